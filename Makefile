@@ -115,17 +115,17 @@ figures: tools
 	benches/figures.py
 
 # 10,000 messages of 500 conversations over 5 instances, with `kill -9` ten times: none lost, none sent twice, in order.
-# Needs no tools. RECADO_SEED=… plays a run again; TRIAL="--storm" lets the provider fail, too.
+# Needs no tools. RECADO_SEED=… plays a run again; SOAK="--storm" lets the provider fail, too.
 PROFILE ?= release
-TRIAL_OF_BINARY = cargo build --quiet --profile $(PROFILE) -p recado && \
-	cargo run --quiet --profile $(PROFILE) -p recado-testkit --bin trial -- \
+SOAK_BINARY = cargo build --quiet --profile $(PROFILE) -p recado && \
+	cargo run --quiet --profile $(PROFILE) -p recado-testkit --bin soak -- \
 	--binary $${CARGO_TARGET_DIR:-target}/$(PROFILE)/recado
 soak:
-	$(TRIAL_OF_BINARY) soak $(TRIAL)
+	$(SOAK_BINARY) crashes $(SOAK)
 
 # Reply times of one instance, alone and beside a hung provider, a flooded tenant and a poisoned queue.
 isolation:
-	$(TRIAL_OF_BINARY) isolation $(TRIAL)
+	$(SOAK_BINARY) isolation $(SOAK)
 
 clean:
 	rm -rf target .tools .recado

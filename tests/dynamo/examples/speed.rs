@@ -4,7 +4,7 @@ use futures::executor::block_on;
 use recado_aws::OsSystem;
 use recado_dynamo_simulation::{Dynamo, Hooks, Options, SimulationError};
 use recado_pipeline::ports::{InboundWrite, Inbox, OverdueIndex};
-use recado_testkit::builders::{Scene, far_ahead};
+use recado_testkit::builders::{Fixture, far_ahead};
 use std::hint::black_box;
 use std::time::Instant;
 
@@ -34,12 +34,12 @@ fn main() -> Result<(), SimulationError> {
         black_box(dynamo.store(OsSystem, &Options::default()));
     });
     let store = dynamo.store(OsSystem, &Options::default());
-    let scene = Scene::new();
-    let mut conversation = scene.conversation(1);
-    let jobs: Vec<_> = (0..ROUNDS).map(|_| scene.job()).collect();
+    let fixture = Fixture::new();
+    let mut conversation = fixture.conversation(1);
+    let jobs: Vec<_> = (0..ROUNDS).map(|_| fixture.job()).collect();
     let messages: Vec<_> = jobs
         .iter()
-        .map(|job| (scene.inbound(&mut conversation, job), conversation.clone()))
+        .map(|job| (fixture.inbound(&mut conversation, job), conversation.clone()))
         .collect();
     let mut next = jobs.iter();
     measure("a conditional put (an event)", ROUNDS, || {

@@ -9,10 +9,10 @@ use jiff::Timestamp;
 use recado_aws::DynamoStore;
 use recado_pipeline::ports::System;
 use recado_simulation::executor::Simulation;
-use recado_simulation::hand::Hand;
+use recado_simulation::fault_injector::FaultInjector;
 use recado_simulation::queue::Sqs;
 use recado_simulation::scenario::Telling;
-use recado_simulation::stage::{Aids, Due};
+use recado_simulation::simulator::{Aids, Due};
 use recado_simulation::{Mutation, Outcome, play};
 use std::future::ready;
 use std::sync::Arc;
@@ -40,9 +40,9 @@ impl System for Clock {
 /// Before each request others may go first, and the function may stall or die, so that what a call does in several
 /// requests is seen half done, too. (Not where what is overdue is read: 40 requests at once that change nothing.)
 fn way_there(operation: &Operation) -> Pause {
-    match Hand::of_this_call() {
-        Some(hand) if operation.index.as_deref() != Some("open") => {
-            Box::pin(async move { hand.step("request").await })
+    match FaultInjector::of_this_call() {
+        Some(injector) if operation.index.as_deref() != Some("open") => {
+            Box::pin(async move { injector.step("request").await })
         }
         _ => Box::pin(ready(())),
     }
@@ -61,7 +61,7 @@ fn database(simulation: &Simulation, troubles: Troubles) -> Result<Dynamo, Simul
             Box::pin(async move { waits.sleep(waits.between(0, TORN_MS)).await })
         })
         .fault(move |operation| {
-            Hand::of_this_call().map_or(Fault::None, |hand| troubles.decide(operation, &hand))
+            FaultInjector::of_this_call().map_or(Fault::None, |injector| troubles.decide(operation, &injector))
         });
     Dynamo::new(hooks)
 }

@@ -1,11 +1,11 @@
-//! Load, crashes and a failing provider at once; then the books must balance.
+//! Load, crashes and a failing provider at once; then the audit must pass.
 
 use recado_testkit::chance::seed;
-use recado_testkit::trial::crashes::{Outcome, Plan, run};
+use recado_testkit::soak::crashes::{Outcome, Plan, run};
 use std::path::Path;
 use std::time::Duration;
 
-async fn trial(plan: &Plan) -> Outcome {
+async fn soak(plan: &Plan) -> Outcome {
     let outcome = run(Path::new(env!("CARGO_BIN_EXE_recado")), plan).await;
     println!(
         "killed {} times, wrote for {:.1} s, settled in {:.1} s: {}",
@@ -22,7 +22,7 @@ async fn trial(plan: &Plan) -> Outcome {
 
 #[tokio::test]
 async fn killed_again_and_again_with_a_failing_provider_nothing_is_lost_and_no_repeat_is_hidden() {
-    let outcome = trial(&Plan {
+    let outcome = soak(&Plan {
         seed: seed(),
         instances: 2,
         contacts: 20,
@@ -40,7 +40,7 @@ async fn killed_again_and_again_with_a_failing_provider_nothing_is_lost_and_no_r
 
 #[tokio::test]
 async fn killed_three_times_under_load_every_message_is_answered_exactly_once() {
-    let outcome = trial(&Plan {
+    let outcome = soak(&Plan {
         seed: seed(),
         instances: 2,
         contacts: 50,

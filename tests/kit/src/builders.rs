@@ -57,25 +57,25 @@ pub fn nonce() -> Nonce {
 
 /// A tenant with its agent and instance, and a contact who writes to it.
 #[derive(Debug, Clone)]
-pub struct Scene {
+pub struct Fixture {
     /// What is configured.
     pub bound: InstanceConfig,
     /// The contact.
     pub address: ContactAddress,
 }
 
-/// The identity key of tests: a store that is to know [`Scene::thread`] by it keeps it first.
+/// The identity key of tests: a store that is to know [`Fixture::thread`] by it keeps it first.
 pub fn identity_key() -> IdentityKey {
     IdentityKey::from_bytes([7; 32])
 }
 
-impl Default for Scene {
+impl Default for Fixture {
     fn default() -> Self {
         Self::new()
     }
 }
 
-impl Scene {
+impl Fixture {
     /// On an Evolution instance, answered by the agent.
     pub fn new() -> Self {
         Self::on(Provider::Evolution)

@@ -2,7 +2,7 @@
 //!
 //! [`contract`] holds what every backend must do, written once against the ports; [`builders`] makes the records that
 //! tests begin from. [`servers`] stands in for the servers outside, over HTTP; [`webhooks`] makes the bodies that
-//! providers post. [`trial`] puts a running `recado` under load and faults, and [`books`] says whether all that came in
+//! providers post. [`soak`] puts a running `recado` under load and faults, and [`audit`] says whether all that came in
 //! was answered once; [`chance`] is where their dice come from. [`delegate`] writes wrappers around ports.
 
 #![expect(
@@ -11,12 +11,12 @@
     reason = "this crate is test code: whatever is not as it should be ends the test"
 )]
 
-pub mod books;
+pub mod audit;
 pub mod builders;
 pub mod chance;
 pub mod contract;
 pub mod delegate;
 pub mod servers;
-#[cfg(feature = "trial")]
-pub mod trial;
+#[cfg(feature = "soak")]
+pub mod soak;
 pub mod webhooks;

@@ -3,7 +3,7 @@
 use recado_simulation::Mutation;
 use recado_simulation::embedded::tell;
 use recado_simulation::scenario::{Story, Telling, Trouble};
-use recado_simulation::stage::Style;
+use recado_simulation::simulator::Style;
 
 fn main() {
     let words: Vec<String> = std::env::args().skip(1).collect();

@@ -14,7 +14,7 @@ mod waits;
 mod window;
 
 use crate::queue::WorkQueues;
-use crate::stage::Stage;
+use crate::simulator::Simulator;
 use futures::executor::block_on;
 use people::People;
 use recado_domain::conversation::Conversation;
@@ -27,28 +27,28 @@ use std::fmt::Debug;
 pub(crate) type Told = (Conversation, Vec<Message>);
 
 /// Checks every promise; what is broken is noted.
-pub fn check<S, Q>(stage: &Stage<S, Q>)
+pub fn check<S, Q>(sim: &Simulator<S, Q>)
 where
     S: Store + Clone + Debug + 'static,
     Q: WorkQueues,
 {
-    let told = told(stage);
-    follow_redirects(stage, &told);
-    events::check(stage, &told);
-    let people = People::of(stage, &told);
-    answers::check(stage, &told, &people);
-    reading::check(stage, &told);
-    marks::check(stage, &told);
-    people::check(stage, &told, &people);
-    sends::check(stage, &told);
-    attempts::check(stage, &told);
-    waits::check(stage, &told);
-    bursts::check(stage, &told);
-    leaving::check(stage, &told);
-    nothing_open(stage);
+    let told = told(sim);
+    follow_redirects(sim, &told);
+    events::check(sim, &told);
+    let people = People::of(sim, &told);
+    answers::check(sim, &told, &people);
+    reading::check(sim, &told);
+    marks::check(sim, &told);
+    people::check(sim, &told, &people);
+    sends::check(sim, &told);
+    attempts::check(sim, &told);
+    waits::check(sim, &told);
+    bursts::check(sim, &told);
+    leaving::check(sim, &told);
+    nothing_open(sim);
 }
 
-fn told<S, Q>(stage: &Stage<S, Q>) -> Vec<Told>
+fn told<S, Q>(sim: &Simulator<S, Q>) -> Vec<Told>
 where
     S: Store + Clone + Debug + 'static,
     Q: WorkQueues,
@@ -56,13 +56,12 @@ where
     let (mut all, mut page) = (Vec::new(), first_page());
     loop {
         let found = block_on(
-            stage
-                .store
+            sim.store
                 .search_conversations(&ConversationFilter::default(), &page),
         )
         .expect("conversations are read");
         for conversation in found.items {
-            let messages = messages(stage, &conversation);
+            let messages = messages(sim, &conversation);
             all.push((conversation, messages));
         }
         match found.next_cursor {
@@ -76,26 +75,26 @@ where
 const THREADS_MAX: usize = 8;
 
 /// Assigns people's acts on a conversation that only leads to another one to that other one, as the operators' API does.
-fn follow_redirects<S, Q>(stage: &Stage<S, Q>, told: &[Told])
+fn follow_redirects<S, Q>(sim: &Simulator<S, Q>, told: &[Told])
 where
     S: Store + Clone + Debug + 'static,
     Q: WorkQueues,
 {
     let is_listed = |id: &ConversationId| told.iter().any(|(conversation, _)| conversation.id == *id);
-    let acts = stage.ledger().acts.clone();
+    let acts = sim.ledger().acts.clone();
     for (place, act) in acts.iter().enumerate() {
         let mut id = act.conversation.clone();
         for _ in 0..THREADS_MAX {
             if is_listed(&id) {
                 break;
             }
-            let found = block_on(stage.store.find_conversation(&id)).expect("conversations are read");
+            let found = block_on(sim.store.find_conversation(&id)).expect("conversations are read");
             let Some(moved_to) = found.and_then(|conversation| conversation.moved_to) else {
                 break;
             };
             id = moved_to;
         }
-        stage.ledger().acts[place].conversation = id;
+        sim.ledger().acts[place].conversation = id;
     }
 }
 
@@ -106,14 +105,14 @@ fn first_page() -> PageRequest {
     }
 }
 
-fn messages<S, Q>(stage: &Stage<S, Q>, conversation: &Conversation) -> Vec<Message>
+fn messages<S, Q>(sim: &Simulator<S, Q>, conversation: &Conversation) -> Vec<Message>
 where
     S: Store + Clone + Debug + 'static,
     Q: WorkQueues,
 {
     let (mut all, mut page) = (Vec::new(), first_page());
     loop {
-        let found = block_on(stage.store.list_messages(&conversation.id, &page)).expect("messages are read");
+        let found = block_on(sim.store.list_messages(&conversation.id, &page)).expect("messages are read");
         all.extend(found.items);
         match found.next_cursor {
             Some(cursor) => page.cursor = Some(cursor),
@@ -125,21 +124,21 @@ where
 }
 
 /// No record waits for anything, and no queue gave anything up by itself.
-fn nothing_open<S, Q>(stage: &Stage<S, Q>)
+fn nothing_open<S, Q>(sim: &Simulator<S, Q>)
 where
     S: Store + Clone + Debug + 'static,
     Q: WorkQueues,
 {
-    if !stage.reconciles {
+    if !sim.reconciles {
         // Nobody asks then; what the messages say was looked at.
         return;
     }
-    let far = recado_domain::millis::add_millis(stage.simulation().now(), 400 * 86_400_000);
-    for open in block_on(stage.store.list_overdue(far, 20)).expect("open records are read") {
-        stage.common.broken(format!("left open: {open:?}"));
+    let far = recado_domain::millis::add_millis(sim.simulation().now(), 400 * 86_400_000);
+    for open in block_on(sim.store.list_overdue(far, 20)).expect("open records are read") {
+        sim.common.broken(format!("left open: {open:?}"));
     }
-    for dead in stage.queues.dead().iter().filter(|dead| dead.copy_of.is_none()) {
-        stage.common.broken(format!(
+    for dead in sim.queues.dead().iter().filter(|dead| dead.copy_of.is_none()) {
+        sim.common.broken(format!(
             "{} gave up by itself: {}",
             dead.queue.as_str(),
             dead.body

@@ -6,7 +6,7 @@ use crate::mutation::Mutation;
 use crate::plan::Plan;
 use crate::queue::Sqs;
 use crate::scenario::Telling;
-use crate::stage::{Aids, Recover, Style};
+use crate::simulator::{Aids, Recover, Style};
 use futures::executor::block_on;
 use recado_embedded::{Clock, Embedded};
 use std::sync::Arc;

@@ -1,12 +1,12 @@
 //! A history from a seed.
 
 use crate::executor::Simulation;
-use crate::hand::{Common, Counters};
+use crate::fake_world::FakeWorld;
+use crate::fault_injector::{Common, Counters};
 use crate::mutation::Mutation;
-use crate::outside::Outside;
 use crate::plan::Plan;
 use crate::queue::WorkQueues;
-use crate::stage::{Aids, Stage};
+use crate::simulator::{Aids, Simulator};
 use recado_domain::config::InstanceConfig;
 use recado_pipeline::ports::Store;
 use std::fmt::Debug;
@@ -33,42 +33,42 @@ pub struct Outcome {
     pub trace: Vec<String>,
 }
 
-/// Builds the stage for a history.
-pub fn stage<S, Q>(common: &Arc<Common>, store: S, queues: Q, bounds: Vec<InstanceConfig>) -> Stage<S, Q>
+/// Builds the simulator for a history.
+pub fn sim<S, Q>(common: &Arc<Common>, store: S, queues: Q, bounds: Vec<InstanceConfig>) -> Simulator<S, Q>
 where
     S: Store + Clone + Debug + 'static,
     Q: WorkQueues,
 {
-    let outside = Outside::new(common.simulation.clone());
-    Stage::new(Arc::clone(common), store, queues, outside, bounds)
+    let fake_world = FakeWorld::new(common.simulation.clone());
+    Simulator::new(Arc::clone(common), store, queues, fake_world, bounds)
 }
 
-/// What a stage came to.
-pub fn finish<S, Q>(stage: &Arc<Stage<S, Q>>) -> Outcome
+/// What a simulation came to.
+pub fn finish<S, Q>(sim: &Arc<Simulator<S, Q>>) -> Outcome
 where
     S: Store + Clone + Debug + 'static,
     Q: WorkQueues,
 {
-    let violations = stage.run();
+    let violations = sim.run();
     Outcome {
         violations,
-        counters: stage.common.counters(),
-        steps: stage.common.steps(),
-        repeated: repeated(stage),
-        dead: futures::executor::block_on(stage.store.count_dead_letters(None)).unwrap_or_default(),
-        polls: stage.simulation().polls(),
-        virtual_ms: stage.simulation().elapsed_ms(),
-        trace: stage.common.trace(),
+        counters: sim.common.counters(),
+        steps: sim.common.steps(),
+        repeated: repeated(sim),
+        dead: futures::executor::block_on(sim.store.count_dead_letters(None)).unwrap_or_default(),
+        polls: sim.simulation().polls(),
+        virtual_ms: sim.simulation().elapsed_ms(),
+        trace: sim.common.trace(),
     }
 }
 
-fn repeated<S, Q>(stage: &Stage<S, Q>) -> u64
+fn repeated<S, Q>(sim: &Simulator<S, Q>) -> u64
 where
     S: Store + Clone + Debug + 'static,
     Q: WorkQueues,
 {
     let mut seen = std::collections::BTreeSet::new();
-    let phones = stage.outside.phones();
+    let phones = sim.fake_world.phones();
     let again = phones
         .values()
         .flatten()
@@ -97,12 +97,12 @@ where
         traced,
     ));
     let (store, queues, aids) = make(&simulation, &plan);
-    let mut stage = stage(&common, store, queues, plan.bounds());
-    stage.style = plan.style;
-    stage.aids = aids.into();
-    stage.posted_twice = plan.posted_twice;
-    stage.settings.turn_reads.messages = plan.turn_messages;
-    let stage = Arc::new(stage);
-    plan.set(&stage);
-    finish(&stage)
+    let mut sim = sim(&common, store, queues, plan.bounds());
+    sim.style = plan.style;
+    sim.aids = aids.into();
+    sim.posted_twice = plan.posted_twice;
+    sim.settings.turn_reads.messages = plan.turn_messages;
+    let sim = Arc::new(sim);
+    plan.set(&sim);
+    finish(&sim)
 }

@@ -7,21 +7,21 @@
     clippy::expect_used,
     reason = "this crate is test code: whatever is not as it should be ends the history"
 )]
-#![expect(clippy::similar_names, reason = "a stage has states")]
+#![expect(clippy::similar_names, reason = "a simulator has simulations")]
 
 pub mod check;
 pub mod command;
 pub mod executor;
-pub mod hand;
+pub mod fake_world;
+pub mod fault_injector;
+mod faulty_ports;
 pub mod history;
 pub mod mutation;
-pub mod outside;
 pub mod person;
 pub mod plan;
 pub mod queue;
 pub mod scenario;
-pub mod stage;
-mod tap;
+pub mod simulator;
 pub mod witness;
 
 #[cfg(feature = "embedded")]

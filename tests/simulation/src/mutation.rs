@@ -38,8 +38,8 @@ pub enum Mutation {
     TimerAfterApplied,
     /// A message that wants no answer makes older timers stand down (and nothing else looks).
     EveryMessageWantsAnAnswer,
-    /// Kicks are known again by conversation and ordinal (and nothing else looks).
-    KicksHaveOneId,
+    /// Send jobs are known again by conversation and ordinal (and nothing else looks).
+    SendJobsShareOneId,
     /// After a commit nothing is flushed (and nothing else looks).
     NoFlush,
     /// Who parked does not look at the connection again (and nothing else looks).
@@ -118,7 +118,7 @@ impl Mutation {
         Self::MissingLetterStays,
         Self::TimerAfterApplied,
         Self::EveryMessageWantsAnAnswer,
-        Self::KicksHaveOneId,
+        Self::SendJobsShareOneId,
         Self::NoFlush,
         Self::NoLookAfterParking,
         Self::UnparkAnyVersion,

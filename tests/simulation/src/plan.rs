@@ -3,11 +3,11 @@
 mod script;
 
 use crate::executor::Simulation;
-use crate::hand::{Faults, Slow};
-use crate::outside::{CLOUD, Fates};
+use crate::fake_world::{CLOUD, Fates};
+use crate::fault_injector::{Faults, Slow};
 use crate::person::Habit;
 use crate::queue::WorkQueues;
-use crate::stage::{Stage, Style};
+use crate::simulator::{Simulator, Style};
 use recado_domain::config::{Agent, Instance, InstanceConfig, Tenant};
 use recado_domain::contact::ContactAddress;
 use recado_domain::content::MessageTemplate;
@@ -188,13 +188,13 @@ impl Plan {
         self.lines.iter().map(|line| line.bound.clone()).collect()
     }
 
-    /// Sets the script on the stage.
-    pub fn set<S, Q>(&self, stage: &Arc<Stage<S, Q>>)
+    /// Sets the script on the simulator.
+    pub fn set<S, Q>(&self, sim: &Arc<Simulator<S, Q>>)
     where
         S: Store + Clone + Debug + 'static,
         Q: WorkQueues,
     {
-        script::set(self, stage);
+        script::set(self, sim);
     }
 }
 

@@ -9,11 +9,11 @@ pub use safeguard::{BACKED, Costs, SAFEGUARDS, Safeguard};
 pub use story::Story;
 
 use crate::executor::Simulation;
-use crate::hand::{Common, Faults};
-use crate::history::{Outcome, finish, stage};
+use crate::fault_injector::{Common, Faults};
+use crate::history::{Outcome, finish, sim};
 use crate::mutation::Mutation;
 use crate::queue::WorkQueues;
-use crate::stage::{Aids, Style};
+use crate::simulator::{Aids, Style};
 use recado_pipeline::ports::Store;
 use std::fmt::Debug;
 use std::sync::Arc;
@@ -102,16 +102,16 @@ impl Telling {
             traced,
         ));
         let (store, queues, aids) = make(&simulation);
-        let mut stage = stage(&common, store, queues, self.story.bounds());
-        stage.settings.unknown_wait = self.story.unknown_wait().unwrap_or(stage.settings.unknown_wait);
-        stage.settings.parked_max = self.story.parked_max().unwrap_or(stage.settings.parked_max);
-        stage.style = self.style;
-        stage.settings.turn_reads.messages = self.story.turn_messages();
-        stage.aids = aids.into();
-        stage.reconciles = self.reconciles;
-        stage.clients_repeat = self.clients_repeat;
-        let stage = Arc::new(stage);
-        self.story.set(&stage);
-        finish(&stage)
+        let mut sim = sim(&common, store, queues, self.story.bounds());
+        sim.settings.unknown_wait = self.story.unknown_wait().unwrap_or(sim.settings.unknown_wait);
+        sim.settings.parked_max = self.story.parked_max().unwrap_or(sim.settings.parked_max);
+        sim.style = self.style;
+        sim.settings.turn_reads.messages = self.story.turn_messages();
+        sim.aids = aids.into();
+        sim.reconciles = self.reconciles;
+        sim.clients_repeat = self.clients_repeat;
+        let sim = Arc::new(sim);
+        self.story.set(&sim);
+        finish(&sim)
     }
 }

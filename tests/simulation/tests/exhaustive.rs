@@ -2,7 +2,7 @@
 
 use recado_simulation::embedded::tell;
 use recado_simulation::scenario::{Story, Telling, Trouble};
-use recado_simulation::stage::Style;
+use recado_simulation::simulator::Style;
 
 fn at_every_step(style: Style, trouble: impl Fn(u64) -> Trouble) -> u64 {
     let (mut told, mut broken) = (0, Vec::new());

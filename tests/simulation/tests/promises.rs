@@ -17,17 +17,17 @@ use recado_embedded::Embedded;
 use recado_pipeline::ports::{ConversationFilter, Conversations, PageRequest};
 use recado_simulation::embedded::store;
 use recado_simulation::executor::{Life, Simulation};
-use recado_simulation::hand::{Common, Faults, Slow};
-use recado_simulation::history::{finish, stage};
-use recado_simulation::outside::{Fate, Fates, Said, connection_event};
+use recado_simulation::fake_world::{Fate, Fates, Said, connection_event};
+use recado_simulation::fault_injector::{Common, Faults, Slow};
+use recado_simulation::history::{finish, sim};
 use recado_simulation::plan::{address, bound, template};
 use recado_simulation::queue::Sqs;
-use recado_simulation::stage::Stage;
+use recado_simulation::simulator::Simulator;
 use std::sync::Arc;
 
-type Small = Arc<Stage<Embedded, Sqs>>;
+type Small = Arc<Simulator<Embedded, Sqs>>;
 
-/// A stage without faults, calm from `calm` milliseconds on.
+/// A simulator without faults, calm from `calm` milliseconds on.
 fn quiet(bounds: Vec<InstanceConfig>, calm: i64, queues: impl FnOnce(&Simulation) -> Sqs) -> Small {
     let faults = Faults {
         calm_from_ms: calm,
@@ -36,21 +36,20 @@ fn quiet(bounds: Vec<InstanceConfig>, calm: i64, queues: impl FnOnce(&Simulation
     Arc::new(troubled(faults, bounds, queues))
 }
 
-/// A stage with these faults.
+/// A simulator with these faults.
 fn troubled(
     faults: Faults,
     bounds: Vec<InstanceConfig>,
     queues: impl FnOnce(&Simulation) -> Sqs,
-) -> Stage<Embedded, Sqs> {
+) -> Simulator<Embedded, Sqs> {
     let simulation = Simulation::new(1);
     let common = Arc::new(Common::new(simulation.clone(), faults, None, false));
-    let stage = stage(&common, store(&simulation), queues(&simulation), bounds);
-    for bound in &stage.bounds {
-        stage
-            .outside
+    let sim = sim(&common, store(&simulation), queues(&simulation), bounds);
+    for bound in &sim.bounds {
+        sim.fake_world
             .connect(&bound.instance.id, bound.instance.provider, Fates::calm());
     }
-    stage
+    sim
 }
 
 fn sqs(simulation: &Simulation) -> Sqs {
@@ -58,8 +57,8 @@ fn sqs(simulation: &Simulation) -> Sqs {
 }
 
 /// Each contact of a line writes one message, `gap` milliseconds after the one before.
-fn all_write(stage: &Small, line: usize, contacts: usize, gap: i64) {
-    let instance = stage.bounds[line].instance.clone();
+fn all_write(sim: &Small, line: usize, contacts: usize, gap: i64) {
+    let instance = sim.bounds[line].instance.clone();
     let external = instance.resolve_external_id().unwrap();
     for contact in 0..contacts {
         let (id, text) = (format!("in-{line}-{contact}"), format!("m{contact}"));
@@ -70,22 +69,21 @@ fn all_write(stage: &Small, line: usize, contacts: usize, gap: i64) {
             sent_at: None,
         };
         let event = said.event(instance.provider, &external, &address(line, contact));
-        stage.post(WebhookItem::Event(event), gap * i64::try_from(contact).unwrap());
+        sim.post(WebhookItem::Event(event), gap * i64::try_from(contact).unwrap());
     }
 }
 
-fn replies(stage: &Small) -> Vec<Message> {
+fn replies(sim: &Small) -> Vec<Message> {
     let everything = |cursor| PageRequest { limit: 100, cursor };
     let (mut replies, mut cursor) = (Vec::new(), None);
     loop {
         let page = block_on(
-            stage
-                .store
+            sim.store
                 .search_conversations(&ConversationFilter::default(), &everything(cursor)),
         )
         .unwrap();
         for conversation in page.items {
-            let messages = block_on(stage.store.list_messages(&conversation.id, &everything(None))).unwrap();
+            let messages = block_on(sim.store.list_messages(&conversation.id, &everything(None))).unwrap();
             replies.extend(messages.items.into_iter().filter(|message| message.out.is_some()));
         }
         cursor = page.next_cursor;
@@ -95,21 +93,21 @@ fn replies(stage: &Small) -> Vec<Message> {
     }
 }
 
-fn dead(stage: &Small) -> usize {
+fn dead(sim: &Small) -> usize {
     let is_dead = |message: &&Message| {
         let out = message.out.as_ref().unwrap();
         matches!(out.state, OutboxState::Dead { .. })
     };
-    replies(stage).iter().filter(is_dead).count()
+    replies(sim).iter().filter(is_dead).count()
 }
 
 #[test]
 fn two_hundred_replies_queued_in_a_ten_minute_disconnection_all_arrive_in_order() {
-    let stage = quiet(vec![bound(0, 0, Provider::Evolution, None)], 1_500_000, sqs);
-    all_write(&stage, 0, 200, 1_000);
-    let (on, instance) = (Arc::clone(&stage), stage.bounds[0].instance.clone());
-    stage.outside.line(&instance.id, |line| line.connected = false);
-    stage.simulation().spawn(Life::default(), async move {
+    let sim = quiet(vec![bound(0, 0, Provider::Evolution, None)], 1_500_000, sqs);
+    all_write(&sim, 0, 200, 1_000);
+    let (on, instance) = (Arc::clone(&sim), sim.bounds[0].instance.clone());
+    sim.fake_world.line(&instance.id, |line| line.connected = false);
+    sim.simulation().spawn(Life::default(), async move {
         on.simulation().sleep(600_000).await;
         let waiting = replies(&on);
         assert_eq!(waiting.len(), 200);
@@ -121,7 +119,7 @@ fn two_hundred_replies_queued_in_a_ten_minute_disconnection_all_arrive_in_order(
                 "waiting is no attempt"
             );
         }
-        on.outside.line(&instance.id, |line| line.connected = true);
+        on.fake_world.line(&instance.id, |line| line.connected = true);
         let event = connection_event(
             Provider::Evolution,
             &instance.resolve_external_id().unwrap(),
@@ -130,23 +128,23 @@ fn two_hundred_replies_queued_in_a_ten_minute_disconnection_all_arrive_in_order(
         );
         on.post(WebhookItem::Event(event), 0);
     });
-    let outcome = finish(&stage);
+    let outcome = finish(&sim);
     assert!(outcome.violations.is_empty(), "{:?}", outcome.violations);
-    let arrived: usize = stage.outside.phones().values().map(Vec::len).sum();
-    assert_eq!((arrived, dead(&stage)), (200, 0));
+    let arrived: usize = sim.fake_world.phones().values().map(Vec::len).sum();
+    assert_eq!((arrived, dead(&sim)), (200, 0));
 }
 
 #[test]
 fn sixty_four_copies_of_a_webhook_are_one_message_and_one_reply() {
-    let stage = quiet(vec![bound(0, 0, Provider::Evolution, None)], 60_000, sqs);
+    let sim = quiet(vec![bound(0, 0, Provider::Evolution, None)], 60_000, sqs);
     for _ in 0..64 {
-        all_write(&stage, 0, 1, 0);
+        all_write(&sim, 0, 1, 0);
     }
-    let outcome = finish(&stage);
+    let outcome = finish(&sim);
     assert!(outcome.violations.is_empty(), "{:?}", outcome.violations);
-    let arrived: usize = stage.outside.phones().values().map(Vec::len).sum();
+    let arrived: usize = sim.fake_world.phones().values().map(Vec::len).sum();
     assert_eq!(
-        (arrived, replies(&stage).len(), outcome.counters.model_calls),
+        (arrived, replies(&sim).len(), outcome.counters.model_calls),
         (1, 1, 1)
     );
 }
@@ -154,11 +152,11 @@ fn sixty_four_copies_of_a_webhook_are_one_message_and_one_reply() {
 /// How often the sender is started for each of `conversations` that wait for their slots at the same time.
 fn receives_each(conversations: usize, per_second: f64) -> f64 {
     let rate = Some(Rate { per_second, burst: 5 });
-    let stage = quiet(vec![bound(0, 0, Provider::Evolution, rate)], 60_000, sqs);
-    all_write(&stage, 0, conversations, 0);
-    let outcome = finish(&stage);
+    let sim = quiet(vec![bound(0, 0, Provider::Evolution, rate)], 60_000, sqs);
+    all_write(&sim, 0, conversations, 0);
+    let outcome = finish(&sim);
     assert!(outcome.violations.is_empty(), "{:?}", outcome.violations);
-    assert_eq!(replies(&stage).len(), conversations);
+    assert_eq!(replies(&sim).len(), conversations);
     let each = |number: u64| f64::from(u32::try_from(number).unwrap());
     each(outcome.counters.sender_receives) / each(conversations as u64)
 }
@@ -183,24 +181,23 @@ fn reply_times(troubled: bool) -> Vec<i64> {
         bound(1, 1, Provider::Evolution, None),
         bound(2, 2, Provider::Evolution, None),
     ];
-    let stage = quiet(bounds, 300_000, sqs);
+    let sim = quiet(bounds, 300_000, sqs);
     // Else what is compared is for how long chance lets it think.
-    stage.outside.let_model_think(3_000);
-    all_write(&stage, 0, 40, 1_000);
+    sim.fake_world.let_model_think(3_000);
+    all_write(&sim, 0, 40, 1_000);
     if troubled {
-        let (hung, flooded) = (stage.bounds[1].instance.id.clone(), 2);
-        stage
-            .outside
+        let (hung, flooded) = (sim.bounds[1].instance.id.clone(), 2);
+        sim.fake_world
             .line(&hung, |line| line.script.extend([Fate::Hangs; 500]));
-        all_write(&stage, 1, 60, 200);
-        all_write(&stage, flooded, 300, 10);
+        all_write(&sim, 1, 60, 200);
+        all_write(&sim, flooded, 300, 10);
     }
-    let outcome = finish(&stage);
+    let outcome = finish(&sim);
     assert!(outcome.violations.is_empty(), "{:?}", outcome.violations);
-    let phones = stage.outside.phones();
+    let phones = sim.fake_world.phones();
     let of_line = phones
         .iter()
-        .filter(|((instance, _), _)| *instance == stage.bounds[0].instance.id);
+        .filter(|((instance, _), _)| *instance == sim.bounds[0].instance.id);
     let mut times: Vec<i64> = of_line
         .map(|((_, contact), arrived)| {
             let number: usize = (0..40).find(|number| address(0, *number) == *contact).unwrap();
@@ -226,9 +223,9 @@ fn a_hung_provider_and_a_flood_move_others_reply_time_by_less_than_a_tenth() {
 /// Ten contacts of a number of Meta's, whose clock is `clock_ms` ahead, write in one minute; `queue` stands still until
 /// `end_ms` from the end of the first one's day.
 fn a_day_late(queue: QueueName, end_ms: i64, clock_ms: i64, with_template: bool) -> Small {
-    let stage = late(queue, end_ms, clock_ms, with_template, 0.0);
-    assert_eq!(replies(&stage).len(), 10, "{queue:?} {end_ms} {clock_ms}");
-    stage
+    let sim = late(queue, end_ms, clock_ms, with_template, 0.0);
+    assert_eq!(replies(&sim).len(), 10, "{queue:?} {end_ms} {clock_ms}");
+    sim
 }
 
 /// The same, with a model that says more than one message holds in so many cases of one.
@@ -246,42 +243,42 @@ fn late(queue: QueueName, end_ms: i64, clock_ms: i64, with_template: bool, goes_
         }),
         ..Faults::default()
     };
-    let mut stage = troubled(faults, vec![line], sqs);
+    let mut sim = troubled(faults, vec![line], sqs);
     // Else it asks all day for what the queue holds.
-    stage.reconciles = false;
-    let stage = Arc::new(stage);
-    stage.outside.let_model_go_on(goes_on);
-    let instance = stage.bounds[0].instance.clone();
-    stage.outside.line(&instance.id, |line| line.clock_ms = clock_ms);
+    sim.reconciles = false;
+    let sim = Arc::new(sim);
+    sim.fake_world.let_model_go_on(goes_on);
+    let instance = sim.bounds[0].instance.clone();
+    sim.fake_world.line(&instance.id, |line| line.clock_ms = clock_ms);
     for contact in 0..10 {
         let written = i64::try_from(contact).unwrap() * 6_000;
         let said = Said {
             id: &format!("in-{contact}"),
             text: &format!("m{contact}"),
             from_me: false,
-            sent_at: Some(add_millis(stage.simulation().now(), written)),
+            sent_at: Some(add_millis(sim.simulation().now(), written)),
         };
         let event = said.event(
             instance.provider,
             &instance.resolve_external_id().unwrap(),
             &address(0, contact),
         );
-        stage.post(WebhookItem::Event(event), written);
+        sim.post(WebhookItem::Event(event), written);
     }
-    let outcome = finish(&stage);
+    let outcome = finish(&sim);
     let told = format!("{queue:?} {end_ms} {clock_ms}");
     assert!(outcome.violations.is_empty(), "{told}: {:?}", outcome.violations);
-    assert!(stage.outside.refused().is_empty(), "{told}");
-    stage
+    assert!(sim.fake_world.refused().is_empty(), "{told}");
+    sim
 }
 
 /// How many left as they were, as a template, and were given up.
-fn ways(stage: &Small) -> (usize, usize, usize) {
-    let phones = stage.outside.phones();
+fn ways(sim: &Small) -> (usize, usize, usize) {
+    let phones = sim.fake_world.phones();
     let template = |text: &str| text.starts_with("[template");
     let arrived = phones.values().flatten();
     let (templates, words): (Vec<_>, Vec<_>) = arrived.partition(|arrived| template(&arrived.text));
-    let closed = replies(stage).into_iter().filter(|message| {
+    let closed = replies(sim).into_iter().filter(|message| {
         let out = message.out.as_ref().unwrap();
         let reason = Reason::WindowClosed;
         matches!(out.state, OutboxState::Dead { reason: found, .. } if found == reason)
@@ -295,8 +292,8 @@ fn no_send_is_refused_for_the_window_whatever_queue_is_slow_and_whatever_the_clo
     for queue in QueueName::ALL {
         for clock_ms in [-60_000, 0, 60_000] {
             for (step, end_ms) in (-240_000..=120_000).step_by(40_000).enumerate() {
-                let stage = a_day_late(queue, end_ms, clock_ms, step % 2 == 0);
-                let found = ways(&stage);
+                let sim = a_day_late(queue, end_ms, clock_ms, step % 2 == 0);
+                let found = ways(&sim);
                 assert_eq!(found.0 + found.1 + found.2, 10, "{found:?}");
                 words += found.0;
                 templates += found.1;
@@ -331,8 +328,8 @@ fn what_is_in_time_leaves_as_it_is_and_what_is_late_does_not() {
 }
 
 /// Each contact writes one message of which no webhook comes.
-fn all_are_missed(stage: &Small, contacts: usize) {
-    let instance = stage.bounds[0].instance.clone();
+fn all_are_missed(sim: &Small, contacts: usize) {
+    let instance = sim.bounds[0].instance.clone();
     let external = instance.resolve_external_id().unwrap();
     for contact in 0..contacts {
         let (id, text) = (format!("in-{contact}"), format!("m{contact}"));
@@ -340,32 +337,32 @@ fn all_are_missed(stage: &Small, contacts: usize) {
             id: &id,
             text: &text,
             from_me: false,
-            sent_at: Some(stage.simulation().now()),
+            sent_at: Some(sim.simulation().now()),
         };
-        stage.lose(&mut said.event(instance.provider, &external, &address(0, contact)));
+        sim.lose(&mut said.event(instance.provider, &external, &address(0, contact)));
     }
 }
 
 #[test]
 fn messages_of_which_no_webhook_came_are_answered_once_when_they_are_fetched() {
-    let stage = quiet(vec![bound(0, 0, Provider::Evolution, None)], 60_000, sqs);
-    all_are_missed(&stage, 10);
-    let (instance, since) = (stage.bounds[0].instance.id.clone(), stage.simulation().now());
+    let sim = quiet(vec![bound(0, 0, Provider::Evolution, None)], 60_000, sqs);
+    all_are_missed(&sim, 10);
+    let (instance, since) = (sim.bounds[0].instance.id.clone(), sim.simulation().now());
     for _ in 0..3 {
-        stage.fetch(&instance, Some(since));
+        sim.fetch(&instance, Some(since));
     }
-    let broken = finish(&stage).violations;
+    let broken = finish(&sim).violations;
     assert!(broken.is_empty(), "{broken:#?}");
-    assert_eq!(replies(&stage).len(), 10);
+    assert_eq!(replies(&sim).len(), 10);
 }
 
 #[test]
 fn what_nobody_fetches_stays_unanswered_and_what_a_reconnection_missed_is_fetched_by_itself() {
     for reconnects in [false, true] {
-        let stage = quiet(vec![bound(0, 0, Provider::Evolution, None)], 900_000, sqs);
-        all_are_missed(&stage, 3);
+        let sim = quiet(vec![bound(0, 0, Provider::Evolution, None)], 900_000, sqs);
+        all_are_missed(&sim, 3);
         if reconnects {
-            let instance = stage.bounds[0].instance.clone();
+            let instance = sim.bounds[0].instance.clone();
             for (number, open) in [(1, false), (2, true)] {
                 let event = connection_event(
                     instance.provider,
@@ -373,35 +370,35 @@ fn what_nobody_fetches_stays_unanswered_and_what_a_reconnection_missed_is_fetche
                     number,
                     open,
                 );
-                stage.post(WebhookItem::Event(event), i64::try_from(number).unwrap() * 1_000);
+                sim.post(WebhookItem::Event(event), i64::try_from(number).unwrap() * 1_000);
             }
-            let on = Arc::clone(&stage);
-            stage.simulation().spawn(Life::default(), async move {
-                on.outside.line(&instance.id, |line| line.connected = false);
+            let on = Arc::clone(&sim);
+            sim.simulation().spawn(Life::default(), async move {
+                on.fake_world.line(&instance.id, |line| line.connected = false);
                 on.simulation().sleep(1_500).await;
-                on.outside.line(&instance.id, |line| line.connected = true);
+                on.fake_world.line(&instance.id, |line| line.connected = true);
             });
         }
-        let broken = finish(&stage).violations;
+        let broken = finish(&sim).violations;
         assert!(broken.is_empty(), "{broken:#?}");
-        assert_eq!(replies(&stage).len(), if reconnects { 3 } else { 0 });
+        assert_eq!(replies(&sim).len(), if reconnects { 3 } else { 0 });
     }
 }
 
 #[test]
 fn of_all_that_waits_for_a_contact_one_message_becomes_the_template() {
-    let stage = late(QueueName::Outbound, 120_000, 0, true, 1.0);
-    let waiting = replies(&stage).len();
+    let sim = late(QueueName::Outbound, 120_000, 0, true, 1.0);
+    let waiting = replies(&sim).len();
     // "certo" is no long reply.
     assert!(waiting > 20, "{waiting}");
-    assert_eq!(ways(&stage), (0, 10, waiting - 10));
+    assert_eq!(ways(&sim), (0, 10, waiting - 10));
 }
 
 #[test]
 fn a_reply_in_parts_that_is_in_time_leaves_whole() {
     let in_time = -WINDOW_MARGIN_MS - 120_000;
-    let stage = late(QueueName::Outbound, in_time, 0, true, 1.0);
-    let waiting = replies(&stage).len();
+    let sim = late(QueueName::Outbound, in_time, 0, true, 1.0);
+    let waiting = replies(&sim).len();
     assert!(waiting > 20, "{waiting}");
-    assert_eq!(ways(&stage), (waiting, 0, 0));
+    assert_eq!(ways(&sim), (waiting, 0, 0));
 }

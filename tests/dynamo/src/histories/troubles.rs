@@ -1,6 +1,6 @@
 use crate::{Fault, Operation, Verb};
 use recado_simulation::executor::Simulation;
-use recado_simulation::hand::Hand;
+use recado_simulation::fault_injector::FaultInjector;
 use std::time::Duration;
 
 /// What may go wrong with the requests of a history, how often, until the calm.
@@ -51,17 +51,17 @@ impl Troubles {
         }
     }
 
-    /// What goes wrong with `operation`, a request of `hand`'s function.
-    pub(super) fn decide(&self, operation: &Operation, hand: &Hand) -> Fault {
-        let common = &hand.common;
+    /// What goes wrong with `operation`, a request of `injector`'s function.
+    pub(super) fn decide(&self, operation: &Operation, injector: &FaultInjector) -> Fault {
+        let common = &injector.common;
         let fault = if common.is_calm() {
             Fault::None
         } else {
             self.by_chance(operation, &common.simulation)
         };
         match fault {
-            Fault::None => common.note(|| format!("{} requests {operation}", hand.function)),
-            fault => common.note(|| format!("{} requests {operation}: {fault:?}", hand.function)),
+            Fault::None => common.note(|| format!("{} requests {operation}", injector.function)),
+            fault => common.note(|| format!("{} requests {operation}: {fault:?}", injector.function)),
         }
         if !matches!(fault, Fault::None | Fault::StaleIndex(_) | Fault::Torn(_)) {
             common.count(|counters| counters.unavailable += 1);

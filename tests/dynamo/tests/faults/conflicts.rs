@@ -4,14 +4,14 @@ use crate::world::{World, unavailable};
 use futures::executor::block_on;
 use recado_dynamo_simulation::{Fault, Verb};
 use recado_pipeline::ports::{InboundWrite, Inbox, RecordEventOutcome, StoreInboundOutcome};
-use recado_testkit::builders::Scene;
+use recado_testkit::builders::Fixture;
 
 #[test]
 fn a_transaction_that_collides_is_repeated_until_it_does_not() {
-    let (world, scene) = (World::new(), Scene::new());
-    let (mut conversation, job) = (scene.conversation(1), scene.job());
+    let (world, fixture) = (World::new(), Fixture::new());
+    let (mut conversation, job) = (fixture.conversation(1), fixture.job());
     let _ = block_on(world.store.record_event(&job)).unwrap();
-    let message = scene.inbound(&mut conversation, &job);
+    let message = fixture.inbound(&mut conversation, &job);
     let write = || InboundWrite {
         event: &job.event,
         conversation: &conversation,
@@ -31,7 +31,7 @@ fn a_transaction_that_collides_is_repeated_until_it_does_not() {
 
 #[test]
 fn a_single_write_that_collides_is_repeated_until_it_does_not() {
-    let (world, job) = (World::new(), Scene::new().job());
+    let (world, job) = (World::new(), Fixture::new().job());
     world.fails(|_| Fault::TransactionConflict);
     assert_eq!(
         unavailable(block_on(world.store.record_event(&job))),
@@ -49,7 +49,7 @@ fn a_single_write_that_collides_is_repeated_until_it_does_not() {
 
 #[test]
 fn a_read_does_not_collide() {
-    let (world, job) = (World::new(), Scene::new().job());
+    let (world, job) = (World::new(), Fixture::new().job());
     let _ = block_on(world.store.record_event(&job)).unwrap();
     world.fails(|operation| {
         assert_eq!(operation.verb, Verb::Get);

@@ -4,7 +4,7 @@ use futures::FutureExt;
 use futures::executor::block_on;
 use recado_dynamo_simulation::{Dynamo, Hooks, Operation, Options, Pause};
 use recado_pipeline::ports::{Inbox, RecordEventOutcome};
-use recado_testkit::builders::{BASE, Scene};
+use recado_testkit::builders::{BASE, Fixture};
 use std::future::pending;
 
 use crate::world::Virtual;
@@ -17,7 +17,7 @@ fn never(_: &Operation) -> Pause {
 fn after_a_crash(hooks: Hooks) -> usize {
     let dynamo = Dynamo::new(hooks).unwrap();
     let store = dynamo.store(Virtual::default(), &Options::default());
-    let job = Scene::new().job();
+    let job = Fixture::new().job();
     assert!(store.record_event(&job).now_or_never().is_none(), "it is held");
     assert_eq!(dynamo.requests(), 1);
     dynamo.records().unwrap().len()
@@ -45,7 +45,7 @@ fn of_two_at_once_the_simulator_says_who_is_first() {
         });
         let dynamo = Dynamo::new(hooks).unwrap();
         let stores = [(); 2].map(|()| dynamo.store(Virtual::default(), &Options::default()));
-        let job = Scene::new().job();
+        let job = Fixture::new().job();
         let both = futures::future::join(stores[0].record_event(&job), stores[1].record_event(&job));
         let (one, two) = block_on(both);
         let expected = match first {

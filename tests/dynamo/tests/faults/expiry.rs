@@ -5,13 +5,13 @@ use futures::executor::block_on;
 use recado_domain::millis::add_millis;
 use recado_dynamo_simulation::Fault;
 use recado_pipeline::ports::{Inbox, System};
-use recado_testkit::builders::{BASE, Scene};
+use recado_testkit::builders::{BASE, Fixture};
 use std::time::Duration;
 
 #[test]
 fn a_record_is_removed_when_its_time_is_over_and_somebody_sweeps() {
-    let (world, scene) = (World::new(), Scene::new());
-    let (settled, pending) = (scene.job(), scene.job());
+    let (world, fixture) = (World::new(), Fixture::new());
+    let (settled, pending) = (fixture.job(), fixture.job());
     for job in [&settled, &pending] {
         let _ = block_on(world.store.record_event(job)).unwrap();
     }

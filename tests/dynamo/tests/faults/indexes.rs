@@ -7,7 +7,7 @@ use recado_dynamo_simulation::Fault;
 use recado_pipeline::ports::{
     ConversationFilter, Conversations, InboundWrite, Inbox, OverdueIndex, OverdueWork, PageRequest, System,
 };
-use recado_testkit::builders::{Scene, far_ahead};
+use recado_testkit::builders::{Fixture, far_ahead};
 use std::time::Duration;
 
 const SECOND: Duration = Duration::from_secs(1);
@@ -26,13 +26,13 @@ fn settle(world: &World, job: &InboundJob) {
 
 #[test]
 fn an_index_that_is_behind_does_not_know_what_was_just_written() {
-    let (world, scene) = (World::new(), Scene::new());
+    let (world, fixture) = (World::new(), Fixture::new());
     world.fails(|_| Fault::StaleIndex(SECOND));
-    let _ = block_on(world.store.record_event(&scene.job())).unwrap();
+    let _ = block_on(world.store.record_event(&fixture.job())).unwrap();
     assert_eq!(owed(&world), 0);
     world.time.pass(SECOND);
     assert_eq!(owed(&world), 1, "it has caught up by now");
-    let _ = block_on(world.store.record_event(&scene.job())).unwrap();
+    let _ = block_on(world.store.record_event(&fixture.job())).unwrap();
     assert_eq!(owed(&world), 1);
     world.recovers();
     assert_eq!(owed(&world), 2, "the others see all of it");
@@ -40,8 +40,8 @@ fn an_index_that_is_behind_does_not_know_what_was_just_written() {
 
 #[test]
 fn an_index_that_is_behind_still_shows_what_was_changed_since() {
-    let (world, scene) = (World::new(), Scene::new());
-    let job = scene.job();
+    let (world, fixture) = (World::new(), Fixture::new());
+    let job = fixture.job();
     let _ = block_on(world.store.record_event(&job)).unwrap();
     world.time.pass(SECOND);
     settle(&world, &job);
@@ -53,8 +53,8 @@ fn an_index_that_is_behind_still_shows_what_was_changed_since() {
 
 #[test]
 fn an_index_does_not_go_back() {
-    let (world, scene) = (World::new(), Scene::new());
-    let _ = block_on(world.store.record_event(&scene.job())).unwrap();
+    let (world, fixture) = (World::new(), Fixture::new());
+    let _ = block_on(world.store.record_event(&fixture.job())).unwrap();
     world.time.pass(SECOND);
     world.fails(|_| Fault::StaleIndex(Duration::ZERO));
     assert_eq!(owed(&world), 1);
@@ -64,11 +64,11 @@ fn an_index_does_not_go_back() {
 
 #[test]
 fn what_is_read_strongly_is_never_behind() {
-    let (world, scene) = (World::new(), Scene::new());
-    let (mut conversation, job) = (scene.conversation(1), scene.job());
+    let (world, fixture) = (World::new(), Fixture::new());
+    let (mut conversation, job) = (fixture.conversation(1), fixture.job());
     world.fails(|_| Fault::StaleIndex(60 * SECOND));
     let _ = block_on(world.store.record_event(&job)).unwrap();
-    let message = scene.inbound(&mut conversation, &job);
+    let message = fixture.inbound(&mut conversation, &job);
     let write = InboundWrite {
         event: &job.event,
         conversation: &conversation,
@@ -76,10 +76,10 @@ fn what_is_read_strongly_is_never_behind() {
     };
     let _ = block_on(world.store.store_inbound(write)).unwrap();
     assert!(block_on(world.store.find_event(&job.event)).unwrap().is_some());
-    let latest = block_on(world.store.find_latest_conversation(&scene.thread())).unwrap();
+    let latest = block_on(world.store.find_latest_conversation(&fixture.thread())).unwrap();
     assert_eq!(latest.as_ref(), Some(&conversation));
     let filter = ConversationFilter {
-        instance: Some(scene.instance().clone()),
+        instance: Some(fixture.instance().clone()),
         ..ConversationFilter::default()
     };
     let page = PageRequest {

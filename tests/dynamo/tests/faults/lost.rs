@@ -14,18 +14,18 @@ use recado_pipeline::ports::{
     CommitOutcome, Conversations, DeadLetters, InboundWrite, Inbox, InstanceStates, OutboxStore,
     RecordEventOutcome, StoreInboundOutcome, System,
 };
-use recado_testkit::builders::{BASE, Scene, claimed, seen};
+use recado_testkit::builders::{BASE, Fixture, claimed, seen};
 use std::time::Duration;
 
 /// An event that is recorded, and what it brings.
 fn arrived(world: &World) -> (InboundJob, Conversation, Message) {
-    let scene = Scene::new();
-    let (mut conversation, job) = (scene.conversation(1), scene.job());
+    let fixture = Fixture::new();
+    let (mut conversation, job) = (fixture.conversation(1), fixture.job());
     assert_eq!(
         block_on(world.store.record_event(&job)).unwrap(),
         RecordEventOutcome::New
     );
-    let message = scene.inbound(&mut conversation, &job);
+    let message = fixture.inbound(&mut conversation, &job);
     (job, conversation, message)
 }
 
@@ -44,7 +44,7 @@ fn stored(
 
 #[test]
 fn a_write_whose_answer_is_lost_is_unavailable_and_was_done() {
-    let (world, job) = (World::new(), Scene::new().job());
+    let (world, job) = (World::new(), Fixture::new().job());
     world.fails_times(1, Fault::FailAfter);
     assert_eq!(
         unavailable(block_on(world.store.record_event(&job))),
@@ -75,7 +75,7 @@ fn a_transaction_whose_answer_is_lost_is_unavailable_and_was_done_whole() {
 
 #[test]
 fn a_refusal_that_is_lost_is_unavailable_and_nothing_was_done() {
-    let (world, job) = (World::new(), Scene::new().job());
+    let (world, job) = (World::new(), Fixture::new().job());
     let _ = block_on(world.store.record_event(&job)).unwrap();
     let records = world.dynamo.records().unwrap();
     world.fails(|_| Fault::FailAfter);
@@ -88,7 +88,7 @@ fn a_refusal_that_is_lost_is_unavailable_and_nothing_was_done() {
 
 #[test]
 fn a_write_that_the_sdk_repeats_after_a_lost_answer_is_known_as_its_own() {
-    let (world, job) = (World::with_attempts(3), Scene::new().job());
+    let (world, job) = (World::with_attempts(3), Fixture::new().job());
     world.fails_times(1, Fault::FailAfter);
     assert_eq!(
         block_on(world.store.record_event(&job)).unwrap(),
@@ -114,7 +114,7 @@ fn a_transaction_that_the_sdk_repeats_after_a_lost_answer_takes_effect_once() {
 
 #[test]
 fn a_read_whose_answer_is_lost_is_unavailable() {
-    let (world, job) = (World::new(), Scene::new().job());
+    let (world, job) = (World::new(), Fixture::new().job());
     world.fails(|operation| match operation.verb {
         Verb::Get => Fault::FailAfter,
         _ => Fault::None,
@@ -129,31 +129,31 @@ fn a_read_whose_answer_is_lost_is_unavailable() {
 }
 
 /// A claimed reply and its note.
-fn sending(world: &World) -> (Scene, InFlightSend) {
-    let scene = Scene::new();
-    let mut conversation = scene.conversation(1);
-    let job = scene.job();
+fn sending(world: &World) -> (Fixture, InFlightSend) {
+    let fixture = Fixture::new();
+    let mut conversation = fixture.conversation(1);
+    let job = fixture.job();
     let _ = block_on(world.store.record_event(&job)).unwrap();
-    let message = scene.inbound(&mut conversation, &job);
+    let message = fixture.inbound(&mut conversation, &job);
     let _ = stored(world, &job, &conversation, &message).unwrap();
-    let reply = scene.reply(&mut conversation);
+    let reply = fixture.reply(&mut conversation);
     let parts = std::slice::from_ref(&reply);
     let _ = block_on(world.store.commit_reply(&conversation, parts)).unwrap();
     let (sending, flight) = claimed(&reply);
     let _ = block_on(world.store.claim_message(&sending, None, &flight)).unwrap();
-    (scene, flight)
+    (fixture, flight)
 }
 
 #[test]
 fn an_echo_that_is_noted_again_after_a_lost_answer_is_the_one_that_was_noted() {
     let world = World::with_attempts(3);
-    let (scene, flight) = sending(&world);
+    let (fixture, flight) = sending(&world);
     world.fails_times(1, Fault::FailAfter);
     assert!(
         block_on(
             world
                 .store
-                .record_echo(scene.instance(), &flight, "A", Echo::Sure)
+                .record_echo(fixture.instance(), &flight, "A", Echo::Sure)
         )
         .unwrap()
     );
@@ -161,7 +161,7 @@ fn an_echo_that_is_noted_again_after_a_lost_answer_is_the_one_that_was_noted() {
         !block_on(
             world
                 .store
-                .record_echo(scene.instance(), &flight, "B", Echo::Sure)
+                .record_echo(fixture.instance(), &flight, "B", Echo::Sure)
         )
         .unwrap()
     );
@@ -170,7 +170,7 @@ fn an_echo_that_is_noted_again_after_a_lost_answer_is_the_one_that_was_noted() {
 #[test]
 fn a_count_that_is_repeated_after_a_lost_answer_counts_once() {
     let world = World::with_attempts(3);
-    let (scene, job) = (Scene::new(), Scene::new().job());
+    let (fixture, job) = (Fixture::new(), Fixture::new().job());
     let unreached = UnansweredAttempt::Unreached;
     let _ = block_on(world.store.record_event(&job)).unwrap();
     for expected in 1..=3 {
@@ -178,7 +178,7 @@ fn a_count_that_is_repeated_after_a_lost_answer_counts_once() {
         assert!(block_on(world.store.set_event_attempts(&job.event, expected - 1, expected)).unwrap());
         world.fails_times(2, Fault::FailAfter);
         assert_eq!(
-            block_on(world.store.record_timeout(scene.instance(), &unreached)).unwrap(),
+            block_on(world.store.record_timeout(fixture.instance(), &unreached)).unwrap(),
             expected
         );
         world.fails_times(2, Fault::FailAfter);
@@ -190,18 +190,18 @@ fn a_count_that_is_repeated_after_a_lost_answer_counts_once() {
     }
     let record = block_on(world.store.find_event(&job.event)).unwrap().unwrap();
     assert_eq!((record.attempts, record.again), (3, 3));
-    let timed_out = UnansweredAttempt::TimedOut(scene.conversation(1).id.message_id(Ordinal(1)));
+    let timed_out = UnansweredAttempt::TimedOut(fixture.conversation(1).id.message_id(Ordinal(1)));
     world.fails_times(2, Fault::FailAfter);
     assert_eq!(
-        block_on(world.store.record_timeout(scene.instance(), &timed_out)).unwrap(),
+        block_on(world.store.record_timeout(fixture.instance(), &timed_out)).unwrap(),
         4
     );
 }
 
 #[test]
 fn a_change_of_connection_whose_answer_is_lost_is_a_change_and_a_probe_is_one_probe() {
-    let (world, scene) = (World::with_attempts(3), Scene::new());
-    let id = scene.instance();
+    let (world, fixture) = (World::with_attempts(3), Fixture::new());
+    let id = fixture.instance();
     for (at, changed) in [(1, true), (2, false), (3, false)] {
         world.fails_times(2, Fault::FailAfter);
         let closed = seen(ConnectionStatus::Closed, add_millis(BASE, at), None);
@@ -215,8 +215,8 @@ fn a_change_of_connection_whose_answer_is_lost_is_a_change_and_a_probe_is_one_pr
 
 #[test]
 fn a_claim_whose_answer_is_lost_is_the_claimants() {
-    let (world, scene) = (World::with_attempts(3), Scene::new());
-    let (id, now) = (scene.instance(), world.time.now());
+    let (world, fixture) = (World::with_attempts(3), Fixture::new());
+    let (id, now) = (fixture.instance(), world.time.now());
     let before = add_millis(now, -60_000);
     world.fails_times(1, Fault::FailAfter);
     assert!(block_on(world.store.claim_connection_check(id, now, before)).unwrap());
@@ -231,8 +231,8 @@ fn a_claim_whose_answer_is_lost_is_the_claimants() {
 
 #[test]
 fn a_removal_whose_answer_is_lost_has_removed_it() {
-    let (world, scene) = (World::with_attempts(3), Scene::new());
-    let letter = scene.dead_letter();
+    let (world, fixture) = (World::with_attempts(3), Fixture::new());
+    let letter = fixture.dead_letter();
     block_on(world.store.put_dead_letter(&letter)).unwrap();
     world.fails_times(1, Fault::FailAfter);
     assert!(block_on(world.store.remove_dead_letter(&letter.id, letter.at)).unwrap());
@@ -241,7 +241,7 @@ fn a_removal_whose_answer_is_lost_has_removed_it() {
 
 #[test]
 fn a_revival_and_a_purge_whose_answers_are_lost_have_been_done() {
-    let (world, job) = (World::with_attempts(3), Scene::new().job());
+    let (world, job) = (World::with_attempts(3), Fixture::new().job());
     let (died, expires) = (world.time.now(), add_millis(BASE, 60_000));
     let give_up = |at| {
         block_on(
@@ -268,9 +268,9 @@ fn a_transaction_that_was_said_to_be_in_progress_and_was_done_takes_effect_once(
         let world = World::with_attempts(attempts);
         let (job, conversation, message) = arrived(&world);
         let _ = stored(&world, &job, &conversation, &message).unwrap();
-        let scene = Scene::new();
+        let fixture = Fixture::new();
         let mut conversation = conversation;
-        let answer = scene.answer(&mut conversation);
+        let answer = fixture.answer(&mut conversation);
         world.fails_times(i64::from(attempts), Fault::StillInProgress);
         // Without a client's key: only the transaction's own token tells its repetition.
         let committed = block_on(world.store.commit_message(&conversation, &answer, None)).unwrap();

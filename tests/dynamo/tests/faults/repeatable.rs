@@ -4,11 +4,11 @@ use crate::world::World;
 use futures::executor::block_on;
 use recado_dynamo_simulation::{Fault, Record};
 use recado_pipeline::ports::{ConfigurationStore, Conversations, InboundWrite, Inbox, OverdueIndex};
-use recado_testkit::builders::{Scene, far_ahead};
+use recado_testkit::builders::{Fixture, far_ahead};
 
 /// A short story with a fault at every fourth request: each request, each answer, and what is stored in the end.
 fn story(
-    scene: &Scene,
+    fixture: &Fixture,
     jobs: &[recado_domain::event::InboundJob],
 ) -> (Vec<String>, Vec<String>, Vec<Record>) {
     let world = World::with_attempts(3);
@@ -17,14 +17,14 @@ fn story(
         7 => Fault::ThrottleBefore,
         _ => Fault::None,
     });
-    let mut conversation = scene.conversation(1);
+    let mut conversation = fixture.conversation(1);
     let mut answers = vec![format!(
         "{:?}",
-        block_on(world.store.apply_configuration(&scene.document()))
+        block_on(world.store.apply_configuration(&fixture.document()))
     )];
     for job in jobs {
         answers.push(format!("{:?}", block_on(world.store.record_event(job))));
-        let mut message = scene.inbound(&mut conversation, job);
+        let mut message = fixture.inbound(&mut conversation, job);
         message.provider_message_id = None;
         let write = InboundWrite {
             event: &job.event,
@@ -35,7 +35,7 @@ fn story(
     }
     answers.push(format!(
         "{:?}",
-        block_on(world.store.find_latest_conversation(&scene.thread()))
+        block_on(world.store.find_latest_conversation(&fixture.thread()))
     ));
     answers.push(format!(
         "{:?}",
@@ -47,9 +47,9 @@ fn story(
 
 #[test]
 fn the_same_decisions_lead_to_the_same_requests_answers_and_records() {
-    let scene = Scene::new();
-    let jobs = [(); 8].map(|()| scene.job());
-    let first = story(&scene, &jobs);
+    let fixture = Fixture::new();
+    let jobs = [(); 8].map(|()| fixture.job());
+    let first = story(&fixture, &jobs);
     assert!(
         first.0.len() > 40 && first.2.len() > 16,
         "{} requests, {} records",
@@ -57,6 +57,6 @@ fn the_same_decisions_lead_to_the_same_requests_answers_and_records() {
         first.2.len()
     );
     for _ in 0..3 {
-        assert_eq!(story(&scene, &jobs), first);
+        assert_eq!(story(&fixture, &jobs), first);
     }
 }

@@ -15,7 +15,7 @@ use recado_pipeline::ports::{
     ClaimOutcome, Conversations, Deliveries, DeliveryLink, InboundWrite, Inbox, OutboxStore, PageRequest,
     PortResult, StoreInboundOutcome, WriteOutcome,
 };
-use recado_testkit::builders::{Scene, accepted, claimed, is, out};
+use recado_testkit::builders::{Fixture, accepted, claimed, is, out};
 use std::fmt::Debug;
 use std::future::Future;
 
@@ -58,10 +58,10 @@ fn for_now<T: Debug>(read: PortResult<T>) -> Option<T> {
 }
 
 /// A conversation with one message of the contact.
-fn begun(world: &World, scene: &Scene) -> Conversation {
-    let (mut conversation, job) = (scene.conversation(1), scene.job());
+fn begun(world: &World, fixture: &Fixture) -> Conversation {
+    let (mut conversation, job) = (fixture.conversation(1), fixture.job());
     let _ = block_on(world.store.record_event(&job)).unwrap();
-    let message = scene.inbound(&mut conversation, &job);
+    let message = fixture.inbound(&mut conversation, &job);
     let write = InboundWrite {
         event: &job.event,
         conversation: &conversation,
@@ -75,9 +75,9 @@ fn begun(world: &World, scene: &Scene) -> Conversation {
 }
 
 /// A conversation with a reply in so many parts, ready to be committed.
-fn reply_in_parts(scene: &Scene, conversation: &Conversation, of: u32) -> (Conversation, Vec<Message>) {
+fn reply_in_parts(fixture: &Fixture, conversation: &Conversation, of: u32) -> (Conversation, Vec<Message>) {
     let mut after = conversation.clone();
-    let first = scene.reply(&mut after);
+    let first = fixture.reply(&mut after);
     let mut parts = vec![first];
     for _ in 1..of {
         let mut part = parts[0].clone();
@@ -93,16 +93,16 @@ fn reply_in_parts(scene: &Scene, conversation: &Conversation, of: u32) -> (Conve
 /// A claimed reply, its note, and what it becomes when it is accepted.
 #[derive(Clone)]
 struct Sending {
-    scene: Scene,
+    fixture: Fixture,
     sent: Message,
     flight: InFlightSend,
     link: DeliveryLink,
 }
 
 fn sending(world: &World) -> Sending {
-    let scene = Scene::new();
-    let mut conversation = begun(world, &scene);
-    let reply = scene.reply(&mut conversation);
+    let fixture = Fixture::new();
+    let mut conversation = begun(world, &fixture);
+    let reply = fixture.reply(&mut conversation);
     let committed = block_on(
         world
             .store
@@ -117,11 +117,11 @@ fn sending(world: &World) -> Sending {
     let sent = accepted(&sending);
     let id = sent.provider_message_id.clone().unwrap();
     let link = DeliveryLink {
-        key: DeliveryKey::from_provider_id(scene.bound.instance.provider, &scene.external(), &id),
+        key: DeliveryKey::from_provider_id(fixture.bound.instance.provider, &fixture.external(), &id),
         provider_message_id: Some(id),
     };
     Sending {
-        scene,
+        fixture,
         sent,
         flight,
         link,
@@ -145,14 +145,14 @@ fn a_conversation_is_read_with_the_messages_that_it_counts() {
     in_the_middle(
         3,
         |world| {
-            let scene = Scene::new();
-            let conversation = begun(world, &scene);
-            let job = scene.job();
+            let fixture = Fixture::new();
+            let conversation = begun(world, &fixture);
+            let job = fixture.job();
             let _ = block_on(world.store.record_event(&job)).unwrap();
-            (scene, conversation, job)
+            (fixture, conversation, job)
         },
-        |world, (scene, mut conversation, job)| async move {
-            let message = scene.inbound(&mut conversation, &job);
+        |world, (fixture, mut conversation, job)| async move {
+            let message = fixture.inbound(&mut conversation, &job);
             let write = InboundWrite {
                 event: &job.event,
                 conversation: &conversation,
@@ -182,12 +182,12 @@ fn no_part_of_a_reply_is_open_without_those_before_it() {
     in_the_middle(
         5,
         |world| {
-            let scene = Scene::new();
-            let conversation = begun(world, &scene);
-            (scene, conversation)
+            let fixture = Fixture::new();
+            let conversation = begun(world, &fixture);
+            (fixture, conversation)
         },
-        |world, (scene, before)| async move {
-            let (conversation, parts) = reply_in_parts(&scene, &before, 2);
+        |world, (fixture, before)| async move {
+            let (conversation, parts) = reply_in_parts(&fixture, &before, 2);
             let committed = world.store.commit_reply(&conversation, &parts).await;
             assert_eq!(committed.unwrap(), WriteOutcome::Written);
         },
@@ -205,9 +205,9 @@ fn no_part_of_a_reply_is_open_without_those_before_it() {
 
 #[test]
 fn a_part_that_has_left_does_not_keep_the_next_one_from_the_list() {
-    let (world, scene) = (World::new(), Scene::new());
-    let before = begun(&world, &scene);
-    let (conversation, parts) = reply_in_parts(&scene, &before, 2);
+    let (world, fixture) = (World::new(), Fixture::new());
+    let before = begun(&world, &fixture);
+    let (conversation, parts) = reply_in_parts(&fixture, &before, 2);
     let committed = block_on(world.store.commit_reply(&conversation, &parts));
     assert_eq!(committed.unwrap(), WriteOutcome::Written);
     let (sending, flight) = claimed(&parts[0]);
@@ -228,7 +228,7 @@ fn a_part_that_has_left_does_not_keep_the_next_one_from_the_list() {
 fn an_attempt_whose_note_is_gone_is_known_by_its_link() {
     let mut gone = [0, 0];
     in_the_middle(4, sending, settle, |world, given| {
-        if !block_on(world.store.list_in_flight(given.scene.instance()))
+        if !block_on(world.store.list_in_flight(given.fixture.instance()))
             .unwrap()
             .is_empty()
         {

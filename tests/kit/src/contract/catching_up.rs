@@ -1,88 +1,88 @@
 //! What may have been missed, and who fetches it.
 
-use crate::builders::{Scene, at, seen};
+use crate::builders::{Fixture, at, seen};
 use futures::future::join_all;
 use recado_domain::instance::{ConnectionStatus, InstanceState};
 use recado_pipeline::ports::Store;
 
-async fn state<S: Store>(store: &S, scene: &Scene) -> InstanceState {
-    store.read_instance_state(scene.instance()).await.unwrap()
+async fn state<S: Store>(store: &S, fixture: &Fixture) -> InstanceState {
+    store.read_instance_state(fixture.instance()).await.unwrap()
 }
 
-async fn set<S: Store>(store: &S, scene: &Scene, to: ConnectionStatus, now: i64) {
+async fn set<S: Store>(store: &S, fixture: &Fixture, to: ConnectionStatus, now: i64) {
     let seen = seen(to, at(now), None);
-    assert!(store.set_connection(scene.instance(), &seen).await.unwrap());
+    assert!(store.set_connection(fixture.instance(), &seen).await.unwrap());
 }
 
 pub async fn of_ten_who_want_to_catch_up_one_does<S: Store>(store: &S) {
-    let scene = Scene::new();
-    let claims = join_all((0..10).map(|_| store.claim_catch_up(scene.instance(), at(1_000), at(0)))).await;
+    let fixture = Fixture::new();
+    let claims = join_all((0..10).map(|_| store.claim_catch_up(fixture.instance(), at(1_000), at(0)))).await;
     let won = claims.into_iter().filter(|claim| *claim.as_ref().unwrap());
     assert_eq!(won.count(), 1);
-    assert_eq!(state(store, &scene).await.caught_up_at, Some(at(1_000)));
+    assert_eq!(state(store, &fixture).await.caught_up_at, Some(at(1_000)));
 }
 
 pub async fn a_catch_up_may_be_claimed_again_once_the_last_one_is_old_enough<S: Store>(store: &S) {
-    let (scene, claim) = (Scene::new(), |scene: &Scene, now, before| {
-        let id = scene.instance().clone();
+    let (fixture, claim) = (Fixture::new(), |fixture: &Fixture, now, before| {
+        let id = fixture.instance().clone();
         async move { store.claim_catch_up(&id, at(now), at(before)).await.unwrap() }
     });
-    assert!(claim(&scene, 1_000, 0).await);
-    assert!(!claim(&scene, 1_500, 999).await);
-    assert!(claim(&scene, 2_000, 1_000).await);
+    assert!(claim(&fixture, 1_000, 0).await);
+    assert!(!claim(&fixture, 1_500, 999).await);
+    assert!(claim(&fixture, 2_000, 1_000).await);
     assert!(
-        claim(&Scene::new(), 2_000, 1_000).await,
+        claim(&Fixture::new(), 2_000, 1_000).await,
         "each instance has its own"
     );
 }
 
 pub async fn what_was_missed_since_the_closing_is_noted_until_it_is_fetched<S: Store>(store: &S) {
-    let scene = Scene::new();
-    set(store, &scene, ConnectionStatus::Closed, 10).await;
-    set(store, &scene, ConnectionStatus::Open, 20).await;
-    set(store, &scene, ConnectionStatus::Closed, 30).await;
-    set(store, &scene, ConnectionStatus::Open, 40).await;
-    let seen = state(store, &scene).await;
+    let fixture = Fixture::new();
+    set(store, &fixture, ConnectionStatus::Closed, 10).await;
+    set(store, &fixture, ConnectionStatus::Open, 20).await;
+    set(store, &fixture, ConnectionStatus::Closed, 30).await;
+    set(store, &fixture, ConnectionStatus::Open, 40).await;
+    let seen = state(store, &fixture).await;
     assert_eq!(seen.catch_up_from, Some(at(10)));
     store
-        .record_catch_up(scene.instance(), &seen, Some(at(35)))
+        .record_catch_up(fixture.instance(), &seen, Some(at(35)))
         .await
         .unwrap();
-    assert_eq!(state(store, &scene).await.catch_up_from, Some(at(35)));
+    assert_eq!(state(store, &fixture).await.catch_up_from, Some(at(35)));
     store
-        .record_catch_up(scene.instance(), &seen, None)
+        .record_catch_up(fixture.instance(), &seen, None)
         .await
         .unwrap();
-    let seen = state(store, &scene).await;
+    let seen = state(store, &fixture).await;
     assert_eq!(
         seen.catch_up_from,
         Some(at(35)),
         "another state than the one seen"
     );
     store
-        .record_catch_up(scene.instance(), &seen, None)
+        .record_catch_up(fixture.instance(), &seen, None)
         .await
         .unwrap();
-    assert_eq!(state(store, &scene).await.catch_up_from, None);
+    assert_eq!(state(store, &fixture).await.catch_up_from, None);
     // From a state that has no note, too.
-    let seen = state(store, &scene).await;
+    let seen = state(store, &fixture).await;
     store
-        .record_catch_up(scene.instance(), &seen, Some(at(50)))
+        .record_catch_up(fixture.instance(), &seen, Some(at(50)))
         .await
         .unwrap();
-    assert_eq!(state(store, &scene).await.catch_up_from, Some(at(50)));
+    assert_eq!(state(store, &fixture).await.catch_up_from, Some(at(50)));
 }
 
 pub async fn one_that_closed_meanwhile_keeps_its_note<S: Store>(store: &S) {
-    let scene = Scene::new();
-    set(store, &scene, ConnectionStatus::Closed, 10).await;
-    set(store, &scene, ConnectionStatus::Open, 20).await;
-    let seen = state(store, &scene).await;
-    set(store, &scene, ConnectionStatus::Closed, 30).await;
-    set(store, &scene, ConnectionStatus::Open, 40).await;
+    let fixture = Fixture::new();
+    set(store, &fixture, ConnectionStatus::Closed, 10).await;
+    set(store, &fixture, ConnectionStatus::Open, 20).await;
+    let seen = state(store, &fixture).await;
+    set(store, &fixture, ConnectionStatus::Closed, 30).await;
+    set(store, &fixture, ConnectionStatus::Open, 40).await;
     store
-        .record_catch_up(scene.instance(), &seen, None)
+        .record_catch_up(fixture.instance(), &seen, None)
         .await
         .unwrap();
-    assert_eq!(state(store, &scene).await.catch_up_from, Some(at(10)));
+    assert_eq!(state(store, &fixture).await.catch_up_from, Some(at(10)));
 }

@@ -1,7 +1,7 @@
 //! Claiming: one attempt at a time, and none of the agent's once a person took over.
 
 use super::given::{begun, committed, replied, updated};
-use crate::builders::{Scene, accepted, at, claimed, nonce, out};
+use crate::builders::{Fixture, accepted, at, claimed, nonce, out};
 use futures::future::join_all;
 use recado_domain::conversation::Conversation;
 use recado_domain::ids::ConversationId;
@@ -16,8 +16,8 @@ fn guard(conversation: &Conversation) -> ClaimGuard {
     }
 }
 
-async fn flights<S: Store>(store: &S, scene: &Scene) -> Vec<InFlightSend> {
-    store.list_in_flight(scene.instance()).await.unwrap()
+async fn flights<S: Store>(store: &S, fixture: &Fixture) -> Vec<InFlightSend> {
+    store.list_in_flight(fixture.instance()).await.unwrap()
 }
 
 async fn open<S: Store>(store: &S, conversation: &ConversationId) -> Vec<Message> {
@@ -25,10 +25,10 @@ async fn open<S: Store>(store: &S, conversation: &ConversationId) -> Vec<Message
 }
 
 pub async fn a_claim_makes_it_sending_and_notes_it_in_flight<S: Store>(store: &S) {
-    let scene = Scene::new();
-    let mut conversation = begun(store, &scene).await;
-    let message = replied(store, &scene, &mut conversation).await;
-    assert!(flights(store, &scene).await.is_empty());
+    let fixture = Fixture::new();
+    let mut conversation = begun(store, &fixture).await;
+    let message = replied(store, &fixture, &mut conversation).await;
+    assert!(flights(store, &fixture).await.is_empty());
     let (sending, flight) = claimed(&message);
     let found = store
         .claim_message(&sending, Some(&guard(&conversation)), &flight)
@@ -43,7 +43,7 @@ pub async fn a_claim_makes_it_sending_and_notes_it_in_flight<S: Store>(store: &S
         store.find_message(&sending.message_id()).await.unwrap(),
         Some(sending)
     );
-    assert_eq!(flights(store, &scene).await, [flight]);
+    assert_eq!(flights(store, &fixture).await, [flight]);
     assert_eq!(
         store.find_conversation(&conversation.id).await.unwrap(),
         Some(conversation),
@@ -52,9 +52,9 @@ pub async fn a_claim_makes_it_sending_and_notes_it_in_flight<S: Store>(store: &S
 }
 
 pub async fn a_claim_repeated_with_its_own_nonce_is_ours<S: Store>(store: &S) {
-    let scene = Scene::new();
-    let mut conversation = begun(store, &scene).await;
-    let message = replied(store, &scene, &mut conversation).await;
+    let fixture = Fixture::new();
+    let mut conversation = begun(store, &fixture).await;
+    let message = replied(store, &fixture, &mut conversation).await;
     let (sending, flight) = claimed(&message);
     for _ in 0..3 {
         let found = store
@@ -64,13 +64,13 @@ pub async fn a_claim_repeated_with_its_own_nonce_is_ours<S: Store>(store: &S) {
         assert_eq!(found, ClaimOutcome::Claimed);
     }
     assert_eq!(open(store, &conversation.id).await, [sending]);
-    assert_eq!(flights(store, &scene).await, [flight]);
+    assert_eq!(flights(store, &fixture).await, [flight]);
 }
 
 pub async fn another_attempt_meanwhile_is_a_conflict_and_leaves_no_note<S: Store>(store: &S) {
-    let scene = Scene::new();
-    let mut conversation = begun(store, &scene).await;
-    let message = replied(store, &scene, &mut conversation).await;
+    let fixture = Fixture::new();
+    let mut conversation = begun(store, &fixture).await;
+    let message = replied(store, &fixture, &mut conversation).await;
     let ((ours, our_flight), (theirs, their_flight)) = (claimed(&message), claimed(&message));
     let guard = guard(&conversation);
     assert_eq!(
@@ -88,13 +88,13 @@ pub async fn another_attempt_meanwhile_is_a_conflict_and_leaves_no_note<S: Store
         ClaimOutcome::Conflict
     );
     assert_eq!(open(store, &conversation.id).await, [ours]);
-    assert_eq!(flights(store, &scene).await, [our_flight]);
+    assert_eq!(flights(store, &fixture).await, [our_flight]);
 }
 
 pub async fn of_twenty_claims_at_once_one_wins<S: Store>(store: &S) {
-    let scene = Scene::new();
-    let mut conversation = begun(store, &scene).await;
-    let message = replied(store, &scene, &mut conversation).await;
+    let fixture = Fixture::new();
+    let mut conversation = begun(store, &fixture).await;
+    let message = replied(store, &fixture, &mut conversation).await;
     let (attempts, guard) = (
         (0..20).map(|_| claimed(&message)).collect::<Vec<_>>(),
         guard(&conversation),
@@ -122,13 +122,13 @@ pub async fn of_twenty_claims_at_once_one_wins<S: Store>(store: &S) {
         open(store, &conversation.id).await,
         *std::slice::from_ref(sending)
     );
-    assert_eq!(flights(store, &scene).await, *std::slice::from_ref(flight));
+    assert_eq!(flights(store, &fixture).await, *std::slice::from_ref(flight));
 }
 
 pub async fn a_stale_message_is_not_claimed<S: Store>(store: &S) {
-    let scene = Scene::new();
-    let mut conversation = begun(store, &scene).await;
-    let mut message = replied(store, &scene, &mut conversation).await;
+    let fixture = Fixture::new();
+    let mut conversation = begun(store, &fixture).await;
+    let mut message = replied(store, &fixture, &mut conversation).await;
     let (sending, flight) = claimed(&message);
     out(&mut message).record_slot(at(4_000));
     assert_eq!(
@@ -140,10 +140,10 @@ pub async fn a_stale_message_is_not_claimed<S: Store>(store: &S) {
         ClaimOutcome::Conflict
     );
     assert_eq!(open(store, &conversation.id).await, [message]);
-    assert!(flights(store, &scene).await.is_empty());
+    assert!(flights(store, &fixture).await.is_empty());
 }
 
-async fn assert_stopped<S: Store>(store: &S, scene: &Scene, message: &Message, guard: &ClaimGuard) {
+async fn assert_stopped<S: Store>(store: &S, fixture: &Fixture, message: &Message, guard: &ClaimGuard) {
     let (sending, flight) = claimed(message);
     assert_eq!(
         store.claim_message(&sending, Some(guard), &flight).await.unwrap(),
@@ -153,31 +153,31 @@ async fn assert_stopped<S: Store>(store: &S, scene: &Scene, message: &Message, g
         open(store, &message.conversation).await,
         *std::slice::from_ref(message)
     );
-    assert!(flights(store, scene).await.is_empty());
+    assert!(flights(store, fixture).await.is_empty());
 }
 
 pub async fn a_takeover_stops_the_agents_message<S: Store>(store: &S) {
-    let scene = Scene::new();
-    let mut conversation = begun(store, &scene).await;
-    let message = replied(store, &scene, &mut conversation).await;
+    let fixture = Fixture::new();
+    let mut conversation = begun(store, &fixture).await;
+    let message = replied(store, &fixture, &mut conversation).await;
     let before = guard(&conversation);
     conversation.take_over();
     updated(store, &mut conversation).await;
-    assert_stopped(store, &scene, &message, &before).await;
+    assert_stopped(store, &fixture, &message, &before).await;
     // Manual in the very same epoch stops it too.
-    assert_stopped(store, &scene, &message, &guard(&conversation)).await;
+    assert_stopped(store, &fixture, &message, &guard(&conversation)).await;
 }
 
 pub async fn another_epoch_stops_the_agents_message<S: Store>(store: &S) {
-    let scene = Scene::new();
-    let mut conversation = begun(store, &scene).await;
-    let message = replied(store, &scene, &mut conversation).await;
+    let fixture = Fixture::new();
+    let mut conversation = begun(store, &fixture).await;
+    let message = replied(store, &fixture, &mut conversation).await;
     let before = guard(&conversation);
     conversation.take_over();
     updated(store, &mut conversation).await;
     conversation.give_back_to_agent(conversation.last, at(1));
     updated(store, &mut conversation).await;
-    assert_stopped(store, &scene, &message, &before).await;
+    assert_stopped(store, &fixture, &message, &before).await;
     let (sending, flight) = claimed(&message);
     let found = store
         .claim_message(&sending, Some(&guard(&conversation)), &flight)
@@ -187,19 +187,19 @@ pub async fn another_epoch_stops_the_agents_message<S: Store>(store: &S) {
 }
 
 pub async fn a_guard_needs_its_conversation<S: Store>(store: &S) {
-    let scene = Scene::new();
-    let mut conversation = begun(store, &scene).await;
-    let message = replied(store, &scene, &mut conversation).await;
-    let elsewhere = guard(&Scene::new().conversation(1));
-    assert_stopped(store, &scene, &message, &elsewhere).await;
+    let fixture = Fixture::new();
+    let mut conversation = begun(store, &fixture).await;
+    let message = replied(store, &fixture, &mut conversation).await;
+    let elsewhere = guard(&Fixture::new().conversation(1));
+    assert_stopped(store, &fixture, &message, &elsewhere).await;
 }
 
 pub async fn a_newer_message_of_the_contact_does_not_stop_it<S: Store>(store: &S) {
-    let scene = Scene::new();
-    let mut conversation = begun(store, &scene).await;
-    let message = replied(store, &scene, &mut conversation).await;
+    let fixture = Fixture::new();
+    let mut conversation = begun(store, &fixture).await;
+    let message = replied(store, &fixture, &mut conversation).await;
     let before = guard(&conversation);
-    super::given::received(store, &scene, &mut conversation, &scene.job()).await;
+    super::given::received(store, &fixture, &mut conversation, &fixture.job()).await;
     let (sending, flight) = claimed(&message);
     assert_eq!(
         store
@@ -211,25 +211,25 @@ pub async fn a_newer_message_of_the_contact_does_not_stop_it<S: Store>(store: &S
 }
 
 pub async fn a_persons_message_is_claimed_in_whatever_mode<S: Store>(store: &S) {
-    let scene = Scene::new();
-    let mut conversation = begun(store, &scene).await;
+    let fixture = Fixture::new();
+    let mut conversation = begun(store, &fixture).await;
     conversation.take_over();
     updated(store, &mut conversation).await;
-    let message = scene.answer(&mut conversation);
+    let message = fixture.answer(&mut conversation);
     committed(store, &conversation, &message).await;
     let (sending, flight) = claimed(&message);
     assert_eq!(
         store.claim_message(&sending, None, &flight).await.unwrap(),
         ClaimOutcome::Claimed
     );
-    assert_eq!(flights(store, &scene).await, [flight]);
+    assert_eq!(flights(store, &fixture).await, [flight]);
 }
 
 pub async fn a_saved_outcome_removes_the_note_of_its_attempt_only<S: Store>(store: &S) {
-    let scene = Scene::new();
-    let mut conversation = begun(store, &scene).await;
-    let first = replied(store, &scene, &mut conversation).await;
-    let second = replied(store, &scene, &mut conversation).await;
+    let fixture = Fixture::new();
+    let mut conversation = begun(store, &fixture).await;
+    let first = replied(store, &fixture, &mut conversation).await;
+    let second = replied(store, &fixture, &mut conversation).await;
     let ((mut first, first_flight), (second, second_flight)) = (claimed(&first), claimed(&second));
     for (message, flight) in [(&first, &first_flight), (&second, &second_flight)] {
         assert_eq!(
@@ -237,7 +237,7 @@ pub async fn a_saved_outcome_removes_the_note_of_its_attempt_only<S: Store>(stor
             ClaimOutcome::Claimed
         );
     }
-    assert_eq!(flights(store, &scene).await.len(), 2);
+    assert_eq!(flights(store, &fixture).await.len(), 2);
     out(&mut first)
         .return_to_queue(at(2), false, "connection refused")
         .unwrap();
@@ -248,23 +248,23 @@ pub async fn a_saved_outcome_removes_the_note_of_its_attempt_only<S: Store>(stor
             .unwrap(),
         WriteOutcome::Written
     );
-    assert_eq!(flights(store, &scene).await, [second_flight]);
+    assert_eq!(flights(store, &fixture).await, [second_flight]);
     let (again, flight) = claimed(&first);
     assert_eq!(
         store.claim_message(&again, None, &flight).await.unwrap(),
         ClaimOutcome::Claimed
     );
     assert_eq!(
-        flights(store, &scene).await.len(),
+        flights(store, &fixture).await.len(),
         2,
         "a new attempt has a note of its own"
     );
 }
 
 pub async fn a_lost_save_removes_no_note<S: Store>(store: &S) {
-    let scene = Scene::new();
-    let mut conversation = begun(store, &scene).await;
-    let message = replied(store, &scene, &mut conversation).await;
+    let fixture = Fixture::new();
+    let mut conversation = begun(store, &fixture).await;
+    let message = replied(store, &fixture, &mut conversation).await;
     let (sending, flight) = claimed(&message);
     assert_eq!(
         store.claim_message(&sending, None, &flight).await.unwrap(),
@@ -276,21 +276,21 @@ pub async fn a_lost_save_removes_no_note<S: Store>(store: &S) {
         store.save_open_message(&stale, Some(&flight)).await.unwrap(),
         WriteOutcome::Conflict
     );
-    assert_eq!(flights(store, &scene).await, [flight]);
+    assert_eq!(flights(store, &fixture).await, [flight]);
     assert_eq!(open(store, &conversation.id).await, [sending]);
 }
 
 pub async fn a_note_takes_one_echo<S: Store>(store: &S) {
-    let scene = Scene::new();
-    let mut conversation = begun(store, &scene).await;
-    let message = replied(store, &scene, &mut conversation).await;
+    let fixture = Fixture::new();
+    let mut conversation = begun(store, &fixture).await;
+    let message = replied(store, &fixture, &mut conversation).await;
     let (sending, flight) = claimed(&message);
-    let id = scene.instance();
+    let id = fixture.instance();
     assert!(
         !store.record_echo(id, &flight, "A", Echo::Sure).await.unwrap(),
         "there is no note yet"
     );
-    assert!(flights(store, &scene).await.is_empty(), "and none was made");
+    assert!(flights(store, &fixture).await.is_empty(), "and none was made");
     assert_eq!(
         store.claim_message(&sending, None, &flight).await.unwrap(),
         ClaimOutcome::Claimed
@@ -313,7 +313,7 @@ pub async fn a_note_takes_one_echo<S: Store>(store: &S) {
         store.record_echo(id, &flight, first, Echo::Sure).await.unwrap(),
         "the same echo again is the one that was noted"
     );
-    assert_eq!(flights(store, &scene).await, [noted]);
+    assert_eq!(flights(store, &fixture).await, [noted]);
     let sent = accepted(&sending);
     let settled = store
         .settle_message(&sent, Some(&flight), None, None)
@@ -321,15 +321,15 @@ pub async fn a_note_takes_one_echo<S: Store>(store: &S) {
         .unwrap();
     assert_eq!(settled, WriteOutcome::Written);
     assert!(
-        flights(store, &scene).await.is_empty(),
+        flights(store, &fixture).await.is_empty(),
         "an attempt that lands takes its note with it, heard or not"
     );
 }
 
 pub async fn a_note_takes_one_that_may_be_its_echo_beside_its_echo<S: Store>(store: &S) {
-    let scene = Scene::new();
-    let mut conversation = begun(store, &scene).await;
-    let message = replied(store, &scene, &mut conversation).await;
+    let fixture = Fixture::new();
+    let mut conversation = begun(store, &fixture).await;
+    let message = replied(store, &fixture, &mut conversation).await;
     let (sending, flight) = claimed(&message);
     assert_eq!(
         store.claim_message(&sending, None, &flight).await.unwrap(),
@@ -337,7 +337,7 @@ pub async fn a_note_takes_one_that_may_be_its_echo_beside_its_echo<S: Store>(sto
     );
     for (echo, first, other) in [(Echo::Maybe, "A", "B"), (Echo::Sure, "B", "A")] {
         for (id, noted) in [(first, true), (other, false), (first, true)] {
-            let heard = store.record_echo(scene.instance(), &flight, id, echo).await;
+            let heard = store.record_echo(fixture.instance(), &flight, id, echo).await;
             assert_eq!(heard.unwrap(), noted, "{echo:?} {id}");
         }
     }
@@ -346,13 +346,13 @@ pub async fn a_note_takes_one_that_may_be_its_echo_beside_its_echo<S: Store>(sto
         maybe_echo: Some("A".to_owned()),
         ..flight
     };
-    assert_eq!(flights(store, &scene).await, [noted]);
+    assert_eq!(flights(store, &fixture).await, [noted]);
 }
 
 pub async fn notes_are_kept_by_instance<S: Store>(store: &S) {
-    let (scene, other) = (Scene::new(), Scene::new());
-    let mut conversation = begun(store, &scene).await;
-    let message = replied(store, &scene, &mut conversation).await;
+    let (fixture, other) = (Fixture::new(), Fixture::new());
+    let mut conversation = begun(store, &fixture).await;
+    let message = replied(store, &fixture, &mut conversation).await;
     let (sending, flight) = claimed(&message);
     assert_eq!(
         store.claim_message(&sending, None, &flight).await.unwrap(),
@@ -363,5 +363,5 @@ pub async fn notes_are_kept_by_instance<S: Store>(store: &S) {
         .record_echo(other.instance(), &flight, "A", Echo::Sure)
         .await;
     assert!(!heard.unwrap());
-    assert_eq!(flights(store, &scene).await, [flight]);
+    assert_eq!(flights(store, &fixture).await, [flight]);
 }

@@ -1,15 +1,15 @@
 //! Committing a message with its conversation and the client's key.
 
 use super::given::{assert_untouched, begun, committed, key_claim, open_ordinals, replied, updated};
-use crate::builders::{Scene, far_ahead, fresh, long_ago};
+use crate::builders::{Fixture, far_ahead, fresh, long_ago};
 use futures::future::join_all;
 use recado_domain::ids::Ordinal;
 use recado_pipeline::ports::{CommitOutcome, IdempotencyClaim, IdempotencyRecord, Store};
 
 pub async fn a_message_is_committed_with_its_conversation_and_is_open<S: Store>(store: &S) {
-    let scene = Scene::new();
-    let mut conversation = begun(store, &scene).await;
-    let message = replied(store, &scene, &mut conversation).await;
+    let fixture = Fixture::new();
+    let mut conversation = begun(store, &fixture).await;
+    let message = replied(store, &fixture, &mut conversation).await;
     assert_eq!(
         store.find_conversation(&conversation.id).await.unwrap(),
         Some(conversation.clone())
@@ -28,9 +28,9 @@ pub async fn a_message_is_committed_with_its_conversation_and_is_open<S: Store>(
 }
 
 pub async fn a_message_that_is_not_queued_is_not_open<S: Store>(store: &S) {
-    let scene = Scene::new();
-    let mut conversation = begun(store, &scene).await;
-    let mut typed_on_the_phone = scene.answer(&mut conversation);
+    let fixture = Fixture::new();
+    let mut conversation = begun(store, &fixture).await;
+    let mut typed_on_the_phone = fixture.answer(&mut conversation);
     typed_on_the_phone.out = None;
     committed(store, &conversation, &typed_on_the_phone).await;
     assert_eq!(
@@ -44,21 +44,21 @@ pub async fn a_message_that_is_not_queued_is_not_open<S: Store>(store: &S) {
 }
 
 pub async fn a_first_message_out_begins_a_conversation<S: Store>(store: &S) {
-    let scene = Scene::new();
-    let mut conversation = scene.conversation(1);
-    let message = scene.answer(&mut conversation);
+    let fixture = Fixture::new();
+    let mut conversation = fixture.conversation(1);
+    let message = fixture.answer(&mut conversation);
     committed(store, &conversation, &message).await;
     assert_eq!(
-        store.find_latest_conversation(&scene.thread()).await.unwrap(),
+        store.find_latest_conversation(&fixture.thread()).await.unwrap(),
         Some(conversation)
     );
 }
 
 pub async fn a_new_conversation_must_not_exist_yet<S: Store>(store: &S) {
-    let scene = Scene::new();
-    let stored = begun(store, &scene).await;
-    let mut conversation = scene.conversation(1);
-    let mut message = scene.answer(&mut conversation);
+    let fixture = Fixture::new();
+    let stored = begun(store, &fixture).await;
+    let mut conversation = fixture.conversation(1);
+    let mut message = fixture.answer(&mut conversation);
     message.ordinal = Ordinal(7);
     assert_eq!(
         store.commit_message(&conversation, &message, None).await.unwrap(),
@@ -68,12 +68,12 @@ pub async fn a_new_conversation_must_not_exist_yet<S: Store>(store: &S) {
 }
 
 pub async fn a_conversation_changed_meanwhile_is_a_conflict_and_nothing_is_written<S: Store>(store: &S) {
-    let scene = Scene::new();
-    let mut stored = begun(store, &scene).await;
+    let fixture = Fixture::new();
+    let mut stored = begun(store, &fixture).await;
     let mut stale = stored.clone();
     stored.take_over();
     updated(store, &mut stored).await;
-    let message = scene.reply(&mut stale);
+    let message = fixture.reply(&mut stale);
     let claim = key_claim(&stored.id.to_string(), &fresh("key"), far_ahead());
     let found = store
         .commit_message(&stale, &message, Some(&claim))
@@ -91,12 +91,12 @@ pub async fn a_conversation_changed_meanwhile_is_a_conflict_and_nothing_is_writt
 }
 
 pub async fn of_twenty_commits_at_once_one_wins<S: Store>(store: &S) {
-    let scene = Scene::new();
-    let conversation = begun(store, &scene).await;
+    let fixture = Fixture::new();
+    let conversation = begun(store, &fixture).await;
     let drafts: Vec<_> = (0..20)
         .map(|_| {
             let mut conversation = conversation.clone();
-            let message = scene.reply(&mut conversation);
+            let message = fixture.reply(&mut conversation);
             (conversation, message)
         })
         .collect();
@@ -128,9 +128,9 @@ pub async fn of_twenty_commits_at_once_one_wins<S: Store>(store: &S) {
 }
 
 pub async fn a_clients_key_names_the_message_it_made<S: Store>(store: &S) {
-    let scene = Scene::new();
-    let mut conversation = begun(store, &scene).await;
-    let claim = key_claim(scene.instance().as_str(), &fresh("key"), far_ahead());
+    let fixture = Fixture::new();
+    let mut conversation = begun(store, &fixture).await;
+    let claim = key_claim(fixture.instance().as_str(), &fresh("key"), far_ahead());
     assert_eq!(
         store
             .find_idempotency_key(&claim.scope, &claim.key)
@@ -138,7 +138,7 @@ pub async fn a_clients_key_names_the_message_it_made<S: Store>(store: &S) {
             .unwrap(),
         None
     );
-    let message = scene.answer(&mut conversation);
+    let message = fixture.answer(&mut conversation);
     assert_eq!(
         store
             .commit_message(&conversation, &message, Some(&claim))
@@ -160,10 +160,10 @@ pub async fn a_clients_key_names_the_message_it_made<S: Store>(store: &S) {
 }
 
 pub async fn a_used_key_is_told_and_nothing_is_written<S: Store>(store: &S) {
-    let scene = Scene::new();
-    let mut conversation = begun(store, &scene).await;
-    let claim = key_claim(scene.instance().as_str(), &fresh("key"), far_ahead());
-    let message = scene.answer(&mut conversation);
+    let fixture = Fixture::new();
+    let mut conversation = begun(store, &fixture).await;
+    let claim = key_claim(fixture.instance().as_str(), &fresh("key"), far_ahead());
+    let message = fixture.answer(&mut conversation);
     let record = IdempotencyRecord {
         request_hash: "hash-1".to_owned(),
         message: message.message_id(),
@@ -177,7 +177,7 @@ pub async fn a_used_key_is_told_and_nothing_is_written<S: Store>(store: &S) {
     );
     for hash in ["hash-1", "hash-2"] {
         let mut next = conversation.clone();
-        let message = scene.answer(&mut next);
+        let message = fixture.answer(&mut next);
         let claim = IdempotencyClaim {
             request_hash: hash.to_owned(),
             ..claim.clone()
@@ -196,10 +196,10 @@ pub async fn a_used_key_is_told_and_nothing_is_written<S: Store>(store: &S) {
 }
 
 pub async fn a_used_key_is_told_before_a_changed_conversation<S: Store>(store: &S) {
-    let scene = Scene::new();
-    let mut conversation = begun(store, &scene).await;
-    let claim = key_claim(scene.instance().as_str(), &fresh("key"), far_ahead());
-    let message = scene.answer(&mut conversation);
+    let fixture = Fixture::new();
+    let mut conversation = begun(store, &fixture).await;
+    let claim = key_claim(fixture.instance().as_str(), &fresh("key"), far_ahead());
+    let message = fixture.answer(&mut conversation);
     assert_eq!(
         store
             .commit_message(&conversation, &message, Some(&claim))
@@ -216,12 +216,12 @@ pub async fn a_used_key_is_told_before_a_changed_conversation<S: Store>(store: &
 }
 
 pub async fn a_key_counts_in_its_scope_only<S: Store>(store: &S) {
-    let scene = Scene::new();
-    let mut conversation = begun(store, &scene).await;
+    let fixture = Fixture::new();
+    let mut conversation = begun(store, &fixture).await;
     let key = fresh("key");
-    for scope in [conversation.id.to_string(), scene.instance().to_string()] {
+    for scope in [conversation.id.to_string(), fixture.instance().to_string()] {
         let claim = key_claim(&scope, &key, far_ahead());
-        let message = scene.answer(&mut conversation);
+        let message = fixture.answer(&mut conversation);
         assert_eq!(
             store
                 .commit_message(&conversation, &message, Some(&claim))
@@ -239,12 +239,12 @@ pub async fn a_key_counts_in_its_scope_only<S: Store>(store: &S) {
 }
 
 pub async fn scope_and_key_do_not_run_into_each_other<S: Store>(store: &S) {
-    let scene = Scene::new();
-    let mut conversation = begun(store, &scene).await;
+    let fixture = Fixture::new();
+    let mut conversation = begun(store, &fixture).await;
     let scope = fresh("scope");
     for (scope, key) in [(format!("{scope}/a"), "b"), (scope, "a/b")] {
         let claim = key_claim(&scope, key, far_ahead());
-        let message = scene.answer(&mut conversation);
+        let message = fixture.answer(&mut conversation);
         assert_eq!(
             store
                 .commit_message(&conversation, &message, Some(&claim))
@@ -256,10 +256,10 @@ pub async fn scope_and_key_do_not_run_into_each_other<S: Store>(store: &S) {
 }
 
 pub async fn an_expired_key_is_free_again<S: Store>(store: &S) {
-    let scene = Scene::new();
-    let mut conversation = begun(store, &scene).await;
-    let expired = key_claim(scene.instance().as_str(), &fresh("key"), long_ago());
-    let first = scene.answer(&mut conversation);
+    let fixture = Fixture::new();
+    let mut conversation = begun(store, &fixture).await;
+    let expired = key_claim(fixture.instance().as_str(), &fresh("key"), long_ago());
+    let first = fixture.answer(&mut conversation);
     assert_eq!(
         store
             .commit_message(&conversation, &first, Some(&expired))
@@ -274,7 +274,7 @@ pub async fn an_expired_key_is_free_again<S: Store>(store: &S) {
             .unwrap(),
         None
     );
-    let second = scene.answer(&mut conversation);
+    let second = fixture.answer(&mut conversation);
     let claim = IdempotencyClaim {
         expires: far_ahead(),
         ..expired
@@ -295,13 +295,13 @@ pub async fn an_expired_key_is_free_again<S: Store>(store: &S) {
 }
 
 pub async fn of_ten_requests_with_one_key_at_once_one_makes_a_message<S: Store>(store: &S) {
-    let scene = Scene::new();
-    let key = key_claim(scene.instance().as_str(), &fresh("key"), far_ahead());
+    let fixture = Fixture::new();
+    let key = key_claim(fixture.instance().as_str(), &fresh("key"), far_ahead());
     let requests: Vec<_> = (0..10)
         .map(|_| {
-            let scene = scene.other_contact();
-            let mut conversation = scene.conversation(1);
-            let message = scene.answer(&mut conversation);
+            let fixture = fixture.other_contact();
+            let mut conversation = fixture.conversation(1);
+            let message = fixture.answer(&mut conversation);
             (conversation, message)
         })
         .collect();

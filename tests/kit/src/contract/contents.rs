@@ -1,7 +1,7 @@
 //! Whatever people and providers write comes back exactly.
 
 use super::given::{begun, committed, updated};
-use crate::builders::{Scene, at, fresh, out};
+use crate::builders::{Fixture, at, fresh, out};
 use recado_domain::contact::ContactAddress;
 use recado_domain::content::{
     ContactCard, Content, Location, Media, MediaKind, MessageTemplate, Order, SystemNote,
@@ -84,7 +84,7 @@ pub async fn an_events_payload_comes_back_exactly<S: Store>(store: &S) {
         json!("text"),
         json!([]),
     ] {
-        let mut job = Scene::new().job();
+        let mut job = Fixture::new().job();
         job.payload = EventPayload::Inline(expected.clone());
         assert_eq!(store.record_event(&job).await.unwrap(), RecordEventOutcome::New);
         let record = store.find_event(&job.event).await.unwrap().unwrap();
@@ -100,7 +100,7 @@ pub async fn an_events_payload_comes_back_exactly<S: Store>(store: &S) {
 }
 
 pub async fn a_pointer_to_a_large_body_comes_back<S: Store>(store: &S) {
-    let mut job = Scene::new().job();
+    let mut job = Fixture::new().job();
     job.payload = EventPayload::Stored(fresh("payloads/2026/01"));
     assert_eq!(store.record_event(&job).await.unwrap(), RecordEventOutcome::New);
     assert_eq!(store.find_event(&job.event).await.unwrap().unwrap().job, job);
@@ -129,8 +129,8 @@ async fn messages<S: Store>(store: &S, message: &Message) -> Vec<Message> {
 
 pub async fn a_message_that_is_not_understood_is_kept_as_it_came<S: Store>(store: &S) {
     for expected in [odd_json(), deep_json(), large_json()] {
-        let scene = Scene::new();
-        let (job, mut conversation) = (scene.job(), scene.conversation(1));
+        let fixture = Fixture::new();
+        let (job, mut conversation) = (fixture.job(), fixture.conversation(1));
         let _ = store.record_event(&job).await.unwrap();
         let content = Content::Unsupported {
             kind: "orb\u{0}".to_owned(),
@@ -138,7 +138,7 @@ pub async fn a_message_that_is_not_understood_is_kept_as_it_came<S: Store>(store
         };
         let message = Message {
             content,
-            ..scene.inbound(&mut conversation, &job)
+            ..fixture.inbound(&mut conversation, &job)
         };
         let write = InboundWrite {
             event: &job.event,
@@ -236,12 +236,12 @@ fn contents() -> Vec<Content> {
 }
 
 pub async fn every_content_comes_back_exactly<S: Store>(store: &S) {
-    let scene = Scene::new();
-    let mut conversation = begun(store, &scene).await;
+    let fixture = Fixture::new();
+    let mut conversation = begun(store, &fixture).await;
     for content in contents() {
         let message = Message {
             content,
-            ..scene.reply(&mut conversation)
+            ..fixture.reply(&mut conversation)
         };
         committed(store, &conversation, &message).await;
         let found = messages(store, &message).await;
@@ -258,9 +258,9 @@ pub async fn every_content_comes_back_exactly<S: Store>(store: &S) {
 }
 
 pub async fn a_long_text_and_history_come_back_exactly<S: Store>(store: &S) {
-    let scene = Scene::new();
-    let mut conversation = begun(store, &scene).await;
-    let mut message = scene.reply(&mut conversation);
+    let fixture = Fixture::new();
+    let mut conversation = begun(store, &fixture).await;
+    let mut message = fixture.reply(&mut conversation);
     message.content = Content::from_text("\u{1F33B}".repeat(16_000));
     for index in 0..100 {
         let why = format!("\u{1F33B} {index}");
@@ -284,10 +284,10 @@ pub async fn a_long_text_and_history_come_back_exactly<S: Store>(store: &S) {
 }
 
 pub async fn every_field_of_a_message_comes_back<S: Store>(store: &S) {
-    let scene = Scene::new();
-    let mut conversation = begun(store, &scene).await;
-    let mut message = scene.reply(&mut conversation);
-    message.event = Some(scene.job().event);
+    let fixture = Fixture::new();
+    let mut conversation = begun(store, &fixture).await;
+    let mut message = fixture.reply(&mut conversation);
+    message.event = Some(fixture.job().event);
     message.idempotency_key = Some(IdempotencyKey::parse("order 7/=+:@").unwrap());
     message.unanswered = Some(Reason::Stale);
     message.model = Some("model-1".to_owned());
@@ -312,14 +312,14 @@ pub async fn every_field_of_a_message_comes_back<S: Store>(store: &S) {
 
 pub async fn odd_names_and_addresses_of_contacts_come_back<S: Store>(store: &S) {
     for text in texts() {
-        let mut scene = Scene::new();
-        scene.address = ContactAddress::parse(&format!("{}{text}@lid", fresh("1"))).unwrap();
-        let mut conversation = begun(store, &scene).await;
+        let mut fixture = Fixture::new();
+        fixture.address = ContactAddress::parse(&format!("{}{text}@lid", fresh("1"))).unwrap();
+        let mut conversation = begun(store, &fixture).await;
         conversation.name = Some(text.clone());
         conversation.phone = Some(text);
         updated(store, &mut conversation).await;
         assert_eq!(
-            store.find_latest_conversation(&scene.thread()).await.unwrap(),
+            store.find_latest_conversation(&fixture.thread()).await.unwrap(),
             Some(conversation)
         );
     }

@@ -1,20 +1,20 @@
 //! Conversations: found by thread and id, written only by who read them last.
 
 use super::given::{begun, committed, ordinals, received, replied, updated};
-use crate::builders::{Scene, at};
+use crate::builders::{Fixture, at};
 use futures::future::join_all;
 use recado_domain::conversation::Conversation;
 use recado_domain::ids::{ConversationId, Ordinal};
 use recado_pipeline::ports::{Store, WriteOutcome};
 
-async fn latest<S: Store>(store: &S, scene: &Scene) -> Option<Conversation> {
-    store.find_latest_conversation(&scene.thread()).await.unwrap()
+async fn latest<S: Store>(store: &S, fixture: &Fixture) -> Option<Conversation> {
+    store.find_latest_conversation(&fixture.thread()).await.unwrap()
 }
 
 pub async fn an_unknown_conversation_is_none<S: Store>(store: &S) {
-    let scene = Scene::new();
-    let id = ConversationId::new(scene.thread(), 1);
-    assert_eq!(latest(store, &scene).await, None);
+    let fixture = Fixture::new();
+    let id = ConversationId::new(fixture.thread(), 1);
+    assert_eq!(latest(store, &fixture).await, None);
     assert_eq!(store.find_conversation(&id).await.unwrap(), None);
     assert_eq!(store.find_with_history(&id, 5).await.unwrap(), None);
     assert_eq!(
@@ -24,17 +24,17 @@ pub async fn an_unknown_conversation_is_none<S: Store>(store: &S) {
 }
 
 pub async fn the_latest_is_the_one_with_the_highest_number_active_or_resolved<S: Store>(store: &S) {
-    let scene = Scene::new();
-    let mut first = begun(store, &scene).await;
-    assert_eq!(latest(store, &scene).await, Some(first.clone()));
+    let fixture = Fixture::new();
+    let mut first = begun(store, &fixture).await;
+    assert_eq!(latest(store, &fixture).await, Some(first.clone()));
     first.resolve_if_seen(first.last).unwrap();
     updated(store, &mut first).await;
-    assert_eq!(latest(store, &scene).await, Some(first.clone()));
+    assert_eq!(latest(store, &fixture).await, Some(first.clone()));
     // 9 and 10: numbers are not compared as text.
     for number in [2, 9, 10] {
-        let mut next = scene.conversation(number);
-        received(store, &scene, &mut next, &scene.job()).await;
-        assert_eq!(latest(store, &scene).await, Some(next));
+        let mut next = fixture.conversation(number);
+        received(store, &fixture, &mut next, &fixture.job()).await;
+        assert_eq!(latest(store, &fixture).await, Some(next));
     }
     assert_eq!(
         store.find_conversation(&first.id).await.unwrap(),
@@ -44,22 +44,22 @@ pub async fn the_latest_is_the_one_with_the_highest_number_active_or_resolved<S:
 }
 
 pub async fn threads_do_not_mix<S: Store>(store: &S) {
-    let scene = Scene::new();
-    let other = scene.other_contact();
-    let conversation = begun(store, &scene).await;
+    let fixture = Fixture::new();
+    let other = fixture.other_contact();
+    let conversation = begun(store, &fixture).await;
     let others = begun(store, &other).await;
-    assert_eq!(latest(store, &scene).await, Some(conversation));
+    assert_eq!(latest(store, &fixture).await, Some(conversation));
     assert_eq!(latest(store, &other).await, Some(others));
 }
 
 pub async fn history_is_the_newest_messages_by_ordinal<S: Store>(store: &S) {
-    let scene = Scene::new();
-    let mut conversation = begun(store, &scene).await;
+    let fixture = Fixture::new();
+    let mut conversation = begun(store, &fixture).await;
     for _ in 0..5 {
-        replied(store, &scene, &mut conversation).await;
-        received(store, &scene, &mut conversation, &scene.job()).await;
+        replied(store, &fixture, &mut conversation).await;
+        received(store, &fixture, &mut conversation, &fixture.job()).await;
     }
-    received(store, &scene, &mut conversation, &scene.job()).await;
+    received(store, &fixture, &mut conversation, &fixture.job()).await;
     for (limit, expected) in [
         (1, 12..=12),
         (3, 10..=12),
@@ -82,10 +82,10 @@ pub async fn history_is_the_newest_messages_by_ordinal<S: Store>(store: &S) {
 }
 
 pub async fn messages_after_an_ordinal_are_the_first_behind_it<S: Store>(store: &S) {
-    let scene = Scene::new();
-    let mut conversation = begun(store, &scene).await;
+    let fixture = Fixture::new();
+    let mut conversation = begun(store, &fixture).await;
     for _ in 0..5 {
-        received(store, &scene, &mut conversation, &scene.job()).await;
+        received(store, &fixture, &mut conversation, &fixture.job()).await;
     }
     for (after, limit, expected) in [
         (0, 2, vec![1, 2]),
@@ -110,16 +110,16 @@ pub async fn messages_after_an_ordinal_are_the_first_behind_it<S: Store>(store: 
         .await
         .unwrap();
     assert_eq!(again, all);
-    let nothing = recado_domain::ids::ConversationId::new(scene.other_contact().thread(), 1);
+    let nothing = recado_domain::ids::ConversationId::new(fixture.other_contact().thread(), 1);
     let found = store.list_messages_after(&nothing, Ordinal(0), 6).await.unwrap();
     assert_eq!(found, []);
 }
 
 pub async fn history_orders_by_ordinal_whatever_the_provider_says_of_time<S: Store>(store: &S) {
-    let scene = Scene::new();
-    let mut conversation = begun(store, &scene).await;
+    let fixture = Fixture::new();
+    let mut conversation = begun(store, &fixture).await;
     for minutes in [30, 10, 20] {
-        let mut message = scene.reply(&mut conversation);
+        let mut message = fixture.reply(&mut conversation);
         message.written_at = at(minutes * 60_000);
         committed(store, &conversation, &message).await;
     }
@@ -132,8 +132,8 @@ pub async fn history_orders_by_ordinal_whatever_the_provider_says_of_time<S: Sto
 }
 
 pub async fn an_update_is_taken_only_one_rev_after_the_stored_one<S: Store>(store: &S) {
-    let scene = Scene::new();
-    let mut conversation = begun(store, &scene).await;
+    let fixture = Fixture::new();
+    let mut conversation = begun(store, &fixture).await;
     conversation.take_over();
     updated(store, &mut conversation).await;
     assert_eq!(
@@ -159,7 +159,7 @@ pub async fn an_update_is_taken_only_one_rev_after_the_stored_one<S: Store>(stor
 }
 
 pub async fn a_conversation_that_does_not_exist_is_not_updated<S: Store>(store: &S) {
-    let mut conversation = Scene::new().conversation(1);
+    let mut conversation = Fixture::new().conversation(1);
     conversation.rev = 2;
     assert_eq!(
         store.update_conversation(&conversation).await.unwrap(),
@@ -169,7 +169,7 @@ pub async fn a_conversation_that_does_not_exist_is_not_updated<S: Store>(store: 
 }
 
 pub async fn of_twenty_updates_at_once_one_wins<S: Store>(store: &S) {
-    let conversation = begun(store, &Scene::new()).await;
+    let conversation = begun(store, &Fixture::new()).await;
     let changes: Vec<Conversation> = (0..20)
         .map(|index| Conversation {
             name: Some(format!("Ana {index}")),
@@ -192,8 +192,8 @@ pub async fn of_twenty_updates_at_once_one_wins<S: Store>(store: &S) {
 }
 
 pub async fn every_field_of_a_conversation_comes_back<S: Store>(store: &S) {
-    let scene = Scene::new();
-    let mut conversation = begun(store, &scene).await;
+    let fixture = Fixture::new();
+    let mut conversation = begun(store, &fixture).await;
     conversation.update_contact_details(Some("Ana \u{1F33B}"), Some("+5511999990000"));
     let upto = conversation.turn_upto;
     conversation.acquire_lease(crate::builders::nonce(), upto, at(5), at(95_005));
@@ -205,8 +205,8 @@ pub async fn every_field_of_a_conversation_comes_back<S: Store>(store: &S) {
     let by = conversation.id.message_id(Ordinal(1));
     conversation.record_reengagement(&by, at(11));
     conversation.human = Ordinal(1);
-    conversation.moved_to = Some(ConversationId::new(scene.thread(), 7));
-    conversation.beside = vec![ConversationId::new(scene.other_contact().thread(), 3)];
+    conversation.moved_to = Some(ConversationId::new(fixture.thread(), 7));
+    conversation.beside = vec![ConversationId::new(fixture.other_contact().thread(), 3)];
     conversation.known_as = recado_domain::contact::ContactAddress::parse("100000000000001@lid");
     updated(store, &mut conversation).await;
     assert_eq!(

@@ -1,7 +1,7 @@
 //! Dead letters.
 
 use super::patience::{INDEX, eventually};
-use crate::builders::{Scene, at, correlation, fresh, newest};
+use crate::builders::{Fixture, at, correlation, fresh, newest};
 use futures::future::join_all;
 use recado_domain::dead_letter::{DeadLetter, DeadLetterContent, DeadLetterDeletion, QueueName};
 use recado_domain::ids::Ordinal;
@@ -13,9 +13,9 @@ use recado_pipeline::ports::{DeadLetterFilter, PageRequest, Store};
 /// More pages than any list here has.
 const PAGES_MAX: usize = 100;
 
-fn of_instance(scene: &Scene) -> DeadLetterFilter {
+fn of_instance(fixture: &Fixture) -> DeadLetterFilter {
     DeadLetterFilter {
-        instance: Some(scene.instance().clone()),
+        instance: Some(fixture.instance().clone()),
         ..DeadLetterFilter::default()
     }
 }
@@ -46,8 +46,8 @@ async fn settled<S: Store>(store: &S, filter: &DeadLetterFilter, limit: usize, e
     assert_eq!(found, expected);
 }
 
-async fn count<S: Store>(store: &S, scene: &Scene, expected: u64) {
-    let read = async || store.count_dead_letters(Some(scene.instance())).await.unwrap();
+async fn count<S: Store>(store: &S, fixture: &Fixture, expected: u64) {
+    let read = async || store.count_dead_letters(Some(fixture.instance())).await.unwrap();
     assert_eq!(
         eventually(INDEX, read, |found| *found == expected).await,
         expected
@@ -55,14 +55,14 @@ async fn count<S: Store>(store: &S, scene: &Scene, expected: u64) {
 }
 
 /// Six dead letters of one instance, two of each queue, the newest first.
-async fn six<S: Store>(store: &S, scene: &Scene) -> Vec<DeadLetter> {
+async fn six<S: Store>(store: &S, fixture: &Fixture) -> Vec<DeadLetter> {
     let mut letters = Vec::new();
     for (index, minutes) in [4, 1, 6, 3, 2, 5].into_iter().enumerate() {
         let letter = DeadLetter {
             queue: QueueName::ALL[index % 3],
             reason: [Reason::Poison, Reason::WindowClosed][index / 3],
             at: at(minutes * 60_000),
-            ..scene.dead_letter()
+            ..fixture.dead_letter()
         };
         store.put_dead_letter(&letter).await.unwrap();
         letters.push(letter);
@@ -72,35 +72,35 @@ async fn six<S: Store>(store: &S, scene: &Scene) -> Vec<DeadLetter> {
 }
 
 pub async fn a_dead_letter_is_kept_as_it_is<S: Store>(store: &S) {
-    let scene = Scene::new();
-    let message = scene.conversation(1).id.message_id(Ordinal(3));
+    let fixture = Fixture::new();
+    let message = fixture.conversation(1).id.message_id(Ordinal(3));
     let outgoing = DeadLetter {
         id: message.to_string(),
         queue: QueueName::Outbound,
         last_error: None,
         what: DeadLetterContent::Message { message },
-        ..scene.dead_letter()
+        ..fixture.dead_letter()
     };
     let unreadable = DeadLetter {
         what: DeadLetterContent::Unreadable {
             body: "{\"half\": \u{1F33B}\u{0}".to_owned(),
         },
         instance: None,
-        ..scene.dead_letter()
+        ..fixture.dead_letter()
     };
     let turn = DeadLetter {
         id: fresh("turn"),
         queue: QueueName::Turns,
         what: DeadLetterContent::Turn(Box::new(TurnJob {
-            conversation: scene.conversation(1).id,
-            tenant: scene.bound.tenant.id.clone(),
+            conversation: fixture.conversation(1).id,
+            tenant: fixture.bound.tenant.id.clone(),
             ordinal: Ordinal(1),
             correlation: correlation(),
             due: Some(at(60_000)),
         })),
-        ..scene.dead_letter()
+        ..fixture.dead_letter()
     };
-    for letter in [scene.dead_letter(), outgoing, unreadable, turn] {
+    for letter in [fixture.dead_letter(), outgoing, unreadable, turn] {
         assert_eq!(store.find_dead_letter(&letter.id).await.unwrap(), None);
         store.put_dead_letter(&letter).await.unwrap();
         assert_eq!(
@@ -112,8 +112,8 @@ pub async fn a_dead_letter_is_kept_as_it_is<S: Store>(store: &S) {
 }
 
 pub async fn one_of_the_same_id_is_replaced<S: Store>(store: &S) {
-    let scene = Scene::new();
-    let first = scene.dead_letter();
+    let fixture = Fixture::new();
+    let first = fixture.dead_letter();
     store.put_dead_letter(&first).await.unwrap();
     let second = DeadLetter {
         queue: QueueName::Turns,
@@ -127,20 +127,20 @@ pub async fn one_of_the_same_id_is_replaced<S: Store>(store: &S) {
         store.find_dead_letter(&second.id).await.unwrap(),
         Some(second.clone())
     );
-    settled(store, &of_instance(&scene), 10, std::slice::from_ref(&second)).await;
+    settled(store, &of_instance(&fixture), 10, std::slice::from_ref(&second)).await;
     let before = DeadLetterFilter {
         queue: Some(QueueName::Inbound),
-        ..of_instance(&scene)
+        ..of_instance(&fixture)
     };
     settled(store, &before, 10, &[]).await;
-    count(store, &scene, 1).await;
+    count(store, &fixture, 1).await;
 }
 
 pub async fn one_of_an_earlier_death_replaces_none<S: Store>(store: &S) {
-    let scene = Scene::new();
+    let fixture = Fixture::new();
     let later = DeadLetter {
         at: at(60_000),
-        ..scene.dead_letter()
+        ..fixture.dead_letter()
     };
     store.put_dead_letter(&later).await.unwrap();
     for died in [0, 59_999] {
@@ -156,13 +156,13 @@ pub async fn one_of_an_earlier_death_replaces_none<S: Store>(store: &S) {
         );
         assert!(!store.remove_dead_letter(&later.id, earlier.at).await.unwrap());
     }
-    settled(store, &of_instance(&scene), 10, std::slice::from_ref(&later)).await;
-    count(store, &scene, 1).await;
+    settled(store, &of_instance(&fixture), 10, std::slice::from_ref(&later)).await;
+    count(store, &fixture, 1).await;
 }
 
 pub async fn a_removed_one_is_gone<S: Store>(store: &S) {
-    let scene = Scene::new();
-    let letter = scene.dead_letter();
+    let fixture = Fixture::new();
+    let letter = fixture.dead_letter();
     assert!(
         !store.remove_dead_letter(&letter.id, letter.at).await.unwrap(),
         "there is none"
@@ -174,12 +174,12 @@ pub async fn a_removed_one_is_gone<S: Store>(store: &S) {
         !store.remove_dead_letter(&letter.id, letter.at).await.unwrap(),
         "it is gone"
     );
-    settled(store, &of_instance(&scene), 10, &[]).await;
-    count(store, &scene, 0).await;
+    settled(store, &of_instance(&fixture), 10, &[]).await;
+    count(store, &fixture, 0).await;
 }
 
 pub async fn one_of_another_death_is_not_removed<S: Store>(store: &S) {
-    let letter = Scene::new().dead_letter();
+    let letter = Fixture::new().dead_letter();
     store.put_dead_letter(&letter).await.unwrap();
     for other in [-1, 1] {
         let removed = store.remove_dead_letter(&letter.id, at(other)).await;
@@ -211,13 +211,13 @@ async fn listed_deletion<S: Store>(store: &S, deletion: &DeadLetterDeletion, is:
 }
 
 pub async fn a_deleted_one_is_gone_and_who_did_it_is_kept<S: Store>(store: &S) {
-    let scene = Scene::new();
-    let letter = scene.dead_letter();
+    let fixture = Fixture::new();
+    let letter = fixture.dead_letter();
     store.put_dead_letter(&letter).await.unwrap();
     let first = DeadLetterDeletion::from_letter(&letter, "ana", newest());
     assert!(store.delete_dead_letter(&first).await.unwrap());
     assert_eq!(store.find_dead_letter(&letter.id).await.unwrap(), None);
-    settled(store, &of_instance(&scene), 10, &[]).await;
+    settled(store, &of_instance(&fixture), 10, &[]).await;
     assert!(listed_deletion(store, &first, true).await);
     let second = DeadLetterDeletion::from_letter(&letter, "bia", newest());
     assert!(!store.delete_dead_letter(&second).await.unwrap(), "it is gone");
@@ -240,7 +240,7 @@ pub async fn a_deleted_one_is_gone_and_who_did_it_is_kept<S: Store>(store: &S) {
 }
 
 pub async fn of_ten_deletions_at_once_one_is_kept<S: Store>(store: &S) {
-    let letter = Scene::new().dead_letter();
+    let letter = Fixture::new().dead_letter();
     store.put_dead_letter(&letter).await.unwrap();
     let deletions: Vec<DeadLetterDeletion> = (0..10)
         .map(|number| DeadLetterDeletion::from_letter(&letter, &format!("operator-{number}"), newest()))
@@ -259,17 +259,17 @@ pub async fn of_ten_deletions_at_once_one_is_kept<S: Store>(store: &S) {
 }
 
 pub async fn deletions_come_newest_first_by_pages<S: Store>(store: &S) {
-    let (scene, base) = (Scene::new(), newest());
+    let (fixture, base) = (Fixture::new(), newest());
     let mut expected = Vec::new();
     for seconds in [2, 3, 1] {
-        let letter = scene.dead_letter();
+        let letter = fixture.dead_letter();
         store.put_dead_letter(&letter).await.unwrap();
         let deletion = DeadLetterDeletion::from_letter(&letter, "ana", add_millis(base, seconds * 1_000));
         assert!(store.delete_dead_letter(&deletion).await.unwrap());
         expected.push(deletion);
     }
     expected.sort_by_key(|deletion| std::cmp::Reverse(deletion.at));
-    let of_scene = |deletion: &DeadLetterDeletion| deletion.instance.as_ref() == Some(scene.instance());
+    let of_scene = |deletion: &DeadLetterDeletion| deletion.instance.as_ref() == Some(fixture.instance());
     let read = async || {
         let (mut all, mut cursor) = (Vec::new(), None);
         for _ in 0..PAGES_MAX {
@@ -290,20 +290,20 @@ pub async fn deletions_come_newest_first_by_pages<S: Store>(store: &S) {
 }
 
 pub async fn the_newest_come_first_by_pages<S: Store>(store: &S) {
-    let scene = Scene::new();
-    let letters = six(store, &scene).await;
+    let fixture = Fixture::new();
+    let letters = six(store, &fixture).await;
     for limit in [1, 2, 4, 6, 50] {
-        settled(store, &of_instance(&scene), limit, &letters).await;
+        settled(store, &of_instance(&fixture), limit, &letters).await;
     }
 }
 
 pub async fn those_of_one_time_are_paged_too<S: Store>(store: &S) {
-    let scene = Scene::new();
+    let fixture = Fixture::new();
     for _ in 0..5 {
-        store.put_dead_letter(&scene.dead_letter()).await.unwrap();
+        store.put_dead_letter(&fixture.dead_letter()).await.unwrap();
     }
     let read = async || {
-        let mut ids: Vec<String> = listed(store, &of_instance(&scene), 2)
+        let mut ids: Vec<String> = listed(store, &of_instance(&fixture), 2)
             .await
             .into_iter()
             .map(|letter| letter.id)
@@ -317,8 +317,8 @@ pub async fn those_of_one_time_are_paged_too<S: Store>(store: &S) {
 }
 
 pub async fn a_list_is_narrowed_by_queue_reason_and_instance<S: Store>(store: &S) {
-    let (scene, other) = (Scene::new(), Scene::new());
-    let letters = six(store, &scene).await;
+    let (fixture, other) = (Fixture::new(), Fixture::new());
+    let letters = six(store, &fixture).await;
     six(store, &other).await;
     let queues = [
         None,
@@ -337,7 +337,7 @@ pub async fn a_list_is_narrowed_by_queue_reason_and_instance<S: Store>(store: &S
             let filter = DeadLetterFilter {
                 queue,
                 reason,
-                ..of_instance(&scene)
+                ..of_instance(&fixture)
             };
             let fits =
                 |l: &&DeadLetter| queue.is_none_or(|q| q == l.queue) && reason.is_none_or(|r| r == l.reason);
@@ -350,8 +350,8 @@ pub async fn a_list_is_narrowed_by_queue_reason_and_instance<S: Store>(store: &S
 }
 
 pub async fn a_list_is_narrowed_by_when_they_died<S: Store>(store: &S) {
-    let scene = Scene::new();
-    let letters = six(store, &scene).await;
+    let fixture = Fixture::new();
+    let letters = six(store, &fixture).await;
     let minute = |minute: i64| at(minute * 60_000);
     let (three, five) = (Some(minute(3)), Some(minute(5)));
     for (since, until) in [
@@ -364,7 +364,7 @@ pub async fn a_list_is_narrowed_by_when_they_died<S: Store>(store: &S) {
         let filter = DeadLetterFilter {
             since,
             until,
-            ..of_instance(&scene)
+            ..of_instance(&fixture)
         };
         let fits = |l: &&DeadLetter| since.is_none_or(|at| l.at >= at) && until.is_none_or(|at| l.at < at);
         let expected: Vec<DeadLetter> = letters.iter().filter(fits).cloned().collect();
@@ -375,7 +375,7 @@ pub async fn a_list_is_narrowed_by_when_they_died<S: Store>(store: &S) {
 }
 
 pub async fn a_list_without_an_instance_holds_all<S: Store>(store: &S) {
-    let (mut known, mut unknown) = (Scene::new().dead_letter(), Scene::new().dead_letter());
+    let (mut known, mut unknown) = (Fixture::new().dead_letter(), Fixture::new().dead_letter());
     (known.at, unknown.at) = (newest(), newest());
     unknown.instance = None;
     for letter in [&known, &unknown] {
@@ -400,10 +400,10 @@ pub async fn a_list_without_an_instance_holds_all<S: Store>(store: &S) {
 }
 
 pub async fn they_are_counted_by_instance_and_in_all<S: Store>(store: &S) {
-    let scene = Scene::new();
-    count(store, &scene, 0).await;
-    let letters = six(store, &scene).await;
-    count(store, &scene, 6).await;
+    let fixture = Fixture::new();
+    count(store, &fixture, 0).await;
+    let letters = six(store, &fixture).await;
+    count(store, &fixture, 6).await;
     assert!(store.count_dead_letters(None).await.unwrap() >= 6);
     assert!(
         store
@@ -411,5 +411,5 @@ pub async fn they_are_counted_by_instance_and_in_all<S: Store>(store: &S) {
             .await
             .unwrap()
     );
-    count(store, &scene, 5).await;
+    count(store, &fixture, 5).await;
 }

@@ -1,7 +1,7 @@
 //! Dead-letter queues: what is copied there is found, with the death that it names, and removed.
 
 use super::patience::{INDEX, eventually};
-use crate::builders::Scene;
+use crate::builders::Fixture;
 use recado_domain::dead_letter::{DeadLetter, DeadLetterContent, QueueName, RedrivenLetter};
 use recado_domain::event::InboundJob;
 use recado_domain::ids::Ordinal;
@@ -10,15 +10,15 @@ use recado_pipeline::ports::{DeadLetterQueues, DeadQueueMessage, Queues};
 
 /// A letter on each FIFO queue.
 fn letters() -> [DeadLetter; 2] {
-    let scene = Scene::new();
-    let message = scene.conversation(1).id.message_id(Ordinal(3));
+    let fixture = Fixture::new();
+    let message = fixture.conversation(1).id.message_id(Ordinal(3));
     let outgoing = DeadLetter {
         id: message.to_string(),
         queue: QueueName::Outbound,
         what: DeadLetterContent::Message { message },
-        ..scene.dead_letter()
+        ..fixture.dead_letter()
     };
-    [scene.dead_letter(), outgoing]
+    [fixture.dead_letter(), outgoing]
 }
 
 fn mark(letter: &DeadLetter) -> RedrivenLetter {

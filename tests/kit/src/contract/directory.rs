@@ -1,7 +1,7 @@
 //! Configuration.
 
 use super::patience::{CONFIGURATION, eventually};
-use crate::builders::{Scene, fresh};
+use crate::builders::{Fixture, fresh};
 use recado_domain::config::{ConfigDocument, CredentialRef, InstanceConfig};
 use recado_domain::ids::ExternalId;
 use recado_domain::provider::Provider;
@@ -10,23 +10,23 @@ use recado_domain::secret::SecretVersion;
 use recado_pipeline::ports::Store;
 use serde_json::json;
 
-async fn bound<S: Store>(store: &S, scene: &Scene, external: &ExternalId) -> Option<InstanceConfig> {
+async fn bound<S: Store>(store: &S, fixture: &Fixture, external: &ExternalId) -> Option<InstanceConfig> {
     store
-        .find_instance_config(scene.bound.instance.provider, external)
+        .find_instance_config(fixture.bound.instance.provider, external)
         .await
         .unwrap()
 }
 
 /// Asserts what the instance is found as, by both of its names, as soon as configuration is no longer old.
-async fn assert_bound<S: Store>(store: &S, scene: &Scene, expected: &InstanceConfig) {
+async fn assert_bound<S: Store>(store: &S, fixture: &Fixture, expected: &InstanceConfig) {
     let external = expected.instance.resolve_external_id().unwrap();
-    let found = async || bound(store, scene, &external).await;
+    let found = async || bound(store, fixture, &external).await;
     let fits = |found: &Option<InstanceConfig>| found.as_ref() == Some(expected);
     assert_eq!(
         eventually(CONFIGURATION, found, fits).await.as_ref(),
         Some(expected)
     );
-    let found = async || store.instance_config(scene.instance()).await.unwrap();
+    let found = async || store.instance_config(fixture.instance()).await.unwrap();
     assert_eq!(
         eventually(CONFIGURATION, found, fits).await.as_ref(),
         Some(expected)
@@ -60,35 +60,35 @@ async fn assert_configured<S: Store>(store: &S, part: &ConfigDocument) {
 }
 
 pub async fn what_is_not_configured_is_not_found<S: Store>(store: &S) {
-    let scene = Scene::new();
-    assert_eq!(bound(store, &scene, &scene.external()).await, None);
-    assert_eq!(store.instance_config(scene.instance()).await.unwrap(), None);
+    let fixture = Fixture::new();
+    assert_eq!(bound(store, &fixture, &fixture.external()).await, None);
+    assert_eq!(store.instance_config(fixture.instance()).await.unwrap(), None);
 }
 
 pub async fn an_instance_is_found_by_both_names_with_tenant_and_agent<S: Store>(store: &S) {
     for provider in [Provider::Evolution, Provider::Meta] {
-        let scene = Scene::on(provider);
-        store.apply_configuration(&scene.document()).await.unwrap();
-        assert_configured(store, &scene.document()).await;
+        let fixture = Fixture::on(provider);
+        store.apply_configuration(&fixture.document()).await.unwrap();
+        assert_configured(store, &fixture.document()).await;
         assert_eq!(
-            bound(store, &scene, &scene.external()).await.as_ref(),
-            Some(&scene.bound)
+            bound(store, &fixture, &fixture.external()).await.as_ref(),
+            Some(&fixture.bound)
         );
-        let found = store.instance_config(scene.instance()).await.unwrap();
-        assert_eq!(found.as_ref(), Some(&scene.bound));
+        let found = store.instance_config(fixture.instance()).await.unwrap();
+        assert_eq!(found.as_ref(), Some(&fixture.bound));
     }
 }
 
 pub async fn an_instance_without_a_name_of_the_providers_is_found_by_its_id<S: Store>(store: &S) {
-    let mut scene = Scene::new();
-    scene.bound.instance.external_id = None;
-    store.apply_configuration(&scene.document()).await.unwrap();
-    let name = ExternalId::parse(scene.instance().as_str()).unwrap();
-    assert_eq!(bound(store, &scene, &name).await, Some(scene.bound));
+    let mut fixture = Fixture::new();
+    fixture.bound.instance.external_id = None;
+    store.apply_configuration(&fixture.document()).await.unwrap();
+    let name = ExternalId::parse(fixture.instance().as_str()).unwrap();
+    assert_eq!(bound(store, &fixture, &name).await, Some(fixture.bound));
 }
 
 pub async fn a_name_counts_at_its_provider_only<S: Store>(store: &S) {
-    let (one, mut other) = (Scene::on(Provider::Evolution), Scene::on(Provider::Meta));
+    let (one, mut other) = (Fixture::on(Provider::Evolution), Fixture::on(Provider::Meta));
     other.bound.instance.external_id = one.bound.instance.external_id.clone();
     store.apply_configuration(&one.document()).await.unwrap();
     let by_other = store
@@ -102,56 +102,56 @@ pub async fn a_name_counts_at_its_provider_only<S: Store>(store: &S) {
 }
 
 pub async fn what_a_change_names_is_replaced_and_the_rest_left_alone<S: Store>(store: &S) {
-    let (mut scene, other) = (Scene::new(), Scene::new());
-    store.apply_configuration(&scene.document()).await.unwrap();
+    let (mut fixture, other) = (Fixture::new(), Fixture::new());
+    store.apply_configuration(&fixture.document()).await.unwrap();
     store.apply_configuration(&other.document()).await.unwrap();
-    "You answer for the clinic. Be brief.".clone_into(&mut scene.bound.agent.system_prompt);
+    "You answer for the clinic. Be brief.".clone_into(&mut fixture.bound.agent.system_prompt);
     let agent_only = ConfigDocument {
-        agents: vec![scene.bound.agent.clone()],
+        agents: vec![fixture.bound.agent.clone()],
         ..ConfigDocument::default()
     };
     store.apply_configuration(&agent_only).await.unwrap();
-    assert_configured(store, &scene.document()).await;
+    assert_configured(store, &fixture.document()).await;
     assert_configured(store, &other.document()).await;
-    assert_bound(store, &scene, &scene.bound).await;
+    assert_bound(store, &fixture, &fixture.bound).await;
     assert_bound(store, &other, &other.bound).await;
-    scene.bound.tenant.name = None;
-    scene.bound.instance.rate = Some(Rate {
+    fixture.bound.tenant.name = None;
+    fixture.bound.instance.rate = Some(Rate {
         per_second: 0.25,
         burst: 3,
     });
-    store.apply_configuration(&scene.document()).await.unwrap();
-    assert_configured(store, &scene.document()).await;
-    assert_bound(store, &scene, &scene.bound).await;
+    store.apply_configuration(&fixture.document()).await.unwrap();
+    assert_configured(store, &fixture.document()).await;
+    assert_bound(store, &fixture, &fixture.bound).await;
 }
 
 pub async fn applying_the_same_twice_changes_nothing<S: Store>(store: &S) {
-    let scene = Scene::new();
+    let fixture = Fixture::new();
     for _ in 0..2 {
-        store.apply_configuration(&scene.document()).await.unwrap();
-        assert_configured(store, &scene.document()).await;
+        store.apply_configuration(&fixture.document()).await.unwrap();
+        assert_configured(store, &fixture.document()).await;
     }
     store
         .apply_configuration(&ConfigDocument::default())
         .await
         .unwrap();
-    assert_configured(store, &scene.document()).await;
+    assert_configured(store, &fixture.document()).await;
 }
 
 pub async fn an_instance_that_got_another_name_is_found_by_that_only<S: Store>(store: &S) {
-    let mut scene = Scene::new();
-    store.apply_configuration(&scene.document()).await.unwrap();
-    let before = scene.external();
-    scene.bound.instance.external_id = Some(ExternalId::parse(&fresh("line")).unwrap());
-    store.apply_configuration(&scene.document()).await.unwrap();
-    assert_bound(store, &scene, &scene.bound).await;
-    let found = async || bound(store, &scene, &before).await;
+    let mut fixture = Fixture::new();
+    store.apply_configuration(&fixture.document()).await.unwrap();
+    let before = fixture.external();
+    fixture.bound.instance.external_id = Some(ExternalId::parse(&fresh("line")).unwrap());
+    store.apply_configuration(&fixture.document()).await.unwrap();
+    assert_bound(store, &fixture, &fixture.bound).await;
+    let found = async || bound(store, &fixture, &before).await;
     assert_eq!(eventually(CONFIGURATION, found, Option::is_none).await, None);
 }
 
 pub async fn two_instances_may_swap_their_names<S: Store>(store: &S) {
-    let (mut one, mut other) = (Scene::new(), Scene::new());
-    let both = |one: &Scene, other: &Scene| one.document().with_changes(&other.document());
+    let (mut one, mut other) = (Fixture::new(), Fixture::new());
+    let both = |one: &Fixture, other: &Fixture| one.document().with_changes(&other.document());
     store.apply_configuration(&both(&one, &other)).await.unwrap();
     std::mem::swap(
         &mut one.bound.instance.external_id,
@@ -164,14 +164,14 @@ pub async fn two_instances_may_swap_their_names<S: Store>(store: &S) {
 }
 
 pub async fn an_instance_may_change_its_provider<S: Store>(store: &S) {
-    let mut scene = Scene::on(Provider::Evolution);
-    store.apply_configuration(&scene.document()).await.unwrap();
-    scene.bound.instance.provider = Provider::Meta;
-    store.apply_configuration(&scene.document()).await.unwrap();
-    assert_bound(store, &scene, &scene.bound).await;
+    let mut fixture = Fixture::on(Provider::Evolution);
+    store.apply_configuration(&fixture.document()).await.unwrap();
+    fixture.bound.instance.provider = Provider::Meta;
+    store.apply_configuration(&fixture.document()).await.unwrap();
+    assert_bound(store, &fixture, &fixture.bound).await;
     let found = async || {
         store
-            .find_instance_config(Provider::Evolution, &scene.external())
+            .find_instance_config(Provider::Evolution, &fixture.external())
             .await
             .unwrap()
     };
@@ -180,15 +180,15 @@ pub async fn an_instance_may_change_its_provider<S: Store>(store: &S) {
 
 pub async fn fifty_instances_are_applied_in_one_change<S: Store>(store: &S) {
     let all = (0..50).fold(ConfigDocument::default(), |all, _| {
-        all.with_changes(&Scene::new().document())
+        all.with_changes(&Fixture::new().document())
     });
     store.apply_configuration(&all).await.unwrap();
     assert_configured(store, &all).await;
 }
 
 pub async fn every_field_comes_back<S: Store>(store: &S) {
-    let mut scene = Scene::new();
-    let instance = &mut scene.bound.instance;
+    let mut fixture = Fixture::new();
+    let instance = &mut fixture.bound.instance;
     instance.starts_with_ai = false;
     instance.phone_takes_over = false;
     instance.opening_hours = Some(
@@ -204,8 +204,8 @@ pub async fn every_field_comes_back<S: Store>(store: &S) {
     instance.api_version = 1;
     instance.secret_version = SecretVersion::try_from(2).unwrap();
     instance.credential = Some(CredentialRef::Ssm("/recado/front desk/key".to_owned()));
-    scene.bound.agent.system_prompt = format!("Olá \u{1F33B}\u{0}\n{}", "a".repeat(20_000));
-    store.apply_configuration(&scene.document()).await.unwrap();
-    assert_configured(store, &scene.document()).await;
-    assert_bound(store, &scene, &scene.bound).await;
+    fixture.bound.agent.system_prompt = format!("Olá \u{1F33B}\u{0}\n{}", "a".repeat(20_000));
+    store.apply_configuration(&fixture.document()).await.unwrap();
+    assert_configured(store, &fixture.document()).await;
+    assert_bound(store, &fixture, &fixture.bound).await;
 }

@@ -2,7 +2,7 @@
 
 use super::given::{begun, replied};
 use super::patience::{INDEX, eventually};
-use crate::builders::{Scene, accepted, at, claimed, nonce};
+use crate::builders::{Fixture, accepted, at, claimed, nonce};
 use recado_domain::event::InboundJob;
 use recado_domain::instance::{DEFAULT_PATIENCE_MS, ParkedConversation};
 use recado_pipeline::ports::{ClaimOutcome, OpenEvent, OpenMessage, OpenWork, Store, WriteOutcome};
@@ -10,29 +10,30 @@ use recado_pipeline::ports::{ClaimOutcome, OpenEvent, OpenMessage, OpenWork, Sto
 /// Other cases have open work too; all of it is looked at.
 const LIMIT: usize = 100_000;
 
-/// What is open of the scene's instance.
-async fn open<S: Store>(store: &S, scene: &Scene) -> OpenWork {
+/// What is open of the fixture's instance.
+async fn open<S: Store>(store: &S, fixture: &Fixture) -> OpenWork {
     let mut open = store.read_open_work(LIMIT).await.unwrap();
     assert!(!open.at_least);
     open.messages
-        .retain(|message| message.instance == *scene.instance());
-    open.events.retain(|event| event.external == scene.job().external);
-    open.parked.retain(|instance| instance == scene.instance());
+        .retain(|message| message.instance == *fixture.instance());
+    open.events
+        .retain(|event| event.external == fixture.job().external);
+    open.parked.retain(|instance| instance == fixture.instance());
     open
 }
 
 pub async fn what_is_open_is_told_until_it_is_done<S: Store>(store: &S) {
-    let scene = Scene::new();
-    assert_eq!(open(store, &scene).await, OpenWork::default());
-    let mut conversation = begun(store, &scene).await;
-    let message = replied(store, &scene, &mut conversation).await;
+    let fixture = Fixture::new();
+    assert_eq!(open(store, &fixture).await, OpenWork::default());
+    let mut conversation = begun(store, &fixture).await;
+    let message = replied(store, &fixture, &mut conversation).await;
     let (sending, flight) = claimed(&message);
     assert_eq!(
         store.claim_message(&sending, None, &flight).await.unwrap(),
         ClaimOutcome::Claimed
     );
     let parked = ParkedConversation {
-        instance: scene.instance().clone(),
+        instance: fixture.instance().clone(),
         conversation: conversation.id.clone(),
         version: nonce(),
         since: at(0),
@@ -42,15 +43,15 @@ pub async fn what_is_open_is_told_until_it_is_done<S: Store>(store: &S) {
     };
     store.put_parked(&parked).await.unwrap();
     let expected = OpenMessage {
-        instance: scene.instance().clone(),
+        instance: fixture.instance().clone(),
         state: "sending",
         attempts: 1,
         since: sending.stored_at,
     };
     let told = |open: &OpenWork| open.messages == [expected.clone()] && open.parked.len() == 1;
-    let found = eventually(INDEX, async || open(store, &scene).await, told).await;
+    let found = eventually(INDEX, async || open(store, &fixture).await, told).await;
     assert_eq!(found.messages, [expected]);
-    assert_eq!(found.parked, [scene.instance().clone()]);
+    assert_eq!(found.parked, [fixture.instance().clone()]);
     let sent = accepted(&sending);
     let settled = store
         .settle_message(&sent, Some(&flight), None, None)
@@ -59,13 +60,13 @@ pub async fn what_is_open_is_told_until_it_is_done<S: Store>(store: &S) {
     assert_eq!(settled, WriteOutcome::Written);
     assert!(store.remove_parked(&parked).await.unwrap());
     let none = |open: &OpenWork| open.messages.is_empty() && open.parked.is_empty();
-    let found = eventually(INDEX, async || open(store, &scene).await, none).await;
+    let found = eventually(INDEX, async || open(store, &fixture).await, none).await;
     assert!(found.messages.is_empty() && found.parked.is_empty());
 }
 
 pub async fn an_event_is_told_until_it_is_applied<S: Store>(store: &S) {
-    let scene = Scene::new();
-    let job = scene.job();
+    let fixture = Fixture::new();
+    let job = fixture.job();
     let _ = store.record_event(&job).await.unwrap();
     let ours = async || {
         let mut events = store.read_open_work(LIMIT).await.unwrap().events;
@@ -85,10 +86,10 @@ pub async fn an_event_is_told_until_it_is_applied<S: Store>(store: &S) {
 }
 
 pub async fn a_limit_that_was_reached_is_told<S: Store>(store: &S) {
-    let scene = Scene::new();
+    let fixture = Fixture::new();
     // Divisible by every number of shards that there may be: one more than that is too much for some shard.
     let most = 16;
-    let jobs: Vec<InboundJob> = (0..=most).map(|_| scene.job()).collect();
+    let jobs: Vec<InboundJob> = (0..=most).map(|_| fixture.job()).collect();
     for job in &jobs {
         let _ = store.record_event(job).await.unwrap();
     }

@@ -1,6 +1,6 @@
 //! What a case begins from, stored by the ports themselves.
 
-use crate::builders::Scene;
+use crate::builders::Fixture;
 use recado_domain::conversation::Conversation;
 use recado_domain::event::InboundJob;
 use recado_domain::ids::{IdempotencyKey, Ordinal};
@@ -13,12 +13,12 @@ use recado_pipeline::ports::{
 /// Records `job` and stores the message that it brings to `conversation`, which becomes what is stored.
 pub(super) async fn received<S: Store>(
     store: &S,
-    scene: &Scene,
+    fixture: &Fixture,
     conversation: &mut Conversation,
     job: &InboundJob,
 ) -> Message {
     assert_eq!(store.record_event(job).await.unwrap(), RecordEventOutcome::New);
-    let message = scene.inbound(conversation, job);
+    let message = fixture.inbound(conversation, job);
     let write = InboundWrite {
         event: &job.event,
         conversation,
@@ -32,15 +32,19 @@ pub(super) async fn received<S: Store>(
 }
 
 /// A stored conversation that a first message began.
-pub(super) async fn begun<S: Store>(store: &S, scene: &Scene) -> Conversation {
-    let mut conversation = scene.conversation(1);
-    received(store, scene, &mut conversation, &scene.job()).await;
+pub(super) async fn begun<S: Store>(store: &S, fixture: &Fixture) -> Conversation {
+    let mut conversation = fixture.conversation(1);
+    received(store, fixture, &mut conversation, &fixture.job()).await;
     conversation
 }
 
 /// Commits a reply of the agent to `conversation`, which becomes what is stored.
-pub(super) async fn replied<S: Store>(store: &S, scene: &Scene, conversation: &mut Conversation) -> Message {
-    let message = scene.reply(conversation);
+pub(super) async fn replied<S: Store>(
+    store: &S,
+    fixture: &Fixture,
+    conversation: &mut Conversation,
+) -> Message {
+    let message = fixture.reply(conversation);
     committed(store, conversation, &message).await;
     message
 }

@@ -1,6 +1,6 @@
 //! Events: recorded once, settled once, revived on request.
 
-use crate::builders::{Scene, at, far_ahead, long_ago};
+use crate::builders::{Fixture, at, far_ahead, long_ago};
 use futures::future::join_all;
 use recado_domain::event::{EventRecord, EventState};
 use recado_domain::reason::Reason;
@@ -15,14 +15,14 @@ async fn record<S: Store>(store: &S, job: &recado_domain::event::InboundJob) -> 
 }
 
 pub async fn a_new_event_is_recorded_as_pending<S: Store>(store: &S) {
-    let job = Scene::new().job();
+    let job = Fixture::new().job();
     assert_eq!(store.find_event(&job.event).await.unwrap(), None);
     assert_eq!(store.record_event(&job).await.unwrap(), RecordEventOutcome::New);
     assert_eq!(record(store, &job).await, EventRecord::new_pending(job));
 }
 
 pub async fn a_repeated_event_is_pending_until_applied<S: Store>(store: &S) {
-    let job = Scene::new().job();
+    let job = Fixture::new().job();
     assert_eq!(store.record_event(&job).await.unwrap(), RecordEventOutcome::New);
     assert_eq!(
         store.record_event(&job).await.unwrap(),
@@ -43,7 +43,7 @@ pub async fn a_repeated_event_is_pending_until_applied<S: Store>(store: &S) {
 }
 
 pub async fn a_repetition_changes_nothing<S: Store>(store: &S) {
-    let job = Scene::new().job();
+    let job = Fixture::new().job();
     let _ = store.record_event(&job).await.unwrap();
     assert!(store.set_event_attempts(&job.event, 0, 1).await.unwrap());
     let before = record(store, &job).await;
@@ -57,7 +57,7 @@ pub async fn a_repetition_changes_nothing<S: Store>(store: &S) {
 }
 
 pub async fn fifty_webhooks_at_once_make_one_new_event<S: Store>(store: &S) {
-    let job = Scene::new().job();
+    let job = Fixture::new().job();
     let found = join_all((0..50).map(|_| store.record_event(&job))).await;
     let found: Vec<RecordEventOutcome> = found.into_iter().map(Result::unwrap).collect();
     let count = |what| found.iter().filter(|found| **found == what).count();
@@ -68,7 +68,7 @@ pub async fn fifty_webhooks_at_once_make_one_new_event<S: Store>(store: &S) {
 }
 
 pub async fn an_applied_event_drops_its_payload<S: Store>(store: &S) {
-    let job = Scene::new().job();
+    let job = Fixture::new().job();
     let _ = store.record_event(&job).await.unwrap();
     store
         .settle_event(&job.event, None, at(5), far_ahead())
@@ -90,7 +90,7 @@ pub async fn an_applied_event_drops_its_payload<S: Store>(store: &S) {
 }
 
 pub async fn a_dead_event_is_settled_keeps_its_payload_and_does_not_expire<S: Store>(store: &S) {
-    let job = Scene::new().job();
+    let job = Fixture::new().job();
     let _ = store.record_event(&job).await.unwrap();
     store
         .settle_event(&job.event, REASON, at(5), long_ago())
@@ -109,7 +109,7 @@ pub async fn a_dead_event_is_settled_keeps_its_payload_and_does_not_expire<S: St
 }
 
 pub async fn an_expired_record_counts_as_absent<S: Store>(store: &S) {
-    let job = Scene::new().job();
+    let job = Fixture::new().job();
     let _ = store.record_event(&job).await.unwrap();
     assert!(store.set_event_attempts(&job.event, 0, 1).await.unwrap());
     store
@@ -127,9 +127,9 @@ pub async fn an_expired_record_counts_as_absent<S: Store>(store: &S) {
 }
 
 pub async fn a_settled_event_stays_as_it_is<S: Store>(store: &S) {
-    let scene = Scene::new();
+    let fixture = Fixture::new();
     for (first, second) in [(None, REASON), (REASON, None), (REASON, Some(Reason::Stale))] {
-        let job = scene.job();
+        let job = fixture.job();
         let _ = store.record_event(&job).await.unwrap();
         store
             .settle_event(&job.event, first, at(5), far_ahead())
@@ -145,7 +145,7 @@ pub async fn a_settled_event_stays_as_it_is<S: Store>(store: &S) {
 }
 
 pub async fn settling_an_unknown_event_makes_none<S: Store>(store: &S) {
-    let job = Scene::new().job();
+    let job = Fixture::new().job();
     store
         .settle_event(&job.event, None, at(5), far_ahead())
         .await
@@ -155,7 +155,7 @@ pub async fn settling_an_unknown_event_makes_none<S: Store>(store: &S) {
 }
 
 pub async fn attempts_are_counted_while_pending<S: Store>(store: &S) {
-    let job = Scene::new().job();
+    let job = Fixture::new().job();
     let set = async |seen, attempts| {
         store
             .set_event_attempts(&job.event, seen, attempts)
@@ -180,7 +180,7 @@ pub async fn attempts_are_counted_while_pending<S: Store>(store: &S) {
 }
 
 pub async fn ten_attempts_at_once_are_one<S: Store>(store: &S) {
-    let job = Scene::new().job();
+    let job = Fixture::new().job();
     let _ = store.record_event(&job).await.unwrap();
     let set = join_all((0..10).map(|_| store.set_event_attempts(&job.event, 0, 1))).await;
     let set = set.into_iter().map(Result::unwrap).filter(|set| *set).count();
@@ -188,7 +188,7 @@ pub async fn ten_attempts_at_once_are_one<S: Store>(store: &S) {
 }
 
 pub async fn a_dead_event_is_revived_with_its_attempts_back_at_0<S: Store>(store: &S) {
-    let job = Scene::new().job();
+    let job = Fixture::new().job();
     let _ = store.record_event(&job).await.unwrap();
     assert!(store.set_event_attempts(&job.event, 0, 1).await.unwrap());
     store
@@ -208,7 +208,7 @@ pub async fn a_dead_event_is_revived_with_its_attempts_back_at_0<S: Store>(store
 }
 
 pub async fn only_dead_events_are_revived<S: Store>(store: &S) {
-    let job = Scene::new().job();
+    let job = Fixture::new().job();
     assert!(
         !store.revive_event(&job.event, at(5)).await.unwrap(),
         "there is none"
@@ -231,7 +231,7 @@ pub async fn only_dead_events_are_revived<S: Store>(store: &S) {
 }
 
 pub async fn an_event_is_revived_of_the_death_that_is_named_only<S: Store>(store: &S) {
-    let job = Scene::new().job();
+    let job = Fixture::new().job();
     let _ = store.record_event(&job).await.unwrap();
     let die = async |when| {
         store
@@ -255,7 +255,7 @@ pub async fn an_event_is_revived_of_the_death_that_is_named_only<S: Store>(store
 }
 
 pub async fn a_purged_event_is_settled_for_good<S: Store>(store: &S) {
-    let job = Scene::new().job();
+    let job = Fixture::new().job();
     let _ = store.record_event(&job).await.unwrap();
     store
         .settle_event(&job.event, REASON, at(5), long_ago())
@@ -295,7 +295,7 @@ pub async fn a_purged_event_is_settled_for_good<S: Store>(store: &S) {
 }
 
 pub async fn only_the_death_that_is_named_is_purged<S: Store>(store: &S) {
-    let job = Scene::new().job();
+    let job = Fixture::new().job();
     let purge = async |died| {
         store
             .purge_event(&job.event, died, at(9), long_ago())
@@ -321,7 +321,7 @@ pub async fn only_the_death_that_is_named_is_purged<S: Store>(store: &S) {
 }
 
 pub async fn an_event_enqueued_again_is_due_later<S: Store>(store: &S) {
-    let job = Scene::new().job();
+    let job = Fixture::new().job();
     let due = async || record(store, &job).await.overdue_at();
     assert_eq!(
         store.record_reenqueue(&job.event, at(1)).await.unwrap(),
@@ -354,7 +354,7 @@ pub async fn an_event_enqueued_again_is_due_later<S: Store>(store: &S) {
 }
 
 pub async fn two_workers_that_settle_at_once_settle_once<S: Store>(store: &S) {
-    let job = Scene::new().job();
+    let job = Fixture::new().job();
     let _ = store.record_event(&job).await.unwrap();
     let reasons = [None, REASON, None, REASON];
     let settle = |reason| store.settle_event(&job.event, reason, at(5), far_ahead());

@@ -1,6 +1,6 @@
 //! Instances at run time: the connection and the rate.
 
-use crate::builders::{Scene, at, seen};
+use crate::builders::{Fixture, at, seen};
 use futures::future::join_all;
 use jiff::Timestamp;
 use recado_domain::ids::Ordinal;
@@ -10,12 +10,18 @@ use recado_domain::instance::{
 use recado_domain::rate::Rate;
 use recado_pipeline::ports::{Reservation, Store};
 
-async fn state<S: Store>(store: &S, scene: &Scene) -> InstanceState {
-    store.read_instance_state(scene.instance()).await.unwrap()
+async fn state<S: Store>(store: &S, fixture: &Fixture) -> InstanceState {
+    store.read_instance_state(fixture.instance()).await.unwrap()
 }
 
-async fn set<S: Store>(store: &S, scene: &Scene, to: ConnectionStatus, now: i64, probe: Option<i64>) -> bool {
-    let id = scene.instance();
+async fn set<S: Store>(
+    store: &S,
+    fixture: &Fixture,
+    to: ConnectionStatus,
+    now: i64,
+    probe: Option<i64>,
+) -> bool {
+    let id = fixture.instance();
     store
         .set_connection(id, &seen(to, at(now), probe.map(at)))
         .await
@@ -23,24 +29,24 @@ async fn set<S: Store>(store: &S, scene: &Scene, to: ConnectionStatus, now: i64,
 }
 
 /// The slot that is given; `None` where the instance is not open.
-async fn reserve<S: Store>(store: &S, scene: &Scene, rate: Rate, now: Timestamp) -> Option<Timestamp> {
-    match store.reserve_slot(scene.instance(), rate, now).await.unwrap() {
+async fn reserve<S: Store>(store: &S, fixture: &Fixture, rate: Rate, now: Timestamp) -> Option<Timestamp> {
+    match store.reserve_slot(fixture.instance(), rate, now).await.unwrap() {
         Reservation::Slot { at, .. } => Some(at),
         Reservation::NotOpen => None,
     }
 }
 
 pub async fn an_instance_without_a_state_has_the_default_one<S: Store>(store: &S) {
-    assert_eq!(state(store, &Scene::new()).await, InstanceState::default());
+    assert_eq!(state(store, &Fixture::new()).await, InstanceState::default());
 }
 
 pub async fn a_change_of_connection_is_told_and_begins_anew<S: Store>(store: &S) {
-    let scene = Scene::new();
+    let fixture = Fixture::new();
     store
-        .record_timeout(scene.instance(), &UnansweredAttempt::Unreached)
+        .record_timeout(fixture.instance(), &UnansweredAttempt::Unreached)
         .await
         .unwrap();
-    assert!(set(store, &scene, ConnectionStatus::Closed, 10, Some(60_000)).await);
+    assert!(set(store, &fixture, ConnectionStatus::Closed, 10, Some(60_000)).await);
     let expected = InstanceState {
         connection: ConnectionStatus::Closed,
         since: Some(at(10)),
@@ -48,11 +54,11 @@ pub async fn a_change_of_connection_is_told_and_begins_anew<S: Store>(store: &S)
         catch_up_from: Some(at(10)),
         ..InstanceState::default()
     };
-    assert_eq!(state(store, &scene).await, expected);
+    assert_eq!(state(store, &fixture).await, expected);
     assert!(
         set(
             store,
-            &scene,
+            &fixture,
             ConnectionStatus::NeedsCredentials,
             20,
             Some(70_000)
@@ -66,27 +72,27 @@ pub async fn a_change_of_connection_is_told_and_begins_anew<S: Store>(store: &S)
         catch_up_from: Some(at(10)),
         ..InstanceState::default()
     };
-    assert_eq!(state(store, &scene).await, expected);
-    assert!(set(store, &scene, ConnectionStatus::Open, 30, None).await);
+    assert_eq!(state(store, &fixture).await, expected);
+    assert!(set(store, &fixture, ConnectionStatus::Open, 30, None).await);
     let expected = InstanceState {
         since: Some(at(30)),
         catch_up_from: Some(at(10)),
         ..InstanceState::default()
     };
-    assert_eq!(state(store, &scene).await, expected);
+    assert_eq!(state(store, &fixture).await, expected);
 }
 
 pub async fn the_same_connection_again_counts_a_probe<S: Store>(store: &S) {
-    let scene = Scene::new();
-    assert!(set(store, &scene, ConnectionStatus::Closed, 10, Some(60_000)).await);
+    let fixture = Fixture::new();
+    assert!(set(store, &fixture, ConnectionStatus::Closed, 10, Some(60_000)).await);
     store
-        .record_timeout(scene.instance(), &UnansweredAttempt::Unreached)
+        .record_timeout(fixture.instance(), &UnansweredAttempt::Unreached)
         .await
         .unwrap();
     for probes in 1..=3u32 {
         let now = i64::from(probes) * 60_000;
-        assert!(!set(store, &scene, ConnectionStatus::Closed, now, Some(now + 60_000)).await);
-        let state = state(store, &scene).await;
+        assert!(!set(store, &fixture, ConnectionStatus::Closed, now, Some(now + 60_000)).await);
+        let state = state(store, &fixture).await;
         assert_eq!(
             (state.probes, state.since),
             (probes, Some(at(10))),
@@ -94,24 +100,24 @@ pub async fn the_same_connection_again_counts_a_probe<S: Store>(store: &S) {
         );
         assert_eq!((state.probe_at, state.timeouts), (Some(at(now + 60_000)), 1));
     }
-    assert!(set(store, &scene, ConnectionStatus::Open, 500_000, None).await);
-    assert_eq!(state(store, &scene).await.probes, 0);
+    assert!(set(store, &fixture, ConnectionStatus::Open, 500_000, None).await);
+    assert_eq!(state(store, &fixture).await.probes, 0);
 }
 
 pub async fn an_instance_without_a_state_is_open_already<S: Store>(store: &S) {
-    assert!(!set(store, &Scene::new(), ConnectionStatus::Open, 10, None).await);
+    assert!(!set(store, &Fixture::new(), ConnectionStatus::Open, 10, None).await);
 }
 
 pub async fn of_ten_who_see_it_closed_one_is_told_of_the_change<S: Store>(store: &S) {
-    let scene = Scene::new();
-    let close = (0..10).map(|_| set(store, &scene, ConnectionStatus::Closed, 10, Some(60_000)));
+    let fixture = Fixture::new();
+    let close = (0..10).map(|_| set(store, &fixture, ConnectionStatus::Closed, 10, Some(60_000)));
     let changed = join_all(close)
         .await
         .into_iter()
         .filter(|changed| *changed)
         .count();
     assert_eq!(changed, 1);
-    assert_eq!(state(store, &scene).await.probes, 9);
+    assert_eq!(state(store, &fixture).await.probes, 9);
 }
 
 pub async fn slots_follow_the_rates_arithmetic<S: Store>(store: &S) {
@@ -126,22 +132,22 @@ pub async fn slots_follow_the_rates_arithmetic<S: Store>(store: &S) {
         300_000, 300_000, 301_000,
     ];
     for rate in [Rate::EVOLUTION, Rate::META, odd] {
-        let (scene, mut arrival) = (Scene::new(), None);
+        let (fixture, mut arrival) = (Fixture::new(), None);
         for now in times.map(at) {
             let expected = rate.reserve_slot(arrival, now);
             assert_eq!(
-                reserve(store, &scene, rate, now).await,
+                reserve(store, &fixture, rate, now).await,
                 Some(expected.at),
                 "{rate:?}"
             );
             arrival = Some(expected.arrival);
-            assert_eq!(state(store, &scene).await.arrival, arrival);
+            assert_eq!(state(store, &fixture).await.arrival, arrival);
         }
     }
 }
 
 pub async fn a_changed_rate_goes_on_from_the_stored_arrival<S: Store>(store: &S) {
-    let (scene, mut arrival) = (Scene::new(), None);
+    let (fixture, mut arrival) = (Fixture::new(), None);
     let rates = [
         Rate::EVOLUTION,
         Rate::EVOLUTION,
@@ -151,14 +157,14 @@ pub async fn a_changed_rate_goes_on_from_the_stored_arrival<S: Store>(store: &S)
     ];
     for rate in rates.into_iter().cycle().take(20) {
         let expected = rate.reserve_slot(arrival, at(0));
-        assert_eq!(reserve(store, &scene, rate, at(0)).await, Some(expected.at));
+        assert_eq!(reserve(store, &fixture, rate, at(0)).await, Some(expected.at));
         arrival = Some(expected.arrival);
     }
 }
 
 pub async fn twenty_reservations_at_once_get_twenty_slots<S: Store>(store: &S) {
-    let (scene, rate) = (Scene::new(), Rate::EVOLUTION);
-    let found = join_all((0..20).map(|_| reserve(store, &scene, rate, at(0)))).await;
+    let (fixture, rate) = (Fixture::new(), Rate::EVOLUTION);
+    let found = join_all((0..20).map(|_| reserve(store, &fixture, rate, at(0)))).await;
     let mut slots: Vec<Timestamp> = found.into_iter().flatten().collect();
     slots.sort_unstable();
     let (mut expected, mut arrival) = (Vec::new(), None);
@@ -171,53 +177,53 @@ pub async fn twenty_reservations_at_once_get_twenty_slots<S: Store>(store: &S) {
 }
 
 pub async fn an_instance_that_is_not_open_gives_no_slot<S: Store>(store: &S) {
-    let scene = Scene::new();
+    let fixture = Fixture::new();
     let rate = Rate::EVOLUTION;
     let first = rate.reserve_slot(None, at(0));
-    assert_eq!(reserve(store, &scene, rate, at(0)).await, Some(first.at));
+    assert_eq!(reserve(store, &fixture, rate, at(0)).await, Some(first.at));
     for (now, to) in [
         (10, ConnectionStatus::Closed),
         (20, ConnectionStatus::NeedsCredentials),
     ] {
-        set(store, &scene, to, now, Some(60_000)).await;
-        assert_eq!(reserve(store, &scene, rate, at(30)).await, None);
+        set(store, &fixture, to, now, Some(60_000)).await;
+        assert_eq!(reserve(store, &fixture, rate, at(30)).await, None);
         assert_eq!(
-            state(store, &scene).await.arrival,
+            state(store, &fixture).await.arrival,
             Some(first.arrival),
             "nothing is used up"
         );
     }
-    set(store, &scene, ConnectionStatus::Open, 40, None).await;
+    set(store, &fixture, ConnectionStatus::Open, 40, None).await;
     let next = rate.reserve_slot(Some(first.arrival), at(50));
-    assert_eq!(reserve(store, &scene, rate, at(50)).await, Some(next.at));
+    assert_eq!(reserve(store, &fixture, rate, at(50)).await, Some(next.at));
 }
 
 pub async fn instances_have_rates_of_their_own<S: Store>(store: &S) {
-    let (scene, other) = (Scene::new(), Scene::new());
+    let (fixture, other) = (Fixture::new(), Fixture::new());
     for _ in 0..10 {
-        reserve(store, &scene, Rate::EVOLUTION, at(0)).await;
+        reserve(store, &fixture, Rate::EVOLUTION, at(0)).await;
     }
     assert_eq!(reserve(store, &other, Rate::EVOLUTION, at(0)).await, Some(at(0)));
 }
 
 pub async fn timeouts_in_a_row_are_counted_and_forgotten<S: Store>(store: &S) {
-    let scene = Scene::new();
-    let id = scene.instance();
+    let fixture = Fixture::new();
+    let id = fixture.instance();
     let unreached = UnansweredAttempt::Unreached;
     store.reset_timeouts(id).await.unwrap();
     for expected in 1..=3 {
         assert_eq!(store.record_timeout(id, &unreached).await.unwrap(), expected);
     }
-    assert_eq!(state(store, &scene).await.timeouts, 3);
+    assert_eq!(state(store, &fixture).await.timeouts, 3);
     store.reset_timeouts(id).await.unwrap();
-    assert_eq!(state(store, &scene).await, InstanceState::default());
+    assert_eq!(state(store, &fixture).await, InstanceState::default());
     assert_eq!(store.record_timeout(id, &unreached).await.unwrap(), 1);
 }
 
 pub async fn a_message_that_times_out_again_is_counted_once<S: Store>(store: &S) {
-    let scene = Scene::new();
-    let id = scene.instance();
-    let message = |ordinal| scene.conversation(1).id.message_id(Ordinal(ordinal));
+    let fixture = Fixture::new();
+    let id = fixture.instance();
+    let message = |ordinal| fixture.conversation(1).id.message_id(Ordinal(ordinal));
     let timed_out = |ordinal| UnansweredAttempt::TimedOut(message(ordinal));
     let mut expected = InstanceState::default();
     for (found, count) in [
@@ -231,14 +237,14 @@ pub async fn a_message_that_times_out_again_is_counted_once<S: Store>(store: &S)
     ] {
         assert_eq!(store.record_timeout(id, &found).await.unwrap(), count);
         expected.count_timeout(&found);
-        assert_eq!(state(store, &scene).await, expected);
+        assert_eq!(state(store, &fixture).await, expected);
     }
     assert_eq!(expected.timed_out, Some(message(1)));
     store.reset_timeouts(id).await.unwrap();
-    assert_eq!(state(store, &scene).await, InstanceState::default());
+    assert_eq!(state(store, &fixture).await, InstanceState::default());
     assert_eq!(store.record_timeout(id, &timed_out(1)).await.unwrap(), 1);
-    set(store, &scene, ConnectionStatus::Closed, 10, Some(60_000)).await;
-    let closed = state(store, &scene).await;
+    set(store, &fixture, ConnectionStatus::Closed, 10, Some(60_000)).await;
+    let closed = state(store, &fixture).await;
     assert_eq!(
         (closed.timeouts, closed.timed_out),
         (0, None),
@@ -247,34 +253,34 @@ pub async fn a_message_that_times_out_again_is_counted_once<S: Store>(store: &S)
 }
 
 pub async fn a_missing_model_key_is_noted_and_a_change_told<S: Store>(store: &S) {
-    let scene = Scene::new();
-    let id = scene.instance();
+    let fixture = Fixture::new();
+    let id = fixture.instance();
     assert!(!store.set_llm_needs_credentials(id, false).await.unwrap());
     assert!(store.set_llm_needs_credentials(id, true).await.unwrap());
     assert!(!store.set_llm_needs_credentials(id, true).await.unwrap());
-    assert!(state(store, &scene).await.llm_needs_credentials);
+    assert!(state(store, &fixture).await.llm_needs_credentials);
     assert!(store.set_llm_needs_credentials(id, false).await.unwrap());
-    assert!(!state(store, &scene).await.llm_needs_credentials);
+    assert!(!state(store, &fixture).await.llm_needs_credentials);
 }
 
 pub async fn what_is_noted_of_an_instance_does_not_disturb_the_rest<S: Store>(store: &S) {
-    let scene = Scene::new();
+    let fixture = Fixture::new();
     store
-        .set_llm_needs_credentials(scene.instance(), true)
+        .set_llm_needs_credentials(fixture.instance(), true)
         .await
         .unwrap();
-    reserve(store, &scene, Rate::EVOLUTION, at(0)).await;
-    store.confirm_connection(scene.instance(), at(5)).await.unwrap();
-    set(store, &scene, ConnectionStatus::Closed, 10, Some(60_000)).await;
+    reserve(store, &fixture, Rate::EVOLUTION, at(0)).await;
+    store.confirm_connection(fixture.instance(), at(5)).await.unwrap();
+    set(store, &fixture, ConnectionStatus::Closed, 10, Some(60_000)).await;
     store
-        .record_timeout(scene.instance(), &UnansweredAttempt::Unreached)
+        .record_timeout(fixture.instance(), &UnansweredAttempt::Unreached)
         .await
         .unwrap();
     let mut pattern = TrafficProfile::default();
     pattern.record_message_time(at(0));
     pattern.record_message_time(at(90_000));
     store
-        .set_traffic_profile(scene.instance(), &pattern)
+        .set_traffic_profile(fixture.instance(), &pattern)
         .await
         .unwrap();
     let expected = InstanceState {
@@ -291,25 +297,25 @@ pub async fn what_is_noted_of_an_instance_does_not_disturb_the_rest<S: Store>(st
         pattern: Some(pattern),
         ..InstanceState::default()
     };
-    assert_eq!(state(store, &scene).await, expected);
+    assert_eq!(state(store, &fixture).await, expected);
 }
 
 pub async fn a_slot_comes_with_the_state_after_it<S: Store>(store: &S) {
-    let scene = Scene::new();
+    let fixture = Fixture::new();
     store
-        .record_timeout(scene.instance(), &UnansweredAttempt::Unreached)
+        .record_timeout(fixture.instance(), &UnansweredAttempt::Unreached)
         .await
         .unwrap();
     // An idle instance, and a busy one.
     for now in [0, 0, 10] {
         let found = store
-            .reserve_slot(scene.instance(), Rate::EVOLUTION, at(now))
+            .reserve_slot(fixture.instance(), Rate::EVOLUTION, at(now))
             .await
             .unwrap();
         let Reservation::Slot { state: told, .. } = found else {
             panic!("it is open")
         };
-        assert_eq!(*told, state(store, &scene).await);
+        assert_eq!(*told, state(store, &fixture).await);
         assert_eq!(
             (told.timeouts, told.asked_at),
             (1, Some(at(0))),
@@ -319,9 +325,9 @@ pub async fn a_slot_comes_with_the_state_after_it<S: Store>(store: &S) {
 }
 
 pub async fn an_answer_confirms_the_state_and_a_guess_does_not<S: Store>(store: &S) {
-    let scene = Scene::new();
-    set(store, &scene, ConnectionStatus::Closed, 10, Some(60_000)).await;
-    assert_eq!(state(store, &scene).await.confirmed_at, None);
+    let fixture = Fixture::new();
+    set(store, &fixture, ConnectionStatus::Closed, 10, Some(60_000)).await;
+    assert_eq!(state(store, &fixture).await.confirmed_at, None);
     for (now, connection) in [
         (20, ConnectionStatus::Closed),
         (30, ConnectionStatus::Open),
@@ -331,51 +337,56 @@ pub async fn an_answer_confirms_the_state_and_a_guess_does_not<S: Store>(store: 
             asked_at: Some(at(now - 5)),
             ..seen(connection, at(now), None)
         };
-        store.set_connection(scene.instance(), &answered).await.unwrap();
-        assert_eq!(state(store, &scene).await.confirmed_at, Some(at(now - 5)));
+        store.set_connection(fixture.instance(), &answered).await.unwrap();
+        assert_eq!(state(store, &fixture).await.confirmed_at, Some(at(now - 5)));
     }
-    set(store, &scene, ConnectionStatus::Closed, 50, Some(60_000)).await;
+    set(store, &fixture, ConnectionStatus::Closed, 50, Some(60_000)).await;
     assert_eq!(
-        state(store, &scene).await.confirmed_at,
+        state(store, &fixture).await.confirmed_at,
         Some(at(35)),
         "the last answer"
     );
 }
 
 pub async fn an_opening_that_releases_is_noted_and_one_that_puts_it_off_is_not<S: Store>(store: &S) {
-    let scene = Scene::new();
-    set(store, &scene, ConnectionStatus::Closed, 10, Some(60_000)).await;
-    set(store, &scene, ConnectionStatus::Open, 20, Some(30_000)).await;
-    let put_off = state(store, &scene).await;
+    let fixture = Fixture::new();
+    set(store, &fixture, ConnectionStatus::Closed, 10, Some(60_000)).await;
+    set(store, &fixture, ConnectionStatus::Open, 20, Some(30_000)).await;
+    let put_off = state(store, &fixture).await;
     assert_eq!((put_off.released_at, put_off.probe_at), (None, Some(at(30_000))));
     for probe in [Some(at(90_000)), None] {
         let releasing = ConnectionUpdate {
             releases_waiting: true,
             ..seen(ConnectionStatus::Open, at(30_000), probe)
         };
-        assert!(!store.set_connection(scene.instance(), &releasing).await.unwrap());
-        let released = state(store, &scene).await;
+        assert!(
+            !store
+                .set_connection(fixture.instance(), &releasing)
+                .await
+                .unwrap()
+        );
+        let released = state(store, &fixture).await;
         assert_eq!(
             (released.released_at, released.probe_at),
             (Some(at(30_000)), probe)
         );
     }
-    set(store, &scene, ConnectionStatus::Closed, 40_000, None).await;
-    assert_eq!(state(store, &scene).await.released_at, Some(at(30_000)));
+    set(store, &fixture, ConnectionStatus::Closed, 40_000, None).await;
+    assert_eq!(state(store, &fixture).await.released_at, Some(at(30_000)));
 }
 
 pub async fn of_ten_who_find_the_state_old_one_asks<S: Store>(store: &S) {
-    let scene = Scene::new();
-    let id = scene.instance();
+    let fixture = Fixture::new();
+    let id = fixture.instance();
     let claim = |now: i64, before: i64| store.claim_connection_check(id, at(now), at(before));
-    reserve(store, &scene, Rate::EVOLUTION, at(0)).await;
+    reserve(store, &fixture, Rate::EVOLUTION, at(0)).await;
     assert!(!claim(10, -1).await.unwrap(), "it is not that old");
     let claims = join_all((0..10).map(|_| claim(600_000, 0))).await;
     assert_eq!(
         claims.into_iter().filter(|asks| *asks.as_ref().unwrap()).count(),
         1
     );
-    assert_eq!(state(store, &scene).await.asked_at, Some(at(600_000)));
+    assert_eq!(state(store, &fixture).await.asked_at, Some(at(600_000)));
     assert!(!claim(610_000, 10_000).await.unwrap());
     assert!(claim(1_200_000, 600_000).await.unwrap());
     store.confirm_connection(id, at(1_300_000)).await.unwrap();
@@ -385,7 +396,7 @@ pub async fn of_ten_who_find_the_state_old_one_asks<S: Store>(store: &S) {
     );
     set(
         store,
-        &scene,
+        &fixture,
         ConnectionStatus::Closed,
         1_900_000,
         Some(2_000_000),
@@ -397,7 +408,7 @@ pub async fn of_ten_who_find_the_state_old_one_asks<S: Store>(store: &S) {
     );
     store.confirm_connection(id, at(1_950_000)).await.unwrap();
     assert_eq!(
-        state(store, &scene).await.confirmed_at,
+        state(store, &fixture).await.confirmed_at,
         Some(at(1_300_000)),
         "a send that was accepted before it closed says nothing"
     );

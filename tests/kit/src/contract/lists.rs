@@ -2,7 +2,7 @@
 
 use super::given::{begun, committed, ordinals, received, updated};
 use super::patience::{INDEX, eventually};
-use crate::builders::{Scene, accepted, at, claimed, newest};
+use crate::builders::{Fixture, accepted, at, claimed, newest};
 use recado_domain::conversation::{Conversation, ConversationMode, ConversationStatus};
 use recado_domain::ids::ConversationId;
 use recado_domain::message::Message;
@@ -46,18 +46,18 @@ async fn ids<S: Store>(
     eventually(INDEX, read, |found| found == expected).await
 }
 
-fn of_instance(scene: &Scene) -> ConversationFilter {
+fn of_instance(fixture: &Fixture) -> ConversationFilter {
     ConversationFilter {
-        instance: Some(scene.instance().clone()),
+        instance: Some(fixture.instance().clone()),
         ..ConversationFilter::default()
     }
 }
 
 /// Seven conversations of one instance, the most recently active first.
-async fn seven<S: Store>(store: &S, scene: &Scene) -> Vec<Conversation> {
+async fn seven<S: Store>(store: &S, fixture: &Fixture) -> Vec<Conversation> {
     let mut conversations = Vec::new();
     for minutes in [3, 1, 2, 7, 5, 6, 4] {
-        let contact = scene.other_contact();
+        let contact = fixture.other_contact();
         let (mut conversation, mut job) = (contact.conversation(1), contact.job());
         job.received_at = at(minutes * 60_000);
         received(store, &contact, &mut conversation, &job).await;
@@ -75,25 +75,25 @@ fn ids_of<'a>(conversations: impl IntoIterator<Item = &'a Conversation>) -> Vec<
 }
 
 pub async fn the_most_recently_active_conversation_comes_first<S: Store>(store: &S) {
-    let scene = Scene::new();
-    let mut expected = ids_of(&seven(store, &scene).await);
-    assert_eq!(ids(store, &of_instance(&scene), 50, &expected).await, expected);
+    let fixture = Fixture::new();
+    let mut expected = ids_of(&seven(store, &fixture).await);
+    assert_eq!(ids(store, &of_instance(&fixture), 50, &expected).await, expected);
     // A new message brings the last one to the top.
     let last = expected.pop().unwrap();
     let mut conversation = store.find_conversation(&last).await.unwrap().unwrap();
-    let mut job = scene.job();
+    let mut job = fixture.job();
     job.received_at = at(60 * 60_000);
-    received(store, &scene, &mut conversation, &job).await;
+    received(store, &fixture, &mut conversation, &job).await;
     expected.insert(0, last);
-    assert_eq!(ids(store, &of_instance(&scene), 50, &expected).await, expected);
+    assert_eq!(ids(store, &of_instance(&fixture), 50, &expected).await, expected);
 }
 
 pub async fn pages_reach_the_end_without_gap_or_repetition<S: Store>(store: &S) {
-    let scene = Scene::new();
-    let expected = ids_of(&seven(store, &scene).await);
+    let fixture = Fixture::new();
+    let expected = ids_of(&seven(store, &fixture).await);
     for limit in [1, 2, 3, 7, 8] {
         assert_eq!(
-            ids(store, &of_instance(&scene), limit, &expected).await,
+            ids(store, &of_instance(&fixture), limit, &expected).await,
             expected,
             "by {limit}"
         );
@@ -101,13 +101,13 @@ pub async fn pages_reach_the_end_without_gap_or_repetition<S: Store>(store: &S) 
 }
 
 pub async fn conversations_active_at_the_same_time_are_paged_too<S: Store>(store: &S) {
-    let scene = Scene::new();
+    let fixture = Fixture::new();
     let mut expected = BTreeSet::new();
     for _ in 0..5 {
-        expected.insert(begun(store, &scene.other_contact()).await.id.to_string());
+        expected.insert(begun(store, &fixture.other_contact()).await.id.to_string());
     }
     for limit in [1, 2] {
-        let read = async || listed(store, &of_instance(&scene), limit).await;
+        let read = async || listed(store, &of_instance(&fixture), limit).await;
         let found = eventually(INDEX, read, |found| found.len() == expected.len()).await;
         assert_eq!(found.len(), expected.len(), "none twice");
         assert_eq!(
@@ -118,11 +118,11 @@ pub async fn conversations_active_at_the_same_time_are_paged_too<S: Store>(store
 }
 
 pub async fn a_list_holds_conversations_as_they_are<S: Store>(store: &S) {
-    let scene = Scene::new();
-    let mut conversation = begun(store, &scene).await;
+    let fixture = Fixture::new();
+    let mut conversation = begun(store, &fixture).await;
     conversation.take_over();
     updated(store, &mut conversation).await;
-    let read = async || listed(store, &of_instance(&scene), 10).await;
+    let read = async || listed(store, &of_instance(&fixture), 10).await;
     let expected = vec![conversation];
     assert_eq!(
         eventually(INDEX, read, |found| *found == expected).await,
@@ -131,8 +131,8 @@ pub async fn a_list_holds_conversations_as_they_are<S: Store>(store: &S) {
 }
 
 pub async fn a_list_is_narrowed_by_instance_mode_and_status<S: Store>(store: &S) {
-    let (scene, other) = (Scene::new(), Scene::new());
-    let mut conversations = seven(store, &scene).await;
+    let (fixture, other) = (Fixture::new(), Fixture::new());
+    let mut conversations = seven(store, &fixture).await;
     seven(store, &other).await;
     for (index, conversation) in conversations.iter_mut().enumerate() {
         if index % 2 == 0 {
@@ -153,7 +153,7 @@ pub async fn a_list_is_narrowed_by_instance_mode_and_status<S: Store>(store: &S)
             let filter = ConversationFilter {
                 mode,
                 status,
-                ..of_instance(&scene)
+                ..of_instance(&fixture)
             };
             let fits =
                 |c: &&Conversation| mode.is_none_or(|m| m == c.mode) && status.is_none_or(|s| s == c.status);
@@ -173,10 +173,10 @@ pub async fn a_list_is_narrowed_by_instance_mode_and_status<S: Store>(store: &S)
 pub async fn a_list_without_an_instance_holds_all_instances<S: Store>(store: &S) {
     let mut expected = Vec::new();
     for _ in 0..2 {
-        let scene = Scene::new();
-        let (mut conversation, mut job) = (scene.conversation(1), scene.job());
+        let fixture = Fixture::new();
+        let (mut conversation, mut job) = (fixture.conversation(1), fixture.job());
         job.received_at = newest();
-        received(store, &scene, &mut conversation, &job).await;
+        received(store, &fixture, &mut conversation, &job).await;
         expected.push(conversation.id);
     }
     let page = PageRequest {
@@ -197,13 +197,13 @@ pub async fn a_list_without_an_instance_holds_all_instances<S: Store>(store: &S)
 }
 
 pub async fn what_only_leads_to_another_conversation_is_not_listed<S: Store>(store: &S) {
-    let scene = Scene::new();
-    let known = begun(store, &scene).await;
-    let mut leading = scene.other_contact().conversation(1);
+    let fixture = Fixture::new();
+    let known = begun(store, &fixture).await;
+    let mut leading = fixture.other_contact().conversation(1);
     leading.redirect_to(&known.id);
     updated(store, &mut leading).await;
     // What is listed after it shows that the index has seen it.
-    let (contact, mut job) = (scene.other_contact(), scene.job());
+    let (contact, mut job) = (fixture.other_contact(), fixture.job());
     job.received_at = at(60 * 60_000);
     let mut later = contact.conversation(1);
     received(store, &contact, &mut later, &job).await;
@@ -214,7 +214,7 @@ pub async fn what_only_leads_to_another_conversation_is_not_listed<S: Store>(sto
     ] {
         let filter = ConversationFilter {
             status,
-            ..of_instance(&scene)
+            ..of_instance(&fixture)
         };
         let fits = |c: &&Conversation| status.is_none_or(|status| status == c.status);
         let expected = ids_of([&later, &known].into_iter().filter(fits));
@@ -242,25 +242,25 @@ async fn messages<S: Store>(store: &S, id: &ConversationId, limit: usize) -> Vec
 }
 
 pub async fn messages_come_newest_first_by_pages<S: Store>(store: &S) {
-    let scene = Scene::new();
-    let mut conversation = begun(store, &scene).await;
+    let fixture = Fixture::new();
+    let mut conversation = begun(store, &fixture).await;
     for _ in 0..6 {
-        let reply = scene.reply(&mut conversation);
+        let reply = fixture.reply(&mut conversation);
         committed(store, &conversation, &reply).await;
-        received(store, &scene, &mut conversation, &scene.job()).await;
+        received(store, &fixture, &mut conversation, &fixture.job()).await;
     }
     let expected: Vec<u64> = (1..=13).rev().collect();
     for limit in [1, 4, 13, 50] {
         let found = messages(store, &conversation.id, limit).await;
         assert_eq!(ordinals(&found), expected, "by {limit}");
     }
-    assert!(messages(store, &scene.conversation(2).id, 10).await.is_empty());
+    assert!(messages(store, &fixture.conversation(2).id, 10).await.is_empty());
 }
 
 pub async fn open_messages_are_listed_as_they_are_now<S: Store>(store: &S) {
-    let scene = Scene::new();
-    let mut conversation = begun(store, &scene).await;
-    let message = scene.reply(&mut conversation);
+    let fixture = Fixture::new();
+    let mut conversation = begun(store, &fixture).await;
+    let message = fixture.reply(&mut conversation);
     committed(store, &conversation, &message).await;
     let listed = async || messages(store, &conversation.id, 10).await.remove(0);
     assert_eq!(listed().await, message);

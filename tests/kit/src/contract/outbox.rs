@@ -1,7 +1,7 @@
 //! Open messages: in order, changed only by who read them last, and amended after they were settled.
 
 use super::given::{begun, committed, open_ordinals, received, replied};
-use crate::builders::{Scene, accepted, at, claimed, is, out};
+use crate::builders::{Fixture, accepted, at, claimed, is, out};
 use futures::future::join_all;
 use recado_domain::message::Message;
 use recado_domain::reason::Reason;
@@ -12,9 +12,12 @@ async fn stored<S: Store>(store: &S, message: &Message) -> Message {
 }
 
 /// A message that was sent, and its conversation.
-async fn sent<S: Store>(store: &S, scene: &Scene) -> (recado_domain::conversation::Conversation, Message) {
-    let mut conversation = begun(store, scene).await;
-    let message = replied(store, scene, &mut conversation).await;
+async fn sent<S: Store>(
+    store: &S,
+    fixture: &Fixture,
+) -> (recado_domain::conversation::Conversation, Message) {
+    let mut conversation = begun(store, fixture).await;
+    let message = replied(store, fixture, &mut conversation).await;
     let (sending, flight) = claimed(&message);
     assert_eq!(
         store.claim_message(&sending, None, &flight).await.unwrap(),
@@ -32,34 +35,34 @@ async fn sent<S: Store>(store: &S, scene: &Scene) -> (recado_domain::conversatio
 }
 
 pub async fn open_messages_come_by_ordinal<S: Store>(store: &S) {
-    let scene = Scene::new();
-    let mut conversation = begun(store, &scene).await;
+    let fixture = Fixture::new();
+    let mut conversation = begun(store, &fixture).await;
     assert!(open_ordinals(store, &conversation).await.is_empty());
     for _ in 0..6 {
-        replied(store, &scene, &mut conversation).await;
-        received(store, &scene, &mut conversation, &scene.job()).await;
+        replied(store, &fixture, &mut conversation).await;
+        received(store, &fixture, &mut conversation, &fixture.job()).await;
     }
     // 8, 10: ordinals are not compared as text.
     assert_eq!(open_ordinals(store, &conversation).await, [2, 4, 6, 8, 10, 12]);
 }
 
 pub async fn open_messages_of_all_conversations_of_a_contact_come_in_order<S: Store>(store: &S) {
-    let scene = Scene::new();
-    let other = scene.other_contact();
+    let fixture = Fixture::new();
+    let other = fixture.other_contact();
     let mut expected = Vec::new();
     // 2, 10: numbers are not compared as text.
     for number in [10, 2, 1] {
-        let mut conversation = scene.conversation(number);
-        received(store, &scene, &mut conversation, &scene.job()).await;
+        let mut conversation = fixture.conversation(number);
+        received(store, &fixture, &mut conversation, &fixture.job()).await;
         for _ in 0..2 {
-            replied(store, &scene, &mut conversation).await;
+            replied(store, &fixture, &mut conversation).await;
         }
         expected.extend([(number, 2), (number, 3)]);
     }
     expected.sort_unstable();
     let mut theirs = begun(store, &other).await;
     let theirs = replied(store, &other, &mut theirs).await;
-    let open = store.list_open_messages(&scene.thread()).await.unwrap();
+    let open = store.list_open_messages(&fixture.thread()).await.unwrap();
     let places = open
         .iter()
         .map(|message| (message.conversation.number_in_thread(), message.ordinal.0));
@@ -68,9 +71,9 @@ pub async fn open_messages_of_all_conversations_of_a_contact_come_in_order<S: St
 }
 
 pub async fn an_open_message_is_saved_only_one_rev_after_the_stored_one<S: Store>(store: &S) {
-    let scene = Scene::new();
-    let mut conversation = begun(store, &scene).await;
-    let mut message = replied(store, &scene, &mut conversation).await;
+    let fixture = Fixture::new();
+    let mut conversation = begun(store, &fixture).await;
+    let mut message = replied(store, &fixture, &mut conversation).await;
     out(&mut message).record_slot(at(9_000));
     assert_eq!(
         store.save_open_message(&message, None).await.unwrap(),
@@ -104,9 +107,9 @@ pub async fn an_open_message_is_saved_only_one_rev_after_the_stored_one<S: Store
 }
 
 pub async fn of_twenty_saves_at_once_one_wins<S: Store>(store: &S) {
-    let scene = Scene::new();
-    let mut conversation = begun(store, &scene).await;
-    let message = replied(store, &scene, &mut conversation).await;
+    let fixture = Fixture::new();
+    let mut conversation = begun(store, &fixture).await;
+    let message = replied(store, &fixture, &mut conversation).await;
     let changes: Vec<Message> = (0..20)
         .map(|index| {
             let mut message = message.clone();
@@ -131,8 +134,8 @@ pub async fn of_twenty_saves_at_once_one_wins<S: Store>(store: &S) {
 }
 
 pub async fn a_message_that_is_not_open_is_not_saved_as_open<S: Store>(store: &S) {
-    let scene = Scene::new();
-    let (mut conversation, mut sent) = sent(store, &scene).await;
+    let fixture = Fixture::new();
+    let (mut conversation, mut sent) = sent(store, &fixture).await;
     let before = sent.clone();
     out(&mut sent).rev += 1;
     assert_eq!(
@@ -140,7 +143,7 @@ pub async fn a_message_that_is_not_open_is_not_saved_as_open<S: Store>(store: &S
         WriteOutcome::Conflict
     );
     assert_eq!(stored(store, &sent).await, before);
-    let never_stored = scene.reply(&mut conversation);
+    let never_stored = fixture.reply(&mut conversation);
     let mut next = never_stored.clone();
     out(&mut next).record_slot(at(1));
     assert_eq!(
@@ -151,9 +154,9 @@ pub async fn a_message_that_is_not_open_is_not_saved_as_open<S: Store>(store: &S
 }
 
 pub async fn a_dead_message_is_open_until_its_dead_letter_exists<S: Store>(store: &S) {
-    let scene = Scene::new();
-    let mut conversation = begun(store, &scene).await;
-    let mut message = replied(store, &scene, &mut conversation).await;
+    let fixture = Fixture::new();
+    let mut conversation = begun(store, &fixture).await;
+    let mut message = replied(store, &fixture, &mut conversation).await;
     out(&mut message)
         .mark_dead(at(1), Reason::WindowClosed, None)
         .unwrap();
@@ -178,8 +181,8 @@ pub async fn a_dead_message_is_open_until_its_dead_letter_exists<S: Store>(store
 }
 
 pub async fn a_sent_message_that_failed_after_all_is_open_until_copied<S: Store>(store: &S) {
-    let scene = Scene::new();
-    let (conversation, mut message) = sent(store, &scene).await;
+    let fixture = Fixture::new();
+    let (conversation, mut message) = sent(store, &fixture).await;
     out(&mut message)
         .mark_dead(at(2), Reason::WhatsappPermanentError, None)
         .unwrap();
@@ -205,10 +208,10 @@ pub async fn a_sent_message_that_failed_after_all_is_open_until_copied<S: Store>
 }
 
 pub async fn a_redriven_message_is_open_again<S: Store>(store: &S) {
-    let scene = Scene::new();
-    let mut conversation = begun(store, &scene).await;
-    let mut message = replied(store, &scene, &mut conversation).await;
-    replied(store, &scene, &mut conversation).await;
+    let fixture = Fixture::new();
+    let mut conversation = begun(store, &fixture).await;
+    let mut message = replied(store, &fixture, &mut conversation).await;
+    replied(store, &fixture, &mut conversation).await;
     out(&mut message)
         .mark_dead(at(1), Reason::WindowClosed, None)
         .unwrap();
@@ -244,10 +247,10 @@ pub async fn a_redriven_message_is_open_again<S: Store>(store: &S) {
 }
 
 pub async fn a_purged_message_is_not_open<S: Store>(store: &S) {
-    let scene = Scene::new();
-    let mut conversation = begun(store, &scene).await;
+    let fixture = Fixture::new();
+    let mut conversation = begun(store, &fixture).await;
     for copied in [true, false] {
-        let mut message = replied(store, &scene, &mut conversation).await;
+        let mut message = replied(store, &fixture, &mut conversation).await;
         out(&mut message)
             .mark_dead(at(1), Reason::WindowClosed, None)
             .unwrap();
@@ -272,14 +275,14 @@ pub async fn a_purged_message_is_not_open<S: Store>(store: &S) {
         assert!(open_ordinals(store, &conversation).await.is_empty());
         assert_eq!(stored(store, &message).await, message);
         conversation = store.find_conversation(&conversation.id).await.unwrap().unwrap();
-        let job = scene.job();
-        received(store, &scene, &mut conversation, &job).await;
+        let job = fixture.job();
+        received(store, &fixture, &mut conversation, &job).await;
     }
 }
 
 pub async fn a_message_is_amended_only_one_rev_after_the_stored_one<S: Store>(store: &S) {
-    let scene = Scene::new();
-    let (conversation, message) = sent(store, &scene).await;
+    let fixture = Fixture::new();
+    let (conversation, message) = sent(store, &fixture).await;
     let rev = message.out.as_ref().unwrap().rev;
     for wrong in [0, rev - 1, rev, rev + 2] {
         let mut other = message.clone();
@@ -296,8 +299,8 @@ pub async fn a_message_is_amended_only_one_rev_after_the_stored_one<S: Store>(st
 }
 
 pub async fn an_amendment_that_does_not_reopen_stays_closed<S: Store>(store: &S) {
-    let scene = Scene::new();
-    let (conversation, mut message) = sent(store, &scene).await;
+    let fixture = Fixture::new();
+    let (conversation, mut message) = sent(store, &fixture).await;
     message.provider_message_id = Some("another".to_owned());
     out(&mut message).rev += 1;
     assert_eq!(
@@ -309,9 +312,9 @@ pub async fn an_amendment_that_does_not_reopen_stays_closed<S: Store>(store: &S)
 }
 
 pub async fn an_open_message_is_not_amended<S: Store>(store: &S) {
-    let scene = Scene::new();
-    let mut conversation = begun(store, &scene).await;
-    let message = replied(store, &scene, &mut conversation).await;
+    let fixture = Fixture::new();
+    let mut conversation = begun(store, &fixture).await;
+    let message = replied(store, &fixture, &mut conversation).await;
     let mut other = message.clone();
     out(&mut other).mark_dead(at(2), Reason::Stale, None).unwrap();
     assert_eq!(
@@ -325,7 +328,7 @@ pub async fn an_open_message_is_not_amended<S: Store>(store: &S) {
             .unwrap(),
         [message]
     );
-    let never_stored = scene.reply(&mut conversation);
+    let never_stored = fixture.reply(&mut conversation);
     assert_eq!(
         store.update_closed_message(&never_stored).await.unwrap(),
         WriteOutcome::Conflict
@@ -337,10 +340,10 @@ pub async fn an_open_message_is_not_amended<S: Store>(store: &S) {
 }
 
 pub async fn a_person_and_an_agent_write_to_one_open_list<S: Store>(store: &S) {
-    let scene = Scene::new();
-    let mut conversation = begun(store, &scene).await;
-    replied(store, &scene, &mut conversation).await;
-    let answer = scene.answer(&mut conversation);
+    let fixture = Fixture::new();
+    let mut conversation = begun(store, &fixture).await;
+    replied(store, &fixture, &mut conversation).await;
+    let answer = fixture.answer(&mut conversation);
     committed(store, &conversation, &answer).await;
     let open = store
         .list_open_messages(conversation.id.thread_id())

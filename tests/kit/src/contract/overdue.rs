@@ -2,7 +2,7 @@
 
 use super::given::{begun, received, replied, updated};
 use super::patience::{INDEX, eventually};
-use crate::builders::{Scene, accepted, claimed, far_ahead, nonce, out, seen};
+use crate::builders::{Fixture, accepted, claimed, far_ahead, nonce, out, seen};
 use jiff::Timestamp;
 use recado_domain::conversation::Conversation;
 use recado_domain::event::InboundJob;
@@ -62,10 +62,10 @@ async fn assert_done<S: OverdueIndex>(store: &S, from: Timestamp, ours: impl Fn(
     assert_eq!(eventually(INDEX, found, Vec::is_empty).await, []);
 }
 
-fn job_at(scene: &Scene, at: Timestamp) -> InboundJob {
+fn job_at(fixture: &Fixture, at: Timestamp) -> InboundJob {
     InboundJob {
         received_at: at,
-        ..scene.job()
+        ..fixture.job()
     }
 }
 
@@ -74,8 +74,8 @@ fn is_event(job: &InboundJob) -> impl Fn(&OverdueWork) -> bool {
 }
 
 pub async fn a_pending_event_is_overdue_until_applied<S: Store>(store: &S) {
-    let (scene, base) = (Scene::new(), year(0));
-    let job = job_at(&scene, base);
+    let (fixture, base) = (Fixture::new(), year(0));
+    let job = job_at(&fixture, base);
     let _ = store.record_event(&job).await.unwrap();
     let found = assert_due(store, minutes(base, 2), is_event(&job)).await;
     let record = store.find_event(&job.event).await.unwrap().unwrap();
@@ -100,8 +100,8 @@ pub async fn a_pending_event_is_overdue_until_applied<S: Store>(store: &S) {
 }
 
 pub async fn a_dead_event_is_not_overdue_until_revived<S: Store>(store: &S) {
-    let (scene, base) = (Scene::new(), year(1));
-    let job = job_at(&scene, base);
+    let (fixture, base) = (Fixture::new(), year(1));
+    let job = job_at(&fixture, base);
     let _ = store.record_event(&job).await.unwrap();
     store
         .settle_event(&job.event, Some(Reason::Poison), base, base)
@@ -118,10 +118,10 @@ pub async fn a_dead_event_is_not_overdue_until_revived<S: Store>(store: &S) {
 }
 
 pub async fn an_event_stays_overdue_when_its_message_is_stored<S: Store>(store: &S) {
-    let (scene, base) = (Scene::new(), year(2));
-    let job = job_at(&scene, base);
-    let mut conversation = scene.conversation(1);
-    received(store, &scene, &mut conversation, &job).await;
+    let (fixture, base) = (Fixture::new(), year(2));
+    let job = job_at(&fixture, base);
+    let mut conversation = fixture.conversation(1);
+    received(store, &fixture, &mut conversation, &job).await;
     assert_due(store, minutes(base, 2), is_event(&job)).await;
     store
         .settle_event(&job.event, None, base, far_ahead())
@@ -133,14 +133,14 @@ pub async fn an_event_stays_overdue_when_its_message_is_stored<S: Store>(store: 
 }
 
 /// A conversation of the year's with a queued reply; nothing else of it is open.
-async fn replied_at<S: Store>(store: &S, scene: &Scene, base: Timestamp) -> (Conversation, Message) {
-    let (mut conversation, job) = (scene.conversation(1), job_at(scene, base));
-    received(store, scene, &mut conversation, &job).await;
+async fn replied_at<S: Store>(store: &S, fixture: &Fixture, base: Timestamp) -> (Conversation, Message) {
+    let (mut conversation, job) = (fixture.conversation(1), job_at(fixture, base));
+    received(store, fixture, &mut conversation, &job).await;
     store
         .settle_event(&job.event, None, base, far_ahead())
         .await
         .unwrap();
-    let mut message = scene.reply(&mut conversation);
+    let mut message = fixture.reply(&mut conversation);
     (message.stored_at, message.written_at) = (base, base);
     super::given::committed(store, &conversation, &message).await;
     (conversation, message)
@@ -155,8 +155,8 @@ fn is_outgoing(message: &Message) -> impl Fn(&OverdueWork) -> bool {
 }
 
 pub async fn an_open_message_is_overdue_until_sent<S: Store>(store: &S) {
-    let (scene, base) = (Scene::new(), year(3));
-    let (_, mut message) = replied_at(store, &scene, base).await;
+    let (fixture, base) = (Fixture::new(), year(3));
+    let (_, mut message) = replied_at(store, &fixture, base).await;
     assert_due(store, minutes(base, 5), is_outgoing(&message)).await;
     out(&mut message).record_slot(minutes(base, 20));
     assert_eq!(
@@ -195,8 +195,8 @@ pub async fn an_open_message_is_overdue_until_sent<S: Store>(store: &S) {
 }
 
 pub async fn a_dead_message_is_overdue_until_copied<S: Store>(store: &S) {
-    let (scene, base) = (Scene::new(), year(4));
-    let (_, message) = replied_at(store, &scene, base).await;
+    let (fixture, base) = (Fixture::new(), year(4));
+    let (_, message) = replied_at(store, &fixture, base).await;
     let (sending, flight) = claimed(&message);
     assert_eq!(
         store.claim_message(&sending, None, &flight).await.unwrap(),
@@ -243,9 +243,9 @@ fn is_owed(conversation: &Conversation) -> impl Fn(&OverdueWork) -> bool {
 }
 
 pub async fn an_owed_answer_is_overdue_until_given<S: Store>(store: &S) {
-    let (scene, base) = (Scene::new(), year(5));
-    let (mut conversation, job) = (scene.conversation(1), job_at(&scene, base));
-    received(store, &scene, &mut conversation, &job).await;
+    let (fixture, base) = (Fixture::new(), year(5));
+    let (mut conversation, job) = (fixture.conversation(1), job_at(&fixture, base));
+    received(store, &fixture, &mut conversation, &job).await;
     store
         .settle_event(&job.event, None, base, far_ahead())
         .await
@@ -272,7 +272,7 @@ pub async fn an_owed_answer_is_overdue_until_given<S: Store>(store: &S) {
         assert_due(store, minutes(base, due), is_owed(&conversation)).await;
     }
     conversation.record_nudge(false, minutes(base, 700));
-    let mut reply = replied(store, &scene, &mut conversation).await;
+    let mut reply = replied(store, &fixture, &mut conversation).await;
     assert_done(store, base, is_owed(&conversation)).await;
     // A cancelled reply makes it owed again, by the settlement.
     out(&mut reply).mark_cancelled(base, Reason::Stale).unwrap();
@@ -290,8 +290,8 @@ pub async fn an_owed_answer_is_overdue_until_given<S: Store>(store: &S) {
 }
 
 pub async fn a_closed_instance_is_to_be_probed_until_open<S: Store>(store: &S) {
-    let (scene, base) = (Scene::new(), year(6));
-    let id = scene.instance();
+    let (fixture, base) = (Fixture::new(), year(6));
+    let id = fixture.instance();
     let expected = OverdueWork::Probe(id.clone());
     let ours = |work: &OverdueWork| *work == expected;
     assert_done(store, base, ours).await;
@@ -337,10 +337,10 @@ pub async fn a_closed_instance_is_to_be_probed_until_open<S: Store>(store: &S) {
 }
 
 pub async fn a_parked_conversation_is_overdue_until_released<S: Store>(store: &S) {
-    let (scene, base) = (Scene::new(), year(7));
+    let (fixture, base) = (Fixture::new(), year(7));
     let mut parked = ParkedConversation {
-        instance: scene.instance().clone(),
-        conversation: scene.conversation(1).id,
+        instance: fixture.instance().clone(),
+        conversation: fixture.conversation(1).id,
         version: nonce(),
         since: base,
         not_before: Some(minutes(base, 50)),
@@ -376,15 +376,15 @@ pub async fn a_parked_conversation_is_overdue_until_released<S: Store>(store: &S
 
 pub async fn the_longest_overdue_come_first_and_not_more_than_asked<S: Store>(store: &S) {
     // Before all other cases, so that a small limit shows these.
-    let (scene, base) = (Scene::new(), year(-4));
+    let (fixture, base) = (Fixture::new(), year(-4));
     let mut ids = Vec::new();
     for after in [4, 1, 3, 0, 2] {
-        let job = job_at(&scene, minutes(base, after));
+        let job = job_at(&fixture, minutes(base, after));
         let _ = store.record_event(&job).await.unwrap();
         ids.push((after, job));
     }
     // Another kind in between.
-    let id = scene.instance();
+    let id = fixture.instance();
     store
         .set_connection(
             id,
@@ -434,9 +434,9 @@ pub async fn the_longest_overdue_come_first_and_not_more_than_asked<S: Store>(st
 }
 
 pub async fn nothing_settled_from_the_start_is_ever_overdue<S: Store>(store: &S) {
-    let (scene, base) = (Scene::new(), year(8));
-    let mut conversation = begun(store, &scene).await;
-    let mut typed_on_the_phone = scene.answer(&mut conversation);
+    let (fixture, base) = (Fixture::new(), year(8));
+    let mut conversation = begun(store, &fixture).await;
+    let mut typed_on_the_phone = fixture.answer(&mut conversation);
     typed_on_the_phone.out = None;
     super::given::committed(store, &conversation, &typed_on_the_phone).await;
     assert_done(store, base, is_outgoing(&typed_on_the_phone)).await;

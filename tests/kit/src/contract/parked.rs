@@ -1,16 +1,16 @@
 //! Parked conversations.
 
-use crate::builders::{Scene, at, nonce};
+use crate::builders::{Fixture, at, nonce};
 use futures::future::join_all;
 use jiff::Timestamp;
 use recado_domain::ids::{Nonce, Ordinal};
 use recado_domain::instance::{DEFAULT_PATIENCE_MS, ParkedConversation};
 use recado_pipeline::ports::Store;
 
-fn parking(scene: &Scene, since: i64, not_before: Option<Timestamp>) -> ParkedConversation {
+fn parking(fixture: &Fixture, since: i64, not_before: Option<Timestamp>) -> ParkedConversation {
     ParkedConversation {
-        instance: scene.instance().clone(),
-        conversation: scene.conversation(1).id,
+        instance: fixture.instance().clone(),
+        conversation: fixture.conversation(1).id,
         version: nonce(),
         since: at(since),
         not_before,
@@ -19,52 +19,52 @@ fn parking(scene: &Scene, since: i64, not_before: Option<Timestamp>) -> ParkedCo
     }
 }
 
-async fn parked<S: Store>(store: &S, scene: &Scene, limit: usize) -> Vec<ParkedConversation> {
-    store.list_parked(scene.instance(), limit).await.unwrap()
+async fn parked<S: Store>(store: &S, fixture: &Fixture, limit: usize) -> Vec<ParkedConversation> {
+    store.list_parked(fixture.instance(), limit).await.unwrap()
 }
 
 pub async fn a_parked_conversation_is_listed_by_its_instance<S: Store>(store: &S) {
-    let (scene, other) = (Scene::new(), Scene::new());
-    assert!(parked(store, &scene, 10).await.is_empty());
-    let entry = parking(&scene, 0, Some(at(900_000)));
+    let (fixture, other) = (Fixture::new(), Fixture::new());
+    assert!(parked(store, &fixture, 10).await.is_empty());
+    let entry = parking(&fixture, 0, Some(at(900_000)));
     store.put_parked(&entry).await.unwrap();
-    assert_eq!(parked(store, &scene, 10).await, [entry]);
+    assert_eq!(parked(store, &fixture, 10).await, [entry]);
     assert!(parked(store, &other, 10).await.is_empty());
 }
 
 pub async fn parking_again_is_a_new_version_since_the_first<S: Store>(store: &S) {
-    let scene = Scene::new();
-    let first = parking(&scene, 0, None);
+    let fixture = Fixture::new();
+    let first = parking(&fixture, 0, None);
     store.put_parked(&first).await.unwrap();
     let again = ParkedConversation {
         reply: Some(first.conversation.message_id(Ordinal(2))),
-        ..parking(&scene, 60_000, Some(at(120_000)))
+        ..parking(&fixture, 60_000, Some(at(120_000)))
     };
     store.put_parked(&again).await.unwrap();
     let kept = ParkedConversation {
         since: first.since,
         ..again
     };
-    assert_eq!(parked(store, &scene, 10).await, [kept]);
-    let third = parking(&scene, 90_000, None);
+    assert_eq!(parked(store, &fixture, 10).await, [kept]);
+    let third = parking(&fixture, 90_000, None);
     store.put_parked(&third).await.unwrap();
     let kept = ParkedConversation {
         since: first.since,
         ..third
     };
-    assert_eq!(parked(store, &scene, 10).await, [kept]);
+    assert_eq!(parked(store, &fixture, 10).await, [kept]);
 }
 
 pub async fn the_longest_parked_come_first_and_not_more_than_asked<S: Store>(store: &S) {
-    let scene = Scene::new();
+    let fixture = Fixture::new();
     for since in [3_000, 1_000, 5_000, 2_000, 4_000] {
         store
-            .put_parked(&parking(&scene.other_contact(), since, None))
+            .put_parked(&parking(&fixture.other_contact(), since, None))
             .await
             .unwrap();
     }
     for limit in [1, 3, 5, 50] {
-        let found: Vec<Timestamp> = parked(store, &scene, limit)
+        let found: Vec<Timestamp> = parked(store, &fixture, limit)
             .await
             .iter()
             .map(|entry| entry.since)
@@ -75,49 +75,52 @@ pub async fn the_longest_parked_come_first_and_not_more_than_asked<S: Store>(sto
 }
 
 pub async fn only_the_version_seen_is_removed<S: Store>(store: &S) {
-    let scene = Scene::new();
-    let first = parking(&scene, 0, None);
+    let fixture = Fixture::new();
+    let first = parking(&fixture, 0, None);
     assert!(!store.remove_parked(&first).await.unwrap(), "there is none");
     store.put_parked(&first).await.unwrap();
-    let seen = parked(store, &scene, 10).await.remove(0);
-    store.put_parked(&parking(&scene, 60_000, None)).await.unwrap();
+    let seen = parked(store, &fixture, 10).await.remove(0);
+    store.put_parked(&parking(&fixture, 60_000, None)).await.unwrap();
     assert!(
         !store.remove_parked(&seen).await.unwrap(),
         "it was parked again meanwhile"
     );
-    let seen = parked(store, &scene, 10).await.remove(0);
+    let seen = parked(store, &fixture, 10).await.remove(0);
     assert!(store.remove_parked(&seen).await.unwrap());
-    assert!(parked(store, &scene, 10).await.is_empty());
+    assert!(parked(store, &fixture, 10).await.is_empty());
     assert!(!store.remove_parked(&seen).await.unwrap(), "it is gone");
 }
 
 pub async fn once_released_it_is_parked_since_anew<S: Store>(store: &S) {
-    let scene = Scene::new();
-    let first = parking(&scene, 0, None);
+    let fixture = Fixture::new();
+    let first = parking(&fixture, 0, None);
     store.put_parked(&first).await.unwrap();
     assert!(store.remove_parked(&first).await.unwrap());
-    let second = parking(&scene, 60_000, None);
+    let second = parking(&fixture, 60_000, None);
     store.put_parked(&second).await.unwrap();
-    assert_eq!(parked(store, &scene, 10).await, [second]);
+    assert_eq!(parked(store, &fixture, 10).await, [second]);
 }
 
 pub async fn releasing_one_leaves_the_others<S: Store>(store: &S) {
-    let scene = Scene::new();
-    let (one, other) = (parking(&scene, 0, None), parking(&scene.other_contact(), 1, None));
+    let fixture = Fixture::new();
+    let (one, other) = (
+        parking(&fixture, 0, None),
+        parking(&fixture.other_contact(), 1, None),
+    );
     store.put_parked(&one).await.unwrap();
     store.put_parked(&other).await.unwrap();
     assert!(store.remove_parked(&one).await.unwrap());
-    assert_eq!(parked(store, &scene, 10).await, [other]);
+    assert_eq!(parked(store, &fixture, 10).await, [other]);
 }
 
 pub async fn of_parkings_at_once_one_entry_remains<S: Store>(store: &S) {
-    let scene = Scene::new();
-    let entries: Vec<ParkedConversation> = (0..10).map(|index| parking(&scene, index, None)).collect();
+    let fixture = Fixture::new();
+    let entries: Vec<ParkedConversation> = (0..10).map(|index| parking(&fixture, index, None)).collect();
     join_all(entries.iter().map(|entry| store.put_parked(entry)))
         .await
         .into_iter()
         .for_each(Result::unwrap);
-    let found = parked(store, &scene, 50).await;
+    let found = parked(store, &fixture, 50).await;
     assert_eq!(found.len(), 1);
     let versions: Vec<&Nonce> = entries.iter().map(|entry| &entry.version).collect();
     assert!(versions.contains(&&found[0].version));

@@ -1,7 +1,7 @@
 //! Committing a reply of the agent, which may take several messages.
 
 use super::given::{assert_untouched, begun, open_ordinals, updated};
-use crate::builders::Scene;
+use crate::builders::Fixture;
 use futures::future::join_all;
 use recado_domain::content::Content;
 use recado_domain::conversation::Conversation;
@@ -11,8 +11,8 @@ use recado_domain::outbox::ReplyPart;
 use recado_pipeline::ports::{Store, WriteOutcome};
 
 /// A reply in so many parts that say `text`, numbered in `conversation`.
-fn parts(scene: &Scene, conversation: &mut Conversation, of: u32, text: &str) -> Vec<Message> {
-    let first = scene.reply(conversation);
+fn parts(fixture: &Fixture, conversation: &mut Conversation, of: u32, text: &str) -> Vec<Message> {
+    let first = fixture.reply(conversation);
     let part = |number: u32| {
         let mut part = first.clone();
         if number > 1 {
@@ -28,9 +28,9 @@ fn parts(scene: &Scene, conversation: &mut Conversation, of: u32, text: &str) ->
 }
 
 pub async fn a_reply_is_committed_with_its_conversation_and_is_open<S: Store>(store: &S) {
-    let scene = Scene::new();
-    let mut conversation = begun(store, &scene).await;
-    let reply = [scene.reply(&mut conversation)];
+    let fixture = Fixture::new();
+    let mut conversation = begun(store, &fixture).await;
+    let reply = [fixture.reply(&mut conversation)];
     assert_eq!(
         store.commit_reply(&conversation, &reply).await.unwrap(),
         WriteOutcome::Written
@@ -53,10 +53,10 @@ pub async fn a_reply_is_committed_with_its_conversation_and_is_open<S: Store>(st
 }
 
 pub async fn ten_parts_of_the_longest_text_are_committed_at_once_and_are_open_in_order<S: Store>(store: &S) {
-    let scene = Scene::new();
-    let mut conversation = begun(store, &scene).await;
+    let fixture = Fixture::new();
+    let mut conversation = begun(store, &fixture).await;
     // Three bytes each: as long as 4,096 UTF-16 code units get.
-    let parts = parts(&scene, &mut conversation, 10, &"好".repeat(4096));
+    let parts = parts(&fixture, &mut conversation, 10, &"好".repeat(4096));
     assert_eq!(
         store.commit_reply(&conversation, &parts).await.unwrap(),
         WriteOutcome::Written
@@ -83,12 +83,12 @@ pub async fn ten_parts_of_the_longest_text_are_committed_at_once_and_are_open_in
 pub async fn a_reply_to_a_conversation_changed_meanwhile_is_a_conflict_and_no_part_is_written<S: Store>(
     store: &S,
 ) {
-    let scene = Scene::new();
-    let mut stored = begun(store, &scene).await;
+    let fixture = Fixture::new();
+    let mut stored = begun(store, &fixture).await;
     let mut stale = stored.clone();
     stored.take_over();
     updated(store, &mut stored).await;
-    let parts = parts(&scene, &mut stale, 3, "oi");
+    let parts = parts(&fixture, &mut stale, 3, "oi");
     assert_eq!(
         store.commit_reply(&stale, &parts).await.unwrap(),
         WriteOutcome::Conflict
@@ -99,12 +99,12 @@ pub async fn a_reply_to_a_conversation_changed_meanwhile_is_a_conflict_and_no_pa
 }
 
 pub async fn of_ten_replies_at_once_one_is_committed_with_all_its_parts<S: Store>(store: &S) {
-    let scene = Scene::new();
-    let conversation = begun(store, &scene).await;
+    let fixture = Fixture::new();
+    let conversation = begun(store, &fixture).await;
     let drafts: Vec<_> = (1..=10)
         .map(|of| {
             let mut conversation = conversation.clone();
-            let parts = parts(&scene, &mut conversation, of, &format!("de {of}"));
+            let parts = parts(&fixture, &mut conversation, of, &format!("de {of}"));
             (conversation, parts)
         })
         .collect();

@@ -2,7 +2,7 @@
 
 use super::given::{begun, key_claim, open_ordinals, received};
 use super::patience::{INDEX, eventually};
-use crate::builders::{BASE, Scene, at, far_ahead, fresh, long_ago, nonce};
+use crate::builders::{BASE, Fixture, at, far_ahead, fresh, long_ago, nonce};
 use futures::future::join_all;
 use recado_domain::Timestamp;
 use recado_domain::content::Content;
@@ -17,13 +17,13 @@ use recado_domain::reason::Reason;
 use recado_domain::scheduled::{ScheduledId, ScheduledMessage, ScheduledState};
 use recado_pipeline::ports::{CommitOutcome, IdempotencyRecord, OverdueWork, Store, WriteOutcome};
 
-fn scheduled(scene: &Scene, send_at: Timestamp) -> ScheduledMessage {
+fn scheduled(fixture: &Fixture, send_at: Timestamp) -> ScheduledMessage {
     let digits = fresh("");
     ScheduledMessage {
         id: ScheduledId::parse(&format!("s_{0}{0}", &digits[1..])).unwrap(),
-        tenant: scene.bound.tenant.id.clone(),
-        instance: scene.instance().clone(),
-        to: scene.address.clone(),
+        tenant: fixture.bound.tenant.id.clone(),
+        instance: fixture.instance().clone(),
+        to: fixture.address.clone(),
         content: Content::from_text("Até amanhã"),
         options: SendOptions {
             reply_to: Some("3EB0".to_owned()),
@@ -40,15 +40,15 @@ fn scheduled(scene: &Scene, send_at: Timestamp) -> ScheduledMessage {
     }
 }
 
-async fn kept<S: Store>(store: &S, scene: &Scene, send_at: Timestamp) -> ScheduledMessage {
-    let scheduled = scheduled(scene, send_at);
+async fn kept<S: Store>(store: &S, fixture: &Fixture, send_at: Timestamp) -> ScheduledMessage {
+    let scheduled = scheduled(fixture, send_at);
     let put = store.put_scheduled(&scheduled, None).await.unwrap();
     assert_eq!(put, CommitOutcome::Committed);
     scheduled
 }
 
 /// The message that `scheduled` becomes in `conversation`; both become ready to be written.
-fn due(scheduled: &mut ScheduledMessage, scene: &Scene, conversation: &mut Conversation) -> Message {
+fn due(scheduled: &mut ScheduledMessage, fixture: &Fixture, conversation: &mut Conversation) -> Message {
     let ordinal = conversation.append_message(at(5_000));
     conversation.rev += 1;
     let mut out = Outbox::new_queued(
@@ -65,7 +65,7 @@ fn due(scheduled: &mut ScheduledMessage, scene: &Scene, conversation: &mut Conve
         content: scheduled.content.clone(),
         provider_message_id: None,
         out: Some(out),
-        ..scene.message(conversation.id.clone(), ordinal, at(5_000))
+        ..fixture.message(conversation.id.clone(), ordinal, at(5_000))
     };
     scheduled.become_message(message.message_id(), at(5_000)).unwrap();
     message
@@ -83,8 +83,8 @@ async fn is_overdue<S: Store>(store: &S, id: &ScheduledId, now: Timestamp, expec
 }
 
 pub async fn a_scheduled_message_comes_back_as_it_is<S: Store>(store: &S) {
-    let scene = Scene::new();
-    let scheduled = kept(store, &scene, far_ahead()).await;
+    let fixture = Fixture::new();
+    let scheduled = kept(store, &fixture, far_ahead()).await;
     assert!(scheduled.metadata.is_some());
     let found = store.find_scheduled(&scheduled.id).await.unwrap();
     assert_eq!(found, Some(scheduled.clone()));
@@ -95,16 +95,16 @@ pub async fn a_scheduled_message_comes_back_as_it_is<S: Store>(store: &S) {
 }
 
 pub async fn a_clients_key_names_the_scheduled_message_it_made<S: Store>(store: &S) {
-    let scene = Scene::new();
+    let fixture = Fixture::new();
     let claim = key_claim(&fresh("scope"), "order-7", far_ahead());
-    let first = scheduled(&scene, far_ahead());
+    let first = scheduled(&fixture, far_ahead());
     let put = store.put_scheduled(&first, Some(&claim)).await.unwrap();
     assert_eq!(put, CommitOutcome::Committed);
     let record = IdempotencyRecord {
         request_hash: claim.request_hash.clone(),
         message: first.id.as_message_id().clone(),
     };
-    let second = scheduled(&scene, far_ahead());
+    let second = scheduled(&fixture, far_ahead());
     let put = store.put_scheduled(&second, Some(&claim)).await.unwrap();
     assert_eq!(put, CommitOutcome::KeyTaken(record.clone()));
     assert_eq!(store.find_scheduled(&second.id).await.unwrap(), None);
@@ -118,20 +118,20 @@ pub async fn a_clients_key_names_the_scheduled_message_it_made<S: Store>(store: 
 }
 
 pub async fn an_expired_key_schedules_anew<S: Store>(store: &S) {
-    let scene = Scene::new();
+    let fixture = Fixture::new();
     let scope = fresh("scope");
     for expires in [long_ago(), far_ahead()] {
         let claim = key_claim(&scope, "order-7", expires);
-        let new = scheduled(&scene, far_ahead());
+        let new = scheduled(&fixture, far_ahead());
         let put = store.put_scheduled(&new, Some(&claim)).await.unwrap();
         assert_eq!(put, CommitOutcome::Committed);
     }
 }
 
 pub async fn of_ten_requests_with_one_key_at_once_one_is_scheduled<S: Store>(store: &S) {
-    let scene = Scene::new();
+    let fixture = Fixture::new();
     let claim = key_claim(&fresh("scope"), "order-7", far_ahead());
-    let all: Vec<ScheduledMessage> = (0..10).map(|_| scheduled(&scene, far_ahead())).collect();
+    let all: Vec<ScheduledMessage> = (0..10).map(|_| scheduled(&fixture, far_ahead())).collect();
     let puts = all.iter().map(|one| store.put_scheduled(one, Some(&claim)));
     let found = join_all(puts).await;
     let found: Vec<CommitOutcome> = found.into_iter().map(Result::unwrap).collect();
@@ -149,10 +149,10 @@ pub async fn of_ten_requests_with_one_key_at_once_one_is_scheduled<S: Store>(sto
 }
 
 pub async fn one_is_overdue_from_its_time_on_until_it_left_pending<S: Store>(store: &S) {
-    let scene = Scene::new();
+    let fixture = Fixture::new();
     // A time that no other case has, long before those that other cases leave pending.
     let send_at = from_unix_millis(3 * 31_557_600_000);
-    let mut scheduled = kept(store, &scene, send_at).await;
+    let mut scheduled = kept(store, &fixture, send_at).await;
     is_overdue(store, &scheduled.id, send_at, true).await;
     is_overdue(store, &scheduled.id, add_millis(send_at, -1), false).await;
     scheduled.cancel_pending(at(0)).unwrap();
@@ -168,10 +168,10 @@ pub async fn one_is_overdue_from_its_time_on_until_it_left_pending<S: Store>(sto
 }
 
 pub async fn one_that_falls_due_becomes_an_open_message_of_its_conversation<S: Store>(store: &S) {
-    let scene = Scene::new();
-    let mut conversation = begun(store, &scene).await;
-    let mut scheduled = kept(store, &scene, at(5_000)).await;
-    let message = due(&mut scheduled, &scene, &mut conversation);
+    let fixture = Fixture::new();
+    let mut conversation = begun(store, &fixture).await;
+    let mut scheduled = kept(store, &fixture, at(5_000)).await;
+    let message = due(&mut scheduled, &fixture, &mut conversation);
     let written = store
         .commit_scheduled(&scheduled, &conversation, &message)
         .await
@@ -191,33 +191,33 @@ pub async fn one_that_falls_due_becomes_an_open_message_of_its_conversation<S: S
 }
 
 pub async fn one_that_falls_due_may_begin_the_conversation<S: Store>(store: &S) {
-    let scene = Scene::new();
-    let mut conversation = scene.conversation(1);
-    let mut scheduled = kept(store, &scene, at(5_000)).await;
-    let message = due(&mut scheduled, &scene, &mut conversation);
+    let fixture = Fixture::new();
+    let mut conversation = fixture.conversation(1);
+    let mut scheduled = kept(store, &fixture, at(5_000)).await;
+    let message = due(&mut scheduled, &fixture, &mut conversation);
     let written = store
         .commit_scheduled(&scheduled, &conversation, &message)
         .await
         .unwrap();
     assert_eq!(written, WriteOutcome::Written);
     assert_eq!(
-        store.find_latest_conversation(&scene.thread()).await.unwrap(),
+        store.find_latest_conversation(&fixture.thread()).await.unwrap(),
         Some(conversation)
     );
 }
 
 pub async fn one_that_was_taken_back_does_not_fall_due<S: Store>(store: &S) {
-    let scene = Scene::new();
-    let mut conversation = begun(store, &scene).await;
+    let fixture = Fixture::new();
+    let mut conversation = begun(store, &fixture).await;
     let before = conversation.clone();
-    let mut scheduled = kept(store, &scene, at(5_000)).await;
+    let mut scheduled = kept(store, &fixture, at(5_000)).await;
     let mut cancelled = scheduled.clone();
     cancelled.cancel_pending(at(1_000)).unwrap();
     assert_eq!(
         store.save_scheduled(&cancelled).await.unwrap(),
         WriteOutcome::Written
     );
-    let message = due(&mut scheduled, &scene, &mut conversation);
+    let message = due(&mut scheduled, &fixture, &mut conversation);
     let written = store
         .commit_scheduled(&scheduled, &conversation, &message)
         .await
@@ -231,15 +231,15 @@ pub async fn one_that_was_taken_back_does_not_fall_due<S: Store>(store: &S) {
 }
 
 pub async fn one_that_fell_due_is_not_taken_back_or_given_up<S: Store>(store: &S) {
-    let scene = Scene::new();
-    let mut conversation = begun(store, &scene).await;
-    let mut scheduled = kept(store, &scene, at(5_000)).await;
+    let fixture = Fixture::new();
+    let mut conversation = begun(store, &fixture).await;
+    let mut scheduled = kept(store, &fixture, at(5_000)).await;
     let (mut cancelled, mut given_up) = (scheduled.clone(), scheduled.clone());
     cancelled.cancel_pending(at(6_000)).unwrap();
     given_up
         .give_up_pending(at(6_000), Reason::UnknownInstance)
         .unwrap();
-    let message = due(&mut scheduled, &scene, &mut conversation);
+    let message = due(&mut scheduled, &fixture, &mut conversation);
     let written = store
         .commit_scheduled(&scheduled, &conversation, &message)
         .await
@@ -255,12 +255,12 @@ pub async fn one_that_fell_due_is_not_taken_back_or_given_up<S: Store>(store: &S
 }
 
 pub async fn a_conversation_changed_meanwhile_is_a_conflict_and_it_stays_pending<S: Store>(store: &S) {
-    let scene = Scene::new();
-    let mut conversation = begun(store, &scene).await;
-    let pending = kept(store, &scene, at(5_000)).await;
+    let fixture = Fixture::new();
+    let mut conversation = begun(store, &fixture).await;
+    let pending = kept(store, &fixture, at(5_000)).await;
     let (mut stale, mut scheduled) = (conversation.clone(), pending.clone());
-    received(store, &scene, &mut conversation, &scene.job()).await;
-    let message = due(&mut scheduled, &scene, &mut stale);
+    received(store, &fixture, &mut conversation, &fixture.job()).await;
+    let message = due(&mut scheduled, &fixture, &mut stale);
     let written = store
         .commit_scheduled(&scheduled, &stale, &message)
         .await
@@ -275,11 +275,11 @@ pub async fn a_conversation_changed_meanwhile_is_a_conflict_and_it_stays_pending
 }
 
 pub async fn of_ten_workers_that_find_it_due_one_makes_the_message<S: Store>(store: &S) {
-    let scene = Scene::new();
-    let conversation = begun(store, &scene).await;
-    let pending = kept(store, &scene, at(5_000)).await;
+    let fixture = Fixture::new();
+    let conversation = begun(store, &fixture).await;
+    let pending = kept(store, &fixture, at(5_000)).await;
     let (mut scheduled, mut with) = (pending.clone(), conversation.clone());
-    let message = due(&mut scheduled, &scene, &mut with);
+    let message = due(&mut scheduled, &fixture, &mut with);
     let all = join_all((0..10).map(|_| store.commit_scheduled(&scheduled, &with, &message))).await;
     let won = all
         .into_iter()

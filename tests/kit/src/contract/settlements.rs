@@ -1,7 +1,7 @@
 //! Settling: the record becomes final, and all that goes with it in one transaction.
 
 use super::given::{begun, open_ordinals, replied, updated};
-use crate::builders::{Scene, accepted, at, claimed, far_ahead, out};
+use crate::builders::{Fixture, accepted, at, claimed, far_ahead, out};
 use futures::future::join_all;
 use recado_domain::conversation::Conversation;
 use recado_domain::delivery::{Delivery, DeliveryKey, DeliveryStatus, StatusUpdate};
@@ -14,23 +14,23 @@ use recado_pipeline::ports::{ClaimOutcome, DeliveryLink, Store, WriteOutcome};
 
 /// A message being sent, with what is stored of it.
 struct Sending {
-    scene: Scene,
+    fixture: Fixture,
     conversation: Conversation,
     message: Message,
     flight: InFlightSend,
 }
 
 async fn sending<S: Store>(store: &S) -> Sending {
-    let scene = Scene::new();
-    let mut conversation = begun(store, &scene).await;
-    let message = replied(store, &scene, &mut conversation).await;
+    let fixture = Fixture::new();
+    let mut conversation = begun(store, &fixture).await;
+    let message = replied(store, &fixture, &mut conversation).await;
     let (message, flight) = claimed(&message);
     assert_eq!(
         store.claim_message(&message, None, &flight).await.unwrap(),
         ClaimOutcome::Claimed
     );
     Sending {
-        scene,
+        fixture,
         conversation,
         message,
         flight,
@@ -72,7 +72,7 @@ impl Sending {
                 .as_ref(),
             Some(&self.message)
         );
-        let flights = store.list_in_flight(self.scene.instance()).await.unwrap();
+        let flights = store.list_in_flight(self.fixture.instance()).await.unwrap();
         assert_eq!(flights.as_slice(), std::slice::from_ref(&self.flight));
     }
 }
@@ -93,7 +93,13 @@ pub async fn a_sent_message_leaves_the_open_list_and_its_record_is_final<S: Stor
         store.find_message(&sent.message_id()).await.unwrap(),
         Some(sent.clone())
     );
-    assert!(store.list_in_flight(s.scene.instance()).await.unwrap().is_empty());
+    assert!(
+        store
+            .list_in_flight(s.fixture.instance())
+            .await
+            .unwrap()
+            .is_empty()
+    );
     let linked = Delivery {
         message: Some(sent.message_id()),
         provider_message_id: sent.provider_message_id,
@@ -108,7 +114,7 @@ pub async fn a_sent_message_leaves_the_open_list_and_its_record_is_final<S: Stor
 
 pub async fn the_others_stay_open<S: Store>(store: &S) {
     let mut s = sending(store).await;
-    let next = replied(store, &s.scene, &mut s.conversation).await;
+    let next = replied(store, &s.fixture, &mut s.conversation).await;
     let sent = accepted(&s.message);
     assert_eq!(
         store
@@ -202,9 +208,9 @@ pub async fn a_link_without_the_providers_id_keeps_one_that_a_status_brought<S: 
 }
 
 pub async fn a_cancelled_message_and_its_conversation_are_written_together<S: Store>(store: &S) {
-    let scene = Scene::new();
-    let mut conversation = begun(store, &scene).await;
-    let mut message = replied(store, &scene, &mut conversation).await;
+    let fixture = Fixture::new();
+    let mut conversation = begun(store, &fixture).await;
+    let mut message = replied(store, &fixture, &mut conversation).await;
     out(&mut message)
         .mark_cancelled(at(1), Reason::TakenOver)
         .unwrap();

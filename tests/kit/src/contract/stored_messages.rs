@@ -1,7 +1,7 @@
 //! Storing what came in: once per event, on the conversation as read.
 
 use super::given::{begun, received};
-use crate::builders::{Scene, at, far_ahead};
+use crate::builders::{Fixture, at, far_ahead};
 use futures::future::join_all;
 use recado_domain::content::Content;
 use recado_domain::event::MessagePosition;
@@ -9,9 +9,9 @@ use recado_domain::ids::Ordinal;
 use recado_pipeline::ports::{InboundWrite, PortError, RecordEventOutcome, Store, StoreInboundOutcome};
 
 pub async fn a_message_its_conversation_and_its_event_are_stored_together<S: Store>(store: &S) {
-    let scene = Scene::new();
-    let (mut conversation, job) = (scene.conversation(1), scene.job());
-    let message = received(store, &scene, &mut conversation, &job).await;
+    let fixture = Fixture::new();
+    let (mut conversation, job) = (fixture.conversation(1), fixture.job());
+    let message = received(store, &fixture, &mut conversation, &job).await;
     let stored = MessagePosition {
         conversation: conversation.id.clone(),
         ordinal: Ordinal(1),
@@ -38,9 +38,9 @@ pub async fn a_message_its_conversation_and_its_event_are_stored_together<S: Sto
 }
 
 pub async fn a_second_message_follows_the_first<S: Store>(store: &S) {
-    let scene = Scene::new();
-    let mut conversation = begun(store, &scene).await;
-    let second = received(store, &scene, &mut conversation, &scene.job()).await;
+    let fixture = Fixture::new();
+    let mut conversation = begun(store, &fixture).await;
+    let second = received(store, &fixture, &mut conversation, &fixture.job()).await;
     assert_eq!(second.ordinal, Ordinal(2));
     let (read, messages) = store
         .find_with_history(&conversation.id, 10)
@@ -51,12 +51,12 @@ pub async fn a_second_message_follows_the_first<S: Store>(store: &S) {
 }
 
 pub async fn an_events_message_is_stored_once<S: Store>(store: &S) {
-    let scene = Scene::new();
-    let (mut conversation, job) = (scene.conversation(1), scene.job());
-    received(store, &scene, &mut conversation, &job).await;
+    let fixture = Fixture::new();
+    let (mut conversation, job) = (fixture.conversation(1), fixture.job());
+    received(store, &fixture, &mut conversation, &job).await;
     let before = conversation.clone();
     // A worker that read the conversation only now would number the message anew.
-    let again = scene.inbound(&mut conversation, &job);
+    let again = fixture.inbound(&mut conversation, &job);
     let write = InboundWrite {
         event: &job.event,
         conversation: &conversation,
@@ -75,9 +75,9 @@ pub async fn an_events_message_is_stored_once<S: Store>(store: &S) {
 }
 
 pub async fn a_worker_that_repeats_its_own_write_is_told_where_it_lies<S: Store>(store: &S) {
-    let scene = Scene::new();
-    let (mut conversation, job) = (scene.conversation(1), scene.job());
-    let message = received(store, &scene, &mut conversation, &job).await;
+    let fixture = Fixture::new();
+    let (mut conversation, job) = (fixture.conversation(1), fixture.job());
+    let message = received(store, &fixture, &mut conversation, &job).await;
     let write = InboundWrite {
         event: &job.event,
         conversation: &conversation,
@@ -98,12 +98,12 @@ pub async fn a_worker_that_repeats_its_own_write_is_told_where_it_lies<S: Store>
 
 async fn assert_conflict<S: Store>(
     store: &S,
-    scene: &Scene,
+    fixture: &Fixture,
     mut stale: recado_domain::conversation::Conversation,
 ) {
-    let (job, before) = (scene.job(), store.find_conversation(&stale.id).await.unwrap());
+    let (job, before) = (fixture.job(), store.find_conversation(&stale.id).await.unwrap());
     assert_eq!(store.record_event(&job).await.unwrap(), RecordEventOutcome::New);
-    let mut message = scene.inbound(&mut stale, &job);
+    let mut message = fixture.inbound(&mut stale, &job);
     message.ordinal = Ordinal(77);
     let write = InboundWrite {
         event: &job.event,
@@ -120,37 +120,37 @@ async fn assert_conflict<S: Store>(
 }
 
 pub async fn a_conversation_changed_meanwhile_is_a_conflict_and_nothing_is_written<S: Store>(store: &S) {
-    let scene = Scene::new();
-    let mut conversation = begun(store, &scene).await;
+    let fixture = Fixture::new();
+    let mut conversation = begun(store, &fixture).await;
     let stale = conversation.clone();
-    received(store, &scene, &mut conversation, &scene.job()).await;
-    assert_conflict(store, &scene, stale).await;
+    received(store, &fixture, &mut conversation, &fixture.job()).await;
+    assert_conflict(store, &fixture, stale).await;
 }
 
 pub async fn a_new_conversation_where_one_exists_is_a_conflict<S: Store>(store: &S) {
-    let scene = Scene::new();
-    begun(store, &scene).await;
-    assert_conflict(store, &scene, scene.conversation(1)).await;
+    let fixture = Fixture::new();
+    begun(store, &fixture).await;
+    assert_conflict(store, &fixture, fixture.conversation(1)).await;
 }
 
 pub async fn a_conversation_that_does_not_exist_cannot_be_continued<S: Store>(store: &S) {
-    let scene = Scene::new();
-    let mut never_stored = scene.conversation(1);
+    let fixture = Fixture::new();
+    let mut never_stored = fixture.conversation(1);
     never_stored.rev = 4;
-    assert_conflict(store, &scene, never_stored).await;
+    assert_conflict(store, &fixture, never_stored).await;
 }
 
 pub async fn a_message_of_an_event_that_is_not_pending_is_not_stored<S: Store>(store: &S) {
-    let scene = Scene::new();
-    let (unknown, settled) = (scene.job(), scene.job());
+    let fixture = Fixture::new();
+    let (unknown, settled) = (fixture.job(), fixture.job());
     let _ = store.record_event(&settled).await.unwrap();
     store
         .settle_event(&settled.event, None, at(5), far_ahead())
         .await
         .unwrap();
     for job in [unknown, settled] {
-        let mut conversation = scene.conversation(1);
-        let message = scene.inbound(&mut conversation, &job);
+        let mut conversation = fixture.conversation(1);
+        let message = fixture.inbound(&mut conversation, &job);
         let write = InboundWrite {
             event: &job.event,
             conversation: &conversation,
@@ -166,11 +166,11 @@ pub async fn a_message_of_an_event_that_is_not_pending_is_not_stored<S: Store>(s
 }
 
 pub async fn of_twenty_first_messages_at_once_one_begins_the_conversation<S: Store>(store: &S) {
-    let scene = Scene::new();
+    let fixture = Fixture::new();
     let attempts = (0..20).map(async |_| {
-        let (job, mut conversation) = (scene.job(), scene.conversation(1));
+        let (job, mut conversation) = (fixture.job(), fixture.conversation(1));
         let _ = store.record_event(&job).await.unwrap();
-        let message = scene.inbound(&mut conversation, &job);
+        let message = fixture.inbound(&mut conversation, &job);
         let write = InboundWrite {
             event: &job.event,
             conversation: &conversation,
@@ -207,14 +207,14 @@ pub async fn of_twenty_first_messages_at_once_one_begins_the_conversation<S: Sto
 }
 
 pub async fn of_ten_workers_on_one_event_one_stores_its_message<S: Store>(store: &S) {
-    let (scene, other) = (Scene::new(), Scene::new());
-    let job = scene.job();
+    let (fixture, other) = (Fixture::new(), Fixture::new());
+    let job = fixture.job();
     let _ = store.record_event(&job).await.unwrap();
     // Half of them think that it belongs elsewhere: the event alone decides.
     let attempts = (0..10).map(async |index| {
-        let scene = if index % 2 == 0 { &scene } else { &other };
-        let mut conversation = scene.conversation(1);
-        let message = scene.inbound(&mut conversation, &job);
+        let fixture = if index % 2 == 0 { &fixture } else { &other };
+        let mut conversation = fixture.conversation(1);
+        let message = fixture.inbound(&mut conversation, &job);
         let write = InboundWrite {
             event: &job.event,
             conversation: &conversation,
@@ -234,10 +234,10 @@ pub async fn of_ten_workers_on_one_event_one_stores_its_message<S: Store>(store:
         }
     }
     let mut stored = 0;
-    for scene in [&scene, &other] {
+    for fixture in [&fixture, &other] {
         stored += usize::from(
             store
-                .find_latest_conversation(&scene.thread())
+                .find_latest_conversation(&fixture.thread())
                 .await
                 .unwrap()
                 .is_some(),
@@ -247,10 +247,10 @@ pub async fn of_ten_workers_on_one_event_one_stores_its_message<S: Store>(store:
 }
 
 pub async fn a_message_that_no_record_holds_is_refused_and_a_large_one_is_kept<S: Store>(store: &S) {
-    let scene = Scene::new();
-    let (mut conversation, job) = (scene.conversation(1), scene.job());
+    let fixture = Fixture::new();
+    let (mut conversation, job) = (fixture.conversation(1), fixture.job());
     store.record_event(&job).await.unwrap();
-    let mut message = scene.inbound(&mut conversation, &job);
+    let mut message = fixture.inbound(&mut conversation, &job);
     // Of letters that JSON, and UTF-8, write in more than one byte.
     for (text, kept) in [("ã\n".repeat(130_000), false), ("ã\n".repeat(80_000), true)] {
         message.content = Content::from_text(text);

@@ -2,7 +2,7 @@
 
 use super::given::{received, replied};
 use super::patience::{INDEX, eventually};
-use crate::builders::{Scene, at, correlation, far_ahead};
+use crate::builders::{Fixture, at, correlation, far_ahead};
 use recado_domain::event::{EventState, FollowUpJob, ProcessingRecord};
 use recado_domain::message::Message;
 use recado_pipeline::ports::{CommitOutcome, CorrelatedRecords, Store};
@@ -27,16 +27,16 @@ pub async fn an_unknown_correlation_leads_nowhere<S: Store>(store: &S) {
 }
 
 pub async fn an_event_its_message_and_the_reply_are_found_by_their_correlation<S: Store>(store: &S) {
-    let scene = Scene::new();
-    let mut conversation = scene.conversation(1);
-    let job = scene.job();
-    let asked = received(store, &scene, &mut conversation, &job).await;
+    let fixture = Fixture::new();
+    let mut conversation = fixture.conversation(1);
+    let job = fixture.job();
+    let asked = received(store, &fixture, &mut conversation, &job).await;
     // The reply bears the event's; another message of the same conversation one of its own.
-    let mut reply = scene.reply(&mut conversation);
+    let mut reply = fixture.reply(&mut conversation);
     reply.correlation = job.correlation.clone();
     let committed = store.commit_message(&conversation, &reply, None).await.unwrap();
     assert_eq!(committed, CommitOutcome::Committed);
-    replied(store, &scene, &mut conversation).await;
+    replied(store, &fixture, &mut conversation).await;
     let found = traced(store, &asked, 1, 2).await;
     assert_eq!(found.events[0].job.event, job.event);
     assert_eq!(found.messages, [asked.clone(), reply]);
@@ -45,10 +45,10 @@ pub async fn an_event_its_message_and_the_reply_are_found_by_their_correlation<S
 }
 
 pub async fn a_finished_event_keeps_how_it_was_applied<S: Store>(store: &S) {
-    let scene = Scene::new();
-    let mut conversation = scene.conversation(1);
-    let job = scene.job();
-    let asked = received(store, &scene, &mut conversation, &job).await;
+    let fixture = Fixture::new();
+    let mut conversation = fixture.conversation(1);
+    let job = fixture.job();
+    let asked = received(store, &fixture, &mut conversation, &job).await;
     let processed = ProcessingRecord {
         started_at: at(1_000),
         enqueued: FollowUpJob::Turn(asked.ordinal),

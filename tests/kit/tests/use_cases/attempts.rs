@@ -1,7 +1,7 @@
 //! What counts as an attempt at an event, and how many there are.
 
 use crate::bucket;
-use crate::world::Stage;
+use crate::world::Setup;
 use futures::FutureExt;
 use futures::future::join;
 use futures::poll;
@@ -10,34 +10,34 @@ use recado_domain::event::{EventKind, EventRecord, EventState, InboundJob};
 use recado_domain::reason::Reason;
 use recado_pipeline::ports::{DeadLetters, Inbox, OutboxStore};
 use recado_pipeline::{Settings, Verdict, process};
-use recado_testkit::builders::Scene;
+use recado_testkit::builders::Fixture;
 use serde_json::json;
 use std::panic::AssertUnwindSafe;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
-async fn stage() -> Stage {
-    Stage::set(Scene::new()).await
+async fn setup() -> Setup {
+    Setup::set(Fixture::new()).await
 }
 
-async fn record(stage: &Stage, job: &InboundJob) -> EventRecord {
-    stage.world.store.find_event(&job.event).await.unwrap().unwrap()
+async fn record(setup: &Setup, job: &InboundJob) -> EventRecord {
+    setup.world.store.find_event(&job.event).await.unwrap().unwrap()
 }
 
 /// A message that arrives.
-async fn hello(stage: &Stage, scene: &Scene, id: &str) -> InboundJob {
-    let payload = json!({"address": scene.address.as_str(), "id": id, "text": "Olá", "from_me": false});
-    stage.event(EventKind::Message, payload).await
+async fn hello(setup: &Setup, fixture: &Fixture, id: &str) -> InboundJob {
+    let payload = json!({"address": fixture.address.as_str(), "id": id, "text": "Olá", "from_me": false});
+    setup.event(EventKind::Message, payload).await
 }
 
 /// A message whose body ends whoever reads it.
-async fn killer(stage: &Stage) -> InboundJob {
-    stage.event(EventKind::Message, json!({"address": 7})).await
+async fn killer(setup: &Setup) -> InboundJob {
+    setup.event(EventKind::Message, json!({"address": 7})).await
 }
 
 /// A receive in a process that may end; whether it did.
-async fn ends(stage: &Stage, job: &InboundJob, receives: u32) -> bool {
-    let worked = AssertUnwindSafe(stage.receive(job, receives));
+async fn ends(setup: &Setup, job: &InboundJob, receives: u32) -> bool {
+    let worked = AssertUnwindSafe(setup.receive(job, receives));
     worked.catch_unwind().await.is_err()
 }
 
@@ -51,31 +51,31 @@ fn an_event_and_a_turn_are_tried_three_times_and_a_message_is_stale_after_an_hou
 #[tokio::test]
 async fn a_failing_queue_is_no_attempt_however_long_it_fails() {
     for first in [1, 30, 41, 200] {
-        let stage = stage().await;
-        let world = bucket::world(&stage, 3);
-        let job = hello(&stage, &stage.scene, "A").await;
+        let setup = setup().await;
+        let world = bucket::world(&setup, 3);
+        let job = hello(&setup, &setup.fixture, "A").await;
         let body = serde_json::to_string(&job).unwrap();
         world.queues.turns_fail.store(10, Ordering::SeqCst);
         for receives in first..first + 10 {
             let verdict = process::process(&world, &body, receives).await;
             assert!(matches!(verdict, Verdict::Retry { .. }));
-            let found = record(&stage, &job).await;
+            let found = record(&setup, &job).await;
             assert_eq!((found.state, found.attempts), (EventState::Pending, 0));
-            stage.pass(60);
+            setup.pass(60);
         }
         assert_eq!(process::process(&world, &body, first + 10).await, Verdict::Done);
-        assert_eq!(record(&stage, &job).await.state, EventState::Applied);
-        stage.pass(30);
-        assert_eq!(stage.due_turns().await.len(), 1);
+        assert_eq!(record(&setup, &job).await.state, EventState::Applied);
+        setup.pass(30);
+        assert_eq!(setup.due_turns().await.len(), 1);
     }
 }
 
 #[tokio::test]
 async fn two_workers_at_one_event_that_waits_both_take_their_attempt_back() {
-    let stage = stage().await;
-    let job = hello(&stage, &stage.scene, "A").await;
+    let setup = setup().await;
+    let job = hello(&setup, &setup.fixture, "A").await;
     let body = serde_json::to_string(&job).unwrap();
-    let worlds = [bucket::world(&stage, 3), bucket::world(&stage, 3)];
+    let worlds = [bucket::world(&setup, 3), bucket::world(&setup, 3)];
     for world in &worlds {
         world.queues.turns_fail.store(10, Ordering::SeqCst);
     }
@@ -84,28 +84,28 @@ async fn two_workers_at_one_event_that_waits_both_take_their_attempt_back() {
         Box::pin(process::process(&worlds[0], &body, 2)),
         Box::pin(process::process(&worlds[1], &body, 2)),
     );
-    while record(&stage, &job).await.attempts < 1 {
+    while record(&setup, &job).await.attempts < 1 {
         assert!(poll!(&mut first).is_pending());
     }
-    while record(&stage, &job).await.attempts < 2 {
+    while record(&setup, &job).await.attempts < 2 {
         assert!(poll!(&mut second).is_pending());
     }
     assert!(matches!(first.await, Verdict::Retry { .. }));
     assert!(matches!(second.await, Verdict::Retry { .. }));
-    assert_eq!(record(&stage, &job).await.attempts, 0);
+    assert_eq!(record(&setup, &job).await.attempts, 0);
 }
 
 #[tokio::test]
 async fn an_event_that_ends_its_process_is_given_up_after_three_counted_attempts() {
-    let stage = stage().await;
-    let job = killer(&stage).await;
+    let setup = setup().await;
+    let job = killer(&setup).await;
     // The first receive is not counted: most events need no second one.
     for (receives, attempts) in [(1, 0), (2, 1), (3, 2), (4, 3)] {
-        assert!(ends(&stage, &job, receives).await);
-        assert_eq!(record(&stage, &job).await.attempts, attempts);
+        assert!(ends(&setup, &job, receives).await);
+        assert_eq!(record(&setup, &job).await.attempts, attempts);
     }
-    assert_eq!(stage.receive(&job, 5).await, Verdict::Done);
-    let letter = stage
+    assert_eq!(setup.receive(&job, 5).await, Verdict::Done);
+    let letter = setup
         .world
         .store
         .find_dead_letter(job.event.as_str())
@@ -117,26 +117,26 @@ async fn an_event_that_ends_its_process_is_given_up_after_three_counted_attempts
 
 #[tokio::test]
 async fn a_turn_that_ends_its_process_three_times_gives_the_agents_error_message() {
-    let stage = stage().await;
-    stage.message(&stage.scene, "A", "Olá", false).await;
-    let model = &stage.world.llm;
+    let setup = setup().await;
+    setup.message(&setup.fixture, "A", "Olá", false).await;
+    let model = &setup.world.llm;
     model.ends.store(true, Ordering::SeqCst);
     for asked in 1..=3 {
-        stage.pass(600);
-        let turn = AssertUnwindSafe(stage.turns(&stage.scene));
+        setup.pass(600);
+        let turn = AssertUnwindSafe(setup.turns(&setup.fixture));
         assert!(turn.catch_unwind().await.is_err());
         assert_eq!(model.asked.lock().unwrap().len(), asked);
-        let open = stage
+        let open = setup
             .world
             .store
-            .list_open_messages(&stage.scene.thread())
+            .list_open_messages(&setup.fixture.thread())
             .await
             .unwrap();
         assert_eq!(open, [], "the model is asked again");
     }
-    stage.pass(600);
-    let reply = stage.turn(&stage.scene).await;
-    let error = stage.scene.bound.agent.error_message.clone();
+    setup.pass(600);
+    let reply = setup.turn(&setup.fixture).await;
+    let error = setup.fixture.bound.agent.error_message.clone();
     assert_eq!(
         (reply.content, reply.unanswered),
         (Content::from_text(error), Some(Reason::ModelFailed))
@@ -146,42 +146,42 @@ async fn a_turn_that_ends_its_process_three_times_gives_the_agents_error_message
 
 #[tokio::test]
 async fn an_event_beside_one_that_ends_the_process_loses_no_attempt() {
-    let stage = stage().await;
-    let (killer, other) = (killer(&stage).await, hello(&stage, &stage.scene, "A").await);
+    let setup = setup().await;
+    let (killer, other) = (killer(&setup).await, hello(&setup, &setup.fixture, "A").await);
     for receives in 2..=4 {
         // One batch: whichever comes first, the process ends.
-        let batch = join(stage.receive(&killer, receives), stage.receive(&other, receives));
+        let batch = join(setup.receive(&killer, receives), setup.receive(&other, receives));
         assert!(AssertUnwindSafe(batch).catch_unwind().await.is_err());
-        assert_eq!(record(&stage, &killer).await.attempts, receives - 1);
-        let beside = record(&stage, &other).await;
+        assert_eq!(record(&setup, &killer).await.attempts, receives - 1);
+        let beside = record(&setup, &other).await;
         assert!(
             beside.state == EventState::Applied || beside.attempts == 0,
             "{beside:?}"
         );
     }
-    assert_eq!(stage.receive(&killer, 5).await, Verdict::Done);
-    assert_eq!(stage.receive(&other, 5).await, Verdict::Done);
-    assert_eq!(record(&stage, &killer).await.reason, Some(Reason::Poison));
-    assert_eq!(record(&stage, &other).await.state, EventState::Applied);
+    assert_eq!(setup.receive(&killer, 5).await, Verdict::Done);
+    assert_eq!(setup.receive(&other, 5).await, Verdict::Done);
+    assert_eq!(record(&setup, &killer).await.reason, Some(Reason::Poison));
+    assert_eq!(record(&setup, &other).await.state, EventState::Applied);
 }
 
 #[tokio::test]
 async fn a_failed_delivery_that_waits_is_never_given_up_for_waiting() {
-    let stage = stage().await;
-    let reply = stage.replied().await;
-    stage.times_out();
-    let _ = stage.kick(&reply.conversation).await;
-    let job = crate::unknown::failed(&stage, &reply, "ELSE").await;
+    let setup = setup().await;
+    let reply = setup.replied().await;
+    setup.times_out();
+    let _ = setup.kick(&reply.conversation).await;
+    let job = crate::unknown::failed(&setup, &reply, "ELSE").await;
     for receives in 1..=60 {
         assert!(matches!(
-            stage.receive(&job, receives).await,
+            setup.receive(&job, receives).await,
             Verdict::Retry { .. }
         ));
-        let found = record(&stage, &job).await;
+        let found = record(&setup, &job).await;
         assert_eq!((found.state, found.attempts), (EventState::Pending, 0));
     }
-    stage.send(&reply.conversation).await;
-    stage.pass(600);
-    assert_eq!(stage.receive(&job, 61).await, Verdict::Done);
-    assert_eq!(record(&stage, &job).await.state, EventState::Applied);
+    setup.send(&reply.conversation).await;
+    setup.pass(600);
+    assert_eq!(setup.receive(&job, 61).await, Verdict::Done);
+    assert_eq!(record(&setup, &job).await.state, EventState::Applied);
 }

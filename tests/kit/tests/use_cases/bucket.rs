@@ -1,7 +1,7 @@
 //! Large bodies and uploads where everything expires after two weeks, as in the bucket on AWS: what a message or a dead
 //! letter names is kept longer.
 
-use crate::world::{Stage, Time};
+use crate::world::{Setup, Time};
 use recado_domain::Timestamp;
 use recado_domain::content::{Content, Media, MediaKind};
 use recado_domain::dead_letter::{DeadLetter, QueueName, RedrivenLetter};
@@ -18,7 +18,7 @@ use recado_pipeline::ports::{
 };
 use recado_pipeline::reconcile::reconcile;
 use recado_pipeline::{Components, Settings, deliver, operate, process, send, upload};
-use recado_testkit::builders::{Scene, correlation, seen};
+use recado_testkit::builders::{Fixture, correlation, seen};
 use recado_testkit::delegate_calls;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
@@ -113,9 +113,9 @@ impl DeadLetterQueues for Bucket {
 
 pub(crate) type World = Components<Embedded, Bucket, crate::world::Provider, crate::world::Model, Time>;
 
-/// The stage's world with such a bucket, whose messages wait for so many days for their instance.
-pub(crate) fn world(stage: &Stage, patience_days: u64) -> World {
-    let world = &stage.world;
+/// The world of `setup` with such a bucket, whose messages wait for so many days for their instance.
+pub(crate) fn world(setup: &Setup, patience_days: u64) -> World {
+    let world = &setup.world;
     let queues = Bucket {
         inner: world.queues.clone(),
         bodies: Arc::default(),
@@ -141,13 +141,13 @@ pub(crate) fn world(stage: &Stage, patience_days: u64) -> World {
 }
 
 /// A message with an upload, to an instance that has just closed.
-async fn waiting(stage: &Stage, world: &World) -> deliver::AcceptedMessage {
-    let instance = stage.scene.instance();
-    stage.world.providers.is(ConnectionAnswer::Closed);
+async fn waiting(setup: &Setup, world: &World) -> deliver::AcceptedMessage {
+    let instance = setup.fixture.instance();
+    setup.world.providers.is(ConnectionAnswer::Closed);
     let closed = seen(
         recado_domain::instance::ConnectionStatus::Closed,
-        stage.now(),
-        Some(stage.now()),
+        setup.now(),
+        Some(setup.now()),
     );
     world.store.set_connection(instance, &closed).await.unwrap();
     let source = upload::store_upload(world, instance, "image/png".to_owned(), None, b"\x89PNG")
@@ -187,42 +187,42 @@ async fn kick(world: &World, accepted: &deliver::AcceptedMessage) {
 }
 
 /// So many days of `reconcile`, at each half hour.
-async fn days(stage: &Stage, world: &World, days: u32) {
+async fn days(setup: &Setup, world: &World, days: u32) {
     for _ in 0..days * 48 {
-        stage.pass(1_800 - stage.now().as_second() % 1_800);
+        setup.pass(1_800 - setup.now().as_second() % 1_800);
         reconcile(world).await.unwrap();
     }
 }
 
-async fn open_again(stage: &Stage, world: &World) {
-    stage.world.providers.is(ConnectionAnswer::Open);
-    stage.pass(3_600);
+async fn open_again(setup: &Setup, world: &World) {
+    setup.world.providers.is(ConnectionAnswer::Open);
+    setup.pass(3_600);
     reconcile(world).await.unwrap();
 }
 
-fn given(stage: &Stage) -> Option<String> {
-    let contents = stage.world.providers.contents();
+fn given(setup: &Setup) -> Option<String> {
+    let contents = setup.world.providers.contents();
     contents.last()?.media_file()?.source.clone()
 }
 
 #[tokio::test]
 async fn an_upload_lives_while_its_message_waits_for_as_long_as_messages_may() {
-    let stage = Stage::set(Scene::new()).await;
-    let world = world(&stage, 30);
-    let accepted = waiting(&stage, &world).await;
-    days(&stage, &world, 29).await;
-    assert_eq!(given(&stage), None);
-    open_again(&stage, &world).await;
+    let setup = Setup::set(Fixture::new()).await;
+    let world = world(&setup, 30);
+    let accepted = waiting(&setup, &world).await;
+    days(&setup, &world, 29).await;
+    assert_eq!(given(&setup), None);
+    open_again(&setup, &world).await;
     kick(&world, &accepted).await;
-    assert_eq!(given(&stage).as_deref(), Some("data:image/png;base64,iVBORw=="));
+    assert_eq!(given(&setup).as_deref(), Some("data:image/png;base64,iVBORw=="));
 }
 
 #[tokio::test]
 async fn an_upload_lives_while_a_dead_letter_names_its_message() {
-    let stage = Stage::set(Scene::new()).await;
-    let world = world(&stage, 3);
-    let accepted = waiting(&stage, &world).await;
-    days(&stage, &world, 40).await;
+    let setup = Setup::set(Fixture::new()).await;
+    let world = world(&setup, 3);
+    let accepted = waiting(&setup, &world).await;
+    days(&setup, &world, 40).await;
     let letter = world
         .store
         .find_dead_letter(accepted.id.as_str())
@@ -230,28 +230,28 @@ async fn an_upload_lives_while_a_dead_letter_names_its_message() {
         .unwrap()
         .unwrap();
     assert_eq!(letter.reason, Reason::InstanceDisconnected);
-    open_again(&stage, &world).await;
+    open_again(&setup, &world).await;
     assert!(
         operate::dead_letters::redrive_dead_letter(&world, &letter.id)
             .await
             .unwrap()
     );
     kick(&world, &accepted).await;
-    assert_eq!(given(&stage).as_deref(), Some("data:image/png;base64,iVBORw=="));
+    assert_eq!(given(&setup).as_deref(), Some("data:image/png;base64,iVBORw=="));
 }
 
 #[tokio::test]
 async fn a_large_body_lives_while_a_dead_letter_names_its_event() {
-    let stage = Stage::set(Scene::new()).await;
-    let world = world(&stage, 3);
-    let (provider, external) = (stage.scene.bound.instance.provider, stage.scene.external());
+    let setup = Setup::set(Fixture::new()).await;
+    let world = world(&setup, 3);
+    let (provider, external) = (setup.fixture.bound.instance.provider, setup.fixture.external());
     let job = InboundJob {
         event: derive_event_id(provider, &external, EventKind::Message, "large"),
-        received_at: stage.now(),
+        received_at: setup.now(),
         payload: EventPayload::Stored("large".to_owned()),
-        ..stage.scene.job()
+        ..setup.fixture.job()
     };
-    let body = json!({"address": stage.scene.address.as_str(), "id": "large", "text": "x".repeat(200_000),
+    let body = json!({"address": setup.fixture.address.as_str(), "id": "large", "text": "x".repeat(200_000),
         "from_me": false});
     world.queues.put_payload("large", &body).await.unwrap();
     assert_eq!(
@@ -260,20 +260,20 @@ async fn a_large_body_lives_while_a_dead_letter_names_its_event() {
     );
     world
         .store
-        .settle_event(&job.event, Some(Reason::Poison), stage.now(), stage.now())
+        .settle_event(&job.event, Some(Reason::Poison), setup.now(), setup.now())
         .await
         .unwrap();
     let letter = DeadLetter {
         id: job.event.to_string(),
-        at: stage.now(),
+        at: setup.now(),
         what: recado_domain::dead_letter::DeadLetterContent::Event(Box::new(InboundJob {
-            redrive: Some(stage.now()),
+            redrive: Some(setup.now()),
             ..job.clone()
         })),
-        ..stage.scene.dead_letter()
+        ..setup.fixture.dead_letter()
     };
     world.store.put_dead_letter(&letter).await.unwrap();
-    days(&stage, &world, 20).await;
+    days(&setup, &world, 20).await;
     assert!(
         operate::dead_letters::redrive_dead_letter(&world, &letter.id)
             .await
@@ -286,7 +286,7 @@ async fn a_large_body_lives_while_a_dead_letter_names_its_event() {
     );
     let latest = world
         .store
-        .find_latest_conversation(&stage.scene.thread())
+        .find_latest_conversation(&setup.fixture.thread())
         .await
         .unwrap()
         .unwrap();
@@ -295,11 +295,11 @@ async fn a_large_body_lives_while_a_dead_letter_names_its_event() {
 
 #[tokio::test]
 async fn a_message_that_no_record_can_hold_is_given_up_at_once_with_the_reason() {
-    let stage = Stage::set(Scene::new()).await;
-    let world = world(&stage, 3);
-    let payload = json!({"address": stage.scene.address.as_str(), "id": "huge", "text": "x".repeat(500_000),
+    let setup = Setup::set(Fixture::new()).await;
+    let world = world(&setup, 3);
+    let payload = json!({"address": setup.fixture.address.as_str(), "id": "huge", "text": "x".repeat(500_000),
         "from_me": false});
-    let job = stage.event(EventKind::Message, payload).await;
+    let job = setup.event(EventKind::Message, payload).await;
     let body = serde_json::to_string(&job).unwrap();
     assert_eq!(
         process::process(&world, &body, 1).await,
@@ -321,15 +321,15 @@ async fn a_message_that_no_record_can_hold_is_given_up_at_once_with_the_reason()
 
 #[tokio::test]
 async fn what_a_queue_gave_up_is_entered_although_it_lies_behind_hundreds_of_copies() {
-    let stage = Stage::set(Scene::new()).await;
-    let world = world(&stage, 3);
+    let setup = Setup::set(Fixture::new()).await;
+    let world = world(&setup, 3);
     let copy = |number: u32| DeadQueueMessage {
         queue: QueueName::Inbound,
         body: "{}".to_owned(),
-        sent_at: stage.now(),
+        sent_at: setup.now(),
         copy_of: Some(RedrivenLetter {
             letter: format!("letter-{number}"),
-            died: stage.now(),
+            died: setup.now(),
         }),
         receipt: number.to_string(),
     };
@@ -354,12 +354,12 @@ async fn what_a_queue_gave_up_is_entered_although_it_lies_behind_hundreds_of_cop
 
 #[tokio::test]
 async fn what_is_received_of_a_dead_letter_queue_is_entered_however_long_receiving_takes() {
-    let stage = Stage::set(Scene::new()).await;
-    let world = world(&stage, 3);
+    let setup = Setup::set(Fixture::new()).await;
+    let world = world(&setup, 3);
     let given_up = |number: u32| DeadQueueMessage {
         queue: QueueName::Inbound,
         body: format!("no JSON {number}"),
-        sent_at: stage.now(),
+        sent_at: setup.now(),
         copy_of: None,
         receipt: number.to_string(),
     };

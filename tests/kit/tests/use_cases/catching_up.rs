@@ -1,8 +1,8 @@
 //! What a provider did not deliver is fetched, once and in order.
 
 use crate::memory::Kept;
-use crate::world::Stage;
-use crate::{stage, state};
+use crate::world::Setup;
+use crate::{setup, state};
 use recado_domain::contact::ContactAddress;
 use recado_domain::dead_letter::QueueName;
 use recado_domain::delivery::{DeliveryKey, DeliveryStatus};
@@ -22,29 +22,34 @@ use serde_json::Value;
 use std::time::Duration;
 
 /// A message that its phone sent so many seconds ago.
-fn kept(stage: &Stage, address: &ContactAddress, id: &str, seconds_ago: i64) -> Kept {
+fn kept(setup: &Setup, address: &ContactAddress, id: &str, seconds_ago: i64) -> Kept {
     Kept {
         id: id.to_owned(),
         address: address.clone(),
         text: format!("text of {id}"),
         from_me: false,
-        at: add_millis(stage.now(), -seconds_ago * 1000),
+        at: add_millis(setup.now(), -seconds_ago * 1000),
         status: None,
     }
 }
 
-async fn ask(stage: &Stage, seconds_ago: i64) -> CatchUpReport {
-    let since = add_millis(stage.now(), -seconds_ago * 1000);
-    catch_up(&stage.world, stage.scene.instance(), Some(since), &correlation())
-        .await
-        .unwrap()
+async fn ask(setup: &Setup, seconds_ago: i64) -> CatchUpReport {
+    let since = add_millis(setup.now(), -seconds_ago * 1000);
+    catch_up(
+        &setup.world,
+        setup.fixture.instance(),
+        Some(since),
+        &correlation(),
+    )
+    .await
+    .unwrap()
 }
 
 /// Processes everything that is enqueued.
-async fn settle(stage: &Stage) {
+async fn settle(setup: &Setup) {
     loop {
         let hour = Duration::from_secs(3600);
-        let received = stage
+        let received = setup
             .world
             .queues
             .receive_messages(QueueName::Inbound, 10, hour)
@@ -54,10 +59,10 @@ async fn settle(stage: &Stage) {
             return;
         }
         for message in received {
-            let verdict = process::process(&stage.world, &message.body, message.receives).await;
+            let verdict = process::process(&setup.world, &message.body, message.receives).await;
             assert_eq!(verdict, Verdict::Done);
             assert!(
-                stage
+                setup
                     .world
                     .queues
                     .delete_received(&message.receipt)
@@ -69,12 +74,12 @@ async fn settle(stage: &Stage) {
 }
 
 /// What the only conversation holds, the oldest first.
-async fn stored(stage: &Stage) -> Vec<Message> {
+async fn stored(setup: &Setup) -> Vec<Message> {
     let page = PageRequest {
         limit: 100,
         cursor: None,
     };
-    let list = stage
+    let list = setup
         .world
         .store
         .search_conversations(&ConversationFilter::default(), &page)
@@ -83,7 +88,7 @@ async fn stored(stage: &Stage) -> Vec<Message> {
     let [conversation] = &list.items[..] else {
         panic!("{} conversations", list.items.len());
     };
-    let mut messages = stage
+    let mut messages = setup
         .world
         .store
         .list_messages(&conversation.id, &page)
@@ -103,55 +108,55 @@ fn texts(messages: &[Message]) -> Vec<String> {
 
 #[tokio::test]
 async fn what_was_missed_is_stored_once_and_in_the_order_in_which_it_was_written() {
-    let stage = stage().await;
-    let contact = stage.scene.other_contact();
+    let setup = setup().await;
+    let contact = setup.fixture.other_contact();
     for number in 0..8 {
         let id = format!("M{number}");
-        stage
+        setup
             .world
             .providers
             .memory
-            .keep(kept(&stage, &contact.address, &id, 800 - number * 10));
+            .keep(kept(&setup, &contact.address, &id, 800 - number * 10));
     }
-    let first = ask(&stage, 900).await;
+    let first = ask(&setup, 900).await;
     assert_eq!((first.looked_at, first.known, first.missed), (8, 0, 8));
     assert_eq!((first.pages, first.more, first.offered), (3, false, true));
-    let again = ask(&stage, 900).await;
+    let again = ask(&setup, 900).await;
     assert_eq!(
         (again.known, again.missed),
         (8, 0),
         "they are enqueued, not processed yet"
     );
-    settle(&stage).await;
+    settle(&setup).await;
     let expected: Vec<String> = (0..8).map(|number| format!("text of M{number}")).collect();
-    assert_eq!(texts(&stored(&stage).await), expected);
-    let third = ask(&stage, 900).await;
+    assert_eq!(texts(&stored(&setup).await), expected);
+    let third = ask(&setup, 900).await;
     assert_eq!((third.known, third.missed), (8, 0));
-    settle(&stage).await;
-    assert_eq!(stored(&stage).await.len(), 8);
+    settle(&setup).await;
+    assert_eq!(stored(&setup).await.len(), 8);
 }
 
 #[tokio::test]
 async fn old_ones_are_stored_and_not_answered_and_young_ones_are_owed_an_answer() {
-    let stage = stage().await;
-    let contact = stage.scene.other_contact();
-    let memory = &stage.world.providers.memory;
-    memory.keep(kept(&stage, &contact.address, "OLD", 2 * 3600));
-    memory.keep(kept(&stage, &contact.address, "YOUNG", 600));
-    assert_eq!(ask(&stage, 3 * 3600).await.missed, 2);
-    settle(&stage).await;
-    let messages = stored(&stage).await;
+    let setup = setup().await;
+    let contact = setup.fixture.other_contact();
+    let memory = &setup.world.providers.memory;
+    memory.keep(kept(&setup, &contact.address, "OLD", 2 * 3600));
+    memory.keep(kept(&setup, &contact.address, "YOUNG", 600));
+    assert_eq!(ask(&setup, 3 * 3600).await.missed, 2);
+    settle(&setup).await;
+    let messages = stored(&setup).await;
     assert_eq!(
         [messages[0].unanswered, messages[1].unanswered],
         [Some(Reason::Stale), None]
     );
-    let turns = stage
+    let turns = setup
         .world
         .queues
         .receive_messages(QueueName::Turns, 10, Duration::from_secs(60));
     assert!(turns.await.unwrap().is_empty(), "the debounce comes first");
-    stage.pass(60);
-    let turns = stage
+    setup.pass(60);
+    let turns = setup
         .world
         .queues
         .receive_messages(QueueName::Turns, 10, Duration::from_secs(60));
@@ -160,184 +165,184 @@ async fn old_ones_are_stored_and_not_answered_and_young_ones_are_owed_an_answer(
 
 #[tokio::test]
 async fn what_comes_in_late_while_pages_are_read_shifts_nothing_out_of_sight() {
-    let stage = stage().await;
-    let contact = stage.scene.other_contact();
-    let memory = &stage.world.providers.memory;
+    let setup = setup().await;
+    let contact = setup.fixture.other_contact();
+    let memory = &setup.world.providers.memory;
     for number in 0..6 {
         memory.keep(kept(
-            &stage,
+            &setup,
             &contact.address,
             &format!("M{number}"),
             800 - number * 10,
         ));
     }
     // Written before all others: those of page 1 move to page 2.
-    memory.keep_meanwhile(kept(&stage, &contact.address, "LATE", 850));
-    assert_eq!(ask(&stage, 900).await.missed, 7);
+    memory.keep_meanwhile(kept(&setup, &contact.address, "LATE", 850));
+    assert_eq!(ask(&setup, 900).await.missed, 7);
 }
 
 #[tokio::test]
 async fn what_we_sent_is_known_and_its_better_status_is_taken() {
-    let stage = stage().await;
-    let contact = stage.scene.other_contact();
-    let reply = stage.replied_to(&contact).await;
-    stage.send(&reply.conversation).await;
-    let sent = stored(&stage)
+    let setup = setup().await;
+    let contact = setup.fixture.other_contact();
+    let reply = setup.replied_to(&contact).await;
+    setup.send(&reply.conversation).await;
+    let sent = stored(&setup)
         .await
         .into_iter()
         .find(|message| message.role != Role::User)
         .unwrap();
     let id = sent.provider_message_id.unwrap();
-    stage.world.providers.memory.keep(Kept {
+    setup.world.providers.memory.keep(Kept {
         from_me: true,
         status: Some(DeliveryStatus::Read),
-        ..kept(&stage, &contact.address, &id, 0)
+        ..kept(&setup, &contact.address, &id, 0)
     });
-    let done = ask(&stage, 60).await;
+    let done = ask(&setup, 60).await;
     assert_eq!((done.known, done.missed, done.statuses), (1, 0, 1));
-    let provider = stage.scene.bound.instance.provider;
-    let key = DeliveryKey::from_provider_id(provider, &stage.scene.external(), &id);
-    let delivery = stage.world.store.find_delivery(&key).await.unwrap().unwrap();
+    let provider = setup.fixture.bound.instance.provider;
+    let key = DeliveryKey::from_provider_id(provider, &setup.fixture.external(), &id);
+    let delivery = setup.world.store.find_delivery(&key).await.unwrap().unwrap();
     assert_eq!(delivery.status, Some(DeliveryStatus::Read));
-    assert_eq!(ask(&stage, 60).await.statuses, 0, "it says nothing new");
+    assert_eq!(ask(&setup, 60).await.statuses, 0, "it says nothing new");
 }
 
 #[tokio::test]
 async fn what_would_no_longer_be_known_again_is_not_asked_for() {
-    let stage = stage().await;
-    let since = |days: i64| Some(add_millis(stage.now(), -days * 86_400_000));
-    let id = stage.scene.instance();
-    let refused = catch_up(&stage.world, id, since(8), &correlation())
+    let setup = setup().await;
+    let since = |days: i64| Some(add_millis(setup.now(), -days * 86_400_000));
+    let id = setup.fixture.instance();
+    let refused = catch_up(&setup.world, id, since(8), &correlation())
         .await
         .unwrap_err();
     assert!(matches!(refused, CatchUpError::TooFarBack { .. }), "{refused}");
-    let refused = catch_up(&stage.world, id, since(-1), &correlation())
+    let refused = catch_up(&setup.world, id, since(-1), &correlation())
         .await
         .unwrap_err();
     assert!(matches!(refused, CatchUpError::Ahead), "{refused}");
-    assert_eq!(stage.world.providers.memory.asked(), []);
-    catch_up(&stage.world, id, None, &correlation()).await.unwrap();
-    let (span, _) = stage.world.providers.memory.asked()[0];
-    assert!(span.since > add_millis(stage.now(), -7 * 86_400_000));
+    assert_eq!(setup.world.providers.memory.asked(), []);
+    catch_up(&setup.world, id, None, &correlation()).await.unwrap();
+    let (span, _) = setup.world.providers.memory.asked()[0];
+    assert!(span.since > add_millis(setup.now(), -7 * 86_400_000));
 }
 
 #[tokio::test]
 async fn a_provider_that_keeps_nothing_says_so_and_one_that_fails_is_an_error() {
-    let stage = stage().await;
-    let memory = &stage.world.providers.memory;
+    let setup = setup().await;
+    let memory = &setup.world.providers.memory;
     memory.fails(Some(HistoryError::NotOffered));
-    assert!(!ask(&stage, 60).await.offered);
+    assert!(!ask(&setup, 60).await.offered);
     memory.fails(Some(HistoryError::Credentials));
-    let failed = catch_up(&stage.world, stage.scene.instance(), None, &correlation()).await;
+    let failed = catch_up(&setup.world, setup.fixture.instance(), None, &correlation()).await;
     assert!(matches!(
         failed.unwrap_err(),
         CatchUpError::Provider(HistoryError::Credentials)
     ));
 }
 
-async fn connection(stage: &Stage, answer: ConnectionAnswer) {
-    stage.world.providers.is(answer);
-    let job = stage.event(EventKind::Connection, Value::Null).await;
-    while stage.receive(&job, 1).await != Verdict::Done {
-        stage.pass(1);
+async fn connection(setup: &Setup, answer: ConnectionAnswer) {
+    setup.world.providers.is(answer);
+    let job = setup.event(EventKind::Connection, Value::Null).await;
+    while setup.receive(&job, 1).await != Verdict::Done {
+        setup.pass(1);
     }
 }
 
 #[tokio::test]
 async fn after_a_reconnection_what_was_missed_is_fetched_by_itself_and_once() {
-    let stage = stage().await;
-    let contact = stage.scene.other_contact();
-    connection(&stage, ConnectionAnswer::Closed).await;
-    let closed = stage.now();
-    stage.pass(1800);
-    stage
+    let setup = setup().await;
+    let contact = setup.fixture.other_contact();
+    connection(&setup, ConnectionAnswer::Closed).await;
+    let closed = setup.now();
+    setup.pass(1800);
+    setup
         .world
         .providers
         .memory
-        .keep(kept(&stage, &contact.address, "MISSED", 900));
-    connection(&stage, ConnectionAnswer::Open).await;
-    assert_eq!(stage.world.providers.memory.asked(), [], "no event waits for it");
-    stage.pass(70);
-    reconcile(&stage.world).await.unwrap();
-    settle(&stage).await;
-    assert_eq!(texts(&stored(&stage).await), ["text of MISSED"]);
-    let asked = stage.world.providers.memory.asked();
+        .keep(kept(&setup, &contact.address, "MISSED", 900));
+    connection(&setup, ConnectionAnswer::Open).await;
+    assert_eq!(setup.world.providers.memory.asked(), [], "no event waits for it");
+    setup.pass(70);
+    reconcile(&setup.world).await.unwrap();
+    settle(&setup).await;
+    assert_eq!(texts(&stored(&setup).await), ["text of MISSED"]);
+    let asked = setup.world.providers.memory.asked();
     assert!(asked[0].0.since <= closed && asked[0].0.since >= add_millis(closed, -700_000));
-    let after = state(&stage).await;
+    let after = state(&setup).await;
     assert_eq!(
         (after.connection, after.catch_up_from),
         (ConnectionStatus::Open, None)
     );
     for _ in 0..30 {
-        stage.pass(60);
-        reconcile(&stage.world).await.unwrap();
+        setup.pass(60);
+        reconcile(&setup.world).await.unwrap();
     }
-    assert_eq!(stage.world.providers.memory.asked().len(), asked.len());
+    assert_eq!(setup.world.providers.memory.asked().len(), asked.len());
 }
 
 #[tokio::test]
 async fn a_catch_up_that_fails_is_tried_again_a_quarter_of_an_hour_later() {
-    let stage = stage().await;
-    connection(&stage, ConnectionAnswer::Closed).await;
-    stage.pass(600);
-    connection(&stage, ConnectionAnswer::Open).await;
-    let memory = &stage.world.providers.memory;
+    let setup = setup().await;
+    connection(&setup, ConnectionAnswer::Closed).await;
+    setup.pass(600);
+    connection(&setup, ConnectionAnswer::Open).await;
+    let memory = &setup.world.providers.memory;
     memory.fails(Some(HistoryError::Unavailable { why: "time-out" }));
     let mut asked = Vec::new();
     for minute in 1..=20 {
-        stage.pass(60);
-        reconcile(&stage.world).await.unwrap();
+        setup.pass(60);
+        reconcile(&setup.world).await.unwrap();
         if memory.asked().len() > asked.len() {
             asked.push(minute);
         }
     }
     assert_eq!(asked.len(), 2, "{asked:?}");
     assert!(asked[1] - asked[0] >= 15, "{asked:?}");
-    assert!(state(&stage).await.catch_up_from.is_some());
+    assert!(state(&setup).await.catch_up_from.is_some());
     memory.fails(None);
     for _ in 0..20 {
-        stage.pass(60);
-        reconcile(&stage.world).await.unwrap();
+        setup.pass(60);
+        reconcile(&setup.world).await.unwrap();
     }
-    assert_eq!(state(&stage).await.catch_up_from, None);
+    assert_eq!(state(&setup).await.catch_up_from, None);
 }
 
 #[tokio::test]
 async fn an_instance_that_is_silent_against_its_custom_is_caught_up_with() {
-    let stage = stage().await;
-    let contact = stage.scene.other_contact();
+    let setup = setup().await;
+    let contact = setup.fixture.other_contact();
     for look in 0..36 {
-        stage.message(&contact, &format!("M{look}"), "Oi", false).await;
-        reconcile(&stage.world).await.unwrap();
-        stage.pass(300);
+        setup.message(&contact, &format!("M{look}"), "Oi", false).await;
+        reconcile(&setup.world).await.unwrap();
+        setup.pass(300);
     }
-    assert_eq!(stage.world.providers.memory.asked(), [], "while messages come");
+    assert_eq!(setup.world.providers.memory.asked(), [], "while messages come");
     // The same hours of the next day.
-    stage.pass(21 * 3600);
-    stage
+    setup.pass(21 * 3600);
+    setup
         .world
         .providers
         .memory
-        .keep(kept(&stage, &contact.address, "LOST", 60));
+        .keep(kept(&setup, &contact.address, "LOST", 60));
     let mut looks = Vec::new();
     for look in 0..36 {
-        reconcile(&stage.world).await.unwrap();
-        settle(&stage).await;
-        if stage.world.providers.memory.asked().len() > looks.len() {
+        reconcile(&setup.world).await.unwrap();
+        settle(&setup).await;
+        if setup.world.providers.memory.asked().len() > looks.len() {
             looks.push(look);
         }
-        stage.pass(300);
+        setup.pass(300);
     }
-    assert!(texts(&stored(&stage).await).contains(&"text of LOST".to_owned()));
+    assert!(texts(&stored(&setup).await).contains(&"text of LOST".to_owned()));
     assert!(!looks.is_empty());
     assert!(looks.windows(2).all(|pair| pair[1] - pair[0] >= 3), "{looks:?}");
 }
 
 #[tokio::test]
 async fn an_instance_that_is_not_configured_has_no_history() {
-    let stage = stage().await;
+    let setup = setup().await;
     let nobody = recado_domain::ids::InstanceId::parse("ninguem").unwrap();
-    let refused = catch_up(&stage.world, &nobody, None, &correlation())
+    let refused = catch_up(&setup.world, &nobody, None, &correlation())
         .await
         .unwrap_err();
     assert!(matches!(refused, CatchUpError::NotFound));
@@ -345,22 +350,22 @@ async fn an_instance_that_is_not_configured_has_no_history() {
 
 /// How far 130 messages of one contact are fetched, written while the instance was closed, one in so many seconds.
 async fn fetched(seconds: i64) -> Vec<u64> {
-    let stage = stage().await;
-    let contact = stage.scene.other_contact();
-    connection(&stage, ConnectionAnswer::Closed).await;
-    stage.pass(4_000);
+    let setup = setup().await;
+    let contact = setup.fixture.other_contact();
+    connection(&setup, ConnectionAnswer::Closed).await;
+    setup.pass(4_000);
     for number in 0..130 {
         let id = format!("M{number}");
-        let memory = &stage.world.providers.memory;
-        memory.keep(kept(&stage, &contact.address, &id, 3_900 - number * seconds));
+        let memory = &setup.world.providers.memory;
+        memory.keep(kept(&setup, &contact.address, &id, 3_900 - number * seconds));
     }
-    connection(&stage, ConnectionAnswer::Open).await;
+    connection(&setup, ConnectionAnswer::Open).await;
     let mut fetched = Vec::new();
     for _ in 0..40 {
-        stage.pass(60);
-        reconcile(&stage.world).await.unwrap();
-        settle(&stage).await;
-        let latest = stage
+        setup.pass(60);
+        reconcile(&setup.world).await.unwrap();
+        settle(&setup).await;
+        let latest = setup
             .world
             .store
             .find_latest_conversation(&contact.thread())
@@ -385,17 +390,17 @@ async fn many_messages_of_a_few_minutes_are_fetched_to_the_last() {
 
 #[tokio::test]
 async fn who_asks_for_many_messages_of_a_few_minutes_gets_to_the_last_by_asking_on() {
-    let stage = stage().await;
-    let contact = stage.scene.other_contact();
+    let setup = setup().await;
+    let contact = setup.fixture.other_contact();
     for number in 0..700 {
         let id = format!("M{number}");
-        let memory = &stage.world.providers.memory;
-        memory.keep(kept(&stage, &contact.address, &id, 1_000 - number / 2));
+        let memory = &setup.world.providers.memory;
+        memory.keep(kept(&setup, &contact.address, &id, 1_000 - number / 2));
     }
-    let (mut since, mut missed) = (Some(add_millis(stage.now(), -1_000_000)), Vec::new());
+    let (mut since, mut missed) = (Some(add_millis(setup.now(), -1_000_000)), Vec::new());
     while since.is_some() && missed.len() < 5 {
-        let id = stage.scene.instance();
-        let part = catch_up(&stage.world, id, since, &correlation()).await.unwrap();
+        let id = setup.fixture.instance();
+        let part = catch_up(&setup.world, id, since, &correlation()).await.unwrap();
         missed.push(part.missed);
         since = part.next.filter(|_| part.more);
     }

@@ -1,6 +1,6 @@
 //! Edits and deletions are filed where the message lies that they are about, whatever the provider says of the chat.
 
-use crate::world::Stage;
+use crate::world::Setup;
 use recado_domain::content::Content;
 use recado_domain::conversation::{Conversation, ConversationMode};
 use recado_domain::event::{EventKind, InboundJob};
@@ -9,30 +9,30 @@ use recado_domain::message::{Message, Role};
 use recado_domain::millis::add_millis;
 use recado_pipeline::Verdict;
 use recado_pipeline::ports::{ConfigurationStore, Conversations, Inbox};
-use recado_testkit::builders::{Scene, identity_key};
+use recado_testkit::builders::{Fixture, identity_key};
 use serde_json::json;
 
 /// The business's own number, which a provider may name as the chat of what the contact changed.
 const OWN: &str = "5511900000099@s.whatsapp.net";
 
-async fn stage() -> Stage {
-    Stage::set(Scene::new()).await
+async fn setup() -> Setup {
+    Setup::set(Fixture::new()).await
 }
 
-async fn change(stage: &Stage, target: &str, text: Option<&str>, address: &str, from_me: bool) -> InboundJob {
+async fn change(setup: &Setup, target: &str, text: Option<&str>, address: &str, from_me: bool) -> InboundJob {
     let payload = json!({"changes": target, "text": text, "address": address, "from_me": from_me});
-    stage.event(EventKind::Message, payload).await
+    setup.event(EventKind::Message, payload).await
 }
 
-async fn thread(stage: &Stage, address: &str) -> Option<(Conversation, Vec<Message>)> {
-    let store = &stage.world.store;
-    let thread = identity_key().derive_thread_id(stage.scene.instance(), address);
+async fn thread(setup: &Setup, address: &str) -> Option<(Conversation, Vec<Message>)> {
+    let store = &setup.world.store;
+    let thread = identity_key().derive_thread_id(setup.fixture.instance(), address);
     let latest = store.find_latest_conversation(&thread).await.unwrap()?;
     store.find_with_history(&latest.id, 50).await.unwrap()
 }
 
-async fn told(stage: &Stage) -> Vec<(Role, Content)> {
-    let (_, history) = thread(stage, stage.scene.address.as_str()).await.unwrap();
+async fn told(setup: &Setup) -> Vec<(Role, Content)> {
+    let (_, history) = thread(setup, setup.fixture.address.as_str()).await.unwrap();
     let mut history: Vec<(u64, Role, Content)> = history
         .into_iter()
         .map(|message| (message.ordinal.0, message.role, message.content))
@@ -53,19 +53,19 @@ fn edit(target: &str, text: &str) -> Content {
 
 #[tokio::test]
 async fn the_contacts_edit_is_the_contacts_though_the_provider_says_it_is_ours_in_a_chat_with_ourselves() {
-    let stage = stage().await;
-    stage.message(&stage.scene, "A", "às 14h", false).await;
-    let job = change(&stage, "event-0", Some("às 15h"), OWN, true).await;
-    assert_eq!(stage.receive(&job, 1).await, Verdict::Done);
+    let setup = setup().await;
+    setup.message(&setup.fixture, "A", "às 14h", false).await;
+    let job = change(&setup, "event-0", Some("às 15h"), OWN, true).await;
+    assert_eq!(setup.receive(&job, 1).await, Verdict::Done);
     assert_eq!(
-        told(&stage).await,
+        told(&setup).await,
         [
             (Role::User, Content::from_text("às 14h")),
             (Role::User, edit("event-0", "às 15h"))
         ]
     );
-    assert!(thread(&stage, OWN).await.is_none());
-    let record = stage.world.store.find_event(&job.event).await.unwrap().unwrap();
+    assert!(thread(&setup, OWN).await.is_none());
+    let record = setup.world.store.find_event(&job.event).await.unwrap().unwrap();
     assert!(
         format!("{:?}", record.processed).contains("Turn"),
         "an edit asks for an answer"
@@ -74,23 +74,23 @@ async fn the_contacts_edit_is_the_contacts_though_the_provider_says_it_is_ours_i
 
 #[tokio::test]
 async fn an_edit_that_comes_before_its_message_waits_for_it() {
-    let stage = stage().await;
-    let early = change(&stage, "event-1", Some("às 15h"), OWN, true).await;
-    let Verdict::Retry { after } = stage.receive(&early, 1).await else {
+    let setup = setup().await;
+    let early = change(&setup, "event-1", Some("às 15h"), OWN, true).await;
+    let Verdict::Retry { after } = setup.receive(&early, 1).await else {
         panic!("it did not wait")
     };
     assert!(after.as_secs() <= 10);
-    stage.message(&stage.scene, "A", "às 14h", false).await;
-    stage.pass(5);
-    assert_eq!(stage.receive(&early, 2).await, Verdict::Done);
-    assert_eq!(told(&stage).await.len(), 2);
+    setup.message(&setup.fixture, "A", "às 14h", false).await;
+    setup.pass(5);
+    assert_eq!(setup.receive(&early, 2).await, Verdict::Done);
+    assert_eq!(told(&setup).await.len(), 2);
 }
 
 #[tokio::test]
 async fn our_own_message_that_was_edited_or_deleted_on_the_phone_is_known_by_its_providers_id() {
-    let stage = stage().await;
-    let reply = stage.replied_to(&stage.scene).await;
-    stage.send(&reply.conversation).await;
+    let setup = setup().await;
+    let reply = setup.replied_to(&setup.fixture).await;
+    setup.send(&reply.conversation).await;
     for (text, content) in [
         (Some("melhor assim"), edit("P0", "melhor assim")),
         (
@@ -100,65 +100,65 @@ async fn our_own_message_that_was_edited_or_deleted_on_the_phone_is_known_by_its
             },
         ),
     ] {
-        let job = change(&stage, "P0", text, OWN, false).await;
-        assert_eq!(stage.receive(&job, 1).await, Verdict::Done);
-        let told = told(&stage).await;
+        let job = change(&setup, "P0", text, OWN, false).await;
+        assert_eq!(setup.receive(&job, 1).await, Verdict::Done);
+        let told = told(&setup).await;
         assert_eq!(told.last(), Some(&(Role::Operator, content)));
     }
-    let (conversation, _) = thread(&stage, stage.scene.address.as_str()).await.unwrap();
+    let (conversation, _) = thread(&setup, setup.fixture.address.as_str()).await.unwrap();
     // To change one's words is not to answer.
     assert_eq!(conversation.mode, ConversationMode::Ai);
 }
 
 #[tokio::test]
 async fn a_deletion_asks_for_no_answer() {
-    let stage = stage().await;
-    stage.message(&stage.scene, "A", "esquece", false).await;
-    let job = change(&stage, "event-0", None, stage.scene.address.as_str(), false).await;
-    assert_eq!(stage.receive(&job, 1).await, Verdict::Done);
+    let setup = setup().await;
+    setup.message(&setup.fixture, "A", "esquece", false).await;
+    let job = change(&setup, "event-0", None, setup.fixture.address.as_str(), false).await;
+    assert_eq!(setup.receive(&job, 1).await, Verdict::Done);
     assert!(matches!(
-        told(&stage).await.last(),
+        told(&setup).await.last(),
         Some((Role::User, Content::Deletion { .. }))
     ));
-    let record = stage.world.store.find_event(&job.event).await.unwrap().unwrap();
+    let record = setup.world.store.find_event(&job.event).await.unwrap().unwrap();
     assert!(format!("{:?}", record.processed).contains("Nothing"));
 }
 
 #[tokio::test]
 async fn a_change_of_what_never_came_is_let_go_unless_it_holds_the_contacts_words() {
-    let stage = stage().await;
-    let contact = stage.scene.address.as_str().to_owned();
+    let setup = setup().await;
+    let contact = setup.fixture.address.as_str().to_owned();
     let lost: [(Option<&str>, &str, bool); 3] =
         [(Some("x"), OWN, true), (None, OWN, true), (None, &contact, false)];
     for (text, address, from_me) in lost {
-        let job = change(&stage, "never", text, address, from_me).await;
-        assert!(matches!(stage.receive(&job, 1).await, Verdict::Retry { .. }));
-        stage.pass(61);
-        assert_eq!(stage.receive(&job, 2).await, Verdict::Done);
+        let job = change(&setup, "never", text, address, from_me).await;
+        assert!(matches!(setup.receive(&job, 1).await, Verdict::Retry { .. }));
+        setup.pass(61);
+        assert_eq!(setup.receive(&job, 2).await, Verdict::Done);
     }
-    assert!(thread(&stage, OWN).await.is_none() && thread(&stage, &contact).await.is_none());
-    let job = change(&stage, "never", Some("às 15h"), &contact, false).await;
-    stage.pass(61);
-    assert_eq!(stage.receive(&job, 1).await, Verdict::Done);
-    assert_eq!(told(&stage).await, [(Role::User, edit("never", "às 15h"))]);
+    assert!(thread(&setup, OWN).await.is_none() && thread(&setup, &contact).await.is_none());
+    let job = change(&setup, "never", Some("às 15h"), &contact, false).await;
+    setup.pass(61);
+    assert_eq!(setup.receive(&job, 1).await, Verdict::Done);
+    assert_eq!(told(&setup).await, [(Role::User, edit("never", "às 15h"))]);
 }
 
 #[tokio::test]
 async fn who_gets_an_instances_name_at_the_provider_changes_no_message_of_who_had_it() {
-    let stage = stage().await;
-    stage.message(&stage.scene, "A", "às 14h", false).await;
-    let mut document = stage.scene.document();
+    let setup = setup().await;
+    setup.message(&setup.fixture, "A", "às 14h", false).await;
+    let mut document = setup.fixture.document();
     let mut other = document.instances[0].clone();
     other.id = InstanceId::parse("another").unwrap();
     document.instances[0].external_id = Some(ExternalId::parse("elsewhere").unwrap());
     document.instances.push(other.clone());
-    stage.world.store.apply_configuration(&document).await.unwrap();
-    let job = change(&stage, "event-0", Some("às 15h"), OWN, true).await;
-    assert_eq!(stage.receive(&job, 1).await, Verdict::Done);
-    assert_eq!(told(&stage).await, [(Role::User, Content::from_text("às 14h"))]);
-    let theirs = identity_key().derive_thread_id(&other.id, stage.scene.address.as_str());
+    setup.world.store.apply_configuration(&document).await.unwrap();
+    let job = change(&setup, "event-0", Some("às 15h"), OWN, true).await;
+    assert_eq!(setup.receive(&job, 1).await, Verdict::Done);
+    assert_eq!(told(&setup).await, [(Role::User, Content::from_text("às 14h"))]);
+    let theirs = identity_key().derive_thread_id(&other.id, setup.fixture.address.as_str());
     assert!(
-        stage
+        setup
             .world
             .store
             .find_latest_conversation(&theirs)
@@ -171,20 +171,20 @@ async fn who_gets_an_instances_name_at_the_provider_changes_no_message_of_who_ha
 #[tokio::test]
 async fn words_on_the_phone_answer_nothing_that_was_written_after_them_whatever_the_providers_clock_says() {
     for ahead_ms in [0, 60_000] {
-        let stage = stage().await;
-        let scene = stage.scene.clone();
-        let address = scene.address.as_str();
-        let written = |after_ms: i64| add_millis(stage.now(), ahead_ms + after_ms).as_millisecond();
+        let setup = setup().await;
+        let fixture = setup.fixture.clone();
+        let address = fixture.address.as_str();
+        let written = |after_ms: i64| add_millis(setup.now(), ahead_ms + after_ms).as_millisecond();
         let typed = json!({"address": address, "id": "T", "text": "já respondo", "from_me": true, "sent_at": written(0)});
         let asked =
             json!({"address": address, "id": "A", "text": "alô?", "from_me": false, "sent_at": written(500)});
-        stage.pass(2);
+        setup.pass(2);
         // The contact's comes first, though it was written later.
         for payload in [asked, typed] {
-            let job = stage.event(EventKind::Message, payload).await;
-            assert_eq!(stage.receive(&job, 1).await, Verdict::Done);
+            let job = setup.event(EventKind::Message, payload).await;
+            assert_eq!(setup.receive(&job, 1).await, Verdict::Done);
         }
-        let (conversation, _) = thread(&stage, address).await.unwrap();
+        let (conversation, _) = thread(&setup, address).await.unwrap();
         assert_eq!(conversation.mode, ConversationMode::Manual);
         assert!(conversation.owes_answer(), "nobody saw it, {ahead_ms} ms ahead");
     }

@@ -1,15 +1,15 @@
 //! What clients send by the API, and ask for again.
 
-use crate::world::Stage;
+use crate::world::Setup;
 use recado_domain::Timestamp;
 use recado_domain::content::Content;
 use recado_domain::ids::IdempotencyKey;
 use recado_domain::millis::add_millis;
 use recado_domain::options::SendOptions;
 use recado_pipeline::deliver::{self, AcceptedMessage};
-use recado_testkit::builders::{Scene, correlation};
+use recado_testkit::builders::{Fixture, correlation};
 
-async fn schedule(stage: &Stage, at: Timestamp) -> AcceptedMessage {
+async fn schedule(setup: &Setup, at: Timestamp) -> AcceptedMessage {
     let send = deliver::DeliverRequest {
         to: "5511900000077".to_owned(),
         content: Content::from_text("Sua consulta é amanhã."),
@@ -19,21 +19,21 @@ async fn schedule(stage: &Stage, at: Timestamp) -> AcceptedMessage {
         send_at: Some(at),
         correlation: correlation(),
     };
-    let accepted = deliver::accept_message(&stage.world, stage.scene.instance(), send).await;
+    let accepted = deliver::accept_message(&setup.world, setup.fixture.instance(), send).await;
     accepted.unwrap()
 }
 
 #[tokio::test]
 async fn a_client_that_asks_again_what_it_scheduled_finds_it_until_after_it_was_sent() {
-    let stage = Stage::set(Scene::new()).await;
-    let at = add_millis(stage.now(), 10 * 86_400_000);
-    let first = schedule(&stage, at).await;
+    let setup = Setup::set(Fixture::new()).await;
+    let at = add_millis(setup.now(), 10 * 86_400_000);
+    let first = schedule(&setup, at).await;
     assert!(!first.repeated);
     // Once before it leaves, once after.
     for days in [9, 2] {
-        stage.pass(days * 86_400);
-        recado_pipeline::reconcile::reconcile(&stage.world).await.unwrap();
-        let again = schedule(&stage, at).await;
+        setup.pass(days * 86_400);
+        recado_pipeline::reconcile::reconcile(&setup.world).await.unwrap();
+        let again = schedule(&setup, at).await;
         assert!(again.repeated);
         assert_eq!(again.id, first.id);
     }

@@ -1,6 +1,6 @@
 //! A machine whose clock ran ahead and is set back.
 
-use crate::world::Stage;
+use crate::world::Setup;
 use recado_domain::conversation::ConversationMode;
 use recado_domain::dead_letter::QueueName;
 use recado_domain::event::EventKind;
@@ -13,13 +13,13 @@ use recado_pipeline::ports::{
 };
 use recado_pipeline::reconcile::reconcile;
 use recado_pipeline::{Verdict, operate, process, reply, send};
-use recado_testkit::builders::{Scene, claimed, correlation};
+use recado_testkit::builders::{Fixture, claimed, correlation};
 use serde_json::json;
 use std::time::Duration;
 
 /// Works on what the queues hand out now, until they hand out no more.
-async fn work(stage: &Stage) {
-    let (world, queues) = (&stage.world, &stage.world.queues);
+async fn work(setup: &Setup) {
+    let (world, queues) = (&setup.world, &setup.world.queues);
     loop {
         let mut received = Vec::new();
         for queue in QueueName::ALL {
@@ -50,23 +50,23 @@ async fn work(stage: &Stage) {
 }
 
 /// Minutes as they pass on a machine: the queues every second, `reconcile` in between.
-async fn minutes(stage: &Stage, minutes: usize) {
+async fn minutes(setup: &Setup, minutes: usize) {
     for _ in 0..minutes {
         for _ in 0..60 {
-            work(stage).await;
-            stage.pass(1);
+            work(setup).await;
+            setup.pass(1);
         }
-        reconcile(&stage.world).await.unwrap();
+        reconcile(&setup.world).await.unwrap();
     }
 }
 
-async fn status(stage: &Stage, message: &MessageId) -> MessageStatus {
-    let stored = stage.world.store.find_message(message).await.unwrap();
+async fn status(setup: &Setup, message: &MessageId) -> MessageStatus {
+    let stored = setup.world.store.find_message(message).await.unwrap();
     stored.unwrap().status_with_delivery(None)
 }
 
-async fn open_of(stage: &Stage, contact: &Scene) -> usize {
-    stage
+async fn open_of(setup: &Setup, contact: &Fixture) -> usize {
+    setup
         .world
         .store
         .list_open_messages(&contact.thread())
@@ -77,20 +77,20 @@ async fn open_of(stage: &Stage, contact: &Scene) -> usize {
 
 /// What waits since the clock was so many seconds ahead: an event that was not enqueued, a turn, an outcome, retries sooner and
 /// later, slots. The clock is right again.
-async fn waits_ahead(ahead: i64) -> (Stage, Scene, Vec<AcceptedMessage>) {
-    let stage = Stage::set(Scene::new()).await;
-    *stage.world.llm.says.lock().unwrap() = Some("Olá!".to_owned());
-    stage.pass(ahead);
-    let contact = stage.scene.other_contact();
-    stage.message(&contact, "W1", "Oi", false).await;
+async fn waits_ahead(ahead: i64) -> (Setup, Fixture, Vec<AcceptedMessage>) {
+    let setup = Setup::set(Fixture::new()).await;
+    *setup.world.llm.says.lock().unwrap() = Some("Olá!".to_owned());
+    setup.pass(ahead);
+    let contact = setup.fixture.other_contact();
+    setup.message(&contact, "W1", "Oi", false).await;
     let lost = json!({"address": contact.address.as_str(), "id": "W2", "text": "Alô?", "from_me": false});
-    stage.event(EventKind::Message, lost).await;
-    stage.answers(SendOutcome::Unknown {
+    setup.event(EventKind::Message, lost).await;
+    setup.answers(SendOutcome::Unknown {
         why: "server error".to_owned(),
         timed_out: false,
     });
     for after in [60, 3600] {
-        stage.answers(SendOutcome::Retryable {
+        setup.answers(SendOutcome::Retryable {
             why: "busy".to_owned(),
             after: Some(Duration::from_secs(after)),
         });
@@ -98,52 +98,52 @@ async fn waits_ahead(ahead: i64) -> (Stage, Scene, Vec<AcceptedMessage>) {
     let mut sent = Vec::new();
     for number in 10..30 {
         // The rate lets the first leave at once.
-        sent.push(stage.client_writes(&format!("+55 11 90000-00{number}")).await);
-        work(&stage).await;
+        sent.push(setup.client_writes(&format!("+55 11 90000-00{number}")).await);
+        work(&setup).await;
     }
-    stage.pass(-ahead);
-    (stage, contact, sent)
+    setup.pass(-ahead);
+    (setup, contact, sent)
 }
 
 #[tokio::test]
 async fn what_waits_for_a_clock_that_ran_ahead_goes_on_once_it_is_set_back() {
     for ahead in [600, 3 * 3600, 40 * 86_400] {
-        let (stage, contact, sent) = waits_ahead(ahead).await;
-        assert!(stage.world.store.measure_clock_lag().await.unwrap() >= Duration::from_secs(590));
-        stage.pass(60);
-        assert!(stage.world.store.adjust_to_set_back_clock().await.unwrap() > 0);
+        let (setup, contact, sent) = waits_ahead(ahead).await;
+        assert!(setup.world.store.measure_clock_lag().await.unwrap() >= Duration::from_secs(590));
+        setup.pass(60);
+        assert!(setup.world.store.adjust_to_set_back_clock().await.unwrap() > 0);
         assert_eq!(
-            stage.world.store.measure_clock_lag().await.unwrap(),
+            setup.world.store.measure_clock_lag().await.unwrap(),
             Duration::ZERO
         );
         assert_eq!(
-            stage.world.store.adjust_to_set_back_clock().await.unwrap(),
+            setup.world.store.adjust_to_set_back_clock().await.unwrap(),
             0,
             "nothing is ahead any more"
         );
-        minutes(&stage, 2).await;
+        minutes(&setup, 2).await;
         let mut waiting = 0;
         for message in &sent {
-            waiting += usize::from(status(&stage, &message.id).await != MessageStatus::Sent);
+            waiting += usize::from(status(&setup, &message.id).await != MessageStatus::Sent);
         }
         assert_eq!(waiting, 1, "what nobody knows of is still to be looked for");
-        minutes(&stage, 6).await;
+        minutes(&setup, 6).await;
         for message in &sent {
-            let found = status(&stage, &message.id).await;
+            let found = status(&setup, &message.id).await;
             assert_eq!(found, MessageStatus::Sent, "{ahead} s ahead");
         }
-        let (_, said) = stage
+        let (_, said) = setup
             .world
             .store
-            .find_with_history(&stage.turns(&contact).await, 10)
+            .find_with_history(&setup.turns(&contact).await, 10)
             .await
             .unwrap()
             .unwrap();
         let roles: Vec<Role> = said.iter().map(|message| message.role).collect();
         assert_eq!(roles, [Role::User, Role::Assistant, Role::User, Role::Assistant]);
-        assert_eq!(open_of(&stage, &contact).await, 0);
+        assert_eq!(open_of(&setup, &contact).await, 0);
         assert_eq!(
-            stage.world.providers.sent(),
+            setup.world.providers.sent(),
             25,
             "with two retries, a repeat and two replies"
         );
@@ -152,89 +152,89 @@ async fn what_waits_for_a_clock_that_ran_ahead_goes_on_once_it_is_set_back() {
 
 #[tokio::test]
 async fn the_echo_of_a_send_from_ahead_of_time_is_still_ours() {
-    let stage = Stage::set(Scene::new()).await;
-    let contact = stage.scene.other_contact();
-    stage.pass(3 * 3600);
-    stage.answers(SendOutcome::Unknown {
+    let setup = Setup::set(Fixture::new()).await;
+    let contact = setup.fixture.other_contact();
+    setup.pass(3 * 3600);
+    setup.answers(SendOutcome::Unknown {
         why: "server error".to_owned(),
         timed_out: false,
     });
-    let reply = stage.replied_to(&contact).await;
-    assert_ne!(stage.kick(&reply.conversation).await, Verdict::Done);
-    stage.pass(-3 * 3600);
-    stage.world.store.adjust_to_set_back_clock().await.unwrap();
-    stage
+    let reply = setup.replied_to(&contact).await;
+    assert_ne!(setup.kick(&reply.conversation).await, Verdict::Done);
+    setup.pass(-3 * 3600);
+    setup.world.store.adjust_to_set_back_clock().await.unwrap();
+    setup
         .message(&contact, "ECHO", &reply.content.render_text(), true)
         .await;
-    stage.send(&reply.conversation).await;
-    let conversation = stage
+    setup.send(&reply.conversation).await;
+    let conversation = setup
         .world
         .store
         .find_conversation(&reply.conversation)
         .await
         .unwrap();
     assert_eq!(conversation.unwrap().mode, ConversationMode::Ai);
-    assert_eq!(stage.world.providers.sent(), 1);
+    assert_eq!(setup.world.providers.sent(), 1);
 }
 
 #[tokio::test]
 async fn an_attempt_that_runs_while_the_clock_is_set_back_keeps_its_outcome() {
-    let stage = Stage::set(Scene::new()).await;
-    let reply = stage.replied().await;
+    let setup = Setup::set(Fixture::new()).await;
+    let reply = setup.replied().await;
     let (sending, flight) = claimed(&reply);
-    let was = stage
+    let was = setup
         .world
         .store
         .claim_message(&sending, None, &flight)
         .await
         .unwrap();
     assert_eq!(was, ClaimOutcome::Claimed);
-    stage.world.store.adjust_to_set_back_clock().await.unwrap();
-    let stored = stage.world.store.find_message(&reply.message_id()).await.unwrap();
+    setup.world.store.adjust_to_set_back_clock().await.unwrap();
+    let stored = setup.world.store.find_message(&reply.message_id()).await.unwrap();
     assert_eq!(stored.unwrap(), sending);
 }
 
 #[tokio::test]
 async fn an_instance_that_was_closed_ahead_of_time_is_asked_and_opens() {
-    let stage = Stage::set(Scene::new()).await;
-    stage.pass(3 * 3600);
-    let reply = stage.replied().await;
+    let setup = Setup::set(Fixture::new()).await;
+    setup.pass(3 * 3600);
+    let reply = setup.replied().await;
     for _ in 0..2 {
-        stage.answers(SendOutcome::Unreached {
+        setup.answers(SendOutcome::Unreached {
             why: "no connection".to_owned(),
         });
     }
-    stage.send(&reply.conversation).await;
-    stage.world.providers.is(ConnectionAnswer::Open);
-    stage.pass(-3 * 3600);
-    stage.world.store.adjust_to_set_back_clock().await.unwrap();
-    minutes(&stage, 3).await;
-    let found = stage
+    setup.send(&reply.conversation).await;
+    setup.world.providers.is(ConnectionAnswer::Open);
+    setup.pass(-3 * 3600);
+    setup.world.store.adjust_to_set_back_clock().await.unwrap();
+    minutes(&setup, 3).await;
+    let found = setup
         .world
         .store
-        .read_instance_state(stage.scene.instance())
+        .read_instance_state(setup.fixture.instance())
         .await
         .unwrap();
     assert_eq!(found.connection, ConnectionStatus::Open);
-    assert_eq!(status(&stage, &reply.message_id()).await, MessageStatus::Sent);
+    assert_eq!(status(&setup, &reply.message_id()).await, MessageStatus::Sent);
 }
 
 #[tokio::test]
 async fn people_keep_what_they_took_over_while_the_clock_was_ahead() {
-    let (stage, contact, _) = waits_ahead(3 * 3600).await;
-    let latest = stage
+    let (setup, contact, _) = waits_ahead(3 * 3600).await;
+    let latest = setup
         .world
         .store
         .find_latest_conversation(&contact.thread())
         .await
         .unwrap()
         .unwrap();
-    operate::set_conversation_mode(&stage.world, &latest.id, ConversationMode::Manual, &correlation())
+    operate::set_conversation_mode(&setup.world, &latest.id, ConversationMode::Manual, &correlation())
         .await
         .unwrap();
-    stage.world.store.adjust_to_set_back_clock().await.unwrap();
-    minutes(&stage, 8).await;
-    let after = stage
+    setup.world.store.adjust_to_set_back_clock().await.unwrap();
+    minutes(&setup, 8).await;
+    let after = setup
         .world
         .store
         .find_conversation(&latest.id)

@@ -1,6 +1,6 @@
 //! One person under two names: with a number, and under an identity that shows none.
 
-use crate::world::Stage;
+use crate::world::Setup;
 use recado_domain::contact::ContactAddress;
 use recado_domain::conversation::{Conversation, ConversationMode};
 use recado_domain::event::{EventKind, InboundJob};
@@ -10,7 +10,7 @@ use recado_domain::millis::add_millis;
 use recado_domain::provider::Provider;
 use recado_pipeline::ports::{ContactAliases, Conversations};
 use recado_pipeline::{Verdict, operate};
-use recado_testkit::builders::{Scene, correlation, identity_key};
+use recado_testkit::builders::{Fixture, correlation, identity_key};
 use serde_json::{Value, json};
 
 pub(crate) const NUMBER: &str = "5511900000001@s.whatsapp.net";
@@ -21,14 +21,14 @@ pub(crate) fn known(address: &str) -> ContactAddress {
     ContactAddress::parse(address).unwrap()
 }
 
-pub(crate) async fn on(provider: &'static str) -> Stage {
-    Stage::set(Scene::on(Provider::parse(provider).unwrap())).await
+pub(crate) async fn on(provider: &'static str) -> Setup {
+    Setup::set(Fixture::on(Provider::parse(provider).unwrap())).await
 }
 
 /// A message arrives and is processed.
-pub(crate) async fn receive(stage: &Stage, payload: Value) -> InboundJob {
-    let job = stage.event(EventKind::Message, payload).await;
-    assert_eq!(stage.receive(&job, 1).await, Verdict::Done);
+pub(crate) async fn receive(setup: &Setup, payload: Value) -> InboundJob {
+    let job = setup.event(EventKind::Message, payload).await;
+    assert_eq!(setup.receive(&job, 1).await, Verdict::Done);
     job
 }
 
@@ -37,13 +37,13 @@ pub(crate) fn words(id: &str, address: &str, also: Option<&str>, from_me: bool) 
     json!({"id": id, "address": address, "also": also, "from_me": from_me, "text": id})
 }
 
-pub(crate) async fn thread(stage: &Stage, address: &str) -> Option<Conversation> {
-    let thread = identity_key().derive_thread_id(stage.scene.instance(), address);
-    stage.world.store.find_latest_conversation(&thread).await.unwrap()
+pub(crate) async fn thread(setup: &Setup, address: &str) -> Option<Conversation> {
+    let thread = identity_key().derive_thread_id(setup.fixture.instance(), address);
+    setup.world.store.find_latest_conversation(&thread).await.unwrap()
 }
 
-pub(crate) async fn said(stage: &Stage, conversation: &Conversation) -> Vec<(Role, String)> {
-    let (_, mut history) = stage
+pub(crate) async fn said(setup: &Setup, conversation: &Conversation) -> Vec<(Role, String)> {
+    let (_, mut history) = setup
         .world
         .store
         .find_with_history(&conversation.id, 50)
@@ -58,14 +58,14 @@ pub(crate) async fn said(stage: &Stage, conversation: &Conversation) -> Vec<(Rol
 }
 
 /// Whether nobody wrote in the thread of an identity, which leads to this conversation.
-pub(crate) async fn leads(stage: &Stage, address: &str, to: &Conversation) -> bool {
-    let newest = thread(stage, address).await.unwrap();
+pub(crate) async fn leads(setup: &Setup, address: &str, to: &Conversation) -> bool {
+    let newest = thread(setup, address).await.unwrap();
     newest.listed_status().is_none() && newest.moved_to.as_ref() == Some(&to.id)
 }
 
 /// The thread of another identity.
-fn of(stage: &Stage, identity: &str) -> ThreadId {
-    identity_key().derive_thread_id(stage.scene.instance(), identity)
+fn of(setup: &Setup, identity: &str) -> ThreadId {
+    identity_key().derive_thread_id(setup.fixture.instance(), identity)
 }
 
 pub(crate) fn line(role: Role, text: &str) -> (Role, String) {
@@ -74,65 +74,65 @@ pub(crate) fn line(role: Role, text: &str) -> (Role, String) {
 
 #[tokio::test]
 async fn what_staff_type_in_a_chat_that_shows_no_number_takes_over_the_conversation_under_the_number() {
-    let stage = on("evolution").await;
-    receive(&stage, words("oi", NUMBER, Some(LID), false)).await;
-    assert_eq!(thread(&stage, NUMBER).await.unwrap().mode, ConversationMode::Ai);
-    receive(&stage, words("bom dia", LID, None, true)).await;
-    let conversation = thread(&stage, NUMBER).await.unwrap();
+    let setup = on("evolution").await;
+    receive(&setup, words("oi", NUMBER, Some(LID), false)).await;
+    assert_eq!(thread(&setup, NUMBER).await.unwrap().mode, ConversationMode::Ai);
+    receive(&setup, words("bom dia", LID, None, true)).await;
+    let conversation = thread(&setup, NUMBER).await.unwrap();
     assert_eq!(conversation.mode, ConversationMode::Manual);
     assert!(!conversation.owes_answer(), "the agent answers over nobody");
     assert_eq!(
-        said(&stage, &conversation).await,
+        said(&setup, &conversation).await,
         [line(Role::User, "oi"), line(Role::Operator, "bom dia")]
     );
-    assert!(leads(&stage, LID, &conversation).await);
+    assert!(leads(&setup, LID, &conversation).await);
 }
 
 #[tokio::test]
 async fn a_user_id_without_a_number_continues_the_thread_and_is_answered_at_the_number() {
-    let stage = on("meta").await;
-    receive(&stage, words("oi", "5511900000001", Some("BR.100000001"), false)).await;
-    receive(&stage, words("alguém?", "BR.100000001", None, false)).await;
-    let conversation = thread(&stage, "5511900000001").await.unwrap();
+    let setup = on("meta").await;
+    receive(&setup, words("oi", "5511900000001", Some("BR.100000001"), false)).await;
+    receive(&setup, words("alguém?", "BR.100000001", None, false)).await;
+    let conversation = thread(&setup, "5511900000001").await.unwrap();
     assert_eq!(
-        said(&stage, &conversation).await,
+        said(&setup, &conversation).await,
         [line(Role::User, "oi"), line(Role::User, "alguém?")]
     );
     assert_eq!(conversation.address, known("5511900000001"));
     assert_eq!(conversation.phone.as_deref(), Some("+5511900000001"));
-    assert!(leads(&stage, "BR.100000001", &conversation).await);
+    assert!(leads(&setup, "BR.100000001", &conversation).await);
 }
 
 #[tokio::test]
 async fn a_person_known_without_a_number_keeps_the_conversation_when_the_number_is_shown() {
-    let stage = on("evolution").await;
-    receive(&stage, words("oi", LID, None, false)).await;
-    let alone = thread(&stage, LID).await.unwrap();
+    let setup = on("evolution").await;
+    receive(&setup, words("oi", LID, None, false)).await;
+    let alone = thread(&setup, LID).await.unwrap();
     assert_eq!((&alone.address, &alone.known_as), (&known(LID), &None));
-    operate::set_conversation_mode(&stage.world, &alone.id, ConversationMode::Manual, &correlation())
+    operate::set_conversation_mode(&setup.world, &alone.id, ConversationMode::Manual, &correlation())
         .await
         .unwrap();
-    receive(&stage, words("sou eu", NUMBER, Some(LID), false)).await;
-    receive(&stage, words("de novo", LID, None, false)).await;
-    receive(&stage, words("e aqui", NUMBER, None, false)).await;
-    let sent = stage.client_writes(NUMBER).await;
+    receive(&setup, words("sou eu", NUMBER, Some(LID), false)).await;
+    receive(&setup, words("de novo", LID, None, false)).await;
+    receive(&setup, words("e aqui", NUMBER, None, false)).await;
+    let sent = setup.client_writes(NUMBER).await;
     assert_eq!(sent.conversation, Some(alone.id.clone()));
-    let one = thread(&stage, LID).await.unwrap();
+    let one = thread(&setup, LID).await.unwrap();
     assert_eq!((&one.id, one.mode), (&alone.id, ConversationMode::Manual));
-    assert_eq!(said(&stage, &one).await.len(), 5);
+    assert_eq!(said(&setup, &one).await.len(), 5);
     // The number's thread leads there, also for people.
-    assert!(leads(&stage, NUMBER, &one).await);
-    let leading = thread(&stage, NUMBER).await.unwrap();
-    let shown = operate::find_conversation(&stage.world, &leading.id)
+    assert!(leads(&setup, NUMBER, &one).await);
+    let leading = thread(&setup, NUMBER).await.unwrap();
+    let shown = operate::find_conversation(&setup.world, &leading.id)
         .await
         .unwrap();
     assert_eq!(shown.id, alone.id);
 }
 
 /// Checks that people have both conversations, by one takeover.
-async fn check_both_taken_over(stage: &Stage) {
+async fn check_both_taken_over(setup: &Setup) {
     for address in [LID, NUMBER] {
-        let conversation = thread(stage, address).await.unwrap();
+        let conversation = thread(setup, address).await.unwrap();
         assert_eq!(
             (conversation.mode, conversation.epoch),
             (ConversationMode::Manual, 1),
@@ -145,91 +145,91 @@ async fn check_both_taken_over(stage: &Stage) {
 async fn a_takeover_of_either_of_two_conversations_is_one_of_both_from_when_they_are_known_to_be_one_persons()
 {
     for before in [LID, NUMBER] {
-        let stage = on("evolution").await;
-        receive(&stage, words("oi", LID, None, false)).await;
-        receive(&stage, words("oi", NUMBER, None, false)).await;
-        let taken = thread(&stage, before).await.unwrap();
-        operate::set_conversation_mode(&stage.world, &taken.id, ConversationMode::Manual, &correlation())
+        let setup = on("evolution").await;
+        receive(&setup, words("oi", LID, None, false)).await;
+        receive(&setup, words("oi", NUMBER, None, false)).await;
+        let taken = thread(&setup, before).await.unwrap();
+        operate::set_conversation_mode(&setup.world, &taken.id, ConversationMode::Manual, &correlation())
             .await
             .unwrap();
-        receive(&stage, words("sou eu", NUMBER, Some(LID), false)).await;
-        check_both_taken_over(&stage).await;
+        receive(&setup, words("sou eu", NUMBER, Some(LID), false)).await;
+        check_both_taken_over(&setup).await;
     }
     for after in [LID, NUMBER] {
-        let stage = on("evolution").await;
-        receive(&stage, words("oi", LID, None, false)).await;
-        receive(&stage, words("oi", NUMBER, None, false)).await;
-        receive(&stage, words("sou eu", NUMBER, Some(LID), false)).await;
-        let taken = thread(&stage, after).await.unwrap();
-        operate::set_conversation_mode(&stage.world, &taken.id, ConversationMode::Manual, &correlation())
+        let setup = on("evolution").await;
+        receive(&setup, words("oi", LID, None, false)).await;
+        receive(&setup, words("oi", NUMBER, None, false)).await;
+        receive(&setup, words("sou eu", NUMBER, Some(LID), false)).await;
+        let taken = thread(&setup, after).await.unwrap();
+        operate::set_conversation_mode(&setup.world, &taken.id, ConversationMode::Manual, &correlation())
             .await
             .unwrap();
-        check_both_taken_over(&stage).await;
+        check_both_taken_over(&setup).await;
     }
 }
 
 #[tokio::test]
 async fn it_is_learnt_once_for_a_contact_also_when_a_new_conversation_begins() {
-    let stage = on("evolution").await;
-    let store = &stage.world.store;
-    receive(&stage, words("oi", NUMBER, Some(LID), false)).await;
-    let first = thread(&stage, NUMBER).await.unwrap();
+    let setup = on("evolution").await;
+    let store = &setup.world.store;
+    receive(&setup, words("oi", NUMBER, Some(LID), false)).await;
+    let first = thread(&setup, NUMBER).await.unwrap();
     assert_eq!(first.known_as, Some(known(LID)));
     // What stands there now would give way if it were learnt again.
     store
-        .save_alias(&of(&stage, LID), &known(NEW_NUMBER))
+        .save_alias(&of(&setup, LID), &known(NEW_NUMBER))
         .await
         .unwrap();
-    receive(&stage, words("e aí", NUMBER, Some(LID), false)).await;
-    operate::resolve_conversation(&stage.world, &first.id, None, &correlation())
+    receive(&setup, words("e aí", NUMBER, Some(LID), false)).await;
+    operate::resolve_conversation(&setup.world, &first.id, None, &correlation())
         .await
         .unwrap();
-    receive(&stage, words("voltei", NUMBER, Some(LID), false)).await;
-    assert_ne!(thread(&stage, NUMBER).await.unwrap().id, first.id);
-    let learnt = store.find_alias(&of(&stage, LID)).await.unwrap();
+    receive(&setup, words("voltei", NUMBER, Some(LID), false)).await;
+    assert_ne!(thread(&setup, NUMBER).await.unwrap().id, first.id);
+    let learnt = store.find_alias(&of(&setup, LID)).await.unwrap();
     assert_eq!(learnt, Some(known(NEW_NUMBER)));
 }
 
 #[tokio::test]
 async fn a_new_number_takes_the_place_of_the_old_one_and_words_of_long_ago_teach_nothing() {
-    let stage = on("evolution").await;
-    receive(&stage, words("oi", NEW_NUMBER, Some(LID), false)).await;
+    let setup = on("evolution").await;
+    receive(&setup, words("oi", NEW_NUMBER, Some(LID), false)).await;
     let mut old = words("antigo", NUMBER, Some(LID), false);
-    old["sent_at"] = json!(add_millis(stage.now(), -2 * 3_600_000).as_millisecond());
-    receive(&stage, old).await;
+    old["sent_at"] = json!(add_millis(setup.now(), -2 * 3_600_000).as_millisecond());
+    receive(&setup, old).await;
     let learnt = || async {
-        let store = &stage.world.store;
-        store.find_alias(&of(&stage, LID)).await.unwrap()
+        let store = &setup.world.store;
+        store.find_alias(&of(&setup, LID)).await.unwrap()
     };
     assert_eq!(learnt().await, Some(known(NEW_NUMBER)));
-    assert_eq!(thread(&stage, NUMBER).await.unwrap().known_as, None);
-    receive(&stage, words("número antigo", NUMBER, Some(LID), false)).await;
+    assert_eq!(thread(&setup, NUMBER).await.unwrap().known_as, None);
+    receive(&setup, words("número antigo", NUMBER, Some(LID), false)).await;
     assert_eq!(learnt().await, Some(known(NUMBER)));
 }
 
 #[tokio::test]
 async fn what_was_learnt_but_not_noted_is_learnt_with_the_next_message() {
-    let stage = on("evolution").await;
-    receive(&stage, words("oi", NUMBER, None, false)).await;
+    let setup = on("evolution").await;
+    receive(&setup, words("oi", NUMBER, None, false)).await;
     // A worker wrote the one and died before the other.
-    let store = &stage.world.store;
-    store.save_alias(&of(&stage, LID), &known(NUMBER)).await.unwrap();
-    receive(&stage, words("sem número", LID, None, false)).await;
-    let unnoted = thread(&stage, NUMBER).await.unwrap();
+    let store = &setup.world.store;
+    store.save_alias(&of(&setup, LID), &known(NUMBER)).await.unwrap();
+    receive(&setup, words("sem número", LID, None, false)).await;
+    let unnoted = thread(&setup, NUMBER).await.unwrap();
     assert_eq!(unnoted.known_as, None);
-    assert_eq!(said(&stage, &unnoted).await.len(), 2);
-    receive(&stage, words("com número", NUMBER, Some(LID), false)).await;
-    assert_eq!(thread(&stage, NUMBER).await.unwrap().known_as, Some(known(LID)));
+    assert_eq!(said(&setup, &unnoted).await.len(), 2);
+    receive(&setup, words("com número", NUMBER, Some(LID), false)).await;
+    assert_eq!(thread(&setup, NUMBER).await.unwrap().known_as, Some(known(LID)));
 }
 
 #[tokio::test]
 async fn what_a_client_sends_to_the_identity_stands_in_the_conversation_under_the_number() {
-    let stage = on("evolution").await;
-    receive(&stage, words("oi", NUMBER, Some(LID), false)).await;
-    let accepted = stage.client_writes(LID).await;
-    let conversation = thread(&stage, NUMBER).await.unwrap();
+    let setup = on("evolution").await;
+    receive(&setup, words("oi", NUMBER, Some(LID), false)).await;
+    let accepted = setup.client_writes(LID).await;
+    let conversation = thread(&setup, NUMBER).await.unwrap();
     assert_eq!(accepted.conversation, Some(conversation.id.clone()));
     // It goes where the client said.
-    stage.send(&conversation.id).await;
-    assert_eq!(stage.world.providers.recipients(), [known(LID)]);
+    setup.send(&conversation.id).await;
+    assert_eq!(setup.world.providers.recipients(), [known(LID)]);
 }

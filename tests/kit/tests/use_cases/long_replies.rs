@@ -1,6 +1,6 @@
 //! Replies that are longer than one message may be.
 
-use crate::world::{Stage, TEXT_MAX};
+use crate::world::{Setup, TEXT_MAX};
 use recado_domain::content::Content;
 use recado_domain::conversation::ConversationMode;
 use recado_domain::ids::ConversationId;
@@ -11,7 +11,7 @@ use recado_domain::rate::Rate;
 use recado_domain::reason::Reason;
 use recado_pipeline::ports::{Conversations, OutboxStore, SendOutcome};
 use recado_pipeline::{Verdict, operate};
-use recado_testkit::builders::{Scene, correlation};
+use recado_testkit::builders::{Fixture, correlation};
 
 /// A paragraph that shares a message with no other.
 fn paragraph(number: usize) -> String {
@@ -23,20 +23,20 @@ fn paragraphs(count: usize) -> Vec<String> {
 }
 
 /// A contact wrote, and the model said this.
-async fn answered_with(scene: Scene, text: &str) -> (Stage, ConversationId) {
-    let stage = Stage::set(scene).await;
-    *stage.world.llm.says.lock().unwrap() = Some(text.to_owned());
-    stage.message(&stage.scene, "W1", "conte tudo", false).await;
-    let conversation = stage.turns(&stage.scene).await;
-    (stage, conversation)
+async fn answered_with(fixture: Fixture, text: &str) -> (Setup, ConversationId) {
+    let setup = Setup::set(fixture).await;
+    *setup.world.llm.says.lock().unwrap() = Some(text.to_owned());
+    setup.message(&setup.fixture, "W1", "conte tudo", false).await;
+    let conversation = setup.turns(&setup.fixture).await;
+    (setup, conversation)
 }
 
-async fn in_parts(count: usize) -> (Stage, ConversationId) {
-    answered_with(Scene::new(), &paragraphs(count).join("\n\n")).await
+async fn in_parts(count: usize) -> (Setup, ConversationId) {
+    answered_with(Fixture::new(), &paragraphs(count).join("\n\n")).await
 }
 
-async fn open(stage: &Stage, conversation: &ConversationId) -> Vec<Message> {
-    stage
+async fn open(setup: &Setup, conversation: &ConversationId) -> Vec<Message> {
+    setup
         .world
         .store
         .list_open_messages(conversation.thread_id())
@@ -44,10 +44,10 @@ async fn open(stage: &Stage, conversation: &ConversationId) -> Vec<Message> {
         .unwrap()
 }
 
-async fn states(stage: &Stage, parts: &[Message]) -> Vec<&'static str> {
+async fn states(setup: &Setup, parts: &[Message]) -> Vec<&'static str> {
     let mut states = Vec::new();
     for part in parts {
-        let stored = stage
+        let stored = setup
             .world
             .store
             .find_message(&part.message_id())
@@ -66,8 +66,8 @@ fn texts(contents: impl IntoIterator<Item = Content>) -> Vec<String> {
         .collect()
 }
 
-fn next(stage: &Stage, outcomes: impl IntoIterator<Item = SendOutcome>) {
-    stage.world.providers.outcomes.lock().unwrap().extend(outcomes);
+fn next(setup: &Setup, outcomes: impl IntoIterator<Item = SendOutcome>) {
+    setup.world.providers.outcomes.lock().unwrap().extend(outcomes);
 }
 
 fn accepted() -> SendOutcome {
@@ -84,30 +84,30 @@ fn comes_back() -> SendOutcome {
     }
 }
 
-async fn set_mode(stage: &Stage, conversation: &ConversationId, mode: ConversationMode) {
-    operate::set_conversation_mode(&stage.world, conversation, mode, &correlation())
+async fn set_mode(setup: &Setup, conversation: &ConversationId, mode: ConversationMode) {
+    operate::set_conversation_mode(&setup.world, conversation, mode, &correlation())
         .await
         .unwrap();
 }
 
 #[tokio::test]
 async fn it_leaves_in_parts_and_in_order() {
-    let (stage, conversation) = in_parts(3).await;
-    let parts = open(&stage, &conversation).await;
+    let (setup, conversation) = in_parts(3).await;
+    let parts = open(&setup, &conversation).await;
     assert_eq!(
         texts(parts.iter().map(|part| part.content.clone())),
         paragraphs(3)
     );
-    stage.send(&conversation).await;
-    assert_eq!(texts(stage.world.providers.contents()), paragraphs(3));
-    assert_eq!(states(&stage, &parts).await, ["sent"; 3]);
+    setup.send(&conversation).await;
+    assert_eq!(texts(setup.world.providers.contents()), paragraphs(3));
+    assert_eq!(states(&setup, &parts).await, ["sent"; 3]);
 }
 
 #[tokio::test]
 async fn its_parts_say_which_they_are_cover_the_same_and_were_paid_for_once() {
-    let (stage, conversation) = in_parts(3).await;
-    let parts = open(&stage, &conversation).await;
-    let known = stage
+    let (setup, conversation) = in_parts(3).await;
+    let parts = open(&setup, &conversation).await;
+    let known = setup
         .world
         .store
         .find_conversation(&conversation)
@@ -128,8 +128,8 @@ async fn its_parts_say_which_they_are_cover_the_same_and_were_paid_for_once() {
 #[tokio::test]
 async fn a_reply_that_fits_is_one_message_and_no_part() {
     let text = "é".repeat(TEXT_MAX);
-    let (stage, conversation) = answered_with(Scene::new(), &text).await;
-    let [only] = &open(&stage, &conversation).await[..] else {
+    let (setup, conversation) = answered_with(Fixture::new(), &text).await;
+    let [only] = &open(&setup, &conversation).await[..] else {
         panic!("one message holds it");
     };
     assert_eq!(only.content, Content::from_text(text));
@@ -140,8 +140,8 @@ async fn a_reply_that_fits_is_one_message_and_no_part() {
 async fn it_is_measured_as_it_is_sent() {
     let markdown = "**a** ".repeat(TEXT_MAX / 5);
     assert!(markdown.trim().len() > TEXT_MAX);
-    let (stage, conversation) = answered_with(Scene::new(), &markdown).await;
-    let [only] = &open(&stage, &conversation).await[..] else {
+    let (setup, conversation) = answered_with(Fixture::new(), &markdown).await;
+    let [only] = &open(&setup, &conversation).await[..] else {
         panic!("one message holds it");
     };
     assert_eq!(only.content.render_text(), "*a* ".repeat(TEXT_MAX / 5).trim());
@@ -149,8 +149,8 @@ async fn it_is_measured_as_it_is_sent() {
 
 #[tokio::test]
 async fn after_ten_messages_the_rest_is_left_out_and_the_last_says_so() {
-    let (stage, conversation) = in_parts(12).await;
-    let parts = open(&stage, &conversation).await;
+    let (setup, conversation) = in_parts(12).await;
+    let parts = open(&setup, &conversation).await;
     assert_eq!(
         texts(parts.iter().map(|part| part.content.clone())),
         paragraphs(10)
@@ -162,10 +162,10 @@ async fn after_ten_messages_the_rest_is_left_out_and_the_last_says_so() {
 
 #[tokio::test]
 async fn the_same_timer_again_changes_nothing() {
-    let (stage, conversation) = in_parts(3).await;
-    let before = open(&stage, &conversation).await;
-    stage.turns(&stage.scene).await;
-    assert_eq!(open(&stage, &conversation).await, before);
+    let (setup, conversation) = in_parts(3).await;
+    let before = open(&setup, &conversation).await;
+    setup.turns(&setup.fixture).await;
+    assert_eq!(open(&setup, &conversation).await, before);
 }
 
 #[tokio::test]
@@ -175,27 +175,27 @@ async fn what_is_behind_a_part_that_must_wait_waits_too() {
         timed_out: false,
     };
     for outcome in [comes_back(), unknown] {
-        let (stage, conversation) = in_parts(3).await;
-        next(&stage, [accepted(), outcome]);
-        assert!(matches!(stage.kick(&conversation).await, Verdict::Retry { .. }));
-        assert_eq!(texts(stage.world.providers.contents()), paragraphs(2));
-        stage.send(&conversation).await;
-        let sent = texts(stage.world.providers.contents());
+        let (setup, conversation) = in_parts(3).await;
+        next(&setup, [accepted(), outcome]);
+        assert!(matches!(setup.kick(&conversation).await, Verdict::Retry { .. }));
+        assert_eq!(texts(setup.world.providers.contents()), paragraphs(2));
+        setup.send(&conversation).await;
+        let sent = texts(setup.world.providers.contents());
         assert_eq!(sent, [paragraph(1), paragraph(2), paragraph(2), paragraph(3)]);
     }
 }
 
 #[tokio::test]
 async fn a_takeover_stops_the_parts_that_have_not_left_and_what_was_begun_counts_as_answered() {
-    let (stage, conversation) = in_parts(3).await;
-    let parts = open(&stage, &conversation).await;
-    next(&stage, [accepted(), comes_back()]);
-    assert!(matches!(stage.kick(&conversation).await, Verdict::Retry { .. }));
-    set_mode(&stage, &conversation, ConversationMode::Manual).await;
-    stage.send(&conversation).await;
-    assert_eq!(states(&stage, &parts).await, ["sent", "cancelled", "cancelled"]);
-    set_mode(&stage, &conversation, ConversationMode::Ai).await;
-    let known = stage
+    let (setup, conversation) = in_parts(3).await;
+    let parts = open(&setup, &conversation).await;
+    next(&setup, [accepted(), comes_back()]);
+    assert!(matches!(setup.kick(&conversation).await, Verdict::Retry { .. }));
+    set_mode(&setup, &conversation, ConversationMode::Manual).await;
+    setup.send(&conversation).await;
+    assert_eq!(states(&setup, &parts).await, ["sent", "cancelled", "cancelled"]);
+    set_mode(&setup, &conversation, ConversationMode::Ai).await;
+    let known = setup
         .world
         .store
         .find_conversation(&conversation)
@@ -210,14 +210,14 @@ async fn a_takeover_stops_the_parts_that_have_not_left_and_what_was_begun_counts
 
 #[tokio::test]
 async fn given_back_before_any_part_left_the_answer_is_owed_again_and_none_of_them_leaves() {
-    let (stage, conversation) = in_parts(3).await;
-    let parts = open(&stage, &conversation).await;
-    set_mode(&stage, &conversation, ConversationMode::Manual).await;
-    set_mode(&stage, &conversation, ConversationMode::Ai).await;
-    stage.send(&conversation).await;
-    assert_eq!(states(&stage, &parts).await, ["cancelled"; 3]);
-    assert!(stage.world.providers.contents().is_empty());
-    let known = stage
+    let (setup, conversation) = in_parts(3).await;
+    let parts = open(&setup, &conversation).await;
+    set_mode(&setup, &conversation, ConversationMode::Manual).await;
+    set_mode(&setup, &conversation, ConversationMode::Ai).await;
+    setup.send(&conversation).await;
+    assert_eq!(states(&setup, &parts).await, ["cancelled"; 3]);
+    assert!(setup.world.providers.contents().is_empty());
+    let known = setup
         .world
         .store
         .find_conversation(&conversation)
@@ -225,44 +225,44 @@ async fn given_back_before_any_part_left_the_answer_is_owed_again_and_none_of_th
         .unwrap()
         .unwrap();
     assert!(known.owes_answer());
-    stage.turns(&stage.scene).await;
-    stage.send(&conversation).await;
-    assert_eq!(texts(stage.world.providers.contents()), paragraphs(3));
+    setup.turns(&setup.fixture).await;
+    setup.send(&conversation).await;
+    assert_eq!(texts(setup.world.providers.contents()), paragraphs(3));
 }
 
 #[tokio::test]
 async fn a_part_that_is_dead_is_redriven_alone() {
-    let (stage, conversation) = in_parts(3).await;
-    let parts = open(&stage, &conversation).await;
+    let (setup, conversation) = in_parts(3).await;
+    let parts = open(&setup, &conversation).await;
     let refused = SendOutcome::Permanent {
         reason: Reason::WhatsappPermanentError,
         why: "no".to_owned(),
     };
-    next(&stage, [accepted(), refused]);
-    stage.send(&conversation).await;
-    assert_eq!(states(&stage, &parts).await, ["sent", "dead", "sent"]);
-    operate::dead_letters::redrive_dead_letter(&stage.world, parts[1].message_id().as_str())
+    next(&setup, [accepted(), refused]);
+    setup.send(&conversation).await;
+    assert_eq!(states(&setup, &parts).await, ["sent", "dead", "sent"]);
+    operate::dead_letters::redrive_dead_letter(&setup.world, parts[1].message_id().as_str())
         .await
         .unwrap();
-    stage.send(&conversation).await;
-    assert_eq!(states(&stage, &parts).await, ["sent"; 3]);
-    let sent = texts(stage.world.providers.contents());
+    setup.send(&conversation).await;
+    assert_eq!(states(&setup, &parts).await, ["sent"; 3]);
+    let sent = texts(setup.world.providers.contents());
     assert_eq!(sent, [1, 2, 3, 2].map(paragraph));
 }
 
 #[tokio::test]
 async fn on_meta_every_part_takes_its_place_in_the_contacts_rate() {
-    let mut scene = Scene::on(Provider::Meta);
+    let mut fixture = Fixture::on(Provider::Meta);
     let rate = Rate::META_PAIR;
-    scene.bound.instance.pair_rate = Some(Rate { burst: 1, ..rate });
-    let (stage, conversation) = answered_with(scene, &paragraphs(3).join("\n\n")).await;
-    let places: Vec<_> = open(&stage, &conversation)
+    fixture.bound.instance.pair_rate = Some(Rate { burst: 1, ..rate });
+    let (setup, conversation) = answered_with(fixture, &paragraphs(3).join("\n\n")).await;
+    let places: Vec<_> = open(&setup, &conversation)
         .await
         .into_iter()
         .map(|part| part.out.unwrap().not_before)
         .collect();
     assert!(places[0].is_none() && places[1].is_some() && places[1] < places[2]);
-    stage.send(&conversation).await;
-    assert_eq!(texts(stage.world.providers.contents()), paragraphs(3));
-    assert!(open(&stage, &conversation).await.is_empty());
+    setup.send(&conversation).await;
+    assert_eq!(texts(setup.world.providers.contents()), paragraphs(3));
+    assert!(open(&setup, &conversation).await.is_empty());
 }

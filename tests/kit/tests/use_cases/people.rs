@@ -1,6 +1,6 @@
 //! People who answer, take conversations over and give them back.
 
-use crate::world::Stage;
+use crate::world::Setup;
 use recado_domain::content::Content;
 use recado_domain::conversation::ConversationMode;
 use recado_domain::dead_letter::QueueName;
@@ -10,14 +10,14 @@ use recado_domain::options::SendOptions;
 use recado_domain::wake_up::SendJob;
 use recado_pipeline::ports::{Conversations, Llm, LlmError, LlmReply, LlmRequest};
 use recado_pipeline::{Components, Verdict, operate, reply};
-use recado_testkit::builders::{Scene, correlation};
+use recado_testkit::builders::{Fixture, correlation};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
 /// The kicks that are due; they are gone then.
-async fn kicks(stage: &Stage) -> Vec<SendJob> {
-    let queues = &stage.world.queues;
+async fn kicks(setup: &Setup) -> Vec<SendJob> {
+    let queues = &setup.world.queues;
     let visibility = Duration::from_secs(60);
     let due = queues.receive_messages(QueueName::Outbound, 10, visibility).await;
     let mut kicks = Vec::new();
@@ -30,33 +30,33 @@ async fn kicks(stage: &Stage) -> Vec<SendJob> {
 
 #[tokio::test]
 async fn what_the_agent_answered_before_hundreds_of_messages_is_not_answered_again() {
-    let stage = Stage::set(Scene::new()).await;
-    let reply = stage.replied().await;
+    let setup = Setup::set(Fixture::new()).await;
+    let reply = setup.replied().await;
     let id = &reply.conversation;
-    stage.send(id).await;
+    setup.send(id).await;
     let set_mode = async |mode| {
-        let set = operate::set_conversation_mode(&stage.world, id, mode, &correlation()).await;
+        let set = operate::set_conversation_mode(&setup.world, id, mode, &correlation()).await;
         set.unwrap()
     };
     let taken_over = set_mode(ConversationMode::Manual).await;
     for _ in 0..210 {
-        let sent = stage.client_writes(taken_over.address.as_str()).await;
+        let sent = setup.client_writes(taken_over.address.as_str()).await;
         assert_eq!(sent.conversation.as_ref(), Some(id));
     }
     let given_back = set_mode(ConversationMode::Ai).await;
     assert_eq!(given_back.answered, Ordinal(1));
     assert!(!given_back.owes_answer());
-    assert!(stage.due_turns().await.is_empty());
+    assert!(setup.due_turns().await.is_empty());
 }
 
 #[tokio::test]
 async fn an_answer_that_is_sent_in_again_is_one_message_and_is_kicked_again() {
-    let stage = Stage::set(Scene::new()).await;
-    stage.message(&stage.scene, "W1", "oi", false).await;
-    let latest = stage
+    let setup = Setup::set(Fixture::new()).await;
+    setup.message(&setup.fixture, "W1", "oi", false).await;
+    let latest = setup
         .world
         .store
-        .find_latest_conversation(&stage.scene.thread())
+        .find_latest_conversation(&setup.fixture.thread())
         .await
         .unwrap();
     let id = latest.unwrap().id;
@@ -68,24 +68,24 @@ async fn an_answer_that_is_sent_in_again_is_one_message_and_is_kicked_again() {
             key: IdempotencyKey::parse("answer-1").ok(),
             correlation: correlation(),
         };
-        let made = operate::answer_as_operator(&stage.world, &id, answer).await;
+        let made = operate::answer_as_operator(&setup.world, &id, answer).await;
         made.unwrap().message.ordinal
     };
     let first = answer().await;
-    assert_eq!(kicks(&stage).await.len(), 1, "it is lost with its process");
+    assert_eq!(kicks(&setup).await.len(), 1, "it is lost with its process");
     assert_eq!(answer().await, first);
-    let again = kicks(&stage).await;
+    let again = kicks(&setup).await;
     assert_eq!(again.len(), 1);
     assert_eq!((&again[0].conversation, again[0].upto), (&id, first));
-    stage.send(&id).await;
-    assert_eq!(stage.world.providers.sent(), 1);
+    setup.send(&id).await;
+    assert_eq!(setup.world.providers.sent(), 1);
     assert_eq!(answer().await, first);
-    assert!(kicks(&stage).await.is_empty(), "nothing is open any more");
+    assert!(kicks(&setup).await.is_empty(), "nothing is open any more");
 }
 
 /// A model; the first time that it thinks, the conversation is taken over and given back.
 struct Interrupted {
-    stage: Arc<Stage>,
+    setup: Arc<Setup>,
     conversation: ConversationId,
     thinks: AtomicU32,
 }
@@ -94,7 +94,7 @@ impl Llm for Interrupted {
     async fn generate_reply(&self, request: &LlmRequest) -> Result<LlmReply, LlmError> {
         if self.thinks.fetch_add(1, Ordering::SeqCst) == 0 {
             for mode in [ConversationMode::Manual, ConversationMode::Ai] {
-                operate::set_conversation_mode(&self.stage.world, &self.conversation, mode, &correlation())
+                operate::set_conversation_mode(&self.setup.world, &self.conversation, mode, &correlation())
                     .await
                     .unwrap();
             }
@@ -109,21 +109,21 @@ impl Llm for Interrupted {
 
 #[tokio::test]
 async fn a_draft_that_a_takeover_made_void_holds_up_no_turn_after_it() {
-    let stage = Arc::new(Stage::set(Scene::new()).await);
-    stage.message(&stage.scene, "W1", "oi", false).await;
-    stage.pass(4);
-    let kick = stage.due_turns().await.remove(0);
+    let setup = Arc::new(Setup::set(Fixture::new()).await);
+    setup.message(&setup.fixture, "W1", "oi", false).await;
+    setup.pass(4);
+    let kick = setup.due_turns().await.remove(0);
     let world = Components {
-        store: stage.world.store.clone(),
-        queues: stage.world.queues.clone(),
-        providers: stage.world.providers.clone(),
+        store: setup.world.store.clone(),
+        queues: setup.world.queues.clone(),
+        providers: setup.world.providers.clone(),
         llm: Interrupted {
-            stage: stage.clone(),
+            setup: setup.clone(),
             conversation: kick.conversation.clone(),
             thinks: AtomicU32::new(0),
         },
-        system: stage.world.system.clone(),
-        settings: stage.world.settings.clone(),
+        system: setup.world.system.clone(),
+        settings: setup.world.settings.clone(),
         retry_lock: recado_pipeline::RetryLock::default(),
     };
     let body = serde_json::to_string(&kick).unwrap();
@@ -133,6 +133,6 @@ async fn a_draft_that_a_takeover_made_void_holds_up_no_turn_after_it() {
     );
     assert_eq!(reply::handle_turn_message(&world, &body, 2).await, Verdict::Done);
     assert_eq!(world.llm.thinks.load(Ordering::SeqCst), 2);
-    stage.send(&kick.conversation).await;
-    assert_eq!(stage.world.providers.contents(), [Content::from_text("certo")]);
+    setup.send(&kick.conversation).await;
+    assert_eq!(setup.world.providers.contents(), [Content::from_text("certo")]);
 }

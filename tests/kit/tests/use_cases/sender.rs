@@ -1,6 +1,6 @@
-//! The sender on a stage: kicks by hand, and the queue as its workers see it.
+//! The sender: send jobs one by one, and the queue as its workers see it.
 
-use crate::world::Stage;
+use crate::world::Setup;
 use recado_domain::Timestamp;
 use recado_domain::dead_letter::QueueName;
 use recado_domain::ids::ConversationId;
@@ -12,7 +12,7 @@ use recado_pipeline::{Verdict, send};
 use recado_testkit::builders::correlation;
 use std::time::Duration;
 
-impl Stage {
+impl Setup {
     /// One receive of a kick for everything open in this conversation. One that moves to another group is followed there.
     pub(crate) async fn kick(&self, conversation: &ConversationId) -> Verdict {
         self.kicked().await;

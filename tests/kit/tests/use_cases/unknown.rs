@@ -1,7 +1,7 @@
 //! Sends of unknown outcome: how they end, what tells of them, and who waits for them.
 
 use crate::identities::{LID, NUMBER, known, receive, thread, words};
-use crate::world::Stage;
+use crate::world::Setup;
 use jiff::Timestamp;
 use recado_domain::delivery::{DeliveryKey, DeliveryStatus, StatusUpdate};
 use recado_domain::event::{EventKind, InboundJob};
@@ -12,7 +12,7 @@ use recado_domain::reason::Reason;
 use recado_pipeline::Verdict;
 use recado_pipeline::operate::dead_letters;
 use recado_pipeline::ports::{ContactAliases, Conversations, DeadLetters, OutboxStore, SendOutcome, System};
-use recado_testkit::builders::{Scene, identity_key};
+use recado_testkit::builders::{Fixture, identity_key};
 use serde_json::{Value, json};
 
 /// What the payload of a failed delivery says.
@@ -25,12 +25,12 @@ pub(crate) fn failure(payload: &Value) -> InboundEvent {
     })
 }
 
-pub(crate) async fn failed(stage: &Stage, message: &Message, provider_message_id: &str) -> InboundJob {
-    failed_at(stage, message, provider_message_id, stage.now()).await
+pub(crate) async fn failed(setup: &Setup, message: &Message, provider_message_id: &str) -> InboundJob {
+    failed_at(setup, message, provider_message_id, setup.now()).await
 }
 
-async fn failed_at(stage: &Stage, message: &Message, provider_message_id: &str, at: Timestamp) -> InboundJob {
-    let (provider, external) = (stage.scene.bound.instance.provider, stage.scene.external());
+async fn failed_at(setup: &Setup, message: &Message, provider_message_id: &str, at: Timestamp) -> InboundJob {
+    let (provider, external) = (setup.fixture.bound.instance.provider, setup.fixture.external());
     let update = StatusUpdate {
         key: DeliveryKey::from_provider_id(provider, &external, provider_message_id),
         status: DeliveryStatus::Failed,
@@ -39,21 +39,21 @@ async fn failed_at(stage: &Stage, message: &Message, provider_message_id: &str, 
         detail: None,
     };
     let payload = json!({"update": update, "to": message.recipient()});
-    stage.event(EventKind::Failed, payload).await
+    setup.event(EventKind::Failed, payload).await
 }
 
-async fn typed(stage: &Stage, scene: &Scene, id: &str, text: &str) -> Verdict {
-    typed_in(stage, scene.address.as_str(), id, text).await
+async fn typed(setup: &Setup, fixture: &Fixture, id: &str, text: &str) -> Verdict {
+    typed_in(setup, fixture.address.as_str(), id, text).await
 }
 
-async fn typed_in(stage: &Stage, address: &str, id: &str, text: &str) -> Verdict {
+async fn typed_in(setup: &Setup, address: &str, id: &str, text: &str) -> Verdict {
     let payload = json!({"address": address, "id": id, "text": text, "from_me": true});
-    let job = stage.event(EventKind::Message, payload).await;
-    stage.receive(&job, 1).await
+    let job = setup.event(EventKind::Message, payload).await;
+    setup.receive(&job, 1).await
 }
 
-async fn stored(stage: &Stage, message: &Message) -> Message {
-    stage
+async fn stored(setup: &Setup, message: &Message) -> Message {
+    setup
         .world
         .store
         .find_message(&message.message_id())
@@ -62,8 +62,8 @@ async fn stored(stage: &Stage, message: &Message) -> Message {
         .unwrap()
 }
 
-async fn messages_typed(stage: &Stage, message: &Message) -> usize {
-    let (_, history) = stage
+async fn messages_typed(setup: &Setup, message: &Message) -> usize {
+    let (_, history) = setup
         .world
         .store
         .find_with_history(&message.conversation, 50)
@@ -76,17 +76,17 @@ async fn messages_typed(stage: &Stage, message: &Message) -> usize {
 
 #[tokio::test]
 async fn five_attempts_of_unknown_outcome_end_in_a_marked_letter() {
-    let stage = Stage::set(Scene::new()).await;
-    let reply = stage.replied().await;
+    let setup = Setup::set(Fixture::new()).await;
+    let reply = setup.replied().await;
     for _ in 0..7 {
-        stage.answers(SendOutcome::Unknown {
+        setup.answers(SendOutcome::Unknown {
             why: "HTTP 500: server error".to_owned(),
             timed_out: false,
         });
     }
-    stage.send(&reply.conversation).await;
-    assert_eq!(stage.world.providers.sent(), 5);
-    let out = stored(&stage, &reply).await.out.unwrap();
+    setup.send(&reply.conversation).await;
+    assert_eq!(setup.world.providers.sent(), 5);
+    let out = stored(&setup, &reply).await.out.unwrap();
     assert!(matches!(
         out.state,
         OutboxState::Dead {
@@ -95,7 +95,7 @@ async fn five_attempts_of_unknown_outcome_end_in_a_marked_letter() {
         }
     ));
     assert!(out.maybe_sent && out.attempts == 5);
-    let letter = stage
+    let letter = setup
         .world
         .store
         .find_dead_letter(reply.message_id().as_str())
@@ -106,188 +106,188 @@ async fn five_attempts_of_unknown_outcome_end_in_a_marked_letter() {
 
 #[tokio::test]
 async fn an_echo_settles_a_send_of_unknown_outcome_and_the_next_equal_words_are_a_persons() {
-    let stage = Stage::set(Scene::new()).await;
-    let scene = stage.scene.other_contact();
-    let reply = stage.replied_to(&scene).await;
-    stage.times_out();
-    let _ = stage.kick(&reply.conversation).await;
-    stage.pass(20);
+    let setup = Setup::set(Fixture::new()).await;
+    let fixture = setup.fixture.other_contact();
+    let reply = setup.replied_to(&fixture).await;
+    setup.times_out();
+    let _ = setup.kick(&reply.conversation).await;
+    setup.pass(20);
     let text = reply.content.render_text();
-    assert_eq!(typed(&stage, &scene, "ECHO-1", &text).await, Verdict::Done);
-    stage.send(&reply.conversation).await;
-    let settled = stored(&stage, &reply).await;
-    assert_eq!(stage.world.providers.sent(), 1, "it is not sent again");
+    assert_eq!(typed(&setup, &fixture, "ECHO-1", &text).await, Verdict::Done);
+    setup.send(&reply.conversation).await;
+    let settled = stored(&setup, &reply).await;
+    assert_eq!(setup.world.providers.sent(), 1, "it is not sent again");
     assert_eq!(settled.provider_message_id.as_deref(), Some("ECHO-1"));
     assert!(!settled.out.unwrap().maybe_sent);
-    assert_eq!(messages_typed(&stage, &reply).await, 0);
-    assert_eq!(typed(&stage, &scene, "TYPED-1", &text).await, Verdict::Done);
-    assert_eq!(messages_typed(&stage, &reply).await, 1);
+    assert_eq!(messages_typed(&setup, &reply).await, 0);
+    assert_eq!(typed(&setup, &fixture, "TYPED-1", &text).await, Verdict::Done);
+    assert_eq!(messages_typed(&setup, &reply).await, 1);
 }
 
 /// A reply to a contact that was tried once, nobody knows with what outcome.
-async fn unknown(stage: &Stage, scene: &Scene) -> Message {
-    let reply = stage.replied_to(scene).await;
-    stage.answers(SendOutcome::Unknown {
+async fn unknown(setup: &Setup, fixture: &Fixture) -> Message {
+    let reply = setup.replied_to(fixture).await;
+    setup.answers(SendOutcome::Unknown {
         why: "HTTP 500: server error".to_owned(),
         timed_out: false,
     });
-    let _ = stage.kick(&reply.conversation).await;
-    stage.pass(40);
+    let _ = setup.kick(&reply.conversation).await;
+    setup.pass(40);
     reply
 }
 
 #[tokio::test]
 async fn equal_words_in_a_chat_whose_number_nobody_knows_are_ours_once_and_settle_nothing() {
-    let stage = Stage::set(Scene::new()).await;
-    let scene = stage.scene.other_contact();
-    let reply = unknown(&stage, &scene).await;
+    let setup = Setup::set(Fixture::new()).await;
+    let fixture = setup.fixture.other_contact();
+    let reply = unknown(&setup, &fixture).await;
     let text = reply.content.render_text();
-    assert_eq!(typed_in(&stage, LID, "ECHO-1", &text).await, Verdict::Done);
-    assert!(thread(&stage, LID).await.is_none(), "nobody took anything over");
-    assert_eq!(typed_in(&stage, LID, "TYPED-1", &text).await, Verdict::Done);
-    assert!(thread(&stage, LID).await.is_some(), "the second one was typed");
-    stage.send(&reply.conversation).await;
-    assert_eq!(stage.world.providers.sent(), 2, "it is sent again");
-    assert!(stored(&stage, &reply).await.out.unwrap().maybe_sent);
+    assert_eq!(typed_in(&setup, LID, "ECHO-1", &text).await, Verdict::Done);
+    assert!(thread(&setup, LID).await.is_none(), "nobody took anything over");
+    assert_eq!(typed_in(&setup, LID, "TYPED-1", &text).await, Verdict::Done);
+    assert!(thread(&setup, LID).await.is_some(), "the second one was typed");
+    setup.send(&reply.conversation).await;
+    assert_eq!(setup.world.providers.sent(), 2, "it is sent again");
+    assert!(stored(&setup, &reply).await.out.unwrap().maybe_sent);
 }
 
 #[tokio::test]
 async fn a_send_is_looked_for_under_all_names_that_are_known_of_its_contact() {
-    let stage = Stage::set(Scene::new()).await;
-    let (mut maria, mut alone) = (stage.scene.other_contact(), stage.scene.other_contact());
+    let setup = Setup::set(Fixture::new()).await;
+    let (mut maria, mut alone) = (setup.fixture.other_contact(), setup.fixture.other_contact());
     maria.address = known(NUMBER);
     alone.address = known(LID);
     let looked_for = async |reply: &Message| {
-        let _ = stage.kick(&reply.conversation).await;
-        std::mem::take(&mut *stage.world.providers.looked_for.lock().unwrap())
+        let _ = setup.kick(&reply.conversation).await;
+        std::mem::take(&mut *setup.world.providers.looked_for.lock().unwrap())
     };
-    let to_alone = unknown(&stage, &alone).await;
+    let to_alone = unknown(&setup, &alone).await;
     assert_eq!(looked_for(&to_alone).await, [known(LID)], "nobody knows more");
-    let thread = identity_key().derive_thread_id(stage.scene.instance(), LID);
-    stage
+    let thread = identity_key().derive_thread_id(setup.fixture.instance(), LID);
+    setup
         .world
         .store
         .save_alias(&thread, &known(NUMBER))
         .await
         .unwrap();
     assert_eq!(looked_for(&to_alone).await, [known(LID), known(NUMBER)]);
-    let to_maria = unknown(&stage, &maria).await;
+    let to_maria = unknown(&setup, &maria).await;
     assert_eq!(looked_for(&to_maria).await, [known(NUMBER)]);
-    receive(&stage, words("sou eu", NUMBER, Some(LID), false)).await;
+    receive(&setup, words("sou eu", NUMBER, Some(LID), false)).await;
     assert_eq!(looked_for(&to_maria).await, [known(NUMBER), known(LID)]);
 }
 
 #[tokio::test]
 async fn an_echo_settles_the_send_to_its_own_contact_and_none_that_may_be_to_the_same() {
-    let stage = Stage::set(Scene::new()).await;
-    let (maria, mut alone) = (stage.scene.other_contact(), stage.scene.other_contact());
+    let setup = Setup::set(Fixture::new()).await;
+    let (maria, mut alone) = (setup.fixture.other_contact(), setup.fixture.other_contact());
     alone.address = known(LID);
-    let to_maria = unknown(&stage, &maria).await;
-    let to_alone = unknown(&stage, &alone).await;
+    let to_maria = unknown(&setup, &maria).await;
+    let to_alone = unknown(&setup, &alone).await;
     let text = to_maria.content.render_text();
-    assert_eq!(typed(&stage, &maria, "ECHO-1", &text).await, Verdict::Done);
-    let _ = stage.kick(&to_maria.conversation).await;
-    let _ = stage.kick(&to_alone.conversation).await;
-    let settled = stored(&stage, &to_maria).await;
+    assert_eq!(typed(&setup, &maria, "ECHO-1", &text).await, Verdict::Done);
+    let _ = setup.kick(&to_maria.conversation).await;
+    let _ = setup.kick(&to_alone.conversation).await;
+    let settled = stored(&setup, &to_maria).await;
     assert_eq!(settled.provider_message_id.as_deref(), Some("ECHO-1"));
     let outcome = |message: Message| message.out.unwrap().state;
-    let unsettled = outcome(stored(&stage, &to_alone).await);
+    let unsettled = outcome(stored(&setup, &to_alone).await);
     assert!(matches!(unsettled, OutboxState::Unknown { .. }));
     // Once the number is known, its echo is one of what went to the identity.
-    let thread = identity_key().derive_thread_id(stage.scene.instance(), LID);
-    stage
+    let thread = identity_key().derive_thread_id(setup.fixture.instance(), LID);
+    setup
         .world
         .store
         .save_alias(&thread, &known(NUMBER))
         .await
         .unwrap();
-    assert_eq!(typed_in(&stage, NUMBER, "ECHO-2", &text).await, Verdict::Done);
-    stage.pass(30);
-    let _ = stage.kick(&to_alone.conversation).await;
-    let settled = stored(&stage, &to_alone).await;
+    assert_eq!(typed_in(&setup, NUMBER, "ECHO-2", &text).await, Verdict::Done);
+    setup.pass(30);
+    let _ = setup.kick(&to_alone.conversation).await;
+    let settled = stored(&setup, &to_alone).await;
     assert_eq!(settled.provider_message_id.as_deref(), Some("ECHO-2"));
 }
 
 #[tokio::test]
 async fn an_echo_that_comes_after_giving_up_is_ours_and_a_redrive_sends_nothing_until_that_copy_fails() {
-    let stage = Stage::set(Scene::new()).await;
-    let scene = stage.scene.other_contact();
-    let reply = stage.replied_to(&scene).await;
-    let began = stage.now();
+    let setup = Setup::set(Fixture::new()).await;
+    let fixture = setup.fixture.other_contact();
+    let reply = setup.replied_to(&fixture).await;
+    let began = setup.now();
     for _ in 0..5 {
-        stage.times_out();
+        setup.times_out();
     }
     // Two time-outs in a row close the instance, so it is opened again and again.
     for _ in 0..60 {
-        let _ = stage.kick(&reply.conversation).await;
-        stage.pass(30);
-        recado_pipeline::reconcile::reconcile(&stage.world).await.unwrap();
+        let _ = setup.kick(&reply.conversation).await;
+        setup.pass(30);
+        recado_pipeline::reconcile::reconcile(&setup.world).await.unwrap();
     }
-    let dead = stored(&stage, &reply).await.out.unwrap().failed_at().unwrap();
+    let dead = stored(&setup, &reply).await.out.unwrap().failed_at().unwrap();
     let text = reply.content.render_text();
-    assert_eq!(typed(&stage, &scene, "ECHO-1", &text).await, Verdict::Done);
-    assert_eq!(messages_typed(&stage, &reply).await, 0);
-    stage.pass(1);
-    assert!(stage.now() > dead);
-    dead_letters::redrive_dead_letter(&stage.world, reply.message_id().as_str())
+    assert_eq!(typed(&setup, &fixture, "ECHO-1", &text).await, Verdict::Done);
+    assert_eq!(messages_typed(&setup, &reply).await, 0);
+    setup.pass(1);
+    assert!(setup.now() > dead);
+    dead_letters::redrive_dead_letter(&setup.world, reply.message_id().as_str())
         .await
         .unwrap();
-    stage.send(&reply.conversation).await;
-    assert_eq!(stage.world.providers.sent(), 5);
-    let settled = stored(&stage, &reply).await;
+    setup.send(&reply.conversation).await;
+    assert_eq!(setup.world.providers.sent(), 5);
+    let settled = stored(&setup, &reply).await;
     assert_eq!(settled.provider_message_id.as_deref(), Some("ECHO-1"));
     assert!(matches!(settled.out.unwrap().state, OutboxState::Sent { .. }));
     // It is the copy that it counts as sent by, however many attempts came after that.
-    let job = failed_at(&stage, &reply, "ECHO-1", began).await;
-    assert_eq!(stage.receive(&job, 1).await, Verdict::Done);
-    assert!(stored(&stage, &reply).await.out.unwrap().failed_at().is_some());
+    let job = failed_at(&setup, &reply, "ECHO-1", began).await;
+    assert_eq!(setup.receive(&job, 1).await, Verdict::Done);
+    assert!(stored(&setup, &reply).await.out.unwrap().failed_at().is_some());
 }
 
 #[tokio::test]
 async fn what_one_contact_is_told_does_not_wait_for_what_another_is_sent() {
-    let stage = Stage::set(Scene::new()).await;
-    let (maria, paul) = (stage.scene.other_contact(), stage.scene.other_contact());
-    let to_paul = stage.replied_to(&paul).await;
-    stage.send(&to_paul.conversation).await;
-    let to_maria = stage.replied_to(&maria).await;
-    stage.answers(SendOutcome::Unknown {
+    let setup = Setup::set(Fixture::new()).await;
+    let (maria, paul) = (setup.fixture.other_contact(), setup.fixture.other_contact());
+    let to_paul = setup.replied_to(&paul).await;
+    setup.send(&to_paul.conversation).await;
+    let to_maria = setup.replied_to(&maria).await;
+    setup.answers(SendOutcome::Unknown {
         why: "HTTP 500: server error".to_owned(),
         timed_out: false,
     });
-    let _ = stage.kick(&to_maria.conversation).await;
+    let _ = setup.kick(&to_maria.conversation).await;
     let waits = |verdict| matches!(verdict, Verdict::Retry { .. });
-    assert!(waits(typed(&stage, &maria, "T-1", "Sou eu").await));
-    assert_eq!(typed(&stage, &paul, "T-2", "Sou eu").await, Verdict::Done);
-    stage.pass(60);
-    let of_paul = failed(&stage, &to_paul, "P0").await;
-    assert_eq!(stage.receive(&of_paul, 1).await, Verdict::Done);
-    assert!(stored(&stage, &to_paul).await.out.unwrap().failed_at().is_some());
-    let of_maria = failed(&stage, &to_maria, "P9").await;
+    assert!(waits(typed(&setup, &maria, "T-1", "Sou eu").await));
+    assert_eq!(typed(&setup, &paul, "T-2", "Sou eu").await, Verdict::Done);
+    setup.pass(60);
+    let of_paul = failed(&setup, &to_paul, "P0").await;
+    assert_eq!(setup.receive(&of_paul, 1).await, Verdict::Done);
+    assert!(stored(&setup, &to_paul).await.out.unwrap().failed_at().is_some());
+    let of_maria = failed(&setup, &to_maria, "P9").await;
     assert!(
-        waits(stage.receive(&of_maria, 1).await),
+        waits(setup.receive(&of_maria, 1).await),
         "it may be about the unknown one"
     );
 }
 
 #[tokio::test]
 async fn a_late_second_failure_makes_no_letter_of_what_was_purged() {
-    let stage = Stage::set(Scene::new()).await;
-    let reply = stage.replied().await;
-    stage.send(&reply.conversation).await;
+    let setup = Setup::set(Fixture::new()).await;
+    let reply = setup.replied().await;
+    setup.send(&reply.conversation).await;
     let id = reply.message_id();
-    let letter = async || stage.world.store.find_dead_letter(id.as_str()).await.unwrap();
-    let first = failed(&stage, &reply, "P0").await;
-    assert_eq!(stage.receive(&first, 1).await, Verdict::Done);
+    let letter = async || setup.world.store.find_dead_letter(id.as_str()).await.unwrap();
+    let first = failed(&setup, &reply, "P0").await;
+    assert_eq!(setup.receive(&first, 1).await, Verdict::Done);
     assert!(letter().await.is_some());
-    dead_letters::delete_dead_letter(&stage.world, id.as_str(), "operator")
+    dead_letters::delete_dead_letter(&setup.world, id.as_str(), "operator")
         .await
         .unwrap();
-    stage.pass(5);
-    let second = failed(&stage, &reply, "P0").await;
-    assert_eq!(stage.receive(&second, 1).await, Verdict::Done);
+    setup.pass(5);
+    let second = failed(&setup, &reply, "P0").await;
+    assert_eq!(setup.receive(&second, 1).await, Verdict::Done);
     assert!(letter().await.is_none(), "it was deleted for good");
     assert!(
-        stage
+        setup
             .world
             .store
             .list_open_messages(reply.conversation.thread_id())
@@ -299,52 +299,52 @@ async fn a_late_second_failure_makes_no_letter_of_what_was_purged() {
 
 #[tokio::test]
 async fn a_second_report_of_a_failure_does_not_give_up_what_was_redriven_and_waits() {
-    let stage = Stage::set(Scene::new()).await;
-    let reply = stage.replied().await;
-    stage.send(&reply.conversation).await;
-    let first = failed(&stage, &reply, "P0").await;
-    assert_eq!(stage.receive(&first, 1).await, Verdict::Done);
+    let setup = Setup::set(Fixture::new()).await;
+    let reply = setup.replied().await;
+    setup.send(&reply.conversation).await;
+    let first = failed(&setup, &reply, "P0").await;
+    assert_eq!(setup.receive(&first, 1).await, Verdict::Done);
     let id = reply.message_id();
     assert!(
-        dead_letters::redrive_dead_letter(&stage.world, id.as_str())
+        dead_letters::redrive_dead_letter(&setup.world, id.as_str())
             .await
             .unwrap()
     );
-    stage.pass(5);
-    let second = failed(&stage, &reply, "P0").await;
-    assert_eq!(stage.receive(&second, 1).await, Verdict::Done);
-    let out = stored(&stage, &reply).await.out.unwrap();
+    setup.pass(5);
+    let second = failed(&setup, &reply, "P0").await;
+    assert_eq!(setup.receive(&second, 1).await, Verdict::Done);
+    let out = stored(&setup, &reply).await.out.unwrap();
     assert_eq!(out.state, OutboxState::Queued);
-    stage.send(&reply.conversation).await;
-    assert_eq!(stage.world.providers.sent(), 2, "it goes out again");
+    setup.send(&reply.conversation).await;
+    assert_eq!(setup.world.providers.sent(), 2, "it goes out again");
 }
 
 #[tokio::test]
 async fn an_echo_is_the_last_attempts_before_it_and_the_earlier_ones_echo_may_come_later() {
-    let stage = Stage::set(Scene::new()).await;
-    let scene = stage.scene.other_contact();
-    let reply = stage.replied_to(&scene).await;
-    let first_at = stage.now().as_millisecond();
-    stage.times_out();
-    let _ = stage.kick(&reply.conversation).await;
-    while stage.world.providers.sent() < 2 {
-        stage.times_out();
-        let Verdict::Retry { after } = stage.kick(&reply.conversation).await else {
+    let setup = Setup::set(Fixture::new()).await;
+    let fixture = setup.fixture.other_contact();
+    let reply = setup.replied_to(&fixture).await;
+    let first_at = setup.now().as_millisecond();
+    setup.times_out();
+    let _ = setup.kick(&reply.conversation).await;
+    while setup.world.providers.sent() < 2 {
+        setup.times_out();
+        let Verdict::Retry { after } = setup.kick(&reply.conversation).await else {
             panic!("it is sent again")
         };
-        stage.world.system.sleep(after).await;
+        setup.world.system.sleep(after).await;
     }
     let echo = async |id: &str, sent_at: i64| {
-        let payload = json!({"address": scene.address.as_str(), "id": id, "text": reply.content.render_text(),
+        let payload = json!({"address": fixture.address.as_str(), "id": id, "text": reply.content.render_text(),
             "from_me": true, "sent_at": sent_at});
-        let job = stage.event(EventKind::Message, payload).await;
-        assert_eq!(stage.receive(&job, 1).await, Verdict::Done);
+        let job = setup.event(EventKind::Message, payload).await;
+        assert_eq!(setup.receive(&job, 1).await, Verdict::Done);
     };
-    stage.pass(60);
-    let second_at = stage.now().as_millisecond() - 60_000;
+    setup.pass(60);
+    let second_at = setup.now().as_millisecond() - 60_000;
     echo("SECOND", second_at).await;
     echo("FIRST", first_at + 1_000).await;
-    assert_eq!(messages_typed(&stage, &reply).await, 0, "both are ours");
+    assert_eq!(messages_typed(&setup, &reply).await, 0, "both are ours");
     echo("TYPED", second_at).await;
-    assert_eq!(messages_typed(&stage, &reply).await, 1);
+    assert_eq!(messages_typed(&setup, &reply).await, 1);
 }

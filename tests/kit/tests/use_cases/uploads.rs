@@ -1,12 +1,12 @@
 //! Files that a client puts here and sends.
 
-use crate::world::Stage;
+use crate::world::Setup;
 use recado_domain::content::{Content, Media, MediaKind};
 use recado_domain::options::SendOptions;
 use recado_pipeline::deliver::{self, AcceptedMessage, DeliverError};
 use recado_pipeline::ports::Conversations;
 use recado_pipeline::{NotSendable, upload};
-use recado_testkit::builders::{Scene, correlation};
+use recado_testkit::builders::{Fixture, correlation};
 
 fn picture(source: String) -> Content {
     Content::Media(Media {
@@ -16,7 +16,7 @@ fn picture(source: String) -> Content {
     })
 }
 
-async fn deliver(stage: &Stage, content: Content) -> Result<AcceptedMessage, DeliverError> {
+async fn deliver(setup: &Setup, content: Content) -> Result<AcceptedMessage, DeliverError> {
     let send = deliver::DeliverRequest {
         to: "5511900000077".to_owned(),
         content,
@@ -26,27 +26,27 @@ async fn deliver(stage: &Stage, content: Content) -> Result<AcceptedMessage, Del
         send_at: None,
         correlation: correlation(),
     };
-    deliver::accept_message(&stage.world, stage.scene.instance(), send).await
+    deliver::accept_message(&setup.world, setup.fixture.instance(), send).await
 }
 
 #[tokio::test]
 async fn the_bytes_are_given_to_the_provider_and_stored_with_no_message() {
-    let stage = Stage::set(Scene::new()).await;
-    let instance = stage.scene.instance();
+    let setup = Setup::set(Fixture::new()).await;
+    let instance = setup.fixture.instance();
     let mime = "image/png".to_owned();
-    let source = upload::store_upload(&stage.world, instance, mime, Some("a.png".to_owned()), b"\x89PNG")
+    let source = upload::store_upload(&setup.world, instance, mime, Some("a.png".to_owned()), b"\x89PNG")
         .await
         .unwrap();
-    let accepted = deliver(&stage, picture(source.clone())).await.unwrap();
-    stage.send(accepted.conversation.as_ref().unwrap()).await;
-    let given = stage.world.providers.contents();
+    let accepted = deliver(&setup, picture(source.clone())).await.unwrap();
+    setup.send(accepted.conversation.as_ref().unwrap()).await;
+    let given = setup.world.providers.contents();
     let media = given[0].media_file().unwrap();
     assert_eq!(media.source.as_deref(), Some("data:image/png;base64,iVBORw=="));
     assert_eq!(
         (media.file_name.as_deref(), media.caption.as_deref()),
         (Some("a.png"), Some("veja"))
     );
-    let stored = stage
+    let stored = setup
         .world
         .store
         .find_message(&accepted.id)
@@ -58,9 +58,9 @@ async fn the_bytes_are_given_to_the_provider_and_stored_with_no_message() {
 
 #[tokio::test]
 async fn what_was_never_uploaded_is_refused() {
-    let stage = Stage::set(Scene::new()).await;
+    let setup = Setup::set(Fixture::new()).await;
     let nowhere = picture(format!("upload:{}", "0".repeat(32)));
-    let refused = deliver(&stage, nowhere).await;
+    let refused = deliver(&setup, nowhere).await;
     assert!(
         matches!(refused, Err(DeliverError::NotSendable(NotSendable::NoSuchUpload))),
         "{refused:?}"

@@ -1,6 +1,6 @@
 //! A reply of the agent that a takeover made void keeps nobody's words waiting, whatever it waits for itself.
 
-use crate::world::{Model, Stage, TEXT_MAX, World};
+use crate::world::{Model, Setup, TEXT_MAX, World};
 use recado_domain::content::Content;
 use recado_domain::conversation::{Conversation, ConversationMode};
 use recado_domain::dead_letter::QueueName;
@@ -16,7 +16,7 @@ use recado_pipeline::ports::{
 };
 use recado_pipeline::settings::VisibilityTimeouts;
 use recado_pipeline::{Components, Verdict, operate};
-use recado_testkit::builders::{Scene, correlation};
+use recado_testkit::builders::{Fixture, correlation};
 use serde_json::Value;
 use std::time::Duration;
 
@@ -34,26 +34,26 @@ fn busy(seconds: u64) -> SendOutcome {
 }
 
 /// The contact has written, and the agent's reply was answered `outcome`: it waits.
-async fn waiting(outcome: SendOutcome) -> (Stage, Message) {
-    let stage = Stage::set(Scene::new()).await;
-    stage.answers(outcome);
-    let reply = replied(&stage, "W1", "a resposta").await;
-    stage.sender(add_millis(stage.now(), 1_000)).await;
-    assert_eq!(stage.world.providers.sent(), 1);
-    assert_eq!(state(&stage, &reply.message_id()).await, "queued");
-    stage.pass(5);
-    (stage, reply)
+async fn waiting(outcome: SendOutcome) -> (Setup, Message) {
+    let setup = Setup::set(Fixture::new()).await;
+    setup.answers(outcome);
+    let reply = replied(&setup, "W1", "a resposta").await;
+    setup.sender(add_millis(setup.now(), 1_000)).await;
+    assert_eq!(setup.world.providers.sent(), 1);
+    assert_eq!(state(&setup, &reply.message_id()).await, "queued");
+    setup.pass(5);
+    (setup, reply)
 }
 
 /// The contact writes, and the agent replies with this; the sender has not come yet.
-async fn replied(stage: &Stage, id: &str, text: &str) -> Message {
-    *stage.world.llm.says.lock().unwrap() = Some(text.to_owned());
-    stage.message(&stage.scene, id, "Oi", false).await;
-    stage.turn(&stage.scene).await
+async fn replied(setup: &Setup, id: &str, text: &str) -> Message {
+    *setup.world.llm.says.lock().unwrap() = Some(text.to_owned());
+    setup.message(&setup.fixture, id, "Oi", false).await;
+    setup.turn(&setup.fixture).await
 }
 
-async fn state(stage: &Stage, id: &MessageId) -> &'static str {
-    let found = stage.world.store.find_message(id).await.unwrap().unwrap();
+async fn state(setup: &Setup, id: &MessageId) -> &'static str {
+    let found = setup.world.store.find_message(id).await.unwrap().unwrap();
     found.out.unwrap().state.as_str()
 }
 
@@ -69,200 +69,200 @@ async fn answers(world: &World, conversation: &ConversationId, text: &str) -> Me
     made.unwrap().message.message_id()
 }
 
-async fn set_mode(stage: &Stage, conversation: &ConversationId, mode: ConversationMode) -> Conversation {
-    let changed = operate::set_conversation_mode(&stage.world, conversation, mode, &correlation()).await;
+async fn set_mode(setup: &Setup, conversation: &ConversationId, mode: ConversationMode) -> Conversation {
+    let changed = operate::set_conversation_mode(&setup.world, conversation, mode, &correlation()).await;
     changed.unwrap()
 }
 
 /// The sender works for so long that something which goes at once has gone.
-async fn at_once(stage: &Stage) {
-    stage.sender(add_millis(stage.now(), AT_ONCE * 1_000)).await;
+async fn at_once(setup: &Setup) {
+    setup.sender(add_millis(setup.now(), AT_ONCE * 1_000)).await;
 }
 
-fn said(stage: &Stage) -> Vec<String> {
-    let contents = stage.world.providers.contents();
+fn said(setup: &Setup) -> Vec<String> {
+    let contents = setup.world.providers.contents();
     contents.iter().map(Content::render_text).collect()
 }
 
 #[tokio::test]
 async fn a_persons_answer_leaves_at_once_although_a_void_reply_waits_for_its_time() {
     for seconds in WAITS {
-        let (stage, reply) = waiting(busy(seconds)).await;
-        let answer = answers(&stage.world, &reply.conversation, "sou eu").await;
-        at_once(&stage).await;
-        assert_eq!(state(&stage, &reply.message_id()).await, "cancelled", "{seconds}");
-        assert_eq!(state(&stage, &answer).await, "sent", "{seconds}");
+        let (setup, reply) = waiting(busy(seconds)).await;
+        let answer = answers(&setup.world, &reply.conversation, "sou eu").await;
+        at_once(&setup).await;
+        assert_eq!(state(&setup, &reply.message_id()).await, "cancelled", "{seconds}");
+        assert_eq!(state(&setup, &answer).await, "sent", "{seconds}");
         // Nothing is left but the kick that waits.
-        stage.sender(add_millis(stage.now(), 7_200_000)).await;
-        assert_eq!(said(&stage), ["a resposta", "sou eu"]);
+        setup.sender(add_millis(setup.now(), 7_200_000)).await;
+        assert_eq!(said(&setup), ["a resposta", "sou eu"]);
     }
 }
 
 #[tokio::test]
 async fn a_takeover_alone_cancels_at_once_what_waits_and_what_a_client_sent_behind_it_leaves() {
     for (seconds, typed) in [(120, false), (120, true), (3_600, false), (3_600, true)] {
-        let (stage, reply) = waiting(busy(seconds)).await;
-        let behind = stage.client_writes(stage.scene.address.as_str()).await;
-        at_once(&stage).await;
-        assert_eq!(said(&stage), ["a resposta"], "it waits for the reply");
+        let (setup, reply) = waiting(busy(seconds)).await;
+        let behind = setup.client_writes(setup.fixture.address.as_str()).await;
+        at_once(&setup).await;
+        assert_eq!(said(&setup), ["a resposta"], "it waits for the reply");
         if typed {
-            stage.message(&stage.scene, "T1", "eu cuido", true).await;
+            setup.message(&setup.fixture, "T1", "eu cuido", true).await;
         } else {
-            set_mode(&stage, &reply.conversation, ConversationMode::Manual).await;
+            set_mode(&setup, &reply.conversation, ConversationMode::Manual).await;
         }
-        at_once(&stage).await;
-        assert_eq!(state(&stage, &reply.message_id()).await, "cancelled", "{seconds}");
-        assert_eq!(state(&stage, &behind.id).await, "sent", "{seconds}");
+        at_once(&setup).await;
+        assert_eq!(state(&setup, &reply.message_id()).await, "cancelled", "{seconds}");
+        assert_eq!(state(&setup, &behind.id).await, "sent", "{seconds}");
     }
 }
 
 #[tokio::test]
 async fn a_takeover_that_comes_again_after_a_crash_cancels_at_once_too() {
-    let (stage, reply) = waiting(busy(120)).await;
-    set_mode(&stage, &reply.conversation, ConversationMode::Manual).await;
+    let (setup, reply) = waiting(busy(120)).await;
+    set_mode(&setup, &reply.conversation, ConversationMode::Manual).await;
     // Its kick was never sent.
-    stage.kicked().await;
-    set_mode(&stage, &reply.conversation, ConversationMode::Manual).await;
-    at_once(&stage).await;
-    assert_eq!(state(&stage, &reply.message_id()).await, "cancelled");
+    setup.kicked().await;
+    set_mode(&setup, &reply.conversation, ConversationMode::Manual).await;
+    at_once(&setup).await;
+    assert_eq!(state(&setup, &reply.message_id()).await, "cancelled");
 }
 
 #[tokio::test]
 async fn after_a_give_back_the_next_reply_leaves_at_once() {
     for seconds in WAITS {
-        let (stage, reply) = waiting(busy(seconds)).await;
-        set_mode(&stage, &reply.conversation, ConversationMode::Manual).await;
+        let (setup, reply) = waiting(busy(seconds)).await;
+        set_mode(&setup, &reply.conversation, ConversationMode::Manual).await;
         // Nobody sends between the two.
-        let back = set_mode(&stage, &reply.conversation, ConversationMode::Ai).await;
+        let back = set_mode(&setup, &reply.conversation, ConversationMode::Ai).await;
         assert!(back.owes_answer(), "what the void reply covered is owed again");
-        *stage.world.llm.says.lock().unwrap() = Some("de novo".to_owned());
-        stage.turns(&stage.scene).await;
-        at_once(&stage).await;
-        assert_eq!(state(&stage, &reply.message_id()).await, "cancelled", "{seconds}");
-        assert_eq!(said(&stage), ["a resposta", "de novo"], "{seconds}");
+        *setup.world.llm.says.lock().unwrap() = Some("de novo".to_owned());
+        setup.turns(&setup.fixture).await;
+        at_once(&setup).await;
+        assert_eq!(state(&setup, &reply.message_id()).await, "cancelled", "{seconds}");
+        assert_eq!(said(&setup), ["a resposta", "de novo"], "{seconds}");
     }
 }
 
 #[tokio::test]
 async fn after_a_resolve_the_next_conversations_reply_leaves_at_once() {
     for seconds in WAITS {
-        let (stage, reply) = waiting(busy(seconds)).await;
-        operate::resolve_conversation(&stage.world, &reply.conversation, None, &correlation())
+        let (setup, reply) = waiting(busy(seconds)).await;
+        operate::resolve_conversation(&setup.world, &reply.conversation, None, &correlation())
             .await
             .unwrap();
-        let next = replied(&stage, "W2", "outra").await;
+        let next = replied(&setup, "W2", "outra").await;
         assert_ne!(next.conversation, reply.conversation);
-        at_once(&stage).await;
-        assert_eq!(state(&stage, &reply.message_id()).await, "cancelled", "{seconds}");
-        assert_eq!(state(&stage, &next.message_id()).await, "sent", "{seconds}");
+        at_once(&setup).await;
+        assert_eq!(state(&setup, &reply.message_id()).await, "cancelled", "{seconds}");
+        assert_eq!(state(&setup, &next.message_id()).await, "sent", "{seconds}");
     }
     // By the resolve alone, too.
-    let (stage, reply) = waiting(busy(120)).await;
-    operate::resolve_conversation(&stage.world, &reply.conversation, None, &correlation())
+    let (setup, reply) = waiting(busy(120)).await;
+    operate::resolve_conversation(&setup.world, &reply.conversation, None, &correlation())
         .await
         .unwrap();
-    at_once(&stage).await;
-    assert_eq!(state(&stage, &reply.message_id()).await, "cancelled");
+    at_once(&setup).await;
+    assert_eq!(state(&setup, &reply.message_id()).await, "cancelled");
 }
 
 #[tokio::test]
 async fn a_reply_that_is_not_void_keeps_its_time_and_what_comes_behind_it_keeps_its_place() {
     for (seconds, kicks) in [(120, (1, 2)), (3_600, (0, 0))] {
-        let (stage, reply) = waiting(busy(seconds)).await;
-        let first = stage.client_writes(stage.scene.address.as_str()).await;
-        let second = stage.client_writes(stage.scene.address.as_str()).await;
-        stage.sender(add_millis(stage.now(), 60_000)).await;
-        assert_eq!(stage.world.providers.sent(), 1);
-        let depth = stage.world.queues.queue_depth(QueueName::Outbound).await.unwrap();
+        let (setup, reply) = waiting(busy(seconds)).await;
+        let first = setup.client_writes(setup.fixture.address.as_str()).await;
+        let second = setup.client_writes(setup.fixture.address.as_str()).await;
+        setup.sender(add_millis(setup.now(), 60_000)).await;
+        assert_eq!(setup.world.providers.sent(), 1);
+        let depth = setup.world.queues.queue_depth(QueueName::Outbound).await.unwrap();
         assert_eq!(
             (depth.in_flight, depth.visible),
             kicks,
             "those behind it wait in its group"
         );
-        stage
-            .sender(add_millis(stage.now(), i64::try_from(seconds).unwrap() * 1_000))
+        setup
+            .sender(add_millis(setup.now(), i64::try_from(seconds).unwrap() * 1_000))
             .await;
         if kicks == (0, 0) {
-            recado_pipeline::reconcile::reconcile(&stage.world).await.unwrap();
-            at_once(&stage).await;
+            recado_pipeline::reconcile::reconcile(&setup.world).await.unwrap();
+            at_once(&setup).await;
         }
-        assert_eq!(said(&stage), ["a resposta", "a resposta", "Olá", "Olá"]);
+        assert_eq!(said(&setup), ["a resposta", "a resposta", "Olá", "Olá"]);
         for id in [reply.message_id(), first.id, second.id] {
-            assert_eq!(state(&stage, &id).await, "sent");
+            assert_eq!(state(&setup, &id).await, "sent");
         }
     }
 }
 
-/// A stage at whose rate a message leaves each minute, and one has just left.
-async fn one_a_minute() -> Stage {
-    let mut scene = Scene::new();
-    scene.bound.instance.rate = Some(Rate {
+/// A setup at whose rate a message leaves each minute, and one has just left.
+async fn one_a_minute() -> Setup {
+    let mut fixture = Fixture::new();
+    fixture.bound.instance.rate = Some(Rate {
         per_second: 1.0 / 60.0,
         burst: 1,
     });
-    let stage = Stage::set(scene).await;
-    let before = stage.replied().await;
-    stage.send(&before.conversation).await;
-    assert_eq!(stage.world.providers.sent(), 1);
-    stage
+    let setup = Setup::set(fixture).await;
+    let before = setup.replied().await;
+    setup.send(&before.conversation).await;
+    assert_eq!(setup.world.providers.sent(), 1);
+    setup
 }
 
 #[tokio::test]
 async fn a_void_reply_is_cancelled_before_its_slot_is_reserved_and_with_it_its_parts() {
-    let stage = one_a_minute().await;
+    let setup = one_a_minute().await;
     let long = format!("{0}\n\n{0}\n\n{0}", "é".repeat(TEXT_MAX / 2));
-    let last = replied(&stage, "W1", &long).await;
-    let answer = answers(&stage.world, &last.conversation, "sou eu").await;
-    stage.sender(add_millis(stage.now(), 61_000)).await;
+    let last = replied(&setup, "W1", &long).await;
+    let answer = answers(&setup.world, &last.conversation, "sou eu").await;
+    setup.sender(add_millis(setup.now(), 61_000)).await;
     assert_eq!(
-        state(&stage, &answer).await,
+        state(&setup, &answer).await,
         "sent",
         "in the first minute's place"
     );
-    assert_eq!(said(&stage)[1..], ["sou eu"]);
+    assert_eq!(said(&setup)[1..], ["sou eu"]);
 }
 
 #[tokio::test]
 async fn a_void_reply_that_waits_for_its_slot_is_cancelled_at_once_and_so_are_its_parts() {
-    let stage = one_a_minute().await;
+    let setup = one_a_minute().await;
     let long = format!("{0}\n\n{0}\n\n{0}", "é".repeat(TEXT_MAX / 2));
-    let last = replied(&stage, "W1", &long).await;
-    stage.sender(add_millis(stage.now(), 10_000)).await;
-    set_mode(&stage, &last.conversation, ConversationMode::Manual).await;
-    at_once(&stage).await;
-    assert_eq!(state(&stage, &last.message_id()).await, "cancelled");
-    let answer = answers(&stage.world, &last.conversation, "sou eu").await;
+    let last = replied(&setup, "W1", &long).await;
+    setup.sender(add_millis(setup.now(), 10_000)).await;
+    set_mode(&setup, &last.conversation, ConversationMode::Manual).await;
+    at_once(&setup).await;
+    assert_eq!(state(&setup, &last.message_id()).await, "cancelled");
+    let answer = answers(&setup.world, &last.conversation, "sou eu").await;
     // One place was reserved for the first part, none for the others.
-    stage.sender(add_millis(stage.now(), 120_000)).await;
-    assert_eq!(state(&stage, &answer).await, "sent");
+    setup.sender(add_millis(setup.now(), 120_000)).await;
+    assert_eq!(state(&setup, &answer).await, "sent");
 }
 
 #[tokio::test]
 async fn a_void_reply_of_a_closed_instance_is_cancelled_and_the_answer_leaves_when_it_opens() {
-    let stage = Stage::set(Scene::new()).await;
-    let reply = replied(&stage, "W1", "a resposta").await;
-    stage.world.providers.is(ConnectionAnswer::Closed);
-    let job = stage.event(EventKind::Connection, Value::Null).await;
-    assert_eq!(stage.receive(&job, 1).await, Verdict::Done);
-    at_once(&stage).await;
-    let parked = stage
+    let setup = Setup::set(Fixture::new()).await;
+    let reply = replied(&setup, "W1", "a resposta").await;
+    setup.world.providers.is(ConnectionAnswer::Closed);
+    let job = setup.event(EventKind::Connection, Value::Null).await;
+    assert_eq!(setup.receive(&job, 1).await, Verdict::Done);
+    at_once(&setup).await;
+    let parked = setup
         .world
         .store
-        .list_parked(stage.scene.instance(), 10)
+        .list_parked(setup.fixture.instance(), 10)
         .await
         .unwrap();
     assert_eq!(parked.len(), 1);
-    let answer = answers(&stage.world, &reply.conversation, "sou eu").await;
-    at_once(&stage).await;
-    assert_eq!(state(&stage, &reply.message_id()).await, "cancelled");
-    assert_eq!(state(&stage, &answer).await, "queued");
-    stage.world.providers.is(ConnectionAnswer::Open);
-    let job = stage.event(EventKind::Connection, Value::Null).await;
-    while stage.receive(&job, 1).await != Verdict::Done {
-        stage.pass(1);
+    let answer = answers(&setup.world, &reply.conversation, "sou eu").await;
+    at_once(&setup).await;
+    assert_eq!(state(&setup, &reply.message_id()).await, "cancelled");
+    assert_eq!(state(&setup, &answer).await, "queued");
+    setup.world.providers.is(ConnectionAnswer::Open);
+    let job = setup.event(EventKind::Connection, Value::Null).await;
+    while setup.receive(&job, 1).await != Verdict::Done {
+        setup.pass(1);
     }
-    at_once(&stage).await;
-    assert_eq!(said(&stage), ["sou eu"]);
+    at_once(&setup).await;
+    assert_eq!(said(&setup), ["sou eu"]);
 }
 
 /// The same world for somebody else.
@@ -281,11 +281,11 @@ fn beside(world: &World) -> World {
 #[tokio::test]
 async fn words_behind_a_reply_that_is_being_sent_leave_with_its_outcome() {
     for seconds in WAITS {
-        let stage = Stage::set(Scene::new()).await;
-        let reply = replied(&stage, "W1", "a resposta").await;
-        stage.answers(busy(seconds));
-        let (world, id) = (beside(&stage.world), reply.conversation.clone());
-        stage.world.providers.meanwhile.set(async move {
+        let setup = Setup::set(Fixture::new()).await;
+        let reply = replied(&setup, "W1", "a resposta").await;
+        setup.answers(busy(seconds));
+        let (world, id) = (beside(&setup.world), reply.conversation.clone());
+        setup.world.providers.meanwhile.set(async move {
             answers(&world, &id, "sou eu").await;
             // Another sender has their kick, and finds the reply being sent.
             let queues = &world.queues;
@@ -302,18 +302,18 @@ async fn words_behind_a_reply_that_is_being_sent_leave_with_its_outcome() {
             );
             assert!(queues.delete_received(&kick.receipt).await.unwrap());
         });
-        at_once(&stage).await;
-        assert_eq!(state(&stage, &reply.message_id()).await, "cancelled");
-        assert_eq!(said(&stage), ["a resposta", "sou eu"]);
+        at_once(&setup).await;
+        assert_eq!(state(&setup, &reply.message_id()).await, "cancelled");
+        assert_eq!(said(&setup), ["a resposta", "sou eu"]);
     }
 }
 
 #[tokio::test]
 async fn the_parts_of_a_reply_share_a_group_and_what_people_send_the_contacts() {
-    let stage = Stage::set(Scene::new()).await;
+    let setup = Setup::set(Fixture::new()).await;
     let long = format!("{0}\n\n{0}\n\n{0}", "é".repeat(TEXT_MAX / 2));
-    let last = replied(&stage, "W1", &long).await;
-    let open = stage
+    let last = replied(&setup, "W1", &long).await;
+    let open = setup
         .world
         .store
         .list_open_messages(last.conversation.thread_id())
@@ -324,10 +324,10 @@ async fn the_parts_of_a_reply_share_a_group_and_what_people_send_the_contacts() 
         open.iter()
             .all(|part| part.reply_id() == Some(open[0].message_id()))
     );
-    let kick = stage.kicked().await.remove(0);
+    let kick = setup.kicked().await.remove(0);
     assert_eq!(kick.group.as_deref(), Some(open[0].message_id().as_str()));
-    answers(&stage.world, &last.conversation, "sou eu").await;
-    let kick = stage.kicked().await.remove(0);
+    answers(&setup.world, &last.conversation, "sou eu").await;
+    let kick = setup.kicked().await.remove(0);
     assert_eq!(
         kick.group.as_deref(),
         Some(last.conversation.thread_id().as_str())
@@ -336,8 +336,8 @@ async fn the_parts_of_a_reply_share_a_group_and_what_people_send_the_contacts() 
 
 #[tokio::test]
 async fn a_kick_that_was_handed_out_often_is_sent_anew_where_it_waits() {
-    let stage = Stage::set(Scene::new()).await;
-    let reply = stage.replied().await;
+    let setup = Setup::set(Fixture::new()).await;
+    let reply = setup.replied().await;
     let kick = SendJob {
         reply: reply.reply_id(),
         ..SendJob::new(
@@ -347,14 +347,14 @@ async fn a_kick_that_was_handed_out_often_is_sent_anew_where_it_waits() {
         )
     };
     let body = serde_json::to_string(&kick).unwrap();
-    let verdict = recado_pipeline::send::handle_outbound_message(&stage.world, &body, 500, None).await;
+    let verdict = recado_pipeline::send::handle_outbound_message(&setup.world, &body, 500, None).await;
     assert_eq!(verdict, Verdict::Done);
-    let renewed = stage.kicked().await.remove(0);
+    let renewed = setup.kicked().await.remove(0);
     assert_eq!(renewed.group.as_deref(), Some(reply.message_id().as_str()));
     assert_eq!(serde_json::from_str::<SendJob>(&renewed.body).unwrap(), kick);
     // An old one that has not this field reads as one of the contact's group.
     let old: SendJob = serde_json::from_str(&body.replace("\"reply\"", "\"unknown\"")).unwrap();
-    stage.world.queues.enqueue_send_job(&old, "old").await.unwrap();
-    let group = stage.kicked().await.remove(0).group;
+    setup.world.queues.enqueue_send_job(&old, "old").await.unwrap();
+    let group = setup.kicked().await.remove(0).group;
     assert_eq!(group.as_deref(), Some(reply.conversation.thread_id().as_str()));
 }

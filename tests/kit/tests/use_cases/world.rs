@@ -24,7 +24,7 @@ use recado_pipeline::ports::{
     OutgoingMessage, Providers, RecordEventOutcome, SendEvidence, SendOutcome, StoreInboundOutcome, System,
 };
 use recado_pipeline::{Components, Settings, Verdict, process, reply};
-use recado_testkit::builders::{BASE, Scene, correlation, identity_key};
+use recado_testkit::builders::{BASE, Fixture, correlation, identity_key};
 use serde_json::{Value, json};
 use std::collections::VecDeque;
 use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU64, Ordering};
@@ -277,13 +277,13 @@ impl Llm for Model {
 
 pub(crate) type World = Components<Embedded, Embedded, Provider, Model, Time>;
 
-pub(crate) struct Stage {
+pub(crate) struct Setup {
     pub(crate) world: World,
-    pub(crate) scene: Scene,
+    pub(crate) fixture: Fixture,
     events: AtomicU64,
 }
 
-impl Stage {
+impl Setup {
     /// A client sends "Olá" by the API; it is accepted, and has not left.
     pub(crate) async fn client_writes(&self, to: &str) -> AcceptedMessage {
         let send = DeliverRequest {
@@ -295,11 +295,11 @@ impl Stage {
             send_at: None,
             correlation: correlation(),
         };
-        let accepted = deliver::accept_message(&self.world, self.scene.instance(), send).await;
+        let accepted = deliver::accept_message(&self.world, self.fixture.instance(), send).await;
         accepted.unwrap()
     }
 
-    pub(crate) async fn set(scene: Scene) -> Self {
+    pub(crate) async fn set(fixture: Fixture) -> Self {
         let time = Time {
             now: Arc::new(AtomicI64::new(BASE.as_millisecond())),
             dice: Arc::default(),
@@ -307,7 +307,7 @@ impl Stage {
         let clock = time.clone();
         let store = Embedded::in_memory(Clock::new(move || clock.now())).unwrap();
         store.put_identity_key_if_absent(&identity_key()).await.unwrap();
-        store.apply_configuration(&scene.document()).await.unwrap();
+        store.apply_configuration(&fixture.document()).await.unwrap();
         let providers = Provider {
             outcomes: Arc::default(),
             connection: Arc::new(Mutex::new(ConnectionAnswer::Open)),
@@ -334,7 +334,7 @@ impl Stage {
         };
         Self {
             world,
-            scene,
+            fixture,
             events: AtomicU64::new(0),
         }
     }
@@ -361,16 +361,16 @@ impl Stage {
 
     /// A conversation of a new contact with a queued reply of the agent.
     pub(crate) async fn replied(&self) -> Message {
-        self.replied_to(&self.scene.other_contact()).await
+        self.replied_to(&self.fixture.other_contact()).await
     }
 
     /// The same, of this contact.
-    pub(crate) async fn replied_to(&self, scene: &Scene) -> Message {
-        let (store, mut job) = (&self.world.store, scene.job());
+    pub(crate) async fn replied_to(&self, fixture: &Fixture) -> Message {
+        let (store, mut job) = (&self.world.store, fixture.job());
         job.received_at = self.now();
-        let mut conversation = scene.conversation(1);
+        let mut conversation = fixture.conversation(1);
         assert_eq!(store.record_event(&job).await.unwrap(), RecordEventOutcome::New);
-        let message = scene.inbound(&mut conversation, &job);
+        let message = fixture.inbound(&mut conversation, &job);
         let write = InboundWrite {
             event: &job.event,
             conversation: &conversation,
@@ -385,7 +385,7 @@ impl Stage {
             .settle_event(&job.event, None, self.now(), ttl)
             .await
             .unwrap();
-        let mut reply = scene.reply(&mut conversation);
+        let mut reply = fixture.reply(&mut conversation);
         reply.stored_at = self.now();
         let committed = store.commit_message(&conversation, &reply, None).await.unwrap();
         assert_eq!(committed, CommitOutcome::Committed);
@@ -397,15 +397,15 @@ impl Stage {
         let name = format!("event-{}", self.events.fetch_add(1, Ordering::SeqCst));
         let job = InboundJob {
             event: derive_event_id(
-                self.scene.bound.instance.provider,
-                &self.scene.external(),
+                self.fixture.bound.instance.provider,
+                &self.fixture.external(),
                 kind,
                 &name,
             ),
             kind,
             received_at: self.now(),
             payload: EventPayload::Inline(payload),
-            ..self.scene.job()
+            ..self.fixture.job()
         };
         assert_eq!(
             self.world.store.record_event(&job).await.unwrap(),
@@ -420,16 +420,16 @@ impl Stage {
     }
 
     /// A message that is no text arrives, and is processed.
-    pub(crate) async fn sends(&self, scene: &Scene, id: &str, content: &Content) {
-        let address = scene.address.as_str();
+    pub(crate) async fn sends(&self, fixture: &Fixture, id: &str, content: &Content) {
+        let address = fixture.address.as_str();
         let payload = json!({"address": address, "id": id, "text": "", "from_me": false, "content": content});
         let job = self.event(EventKind::Message, payload).await;
         assert_eq!(self.receive(&job, 1).await, Verdict::Done);
     }
 
     /// The contact's turn, and the last that was committed in it.
-    pub(crate) async fn turn(&self, scene: &Scene) -> Message {
-        let conversation = self.turns(scene).await;
+    pub(crate) async fn turn(&self, fixture: &Fixture) -> Message {
+        let conversation = self.turns(fixture).await;
         let open = self
             .world
             .store
@@ -475,11 +475,11 @@ impl Stage {
     }
 
     /// One kick of the contact's turn.
-    pub(crate) async fn turns(&self, scene: &Scene) -> ConversationId {
+    pub(crate) async fn turns(&self, fixture: &Fixture) -> ConversationId {
         let latest = self
             .world
             .store
-            .find_latest_conversation(&scene.thread())
+            .find_latest_conversation(&fixture.thread())
             .await
             .unwrap();
         let conversation = latest.unwrap();
@@ -499,8 +499,8 @@ impl Stage {
     }
 
     /// A message arrives, and is processed.
-    pub(crate) async fn message(&self, scene: &Scene, id: &str, text: &str, from_me: bool) {
-        let address = scene.address.as_str();
+    pub(crate) async fn message(&self, fixture: &Fixture, id: &str, text: &str, from_me: bool) {
+        let address = fixture.address.as_str();
         let payload = json!({"address": address, "id": id, "text": text, "from_me": from_me});
         let job = self.event(EventKind::Message, payload).await;
         assert_eq!(self.receive(&job, 1).await, Verdict::Done);

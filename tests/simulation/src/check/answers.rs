@@ -4,7 +4,7 @@ use super::Told;
 use super::people::{People, see_to};
 use crate::executor::START_MS;
 use crate::queue::WorkQueues;
-use crate::stage::{Kind, Stage};
+use crate::simulator::{Kind, Simulator};
 use recado_domain::ids::{MessageId, Ordinal};
 use recado_domain::message::{Message, Role};
 use recado_domain::outbox::{Author, Outbox, OutboxState};
@@ -12,7 +12,7 @@ use recado_pipeline::ports::Store;
 use std::collections::BTreeMap;
 use std::fmt::Debug;
 
-pub(super) fn check<S, Q>(stage: &Stage<S, Q>, told: &[Told], people: &People)
+pub(super) fn check<S, Q>(sim: &Simulator<S, Q>, told: &[Told], people: &People)
 where
     S: Store + Clone + Debug + 'static,
     Q: WorkQueues,
@@ -24,40 +24,38 @@ where
             let covered = replies
                 .iter()
                 .any(|reply| counts(reply) && covers(reply) >= message.ordinal);
-            let wants = wants(stage, message) == Wants::Yes;
-            if wants && super::reading::is_covered_unread(stage, people, conversation, &replies, message) {
-                stage
-                    .common
+            let wants = wants(sim, message) == Wants::Yes;
+            if wants && super::reading::is_covered_unread(sim, people, conversation, &replies, message) {
+                sim.common
                     .broken(format!("{} was answered unread", message.message_id()));
             }
-            let waits = super::reading::is_too_much(stage, conversation, message);
-            if wants && !covered && !waits && !see_to(stage, people, conversation, message) {
-                stage
-                    .common
+            let waits = super::reading::is_too_much(sim, conversation, message);
+            if wants && !covered && !waits && !see_to(sim, people, conversation, message) {
+                sim.common
                     .broken(format!("{} was never answered", message.message_id()));
             }
         }
-        needed(stage, messages, &replies);
-        twice(stage, &replies);
-        whole(stage, &replies);
+        needed(sim, messages, &replies);
+        twice(sim, &replies);
+        whole(sim, &replies);
         for message in messages
             .iter()
             .filter(|message| message.role == Role::Operator && message.out.is_none())
         {
-            if !was_typed(stage, message) {
-                stage.common.broken(format!(
+            if !was_typed(sim, message) {
+                sim.common.broken(format!(
                     "{} is our own echo, taken for a person's words",
                     message.message_id()
                 ));
             }
         }
     }
-    named_twice(stage, told);
+    named_twice(sim, told);
 }
 
 /// Whether somebody of the business wrote it on the phone, or changed there what had been sent.
-fn was_typed<S, Q>(stage: &Stage<S, Q>, message: &Message) -> bool {
-    let ledger = stage.ledger();
+fn was_typed<S, Q>(sim: &Simulator<S, Q>, message: &Message) -> bool {
+    let ledger = sim.ledger();
     let spoken = message.event.as_ref().and_then(|event| ledger.said.get(event));
     spoken.is_some_and(|spoken| {
         ledger.typed.contains(&spoken.text) || (spoken.from_me && spoken.changes.is_some())
@@ -86,14 +84,13 @@ const OLD_MS: i64 = 3_600_000;
 const CLOCKS_MS: i64 = 2_500;
 
 /// Whether an answer to `message` is due, by who wrote it and when.
-pub(super) fn wants<S, Q>(stage: &Stage<S, Q>, message: &Message) -> Wants {
+pub(super) fn wants<S, Q>(sim: &Simulator<S, Q>, message: &Message) -> Wants {
     let spoken = message.event.as_ref().and_then(|event| {
-        let spoken = stage.ledger().said.get(event).cloned()?;
-        Some((spoken, stage.common.witness().received.get(event).copied()))
+        let spoken = sim.ledger().said.get(event).cloned()?;
+        Some((spoken, sim.common.witness().received.get(event).copied()))
     });
     let Some((spoken, received)) = spoken else {
-        stage
-            .common
+        sim.common
             .broken(format!("{} was written by nobody", message.message_id()));
         return Wants::No;
     };
@@ -101,7 +98,7 @@ pub(super) fn wants<S, Q>(stage: &Stage<S, Q>, message: &Message) -> Wants {
     if message
         .event
         .as_ref()
-        .is_some_and(|event| stage.ledger().is_taken_back(event))
+        .is_some_and(|event| sim.ledger().is_taken_back(event))
     {
         // Who takes it back may be answered before, or not at all.
         return match spoken.kind {
@@ -117,17 +114,16 @@ pub(super) fn wants<S, Q>(stage: &Stage<S, Q>, message: &Message) -> Wants {
 }
 
 /// Every reply that was sent covers something that an answer to was due.
-fn needed<S, Q>(stage: &Stage<S, Q>, messages: &[Message], replies: &[&Message]) {
+fn needed<S, Q>(sim: &Simulator<S, Q>, messages: &[Message], replies: &[&Message]) {
     let mut before = Ordinal(0);
     for reply in replies {
         let covered = |message: &&Message| message.ordinal > before && message.ordinal <= covers(reply);
         let of_contact = messages.iter().filter(|message| message.role == Role::User);
         let mut due = of_contact
             .filter(covered)
-            .filter(|message| wants(stage, message) != Wants::No);
+            .filter(|message| wants(sim, message) != Wants::No);
         if was_sent(reply) && begins(reply) == reply.ordinal && due.next().is_none() {
-            stage
-                .common
+            sim.common
                 .broken(format!("{} answers what asked for nothing", reply.message_id()));
         }
         if was_sent(reply) {
@@ -164,7 +160,7 @@ fn begins(message: &Message) -> Ordinal {
 }
 
 /// A reply of several parts was committed with all of them, in order and as one.
-fn whole<S, Q>(stage: &Stage<S, Q>, replies: &[&Message])
+fn whole<S, Q>(sim: &Simulator<S, Q>, replies: &[&Message])
 where
     S: Store + Clone + Debug + 'static,
     Q: WorkQueues,
@@ -180,7 +176,7 @@ where
             .filter_map(|out| out.part.map(|part| part.number))
             .collect();
         if numbers != (1..=part.of).collect::<Vec<_>>() {
-            stage.common.broken(format!(
+            sim.common.broken(format!(
                 "{} is one of {} parts, of which are {numbers:?}",
                 reply.message_id(),
                 part.of
@@ -190,7 +186,7 @@ where
 }
 
 /// Two replies that were sent cover different messages.
-fn twice<S, Q>(stage: &Stage<S, Q>, replies: &[&Message])
+fn twice<S, Q>(sim: &Simulator<S, Q>, replies: &[&Message])
 where
     S: Store + Clone + Debug + 'static,
     Q: WorkQueues,
@@ -201,7 +197,7 @@ where
         let goes_on = begins(reply) == before;
         before = begins(reply);
         if covers(reply) <= highest && !goes_on {
-            stage.common.broken(format!(
+            sim.common.broken(format!(
                 "{} answers again what was answered up to {highest}",
                 reply.message_id()
             ));
@@ -211,7 +207,7 @@ where
 }
 
 /// No two messages on a phone name the same message of its owner.
-fn named_twice<S, Q>(stage: &Stage<S, Q>, told: &[Told])
+fn named_twice<S, Q>(sim: &Simulator<S, Q>, told: &[Told])
 where
     S: Store + Clone + Debug + 'static,
     Q: WorkQueues,
@@ -222,10 +218,10 @@ where
         let all = told.iter().flat_map(|(_, messages)| messages);
         let mut found = all.filter(|message| message.message_id() == *id);
         let marked = found.any(|message| message.out.as_ref().is_some_and(|out| out.maybe_sent));
-        marked || super::sends::redriven(stage, id)
+        marked || super::sends::redriven(sim, id)
     };
-    let overtaken = super::reading::overtaken(stage, told);
-    for arrived in stage.outside.phones().values() {
+    let overtaken = super::reading::overtaken(sim, told);
+    for arrived in sim.fake_world.phones().values() {
         let mut named: BTreeMap<&str, &MessageId> = BTreeMap::new();
         for one in arrived {
             let Some(names) = one.text.strip_prefix("re ") else {
@@ -239,8 +235,7 @@ where
                 if before
                     .is_some_and(|before| *before != one.message && !maybe(before) && !maybe(&one.message))
                 {
-                    stage
-                        .common
+                    sim.common
                         .broken(format!("{name} was answered twice, again by {}", one.message));
                 }
             }

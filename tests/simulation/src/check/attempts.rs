@@ -4,7 +4,7 @@
 use super::Told as Conversations;
 use crate::executor::START_MS;
 use crate::queue::WorkQueues;
-use crate::stage::Stage;
+use crate::simulator::Simulator;
 use crate::witness::{Attempt, Told};
 use recado_domain::ids::MessageId;
 use recado_domain::outbox::{Outbox, OutboxState};
@@ -19,21 +19,21 @@ const STALLED_MS: i64 = 600_000;
 /// How long a sender may stall in its claim and still send, in milliseconds: what its lease leaves beside the request.
 const STALLED_IN_CLAIM_MS: i64 = 15_000;
 
-pub(super) fn check<S, Q>(stage: &Stage<S, Q>, told: &[Conversations])
+pub(super) fn check<S, Q>(sim: &Simulator<S, Q>, told: &[Conversations])
 where
     S: Store + Clone + Debug + 'static,
     Q: WorkQueues,
 {
-    let by_message = stage.common.witness().by_message();
+    let by_message = sim.common.witness().by_message();
     for message in told.iter().flat_map(|(_, messages)| messages) {
         let Some(out) = &message.out else { continue };
         let id = message.message_id();
-        if stage.common.witness().is_unsure_of(&id) {
+        if sim.common.witness().is_unsure_of(&id) {
             continue;
         }
         let attempts = by_message.get(&id).map_or(&[][..], Vec::as_slice);
         let of_message = OfMessage {
-            stage,
+            sim,
             id: &id,
             attempts,
         };
@@ -44,7 +44,7 @@ where
 }
 
 struct OfMessage<'a, S, Q> {
-    stage: &'a Stage<S, Q>,
+    sim: &'a Simulator<S, Q>,
     id: &'a MessageId,
     attempts: &'a [Attempt],
 }
@@ -71,15 +71,15 @@ where
     Q: WorkQueues,
 {
     fn broken(&self, what: &str) {
-        self.stage.common.broken(format!("{} {what}", self.id));
+        self.sim.common.broken(format!("{} {what}", self.id));
     }
 
     fn redriven(&self, from_ms: i64, to_ms: i64) -> bool {
-        self.stage.ledger().redriven(self.id.as_str(), from_ms, to_ms)
+        self.sim.ledger().redriven(self.id.as_str(), from_ms, to_ms)
     }
 
     fn each_follows_from_the_one_before(&self) {
-        let limit = self.stage.settings.attempts.outbound;
+        let limit = self.sim.settings.attempts.outbound;
         let mut before: Option<&Attempt> = None;
         let mut may_have_left = false;
         for attempt in self.attempts {
@@ -113,7 +113,7 @@ where
         if redriven {
             return;
         }
-        let (skew, waited) = (self.stage.common.faults.skew_ms, waited(before, attempt));
+        let (skew, waited) = (self.sim.common.faults.skew_ms, waited(before, attempt));
         match before.ending() {
             Told::Accepted => self.broken("was tried again although it had been accepted"),
             Told::Refused => self.broken("was tried again although it had been refused for good"),
@@ -124,7 +124,7 @@ where
                 }
             }
             Told::Nothing => {
-                let least = milliseconds(self.stage.settings.unknown_wait);
+                let least = milliseconds(self.sim.settings.unknown_wait);
                 let waited = attempt.claimed_ms - before.claimed_ms;
                 // The wait begins with the claim as its sender dates it, before it stalled in it; then no request leaves.
                 let stalled = if before.requested_ms.is_some() {
@@ -162,8 +162,8 @@ where
         let OutboxState::Dead { at, reason } = out.state else {
             return;
         };
-        let limit = self.stage.settings.attempts.outbound;
-        let patience = milliseconds(self.stage.settings.parked_max);
+        let limit = self.sim.settings.attempts.outbound;
+        let patience = milliseconds(self.sim.settings.parked_max);
         let died_ms = at.as_millisecond() - START_MS;
         let last = self.attempts.last();
         let ending = last.map_or(Told::NotReached, Attempt::ending);
@@ -173,14 +173,14 @@ where
         let holds = match reason {
             Reason::MaxRetriesExceeded => used_up && matches!(ending, Told::Later(_)),
             Reason::WhatsappPermanentError => {
-                ending == Told::Refused || !self.stage.outside.failures(self.id).is_empty()
+                ending == Told::Refused || !self.sim.fake_world.failures(self.id).is_empty()
             }
             Reason::UnknownOutcome => {
                 let since = last.map(|last| last.claimed_ms);
                 ending == Told::Nothing && (used_up || has_waited(since))
             }
             Reason::InstanceDisconnected => {
-                let committed = self.stage.common.witness().committed.get(self.id).copied();
+                let committed = self.sim.common.witness().committed.get(self.id).copied();
                 has_waited(committed)
             }
             _ => true,

@@ -4,7 +4,7 @@ use super::Told;
 use super::answers::{Wants, counts, covers, wants};
 use super::waits::is_undisturbed;
 use crate::queue::WorkQueues;
-use crate::stage::Stage;
+use crate::simulator::Simulator;
 use recado_domain::ids::Ordinal;
 use recado_domain::message::{Message, Role};
 use recado_pipeline::ports::Store;
@@ -14,20 +14,20 @@ use std::fmt::Debug;
 /// set, and a timer's function needs some time to read.
 const MARGIN_MS: i64 = 500;
 
-pub(super) fn check<S, Q>(stage: &Stage<S, Q>, told: &[Told])
+pub(super) fn check<S, Q>(sim: &Simulator<S, Q>, told: &[Told])
 where
     S: Store + Clone + Debug + 'static,
     Q: WorkQueues,
 {
-    if !is_undisturbed(stage) {
+    if !is_undisturbed(sim) {
         return;
     }
     for conversation in told {
-        of_conversation(stage, conversation);
+        of_conversation(sim, conversation);
     }
 }
 
-fn of_conversation<S, Q>(stage: &Stage<S, Q>, (conversation, messages): &Told)
+fn of_conversation<S, Q>(sim: &Simulator<S, Q>, (conversation, messages): &Told)
 where
     S: Store + Clone + Debug + 'static,
     Q: WorkQueues,
@@ -35,33 +35,33 @@ where
     // A turn also reads what is deleted later, and owes no answer then.
     let of_contact = || messages.iter().filter(|message| message.role == Role::User);
     let asked: Vec<&Message> = of_contact()
-        .filter(|message| wants(stage, message) == Wants::Yes)
+        .filter(|message| wants(sim, message) == Wants::Yes)
         .collect();
-    let acts = stage.ledger().acts_on(&conversation.id).count();
+    let acts = sim.ledger().acts_on(&conversation.id).count();
     let typed = messages.iter().any(|message| message.role == Role::Operator);
     // What one turn cannot read is the next one's, and what people do makes turns of its own.
-    let waits_changed = stage.ledger().configured.contains(&conversation.instance);
-    if of_contact().count() > stage.settings.turn_reads.messages || acts > 0 || typed || waits_changed {
+    let waits_changed = sim.ledger().configured.contains(&conversation.instance);
+    if of_contact().count() > sim.settings.turn_reads.messages || acts > 0 || typed || waits_changed {
         return;
     }
     let stored = |message: &Message| {
-        let witness = stage.common.witness();
+        let witness = sim.common.witness();
         message
             .event
             .as_ref()
             .and_then(|event| witness.stored.get(event).copied())
     };
-    let bound = stage
+    let bound = sim
         .bounds
         .iter()
         .find(|bound| bound.instance.id == conversation.instance);
     let own = bound.and_then(|bound| bound.instance.debounce_seconds);
     let debounce = own.map_or(
-        super::attempts::milliseconds(stage.settings.debounce),
+        super::attempts::milliseconds(sim.settings.debounce),
         milliseconds_of,
     );
-    let longest = super::attempts::milliseconds(stage.settings.debounce_max);
-    let skew = 2 * stage.common.faults.skew_ms;
+    let longest = super::attempts::milliseconds(sim.settings.debounce_max);
+    let skew = 2 * sim.common.faults.skew_ms;
     let mut begun: Option<(&Message, i64)> = None;
     let mut before: Option<(&Message, i64)> = None;
     for message in asked.iter().copied() {
@@ -78,7 +78,7 @@ where
             && !asked.iter().any(is_owed)
             && reply_to(messages, last) != reply_to(messages, message)
         {
-            stage.common.broken(format!(
+            sim.common.broken(format!(
                 "{} and {} came in one burst and have two replies",
                 last.message_id(),
                 message.message_id()

@@ -4,7 +4,7 @@
 use super::Told;
 use crate::executor::START_MS;
 use crate::queue::WorkQueues;
-use crate::stage::Stage;
+use crate::simulator::Simulator;
 use crate::witness::{Attempt, Witness};
 use recado_domain::ids::{InstanceId, MessageId, ThreadId};
 use recado_domain::message::Message;
@@ -20,13 +20,13 @@ const SOON_MS: i64 = 10_000;
 /// somebody had, a backoff.
 const SETTLED_MS: i64 = 190_000;
 
-pub(super) fn check<S, Q>(stage: &Stage<S, Q>, told: &[Told])
+pub(super) fn check<S, Q>(sim: &Simulator<S, Q>, told: &[Told])
 where
     S: Store + Clone + Debug + 'static,
     Q: WorkQueues,
 {
-    let faults = &stage.common.faults;
-    if faults.freeze.is_some() || faults.slow.is_some() || !stage.reconciles {
+    let faults = &sim.common.faults;
+    if faults.freeze.is_some() || faults.slow.is_some() || !sim.reconciles {
         return;
     }
     let mut contacts: BTreeMap<ThreadId, Vec<&Message>> = BTreeMap::new();
@@ -40,17 +40,17 @@ where
         messages.sort_by_key(|message| (message.conversation.number_in_thread(), message.ordinal));
         let mut late = Vec::new();
         {
-            let witness = stage.common.witness();
+            let witness = sim.common.witness();
             for (place, message) in messages.iter().enumerate() {
                 // A redriven one comes after what has left since.
-                if super::sends::redriven(stage, &message.message_id()) {
+                if super::sends::redriven(sim, &message.message_id()) {
                     break;
                 }
                 late.extend(lateness(&witness, &messages[..place], message));
             }
         }
         for (id, late) in late.into_iter().filter(|(_, late)| *late > SOON_MS) {
-            stage.common.broken(format!(
+            sim.common.broken(format!(
                 "{id} was claimed {late} ms after nothing stood in front of it any more"
             ));
         }

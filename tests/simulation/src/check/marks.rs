@@ -5,29 +5,26 @@ use super::Told;
 use super::answers::covers;
 use super::waits::is_undisturbed;
 use crate::person::phone;
-use crate::stage::Stage;
+use crate::simulator::Simulator;
 use crate::witness::Mark;
 use recado_domain::config::InstanceConfig;
 use recado_domain::contact::ContactAddress;
 use recado_domain::event::{EventKind, derive_event_id};
 use recado_domain::message::Message;
 
-pub(super) fn check<S, Q>(stage: &Stage<S, Q>, told: &[Told]) {
-    let marks = stage.common.witness().marks.clone();
+pub(super) fn check<S, Q>(sim: &Simulator<S, Q>, told: &[Told]) {
+    let marks = sim.common.witness().marks.clone();
     for mark in &marks {
-        let bound = stage
-            .bounds
-            .iter()
-            .find(|bound| bound.instance.id == mark.instance);
-        if !bound.is_some_and(|bound| is_right(stage, bound, mark)) {
-            stage.common.broken(format!("{mark:?} was shown"));
+        let bound = sim.bounds.iter().find(|bound| bound.instance.id == mark.instance);
+        if !bound.is_some_and(|bound| is_right(sim, bound, mark)) {
+            sim.common.broken(format!("{mark:?} was shown"));
         }
     }
-    if !is_undisturbed(stage) {
+    if !is_undisturbed(sim) {
         return;
     }
     for (conversation, messages) in told {
-        let bound = stage
+        let bound = sim
             .bounds
             .iter()
             .find(|bound| bound.instance.id == conversation.instance);
@@ -38,7 +35,7 @@ pub(super) fn check<S, Q>(stage: &Stage<S, Q>, told: &[Told]) {
             let newest = messages.iter().find(|message| message.ordinal == covers(reply));
             if newest.is_some_and(|newest| !is_marked(&marks, newest)) {
                 let what = format!("{} was written, and nobody was shown that", reply.message_id());
-                stage.common.broken(what);
+                sim.common.broken(what);
             }
         }
     }
@@ -51,13 +48,13 @@ fn is_marked(marks: &[Mark], message: &Message) -> bool {
 }
 
 /// Whether it was asked for, and is about a message that this contact wrote.
-fn is_right<S, Q>(stage: &Stage<S, Q>, bound: &InstanceConfig, mark: &Mark) -> bool {
+fn is_right<S, Q>(sim: &Simulator<S, Q>, bound: &InstanceConfig, mark: &Mark) -> bool {
     let instance = &bound.instance;
     let Some(external) = instance.resolve_external_id() else {
         return false;
     };
     let event = derive_event_id(instance.provider, &external, EventKind::Message, &mark.id);
-    let ledger = stage.ledger();
+    let ledger = sim.ledger();
     let spoken = ledger.said.get(&event);
     // Whatever name the person appeared under.
     let of_person =

@@ -6,7 +6,7 @@ use super::persons::Persons;
 use crate::executor::START_MS;
 use crate::person::phone;
 use crate::queue::WorkQueues;
-use crate::stage::{Act, Stage, Wish};
+use crate::simulator::{Act, Simulator, Wish};
 use recado_domain::contact::ContactAddress;
 use recado_domain::conversation::{Conversation, ConversationMode, ConversationStatus};
 use recado_domain::ids::ConversationId;
@@ -15,45 +15,42 @@ use recado_pipeline::ports::Store;
 use std::collections::BTreeMap;
 use std::fmt::Debug;
 
-pub(super) fn check<S, Q>(stage: &Stage<S, Q>, told: &[Told], people: &People)
+pub(super) fn check<S, Q>(sim: &Simulator<S, Q>, told: &[Told], people: &People)
 where
     S: Store + Clone + Debug + 'static,
     Q: WorkQueues,
 {
-    answers(stage, told);
+    answers(sim, told);
     for (conversation, messages) in told {
         let changes = people.to(conversation);
-        outranked(stage, &changes, messages);
+        outranked(sim, &changes, messages);
         if conversation.status != ConversationStatus::Active {
             continue;
         }
         let id = &conversation.id;
         if conversation.mode == ConversationMode::Manual && !changes.may_be_manual() {
-            stage
-                .common
+            sim.common
                 .broken(format!("{id} is people's, and nobody took it over"));
         }
         if conversation.mode == ConversationMode::Ai && changes.must_be_manual() {
-            stage
-                .common
+            sim.common
                 .broken(format!("{id} was taken over, and the agent has it"));
         }
     }
 }
 
 /// Nothing of the agent's was claimed while a person certainly had the conversation.
-fn outranked<S, Q>(stage: &Stage<S, Q>, changes: &Changes, messages: &[Message]) {
+fn outranked<S, Q>(sim: &Simulator<S, Q>, changes: &Changes, messages: &[Message]) {
     if changes.taken.is_empty() {
         return;
     }
-    let attempts = stage.common.witness().attempts.clone();
+    let attempts = sim.common.witness().attempts.clone();
     for attempt in attempts.iter().filter(|attempt| attempt.by_ai) {
         let of_it = messages
             .iter()
             .any(|message| message.message_id() == attempt.message);
         if of_it && changes.are_peoples_at(attempt.claimed_ms) {
-            stage
-                .common
+            sim.common
                 .broken(format!("{} was claimed after a takeover", attempt.message));
         }
     }
@@ -61,16 +58,16 @@ fn outranked<S, Q>(stage: &Stage<S, Q>, changes: &Changes, messages: &[Message])
 
 /// Whether people saw to `message`, or have the conversation that it is in.
 pub(super) fn see_to<S, Q>(
-    stage: &Stage<S, Q>,
+    sim: &Simulator<S, Q>,
     people: &People,
     (conversation, messages): &Told,
     message: &Message,
 ) -> bool {
     let seen = |ordinal| ordinal >= message.ordinal;
     let ended = conversation.status == ConversationStatus::Resolved
-        && stage.ledger().resolved_upto(&conversation.id).is_some_and(seen);
+        && sim.ledger().resolved_upto(&conversation.id).is_some_and(seen);
     let of_people = messages.iter().filter(|other| other.role == Role::Operator);
-    let mut answers = of_people.filter(|other| answered(stage, other, message));
+    let mut answers = of_people.filter(|other| answered(sim, other, message));
     ended || answers.next().is_some() || {
         let changes = people.to(conversation);
         conversation.status == ConversationStatus::Active
@@ -80,8 +77,8 @@ pub(super) fn see_to<S, Q>(
 }
 
 /// Whether `answer` is of a person who had read `message`.
-fn answered<S, Q>(stage: &Stage<S, Q>, answer: &Message, message: &Message) -> bool {
-    let (ledger, words) = (stage.ledger(), answer.content.render_text());
+fn answered<S, Q>(sim: &Simulator<S, Q>, answer: &Message, message: &Message) -> bool {
+    let (ledger, words) = (sim.ledger(), answer.content.render_text());
     if answer.out.is_some() {
         let mut acts = ledger.acts_on(&answer.conversation);
         return acts.any(
@@ -97,8 +94,8 @@ fn answered<S, Q>(stage: &Stage<S, Q>, answer: &Message, message: &Message) -> b
 }
 
 /// A person's answer that was granted is one message; any other is one at most.
-fn answers<S, Q>(stage: &Stage<S, Q>, told: &[Told]) {
-    let acts = stage.ledger().acts.clone();
+fn answers<S, Q>(sim: &Simulator<S, Q>, told: &[Told]) {
+    let acts = sim.ledger().acts.clone();
     for act in acts {
         let Wish::Answer(text, _) = &act.wish else {
             continue;
@@ -108,8 +105,7 @@ fn answers<S, Q>(stage: &Stage<S, Q>, told: &[Told]) {
             .filter(|message| message.role == Role::Operator && message.content.render_text() == *text)
             .count();
         if count > 1 || (act.told == Some(true) && count == 0) {
-            stage
-                .common
+            sim.common
                 .broken(format!("the answer {text:?} of a person is stored {count} times"));
         }
     }
@@ -179,8 +175,8 @@ impl Changes {
 
 /// A request that hangs and is repeated, or is refused in the end because its conversation is over meanwhile, may take over
 /// the person's other conversations late: they are taken over first.
-fn late_takeovers<S, Q>(stage: &Stage<S, Q>, other: &ConversationId, of: &Conversation) -> Vec<Change> {
-    let (ledger, skew) = (stage.ledger(), stage.common.faults.skew_ms);
+fn late_takeovers<S, Q>(sim: &Simulator<S, Q>, other: &ConversationId, of: &Conversation) -> Vec<Change> {
+    let (ledger, skew) = (sim.ledger(), sim.common.faults.skew_ms);
     let began = of.created_at.as_millisecond() - START_MS;
     let acts = ledger
         .acts_on(other)
@@ -201,17 +197,17 @@ pub(super) struct People {
 
 impl People {
     /// What people did to each conversation, and through another one of the same person.
-    pub(super) fn of<S, Q>(stage: &Stage<S, Q>, told: &[Told]) -> Self {
-        let persons = Persons::of(stage, told);
+    pub(super) fn of<S, Q>(sim: &Simulator<S, Q>, told: &[Told]) -> Self {
+        let persons = Persons::of(sim, told);
         let own: BTreeMap<&ConversationId, Changes> = told
             .iter()
-            .map(|(conversation, messages)| (&conversation.id, changes(stage, conversation, messages)))
+            .map(|(conversation, messages)| (&conversation.id, changes(sim, conversation, messages)))
             .collect();
         let mut people = Self::default();
         for (conversation, _) in told {
             let id = &conversation.id;
             let mut all = own.get(id).cloned().unwrap_or_default();
-            let reaches = |change: &Change| reach(stage, &persons, conversation, *change);
+            let reaches = |change: &Change| reach(sim, &persons, conversation, *change);
             for other in persons.others(id).filter_map(|other| own.get(other)) {
                 all.taken.extend(other.taken.iter().filter_map(reaches));
                 let given_back = other.given_back.iter().filter_map(reaches);
@@ -222,10 +218,10 @@ impl People {
                 }));
             }
             if persons.may_be_joined_ms(id).is_some() {
-                all.taken.extend(words_that_may_take(stage, conversation));
+                all.taken.extend(words_that_may_take(sim, conversation));
                 let others = persons.all(id).filter(|other| *other != id);
                 all.taken
-                    .extend(others.flat_map(|other| late_takeovers(stage, other, conversation)));
+                    .extend(others.flat_map(|other| late_takeovers(sim, other, conversation)));
                 let own = own.get(id).cloned().unwrap_or_default();
                 all.taken.extend(own.taken_by_late_join(&persons, id));
             }
@@ -241,17 +237,20 @@ impl People {
 
 /// What a change of another conversation of the same person is to this one: the same, from when on both are known to be one
 /// person's.
-fn reach<S, Q>(stage: &Stage<S, Q>, persons: &Persons, to: &Conversation, change: Change) -> Option<Change> {
+fn reach<S, Q>(
+    sim: &Simulator<S, Q>,
+    persons: &Persons,
+    to: &Conversation,
+    change: Change,
+) -> Option<Change> {
     let may_be = persons.may_be_joined_ms(&to.id)?;
-    let skew = stage.common.faults.skew_ms;
+    let skew = sim.common.faults.skew_ms;
     let began = to.created_at.as_millisecond() - START_MS;
     let joined = persons.joined_ms(&to.id);
     let over = change.to_ms.max(joined.unwrap_or(i64::MAX));
     let ended = |act: &Act| matches!(act.wish, Wish::Resolve(_)) && act.may_be_done();
     // Also the one in whose place this one began: with it ended what it and the others had been taken over for.
-    let all_go_on = !persons
-        .all(&to.id)
-        .any(|id| stage.ledger().acts_on(id).any(ended));
+    let all_go_on = !persons.all(&to.id).any(|id| sim.ledger().acts_on(id).any(ended));
     if began - skew > over && !all_go_on {
         // It began anew, as it is configured.
         return None;
@@ -271,8 +270,8 @@ fn reach<S, Q>(stage: &Stage<S, Q>, persons: &Persons, to: &Conversation, change
 }
 
 /// Words typed on the phone take the person's other conversations over first: also if they are never stored.
-fn words_that_may_take<S, Q>(stage: &Stage<S, Q>, conversation: &Conversation) -> Vec<Change> {
-    let (ledger, witness) = (stage.ledger(), stage.common.witness());
+fn words_that_may_take<S, Q>(sim: &Simulator<S, Q>, conversation: &Conversation) -> Vec<Change> {
+    let (ledger, witness) = (sim.ledger(), sim.common.witness());
     let typed = ledger.said.iter().filter(|(_, said)| {
         said.from_me
             && ledger.typed.contains(&said.text)
@@ -289,9 +288,9 @@ fn words_that_may_take<S, Q>(stage: &Stage<S, Q>, conversation: &Conversation) -
     taking.collect()
 }
 
-fn changes<S, Q>(stage: &Stage<S, Q>, conversation: &Conversation, messages: &[Message]) -> Changes {
+fn changes<S, Q>(sim: &Simulator<S, Q>, conversation: &Conversation, messages: &[Message]) -> Changes {
     let mut changes = Changes::default();
-    for act in stage
+    for act in sim
         .ledger()
         .acts_on(&conversation.id)
         .filter(|act| act.may_be_done())
@@ -312,18 +311,18 @@ fn changes<S, Q>(stage: &Stage<S, Q>, conversation: &Conversation, messages: &[M
         .filter(|message| message.role == Role::Operator && message.out.is_none());
     changes
         .taken
-        .extend(of_phone.filter_map(|message| typed(stage, message)));
+        .extend(of_phone.filter_map(|message| typed(sim, message)));
     changes
 }
 
 /// Words on the phone take the conversation over, unless they are old.
-fn typed<S, Q>(stage: &Stage<S, Q>, message: &Message) -> Option<Change> {
+fn typed<S, Q>(sim: &Simulator<S, Q>, message: &Message) -> Option<Change> {
     let event = message.event.as_ref()?;
-    if !stage.ledger().typed.contains(&message.content.render_text()) {
+    if !sim.ledger().typed.contains(&message.content.render_text()) {
         return None;
     }
-    let young = wants(stage, message);
-    let at = *stage.common.witness().stored.get(event)?;
+    let young = wants(sim, message);
+    let at = *sim.common.witness().stored.get(event)?;
     (young != Wants::No).then_some(Change {
         from_ms: at,
         to_ms: at,

@@ -3,7 +3,7 @@
 use super::Told;
 use crate::executor::START_MS;
 use crate::person::phone;
-use crate::stage::{Spoken, Stage};
+use crate::simulator::{Simulator, Spoken};
 use recado_domain::contact::ContactAddress;
 use recado_domain::conversation::Conversation;
 use recado_domain::ids::ConversationId;
@@ -39,14 +39,14 @@ fn name_in(spoken: &Spoken) -> Option<Name> {
 }
 
 impl Persons {
-    pub(super) fn of<S, Q>(stage: &Stage<S, Q>, told: &[Told]) -> Self {
+    pub(super) fn of<S, Q>(sim: &Simulator<S, Q>, told: &[Told]) -> Self {
         let mut persons = Self::default();
         for (conversation, _) in told {
             let (id, name) = (conversation.id.clone(), name_of(conversation));
             persons.of.insert(id.clone(), name.clone());
             persons.conversations.entry(name).or_default().push(id);
         }
-        let (ledger, witness) = (stage.ledger(), stage.common.witness());
+        let (ledger, witness) = (sim.ledger(), sim.common.witness());
         for (event, spoken) in ledger.said.iter().filter(|(_, spoken)| spoken.shows_both) {
             let (Some(name), Some((first, last))) = (name_in(spoken), witness.received.get(event)) else {
                 continue;

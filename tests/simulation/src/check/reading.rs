@@ -4,8 +4,8 @@
 use super::Told;
 use super::answers::{Wants, covers, wants};
 use super::people::{People, see_to};
-use crate::outside::Shown;
-use crate::stage::{Kind, Stage, Wish};
+use crate::fake_world::Shown;
+use crate::simulator::{Kind, Simulator, Wish};
 use recado_domain::ids::{EventId, Ordinal};
 use recado_domain::message::{Message, Role};
 use recado_domain::reason::Reason;
@@ -14,7 +14,7 @@ use std::collections::BTreeSet;
 /// Whether replies of the model cover `message`, and no model was ever shown its words or those that came in their place,
 /// nor did people see to it.
 pub(super) fn is_covered_unread<S, Q>(
-    stage: &Stage<S, Q>,
+    sim: &Simulator<S, Q>,
     people: &People,
     told: &Told,
     replies: &[&Message],
@@ -26,53 +26,50 @@ pub(super) fn is_covered_unread<S, Q>(
         .peekable();
     of_it.peek().is_some()
         && of_it.all(|reply| reply.model.is_some())
-        && !was_read(stage, message)
-        && !see_to(stage, people, told, message)
+        && !was_read(sim, message)
+        && !see_to(sim, people, told, message)
 }
 
-fn was_read<S, Q>(stage: &Stage<S, Q>, message: &Message) -> bool {
-    let ledger = stage.ledger();
+fn was_read<S, Q>(sim: &Simulator<S, Q>, message: &Message) -> bool {
+    let ledger = sim.ledger();
     let Some(event) = &message.event else { return false };
     let mut versions = ledger.versions(event).into_iter();
-    ledger.is_taken_back(event) || versions.any(|(_, spoken)| stage.outside.was_read(&spoken.text))
+    ledger.is_taken_back(event) || versions.any(|(_, spoken)| sim.fake_world.was_read(&spoken.text))
 }
 
 /// Whether the conversation says that the agent could not read all of it, and more asked for an answer before `message`
 /// than three turns read.
 pub(super) fn is_too_much<S, Q>(
-    stage: &Stage<S, Q>,
+    sim: &Simulator<S, Q>,
     (conversation, messages): &Told,
     message: &Message,
 ) -> bool {
     let of_contact = messages
         .iter()
         .filter(|other| other.role == Role::User && other.ordinal < message.ordinal);
-    let asked = of_contact.filter(|message| wants(stage, message) != Wants::No);
+    let asked = of_contact.filter(|message| wants(sim, message) != Wants::No);
     conversation.needs_person == Some(Reason::TooMuchToRead)
-        && asked.count() >= 3 * stage.settings.turn_reads.messages
+        && asked.count() >= 3 * sim.settings.turn_reads.messages
 }
 
 /// No model was shown what had been taken back, nor the old words of what had been changed before anybody answered it.
-pub(super) fn check<S, Q>(stage: &Stage<S, Q>, told: &[Told]) {
-    let shown = stage.outside.shown();
-    for change in changes(stage) {
+pub(super) fn check<S, Q>(sim: &Simulator<S, Q>, told: &[Told]) {
+    let shown = sim.fake_world.shown();
+    for change in changes(sim) {
         let was_shown = |words: &str| shown.iter().any(|shown| shows(shown, change.stored_ms, words));
         let mut old = change.old.iter();
         if change.deletes {
             for (version, words) in old.filter(|(_, words)| was_shown(words)) {
-                if told
-                    .iter()
-                    .any(|told| is_known_with(stage, told, version, &change))
-                {
+                if told.iter().any(|told| is_known_with(sim, told, version, &change)) {
                     let what = format!("{words} was shown after it had been taken back");
-                    stage.common.broken(what);
+                    sim.common.broken(what);
                 }
             }
         } else if old.next().is_some_and(|(_, words)| was_shown(words))
-            && told.iter().any(|told| is_in_its_place(stage, told, &change))
+            && told.iter().any(|told| is_in_its_place(sim, told, &change))
         {
             let what = format!("{:?} were shown in the place of {}", change.old, change.event);
-            stage.common.broken(what);
+            sim.common.broken(what);
         }
     }
 }
@@ -87,8 +84,8 @@ struct Change {
     old: Vec<(EventId, String)>,
 }
 
-fn changes<S, Q>(stage: &Stage<S, Q>) -> Vec<Change> {
-    let (ledger, witness) = (stage.ledger(), stage.common.witness());
+fn changes<S, Q>(sim: &Simulator<S, Q>) -> Vec<Change> {
+    let (ledger, witness) = (sim.ledger(), sim.common.witness());
     let of_contact = ledger.said.iter().filter(|(_, spoken)| !spoken.from_me);
     let changes = of_contact.filter_map(|(event, spoken)| {
         let versions = ledger.versions(event).into_iter();
@@ -113,8 +110,8 @@ fn shows(shown: &Shown, stored_ms: i64, words: &str) -> bool {
 
 /// Words that came in the place of a message before that message itself: it is read in them, though they may have been
 /// answered by then.
-pub(super) fn overtaken<S, Q>(stage: &Stage<S, Q>, told: &[Told]) -> BTreeSet<String> {
-    let (ledger, witness) = (stage.ledger(), stage.common.witness());
+pub(super) fn overtaken<S, Q>(sim: &Simulator<S, Q>, told: &[Told]) -> BTreeSet<String> {
+    let (ledger, witness) = (sim.ledger(), sim.common.witness());
     let overtook = ledger.said.iter().filter(|(event, spoken)| {
         let Some(original) = &spoken.changes else {
             return false;
@@ -146,13 +143,13 @@ fn places((_, messages): &Told, said: &EventId, change: &EventId) -> Option<(Ord
 }
 
 /// Whether whoever reads what was `said` knows the change: it stands behind it, or every turn reads the whole conversation.
-fn is_known_with<S, Q>(stage: &Stage<S, Q>, told: &Told, said: &EventId, change: &Change) -> bool {
+fn is_known_with<S, Q>(sim: &Simulator<S, Q>, told: &Told, said: &EventId, change: &Change) -> bool {
     let behind = places(told, said, &change.event).map(|(said, change)| said < change);
-    behind.is_some_and(|behind| behind || told.1.len() <= stage.settings.turn_reads.messages)
+    behind.is_some_and(|behind| behind || told.1.len() <= sim.settings.turn_reads.messages)
 }
 
 /// Whether every turn reads the whole conversation, and nobody can have answered the original without its change.
-fn is_in_its_place<S, Q>(stage: &Stage<S, Q>, told: &Told, change: &Change) -> bool {
+fn is_in_its_place<S, Q>(sim: &Simulator<S, Q>, told: &Told, change: &Change) -> bool {
     let (conversation, messages) = told;
     let Some((original, change)) = places(told, &change.original, &change.event) else {
         return false;
@@ -163,30 +160,30 @@ fn is_in_its_place<S, Q>(stage: &Stage<S, Q>, told: &Told, change: &Change) -> b
         let covers = other.out.as_ref().map(|out| out.covers);
         between(other.ordinal) || covers.is_none_or(between)
     });
-    let ledger = stage.ledger();
+    let ledger = sim.ledger();
     let mut acts = ledger.acts_on(&conversation.id);
     let seen = acts.any(|act| match act.wish {
         Wish::Answer(_, seen) | Wish::Resolve(seen) => between(seen),
         Wish::TakeOver | Wish::GiveBack => false,
     });
-    messages.len() <= stage.settings.turn_reads.messages && !answered && !seen
+    messages.len() <= sim.settings.turn_reads.messages && !answered && !seen
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use recado_testkit::builders::Scene;
+    use recado_testkit::builders::Fixture;
 
     #[test]
     fn what_came_before_the_message_that_it_changes_is_known_by_its_place() {
-        let scene = Scene::new();
-        let (mut conversation, mut next) = (scene.conversation(1), scene.conversation(2));
-        let [edit, original, elsewhere] = [scene.job(), scene.job(), scene.job()];
+        let fixture = Fixture::new();
+        let (mut conversation, mut next) = (fixture.conversation(1), fixture.conversation(2));
+        let [edit, original, elsewhere] = [fixture.job(), fixture.job(), fixture.job()];
         let messages = vec![
-            scene.inbound(&mut conversation, &edit),
-            scene.inbound(&mut conversation, &original),
+            fixture.inbound(&mut conversation, &edit),
+            fixture.inbound(&mut conversation, &original),
         ];
-        let others = vec![scene.inbound(&mut next, &elsewhere)];
+        let others = vec![fixture.inbound(&mut next, &elsewhere)];
         let told = [(conversation, messages), (next, others)];
         let before = |change, said| stands_before(&told, change, said);
         assert_eq!(before(&edit.event, &original.event), Some(true));

@@ -3,10 +3,10 @@
 use super::persons::Persons;
 use super::{Told, window};
 use crate::executor::START_MS;
-use crate::outside::{CLOUD, traits};
+use crate::fake_world::{CLOUD, traits};
 use crate::person::phone;
 use crate::queue::WorkQueues;
-use crate::stage::Stage;
+use crate::simulator::Simulator;
 use futures::executor::block_on;
 use recado_domain::contact::ContactAddress;
 use recado_domain::conversation::Conversation;
@@ -19,14 +19,14 @@ use recado_pipeline::ports::Store;
 use std::collections::BTreeMap;
 use std::fmt::Debug;
 
-pub(super) fn check<S, Q>(stage: &Stage<S, Q>, told: &[Told])
+pub(super) fn check<S, Q>(sim: &Simulator<S, Q>, told: &[Told])
 where
     S: Store + Clone + Debug + 'static,
     Q: WorkQueues,
 {
     let mut arrivals: BTreeMap<MessageId, usize> = BTreeMap::new();
     let mut words: BTreeMap<Words, Balance> = BTreeMap::new();
-    for ((instance, phone), arrived) in stage.outside.phones() {
+    for ((instance, phone), arrived) in sim.fake_world.phones() {
         for one in arrived {
             *arrivals.entry(one.message).or_default() += 1;
             let of_words = words.entry((instance.clone(), phone.clone(), one.text));
@@ -47,14 +47,14 @@ where
             if let Some(out) = &message.out {
                 let arrived = arrivals.get(&message.message_id()).copied().unwrap_or_default();
                 let balance = &words[&words_of(conversation, message)];
-                one(stage, message, out, (arrived, balance));
+                one(sim, message, out, (arrived, balance));
             }
         }
     }
-    window::check(stage, told);
-    order(stage);
-    order_of_persons(stage, told);
-    rate(stage);
+    window::check(sim, told);
+    order(sim);
+    order_of_persons(sim, told);
+    rate(sim);
 }
 
 /// A phone of an instance, and words.
@@ -73,7 +73,7 @@ fn words_of(conversation: &Conversation, message: &Message) -> Words {
     (conversation.instance.clone(), phone(&conversation.address), words)
 }
 
-fn one<S, Q>(stage: &Stage<S, Q>, message: &Message, out: &Outbox, (arrived, words): (usize, &Balance))
+fn one<S, Q>(sim: &Simulator<S, Q>, message: &Message, out: &Outbox, (arrived, words): (usize, &Balance))
 where
     S: Store + Clone + Debug + 'static,
     Q: WorkQueues,
@@ -81,7 +81,7 @@ where
     let (id, state) = (message.message_id(), &out.state);
     let broken = |what: String| {
         let whole = format!("{id} is {} and {what}", state.as_str());
-        stage.common.broken(whole);
+        sim.common.broken(whole);
     };
     if state.is_open() {
         broken("the history is over".to_owned());
@@ -89,7 +89,7 @@ where
     if arrived > 1 && !out.maybe_sent {
         broken(format!("arrived {arrived} times, unmarked"));
     }
-    let letter = block_on(stage.store.find_dead_letter(id.as_str())).expect("letters are read");
+    let letter = block_on(sim.store.find_dead_letter(id.as_str())).expect("letters are read");
     let is_dead = matches!(state, OutboxState::Dead { .. });
     if is_dead != letter.is_some() {
         broken(format!(
@@ -100,11 +100,11 @@ where
     if matches!(state, OutboxState::Sent { .. }) && arrived == 0 {
         // A linked phone's echo has no id of ours. Where a person's two conversations send the same words side by side,
         // the echo of one may settle the other: then the words have arrived as often as they count as sent.
-        let is_linked = stage.outside.line(&message.instance, |line| line.provider) != Some(CLOUD);
+        let is_linked = sim.fake_world.line(&message.instance, |line| line.provider) != Some(CLOUD);
         let balances = is_linked && words.arrived >= words.sent;
         let own = [id.clone()];
         let equals = if is_linked { &words.messages[..] } else { &own };
-        if !balances && !equals.iter().any(|id| its_failure_is_dead(stage, id)) {
+        if !balances && !equals.iter().any(|id| its_failure_is_dead(sim, id)) {
             broken("never arrived".to_owned());
         }
     }
@@ -117,26 +117,26 @@ where
 }
 
 /// Whether an event that tells that this message failed was itself given up, and waits for a person.
-fn its_failure_is_dead<S, Q>(stage: &Stage<S, Q>, message: &MessageId) -> bool
+fn its_failure_is_dead<S, Q>(sim: &Simulator<S, Q>, message: &MessageId) -> bool
 where
     S: Store + Clone + Debug + 'static,
     Q: WorkQueues,
 {
-    let told = stage.outside.failures(message);
+    let told = sim.fake_world.failures(message);
     let mut records = told
         .iter()
-        .filter_map(|id| block_on(stage.store.find_event(id)).expect("events are read"));
+        .filter_map(|id| block_on(sim.store.find_event(id)).expect("events are read"));
     records.any(|record| record.state == EventState::Dead)
 }
 
 /// By first arrival, a contact's messages came in the order of their conversations and ordinals, also where one conversation
 /// was resolved before the next began (a redriven one counts by its own time).
-fn order<S, Q>(stage: &Stage<S, Q>)
+fn order<S, Q>(sim: &Simulator<S, Q>)
 where
     S: Store + Clone + Debug + 'static,
     Q: WorkQueues,
 {
-    for arrived in stage.outside.phones().values() {
+    for arrived in sim.fake_world.phones().values() {
         let mut newest: BTreeMap<ThreadId, (u32, Ordinal)> = BTreeMap::new();
         let mut seen = Vec::new();
         for one in arrived {
@@ -149,8 +149,8 @@ where
             seen.push(one.message.clone());
             let place = (conversation.number_in_thread(), ordinal);
             let before = newest.entry(conversation.thread_id().clone()).or_default();
-            if place < *before && !redriven(stage, &one.message) {
-                stage.common.broken(format!(
+            if place < *before && !redriven(sim, &one.message) {
+                sim.common.broken(format!(
                     "{} arrived after number {}.{}",
                     one.message, before.0, before.1
                 ));
@@ -162,8 +162,8 @@ where
 
 /// A person's messages arrived in the order in which they were made, whatever thread they are of, from when on that was known
 /// to be the same person's. Each was made at its time by its maker's clock, and is known to others once it is committed.
-fn order_of_persons<S, Q>(stage: &Stage<S, Q>, told: &[Told]) {
-    let persons = Persons::of(stage, told);
+fn order_of_persons<S, Q>(sim: &Simulator<S, Q>, told: &[Told]) {
+    let persons = Persons::of(sim, told);
     let made: BTreeMap<MessageId, i64> = told
         .iter()
         .flat_map(|(_, messages)| messages)
@@ -174,9 +174,9 @@ fn order_of_persons<S, Q>(stage: &Stage<S, Q>, told: &[Told]) {
             )
         })
         .collect();
-    let committed = stage.common.witness().committed.clone();
-    let clocks = 2 * stage.common.faults.skew_ms;
-    for arrived in stage.outside.phones().values() {
+    let committed = sim.common.witness().committed.clone();
+    let clocks = 2 * sim.common.faults.skew_ms;
+    for arrived in sim.fake_world.phones().values() {
         let mut seen: Vec<&MessageId> = Vec::new();
         for one in arrived.iter().map(|arrived| &arrived.message) {
             if seen.contains(&one) {
@@ -196,10 +196,10 @@ fn order_of_persons<S, Q>(stage: &Stage<S, Q>, told: &[Told]) {
                 of_one.thread_id() != of_earlier.thread_id() && knew && before
             });
             if let Some(earlier) = overtook
-                && !redriven_in(stage, one)
+                && !redriven_in(sim, one)
             {
                 let what = format!("{one} arrived after {earlier}, which was made later for the same person");
-                stage.common.broken(what);
+                sim.common.broken(what);
             }
             seen.push(one);
         }
@@ -207,14 +207,14 @@ fn order_of_persons<S, Q>(stage: &Stage<S, Q>, told: &[Told]) {
 }
 
 /// Whether somebody redrove something of the same thread: what that answered may be answered anew, late.
-fn redriven_in<S, Q>(stage: &Stage<S, Q>, id: &MessageId) -> bool {
+fn redriven_in<S, Q>(sim: &Simulator<S, Q>, id: &MessageId) -> bool {
     let thread = |id: &str| {
         let id = MessageId::parse(id).ok()?;
         let (conversation, _) = id.conversation_and_ordinal().ok()?;
         Some(conversation.thread_id().clone())
     };
     let of_it = thread(id.as_str());
-    let ledger = stage.ledger();
+    let ledger = sim.ledger();
     ledger
         .redrives
         .iter()
@@ -222,23 +222,23 @@ fn redriven_in<S, Q>(stage: &Stage<S, Q>, id: &MessageId) -> bool {
 }
 
 /// Whether somebody redrove it.
-pub(super) fn redriven<S, Q>(stage: &Stage<S, Q>, id: &MessageId) -> bool {
-    stage.ledger().redriven(id.as_str(), 0, i64::MAX)
+pub(super) fn redriven<S, Q>(sim: &Simulator<S, Q>, id: &MessageId) -> bool {
+    sim.ledger().redriven(id.as_str(), 0, i64::MAX)
 }
 
 /// In no window leave more than burst + rate × (window + skew).
-fn rate<S, Q>(stage: &Stage<S, Q>)
+fn rate<S, Q>(sim: &Simulator<S, Q>)
 where
     S: Store + Clone + Debug + 'static,
     Q: WorkQueues,
 {
-    let skew = stage.common.faults.skew_ms;
-    for bound in &stage.bounds {
+    let skew = sim.common.faults.skew_ms;
+    for bound in &sim.bounds {
         let Rate { per_second, burst } = bound
             .instance
-            .resolve_rate(&traits(bound.instance.provider), stage.settings.rate);
-        let mut requests = stage
-            .outside
+            .resolve_rate(&traits(bound.instance.provider), sim.settings.rate);
+        let mut requests = sim
+            .fake_world
             .line(&bound.instance.id, |line| line.requests.clone())
             .unwrap_or_default();
         requests.sort_unstable();
@@ -253,7 +253,7 @@ where
             room -= 1.0;
             if room < -(per_second * millis(skew)) - 1e-6 {
                 let over = -room;
-                stage.common.broken(format!(
+                sim.common.broken(format!(
                     "{} sent {over:.2} over its rate at {at} ms",
                     bound.instance.id
                 ));

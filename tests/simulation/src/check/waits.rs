@@ -3,9 +3,9 @@
 use super::Told as Conversations;
 use super::attempts::milliseconds;
 use crate::executor::START_MS;
-use crate::outside::traits;
+use crate::fake_world::traits;
 use crate::queue::WorkQueues;
-use crate::stage::Stage;
+use crate::simulator::Simulator;
 use crate::witness::Told;
 use futures::executor::block_on;
 use recado_domain::event::EventKind;
@@ -19,17 +19,17 @@ use std::fmt::Debug;
 /// How soon, in milliseconds: a running send of the same contact is waited for until its lease is over, 35 s.
 const SOON_MS: i64 = 60_000;
 
-pub(super) fn check<S, Q>(stage: &Stage<S, Q>, told: &[Conversations])
+pub(super) fn check<S, Q>(sim: &Simulator<S, Q>, told: &[Conversations])
 where
     S: Store + Clone + Debug + 'static,
     Q: WorkQueues,
 {
-    patience(stage, told);
-    if !is_undisturbed(stage) {
+    patience(sim, told);
+    if !is_undisturbed(sim) {
         return;
     }
-    retries(stage, told);
-    let ledger = stage.ledger();
+    retries(sim, told);
+    let ledger = sim.ledger();
     let typed: Vec<EventId> = ledger
         .said
         .iter()
@@ -40,14 +40,14 @@ where
         .collect();
     drop(ledger);
     for event in typed {
-        let witness = stage.common.witness();
+        let witness = sim.common.witness();
         let (enqueued, stored) = (witness.enqueued.get(&event), witness.stored.get(&event));
         if let (Some(enqueued), Some(stored)) = (enqueued, stored)
             && stored - enqueued > SOON_MS
         {
             let late = stored - enqueued;
             drop(witness);
-            stage.common.broken(format!(
+            sim.common.broken(format!(
                 "words on the phone took effect {late} ms after they came: {event}"
             ));
         }
@@ -58,14 +58,14 @@ where
         .filter(|message| was_unknown(message))
         .collect();
     for message in told.iter().flat_map(|(_, messages)| messages) {
-        failures(stage, &unknown, message);
+        failures(sim, &unknown, message);
     }
 }
 
 /// No function was disturbed or cut off, no queue was slow, and no webhook ended its reader.
-pub(super) fn is_undisturbed<S, Q>(stage: &Stage<S, Q>) -> bool {
-    let (counters, faults) = (stage.common.counters(), &stage.common.faults);
-    let poisoned = stage.ledger().said.values().any(|said| said.text == "poison");
+pub(super) fn is_undisturbed<S, Q>(sim: &Simulator<S, Q>) -> bool {
+    let (counters, faults) = (sim.common.counters(), &sim.common.faults);
+    let poisoned = sim.ledger().said.values().any(|said| said.text == "poison");
     let stands = faults.freeze.is_some() || faults.slow.is_some();
     counters.faults() + counters.cut_off == 0 && !poisoned && !stands
 }
@@ -75,20 +75,20 @@ const LOOKED_AT: i64 = 36;
 const LOOKED_AT_MS: i64 = 180_000;
 
 /// Nothing waits for longer than messages wait: neither before its first attempt, nor between two.
-fn patience<S, Q>(stage: &Stage<S, Q>, told: &[Conversations])
+fn patience<S, Q>(sim: &Simulator<S, Q>, told: &[Conversations])
 where
     S: Store + Clone + Debug + 'static,
     Q: WorkQueues,
 {
-    let patience = milliseconds(stage.settings.parked_max);
+    let patience = milliseconds(sim.settings.parked_max);
     let patience = patience + patience / LOOKED_AT + LOOKED_AT_MS;
-    let by_message = stage.common.witness().by_message();
+    let by_message = sim.common.witness().by_message();
     for message in told.iter().flat_map(|(_, messages)| messages) {
         let (id, Some(out)) = (message.message_id(), &message.out) else {
             continue;
         };
-        let committed = stage.common.witness().committed.get(&id).copied();
-        let (Some(committed), false) = (committed, super::sends::redriven(stage, &id)) else {
+        let committed = sim.common.witness().committed.get(&id).copied();
+        let (Some(committed), false) = (committed, super::sends::redriven(sim, &id)) else {
             continue;
         };
         let attempts = by_message.get(&id).into_iter().flatten();
@@ -102,7 +102,7 @@ where
         for at in attempts.map(|attempt| attempt.claimed_ms).chain(ended) {
             if at - last > patience {
                 let waited = at - last;
-                stage.common.broken(format!("{id} waited for {waited} ms"));
+                sim.common.broken(format!("{id} waited for {waited} ms"));
             }
             last = at;
         }
@@ -120,12 +120,12 @@ const PARKED_LATE_MS: i64 = 70_000;
 const CLOSED_MS: i64 = 900_000;
 
 /// A retry comes soon after its wait is over, unless its line was in trouble.
-fn retries<S, Q>(stage: &Stage<S, Q>, told: &[Conversations])
+fn retries<S, Q>(sim: &Simulator<S, Q>, told: &[Conversations])
 where
     S: Store + Clone + Debug + 'static,
     Q: WorkQueues,
 {
-    let by_message = stage.common.witness().by_message();
+    let by_message = sim.common.witness().by_message();
     for message in told.iter().flat_map(|(_, messages)| messages) {
         let id = message.message_id();
         let Some(attempts) = by_message.get(&id) else {
@@ -138,15 +138,14 @@ where
             let wait = after.max(backoff_most_ms(pair[0].number));
             let late = pair[1].claimed_ms - at - wait;
             let from_ms = at - CLOSED_MS;
-            let allowed = allowed_ms(stage, message, (at, pair[1].claimed_ms))
+            let allowed = allowed_ms(sim, message, (at, pair[1].claimed_ms))
                 + if wait > PARKED_AFTER_MS {
                     PARKED_LATE_MS
                 } else {
                     LATE_MS
                 };
-            if late > allowed && is_sound(stage, told, message, (from_ms, pair[1].claimed_ms)) {
-                stage
-                    .common
+            if late > allowed && is_sound(sim, told, message, (from_ms, pair[1].claimed_ms)) {
+                sim.common
                     .broken(format!("{id} was tried again {late} ms after its wait was over"));
             }
         }
@@ -163,16 +162,16 @@ fn backoff_most_ms(number: u32) -> i64 {
 const PARKED_AFTER_MS: i64 = 900_000;
 
 /// How long the rate may hold a message back between two instants, by what left then.
-fn allowed_ms<S, Q>(stage: &Stage<S, Q>, message: &Message, (from_ms, to_ms): (i64, i64)) -> i64 {
-    let bound = stage
+fn allowed_ms<S, Q>(sim: &Simulator<S, Q>, message: &Message, (from_ms, to_ms): (i64, i64)) -> i64 {
+    let bound = sim
         .bounds
         .iter()
         .find(|bound| bound.instance.id == message.instance);
     let Some(bound) = bound else { return i64::MAX };
     let rate = bound
         .instance
-        .resolve_rate(&traits(bound.instance.provider), stage.settings.rate);
-    let requests = stage.outside.line(&bound.instance.id, |line| {
+        .resolve_rate(&traits(bound.instance.provider), sim.settings.rate);
+    let requests = sim.fake_world.line(&bound.instance.id, |line| {
         let then = line.requests.iter().filter(|at| (from_ms..=to_ms).contains(*at));
         then.count()
     });
@@ -182,7 +181,7 @@ fn allowed_ms<S, Q>(stage: &Stage<S, Q>, message: &Message, (from_ms, to_ms): (i
 
 /// Whether nothing kept the message's line from sending between two instants, and nobody redrove anything of its contact's.
 fn is_sound<S, Q>(
-    stage: &Stage<S, Q>,
+    sim: &Simulator<S, Q>,
     told: &[Conversations],
     message: &Message,
     (from_ms, to_ms): (i64, i64),
@@ -192,15 +191,15 @@ where
     Q: WorkQueues,
 {
     let instance = &message.instance;
-    let could_send = stage
-        .outside
+    let could_send = sim
+        .fake_world
         .line(instance, |line| line.could_send(from_ms, to_ms));
     let all = || told.iter().flat_map(|(_, messages)| messages);
     let of_line: BTreeSet<MessageId> = all()
         .filter(|other| other.instance == *instance)
         .map(Message::message_id)
         .collect();
-    let attempts = stage.common.witness().attempts.clone();
+    let attempts = sim.common.witness().attempts.clone();
     let troubled = attempts.iter().any(|attempt| {
         of_line.contains(&attempt.message)
             && (from_ms..=to_ms).contains(&attempt.claimed_ms)
@@ -210,7 +209,7 @@ where
         all().filter(|other| other.conversation.thread_id() == message.conversation.thread_id());
     could_send == Some(true)
         && !troubled
-        && !of_contact.any(|other| super::sends::redriven(stage, &other.message_id()))
+        && !of_contact.any(|other| super::sends::redriven(sim, &other.message_id()))
 }
 
 /// Whether the outcome of an attempt at it was unknown.
@@ -220,7 +219,7 @@ fn was_unknown(message: &Message) -> bool {
 }
 
 /// A failure takes effect soon unless an outcome of its own contact's is unknown: of whoever has no number that may be.
-fn failures<S, Q>(stage: &Stage<S, Q>, unknown: &[&Message], message: &Message)
+fn failures<S, Q>(sim: &Simulator<S, Q>, unknown: &[&Message], message: &Message)
 where
     S: Store + Clone + Debug + 'static,
     Q: WorkQueues,
@@ -233,8 +232,8 @@ where
     if unknown.iter().any(may_be_of_contact) {
         return;
     }
-    for event in stage.outside.failures(&id) {
-        let record = block_on(stage.store.find_event(&event)).expect("events are read");
+    for event in sim.fake_world.failures(&id) {
+        let record = block_on(sim.store.find_event(&event)).expect("events are read");
         let Some(record) = record.filter(|record| record.job.kind == EventKind::Failed) else {
             continue;
         };
@@ -242,7 +241,7 @@ where
             .settled_at
             .map(|at| at.as_millisecond() - record.job.received_at.as_millisecond());
         if late.is_some_and(|late| late > SOON_MS) {
-            stage.common.broken(format!(
+            sim.common.broken(format!(
                 "the failure of {id} took effect {late:?} ms after it came"
             ));
         }

@@ -3,9 +3,9 @@
 
 use super::Told;
 use super::persons::Persons;
-use crate::outside::Arrived;
+use crate::fake_world::Arrived;
 use crate::queue::WorkQueues;
-use crate::stage::Stage;
+use crate::simulator::Simulator;
 use recado_domain::Timestamp;
 use recado_domain::ids::{MessageId, ThreadId};
 use recado_domain::message::{Message, Role};
@@ -20,23 +20,21 @@ use std::fmt::Debug;
 /// way, and clocks differ.
 const UNTIL_KNOWN_MS: i64 = 300_000;
 
-pub(super) fn check<S, Q>(stage: &Stage<S, Q>, told: &[Told])
+pub(super) fn check<S, Q>(sim: &Simulator<S, Q>, told: &[Told])
 where
     S: Store + Clone + Debug + 'static,
     Q: WorkQueues,
 {
-    for id in stage.outside.refused() {
-        stage
-            .common
+    for id in sim.fake_world.refused() {
+        sim.common
             .broken(format!("{id} was refused: the contact's window was over"));
     }
-    once_a_day(stage, told);
+    once_a_day(sim, told);
     for message in told.iter().flat_map(|(_, messages)| messages) {
         if let Some(at) = given_up(message)
             && known_open(told, message.conversation.thread_id(), at)
         {
-            stage
-                .common
+            sim.common
                 .broken(format!("{} was given up inside the window", message.message_id()));
         }
     }
@@ -47,7 +45,7 @@ where
 const DELAYED_MS: i64 = 3_600_000;
 
 /// A contact is asked back once a day, however many messages wait for it.
-fn once_a_day<S, Q>(stage: &Stage<S, Q>, told: &[Told])
+fn once_a_day<S, Q>(sim: &Simulator<S, Q>, told: &[Told])
 where
     S: Store + Clone + Debug + 'static,
     Q: WorkQueues,
@@ -58,7 +56,7 @@ where
             .and_then(|message| message.out.as_ref())
             .is_some_and(|out| matches!(out.state, OutboxState::Sent { .. }))
     };
-    let persons = Persons::of(stage, told);
+    let persons = Persons::of(sim, told);
     // Nobody knew that both are of one person's threads.
     let are_apart = |one: &Arrived, other: &Arrived| {
         let (Ok((one_of, _)), Ok((other_of, _))) = (
@@ -71,7 +69,7 @@ where
         one_of.thread_id() != other_of.thread_id()
             && joined.is_none_or(|joined| joined + DELAYED_MS > one.at_ms)
     };
-    for arrived in stage.outside.phones().values() {
+    for arrived in sim.fake_world.phones().values() {
         let templates = arrived
             .iter()
             .filter(|one| one.text.starts_with("[template") && left(&one.message));
@@ -82,8 +80,7 @@ where
                     && one.at_ms - before.at_ms < WINDOW_MS - DELAYED_MS
                     && !are_apart(one, before)
             }) {
-                stage
-                    .common
+                sim.common
                     .broken(format!("{} asks the contact back again", one.message));
             }
             before = Some(one);

@@ -2,11 +2,11 @@
 
 use super::story::Story;
 use super::teller::Teller;
-use crate::outside::{Fate, Said};
+use crate::fake_world::{Fate, Said};
 use crate::person::{Shows, identity};
 use crate::plan::{address, identity_key};
 use crate::queue::WorkQueues;
-use crate::stage::Wish;
+use crate::simulator::Wish;
 use futures::executor::block_on;
 use recado_domain::ids::{ConversationId, Ordinal};
 use recado_domain::inbound::WebhookItem;
@@ -77,10 +77,10 @@ where
                 id: &id,
                 text: &text,
                 from_me: false,
-                sent_at: Some(add_millis(self.stage.simulation().now(), *at)),
+                sent_at: Some(add_millis(self.sim.simulation().now(), *at)),
             };
             let event = said.event_in(instance.provider, &external, &address(0, 0), *shows);
-            self.stage.post(WebhookItem::Event(event), *at);
+            self.sim.post(WebhookItem::Event(event), *at);
         }
     }
 
@@ -89,9 +89,9 @@ where
         let tell = self.clone();
         self.happens(async move {
             for (shows, after, wish) in wishes {
-                tell.stage.simulation().sleep(after).await;
+                tell.sim.simulation().sleep(after).await;
                 if let Some(id) = tell.conversation_under(shows) {
-                    tell.stage.wish(&id, wish);
+                    tell.sim.wish(&id, wish);
                 }
             }
         });
@@ -103,7 +103,7 @@ where
             Shows::Number | Shows::Both => address(0, 0),
         };
         let thread = identity_key().derive_thread_id(&self.bound().instance.id, name.as_str());
-        let newest = block_on(self.stage.store.find_latest_conversation(&thread))
+        let newest = block_on(self.sim.store.find_latest_conversation(&thread))
             .ok()
             .flatten();
         newest.map(|conversation| conversation.id)

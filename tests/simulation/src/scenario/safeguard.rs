@@ -1,6 +1,6 @@
 use super::{Story, Telling, Trouble};
 use crate::mutation::Mutation;
-use crate::stage::Style;
+use crate::simulator::Style;
 
 /// What is seen when a safeguard is missing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -144,7 +144,7 @@ pub const SAFEGUARDS: &[Safeguard] = &[
         Troubles::None,
     )
     .alone(),
-    promise(Mutation::KicksHaveOneId, Story::TwoOutages, Troubles::None).alone(),
+    promise(Mutation::SendJobsShareOneId, Story::TwoOutages, Troubles::None).alone(),
     promise(Mutation::NoFlush, Story::Burst, Troubles::Crash).alone(),
     promise(
         Mutation::ConnectionEventIsBelieved,

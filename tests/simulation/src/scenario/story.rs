@@ -1,8 +1,8 @@
 use super::teller::Teller;
-use crate::outside::Fate;
+use crate::fake_world::Fate;
 use crate::plan::bound;
 use crate::queue::WorkQueues;
-use crate::stage::{Stage, Wish};
+use crate::simulator::{Simulator, Wish};
 use recado_domain::config::InstanceConfig;
 use recado_domain::ids::Ordinal;
 use recado_domain::provider::Provider;
@@ -194,15 +194,13 @@ impl Story {
         vec![bound(0, 0, provider, None)]
     }
 
-    /// Sets it on the stage.
-    pub fn set<S, Q>(self, stage: &Arc<Stage<S, Q>>)
+    /// Sets it on the simulator.
+    pub fn set<S, Q>(self, sim: &Arc<Simulator<S, Q>>)
     where
         S: Store + Clone + Debug + 'static,
         Q: WorkQueues,
     {
-        let tell = Teller {
-            stage: Arc::clone(stage),
-        };
+        let tell = Teller { sim: Arc::clone(sim) };
         tell.connect();
         match self {
             Self::Burst => tell.messages(&[0, 800, 1_900, 40_000]),

@@ -2,10 +2,10 @@
 
 use super::story::Story;
 use crate::executor::Life;
-use crate::outside::{Changed, Fate, Fates, Line, Said, connection_event};
+use crate::fake_world::{Changed, Fate, Fates, Line, Said, connection_event};
 use crate::plan::{address, identity_key};
 use crate::queue::WorkQueues;
-use crate::stage::{Stage, Wish};
+use crate::simulator::{Simulator, Wish};
 use futures::executor::block_on;
 use recado_domain::config::InstanceConfig;
 use recado_domain::contact::ContactAddress;
@@ -16,15 +16,15 @@ use recado_pipeline::ports::Store;
 use std::fmt::Debug;
 use std::sync::Arc;
 
-/// Tells a story on a stage.
+/// Tells a story on a simulator.
 pub(super) struct Teller<S, Q> {
-    pub(super) stage: Arc<Stage<S, Q>>,
+    pub(super) sim: Arc<Simulator<S, Q>>,
 }
 
 impl<S, Q> Clone for Teller<S, Q> {
     fn clone(&self) -> Self {
-        let stage = Arc::clone(&self.stage);
-        Self { stage }
+        let sim = Arc::clone(&self.sim);
+        Self { sim }
     }
 }
 
@@ -34,20 +34,20 @@ where
     Q: WorkQueues,
 {
     pub(super) fn bound(&self) -> &InstanceConfig {
-        &self.stage.bounds[0]
+        &self.sim.bounds[0]
     }
 
     pub(super) fn connect(&self) {
         let instance = &self.bound().instance;
-        self.stage
-            .outside
+        self.sim
+            .fake_world
             .connect(&instance.id, instance.provider, Fates::calm());
     }
 
     pub(super) fn happens<F: Future<Output = ()> + Send + 'static>(&self, happening: F) {
-        self.stage.ledger().pending += 1;
-        let after = Arc::clone(&self.stage);
-        self.stage.simulation().spawn(Life::default(), async move {
+        self.sim.ledger().pending += 1;
+        let after = Arc::clone(&self.sim);
+        self.sim.simulation().spawn(Life::default(), async move {
             happening.await;
             after.ledger().pending -= 1;
         });
@@ -71,10 +71,10 @@ where
             id: &id,
             text: words,
             from_me,
-            sent_at: Some(add_millis(self.stage.simulation().now(), written)),
+            sent_at: Some(add_millis(self.sim.simulation().now(), written)),
         };
         let event = said.event(instance.provider, &external, contact);
-        self.stage.post(WebhookItem::Event(event), posted);
+        self.sim.post(WebhookItem::Event(event), posted);
     }
 
     pub(super) fn says(&self, words: &str, written: i64, posted: i64) {
@@ -107,14 +107,14 @@ where
                 id: &id,
                 text: words,
                 from_me: false,
-                sent_at: Some(add_millis(self.stage.simulation().now(), at)),
+                sent_at: Some(add_millis(self.sim.simulation().now(), at)),
             },
             target,
             deletes: words.is_empty(),
             crossed: true,
         };
         let event = changed.event(instance.provider, &external, &address(0, 0));
-        self.stage.post(WebhookItem::Event(event), at);
+        self.sim.post(WebhookItem::Event(event), at);
     }
 
     pub(super) fn crowd(&self, contacts: usize) {
@@ -124,7 +124,7 @@ where
     }
 
     pub(super) fn on_line(&self, change: impl FnOnce(&mut Line)) {
-        self.stage.outside.line(&self.bound().instance.id, change);
+        self.sim.fake_world.line(&self.bound().instance.id, change);
     }
 
     pub(super) fn sends(&self, fates: &[Fate]) {
@@ -134,7 +134,7 @@ where
 
     pub(super) fn conversation(&self, contact: usize) -> Option<ConversationId> {
         let thread = identity_key().derive_thread_id(&self.bound().instance.id, address(0, contact).as_str());
-        block_on(self.stage.store.find_latest_conversation(&thread))
+        block_on(self.sim.store.find_latest_conversation(&thread))
             .ok()
             .flatten()
             .map(|conversation| conversation.id)
@@ -149,9 +149,9 @@ where
         let tell = self.clone();
         self.happens(async move {
             for (after, wish) in wishes {
-                tell.stage.simulation().sleep(after).await;
+                tell.sim.simulation().sleep(after).await;
                 if let Some(id) = tell.conversation(contact) {
-                    tell.stage.wish(&id, wish);
+                    tell.sim.wish(&id, wish);
                 }
             }
         });
@@ -191,8 +191,8 @@ where
     async fn requests(&self, count: usize) {
         let instance = self.bound().instance.id.clone();
         for _ in 0..600 {
-            self.stage.simulation().sleep(200).await;
-            let left = self.stage.outside.line(&instance, |line| line.requests.len());
+            self.sim.simulation().sleep(200).await;
+            let left = self.sim.fake_world.line(&instance, |line| line.requests.len());
             if left >= Some(count) {
                 break;
             }
@@ -213,7 +213,7 @@ where
         let tell = self.clone();
         self.happens(async move {
             tell.requests(4).await;
-            tell.stage.simulation().sleep(3_000).await;
+            tell.sim.simulation().sleep(3_000).await;
             for (contact, wishes) in wishes.into_iter().enumerate() {
                 tell.wishes_of(contact, wishes);
             }
@@ -230,9 +230,9 @@ where
         self.happens(async move {
             tell.requests(1).await;
             if let Some(id) = tell.conversation(0) {
-                tell.stage.wish(&id, Wish::TakeOver);
-                tell.stage.simulation().sleep(after).await;
-                tell.stage.wish(&id, Wish::GiveBack);
+                tell.sim.wish(&id, Wish::TakeOver);
+                tell.sim.simulation().sleep(after).await;
+                tell.sim.wish(&id, Wish::GiveBack);
             }
         });
     }
@@ -250,10 +250,10 @@ where
         let tell = self.clone();
         self.happens(async move {
             for _ in 0..400 {
-                tell.stage.simulation().sleep(200).await;
-                for dead in tell.stage.queues.dead() {
+                tell.sim.simulation().sleep(200).await;
+                for dead in tell.sim.queues.dead() {
                     if let Some(copy) = &dead.copy_of {
-                        tell.stage.redrive(copy.letter.clone());
+                        tell.sim.redrive(copy.letter.clone());
                         return;
                     }
                 }
@@ -283,12 +283,12 @@ where
     pub(super) fn types_to(&self, contact: usize, after: i64, words: &'static str) {
         let tell = self.clone();
         self.happens(async move {
-            tell.stage.simulation().sleep(after).await;
+            tell.sim.simulation().sleep(after).await;
             let (instance, contact) = (tell.bound().instance.clone(), address(0, contact));
-            tell.stage
-                .outside
+            tell.sim
+                .fake_world
                 .type_on_phone(&instance.id, (contact.clone(), None), words);
-            tell.stage.ledger().typed.insert(words.to_owned());
+            tell.sim.ledger().typed.insert(words.to_owned());
             tell.says_to(&contact, words, true, 0, 500);
         });
     }
@@ -310,16 +310,16 @@ where
                 return;
             };
             for (number, (before, length)) in lengths.into_iter().enumerate() {
-                tell.stage.simulation().sleep(before).await;
+                tell.sim.simulation().sleep(before).await;
                 for open in [false, true] {
-                    tell.stage
-                        .outside
+                    tell.sim
+                        .fake_world
                         .line(&instance.id, |line| line.connected = open);
                     let event = connection_event(instance.provider, &external, number as u64, open);
                     let late = if crossed && !open { 6_000 } else { 100 };
-                    tell.stage.post(WebhookItem::Event(event), late);
+                    tell.sim.post(WebhookItem::Event(event), late);
                     if !open {
-                        tell.stage.simulation().sleep(length).await;
+                        tell.sim.simulation().sleep(length).await;
                     }
                 }
             }
@@ -332,7 +332,7 @@ where
         self.on_line(|line| line.reachable = false);
         let tell = self.clone();
         self.happens(async move {
-            tell.stage.simulation().sleep(600_000).await;
+            tell.sim.simulation().sleep(600_000).await;
             tell.on_line(|line| line.reachable = true);
         });
     }
@@ -342,9 +342,9 @@ where
         let tell = self.clone();
         self.happens(async move {
             for _ in 0..2 {
-                tell.stage.simulation().sleep(600_000).await;
+                tell.sim.simulation().sleep(600_000).await;
                 for dead in tell
-                    .stage
+                    .sim
                     .queues
                     .dead()
                     .into_iter()
@@ -352,9 +352,9 @@ where
                 {
                     // By the API and in the console, both.
                     if let Some(copy) = &dead.copy_of {
-                        tell.stage.redrive(copy.letter.clone());
+                        tell.sim.redrive(copy.letter.clone());
                     }
-                    tell.stage.move_back(&dead);
+                    tell.sim.move_back(&dead);
                 }
             }
         });

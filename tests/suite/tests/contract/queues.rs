@@ -12,7 +12,7 @@ use recado_domain::ids::{ConversationId, Ordinal};
 use recado_domain::reason::Reason;
 use recado_domain::wake_up::{Redrive, SendJob, TurnJob};
 use recado_pipeline::ports::{InboundEntry, Queues};
-use recado_testkit::builders::{Scene, correlation, fresh};
+use recado_testkit::builders::{Fixture, correlation, fresh};
 use serde_json::{Value, json};
 use std::collections::HashMap;
 use std::time::{Duration, Instant};
@@ -127,11 +127,11 @@ fn json_of(message: &Message) -> Value {
 
 /// Events of one contact, in order, each saying its number.
 fn events(count: usize) -> Vec<InboundEntry> {
-    let scene = Scene::new();
+    let fixture = Fixture::new();
     let event = |number: usize| {
         let job = InboundJob {
             payload: EventPayload::Inline(json!({"number": number})),
-            ..scene.job()
+            ..fixture.job()
         };
         InboundEntry {
             deduplication: job.event.to_string(),
@@ -149,7 +149,7 @@ fn numbers(messages: &[Message]) -> Vec<u64> {
 }
 
 fn conversation() -> ConversationId {
-    Scene::new().conversation(1).id
+    Fixture::new().conversation(1).id
 }
 
 #[tokio::test]
@@ -178,7 +178,7 @@ async fn a_body_is_ascii_and_comes_back_with_all_that_people_write() {
     let said = json!({"text": "olá 😀\u{0}\u{7f}\u{fffe}\u{ffff}\u{d7ff} \"\\"});
     let job = InboundJob {
         payload: EventPayload::Inline(said),
-        ..Scene::new().job()
+        ..Fixture::new().job()
     };
     let event = InboundEntry {
         deduplication: job.event.to_string(),
@@ -216,7 +216,7 @@ async fn a_turns_timer_comes_after_its_delay() {
 }
 
 fn turn_kick() -> TurnJob {
-    let (conversation, tenant) = (conversation(), Scene::new().bound.tenant.id);
+    let (conversation, tenant) = (conversation(), Fixture::new().bound.tenant.id);
     TurnJob {
         conversation,
         tenant,
@@ -318,7 +318,7 @@ async fn a_kick_in_a_replys_group_that_waits_holds_up_no_other_of_the_contact() 
 #[tokio::test]
 async fn a_dead_letters_copy_is_what_its_queue_carries_marked_redrive_with_its_fields_beside() {
     let bench = Bench::new().await;
-    let letter = Scene::new().dead_letter();
+    let letter = Fixture::new().dead_letter();
     bench.queues.enqueue_dead_copy(&letter).await.unwrap();
     let taken = bench
         .take(bench.config.inbound_dlq_url.as_deref().unwrap(), 1)
@@ -360,7 +360,7 @@ async fn a_dead_messages_copy_is_the_kick_that_revives_it() {
         queue,
         reason,
         what,
-        ..Scene::new().dead_letter()
+        ..Fixture::new().dead_letter()
     };
     bench.queues.enqueue_dead_copy(&letter).await.unwrap();
     let taken = bench

@@ -1,14 +1,14 @@
-//! The books of the deployed functions: whatever their provider does, all that was acknowledged is answered once, or it is
+//! The audit of the deployed functions: whatever their provider does, all that was acknowledged is answered once, or it is
 //! said why not, and nothing is sent twice unmarked.
 
 use crate::bench::{Bench, eventually_within};
 use crate::stack::BALANCED;
-use recado_testkit::books::{Balance, Books};
+use recado_testkit::audit::{Audit, Balance};
 use recado_testkit::chance::seed;
 use recado_testkit::servers::{Behaviour, ConnectionState};
-use recado_testkit::trial::console::Console;
-use recado_testkit::trial::load::{Door, Load};
-use recado_testkit::trial::weather::say_open;
+use recado_testkit::soak::console::Console;
+use recado_testkit::soak::load::{Door, Load};
+use recado_testkit::soak::weather::say_open;
 use recado_testkit::webhooks::evolution_connection;
 use serde_json::json;
 use std::collections::BTreeSet;
@@ -55,7 +55,7 @@ impl Bench {
         })
         .await;
         let delivered = self.stack.balanced.phone().into_iter();
-        let balance = Books {
+        let balance = Audit {
             records,
             dead_letters: console.dead_letters().await,
             delivered: delivered
@@ -71,7 +71,7 @@ impl Bench {
 }
 
 #[tokio::test]
-async fn with_a_provider_that_fails_in_every_way_the_books_balance() {
+async fn with_a_provider_that_fails_in_every_way_the_audit_passes() {
     let bench = Bench::new().await;
     let provider = &bench.stack.balanced;
     let failed = |code: u16, message: serde_json::Value| {

@@ -22,7 +22,7 @@ pub(crate) const ACCOUNT: &str = "000000000000";
 pub(crate) const INSTANCE: &str = "suporte-01";
 /// An Evolution instance whose provider refuses when it is told to.
 pub(crate) const REFUSING: &str = "recusa-01";
-/// An Evolution instance whose provider fails in every way, and whose books are kept.
+/// An Evolution instance whose provider fails in every way, and which is audited.
 pub(crate) const BALANCED: &str = "balanco-01";
 /// An Evolution instance that is closed today.
 pub(crate) const CLOSED: &str = "fechada-01";
@@ -205,7 +205,7 @@ fn run_deploy(stand_ins: &StandIns) -> Value {
         format!("MetaBaseUrl={}", stand_ins.meta.url()),
         format!("AnthropicBaseUrl={}", stand_ins.anthropic.url()),
         "AllowSimulation=false".to_owned(),
-        // A request that hung is repeated after this; the test of the books waits for some.
+        // A request that hung is repeated after this; the audit waits for some.
         "UnknownWaitSeconds=30".to_owned(),
         "LogAwsRequests=true".to_owned(),
     ];

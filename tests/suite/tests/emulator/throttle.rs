@@ -7,7 +7,7 @@ use crate::account::{REGION, emulator};
 use crate::bench::Bench;
 use crate::stack::{ACCOUNT, BALANCED};
 use recado_testkit::chance::seed;
-use recado_testkit::trial::load::Load;
+use recado_testkit::soak::load::Load;
 use reqwest::Method;
 use serde_json::json;
 use std::time::Duration;

@@ -3,7 +3,7 @@
 use super::{LinePlan, happens};
 use crate::executor::Simulation;
 use crate::queue::WorkQueues;
-use crate::stage::Stage;
+use crate::simulator::Simulator;
 use recado_domain::config::{ConfigDocument, InstanceConfig};
 use recado_domain::hours::OpeningHours;
 use recado_pipeline::ports::Store;
@@ -12,14 +12,14 @@ use std::fmt::Debug;
 use std::sync::Arc;
 
 /// Changes a number's configuration some times; the last change lets its agent answer at all hours.
-pub(super) fn configuration<S, Q>(stage: &Arc<Stage<S, Q>>, line: &LinePlan)
+pub(super) fn configuration<S, Q>(sim: &Arc<Simulator<S, Q>>, line: &LinePlan)
 where
     S: Store + Clone + Debug + 'static,
     Q: WorkQueues,
 {
-    let count = stage.simulation().pick(&[0, 0, 0, 0, 1, 3]);
-    let (on, known) = (Arc::clone(stage), line.bound.clone());
-    happens(stage, async move {
+    let count = sim.simulation().pick(&[0, 0, 0, 0, 1, 3]);
+    let (on, known) = (Arc::clone(sim), line.bound.clone());
+    happens(sim, async move {
         for number in 0..count {
             let simulation = on.simulation();
             simulation.sleep(simulation.between(1_000, 90_000)).await;

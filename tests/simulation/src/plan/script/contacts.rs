@@ -1,11 +1,11 @@
 //! What contacts write.
 
 use super::{LinePlan, happens};
-use crate::outside::{Changed, Said, traits};
+use crate::fake_world::{Changed, Said, traits};
 use crate::person::Habit;
 use crate::plan::address;
 use crate::queue::WorkQueues;
-use crate::stage::Stage;
+use crate::simulator::Simulator;
 use recado_domain::contact::ContactAddress;
 use recado_domain::inbound::WebhookItem;
 use recado_domain::millis::add_millis;
@@ -15,7 +15,7 @@ use std::sync::Arc;
 
 /// A contact writes some messages; their webhooks come late, twice and in another order.
 pub(super) fn conversation<S, Q>(
-    stage: &Arc<Stage<S, Q>>,
+    sim: &Arc<Simulator<S, Q>>,
     line: &LinePlan,
     contact: &(ContactAddress, Habit),
     (lost, name): (f64, &mut usize),
@@ -23,7 +23,7 @@ pub(super) fn conversation<S, Q>(
     S: Store + Clone + Debug + 'static,
     Q: WorkQueues,
 {
-    let simulation = stage.simulation();
+    let simulation = sim.simulation();
     let (provider, mut at) = (line.bound.instance.provider, simulation.between(0, 20_000));
     let Some(external) = line.bound.instance.resolve_external_id() else {
         return;
@@ -40,7 +40,7 @@ pub(super) fn conversation<S, Q>(
         at += simulation.pick(&[100, 1_000, 3_000, 10_000, 60_000, 200_000]);
         let text = match simulation.below(40) {
             0 => format!("reaction m{name}"),
-            1 if stage.common.faults.disturb() => "poison".to_owned(),
+            1 if sim.common.faults.disturb() => "poison".to_owned(),
             _ => format!("m{name}"),
         };
         // Some are two hours old: too old to be answered; some fifty minutes.
@@ -58,27 +58,27 @@ pub(super) fn conversation<S, Q>(
         let shows = habit.shows(simulation, nth);
         let mut event = said.event_in(provider, &external, number, shows);
         if lost > 0.0 && traits(provider).has_history && simulation.chance(lost) {
-            stage.lose(&mut event);
+            sim.lose(&mut event);
             continue;
         }
         let late = simulation.pick(&[0, 0, 0, 200, 5_000, 400_000]);
         if text.starts_with('m') && simulation.chance(0.12) {
-            change(stage, line, contact, (said, at), name);
+            change(sim, line, contact, (said, at), name);
         }
         together.push(WebhookItem::Event(event));
         // Now and then one webhook brings several.
         if !simulation.chance(0.1) {
-            stage.post_all(std::mem::take(&mut together), at + late);
+            sim.post_all(std::mem::take(&mut together), at + late);
         }
     }
     if !together.is_empty() {
-        stage.post_all(together, at);
+        sim.post_all(together, at);
     }
 }
 
 /// The contact says something else in the place of what it `said` at some time, or takes it back; some do both.
 fn change<S, Q>(
-    stage: &Arc<Stage<S, Q>>,
+    sim: &Arc<Simulator<S, Q>>,
     line: &LinePlan,
     (number, habit): &(ContactAddress, Habit),
     (said, at): (Said<'_>, i64),
@@ -87,7 +87,7 @@ fn change<S, Q>(
     S: Store + Clone + Debug + 'static,
     Q: WorkQueues,
 {
-    let (simulation, provider) = (stage.simulation(), line.bound.instance.provider);
+    let (simulation, provider) = (sim.simulation(), line.bound.instance.provider);
     let Some(external) = line.bound.instance.resolve_external_id() else {
         return;
     };
@@ -116,7 +116,7 @@ fn change<S, Q>(
         let (address, _) = habit.shows_now(simulation).names(number);
         let event = changed.event(provider, &external, &address);
         let late = simulation.pick(&[0, 0, 200, 5_000, 100_000]);
-        stage.post(WebhookItem::Event(event), at + late);
+        sim.post(WebhookItem::Event(event), at + late);
         if deletes {
             return;
         }
@@ -125,7 +125,7 @@ fn change<S, Q>(
 
 /// A contact writes once more, much later.
 pub(super) fn write<S, Q>(
-    stage: &Arc<Stage<S, Q>>,
+    sim: &Arc<Simulator<S, Q>>,
     line: &LinePlan,
     (number, habit): &(ContactAddress, Habit),
     name: usize,
@@ -142,15 +142,15 @@ pub(super) fn write<S, Q>(
         id: &format!("in-{name}"),
         text: &format!("m{name}"),
         from_me: false,
-        sent_at: Some(add_millis(stage.simulation().now(), at)),
+        sent_at: Some(add_millis(sim.simulation().now(), at)),
     };
-    let shows = habit.shows_now(stage.simulation());
+    let shows = habit.shows_now(sim.simulation());
     let event = said.event_in(instance.provider, &external, number, shows);
-    stage.post(WebhookItem::Event(event), at);
+    sim.post(WebhookItem::Event(event), at);
 }
 
 /// Sixty messages of ten more contacts at once.
-pub(super) fn flood<S, Q>(stage: &Arc<Stage<S, Q>>, line: &LinePlan, name: &mut usize)
+pub(super) fn flood<S, Q>(sim: &Arc<Simulator<S, Q>>, line: &LinePlan, name: &mut usize)
 where
     S: Store + Clone + Debug + 'static,
     Q: WorkQueues,
@@ -165,22 +165,22 @@ where
             id: &format!("in-{name}"),
             text: &format!("m{name}"),
             from_me: false,
-            sent_at: Some(stage.simulation().now()),
+            sent_at: Some(sim.simulation().now()),
         };
         let event = said.event(line.bound.instance.provider, &external, &contact);
-        stage.post(WebhookItem::Event(event), stage.simulation().between(0, 2_000));
+        sim.post(WebhookItem::Event(event), sim.simulation().between(0, 2_000));
     }
 }
 
 /// An operator fetches what was missed: now and then, and once more when nothing goes wrong any more.
-pub(super) fn catch_ups<S, Q>(stage: &Arc<Stage<S, Q>>, line: &LinePlan, calm_from_ms: i64)
+pub(super) fn catch_ups<S, Q>(sim: &Arc<Simulator<S, Q>>, line: &LinePlan, calm_from_ms: i64)
 where
     S: Store + Clone + Debug + 'static,
     Q: WorkQueues,
 {
-    let (on, instance) = (Arc::clone(stage), line.bound.instance.id.clone());
-    let begun = stage.simulation().now();
-    happens(stage, async move {
+    let (on, instance) = (Arc::clone(sim), line.bound.instance.id.clone());
+    let begun = sim.simulation().now();
+    happens(sim, async move {
         let simulation = on.simulation();
         for _ in 0..simulation.between(0, 4) {
             simulation.sleep(simulation.between(1_000, 120_000)).await;

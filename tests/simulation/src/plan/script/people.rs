@@ -1,11 +1,11 @@
 //! What people of the business do.
 
 use super::{LinePlan, happens};
-use crate::outside::{Changed, Said};
+use crate::fake_world::{Changed, Said};
 use crate::person::{Habit, identity};
 use crate::plan::identity_key;
 use crate::queue::WorkQueues;
-use crate::stage::{Stage, Wish};
+use crate::simulator::{Simulator, Wish};
 use futures::executor::block_on;
 use recado_domain::contact::ContactAddress;
 use recado_domain::conversation::Conversation;
@@ -15,13 +15,13 @@ use std::fmt::Debug;
 use std::sync::Arc;
 
 /// People take over, answer, give back, resolve, and type on the phone.
-pub(super) fn people<S, Q>(stage: &Arc<Stage<S, Q>>, line: &LinePlan, contact: &Contact)
+pub(super) fn people<S, Q>(sim: &Arc<Simulator<S, Q>>, line: &LinePlan, contact: &Contact)
 where
     S: Store + Clone + Debug + 'static,
     Q: WorkQueues,
 {
-    let (on, line, contact) = (Arc::clone(stage), line.clone(), contact.clone());
-    happens(stage, async move {
+    let (on, line, contact) = (Arc::clone(sim), line.clone(), contact.clone());
+    happens(sim, async move {
         for number in 0..on.simulation().between(1, 4) {
             on.simulation()
                 .sleep(on.simulation().between(1_000, 60_000))
@@ -63,20 +63,20 @@ where
 type Contact = (ContactAddress, Habit);
 
 /// What an operator sees now of the contact's conversation, or of one of two.
-pub(super) fn seen<S, Q>(stage: &Stage<S, Q>, line: &LinePlan, contact: &Contact) -> Option<Conversation>
+pub(super) fn seen<S, Q>(sim: &Simulator<S, Q>, line: &LinePlan, contact: &Contact) -> Option<Conversation>
 where
     S: Store + Clone + Debug + 'static,
     Q: WorkQueues,
 {
     let conversations = [contact.0.clone(), identity(&contact.0)].map(|name| {
         let thread = identity_key().derive_thread_id(&line.bound.instance.id, name.as_str());
-        block_on(stage.store.find_latest_conversation(&thread))
+        block_on(sim.store.find_latest_conversation(&thread))
             .ok()
             .flatten()
     });
     let mut shown: Vec<Conversation> = conversations.into_iter().flatten().collect();
     shown.retain(|conversation| conversation.listed_status().is_some());
-    if shown.len() > 1 && stage.simulation().chance(0.5) {
+    if shown.len() > 1 && sim.simulation().chance(0.5) {
         return shown.pop();
     }
     shown.into_iter().next()
@@ -84,13 +84,13 @@ where
 
 /// On its phone the business says something else in the place of the newest message that the contact has, or takes it
 /// back. That answers nothing.
-fn reword<S, Q>(stage: &Arc<Stage<S, Q>>, line: &LinePlan, contact: &Contact, text: &str)
+fn reword<S, Q>(sim: &Arc<Simulator<S, Q>>, line: &LinePlan, contact: &Contact, text: &str)
 where
     S: Store + Clone + Debug + 'static,
     Q: WorkQueues,
 {
-    let (instance, simulation) = (&line.bound.instance, stage.simulation());
-    let newest = stage.outside.newest_to(&instance.id, &contact.0);
+    let (instance, simulation) = (&line.bound.instance, sim.simulation());
+    let newest = sim.fake_world.newest_to(&instance.id, &contact.0);
     let (Some(external), Some(target)) = (instance.resolve_external_id(), newest) else {
         return;
     };
@@ -107,10 +107,10 @@ where
     };
     let (address, _) = contact.1.shows_now(simulation).names(&contact.0);
     let event = changed.event(instance.provider, &external, &address);
-    stage.post(WebhookItem::Event(event), simulation.between(0, 3_000));
+    sim.post(WebhookItem::Event(event), simulation.between(0, 3_000));
 }
 
-pub(super) fn type_on_phone<S, Q>(stage: &Arc<Stage<S, Q>>, line: &LinePlan, contact: &Contact, text: &str)
+pub(super) fn type_on_phone<S, Q>(sim: &Arc<Simulator<S, Q>>, line: &LinePlan, contact: &Contact, text: &str)
 where
     S: Store + Clone + Debug + 'static,
     Q: WorkQueues,
@@ -119,31 +119,31 @@ where
     let Some(external) = instance.resolve_external_id() else {
         return;
     };
-    let shows = contact.1.shows_now(stage.simulation());
+    let shows = contact.1.shows_now(sim.simulation());
     let names = shows.names(&contact.0);
-    let id = stage.outside.type_on_phone(&instance.id, names, text);
-    stage.ledger().typed.insert(text.to_owned());
+    let id = sim.fake_world.type_on_phone(&instance.id, names, text);
+    sim.ledger().typed.insert(text.to_owned());
     let said = Said {
         id: &id,
         text,
         from_me: true,
-        sent_at: Some(stage.simulation().now()),
+        sent_at: Some(sim.simulation().now()),
     };
     let event = said.event_in(instance.provider, &external, &contact.0, shows);
-    stage.post(WebhookItem::Event(event), stage.simulation().between(0, 3_000));
+    sim.post(WebhookItem::Event(event), sim.simulation().between(0, 3_000));
 }
 
 /// An operator moves dead letters back, some of them twice.
-pub(super) fn redrives<S, Q>(stage: &Arc<Stage<S, Q>>)
+pub(super) fn redrives<S, Q>(sim: &Arc<Simulator<S, Q>>)
 where
     S: Store + Clone + Debug + 'static,
     Q: WorkQueues,
 {
-    let on = Arc::clone(stage);
-    if stage.simulation().chance(0.5) {
+    let on = Arc::clone(sim);
+    if sim.simulation().chance(0.5) {
         return;
     }
-    happens(stage, async move {
+    happens(sim, async move {
         for _ in 0..3 {
             on.simulation()
                 .sleep(on.simulation().between(60_000, 400_000))

@@ -1,0 +1,357 @@
+//! The world around: provider, phones, model. It remembers what really happened, whatever the records say.
+
+mod fate;
+mod interpret;
+mod line;
+mod memory;
+mod model;
+mod provider;
+mod webhooks;
+mod window;
+
+pub use fate::{Fate, Fates};
+pub use line::Line;
+use memory::Kept;
+pub use model::Model;
+pub use provider::Edge;
+pub use webhooks::{Changed, Said, connection_event, failed_event};
+
+use crate::executor::Simulation;
+use crate::person::{self, Shows};
+use recado_domain::contact::ContactAddress;
+use recado_domain::delivery::{DeliveryKey, DeliveryStatus, StatusUpdate};
+use recado_domain::ids::{EventId, ExternalId, InstanceId, MessageId};
+use recado_domain::inbound::WebhookItem;
+use recado_domain::provider::Provider;
+use recado_domain::provider::ProviderCapabilities;
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+/// The provider of an instance with Meta's window; every other is a linked phone.
+pub const CLOUD: Provider = Provider::Meta;
+
+/// What the rules ask of a provider here.
+pub fn traits(provider: Provider) -> ProviderCapabilities {
+    ProviderCapabilities {
+        text_max: provider::TEXT_MAX,
+        ..provider.capabilities()
+    }
+}
+
+/// One message as a phone got it.
+#[derive(Debug, Clone)]
+pub struct Arrived {
+    /// When, in milliseconds since the start.
+    pub at_ms: i64,
+    /// Which.
+    pub message: MessageId,
+    /// What it says.
+    pub text: String,
+}
+
+/// What one request showed to a model.
+#[derive(Debug, Clone)]
+pub struct Shown {
+    /// When the conversation had been read for it, in milliseconds since the start.
+    pub read_ms: i64,
+    /// The words of the contact, all of them.
+    pub words: BTreeSet<String>,
+}
+
+/// A webhook that the provider owes us.
+#[derive(Debug, Clone)]
+pub struct Owed {
+    /// What it holds.
+    pub item: WebhookItem,
+    /// After how many milliseconds it is posted.
+    pub after_ms: i64,
+}
+
+#[derive(Debug, Default)]
+struct State {
+    lines: BTreeMap<InstanceId, Line>,
+    phones: BTreeMap<(InstanceId, ContactAddress), Vec<Arrived>>,
+    sends: BTreeMap<MessageId, u32>,
+    failures: Vec<(EventId, MessageId)>,
+    owed: Vec<Owed>,
+    read: BTreeSet<String>,
+    shown: Vec<Shown>,
+    identities: BTreeSet<ContactAddress>,
+    next: u64,
+    model_key_is_good: bool,
+    model_fails: f64,
+    model_goes_on: f64,
+    model_thinks_ms: Option<i64>,
+}
+
+/// See the module. Clones are the same world.
+#[derive(Debug, Clone)]
+pub struct FakeWorld {
+    simulation: Simulation,
+    state: Arc<Mutex<State>>,
+}
+
+impl FakeWorld {
+    /// A world without lines.
+    pub fn new(simulation: Simulation) -> Self {
+        let state = State {
+            model_key_is_good: true,
+            ..State::default()
+        };
+        Self {
+            simulation,
+            state: Arc::new(Mutex::new(state)),
+        }
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Connects an instance.
+    pub fn connect(&self, instance: &InstanceId, provider: Provider, fates: Fates) {
+        let line = Line {
+            provider,
+            connected: true,
+            key_is_good: true,
+            reachable: true,
+            fates,
+            script: VecDeque::new(),
+            script_is_steady: false,
+            remembers: true,
+            steady: BTreeMap::new(),
+            requests: Vec::new(),
+            last_event_says_open: true,
+            clock_ms: 0,
+            turns: Vec::new(),
+            wrote: BTreeMap::new(),
+            refused: Vec::new(),
+            kept: Vec::new(),
+            heard: Vec::new(),
+        };
+        self.state().lines.insert(instance.clone(), line);
+    }
+
+    /// Looks at or changes a line.
+    pub fn line<T>(&self, instance: &InstanceId, change: impl FnOnce(&mut Line) -> T) -> Option<T> {
+        let mut state = self.state();
+        let line = state.lines.get_mut(instance)?;
+        let before = line.can_send();
+        let changed = change(line);
+        line.note_turn(before, self.simulation.elapsed_ms());
+        Some(changed)
+    }
+
+    /// Whether the provider of an instance can be reached.
+    fn is_reachable(&self, instance: &InstanceId) -> bool {
+        self.line(instance, |line| line.reachable).unwrap_or(true)
+    }
+
+    /// All instances.
+    pub fn instances(&self) -> Vec<InstanceId> {
+        self.state().lines.keys().cloned().collect()
+    }
+
+    /// Sets whether the model's key is good, and how often it fails.
+    pub fn set_model(&self, key_is_good: bool, fails: f64) {
+        let mut state = self.state();
+        state.model_key_is_good = key_is_good;
+        state.model_fails = fails;
+    }
+
+    /// Lets the model think for so many milliseconds each time, and not as long as chance says.
+    pub fn let_model_think(&self, milliseconds: i64) {
+        self.state().model_thinks_ms = Some(milliseconds);
+    }
+
+    /// Sets how often the model says more than one message holds.
+    pub fn let_model_go_on(&self, chance: f64) {
+        self.state().model_goes_on = chance;
+    }
+
+    /// From now on nothing fails.
+    pub fn calm(&self) {
+        let mut state = self.state();
+        state.model_key_is_good = true;
+        state.model_fails = 0.0;
+        for line in state.lines.values_mut() {
+            let before = line.can_send();
+            line.connected = true;
+            line.key_is_good = true;
+            line.reachable = true;
+            line.fates = Fates::calm();
+            line.script.clear();
+            line.note_turn(before, self.simulation.elapsed_ms());
+        }
+    }
+
+    /// The person who has this number is known by an identity without one, too.
+    pub fn know_by_identity(&self, number: &ContactAddress) {
+        self.state().identities.insert(number.clone());
+    }
+
+    /// What each phone got, by the address with its number.
+    pub fn phones(&self) -> BTreeMap<(InstanceId, ContactAddress), Vec<Arrived>> {
+        self.state().phones.clone()
+    }
+
+    /// Counts an attempt that reached WhatsApp.
+    fn count_send(&self, message: &MessageId) {
+        *self.state().sends.entry(message.clone()).or_default() += 1;
+    }
+
+    /// Whether a model was ever shown this word.
+    pub fn was_read(&self, word: &str) -> bool {
+        self.state().read.contains(word)
+    }
+
+    /// All that models were shown.
+    pub fn shown(&self) -> Vec<Shown> {
+        self.state().shown.clone()
+    }
+
+    /// How many requests to send each message reached WhatsApp.
+    pub fn sends(&self) -> BTreeMap<MessageId, u32> {
+        self.state().sends.clone()
+    }
+
+    /// The events that tell that a message failed after it was accepted.
+    pub fn failures(&self, message: &MessageId) -> Vec<EventId> {
+        let state = self.state();
+        let of_it = state.failures.iter().filter(|(_, failed)| failed == message);
+        of_it.map(|(event, _)| event.clone()).collect()
+    }
+
+    /// Webhooks that the provider owes since this was asked last.
+    pub fn take_owed(&self) -> Vec<Owed> {
+        std::mem::take(&mut self.state().owed)
+    }
+
+    fn fresh_id(&self) -> String {
+        let mut state = self.state();
+        state.next += 1;
+        format!("wa-{}", state.next)
+    }
+
+    /// The provider takes a message and the phone has it. Returns its id there.
+    fn accept(
+        &self,
+        instance: &InstanceId,
+        external: &ExternalId,
+        to: &ContactAddress,
+        message: &MessageId,
+        text: &str,
+    ) -> String {
+        let id = self.fresh_id();
+        let (at, at_ms) = (self.simulation.now(), self.simulation.elapsed_ms());
+        let chat = self.chat_of(to);
+        let mut state = self.state();
+        let arrived = Arrived {
+            at_ms,
+            message: message.clone(),
+            text: text.to_owned(),
+        };
+        state
+            .phones
+            .entry((instance.clone(), person::phone(to)))
+            .or_default()
+            .push(arrived);
+        let Some(line) = state.lines.get_mut(instance) else {
+            return id;
+        };
+        line.kept.push(Kept {
+            chat,
+            to: to.clone(),
+            also: None,
+            text: text.to_owned(),
+            id: id.clone(),
+            at,
+        });
+        let provider = line.provider;
+        drop(state);
+        self.owe_echo_and_statuses(provider, external, to, message, text, &id);
+        id
+    }
+
+    /// Words typed by the business on its phone, in the chat that these names show.
+    pub fn type_on_phone(
+        &self,
+        instance: &InstanceId,
+        (to, also): (ContactAddress, Option<ContactAddress>),
+        text: &str,
+    ) -> String {
+        let id = self.fresh_id();
+        let at = self.simulation.now();
+        if let Some(line) = self.state().lines.get_mut(instance) {
+            line.kept.push(Kept {
+                chat: to.clone(),
+                to,
+                also,
+                text: text.to_owned(),
+                id: id.clone(),
+                at,
+            });
+        }
+        id
+    }
+
+    fn owe_echo_and_statuses(
+        &self,
+        provider: Provider,
+        external: &ExternalId,
+        to: &ContactAddress,
+        message: &MessageId,
+        text: &str,
+        id: &str,
+    ) {
+        let simulation = &self.simulation;
+        let mut owed = Vec::new();
+        if provider == Provider::Evolution && simulation.chance(0.6) {
+            let said = Said {
+                id,
+                text,
+                from_me: true,
+                sent_at: Some(simulation.now()),
+            };
+            let number = person::phone(to);
+            let event = if self.state().identities.contains(&number) {
+                let shows = [Shows::Number, Shows::Identity, Shows::Both];
+                said.event_in(provider, external, &number, simulation.pick(&shows))
+            } else {
+                said.event(provider, external, to)
+            };
+            let after_ms = simulation.pick(&[0, 0, 500, 3_000, 25_000]);
+            owed.push(Owed {
+                item: WebhookItem::Event(event),
+                after_ms,
+            });
+        }
+        let key = if traits(provider).echoes_our_id {
+            DeliveryKey::from_own_id(provider, external, message)
+        } else {
+            DeliveryKey::from_provider_id(provider, external, id)
+        };
+        for status in [
+            DeliveryStatus::Sent,
+            DeliveryStatus::Delivered,
+            DeliveryStatus::Read,
+        ] {
+            if !simulation.chance(0.7) {
+                continue;
+            }
+            let update = StatusUpdate {
+                key: key.clone(),
+                status,
+                at: simulation.now(),
+                provider_message_id: (provider == Provider::Meta).then(|| id.to_owned()),
+                detail: None,
+            };
+            let after_ms = simulation.between(0, 20_000);
+            owed.push(Owed {
+                item: WebhookItem::Status(update),
+                after_ms,
+            });
+        }
+        self.state().owed.extend(owed);
+    }
+}

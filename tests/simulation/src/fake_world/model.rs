@@ -1,0 +1,91 @@
+use super::provider::TEXT_MAX;
+use super::{FakeWorld, Shown};
+use crate::fault_injector::FaultInjector;
+use recado_domain::message::TokenUsage;
+use recado_pipeline::ports::{Llm, LlmError, LlmReply, LlmRequest, Speaker};
+use std::sync::atomic::Ordering;
+
+/// A model that answers by naming what it was asked: `re m3 m4`. Now and then it says the same as always, or more than
+/// one message holds.
+#[derive(Debug, Clone)]
+pub struct Model {
+    fake_world: FakeWorld,
+    injector: FaultInjector,
+}
+
+impl Model {
+    /// The model, as the function under `injector` has it.
+    pub fn new(fake_world: FakeWorld, injector: FaultInjector) -> Self {
+        Self { fake_world, injector }
+    }
+}
+
+impl Model {
+    /// Notes what the model was shown, and of that what it was asked.
+    fn note(&self, request: &LlmRequest, asked: &str) {
+        if request.turns.last().map(|turn| turn.speaker) != Some(Speaker::User) {
+            self.injector
+                .common
+                .broken("a model was asked nothing".to_owned());
+        }
+        let of_contact = request.turns.iter().filter(|turn| turn.speaker == Speaker::User);
+        let words = of_contact.flat_map(|turn| turn.text.split_whitespace());
+        let shown = Shown {
+            read_ms: self.injector.read_at.load(Ordering::Relaxed),
+            words: words.map(str::to_owned).collect(),
+        };
+        self.injector
+            .common
+            .note(|| format!("the model is shown {:?}", request.turns));
+        let mut state = self.fake_world.state();
+        state.read.extend(asked.split(' ').map(str::to_owned));
+        state.shown.push(shown);
+    }
+}
+
+impl Llm for Model {
+    async fn generate_reply(&self, request: &LlmRequest) -> Result<LlmReply, LlmError> {
+        let simulation = &self.injector.common.simulation;
+        self.injector.step("model").await;
+        self.injector.common.count(|counters| counters.model_calls += 1);
+        let thinks = self.fake_world.state().model_thinks_ms;
+        let thinks = thinks.unwrap_or_else(|| simulation.pick(&[300, 1_000, 3_000, 8_000, 30_000]));
+        simulation.sleep(thinks).await;
+        self.injector.step("model").await;
+        let (key_is_good, fails, goes_on) = {
+            let state = self.fake_world.state();
+            (state.model_key_is_good, state.model_fails, state.model_goes_on)
+        };
+        if !key_is_good {
+            return Err(LlmError::Credentials("401".to_owned()));
+        }
+        if simulation.chance(fails) {
+            return Err(LlmError::Unavailable("529".to_owned()));
+        }
+        let asked = request
+            .turns
+            .last()
+            .map(|turn| turn.text.replace('\n', " "))
+            .unwrap_or_default();
+        self.note(request, &asked);
+        let text = if simulation.chance(0.1) {
+            "certo".to_owned()
+        } else if simulation.chance(goes_on) {
+            at_length(&asked, simulation.pick(&[1, 2, 4, 12]))
+        } else {
+            format!("re {asked}")
+        };
+        self.injector.common.note(|| format!("the model says: {text}"));
+        Ok(LlmReply {
+            text,
+            usage: TokenUsage::default(),
+            model: request.model.clone(),
+        })
+    }
+}
+
+/// The same answer with so many paragraphs more, none of which shares a message with another.
+fn at_length(asked: &str, paragraphs: usize) -> String {
+    let more = (1..=paragraphs).map(|number| format!("\n\n{number} {}", ".".repeat(TEXT_MAX / 2)));
+    format!("re {asked}{}", more.collect::<String>())
+}

@@ -1,0 +1,57 @@
+//! The attempt that a function is at: noted as it goes on, for the checks.
+
+use super::FaultInjector;
+use recado_domain::message::Message;
+use recado_domain::outbox::OutboxState;
+use recado_pipeline::ports::SendOutcome;
+use std::sync::atomic::Ordering;
+
+/// No attempt.
+const NONE: usize = usize::MAX;
+
+impl FaultInjector {
+    fn attempt(&self) -> Option<usize> {
+        let at = self.attempt.load(Ordering::Relaxed);
+        (at != NONE).then_some(at)
+    }
+
+    /// The claim of `message` has taken effect.
+    pub fn note_claim(&self, message: &Message) {
+        let at_ms = self.common.simulation.elapsed_ms();
+        if let Some(number) = self.common.witness().claim(message, at_ms) {
+            self.attempt.store(number, Ordering::Relaxed);
+        }
+    }
+
+    /// Its request leaves.
+    pub fn note_request(&self) {
+        let at_ms = self.common.simulation.elapsed_ms();
+        if let Some(number) = self.attempt() {
+            self.common.witness().attempts[number].requested_ms = Some(at_ms);
+        }
+    }
+
+    /// The function was told how it ended.
+    pub fn note_outcome(&self, outcome: &SendOutcome) {
+        let at_ms = self.common.simulation.elapsed_ms();
+        if let Some(number) = self.attempt() {
+            self.common.witness().tell(number, outcome, at_ms);
+        }
+    }
+
+    /// `message` is written down: how the attempt ended, if it is its message.
+    pub fn note_written(&self, message: &Message) {
+        let Some(number) = self.attempt() else {
+            return;
+        };
+        let open = message
+            .out
+            .as_ref()
+            .is_some_and(|out| matches!(out.state, OutboxState::Sending { .. }));
+        let mut witness = self.common.witness();
+        if witness.attempts[number].message == message.message_id() && !open {
+            witness.attempts[number].settled = true;
+            self.attempt.store(NONE, Ordering::Relaxed);
+        }
+    }
+}

@@ -1,0 +1,118 @@
+use super::FaultyPort;
+use crate::mutation::Mutation;
+use jiff::Timestamp;
+use recado_domain::dead_letter::{DeadLetter, QueueName};
+use recado_domain::wake_up::{SendJob, TurnJob};
+use recado_pipeline::ports::{DeadLetterQueues, DeadQueueMessage, InboundEntry, PortResult, Queues};
+use recado_testkit::delegate_calls;
+use serde_json::Value;
+use std::future::Future;
+use std::time::Duration;
+
+/// How long a queue knows an id, in milliseconds.
+const KNOWN_MS: i64 = 300_000;
+
+impl<Q: Queues> FaultyPort<Q> {
+    /// Whether a kick of the same conversation and ordinal is known, for a mutation.
+    fn was_kicked(&self, kick: &SendJob) -> bool {
+        let now = self.injector.common.simulation.elapsed_ms();
+        let id = format!("{}-{}", kick.conversation, kick.upto);
+        let mut witness = self.injector.common.witness();
+        if witness.kicked.get(&id).is_some_and(|at| now - at < KNOWN_MS) {
+            return true;
+        }
+        witness.kicked.insert(id, now);
+        false
+    }
+
+    /// A call after which a queue may hold something new.
+    async fn sends(
+        &self,
+        queue: QueueName,
+        what: &'static str,
+        effect: impl Future<Output = PortResult<()>> + Send,
+    ) -> PortResult<()> {
+        let marked = async {
+            self.injector.common.make_dirty(queue);
+            effect.await
+        };
+        self.around(what, marked).await
+    }
+}
+
+impl<Q: Queues> Queues for FaultyPort<Q> {
+    delegate_calls! {
+        put_payload(key: &str, payload: &Value) -> ();
+        renew_payload(key: &str) -> bool;
+        find_payload(key: &str) -> Option<Value>;
+    }
+
+    async fn enqueue_inbound(&self, events: &[InboundEntry]) -> PortResult<()> {
+        let effect = async {
+            self.inner.enqueue_inbound(events).await?;
+            let at = self.injector.common.simulation.elapsed_ms();
+            for event in events {
+                self.injector.common.witness().enqueue(&event.job.event, at);
+            }
+            Ok(())
+        };
+        self.sends(QueueName::Inbound, "send_inbound", effect).await
+    }
+
+    async fn enqueue_turn_job(&self, kick: &TurnJob, delay: Duration) -> PortResult<()> {
+        if self.injector.lacks(Mutation::TimerAfterApplied) && self.injector.function == "processor" {
+            self.injector.later.keep(kick.clone(), delay);
+            return Ok(());
+        }
+        if self.injector.lacks(Mutation::NotReadOn) && self.injector.function == "deferred-reply" {
+            return Ok(());
+        }
+        self.sends(
+            QueueName::Turns,
+            "send_turn",
+            self.inner.enqueue_turn_job(kick, delay),
+        )
+        .await
+    }
+
+    async fn schedule_turn_job(&self, kick: &TurnJob, at: Timestamp) -> PortResult<()> {
+        self.sends(
+            QueueName::Turns,
+            "schedule_turn",
+            self.inner.schedule_turn_job(kick, at),
+        )
+        .await
+    }
+
+    async fn enqueue_send_job(&self, kick: &SendJob, deduplication: &str) -> PortResult<()> {
+        if self.injector.lacks(Mutation::SendJobsShareOneId) && self.was_kicked(kick) {
+            return Ok(());
+        }
+        self.sends(
+            QueueName::Outbound,
+            "send_kick",
+            self.inner.enqueue_send_job(kick, deduplication),
+        )
+        .await
+    }
+
+    async fn enqueue_dead_copy(&self, letter: &DeadLetter) -> PortResult<()> {
+        self.sends(letter.queue, "send_dead", self.inner.enqueue_dead_copy(letter))
+            .await
+    }
+}
+
+impl<Q: DeadLetterQueues> DeadLetterQueues for FaultyPort<Q> {
+    delegate_calls! {
+        receive_dead_messages(queue: QueueName) -> Vec<DeadQueueMessage>;
+        remove_dead_message(copy: &DeadQueueMessage) -> ();
+    }
+
+    async fn enqueue_redrive(&self, letter: &DeadLetter, deduplication: &str) -> PortResult<()> {
+        let marked = async {
+            self.injector.common.make_dirty(letter.queue);
+            self.inner.enqueue_redrive(letter, deduplication).await
+        };
+        self.around("send_redrive", marked).await
+    }
+}

@@ -1,0 +1,154 @@
+mod claims;
+mod conversations;
+mod inbox;
+mod instances;
+
+use super::FaultyPort;
+use crate::mutation::Mutation;
+use jiff::Timestamp;
+use recado_domain::config::{ConfigDocument, InstanceConfig};
+use recado_domain::contact::ContactAddress;
+use recado_domain::conversation::Conversation;
+use recado_domain::dead_letter::{DeadLetter, DeadLetterDeletion};
+use recado_domain::delivery::{Delivery, DeliveryKey, StatusUpdate};
+use recado_domain::identity::IdentityKey;
+use recado_domain::ids::{CorrelationId, ExternalId, InstanceId, ThreadId};
+use recado_domain::message::Message;
+use recado_domain::notice::Notice;
+use recado_domain::provider::Provider;
+use recado_domain::scheduled::{ScheduledId, ScheduledMessage};
+use recado_pipeline::ports::{
+    CommitOutcome, ConfigurationStore, ContactAliases, CorrelatedRecords, CorrelationIndex, DeadLetterFilter,
+    DeadLetters, Deliveries, Gauges, IdempotencyClaim, IdentityKeyStore, Notices, OpenWork, OverdueIndex,
+    OverdueWork, Page, PageRequest, PortResult, ScheduledMessages, Store, WriteOutcome,
+};
+use recado_testkit::delegate_calls;
+
+impl<S: Store> FaultyPort<S> {
+    fn saw(&self, messages: &[Message]) {
+        for message in messages {
+            self.injector.saw(&message.tenant);
+        }
+    }
+
+    fn saw_conversation(&self, conversation: Option<&Conversation>) {
+        if let Some(conversation) = conversation {
+            self.injector.saw(&conversation.tenant);
+        }
+    }
+}
+
+impl<S: Store> Deliveries for FaultyPort<S> {
+    delegate_calls! {
+        record_status(update: &StatusUpdate, expires: Timestamp) -> ();
+        find_delivery(key: &DeliveryKey) -> Option<Delivery>;
+        find_deliveries(keys: &[DeliveryKey]) -> Vec<Option<Delivery>>;
+    }
+}
+
+/// A process asks for it once, so it is no step at which something may happen.
+impl<S: Store> IdentityKeyStore for FaultyPort<S> {
+    delegate_calls! { directly:
+        find_identity_key() -> Option<IdentityKey>;
+        put_identity_key_if_absent(new: &IdentityKey) -> IdentityKey;
+    }
+}
+
+impl<S: Store> ContactAliases for FaultyPort<S> {
+    delegate_calls! {
+        find_alias(other: &ThreadId) -> Option<ContactAddress>;
+        save_alias(other: &ThreadId, address: &ContactAddress) -> ();
+    }
+}
+
+impl<S: Store> Notices for FaultyPort<S> {
+    delegate_calls! {
+        put_notice(notice: &Notice, expires: Timestamp) -> ();
+        list_notices(provider: Provider, account: &str) -> Vec<Notice>;
+    }
+}
+
+impl<S: Store> DeadLetters for FaultyPort<S> {
+    delegate_calls! {
+        put_dead_letter(letter: &DeadLetter) -> ();
+        find_dead_letter(id: &str) -> Option<DeadLetter>;
+        remove_dead_letter(id: &str, died: Timestamp) -> bool;
+        delete_dead_letter(deletion: &DeadLetterDeletion) -> bool;
+        list_deletions(page: &PageRequest) -> Page<DeadLetterDeletion>;
+        list_dead_letters(filter: &DeadLetterFilter, page: &PageRequest) -> Page<DeadLetter>;
+        count_dead_letters(instance: Option<&InstanceId>) -> u64;
+    }
+}
+
+impl<S: Store> ConfigurationStore for FaultyPort<S> {
+    delegate_calls! {
+        read_configuration() -> ConfigDocument;
+        apply_configuration(change: &ConfigDocument) -> ();
+        find_instance_config(provider: Provider, external: &ExternalId) -> Option<InstanceConfig>;
+    }
+
+    async fn instance_config(&self, id: &InstanceId) -> PortResult<Option<InstanceConfig>> {
+        let bound = self.around("bound_by_id", self.inner.instance_config(id)).await?;
+        if let Some(bound) = &bound {
+            self.injector.saw(&bound.tenant.id);
+        }
+        Ok(bound)
+    }
+}
+
+impl<S: Store> OverdueIndex for FaultyPort<S> {
+    delegate_calls! {
+        list_overdue(now: Timestamp, limit: usize) -> Vec<OverdueWork>;
+    }
+}
+
+impl<S: Store> Gauges for FaultyPort<S> {
+    delegate_calls! {
+        read_open_work(limit: usize) -> OpenWork;
+    }
+}
+
+impl<S: Store> ScheduledMessages for FaultyPort<S> {
+    delegate_calls! {
+        find_scheduled(id: &ScheduledId) -> Option<ScheduledMessage>;
+        save_scheduled(scheduled: &ScheduledMessage) -> WriteOutcome;
+    }
+
+    async fn put_scheduled(
+        &self,
+        scheduled: &ScheduledMessage,
+        key: Option<&IdempotencyClaim>,
+    ) -> PortResult<CommitOutcome> {
+        let key = key.filter(|_| !self.injector.lacks(Mutation::KeyForgotten));
+        self.around("put_scheduled", self.inner.put_scheduled(scheduled, key))
+            .await
+    }
+
+    async fn commit_scheduled(
+        &self,
+        scheduled: &ScheduledMessage,
+        conversation: &Conversation,
+        message: &Message,
+    ) -> PortResult<WriteOutcome> {
+        let effect = async {
+            let written = self
+                .inner
+                .commit_scheduled(scheduled, conversation, message)
+                .await?;
+            if written == WriteOutcome::Written {
+                self.note_commit(std::slice::from_ref(message));
+            }
+            Ok(written)
+        };
+        self.around("fall_due", effect).await
+    }
+}
+
+impl<S: Store> CorrelationIndex for FaultyPort<S> {
+    delegate_calls! {
+        find_by_correlation(correlation: &CorrelationId, limit: usize) -> CorrelatedRecords;
+    }
+}
+
+#[cfg(all(test, feature = "embedded"))]
+mod tests;

@@ -1,0 +1,238 @@
+use super::FaultyPort;
+use crate::mutation::Mutation;
+use recado_domain::conversation::{Conversation, ConversationMode};
+use recado_domain::ids::{ConversationId, IdempotencyKey, MessageId, Ordinal, ThreadId};
+use recado_domain::message::Message;
+use recado_domain::outbox::{Author, OutboxState};
+use recado_pipeline::ports::{
+    CommitOutcome, ConversationFilter, Conversations, IdempotencyClaim, IdempotencyRecord, Page, PageRequest,
+    PortResult, Store, WriteOutcome,
+};
+use recado_testkit::delegate_calls;
+use std::collections::BTreeSet;
+use std::sync::atomic::Ordering;
+
+impl<S: Store> Conversations for FaultyPort<S> {
+    delegate_calls! {
+        search_conversations(filter: &ConversationFilter, page: &PageRequest) -> Page<Conversation>;
+    }
+
+    async fn find_latest_conversation(&self, thread: &ThreadId) -> PortResult<Option<Conversation>> {
+        let mut found = self
+            .around("latest", self.inner.find_latest_conversation(thread))
+            .await?;
+        self.saw_conversation(found.as_ref());
+        if self.injector.lacks(Mutation::LeadsNowhere)
+            && let Some(found) = found.as_mut()
+        {
+            found.moved_to = None;
+        }
+        Ok(found)
+    }
+
+    async fn find_conversation(&self, id: &ConversationId) -> PortResult<Option<Conversation>> {
+        let mut found = self
+            .around("conversation", self.inner.find_conversation(id))
+            .await?;
+        self.saw_conversation(found.as_ref());
+        if let Some(conversation) = found.as_mut().filter(|_| self.sees_no_takeover()) {
+            self.hide_takeover(conversation).await?;
+        }
+        Ok(found)
+    }
+
+    async fn find_with_history(
+        &self,
+        id: &ConversationId,
+        limit: usize,
+    ) -> PortResult<Option<(Conversation, Vec<Message>)>> {
+        let effect = async {
+            let at = self.injector.common.simulation.elapsed_ms();
+            self.injector.read_at.store(at, Ordering::Relaxed);
+            self.inner.find_with_history(id, limit).await
+        };
+        let mut found = self.around("with_history", effect).await?;
+        if let Some((conversation, messages)) = &mut found {
+            self.injector.saw(&conversation.tenant);
+            self.saw(messages);
+            if self.injector.lacks(Mutation::NoTurnLease) {
+                conversation.lease = None;
+            }
+        }
+        Ok(found)
+    }
+
+    async fn list_messages_after(
+        &self,
+        id: &ConversationId,
+        after: Ordinal,
+        limit: usize,
+    ) -> PortResult<Vec<Message>> {
+        let found = self
+            .around("messages_after", self.inner.list_messages_after(id, after, limit))
+            .await?;
+        self.saw(&found);
+        Ok(found)
+    }
+
+    async fn update_conversation(&self, conversation: &Conversation) -> PortResult<WriteOutcome> {
+        let mut changed = conversation.clone();
+        if self.injector.lacks(Mutation::GiveBackKeepsAnswered)
+            && let Some(before) = self.inner.find_conversation(&conversation.id).await?
+            && before.mode == ConversationMode::Manual
+            && changed.mode == ConversationMode::Ai
+        {
+            changed.answered = before.answered;
+        }
+        if self.is_left_out(conversation).await? {
+            return Ok(WriteOutcome::Written);
+        }
+        let written = self
+            .around("update", self.inner.update_conversation(&changed))
+            .await?;
+        if written == WriteOutcome::Conflict && self.injector.lacks(Mutation::GoOnAfterConflict) {
+            return Ok(WriteOutcome::Written);
+        }
+        Ok(written)
+    }
+
+    async fn commit_message(
+        &self,
+        conversation: &Conversation,
+        message: &Message,
+        key: Option<&IdempotencyClaim>,
+    ) -> PortResult<CommitOutcome> {
+        let key = key.filter(|_| !self.injector.lacks(Mutation::KeyForgotten));
+        let effect = async {
+            let committed = self.inner.commit_message(conversation, message, key).await?;
+            if matches!(committed, CommitOutcome::Committed) {
+                self.note_commit(std::slice::from_ref(message));
+            }
+            Ok(committed)
+        };
+        self.around("commit", effect).await
+    }
+
+    async fn commit_reply(&self, conversation: &Conversation, parts: &[Message]) -> PortResult<WriteOutcome> {
+        let all = self
+            .injector
+            .lacks(Mutation::UnreadIsCovered)
+            .then(|| covering_all(conversation, parts));
+        let (conversation, parts) = all.as_ref().map_or((conversation, parts), |(c, p)| (c, p));
+        let effect = async {
+            let written = self.inner.commit_reply(conversation, parts).await?;
+            if written == WriteOutcome::Written {
+                self.note_commit(parts);
+            }
+            Ok(written)
+        };
+        let written = self.around("commit", effect).await?;
+        if written == WriteOutcome::Conflict && self.injector.lacks(Mutation::CommitUnconditional) {
+            return self.commit_anyway(conversation, parts).await;
+        }
+        Ok(written)
+    }
+
+    async fn find_idempotency_key(
+        &self,
+        scope: &str,
+        key: &IdempotencyKey,
+    ) -> PortResult<Option<IdempotencyRecord>> {
+        let found = self
+            .around("key", self.inner.find_idempotency_key(scope, key))
+            .await?;
+        Ok(found.filter(|_| !self.injector.lacks(Mutation::KeyForgotten)))
+    }
+
+    async fn list_messages(&self, id: &ConversationId, page: &PageRequest) -> PortResult<Page<Message>> {
+        let found = self
+            .around("messages", self.inner.list_messages(id, page))
+            .await?;
+        self.saw(&found.items);
+        Ok(found)
+    }
+
+    async fn find_message(&self, id: &MessageId) -> PortResult<Option<Message>> {
+        let mut found = self.around("message", self.inner.find_message(id)).await?;
+        self.saw(found.as_slice());
+        if self.injector.lacks(Mutation::ReviveAlways)
+            && self.injector.function == "sender"
+            && let Some(out) = found.as_mut().and_then(|message| message.out.as_mut())
+            && let OutboxState::Sent { at } = out.state
+        {
+            // Of the death that it had before.
+            let mut deaths = out.history.iter().filter(|step| step.what == "dead");
+            let at = deaths.next_back().map_or(at, |step| step.at);
+            let reason = recado_domain::reason::Reason::WhatsappPermanentError;
+            out.state = OutboxState::Dead { at, reason };
+        }
+        Ok(found)
+    }
+}
+
+/// The same reply as an answer to everything.
+fn covering_all(conversation: &Conversation, parts: &[Message]) -> (Conversation, Vec<Message>) {
+    let (mut conversation, mut parts) = (conversation.clone(), parts.to_vec());
+    conversation.answered = conversation.turn_upto;
+    for out in parts.iter_mut().filter_map(|part| part.out.as_mut()) {
+        out.covers = conversation.turn_upto;
+    }
+    (conversation, parts)
+}
+
+impl<S: Store> FaultyPort<S> {
+    /// Whether a mutation leaves this write out.
+    async fn is_left_out(&self, changed: &Conversation) -> PortResult<bool> {
+        if self.injector.lacks(Mutation::BeginsUnderIdentity) && changed.address.is_numberless() {
+            return Ok(changed.listed_status().is_none());
+        }
+        if !self.injector.lacks(Mutation::LeftIsNotTakenOver) || changed.mode == ConversationMode::Ai {
+            return Ok(false);
+        }
+        let before = self.inner.find_conversation(&changed.id).await?;
+        Ok(before.is_some_and(|before| before.moved_to.is_some() && before.mode == ConversationMode::Ai))
+    }
+
+    pub(super) fn note_commit(&self, messages: &[Message]) {
+        let at = self.injector.common.simulation.elapsed_ms();
+        for message in messages {
+            self.injector.common.witness().commit(message, at);
+        }
+    }
+
+    /// Makes a conversation look as its open replies knew it, for a mutation; where they are of several epochs, that tells.
+    async fn hide_takeover(&self, conversation: &mut Conversation) -> PortResult<()> {
+        let open = self.inner.list_open_messages(conversation.id.thread_id()).await?;
+        let of_it = open
+            .iter()
+            .filter(|message| message.conversation == conversation.id);
+        let outs = of_it.filter_map(|message| message.out.as_ref());
+        let epochs: BTreeSet<u64> = outs
+            .filter(|out| out.author == Author::Ai)
+            .map(|out| out.epoch)
+            .collect();
+        if let (Some(epoch), 1) = (epochs.first(), epochs.len()) {
+            (conversation.mode, conversation.epoch) = (ConversationMode::Ai, *epoch);
+        }
+        Ok(())
+    }
+
+    /// Commits on whatever the conversation is by now.
+    async fn commit_anyway(&self, drafted: &Conversation, parts: &[Message]) -> PortResult<WriteOutcome> {
+        let Some(mut conversation) = self.inner.find_conversation(&drafted.id).await? else {
+            return Ok(WriteOutcome::Conflict);
+        };
+        let mut parts = parts.to_vec();
+        conversation.answered = conversation.answered.max(drafted.answered);
+        conversation.rev += 1;
+        for part in &mut parts {
+            conversation.last = conversation.last.next_ordinal();
+            part.ordinal = conversation.last;
+            if let Some(out) = &mut part.out {
+                out.epoch = conversation.epoch;
+            }
+        }
+        self.note_commit(&parts);
+        self.inner.commit_reply(&conversation, &parts).await
+    }
+}

@@ -1,0 +1,113 @@
+use super::FaultyPort;
+use crate::mutation::Mutation;
+use jiff::Timestamp;
+use recado_domain::event::{EventRecord, InboundJob, ProcessingRecord};
+use recado_domain::ids::EventId;
+use recado_domain::reason::Reason;
+use recado_pipeline::ports::{
+    InboundWrite, Inbox, PortResult, RecordEventOutcome, Store, StoreInboundOutcome,
+};
+use recado_testkit::delegate_calls;
+
+impl<S: Store> Inbox for FaultyPort<S> {
+    delegate_calls! {
+        find_event(id: &EventId) -> Option<EventRecord>;
+        set_event_attempts(id: &EventId, seen: u32, attempts: u32) -> bool;
+        revive_event(id: &EventId, died: Timestamp) -> bool;
+        purge_event(id: &EventId, died: Timestamp, at: Timestamp, expires: Timestamp) -> bool;
+        record_reenqueue(id: &EventId, at: Timestamp) -> u32;
+    }
+
+    async fn record_event(&self, job: &InboundJob) -> PortResult<RecordEventOutcome> {
+        let at = self.injector.common.simulation.elapsed_ms();
+        self.injector.common.witness().receive(&job.event, at);
+        let recorded = self.around("record_event", self.inner.record_event(job)).await?;
+        if recorded == RecordEventOutcome::Pending && self.injector.lacks(Mutation::PendingIsNotEnqueuedAgain)
+        {
+            return Ok(RecordEventOutcome::Settled);
+        }
+        Ok(recorded)
+    }
+
+    async fn store_inbound(&self, write: InboundWrite<'_>) -> PortResult<StoreInboundOutcome> {
+        let mut conversation = write.conversation.clone();
+        let stale_turn = self.injector.lacks(Mutation::LateMessagesAreOld) && self.is_late(&write).await?;
+        if stale_turn || self.injector.lacks(Mutation::EveryMessageWantsAnAnswer) {
+            let before = self.inner.find_conversation(&conversation.id).await?;
+            if stale_turn {
+                conversation.turn_upto = before.as_ref().map(|c| c.turn_upto).unwrap_or_default();
+                conversation.waiting_since = before.and_then(|c| c.waiting_since);
+            } else {
+                conversation.turn_upto = conversation.last;
+            }
+        }
+        let changed = InboundWrite {
+            conversation: &conversation,
+            ..write
+        };
+        let effect = async {
+            let stored = self.inner.store_inbound(changed).await?;
+            let is_new = matches!(stored, StoreInboundOutcome::Stored);
+            // Also what a store wrote before and did not answer.
+            if is_new || matches!(stored, StoreInboundOutcome::AlreadyStored(_)) {
+                let at = self.injector.common.simulation.elapsed_ms();
+                self.injector.common.witness().store(write.event, at);
+            }
+            if is_new {
+                let (id, content) = (write.message.message_id(), &write.message.content);
+                self.injector.common.note(|| format!("{id} is {content:?}"));
+            }
+            Ok(stored)
+        };
+        let stored = self.around("store_inbound", effect).await?;
+        if matches!(stored, StoreInboundOutcome::AlreadyStored(_))
+            && self.injector.lacks(Mutation::StoreTwice)
+        {
+            let _ = self
+                .inner
+                .commit_message(write.conversation, write.message, None)
+                .await?;
+            return Ok(StoreInboundOutcome::Stored);
+        }
+        Ok(stored)
+    }
+
+    async fn settle_event(
+        &self,
+        id: &EventId,
+        reason: Option<Reason>,
+        at: Timestamp,
+        expires: Timestamp,
+    ) -> PortResult<()> {
+        self.note_handled(id);
+        self.around("settle_event", self.inner.settle_event(id, reason, at, expires))
+            .await
+    }
+
+    async fn finish_event(
+        &self,
+        id: &EventId,
+        processed: &ProcessingRecord,
+        at: Timestamp,
+        expires: Timestamp,
+    ) -> PortResult<()> {
+        self.note_handled(id);
+        let effect = self.inner.finish_event(id, processed, at, expires);
+        self.around("finish_event", effect).await
+    }
+}
+
+impl<S: Store> FaultyPort<S> {
+    /// Whoever handles an event has it from the queue.
+    fn note_handled(&self, event: &EventId) {
+        let at = self.injector.common.simulation.elapsed_ms();
+        self.injector.common.witness().enqueue(event, at);
+    }
+
+    /// Whether a newer message of the contact, by its own clock, is stored already.
+    async fn is_late(&self, write: &InboundWrite<'_>) -> PortResult<bool> {
+        let history = self.inner.find_with_history(&write.conversation.id, 50).await?;
+        let newer = |message: &recado_domain::message::Message| message.written_at > write.message.written_at;
+        Ok(history.is_some_and(|(_, messages)| messages.iter().any(newer)))
+    }
+}

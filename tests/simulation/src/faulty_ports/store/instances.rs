@@ -1,0 +1,101 @@
+use super::FaultyPort;
+use crate::mutation::Mutation;
+use jiff::Timestamp;
+use recado_domain::ids::InstanceId;
+use recado_domain::instance::{
+    ConnectionStatus, ConnectionUpdate, InstanceState, ParkedConversation, TrafficProfile, UnansweredAttempt,
+};
+use recado_domain::rate::Rate;
+use recado_pipeline::ports::{InstanceStates, PortResult, Reservation, Store};
+use recado_testkit::delegate_calls;
+use std::sync::atomic::Ordering;
+
+impl<S: Store> InstanceStates for FaultyPort<S> {
+    delegate_calls! {
+        claim_connection_check(id: &InstanceId, now: Timestamp, before: Timestamp) -> bool;
+        confirm_connection(id: &InstanceId, at: Timestamp) -> ();
+        claim_catch_up(id: &InstanceId, now: Timestamp, before: Timestamp) -> bool;
+        record_catch_up(id: &InstanceId, seen: &InstanceState, rest: Option<Timestamp>) -> ();
+        set_traffic_profile(id: &InstanceId, pattern: &TrafficProfile) -> ();
+        record_timeout(id: &InstanceId, found: &UnansweredAttempt) -> u32;
+        reset_timeouts(id: &InstanceId) -> ();
+        set_llm_needs_credentials(id: &InstanceId, missing: bool) -> bool;
+        list_parked(id: &InstanceId, limit: usize) -> Vec<ParkedConversation>;
+    }
+
+    async fn read_instance_state(&self, id: &InstanceId) -> PortResult<InstanceState> {
+        let mut state = self
+            .around("instance_state", self.inner.read_instance_state(id))
+            .await?;
+        if self.injector.lacks(Mutation::NoLookAfterParking) && self.injector.parked.load(Ordering::Relaxed) {
+            state.connection = ConnectionStatus::Closed;
+        }
+        Ok(state)
+    }
+
+    async fn reserve_slot(&self, id: &InstanceId, rate: Rate, now: Timestamp) -> PortResult<Reservation> {
+        let effect = async {
+            let reservation = self.inner.reserve_slot(id, rate, now).await?;
+            if let Reservation::Slot { at, .. } = &reservation {
+                let at_ms = self.injector.common.simulation.elapsed_ms();
+                let slot = (id.clone(), at.as_millisecond());
+                self.injector
+                    .common
+                    .witness()
+                    .reserved
+                    .entry(slot)
+                    .or_insert(at_ms);
+            }
+            Ok(reservation)
+        };
+        let reservation = self.around("reserve", effect).await?;
+        match reservation {
+            Reservation::Slot { state, .. } if self.injector.lacks(Mutation::NoRate) => {
+                Ok(Reservation::Slot { at: now, state })
+            }
+            reservation => Ok(reservation),
+        }
+    }
+
+    async fn set_connection(&self, id: &InstanceId, seen: &ConnectionUpdate) -> PortResult<bool> {
+        let effect = async {
+            let changed = self.inner.set_connection(id, seen).await?;
+            let at_ms = self.injector.common.simulation.elapsed_ms();
+            let is_open = seen.connection == ConnectionStatus::Open;
+            let connections = &mut self.injector.common.witness().connections;
+            connections.push((id.clone(), at_ms, is_open));
+            Ok(changed)
+        };
+        self.around("set_connection", effect).await
+    }
+
+    async fn put_parked(&self, parked: &ParkedConversation) -> PortResult<()> {
+        self.injector
+            .common
+            .note(|| format!("{} is to be parked: {parked:?}", parked.conversation));
+        let done = self.around("park", self.inner.put_parked(parked)).await;
+        self.injector.parked.store(true, Ordering::Relaxed);
+        done
+    }
+
+    async fn remove_parked(&self, parked: &ParkedConversation) -> PortResult<bool> {
+        let mut seen = parked.clone();
+        if self.injector.lacks(Mutation::UnparkAnyVersion) {
+            let now = self
+                .inner
+                .list_parked(&parked.instance, usize::from(u16::MAX))
+                .await?;
+            if let Some(entry) = now
+                .into_iter()
+                .find(|entry| entry.conversation == parked.conversation)
+            {
+                seen = entry;
+            }
+        }
+        let conversation = &parked.conversation;
+        self.injector
+            .common
+            .note(|| format!("{conversation} is to be unparked"));
+        self.around("unpark", self.inner.remove_parked(&seen)).await
+    }
+}

@@ -1,0 +1,332 @@
+//! One history: functions are started when their queue has something for them, webhooks are posted until they are
+//! acknowledged, people act, time goes on; in the end the promises are checked.
+
+mod aids;
+mod catch_up;
+mod ledger;
+mod people;
+mod post;
+mod work;
+
+pub use aids::{Aids, Due, Recover};
+pub use ledger::{Act, Kind, LINGERS_MS, Ledger, Redrive, Spoken};
+pub use people::Wish;
+
+use crate::executor::{Progress, Simulation, Tasks};
+use crate::fake_world::{Edge, FakeWorld, Model};
+use crate::fault_injector::{Common, FaultInjector};
+use crate::faulty_ports::FaultyPort;
+use crate::mutation::Mutation;
+use crate::plan::identity_key;
+use crate::queue::WorkQueues;
+use futures::executor::block_on;
+use recado_domain::config::{ConfigDocument, InstanceConfig};
+use recado_domain::dead_letter::QueueName;
+use recado_pipeline::ports::Store;
+use recado_pipeline::{Components, Settings, reconcile};
+use std::fmt::Debug;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+/// How long a history goes on at most after nothing goes wrong any more: longer than the longest wait of any record.
+const HORIZON_MS: i64 = 6 * 86_400_000;
+
+/// How the functions run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Style {
+    /// As on AWS: batches, functions that are cut off when their time is over, deletes after the whole batch.
+    Lambda,
+    /// As in one process: one message each, nobody is cut off, a crash takes everything down.
+    Machine,
+}
+
+/// What a running function is given.
+pub type FunctionWorld<S, Q> = Components<FaultyPort<S>, FaultyPort<Q>, Edge, Model, FaultInjector>;
+
+/// What is the same for all tasks of a history.
+#[derive(Debug)]
+pub struct Simulator<S, Q> {
+    /// Clock, dice, faults.
+    pub common: Arc<Common>,
+    /// The records.
+    pub store: S,
+    /// The queues.
+    pub queues: Q,
+    /// Providers, phones, model.
+    pub fake_world: FakeWorld,
+    /// Times and limits.
+    pub settings: Settings,
+    /// How functions run.
+    pub style: Style,
+    /// Whether something looks after what was left open.
+    pub reconciles: bool,
+    /// Whether clients and providers repeat what was not answered.
+    pub clients_repeat: bool,
+    /// How likely a webhook is posted again although it was acknowledged.
+    pub posted_twice: f64,
+    /// Who is configured.
+    pub bounds: Vec<InstanceConfig>,
+    /// What the store can do beyond the port.
+    pub aids: Aids,
+    ledger: Mutex<Ledger>,
+}
+
+impl<S, Q> Simulator<S, Q> {
+    /// What happened in the fake world.
+    pub fn ledger(&self) -> MutexGuard<'_, Ledger> {
+        self.ledger.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl<S, Q> Simulator<S, Q>
+where
+    S: Store + Clone + Debug + 'static,
+    Q: WorkQueues,
+{
+    /// A simulator with everything configured.
+    pub fn new(
+        common: Arc<Common>,
+        store: S,
+        queues: Q,
+        fake_world: FakeWorld,
+        bounds: Vec<InstanceConfig>,
+    ) -> Self {
+        let document = ConfigDocument {
+            tenants: distinct(bounds.iter().map(|bound| bound.tenant.clone())),
+            agents: distinct(bounds.iter().map(|bound| bound.agent.clone())),
+            instances: bounds.iter().map(|bound| bound.instance.clone()).collect(),
+        };
+        block_on(store.apply_configuration(&document)).expect("the configuration is applied");
+        block_on(store.put_identity_key_if_absent(&identity_key())).expect("the identity key is kept");
+        Self {
+            common,
+            store,
+            queues,
+            fake_world,
+            settings: Settings::default(),
+            style: Style::Lambda,
+            reconciles: true,
+            clients_repeat: true,
+            posted_twice: 0.0,
+            bounds,
+            aids: Aids::default(),
+            ledger: Mutex::default(),
+        }
+    }
+
+    /// Everything dies at once and starts anew.
+    pub fn cut_power(&self) {
+        self.common.kill_all();
+        if let Some(recover) = &self.aids.recover {
+            (recover.0)();
+        }
+        for queue in QueueName::ALL {
+            self.common.make_dirty(queue);
+        }
+    }
+
+    /// Clock and dice.
+    pub fn simulation(&self) -> &Simulation {
+        &self.common.simulation
+    }
+
+    /// The world of the function of `injector`.
+    pub fn world(&self, injector: &FaultInjector) -> FunctionWorld<S, Q> {
+        Components {
+            store: FaultyPort::new(self.store.clone(), injector.clone()),
+            queues: FaultyPort::new(self.queues.clone(), injector.clone()),
+            providers: Edge::new(self.fake_world.clone(), injector.clone()),
+            llm: Model::new(self.fake_world.clone(), injector.clone()),
+            system: injector.clone(),
+            settings: self.settings.clone(),
+            retry_lock: injector.retries.clone(),
+        }
+    }
+
+    /// Runs until nothing is left to do, and checks. Returns the promises broken.
+    pub fn run(self: &Arc<Self>) -> Vec<String> {
+        let mut loops = Loops::new();
+        let end = self.common.faults.calm_from_ms.saturating_add(HORIZON_MS);
+        self.start_reconcile();
+        loop {
+            self.post_owed();
+            loops.dispatch(self);
+            let until = loops.next_look(self).unwrap_or(i64::MAX).min(end);
+            match loops.tasks.step(self.simulation(), until) {
+                Progress::Polled | Progress::Advanced => {}
+                Progress::Idle if until < end => self.simulation().advance_to(until),
+                Progress::Idle => break,
+            }
+            if self.common.cut.swap(false, std::sync::atomic::Ordering::Relaxed) {
+                self.cut_power();
+            }
+            loops.tidy(self);
+            if loops.looked_at_end(self) {
+                break;
+            }
+        }
+        if self.simulation().elapsed_ms() >= end {
+            self.common
+                .broken("the history does not come to an end".to_owned());
+        }
+        crate::check::check(self);
+        self.common.violations()
+    }
+
+    /// Every minute; more seldom while nothing else happens.
+    fn start_reconcile(self: &Arc<Self>) {
+        if !self.reconciles || self.common.mutation == Some(Mutation::NoReconcile) {
+            return;
+        }
+        let sim = Arc::clone(self);
+        self.simulation()
+            .spawn(crate::executor::Life::default(), async move {
+                loop {
+                    sim.simulation().sleep(60_000).await;
+                    if sim.is_overdue() {
+                        let injector = FaultInjector::new(&sim.common, "reconcile");
+                        let world = sim.world(&injector);
+                        sim.simulation().spawn(injector.life.clone(), async move {
+                            let _ = reconcile::reconcile(&world).await;
+                            injector.life.end();
+                        });
+                    }
+                }
+            });
+    }
+
+    /// Whether a pass would find something.
+    fn is_overdue(&self) -> bool {
+        let soon = recado_domain::millis::add_millis(self.simulation().now(), 2_000);
+        if let Some(due) = &self.aids.due {
+            return (due.0)().is_some_and(|due| due <= soon);
+        }
+        block_on(self.store.list_overdue(soon, 1)).is_ok_and(|open| !open.is_empty())
+    }
+
+    /// Whether no record waits for anything.
+    pub fn is_settled(&self) -> bool {
+        if let Some(due) = &self.aids.due {
+            return (due.0)().is_none();
+        }
+        let far = recado_domain::millis::add_millis(self.simulation().now(), 400 * 86_400_000);
+        block_on(self.store.list_overdue(far, 1)).is_ok_and(|open| open.is_empty())
+    }
+}
+
+fn distinct<T: PartialEq>(items: impl Iterator<Item = T>) -> Vec<T> {
+    let mut seen = Vec::new();
+    for item in items {
+        if !seen.contains(&item) {
+            seen.push(item);
+        }
+    }
+    seen
+}
+
+/// The tasks, and when the queues are looked at next.
+struct Loops {
+    tasks: Tasks,
+    running: [Vec<crate::executor::Life>; 3],
+    looked_at: i64,
+    next: [Option<i64>; 3],
+}
+
+/// How many of a function run at once: the defaults of the stack.
+const AT_ONCE: [usize; 3] = [50, 50, 100];
+
+impl Loops {
+    fn new() -> Self {
+        Self {
+            tasks: Tasks::default(),
+            running: [Vec::new(), Vec::new(), Vec::new()],
+            looked_at: -1,
+            next: [None; 3],
+        }
+    }
+
+    /// Starts functions for what the queues hold, if anything may have changed since the last look.
+    fn dispatch<S, Q>(&mut self, sim: &Arc<Simulator<S, Q>>)
+    where
+        S: Store + Clone + Debug + 'static,
+        Q: WorkQueues,
+    {
+        let (now, start) = (sim.simulation().elapsed_ms(), crate::executor::START_MS);
+        for (at, queue) in QueueName::ALL.into_iter().enumerate() {
+            if let Some(until) = sim.common.faults.slow_until(queue, now) {
+                self.next[at] = Some(until);
+                continue;
+            }
+            let due = self.next[at].is_some_and(|next| next <= now);
+            if !sim.common.take_dirty(queue) && !due {
+                continue;
+            }
+            self.running[at].retain(|life| !life.is_over());
+            while self.running[at].len() < AT_ONCE[at] {
+                let most = if queue == QueueName::Inbound && sim.style == Style::Lambda {
+                    10
+                } else {
+                    1
+                };
+                let batch = sim.queues.receive(queue, most);
+                if batch.is_empty() {
+                    break;
+                }
+                if sim.common.faults.is_throttled(queue, now) {
+                    sim.common.count(|counters| counters.throttled += 1);
+                    continue;
+                }
+                self.running[at].push(sim.start(queue, batch));
+            }
+            let room = self.running[at].len() < AT_ONCE[at];
+            let next = room.then(|| sim.queues.next_visible(queue)).flatten();
+            self.next[at] = next.map(|next| (next.as_millisecond() - start).max(now + 1));
+        }
+    }
+
+    /// When the queues must be looked at, in milliseconds since the start.
+    fn next_look<S, Q>(&self, _: &Arc<Simulator<S, Q>>) -> Option<i64> {
+        self.next.into_iter().flatten().min()
+    }
+
+    /// Functions that have ended make room.
+    fn tidy<S, Q>(&mut self, sim: &Arc<Simulator<S, Q>>)
+    where
+        S: Store + Clone + Debug + 'static,
+        Q: WorkQueues,
+    {
+        if sim.common.take_ended() {
+            self.tasks.bury();
+            for queue in QueueName::ALL {
+                sim.common.make_dirty(queue);
+            }
+        }
+    }
+
+    /// Looked at once a virtual minute: whether nothing is left to do.
+    fn looked_at_end<S, Q>(&mut self, sim: &Arc<Simulator<S, Q>>) -> bool
+    where
+        S: Store + Clone + Debug + 'static,
+        Q: WorkQueues,
+    {
+        let minute = sim.simulation().elapsed_ms() / 30_000;
+        if minute == self.looked_at {
+            return false;
+        }
+        self.looked_at = minute;
+        let running = self.running.iter().flatten().any(|life| !life.is_over());
+        let empty = || {
+            QueueName::ALL
+                .into_iter()
+                .all(|queue| sim.queues.next_visible(queue).is_none())
+        };
+        let calm = sim.common.is_calm() && sim.ledger().pending == 0 && !running;
+        calm && empty()
+            && (!sim.reconciles || sim.common.mutation == Some(Mutation::NoReconcile) || sim.is_settled())
+    }
+}
+
+/// As the queues take it: whole seconds, never shorter.
+fn whole_seconds(after: Duration) -> u64 {
+    after.as_secs() + u64::from(after.subsec_nanos() > 0)
+}

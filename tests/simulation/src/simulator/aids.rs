@@ -1,0 +1,38 @@
+use jiff::Timestamp;
+use std::fmt::{self, Debug, Formatter};
+use std::sync::Arc;
+
+/// What a store can do for a simulator beyond the port.
+#[derive(Debug, Clone, Default)]
+pub struct Aids {
+    /// What a process does at its start, where a crash takes everything down.
+    pub recover: Option<Recover>,
+    /// A quick look at the open records, where asking the port takes long.
+    pub due: Option<Due>,
+}
+
+/// See [`Aids::recover`].
+#[derive(Clone)]
+pub struct Recover(pub Arc<dyn Fn() + Send + Sync>);
+
+/// See [`Aids::due`]. When the first open record falls due; `None` if none is open.
+#[derive(Clone)]
+pub struct Due(pub Arc<dyn Fn() -> Option<Timestamp> + Send + Sync>);
+
+impl From<Option<Recover>> for Aids {
+    fn from(recover: Option<Recover>) -> Self {
+        Self { recover, due: None }
+    }
+}
+
+impl Debug for Recover {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        f.write_str("Recover")
+    }
+}
+
+impl Debug for Due {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        f.write_str("Due")
+    }
+}
