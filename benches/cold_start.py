@@ -152,7 +152,7 @@ def environment(runtime_port, aws_ports, trusted):
         "RECADO_DEBOUNCE_MAX_SECONDS": "20",
         "RECADO_STALE_SECONDS": "3600",
         "RECADO_EVENT_TTL_DAYS": "7",
-        "RECADO_SIMULATION": "false",
+        "RECADO_SIMULATION": "off",
         "META_APP_SECRET_PARAMETER": "/recado/own/meta-app-secret",
         "META_VERIFY_TOKEN_PARAMETER": "/recado/own/meta-verify-token",
     }

@@ -27,9 +27,7 @@ async fn main() -> Result<(), Error> {
     telemetry::start_logging();
     let composed = compose_aws_deps(required_variables::API).await?;
     let options = ApiOptions {
-        public_url: std::env::var("RECADO_PUBLIC_URL")
-            .ok()
-            .filter(|url| !url.is_empty()),
+        public_url: composed.environment.public_url,
         simulator: None,
         depths: SqsDepths(composed.deps.queues.clone()),
         health_probe: HealthProbe::on_request(),

@@ -4,7 +4,7 @@ use crate::environment::LocalEnvironment;
 use crate::installation::is_sent_unencrypted;
 use crate::keyring::EnvironmentSecrets;
 use anyhow::{Context, Result};
-use recado_ai::{Claude, ClaudeSettings, Model};
+use recado_ai::Model;
 use recado_domain::dead_letter::QueueName;
 use recado_embedded::{Clock, Embedded, EmbeddedSystem};
 use recado_http_client::build_http_client;
@@ -39,7 +39,7 @@ pub(crate) async fn compose_components(environment: &LocalEnvironment) -> Result
     let elsewhere = environment
         .providers
         .base_urls()
-        .chain(environment.anthropic_url.as_deref());
+        .chain([environment.model.base_url.as_str()]);
     for url in elsewhere.filter(|url| is_sent_unencrypted(url)) {
         tracing::warn!(
             url,
@@ -54,16 +54,8 @@ pub(crate) async fn compose_components(environment: &LocalEnvironment) -> Result
             .map_or(Simulation::Off, Simulation::WithoutCredentials),
         ..environment.providers.clone()
     };
-    let mut claude = ClaudeSettings::default();
-    if let Some(url) = &environment.anthropic_url {
-        claude.base_url.clone_from(url);
-    }
-    let claude = Claude::new(http.clone(), claude, EnvironmentSecrets, EmbeddedSystem)?;
-    let llm = if environment.simulation {
-        Model::claude_or_simulated(claude, environment.simulated_latency).await?
-    } else {
-        Model::Claude(claude)
-    };
+    let (model, simulate) = (&environment.model, environment.simulation);
+    let llm = Model::choose_model(http.clone(), model, simulate, EnvironmentSecrets, EmbeddedSystem).await?;
     let deps = Components {
         store: embedded.clone(),
         queues: embedded.clone(),

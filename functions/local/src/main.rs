@@ -29,6 +29,7 @@ mod workers;
 use anyhow::{Result, bail};
 use clap::{Parser, Subcommand};
 use environment::LocalEnvironment;
+use recado_pipeline::settings::VariableReader;
 use std::process::ExitCode;
 use tracing::Level;
 use tracing_subscriber::EnvFilter;
@@ -92,15 +93,23 @@ fn init_logging(serving: bool) {
         .init();
 }
 
+/// Reads the settings. A variable that has no effect is a warning; a value that cannot be used is an error.
+fn read_environment() -> Result<LocalEnvironment> {
+    let mut reader = VariableReader::new(std::env::vars_os());
+    let environment = LocalEnvironment::from_variables(&mut reader);
+    for (name, why) in reader.list_warnings() {
+        tracing::warn!(name, why, "this variable is ignored");
+    }
+    let problems = reader.into_problems();
+    if !problems.is_empty() {
+        let lines: Vec<String> = problems.iter().map(|problem| format!("\n  {problem}")).collect();
+        bail!("these settings cannot be used:{}", lines.concat());
+    }
+    Ok(environment)
+}
+
 fn run_command(arguments: CommandLine) -> Result<()> {
-    let environment = LocalEnvironment::from_variables(|name| std::env::var(name).ok());
-    let environment = match environment {
-        Ok(environment) => environment,
-        Err(problems) => {
-            let lines: Vec<String> = problems.iter().map(|problem| format!("\n  {problem}")).collect();
-            bail!("these settings cannot be used:{}", lines.concat());
-        }
-    };
+    let environment = read_environment()?;
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
     let done = match arguments.command {
         None => runtime.block_on(serve::serve_until_signal(environment, true)),

@@ -12,8 +12,8 @@ use crate::workers;
 use anyhow::{Context, Result, bail};
 use recado_domain::config::ConfigDocument;
 use recado_embedded::{Embedded, EmbeddedSystem, RecoveryCounts};
-use recado_http::{ApiOptions, HealthProbe, WebhookLimits, record_webhooks, whole_router};
-use recado_pipeline::{configure, settings};
+use recado_http::{ApiOptions, HealthProbe, record_webhooks, whole_router};
+use recado_pipeline::configure;
 use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
@@ -27,9 +27,6 @@ use tokio::task::JoinHandle;
 ///
 /// With `demonstrate`, a burst comes in and its reply goes out first, provided that provider and model are simulated.
 pub(crate) async fn serve_until_signal(environment: LocalEnvironment, demonstrate: bool) -> Result<()> {
-    for (name, why) in settings::list_ignored_variables(|name| std::env::var(name).ok()) {
-        tracing::warn!(name, why, "this variable is ignored");
-    }
     let LocalComposition {
         deps,
         embedded,
@@ -57,9 +54,7 @@ pub(crate) async fn serve_until_signal(environment: LocalEnvironment, demonstrat
         depths: EmbeddedDepths(embedded.clone()),
         health_probe: pulse.clone(),
     };
-    let limits = WebhookLimits {
-        bytes_max: environment.webhook_bytes_max,
-    };
+    let limits = environment.webhook_limits;
     let mut router = whole_router(Arc::clone(&deps), Arc::new(keyring.clone()), limits, options);
     if let Some(recording) = WebhookRecorder::start_recording(&environment.record_folder, environment.record)?
     {

@@ -6,20 +6,20 @@
 use lambda_runtime::{Error, LambdaEvent, service_fn};
 use recado_domain::dead_letter::QueueName;
 use recado_lambda::{
-    BatchMessage, QueueVisibility, SocialQueue, SocialVisibility, SqsEvent, compose_aws_deps,
-    ingest_social_message, invocation_deadline, required_variables, run_batch, telemetry,
+    BatchMessage, QueueVisibility, SocialVisibility, SqsEvent, compose_aws_deps, ingest_social_message,
+    invocation_deadline, required_variables, run_batch, telemetry,
 };
 use recado_pipeline::process::process;
 
 #[tokio::main(flavor = "current_thread")]
 async fn main() -> Result<(), Error> {
     telemetry::start_logging();
-    let deps = &compose_aws_deps(required_variables::PROCESSOR).await?.deps;
+    let composed = compose_aws_deps(required_variables::PROCESSOR).await?;
+    let (deps, social) = (&composed.deps, &composed.environment.social);
     let visibility = QueueVisibility {
         queues: &deps.queues,
         queue: QueueName::Inbound,
     };
-    let social = &SocialQueue::from_env();
     lambda_runtime::run(service_fn(async |event: LambdaEvent<SqsEvent>| {
         let ends = invocation_deadline(&event.context);
         if social.is_source_of(&event.payload) {

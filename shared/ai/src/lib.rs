@@ -9,5 +9,5 @@ mod model;
 mod simulated;
 
 pub use claude::{ANTHROPIC_API_KEY, Claude, ClaudeError, ClaudeSettings};
-pub use model::Model;
+pub use model::{Model, ModelSettings};
 pub use simulated::Simulated;

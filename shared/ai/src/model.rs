@@ -1,9 +1,32 @@
 //! The choice of the model that an installation uses.
 
-use crate::claude::Claude;
+use crate::claude::{Claude, ClaudeError, ClaudeSettings};
 use crate::simulated::Simulated;
-use recado_pipeline::ports::{Llm, LlmError, LlmReply, LlmRequest, PortResult, Secrets, System};
+use recado_pipeline::ports::{Llm, LlmError, LlmReply, LlmRequest, Secrets, System};
+use recado_pipeline::settings::VariableReader;
 use std::time::Duration;
+
+/// The settings of the models.
+#[derive(Debug, Clone)]
+pub struct ModelSettings {
+    /// Base URL of Claude's API (`ANTHROPIC_BASE_URL`).
+    pub base_url: String,
+    /// Time that the simulated model takes for an answer (`RECADO_SIMULATED_LATENCY_MS`).
+    pub simulated_latency: Duration,
+}
+
+impl ModelSettings {
+    /// Reads the settings from the environment.
+    pub fn from_environment(reader: &mut VariableReader) -> Self {
+        let base_url = reader.read_base_url("ANTHROPIC_BASE_URL");
+        let (default, what) = (Duration::from_millis(300), "must be a number of milliseconds");
+        let parse = |text: &str| text.parse().ok().map(Duration::from_millis);
+        Self {
+            base_url: base_url.unwrap_or_else(|| ClaudeSettings::default().base_url),
+            simulated_latency: reader.read_parsed("RECADO_SIMULATED_LATENCY_MS", default, what, parse),
+        }
+    }
+}
 
 /// The model that was chosen at start. The list is closed: a new model is a new variant.
 #[derive(Debug, Clone)]
@@ -15,13 +38,25 @@ pub enum Model<S, A> {
 }
 
 impl<S: Secrets, A: System> Model<S, A> {
-    /// Chooses the model for an installation on one machine: `claude` if its key exists, else the simulated model with
-    /// `latency`.
-    pub async fn claude_or_simulated(claude: Claude<S, A>, latency: Duration) -> PortResult<Self> {
-        if claude.has_key().await? {
-            return Ok(Self::Claude(claude));
+    /// Chooses the model of an installation: the simulated one if `simulate` is `true` and Claude's key does not exist,
+    /// else Claude. If the store of secrets does not answer now, Claude is chosen.
+    pub async fn choose_model(
+        http: reqwest::Client,
+        settings: &ModelSettings,
+        simulate: bool,
+        secrets: S,
+        system: A,
+    ) -> Result<Self, ClaudeError> {
+        let of_claude = ClaudeSettings {
+            base_url: settings.base_url.clone(),
+            ..ClaudeSettings::default()
+        };
+        let claude = Claude::new(http, of_claude, secrets, system)?;
+        if simulate && matches!(claude.has_key().await, Ok(false)) {
+            let latency = settings.simulated_latency;
+            return Ok(Self::Simulated(Simulated::new(claude.into_system(), latency)));
         }
-        Ok(Self::Simulated(Simulated::new(claude.into_system(), latency)))
+        Ok(Self::Claude(claude))
     }
 
     /// Returns the name of the model for the log line at start.
@@ -45,28 +80,22 @@ impl<S: Secrets, A: System> Llm for Model<S, A> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::ClaudeSettings;
     use crate::claude::tests::{KeyBox, Time, request};
 
-    fn claude(keys: KeyBox) -> Claude<KeyBox, Time> {
-        let settings = ClaudeSettings {
+    async fn choose(keys: KeyBox, simulate: bool) -> Model<KeyBox, Time> {
+        let http = recado_http_client::build_http_client().unwrap();
+        let settings = ModelSettings {
             base_url: "http://127.0.0.1:9".to_owned(),
-            ..ClaudeSettings::default()
+            simulated_latency: Duration::ZERO,
         };
-        Claude::new(
-            recado_http_client::build_http_client().unwrap(),
-            settings,
-            keys,
-            Time::default(),
-        )
-        .unwrap()
+        Model::choose_model(http, &settings, simulate, keys, Time::default())
+            .await
+            .unwrap()
     }
 
     #[tokio::test]
     async fn one_machine_simulates_until_there_is_a_key() {
-        let without = Model::claude_or_simulated(claude(KeyBox::empty()), Duration::ZERO)
-            .await
-            .unwrap();
+        let without = choose(KeyBox::empty(), true).await;
         assert_eq!(without.model_name(), "simulated");
         assert!(
             without
@@ -76,15 +105,23 @@ mod tests {
                 .text
                 .starts_with("[simulated]")
         );
-        let with = Model::claude_or_simulated(claude(KeyBox::with("k")), Duration::ZERO)
-            .await
-            .unwrap();
+        let with = choose(KeyBox::with("k"), true).await;
         assert_eq!(with.model_name(), "claude");
+    }
+
+    #[test]
+    fn an_empty_address_is_the_vendors_own() {
+        let read = |url: &str| {
+            let mut reader = VariableReader::new([("ANTHROPIC_BASE_URL", url)]);
+            ModelSettings::from_environment(&mut reader).base_url
+        };
+        assert_eq!(read(""), "https://api.anthropic.com");
+        assert_eq!(read("http://model.example/"), "http://model.example");
     }
 
     #[tokio::test]
     async fn claude_without_a_key_says_so_and_nothing_is_sent() {
-        let model = Model::Claude(claude(KeyBox::empty()));
+        let model = choose(KeyBox::empty(), false).await;
         assert!(matches!(
             model.generate_reply(&request()).await,
             Err(LlmError::Credentials(_))

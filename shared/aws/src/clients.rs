@@ -52,8 +52,8 @@ fn body_timeouts() -> TimeoutConfig {
 
 impl Clients {
     /// Creates the clients for the region and credentials of the environment. `AWS_ENDPOINT_URL` points them at an
-    /// emulator; with `RECADO_LOG_AWS_REQUESTS=true` each operation writes one log line. No request is sent.
-    pub async fn load_from_env() -> Self {
+    /// emulator; with `log_requests` each operation writes one log line. No request is sent.
+    pub async fn load_from_env(log_requests: bool) -> Self {
         let http = Builder::new()
             .tls_provider(Provider::Rustls(CryptoMode::Ring))
             .build_https();
@@ -63,8 +63,7 @@ impl Clients {
             .timeout_config(request_timeouts())
             .load()
             .await;
-        let log = std::env::var("RECADO_LOG_AWS_REQUESTS").is_ok_and(|value| value == "true");
-        Self::new(&shared, log)
+        Self::new(&shared, log_requests)
     }
 
     /// Creates the clients from a shared configuration. With `log_requests`, each operation writes one log line.

@@ -2,6 +2,7 @@
 
 use recado_domain::dead_letter::QueueName;
 use recado_pipeline::ports::{PortError, PortResult};
+use recado_pipeline::settings::VariableReader;
 
 /// Names and addresses. A function is given those that it needs; an operation whose setting is missing fails and names
 /// it.
@@ -58,30 +59,17 @@ pub mod variable {
 }
 
 impl AwsConfig {
-    /// Reads the environment. `required` are the variables that the function cannot do without. The error lists all of
-    /// them that are missing or empty.
-    pub fn from_env(required: &[&'static str]) -> Result<Self, Vec<&'static str>> {
-        Self::read_variables(required, |name| std::env::var(name).ok())
-    }
-
-    fn read_variables(
-        required: &[&'static str],
-        variable: impl Fn(&str) -> Option<String>,
-    ) -> Result<Self, Vec<&'static str>> {
-        let get = |name: &str| {
-            variable(name)
-                .map(|text| text.trim().to_owned())
-                .filter(|text| !text.is_empty())
+    /// Reads the environment. `required` are the variables that the function cannot do without; each that is not set is
+    /// a problem.
+    pub fn from_environment(reader: &mut VariableReader, required: &[&str]) -> Self {
+        let mut get = |name: &str| {
+            if required.contains(&name) {
+                reader.read_required(name)
+            } else {
+                reader.read_text(name)
+            }
         };
-        let missing: Vec<&'static str> = required
-            .iter()
-            .copied()
-            .filter(|name| get(name).is_none())
-            .collect();
-        if !missing.is_empty() {
-            return Err(missing);
-        }
-        Ok(Self {
+        Self {
             table: get(variable::TABLE),
             bucket: get(variable::BUCKET),
             inbound_queue_url: get(variable::INBOUND_QUEUE),
@@ -93,7 +81,7 @@ impl AwsConfig {
             outbound_dlq_url: get(variable::OUTBOUND_DLQ),
             schedule_group: get(variable::SCHEDULE_GROUP),
             scheduler_role_arn: get(variable::SCHEDULER_ROLE),
-        })
+        }
     }
 
     /// Returns the URL of a queue. An error names the missing setting.
@@ -139,14 +127,15 @@ mod tests {
 
     #[test]
     fn everything_that_is_missing_is_named_at_once_and_an_empty_value_is_missing() {
-        let environment = |name: &str| (name == variable::TABLE).then(|| "  ".to_owned());
-        let missing =
-            AwsConfig::read_variables(&[variable::TABLE, variable::BUCKET], environment).unwrap_err();
+        let read = |required: &[&str]| {
+            let mut reader = VariableReader::new([(variable::TABLE, "  ")]);
+            let config = AwsConfig::from_environment(&mut reader, required);
+            let problems = reader.into_problems().into_iter();
+            (config, problems.map(|problem| problem.name).collect::<Vec<_>>())
+        };
+        let (_, missing) = read(&[variable::TABLE, variable::BUCKET]);
         assert_eq!(missing, ["RECADO_TABLE", "RECADO_BUCKET"]);
-        assert_eq!(
-            AwsConfig::read_variables(&[], environment).unwrap(),
-            AwsConfig::default()
-        );
+        assert_eq!(read(&[]), (AwsConfig::default(), vec![]));
     }
 
     #[test]

@@ -2,17 +2,18 @@
 //! on S3, secrets in Parameter Store and Secrets Manager.
 //!
 //! ```no_run
-//! # async fn compose() -> Result<(), Vec<&'static str>> {
+//! # async fn compose() {
 //! use recado_aws::{AwsConfig, AwsQueues, Clients, DynamoStore, OsSystem, variable};
+//! use recado_pipeline::settings::VariableReader;
 //! use std::time::Duration;
 //!
-//! let config = AwsConfig::from_env(&[variable::TABLE])?;
-//! let clients = Clients::load_from_env().await;
+//! let mut reader = VariableReader::new(std::env::vars_os());
+//! let config = AwsConfig::from_environment(&mut reader, &[variable::TABLE]);
+//! let clients = Clients::load_from_env(false).await;
 //! let table = config.table.clone().unwrap_or_default();
 //! let (config_ttl, delivery_ttl) = (Duration::from_secs(30), Duration::from_secs(30 * 86_400));
 //! let store = DynamoStore::new(clients.dynamodb.clone(), table, OsSystem, config_ttl, delivery_ttl);
 //! let queues = AwsQueues::new(clients, config, OsSystem);
-//! # Ok(())
 //! # }
 //! ```
 
@@ -30,6 +31,6 @@ pub use clients::Clients;
 pub use config::{AwsConfig, variable};
 pub use error::AwsError;
 pub use queues::{ApproximateDepth, AwsQueues};
-pub use secrets::AwsSecrets;
+pub use secrets::{AwsSecrets, OWN_SECRET_VARIABLES};
 pub use store::DynamoStore;
 pub use system::OsSystem;

@@ -40,6 +40,16 @@ pub struct AwsSecrets<A = OsSystem> {
     system: A,
 }
 
+/// The variables that hold or name the installation's own secrets. They are read when a secret is needed.
+pub const OWN_SECRET_VARIABLES: [&str; 6] =
+    [TOKEN, TOKEN_ARN, MASTER, MASTER_ARN, MASTER_OLD, MASTER_OLD_ARN];
+const TOKEN: &str = "RECADO_TOKEN";
+const TOKEN_ARN: &str = "RECADO_TOKEN_SECRET_ARN";
+const MASTER: &str = "RECADO_WEBHOOK_SECRET";
+const MASTER_ARN: &str = "RECADO_WEBHOOK_SECRET_ARN";
+const MASTER_OLD: &str = "RECADO_WEBHOOK_SECRET_OLD";
+const MASTER_OLD_ARN: &str = "RECADO_WEBHOOK_SECRET_OLD_ARN";
+
 fn read_environment(name: &str) -> Option<String> {
     std::env::var(name).ok().filter(|value| !value.trim().is_empty())
 }
@@ -136,8 +146,7 @@ impl<A: System> AwsSecrets<A> {
 
     /// Returns the operators' token: `RECADO_TOKEN`, else the secret that `RECADO_TOKEN_SECRET_ARN` names.
     pub async fn operator_token(&self) -> PortResult<Option<Secret>> {
-        self.read_own_secret("RECADO_TOKEN", "RECADO_TOKEN_SECRET_ARN")
-            .await
+        self.read_own_secret(TOKEN, TOKEN_ARN).await
     }
 
     /// Returns the masters of the webhook secrets, the current one first.
@@ -147,7 +156,7 @@ impl<A: System> AwsSecrets<A> {
     /// that `RECADO_WEBHOOK_SECRET_OLD_ARN` names, else the version of the current secret before its current one.
     pub async fn webhook_masters(&self) -> PortResult<Vec<Secret>> {
         let (valid, old) = try_join(
-            self.read_own_secret("RECADO_WEBHOOK_SECRET", "RECADO_WEBHOOK_SECRET_ARN"),
+            self.read_own_secret(MASTER, MASTER_ARN),
             Box::pin(self.older_master()),
         )
         .await?;
@@ -155,14 +164,11 @@ impl<A: System> AwsSecrets<A> {
     }
 
     async fn older_master(&self) -> PortResult<Option<Secret>> {
-        if let Some(old) = self
-            .read_own_secret("RECADO_WEBHOOK_SECRET_OLD", "RECADO_WEBHOOK_SECRET_OLD_ARN")
-            .await?
-        {
+        if let Some(old) = self.read_own_secret(MASTER_OLD, MASTER_OLD_ARN).await? {
             return Ok(Some(old));
         }
-        match read_environment("RECADO_WEBHOOK_SECRET_ARN") {
-            Some(arn) if read_environment("RECADO_WEBHOOK_SECRET").is_none() => {
+        match read_environment(MASTER_ARN) {
+            Some(arn) if read_environment(MASTER).is_none() => {
                 self.read_cached_secret(SecretLocation::Managed { arn, stage: PREVIOUS })
                     .await
             }

@@ -24,6 +24,7 @@ use recado_domain::provider::Provider;
 use recado_pipeline::Deps;
 use recado_pipeline::ingest::ingest;
 use recado_pipeline::ports::System;
+use recado_pipeline::settings::VariableReader;
 use recado_whatsapp::webhook::{
     AcceptedWebhook, RequestParts, WebhookMethod, WebhookRefusal, WebhookRoute, all_path_prefixes,
 };
@@ -41,10 +42,20 @@ pub struct WebhookLimits {
 }
 
 impl Default for WebhookLimits {
-    /// Returns 5 MiB: Meta sends at most 3 MB, Evolution sends more only with inline media.
+    /// Returns 6 MB, which AWS passes to a function. Meta sends at most 3 MB, Evolution more only with inline media.
     fn default() -> Self {
+        Self { bytes_max: 6_000_000 }
+    }
+}
+
+impl WebhookLimits {
+    /// Reads `RECADO_WEBHOOK_MAX_BYTES`.
+    pub fn from_environment(reader: &mut VariableReader) -> Self {
+        let Self { bytes_max } = Self::default();
+        let what = "must be a number of bytes above 0";
+        let parse = |text: &str| text.parse().ok().filter(|bytes| *bytes > 0);
         Self {
-            bytes_max: 5 * 1024 * 1024,
+            bytes_max: reader.read_parsed("RECADO_WEBHOOK_MAX_BYTES", bytes_max, what, parse),
         }
     }
 }

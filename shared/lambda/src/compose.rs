@@ -1,15 +1,16 @@
 //! Composition of a Lambda function's dependencies, done once at start, before the first request.
 
 use crate::batch::MessageVisibility;
-use recado_ai::{Claude, ClaudeError, ClaudeSettings, Model};
+use crate::social::SocialQueue;
+use recado_ai::{ClaudeError, Model, ModelSettings};
 use recado_aws::{AwsConfig, AwsQueues, AwsSecrets, Clients, DynamoStore, OsSystem};
 use recado_domain::dead_letter::QueueName;
+use recado_http::WebhookLimits;
 use recado_http_client::{ClientError, build_http_client};
 use recado_pipeline::ports::PortError;
-use recado_pipeline::settings::{SettingError, list_ignored_variables};
+use recado_pipeline::settings::{SettingError, VariableReader};
 use recado_pipeline::{Components, Settings};
 use recado_whatsapp::{ProviderConfig, SimulatedOutbox, Simulation, WhatsApp};
-use std::time::Duration;
 
 /// The dependencies of the Lambda functions.
 pub type AwsDeps = Components<
@@ -27,6 +28,8 @@ pub struct AwsComposition {
     pub deps: AwsDeps,
     /// Secrets: credentials, the operators' token and the webhook master secrets.
     pub secrets: AwsSecrets<OsSystem>,
+    /// The settings.
+    pub environment: LambdaEnvironment,
 }
 
 /// The reason why a function cannot start. All unusable variables are named at once.
@@ -51,55 +54,41 @@ fn join_problems(problems: &[SettingError]) -> String {
         .join("; ")
 }
 
-/// The settings read from the environment.
+/// The settings of the functions, read from the environment.
 #[derive(Debug)]
-struct LambdaEnvironment {
+pub struct LambdaEnvironment {
+    /// The limits of a webhook.
+    pub webhook_limits: WebhookLimits,
+    /// `RECADO_PUBLIC_URL`: the base URL at which providers reach the installation.
+    pub public_url: Option<String>,
+    /// The queue of AWS End User Messaging Social.
+    pub social: SocialQueue,
     settings: Settings,
     providers: ProviderConfig,
-    anthropic_url: Option<String>,
+    model: ModelSettings,
+    config: AwsConfig,
     simulation: bool,
+    log_requests: bool,
 }
 
 impl LambdaEnvironment {
-    fn from_variables(variable: impl Fn(&str) -> Option<String>, problems: &mut Vec<SettingError>) -> Self {
-        let get = |name: &str| {
-            variable(name)
-                .map(|text| text.trim().to_owned())
-                .filter(|text| !text.is_empty())
-        };
-        let settings = Settings::from_environment(get, problems);
-        let mut providers = ProviderConfig::from_variables(get, problems);
-        providers.timeout = settings.provider_timeout;
-        let mut problem = |name: &str, what: &str| {
-            problems.push(SettingError {
-                name: name.to_owned(),
-                what: what.to_owned(),
-            });
-        };
-        let mut url = |name: &str| {
-            let url = get(name).map(|url| url.trim_end_matches('/').to_owned());
-            if url
-                .as_deref()
-                .is_some_and(|url| !url.starts_with("http://") && !url.starts_with("https://"))
-            {
-                problem(name, "must begin with http:// or https://");
-            }
-            url
-        };
-        let anthropic_url = url("ANTHROPIC_BASE_URL");
-        let simulation = match get("RECADO_SIMULATION").as_deref() {
-            None | Some("false") => false,
-            Some("true") => true,
-            Some(_) => {
-                problem("RECADO_SIMULATION", "must be true or false");
-                false
-            }
-        };
+    /// Reads all settings. `required` lists the variables that the function needs besides the table.
+    fn from_variables(reader: &mut VariableReader, required: &[&str]) -> Self {
+        let settings = Settings::from_environment(reader);
+        let providers = ProviderConfig::from_environment(reader, settings.provider_timeout);
+        let required = [&[recado_aws::variable::TABLE], required].concat();
+        // They are read when they are needed.
+        reader.add_known_names(&recado_aws::OWN_SECRET_VARIABLES);
         Self {
+            webhook_limits: WebhookLimits::from_environment(reader),
+            public_url: reader.read_base_url("RECADO_PUBLIC_URL"),
+            social: SocialQueue::from_environment(reader),
             settings,
             providers,
-            anthropic_url,
-            simulation,
+            model: ModelSettings::from_environment(reader),
+            config: AwsConfig::from_environment(reader, &required),
+            simulation: reader.read_simulation(false),
+            log_requests: reader.read_bool("RECADO_LOG_AWS_REQUESTS", false),
         }
     }
 
@@ -113,65 +102,29 @@ impl LambdaEnvironment {
             ..self.providers.clone()
         }
     }
-
-    fn claude_settings(&self) -> ClaudeSettings {
-        let mut settings = ClaudeSettings::default();
-        if let Some(url) = &self.anthropic_url {
-            settings.base_url.clone_from(url);
-        }
-        settings
-    }
 }
-
-/// Time that the simulated model takes for an answer, where simulation is allowed and there is no key.
-const SIMULATED_LATENCY: Duration = Duration::from_millis(300);
 
 /// Composes the dependencies of a function. `required` lists the variables (see [`recado_aws::variable`]) that the
 /// function needs besides the table. The model's key is looked up here only if simulation is allowed.
-pub async fn compose_aws_deps(required: &[&'static str]) -> Result<AwsComposition, ComposeError> {
-    let mut problems = Vec::new();
-    let environment = LambdaEnvironment::from_variables(|name| std::env::var(name).ok(), &mut problems);
-    for (name, why) in list_ignored_variables(|name| std::env::var(name).ok()) {
+pub async fn compose_aws_deps(required: &[&str]) -> Result<AwsComposition, ComposeError> {
+    let mut reader = VariableReader::new(std::env::vars_os());
+    let environment = LambdaEnvironment::from_variables(&mut reader, required);
+    for (name, why) in reader.list_warnings() {
         tracing::warn!(name, why, "this variable is ignored");
     }
-    let required: Vec<&'static str> = [recado_aws::variable::TABLE]
-        .into_iter()
-        .chain(required.iter().copied())
-        .collect();
-    let config = AwsConfig::from_env(&required).unwrap_or_else(|missing| {
-        let missing = missing.into_iter().map(|name| SettingError {
-            name: name.to_owned(),
-            what: "is not set".to_owned(),
-        });
-        problems.extend(missing);
-        AwsConfig::default()
-    });
+    let problems = reader.into_problems();
     if !problems.is_empty() {
         return Err(ComposeError::Environment(problems));
     }
-    let clients = Clients::load_from_env().await;
+    let clients = Clients::load_from_env(environment.log_requests).await;
     let secrets = AwsSecrets::new(&clients, OsSystem);
     let http = build_http_client()?;
-    let claude = Claude::new(
-        http.clone(),
-        environment.claude_settings(),
-        secrets.clone(),
-        OsSystem,
-    )?;
-    let llm = if environment.simulation {
-        // If the store of secrets does not answer now, the function still starts, with the real model.
-        match claude.has_key().await {
-            Ok(false) => Model::Simulated(recado_ai::Simulated::new(OsSystem, SIMULATED_LATENCY)),
-            Ok(true) | Err(_) => Model::Claude(claude),
-        }
-    } else {
-        Model::Claude(claude)
-    };
-    let settings = environment.settings.clone();
-    let table = config.table.clone().unwrap_or_default();
+    let (model, simulate) = (&environment.model, environment.simulation);
+    let llm = Model::choose_model(http.clone(), model, simulate, secrets.clone(), OsSystem).await?;
+    let (settings, config) = (environment.settings.clone(), environment.config.clone());
     let store = DynamoStore::new(
         clients.dynamodb.clone(),
-        table,
+        config.table.clone().unwrap_or_default(),
         OsSystem,
         settings.config_ttl,
         settings.delivery_ttl,
@@ -191,7 +144,11 @@ pub async fn compose_aws_deps(required: &[&'static str]) -> Result<AwsCompositio
         settings,
         retry_lock: recado_pipeline::RetryLock::default(),
     };
-    Ok(AwsComposition { deps, secrets })
+    Ok(AwsComposition {
+        deps,
+        secrets,
+        environment,
+    })
 }
 
 /// Builds the client that sends through AWS End User Messaging Social; `None` if that provider is not built in.
@@ -230,29 +187,20 @@ impl MessageVisibility for QueueVisibility<'_> {
 mod tests {
     use super::*;
 
-    fn read(variables: &[(&str, &str)]) -> (LambdaEnvironment, Vec<SettingError>) {
-        let mut problems = Vec::new();
-        let get = |name: &str| {
-            variables
-                .iter()
-                .find(|(known, _)| *known == name)
-                .map(|(_, value)| (*value).to_owned())
-        };
-        (LambdaEnvironment::from_variables(get, &mut problems), problems)
+    fn read(variables: &[(&str, &str)]) -> (LambdaEnvironment, VariableReader) {
+        let mut reader = VariableReader::new(variables.iter().copied());
+        (LambdaEnvironment::from_variables(&mut reader, &[]), reader)
     }
 
     #[test]
     fn the_stack_passes_every_setting_that_is_read() {
         let template = include_str!("../../../template.yaml");
-        let asked = std::cell::RefCell::new(std::collections::BTreeSet::new());
-        let variable = |name: &str| {
-            asked.borrow_mut().insert(name.to_owned());
-            None
-        };
-        let mut problems = Vec::new();
-        Settings::from_environment(variable, &mut problems);
-        let asked = asked.into_inner();
-        let own: Vec<&String> = asked.iter().filter(|name| name.starts_with("RECADO_")).collect();
+        let mut reader = VariableReader::default();
+        Settings::from_environment(&mut reader);
+        let own: Vec<&str> = reader
+            .known_names()
+            .filter(|name| name.starts_with("RECADO_"))
+            .collect();
         assert!(own.len() > 15, "{own:?}");
         for name in own {
             assert!(template.contains(&format!("        {name}: !Ref ")), "{name}");
@@ -260,36 +208,41 @@ mod tests {
     }
 
     #[test]
+    fn every_variable_of_the_stack_is_known() {
+        let template = include_str!("../../../template.yaml");
+        let names = template
+            .lines()
+            .filter_map(|line| line.trim().split(':').next())
+            .filter(|name| name.starts_with("RECADO_"));
+        let set: Vec<(&str, &str)> = names.map(|name| (name, "x")).collect();
+        assert!(set.len() > 40, "{set:?}");
+        let (_, reader) = read(&set);
+        assert_eq!(reader.list_warnings(), []);
+    }
+
+    #[test]
     fn nothing_is_simulated_unless_it_is_allowed() {
+        let simulation = |set: &[(&str, &str)]| read(set).0.provider_config().simulation;
+        assert!(matches!(simulation(&[]), Simulation::Off));
         assert!(matches!(
-            read(&[]).0.provider_config().simulation,
+            simulation(&[("RECADO_SIMULATION", "off")]),
             Simulation::Off
         ));
         assert!(matches!(
-            read(&[("RECADO_SIMULATION", "false")])
-                .0
-                .provider_config()
-                .simulation,
-            Simulation::Off
+            simulation(&[("RECADO_SIMULATION", "auto")]),
+            Simulation::WithoutCredentials(_)
         ));
-        let allowed = read(&[("RECADO_SIMULATION", "true")])
-            .0
-            .provider_config()
-            .simulation;
-        assert!(matches!(allowed, Simulation::WithoutCredentials(_)));
     }
 
     #[test]
     fn empty_addresses_are_the_vendors_own_and_others_are_taken_without_their_last_slash() {
-        let (environment, problems) = read(&[
+        let (environment, reader) = read(&[
+            ("RECADO_TABLE", "records"),
             ("ANTHROPIC_BASE_URL", ""),
             ("META_BASE_URL", "https://graph.example/"),
         ]);
-        assert!(problems.is_empty());
-        assert_eq!(
-            environment.claude_settings().base_url,
-            "https://api.anthropic.com"
-        );
+        assert_eq!(reader.into_problems(), []);
+        assert_eq!(environment.model.base_url, "https://api.anthropic.com");
         assert_eq!(
             environment.provider_config().meta_base_url,
             "https://graph.example"
@@ -299,12 +252,15 @@ mod tests {
     #[test]
     fn everything_that_is_wrong_is_named_at_once() {
         let wrong = [
-            ("RECADO_SIMULATION", "auto"),
+            ("RECADO_SIMULATION", "true"),
             ("EVOLUTION_API_URL", "evo"),
             ("RECADO_STALE_SECONDS", "x"),
+            ("RECADO_WEBHOOK_MAX_BYTES", "0"),
+            ("RECADO_TABLE", ""),
         ];
-        let names: Vec<String> = read(&wrong).1.into_iter().map(|problem| problem.name).collect();
-        assert_eq!(names.len(), 3);
+        let problems = read(&wrong).1.into_problems().into_iter();
+        let names: Vec<String> = problems.map(|problem| problem.name).collect();
+        assert_eq!(names.len(), 5);
         assert!(
             wrong
                 .iter()

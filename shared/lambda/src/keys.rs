@@ -1,14 +1,12 @@
-//! Keys and limits of the HTTP API on AWS.
+//! Keys of the HTTP API on AWS.
 
-use crate::compose::ComposeError;
 use futures::future::{try_join, try_join_all};
 use recado_aws::{AwsSecrets, OsSystem};
 use recado_domain::config::CredentialRef;
 use recado_domain::provider::Provider;
 use recado_domain::secret::Secret;
-use recado_http::{Keys, WebhookLimits};
+use recado_http::Keys;
 use recado_pipeline::ports::{PortError, Secrets};
-use recado_pipeline::settings::SettingError;
 use recado_whatsapp::webhook::{WebhookKeys, required_keys};
 use std::sync::Arc;
 
@@ -54,21 +52,5 @@ impl Keys for AwsKeys {
 
     async fn operator_token(&self) -> Result<Option<Secret>, PortError> {
         self.secrets.operator_token().await
-    }
-}
-
-/// Reads the size limit of a webhook from `RECADO_WEBHOOK_MAX_BYTES`; if the variable is not set,
-/// [`WebhookLimits::default`] applies. Fails if the value is not a number of bytes.
-pub fn read_webhook_limits() -> Result<WebhookLimits, ComposeError> {
-    let name = "RECADO_WEBHOOK_MAX_BYTES";
-    match std::env::var(name).ok().filter(|text| !text.trim().is_empty()) {
-        None => Ok(WebhookLimits::default()),
-        Some(text) => match text.trim().parse() {
-            Ok(bytes_max) => Ok(WebhookLimits { bytes_max }),
-            Err(_) => Err(ComposeError::Environment(vec![SettingError {
-                name: name.to_owned(),
-                what: "must be a number of bytes".to_owned(),
-            }])),
-        },
     }
 }

@@ -34,9 +34,11 @@ mod social_files;
 pub mod telemetry;
 
 pub use batch::{BatchMessage, MessageVisibility, run_batch};
-pub use compose::{AwsComposition, AwsDeps, ComposeError, QueueVisibility, compose_aws_deps};
+pub use compose::{
+    AwsComposition, AwsDeps, ComposeError, LambdaEnvironment, QueueVisibility, compose_aws_deps,
+};
 pub use event::{BatchItemFailure, SqsAttributes, SqsBatchResponse, SqsEvent, SqsRecord};
-pub use keys::{AwsKeys, read_webhook_limits};
+pub use keys::AwsKeys;
 pub use social::{SocialQueue, SocialVisibility, ingest_social_message};
 
 use jiff::Timestamp;

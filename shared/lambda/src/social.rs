@@ -10,6 +10,7 @@ use recado_domain::ids::{CorrelationId, hash_parts};
 use recado_domain::provider::Provider;
 use recado_pipeline::ingest::{ingest, keep_unreadable_webhook};
 use recado_pipeline::ports::{PortError, System};
+use recado_pipeline::settings::VariableReader;
 use recado_pipeline::{Deps, Verdict};
 use recado_whatsapp::aws_social::{AllowedTopics, is_topic_not_allowed, split_queue_message};
 use std::time::Duration;
@@ -25,19 +26,11 @@ pub struct SocialQueue {
 impl SocialQueue {
     /// Reads the queue from `RECADO_AWS_SOCIAL_QUEUE_ARN` and `RECADO_AWS_SOCIAL_QUEUE_URL`, and the allowed topics from
     /// `RECADO_AWS_SOCIAL_TOPICS` (ARNs, separated by commas).
-    pub fn from_env() -> Self {
-        Self::from_variables(|name| std::env::var(name).ok())
-    }
-
-    fn from_variables(variable: impl Fn(&str) -> Option<String>) -> Self {
-        let of_queue = |name| {
-            let value = variable(name).map(|value| value.trim().to_owned());
-            value.filter(|value| !value.is_empty())
-        };
+    pub fn from_environment(reader: &mut VariableReader) -> Self {
         Self {
-            queue_arn: of_queue("RECADO_AWS_SOCIAL_QUEUE_ARN"),
-            queue_url: of_queue("RECADO_AWS_SOCIAL_QUEUE_URL"),
-            topics: AllowedTopics::parse(&variable("RECADO_AWS_SOCIAL_TOPICS").unwrap_or_default()),
+            queue_arn: reader.read_text("RECADO_AWS_SOCIAL_QUEUE_ARN"),
+            queue_url: reader.read_text("RECADO_AWS_SOCIAL_QUEUE_URL"),
+            topics: AllowedTopics::parse(&reader.read_text("RECADO_AWS_SOCIAL_TOPICS").unwrap_or_default()),
         }
     }
 

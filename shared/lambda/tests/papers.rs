@@ -2,7 +2,9 @@
 
 #![expect(clippy::unwrap_used, reason = "this is test code")]
 
+use recado_http::WebhookLimits;
 use recado_pipeline::Settings;
+use recado_pipeline::settings::VariableReader;
 use std::collections::BTreeMap;
 use std::fs;
 
@@ -55,13 +57,14 @@ fn names(cell: &'static str) -> Vec<&'static str> {
 fn the_stacks_defaults_are_the_codes() {
     let environment = environment();
     assert!(environment.len() > 20, "{environment:?}");
-    let mut problems = Vec::new();
-    let variable = |name: &str| environment.get(name).map(|value| (*value).to_owned());
+    let mut reader = VariableReader::new(environment);
+    assert_eq!(Settings::from_environment(&mut reader), Settings::default());
     assert_eq!(
-        Settings::from_environment(variable, &mut problems),
-        Settings::default()
+        WebhookLimits::from_environment(&mut reader),
+        WebhookLimits::default()
     );
-    assert!(problems.is_empty(), "{problems:?}");
+    assert!(!reader.read_simulation(true), "a stack simulates nothing");
+    assert_eq!(reader.into_problems(), []);
 }
 
 #[test]

@@ -4,9 +4,9 @@ mod environment;
 mod legacy_names;
 #[cfg(test)]
 mod tests;
+mod variables;
 
-pub use environment::SettingError;
-pub use legacy_names::list_ignored_variables;
+pub use variables::{SettingError, VariableReader};
 
 use recado_domain::backoff::Backoff;
 use recado_domain::rate::Rate;

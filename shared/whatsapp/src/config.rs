@@ -1,6 +1,6 @@
 use crate::aws_social;
 use crate::simulation::SimulatedOutbox;
-use recado_pipeline::settings::SettingError;
+use recado_pipeline::settings::VariableReader;
 use std::time::Duration;
 
 /// The settings of all providers: URLs, versions, time-out, and the simulation.
@@ -47,38 +47,24 @@ impl ProviderConfig {
         self.evolution_base_url.iter().chain(own).map(String::as_str)
     }
 
-    /// Reads the provider settings with `variable`, on AWS and on one machine alike. A setting that is missing or
-    /// invalid gets its default; each invalid one is added to `problems`.
-    pub fn from_variables(
-        variable: impl Fn(&str) -> Option<String>,
-        problems: &mut Vec<SettingError>,
-    ) -> Self {
-        let text = |name: &str| {
-            variable(name)
-                .map(|text| text.trim().to_owned())
-                .filter(|text| !text.is_empty())
-        };
-        let mut url = |name: &str| {
-            let url = text(name)?;
-            if url.starts_with("http://") || url.starts_with("https://") {
-                return Some(url.trim_end_matches('/').to_owned());
-            }
-            problems.push(SettingError {
-                name: name.to_owned(),
-                what: "must begin with http:// or https://".to_owned(),
-            });
-            None
-        };
+    /// Reads the provider settings, on AWS and on one machine alike. The simulation and the client for AWS are not
+    /// settings of the environment: the caller sets them.
+    pub fn from_environment(reader: &mut VariableReader, timeout: Duration) -> Self {
         let defaults = Self::default();
+        let evolution_base_url = reader.read_base_url("EVOLUTION_API_URL");
+        let mut url = |name: &str, default| reader.read_base_url(name).unwrap_or(default);
         Self {
-            evolution_base_url: url("EVOLUTION_API_URL"),
-            meta_base_url: url("META_BASE_URL").unwrap_or(defaults.meta_base_url),
-            dialog360_base_url: url("D360_BASE_URL").unwrap_or(defaults.dialog360_base_url),
-            meta_api_version: text("META_API_VERSION").unwrap_or(defaults.meta_api_version),
-            aws_social_api_version: text("RECADO_AWS_SOCIAL_API_VERSION")
+            meta_base_url: url("META_BASE_URL", defaults.meta_base_url),
+            dialog360_base_url: url("D360_BASE_URL", defaults.dialog360_base_url),
+            evolution_base_url,
+            meta_api_version: reader
+                .read_text("META_API_VERSION")
+                .unwrap_or(defaults.meta_api_version),
+            aws_social_api_version: reader
+                .read_text("RECADO_AWS_SOCIAL_API_VERSION")
                 .unwrap_or(defaults.aws_social_api_version),
             aws_social: defaults.aws_social,
-            timeout: defaults.timeout,
+            timeout,
             simulation: defaults.simulation,
         }
     }
@@ -98,13 +84,10 @@ mod tests {
     use super::*;
 
     fn read(variables: &[(&str, &str)]) -> (ProviderConfig, Vec<String>) {
-        let get = |name: &str| {
-            let known = variables.iter().find(|(known, _)| *known == name);
-            known.map(|(_, value)| (*value).to_owned())
-        };
-        let mut problems = Vec::new();
-        let config = ProviderConfig::from_variables(get, &mut problems);
-        (config, problems.into_iter().map(|problem| problem.name).collect())
+        let mut reader = VariableReader::new(variables.iter().copied());
+        let config = ProviderConfig::from_environment(&mut reader, Duration::from_secs(20));
+        let problems = reader.into_problems().into_iter();
+        (config, problems.map(|problem| problem.name).collect())
     }
 
     #[test]

@@ -51,11 +51,11 @@ fn deps() -> TestWorld {
 }
 
 fn social() -> SocialQueue {
-    SocialQueue::from_variables(|name| match name {
-        "RECADO_AWS_SOCIAL_QUEUE_ARN" => Some(QUEUE.to_owned()),
-        "RECADO_AWS_SOCIAL_TOPICS" => Some(TOPIC.to_owned()),
-        _ => None,
-    })
+    let set = [
+        ("RECADO_AWS_SOCIAL_QUEUE_ARN", QUEUE),
+        ("RECADO_AWS_SOCIAL_TOPICS", TOPIC),
+    ];
+    SocialQueue::from_environment(&mut VariableReader::new(set))
 }
 
 fn notification(topic: &str) -> String {
@@ -186,6 +186,7 @@ fn only_batches_of_its_own_queue_are_taken_for_it() {
         &["x"]
     )));
     assert!(!social().is_source_of(&batch(QUEUE, &[])));
-    let without = SocialQueue::from_variables(|_| Some(String::new()));
+    let without =
+        SocialQueue::from_environment(&mut VariableReader::new([("RECADO_AWS_SOCIAL_QUEUE_ARN", "")]));
     assert!(!without.is_source_of(&batch("", &["x"])));
 }

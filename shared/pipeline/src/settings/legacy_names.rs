@@ -15,7 +15,7 @@ pub(super) const BUCKET_CAPACITY: &str = "WA_BUCKET_CAPACITY";
 pub(super) const HTTP_TIMEOUT: &str = "WA_EVOLUTION_HTTP_TIMEOUT";
 
 /// Names that have no meaning in Recado, each with the reason.
-const IGNORED_VARIABLES: [(&str, &str); 6] = [
+pub(super) const IGNORED_VARIABLES: [(&str, &str); 6] = [
     ("REDIS_URL", "there is no Redis: the queues are SQLite's or SQS"),
     ("WA_CONSUMER_GROUP", "there are no consumer groups"),
     ("WA_CONSUMER_NAME", "workers have no names"),
@@ -23,15 +23,3 @@ const IGNORED_VARIABLES: [(&str, &str); 6] = [
     ("CONSUMER_NAME", "workers have no names"),
     ("INSTANCE_NAME", "instances are configured, see recado.toml"),
 ];
-
-/// Returns the earlier worker's variables that are set but ignored by Recado, each with the reason. The caller logs a
-/// warning for each at start.
-pub fn list_ignored_variables(
-    variable: impl Fn(&str) -> Option<String>,
-) -> Vec<(&'static str, &'static str)> {
-    let set = |name: &str| variable(name).is_some_and(|text| !text.trim().is_empty());
-    IGNORED_VARIABLES
-        .into_iter()
-        .filter(|(name, _)| set(name))
-        .collect()
-}

@@ -1,16 +1,10 @@
 use super::*;
 
 fn read(variables: &[(&str, &str)]) -> (Settings, Vec<String>) {
-    let mut problems = Vec::new();
-    let variable = |name: &str| {
-        let found = variables.iter().find(|(known, _)| *known == name);
-        found.map(|(_, value)| (*value).to_owned())
-    };
-    let settings = Settings::from_environment(variable, &mut problems);
-    (
-        settings,
-        problems.into_iter().map(|problem| problem.name).collect(),
-    )
+    let mut reader = VariableReader::new(variables.iter().copied());
+    let settings = Settings::from_environment(&mut reader);
+    let problems = reader.into_problems().into_iter();
+    (settings, problems.map(|problem| problem.name).collect())
 }
 
 #[test]
@@ -127,19 +121,41 @@ fn the_names_of_the_earlier_worker_are_read_and_recados_own_win() {
 
 #[test]
 fn names_of_the_earlier_worker_without_a_meaning_are_told_and_no_problem() {
-    let variable = |name: &str| matches!(name, "REDIS_URL" | "WA_CONSUMER_GROUP").then(|| "x".to_owned());
-    let names: Vec<&str> = list_ignored_variables(variable)
-        .into_iter()
-        .map(|(name, _)| name)
-        .collect();
+    let set = [
+        ("WA_CONSUMER_GROUP", "x"),
+        ("REDIS_URL", "x"),
+        ("INSTANCE_NAME", " "),
+    ];
+    let mut reader = VariableReader::new(set);
+    assert_eq!(Settings::from_environment(&mut reader), Settings::default());
+    let warnings = reader.list_warnings().into_iter();
+    let names: Vec<&str> = warnings.map(|(name, _)| name).collect();
     assert_eq!(names, ["REDIS_URL", "WA_CONSUMER_GROUP"]);
-    let mut problems = Vec::new();
+    assert!(reader.into_problems().is_empty());
+}
+
+#[test]
+fn a_name_that_nothing_reads_is_told_with_the_nearest_one() {
+    let set = [
+        ("RECADO_DEBOUNCE_SECOND", "1"),
+        ("RECADO_STALE_SECONDS", "60"),
+        ("RECADO_URLS", "x"),
+        ("RECADO_URL", "x"),
+        ("RECADO_CREDENTIAL_CLINIC_KEY", "x"),
+        ("RECADO_EMPTY", ""),
+        ("PATH", "x"),
+    ];
+    let mut reader = VariableReader::new(set);
+    Settings::from_environment(&mut reader);
+    reader.add_known_names(&["RECADO_URL"]);
+    let nearest = |name: &str| format!("there is no such setting; the nearest is {name}");
     assert_eq!(
-        Settings::from_environment(variable, &mut problems),
-        Settings::default()
+        reader.list_warnings(),
+        [
+            ("RECADO_DEBOUNCE_SECOND", nearest("RECADO_DEBOUNCE_SECONDS")),
+            ("RECADO_URLS", nearest("RECADO_URL")),
+        ]
     );
-    assert!(problems.is_empty());
-    assert!(list_ignored_variables(|_| Some(" ".to_owned())).is_empty());
 }
 
 #[test]

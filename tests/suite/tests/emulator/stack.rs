@@ -204,7 +204,7 @@ fn run_deploy(stand_ins: &StandIns) -> Value {
         format!("EvolutionApiUrl={}", stand_ins.evolution.url()),
         format!("MetaBaseUrl={}", stand_ins.meta.url()),
         format!("AnthropicBaseUrl={}", stand_ins.anthropic.url()),
-        "AllowSimulation=false".to_owned(),
+        "Simulation=off".to_owned(),
         // A request that hung is repeated after this; the audit waits for some.
         "UnknownWaitSeconds=30".to_owned(),
         "LogAwsRequests=true".to_owned(),
