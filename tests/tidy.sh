@@ -19,6 +19,13 @@ for crate in recado-domain recado-pipeline recado; do
     complain "$crate depends on an edge"
   fi
 done
+# What sets instances up stays out of the functions on AWS.
+functions=$(sed -n 's/^name = "\(.*\)"/--package \1/p' functions/*/Cargo.toml | grep -vE ' (recado|one_machine)$')
+# shellcheck disable=SC2086 # each package is an argument of its own
+tree=$(dependencies_of $functions)
+if grep -q '^recado-onboarding ' <<<"$tree"; then
+  complain "a function on AWS depends on recado-onboarding"
+fi
 # One TLS library, one SQLite.
 tree=$(dependencies_of --workspace)
 if grep -qE '^(aws-lc-rs|aws-lc-sys|openssl|openssl-sys|native-tls) ' <<<"$tree"; then
@@ -28,15 +35,15 @@ fi
 if grep -rnE 'SystemTime::now|Timestamp::now|Instant::now|env::var|tokio::' shared/domain/src shared/pipeline/src; then
   complain "shared/domain or shared/pipeline reads a clock, the environment or a runtime"
 fi
-# Which provider it is decide the list of the providers and shared/whatsapp: no other crate names one, its tests aside.
+# Only the enum of the providers, shared/whatsapp and shared/onboarding name a provider, and tests.
 # (shared/lambda composes the one whose events come by AWS's queue and whose sends need AWS's client.)
-named=$(git ls-files 'shared/*.rs' 'functions/*.rs' ':!shared/whatsapp' ':!shared/domain/src/provider.rs' | grep -vE '/tests?(/|\.rs$)' |
+named=$(git ls-files 'shared/*.rs' 'functions/*.rs' ':!shared/whatsapp' ':!shared/onboarding' ':!shared/domain/src/provider.rs' | grep -vE '/tests?(/|\.rs$)' |
   xargs awk 'FNR == 1 { tests = 0 } /^#\[cfg\(test\)\]/ { tests = 1 }
     !tests && !/^ *\/\// && /recado_whatsapp::(evolution|meta|dialog360)|Provider::(Evolution|Meta|Dialog360)|"(evolution|meta|360dialog|aws-social)"/ {
       print FILENAME ":" FNR ": " $0 }' | grep -v 'feature = ' || true)
 if [ -n "$named" ]; then
   echo "$named"
-  complain "a provider is named outside of shared/whatsapp"
+  complain "a provider is named outside of shared/whatsapp and shared/onboarding"
 fi
 # Use cases share steps, not each other, and a step knows no use case.
 rooms=shared/pipeline/src

@@ -8,7 +8,7 @@ use anyhow::{Context, Result, bail};
 use clap::Args;
 use jiff::Timestamp;
 use recado_domain::config::Instance;
-use recado_whatsapp::onboarding::{self, ConnectOptions, ConnectParameters, OnboardingTarget};
+use recado_onboarding::{ConnectOptions, ConnectParameters, OnboardingTarget};
 
 /// Sets an instance's webhook at its provider, and checks that the provider's webhooks would be accepted.
 #[derive(Debug, Args)]
@@ -78,7 +78,7 @@ pub(crate) async fn run_connect(command: ConnectArguments, environment: &LocalEn
         },
     };
     let mut steps = Vec::new();
-    let connected = onboarding::connect_instance(&subject, &connecting, &mut steps).await;
+    let connected = recado_onboarding::connect_instance(&subject, &connecting, &mut steps).await;
     for step in steps {
         println!("{}: {step}", instance.id);
     }
@@ -94,7 +94,7 @@ fn check_may_be_shown(
     webhook: &str,
     consent: &Consent,
 ) -> Result<()> {
-    let shown = onboarding::setting_shown_to_webhook(instance.provider);
+    let shown = recado_onboarding::setting_shown_to_webhook(instance.provider);
     let Some(setting) = shown.filter(|setting| credential::read_secret_variable(setting).is_some()) else {
         return Ok(());
     };
@@ -103,11 +103,11 @@ fn check_may_be_shown(
         command.public_url.as_deref(),
         environment.public_url.as_deref(),
     ];
-    let host = onboarding::url_origin(webhook).context("the webhook's URL is not an HTTP URL")?;
+    let host = recado_onboarding::url_origin(webhook).context("the webhook's URL is not an HTTP URL")?;
     let mut known = named_here
         .into_iter()
         .flatten()
-        .filter_map(onboarding::url_origin);
+        .filter_map(recado_onboarding::url_origin);
     if known.any(|known| known == host) {
         return Ok(());
     }

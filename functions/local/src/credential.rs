@@ -4,8 +4,8 @@ use crate::consent::Consent;
 use anyhow::{Context, Result, bail};
 use recado_domain::config::{CredentialRef, Instance};
 use recado_domain::secret::Secret;
+use recado_onboarding::check_key_destination;
 use recado_whatsapp::ProviderConfig;
-use recado_whatsapp::onboarding::check_key_destination;
 
 /// Returns the credential of an instance: the one that was given, else one from the environment. A credential in AWS's
 /// Parameter Store must be given.

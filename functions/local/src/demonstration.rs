@@ -6,7 +6,7 @@ use anyhow::{Context, Result, bail};
 use jiff::Timestamp;
 use recado_domain::config::{ConfigDocument, Instance};
 use recado_domain::secret::derive_webhook_secret;
-use recado_whatsapp::onboarding::{
+use recado_onboarding::{
     AuthenticatedWebhook, SampleMessage, WebhookCredentials, authenticate, example_webhook,
     example_webhook_in_shell,
 };

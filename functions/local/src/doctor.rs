@@ -11,7 +11,7 @@ use anyhow::{Result, bail};
 use clap::Args;
 use jiff::Timestamp;
 use recado_domain::config::Instance;
-use recado_whatsapp::onboarding::{self, CheckResult, OnboardingTarget, Severity};
+use recado_onboarding::{CheckResult, OnboardingTarget, Severity};
 use serde_json::json;
 
 /// Checks every instance of a running installation and says how to fix what is wrong. The checks cover credentials,
@@ -116,7 +116,7 @@ async fn check_instances(
         };
         match credential::find_credential(instance, command.key.as_deref(), &environment.providers, &consent)
         {
-            Ok(key) => findings.extend(onboarding::check_setup(&subject, webhook, &key).await),
+            Ok(key) => findings.extend(recado_onboarding::check_setup(&subject, webhook, &key).await),
             Err(error) => {
                 let name = instance.id.as_str();
                 findings.push(

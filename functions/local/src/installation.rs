@@ -8,7 +8,7 @@ use recado_domain::config::{ConfigDocument, Instance};
 use recado_domain::ids::ExternalId;
 use recado_domain::secret::Secret;
 use recado_domain::web_url::{HostScope, WebUrl};
-use recado_whatsapp::onboarding::InstanceWebhook;
+use recado_onboarding::InstanceWebhook;
 use reqwest::{Client, Method, StatusCode};
 use serde::Deserialize;
 use serde_json::{Value, json};

@@ -9,7 +9,7 @@ use crate::record::{RecordedWebhook, list_recordings, read_recording};
 use anyhow::{Result, bail};
 use clap::Args;
 use futures::stream::{self, StreamExt};
-use recado_whatsapp::onboarding::{AuthenticatedWebhook, authenticate};
+use recado_onboarding::{AuthenticatedWebhook, authenticate};
 use reqwest::Client;
 use statistics::ReplayStatistics;
 use std::path::PathBuf;

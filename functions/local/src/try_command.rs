@@ -7,7 +7,7 @@ use crate::installation::InstallationArguments;
 use anyhow::{Context, Result};
 use clap::Args;
 use recado_domain::config::Instance;
-use recado_whatsapp::onboarding::WebhookCredentials;
+use recado_onboarding::WebhookCredentials;
 
 /// Prints a `curl` line that posts a message as an instance's provider would. It holds the instance's webhook secret.
 #[derive(Debug, Args)]

@@ -3,7 +3,6 @@
 //!
 //! Reading events always works. Sending needs the AWS SDK, which the feature `aws-social` adds.
 
-mod connect;
 #[cfg(any(test, feature = "aws-social"))]
 pub(crate) mod errors;
 mod parse;
@@ -16,7 +15,6 @@ pub use send::AwsSocialClient;
 pub use send::{MediaBucket, S3Location};
 pub use verify::AllowedTopics;
 
-pub(crate) use connect::{NO_WEBHOOK_TO_REPLAY, NO_WEBHOOK_TO_SET};
 pub(crate) use send::{AwsSocialEndpoint, NO_CLIENT, fetch_connection, send_message};
 
 /// Returns the bare id of a phone number. The AWS console shows the id as `phone-number-id-{id}`; events have it at the

@@ -29,7 +29,7 @@ pub fn normalize(mut instance: Instance) -> Result<Instance, ConfigError> {
 }
 
 /// Checks an instance's credential and base URL, without the installation's settings.
-pub(crate) fn check_credential_and_url(instance: &Instance) -> Result<(), ConfigError> {
+pub fn check_credential_and_url(instance: &Instance) -> Result<(), ConfigError> {
     if let Some(reference) = &instance.credential
         && !may_use_credential(instance, reference)
     {
@@ -75,7 +75,7 @@ pub(crate) fn check_with_installation(
 }
 
 /// Returns `true` if the instance's requests go to the host in the installation's own configuration.
-pub(crate) fn uses_installation_host(instance: &Instance, config: &ProviderConfig) -> bool {
+pub fn uses_installation_host(instance: &Instance, config: &ProviderConfig) -> bool {
     let origin = |text: &str| parse_base_url(text).ok().map(|url| url.origin());
     match (&instance.base_url, base_url(instance.provider, config)) {
         (None, _) => true,

@@ -1,14 +1,10 @@
 //! 360dialog: Meta's numbers through a partner. Facts are from its documentation of 2026 and from bodies seen in tests
 //! of public projects.
 
-mod admin_client;
-mod check_setup;
-mod connect;
 pub(crate) mod errors;
 mod media;
 mod parse;
 mod send;
-mod sign;
 mod verify;
 pub(crate) mod webhook;
 
@@ -18,7 +14,4 @@ pub use verify::{
     Dialog360Credentials, Dialog360Sender, SECRET_HEADER, SIGNATURE_HEADER, verify_credentials,
 };
 
-pub(crate) use check_setup::{REQUIREMENTS, check_setup};
-pub(crate) use connect::connect_instance;
 pub(crate) use send::{Dialog360Endpoint, fetch_connection, mark_read_and_typing, send_message};
-pub(crate) use sign::sign_webhook;

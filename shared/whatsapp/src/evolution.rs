@@ -1,9 +1,5 @@
 //! Evolution API (Baileys), versions 1 and 2. Facts are from its source at tags 1.8.2 and 2.3.6 to 2.4.0-rc2.
 
-pub mod admin_client;
-mod authenticate;
-mod check_setup;
-mod connect;
 pub(crate) mod errors;
 mod evidence;
 mod history;
@@ -18,9 +14,6 @@ pub(crate) mod webhook;
 pub use parse::read_instance_name;
 pub use verify::{EvolutionCredentials, verify_credentials};
 
-pub(crate) use authenticate::{authenticate, example_webhook, example_webhook_in_shell, is_evolution_body};
-pub(crate) use check_setup::{SETUP_REQUIREMENTS, check_setup};
-pub(crate) use connect::connect_webhook;
 pub(crate) use evidence::find_send_evidence;
 pub(crate) use history::read_history_page;
 pub(crate) use parse::{interpret_event, split_instance_webhook, split_webhook};

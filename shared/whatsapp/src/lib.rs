@@ -6,7 +6,6 @@
 //! `Unsupported`, an unknown event is acknowledged as `Ignored`. Nothing here logs, and no error text contains a
 //! person's text, name or number.
 
-pub mod admin_request;
 pub mod aws_social;
 mod client;
 mod config;
@@ -16,7 +15,6 @@ pub mod dialog360;
 mod errors_page;
 pub mod evolution;
 pub mod meta;
-pub mod onboarding;
 #[cfg(test)]
 mod outbound_page;
 mod registry;
@@ -28,7 +26,9 @@ pub mod wire;
 
 pub use client::WhatsApp;
 pub use config::{ProviderConfig, Simulation};
-pub use credential_policy::{find_credential_ref, normalize};
+pub use credential_policy::{
+    check_credential_and_url, find_credential_ref, normalize, uses_installation_host,
+};
 pub use registry::{explain_refusal, interpret_event, split_webhook};
 pub use simulation::{SimulatedMessage, SimulatedOutbox};
 pub use wire::json::WebhookParseError;

@@ -1,16 +1,12 @@
 //! Meta's WhatsApp Cloud API. Facts are from its documentation of 2025-10 to 2026-11 and from bodies seen in tests of
 //! public projects.
 
-pub mod admin_client;
 pub(crate) mod body;
-mod check_setup;
-mod connect;
 mod connection;
 pub(crate) mod errors;
 pub(crate) mod parse;
 mod read_receipt;
 pub(crate) mod send;
-mod sign;
 mod support;
 pub(crate) mod upload;
 mod verify;
@@ -18,11 +14,8 @@ pub(crate) mod webhook;
 
 pub use verify::{answer_handshake, verify_signature};
 
-pub(crate) use check_setup::{REQUIREMENTS, check_setup};
-pub(crate) use connect::{VERIFY_TOKEN, connect_instance};
 pub(crate) use connection::fetch_connection;
 pub(crate) use parse::{interpret_payload, split_webhook};
 pub(crate) use read_receipt::{build_read_receipt, mark_read_and_typing};
 pub(crate) use send::{MetaEndpoint, send_message};
-pub(crate) use sign::{is_meta_body, sign_webhook};
 pub(crate) use support::content_support;

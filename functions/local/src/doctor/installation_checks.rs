@@ -2,7 +2,7 @@
 
 use crate::installation::InstallationClient;
 use recado_domain::config::Instance;
-use recado_whatsapp::onboarding::{self, CheckResult, InstanceWebhook};
+use recado_onboarding::{CheckResult, InstanceWebhook};
 use reqwest::Method;
 use serde_json::Value;
 
@@ -30,9 +30,9 @@ pub(super) async fn check_instance(
     instance: &Instance,
     webhook: Option<&InstanceWebhook>,
 ) -> Vec<CheckResult> {
-    let mut findings = onboarding::setup_state(instance, webhook);
+    let mut findings = recado_onboarding::setup_state(instance, webhook);
     findings.push(check_connection_state(there, instance).await);
-    findings.extend(onboarding::check_rate_limit(instance));
+    findings.extend(recado_onboarding::check_rate_limit(instance));
     findings
 }
 

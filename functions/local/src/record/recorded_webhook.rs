@@ -1,7 +1,7 @@
 use anyhow::{Context, Result, bail};
 use jiff::Timestamp;
 use recado_domain::provider::Provider;
-use recado_whatsapp::onboarding::recognize_provider;
+use recado_onboarding::recognize_provider;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use std::fs;

@@ -5,7 +5,7 @@ use crate::installation::InstallationClient;
 use crate::record::RecordedWebhook;
 use anyhow::Result;
 use recado_domain::config::Instance;
-use recado_whatsapp::onboarding::{WebhookCredentials, uses_instance_secret};
+use recado_onboarding::{WebhookCredentials, uses_instance_secret};
 
 /// Collects the secrets that sign `lines`. The installation is asked for its instances' secrets only if one of them is
 /// needed; all other secrets come from the environment.

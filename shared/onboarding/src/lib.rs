@@ -1,62 +1,47 @@
 //! Connects an instance to its provider, checks its setup, and builds webhooks as the provider would. The command line
 //! uses this, the functions of Recado do not. Nothing is printed here: all results are returned as data.
 //!
-//! The code for each provider is in its own folder (`connect`, `check_setup`, `sign` or `authenticate`); this module
-//! calls the right one.
+//! The code for each provider is in its own folder (`admin_client`, `connect`, `check_setup`, `sign`); this module calls
+//! the right one.
 
+mod admin_request;
 mod check_result;
-mod connect_parameters;
-mod connect_step;
-mod credentials;
+mod connect;
 mod destination;
+mod dialog360;
+mod evolution;
 mod instance_webhook;
-mod sample_message;
+mod meta;
 mod setup_state;
+mod sign;
+#[cfg(test)]
+#[path = "../../whatsapp/src/stand_in.rs"]
+#[allow(dead_code, reason = "the tests of another crate use the rest of it")]
+mod stand_in;
+mod target;
 
+pub use admin_request::AdminRequestError;
 pub use check_result::{CheckResult, Severity};
-pub use connect_parameters::{ConnectError, ConnectOptions, ConnectParameters};
-pub use connect_step::ConnectStep;
-pub use credentials::{AuthenticateError, AuthenticatedWebhook, WebhookCredentials};
+pub use connect::{ConnectError, ConnectOptions, ConnectParameters, ConnectStep};
 pub use destination::{KeyDestination, check_key_destination, setting_shown_to_webhook, url_origin};
 pub use instance_webhook::InstanceWebhook;
-pub use sample_message::SampleMessage;
 pub use setup_state::{check_rate_limit, setup_state};
+pub use sign::{AuthenticateError, AuthenticatedWebhook, SampleMessage, WebhookCredentials};
+pub use target::OnboardingTarget;
 
-pub(crate) use check_result::check_clock;
-pub(crate) use connect_parameters::post_own_webhook;
-pub(crate) use setup_state::{HandshakeProblem, SetupRequirements};
-
-use crate::config::ProviderConfig;
-use crate::webhook::required_keys;
-use crate::{aws_social, dialog360, evolution, meta};
-use jiff::Timestamp;
 use recado_domain::config::Instance;
 use recado_domain::provider::Provider;
 use recado_domain::secret::Secret;
-use reqwest::Client;
+use recado_whatsapp::webhook::required_keys;
 use serde_json::Value;
+use setup_state::SetupRequirements;
 
-/// An instance, with the tools to call its provider.
-#[derive(Debug, Clone, Copy)]
-pub struct OnboardingTarget<'a> {
-    /// HTTP client that follows no redirects, because a redirect would carry the key to another host.
-    pub http: &'a Client,
-    /// Settings of the providers, with their base URLs.
-    pub config: &'a ProviderConfig,
-    /// Instance to connect or check.
-    pub instance: &'a Instance,
-    /// Function that returns a secret of this machine by the name of its setting.
-    pub lookup_secret: fn(&str) -> Option<Secret>,
-    /// Function that returns this machine's time.
-    pub now: fn() -> Timestamp,
-}
+/// Message that tells the operator what to set up instead of a webhook of AWS.
+const NO_WEBHOOK_TO_SET: &str = "AWS End User Messaging Social has no webhook: its events come by a topic and a \
+    queue, which the stack's parameter SocialTopicArn sets up (docs/providers/aws-social.md)";
 
-impl OnboardingTarget<'_> {
-    /// Returns the instance's id, to be shown to people.
-    pub(crate) fn instance_name(&self) -> &str {
-        self.instance.id.as_str()
-    }
-}
+/// Message that tells why events of AWS cannot be replayed.
+const NO_WEBHOOK_TO_REPLAY: &str = "events of AWS come by a queue and cannot be posted";
 
 /// Sets the instance's webhook at the provider and checks that Recado accepts a webhook. Each finished step is added to
 /// `steps`, also if a later one fails.
@@ -69,7 +54,7 @@ pub async fn connect_instance(
         Provider::Evolution => evolution::connect_webhook(subject, connecting, steps).await,
         Provider::Meta => meta::connect_instance(subject, connecting, steps).await,
         Provider::Dialog360 => dialog360::connect_instance(subject, connecting, steps).await,
-        Provider::AwsSocial => Err(ConnectError::NoWebhook(aws_social::NO_WEBHOOK_TO_SET)),
+        Provider::AwsSocial => Err(ConnectError::NoWebhook(NO_WEBHOOK_TO_SET)),
     }
 }
 
@@ -115,7 +100,7 @@ pub fn authenticate(
         Provider::Evolution => evolution::authenticate(body, proofs),
         Provider::Meta => meta::sign_webhook(&body, proofs),
         Provider::Dialog360 => dialog360::sign_webhook(&body, proofs),
-        Provider::AwsSocial => Err(AuthenticateError::NotPosted(aws_social::NO_WEBHOOK_TO_REPLAY)),
+        Provider::AwsSocial => Err(AuthenticateError::NotPosted(NO_WEBHOOK_TO_REPLAY)),
     }
 }
 

@@ -1,6 +1,8 @@
 //! Compares the installation's setup of an instance with its provider's requirements.
 
-use super::{CheckResult, InstanceWebhook, setup_requirements};
+use crate::check_result::CheckResult;
+use crate::instance_webhook::InstanceWebhook;
+use crate::setup_requirements;
 use recado_domain::config::Instance;
 use recado_domain::rate::Rate;
 

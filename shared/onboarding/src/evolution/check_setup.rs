@@ -4,7 +4,10 @@ use super::admin_client::{
     DesiredWebhook, EvolutionAdminClient, PairingCodes, PairingState, WebhookAuthMethod,
 };
 use crate::admin_request::AdminRequestError;
-use crate::onboarding::{CheckResult, InstanceWebhook, OnboardingTarget, SetupRequirements, check_clock};
+use crate::check_result::{CheckResult, check_clock};
+use crate::instance_webhook::InstanceWebhook;
+use crate::setup_state::SetupRequirements;
+use crate::target::OnboardingTarget;
 use recado_domain::secret::Secret;
 
 /// Evolution's requirements on an installation. WhatsApp is likely to block a number that is connected like a phone and

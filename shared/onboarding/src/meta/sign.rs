@@ -1,6 +1,6 @@
 //! Builds signed webhooks as Meta would post them.
 
-use crate::onboarding::{AuthenticateError, AuthenticatedWebhook, WebhookCredentials};
+use crate::sign::{AuthenticateError, AuthenticatedWebhook, WebhookCredentials};
 use recado_domain::provider::Provider;
 use recado_domain::secret::{Secret, hmac_sha256};
 use serde_json::Value;

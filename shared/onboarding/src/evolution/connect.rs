@@ -1,32 +1,14 @@
 //! Connects an instance: sets its webhook through Evolution's API, reads it back, and tests it with a ping event.
 
 use super::admin_client::{DesiredWebhook, EvolutionAdminClient, WebhookAuthMethod};
-use crate::onboarding::{ConnectError, ConnectParameters, ConnectStep, OnboardingTarget, post_own_webhook};
+use crate::connect::{ConnectError, ConnectParameters, ConnectStep, post_own_webhook};
+use crate::target::OnboardingTarget;
 use recado_domain::ids::ExternalId;
-use recado_domain::secret::Secret;
 use serde_json::json;
 use std::time::Duration;
 
 /// Longest time for Recado's own webhook to answer.
 const TIMEOUT: Duration = Duration::from_secs(15);
-
-impl<'a> EvolutionAdminClient<'a> {
-    /// Creates a client for the target's instance; `None` if neither the instance nor the installation has a base URL.
-    pub(super) fn for_target(
-        subject: &OnboardingTarget<'a>,
-        key: &'a Secret,
-        instance: &'a ExternalId,
-    ) -> Option<Self> {
-        let base = subject.instance.base_url.as_ref();
-        Some(Self {
-            http: subject.http,
-            base: base.or(subject.config.evolution_base_url.as_ref())?,
-            key,
-            instance,
-            version: subject.instance.api_version,
-        })
-    }
-}
 
 pub(crate) async fn connect_webhook(
     subject: &OnboardingTarget<'_>,

@@ -1,48 +1,62 @@
 //! Subscribes Meta's app to an account, and reads the state of a number and its account.
 
 use crate::admin_request::{AdminRequestError, AdminResponse, send_admin_request};
-use crate::wire::http_exchange::build_url;
-use crate::wire::json::{get_text, list_members};
+use crate::target::OnboardingTarget;
 use recado_domain::ids::ExternalId;
 use recado_domain::secret::Secret;
+use recado_whatsapp::wire::http_exchange::build_url;
+use recado_whatsapp::wire::json::{get_text, list_members};
 use reqwest::{Client, Method, Url};
 use serde_json::Value;
 
 /// A client of Meta's Graph API for the setup of one number.
 #[derive(Debug, Clone, Copy)]
-pub struct MetaAdminClient<'a> {
+pub(crate) struct MetaAdminClient<'a> {
     /// HTTP client that follows no redirects, because a redirect would carry the token to another host.
-    pub http: &'a Client,
+    pub(crate) http: &'a Client,
     /// Base URL of the Graph API.
-    pub base: &'a str,
+    pub(crate) base: &'a str,
     /// Version of the Graph API, such as `v24.0`.
-    pub version: &'a str,
+    pub(crate) version: &'a str,
     /// Access token.
-    pub token: &'a Secret,
+    pub(crate) token: &'a Secret,
 }
 
 /// The state of a phone number at Meta.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct MetaNumber {
+pub(crate) struct MetaNumber {
     /// Phone number in readable form.
-    pub display: Option<String>,
+    pub(crate) display: Option<String>,
     /// Quality rating: `GREEN`, `YELLOW`, `RED` or `UNKNOWN`.
-    pub quality: Option<String>,
+    pub(crate) quality: Option<String>,
     /// Limit on the people to whom the number may write first within 24 hours, such as `TIER_1K`.
-    pub limit: Option<String>,
+    pub(crate) limit: Option<String>,
     /// `CONNECTED`, or the reason why the number is not connected.
-    pub status: Option<String>,
+    pub(crate) status: Option<String>,
 }
 
 /// A message template.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct MetaTemplate {
+pub(crate) struct MetaTemplate {
     /// Name of the template.
-    pub name: String,
+    pub(crate) name: String,
     /// Language of the template, such as `pt_BR`.
-    pub language: String,
+    pub(crate) language: String,
     /// `APPROVED`, or the reason why the template cannot be sent.
-    pub status: String,
+    pub(crate) status: String,
+}
+
+impl<'a> MetaAdminClient<'a> {
+    /// Creates a client for the target's instance, with the instance's base URL or else the installation's.
+    pub(crate) fn for_target(subject: &OnboardingTarget<'a>, token: &'a Secret) -> Self {
+        let base = subject.instance.base_url.as_ref();
+        Self {
+            http: subject.http,
+            base: base.unwrap_or(&subject.config.meta_base_url),
+            version: &subject.config.meta_api_version,
+            token,
+        }
+    }
 }
 
 impl MetaAdminClient<'_> {
@@ -66,7 +80,7 @@ impl MetaAdminClient<'_> {
     }
 
     /// Reads a number. The answer is returned too, because it holds Meta's clock.
-    pub async fn get_number(
+    pub(crate) async fn get_number(
         &self,
         phone_number_id: &ExternalId,
     ) -> Result<(MetaNumber, AdminResponse), AdminRequestError> {
@@ -86,14 +100,14 @@ impl MetaAdminClient<'_> {
 
     /// Subscribes the token's app to an account (WABA). Without a subscription Meta sends no webhook for any number of
     /// the account.
-    pub async fn subscribe_app(&self, account: &str) -> Result<(), AdminRequestError> {
+    pub(crate) async fn subscribe_app(&self, account: &str) -> Result<(), AdminRequestError> {
         self.call_graph_api(Method::POST, &[account, "subscribed_apps"], "")
             .await
             .map(drop)
     }
 
     /// Lists the names of the apps that are subscribed to an account.
-    pub async fn list_subscribed_apps(&self, account: &str) -> Result<Vec<String>, AdminRequestError> {
+    pub(crate) async fn list_subscribed_apps(&self, account: &str) -> Result<Vec<String>, AdminRequestError> {
         let said = self
             .call_graph_api(Method::GET, &[account, "subscribed_apps"], "")
             .await?;
@@ -110,7 +124,7 @@ impl MetaAdminClient<'_> {
     }
 
     /// Lists the first 1,000 templates of an account.
-    pub async fn list_templates(&self, account: &str) -> Result<Vec<MetaTemplate>, AdminRequestError> {
+    pub(crate) async fn list_templates(&self, account: &str) -> Result<Vec<MetaTemplate>, AdminRequestError> {
         let query = "fields=name,language,status&limit=1000";
         let said = self
             .call_graph_api(Method::GET, &[account, "message_templates"], query)
@@ -128,7 +142,7 @@ impl MetaAdminClient<'_> {
 }
 
 /// Tests the handshake with `callback` as Meta does when the URL is entered. Returns `true` if the challenge came back.
-pub async fn try_handshake(
+pub(crate) async fn try_handshake(
     http: &Client,
     callback: &str,
     verify_token: &Secret,

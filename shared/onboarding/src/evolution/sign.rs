@@ -1,6 +1,6 @@
 //! Builds authenticated webhooks as Evolution would post them.
 
-use crate::onboarding::{AuthenticateError, AuthenticatedWebhook, SampleMessage, WebhookCredentials};
+use crate::sign::{AuthenticateError, AuthenticatedWebhook, SampleMessage, WebhookCredentials};
 use recado_domain::config::Instance;
 use recado_domain::provider::Provider;
 use serde_json::{Value, json};

@@ -1,7 +1,7 @@
-use crate::config::ProviderConfig;
-use crate::credential_policy::{check_credential_and_url, uses_installation_host};
 use recado_domain::config::{ConfigError, Instance};
 use recado_domain::provider::Provider;
+use recado_whatsapp::ProviderConfig;
+use recado_whatsapp::{check_credential_and_url, uses_installation_host};
 use reqwest::Url;
 
 /// The destination of an instance's key.

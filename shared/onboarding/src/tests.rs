@@ -1,7 +1,12 @@
 use super::*;
+use crate::check_result::check_clock;
+use crate::connect::post_own_webhook;
 use crate::stand_in::{Does, StandIn};
+use jiff::Timestamp;
 use recado_domain::ids::ExternalId;
 use recado_domain::secret::derive_webhook_secret;
+use recado_whatsapp::ProviderConfig;
+use reqwest::Client;
 use serde_json::json;
 
 fn instance(fields: &Value) -> Instance {
@@ -50,12 +55,12 @@ fn what_is_proven_here_is_verified_there() {
     let body = json!({"event": "messages.upsert", "instance": "suporte-01"});
     let signed = authenticate(Provider::Evolution, body, &proofs).unwrap();
     assert_eq!(signed.path, "/webhooks/evolution");
-    let shown = evolution::EvolutionCredentials {
+    let shown = recado_whatsapp::evolution::EvolutionCredentials {
         apikey: Some(&signed.headers[0].1),
-        ..evolution::EvolutionCredentials::default()
+        ..recado_whatsapp::evolution::EvolutionCredentials::default()
     };
     let masters = [master.clone()];
-    assert!(evolution::verify_credentials(
+    assert!(recado_whatsapp::evolution::verify_credentials(
         &shown,
         &masters,
         &external,
@@ -67,17 +72,21 @@ fn what_is_proven_here_is_verified_there() {
     let body = json!({"entry": [{"changes": [{"value": {"metadata": {"phone_number_id": "100200300"}}}]}]});
     let signed = authenticate(Provider::Dialog360, body.clone(), &proofs).unwrap();
     assert_eq!(signed.path, "/webhooks/360dialog");
-    let shown = dialog360::Dialog360Credentials {
+    let shown = recado_whatsapp::dialog360::Dialog360Credentials {
         secret: Some(&signed.headers[0].1),
-        ..dialog360::Dialog360Credentials::default()
+        ..recado_whatsapp::dialog360::Dialog360Credentials::default()
     };
-    let proven = dialog360::verify_credentials(&shown, &masters, [&external], &[], &signed.body);
-    assert_eq!(proven, Some(dialog360::Dialog360Sender::Number(external)));
+    let proven =
+        recado_whatsapp::dialog360::verify_credentials(&shown, &masters, [&external], &[], &signed.body);
+    assert_eq!(
+        proven,
+        Some(recado_whatsapp::dialog360::Dialog360Sender::Number(external))
+    );
 
     let signed = authenticate(Provider::Meta, body, &proofs).unwrap();
     assert_eq!(signed.path, "/webhooks/meta");
     let first = [Secret::new("first").unwrap()];
-    assert!(meta::verify_signature(
+    assert!(recado_whatsapp::meta::verify_signature(
         Some(&signed.headers[0].1),
         &signed.body,
         &first
@@ -148,7 +157,7 @@ fn an_example_is_a_webhook_with_one_message_also_when_a_shell_has_filled_it_in()
         .replace("'$RANDOM$RANDOM'", "A1")
         .replace("'$(date +%s)'", "1760000000");
     for body in [body.to_string(), filled] {
-        let items = crate::split_webhook(Provider::Evolution, body.as_bytes(), at).unwrap();
+        let items = recado_whatsapp::split_webhook(Provider::Evolution, body.as_bytes(), at).unwrap();
         assert!(
             matches!(&items[..], [recado_domain::inbound::WebhookItem::Event(event)]
                 if event.external == ExternalId::parse("suporte-01").unwrap()),

@@ -2,24 +2,11 @@
 //! subscribed.
 
 use super::admin_client::{MetaAdminClient, try_handshake};
-use crate::onboarding::{ConnectError, ConnectParameters, ConnectStep, OnboardingTarget};
-use recado_domain::secret::Secret;
+use crate::connect::{ConnectError, ConnectParameters, ConnectStep};
+use crate::target::OnboardingTarget;
 
 /// Setting that holds the token of the handshake.
 pub(crate) const VERIFY_TOKEN: &str = "META_VERIFY_TOKEN";
-
-impl<'a> MetaAdminClient<'a> {
-    /// Creates a client for the target's instance, with the instance's base URL or else the installation's.
-    pub(super) fn for_target(subject: &OnboardingTarget<'a>, token: &'a Secret) -> Self {
-        let base = subject.instance.base_url.as_ref();
-        Self {
-            http: subject.http,
-            base: base.unwrap_or(&subject.config.meta_base_url),
-            version: &subject.config.meta_api_version,
-            token,
-        }
-    }
-}
 
 pub(crate) async fn connect_instance(
     subject: &OnboardingTarget<'_>,

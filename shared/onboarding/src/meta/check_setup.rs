@@ -2,7 +2,9 @@
 
 use super::admin_client::{MetaAdminClient, MetaNumber, MetaTemplate};
 use crate::admin_request::AdminRequestError;
-use crate::onboarding::{CheckResult, HandshakeProblem, OnboardingTarget, SetupRequirements, check_clock};
+use crate::check_result::{CheckResult, check_clock};
+use crate::setup_state::{HandshakeProblem, SetupRequirements};
+use crate::target::OnboardingTarget;
 use recado_domain::secret::Secret;
 
 /// Meta's requirements on an installation.

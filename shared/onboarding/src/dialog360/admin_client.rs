@@ -1,9 +1,9 @@
 //! Sets the webhook of a 360dialog number and reads its current URL.
 
+use crate::OnboardingTarget;
 use crate::admin_request::{AdminRequestError, AdminResponse, send_admin_request};
-use crate::onboarding::OnboardingTarget;
-use crate::wire::http_exchange::build_url;
 use recado_domain::secret::Secret;
+use recado_whatsapp::wire::http_exchange::build_url;
 use reqwest::{Client, Method, RequestBuilder};
 use serde_json::{Map, Value, json};
 
@@ -19,7 +19,7 @@ pub(crate) struct Dialog360AdminClient<'a> {
 
 impl<'a> Dialog360AdminClient<'a> {
     /// Creates a client for the target's instance, with the instance's base URL or else the installation's.
-    pub(super) fn for_target(subject: &OnboardingTarget<'a>, key: &'a Secret) -> Self {
+    pub(crate) fn for_target(subject: &OnboardingTarget<'a>, key: &'a Secret) -> Self {
         let base = subject.instance.base_url.as_ref();
         Self {
             http: subject.http,

@@ -1,7 +1,8 @@
 //! Connects a number: sets its webhook through 360dialog's API, reads it back, and tests Recado's own endpoint.
 
 use super::admin_client::Dialog360AdminClient;
-use crate::onboarding::{ConnectError, ConnectParameters, ConnectStep, OnboardingTarget, post_own_webhook};
+use crate::connect::{ConnectError, ConnectParameters, ConnectStep, post_own_webhook};
+use crate::target::OnboardingTarget;
 use serde_json::{Map, json};
 use std::time::Duration;
 

@@ -1,31 +1,32 @@
 //! Sets an instance's webhook through Evolution's API and reads the instance's state.
 
 use crate::admin_request::{AdminRequestError, AdminResponse, send_admin_request};
-use crate::wire::http_exchange::build_url;
-use crate::wire::json::{get_text, list_members};
+use crate::target::OnboardingTarget;
 use recado_domain::ids::ExternalId;
 use recado_domain::secret::Secret;
+use recado_whatsapp::wire::http_exchange::build_url;
+use recado_whatsapp::wire::json::{get_text, list_members};
 use reqwest::{Client, Method};
 use serde_json::{Map, Value, json};
 
 /// A client of Evolution's administration API for one instance.
 #[derive(Debug, Clone, Copy)]
-pub struct EvolutionAdminClient<'a> {
+pub(crate) struct EvolutionAdminClient<'a> {
     /// HTTP client that follows no redirects, because a redirect would carry the key to another host.
-    pub http: &'a Client,
+    pub(crate) http: &'a Client,
     /// Base URL of Evolution.
-    pub base: &'a str,
+    pub(crate) base: &'a str,
     /// Installation's API key, or the instance's token.
-    pub key: &'a Secret,
+    pub(crate) key: &'a Secret,
     /// Name of the instance in Evolution.
-    pub instance: &'a ExternalId,
+    pub(crate) instance: &'a ExternalId,
     /// Major version of Evolution.
-    pub version: u8,
+    pub(crate) version: u8,
 }
 
 /// The method by which an instance's webhooks prove that they are authentic.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum WebhookAuthMethod {
+pub(crate) enum WebhookAuthMethod {
     /// Secret in the header `apikey`.
     Header,
     /// Token that is signed with the secret (`jwt_key`); the secret itself is not sent. Needs version 2.3 or later.
@@ -36,32 +37,32 @@ pub enum WebhookAuthMethod {
 
 /// A webhook configuration as Recado wants it.
 #[derive(Debug, Clone, Copy)]
-pub struct DesiredWebhook<'a> {
+pub(crate) struct DesiredWebhook<'a> {
     /// Webhook URL; with [`WebhookAuthMethod::Url`] it contains the secret.
-    pub url: &'a str,
+    pub(crate) url: &'a str,
     /// Webhook secret of the instance.
-    pub secret: &'a Secret,
+    pub(crate) secret: &'a Secret,
     /// Method by which the webhooks prove that they are authentic.
-    pub auth_method: WebhookAuthMethod,
+    pub(crate) auth_method: WebhookAuthMethod,
     /// `true` if webhook bodies should contain files as base64.
-    pub base64: bool,
+    pub(crate) base64: bool,
 }
 
 /// A webhook configuration as it is set in Evolution.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct ConfiguredWebhook {
+pub(crate) struct ConfiguredWebhook {
     /// `true` if webhooks are switched on.
-    pub enabled: bool,
+    pub(crate) enabled: bool,
     /// Webhook URL.
-    pub url: String,
+    pub(crate) url: String,
     /// Names of the events that are sent, in Evolution's upper case.
-    pub events: Vec<String>,
+    pub(crate) events: Vec<String>,
     /// `true` if each event has its own URL.
-    pub by_events: bool,
+    pub(crate) by_events: bool,
     /// `true` if webhook bodies contain files as base64.
-    pub base64: bool,
+    pub(crate) base64: bool,
     /// Headers of the webhook requests; version 1 has none.
-    pub headers: Map<String, Value>,
+    pub(crate) headers: Map<String, Value>,
 }
 
 /// Events that Recado cannot work without.
@@ -73,7 +74,7 @@ const OPTIONAL_EVENTS: [&str; 2] = ["MESSAGES_EDITED", "MESSAGES_DELETE"];
 
 /// The state of an instance's connection to WhatsApp.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum PairingState {
+pub(crate) enum PairingState {
     /// Connected.
     Open,
     /// Being connected, for the first time or again.
@@ -86,11 +87,29 @@ pub enum PairingState {
 
 /// The codes with which a phone is paired.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct PairingCodes {
+pub(crate) struct PairingCodes {
     /// Content of the QR code.
-    pub code: Option<String>,
+    pub(crate) code: Option<String>,
     /// Pairing code of eight characters, if a phone number was given when the instance was created.
-    pub pairing_code: Option<String>,
+    pub(crate) pairing_code: Option<String>,
+}
+
+impl<'a> EvolutionAdminClient<'a> {
+    /// Creates a client for the target's instance; `None` if neither the instance nor the installation has a base URL.
+    pub(crate) fn for_target(
+        subject: &OnboardingTarget<'a>,
+        key: &'a Secret,
+        instance: &'a ExternalId,
+    ) -> Option<Self> {
+        let base = subject.instance.base_url.as_ref();
+        Some(Self {
+            http: subject.http,
+            base: base.or(subject.config.evolution_base_url.as_ref())?,
+            key,
+            instance,
+            version: subject.instance.api_version,
+        })
+    }
 }
 
 impl EvolutionAdminClient<'_> {
@@ -116,7 +135,7 @@ impl EvolutionAdminClient<'_> {
 
     /// Sets the webhook (`POST webhook/set`) with all events that Recado uses and this version has. A configuration that
     /// is refused with 400 is sent again with the required events only.
-    pub async fn set_webhook(&self, wanted: &DesiredWebhook<'_>) -> Result<(), AdminRequestError> {
+    pub(crate) async fn set_webhook(&self, wanted: &DesiredWebhook<'_>) -> Result<(), AdminRequestError> {
         let all: Vec<&str> = REQUIRED_EVENTS.into_iter().chain(OPTIONAL_EVENTS).collect();
         let set = |events: Vec<&str>| build_webhook_body(self.version, wanted, &events);
         let path = ["webhook", "set"];
@@ -130,7 +149,7 @@ impl EvolutionAdminClient<'_> {
     }
 
     /// Reads the webhook (`GET webhook/find`); `None` if no webhook was ever set.
-    pub async fn find_webhook(&self) -> Result<Option<ConfiguredWebhook>, AdminRequestError> {
+    pub(crate) async fn find_webhook(&self) -> Result<Option<ConfiguredWebhook>, AdminRequestError> {
         let said = match self.call_api(Method::GET, ["webhook", "find"], None).await {
             // Version 1 answers 404 if no webhook was set.
             Err(AdminRequestError::NotFound { .. }) => return Ok(None),
@@ -140,7 +159,9 @@ impl EvolutionAdminClient<'_> {
     }
 
     /// Reads the connection state. The answer is returned too, because it holds Evolution's clock.
-    pub async fn fetch_connection_state(&self) -> Result<(PairingState, AdminResponse), AdminRequestError> {
+    pub(crate) async fn fetch_connection_state(
+        &self,
+    ) -> Result<(PairingState, AdminResponse), AdminRequestError> {
         let said = self
             .call_api(Method::GET, ["instance", "connectionState"], None)
             .await?;
@@ -155,7 +176,7 @@ impl EvolutionAdminClient<'_> {
     }
 
     /// Starts pairing (`GET instance/connect`) and returns the codes for the phone.
-    pub async fn start_pairing(&self) -> Result<PairingCodes, AdminRequestError> {
+    pub(crate) async fn start_pairing(&self) -> Result<PairingCodes, AdminRequestError> {
         let body = self
             .call_api(Method::GET, ["instance", "connect"], None)
             .await?
@@ -175,7 +196,7 @@ impl EvolutionAdminClient<'_> {
 
 impl ConfiguredWebhook {
     /// Lists the differences from `wanted` in words; empty if there are none.
-    pub fn list_differences(&self, wanted: &DesiredWebhook<'_>) -> Vec<String> {
+    pub(crate) fn list_differences(&self, wanted: &DesiredWebhook<'_>) -> Vec<String> {
         let mut wrong = Vec::new();
         if !self.enabled {
             wrong.push("it is switched off".to_owned());

@@ -2,9 +2,9 @@
 //!
 //! The provider's messages are passed on to the person who sets the instance up. They are never logged.
 
-use crate::wire::json::get_text;
 use jiff::Timestamp;
 use jiff::fmt::rfc2822;
+use recado_whatsapp::wire::json::get_text;
 use reqwest::RequestBuilder;
 use reqwest::header::DATE;
 use serde_json::Value;
@@ -54,11 +54,11 @@ pub enum AdminRequestError {
 
 /// A provider's successful answer.
 #[derive(Debug, Clone, PartialEq)]
-pub struct AdminResponse {
+pub(crate) struct AdminResponse {
     /// Body of the answer; `null` if it is not JSON.
-    pub body: Value,
+    pub(crate) body: Value,
     /// Provider's clock from the header `Date`, in whole seconds; `None` if the header is missing or unreadable.
-    pub date: Option<Timestamp>,
+    pub(crate) date: Option<Timestamp>,
 }
 
 /// Sends `request` and returns the answer, or the error that its status stands for.
@@ -82,7 +82,7 @@ pub(crate) async fn send_admin_request(request: RequestBuilder) -> Result<AdminR
         .and_then(|date| rfc2822::parse(date).ok())
         .map(|date| date.timestamp());
     let bytes = answer.bytes().await.map_err(|error| failure(&error))?;
-    let body: Value = crate::wire::json::parse_lenient_json(&bytes).unwrap_or(Value::Null);
+    let body: Value = recado_whatsapp::wire::json::parse_lenient_json(&bytes).unwrap_or(Value::Null);
     let said = || match body {
         // An HTML page is made for browsers and is not shown; plain text may be a useful message.
         Value::Null => plain_text_message(&bytes).unwrap_or_else(|| "no JSON".to_owned()),

@@ -1,8 +1,8 @@
 //! Builds authenticated webhooks as 360dialog would post them.
 
-use super::SECRET_HEADER;
-use crate::onboarding::{AuthenticateError, AuthenticatedWebhook, WebhookCredentials};
+use crate::sign::{AuthenticateError, AuthenticatedWebhook, WebhookCredentials};
 use recado_domain::provider::Provider;
+use recado_whatsapp::dialog360::SECRET_HEADER;
 use serde_json::Value;
 
 /// Authenticates `body` with the webhook secret of the number that it names.

@@ -2,7 +2,10 @@
 
 use super::admin_client::Dialog360AdminClient;
 use crate::admin_request::AdminRequestError;
-use crate::onboarding::{CheckResult, InstanceWebhook, OnboardingTarget, SetupRequirements, check_clock};
+use crate::check_result::{CheckResult, check_clock};
+use crate::instance_webhook::InstanceWebhook;
+use crate::setup_state::SetupRequirements;
+use crate::target::OnboardingTarget;
 use recado_domain::secret::Secret;
 
 /// 360dialog's requirements on an installation.
