@@ -1,6 +1,7 @@
 //! Whose number belongs to whom: the newest that was learnt, for one instance.
 
 use crate::builders::{Fixture, address, identity_key};
+use crate::ports::succeed;
 use futures::future::join_all;
 use recado_domain::contact::ContactAddress;
 use recado_domain::ids::ThreadId;
@@ -20,14 +21,11 @@ fn thread(fixture: &Fixture, identity: &ContactAddress) -> ThreadId {
 pub async fn an_identity_of_which_nothing_was_learnt_is_nobodys<S: Store>(store: &S) {
     let fixture = Fixture::new();
     assert_eq!(
-        store.find_alias(&thread(&fixture, &identity())).await.unwrap(),
+        succeed(store.find_alias(&thread(&fixture, &identity()))).await,
         None
     );
     assert_eq!(
-        store
-            .find_alias(&thread(&fixture, &fixture.address))
-            .await
-            .unwrap(),
+        succeed(store.find_alias(&thread(&fixture, &fixture.address))).await,
         None
     );
 }
@@ -36,32 +34,26 @@ pub async fn what_was_learnt_of_an_identity_comes_back_as_it_was<S: Store>(store
     let (fixture, one, other) = (Fixture::new(), identity(), identity());
     let of_meta = ContactAddress::parse(&format!("BR.{}", one.as_str().trim_end_matches("@lid"))).unwrap();
     for identity in [&one, &of_meta] {
-        store
-            .save_alias(&thread(&fixture, identity), &fixture.address)
-            .await
-            .unwrap();
-        let known = store.find_alias(&thread(&fixture, identity)).await.unwrap();
+        succeed(store.save_alias(&thread(&fixture, identity), &fixture.address)).await;
+        let known = succeed(store.find_alias(&thread(&fixture, identity))).await;
         assert_eq!(known.as_ref(), Some(&fixture.address));
     }
-    assert_eq!(store.find_alias(&thread(&fixture, &other)).await.unwrap(), None);
+    assert_eq!(succeed(store.find_alias(&thread(&fixture, &other))).await, None);
 }
 
 pub async fn learning_it_again_changes_nothing_and_another_number_takes_its_place<S: Store>(store: &S) {
     let (fixture, other, newer) = (Fixture::new(), identity(), address());
     for number in [&fixture.address, &fixture.address, &newer, &newer] {
-        store.save_alias(&thread(&fixture, &other), number).await.unwrap();
-        let known = store.find_alias(&thread(&fixture, &other)).await.unwrap();
+        succeed(store.save_alias(&thread(&fixture, &other), number)).await;
+        let known = succeed(store.find_alias(&thread(&fixture, &other))).await;
         assert_eq!(known.as_ref(), Some(number));
     }
 }
 
 pub async fn instances_learn_for_themselves<S: Store>(store: &S) {
     let (fixture, elsewhere, other) = (Fixture::new(), Fixture::new(), identity());
-    store
-        .save_alias(&thread(&fixture, &other), &fixture.address)
-        .await
-        .unwrap();
-    assert_eq!(store.find_alias(&thread(&elsewhere, &other)).await.unwrap(), None);
+    succeed(store.save_alias(&thread(&fixture, &other), &fixture.address)).await;
+    assert_eq!(succeed(store.find_alias(&thread(&elsewhere, &other))).await, None);
 }
 
 pub async fn twenty_who_learn_at_once_all_succeed<S: Store>(store: &S) {
@@ -72,6 +64,6 @@ pub async fn twenty_who_learn_at_once_all_succeed<S: Store>(store: &S) {
         .await
         .into_iter()
         .for_each(Result::unwrap);
-    let known = store.find_alias(&thread).await.unwrap();
+    let known = succeed(store.find_alias(&thread)).await;
     assert_eq!(known, Some(fixture.address));
 }

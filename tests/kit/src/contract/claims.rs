@@ -1,10 +1,13 @@
 //! Claiming: one attempt at a time, and none of the agent's once a person took over.
 
-use super::given::{begun, committed, replied, updated};
+use super::given::{
+    assert_conflict, assert_written, begun, claim, committed, find_stored, list_open, replied, updated,
+    with_reply,
+};
 use crate::builders::{Fixture, accepted, at, claimed, nonce, out};
+use crate::ports::succeed;
 use futures::future::join_all;
 use recado_domain::conversation::Conversation;
-use recado_domain::ids::ConversationId;
 use recado_domain::instance::{Echo, InFlightSend};
 use recado_domain::message::Message;
 use recado_pipeline::ports::{ClaimGuard, ClaimOutcome, Store, WriteOutcome};
@@ -17,84 +20,57 @@ fn guard(conversation: &Conversation) -> ClaimGuard {
 }
 
 async fn flights<S: Store>(store: &S, fixture: &Fixture) -> Vec<InFlightSend> {
-    store.list_in_flight(fixture.instance()).await.unwrap()
-}
-
-async fn open<S: Store>(store: &S, conversation: &ConversationId) -> Vec<Message> {
-    store.list_open_messages(conversation.thread_id()).await.unwrap()
+    succeed(store.list_in_flight(fixture.instance())).await
 }
 
 pub async fn a_claim_makes_it_sending_and_notes_it_in_flight<S: Store>(store: &S) {
-    let fixture = Fixture::new();
-    let mut conversation = begun(store, &fixture).await;
-    let message = replied(store, &fixture, &mut conversation).await;
+    let (fixture, conversation, message) = with_reply(store).await;
     assert!(flights(store, &fixture).await.is_empty());
     let (sending, flight) = claimed(&message);
-    let found = store
-        .claim_message(&sending, Some(&guard(&conversation)), &flight)
-        .await
-        .unwrap();
+    let found = succeed(store.claim_message(&sending, Some(&guard(&conversation)), &flight)).await;
     assert_eq!(found, ClaimOutcome::Claimed);
     assert_eq!(
-        open(store, &conversation.id).await,
+        list_open(store, &conversation.id).await,
         *std::slice::from_ref(&sending)
     );
-    assert_eq!(
-        store.find_message(&sending.message_id()).await.unwrap(),
-        Some(sending)
-    );
+    assert_eq!(find_stored(store, &sending).await, Some(sending));
     assert_eq!(flights(store, &fixture).await, [flight]);
     assert_eq!(
-        store.find_conversation(&conversation.id).await.unwrap(),
+        succeed(store.find_conversation(&conversation.id)).await,
         Some(conversation),
         "only looked at"
     );
 }
 
 pub async fn a_claim_repeated_with_its_own_nonce_is_ours<S: Store>(store: &S) {
-    let fixture = Fixture::new();
-    let mut conversation = begun(store, &fixture).await;
-    let message = replied(store, &fixture, &mut conversation).await;
+    let (fixture, conversation, message) = with_reply(store).await;
     let (sending, flight) = claimed(&message);
     for _ in 0..3 {
-        let found = store
-            .claim_message(&sending, Some(&guard(&conversation)), &flight)
-            .await
-            .unwrap();
+        let found = succeed(store.claim_message(&sending, Some(&guard(&conversation)), &flight)).await;
         assert_eq!(found, ClaimOutcome::Claimed);
     }
-    assert_eq!(open(store, &conversation.id).await, [sending]);
+    assert_eq!(list_open(store, &conversation.id).await, [sending]);
     assert_eq!(flights(store, &fixture).await, [flight]);
 }
 
 pub async fn another_attempt_meanwhile_is_a_conflict_and_leaves_no_note<S: Store>(store: &S) {
-    let fixture = Fixture::new();
-    let mut conversation = begun(store, &fixture).await;
-    let message = replied(store, &fixture, &mut conversation).await;
+    let (fixture, conversation, message) = with_reply(store).await;
     let ((ours, our_flight), (theirs, their_flight)) = (claimed(&message), claimed(&message));
     let guard = guard(&conversation);
     assert_eq!(
-        store
-            .claim_message(&ours, Some(&guard), &our_flight)
-            .await
-            .unwrap(),
+        succeed(store.claim_message(&ours, Some(&guard), &our_flight)).await,
         ClaimOutcome::Claimed
     );
     assert_eq!(
-        store
-            .claim_message(&theirs, Some(&guard), &their_flight)
-            .await
-            .unwrap(),
+        succeed(store.claim_message(&theirs, Some(&guard), &their_flight)).await,
         ClaimOutcome::Conflict
     );
-    assert_eq!(open(store, &conversation.id).await, [ours]);
+    assert_eq!(list_open(store, &conversation.id).await, [ours]);
     assert_eq!(flights(store, &fixture).await, [our_flight]);
 }
 
 pub async fn of_twenty_claims_at_once_one_wins<S: Store>(store: &S) {
-    let fixture = Fixture::new();
-    let mut conversation = begun(store, &fixture).await;
-    let message = replied(store, &fixture, &mut conversation).await;
+    let (fixture, conversation, message) = with_reply(store).await;
     let (attempts, guard) = (
         (0..20).map(|_| claimed(&message)).collect::<Vec<_>>(),
         guard(&conversation),
@@ -119,47 +95,40 @@ pub async fn of_twenty_claims_at_once_one_wins<S: Store>(store: &S) {
     );
     let (sending, flight) = &attempts[won[0]];
     assert_eq!(
-        open(store, &conversation.id).await,
+        list_open(store, &conversation.id).await,
         *std::slice::from_ref(sending)
     );
     assert_eq!(flights(store, &fixture).await, *std::slice::from_ref(flight));
 }
 
 pub async fn a_stale_message_is_not_claimed<S: Store>(store: &S) {
-    let fixture = Fixture::new();
-    let mut conversation = begun(store, &fixture).await;
-    let mut message = replied(store, &fixture, &mut conversation).await;
+    let (fixture, conversation, mut message) = with_reply(store).await;
     let (sending, flight) = claimed(&message);
     out(&mut message).record_slot(at(4_000));
+    assert_written(store.save_open_message(&message, None)).await;
     assert_eq!(
-        store.save_open_message(&message, None).await.unwrap(),
-        WriteOutcome::Written
-    );
-    assert_eq!(
-        store.claim_message(&sending, None, &flight).await.unwrap(),
+        succeed(store.claim_message(&sending, None, &flight)).await,
         ClaimOutcome::Conflict
     );
-    assert_eq!(open(store, &conversation.id).await, [message]);
+    assert_eq!(list_open(store, &conversation.id).await, [message]);
     assert!(flights(store, &fixture).await.is_empty());
 }
 
 async fn assert_stopped<S: Store>(store: &S, fixture: &Fixture, message: &Message, guard: &ClaimGuard) {
     let (sending, flight) = claimed(message);
     assert_eq!(
-        store.claim_message(&sending, Some(guard), &flight).await.unwrap(),
+        succeed(store.claim_message(&sending, Some(guard), &flight)).await,
         ClaimOutcome::Stopped
     );
     assert_eq!(
-        open(store, &message.conversation).await,
+        list_open(store, &message.conversation).await,
         *std::slice::from_ref(message)
     );
     assert!(flights(store, fixture).await.is_empty());
 }
 
 pub async fn a_takeover_stops_the_agents_message<S: Store>(store: &S) {
-    let fixture = Fixture::new();
-    let mut conversation = begun(store, &fixture).await;
-    let message = replied(store, &fixture, &mut conversation).await;
+    let (fixture, mut conversation, message) = with_reply(store).await;
     let before = guard(&conversation);
     conversation.take_over();
     updated(store, &mut conversation).await;
@@ -169,9 +138,7 @@ pub async fn a_takeover_stops_the_agents_message<S: Store>(store: &S) {
 }
 
 pub async fn another_epoch_stops_the_agents_message<S: Store>(store: &S) {
-    let fixture = Fixture::new();
-    let mut conversation = begun(store, &fixture).await;
-    let message = replied(store, &fixture, &mut conversation).await;
+    let (fixture, mut conversation, message) = with_reply(store).await;
     let before = guard(&conversation);
     conversation.take_over();
     updated(store, &mut conversation).await;
@@ -179,33 +146,23 @@ pub async fn another_epoch_stops_the_agents_message<S: Store>(store: &S) {
     updated(store, &mut conversation).await;
     assert_stopped(store, &fixture, &message, &before).await;
     let (sending, flight) = claimed(&message);
-    let found = store
-        .claim_message(&sending, Some(&guard(&conversation)), &flight)
-        .await
-        .unwrap();
+    let found = succeed(store.claim_message(&sending, Some(&guard(&conversation)), &flight)).await;
     assert_eq!(found, ClaimOutcome::Claimed, "the epoch it is in now");
 }
 
 pub async fn a_guard_needs_its_conversation<S: Store>(store: &S) {
-    let fixture = Fixture::new();
-    let mut conversation = begun(store, &fixture).await;
-    let message = replied(store, &fixture, &mut conversation).await;
+    let (fixture, _, message) = with_reply(store).await;
     let elsewhere = guard(&Fixture::new().conversation(1));
     assert_stopped(store, &fixture, &message, &elsewhere).await;
 }
 
 pub async fn a_newer_message_of_the_contact_does_not_stop_it<S: Store>(store: &S) {
-    let fixture = Fixture::new();
-    let mut conversation = begun(store, &fixture).await;
-    let message = replied(store, &fixture, &mut conversation).await;
+    let (fixture, mut conversation, message) = with_reply(store).await;
     let before = guard(&conversation);
     super::given::received(store, &fixture, &mut conversation, &fixture.job()).await;
     let (sending, flight) = claimed(&message);
     assert_eq!(
-        store
-            .claim_message(&sending, Some(&before), &flight)
-            .await
-            .unwrap(),
+        succeed(store.claim_message(&sending, Some(&before), &flight)).await,
         ClaimOutcome::Claimed
     );
 }
@@ -218,10 +175,7 @@ pub async fn a_persons_message_is_claimed_in_whatever_mode<S: Store>(store: &S) 
     let message = fixture.answer(&mut conversation);
     committed(store, &conversation, &message).await;
     let (sending, flight) = claimed(&message);
-    assert_eq!(
-        store.claim_message(&sending, None, &flight).await.unwrap(),
-        ClaimOutcome::Claimed
-    );
+    claim(store, &sending, &flight).await;
     assert_eq!(flights(store, &fixture).await, [flight]);
 }
 
@@ -232,28 +186,16 @@ pub async fn a_saved_outcome_removes_the_note_of_its_attempt_only<S: Store>(stor
     let second = replied(store, &fixture, &mut conversation).await;
     let ((mut first, first_flight), (second, second_flight)) = (claimed(&first), claimed(&second));
     for (message, flight) in [(&first, &first_flight), (&second, &second_flight)] {
-        assert_eq!(
-            store.claim_message(message, None, flight).await.unwrap(),
-            ClaimOutcome::Claimed
-        );
+        claim(store, message, flight).await;
     }
     assert_eq!(flights(store, &fixture).await.len(), 2);
     out(&mut first)
         .return_to_queue(at(2), false, "connection refused")
         .unwrap();
-    assert_eq!(
-        store
-            .save_open_message(&first, Some(&first_flight))
-            .await
-            .unwrap(),
-        WriteOutcome::Written
-    );
+    assert_written(store.save_open_message(&first, Some(&first_flight))).await;
     assert_eq!(flights(store, &fixture).await, [second_flight]);
     let (again, flight) = claimed(&first);
-    assert_eq!(
-        store.claim_message(&again, None, &flight).await.unwrap(),
-        ClaimOutcome::Claimed
-    );
+    claim(store, &again, &flight).await;
     assert_eq!(
         flights(store, &fixture).await.len(),
         2,
@@ -262,39 +204,26 @@ pub async fn a_saved_outcome_removes_the_note_of_its_attempt_only<S: Store>(stor
 }
 
 pub async fn a_lost_save_removes_no_note<S: Store>(store: &S) {
-    let fixture = Fixture::new();
-    let mut conversation = begun(store, &fixture).await;
-    let message = replied(store, &fixture, &mut conversation).await;
+    let (fixture, conversation, message) = with_reply(store).await;
     let (sending, flight) = claimed(&message);
-    assert_eq!(
-        store.claim_message(&sending, None, &flight).await.unwrap(),
-        ClaimOutcome::Claimed
-    );
+    claim(store, &sending, &flight).await;
     let mut stale = message;
     out(&mut stale).record_slot(at(4_000));
-    assert_eq!(
-        store.save_open_message(&stale, Some(&flight)).await.unwrap(),
-        WriteOutcome::Conflict
-    );
+    assert_conflict(store.save_open_message(&stale, Some(&flight))).await;
     assert_eq!(flights(store, &fixture).await, [flight]);
-    assert_eq!(open(store, &conversation.id).await, [sending]);
+    assert_eq!(list_open(store, &conversation.id).await, [sending]);
 }
 
 pub async fn a_note_takes_one_echo<S: Store>(store: &S) {
-    let fixture = Fixture::new();
-    let mut conversation = begun(store, &fixture).await;
-    let message = replied(store, &fixture, &mut conversation).await;
+    let (fixture, _, message) = with_reply(store).await;
     let (sending, flight) = claimed(&message);
     let id = fixture.instance();
     assert!(
-        !store.record_echo(id, &flight, "A", Echo::Sure).await.unwrap(),
+        !succeed(store.record_echo(id, &flight, "A", Echo::Sure)).await,
         "there is no note yet"
     );
     assert!(flights(store, &fixture).await.is_empty(), "and none was made");
-    assert_eq!(
-        store.claim_message(&sending, None, &flight).await.unwrap(),
-        ClaimOutcome::Claimed
-    );
+    claim(store, &sending, &flight).await;
     let of_another_attempt = InFlightSend {
         nonce: nonce(),
         ..flight.clone()
@@ -310,15 +239,12 @@ pub async fn a_note_takes_one_echo<S: Store>(store: &S) {
         ..flight.clone()
     };
     assert!(
-        store.record_echo(id, &flight, first, Echo::Sure).await.unwrap(),
+        succeed(store.record_echo(id, &flight, first, Echo::Sure)).await,
         "the same echo again is the one that was noted"
     );
     assert_eq!(flights(store, &fixture).await, [noted]);
     let sent = accepted(&sending);
-    let settled = store
-        .settle_message(&sent, Some(&flight), None, None)
-        .await
-        .unwrap();
+    let settled = succeed(store.settle_message(&sent, Some(&flight), None, None)).await;
     assert_eq!(settled, WriteOutcome::Written);
     assert!(
         flights(store, &fixture).await.is_empty(),
@@ -327,14 +253,9 @@ pub async fn a_note_takes_one_echo<S: Store>(store: &S) {
 }
 
 pub async fn a_note_takes_one_that_may_be_its_echo_beside_its_echo<S: Store>(store: &S) {
-    let fixture = Fixture::new();
-    let mut conversation = begun(store, &fixture).await;
-    let message = replied(store, &fixture, &mut conversation).await;
+    let (fixture, _, message) = with_reply(store).await;
     let (sending, flight) = claimed(&message);
-    assert_eq!(
-        store.claim_message(&sending, None, &flight).await.unwrap(),
-        ClaimOutcome::Claimed
-    );
+    claim(store, &sending, &flight).await;
     for (echo, first, other) in [(Echo::Maybe, "A", "B"), (Echo::Sure, "B", "A")] {
         for (id, noted) in [(first, true), (other, false), (first, true)] {
             let heard = store.record_echo(fixture.instance(), &flight, id, echo).await;
@@ -354,10 +275,7 @@ pub async fn notes_are_kept_by_instance<S: Store>(store: &S) {
     let mut conversation = begun(store, &fixture).await;
     let message = replied(store, &fixture, &mut conversation).await;
     let (sending, flight) = claimed(&message);
-    assert_eq!(
-        store.claim_message(&sending, None, &flight).await.unwrap(),
-        ClaimOutcome::Claimed
-    );
+    claim(store, &sending, &flight).await;
     assert!(flights(store, &other).await.is_empty());
     let heard = store
         .record_echo(other.instance(), &flight, "A", Echo::Sure)

@@ -1,7 +1,8 @@
 //! Whatever people and providers write comes back exactly.
 
-use super::given::{begun, committed, updated};
+use super::given::{begun, committed, find_stored, list_open, updated};
 use crate::builders::{Fixture, at, fresh, out};
+use crate::ports::succeed;
 use recado_domain::contact::ContactAddress;
 use recado_domain::content::{
     ContactCard, Content, Location, Media, MediaKind, MessageTemplate, Order, SystemNote,
@@ -86,15 +87,12 @@ pub async fn an_events_payload_comes_back_exactly<S: Store>(store: &S) {
     ] {
         let mut job = Fixture::new().job();
         job.payload = EventPayload::Inline(expected.clone());
-        assert_eq!(store.record_event(&job).await.unwrap(), RecordEventOutcome::New);
-        let record = store.find_event(&job.event).await.unwrap().unwrap();
+        assert_eq!(succeed(store.record_event(&job)).await, RecordEventOutcome::New);
+        let record = succeed(store.find_event(&job.event)).await.unwrap();
         assert_same(payload(&record.job), &expected);
-        store
-            .settle_event(&job.event, Some(Reason::Poison), at(1), at(1))
-            .await
-            .unwrap();
-        assert!(store.revive_event(&job.event, at(1)).await.unwrap());
-        let record = store.find_event(&job.event).await.unwrap().unwrap();
+        succeed(store.settle_event(&job.event, Some(Reason::Poison), at(1), at(1))).await;
+        assert!(succeed(store.revive_event(&job.event, at(1))).await);
+        let record = succeed(store.find_event(&job.event)).await.unwrap();
         assert_same(payload(&record.job), &expected);
     }
 }
@@ -102,8 +100,8 @@ pub async fn an_events_payload_comes_back_exactly<S: Store>(store: &S) {
 pub async fn a_pointer_to_a_large_body_comes_back<S: Store>(store: &S) {
     let mut job = Fixture::new().job();
     job.payload = EventPayload::Stored(fresh("payloads/2026/01"));
-    assert_eq!(store.record_event(&job).await.unwrap(), RecordEventOutcome::New);
-    assert_eq!(store.find_event(&job.event).await.unwrap().unwrap().job, job);
+    assert_eq!(succeed(store.record_event(&job)).await, RecordEventOutcome::New);
+    assert_eq!(succeed(store.find_event(&job.event)).await.unwrap().job, job);
 }
 
 async fn messages<S: Store>(store: &S, message: &Message) -> Vec<Message> {
@@ -111,17 +109,13 @@ async fn messages<S: Store>(store: &S, message: &Message) -> Vec<Message> {
         limit: 1,
         cursor: None,
     };
-    let (_, mut all) = store
-        .find_with_history(&message.conversation, 1)
+    let (_, mut all) = succeed(store.find_with_history(&message.conversation, 1))
         .await
-        .unwrap()
         .unwrap();
-    all.extend(store.find_message(&message.message_id()).await.unwrap());
+    all.extend(find_stored(store, message).await);
     all.extend(
-        store
-            .list_messages(&message.conversation, &page)
+        succeed(store.list_messages(&message.conversation, &page))
             .await
-            .unwrap()
             .items,
     );
     all
@@ -131,7 +125,7 @@ pub async fn a_message_that_is_not_understood_is_kept_as_it_came<S: Store>(store
     for expected in [odd_json(), deep_json(), large_json()] {
         let fixture = Fixture::new();
         let (job, mut conversation) = (fixture.job(), fixture.conversation(1));
-        let _ = store.record_event(&job).await.unwrap();
+        let _ = succeed(store.record_event(&job)).await;
         let content = Content::Unsupported {
             kind: "orb\u{0}".to_owned(),
             raw: expected.clone(),
@@ -146,7 +140,7 @@ pub async fn a_message_that_is_not_understood_is_kept_as_it_came<S: Store>(store
             message: &message,
         };
         assert_eq!(
-            store.store_inbound(write).await.unwrap(),
+            succeed(store.store_inbound(write)).await,
             StoreInboundOutcome::Stored
         );
         let found = messages(store, &message).await;
@@ -247,14 +241,7 @@ pub async fn every_content_comes_back_exactly<S: Store>(store: &S) {
         let found = messages(store, &message).await;
         assert_eq!(found, [message.clone(), message.clone(), message]);
     }
-    assert_eq!(
-        store
-            .list_open_messages(conversation.id.thread_id())
-            .await
-            .unwrap()
-            .len(),
-        contents().len()
-    );
+    assert_eq!(list_open(store, &conversation.id).await.len(), contents().len());
 }
 
 pub async fn a_long_text_and_history_come_back_exactly<S: Store>(store: &S) {
@@ -270,17 +257,8 @@ pub async fn a_long_text_and_history_come_back_exactly<S: Store>(store: &S) {
         out(&mut message).return_to_queue(at(index), true, &why).unwrap();
     }
     committed(store, &conversation, &message).await;
-    assert_eq!(
-        store
-            .list_open_messages(conversation.id.thread_id())
-            .await
-            .unwrap(),
-        [message.clone()]
-    );
-    assert_eq!(
-        store.find_message(&message.message_id()).await.unwrap(),
-        Some(message)
-    );
+    assert_eq!(list_open(store, &conversation.id).await, [message.clone()]);
+    assert_eq!(find_stored(store, &message).await, Some(message));
 }
 
 pub async fn every_field_of_a_message_comes_back<S: Store>(store: &S) {
@@ -319,7 +297,7 @@ pub async fn odd_names_and_addresses_of_contacts_come_back<S: Store>(store: &S) 
         conversation.phone = Some(text);
         updated(store, &mut conversation).await;
         assert_eq!(
-            store.find_latest_conversation(&fixture.thread()).await.unwrap(),
+            succeed(store.find_latest_conversation(&fixture.thread())).await,
             Some(conversation)
         );
     }

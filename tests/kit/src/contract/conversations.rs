@@ -1,24 +1,25 @@
 //! Conversations: found by thread and id, written only by who read them last.
 
-use super::given::{begun, committed, ordinals, received, replied, updated};
+use super::given::{assert_conflict, begun, committed, ordinals, received, replied, updated};
 use crate::builders::{Fixture, at};
+use crate::ports::succeed;
 use futures::future::join_all;
 use recado_domain::conversation::Conversation;
 use recado_domain::ids::{ConversationId, Ordinal};
 use recado_pipeline::ports::{Store, WriteOutcome};
 
 async fn latest<S: Store>(store: &S, fixture: &Fixture) -> Option<Conversation> {
-    store.find_latest_conversation(&fixture.thread()).await.unwrap()
+    succeed(store.find_latest_conversation(&fixture.thread())).await
 }
 
 pub async fn an_unknown_conversation_is_none<S: Store>(store: &S) {
     let fixture = Fixture::new();
     let id = ConversationId::new(fixture.thread(), 1);
     assert_eq!(latest(store, &fixture).await, None);
-    assert_eq!(store.find_conversation(&id).await.unwrap(), None);
-    assert_eq!(store.find_with_history(&id, 5).await.unwrap(), None);
+    assert_eq!(succeed(store.find_conversation(&id)).await, None);
+    assert_eq!(succeed(store.find_with_history(&id, 5)).await, None);
     assert_eq!(
-        store.find_message(&id.message_id(Ordinal(1))).await.unwrap(),
+        succeed(store.find_message(&id.message_id(Ordinal(1)))).await,
         None
     );
 }
@@ -37,7 +38,7 @@ pub async fn the_latest_is_the_one_with_the_highest_number_active_or_resolved<S:
         assert_eq!(latest(store, &fixture).await, Some(next));
     }
     assert_eq!(
-        store.find_conversation(&first.id).await.unwrap(),
+        succeed(store.find_conversation(&first.id)).await,
         Some(first),
         "the older one is kept"
     );
@@ -67,10 +68,8 @@ pub async fn history_is_the_newest_messages_by_ordinal<S: Store>(store: &S) {
         (12, 1..=12),
         (100, 1..=12),
     ] {
-        let (read, messages) = store
-            .find_with_history(&conversation.id, limit)
+        let (read, messages) = succeed(store.find_with_history(&conversation.id, limit))
             .await
-            .unwrap()
             .unwrap();
         assert_eq!(read, conversation);
         assert_eq!(
@@ -100,18 +99,13 @@ pub async fn messages_after_an_ordinal_are_the_first_behind_it<S: Store>(store: 
             "{limit} after {after}"
         );
     }
-    let (_, all) = store
-        .find_with_history(&conversation.id, 6)
-        .await
-        .unwrap()
-        .unwrap();
-    let again = store
-        .list_messages_after(&conversation.id, Ordinal(0), 6)
+    let (_, all) = succeed(store.find_with_history(&conversation.id, 6))
         .await
         .unwrap();
+    let again = succeed(store.list_messages_after(&conversation.id, Ordinal(0), 6)).await;
     assert_eq!(again, all);
     let nothing = recado_domain::ids::ConversationId::new(fixture.other_contact().thread(), 1);
-    let found = store.list_messages_after(&nothing, Ordinal(0), 6).await.unwrap();
+    let found = succeed(store.list_messages_after(&nothing, Ordinal(0), 6)).await;
     assert_eq!(found, []);
 }
 
@@ -123,10 +117,8 @@ pub async fn history_orders_by_ordinal_whatever_the_provider_says_of_time<S: Sto
         message.written_at = at(minutes * 60_000);
         committed(store, &conversation, &message).await;
     }
-    let (_, messages) = store
-        .find_with_history(&conversation.id, 10)
+    let (_, messages) = succeed(store.find_with_history(&conversation.id, 10))
         .await
-        .unwrap()
         .unwrap();
     assert_eq!(ordinals(&messages), [1, 2, 3, 4]);
 }
@@ -137,7 +129,7 @@ pub async fn an_update_is_taken_only_one_rev_after_the_stored_one<S: Store>(stor
     conversation.take_over();
     updated(store, &mut conversation).await;
     assert_eq!(
-        store.find_conversation(&conversation.id).await.unwrap(),
+        succeed(store.find_conversation(&conversation.id)).await,
         Some(conversation.clone())
     );
     for rev in [0, 1, 2, 4] {
@@ -147,13 +139,13 @@ pub async fn an_update_is_taken_only_one_rev_after_the_stored_one<S: Store>(stor
             ..conversation.clone()
         };
         assert_eq!(
-            store.update_conversation(&other).await.unwrap(),
+            succeed(store.update_conversation(&other)).await,
             WriteOutcome::Conflict,
             "rev {rev} after 2"
         );
     }
     assert_eq!(
-        store.find_conversation(&conversation.id).await.unwrap(),
+        succeed(store.find_conversation(&conversation.id)).await,
         Some(conversation)
     );
 }
@@ -161,11 +153,8 @@ pub async fn an_update_is_taken_only_one_rev_after_the_stored_one<S: Store>(stor
 pub async fn a_conversation_that_does_not_exist_is_not_updated<S: Store>(store: &S) {
     let mut conversation = Fixture::new().conversation(1);
     conversation.rev = 2;
-    assert_eq!(
-        store.update_conversation(&conversation).await.unwrap(),
-        WriteOutcome::Conflict
-    );
-    assert_eq!(store.find_conversation(&conversation.id).await.unwrap(), None);
+    assert_conflict(store.update_conversation(&conversation)).await;
+    assert_eq!(succeed(store.find_conversation(&conversation.id)).await, None);
 }
 
 pub async fn of_twenty_updates_at_once_one_wins<S: Store>(store: &S) {
@@ -186,7 +175,7 @@ pub async fn of_twenty_updates_at_once_one_wins<S: Store>(store: &S) {
         .collect();
     assert_eq!(won.len(), 1);
     assert_eq!(
-        store.find_conversation(&conversation.id).await.unwrap().as_ref(),
+        succeed(store.find_conversation(&conversation.id)).await.as_ref(),
         Some(won[0])
     );
 }
@@ -210,7 +199,7 @@ pub async fn every_field_of_a_conversation_comes_back<S: Store>(store: &S) {
     conversation.known_as = recado_domain::contact::ContactAddress::parse("100000000000001@lid");
     updated(store, &mut conversation).await;
     assert_eq!(
-        store.find_conversation(&conversation.id).await.unwrap(),
+        succeed(store.find_conversation(&conversation.id)).await,
         Some(conversation)
     );
 }

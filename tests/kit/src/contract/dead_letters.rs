@@ -2,6 +2,7 @@
 
 use super::patience::{INDEX, eventually};
 use crate::builders::{Fixture, at, correlation, fresh, newest};
+use crate::ports::succeed;
 use futures::future::join_all;
 use recado_domain::dead_letter::{DeadLetter, DeadLetterContent, DeadLetterDeletion, QueueName};
 use recado_domain::ids::Ordinal;
@@ -23,10 +24,7 @@ fn of_instance(fixture: &Fixture) -> DeadLetterFilter {
 async fn listed<S: Store>(store: &S, filter: &DeadLetterFilter, limit: usize) -> Vec<DeadLetter> {
     let (mut all, mut cursor) = (Vec::new(), None);
     for _ in 0..PAGES_MAX {
-        let page = store
-            .list_dead_letters(filter, &PageRequest { limit, cursor })
-            .await
-            .unwrap();
+        let page = succeed(store.list_dead_letters(filter, &PageRequest { limit, cursor })).await;
         assert!(page.items.len() <= limit, "a page holds at most {limit}");
         all.extend(page.items);
         cursor = page.next_cursor;
@@ -47,7 +45,7 @@ async fn settled<S: Store>(store: &S, filter: &DeadLetterFilter, limit: usize, e
 }
 
 async fn count<S: Store>(store: &S, fixture: &Fixture, expected: u64) {
-    let read = async || store.count_dead_letters(Some(fixture.instance())).await.unwrap();
+    let read = async || succeed(store.count_dead_letters(Some(fixture.instance()))).await;
     assert_eq!(
         eventually(INDEX, read, |found| *found == expected).await,
         expected
@@ -64,7 +62,7 @@ async fn six<S: Store>(store: &S, fixture: &Fixture) -> Vec<DeadLetter> {
             at: at(minutes * 60_000),
             ..fixture.dead_letter()
         };
-        store.put_dead_letter(&letter).await.unwrap();
+        succeed(store.put_dead_letter(&letter)).await;
         letters.push(letter);
     }
     letters.sort_by_key(|letter| std::cmp::Reverse(letter.at));
@@ -101,20 +99,20 @@ pub async fn a_dead_letter_is_kept_as_it_is<S: Store>(store: &S) {
         ..fixture.dead_letter()
     };
     for letter in [fixture.dead_letter(), outgoing, unreadable, turn] {
-        assert_eq!(store.find_dead_letter(&letter.id).await.unwrap(), None);
-        store.put_dead_letter(&letter).await.unwrap();
+        assert_eq!(succeed(store.find_dead_letter(&letter.id)).await, None);
+        succeed(store.put_dead_letter(&letter)).await;
         assert_eq!(
-            store.find_dead_letter(&letter.id).await.unwrap(),
+            succeed(store.find_dead_letter(&letter.id)).await,
             Some(letter.clone())
         );
-        assert!(store.remove_dead_letter(&letter.id, letter.at).await.unwrap());
+        assert!(succeed(store.remove_dead_letter(&letter.id, letter.at)).await);
     }
 }
 
 pub async fn one_of_the_same_id_is_replaced<S: Store>(store: &S) {
     let fixture = Fixture::new();
     let first = fixture.dead_letter();
-    store.put_dead_letter(&first).await.unwrap();
+    succeed(store.put_dead_letter(&first)).await;
     let second = DeadLetter {
         queue: QueueName::Turns,
         reason: Reason::Stale,
@@ -122,9 +120,9 @@ pub async fn one_of_the_same_id_is_replaced<S: Store>(store: &S) {
         attempts: 9,
         ..first
     };
-    store.put_dead_letter(&second).await.unwrap();
+    succeed(store.put_dead_letter(&second)).await;
     assert_eq!(
-        store.find_dead_letter(&second.id).await.unwrap(),
+        succeed(store.find_dead_letter(&second.id)).await,
         Some(second.clone())
     );
     settled(store, &of_instance(&fixture), 10, std::slice::from_ref(&second)).await;
@@ -142,19 +140,19 @@ pub async fn one_of_an_earlier_death_replaces_none<S: Store>(store: &S) {
         at: at(60_000),
         ..fixture.dead_letter()
     };
-    store.put_dead_letter(&later).await.unwrap();
+    succeed(store.put_dead_letter(&later)).await;
     for died in [0, 59_999] {
         let earlier = DeadLetter {
             at: at(died),
             attempts: 9,
             ..later.clone()
         };
-        store.put_dead_letter(&earlier).await.unwrap();
+        succeed(store.put_dead_letter(&earlier)).await;
         assert_eq!(
-            store.find_dead_letter(&later.id).await.unwrap(),
+            succeed(store.find_dead_letter(&later.id)).await,
             Some(later.clone())
         );
-        assert!(!store.remove_dead_letter(&later.id, earlier.at).await.unwrap());
+        assert!(!succeed(store.remove_dead_letter(&later.id, earlier.at)).await);
     }
     settled(store, &of_instance(&fixture), 10, std::slice::from_ref(&later)).await;
     count(store, &fixture, 1).await;
@@ -164,14 +162,14 @@ pub async fn a_removed_one_is_gone<S: Store>(store: &S) {
     let fixture = Fixture::new();
     let letter = fixture.dead_letter();
     assert!(
-        !store.remove_dead_letter(&letter.id, letter.at).await.unwrap(),
+        !succeed(store.remove_dead_letter(&letter.id, letter.at)).await,
         "there is none"
     );
-    store.put_dead_letter(&letter).await.unwrap();
-    assert!(store.remove_dead_letter(&letter.id, letter.at).await.unwrap());
-    assert_eq!(store.find_dead_letter(&letter.id).await.unwrap(), None);
+    succeed(store.put_dead_letter(&letter)).await;
+    assert!(succeed(store.remove_dead_letter(&letter.id, letter.at)).await);
+    assert_eq!(succeed(store.find_dead_letter(&letter.id)).await, None);
     assert!(
-        !store.remove_dead_letter(&letter.id, letter.at).await.unwrap(),
+        !succeed(store.remove_dead_letter(&letter.id, letter.at)).await,
         "it is gone"
     );
     settled(store, &of_instance(&fixture), 10, &[]).await;
@@ -180,7 +178,7 @@ pub async fn a_removed_one_is_gone<S: Store>(store: &S) {
 
 pub async fn one_of_another_death_is_not_removed<S: Store>(store: &S) {
     let letter = Fixture::new().dead_letter();
-    store.put_dead_letter(&letter).await.unwrap();
+    succeed(store.put_dead_letter(&letter)).await;
     for other in [-1, 1] {
         let removed = store.remove_dead_letter(&letter.id, at(other)).await;
         assert!(!removed.unwrap(), "{other} ms beside it");
@@ -188,9 +186,9 @@ pub async fn one_of_another_death_is_not_removed<S: Store>(store: &S) {
             died: at(other),
             ..DeadLetterDeletion::from_letter(&letter, "ana", newest())
         };
-        assert!(!store.delete_dead_letter(&deletion).await.unwrap());
+        assert!(!succeed(store.delete_dead_letter(&deletion)).await);
     }
-    assert_eq!(store.find_dead_letter(&letter.id).await.unwrap(), Some(letter));
+    assert_eq!(succeed(store.find_dead_letter(&letter.id)).await, Some(letter));
 }
 
 /// Whether this deletion is listed, of the newest ones.
@@ -200,10 +198,8 @@ async fn listed_deletion<S: Store>(store: &S, deletion: &DeadLetterDeletion, is:
         cursor: None,
     };
     let read = async || {
-        store
-            .list_deletions(&page)
+        succeed(store.list_deletions(&page))
             .await
-            .unwrap()
             .items
             .contains(deletion)
     };
@@ -213,14 +209,14 @@ async fn listed_deletion<S: Store>(store: &S, deletion: &DeadLetterDeletion, is:
 pub async fn a_deleted_one_is_gone_and_who_did_it_is_kept<S: Store>(store: &S) {
     let fixture = Fixture::new();
     let letter = fixture.dead_letter();
-    store.put_dead_letter(&letter).await.unwrap();
+    succeed(store.put_dead_letter(&letter)).await;
     let first = DeadLetterDeletion::from_letter(&letter, "ana", newest());
-    assert!(store.delete_dead_letter(&first).await.unwrap());
-    assert_eq!(store.find_dead_letter(&letter.id).await.unwrap(), None);
+    assert!(succeed(store.delete_dead_letter(&first)).await);
+    assert_eq!(succeed(store.find_dead_letter(&letter.id)).await, None);
     settled(store, &of_instance(&fixture), 10, &[]).await;
     assert!(listed_deletion(store, &first, true).await);
     let second = DeadLetterDeletion::from_letter(&letter, "bia", newest());
-    assert!(!store.delete_dead_letter(&second).await.unwrap(), "it is gone");
+    assert!(!succeed(store.delete_dead_letter(&second)).await, "it is gone");
     assert!(
         !listed_deletion(store, &second, false).await,
         "who came too late deleted nothing"
@@ -229,9 +225,9 @@ pub async fn a_deleted_one_is_gone_and_who_did_it_is_kept<S: Store>(store: &S) {
         at: at(60_000),
         ..letter
     };
-    store.put_dead_letter(&again).await.unwrap();
+    succeed(store.put_dead_letter(&again)).await;
     let third = DeadLetterDeletion::from_letter(&again, "bia", newest());
-    assert!(store.delete_dead_letter(&third).await.unwrap());
+    assert!(succeed(store.delete_dead_letter(&third)).await);
     assert!(listed_deletion(store, &third, true).await);
     assert!(
         listed_deletion(store, &first, true).await,
@@ -241,7 +237,7 @@ pub async fn a_deleted_one_is_gone_and_who_did_it_is_kept<S: Store>(store: &S) {
 
 pub async fn of_ten_deletions_at_once_one_is_kept<S: Store>(store: &S) {
     let letter = Fixture::new().dead_letter();
-    store.put_dead_letter(&letter).await.unwrap();
+    succeed(store.put_dead_letter(&letter)).await;
     let deletions: Vec<DeadLetterDeletion> = (0..10)
         .map(|number| DeadLetterDeletion::from_letter(&letter, &format!("operator-{number}"), newest()))
         .collect();
@@ -263,9 +259,9 @@ pub async fn deletions_come_newest_first_by_pages<S: Store>(store: &S) {
     let mut expected = Vec::new();
     for seconds in [2, 3, 1] {
         let letter = fixture.dead_letter();
-        store.put_dead_letter(&letter).await.unwrap();
+        succeed(store.put_dead_letter(&letter)).await;
         let deletion = DeadLetterDeletion::from_letter(&letter, "ana", add_millis(base, seconds * 1_000));
-        assert!(store.delete_dead_letter(&deletion).await.unwrap());
+        assert!(succeed(store.delete_dead_letter(&deletion)).await);
         expected.push(deletion);
     }
     expected.sort_by_key(|deletion| std::cmp::Reverse(deletion.at));
@@ -273,10 +269,7 @@ pub async fn deletions_come_newest_first_by_pages<S: Store>(store: &S) {
     let read = async || {
         let (mut all, mut cursor) = (Vec::new(), None);
         for _ in 0..PAGES_MAX {
-            let page = store
-                .list_deletions(&PageRequest { limit: 2, cursor })
-                .await
-                .unwrap();
+            let page = succeed(store.list_deletions(&PageRequest { limit: 2, cursor })).await;
             all.extend(page.items.into_iter().filter(of_scene));
             cursor = page.next_cursor;
             if cursor.is_none() || all.len() == expected.len() {
@@ -300,7 +293,7 @@ pub async fn the_newest_come_first_by_pages<S: Store>(store: &S) {
 pub async fn those_of_one_time_are_paged_too<S: Store>(store: &S) {
     let fixture = Fixture::new();
     for _ in 0..5 {
-        store.put_dead_letter(&fixture.dead_letter()).await.unwrap();
+        succeed(store.put_dead_letter(&fixture.dead_letter())).await;
     }
     let read = async || {
         let mut ids: Vec<String> = listed(store, &of_instance(&fixture), 2)
@@ -379,7 +372,7 @@ pub async fn a_list_without_an_instance_holds_all<S: Store>(store: &S) {
     (known.at, unknown.at) = (newest(), newest());
     unknown.instance = None;
     for letter in [&known, &unknown] {
-        store.put_dead_letter(letter).await.unwrap();
+        succeed(store.put_dead_letter(letter)).await;
     }
     let page = PageRequest {
         limit: 100,
@@ -390,12 +383,12 @@ pub async fn a_list_without_an_instance_holds_all<S: Store>(store: &S) {
             queue,
             ..DeadLetterFilter::default()
         };
-        let read = async || store.list_dead_letters(&filter, &page).await.unwrap().items;
+        let read = async || succeed(store.list_dead_letters(&filter, &page)).await.items;
         let there = |found: &Vec<DeadLetter>| found.contains(&known) && found.contains(&unknown);
         assert!(there(&eventually(INDEX, read, there).await));
     }
     for letter in [&known, &unknown] {
-        assert!(store.remove_dead_letter(&letter.id, letter.at).await.unwrap());
+        assert!(succeed(store.remove_dead_letter(&letter.id, letter.at)).await);
     }
 }
 
@@ -404,12 +397,7 @@ pub async fn they_are_counted_by_instance_and_in_all<S: Store>(store: &S) {
     count(store, &fixture, 0).await;
     let letters = six(store, &fixture).await;
     count(store, &fixture, 6).await;
-    assert!(store.count_dead_letters(None).await.unwrap() >= 6);
-    assert!(
-        store
-            .remove_dead_letter(&letters[0].id, letters[0].at)
-            .await
-            .unwrap()
-    );
+    assert!(succeed(store.count_dead_letters(None)).await >= 6);
+    assert!(succeed(store.remove_dead_letter(&letters[0].id, letters[0].at)).await);
     count(store, &fixture, 5).await;
 }

@@ -1,6 +1,7 @@
 //! Delivery records: they only grow.
 
 use crate::builders::{at, far_ahead, fresh, long_ago};
+use crate::ports::succeed;
 use futures::future::join_all;
 use recado_domain::delivery::DeliveryStatus::{Delivered, Failed, Played, Read, Sent};
 use recado_domain::delivery::{
@@ -35,18 +36,15 @@ async fn record<S: Store>(
     statuses: &[DeliveryStatus],
 ) -> Option<DeliveryStatus> {
     for status in statuses {
-        store
-            .record_status(&update(key, *status), far_ahead())
-            .await
-            .unwrap();
+        succeed(store.record_status(&update(key, *status), far_ahead())).await;
     }
-    let delivery = store.find_delivery(key).await.unwrap()?;
+    let delivery = succeed(store.find_delivery(key)).await?;
     assert_eq!(delivery.at, delivery.status.map(|status| update(key, status).at));
     delivery.status
 }
 
 pub async fn an_unknown_delivery_is_none<S: Store>(store: &S) {
-    assert_eq!(store.find_delivery(&key()).await.unwrap(), None);
+    assert_eq!(succeed(store.find_delivery(&key())).await, None);
 }
 
 pub async fn a_status_is_recorded_with_its_time<S: Store>(store: &S) {
@@ -55,7 +53,7 @@ pub async fn a_status_is_recorded_with_its_time<S: Store>(store: &S) {
         provider_message_id: Some("theirs".to_owned()),
         ..update(&key, Delivered)
     };
-    store.record_status(&update, far_ahead()).await.unwrap();
+    succeed(store.record_status(&update, far_ahead())).await;
     let expected = Delivery {
         status: Some(Delivered),
         at: Some(update.at),
@@ -67,7 +65,7 @@ pub async fn a_status_is_recorded_with_its_time<S: Store>(store: &S) {
         provider_message_id: Some("theirs".to_owned()),
         detail: StatusDetail::default(),
     };
-    assert_eq!(store.find_delivery(&key).await.unwrap(), Some(expected));
+    assert_eq!(succeed(store.find_delivery(&key)).await, Some(expected));
 }
 
 pub async fn a_record_only_grows_in_whatever_order_statuses_come<S: Store>(store: &S) {
@@ -89,8 +87,8 @@ pub async fn a_repeated_status_does_not_change_when_it_was_reached<S: Store>(sto
         at: at(99_000),
         ..update(&key, Read)
     };
-    store.record_status(&later, far_ahead()).await.unwrap();
-    let delivery = store.find_delivery(&key).await.unwrap().unwrap();
+    succeed(store.record_status(&later, far_ahead())).await;
+    let delivery = succeed(store.find_delivery(&key)).await.unwrap();
     assert_eq!(delivery.at, Some(update(&key, Read).at));
 }
 
@@ -101,9 +99,9 @@ pub async fn each_status_keeps_its_time_in_whatever_order_they_come<S: Store>(st
             at: at(time),
             ..update(&key, status)
         };
-        store.record_status(&update, far_ahead()).await.unwrap();
+        succeed(store.record_status(&update, far_ahead())).await;
     }
-    let delivery = store.find_delivery(&key).await.unwrap().unwrap();
+    let delivery = succeed(store.find_delivery(&key)).await.unwrap();
     assert_eq!(
         delivery.times.reached_statuses(),
         [(Sent, at(4)), (Delivered, at(5)), (Read, at(9))]
@@ -128,9 +126,9 @@ pub async fn a_failure_yields_to_a_later_status_and_keeps_an_earlier_one_out<S: 
     for (status, seconds, known, since) in cases {
         let key = key();
         for update in [of(&key, Failed, 60), of(&key, status, seconds)] {
-            store.record_status(&update, far_ahead()).await.unwrap();
+            succeed(store.record_status(&update, far_ahead())).await;
         }
-        let found = store.find_delivery(&key).await.unwrap().unwrap();
+        let found = succeed(store.find_delivery(&key)).await.unwrap();
         assert_eq!(
             (found.status, found.at),
             (Some(known), Some(at(since * 1_000))),
@@ -160,21 +158,18 @@ pub async fn a_better_status_keeps_the_providers_id<S: Store>(store: &S) {
         provider_message_id: Some("theirs".to_owned()),
         ..update(&key, Sent)
     };
-    store.record_status(&first, far_ahead()).await.unwrap();
+    succeed(store.record_status(&first, far_ahead())).await;
     record(store, &key, &[Read]).await;
-    let delivery = store.find_delivery(&key).await.unwrap().unwrap();
+    let delivery = succeed(store.find_delivery(&key)).await.unwrap();
     assert_eq!(delivery.provider_message_id.as_deref(), Some("theirs"));
 }
 
 pub async fn an_expired_record_is_gone<S: Store>(store: &S) {
     let key = key();
-    store
-        .record_status(&update(&key, Read), long_ago())
-        .await
-        .unwrap();
-    assert_eq!(store.find_delivery(&key).await.unwrap(), None);
+    succeed(store.record_status(&update(&key, Read), long_ago())).await;
+    assert_eq!(succeed(store.find_delivery(&key)).await, None);
     assert_eq!(
-        store.find_deliveries(std::slice::from_ref(&key)).await.unwrap(),
+        succeed(store.find_deliveries(std::slice::from_ref(&key))).await,
         [None]
     );
     assert_eq!(
@@ -185,12 +180,12 @@ pub async fn an_expired_record_is_gone<S: Store>(store: &S) {
 }
 
 pub async fn many_records_are_read_in_the_order_asked<S: Store>(store: &S) {
-    assert!(store.find_deliveries(&[]).await.unwrap().is_empty());
+    assert!(succeed(store.find_deliveries(&[])).await.is_empty());
     let keys: Vec<DeliveryKey> = (0..120).map(|_| key()).collect();
     for (index, key) in keys.iter().enumerate().filter(|(index, _)| index % 10 == 0) {
         record(store, key, &[ALL[index / 10 % ALL.len()]]).await;
     }
-    let found = store.find_deliveries(&keys).await.unwrap();
+    let found = succeed(store.find_deliveries(&keys)).await;
     assert_eq!(found.len(), keys.len());
     for (index, found) in found.into_iter().enumerate() {
         let expected = (index % 10 == 0).then(|| ALL[index / 10 % ALL.len()]);
@@ -203,7 +198,7 @@ pub async fn a_record_asked_for_twice_is_given_twice<S: Store>(store: &S) {
     record(store, &one, &[Sent]).await;
     record(store, &other, &[Read]).await;
     let asked = [one.clone(), unknown.clone(), other, one, unknown];
-    let found = store.find_deliveries(&asked).await.unwrap();
+    let found = succeed(store.find_deliveries(&asked)).await;
     let found: Vec<_> = found
         .into_iter()
         .map(|found| found.and_then(|found| found.status))
@@ -260,8 +255,8 @@ pub async fn what_a_status_says_besides_stays_when_a_later_one_is_silent<S: Stor
         ),
     ];
     for (update, expected) in told {
-        store.record_status(&update, far_ahead()).await.unwrap();
-        let known = store.find_delivery(&key).await.unwrap().unwrap();
+        succeed(store.record_status(&update, far_ahead())).await;
+        let known = succeed(store.find_delivery(&key)).await.unwrap();
         assert_eq!(known.detail, expected, "{:?}", update.status);
     }
 }
@@ -273,9 +268,9 @@ pub async fn a_status_that_is_no_news_changes_nothing_of_what_was_said<S: Store>
             detail: Some(Box::new(detail)),
             ..update(&key, Delivered)
         };
-        store.record_status(&repeated, far_ahead()).await.unwrap();
+        succeed(store.record_status(&repeated, far_ahead())).await;
     }
-    assert_eq!(store.find_delivery(&key).await.unwrap().unwrap().detail, price());
+    assert_eq!(succeed(store.find_delivery(&key)).await.unwrap().detail, price());
 }
 
 pub async fn what_an_expired_record_said_is_gone_with_it<S: Store>(store: &S) {
@@ -284,11 +279,11 @@ pub async fn what_an_expired_record_said_is_gone_with_it<S: Store>(store: &S) {
         detail: Some(Box::new(price())),
         ..update(&key, Sent)
     };
-    store.record_status(&priced, long_ago()).await.unwrap();
+    succeed(store.record_status(&priced, long_ago())).await;
     let failed = StatusUpdate {
         detail: Some(Box::new(cause())),
         ..update(&key, Failed)
     };
-    store.record_status(&failed, far_ahead()).await.unwrap();
-    assert_eq!(store.find_delivery(&key).await.unwrap().unwrap().detail, cause());
+    succeed(store.record_status(&failed, far_ahead())).await;
+    assert_eq!(succeed(store.find_delivery(&key)).await.unwrap().detail, cause());
 }

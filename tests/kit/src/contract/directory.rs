@@ -2,6 +2,7 @@
 
 use super::patience::{CONFIGURATION, eventually};
 use crate::builders::{Fixture, fresh};
+use crate::ports::succeed;
 use recado_domain::config::{ConfigDocument, CredentialRef, InstanceConfig};
 use recado_domain::ids::ExternalId;
 use recado_domain::provider::Provider;
@@ -11,10 +12,7 @@ use recado_pipeline::ports::Store;
 use serde_json::json;
 
 async fn bound<S: Store>(store: &S, fixture: &Fixture, external: &ExternalId) -> Option<InstanceConfig> {
-    store
-        .find_instance_config(fixture.bound.instance.provider, external)
-        .await
-        .unwrap()
+    succeed(store.find_instance_config(fixture.bound.instance.provider, external)).await
 }
 
 /// Asserts what the instance is found as, by both of its names, as soon as configuration is no longer old.
@@ -26,7 +24,7 @@ async fn assert_bound<S: Store>(store: &S, fixture: &Fixture, expected: &Instanc
         eventually(CONFIGURATION, found, fits).await.as_ref(),
         Some(expected)
     );
-    let found = async || store.instance_config(fixture.instance()).await.unwrap();
+    let found = async || succeed(store.instance_config(fixture.instance())).await;
     assert_eq!(
         eventually(CONFIGURATION, found, fits).await.as_ref(),
         Some(expected)
@@ -35,7 +33,7 @@ async fn assert_bound<S: Store>(store: &S, fixture: &Fixture, expected: &Instanc
 
 /// Asserts that all of `part` is configured as it says.
 async fn assert_configured<S: Store>(store: &S, part: &ConfigDocument) {
-    let all = store.read_configuration().await.unwrap();
+    let all = succeed(store.read_configuration()).await;
     for tenant in &part.tenants {
         assert_eq!(all.tenants.iter().filter(|known| *known == tenant).count(), 1);
         assert_eq!(
@@ -62,19 +60,19 @@ async fn assert_configured<S: Store>(store: &S, part: &ConfigDocument) {
 pub async fn what_is_not_configured_is_not_found<S: Store>(store: &S) {
     let fixture = Fixture::new();
     assert_eq!(bound(store, &fixture, &fixture.external()).await, None);
-    assert_eq!(store.instance_config(fixture.instance()).await.unwrap(), None);
+    assert_eq!(succeed(store.instance_config(fixture.instance())).await, None);
 }
 
 pub async fn an_instance_is_found_by_both_names_with_tenant_and_agent<S: Store>(store: &S) {
     for provider in [Provider::Evolution, Provider::Meta] {
         let fixture = Fixture::on(provider);
-        store.apply_configuration(&fixture.document()).await.unwrap();
+        succeed(store.apply_configuration(&fixture.document())).await;
         assert_configured(store, &fixture.document()).await;
         assert_eq!(
             bound(store, &fixture, &fixture.external()).await.as_ref(),
             Some(&fixture.bound)
         );
-        let found = store.instance_config(fixture.instance()).await.unwrap();
+        let found = succeed(store.instance_config(fixture.instance())).await;
         assert_eq!(found.as_ref(), Some(&fixture.bound));
     }
 }
@@ -82,7 +80,7 @@ pub async fn an_instance_is_found_by_both_names_with_tenant_and_agent<S: Store>(
 pub async fn an_instance_without_a_name_of_the_providers_is_found_by_its_id<S: Store>(store: &S) {
     let mut fixture = Fixture::new();
     fixture.bound.instance.external_id = None;
-    store.apply_configuration(&fixture.document()).await.unwrap();
+    succeed(store.apply_configuration(&fixture.document())).await;
     let name = ExternalId::parse(fixture.instance().as_str()).unwrap();
     assert_eq!(bound(store, &fixture, &name).await, Some(fixture.bound));
 }
@@ -90,27 +88,24 @@ pub async fn an_instance_without_a_name_of_the_providers_is_found_by_its_id<S: S
 pub async fn a_name_counts_at_its_provider_only<S: Store>(store: &S) {
     let (one, mut other) = (Fixture::on(Provider::Evolution), Fixture::on(Provider::Meta));
     other.bound.instance.external_id = one.bound.instance.external_id.clone();
-    store.apply_configuration(&one.document()).await.unwrap();
-    let by_other = store
-        .find_instance_config(Provider::Meta, &one.external())
-        .await
-        .unwrap();
+    succeed(store.apply_configuration(&one.document())).await;
+    let by_other = succeed(store.find_instance_config(Provider::Meta, &one.external())).await;
     assert_eq!(by_other, None);
-    store.apply_configuration(&other.document()).await.unwrap();
+    succeed(store.apply_configuration(&other.document())).await;
     assert_bound(store, &one, &one.bound).await;
     assert_bound(store, &other, &other.bound).await;
 }
 
 pub async fn what_a_change_names_is_replaced_and_the_rest_left_alone<S: Store>(store: &S) {
     let (mut fixture, other) = (Fixture::new(), Fixture::new());
-    store.apply_configuration(&fixture.document()).await.unwrap();
-    store.apply_configuration(&other.document()).await.unwrap();
+    succeed(store.apply_configuration(&fixture.document())).await;
+    succeed(store.apply_configuration(&other.document())).await;
     "You answer for the clinic. Be brief.".clone_into(&mut fixture.bound.agent.system_prompt);
     let agent_only = ConfigDocument {
         agents: vec![fixture.bound.agent.clone()],
         ..ConfigDocument::default()
     };
-    store.apply_configuration(&agent_only).await.unwrap();
+    succeed(store.apply_configuration(&agent_only)).await;
     assert_configured(store, &fixture.document()).await;
     assert_configured(store, &other.document()).await;
     assert_bound(store, &fixture, &fixture.bound).await;
@@ -120,7 +115,7 @@ pub async fn what_a_change_names_is_replaced_and_the_rest_left_alone<S: Store>(s
         per_second: 0.25,
         burst: 3,
     });
-    store.apply_configuration(&fixture.document()).await.unwrap();
+    succeed(store.apply_configuration(&fixture.document())).await;
     assert_configured(store, &fixture.document()).await;
     assert_bound(store, &fixture, &fixture.bound).await;
 }
@@ -128,22 +123,19 @@ pub async fn what_a_change_names_is_replaced_and_the_rest_left_alone<S: Store>(s
 pub async fn applying_the_same_twice_changes_nothing<S: Store>(store: &S) {
     let fixture = Fixture::new();
     for _ in 0..2 {
-        store.apply_configuration(&fixture.document()).await.unwrap();
+        succeed(store.apply_configuration(&fixture.document())).await;
         assert_configured(store, &fixture.document()).await;
     }
-    store
-        .apply_configuration(&ConfigDocument::default())
-        .await
-        .unwrap();
+    succeed(store.apply_configuration(&ConfigDocument::default())).await;
     assert_configured(store, &fixture.document()).await;
 }
 
 pub async fn an_instance_that_got_another_name_is_found_by_that_only<S: Store>(store: &S) {
     let mut fixture = Fixture::new();
-    store.apply_configuration(&fixture.document()).await.unwrap();
+    succeed(store.apply_configuration(&fixture.document())).await;
     let before = fixture.external();
     fixture.bound.instance.external_id = Some(ExternalId::parse(&fresh("line")).unwrap());
-    store.apply_configuration(&fixture.document()).await.unwrap();
+    succeed(store.apply_configuration(&fixture.document())).await;
     assert_bound(store, &fixture, &fixture.bound).await;
     let found = async || bound(store, &fixture, &before).await;
     assert_eq!(eventually(CONFIGURATION, found, Option::is_none).await, None);
@@ -152,12 +144,12 @@ pub async fn an_instance_that_got_another_name_is_found_by_that_only<S: Store>(s
 pub async fn two_instances_may_swap_their_names<S: Store>(store: &S) {
     let (mut one, mut other) = (Fixture::new(), Fixture::new());
     let both = |one: &Fixture, other: &Fixture| one.document().with_changes(&other.document());
-    store.apply_configuration(&both(&one, &other)).await.unwrap();
+    succeed(store.apply_configuration(&both(&one, &other))).await;
     std::mem::swap(
         &mut one.bound.instance.external_id,
         &mut other.bound.instance.external_id,
     );
-    store.apply_configuration(&both(&one, &other)).await.unwrap();
+    succeed(store.apply_configuration(&both(&one, &other))).await;
     assert_configured(store, &both(&one, &other)).await;
     assert_bound(store, &one, &one.bound).await;
     assert_bound(store, &other, &other.bound).await;
@@ -165,16 +157,11 @@ pub async fn two_instances_may_swap_their_names<S: Store>(store: &S) {
 
 pub async fn an_instance_may_change_its_provider<S: Store>(store: &S) {
     let mut fixture = Fixture::on(Provider::Evolution);
-    store.apply_configuration(&fixture.document()).await.unwrap();
+    succeed(store.apply_configuration(&fixture.document())).await;
     fixture.bound.instance.provider = Provider::Meta;
-    store.apply_configuration(&fixture.document()).await.unwrap();
+    succeed(store.apply_configuration(&fixture.document())).await;
     assert_bound(store, &fixture, &fixture.bound).await;
-    let found = async || {
-        store
-            .find_instance_config(Provider::Evolution, &fixture.external())
-            .await
-            .unwrap()
-    };
+    let found = async || succeed(store.find_instance_config(Provider::Evolution, &fixture.external())).await;
     assert_eq!(eventually(CONFIGURATION, found, Option::is_none).await, None);
 }
 
@@ -182,7 +169,7 @@ pub async fn fifty_instances_are_applied_in_one_change<S: Store>(store: &S) {
     let all = (0..50).fold(ConfigDocument::default(), |all, _| {
         all.with_changes(&Fixture::new().document())
     });
-    store.apply_configuration(&all).await.unwrap();
+    succeed(store.apply_configuration(&all)).await;
     assert_configured(store, &all).await;
 }
 
@@ -205,7 +192,7 @@ pub async fn every_field_comes_back<S: Store>(store: &S) {
     instance.secret_version = SecretVersion::try_from(2).unwrap();
     instance.credential = Some(CredentialRef::Ssm("/recado/front desk/key".to_owned()));
     fixture.bound.agent.system_prompt = format!("Olá \u{1F33B}\u{0}\n{}", "a".repeat(20_000));
-    store.apply_configuration(&fixture.document()).await.unwrap();
+    succeed(store.apply_configuration(&fixture.document())).await;
     assert_configured(store, &fixture.document()).await;
     assert_bound(store, &fixture, &fixture.bound).await;
 }

@@ -1,18 +1,19 @@
 //! What monitors are told of what is open.
 
-use super::given::{begun, replied};
+use super::given::{begun, claim, replied};
 use super::patience::{INDEX, eventually};
 use crate::builders::{Fixture, accepted, at, claimed, nonce};
+use crate::ports::succeed;
 use recado_domain::event::InboundJob;
 use recado_domain::instance::{DEFAULT_PATIENCE_MS, ParkedConversation};
-use recado_pipeline::ports::{ClaimOutcome, OpenEvent, OpenMessage, OpenWork, Store, WriteOutcome};
+use recado_pipeline::ports::{OpenEvent, OpenMessage, OpenWork, Store, WriteOutcome};
 
 /// Other cases have open work too; all of it is looked at.
 const LIMIT: usize = 100_000;
 
 /// What is open of the fixture's instance.
 async fn open<S: Store>(store: &S, fixture: &Fixture) -> OpenWork {
-    let mut open = store.read_open_work(LIMIT).await.unwrap();
+    let mut open = succeed(store.read_open_work(LIMIT)).await;
     assert!(!open.at_least);
     open.messages
         .retain(|message| message.instance == *fixture.instance());
@@ -28,10 +29,7 @@ pub async fn what_is_open_is_told_until_it_is_done<S: Store>(store: &S) {
     let mut conversation = begun(store, &fixture).await;
     let message = replied(store, &fixture, &mut conversation).await;
     let (sending, flight) = claimed(&message);
-    assert_eq!(
-        store.claim_message(&sending, None, &flight).await.unwrap(),
-        ClaimOutcome::Claimed
-    );
+    claim(store, &sending, &flight).await;
     let parked = ParkedConversation {
         instance: fixture.instance().clone(),
         conversation: conversation.id.clone(),
@@ -41,7 +39,7 @@ pub async fn what_is_open_is_told_until_it_is_done<S: Store>(store: &S) {
         patience_ms: DEFAULT_PATIENCE_MS,
         reply: None,
     };
-    store.put_parked(&parked).await.unwrap();
+    succeed(store.put_parked(&parked)).await;
     let expected = OpenMessage {
         instance: fixture.instance().clone(),
         state: "sending",
@@ -53,12 +51,9 @@ pub async fn what_is_open_is_told_until_it_is_done<S: Store>(store: &S) {
     assert_eq!(found.messages, [expected]);
     assert_eq!(found.parked, [fixture.instance().clone()]);
     let sent = accepted(&sending);
-    let settled = store
-        .settle_message(&sent, Some(&flight), None, None)
-        .await
-        .unwrap();
+    let settled = succeed(store.settle_message(&sent, Some(&flight), None, None)).await;
     assert_eq!(settled, WriteOutcome::Written);
-    assert!(store.remove_parked(&parked).await.unwrap());
+    assert!(succeed(store.remove_parked(&parked)).await);
     let none = |open: &OpenWork| open.messages.is_empty() && open.parked.is_empty();
     let found = eventually(INDEX, async || open(store, &fixture).await, none).await;
     assert!(found.messages.is_empty() && found.parked.is_empty());
@@ -67,9 +62,9 @@ pub async fn what_is_open_is_told_until_it_is_done<S: Store>(store: &S) {
 pub async fn an_event_is_told_until_it_is_applied<S: Store>(store: &S) {
     let fixture = Fixture::new();
     let job = fixture.job();
-    let _ = store.record_event(&job).await.unwrap();
+    let _ = succeed(store.record_event(&job)).await;
     let ours = async || {
-        let mut events = store.read_open_work(LIMIT).await.unwrap().events;
+        let mut events = succeed(store.read_open_work(LIMIT)).await.events;
         events.retain(|event| event.external == job.external && event.since == job.received_at);
         events
     };
@@ -80,7 +75,7 @@ pub async fn an_event_is_told_until_it_is_applied<S: Store>(store: &S) {
         since: job.received_at,
     };
     assert_eq!(found, [expected]);
-    store.settle_event(&job.event, None, at(1), at(2)).await.unwrap();
+    succeed(store.settle_event(&job.event, None, at(1), at(2))).await;
     let found = eventually(INDEX, ours, Vec::is_empty).await;
     assert_eq!(found, []);
 }
@@ -91,13 +86,13 @@ pub async fn a_limit_that_was_reached_is_told<S: Store>(store: &S) {
     let most = 16;
     let jobs: Vec<InboundJob> = (0..=most).map(|_| fixture.job()).collect();
     for job in &jobs {
-        let _ = store.record_event(job).await.unwrap();
+        let _ = succeed(store.record_event(job)).await;
     }
-    let look = async || store.read_open_work(most).await.unwrap();
+    let look = async || succeed(store.read_open_work(most)).await;
     let found = eventually(INDEX, look, |open: &OpenWork| open.at_least).await;
     assert!(found.at_least);
     assert!(found.events.len() <= most);
     for job in &jobs {
-        store.settle_event(&job.event, None, at(1), at(2)).await.unwrap();
+        succeed(store.settle_event(&job.event, None, at(1), at(2))).await;
     }
 }

@@ -1,14 +1,17 @@
 //! What a case begins from, stored by the ports themselves.
 
 use crate::builders::Fixture;
+use crate::ports::succeed;
 use recado_domain::conversation::Conversation;
 use recado_domain::event::InboundJob;
-use recado_domain::ids::{IdempotencyKey, Ordinal};
+use recado_domain::ids::{ConversationId, IdempotencyKey, Ordinal};
+use recado_domain::instance::InFlightSend;
 use recado_domain::message::Message;
 use recado_pipeline::ports::{
-    CommitOutcome, IdempotencyClaim, InboundWrite, RecordEventOutcome, Store, StoreInboundOutcome,
-    WriteOutcome,
+    ClaimOutcome, CommitOutcome, IdempotencyClaim, InboundWrite, PortResult, RecordEventOutcome, Store,
+    StoreInboundOutcome, WriteOutcome,
 };
+use std::panic::Location;
 
 /// Records `job` and stores the message that it brings to `conversation`, which becomes what is stored.
 pub(super) async fn received<S: Store>(
@@ -17,7 +20,7 @@ pub(super) async fn received<S: Store>(
     conversation: &mut Conversation,
     job: &InboundJob,
 ) -> Message {
-    assert_eq!(store.record_event(job).await.unwrap(), RecordEventOutcome::New);
+    assert_eq!(succeed(store.record_event(job)).await, RecordEventOutcome::New);
     let message = fixture.inbound(conversation, job);
     let write = InboundWrite {
         event: &job.event,
@@ -25,7 +28,7 @@ pub(super) async fn received<S: Store>(
         message: &message,
     };
     assert_eq!(
-        store.store_inbound(write).await.unwrap(),
+        succeed(store.store_inbound(write)).await,
         StoreInboundOutcome::Stored
     );
     message
@@ -49,10 +52,70 @@ pub(super) async fn replied<S: Store>(
     message
 }
 
+/// Returns a fixture, its stored conversation, and the agent's reply that is committed to it.
+pub(super) async fn with_reply<S: Store>(store: &S) -> (Fixture, Conversation, Message) {
+    let fixture = Fixture::new();
+    let mut conversation = begun(store, &fixture).await;
+    let message = replied(store, &fixture, &mut conversation).await;
+    (fixture, conversation, message)
+}
+
+/// Asserts that a conditional write is done.
+#[track_caller]
+pub(super) fn assert_written(
+    call: impl Future<Output = PortResult<WriteOutcome>>,
+) -> impl Future<Output = ()> {
+    assert_outcome(call, WriteOutcome::Written)
+}
+
+/// Asserts that a conditional write is refused.
+#[track_caller]
+pub(super) fn assert_conflict(
+    call: impl Future<Output = PortResult<WriteOutcome>>,
+) -> impl Future<Output = ()> {
+    assert_outcome(call, WriteOutcome::Conflict)
+}
+
+#[track_caller]
+fn assert_outcome(
+    call: impl Future<Output = PortResult<WriteOutcome>>,
+    expected: WriteOutcome,
+) -> impl Future<Output = ()> {
+    let (caller, call) = (Location::caller(), succeed(call));
+    async move { assert_eq!(call.await, expected, "of the write at {caller}") }
+}
+
+/// Claims a message, whose state is `sending` already, for the attempt of `flight`.
+pub(super) async fn claim<S: Store>(store: &S, sending: &Message, flight: &InFlightSend) {
+    let found = succeed(store.claim_message(sending, None, flight)).await;
+    assert_eq!(found, ClaimOutcome::Claimed);
+}
+
+/// Commits `message` with `conversation` under a client's key.
+pub(super) async fn committed_once<S: Store>(
+    store: &S,
+    conversation: &Conversation,
+    message: &Message,
+    key: &IdempotencyClaim,
+) {
+    let found = succeed(store.commit_message(conversation, message, Some(key))).await;
+    assert_eq!(found, CommitOutcome::Committed);
+}
+
+/// Lists the open messages of a conversation's contact.
+pub(super) async fn list_open<S: Store>(store: &S, conversation: &ConversationId) -> Vec<Message> {
+    succeed(store.list_open_messages(conversation.thread_id())).await
+}
+
+/// Returns a message as it is stored.
+pub(super) async fn find_stored<S: Store>(store: &S, message: &Message) -> Option<Message> {
+    succeed(store.find_message(&message.message_id())).await
+}
+
 /// Commits `message` with `conversation`.
 pub(super) async fn committed<S: Store>(store: &S, conversation: &Conversation, message: &Message) {
     assert_eq!(
-        store.commit_message(conversation, message, None).await.unwrap(),
+        succeed(store.commit_message(conversation, message, None)).await,
         CommitOutcome::Committed
     );
 }
@@ -61,7 +124,7 @@ pub(super) async fn committed<S: Store>(store: &S, conversation: &Conversation, 
 pub(super) async fn updated<S: Store>(store: &S, conversation: &mut Conversation) {
     conversation.rev += 1;
     assert_eq!(
-        store.update_conversation(conversation).await.unwrap(),
+        succeed(store.update_conversation(conversation)).await,
         WriteOutcome::Written
     );
 }
@@ -83,21 +146,16 @@ pub(super) fn ordinals(messages: &[Message]) -> Vec<u64> {
 
 /// The ordinals of a conversation's open messages.
 pub(super) async fn open_ordinals<S: Store>(store: &S, conversation: &Conversation) -> Vec<u64> {
-    ordinals(
-        &store
-            .list_open_messages(conversation.id.thread_id())
-            .await
-            .unwrap(),
-    )
+    ordinals(&succeed(store.list_open_messages(conversation.id.thread_id())).await)
 }
 
 /// Asserts that `store` holds the conversation and at this place no message.
 pub(super) async fn assert_untouched<S: Store>(store: &S, conversation: &Conversation, empty: Ordinal) {
     let id = &conversation.id;
     assert_eq!(
-        store.find_conversation(id).await.unwrap().as_ref(),
+        succeed(store.find_conversation(id)).await.as_ref(),
         Some(conversation)
     );
-    assert_eq!(store.find_message(&id.message_id(empty)).await.unwrap(), None);
+    assert_eq!(succeed(store.find_message(&id.message_id(empty))).await, None);
     assert!(!open_ordinals(store, conversation).await.contains(&empty.0));
 }

@@ -1,5 +1,6 @@
 //! The installation's identity key: the first that is kept stays.
 
+use crate::ports::succeed;
 use futures::future::join_all;
 use recado_domain::identity::IdentityKey;
 use recado_pipeline::ports::Store;
@@ -11,14 +12,14 @@ fn fresh() -> IdentityKey {
 }
 
 pub async fn the_identity_key_that_is_kept_first_stays<S: Store>(store: &S) {
-    let kept = store.put_identity_key_if_absent(&fresh()).await.unwrap();
-    assert_eq!(store.put_identity_key_if_absent(&fresh()).await.unwrap(), kept);
-    assert_eq!(store.find_identity_key().await.unwrap(), Some(kept));
+    let kept = succeed(store.put_identity_key_if_absent(&fresh())).await;
+    assert_eq!(succeed(store.put_identity_key_if_absent(&fresh())).await, kept);
+    assert_eq!(succeed(store.find_identity_key()).await, Some(kept));
 }
 
 pub async fn of_twenty_identity_keys_at_once_all_are_told_the_same<S: Store>(store: &S) {
     let told =
-        join_all((0..20).map(|_| async { store.put_identity_key_if_absent(&fresh()).await.unwrap() })).await;
-    let kept = store.find_identity_key().await.unwrap().unwrap();
+        join_all((0..20).map(|_| async { succeed(store.put_identity_key_if_absent(&fresh())).await })).await;
+    let kept = succeed(store.find_identity_key()).await.unwrap();
     assert!(told.iter().all(|key| *key == kept));
 }

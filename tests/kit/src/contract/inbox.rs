@@ -1,6 +1,7 @@
 //! Events: recorded once, settled once, revived on request.
 
 use crate::builders::{Fixture, at, far_ahead, long_ago};
+use crate::ports::succeed;
 use futures::future::join_all;
 use recado_domain::event::{EventRecord, EventState};
 use recado_domain::reason::Reason;
@@ -11,46 +12,43 @@ use std::time::Duration;
 const REASON: Option<Reason> = Some(Reason::Poison);
 
 async fn record<S: Store>(store: &S, job: &recado_domain::event::InboundJob) -> EventRecord {
-    store.find_event(&job.event).await.unwrap().unwrap()
+    succeed(store.find_event(&job.event)).await.unwrap()
 }
 
 pub async fn a_new_event_is_recorded_as_pending<S: Store>(store: &S) {
     let job = Fixture::new().job();
-    assert_eq!(store.find_event(&job.event).await.unwrap(), None);
-    assert_eq!(store.record_event(&job).await.unwrap(), RecordEventOutcome::New);
+    assert_eq!(succeed(store.find_event(&job.event)).await, None);
+    assert_eq!(succeed(store.record_event(&job)).await, RecordEventOutcome::New);
     assert_eq!(record(store, &job).await, EventRecord::new_pending(job));
 }
 
 pub async fn a_repeated_event_is_pending_until_applied<S: Store>(store: &S) {
     let job = Fixture::new().job();
-    assert_eq!(store.record_event(&job).await.unwrap(), RecordEventOutcome::New);
+    assert_eq!(succeed(store.record_event(&job)).await, RecordEventOutcome::New);
     assert_eq!(
-        store.record_event(&job).await.unwrap(),
+        succeed(store.record_event(&job)).await,
         RecordEventOutcome::Pending
     );
     assert_eq!(
-        store.record_event(&job).await.unwrap(),
+        succeed(store.record_event(&job)).await,
         RecordEventOutcome::Pending
     );
-    store
-        .settle_event(&job.event, None, at(1), far_ahead())
-        .await
-        .unwrap();
+    succeed(store.settle_event(&job.event, None, at(1), far_ahead())).await;
     assert_eq!(
-        store.record_event(&job).await.unwrap(),
+        succeed(store.record_event(&job)).await,
         RecordEventOutcome::Settled
     );
 }
 
 pub async fn a_repetition_changes_nothing<S: Store>(store: &S) {
     let job = Fixture::new().job();
-    let _ = store.record_event(&job).await.unwrap();
-    assert!(store.set_event_attempts(&job.event, 0, 1).await.unwrap());
+    let _ = succeed(store.record_event(&job)).await;
+    assert!(succeed(store.set_event_attempts(&job.event, 0, 1)).await);
     let before = record(store, &job).await;
     let mut later = job.clone();
     later.received_at = at(60_000);
     assert_eq!(
-        store.record_event(&later).await.unwrap(),
+        succeed(store.record_event(&later)).await,
         RecordEventOutcome::Pending
     );
     assert_eq!(record(store, &job).await, before);
@@ -69,11 +67,8 @@ pub async fn fifty_webhooks_at_once_make_one_new_event<S: Store>(store: &S) {
 
 pub async fn an_applied_event_drops_its_payload<S: Store>(store: &S) {
     let job = Fixture::new().job();
-    let _ = store.record_event(&job).await.unwrap();
-    store
-        .settle_event(&job.event, None, at(5), far_ahead())
-        .await
-        .unwrap();
+    let _ = succeed(store.record_event(&job)).await;
+    succeed(store.settle_event(&job.event, None, at(5), far_ahead())).await;
     let record = record(store, &job).await;
     assert_eq!(
         (record.state, record.reason, record.settled_at),
@@ -91,13 +86,10 @@ pub async fn an_applied_event_drops_its_payload<S: Store>(store: &S) {
 
 pub async fn a_dead_event_is_settled_keeps_its_payload_and_does_not_expire<S: Store>(store: &S) {
     let job = Fixture::new().job();
-    let _ = store.record_event(&job).await.unwrap();
-    store
-        .settle_event(&job.event, REASON, at(5), long_ago())
-        .await
-        .unwrap();
+    let _ = succeed(store.record_event(&job)).await;
+    succeed(store.settle_event(&job.event, REASON, at(5), long_ago())).await;
     assert_eq!(
-        store.record_event(&job).await.unwrap(),
+        succeed(store.record_event(&job)).await,
         RecordEventOutcome::Settled
     );
     let record = record(store, &job).await;
@@ -110,17 +102,14 @@ pub async fn a_dead_event_is_settled_keeps_its_payload_and_does_not_expire<S: St
 
 pub async fn an_expired_record_counts_as_absent<S: Store>(store: &S) {
     let job = Fixture::new().job();
-    let _ = store.record_event(&job).await.unwrap();
-    assert!(store.set_event_attempts(&job.event, 0, 1).await.unwrap());
-    store
-        .settle_event(&job.event, None, at(5), long_ago())
-        .await
-        .unwrap();
-    assert_eq!(store.find_event(&job.event).await.unwrap(), None);
-    assert_eq!(store.record_event(&job).await.unwrap(), RecordEventOutcome::New);
+    let _ = succeed(store.record_event(&job)).await;
+    assert!(succeed(store.set_event_attempts(&job.event, 0, 1)).await);
+    succeed(store.settle_event(&job.event, None, at(5), long_ago())).await;
+    assert_eq!(succeed(store.find_event(&job.event)).await, None);
+    assert_eq!(succeed(store.record_event(&job)).await, RecordEventOutcome::New);
     assert_eq!(record(store, &job).await, EventRecord::new_pending(job.clone()));
     assert_eq!(
-        store.record_event(&job).await.unwrap(),
+        succeed(store.record_event(&job)).await,
         RecordEventOutcome::Pending,
         "its expiry is forgotten"
     );
@@ -130,58 +119,41 @@ pub async fn a_settled_event_stays_as_it_is<S: Store>(store: &S) {
     let fixture = Fixture::new();
     for (first, second) in [(None, REASON), (REASON, None), (REASON, Some(Reason::Stale))] {
         let job = fixture.job();
-        let _ = store.record_event(&job).await.unwrap();
-        store
-            .settle_event(&job.event, first, at(5), far_ahead())
-            .await
-            .unwrap();
+        let _ = succeed(store.record_event(&job)).await;
+        succeed(store.settle_event(&job.event, first, at(5), far_ahead())).await;
         let before = record(store, &job).await;
-        store
-            .settle_event(&job.event, second, at(9), long_ago())
-            .await
-            .unwrap();
+        succeed(store.settle_event(&job.event, second, at(9), long_ago())).await;
         assert_eq!(record(store, &job).await, before);
     }
 }
 
 pub async fn settling_an_unknown_event_makes_none<S: Store>(store: &S) {
     let job = Fixture::new().job();
-    store
-        .settle_event(&job.event, None, at(5), far_ahead())
-        .await
-        .unwrap();
-    assert_eq!(store.find_event(&job.event).await.unwrap(), None);
-    assert_eq!(store.record_event(&job).await.unwrap(), RecordEventOutcome::New);
+    succeed(store.settle_event(&job.event, None, at(5), far_ahead())).await;
+    assert_eq!(succeed(store.find_event(&job.event)).await, None);
+    assert_eq!(succeed(store.record_event(&job)).await, RecordEventOutcome::New);
 }
 
 pub async fn attempts_are_counted_while_pending<S: Store>(store: &S) {
     let job = Fixture::new().job();
-    let set = async |seen, attempts| {
-        store
-            .set_event_attempts(&job.event, seen, attempts)
-            .await
-            .unwrap()
-    };
+    let set = async |seen, attempts| succeed(store.set_event_attempts(&job.event, seen, attempts)).await;
     assert!(!set(0, 1).await, "there is no such event");
-    assert_eq!(store.find_event(&job.event).await.unwrap(), None);
-    let _ = store.record_event(&job).await.unwrap();
+    assert_eq!(succeed(store.find_event(&job.event)).await, None);
+    let _ = succeed(store.record_event(&job)).await;
     for attempts in 1..=3 {
         assert!(set(attempts - 1, attempts).await);
     }
     assert!(!set(2, 3).await, "it is not as read");
     assert!(set(3, 2).await);
     assert_eq!(record(store, &job).await.attempts, 2);
-    store
-        .settle_event(&job.event, REASON, at(5), far_ahead())
-        .await
-        .unwrap();
+    succeed(store.settle_event(&job.event, REASON, at(5), far_ahead())).await;
     assert!(!set(2, 3).await, "it is no longer pending");
     assert_eq!(record(store, &job).await.attempts, 2);
 }
 
 pub async fn ten_attempts_at_once_are_one<S: Store>(store: &S) {
     let job = Fixture::new().job();
-    let _ = store.record_event(&job).await.unwrap();
+    let _ = succeed(store.record_event(&job)).await;
     let set = join_all((0..10).map(|_| store.set_event_attempts(&job.event, 0, 1))).await;
     let set = set.into_iter().map(Result::unwrap).filter(|set| *set).count();
     assert_eq!((set, record(store, &job).await.attempts), (1, 1));
@@ -189,20 +161,17 @@ pub async fn ten_attempts_at_once_are_one<S: Store>(store: &S) {
 
 pub async fn a_dead_event_is_revived_with_its_attempts_back_at_0<S: Store>(store: &S) {
     let job = Fixture::new().job();
-    let _ = store.record_event(&job).await.unwrap();
-    assert!(store.set_event_attempts(&job.event, 0, 1).await.unwrap());
-    store
-        .settle_event(&job.event, REASON, at(5), long_ago())
-        .await
-        .unwrap();
-    assert!(store.revive_event(&job.event, at(5)).await.unwrap());
+    let _ = succeed(store.record_event(&job)).await;
+    assert!(succeed(store.set_event_attempts(&job.event, 0, 1)).await);
+    succeed(store.settle_event(&job.event, REASON, at(5), long_ago())).await;
+    assert!(succeed(store.revive_event(&job.event, at(5))).await);
     assert_eq!(record(store, &job).await, EventRecord::new_pending(job.clone()));
     assert!(
-        !store.revive_event(&job.event, at(5)).await.unwrap(),
+        !succeed(store.revive_event(&job.event, at(5))).await,
         "it is not dead any more"
     );
     assert_eq!(
-        store.record_event(&job).await.unwrap(),
+        succeed(store.record_event(&job)).await,
         RecordEventOutcome::Pending
     );
 }
@@ -210,21 +179,18 @@ pub async fn a_dead_event_is_revived_with_its_attempts_back_at_0<S: Store>(store
 pub async fn only_dead_events_are_revived<S: Store>(store: &S) {
     let job = Fixture::new().job();
     assert!(
-        !store.revive_event(&job.event, at(5)).await.unwrap(),
+        !succeed(store.revive_event(&job.event, at(5))).await,
         "there is none"
     );
-    assert_eq!(store.find_event(&job.event).await.unwrap(), None);
-    let _ = store.record_event(&job).await.unwrap();
+    assert_eq!(succeed(store.find_event(&job.event)).await, None);
+    let _ = succeed(store.record_event(&job)).await;
     assert!(
-        !store.revive_event(&job.event, at(5)).await.unwrap(),
+        !succeed(store.revive_event(&job.event, at(5))).await,
         "it is pending"
     );
-    store
-        .settle_event(&job.event, None, at(5), far_ahead())
-        .await
-        .unwrap();
+    succeed(store.settle_event(&job.event, None, at(5), far_ahead())).await;
     assert!(
-        !store.revive_event(&job.event, at(5)).await.unwrap(),
+        !succeed(store.revive_event(&job.event, at(5))).await,
         "it is applied"
     );
     assert_eq!(record(store, &job).await.state, EventState::Applied);
@@ -232,23 +198,20 @@ pub async fn only_dead_events_are_revived<S: Store>(store: &S) {
 
 pub async fn an_event_is_revived_of_the_death_that_is_named_only<S: Store>(store: &S) {
     let job = Fixture::new().job();
-    let _ = store.record_event(&job).await.unwrap();
+    let _ = succeed(store.record_event(&job)).await;
     let die = async |when| {
-        store
-            .settle_event(&job.event, REASON, when, long_ago())
-            .await
-            .unwrap();
+        succeed(store.settle_event(&job.event, REASON, when, long_ago())).await;
     };
     die(at(5)).await;
     for other in [at(4), at(6)] {
-        assert!(!store.revive_event(&job.event, other).await.unwrap());
+        assert!(!succeed(store.revive_event(&job.event, other)).await);
         assert_eq!(record(store, &job).await.failed_at(), Some(at(5)));
     }
-    assert!(store.revive_event(&job.event, at(5)).await.unwrap());
+    assert!(succeed(store.revive_event(&job.event, at(5))).await);
     assert_eq!(record(store, &job).await.failed_at(), None);
     die(at(9)).await;
     assert!(
-        !store.revive_event(&job.event, at(5)).await.unwrap(),
+        !succeed(store.revive_event(&job.event, at(5))).await,
         "that death was undone before"
     );
     assert_eq!(record(store, &job).await.failed_at(), Some(at(9)));
@@ -256,17 +219,9 @@ pub async fn an_event_is_revived_of_the_death_that_is_named_only<S: Store>(store
 
 pub async fn a_purged_event_is_settled_for_good<S: Store>(store: &S) {
     let job = Fixture::new().job();
-    let _ = store.record_event(&job).await.unwrap();
-    store
-        .settle_event(&job.event, REASON, at(5), long_ago())
-        .await
-        .unwrap();
-    assert!(
-        store
-            .purge_event(&job.event, at(5), at(8), far_ahead())
-            .await
-            .unwrap()
-    );
+    let _ = succeed(store.record_event(&job)).await;
+    succeed(store.settle_event(&job.event, REASON, at(5), long_ago())).await;
+    assert!(succeed(store.purge_event(&job.event, at(5), at(8), far_ahead())).await);
     let record = record(store, &job).await;
     assert_eq!(
         (
@@ -279,42 +234,29 @@ pub async fn a_purged_event_is_settled_for_good<S: Store>(store: &S) {
     );
     let kept = serde_json::to_string(&record.job.payload).unwrap();
     assert!(!kept.contains("Bom dia"), "the payload is still there");
-    assert!(
-        !store
-            .purge_event(&job.event, at(5), at(9), far_ahead())
-            .await
-            .unwrap()
-    );
+    assert!(!succeed(store.purge_event(&job.event, at(5), at(9), far_ahead())).await);
     for died in [at(5), at(8)] {
-        assert!(!store.revive_event(&job.event, died).await.unwrap());
+        assert!(!succeed(store.revive_event(&job.event, died)).await);
     }
     assert_eq!(
-        store.record_event(&job).await.unwrap(),
+        succeed(store.record_event(&job)).await,
         RecordEventOutcome::Settled
     );
 }
 
 pub async fn only_the_death_that_is_named_is_purged<S: Store>(store: &S) {
     let job = Fixture::new().job();
-    let purge = async |died| {
-        store
-            .purge_event(&job.event, died, at(9), long_ago())
-            .await
-            .unwrap()
-    };
+    let purge = async |died| succeed(store.purge_event(&job.event, died, at(9), long_ago())).await;
     assert!(!purge(at(5)).await, "there is none");
-    assert_eq!(store.find_event(&job.event).await.unwrap(), None);
-    let _ = store.record_event(&job).await.unwrap();
+    assert_eq!(succeed(store.find_event(&job.event)).await, None);
+    let _ = succeed(store.record_event(&job)).await;
     assert!(!purge(at(5)).await, "it is pending");
-    store
-        .settle_event(&job.event, REASON, at(5), long_ago())
-        .await
-        .unwrap();
+    succeed(store.settle_event(&job.event, REASON, at(5), long_ago())).await;
     assert!(!purge(at(4)).await, "it died later");
     assert_eq!(record(store, &job).await.failed_at(), Some(at(5)));
     assert!(purge(at(5)).await);
     assert_eq!(
-        store.find_event(&job.event).await.unwrap(),
+        succeed(store.find_event(&job.event)).await,
         None,
         "it expires like any applied one"
     );
@@ -324,29 +266,26 @@ pub async fn an_event_enqueued_again_is_due_later<S: Store>(store: &S) {
     let job = Fixture::new().job();
     let due = async || record(store, &job).await.overdue_at();
     assert_eq!(
-        store.record_reenqueue(&job.event, at(1)).await.unwrap(),
+        succeed(store.record_reenqueue(&job.event, at(1))).await,
         0,
         "there is no such event"
     );
-    let _ = store.record_event(&job).await.unwrap();
+    let _ = succeed(store.record_event(&job)).await;
     let minutes = |minutes: i64| Some(at(minutes * 60_000));
     assert_eq!(due().await, minutes(2));
     assert_eq!(
-        store.record_reenqueue(&job.event, at(3 * 60_000)).await.unwrap(),
+        succeed(store.record_reenqueue(&job.event, at(3 * 60_000))).await,
         1
     );
     assert_eq!(due().await, minutes(13));
     assert_eq!(
-        store.record_reenqueue(&job.event, at(14 * 60_000)).await.unwrap(),
+        succeed(store.record_reenqueue(&job.event, at(14 * 60_000))).await,
         2
     );
     assert_eq!(due().await, minutes(74));
-    store
-        .settle_event(&job.event, REASON, at(5), far_ahead())
-        .await
-        .unwrap();
+    succeed(store.settle_event(&job.event, REASON, at(5), far_ahead())).await;
     assert_eq!(
-        store.record_reenqueue(&job.event, at(6)).await.unwrap(),
+        succeed(store.record_reenqueue(&job.event, at(6))).await,
         0,
         "it is dead"
     );
@@ -355,7 +294,7 @@ pub async fn an_event_enqueued_again_is_due_later<S: Store>(store: &S) {
 
 pub async fn two_workers_that_settle_at_once_settle_once<S: Store>(store: &S) {
     let job = Fixture::new().job();
-    let _ = store.record_event(&job).await.unwrap();
+    let _ = succeed(store.record_event(&job)).await;
     let reasons = [None, REASON, None, REASON];
     let settle = |reason| store.settle_event(&job.event, reason, at(5), far_ahead());
     join_all(reasons.map(settle))

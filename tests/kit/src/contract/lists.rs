@@ -1,12 +1,13 @@
 //! Lists of conversations and of messages, by pages.
 
-use super::given::{begun, committed, ordinals, received, updated};
+use super::given::{assert_written, begun, claim, committed, ordinals, received, updated};
 use super::patience::{INDEX, eventually};
 use crate::builders::{Fixture, accepted, at, claimed, newest};
+use crate::ports::succeed;
 use recado_domain::conversation::{Conversation, ConversationMode, ConversationStatus};
 use recado_domain::ids::ConversationId;
 use recado_domain::message::Message;
-use recado_pipeline::ports::{ClaimOutcome, ConversationFilter, PageRequest, Store, WriteOutcome};
+use recado_pipeline::ports::{ConversationFilter, PageRequest, Store};
 use std::collections::BTreeSet;
 
 /// More pages than any list here has.
@@ -15,10 +16,7 @@ const PAGES_MAX: usize = 100;
 async fn listed<S: Store>(store: &S, filter: &ConversationFilter, limit: usize) -> Vec<Conversation> {
     let (mut all, mut cursor) = (Vec::new(), None);
     for _ in 0..PAGES_MAX {
-        let page = store
-            .search_conversations(filter, &PageRequest { limit, cursor })
-            .await
-            .unwrap();
+        let page = succeed(store.search_conversations(filter, &PageRequest { limit, cursor })).await;
         assert!(page.items.len() <= limit, "a page holds at most {limit}");
         all.extend(page.items);
         cursor = page.next_cursor;
@@ -80,7 +78,7 @@ pub async fn the_most_recently_active_conversation_comes_first<S: Store>(store: 
     assert_eq!(ids(store, &of_instance(&fixture), 50, &expected).await, expected);
     // A new message brings the last one to the top.
     let last = expected.pop().unwrap();
-    let mut conversation = store.find_conversation(&last).await.unwrap().unwrap();
+    let mut conversation = succeed(store.find_conversation(&last)).await.unwrap();
     let mut job = fixture.job();
     job.received_at = at(60 * 60_000);
     received(store, &fixture, &mut conversation, &job).await;
@@ -185,10 +183,8 @@ pub async fn a_list_without_an_instance_holds_all_instances<S: Store>(store: &S)
     };
     let read = async || {
         ids_of(
-            &store
-                .search_conversations(&ConversationFilter::default(), &page)
+            &succeed(store.search_conversations(&ConversationFilter::default(), &page))
                 .await
-                .unwrap()
                 .items,
         )
     };
@@ -220,17 +216,14 @@ pub async fn what_only_leads_to_another_conversation_is_not_listed<S: Store>(sto
         let expected = ids_of([&later, &known].into_iter().filter(fits));
         assert_eq!(ids(store, &filter, 50, &expected).await, expected, "{status:?}");
     }
-    let stored = store.find_conversation(&leading.id).await.unwrap();
+    let stored = succeed(store.find_conversation(&leading.id)).await;
     assert_eq!(stored, Some(leading), "its id leads on");
 }
 
 async fn messages<S: Store>(store: &S, id: &ConversationId, limit: usize) -> Vec<Message> {
     let (mut all, mut cursor) = (Vec::new(), None);
     for _ in 0..PAGES_MAX {
-        let page = store
-            .list_messages(id, &PageRequest { limit, cursor })
-            .await
-            .unwrap();
+        let page = succeed(store.list_messages(id, &PageRequest { limit, cursor })).await;
         assert!(page.items.len() <= limit, "a page holds at most {limit}");
         all.extend(page.items);
         cursor = page.next_cursor;
@@ -265,19 +258,10 @@ pub async fn open_messages_are_listed_as_they_are_now<S: Store>(store: &S) {
     let listed = async || messages(store, &conversation.id, 10).await.remove(0);
     assert_eq!(listed().await, message);
     let (sending, flight) = claimed(&message);
-    assert_eq!(
-        store.claim_message(&sending, None, &flight).await.unwrap(),
-        ClaimOutcome::Claimed
-    );
+    claim(store, &sending, &flight).await;
     assert_eq!(listed().await, sending);
     let sent = accepted(&sending);
-    assert_eq!(
-        store
-            .settle_message(&sent, Some(&flight), None, None)
-            .await
-            .unwrap(),
-        WriteOutcome::Written
-    );
+    assert_written(store.settle_message(&sent, Some(&flight), None, None)).await;
     assert_eq!(listed().await, sent);
     assert_eq!(messages(store, &conversation.id, 10).await.len(), 2, "none twice");
 }

@@ -1,6 +1,7 @@
 //! Notices of accounts: the newest are shown, each once.
 
 use crate::builders::{at, far_ahead, fresh, long_ago};
+use crate::ports::succeed;
 use futures::future::join_all;
 use recado_domain::notice::{NOTICES_MAX, NewNotice, Notice, NoticeKind};
 use recado_domain::provider::Provider;
@@ -19,7 +20,7 @@ fn notice(account: &str, second: i64) -> Notice {
 }
 
 async fn shown<S: Store>(store: &S, account: &str) -> Vec<Notice> {
-    store.list_notices(Provider::Meta, account).await.unwrap()
+    succeed(store.list_notices(Provider::Meta, account)).await
 }
 
 pub async fn an_account_of_which_nothing_was_told_has_none<S: Store>(store: &S) {
@@ -28,17 +29,14 @@ pub async fn an_account_of_which_nothing_was_told_has_none<S: Store>(store: &S) 
 
 pub async fn a_notice_comes_back_as_it_was_put<S: Store>(store: &S) {
     let notice = notice(&fresh("account"), 7);
-    store.put_notice(&notice, far_ahead()).await.unwrap();
+    succeed(store.put_notice(&notice, far_ahead())).await;
     assert_eq!(shown(store, &notice.account).await, [notice]);
 }
 
 pub async fn the_newest_are_first_in_whatever_order_they_come<S: Store>(store: &S) {
     let account = fresh("account");
     for second in [3, 9, 5, 1] {
-        store
-            .put_notice(&notice(&account, second), far_ahead())
-            .await
-            .unwrap();
+        succeed(store.put_notice(&notice(&account, second), far_ahead())).await;
     }
     let seconds: Vec<i64> = shown(store, &account)
         .await
@@ -56,8 +54,8 @@ pub async fn a_notice_that_is_repeated_is_kept_once_as_it_first_came<S: Store>(s
         at: at(99_000),
         ..first.clone()
     };
-    store.put_notice(&first, far_ahead()).await.unwrap();
-    store.put_notice(&again, far_ahead()).await.unwrap();
+    succeed(store.put_notice(&first, far_ahead())).await;
+    succeed(store.put_notice(&again, far_ahead())).await;
     join_all((0..8).map(|_| store.put_notice(&again, far_ahead())))
         .await
         .into_iter()
@@ -81,18 +79,18 @@ pub async fn accounts_do_not_mix<S: Store>(store: &S) {
     let (one, other) = (fresh("account"), fresh("account"));
     let notices = [notice(&one, 1), notice(&other, 2)];
     for notice in &notices {
-        store.put_notice(notice, far_ahead()).await.unwrap();
+        succeed(store.put_notice(notice, far_ahead())).await;
     }
     assert_eq!(shown(store, &one).await, notices[..1]);
     assert_eq!(shown(store, &other).await, notices[1..]);
-    let elsewhere = store.list_notices(Provider::Evolution, &one).await.unwrap();
+    let elsewhere = succeed(store.list_notices(Provider::Evolution, &one)).await;
     assert!(elsewhere.is_empty());
 }
 
 pub async fn an_expired_notice_is_gone_and_may_come_anew<S: Store>(store: &S) {
     let notice = notice(&fresh("account"), 7);
-    store.put_notice(&notice, long_ago()).await.unwrap();
+    succeed(store.put_notice(&notice, long_ago())).await;
     assert!(shown(store, &notice.account).await.is_empty());
-    store.put_notice(&notice, far_ahead()).await.unwrap();
+    succeed(store.put_notice(&notice, far_ahead())).await;
     assert_eq!(shown(store, &notice.account).await, [notice]);
 }

@@ -1,14 +1,18 @@
 //! Open messages: in order, changed only by who read them last, and amended after they were settled.
 
-use super::given::{begun, committed, open_ordinals, received, replied};
+use super::given::{
+    assert_conflict, assert_written, begun, claim, committed, find_stored, list_open, open_ordinals,
+    received, replied, with_reply,
+};
 use crate::builders::{Fixture, accepted, at, claimed, is, out};
+use crate::ports::succeed;
 use futures::future::join_all;
 use recado_domain::message::Message;
 use recado_domain::reason::Reason;
-use recado_pipeline::ports::{ClaimOutcome, Store, WriteOutcome};
+use recado_pipeline::ports::{Store, WriteOutcome};
 
 async fn stored<S: Store>(store: &S, message: &Message) -> Message {
-    store.find_message(&message.message_id()).await.unwrap().unwrap()
+    find_stored(store, message).await.unwrap()
 }
 
 /// A message that was sent, and its conversation.
@@ -19,18 +23,9 @@ async fn sent<S: Store>(
     let mut conversation = begun(store, fixture).await;
     let message = replied(store, fixture, &mut conversation).await;
     let (sending, flight) = claimed(&message);
-    assert_eq!(
-        store.claim_message(&sending, None, &flight).await.unwrap(),
-        ClaimOutcome::Claimed
-    );
+    claim(store, &sending, &flight).await;
     let sent = accepted(&sending);
-    assert_eq!(
-        store
-            .settle_message(&sent, Some(&flight), None, None)
-            .await
-            .unwrap(),
-        WriteOutcome::Written
-    );
+    assert_written(store.settle_message(&sent, Some(&flight), None, None)).await;
     (conversation, sent)
 }
 
@@ -62,54 +57,35 @@ pub async fn open_messages_of_all_conversations_of_a_contact_come_in_order<S: St
     expected.sort_unstable();
     let mut theirs = begun(store, &other).await;
     let theirs = replied(store, &other, &mut theirs).await;
-    let open = store.list_open_messages(&fixture.thread()).await.unwrap();
+    let open = succeed(store.list_open_messages(&fixture.thread())).await;
     let places = open
         .iter()
         .map(|message| (message.conversation.number_in_thread(), message.ordinal.0));
     assert_eq!(places.collect::<Vec<_>>(), expected);
-    assert_eq!(store.list_open_messages(&other.thread()).await.unwrap(), [theirs]);
+    assert_eq!(succeed(store.list_open_messages(&other.thread())).await, [theirs]);
 }
 
 pub async fn an_open_message_is_saved_only_one_rev_after_the_stored_one<S: Store>(store: &S) {
-    let fixture = Fixture::new();
-    let mut conversation = begun(store, &fixture).await;
-    let mut message = replied(store, &fixture, &mut conversation).await;
+    let (_fixture, conversation, mut message) = with_reply(store).await;
     out(&mut message).record_slot(at(9_000));
-    assert_eq!(
-        store.save_open_message(&message, None).await.unwrap(),
-        WriteOutcome::Written
-    );
-    assert_eq!(
-        store
-            .list_open_messages(conversation.id.thread_id())
-            .await
-            .unwrap(),
-        [message.clone()]
-    );
+    assert_written(store.save_open_message(&message, None)).await;
+    assert_eq!(list_open(store, &conversation.id).await, [message.clone()]);
     assert_eq!(stored(store, &message).await, message);
     for rev in [0, 1, 2, 4] {
         let mut other = message.clone();
         out(&mut other).rev = rev;
         out(&mut other).attempts = 4;
         assert_eq!(
-            store.save_open_message(&other, None).await.unwrap(),
+            succeed(store.save_open_message(&other, None)).await,
             WriteOutcome::Conflict,
             "rev {rev} after 2"
         );
     }
-    assert_eq!(
-        store
-            .list_open_messages(conversation.id.thread_id())
-            .await
-            .unwrap(),
-        [message]
-    );
+    assert_eq!(list_open(store, &conversation.id).await, [message]);
 }
 
 pub async fn of_twenty_saves_at_once_one_wins<S: Store>(store: &S) {
-    let fixture = Fixture::new();
-    let mut conversation = begun(store, &fixture).await;
-    let message = replied(store, &fixture, &mut conversation).await;
+    let (_fixture, conversation, message) = with_reply(store).await;
     let changes: Vec<Message> = (0..20)
         .map(|index| {
             let mut message = message.clone();
@@ -124,13 +100,7 @@ pub async fn of_twenty_saves_at_once_one_wins<S: Store>(store: &S) {
         .filter_map(|(change, found)| (found.unwrap() == WriteOutcome::Written).then_some(change))
         .collect();
     assert_eq!(won.len(), 1);
-    assert_eq!(
-        store
-            .list_open_messages(conversation.id.thread_id())
-            .await
-            .unwrap(),
-        [won[0].clone()]
-    );
+    assert_eq!(list_open(store, &conversation.id).await, [won[0].clone()]);
 }
 
 pub async fn a_message_that_is_not_open_is_not_saved_as_open<S: Store>(store: &S) {
@@ -138,44 +108,24 @@ pub async fn a_message_that_is_not_open_is_not_saved_as_open<S: Store>(store: &S
     let (mut conversation, mut sent) = sent(store, &fixture).await;
     let before = sent.clone();
     out(&mut sent).rev += 1;
-    assert_eq!(
-        store.save_open_message(&sent, None).await.unwrap(),
-        WriteOutcome::Conflict
-    );
+    assert_conflict(store.save_open_message(&sent, None)).await;
     assert_eq!(stored(store, &sent).await, before);
     let never_stored = fixture.reply(&mut conversation);
     let mut next = never_stored.clone();
     out(&mut next).record_slot(at(1));
-    assert_eq!(
-        store.save_open_message(&next, None).await.unwrap(),
-        WriteOutcome::Conflict
-    );
-    assert_eq!(store.find_message(&next.message_id()).await.unwrap(), None);
+    assert_conflict(store.save_open_message(&next, None)).await;
+    assert_eq!(find_stored(store, &next).await, None);
 }
 
 pub async fn a_dead_message_is_open_until_its_dead_letter_exists<S: Store>(store: &S) {
-    let fixture = Fixture::new();
-    let mut conversation = begun(store, &fixture).await;
-    let mut message = replied(store, &fixture, &mut conversation).await;
+    let (_fixture, conversation, mut message) = with_reply(store).await;
     out(&mut message)
         .mark_dead(at(1), Reason::WindowClosed, None)
         .unwrap();
-    assert_eq!(
-        store.save_open_message(&message, None).await.unwrap(),
-        WriteOutcome::Written
-    );
-    assert_eq!(
-        store
-            .list_open_messages(conversation.id.thread_id())
-            .await
-            .unwrap(),
-        [message.clone()]
-    );
+    assert_written(store.save_open_message(&message, None)).await;
+    assert_eq!(list_open(store, &conversation.id).await, [message.clone()]);
     out(&mut message).mark_dead_lettered();
-    assert_eq!(
-        store.settle_message(&message, None, None, None).await.unwrap(),
-        WriteOutcome::Written
-    );
+    assert_written(store.settle_message(&message, None, None, None)).await;
     assert!(open_ordinals(store, &conversation).await.is_empty());
     assert_eq!(stored(store, &message).await, message);
 }
@@ -186,64 +136,32 @@ pub async fn a_sent_message_that_failed_after_all_is_open_until_copied<S: Store>
     out(&mut message)
         .mark_dead(at(2), Reason::WhatsappPermanentError, None)
         .unwrap();
-    assert_eq!(
-        store.update_closed_message(&message).await.unwrap(),
-        WriteOutcome::Written
-    );
-    assert_eq!(
-        store
-            .list_open_messages(conversation.id.thread_id())
-            .await
-            .unwrap(),
-        [message.clone()]
-    );
+    assert_written(store.update_closed_message(&message)).await;
+    assert_eq!(list_open(store, &conversation.id).await, [message.clone()]);
     assert_eq!(stored(store, &message).await, message);
     out(&mut message).mark_dead_lettered();
-    assert_eq!(
-        store.settle_message(&message, None, None, None).await.unwrap(),
-        WriteOutcome::Written
-    );
+    assert_written(store.settle_message(&message, None, None, None)).await;
     assert!(open_ordinals(store, &conversation).await.is_empty());
     assert_eq!(stored(store, &message).await, message);
 }
 
 pub async fn a_redriven_message_is_open_again<S: Store>(store: &S) {
-    let fixture = Fixture::new();
-    let mut conversation = begun(store, &fixture).await;
-    let mut message = replied(store, &fixture, &mut conversation).await;
+    let (fixture, mut conversation, mut message) = with_reply(store).await;
     replied(store, &fixture, &mut conversation).await;
     out(&mut message)
         .mark_dead(at(1), Reason::WindowClosed, None)
         .unwrap();
-    assert_eq!(
-        store.save_open_message(&message, None).await.unwrap(),
-        WriteOutcome::Written
-    );
+    assert_written(store.save_open_message(&message, None)).await;
     out(&mut message).mark_dead_lettered();
-    assert_eq!(
-        store.settle_message(&message, None, None, None).await.unwrap(),
-        WriteOutcome::Written
-    );
+    assert_written(store.settle_message(&message, None, None, None)).await;
     assert_eq!(open_ordinals(store, &conversation).await, [3]);
     out(&mut message).requeue_dead(at(2), at(1)).unwrap();
-    assert_eq!(
-        store.update_closed_message(&message).await.unwrap(),
-        WriteOutcome::Written
-    );
+    assert_written(store.update_closed_message(&message)).await;
     assert_eq!(open_ordinals(store, &conversation).await, [2, 3]);
     assert_eq!(stored(store, &message).await, message);
     let (sending, flight) = claimed(&message);
-    assert_eq!(
-        store.claim_message(&sending, None, &flight).await.unwrap(),
-        ClaimOutcome::Claimed
-    );
-    assert_eq!(
-        store
-            .list_open_messages(conversation.id.thread_id())
-            .await
-            .unwrap()[0],
-        sending
-    );
+    claim(store, &sending, &flight).await;
+    assert_eq!(list_open(store, &conversation.id).await[0], sending);
 }
 
 pub async fn a_purged_message_is_not_open<S: Store>(store: &S) {
@@ -254,27 +172,21 @@ pub async fn a_purged_message_is_not_open<S: Store>(store: &S) {
         out(&mut message)
             .mark_dead(at(1), Reason::WindowClosed, None)
             .unwrap();
-        assert_eq!(
-            store.save_open_message(&message, None).await.unwrap(),
-            WriteOutcome::Written
-        );
+        assert_written(store.save_open_message(&message, None)).await;
         if copied {
             out(&mut message).mark_dead_lettered();
-            assert_eq!(
-                store.settle_message(&message, None, None, None).await.unwrap(),
-                WriteOutcome::Written
-            );
+            assert_written(store.settle_message(&message, None, None, None)).await;
         }
         out(&mut message).purge_dead(at(2), at(1)).unwrap();
         let written = if copied {
-            store.update_closed_message(&message).await.unwrap()
+            succeed(store.update_closed_message(&message)).await
         } else {
-            store.settle_message(&message, None, None, None).await.unwrap()
+            succeed(store.settle_message(&message, None, None, None)).await
         };
         assert_eq!(written, WriteOutcome::Written);
         assert!(open_ordinals(store, &conversation).await.is_empty());
         assert_eq!(stored(store, &message).await, message);
-        conversation = store.find_conversation(&conversation.id).await.unwrap().unwrap();
+        conversation = succeed(store.find_conversation(&conversation.id)).await.unwrap();
         let job = fixture.job();
         received(store, &fixture, &mut conversation, &job).await;
     }
@@ -289,7 +201,7 @@ pub async fn a_message_is_amended_only_one_rev_after_the_stored_one<S: Store>(st
         out(&mut other).mark_dead(at(2), Reason::Stale, None).unwrap();
         out(&mut other).rev = wrong;
         assert_eq!(
-            store.update_closed_message(&other).await.unwrap(),
+            succeed(store.update_closed_message(&other)).await,
             WriteOutcome::Conflict,
             "rev {wrong} after {rev}"
         );
@@ -303,40 +215,20 @@ pub async fn an_amendment_that_does_not_reopen_stays_closed<S: Store>(store: &S)
     let (conversation, mut message) = sent(store, &fixture).await;
     message.provider_message_id = Some("another".to_owned());
     out(&mut message).rev += 1;
-    assert_eq!(
-        store.update_closed_message(&message).await.unwrap(),
-        WriteOutcome::Written
-    );
+    assert_written(store.update_closed_message(&message)).await;
     assert_eq!(stored(store, &message).await, message);
     assert!(open_ordinals(store, &conversation).await.is_empty());
 }
 
 pub async fn an_open_message_is_not_amended<S: Store>(store: &S) {
-    let fixture = Fixture::new();
-    let mut conversation = begun(store, &fixture).await;
-    let message = replied(store, &fixture, &mut conversation).await;
+    let (fixture, mut conversation, message) = with_reply(store).await;
     let mut other = message.clone();
     out(&mut other).mark_dead(at(2), Reason::Stale, None).unwrap();
-    assert_eq!(
-        store.update_closed_message(&other).await.unwrap(),
-        WriteOutcome::Conflict
-    );
-    assert_eq!(
-        store
-            .list_open_messages(conversation.id.thread_id())
-            .await
-            .unwrap(),
-        [message]
-    );
+    assert_conflict(store.update_closed_message(&other)).await;
+    assert_eq!(list_open(store, &conversation.id).await, [message]);
     let never_stored = fixture.reply(&mut conversation);
-    assert_eq!(
-        store.update_closed_message(&never_stored).await.unwrap(),
-        WriteOutcome::Conflict
-    );
-    assert_eq!(
-        store.find_message(&never_stored.message_id()).await.unwrap(),
-        None
-    );
+    assert_conflict(store.update_closed_message(&never_stored)).await;
+    assert_eq!(find_stored(store, &never_stored).await, None);
 }
 
 pub async fn a_person_and_an_agent_write_to_one_open_list<S: Store>(store: &S) {
@@ -345,10 +237,7 @@ pub async fn a_person_and_an_agent_write_to_one_open_list<S: Store>(store: &S) {
     replied(store, &fixture, &mut conversation).await;
     let answer = fixture.answer(&mut conversation);
     committed(store, &conversation, &answer).await;
-    let open = store
-        .list_open_messages(conversation.id.thread_id())
-        .await
-        .unwrap();
+    let open = list_open(store, &conversation.id).await;
     assert!(open.iter().all(|message| is(message, "queued")));
     assert_eq!(open_ordinals(store, &conversation).await, [2, 3]);
 }

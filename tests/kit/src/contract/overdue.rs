@@ -1,8 +1,9 @@
 //! What has been open too long is found when it is due, not before, and not once it is done.
 
-use super::given::{begun, received, replied, updated};
+use super::given::{assert_written, begun, claim, received, replied, updated};
 use super::patience::{INDEX, eventually};
 use crate::builders::{Fixture, accepted, claimed, far_ahead, nonce, out, seen};
+use crate::ports::succeed;
 use jiff::Timestamp;
 use recado_domain::conversation::Conversation;
 use recado_domain::event::InboundJob;
@@ -11,7 +12,7 @@ use recado_domain::instance::{ConnectionStatus, DEFAULT_PATIENCE_MS, ParkedConve
 use recado_domain::message::Message;
 use recado_domain::millis::{add_millis, from_unix_millis};
 use recado_domain::reason::Reason;
-use recado_pipeline::ports::{ClaimOutcome, OverdueIndex, OverdueWork, Store, WriteOutcome};
+use recado_pipeline::ports::{OverdueIndex, OverdueWork, Store, WriteOutcome};
 
 /// What other cases have open lies decades later, what other cases here have open is little.
 const LIMIT: usize = 1_000;
@@ -34,10 +35,8 @@ async fn assert_due<S: OverdueIndex>(
     let found_at = |now| {
         let ours = &ours;
         async move || {
-            store
-                .list_overdue(now, LIMIT)
+            succeed(store.list_overdue(now, LIMIT))
                 .await
-                .unwrap()
                 .into_iter()
                 .filter(ours)
                 .collect::<Vec<_>>()
@@ -53,10 +52,7 @@ async fn assert_due<S: OverdueIndex>(
 /// Asserts that the work that `ours` knows is not overdue, whenever.
 async fn assert_done<S: OverdueIndex>(store: &S, from: Timestamp, ours: impl Fn(&OverdueWork) -> bool) {
     let found = async || {
-        let found = store
-            .list_overdue(minutes(from, 7 * 24 * 60), LIMIT)
-            .await
-            .unwrap();
+        let found = succeed(store.list_overdue(minutes(from, 7 * 24 * 60), LIMIT)).await;
         found.into_iter().filter(&ours).collect::<Vec<_>>()
     };
     assert_eq!(eventually(INDEX, found, Vec::is_empty).await, []);
@@ -76,44 +72,29 @@ fn is_event(job: &InboundJob) -> impl Fn(&OverdueWork) -> bool {
 pub async fn a_pending_event_is_overdue_until_applied<S: Store>(store: &S) {
     let (fixture, base) = (Fixture::new(), year(0));
     let job = job_at(&fixture, base);
-    let _ = store.record_event(&job).await.unwrap();
+    let _ = succeed(store.record_event(&job)).await;
     let found = assert_due(store, minutes(base, 2), is_event(&job)).await;
-    let record = store.find_event(&job.event).await.unwrap().unwrap();
+    let record = succeed(store.find_event(&job.event)).await.unwrap();
     assert_eq!(found, OverdueWork::Event(Box::new(record)));
-    store
-        .record_reenqueue(&job.event, minutes(base, 3))
-        .await
-        .unwrap();
+    succeed(store.record_reenqueue(&job.event, minutes(base, 3))).await;
     assert_due(store, minutes(base, 13), is_event(&job)).await;
-    store
-        .record_reenqueue(&job.event, minutes(base, 14))
-        .await
-        .unwrap();
+    succeed(store.record_reenqueue(&job.event, minutes(base, 14))).await;
     assert_due(store, minutes(base, 74), is_event(&job)).await;
-    assert!(store.set_event_attempts(&job.event, 0, 1).await.unwrap());
+    assert!(succeed(store.set_event_attempts(&job.event, 0, 1)).await);
     assert_due(store, minutes(base, 74), is_event(&job)).await;
-    store
-        .settle_event(&job.event, None, minutes(base, 75), far_ahead())
-        .await
-        .unwrap();
+    succeed(store.settle_event(&job.event, None, minutes(base, 75), far_ahead())).await;
     assert_done(store, base, is_event(&job)).await;
 }
 
 pub async fn a_dead_event_is_not_overdue_until_revived<S: Store>(store: &S) {
     let (fixture, base) = (Fixture::new(), year(1));
     let job = job_at(&fixture, base);
-    let _ = store.record_event(&job).await.unwrap();
-    store
-        .settle_event(&job.event, Some(Reason::Poison), base, base)
-        .await
-        .unwrap();
+    let _ = succeed(store.record_event(&job)).await;
+    succeed(store.settle_event(&job.event, Some(Reason::Poison), base, base)).await;
     assert_done(store, base, is_event(&job)).await;
-    assert!(store.revive_event(&job.event, base).await.unwrap());
+    assert!(succeed(store.revive_event(&job.event, base)).await);
     assert_due(store, minutes(base, 2), is_event(&job)).await;
-    store
-        .settle_event(&job.event, None, base, far_ahead())
-        .await
-        .unwrap();
+    succeed(store.settle_event(&job.event, None, base, far_ahead())).await;
     assert_done(store, base, is_event(&job)).await;
 }
 
@@ -123,10 +104,7 @@ pub async fn an_event_stays_overdue_when_its_message_is_stored<S: Store>(store: 
     let mut conversation = fixture.conversation(1);
     received(store, &fixture, &mut conversation, &job).await;
     assert_due(store, minutes(base, 2), is_event(&job)).await;
-    store
-        .settle_event(&job.event, None, base, far_ahead())
-        .await
-        .unwrap();
+    succeed(store.settle_event(&job.event, None, base, far_ahead())).await;
     assert_done(store, base, is_event(&job)).await;
     conversation.take_over();
     updated(store, &mut conversation).await;
@@ -136,10 +114,7 @@ pub async fn an_event_stays_overdue_when_its_message_is_stored<S: Store>(store: 
 async fn replied_at<S: Store>(store: &S, fixture: &Fixture, base: Timestamp) -> (Conversation, Message) {
     let (mut conversation, job) = (fixture.conversation(1), job_at(fixture, base));
     received(store, fixture, &mut conversation, &job).await;
-    store
-        .settle_event(&job.event, None, base, far_ahead())
-        .await
-        .unwrap();
+    succeed(store.settle_event(&job.event, None, base, far_ahead())).await;
     let mut message = fixture.reply(&mut conversation);
     (message.stored_at, message.written_at) = (base, base);
     super::given::committed(store, &conversation, &message).await;
@@ -159,38 +134,20 @@ pub async fn an_open_message_is_overdue_until_sent<S: Store>(store: &S) {
     let (_, mut message) = replied_at(store, &fixture, base).await;
     assert_due(store, minutes(base, 5), is_outgoing(&message)).await;
     out(&mut message).record_slot(minutes(base, 20));
-    assert_eq!(
-        store.save_open_message(&message, None).await.unwrap(),
-        WriteOutcome::Written
-    );
+    assert_written(store.save_open_message(&message, None)).await;
     assert_due(store, minutes(base, 25), is_outgoing(&message)).await;
     out(&mut message).delay_until(minutes(base, 30));
     out(&mut message).rev += 1;
-    assert_eq!(
-        store.save_open_message(&message, None).await.unwrap(),
-        WriteOutcome::Written
-    );
+    assert_written(store.save_open_message(&message, None)).await;
     assert_due(store, minutes(base, 35), is_outgoing(&message)).await;
     out(&mut message).postpone_overdue(minutes(base, 65)).unwrap();
-    assert_eq!(
-        store.save_open_message(&message, None).await.unwrap(),
-        WriteOutcome::Written
-    );
+    assert_written(store.save_open_message(&message, None)).await;
     assert_due(store, minutes(base, 65), is_outgoing(&message)).await;
     let (sending, flight) = claimed(&message);
-    assert_eq!(
-        store.claim_message(&sending, None, &flight).await.unwrap(),
-        ClaimOutcome::Claimed
-    );
+    claim(store, &sending, &flight).await;
     assert_due(store, minutes(base, 35), is_outgoing(&message)).await;
     let sent = accepted(&sending);
-    assert_eq!(
-        store
-            .settle_message(&sent, Some(&flight), None, None)
-            .await
-            .unwrap(),
-        WriteOutcome::Written
-    );
+    assert_written(store.settle_message(&sent, Some(&flight), None, None)).await;
     assert_done(store, base, is_outgoing(&message)).await;
 }
 
@@ -198,42 +155,21 @@ pub async fn a_dead_message_is_overdue_until_copied<S: Store>(store: &S) {
     let (fixture, base) = (Fixture::new(), year(4));
     let (_, message) = replied_at(store, &fixture, base).await;
     let (sending, flight) = claimed(&message);
-    assert_eq!(
-        store.claim_message(&sending, None, &flight).await.unwrap(),
-        ClaimOutcome::Claimed
-    );
+    claim(store, &sending, &flight).await;
     let mut message = accepted(&sending);
-    assert_eq!(
-        store
-            .settle_message(&message, Some(&flight), None, None)
-            .await
-            .unwrap(),
-        WriteOutcome::Written
-    );
+    assert_written(store.settle_message(&message, Some(&flight), None, None)).await;
     assert_done(store, base, is_outgoing(&message)).await;
     out(&mut message).mark_dead(base, Reason::Stale, None).unwrap();
-    assert_eq!(
-        store.update_closed_message(&message).await.unwrap(),
-        WriteOutcome::Written
-    );
+    assert_written(store.update_closed_message(&message)).await;
     assert_due(store, minutes(base, 5), is_outgoing(&message)).await;
     out(&mut message).mark_dead_lettered();
-    assert_eq!(
-        store.settle_message(&message, None, None, None).await.unwrap(),
-        WriteOutcome::Written
-    );
+    assert_written(store.settle_message(&message, None, None, None)).await;
     assert_done(store, base, is_outgoing(&message)).await;
     out(&mut message).requeue_dead(base, base).unwrap();
-    assert_eq!(
-        store.update_closed_message(&message).await.unwrap(),
-        WriteOutcome::Written
-    );
+    assert_written(store.update_closed_message(&message)).await;
     assert_due(store, minutes(base, 5), is_outgoing(&message)).await;
     out(&mut message).mark_cancelled(base, Reason::TakenOver).unwrap();
-    assert_eq!(
-        store.settle_message(&message, None, None, None).await.unwrap(),
-        WriteOutcome::Written
-    );
+    assert_written(store.settle_message(&message, None, None, None)).await;
     assert_done(store, base, is_outgoing(&message)).await;
 }
 
@@ -246,10 +182,7 @@ pub async fn an_owed_answer_is_overdue_until_given<S: Store>(store: &S) {
     let (fixture, base) = (Fixture::new(), year(5));
     let (mut conversation, job) = (fixture.conversation(1), job_at(&fixture, base));
     received(store, &fixture, &mut conversation, &job).await;
-    store
-        .settle_event(&job.event, None, base, far_ahead())
-        .await
-        .unwrap();
+    succeed(store.settle_event(&job.event, None, base, far_ahead())).await;
     assert_due(store, minutes(base, 5), is_owed(&conversation)).await;
     conversation.schedule_turn(minutes(base, 600));
     updated(store, &mut conversation).await;
@@ -278,10 +211,7 @@ pub async fn an_owed_answer_is_overdue_until_given<S: Store>(store: &S) {
     out(&mut reply).mark_cancelled(base, Reason::Stale).unwrap();
     assert!(conversation.reopen_unanswered(Ordinal(0), minutes(base, 800)));
     conversation.rev += 1;
-    let found = store
-        .settle_message(&reply, None, None, Some(&conversation))
-        .await
-        .unwrap();
+    let found = succeed(store.settle_message(&reply, None, None, Some(&conversation))).await;
     assert_eq!(found, WriteOutcome::Written);
     assert_due(store, minutes(base, 805), is_owed(&conversation)).await;
     conversation.take_over();
@@ -300,39 +230,21 @@ pub async fn a_closed_instance_is_to_be_probed_until_open<S: Store>(store: &S) {
         (ConnectionStatus::Closed, 9),
         (ConnectionStatus::NeedsCredentials, 30),
     ] {
-        store
-            .set_connection(id, &seen(connection, base, Some(minutes(base, after))))
-            .await
-            .unwrap();
+        succeed(store.set_connection(id, &seen(connection, base, Some(minutes(base, after))))).await;
         assert_due(store, minutes(base, after), ours).await;
     }
-    store.set_llm_needs_credentials(id, true).await.unwrap();
-    store
-        .record_timeout(id, &UnansweredAttempt::Unreached)
-        .await
-        .unwrap();
+    succeed(store.set_llm_needs_credentials(id, true)).await;
+    succeed(store.record_timeout(id, &UnansweredAttempt::Unreached)).await;
     assert_due(store, minutes(base, 30), ours).await;
-    store
-        .set_connection(id, &seen(ConnectionStatus::Open, base, None))
-        .await
-        .unwrap();
+    succeed(store.set_connection(id, &seen(ConnectionStatus::Open, base, None))).await;
     assert_done(store, base, ours).await;
     // An open one, only to release what waits.
-    store
-        .set_connection(id, &seen(ConnectionStatus::Open, base, Some(minutes(base, 5))))
-        .await
-        .unwrap();
+    succeed(store.set_connection(id, &seen(ConnectionStatus::Open, base, Some(minutes(base, 5))))).await;
     assert_due(store, minutes(base, 5), ours).await;
     // Without a time to ask at: at once.
-    store
-        .set_connection(id, &seen(ConnectionStatus::Closed, minutes(base, 40), None))
-        .await
-        .unwrap();
+    succeed(store.set_connection(id, &seen(ConnectionStatus::Closed, minutes(base, 40), None))).await;
     assert_due(store, minutes(base, 40), ours).await;
-    store
-        .set_connection(id, &seen(ConnectionStatus::Open, base, None))
-        .await
-        .unwrap();
+    succeed(store.set_connection(id, &seen(ConnectionStatus::Open, base, None))).await;
     assert_done(store, base, ours).await;
 }
 
@@ -349,12 +261,12 @@ pub async fn a_parked_conversation_is_overdue_until_released<S: Store>(store: &S
     };
     let id = parked.conversation.clone();
     let ours = |work: &OverdueWork| matches!(work, OverdueWork::Parked(parked) if parked.conversation == id);
-    store.put_parked(&parked).await.unwrap();
+    succeed(store.put_parked(&parked)).await;
     let found = assert_due(store, minutes(base, 50), ours).await;
     assert_eq!(found, OverdueWork::Parked(parked.clone()));
     (parked.version, parked.not_before) = (nonce(), None);
     parked.since = minutes(base, 60);
-    store.put_parked(&parked).await.unwrap();
+    succeed(store.put_parked(&parked)).await;
     parked.since = base;
     let found = assert_due(store, minutes(base, 72 * 60), ours).await;
     assert_eq!(
@@ -363,14 +275,14 @@ pub async fn a_parked_conversation_is_overdue_until_released<S: Store>(store: &S
         "72 hours after it was parked first"
     );
     (parked.version, parked.patience_ms) = (nonce(), 90 * 60_000);
-    store.put_parked(&parked).await.unwrap();
+    succeed(store.put_parked(&parked)).await;
     let found = assert_due(store, minutes(base, 90), ours).await;
     assert_eq!(
         found,
         OverdueWork::Parked(parked.clone()),
         "as long after that as its last parking says"
     );
-    assert!(store.remove_parked(&parked).await.unwrap());
+    assert!(succeed(store.remove_parked(&parked)).await);
     assert_done(store, base, ours).await;
 }
 
@@ -380,22 +292,20 @@ pub async fn the_longest_overdue_come_first_and_not_more_than_asked<S: Store>(st
     let mut ids = Vec::new();
     for after in [4, 1, 3, 0, 2] {
         let job = job_at(&fixture, minutes(base, after));
-        let _ = store.record_event(&job).await.unwrap();
+        let _ = succeed(store.record_event(&job)).await;
         ids.push((after, job));
     }
     // Another kind in between.
     let id = fixture.instance();
-    store
-        .set_connection(
-            id,
-            &seen(
-                ConnectionStatus::Closed,
-                base,
-                Some(add_millis(minutes(base, 3), 30_000)),
-            ),
-        )
-        .await
-        .unwrap();
+    succeed(store.set_connection(
+        id,
+        &seen(
+            ConnectionStatus::Closed,
+            base,
+            Some(add_millis(minutes(base, 3), 30_000)),
+        ),
+    ))
+    .await;
     ids.sort_by_key(|(after, _)| *after);
     let place = |work: &OverdueWork| match work {
         OverdueWork::Event(record) => ids.iter().position(|(_, job)| job.event == record.job.event),
@@ -403,7 +313,7 @@ pub async fn the_longest_overdue_come_first_and_not_more_than_asked<S: Store>(st
         _ => None,
     };
     let read = async || {
-        let found = store.list_overdue(minutes(base, 60), LIMIT).await.unwrap();
+        let found = succeed(store.list_overdue(minutes(base, 60), LIMIT)).await;
         found.iter().filter_map(place).collect::<Vec<_>>()
     };
     let expected = vec![0, 1, 100, 2, 3, 4];
@@ -413,7 +323,7 @@ pub async fn the_longest_overdue_come_first_and_not_more_than_asked<S: Store>(st
     );
     for limit in [1, 3] {
         // Of each kind: much of one must not hide another.
-        let found = store.list_overdue(minutes(base, 60), limit).await.unwrap();
+        let found = succeed(store.list_overdue(minutes(base, 60), limit)).await;
         let events = found.iter().filter(|work| matches!(work, OverdueWork::Event(_)));
         assert_eq!(events.count(), limit);
         assert!(
@@ -422,15 +332,9 @@ pub async fn the_longest_overdue_come_first_and_not_more_than_asked<S: Store>(st
         );
     }
     for (_, job) in &ids {
-        store
-            .settle_event(&job.event, None, base, far_ahead())
-            .await
-            .unwrap();
+        succeed(store.settle_event(&job.event, None, base, far_ahead())).await;
     }
-    store
-        .set_connection(id, &seen(ConnectionStatus::Open, base, None))
-        .await
-        .unwrap();
+    succeed(store.set_connection(id, &seen(ConnectionStatus::Open, base, None))).await;
 }
 
 pub async fn nothing_settled_from_the_start_is_ever_overdue<S: Store>(store: &S) {

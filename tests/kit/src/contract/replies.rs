@@ -1,7 +1,10 @@
 //! Committing a reply of the agent, which may take several messages.
 
-use super::given::{assert_untouched, begun, open_ordinals, updated};
+use super::given::{
+    assert_conflict, assert_untouched, assert_written, begun, list_open, open_ordinals, updated,
+};
 use crate::builders::Fixture;
+use crate::ports::succeed;
 use futures::future::join_all;
 use recado_domain::content::Content;
 use recado_domain::conversation::Conversation;
@@ -31,25 +34,16 @@ pub async fn a_reply_is_committed_with_its_conversation_and_is_open<S: Store>(st
     let fixture = Fixture::new();
     let mut conversation = begun(store, &fixture).await;
     let reply = [fixture.reply(&mut conversation)];
+    assert_written(store.commit_reply(&conversation, &reply)).await;
     assert_eq!(
-        store.commit_reply(&conversation, &reply).await.unwrap(),
-        WriteOutcome::Written
-    );
-    assert_eq!(
-        store.find_conversation(&conversation.id).await.unwrap(),
+        succeed(store.find_conversation(&conversation.id)).await,
         Some(conversation.clone())
     );
     assert_eq!(
-        store.find_message(&reply[0].message_id()).await.unwrap().as_ref(),
+        succeed(store.find_message(&reply[0].message_id())).await.as_ref(),
         Some(&reply[0])
     );
-    assert_eq!(
-        store
-            .list_open_messages(conversation.id.thread_id())
-            .await
-            .unwrap(),
-        reply
-    );
+    assert_eq!(list_open(store, &conversation.id).await, reply);
 }
 
 pub async fn ten_parts_of_the_longest_text_are_committed_at_once_and_are_open_in_order<S: Store>(store: &S) {
@@ -57,25 +51,14 @@ pub async fn ten_parts_of_the_longest_text_are_committed_at_once_and_are_open_in
     let mut conversation = begun(store, &fixture).await;
     // Three bytes each: as long as 4,096 UTF-16 code units get.
     let parts = parts(&fixture, &mut conversation, 10, &"好".repeat(4096));
+    assert_written(store.commit_reply(&conversation, &parts)).await;
     assert_eq!(
-        store.commit_reply(&conversation, &parts).await.unwrap(),
-        WriteOutcome::Written
-    );
-    assert_eq!(
-        store.find_conversation(&conversation.id).await.unwrap(),
+        succeed(store.find_conversation(&conversation.id)).await,
         Some(conversation.clone())
     );
-    assert_eq!(
-        store
-            .list_open_messages(conversation.id.thread_id())
-            .await
-            .unwrap(),
-        parts
-    );
-    let (_, history) = store
-        .find_with_history(&conversation.id, 10)
+    assert_eq!(list_open(store, &conversation.id).await, parts);
+    let (_, history) = succeed(store.find_with_history(&conversation.id, 10))
         .await
-        .unwrap()
         .unwrap();
     assert_eq!(history, parts);
 }
@@ -89,10 +72,7 @@ pub async fn a_reply_to_a_conversation_changed_meanwhile_is_a_conflict_and_no_pa
     stored.take_over();
     updated(store, &mut stored).await;
     let parts = parts(&fixture, &mut stale, 3, "oi");
-    assert_eq!(
-        store.commit_reply(&stale, &parts).await.unwrap(),
-        WriteOutcome::Conflict
-    );
+    assert_conflict(store.commit_reply(&stale, &parts)).await;
     for part in &parts {
         assert_untouched(store, &stored, part.ordinal).await;
     }
@@ -114,18 +94,9 @@ pub async fn of_ten_replies_at_once_one_is_committed_with_all_its_parts<S: Store
         .collect();
     assert_eq!(won.len(), 1);
     let (_, parts) = &drafts[won[0]];
-    assert_eq!(
-        &store
-            .list_open_messages(conversation.id.thread_id())
-            .await
-            .unwrap(),
-        parts
-    );
+    assert_eq!(&list_open(store, &conversation.id).await, parts);
     let last = parts.last().map_or(Ordinal(0), |part| part.ordinal);
-    let all = store
-        .find_message(&conversation.id.message_id(last.next_ordinal()))
-        .await
-        .unwrap();
+    let all = succeed(store.find_message(&conversation.id.message_id(last.next_ordinal()))).await;
     assert_eq!(
         (all, open_ordinals(store, &conversation).await.len()),
         (None, parts.len())

@@ -1,8 +1,9 @@
 //! Messages that are to be sent later: kept, found when due, and turned into a message once.
 
-use super::given::{begun, key_claim, open_ordinals, received};
+use super::given::{assert_conflict, assert_written, begun, find_stored, key_claim, open_ordinals, received};
 use super::patience::{INDEX, eventually};
 use crate::builders::{BASE, Fixture, at, far_ahead, fresh, long_ago, nonce};
+use crate::ports::succeed;
 use futures::future::join_all;
 use recado_domain::Timestamp;
 use recado_domain::content::Content;
@@ -42,7 +43,7 @@ fn scheduled(fixture: &Fixture, send_at: Timestamp) -> ScheduledMessage {
 
 async fn kept<S: Store>(store: &S, fixture: &Fixture, send_at: Timestamp) -> ScheduledMessage {
     let scheduled = scheduled(fixture, send_at);
-    let put = store.put_scheduled(&scheduled, None).await.unwrap();
+    let put = succeed(store.put_scheduled(&scheduled, None)).await;
     assert_eq!(put, CommitOutcome::Committed);
     scheduled
 }
@@ -73,7 +74,7 @@ fn due(scheduled: &mut ScheduledMessage, fixture: &Fixture, conversation: &mut C
 
 async fn is_overdue<S: Store>(store: &S, id: &ScheduledId, now: Timestamp, expected: bool) {
     let found = async || {
-        let work = store.list_overdue(now, 1_000).await.unwrap();
+        let work = succeed(store.list_overdue(now, 1_000)).await;
         work.contains(&OverdueWork::Scheduled(id.clone()))
     };
     assert_eq!(
@@ -86,33 +87,30 @@ pub async fn a_scheduled_message_comes_back_as_it_is<S: Store>(store: &S) {
     let fixture = Fixture::new();
     let scheduled = kept(store, &fixture, far_ahead()).await;
     assert!(scheduled.metadata.is_some());
-    let found = store.find_scheduled(&scheduled.id).await.unwrap();
+    let found = succeed(store.find_scheduled(&scheduled.id)).await;
     assert_eq!(found, Some(scheduled.clone()));
-    let again = store.put_scheduled(&scheduled, None).await.unwrap();
+    let again = succeed(store.put_scheduled(&scheduled, None)).await;
     assert_eq!(again, CommitOutcome::Conflict, "its id is taken");
     let other = ScheduledId::parse(&format!("s_{}", &nonce().as_str()[2..].repeat(2))).unwrap();
-    assert_eq!(store.find_scheduled(&other).await.unwrap(), None);
+    assert_eq!(succeed(store.find_scheduled(&other)).await, None);
 }
 
 pub async fn a_clients_key_names_the_scheduled_message_it_made<S: Store>(store: &S) {
     let fixture = Fixture::new();
     let claim = key_claim(&fresh("scope"), "order-7", far_ahead());
     let first = scheduled(&fixture, far_ahead());
-    let put = store.put_scheduled(&first, Some(&claim)).await.unwrap();
+    let put = succeed(store.put_scheduled(&first, Some(&claim))).await;
     assert_eq!(put, CommitOutcome::Committed);
     let record = IdempotencyRecord {
         request_hash: claim.request_hash.clone(),
         message: first.id.as_message_id().clone(),
     };
     let second = scheduled(&fixture, far_ahead());
-    let put = store.put_scheduled(&second, Some(&claim)).await.unwrap();
+    let put = succeed(store.put_scheduled(&second, Some(&claim))).await;
     assert_eq!(put, CommitOutcome::KeyTaken(record.clone()));
-    assert_eq!(store.find_scheduled(&second.id).await.unwrap(), None);
+    assert_eq!(succeed(store.find_scheduled(&second.id)).await, None);
     assert_eq!(
-        store
-            .find_idempotency_key(&claim.scope, &claim.key)
-            .await
-            .unwrap(),
+        succeed(store.find_idempotency_key(&claim.scope, &claim.key)).await,
         Some(record)
     );
 }
@@ -123,7 +121,7 @@ pub async fn an_expired_key_schedules_anew<S: Store>(store: &S) {
     for expires in [long_ago(), far_ahead()] {
         let claim = key_claim(&scope, "order-7", expires);
         let new = scheduled(&fixture, far_ahead());
-        let put = store.put_scheduled(&new, Some(&claim)).await.unwrap();
+        let put = succeed(store.put_scheduled(&new, Some(&claim))).await;
         assert_eq!(put, CommitOutcome::Committed);
     }
 }
@@ -156,13 +154,10 @@ pub async fn one_is_overdue_from_its_time_on_until_it_left_pending<S: Store>(sto
     is_overdue(store, &scheduled.id, send_at, true).await;
     is_overdue(store, &scheduled.id, add_millis(send_at, -1), false).await;
     scheduled.cancel_pending(at(0)).unwrap();
-    assert_eq!(
-        store.save_scheduled(&scheduled).await.unwrap(),
-        WriteOutcome::Written
-    );
+    assert_written(store.save_scheduled(&scheduled)).await;
     is_overdue(store, &scheduled.id, far_ahead(), false).await;
     assert_eq!(
-        store.find_scheduled(&scheduled.id).await.unwrap(),
+        succeed(store.find_scheduled(&scheduled.id)).await,
         Some(scheduled)
     );
 }
@@ -172,20 +167,14 @@ pub async fn one_that_falls_due_becomes_an_open_message_of_its_conversation<S: S
     let mut conversation = begun(store, &fixture).await;
     let mut scheduled = kept(store, &fixture, at(5_000)).await;
     let message = due(&mut scheduled, &fixture, &mut conversation);
-    let written = store
-        .commit_scheduled(&scheduled, &conversation, &message)
-        .await
-        .unwrap();
+    let written = succeed(store.commit_scheduled(&scheduled, &conversation, &message)).await;
     assert_eq!(written, WriteOutcome::Written);
-    assert_eq!(
-        store.find_message(&message.message_id()).await.unwrap(),
-        Some(message.clone())
-    );
+    assert_eq!(find_stored(store, &message).await, Some(message.clone()));
     assert_eq!(open_ordinals(store, &conversation).await, [message.ordinal.0]);
     let id = conversation.id.clone();
-    assert_eq!(store.find_conversation(&id).await.unwrap(), Some(conversation));
+    assert_eq!(succeed(store.find_conversation(&id)).await, Some(conversation));
     assert_eq!(
-        store.find_scheduled(&scheduled.id).await.unwrap(),
+        succeed(store.find_scheduled(&scheduled.id)).await,
         Some(scheduled)
     );
 }
@@ -195,13 +184,10 @@ pub async fn one_that_falls_due_may_begin_the_conversation<S: Store>(store: &S) 
     let mut conversation = fixture.conversation(1);
     let mut scheduled = kept(store, &fixture, at(5_000)).await;
     let message = due(&mut scheduled, &fixture, &mut conversation);
-    let written = store
-        .commit_scheduled(&scheduled, &conversation, &message)
-        .await
-        .unwrap();
+    let written = succeed(store.commit_scheduled(&scheduled, &conversation, &message)).await;
     assert_eq!(written, WriteOutcome::Written);
     assert_eq!(
-        store.find_latest_conversation(&fixture.thread()).await.unwrap(),
+        succeed(store.find_latest_conversation(&fixture.thread())).await,
         Some(conversation)
     );
 }
@@ -213,19 +199,13 @@ pub async fn one_that_was_taken_back_does_not_fall_due<S: Store>(store: &S) {
     let mut scheduled = kept(store, &fixture, at(5_000)).await;
     let mut cancelled = scheduled.clone();
     cancelled.cancel_pending(at(1_000)).unwrap();
-    assert_eq!(
-        store.save_scheduled(&cancelled).await.unwrap(),
-        WriteOutcome::Written
-    );
+    assert_written(store.save_scheduled(&cancelled)).await;
     let message = due(&mut scheduled, &fixture, &mut conversation);
-    let written = store
-        .commit_scheduled(&scheduled, &conversation, &message)
-        .await
-        .unwrap();
+    let written = succeed(store.commit_scheduled(&scheduled, &conversation, &message)).await;
     assert_eq!(written, WriteOutcome::Conflict);
     super::given::assert_untouched(store, &before, message.ordinal).await;
     assert_eq!(
-        store.find_scheduled(&scheduled.id).await.unwrap(),
+        succeed(store.find_scheduled(&scheduled.id)).await,
         Some(cancelled)
     );
 }
@@ -240,16 +220,13 @@ pub async fn one_that_fell_due_is_not_taken_back_or_given_up<S: Store>(store: &S
         .give_up_pending(at(6_000), Reason::UnknownInstance)
         .unwrap();
     let message = due(&mut scheduled, &fixture, &mut conversation);
-    let written = store
-        .commit_scheduled(&scheduled, &conversation, &message)
-        .await
-        .unwrap();
+    let written = succeed(store.commit_scheduled(&scheduled, &conversation, &message)).await;
     assert_eq!(written, WriteOutcome::Written);
     for late in [cancelled, given_up] {
-        assert_eq!(store.save_scheduled(&late).await.unwrap(), WriteOutcome::Conflict);
+        assert_conflict(store.save_scheduled(&late)).await;
     }
     assert_eq!(
-        store.find_scheduled(&scheduled.id).await.unwrap(),
+        succeed(store.find_scheduled(&scheduled.id)).await,
         Some(scheduled)
     );
 }
@@ -261,17 +238,14 @@ pub async fn a_conversation_changed_meanwhile_is_a_conflict_and_it_stays_pending
     let (mut stale, mut scheduled) = (conversation.clone(), pending.clone());
     received(store, &fixture, &mut conversation, &fixture.job()).await;
     let message = due(&mut scheduled, &fixture, &mut stale);
-    let written = store
-        .commit_scheduled(&scheduled, &stale, &message)
-        .await
-        .unwrap();
+    let written = succeed(store.commit_scheduled(&scheduled, &stale, &message)).await;
     assert_eq!(written, WriteOutcome::Conflict);
     assert_eq!(
-        store.find_conversation(&conversation.id).await.unwrap(),
+        succeed(store.find_conversation(&conversation.id)).await,
         Some(conversation.clone())
     );
     assert!(open_ordinals(store, &conversation).await.is_empty());
-    assert_eq!(store.find_scheduled(&pending.id).await.unwrap(), Some(pending));
+    assert_eq!(succeed(store.find_scheduled(&pending.id)).await, Some(pending));
 }
 
 pub async fn of_ten_workers_that_find_it_due_one_makes_the_message<S: Store>(store: &S) {

@@ -1,7 +1,10 @@
 //! Settling: the record becomes final, and all that goes with it in one transaction.
 
-use super::given::{begun, open_ordinals, replied, updated};
+use super::given::{
+    assert_conflict, assert_written, claim, find_stored, open_ordinals, replied, updated, with_reply,
+};
 use crate::builders::{Fixture, accepted, at, claimed, far_ahead, out};
+use crate::ports::succeed;
 use futures::future::join_all;
 use recado_domain::conversation::Conversation;
 use recado_domain::delivery::{Delivery, DeliveryKey, DeliveryStatus, StatusUpdate};
@@ -10,7 +13,7 @@ use recado_domain::instance::InFlightSend;
 use recado_domain::message::Message;
 use recado_domain::provider::Provider;
 use recado_domain::reason::Reason;
-use recado_pipeline::ports::{ClaimOutcome, DeliveryLink, Store, WriteOutcome};
+use recado_pipeline::ports::{DeliveryLink, Store, WriteOutcome};
 
 /// A message being sent, with what is stored of it.
 struct Sending {
@@ -21,14 +24,9 @@ struct Sending {
 }
 
 async fn sending<S: Store>(store: &S) -> Sending {
-    let fixture = Fixture::new();
-    let mut conversation = begun(store, &fixture).await;
-    let message = replied(store, &fixture, &mut conversation).await;
+    let (fixture, conversation, message) = with_reply(store).await;
     let (message, flight) = claimed(&message);
-    assert_eq!(
-        store.claim_message(&message, None, &flight).await.unwrap(),
-        ClaimOutcome::Claimed
-    );
+    claim(store, &message, &flight).await;
     Sending {
         fixture,
         conversation,
@@ -58,21 +56,16 @@ fn status(link: &DeliveryLink, status: DeliveryStatus) -> StatusUpdate {
 impl Sending {
     async fn assert_still_sending<S: Store>(&self, store: &S) {
         assert_eq!(
-            store
-                .list_open_messages(self.conversation.id.thread_id())
-                .await
-                .unwrap(),
+            succeed(store.list_open_messages(self.conversation.id.thread_id())).await,
             *std::slice::from_ref(&self.message)
         );
         assert_eq!(
-            store
-                .find_message(&self.message.message_id())
+            succeed(store.find_message(&self.message.message_id()))
                 .await
-                .unwrap()
                 .as_ref(),
             Some(&self.message)
         );
-        let flights = store.list_in_flight(self.fixture.instance()).await.unwrap();
+        let flights = succeed(store.list_in_flight(self.fixture.instance())).await;
         assert_eq!(flights.as_slice(), std::slice::from_ref(&self.flight));
     }
 }
@@ -81,23 +74,12 @@ pub async fn a_sent_message_leaves_the_open_list_and_its_record_is_final<S: Stor
     let s = sending(store).await;
     let sent = accepted(&s.message);
     let link = link(&sent);
-    assert_eq!(
-        store
-            .settle_message(&sent, Some(&s.flight), Some(&link), None)
-            .await
-            .unwrap(),
-        WriteOutcome::Written
-    );
+    assert_written(store.settle_message(&sent, Some(&s.flight), Some(&link), None)).await;
     assert!(open_ordinals(store, &s.conversation).await.is_empty());
-    assert_eq!(
-        store.find_message(&sent.message_id()).await.unwrap(),
-        Some(sent.clone())
-    );
+    assert_eq!(find_stored(store, &sent).await, Some(sent.clone()));
     assert!(
-        store
-            .list_in_flight(s.fixture.instance())
+        succeed(store.list_in_flight(s.fixture.instance()))
             .await
-            .unwrap()
             .is_empty()
     );
     let linked = Delivery {
@@ -105,9 +87,9 @@ pub async fn a_sent_message_leaves_the_open_list_and_its_record_is_final<S: Stor
         provider_message_id: sent.provider_message_id,
         ..Delivery::default()
     };
-    assert_eq!(store.find_delivery(&link.key).await.unwrap(), Some(linked));
+    assert_eq!(succeed(store.find_delivery(&link.key)).await, Some(linked));
     assert_eq!(
-        store.find_conversation(&s.conversation.id).await.unwrap(),
+        succeed(store.find_conversation(&s.conversation.id)).await,
         Some(s.conversation)
     );
 }
@@ -116,18 +98,9 @@ pub async fn the_others_stay_open<S: Store>(store: &S) {
     let mut s = sending(store).await;
     let next = replied(store, &s.fixture, &mut s.conversation).await;
     let sent = accepted(&s.message);
+    assert_written(store.settle_message(&sent, Some(&s.flight), None, None)).await;
     assert_eq!(
-        store
-            .settle_message(&sent, Some(&s.flight), None, None)
-            .await
-            .unwrap(),
-        WriteOutcome::Written
-    );
-    assert_eq!(
-        store
-            .list_open_messages(s.conversation.id.thread_id())
-            .await
-            .unwrap(),
+        succeed(store.list_open_messages(s.conversation.id.thread_id())).await,
         [next]
     );
 }
@@ -136,18 +109,9 @@ pub async fn a_status_that_came_first_is_kept<S: Store>(store: &S) {
     let s = sending(store).await;
     let sent = accepted(&s.message);
     let link = link(&sent);
-    store
-        .record_status(&status(&link, DeliveryStatus::Read), far_ahead())
-        .await
-        .unwrap();
-    assert_eq!(
-        store
-            .settle_message(&sent, Some(&s.flight), Some(&link), None)
-            .await
-            .unwrap(),
-        WriteOutcome::Written
-    );
-    let delivery = store.find_delivery(&link.key).await.unwrap().unwrap();
+    succeed(store.record_status(&status(&link, DeliveryStatus::Read), far_ahead())).await;
+    assert_written(store.settle_message(&sent, Some(&s.flight), Some(&link), None)).await;
+    let delivery = succeed(store.find_delivery(&link.key)).await.unwrap();
     assert_eq!(
         (delivery.status, delivery.at),
         (Some(DeliveryStatus::Read), Some(at(7)))
@@ -160,23 +124,14 @@ pub async fn a_status_that_comes_after_keeps_the_link<S: Store>(store: &S) {
     let s = sending(store).await;
     let sent = accepted(&s.message);
     let link = link(&sent);
-    assert_eq!(
-        store
-            .settle_message(&sent, Some(&s.flight), Some(&link), None)
-            .await
-            .unwrap(),
-        WriteOutcome::Written
-    );
+    assert_written(store.settle_message(&sent, Some(&s.flight), Some(&link), None)).await;
     for (word, best) in [
         (DeliveryStatus::Delivered, DeliveryStatus::Delivered),
         (DeliveryStatus::Sent, DeliveryStatus::Delivered),
         (DeliveryStatus::Read, DeliveryStatus::Read),
     ] {
-        store
-            .record_status(&status(&link, word), far_ahead())
-            .await
-            .unwrap();
-        let delivery = store.find_delivery(&link.key).await.unwrap().unwrap();
+        succeed(store.record_status(&status(&link, word), far_ahead())).await;
+        let delivery = succeed(store.find_delivery(&link.key)).await.unwrap();
         assert_eq!(delivery.status, Some(best));
         assert_eq!(delivery.message, Some(sent.message_id()));
         assert_eq!(delivery.provider_message_id, sent.provider_message_id);
@@ -194,40 +149,26 @@ pub async fn a_link_without_the_providers_id_keeps_one_that_a_status_brought<S: 
         provider_message_id: Some("brought".to_owned()),
         ..status(&link, DeliveryStatus::Sent)
     };
-    store.record_status(&update, far_ahead()).await.unwrap();
-    assert_eq!(
-        store
-            .settle_message(&sent, Some(&s.flight), Some(&link), None)
-            .await
-            .unwrap(),
-        WriteOutcome::Written
-    );
-    let delivery = store.find_delivery(&link.key).await.unwrap().unwrap();
+    succeed(store.record_status(&update, far_ahead())).await;
+    assert_written(store.settle_message(&sent, Some(&s.flight), Some(&link), None)).await;
+    let delivery = succeed(store.find_delivery(&link.key)).await.unwrap();
     assert_eq!(delivery.provider_message_id.as_deref(), Some("brought"));
     assert_eq!(delivery.message, Some(sent.message_id()));
 }
 
 pub async fn a_cancelled_message_and_its_conversation_are_written_together<S: Store>(store: &S) {
-    let fixture = Fixture::new();
-    let mut conversation = begun(store, &fixture).await;
-    let mut message = replied(store, &fixture, &mut conversation).await;
+    let (_fixture, mut conversation, mut message) = with_reply(store).await;
     out(&mut message)
         .mark_cancelled(at(1), Reason::TakenOver)
         .unwrap();
     assert!(conversation.reopen_unanswered(Ordinal(0), at(1)));
     conversation.rev += 1;
-    let found = store
-        .settle_message(&message, None, None, Some(&conversation))
-        .await
-        .unwrap();
+    let found = succeed(store.settle_message(&message, None, None, Some(&conversation))).await;
     assert_eq!(found, WriteOutcome::Written);
     assert!(open_ordinals(store, &conversation).await.is_empty());
+    assert_eq!(find_stored(store, &message).await, Some(message));
     assert_eq!(
-        store.find_message(&message.message_id()).await.unwrap(),
-        Some(message)
-    );
-    assert_eq!(
-        store.find_conversation(&conversation.id).await.unwrap(),
+        succeed(store.find_conversation(&conversation.id)).await,
         Some(conversation)
     );
 }
@@ -240,15 +181,12 @@ pub async fn a_conversation_changed_meanwhile_is_a_conflict_and_nothing_is_writt
     stale.rev += 1;
     let sent = accepted(&s.message);
     let link = link(&sent);
-    let found = store
-        .settle_message(&sent, Some(&s.flight), Some(&link), Some(&stale))
-        .await
-        .unwrap();
+    let found = succeed(store.settle_message(&sent, Some(&s.flight), Some(&link), Some(&stale))).await;
     assert_eq!(found, WriteOutcome::Conflict);
     s.assert_still_sending(store).await;
-    assert_eq!(store.find_delivery(&link.key).await.unwrap(), None);
+    assert_eq!(succeed(store.find_delivery(&link.key)).await, None);
     assert_eq!(
-        store.find_conversation(&s.conversation.id).await.unwrap(),
+        succeed(store.find_conversation(&s.conversation.id)).await,
         Some(s.conversation)
     );
 }
@@ -263,14 +201,11 @@ pub async fn a_message_changed_meanwhile_is_a_conflict_and_nothing_is_written<S:
         let mut sent = accepted(&s.message);
         out(&mut sent).rev = wrong;
         let link = link(&sent);
-        let found = store
-            .settle_message(&sent, Some(&s.flight), Some(&link), Some(&changed))
-            .await
-            .unwrap();
+        let found = succeed(store.settle_message(&sent, Some(&s.flight), Some(&link), Some(&changed))).await;
         assert_eq!(found, WriteOutcome::Conflict, "rev {wrong} after {rev}");
         s.assert_still_sending(store).await;
-        assert_eq!(store.find_delivery(&link.key).await.unwrap(), None);
-        let stored = store.find_conversation(&changed.id).await.unwrap();
+        assert_eq!(succeed(store.find_delivery(&link.key)).await, None);
+        let stored = succeed(store.find_conversation(&changed.id)).await;
         assert_eq!(stored.as_ref(), Some(&s.conversation));
     }
 }
@@ -278,28 +213,13 @@ pub async fn a_message_changed_meanwhile_is_a_conflict_and_nothing_is_written<S:
 pub async fn a_settled_message_is_not_settled_again<S: Store>(store: &S) {
     let s = sending(store).await;
     let mut sent = accepted(&s.message);
-    assert_eq!(
-        store
-            .settle_message(&sent, Some(&s.flight), None, None)
-            .await
-            .unwrap(),
-        WriteOutcome::Written
-    );
+    assert_written(store.settle_message(&sent, Some(&s.flight), None, None)).await;
     let before = sent.clone();
-    assert_eq!(
-        store.settle_message(&sent, None, None, None).await.unwrap(),
-        WriteOutcome::Conflict
-    );
+    assert_conflict(store.settle_message(&sent, None, None, None)).await;
     out(&mut sent).rev += 1;
     sent.provider_message_id = None;
-    assert_eq!(
-        store.settle_message(&sent, None, None, None).await.unwrap(),
-        WriteOutcome::Conflict
-    );
-    assert_eq!(
-        store.find_message(&sent.message_id()).await.unwrap(),
-        Some(before)
-    );
+    assert_conflict(store.settle_message(&sent, None, None, None)).await;
+    assert_eq!(find_stored(store, &sent).await, Some(before));
 }
 
 pub async fn of_ten_settlements_at_once_one_wins<S: Store>(store: &S) {
@@ -318,10 +238,8 @@ pub async fn of_ten_settlements_at_once_one_wins<S: Store>(store: &S) {
         .collect();
     assert_eq!(won.len(), 1);
     assert_eq!(
-        store
-            .find_message(&s.message.message_id())
+        succeed(store.find_message(&s.message.message_id()))
             .await
-            .unwrap()
             .as_ref(),
         Some(won[0])
     );

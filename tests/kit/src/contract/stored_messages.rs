@@ -1,7 +1,8 @@
 //! Storing what came in: once per event, on the conversation as read.
 
-use super::given::{begun, received};
+use super::given::{begun, find_stored, list_open, received};
 use crate::builders::{Fixture, at, far_ahead};
+use crate::ports::succeed;
 use futures::future::join_all;
 use recado_domain::content::Content;
 use recado_domain::event::MessagePosition;
@@ -16,23 +17,16 @@ pub async fn a_message_its_conversation_and_its_event_are_stored_together<S: Sto
         conversation: conversation.id.clone(),
         ordinal: Ordinal(1),
     };
-    let event = store.find_event(&job.event).await.unwrap().unwrap();
+    let event = succeed(store.find_event(&job.event)).await.unwrap();
     assert_eq!(event.stored, Some(stored));
     assert_eq!(event.job, job, "it is still owed");
     assert_eq!(
-        store.find_conversation(&conversation.id).await.unwrap(),
+        succeed(store.find_conversation(&conversation.id)).await,
         Some(conversation.clone())
     );
-    assert_eq!(
-        store.find_message(&message.message_id()).await.unwrap(),
-        Some(message)
-    );
+    assert_eq!(find_stored(store, &message).await, Some(message));
     assert!(
-        store
-            .list_open_messages(conversation.id.thread_id())
-            .await
-            .unwrap()
-            .is_empty(),
+        list_open(store, &conversation.id).await.is_empty(),
         "what came in does not go out"
     );
 }
@@ -42,10 +36,8 @@ pub async fn a_second_message_follows_the_first<S: Store>(store: &S) {
     let mut conversation = begun(store, &fixture).await;
     let second = received(store, &fixture, &mut conversation, &fixture.job()).await;
     assert_eq!(second.ordinal, Ordinal(2));
-    let (read, messages) = store
-        .find_with_history(&conversation.id, 10)
+    let (read, messages) = succeed(store.find_with_history(&conversation.id, 10))
         .await
-        .unwrap()
         .unwrap();
     assert_eq!((read, messages.len()), (conversation, 2));
 }
@@ -67,11 +59,11 @@ pub async fn an_events_message_is_stored_once<S: Store>(store: &S) {
         ordinal: Ordinal(1),
     };
     assert_eq!(
-        store.store_inbound(write).await.unwrap(),
+        succeed(store.store_inbound(write)).await,
         StoreInboundOutcome::AlreadyStored(stored)
     );
-    assert_eq!(store.find_conversation(&before.id).await.unwrap(), Some(before));
-    assert_eq!(store.find_message(&again.message_id()).await.unwrap(), None);
+    assert_eq!(succeed(store.find_conversation(&before.id)).await, Some(before));
+    assert_eq!(find_stored(store, &again).await, None);
 }
 
 pub async fn a_worker_that_repeats_its_own_write_is_told_where_it_lies<S: Store>(store: &S) {
@@ -83,7 +75,7 @@ pub async fn a_worker_that_repeats_its_own_write_is_told_where_it_lies<S: Store>
         conversation: &conversation,
         message: &message,
     };
-    let found = store.store_inbound(write).await.unwrap();
+    let found = succeed(store.store_inbound(write)).await;
     assert!(
         matches!(
             found,
@@ -101,8 +93,8 @@ async fn assert_conflict<S: Store>(
     fixture: &Fixture,
     mut stale: recado_domain::conversation::Conversation,
 ) {
-    let (job, before) = (fixture.job(), store.find_conversation(&stale.id).await.unwrap());
-    assert_eq!(store.record_event(&job).await.unwrap(), RecordEventOutcome::New);
+    let (job, before) = (fixture.job(), succeed(store.find_conversation(&stale.id)).await);
+    assert_eq!(succeed(store.record_event(&job)).await, RecordEventOutcome::New);
     let mut message = fixture.inbound(&mut stale, &job);
     message.ordinal = Ordinal(77);
     let write = InboundWrite {
@@ -111,12 +103,12 @@ async fn assert_conflict<S: Store>(
         message: &message,
     };
     assert_eq!(
-        store.store_inbound(write).await.unwrap(),
+        succeed(store.store_inbound(write)).await,
         StoreInboundOutcome::Conflict
     );
-    assert_eq!(store.find_conversation(&stale.id).await.unwrap(), before);
-    assert_eq!(store.find_message(&message.message_id()).await.unwrap(), None);
-    assert_eq!(store.find_event(&job.event).await.unwrap().unwrap().stored, None);
+    assert_eq!(succeed(store.find_conversation(&stale.id)).await, before);
+    assert_eq!(find_stored(store, &message).await, None);
+    assert_eq!(succeed(store.find_event(&job.event)).await.unwrap().stored, None);
 }
 
 pub async fn a_conversation_changed_meanwhile_is_a_conflict_and_nothing_is_written<S: Store>(store: &S) {
@@ -143,11 +135,8 @@ pub async fn a_conversation_that_does_not_exist_cannot_be_continued<S: Store>(st
 pub async fn a_message_of_an_event_that_is_not_pending_is_not_stored<S: Store>(store: &S) {
     let fixture = Fixture::new();
     let (unknown, settled) = (fixture.job(), fixture.job());
-    let _ = store.record_event(&settled).await.unwrap();
-    store
-        .settle_event(&settled.event, None, at(5), far_ahead())
-        .await
-        .unwrap();
+    let _ = succeed(store.record_event(&settled)).await;
+    succeed(store.settle_event(&settled.event, None, at(5), far_ahead())).await;
     for job in [unknown, settled] {
         let mut conversation = fixture.conversation(1);
         let message = fixture.inbound(&mut conversation, &job);
@@ -157,11 +146,11 @@ pub async fn a_message_of_an_event_that_is_not_pending_is_not_stored<S: Store>(s
             message: &message,
         };
         assert_eq!(
-            store.store_inbound(write).await.unwrap(),
+            succeed(store.store_inbound(write)).await,
             StoreInboundOutcome::Conflict
         );
-        assert_eq!(store.find_conversation(&conversation.id).await.unwrap(), None);
-        assert_eq!(store.find_message(&message.message_id()).await.unwrap(), None);
+        assert_eq!(succeed(store.find_conversation(&conversation.id)).await, None);
+        assert_eq!(find_stored(store, &message).await, None);
     }
 }
 
@@ -169,14 +158,14 @@ pub async fn of_twenty_first_messages_at_once_one_begins_the_conversation<S: Sto
     let fixture = Fixture::new();
     let attempts = (0..20).map(async |_| {
         let (job, mut conversation) = (fixture.job(), fixture.conversation(1));
-        let _ = store.record_event(&job).await.unwrap();
+        let _ = succeed(store.record_event(&job)).await;
         let message = fixture.inbound(&mut conversation, &job);
         let write = InboundWrite {
             event: &job.event,
             conversation: &conversation,
             message: &message,
         };
-        (store.store_inbound(write).await.unwrap(), job, message)
+        (succeed(store.store_inbound(write)).await, job, message)
     });
     let found = join_all(attempts).await;
     let (won, lost): (Vec<_>, Vec<_>) = found
@@ -188,28 +177,23 @@ pub async fn of_twenty_first_messages_at_once_one_begins_the_conversation<S: Sto
             .all(|(found, ..)| *found == StoreInboundOutcome::Conflict)
     );
     let (_, job, message) = won[0];
-    assert_eq!(
-        store.find_message(&message.message_id()).await.unwrap().as_ref(),
-        Some(message)
-    );
+    assert_eq!(find_stored(store, message).await.as_ref(), Some(message));
     assert!(
-        store
-            .find_event(&job.event)
+        succeed(store.find_event(&job.event))
             .await
-            .unwrap()
             .unwrap()
             .stored
             .is_some()
     );
     for (_, job, _) in lost {
-        assert_eq!(store.find_event(&job.event).await.unwrap().unwrap().stored, None);
+        assert_eq!(succeed(store.find_event(&job.event)).await.unwrap().stored, None);
     }
 }
 
 pub async fn of_ten_workers_on_one_event_one_stores_its_message<S: Store>(store: &S) {
     let (fixture, other) = (Fixture::new(), Fixture::new());
     let job = fixture.job();
-    let _ = store.record_event(&job).await.unwrap();
+    let _ = succeed(store.record_event(&job)).await;
     // Half of them think that it belongs elsewhere: the event alone decides.
     let attempts = (0..10).map(async |index| {
         let fixture = if index % 2 == 0 { &fixture } else { &other };
@@ -220,7 +204,7 @@ pub async fn of_ten_workers_on_one_event_one_stores_its_message<S: Store>(store:
             conversation: &conversation,
             message: &message,
         };
-        (store.store_inbound(write).await.unwrap(), message.message_id())
+        (succeed(store.store_inbound(write)).await, message.message_id())
     });
     let found = join_all(attempts).await;
     let won: Vec<_> = found
@@ -236,10 +220,8 @@ pub async fn of_ten_workers_on_one_event_one_stores_its_message<S: Store>(store:
     let mut stored = 0;
     for fixture in [&fixture, &other] {
         stored += usize::from(
-            store
-                .find_latest_conversation(&fixture.thread())
+            succeed(store.find_latest_conversation(&fixture.thread()))
                 .await
-                .unwrap()
                 .is_some(),
         );
     }
@@ -249,7 +231,7 @@ pub async fn of_ten_workers_on_one_event_one_stores_its_message<S: Store>(store:
 pub async fn a_message_that_no_record_holds_is_refused_and_a_large_one_is_kept<S: Store>(store: &S) {
     let fixture = Fixture::new();
     let (mut conversation, job) = (fixture.conversation(1), fixture.job());
-    store.record_event(&job).await.unwrap();
+    succeed(store.record_event(&job)).await;
     let mut message = fixture.inbound(&mut conversation, &job);
     // Of letters that JSON, and UTF-8, write in more than one byte.
     for (text, kept) in [("ã\n".repeat(130_000), false), ("ã\n".repeat(80_000), true)] {
@@ -264,8 +246,5 @@ pub async fn a_message_that_no_record_holds_is_refused_and_a_large_one_is_kept<S
             Err(error) => assert!(!kept && matches!(error, PortError::TooLarge { .. }), "{error:?}"),
         }
     }
-    assert_eq!(
-        store.find_message(&message.message_id()).await.unwrap(),
-        Some(message)
-    );
+    assert_eq!(find_stored(store, &message).await, Some(message));
 }

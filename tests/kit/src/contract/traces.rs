@@ -3,17 +3,13 @@
 use super::given::{received, replied};
 use super::patience::{INDEX, eventually};
 use crate::builders::{Fixture, at, correlation, far_ahead};
+use crate::ports::succeed;
 use recado_domain::event::{EventState, FollowUpJob, ProcessingRecord};
 use recado_domain::message::Message;
 use recado_pipeline::ports::{CommitOutcome, CorrelatedRecords, Store};
 
 async fn traced<S: Store>(store: &S, message: &Message, events: usize, messages: usize) -> CorrelatedRecords {
-    let look = async || {
-        store
-            .find_by_correlation(&message.correlation, 100)
-            .await
-            .unwrap()
-    };
+    let look = async || succeed(store.find_by_correlation(&message.correlation, 100)).await;
     let whole = |found: &CorrelatedRecords| found.events.len() == events && found.messages.len() == messages;
     let mut found = eventually(INDEX, look, whole).await;
     assert!(whole(&found), "{found:?}");
@@ -22,7 +18,7 @@ async fn traced<S: Store>(store: &S, message: &Message, events: usize, messages:
 }
 
 pub async fn an_unknown_correlation_leads_nowhere<S: Store>(store: &S) {
-    let found = store.find_by_correlation(&correlation(), 100).await.unwrap();
+    let found = succeed(store.find_by_correlation(&correlation(), 100)).await;
     assert_eq!(found, CorrelatedRecords::default());
 }
 
@@ -34,13 +30,13 @@ pub async fn an_event_its_message_and_the_reply_are_found_by_their_correlation<S
     // The reply bears the event's; another message of the same conversation one of its own.
     let mut reply = fixture.reply(&mut conversation);
     reply.correlation = job.correlation.clone();
-    let committed = store.commit_message(&conversation, &reply, None).await.unwrap();
+    let committed = succeed(store.commit_message(&conversation, &reply, None)).await;
     assert_eq!(committed, CommitOutcome::Committed);
     replied(store, &fixture, &mut conversation).await;
     let found = traced(store, &asked, 1, 2).await;
     assert_eq!(found.events[0].job.event, job.event);
     assert_eq!(found.messages, [asked.clone(), reply]);
-    let one = store.find_by_correlation(&asked.correlation, 1).await.unwrap();
+    let one = succeed(store.find_by_correlation(&asked.correlation, 1)).await;
     assert_eq!(one.events.len() + one.messages.len(), 1, "no more than asked for");
 }
 
@@ -53,11 +49,8 @@ pub async fn a_finished_event_keeps_how_it_was_applied<S: Store>(store: &S) {
         started_at: at(1_000),
         enqueued: FollowUpJob::Turn(asked.ordinal),
     };
-    store
-        .finish_event(&job.event, &processed, at(2_000), far_ahead())
-        .await
-        .unwrap();
-    let record = store.find_event(&job.event).await.unwrap().unwrap();
+    succeed(store.finish_event(&job.event, &processed, at(2_000), far_ahead())).await;
+    let record = succeed(store.find_event(&job.event)).await.unwrap();
     assert_eq!(record.state, EventState::Applied);
     assert_eq!(
         (record.processed, record.settled_at),
@@ -72,10 +65,7 @@ pub async fn a_finished_event_keeps_how_it_was_applied<S: Store>(store: &S) {
         started_at: at(9_000),
         enqueued: FollowUpJob::Nothing,
     };
-    store
-        .finish_event(&job.event, &late, at(9_000), far_ahead())
-        .await
-        .unwrap();
-    assert_eq!(store.find_event(&job.event).await.unwrap(), Some(record.clone()));
+    succeed(store.finish_event(&job.event, &late, at(9_000), far_ahead())).await;
+    assert_eq!(succeed(store.find_event(&job.event)).await, Some(record.clone()));
     assert_eq!(traced(store, &asked, 1, 1).await.events, [record]);
 }

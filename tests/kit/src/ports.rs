@@ -1,4 +1,20 @@
-//! The part that all wrappers around ports have in common.
+//! Calls of ports: made in tests, and passed on by wrappers.
+
+use std::fmt::Debug;
+use std::panic::Location;
+
+/// Returns the result of `call`, and ends the test if it is an error.
+///
+/// # Panics
+/// On an error.
+#[track_caller]
+pub fn succeed<T, E: Debug>(call: impl Future<Output = Result<T, E>>) -> impl Future<Output = T> {
+    let caller = Location::caller();
+    async move {
+        call.await
+            .unwrap_or_else(|error| panic!("the call at {caller} failed: {error:?}"))
+    }
+}
 
 /// Writes the methods of a port that only pass their call on, within the `impl` of the port for a wrapper.
 ///
