@@ -1,7 +1,7 @@
 //! `recado catch-up`: fetches messages that a provider failed to deliver.
 
 use crate::environment::LocalEnvironment;
-use crate::installation::InstallationArguments;
+use crate::installation::{InstallationArguments, add_part};
 use anyhow::{Context, Result, bail};
 use clap::Args;
 use jiff::{SignedDuration, Timestamp};
@@ -34,15 +34,15 @@ pub(crate) async fn run_catch_up(command: CatchUpArguments, environment: &LocalE
         .as_deref()
         .map(|text| parse_instant(text, Timestamp::now()));
     let mut since: Option<String> = since.transpose()?.map(|at| at.to_string());
-    let path = format!("/v1/instances/{}/catch-up", command.instance);
+    let path = ["v1", "instances", &command.instance, "catch-up"];
     let mut report = Map::new();
     loop {
-        let body = json!({ "since": since });
-        let part = there.request_json(Method::POST, &path, Some(&body)).await?;
+        let request = there.build_request(Method::POST, &path)?;
+        let part = there
+            .request_json(request.json(&json!({ "since": since })))
+            .await?;
         let next = part.get("next").and_then(Value::as_str).map(str::to_owned);
-        let more = part.get("more") == Some(&Value::Bool(true));
-        add_counts(&mut report, &part);
-        if !more {
+        if !add_to_report(&mut report, &part) {
             break;
         }
         if next.is_none() || next == since {
@@ -81,17 +81,12 @@ fn parse_instant(text: &str, now: Timestamp) -> Result<Timestamp> {
         .with_context(|| format!("{text} is too long ago"))
 }
 
-/// Adds the counts of a part to the report. The report's beginning is the first part's, its end the last part's.
-fn add_counts(report: &mut Map<String, Value>, part: &Value) {
-    for (name, value) in part.as_object().into_iter().flatten() {
-        let known = report.get(name);
-        let sum = match (known.and_then(Value::as_u64), value.as_u64()) {
-            (Some(known), Some(value)) => json!(known + value),
-            _ if name == "since" && known.is_some() => continue,
-            _ => value.clone(),
-        };
-        report.insert(name.clone(), sum);
-    }
+/// Adds a part to the report, which keeps its beginning. Returns whether there is more.
+fn add_to_report(report: &mut Map<String, Value>, part: &Value) -> bool {
+    let begins = report.remove("since");
+    let more = add_part(report, part);
+    report.extend(begins.map(|since| ("since".to_owned(), since)));
+    more
 }
 
 fn format_report(report: &Map<String, Value>) -> String {
@@ -134,11 +129,11 @@ mod tests {
     #[test]
     fn parts_add_up_and_keep_their_beginning() {
         let mut report = Map::new();
-        add_counts(
+        add_to_report(
             &mut report,
             &json!({"since": "a", "until": "b", "missed": 2, "known": 1, "more": true}),
         );
-        add_counts(
+        add_to_report(
             &mut report,
             &json!({"since": "c", "until": "d", "missed": 3, "known": 4, "more": false}),
         );

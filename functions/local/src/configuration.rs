@@ -1,8 +1,8 @@
 //! Reads `recado.toml`, and applies it to a running installation.
 
 use crate::environment::LocalEnvironment;
-use crate::installation::{InstallationArguments, warn_if_unencrypted};
-use anyhow::{Context, Result, bail};
+use crate::installation::InstallationArguments;
+use anyhow::{Context, Result};
 use clap::Args;
 use recado_domain::config::ConfigDocument;
 use serde_json::Value;
@@ -47,25 +47,8 @@ pub(crate) async fn apply_configuration(
     environment: &LocalEnvironment,
 ) -> Result<()> {
     let document = read_configuration(&command.file)?;
-    let (url, token) = (&command.there.url, command.there.find_token(environment)?);
-    warn_if_unencrypted(url);
-    let answer = recado_http_client::build_http_client()?
-        .put(format!("{}/v1/config", url.trim_end_matches('/')))
-        .bearer_auth(token.expose_secret())
-        .json(&document)
-        .timeout(std::time::Duration::from_secs(30))
-        .send()
-        .await
-        .with_context(|| format!("{url} cannot be reached: is Recado running there?"))?;
-    let status = answer.status();
-    let body: Value = answer.json().await.unwrap_or_default();
-    if !status.is_success() {
-        bail!(
-            "{status}: {}",
-            get_text(&body, "detail").unwrap_or("the configuration was not applied")
-        );
-    }
-    print_applied_changes(&body);
+    let there = command.there.build_client(environment)?;
+    print_applied_changes(&there.apply_configuration(&document).await?);
     Ok(())
 }
 

@@ -5,7 +5,7 @@ mod filters;
 mod tables;
 
 use crate::environment::LocalEnvironment;
-use crate::installation;
+use crate::installation::InstallationArguments;
 use anyhow::Result;
 use clap::{Args, Subcommand};
 use client::DeadLetterClient;
@@ -18,17 +18,8 @@ use tables::{format_dead_letters, format_deletions, format_fields};
 pub(crate) struct DeadLetterArguments {
     #[command(subcommand)]
     command: DeadLetterCommand,
-    /// The URL of the installation.
-    #[arg(
-        long,
-        global = true,
-        env = "RECADO_URL",
-        default_value = "http://127.0.0.1:8080"
-    )]
-    url: String,
-    /// The operators' token. Default on the machine that serves: the one in the data folder.
-    #[arg(long, global = true, env = "RECADO_TOKEN", hide_env_values = true)]
-    token: Option<String>,
+    #[command(flatten)]
+    there: InstallationArguments,
     /// Prints the answer as JSON.
     #[arg(long, global = true)]
     json: bool,
@@ -93,15 +84,10 @@ pub(crate) async fn run_dead_letter_command(
     arguments: DeadLetterArguments,
     environment: &LocalEnvironment,
 ) -> Result<()> {
-    let DeadLetterArguments {
-        command, url, token, ..
-    } = arguments;
-    installation::warn_if_unencrypted(&url);
     let there = DeadLetterClient {
-        url: &url,
-        token: &installation::find_operator_token(token.as_deref(), environment)?,
+        there: arguments.there.build_client(environment)?,
     };
-    let (answer, table): (Value, fn(&Value) -> String) = match command {
+    let (answer, table): (Value, fn(&Value) -> String) = match arguments.command {
         DeadLetterCommand::List { which, limit, cursor } => (
             there.list_dead_letters(&which, limit, cursor).await?,
             format_dead_letters,

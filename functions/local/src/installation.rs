@@ -2,16 +2,16 @@
 
 use crate::environment::LocalEnvironment;
 use crate::keyring;
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result, anyhow, bail};
 use clap::Args;
 use recado_domain::config::{ConfigDocument, Instance};
 use recado_domain::ids::ExternalId;
 use recado_domain::secret::Secret;
 use recado_domain::web_url::{HostScope, WebUrl};
 use recado_onboarding::InstanceWebhook;
-use reqwest::{Client, Method, StatusCode};
-use serde::Deserialize;
-use serde_json::{Value, json};
+use reqwest::{Client, Method, RequestBuilder, StatusCode, Url};
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value, json};
 use std::time::Duration;
 
 /// The longest time of one request: longer than the function `api` may run (29 s).
@@ -21,48 +21,40 @@ const TIMEOUT: Duration = Duration::from_secs(60);
 #[derive(Debug, Clone, Args)]
 pub(crate) struct InstallationArguments {
     /// The URL of the installation.
-    #[arg(long, env = "RECADO_URL", default_value = "http://127.0.0.1:8080")]
+    #[arg(
+        long,
+        global = true,
+        env = "RECADO_URL",
+        default_value = "http://127.0.0.1:8080"
+    )]
     pub(crate) url: String,
     /// The operators' token. Default on the machine that serves: the one in the data folder.
-    #[arg(long, env = "RECADO_TOKEN", hide_env_values = true)]
+    #[arg(long, global = true, env = "RECADO_TOKEN", hide_env_values = true)]
     token: Option<String>,
 }
 
 impl InstallationArguments {
-    /// Returns the token that was given, else the token in this machine's data folder.
-    pub(crate) fn find_token(&self, environment: &LocalEnvironment) -> Result<Secret> {
-        find_operator_token(self.token.as_deref(), environment)
-    }
-
-    /// Creates a client for the installation.
+    /// Creates a client for the installation. Its token is the one that was given, else the one in this machine's data
+    /// folder. Prints a note if the token would be sent unencrypted.
     pub(crate) fn build_client(&self, environment: &LocalEnvironment) -> Result<InstallationClient> {
-        warn_if_unencrypted(&self.url);
+        let url = &self.url;
+        if is_sent_unencrypted(url) {
+            eprintln!("Note: {url} is not https: whoever is on the way there can read the operators' token.");
+        }
+        let given = self.token.as_deref().and_then(Secret::new);
         Ok(InstallationClient {
             http: recado_http_client::build_http_client()?,
-            url: self.url.trim_end_matches('/').to_owned(),
-            token: self.find_token(environment)?,
+            url: url.trim_end_matches('/').to_owned(),
+            token: given
+                .or_else(|| keyring::read_kept_token(&environment.data))
+                .context("no operators' token: set RECADO_TOKEN or give --token")?,
         })
-    }
-}
-
-/// Prints a note if the operators' token would be sent unencrypted.
-pub(crate) fn warn_if_unencrypted(url: &str) {
-    if is_sent_unencrypted(url) {
-        eprintln!("Note: {url} is not https: whoever is on the way there can read the operators' token.");
     }
 }
 
 /// Returns whether requests to `url` leave this machine unencrypted.
 pub(crate) fn is_sent_unencrypted(url: &str) -> bool {
     WebUrl::parse(url).is_some_and(|url| !url.https && url.scope != HostScope::Loopback)
-}
-
-/// Returns the token that was given, else the token in this machine's data folder.
-pub(crate) fn find_operator_token(given: Option<&str>, environment: &LocalEnvironment) -> Result<Secret> {
-    given
-        .and_then(Secret::new)
-        .or_else(|| keyring::read_kept_token(&environment.data))
-        .context("no operators' token: set RECADO_TOKEN or give --token")
 }
 
 /// A client for a running installation.
@@ -81,14 +73,20 @@ pub(crate) struct InstalledConfiguration {
 }
 
 impl InstallationClient {
+    /// Builds a request to the path with these segments.
+    pub(crate) fn build_request(&self, method: Method, path: &[&str]) -> Result<RequestBuilder> {
+        let mut url = Url::parse(&self.url).with_context(|| format!("{} is no URL", self.url))?;
+        url.path_segments_mut()
+            .map_err(|()| anyhow!("{} is no URL of a server", self.url))?
+            .pop_if_empty()
+            .extend(path);
+        let request = self.http.request(method, url);
+        Ok(request.bearer_auth(self.token.expose_secret()).timeout(TIMEOUT))
+    }
+
     /// Sends a request. An answer other than a success is an error with the problem's `detail`.
-    pub(crate) async fn request_json(
-        &self,
-        method: Method,
-        path: &str,
-        body: Option<&Value>,
-    ) -> Result<Value> {
-        let (status, body) = self.send_request(method, path, body).await?;
+    pub(crate) async fn request_json(&self, request: RequestBuilder) -> Result<Value> {
+        let (status, body) = self.send_request(request).await?;
         if !status.is_success() {
             let detail = body.get("detail").and_then(Value::as_str).unwrap_or("-");
             bail!("{status}: {detail}");
@@ -97,21 +95,7 @@ impl InstallationClient {
     }
 
     /// Sends a request and returns the status and the body of any answer.
-    pub(crate) async fn send_request(
-        &self,
-        method: Method,
-        path: &str,
-        body: Option<&Value>,
-    ) -> Result<(StatusCode, Value)> {
-        let request = self
-            .http
-            .request(method, format!("{}{path}", self.url))
-            .bearer_auth(self.token.expose_secret())
-            .timeout(TIMEOUT);
-        let request = match body {
-            Some(body) => request.json(body),
-            None => request,
-        };
+    pub(crate) async fn send_request(&self, request: RequestBuilder) -> Result<(StatusCode, Value)> {
         let answer = request
             .send()
             .await
@@ -120,9 +104,16 @@ impl InstallationClient {
         Ok((status, answer.json().await.unwrap_or_default()))
     }
 
+    /// Applies a configuration and returns what that changed.
+    pub(crate) async fn apply_configuration(&self, document: &impl Serialize) -> Result<Value> {
+        let request = self.build_request(Method::PUT, &["v1", "config"])?;
+        self.request_json(request.json(document)).await
+    }
+
     /// Fetches the whole configuration, without secrets.
     pub(crate) async fn get_configuration(&self) -> Result<InstalledConfiguration> {
-        let answer = self.request_json(Method::GET, "/v1/config", None).await?;
+        let request = self.build_request(Method::GET, &["v1", "config"])?;
+        let answer = self.request_json(request).await?;
         serde_json::from_value(answer).context("the installation speaks of its configuration in another way")
     }
 
@@ -136,8 +127,9 @@ impl InstallationClient {
         struct AppliedWebhooks {
             instances: Vec<InstanceWebhook>,
         }
-        let body = json!({ "instances": instances });
-        let answer = self.request_json(Method::PUT, "/v1/config", Some(&body)).await?;
+        let answer = self
+            .apply_configuration(&json!({ "instances": instances }))
+            .await?;
         let applied: AppliedWebhooks =
             serde_json::from_value(answer).context("the installation answers in another way")?;
         Ok(applied.instances)
@@ -167,5 +159,40 @@ impl InstalledConfiguration {
         self.instances
             .iter()
             .find(|webhook| webhook.id == instance.id.as_str())
+    }
+}
+
+/// Adds the numbers in a part of an answer to those of `total`, and copies the part's other fields. Returns whether
+/// there is more.
+pub(crate) fn add_part(total: &mut Map<String, Value>, part: &Value) -> bool {
+    for (name, value) in part.as_object().into_iter().flatten() {
+        let known = total.get(name).and_then(Value::as_u64).unwrap_or(0);
+        let sum = value
+            .as_u64()
+            .map_or_else(|| value.clone(), |value| json!(known + value));
+        total.insert(name.clone(), sum);
+    }
+    part.get("more").and_then(Value::as_bool).unwrap_or(false)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn parts_add_up_to_a_whole() {
+        let mut total = Map::new();
+        assert!(add_part(
+            &mut total,
+            &json!({"redriven": 200, "failed": 1, "more": true})
+        ));
+        assert!(!add_part(
+            &mut total,
+            &json!({"redriven": 3, "failed": 0, "more": false})
+        ));
+        assert_eq!(
+            Value::Object(total),
+            json!({"redriven": 203, "failed": 1, "more": false})
+        );
     }
 }

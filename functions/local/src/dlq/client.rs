@@ -1,47 +1,20 @@
 //! Reads and changes the dead letters of an installation over HTTP.
 
 use super::filters::DeadLetterFilterArguments;
-use anyhow::{Context, Result, bail};
-use recado_domain::secret::Secret;
+use crate::installation::{InstallationClient, add_part};
+use anyhow::{Context, Result};
 use reqwest::{Method, RequestBuilder};
 use serde_json::{Map, Value, json};
-use std::time::Duration;
 
-/// The longest time of one request: longer than the function `api` may run (29 s).
-const TIMEOUT: Duration = Duration::from_secs(60);
-
-/// An installation that is called over HTTP.
-pub(super) struct DeadLetterClient<'a> {
-    pub(super) url: &'a str,
-    pub(super) token: &'a Secret,
+/// The dead letters of an installation.
+pub(super) struct DeadLetterClient {
+    pub(super) there: InstallationClient,
 }
 
-impl DeadLetterClient<'_> {
-    fn build_request(&self, method: Method, path: &[&str], query: &[(&str, &str)]) -> Result<RequestBuilder> {
-        let mut url = reqwest::Url::parse(self.url).with_context(|| format!("{} is no URL", self.url))?;
-        url.path_segments_mut()
-            .map_err(|()| anyhow::anyhow!("{} is no URL of a server", self.url))?
-            .pop_if_empty()
-            .extend(["v1", "dead-letters"])
-            .extend(path);
-        if !query.is_empty() {
-            url.query_pairs_mut().extend_pairs(query);
-        }
-        let request = recado_http_client::build_http_client()?.request(method, url);
-        Ok(request.bearer_auth(self.token.expose_secret()).timeout(TIMEOUT))
-    }
-
-    async fn send_request(&self, request: RequestBuilder) -> Result<Value> {
-        let answer = request
-            .send()
-            .await
-            .with_context(|| format!("{} cannot be reached: is Recado running there?", self.url))?;
-        let status = answer.status();
-        let body: Value = answer.json().await.unwrap_or_default();
-        if !status.is_success() {
-            bail!("{status}: {}", text_or_dash(&body, "detail"));
-        }
-        Ok(body)
+impl DeadLetterClient {
+    fn build_request(&self, method: Method, path: &[&str]) -> Result<RequestBuilder> {
+        let path = [&["v1", "dead-letters"], path].concat();
+        self.there.build_request(method, &path)
     }
 
     /// Lists dead letters, the newest first.
@@ -55,8 +28,8 @@ impl DeadLetterClient<'_> {
         let mut query = which.query_fields();
         query.push(("limit", &limit));
         query.extend(cursor.as_deref().map(|cursor| ("cursor", cursor)));
-        self.send_request(self.build_request(Method::GET, &[], &query)?)
-            .await
+        let request = self.build_request(Method::GET, &[])?.query(&query);
+        self.there.request_json(request).await
     }
 
     /// Redrives dead letters until none are left, or a request changes nothing any more. Returns the sum of the counts.
@@ -76,10 +49,10 @@ impl DeadLetterClient<'_> {
         body.insert("limit".to_owned(), json!(if dry_run { 1000 } else { 200 }));
         let mut total = Map::new();
         loop {
-            let request = self.build_request(Method::POST, &["redrive"], &[])?.json(&body);
-            let part = self.send_request(request).await?;
+            let request = self.build_request(Method::POST, &["redrive"])?.json(&body);
+            let part = self.there.request_json(request).await?;
             let moved = number_at(&part, "redriven") + number_at(&part, "no_longer_dead");
-            let more = add_totals(&mut total, &part);
+            let more = add_part(&mut total, &part);
             if dry_run || !more || moved == 0 {
                 return Ok(Value::Object(total));
             }
@@ -95,8 +68,9 @@ impl DeadLetterClient<'_> {
         by: &str,
     ) -> Result<Value> {
         for id in ids {
-            let request = self.build_request(Method::DELETE, &[id], &[("by", by)])?;
-            self.send_request(request)
+            let request = self.build_request(Method::DELETE, &[id])?.query(&[("by", by)]);
+            self.there
+                .request_json(request)
                 .await
                 .with_context(|| format!("{id} was not deleted"))?;
         }
@@ -108,10 +82,9 @@ impl DeadLetterClient<'_> {
             let all = if all { "true" } else { "false" };
             let mut query = which.query_fields();
             query.extend([("by", by), ("limit", "200"), ("all", all)]);
-            let part = self
-                .send_request(self.build_request(Method::DELETE, &[], &query)?)
-                .await?;
-            let more = add_totals(&mut total, &part);
+            let request = self.build_request(Method::DELETE, &[])?.query(&query);
+            let part = self.there.request_json(request).await?;
+            let more = add_part(&mut total, &part);
             if !more || number_at(&part, "deleted") == 0 {
                 return Ok(Value::Object(total));
             }
@@ -120,56 +93,17 @@ impl DeadLetterClient<'_> {
 
     /// Returns one dead letter, with the payload that a redrive would process again.
     pub(super) async fn get_dead_letter(&self, id: &str) -> Result<Value> {
-        self.send_request(self.build_request(Method::GET, &[id], &[])?)
-            .await
+        let request = self.build_request(Method::GET, &[id])?;
+        self.there.request_json(request).await
     }
 
     /// Lists deletions of dead letters, the newest first.
     pub(super) async fn list_deletions(&self, limit: usize) -> Result<Value> {
-        let limit = limit.to_string();
-        let request = self.build_request(Method::GET, &["audit"], &[("limit", &limit)])?;
-        self.send_request(request).await
+        let request = self.build_request(Method::GET, &["audit"])?;
+        self.there.request_json(request.query(&[("limit", limit)])).await
     }
-}
-
-/// Adds the numbers of `part` to those of `total` and copies its other fields. Returns whether there is more.
-fn add_totals(total: &mut Map<String, Value>, part: &Value) -> bool {
-    for (name, value) in part.as_object().into_iter().flatten() {
-        let known = total.get(name).and_then(Value::as_u64).unwrap_or(0);
-        let sum = value
-            .as_u64()
-            .map_or_else(|| value.clone(), |value| json!(known + value));
-        total.insert(name.clone(), sum);
-    }
-    part.get("more").and_then(Value::as_bool).unwrap_or(false)
 }
 
 fn number_at(value: &Value, name: &str) -> u64 {
     value.get(name).and_then(Value::as_u64).unwrap_or(0)
-}
-
-fn text_or_dash<'a>(value: &'a Value, name: &str) -> &'a str {
-    value.get(name).and_then(Value::as_str).unwrap_or("-")
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn parts_add_up_to_a_whole() {
-        let mut total = Map::new();
-        assert!(add_totals(
-            &mut total,
-            &json!({"redriven": 200, "failed": 1, "more": true})
-        ));
-        assert!(!add_totals(
-            &mut total,
-            &json!({"redriven": 3, "failed": 0, "more": false})
-        ));
-        assert_eq!(
-            Value::Object(total),
-            json!({"redriven": 203, "failed": 1, "more": false})
-        );
-    }
 }

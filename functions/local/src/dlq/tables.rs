@@ -1,27 +1,20 @@
 //! Formats answers for people.
 
+use comfy_table::Table;
+use comfy_table::presets::NOTHING;
 use serde_json::Value;
 
-/// Formats a table with a heading. Each column is as wide as its longest cell.
-fn format_table(heading: &[&str], rows: &[Vec<String>]) -> String {
-    let width = |column: usize| {
-        let cells = rows.iter().map(|row| row[column].chars().count());
-        cells.chain([heading[column].len()]).max().unwrap_or(0)
-    };
-    let widths: Vec<usize> = (0..heading.len()).map(width).collect();
-    let line = |cells: &[&str]| {
-        let padded: Vec<String> = cells
-            .iter()
-            .zip(&widths)
-            .map(|(cell, width)| format!("{cell:<width$}"))
-            .collect();
-        format!("{}\n", padded.join("  ").trim_end())
-    };
-    let mut all = line(heading);
-    for row in rows {
-        all.push_str(&line(&row.iter().map(String::as_str).collect::<Vec<_>>()));
+/// Formats rows as a table without lines, two blanks between columns. Each column is as wide as its longest cell.
+fn format_table(heading: &[&str], rows: Vec<Vec<String>>) -> String {
+    let mut table = Table::new();
+    table.load_preset(NOTHING).add_rows(rows);
+    if !heading.is_empty() {
+        table.set_header(heading);
     }
-    all
+    for column in table.column_iter_mut() {
+        column.set_padding((0, 2));
+    }
+    format!("{}\n", table.trim_fmt())
 }
 
 fn collect_rows(answer: &Value, columns: &[&str]) -> Vec<Vec<String>> {
@@ -45,7 +38,7 @@ pub(super) fn format_dead_letters(answer: &Value) -> String {
     if rows.is_empty() {
         return "No dead letters.\n".to_owned();
     }
-    let mut all = format_table(&columns, &rows);
+    let mut all = format_table(&columns, rows);
     if let Some(cursor) = answer.get("next_cursor").and_then(Value::as_str) {
         all.push_str("There are more: --cursor ");
         all.push_str(cursor);
@@ -61,29 +54,22 @@ pub(super) fn format_deletions(answer: &Value) -> String {
     if rows.is_empty() {
         return "None was deleted.\n".to_owned();
     }
-    format_table(&columns, &rows)
+    format_table(&columns, rows)
 }
 
 /// Formats an object, one line for each field.
 pub(super) fn format_fields(answer: &Value) -> String {
     let fields = answer.as_object().into_iter().flatten();
-    let rows: Vec<(String, String)> = fields
-        .map(|(name, value)| {
-            let value = match value {
-                Value::Null => "-".to_owned(),
-                Value::String(text) => text.clone(),
-                Value::Object(_) | Value::Array(_) => serde_json::to_string_pretty(value).unwrap_or_default(),
-                other => other.to_string(),
-            };
-            (name.replace('_', " "), value)
-        })
-        .collect();
-    let width = rows.iter().map(|(name, _)| name.len()).max().unwrap_or(0);
-    let lines: Vec<String> = rows
-        .iter()
-        .map(|(name, value)| format!("{name:<width$}  {value}\n"))
-        .collect();
-    lines.concat()
+    let rows = fields.map(|(name, value)| {
+        let value = match value {
+            Value::Null => "-".to_owned(),
+            Value::String(text) => text.clone(),
+            Value::Object(_) | Value::Array(_) => serde_json::to_string_pretty(value).unwrap_or_default(),
+            other => other.to_string(),
+        };
+        vec![name.replace('_', " "), value]
+    });
+    format_table(&[], rows.collect())
 }
 
 #[cfg(test)]
@@ -104,5 +90,13 @@ mod tests {
         assert_eq!(lines[0].find("instance_id"), lines[1].find("-  "));
         assert_eq!(lines[2], "There are more: --cursor c");
         assert_eq!(format_dead_letters(&json!({"items": []})), "No dead letters.\n");
+    }
+
+    #[test]
+    fn an_object_is_shown_a_field_a_line_and_what_it_holds_below_each_other() {
+        let shown = format_fields(&json!({"instance_id": null}));
+        assert_eq!(shown, "instance id  -\n");
+        let shown = format_fields(&json!({"payload": {"a": 1}}));
+        assert_eq!(shown, "payload  {\n           \"a\": 1\n         }\n");
     }
 }

@@ -1,14 +1,15 @@
 //! Checks of what an installation reports about itself.
 
 use crate::installation::InstallationClient;
+use anyhow::Result;
 use recado_domain::config::Instance;
 use recado_onboarding::{CheckResult, InstanceWebhook};
-use reqwest::Method;
+use reqwest::{Method, StatusCode};
 use serde_json::Value;
 
 /// Checks that the installation can be reached and is healthy.
 pub(super) async fn check_installation(there: &InstallationClient) -> Vec<CheckResult> {
-    let (status, body) = match there.send_request(Method::GET, "/health", None).await {
+    let (status, body) = match fetch_health(there, &["health"], &[]).await {
         Ok(answer) => answer,
         Err(error) => {
             let found = CheckResult::check_failed("-", "reachable", format!("{error:#}"));
@@ -22,6 +23,15 @@ pub(super) async fn check_installation(there: &InstallationClient) -> Vec<CheckR
         CheckResult::check_failed("-", "health", format!("{status}: {said}"))
             .with_fix("see its log; GET /health/whatsapp/detailed tells what waits")
     }]
+}
+
+async fn fetch_health(
+    there: &InstallationClient,
+    path: &[&str],
+    query: &[(&str, &str)],
+) -> Result<(StatusCode, Value)> {
+    let request = there.build_request(Method::GET, path)?.query(query);
+    there.send_request(request).await
 }
 
 /// Checks an instance by the installation's own reports: the webhook's proof and URL, the connection and the rate.
@@ -39,8 +49,7 @@ pub(super) async fn check_instance(
 /// Checks the connection state that the installation has stored.
 async fn check_connection_state(there: &InstallationClient, instance: &Instance) -> CheckResult {
     let name = instance.id.as_str();
-    let path = format!("/health/whatsapp?instance={name}");
-    let answer = there.send_request(Method::GET, &path, None).await;
+    let answer = fetch_health(there, &["health", "whatsapp"], &[("instance", name)]).await;
     // An unhealthy installation answers 503 with the same body.
     let instance = match &answer {
         Ok((_, body)) => &body["instances"][0],
