@@ -390,6 +390,11 @@ impl Outbox {
             .next()
     }
 
+    /// Returns the time of the newest state change: a message that was redriven waits since then.
+    pub fn last_changed_at(&self) -> Option<Timestamp> {
+        self.history.iter().next_back().map(|step| step.at)
+    }
+
     /// Returns the slot if it can still be used at `now`.
     pub fn usable_slot(&self, now: Timestamp) -> Option<Timestamp> {
         self.slot.filter(|slot| !rate::is_slot_missed(*slot, now))

@@ -206,6 +206,7 @@ async fn enqueue_overdue_sends<W: Deps>(
         return Ok(false);
     }
     if deps.store().read_instance_state(&last.instance).await?.connection != ConnectionStatus::Open {
+        let open = give_up_oldest(deps, open).await?;
         postpone_messages(deps, open, add_millis(now, NOT_OPEN_MS)).await?;
         return Ok(false);
     }
@@ -222,6 +223,24 @@ async fn enqueue_overdue_sends<W: Deps>(
         .await?;
     postpone_messages(deps, open, add_millis(now, ENQUEUED_MS)).await?;
     Ok(true)
+}
+
+/// Gives up the messages at the head of a closed instance's `open` messages that waited too long since their last state
+/// change, and returns the others. Usually the parked conversation's record is due then; a lost send job leaves a
+/// conversation that was never parked.
+async fn give_up_oldest<W: Deps>(deps: &W, open: Vec<Message>) -> PortResult<Vec<Message>> {
+    let (now, limit) = (deps.system().now(), deps.settings().parked_max_ms());
+    let waited_too_long = |message: &Message| {
+        let since = message.out.as_ref().and_then(Outbox::last_changed_at);
+        since.is_some_and(|since| add_millis(since, limit) <= now)
+    };
+    let mut rest = open.into_iter().peekable();
+    while let Some(message) = rest.next_if(waited_too_long) {
+        if !give_up_expired(deps, message).await? {
+            break;
+        }
+    }
+    Ok(rest.collect())
 }
 
 fn is_dead_message(message: &Message) -> bool {

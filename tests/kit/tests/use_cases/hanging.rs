@@ -1,6 +1,6 @@
 //! Attempts that time out: what they say of the message, and what of its instance.
 
-use crate::waiting::{out, state, stored};
+use crate::waiting::{connection, letter, out, state, stored};
 use crate::world::Setup;
 use recado_domain::instance::ConnectionStatus;
 use recado_domain::message::{Message, MessageStatus};
@@ -109,4 +109,20 @@ async fn a_message_that_timed_out_is_not_sent_again_while_the_provider_does_not_
         );
         assert!(out(&setup, &reply).await.maybe_sent);
     }
+}
+
+#[tokio::test]
+async fn a_message_whose_send_job_was_lost_is_given_up_after_three_days_too() {
+    let setup = setup("evolution").await;
+    let begun = setup.now();
+    connection(&setup, ConnectionAnswer::Closed).await;
+    let reply = setup.replied().await;
+    let hours = || (setup.now().as_second() - begun.as_second()) / 3_600;
+    while letter(&setup, &reply).await.is_none() {
+        setup.pass(600);
+        reconcile(&setup.world).await.unwrap();
+        assert!(hours() < 80, "it never ends");
+    }
+    assert_eq!(hours(), 72);
+    assert_eq!(setup.world.providers.sent(), 0);
 }

@@ -46,7 +46,7 @@ pub(crate) async fn out(setup: &Setup, message: &Message) -> Outbox {
     stored(setup, message).await.out.unwrap()
 }
 
-async fn letter(setup: &Setup, message: &Message) -> Option<DeadLetter> {
+pub(crate) async fn letter(setup: &Setup, message: &Message) -> Option<DeadLetter> {
     let id = message.message_id();
     setup.world.store.find_dead_letter(id.as_str()).await.unwrap()
 }
@@ -325,7 +325,7 @@ async fn what_is_being_sent_is_not_given_up_for_its_age() {
     assert!(out(&setup, &reply).await.maybe_sent);
 }
 
-async fn connection(setup: &Setup, answer: ConnectionAnswer) {
+pub(crate) async fn connection(setup: &Setup, answer: ConnectionAnswer) {
     setup.world.providers.is(answer);
     let job = setup.event(EventKind::Connection, Value::Null).await;
     while setup.receive(&job, 1).await != Verdict::Done {
