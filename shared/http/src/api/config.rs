@@ -1,7 +1,7 @@
 //! `/v1/config`: the configuration, and the webhook URLs and secrets to enter at the provider.
 
 use super::problem_answers::Unprocessable;
-use super::schema::{ConfigDocumentSchema, ConfigurationChangeSchema};
+use super::schema::{ConfigDocumentSchema, ConfigurationChangeSchema, ProviderSchema};
 use super::{Api, ApiContext, BODY_MAX};
 use crate::keys::Keys;
 use crate::problem::HttpProblem;
@@ -27,7 +27,7 @@ use utoipa::ToSchema;
 pub(super) struct WebhookSetupView {
     #[schema(value_type = String)]
     id: InstanceId,
-    #[schema(value_type = String)]
+    #[schema(value_type = ProviderSchema)]
     provider: Provider,
     /// Absent if the instance's events do not come by webhook.
     #[serde(rename = "webhook_url")]

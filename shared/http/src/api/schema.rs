@@ -19,6 +19,7 @@ use recado_domain::event::{EventKind, EventState};
 use recado_domain::instance::ConnectionStatus;
 use recado_domain::message::{MessageStatus, Role};
 use recado_domain::notice::NoticeKind;
+use recado_domain::provider::Provider;
 use recado_domain::reason::Reason;
 use recado_pipeline::configure::ConfigurationChangeKind;
 use recado_pipeline::health::HealthStatus;
@@ -56,6 +57,7 @@ macro_rules! word_schemas {
 }
 
 word_schemas! {
+    ProviderSchema: Provider { Evolution, Meta, Dialog360, AwsSocial }
     ConversationModeSchema: ConversationMode { Ai, Manual }
     ConversationStatusSchema: ConversationStatus { Active, Resolved }
     QueueNameSchema: QueueName { Inbound, Turns, Outbound }

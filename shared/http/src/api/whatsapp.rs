@@ -1,7 +1,7 @@
 //! `GET /health/whatsapp` and `GET /health/whatsapp/detailed`: the health of the instances and queues.
 
 use super::problem_answers::NotFound;
-use super::schema::{ConnectionStatusSchema, HealthStatusSchema, RateSchema};
+use super::schema::{ConnectionStatusSchema, HealthStatusSchema, ProviderSchema, RateSchema};
 use super::{Api, ApiContext, auth};
 use crate::problem::HttpProblem;
 use crate::query::QueryParams;
@@ -115,7 +115,7 @@ const MARKS: DepthMarks = DepthMarks {
 struct InstanceView {
     #[schema(value_type = String)]
     id: InstanceId,
-    #[schema(value_type = String)]
+    #[schema(value_type = ProviderSchema)]
     provider: Provider,
     #[schema(value_type = HealthStatusSchema)]
     status: HealthStatus,

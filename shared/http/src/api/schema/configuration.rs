@@ -1,6 +1,8 @@
 //! Schemas of the configuration document.
 
+use super::ProviderSchema;
 use super::content::MessageTemplateSchema;
+use recado_domain::provider::Provider;
 use serde::Serialize;
 use std::collections::BTreeMap;
 use utoipa::ToSchema;
@@ -64,8 +66,8 @@ struct InstanceSchema {
     id: String,
     /// Id of the tenant.
     tenant: String,
-    #[schema(example = "evolution")]
-    provider: String,
+    #[schema(value_type = ProviderSchema)]
+    provider: Provider,
     /// The provider's name for the instance, where it differs from `id`.
     external_id: Option<String>,
     /// Id of the agent that answers.

@@ -1,7 +1,7 @@
 //! The JSON shapes of sends and of traces.
 
 use super::super::schema::{
-    EventKindSchema, EventStateSchema, MessageStatusSchema, ReasonSchema, TimelineStageSchema,
+    EventKindSchema, EventStateSchema, MessageStatusSchema, ProviderSchema, ReasonSchema, TimelineStageSchema,
 };
 use recado_domain::Timestamp;
 use recado_domain::event::{EventKind, EventRecord, EventState, FollowUpJob};
@@ -115,7 +115,7 @@ impl From<TimelineEntry> for TimelineEntryView {
 pub(in crate::api) struct EventView {
     #[schema(value_type = String)]
     id: EventId,
-    #[schema(value_type = String)]
+    #[schema(value_type = ProviderSchema)]
     provider: Provider,
     /// The provider's name for the instance.
     #[schema(value_type = String)]
