@@ -13,6 +13,7 @@ mod commands;
 mod consent;
 mod crashes;
 mod dialog360;
+mod examples;
 mod first_steps;
 mod framing;
 mod full_disk;

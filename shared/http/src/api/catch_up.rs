@@ -19,7 +19,9 @@ use utoipa::ToSchema;
 /// The body of the request: the time from which the provider's history is read.
 #[derive(Debug, Default, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
+#[schema(example = json!({}))]
 struct CatchUpRequest {
+    /// Time from which the history is read. If absent, the time of the last message that is known.
     since: Option<Timestamp>,
 }
 

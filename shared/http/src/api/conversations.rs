@@ -80,6 +80,7 @@ pub(super) async fn get_conversation(
 /// The requested change of a conversation.
 #[derive(Debug, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
+#[schema(example = json!({"mode": "manual"}))]
 struct ConversationChange {
     /// `manual` takes the conversation over, `ai` gives it back.
     #[schema(value_type = Option<ConversationModeSchema>)]

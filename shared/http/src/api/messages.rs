@@ -105,6 +105,7 @@ fn no_such_message() -> HttpProblem {
 /// An answer that a person writes in a conversation. Either `text` or `content` is required.
 #[derive(Debug, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
+#[schema(example = json!({"text": "Bom dia! Sim, até as 18h."}))]
 struct AnswerRequest {
     /// The text of the answer, as an alternative to `content`.
     text: Option<String>,

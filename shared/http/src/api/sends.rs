@@ -27,6 +27,7 @@ use utoipa::ToSchema;
 /// A message that a client wants to send. Either `text` or `content` is required.
 #[derive(Debug, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
+#[schema(example = json!({"to": "+55 11 90000-0001", "text": "Seu pedido saiu.", "message_id": "order-7"}))]
 struct SendRequest {
     to: String,
     /// The text of the message, as an alternative to `content`.

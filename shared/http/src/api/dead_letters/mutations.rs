@@ -93,6 +93,7 @@ struct RedriveForecastView {
 /// The dead letters to redrive: all that match the filter, or those with the given ids.
 #[derive(Debug, Default, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields, default)]
+#[schema(example = json!({"queue": "outbound", "dry_run": true}))]
 struct RedriveRequest {
     #[schema(value_type = Option<QueueNameSchema>)]
     queue: Option<QueueName>,

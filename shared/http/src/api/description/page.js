@@ -3,9 +3,19 @@
 
 let api;
 
+// What stands in backquotes becomes code.
+function prose(text) {
+  return (text ?? "").split("`").map((part, place) => {
+    if (place % 2 === 0) return part;
+    const code = document.createElement("code");
+    code.textContent = part;
+    return code;
+  });
+}
+
 function element(name, text, attributes = {}, children = []) {
   const made = document.createElement(name);
-  if (text) made.textContent = text;
+  made.append(...prose(text));
   for (const [key, value] of Object.entries(attributes)) made.setAttribute(key, value);
   made.append(...children);
   return made;
@@ -52,13 +62,21 @@ function describe(schema, seen = []) {
   const rows = Object.entries(properties).map(([name, property]) => {
     const need = required.includes(name) ? "" : ", optional";
     const text = property.description ?? alternatives(property)[0]?.description ?? "";
-    const line = [element("code", name), ` ${typeName(property)}${need}. ${text}`];
+    const line = [element("code", name), ` ${typeName(property)}${need}. `, ...prose(text)];
     return element("li", "", {}, [...line, ...nested(property, seen)]);
   });
   if (rows.length) parts.push(element("ul", "", {}, rows));
-  for (const one of alternatives(whole)) parts.push(...(one.$ref ? nested(one, seen) : describe(one, seen)));
+  for (const one of alternatives(whole)) parts.push(...(one.$ref ? nested(one, seen) : [alternative(one, seen)]));
   if (whole.items) parts.push(...nested(whole.items, seen));
   return parts;
+}
+
+// One of several forms of an object, under the word that tells them apart (`type: media`).
+function alternative(schema, seen) {
+  const fields = Object.entries(propertiesOf(schema).properties);
+  const word = fields.find(([, property]) => property.enum?.length === 1);
+  const title = word ? `${word[0]}: ${word[1].enum[0]}` : typeName(schema);
+  return element("details", "", {}, [element("summary", title), ...describe(schema, seen)]);
 }
 
 // A schema of its own, to open; a schema inside itself is not shown again.
@@ -132,7 +150,7 @@ function operationDetails(method, path, operation) {
   const open = (operation.security ?? [{}]).some((need) => !Object.keys(need).length);
   details.append(element("summary", "", {}, [
     element("span", method.toUpperCase(), { class: "method" }), element("span", path, { class: "path" }),
-    ` ${operation.summary ?? ""}${open ? " (no token needed)" : ""}`,
+    " ", ...prose(operation.summary), open ? " (no token needed)" : "",
   ]));
   if (operation.description) details.append(element("p", operation.description));
   const fields = parameterFields(operation);
@@ -165,13 +183,11 @@ function operationDetails(method, path, operation) {
 async function show() {
   api = await (await fetch("openapi.json")).json();
   document.getElementById("version").textContent = `Version ${api.info.version}, OpenAPI ${api.openapi}.`;
-  document.getElementById("introduction").textContent = api.info.description;
-  const tags = new Map();
+  document.getElementById("introduction").replaceChildren(...prose(api.info.description));
+  const tags = new Map(api.tags.map(({ name }) => [name, [element("h2", name)]]));
   for (const [path, item] of Object.entries(api.paths)) {
     for (const [method, operation] of Object.entries(item)) {
-      const tag = operation.tags?.[0] ?? "";
-      if (!tags.has(tag)) tags.set(tag, [element("h2", tag)]);
-      tags.get(tag).push(operationDetails(method, path, operation));
+      tags.get(operation.tags[0]).push(operationDetails(method, path, operation));
     }
   }
   document.getElementById("routes").append(...[...tags.values()].flat());

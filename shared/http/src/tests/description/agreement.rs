@@ -48,7 +48,7 @@ pub(crate) fn check_agreement(api: &Value, method: &str, path: &str, sent: &[u8]
     }
 }
 
-fn fits(route: &str, path: &str) -> bool {
+pub(super) fn fits(route: &str, path: &str) -> bool {
     let (route, path): (Vec<_>, Vec<_>) = (route.split('/').collect(), path.split('/').collect());
     route.len() == path.len()
         && route

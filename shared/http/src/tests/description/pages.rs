@@ -1,9 +1,11 @@
 //! What stands in the repository about the API is what the description says.
 
+use super::agreement::fits;
 use super::{description, operations};
 use std::collections::BTreeSet;
 
 const HTTP_PAGE: &str = include_str!("../../../../../docs/http-api.md");
+const EXAMPLES: &str = include_str!("../../../../../docs/http-examples.md");
 const TEMPLATE: &str = include_str!("../../../../../template.yaml");
 const KEPT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/openapi.json");
 
@@ -59,6 +61,29 @@ async fn the_stack_sends_every_described_path_to_the_api() {
         assert!(
             prefixes.iter().all(|prefix| !path.starts_with(prefix)),
             "{path} is one of {prefixes:?}"
+        );
+    }
+}
+
+/// Each route has an example, which a test of `functions/local` runs. The page and its script are for browsers.
+#[tokio::test]
+async fn every_route_has_an_example() {
+    let page = EXAMPLES.replace("\\\n", " ");
+    let calls = page.split("curl -sS").skip(1).filter_map(|call| {
+        let call = call.split("\ncurl ").next()?.split("\n```").next()?;
+        let path = call.split_once("\"$RECADO")?.1.split(['"', '?']).next()?;
+        let stated = call
+            .split_once("-X ")
+            .map(|(_, rest)| rest.split(' ').next().unwrap());
+        let posts = call.contains("--json") || call.contains("--data");
+        Some((stated.unwrap_or(if posts { "POST" } else { "GET" }), path))
+    });
+    let calls: Vec<_> = calls.collect();
+    for (method, route, _) in operations(description().await) {
+        let shown = |(said, path): &(&str, &str)| *said == method && fits(route, path);
+        assert!(
+            route.starts_with("/docs") || calls.iter().any(shown),
+            "docs/http-examples.md has no {method} {route}"
         );
     }
 }
