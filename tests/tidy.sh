@@ -31,6 +31,11 @@ tree=$(dependencies_of --workspace)
 if grep -qE '^(aws-lc-rs|aws-lc-sys|openssl|openssl-sys|native-tls) ' <<<"$tree"; then
   complain "a second TLS library came in"
 fi
+# Every dependency of the workspace has a user.
+for name in $(sed -n '/^\[workspace.dependencies\]/,/^\[workspace.lints/s/^\([a-z0-9_-]*\) *=.*/\1/p' Cargo.toml); do
+  grep -qE "^$name(\.workspace)? *=" functions/*/Cargo.toml shared/*/Cargo.toml tests/*/Cargo.toml ||
+    complain "no crate uses the workspace's dependency $name"
+done
 # The use cases have no clock, no dice and no environment of their own.
 if grep -rnE 'SystemTime::now|Timestamp::now|Instant::now|env::var|tokio::' shared/domain/src shared/pipeline/src; then
   complain "shared/domain or shared/pipeline reads a clock, the environment or a runtime"

@@ -1,26 +1,9 @@
 //! The function `api`: serves health, configuration, conversations, messages and dead letters.
 
 use lambda_http::Error;
-use recado_aws::{AwsQueues, OsSystem};
-use recado_domain::dead_letter::QueueName;
 use recado_http::{ApiOptions, HealthProbe, api_router};
 use recado_lambda::{AwsKeys, compose_aws_deps, required_variables, telemetry};
-use recado_pipeline::ports::{PortResult, QueueDepth, QueueDepths};
 use std::sync::Arc;
-
-struct SqsDepths(AwsQueues<OsSystem>);
-
-impl QueueDepths for SqsDepths {
-    async fn read_queue_depth(&self, queue: QueueName) -> PortResult<QueueDepth> {
-        let depth = self.0.read_depth(queue).await?;
-        Ok(QueueDepth {
-            waiting: depth.waiting,
-            in_flight: depth.in_flight,
-            delayed: depth.delayed,
-            oldest: None,
-        })
-    }
-}
 
 #[tokio::main(flavor = "current_thread")]
 async fn main() -> Result<(), Error> {
@@ -29,7 +12,7 @@ async fn main() -> Result<(), Error> {
     let options = ApiOptions {
         public_url: composed.environment.public_url,
         simulator: None,
-        depths: SqsDepths(composed.deps.queues.clone()),
+        depths: composed.deps.queues.clone(),
         health_probe: HealthProbe::on_request(),
     };
     let keys = AwsKeys::new(composed.secrets);

@@ -5,11 +5,9 @@ use crate::installation::is_sent_unencrypted;
 use crate::keyring::EnvironmentSecrets;
 use anyhow::{Context, Result};
 use recado_ai::Model;
-use recado_domain::dead_letter::QueueName;
 use recado_embedded::{Clock, Embedded, EmbeddedSystem};
 use recado_http_client::build_http_client;
 use recado_pipeline::Components;
-use recado_pipeline::ports::{PortResult, QueueDepth, QueueDepths};
 use recado_whatsapp::{ProviderConfig, SimulatedOutbox, Simulation, WhatsApp};
 
 /// The ports of an installation on one machine.
@@ -70,20 +68,4 @@ pub(crate) async fn compose_components(environment: &LocalEnvironment) -> Result
         embedded,
         simulator,
     })
-}
-
-/// Reads the depths of the embedded queues.
-#[derive(Debug, Clone)]
-pub(crate) struct EmbeddedDepths(pub(crate) Embedded);
-
-impl QueueDepths for EmbeddedDepths {
-    async fn read_queue_depth(&self, queue: QueueName) -> PortResult<QueueDepth> {
-        let depth = self.0.queue_depth(queue).await?;
-        Ok(QueueDepth {
-            waiting: depth.visible,
-            in_flight: depth.in_flight,
-            delayed: depth.delayed,
-            oldest: depth.oldest,
-        })
-    }
 }

@@ -1,7 +1,7 @@
 //! `recado serve`: runs the HTTP server and the workers until a signal.
 
 use crate::clock;
-use crate::compose::{EmbeddedDepths, LocalComposition, LocalDeps, compose_components};
+use crate::compose::{LocalComposition, LocalDeps, compose_components};
 use crate::configuration;
 use crate::demonstration;
 use crate::environment::LocalEnvironment;
@@ -47,11 +47,11 @@ pub(crate) async fn serve_until_signal(environment: LocalEnvironment, demonstrat
     let deps = Arc::new(deps);
     let (stop, stopped) = watch::channel(false);
     let pulse = HealthProbe::by_timer();
-    pulse.probe_store(&*deps, &EmbeddedDepths(embedded.clone())).await;
+    pulse.probe_store(&*deps, &embedded).await;
     let options = ApiOptions {
         public_url: environment.public_url.clone(),
         simulator,
-        depths: EmbeddedDepths(embedded.clone()),
+        depths: embedded.clone(),
         health_probe: pulse.clone(),
     };
     let limits = environment.webhook_limits;
@@ -90,10 +90,9 @@ pub(crate) async fn serve_until_signal(environment: LocalEnvironment, demonstrat
 
 /// Checks every few seconds that the store accepts writes. `/health` reports the result.
 async fn beat_periodically(pulse: HealthProbe, deps: Arc<LocalDeps>, embedded: Embedded) {
-    let depths = EmbeddedDepths(embedded);
     loop {
         tokio::time::sleep(BETWEEN_BEATS).await;
-        pulse.probe_store(&*deps, &depths).await;
+        pulse.probe_store(&*deps, &embedded).await;
     }
 }
 

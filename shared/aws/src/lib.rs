@@ -30,7 +30,7 @@ mod system;
 pub use clients::Clients;
 pub use config::{AwsConfig, variable};
 pub use error::AwsError;
-pub use queues::{ApproximateDepth, AwsQueues};
+pub use queues::AwsQueues;
 pub use secrets::{AwsSecrets, OWN_SECRET_VARIABLES};
 pub use store::DynamoStore;
 pub use system::OsSystem;

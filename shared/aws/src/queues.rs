@@ -5,8 +5,6 @@ mod dead_letters;
 mod message_body;
 mod schedule;
 
-pub use dead_letters::ApproximateDepth;
-
 use crate::clients::Clients;
 use crate::config::{AwsConfig, require_setting, variable};
 use crate::error::{AwsError, error_code, invalid_request, port_error};

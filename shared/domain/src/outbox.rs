@@ -435,10 +435,5 @@ pub fn hash_text(text: &str) -> String {
     crate::ids::hash_parts(&["text", text.trim()], 16)
 }
 
-/// Returns the end of the lease of an attempt that is claimed at `now`.
-pub fn compute_lease_end(now: Timestamp, lease_seconds: i64) -> Timestamp {
-    add_millis(now, lease_seconds.saturating_mul(1000))
-}
-
 #[cfg(test)]
 mod tests;

@@ -10,39 +10,17 @@ use recado_domain::dead_letter::{
 };
 use recado_domain::ids::hash_parts;
 use recado_domain::millis;
-use recado_pipeline::ports::{DeadLetterQueues, DeadQueueMessage, PortError, PortResult, System};
-
-/// The number of messages in a queue, as SQS estimates it.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct ApproximateDepth {
-    /// Messages that are ready to be handed out.
-    pub waiting: u64,
-    /// Messages that were handed out and not acknowledged.
-    pub in_flight: u64,
-    /// Messages that are delayed.
-    pub delayed: u64,
-}
+use recado_pipeline::ports::{
+    DeadLetterQueues, DeadQueueMessage, PortError, PortResult, QueueDepth, QueueDepths, System,
+};
 
 /// Time for which a received dead message is hidden, in seconds. Short, since a person who looks into the queue, or
 /// moves its messages, must not miss it for long.
 const HIDDEN_SECONDS: i32 = 5;
 
-impl<A: System> AwsQueues<A> {
-    /// Reads the number of messages in a queue.
-    pub async fn read_depth(&self, queue: QueueName) -> PortResult<ApproximateDepth> {
+impl<A: System + 'static> QueueDepths for AwsQueues<A> {
+    async fn read_queue_depth(&self, queue: QueueName) -> PortResult<QueueDepth> {
         const WHAT: &str = "reading a queue's depth";
-        self.read_depth_at_url(WHAT, self.config.queue_url(WHAT, queue)?)
-            .await
-    }
-
-    /// Reads the number of messages in a queue's dead-letter queue.
-    pub async fn read_dead_depth(&self, queue: QueueName) -> PortResult<ApproximateDepth> {
-        const WHAT: &str = "reading a dead-letter queue's depth";
-        self.read_depth_at_url(WHAT, self.config.dlq_url(WHAT, queue)?)
-            .await
-    }
-
-    async fn read_depth_at_url(&self, what: &'static str, url: &str) -> PortResult<ApproximateDepth> {
         use QueueAttributeName as Name;
         let names = [
             Name::ApproximateNumberOfMessages,
@@ -53,12 +31,12 @@ impl<A: System> AwsQueues<A> {
             .clients
             .sqs
             .get_queue_attributes()
-            .queue_url(url)
+            .queue_url(self.config.queue_url(WHAT, queue)?)
             .set_attribute_names(Some(names.into()));
         let attributes = request
             .send()
             .await
-            .map_err(|error| port_error(what, &error))?
+            .map_err(|error| port_error(WHAT, &error))?
             .attributes;
         let attributes = attributes.unwrap_or_default();
         let number = |name| {
@@ -67,13 +45,16 @@ impl<A: System> AwsQueues<A> {
                 .and_then(|text: &String| text.parse().ok())
                 .unwrap_or_default()
         };
-        Ok(ApproximateDepth {
+        Ok(QueueDepth {
             waiting: number(Name::ApproximateNumberOfMessages),
             in_flight: number(Name::ApproximateNumberOfMessagesNotVisible),
             delayed: number(Name::ApproximateNumberOfMessagesDelayed),
+            oldest: None,
         })
     }
+}
 
+impl<A: System> AwsQueues<A> {
     /// Sends the copy of a dead letter to its queue's dead-letter queue. SQS cannot replace an earlier copy. In a FIFO
     /// queue, another copy of the same failure within five minutes is dropped.
     pub(super) async fn put_dead_letter_copy(

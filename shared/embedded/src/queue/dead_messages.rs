@@ -164,12 +164,6 @@ impl Embedded {
         self.run_read("dead", move |c| select_dead(c, queue, max)).await
     }
 
-    /// Removes a message from the dead-letter queue of `queue` and returns it. `None` if the message is not there.
-    pub async fn take_dead_message(&self, queue: QueueName, id: i64) -> PortResult<Option<DeadMessage>> {
-        self.run_write("take_dead", move |c| take_dead_row(c, queue, id))
-            .await
-    }
-
     /// Moves a message from the dead-letter queue to the end of `queue`, as if it were new. `false` if the message is
     /// not there.
     pub async fn redrive_dead_message(&self, queue: QueueName, id: i64) -> PortResult<bool> {

@@ -4,7 +4,7 @@ use crate::sql_records::count_from_sql;
 use jiff::Timestamp;
 use recado_domain::dead_letter::QueueName;
 use recado_domain::millis;
-use recado_pipeline::ports::PortResult;
+use recado_pipeline::ports::{PortResult, QueueDepth, QueueDepths};
 use rusqlite::{Connection, params};
 
 /// The numbers of messages in a queue.
@@ -59,5 +59,17 @@ impl Embedded {
     pub async fn queue_depth(&self, queue: QueueName) -> PortResult<EmbeddedQueueDepth> {
         let now = self.current_time();
         self.run_read("depth", move |c| select_depth(c, queue, now)).await
+    }
+}
+
+impl QueueDepths for Embedded {
+    async fn read_queue_depth(&self, queue: QueueName) -> PortResult<QueueDepth> {
+        let depth = self.queue_depth(queue).await?;
+        Ok(QueueDepth {
+            waiting: depth.visible,
+            in_flight: depth.in_flight,
+            delayed: depth.delayed,
+            oldest: depth.oldest,
+        })
     }
 }

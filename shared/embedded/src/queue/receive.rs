@@ -24,13 +24,6 @@ pub struct Receipt {
     receive: u32,
 }
 
-impl Receipt {
-    /// Returns the queue of the received message.
-    pub fn queue_name(&self) -> QueueName {
-        self.queue
-    }
-}
-
 /// A message that a queue handed out.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct DequeuedMessage {

@@ -38,33 +38,6 @@ pub struct SweepCounts {
     pub payloads: usize,
 }
 
-impl SweepCounts {
-    /// Returns whether a kind reached its limit, so that another sweep finds more.
-    pub fn has_more_expired(&self) -> bool {
-        let Self {
-            events,
-            deliveries,
-            notices,
-            keys,
-            deduplications,
-            notes,
-            copies,
-            payloads,
-        } = *self;
-        [
-            events,
-            deliveries,
-            notices,
-            keys,
-            deduplications,
-            notes,
-            copies,
-            payloads,
-        ]
-        .contains(&SWEEP_MAX)
-    }
-}
-
 fn delete_expired_rows(connection: &Connection, now: Timestamp) -> Result<SweepCounts, DbError> {
     let before = |at: Timestamp, sql| {
         execute_sql(
