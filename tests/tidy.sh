@@ -45,7 +45,7 @@ fi
 named=$(git ls-files 'shared/*.rs' 'functions/*.rs' ':!shared/whatsapp' ':!shared/onboarding' ':!shared/domain/src/provider.rs' | grep -vE '/tests?(/|\.rs$)' |
   xargs awk 'FNR == 1 { tests = 0 } /^#\[cfg\(test\)\]/ { tests = 1 }
     !tests && !/^ *\/\// && /recado_whatsapp::(evolution|meta|dialog360)|Provider::(Evolution|Meta|Dialog360)|"(evolution|meta|360dialog|aws-social)"/ {
-      print FILENAME ":" FNR ": " $0 }' | grep -v 'feature = ' || true)
+      print FILENAME ":" FNR ": " $0 }' | grep -vE 'feature = |schema\(example = ' || true)
 if [ -n "$named" ]; then
   echo "$named"
   complain "a provider is named outside of shared/whatsapp and shared/onboarding"

@@ -8,7 +8,8 @@ use recado_http::WebhookLimits;
 use recado_pipeline::Settings;
 use recado_pipeline::settings::VariableReader;
 use recado_whatsapp::ProviderConfig;
-use recado_whatsapp::webhook::{WebhookKeys, list_named_keys};
+use recado_whatsapp::list_named_keys;
+use recado_whatsapp::webhook::WebhookKeys;
 use std::net::{Ipv4Addr, SocketAddr};
 use std::path::PathBuf;
 

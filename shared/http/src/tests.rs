@@ -55,7 +55,7 @@ use recado_pipeline::ports::{
 };
 use recado_pipeline::{Components, Settings};
 use recado_whatsapp::SimulatedOutbox;
-use recado_whatsapp::webhook::list_named_keys;
+use recado_whatsapp::list_named_keys;
 use serde_json::{Value, json};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};

@@ -1,5 +1,4 @@
-//! The routes that providers call: `GET` and `POST` on `/webhooks/{provider}` and all paths below, and the other paths
-//! that providers have. `recado_whatsapp::webhook` defines which paths and methods a provider has, how its webhooks are
+//! The routes that providers call. `recado_whatsapp::webhook` defines which paths a provider has, how its webhooks are
 //! proven and what they hold.
 //!
 //! The answer is 200 only when every event is recorded and enqueued (protocol: obligation before acknowledgement).
@@ -10,12 +9,12 @@ use crate::correlation::RequestCorrelation;
 use crate::keys::Keys;
 use crate::large_bodies::{LARGE_BODY_BYTES, LargeBodies};
 use crate::problem::HttpProblem;
-use crate::query::read_body_in_turn;
+use crate::query::{PathParam, read_body_in_turn};
 use axum::body::{Body, Bytes};
 use axum::extract::State;
-use axum::http::{HeaderMap, HeaderValue, Method as HttpMethod, StatusCode, Uri, header};
+use axum::http::{HeaderMap, StatusCode, Uri, header};
 use axum::response::{IntoResponse, Response};
-use axum::routing::any;
+use axum::routing::{MethodRouter, get};
 use axum::{Extension, Json, Router};
 use futures::future::{Either, select};
 use recado_domain::ids::CorrelationId;
@@ -25,10 +24,10 @@ use recado_pipeline::Deps;
 use recado_pipeline::ingest::ingest;
 use recado_pipeline::ports::System;
 use recado_pipeline::settings::VariableReader;
-use recado_whatsapp::webhook::{
-    AcceptedWebhook, RequestParts, WebhookMethod, WebhookRefusal, WebhookRoute, all_path_prefixes,
-};
+use recado_whatsapp::webhook::{AnswerHandshake, WebhookHandler, WebhookRefusal, WebhookRequest};
+use recado_whatsapp::webhook_handlers;
 use serde_json::json;
+use std::collections::BTreeMap;
 use std::pin::pin;
 use std::sync::Arc;
 use std::time::Duration;
@@ -60,6 +59,9 @@ impl WebhookLimits {
     }
 }
 
+/// A provider, and the handler of its webhooks.
+type WebhookRoute = (Provider, &'static dyn WebhookHandler);
+
 pub(crate) struct WebhookState<Ports, K> {
     deps: Arc<Ports>,
     keys: Arc<K>,
@@ -83,17 +85,13 @@ pub(crate) fn webhook_routes<Ports: Deps + 'static, K: Keys>(
     keys: Arc<K>,
     limits: WebhookLimits,
 ) -> Router {
-    // The routes accept every method: the provider decides which methods a path has.
-    let handler = any(handle_webhook::<Ports, K>);
-    let unknown = Router::new()
-        .route("/webhooks/{provider}", handler.clone())
-        .route("/webhooks/{provider}/{*rest}", handler.clone())
-        .route("/api/webhook/{provider}", handler.clone());
-    all_path_prefixes()
-        .fold(unknown, |router, path| {
-            router
-                .route(path, handler.clone())
-                .route(&format!("{path}/{{*rest}}"), handler.clone())
+    webhook_handlers()
+        .flat_map(|(provider, handler)| {
+            let methods = method_routes::<Ports, K>(provider, handler);
+            handler.paths().iter().map(move |path| (*path, methods.clone()))
+        })
+        .fold(Router::new(), |router, (path, methods)| {
+            router.route(path, methods)
         })
         .with_state(WebhookState {
             deps,
@@ -103,33 +101,39 @@ pub(crate) fn webhook_routes<Ports: Deps + 'static, K: Keys>(
         })
 }
 
-/// Finds the provider's route and handles the webhook. Answers before the provider gives up waiting.
-async fn handle_webhook<Ports: Deps, K: Keys>(
-    State(webhook): State<WebhookState<Ports, K>>,
-    Extension(correlation): Extension<RequestCorrelation>,
-    method: HttpMethod,
-    uri: Uri,
-    headers: HeaderMap,
-    body: Body,
-) -> Result<Response, HttpProblem> {
-    let route = WebhookRoute::for_path(webhook_method(&method), uri.path())
-        .map_err(|refusal| refusal_problem(refusal, None))?;
-    Span::current().record("provider", route.provider().as_str());
-    let patience = route.response_timeout();
-    let work = webhook.read_and_handle(route, &correlation, (uri, headers, body));
-    match patience {
-        Some(patience) => webhook.answer_within(patience, work).await,
-        None => work.await,
-    }
-}
-
-/// Maps the HTTP method to a webhook's method. `None` for any method but `GET`, `HEAD` and `POST`.
-fn webhook_method(method: &HttpMethod) -> Option<WebhookMethod> {
-    match *method {
-        HttpMethod::GET | HttpMethod::HEAD => Some(WebhookMethod::Get),
-        HttpMethod::POST => Some(WebhookMethod::Post),
-        _ => None,
-    }
+/// Returns what each path of a provider does: `POST` delivers a webhook, `GET` is the handshake, if there is one.
+fn method_routes<Ports: Deps + 'static, K: Keys>(
+    provider: Provider,
+    handler: &'static dyn WebhookHandler,
+) -> MethodRouter<WebhookState<Ports, K>> {
+    let methods = match handler.handshake() {
+        Some(answer) => get(
+            move |State(webhook): State<WebhookState<Ports, K>>, uri: Uri| async move {
+                webhook.handle_handshake(provider, answer, &uri).await
+            },
+        ),
+        None => MethodRouter::new(),
+    };
+    methods.post(
+        move |State(webhook): State<WebhookState<Ports, K>>,
+              Extension(correlation): Extension<RequestCorrelation>,
+              PathParam(params): PathParam<BTreeMap<String, String>>,
+              headers: HeaderMap,
+              body: Body| async move {
+            // axum lets a parameter be empty that is not the last.
+            if params.values().any(String::is_empty) {
+                return Err(HttpProblem::no_such_provider());
+            }
+            Span::current().record("provider", provider.as_str());
+            let received = (params, headers, body);
+            let work = webhook.read_and_handle((provider, handler), &correlation, received);
+            // The answer comes before the provider gives up waiting.
+            match handler.response_timeout() {
+                Some(patience) => webhook.answer_within(patience, work).await,
+                None => work.await,
+            }
+        },
+    )
 }
 
 /// Returns the text as the body of a 200. The text came from the caller itself.
@@ -138,21 +142,33 @@ fn plain_text(text: String) -> Response {
 }
 
 impl<Ports: Deps, K: Keys> WebhookState<Ports, K> {
+    /// Answers a provider's handshake.
+    async fn handle_handshake(
+        &self,
+        provider: Provider,
+        answer: AnswerHandshake,
+        uri: &Uri,
+    ) -> Result<Response, HttpProblem> {
+        Span::current().record("provider", provider.as_str());
+        let work = async {
+            let keys = self.keys.webhook_keys(provider).await?;
+            let text = answer(uri.query().unwrap_or_default(), &keys);
+            text.map(plain_text)
+                .map_err(|refusal| refusal_problem(refusal, provider))
+        };
+        self.answer_within(self.deps.settings().webhook_deadline, work)
+            .await
+    }
+
     /// Reads the body, then checks and stores it. The deadline of the settings begins when the body is read.
     async fn read_and_handle(
         &self,
         route: WebhookRoute,
         correlation: &RequestCorrelation,
-        (uri, headers, body): (Uri, HeaderMap, Body),
+        (params, headers, body): (BTreeMap<String, String>, HeaderMap, Body),
     ) -> Result<Response, HttpProblem> {
-        let (body, place) = match route.method() {
-            WebhookMethod::Get => (Bytes::new(), None),
-            WebhookMethod::Post => {
-                read_body_in_turn(&headers, body, self.limits.bytes_max, &self.large).await?
-            }
-        };
-        let query = uri.query().map(str::to_owned);
-        let work = self.authenticate_and_ingest(route, correlation, (query, headers, body));
+        let (body, place) = read_body_in_turn(&headers, body, self.limits.bytes_max, &self.large).await?;
+        let work = self.authenticate_and_ingest(route, correlation, (params, headers, body));
         let answer = self
             .answer_within(self.deps.settings().webhook_deadline, work)
             .await;
@@ -179,34 +195,29 @@ impl<Ports: Deps, K: Keys> WebhookState<Ports, K> {
     /// Checks the webhook's proof, parses the body and stores its events.
     async fn authenticate_and_ingest(
         &self,
-        route: WebhookRoute,
+        (provider, handler): WebhookRoute,
         correlation: &RequestCorrelation,
-        (query, headers, body): (Option<String>, HeaderMap, Bytes),
+        (params, headers, body): (BTreeMap<String, String>, HeaderMap, Bytes),
     ) -> Result<Response, HttpProblem> {
-        let provider = route.provider();
         // If the keys cannot be read, the answer is the 503 that makes the provider repeat the webhook.
         let keys = self.keys.webhook_keys(provider).await?;
         let now = self.deps.system().now();
         let large = body.len() > LARGE_BODY_BYTES;
         let receive = move || {
-            let brings = RequestParts {
-                query: query.as_deref(),
+            let request = WebhookRequest {
+                path_params: &params,
                 headers: &headers,
                 body: &body,
             };
-            route.authenticate_and_parse(brings, &keys, now)
+            handler.authenticate_and_parse(&request, &keys, now)
         };
         let taken = if large {
             self.run_blocking(receive).await?
         } else {
             receive()
         };
-        let taken = taken.map_err(|refusal| refusal_problem(refusal, Some(provider)))?;
-        let correlation = correlation.accept_client_id();
-        match taken {
-            AcceptedWebhook::Items(items) => self.ingest_items(items, &correlation).await,
-            AcceptedWebhook::HandshakeAnswer(text) => Ok(plain_text(text)),
-        }
+        let items = taken.map_err(|refusal| refusal_problem(refusal, provider))?;
+        self.ingest_items(items, &correlation.accept_client_id()).await
     }
 
     /// Runs slow work on a thread of its own, so that other requests go on meanwhile.
@@ -253,15 +264,10 @@ impl<Ports: Deps, K: Keys> WebhookState<Ports, K> {
 }
 
 /// Returns the HTTP problem of a refusal, and logs its cause.
-fn refusal_problem(refusal: WebhookRefusal, provider: Option<Provider>) -> HttpProblem {
+fn refusal_problem(refusal: WebhookRefusal, provider: Provider) -> HttpProblem {
     match refusal {
-        WebhookRefusal::NoRoute => HttpProblem::no_such_provider(),
-        WebhookRefusal::MethodNotAllowed(methods) => {
-            HttpProblem::method_not_allowed().with_header(header::ALLOW, allow_header(methods))
-        }
         WebhookRefusal::NotEnvelope => {
-            let whose = provider.map_or("any provider", Provider::as_str);
-            HttpProblem::bad_request(format!("the body is not JSON, or not a webhook of {whose}"))
+            HttpProblem::bad_request(format!("the body is not JSON, or not a webhook of {provider}"))
         }
         WebhookRefusal::BadRequest(what) => HttpProblem::bad_request(what),
         // The name of the missing setting goes to the log only, never to the caller.
@@ -276,17 +282,5 @@ fn refusal_problem(refusal: WebhookRefusal, provider: Option<Provider>) -> HttpP
             tracing::warn!("{what}");
             HttpProblem::unauthenticated()
         }
-    }
-}
-
-/// Returns the header `Allow` of a route with these methods.
-fn allow_header(methods: &[WebhookMethod]) -> HeaderValue {
-    match (
-        methods.contains(&WebhookMethod::Get),
-        methods.contains(&WebhookMethod::Post),
-    ) {
-        (true, true) => HeaderValue::from_static("GET,HEAD,POST"),
-        (true, false) => HeaderValue::from_static("GET,HEAD"),
-        (false, _) => HeaderValue::from_static("POST"),
     }
 }

@@ -2,7 +2,7 @@
 
 use axum::Router;
 use axum::body::{Body, Bytes};
-use axum::extract::{Request, State};
+use axum::extract::{MatchedPath, Request, State};
 use axum::http::StatusCode;
 use axum::middleware::Next;
 use axum::response::Response;
@@ -10,7 +10,7 @@ use futures::StreamExt;
 use recado_domain::Timestamp;
 use recado_domain::provider::Provider;
 use recado_pipeline::ports::System;
-use recado_whatsapp::webhook::provider_for_path;
+use recado_whatsapp::webhook_handlers;
 use std::sync::{Arc, Mutex, PoisonError};
 
 /// The largest body that is kept, in bytes: more than any webhook may have.
@@ -44,7 +44,7 @@ where
     A: System + Clone + 'static,
     F: Fn(ReceivedWebhook) + Clone + Send + Sync + 'static,
 {
-    let Some(provider) = provider_for_path(request.uri().path()) else {
+    let Some(provider) = find_provider(&request) else {
         return next.run(request).await;
     };
     let read = Arc::new(Mutex::new(Vec::new()));
@@ -71,4 +71,12 @@ where
         });
     }
     response
+}
+
+/// Returns the provider whose webhook a request is for; `None` if it is for none.
+fn find_provider(request: &Request) -> Option<Provider> {
+    let path = request.extensions().get::<MatchedPath>()?.as_str();
+    webhook_handlers()
+        .find(|(_, handler)| handler.paths().contains(&path))
+        .map(|(provider, _)| provider)
 }

@@ -7,7 +7,8 @@ use recado_domain::provider::Provider;
 use recado_domain::secret::Secret;
 use recado_http::Keys;
 use recado_pipeline::ports::{PortError, Secrets};
-use recado_whatsapp::webhook::{WebhookKeys, required_keys};
+use recado_whatsapp::required_keys;
+use recado_whatsapp::webhook::WebhookKeys;
 use std::sync::Arc;
 
 /// The keys of an AWS installation: the secrets that the template generates and the parameters that the template's user

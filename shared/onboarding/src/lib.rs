@@ -32,7 +32,7 @@ pub use target::OnboardingTarget;
 use recado_domain::config::Instance;
 use recado_domain::provider::Provider;
 use recado_domain::secret::Secret;
-use recado_whatsapp::webhook::required_keys;
+use recado_whatsapp::required_keys;
 use serde_json::Value;
 use setup_state::SetupRequirements;
 

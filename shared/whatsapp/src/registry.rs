@@ -5,7 +5,7 @@ use crate::config::ProviderConfig;
 use crate::dialog360::Dialog360Endpoint;
 use crate::evolution::EvolutionEndpoint;
 use crate::meta::MetaEndpoint;
-use crate::webhook::WebhookHandler;
+use crate::webhook::{NamedKey, RequiredKeys, WebhookHandler, WebhookKeys, WebhookSetup};
 use crate::wire::content_support::ContentSupport;
 use crate::wire::json::WebhookParseError;
 use crate::{aws_social, dialog360, evolution, meta};
@@ -26,13 +26,44 @@ use serde_json::Value;
 use std::time::Duration;
 
 /// Returns the handler of a provider's webhooks; `None` if its events come through a queue.
-pub(crate) fn webhook_handler(provider: Provider) -> Option<&'static dyn WebhookHandler> {
+pub fn webhook_handler(provider: Provider) -> Option<&'static dyn WebhookHandler> {
     match provider {
         Provider::Evolution => Some(&evolution::webhook::EvolutionWebhook),
         Provider::Meta => Some(&meta::webhook::MetaWebhook),
         Provider::Dialog360 => Some(&dialog360::webhook::Dialog360Webhook),
         Provider::AwsSocial => None,
     }
+}
+
+/// Lists the handlers of all webhooks.
+pub fn webhook_handlers() -> impl Iterator<Item = (Provider, &'static dyn WebhookHandler)> {
+    Provider::ALL
+        .into_iter()
+        .filter_map(|provider| Some((provider, webhook_handler(provider)?)))
+}
+
+/// Returns the keys that prove the webhooks of `provider`.
+pub fn required_keys(provider: Provider) -> RequiredKeys {
+    webhook_handler(provider).map_or(RequiredKeys::NOTHING, WebhookHandler::required_keys)
+}
+
+/// Lists the named secrets that prove webhooks, of all providers.
+pub fn list_named_keys() -> impl Iterator<Item = &'static NamedKey> {
+    webhook_handlers().flat_map(|(_, handler)| handler.required_keys().named)
+}
+
+/// Describes the webhook setup of `instance` at its provider, with the `keys` of that provider. `base` is the URL under
+/// which providers reach this installation, without a slash at its end. Without `with_secret` the result contains no
+/// secret, not even in the URL.
+pub fn describe_webhook_setup(
+    instance: &Instance,
+    keys: &WebhookKeys,
+    base: &str,
+    with_secret: bool,
+) -> WebhookSetup {
+    webhook_handler(instance.provider).map_or(WebhookSetup::NOTHING, |handler| {
+        handler.describe_webhook_setup(instance, keys, base, with_secret)
+    })
 }
 
 /// Splits a webhook body into items, in order. `received_at` is used as the time of a status that has none. For

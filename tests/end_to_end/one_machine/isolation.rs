@@ -5,19 +5,19 @@ use axum::http::HeaderMap;
 use recado_ai::Simulated;
 use recado_domain::config::CredentialRef;
 use recado_domain::ids::CorrelationId;
+use recado_domain::provider::Provider;
 use recado_domain::secret::Secret;
 use recado_embedded::{Clock, Embedded, EmbeddedSystem};
 use recado_pipeline::ports::{PortResult, Secrets, System};
 use recado_pipeline::{Components, Deps, RetryLock, Settings, ingest};
 use recado_testkit::servers::{Behaviour, StandIn};
 use recado_testkit::webhooks::evolution_text;
-use recado_whatsapp::webhook::{
-    AcceptedWebhook, RequestParts, WebhookKeys, WebhookMethod as Posted, WebhookRoute,
-};
-use recado_whatsapp::{ProviderConfig, WhatsApp};
+use recado_whatsapp::webhook::{WebhookKeys, WebhookRequest};
+use recado_whatsapp::{ProviderConfig, WhatsApp, webhook_handler};
 use reqwest::{Method, StatusCode};
 use rusqlite::Connection;
 use serde_json::json;
+use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::time::Duration;
 
@@ -108,17 +108,16 @@ async fn take(door: &impl Deps, instance: &str, contact: usize) {
     let body = evolution_text(instance, &jid, &format!("{instance}{contact}"), "Oi", seconds()).to_string();
     let mut headers = HeaderMap::new();
     headers.insert("apikey", Machine::secret(instance).parse().unwrap());
-    let brings = RequestParts {
-        query: None,
+    let request = WebhookRequest {
+        path_params: &BTreeMap::new(),
         headers: &headers,
         body: body.as_bytes(),
     };
     let keys = WebhookKeys::default().with_masters(vec![Secret::new(MASTER).unwrap()]);
-    let route = WebhookRoute::for_path(Some(Posted::Post), "/webhooks/evolution").unwrap();
-    let Ok(AcceptedWebhook::Items(items)) = route.authenticate_and_parse(brings, &keys, EmbeddedSystem.now())
-    else {
-        panic!("a webhook is refused");
-    };
+    let handler = webhook_handler(Provider::Evolution).unwrap();
+    let items = handler
+        .authenticate_and_parse(&request, &keys, EmbeddedSystem.now())
+        .unwrap();
     let correlation = CorrelationId::parse("isolation").unwrap();
     assert_eq!(ingest::ingest(door, items, &correlation).await.unwrap().events, 1);
 }

@@ -6,18 +6,32 @@ use super::{
     read_addressed_numbers, split_webhook, verify_credentials,
 };
 use crate::webhook::{
-    AcceptedWebhook, NamedKey, RequiredKeys, WebhookHandler, WebhookKeys, WebhookMethod, WebhookRefusal,
-    WebhookRequest, WebhookSetup, current_webhook_secret, percent_encode,
+    NamedKey, RequiredKeys, WebhookHandler, WebhookKeys, WebhookRefusal, WebhookRequest, WebhookSetup,
+    current_webhook_secret,
 };
 use jiff::Timestamp;
+use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 use recado_domain::config::Instance;
 use recado_domain::ids::ExternalId;
 use recado_domain::inbound::WebhookItem;
-use recado_domain::provider::Provider;
 use std::collections::BTreeSet;
 use std::time::Duration;
 
-const PATHS: [&str; 3] = ["/webhooks/360dialog", "/deliver/webhook", "/wa/webhook"];
+const PATHS: [&str; 6] = [
+    "/webhooks/360dialog",
+    "/webhooks/360dialog/{number}",
+    "/deliver/webhook",
+    "/deliver/webhook/{number}",
+    "/wa/webhook",
+    "/wa/webhook/{number}",
+];
+
+/// Characters of a number's name that its URL has percent-encoded.
+const ENCODED: &AsciiSet = &NON_ALPHANUMERIC
+    .remove(b'-')
+    .remove(b'.')
+    .remove(b'_')
+    .remove(b'~');
 
 /// Secrets with which 360dialog signs its requests to a partner's platform. An installation that uses the numbers' own
 /// secrets does not need them.
@@ -31,19 +45,8 @@ const PARTNER_SECRET: NamedKey = NamedKey {
 pub(crate) struct Dialog360Webhook;
 
 impl WebhookHandler for Dialog360Webhook {
-    fn provider(&self) -> Provider {
-        Provider::Dialog360
-    }
-
-    fn path_prefixes(&self) -> &'static [&'static str] {
+    fn paths(&self) -> &'static [&'static str] {
         &PATHS
-    }
-
-    fn allowed_methods(&self, rest: &[String]) -> &'static [WebhookMethod] {
-        match rest {
-            [] | [_] => &[WebhookMethod::Post],
-            _ => &[],
-        }
     }
 
     fn required_keys(&self) -> RequiredKeys {
@@ -65,9 +68,10 @@ impl WebhookHandler for Dialog360Webhook {
         request: &WebhookRequest<'_>,
         keys: &WebhookKeys,
         now: Timestamp,
-    ) -> Result<AcceptedWebhook, WebhookRefusal> {
-        let body = request.parts.body;
-        let number = parse_path_number(request.path_segments)?;
+    ) -> Result<Vec<WebhookItem>, WebhookRefusal> {
+        let body = request.body;
+        let number = request.path_param("number").map(ExternalId::parse).transpose();
+        let number = number.map_err(|_| WebhookRefusal::BadRequest("the path names no number"))?;
         let said = match &number {
             Some(number) => AddressedNumbers::Numbers(BTreeSet::from([number.clone()])),
             None => read_addressed_numbers(body)?,
@@ -77,7 +81,7 @@ impl WebhookHandler for Dialog360Webhook {
         if let Dialog360Sender::Number(number) = proven {
             restrict_notices(&mut items, &number);
         }
-        Ok(AcceptedWebhook::Items(items))
+        Ok(items)
     }
 
     fn describe_webhook_setup(
@@ -88,9 +92,13 @@ impl WebhookHandler for Dialog360Webhook {
         with_secret: bool,
     ) -> WebhookSetup {
         // The URL contains the number, because on-premise bodies do not.
-        let url = instance
-            .resolve_external_id()
-            .map(|number| format!("{base}{}/{}", PATHS[0], percent_encode(number.as_str())));
+        let url = instance.resolve_external_id().map(|number| {
+            format!(
+                "{base}{}/{}",
+                PATHS[0],
+                utf8_percent_encode(number.as_str(), ENCODED)
+            )
+        });
         WebhookSetup {
             url,
             secret: current_webhook_secret(instance, keys).filter(|_| with_secret),
@@ -99,17 +107,6 @@ impl WebhookHandler for Dialog360Webhook {
             ..WebhookSetup::NOTHING
         }
     }
-}
-
-/// Returns the number in the path; `None` if the path has none.
-fn parse_path_number(rest: &[String]) -> Result<Option<ExternalId>, WebhookRefusal> {
-    let number = match rest {
-        [] => return Ok(None),
-        [number] => ExternalId::parse(number),
-        _ => return Err(WebhookRefusal::NoRoute),
-    };
-    let number = number.map_err(|_| WebhookRefusal::BadRequest("the path names no number"))?;
-    Ok(Some(number))
 }
 
 /// Restricts notices to the number's own account. The number's customer knows its secret and could write any notice.
@@ -140,7 +137,7 @@ fn authenticate(
         AddressedNumbers::Numbers(numbers) => numbers,
         AddressedNumbers::Unnamed => &none,
     };
-    if let Some(proven) = verify_credentials(&proof, &keys.masters, numbers, partners, request.parts.body) {
+    if let Some(proven) = verify_credentials(&proof, &keys.masters, numbers, partners, request.body) {
         return Ok(proven);
     }
     Err(match said {

@@ -10,24 +10,34 @@
 
 use super::{EvolutionCredentials, read_instance_name, split_instance_webhook, verify_credentials};
 use crate::webhook::{
-    AcceptedWebhook, HIDDEN_SECRET, RequiredKeys, WebhookHandler, WebhookKeys, WebhookMethod, WebhookRefusal,
-    WebhookRequest, WebhookSetup, current_webhook_secret,
+    HIDDEN_SECRET, RequiredKeys, WebhookHandler, WebhookKeys, WebhookRefusal, WebhookRequest, WebhookSetup,
+    current_webhook_secret,
 };
 use crate::wire::json::WebhookParseError;
 use jiff::Timestamp;
 use recado_domain::config::Instance;
 use recado_domain::ids::ExternalId;
-use recado_domain::provider::Provider;
+use recado_domain::inbound::WebhookItem;
 use recado_domain::secret::Secret;
 
-const PATHS: [&str; 2] = ["/webhooks/evolution", "/api/webhook/evolution"];
+const PATHS: [&str; 10] = [
+    "/webhooks/evolution",
+    "/webhooks/evolution/{segment}",
+    "/webhooks/evolution/{instance}/{event}",
+    "/webhooks/evolution/k/{token}",
+    "/webhooks/evolution/k/{token}/{event}",
+    "/api/webhook/evolution",
+    "/api/webhook/evolution/{segment}",
+    "/api/webhook/evolution/{instance}/{event}",
+    "/api/webhook/evolution/k/{token}",
+    "/api/webhook/evolution/k/{token}/{event}",
+];
 
 /// The webhook handler of Evolution.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct EvolutionWebhook;
 
 /// The information in a webhook's path.
-#[derive(Default)]
 struct EvolutionWebhookPath<'a> {
     /// Instance name; or the event name, in `byEvents` mode without an instance in the URL.
     segment: Option<&'a str>,
@@ -38,25 +48,12 @@ struct EvolutionWebhookPath<'a> {
 }
 
 impl<'a> EvolutionWebhookPath<'a> {
-    /// Reads the segments after the provider's path; `None` if there is no such route.
-    fn from_segments(rest: &'a [String]) -> Option<Self> {
-        let said = Self::default();
-        match rest {
-            [] => Some(said),
-            [segment] => Some(Self {
-                segment: Some(segment),
-                event_allowed: true,
-                ..said
-            }),
-            [k, token] | [k, token, _] if k == "k" => Some(Self {
-                token: Some(token),
-                ..said
-            }),
-            [instance, _event] => Some(Self {
-                segment: Some(instance),
-                ..said
-            }),
-            _ => None,
+    fn from_request(request: &WebhookRequest<'a>) -> Self {
+        let segment = request.path_param("segment");
+        Self {
+            segment: segment.or(request.path_param("instance")),
+            event_allowed: segment.is_some(),
+            token: request.path_param("token"),
         }
     }
 
@@ -69,19 +66,8 @@ impl<'a> EvolutionWebhookPath<'a> {
 }
 
 impl WebhookHandler for EvolutionWebhook {
-    fn provider(&self) -> Provider {
-        Provider::Evolution
-    }
-
-    fn path_prefixes(&self) -> &'static [&'static str] {
+    fn paths(&self) -> &'static [&'static str] {
         &PATHS
-    }
-
-    fn allowed_methods(&self, rest: &[String]) -> &'static [WebhookMethod] {
-        match EvolutionWebhookPath::from_segments(rest) {
-            Some(_) => &[WebhookMethod::Post],
-            None => &[],
-        }
     }
 
     fn required_keys(&self) -> RequiredKeys {
@@ -98,10 +84,9 @@ impl WebhookHandler for EvolutionWebhook {
         request: &WebhookRequest<'_>,
         keys: &WebhookKeys,
         now: Timestamp,
-    ) -> Result<AcceptedWebhook, WebhookRefusal> {
-        let said =
-            EvolutionWebhookPath::from_segments(request.path_segments).ok_or(WebhookRefusal::NoRoute)?;
-        let instance = match (read_instance_name(request.parts.body), said.certain_instance()) {
+    ) -> Result<Vec<WebhookItem>, WebhookRefusal> {
+        let said = EvolutionWebhookPath::from_request(request);
+        let instance = match (read_instance_name(request.body), said.certain_instance()) {
             (Err(WebhookParseError::NotEnvelope { .. }), Some(instance)) => instance,
             (named, _) => named?,
         };
@@ -126,11 +111,7 @@ impl WebhookHandler for EvolutionWebhook {
                 "a webhook of Evolution was refused: its proof is missing or wrong",
             ));
         }
-        Ok(AcceptedWebhook::Items(split_instance_webhook(
-            request.parts.body,
-            &instance,
-            now,
-        )?))
+        Ok(split_instance_webhook(request.body, &instance, now)?)
     }
 
     fn describe_webhook_setup(

@@ -2,12 +2,12 @@
 
 use super::{answer_handshake, split_webhook, verify_signature};
 use crate::webhook::{
-    AcceptedWebhook, NamedKey, RequiredKeys, WebhookHandler, WebhookKeys, WebhookMethod, WebhookRefusal,
-    WebhookRequest, WebhookSetup,
+    AnswerHandshake, NamedKey, RequiredKeys, WebhookHandler, WebhookKeys, WebhookRefusal, WebhookRequest,
+    WebhookSetup,
 };
 use jiff::Timestamp;
 use recado_domain::config::Instance;
-use recado_domain::provider::Provider;
+use recado_domain::inbound::WebhookItem;
 
 const PATHS: [&str; 3] = ["/webhooks/meta", "/webhooks/whatsapp", "/webhook/whatsapp"];
 
@@ -28,19 +28,12 @@ const VERIFY_TOKEN: NamedKey = NamedKey {
 pub(crate) struct MetaWebhook;
 
 impl WebhookHandler for MetaWebhook {
-    fn provider(&self) -> Provider {
-        Provider::Meta
-    }
-
-    fn path_prefixes(&self) -> &'static [&'static str] {
+    fn paths(&self) -> &'static [&'static str] {
         &PATHS
     }
 
-    fn allowed_methods(&self, rest: &[String]) -> &'static [WebhookMethod] {
-        match rest {
-            [] => &[WebhookMethod::Get, WebhookMethod::Post],
-            _ => &[],
-        }
+    fn handshake(&self) -> Option<AnswerHandshake> {
+        Some(receive_handshake)
     }
 
     fn required_keys(&self) -> RequiredKeys {
@@ -50,16 +43,23 @@ impl WebhookHandler for MetaWebhook {
         }
     }
 
+    /// Verifies the signature of the received bytes, then reads the body.
     fn authenticate_and_parse(
         &self,
         request: &WebhookRequest<'_>,
         keys: &WebhookKeys,
         now: Timestamp,
-    ) -> Result<AcceptedWebhook, WebhookRefusal> {
-        match request.method {
-            WebhookMethod::Get => receive_handshake(request, keys),
-            WebhookMethod::Post => receive_webhook(request, keys, now),
+    ) -> Result<Vec<WebhookItem>, WebhookRefusal> {
+        let (body, secrets) = (request.body, keys.named_secrets(APP_SECRET.setting));
+        if secrets.is_empty() {
+            return Err(WebhookRefusal::NotConfigured("Meta's app secret"));
         }
+        if !verify_signature(request.header("x-hub-signature-256"), body, secrets) {
+            return Err(WebhookRefusal::Unauthorized(
+                "a webhook of Meta was refused: its signature is missing or wrong",
+            ));
+        }
+        Ok(split_webhook(body, now)?)
     }
 
     fn describe_webhook_setup(&self, _: &Instance, keys: &WebhookKeys, base: &str, _: bool) -> WebhookSetup {
@@ -74,35 +74,11 @@ impl WebhookHandler for MetaWebhook {
 
 /// Answers the verification handshake: a caller with the right token gets the challenge back as plain text.
 /// <https://developers.facebook.com/docs/graph-api/webhooks/getting-started>
-fn receive_handshake(
-    request: &WebhookRequest<'_>,
-    keys: &WebhookKeys,
-) -> Result<AcceptedWebhook, WebhookRefusal> {
+fn receive_handshake(query: &str, keys: &WebhookKeys) -> Result<String, WebhookRefusal> {
     let Some(token) = keys.named_secrets(VERIFY_TOKEN.setting).first() else {
         return Err(WebhookRefusal::NotConfigured("Meta's verify token"));
     };
-    let challenge = answer_handshake(request.parts.query.unwrap_or_default(), token);
-    challenge
-        .map(AcceptedWebhook::HandshakeAnswer)
-        .ok_or(WebhookRefusal::Unauthorized(
-            "a verification handshake of Meta was refused",
-        ))
-}
-
-/// Verifies the signature of the received bytes, then reads the body.
-fn receive_webhook(
-    request: &WebhookRequest<'_>,
-    keys: &WebhookKeys,
-    now: Timestamp,
-) -> Result<AcceptedWebhook, WebhookRefusal> {
-    let (body, secrets) = (request.parts.body, keys.named_secrets(APP_SECRET.setting));
-    if secrets.is_empty() {
-        return Err(WebhookRefusal::NotConfigured("Meta's app secret"));
-    }
-    if !verify_signature(request.header("x-hub-signature-256"), body, secrets) {
-        return Err(WebhookRefusal::Unauthorized(
-            "a webhook of Meta was refused: its signature is missing or wrong",
-        ));
-    }
-    Ok(AcceptedWebhook::Items(split_webhook(body, now)?))
+    answer_handshake(query, token).ok_or(WebhookRefusal::Unauthorized(
+        "a verification handshake of Meta was refused",
+    ))
 }

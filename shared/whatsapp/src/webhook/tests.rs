@@ -1,8 +1,13 @@
 mod gateway;
 
 use super::*;
+use crate::registry::{
+    describe_webhook_setup, list_named_keys, required_keys, webhook_handler, webhook_handlers,
+};
+use proptest::prelude::*;
 use recado_domain::ids::ExternalId;
 use recado_domain::millis::from_unix_millis;
+use recado_domain::provider::Provider;
 use recado_domain::secret::{Secret, SecretVersion, derive_webhook_secret, hmac_sha256};
 use serde_json::{Value, json};
 
@@ -33,34 +38,46 @@ fn derived(provider: Provider, external: &str) -> String {
     derived.expose_secret().to_owned()
 }
 
-fn post(path: &str, headers: &[(&'static str, &str)], body: &str) -> Result<AcceptedWebhook, WebhookRefusal> {
-    receive(WebhookMethod::Post, path, headers, body, &keys())
+/// The route of a path, as axum finds it: the provider, its handler and the parameters of the path.
+fn route(path: &str) -> Option<(Provider, &'static dyn WebhookHandler, BTreeMap<String, String>)> {
+    let mut router = matchit::Router::new();
+    for (provider, handler) in webhook_handlers() {
+        for path in handler.paths() {
+            router.insert(*path, (provider, handler)).unwrap();
+        }
+    }
+    let found = router.at(path).ok()?;
+    let decode = |text| percent_encoding::percent_decode_str(text).decode_utf8().unwrap();
+    let params = found.params.iter();
+    let params = params.map(|(name, text)| (name.to_owned(), decode(text).into_owned()));
+    Some((found.value.0, found.value.1, params.collect()))
+}
+
+fn post(
+    path: &str,
+    headers: &[(&'static str, &str)],
+    body: &str,
+) -> Result<Vec<WebhookItem>, WebhookRefusal> {
+    receive(path, headers, body, &keys())
 }
 
 fn receive(
-    method: WebhookMethod,
     path: &str,
     headers: &[(&'static str, &str)],
     body: &str,
     keys: &WebhookKeys,
-) -> Result<AcceptedWebhook, WebhookRefusal> {
-    let (path, query) = path
-        .split_once('?')
-        .map_or((path, None), |(path, query)| (path, Some(query)));
+) -> Result<Vec<WebhookItem>, WebhookRefusal> {
+    let (_, handler, path_params) = route(path).unwrap();
     let mut map = HeaderMap::new();
     for (name, value) in headers {
         map.insert(*name, value.parse().unwrap());
     }
-    let brings = RequestParts {
-        query,
+    let request = WebhookRequest {
+        path_params: &path_params,
         headers: &map,
         body: body.as_bytes(),
     };
-    WebhookRoute::for_path(Some(method), path)?.authenticate_and_parse(
-        brings,
-        keys,
-        from_unix_millis(1_760_000_000_000),
-    )
+    handler.authenticate_and_parse(&request, keys, from_unix_millis(1_760_000_000_000))
 }
 
 fn ping() -> String {
@@ -71,11 +88,8 @@ fn about(number: &str) -> Value {
     json!({"entry": [{"changes": [{"field": "messages", "value": {"metadata": {"phone_number_id": number}}}]}]})
 }
 
-fn items(taken: Result<AcceptedWebhook, WebhookRefusal>) -> usize {
-    match taken.unwrap() {
-        AcceptedWebhook::Items(items) => items.len(),
-        AcceptedWebhook::HandshakeAnswer(answer) => panic!("no handshake was asked for: {answer}"),
-    }
+fn items(taken: Result<Vec<WebhookItem>, WebhookRefusal>) -> usize {
+    taken.unwrap().len()
 }
 
 #[test]
@@ -98,23 +112,15 @@ fn a_path_leads_to_its_provider_under_each_of_its_names_and_to_no_other() {
         ("/api/webhook/meta", None),
         ("/v1/config", None),
     ] {
-        assert_eq!(provider_for_path(path), provider, "{path}");
+        assert_eq!(route(path).map(|(provider, ..)| provider), provider, "{path}");
     }
 }
 
 #[test]
-fn a_route_that_is_not_there_and_a_method_that_it_lacks_are_told_apart() {
-    let found =
-        |method, path| WebhookRoute::for_path(method, path).map(|route| (route.provider(), route.method()));
-    let (get, post) = (Some(WebhookMethod::Get), Some(WebhookMethod::Post));
-    assert_eq!(
-        found(get, "/webhooks/meta"),
-        Ok((Provider::Meta, WebhookMethod::Get))
-    );
-    assert_eq!(
-        found(post, "/webhooks/whatsapp"),
-        Ok((Provider::Meta, WebhookMethod::Post))
-    );
+fn a_route_that_is_not_there_and_a_handshake_that_it_lacks_are_told_apart() {
+    let found = |path| route(path).map(|(provider, handler, _)| (provider, handler.handshake().is_some()));
+    assert_eq!(found("/webhooks/meta"), Some((Provider::Meta, true)));
+    assert_eq!(found("/webhooks/whatsapp"), Some((Provider::Meta, true)));
     for missing in [
         "/webhooks/telegram",
         "/webhooks/meta/more",
@@ -123,19 +129,34 @@ fn a_route_that_is_not_there_and_a_method_that_it_lacks_are_told_apart() {
         "/webhooks/evolution/k/a/b/c",
         "/webhooks/360dialog/1/2",
     ] {
-        for method in [get, post, None] {
-            assert_eq!(found(method, missing), Err(WebhookRefusal::NoRoute), "{missing}");
-        }
+        assert_eq!(found(missing), None, "{missing}");
     }
-    let posts = WebhookRefusal::MethodNotAllowed(&[WebhookMethod::Post]);
-    assert_eq!(found(get, "/webhooks/evolution"), Err(posts));
-    assert_eq!(found(None, "/webhooks/360dialog/1"), Err(posts));
-    let both = WebhookRefusal::MethodNotAllowed(&[WebhookMethod::Get, WebhookMethod::Post]);
-    assert_eq!(found(None, "/webhooks/meta"), Err(both));
-    assert!(matches!(
-        found(post, "/webhooks/evolution/%ff"),
-        Err(WebhookRefusal::BadRequest(_))
-    ));
+    assert_eq!(found("/webhooks/evolution"), Some((Provider::Evolution, false)));
+    assert_eq!(found("/webhooks/360dialog/1"), Some((Provider::Dialog360, false)));
+}
+
+#[test]
+fn a_slash_inside_a_segment_stays_there() {
+    let number = |path| route(path).unwrap().2["number"].clone();
+    assert_eq!(number("/webhooks/360dialog/a%2Fb"), "a/b");
+    assert_eq!(number("/webhooks/360dialog/100%"), "100%");
+    assert_eq!(number("/webhooks/360dialog/%zz%4"), "%zz%4");
+    for empty in [
+        "/webhooks/360dialog/",
+        "/webhooks/360dialog//",
+        "/webhooks/evolution/a//b",
+    ] {
+        assert!(route(empty).is_none(), "{empty}");
+    }
+}
+
+proptest! {
+    #[test]
+    fn the_path_that_a_number_is_told_leads_back_to_it(name in r"[a-zé0-9._@:+=/-][a-zé0-9 ._@:+=/-]{0,30}[a-zé0-9._@:+=/-]") {
+        let told = describe_webhook_setup(&instance(Provider::Dialog360, &name), &keys(), BASE, false);
+        let url = told.url.unwrap();
+        prop_assert_eq!(&route(url.strip_prefix(BASE).unwrap()).unwrap().2["number"], &name);
+    }
 }
 
 #[test]
@@ -204,12 +225,9 @@ fn a_body_of_evolution_that_names_no_instance_is_the_paths() {
         "/webhooks/evolution/loja-1",
         "/api/webhook/evolution/loja-1/connection-update",
     ] {
-        match at(path).unwrap() {
-            AcceptedWebhook::Items(items) => match &items[..] {
-                [WebhookItem::Event(event)] => assert_eq!(event.external.as_str(), "loja-1"),
-                other => panic!("{other:?}"),
-            },
-            AcceptedWebhook::HandshakeAnswer(answer) => panic!("{answer}"),
+        match &at(path).unwrap()[..] {
+            [WebhookItem::Event(event)] => assert_eq!(event.external.as_str(), "loja-1"),
+            other => panic!("{other:?}"),
         }
     }
     assert!(matches!(
@@ -250,7 +268,7 @@ fn what_is_missing_is_said_when_set_up_and_refuses_without_opening() {
     ] {
         let told = describe_webhook_setup(&instance(provider, "100000000000001"), &none, BASE, true);
         assert!(!told.proof_set && told.secret.is_none(), "{provider}");
-        let refused = receive(WebhookMethod::Post, path, &[], &body, &none);
+        let refused = receive(path, &[], &body, &none);
         assert!(
             matches!(refused, Err(WebhookRefusal::NotConfigured(_))),
             "{provider}: {refused:?}"
@@ -286,14 +304,14 @@ fn either_of_several_secrets_signs_and_a_token_keeps_its_comma() {
             "{app}"
         );
     }
+    let answer = webhook_handler(Provider::Meta).unwrap().handshake().unwrap();
     let shake = |token: &str| {
-        let path = format!("/webhooks/meta?hub.mode=subscribe&hub.challenge=42&hub.verify_token={token}");
-        receive(WebhookMethod::Get, &path, &[], "", &keys())
+        let query = format!("hub.mode=subscribe&hub.challenge=42&hub.verify_token={token}");
+        answer(&query, &keys())
     };
-    let whole = shake("new+META_VERIFY_TOKEN,+old+META_VERIFY_TOKEN");
-    assert!(
-        matches!(&whole, Ok(AcceptedWebhook::HandshakeAnswer(answer)) if answer == "42"),
-        "{whole:?}"
+    assert_eq!(
+        shake("new+META_VERIFY_TOKEN,+old+META_VERIFY_TOKEN"),
+        Ok("42".to_owned())
     );
     assert!(matches!(
         shake("new+META_VERIFY_TOKEN"),
@@ -304,9 +322,8 @@ fn either_of_several_secrets_signs_and_a_token_keeps_its_comma() {
 #[test]
 fn every_provider_that_posts_has_one_door_and_only_what_it_needs_is_asked_for() {
     for provider in Provider::ALL {
-        let doors = all_handlers().filter(|door| door.provider() == provider);
         let posts = provider != Provider::AwsSocial;
-        assert_eq!(doors.count(), usize::from(posts), "{provider}");
+        assert_eq!(webhook_handler(provider).is_some(), posts, "{provider}");
     }
     let needs = |provider| {
         let needs = required_keys(provider);
@@ -325,21 +342,17 @@ fn every_provider_that_posts_has_one_door_and_only_what_it_needs_is_asked_for() 
 #[test]
 fn nothing_that_could_be_a_secret_is_shown_by_debug() {
     let token = derived(Provider::Evolution, "loja-1");
-    let route = WebhookRoute::for_path(
-        Some(WebhookMethod::Post),
-        &format!("/webhooks/evolution/k/{token}"),
-    )
-    .unwrap();
+    let (_, _, path_params) = route(&format!("/webhooks/evolution/k/{token}")).unwrap();
     let mut headers = HeaderMap::new();
     headers.insert("apikey", token.parse().unwrap());
-    let brings = RequestParts {
-        query: Some(&token),
+    let request = WebhookRequest {
+        path_params: &path_params,
         headers: &headers,
         body: token.as_bytes(),
     };
     let mut version_1 = instance(Provider::Evolution, "loja-1");
     version_1.api_version = 1;
     let told = describe_webhook_setup(&version_1, &keys(), BASE, true);
-    let shown = format!("{route:?} {brings:?} {told:?} {:?}", keys());
+    let shown = format!("{request:?} {told:?} {:?}", keys());
     assert!(!shown.contains(&token) && !shown.contains("master\""), "{shown}");
 }
