@@ -101,7 +101,7 @@ fn list_public_routes<C: ApiContext>() -> OpenApiRouter<Api<C>> {
 /// Returns the routes that need the operators' token.
 fn list_operator_routes<C: ApiContext>() -> OpenApiRouter<Api<C>> {
     OpenApiRouter::new()
-        .routes(routes!(whatsapp::get_detailed_whatsapp_health))
+        .routes(routes!(whatsapp::detailed::get_detailed_whatsapp_health))
         .routes(routes!(dead_letters::get_dlq_health))
         .routes(routes!(
             config::get_configuration,

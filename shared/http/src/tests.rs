@@ -20,21 +20,19 @@ mod outages;
 mod privacy;
 mod recording;
 mod sends;
+mod stand_ins;
 mod strangers;
 mod traces;
 mod unsteady;
 mod webhooks;
 mod wrong_webhooks;
 
-use crate::{
-    ApiOptions, HealthProbe, Keys, WebhookKeys, WebhookLimits, api_router, webhook_router, whole_router,
-};
+use crate::{ApiOptions, HealthProbe, WebhookKeys, WebhookLimits, api_router, webhook_router, whole_router};
 use axum::Router;
 use axum::body::{Body, Bytes, HttpBody};
 use axum::http::{HeaderMap, Request, StatusCode};
 use description::{check_agreement, description};
-use recado_domain::Timestamp;
-use recado_domain::config::{ConfigDocument, ConfigError, Instance, InstanceConfig};
+use recado_domain::config::ConfigDocument;
 use recado_domain::contact::ContactAddress;
 use recado_domain::content::Content;
 use recado_domain::context::MessageContext;
@@ -43,22 +41,17 @@ use recado_domain::dead_letter::QueueName;
 use recado_domain::event::InboundJob;
 use recado_domain::identity::IdentityKey;
 use recado_domain::ids::{ConversationId, CorrelationId, ExternalId};
-use recado_domain::inbound::InboundEvent;
 use recado_domain::message::{Message, Role};
 use recado_domain::provider::Provider;
 use recado_domain::secret::{Secret, SecretVersion, derive_webhook_secret, hmac_sha256};
 use recado_embedded::{Clock, Embedded, EmbeddedSystem};
-use recado_pipeline::ports::{
-    CommitOutcome, ConfigurationStore, ConnectionAnswer, Conversations, HistoryError, HistoryPage,
-    HistorySpan, IdentityKeyStore, Llm, LlmError, LlmReply, LlmRequest, OutgoingMessage, PortResult,
-    Providers, QueueDepth, QueueDepths, SendEvidence, SendOutcome,
-};
+use recado_pipeline::ports::{CommitOutcome, ConfigurationStore, Conversations, IdentityKeyStore};
 use recado_pipeline::{Components, Settings};
 use recado_whatsapp::SimulatedOutbox;
 use recado_whatsapp::list_named_keys;
 use serde_json::{Value, json};
+use stand_ins::{FixedKeys, NotCalled, SetDepths};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 use tower::ServiceExt;
 use unsteady::Unsteady;
@@ -68,95 +61,6 @@ pub(crate) const BYTES_MAX: usize = 64 * 1024;
 const LIMITS: WebhookLimits = WebhookLimits { bytes_max: BYTES_MAX };
 
 type TestWorld = Components<Embedded, Unsteady, NotCalled, NotCalled, EmbeddedSystem>;
-
-/// The HTTP surface calls no provider and no model.
-#[derive(Debug)]
-struct NotCalled;
-
-impl Providers for NotCalled {
-    fn normalize(&self, instance: Instance) -> Result<Instance, ConfigError> {
-        recado_whatsapp::normalize(instance)
-    }
-
-    fn interpret_event(&self, _: &InboundJob, _: &Value) -> InboundEvent {
-        unreachable!("the HTTP surface interprets nothing")
-    }
-
-    fn explain_refusal(&self, provider: Provider, content: &Content) -> Option<&'static str> {
-        recado_whatsapp::explain_refusal(provider, content)
-    }
-
-    async fn send_message(&self, _: &InstanceConfig, _: &OutgoingMessage) -> SendOutcome {
-        unreachable!("the HTTP surface sends nothing")
-    }
-
-    async fn query_connection(&self, _: &InstanceConfig) -> ConnectionAnswer {
-        unreachable!("the HTTP surface calls no provider")
-    }
-
-    async fn find_send_evidence(
-        &self,
-        _: &InstanceConfig,
-        _: &OutgoingMessage,
-        _: &[ContactAddress],
-        _: Timestamp,
-    ) -> SendEvidence {
-        unreachable!("the HTTP surface calls no provider")
-    }
-
-    async fn mark_read_and_typing(&self, _: &InstanceConfig, _: &str, _: &ContactAddress, _: bool) {
-        unreachable!("the HTTP surface calls no provider")
-    }
-
-    async fn read_history_page(
-        &self,
-        _: &InstanceConfig,
-        _: HistorySpan,
-        _: u32,
-    ) -> Result<HistoryPage, HistoryError> {
-        Err(HistoryError::NotOffered)
-    }
-}
-
-impl Llm for NotCalled {
-    async fn generate_reply(&self, _: &LlmRequest) -> Result<LlmReply, LlmError> {
-        unreachable!("the HTTP surface asks no model")
-    }
-}
-
-/// Keys that stay as they are.
-#[derive(Debug, Clone)]
-pub(crate) struct FixedKeys {
-    pub(crate) webhook: Arc<WebhookKeys>,
-    pub(crate) token: Option<Secret>,
-}
-
-impl Keys for FixedKeys {
-    async fn webhook_keys(&self, _: Provider) -> PortResult<Arc<WebhookKeys>> {
-        Ok(Arc::clone(&self.webhook))
-    }
-
-    async fn operator_token(&self) -> PortResult<Option<Secret>> {
-        Ok(self.token.clone())
-    }
-}
-
-/// Every queue holds as much as it is set to.
-#[derive(Debug, Clone, Default)]
-pub(crate) struct SetDepths(pub(crate) Arc<AtomicU64>);
-
-impl QueueDepths for SetDepths {
-    async fn read_queue_depth(&self, queue: QueueName) -> PortResult<QueueDepth> {
-        let waiting = match queue {
-            QueueName::Inbound => self.0.load(Ordering::Relaxed),
-            QueueName::Turns | QueueName::Outbound => 0,
-        };
-        Ok(QueueDepth {
-            waiting,
-            ..QueueDepth::default()
-        })
-    }
-}
 
 /// An installation.
 pub(crate) struct Site {

@@ -35,10 +35,10 @@ struct CatchUpRequest {
     params(("id" = String, Path, description = "Id of the instance")),
     request_body = Option<CatchUpRequest>,
     responses(
-    (status = 200, body = CatchUpReportSchema, description = "The numbers of messages"),
-    NotFound,
-    Conflict,
-    BadGateway
+        (status = 200, body = CatchUpReportSchema, description = "The numbers of messages"),
+        NotFound,
+        Conflict,
+        BadGateway
     )
 )]
 pub(super) async fn post_catch_up(

@@ -94,8 +94,8 @@ pub(super) async fn get_configuration(
     tag = "Configuration",
     request_body = ConfigDocumentSchema,
     responses(
-    (status = 200, body = AppliedView, description = "The changes, and the webhook settings with their secrets"),
-    Unprocessable
+        (status = 200, body = AppliedView, description = "The changes, and the webhook settings with their secrets"),
+        Unprocessable
     )
 )]
 pub(super) async fn put_configuration(

@@ -17,12 +17,12 @@ use utoipa::openapi::{Components, Info, OpenApi, Tag};
 const OPERATOR_TOKEN: &str = "operator_token";
 
 const INTRODUCTION: &str = "\
-What operators, monitors and programs of your own ask of Recado. The webhooks are not part of it: providers call them, each \
-in its own format.
+What operators, monitors and programs of your own ask of Recado. The webhooks are not part of it: providers call them, \
+each in its own format.
 
-Errors are `application/problem+json` (RFC 9457). Lists hold `items` and `next_cursor`; the next page is requested with that \
-`cursor`. Every answer has the header `X-Correlation-Id`: the id that the request gave there, or a new one. Fields are added \
-to answers, never renamed, so a client must ignore fields that it does not know.";
+Errors are `application/problem+json` (RFC 9457). Lists hold `items` and `next_cursor`; the next page is requested with \
+that `cursor`. Every answer has the header `X-Correlation-Id`: the id that the request gave there, or a new one. Fields \
+are added to answers, never renamed, so a client must ignore fields that it does not know.";
 
 const PAGE: &str = include_str!("description/page.html");
 const SCRIPT: &str = include_str!("description/page.js");

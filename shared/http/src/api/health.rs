@@ -42,16 +42,15 @@ struct ServicesView {
 
 /// Returns the health of the process, for load balancers.
 ///
-/// The answer is the result of the process's own checks ([`HealthProbe`](crate::HealthProbe)). The request itself does not
-/// touch the store, except in a process that checks on request.
+/// `status` is `unhealthy`, and the answer a 503, if no test write to the store succeeded in the last 10 seconds. The
+/// request itself does not touch the store, except in a process that checks on request.
 #[utoipa::path(
     get,
     path = "/health",
     tag = "Health",
-    description = "`status` is `unhealthy`, and the answer a 503, if no test write to the store succeeded in the last 10 seconds.",
-    responses(
-    (status = 200, body = HealthView, description = "The store takes writes"),
-    (status = 503, body = HealthView, description = "The store does not take writes")
+        responses(
+        (status = 200, body = HealthView, description = "The store takes writes"),
+        (status = 503, body = HealthView, description = "The store does not take writes")
     )
 )]
 pub(super) async fn get_health(State(api): State<Api<impl ApiContext>>) -> (StatusCode, Json<HealthView>) {

@@ -41,8 +41,8 @@ pub(super) struct UploadView {
 
 /// Stores a file that is to be sent.
 ///
-/// The body is the file, `Content-Type` its MIME type. The file is kept for at least a day. The answer holds the `source`
-/// by which a message names the file.
+/// The body is the file, `Content-Type` its MIME type. The file is kept for at least a day. The answer holds the
+/// `source` by which a message names the file.
 #[utoipa::path(
     post,
     path = "/v1/instances/{id}/media",

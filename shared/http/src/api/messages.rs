@@ -129,12 +129,17 @@ struct AnswerRequest {
     post,
     path = "/v1/conversations/{id}/messages",
     tag = "Conversations",
-    params(("id" = String, Path, description = "Id of the conversation"), ("Idempotency-Key" = Option<String>, Header, description = "Makes a repeat of the request the same message: 1 to 200 letters, digits, spaces and . _ - @ : + = /")),
+    params(("id" = String, Path, description = "Id of the conversation"), IdempotencyHeader),
     request_body = AnswerRequest,
     responses(
-    (status = 202, body = MessageItem, description = "The message is queued", headers(("Location" = String, description = "Path of the message"))),
-    NotFound,
-    Conflict
+        (
+            status = 202,
+            body = MessageItem,
+            description = "The message is queued",
+            headers(("Location" = String, description = "Path of the message"))
+        ),
+        NotFound,
+        Conflict
     )
 )]
 pub(super) async fn post_answer(
@@ -174,6 +179,16 @@ pub(super) async fn post_answer(
         Json(MessageItem::from(sent)),
     )
         .into_response())
+}
+
+/// The client's own name for a message.
+#[derive(IntoParams)]
+#[into_params(parameter_in = Header)]
+#[expect(dead_code, reason = "the field describes what `parse_idempotency_key` reads")]
+pub(super) struct IdempotencyHeader {
+    /// Makes a repeat of the request the same message: 1 to 200 letters, digits, spaces and . _ - @ : + = /
+    #[param(rename = "Idempotency-Key")]
+    key: Option<String>,
 }
 
 pub(super) fn parse_idempotency_key(headers: &HeaderMap) -> Result<Option<IdempotencyKey>, HttpProblem> {

@@ -1,7 +1,7 @@
 //! `POST /v1/instances/{id}/messages` and `DELETE /v1/messages/{id}`: sends a message to any recipient, or cancels a
 //! scheduled one.
 
-use super::messages::{parse_idempotency_key, parse_message_id};
+use super::messages::{IdempotencyHeader, parse_idempotency_key, parse_message_id};
 use super::outgoing_fields::OutgoingFields;
 use super::problem_answers::{Conflict, NotFound, Unprocessable};
 use super::schema::OutgoingContentSchema;
@@ -55,14 +55,24 @@ struct SendRequest {
     post,
     path = "/v1/instances/{id}/messages",
     tag = "Messages",
-    params(("id" = String, Path, description = "Id of the instance"), ("Idempotency-Key" = Option<String>, Header, description = "Makes a repeat of the request the same message: 1 to 200 letters, digits, spaces and . _ - @ : + = /")),
+    params(("id" = String, Path, description = "Id of the instance"), IdempotencyHeader),
     request_body = SendRequest,
     responses(
-    (status = 200, body = AcceptedView, description = "The message was accepted before", headers(("Location" = String, description = "Path of the message"))),
-    (status = 202, body = AcceptedView, description = "The message is accepted", headers(("Location" = String, description = "Path of the message"))),
-    NotFound,
-    Conflict,
-    Unprocessable
+        (
+            status = 200,
+            body = AcceptedView,
+            description = "The message was accepted before",
+            headers(("Location" = String, description = "Path of the message"))
+        ),
+        (
+            status = 202,
+            body = AcceptedView,
+            description = "The message is accepted",
+            headers(("Location" = String, description = "Path of the message"))
+        ),
+        NotFound,
+        Conflict,
+        Unprocessable
     )
 )]
 pub(super) async fn post_send(

@@ -1,7 +1,9 @@
-//! `GET /health/whatsapp` and `GET /health/whatsapp/detailed`: the health of the instances and queues.
+//! `GET /health/whatsapp`: the health of the instances and queues.
+
+pub(super) mod detailed;
 
 use super::problem_answers::NotFound;
-use super::schema::{ConnectionStatusSchema, HealthStatusSchema, ProviderSchema, RateSchema};
+use super::schema::{ConnectionStatusSchema, HealthStatusSchema, ProviderSchema};
 use super::{Api, ApiContext, auth};
 use crate::problem::HttpProblem;
 use crate::query::QueryParams;
@@ -13,10 +15,9 @@ use recado_domain::dead_letter::QueueName;
 use recado_domain::ids::InstanceId;
 use recado_domain::instance::ConnectionStatus;
 use recado_domain::provider::Provider;
-use recado_domain::rate::Rate;
 use recado_pipeline::Deps;
 use recado_pipeline::health::{
-    DEPTH_DEGRADED, DEPTH_UNHEALTHY, Health, HealthStatus, InstanceHealth, OpenWorkCounts, assess_health,
+    DEPTH_DEGRADED, DEPTH_UNHEALTHY, Health, HealthStatus, InstanceHealth, assess_health,
 };
 use recado_pipeline::ports::{QueueDepth, System};
 use serde::{Deserialize, Serialize};
@@ -158,8 +159,8 @@ type HealthAnswer = Result<(StatusCode, Json<WhatsappHealthAnswer>), HttpProblem
 
 /// Returns the health of all instances, or with a token also the details.
 ///
-/// Each connection, the waiting messages and the dead letters. `?instance=` narrows everything except the queues, which all
-/// instances share. More than 100 waiting messages, or an instance that is not connected: degraded. More than 1000:
+/// Each connection, the waiting messages and the dead letters. `?instance=` narrows everything except the queues, which
+/// all instances share. More than 100 waiting messages, or an instance that is not connected: degraded. More than 1000:
 /// unhealthy, with 503 unless several tenants share the installation. A request without a token gets `status` and
 /// `timestamp` alone.
 #[utoipa::path(
@@ -169,9 +170,9 @@ type HealthAnswer = Result<(StatusCode, Json<WhatsappHealthAnswer>), HttpProblem
     params(WhatsappHealthQuery),
     security((), ("operator_token" = [])),
     responses(
-    (status = 200, body = WhatsappHealthAnswer, description = "Healthy or degraded"),
-    (status = 503, body = WhatsappHealthAnswer, description = "Unhealthy"),
-    NotFound
+        (status = 200, body = WhatsappHealthAnswer, description = "Healthy or degraded"),
+        (status = 503, body = WhatsappHealthAnswer, description = "Unhealthy"),
+        NotFound
     )
 )]
 pub(super) async fn get_whatsapp_health(
@@ -237,153 +238,4 @@ async fn get_public_status(api: &Api<impl ApiContext>) -> HealthAnswer {
     };
     let status = shared_status_code(view.status, view.shared);
     Ok((status, Json(WhatsappHealthAnswer::Status(view))))
-}
-
-/// The health of all instances, with the details that a person needs to find a cause.
-#[derive(Debug, Serialize, ToSchema)]
-pub(super) struct DetailedView {
-    #[schema(value_type = HealthStatusSchema)]
-    status: HealthStatus,
-    timestamp: Timestamp,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    #[schema(value_type = Option<String>)]
-    instance: Option<InstanceId>,
-    queue_depth: u64,
-    evolution_connected: bool,
-    dlq_depth: u64,
-    details: DepthMarks,
-    queues: BTreeMap<&'static str, QueueView>,
-    #[serde(flatten)]
-    waiting: WaitingView,
-    instances: Vec<DetailedInstanceView>,
-}
-
-#[derive(Debug, Serialize, ToSchema)]
-struct QueueView {
-    waiting: u64,
-    in_flight: u64,
-    delayed: u64,
-    /// Absent if the queue does not report it (SQS).
-    #[serde(skip_serializing_if = "Option::is_none")]
-    oldest_message_age_seconds: Option<i64>,
-}
-
-#[derive(Debug, Serialize, ToSchema)]
-struct WaitingView {
-    /// `true` if the counts below stopped at their limit, so that there may be more.
-    at_least: bool,
-    /// The number of open outgoing messages and pending events.
-    open: u64,
-    oldest_message_age_seconds: Option<i64>,
-    in_flight: u64,
-    unknown: u64,
-    parked_conversations: u64,
-    attempts: BTreeMap<u32, u64>,
-}
-
-impl WaitingView {
-    fn from_waiting(waiting: &OpenWorkCounts, at_least: bool, now: Timestamp) -> Self {
-        Self {
-            at_least,
-            open: waiting.depth,
-            oldest_message_age_seconds: age_seconds(waiting.oldest, now),
-            in_flight: waiting.sending,
-            unknown: waiting.unknown,
-            parked_conversations: waiting.parked,
-            attempts: waiting.attempts.clone(),
-        }
-    }
-}
-
-fn age_seconds(since: Option<Timestamp>, now: Timestamp) -> Option<i64> {
-    since.map(|since| (now.as_second() - since.as_second()).max(0))
-}
-
-#[derive(Debug, Serialize, ToSchema)]
-struct DetailedInstanceView {
-    #[serde(flatten)]
-    summary: InstanceView,
-    #[serde(flatten)]
-    waiting: WaitingView,
-    rate: RateView,
-    probes: ProbesView,
-}
-
-#[derive(Debug, Serialize, ToSchema)]
-struct RateView {
-    #[serde(flatten)]
-    #[schema(value_type = RateSchema)]
-    rate: Rate,
-    /// The earliest time at which a message that was enqueued now could be sent.
-    next_slot: Timestamp,
-}
-
-/// The probes of a closed instance: they ask the provider whether the instance can send again.
-#[derive(Debug, Serialize, ToSchema)]
-struct ProbesView {
-    /// The number of probes that found the instance unchanged.
-    failed: u32,
-    next: Option<Timestamp>,
-    /// The number of time-outs and of attempts that did not reach the provider, in a row. Two close the instance.
-    /// Several of the same message count once.
-    timeouts: u32,
-}
-
-/// Returns the health of all instances with its details.
-///
-/// These are the age of the oldest message, what is in flight, unknown and parked, the attempts so far, rates and probes.
-#[utoipa::path(
-    get,
-    path = "/health/whatsapp/detailed",
-    tag = "Health",
-    params(WhatsappHealthQuery),
-    responses(
-    (status = 200, body = DetailedView, description = "Healthy or degraded"),
-    (status = 503, body = DetailedView, description = "Unhealthy"),
-    NotFound
-    )
-)]
-pub(super) async fn get_detailed_whatsapp_health(
-    State(api): State<Api<impl ApiContext>>,
-    QueryParams(wanted): QueryParams<WhatsappHealthQuery>,
-) -> Result<(StatusCode, Json<DetailedView>), HttpProblem> {
-    let found = read_health(&api, &wanted).await?;
-    let (now, at_least) = (found.at, found.at_least);
-    let shared = found.shared && wanted.instance.is_none();
-    let instance = |one: &InstanceHealth| DetailedInstanceView {
-        summary: InstanceView::from_health(one),
-        waiting: WaitingView::from_waiting(&one.waiting, at_least, now),
-        rate: RateView {
-            rate: one.rate,
-            next_slot: one.next_slot,
-        },
-        probes: ProbesView {
-            failed: one.state.probes,
-            next: one.state.next_probe_at(),
-            timeouts: one.state.timeouts,
-        },
-    };
-    let mut queues = BTreeMap::new();
-    for (queue, depth) in &found.queues {
-        let view = QueueView {
-            waiting: depth.waiting,
-            in_flight: depth.in_flight,
-            delayed: depth.delayed,
-            oldest_message_age_seconds: age_seconds(depth.oldest, now),
-        };
-        queues.insert(queue.as_str(), view);
-    }
-    let view = DetailedView {
-        status: found.status,
-        timestamp: now,
-        instance: wanted.instance,
-        queue_depth: found.depth,
-        evolution_connected: found.connected,
-        dlq_depth: found.dead_letters,
-        details: MARKS,
-        queues,
-        waiting: WaitingView::from_waiting(&found.waiting, at_least, now),
-        instances: found.instances.iter().map(instance).collect(),
-    };
-    Ok((shared_status_code(found.status, shared), Json(view)))
 }

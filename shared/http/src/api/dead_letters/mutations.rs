@@ -44,8 +44,8 @@ pub(crate) struct RedrivenLetterView {
 
 /// Redrives one dead letter: its event or message is queued again.
 ///
-/// If the event or message is no longer dead, or was dead-lettered again later, it is left unchanged; only this dead letter
-/// is removed and `redriven` is `false`.
+/// If the event or message is no longer dead, or was dead-lettered again later, it is left unchanged; only this dead
+/// letter is removed and `redriven` is `false`.
 #[utoipa::path(
     post,
     path = "/v1/dead-letters/{id}/redrive",
@@ -127,8 +127,8 @@ fn parse_limit(asked: Option<usize>) -> Result<usize, HttpProblem> {
     tag = "Dead letters",
     request_body = Option<RedriveRequest>,
     responses(
-    (status = 200, body = RedriveForecastView, description = "What a redrive would find (`dry_run`)"),
-    (status = 202, body = RedriveView, description = "The work is queued")
+        (status = 200, body = RedriveForecastView, description = "What a redrive would find (`dry_run`)"),
+        (status = 202, body = RedriveView, description = "The work is queued")
     )
 )]
 pub(crate) async fn redrive_dead_letters(

@@ -1,0 +1,168 @@
+//! `GET /health/whatsapp/detailed`: the health with what a person needs to find a cause.
+
+use super::super::problem_answers::NotFound;
+use super::super::schema::{HealthStatusSchema, RateSchema};
+use super::super::{Api, ApiContext};
+use super::{DepthMarks, InstanceView, MARKS, WhatsappHealthQuery, read_health, shared_status_code};
+use crate::problem::HttpProblem;
+use crate::query::QueryParams;
+use axum::Json;
+use axum::extract::State;
+use axum::http::StatusCode;
+use recado_domain::Timestamp;
+use recado_domain::ids::InstanceId;
+use recado_domain::rate::Rate;
+use recado_pipeline::health::{HealthStatus, InstanceHealth, OpenWorkCounts};
+use serde::Serialize;
+use std::collections::BTreeMap;
+use utoipa::ToSchema;
+
+/// The health of all instances, with the details that a person needs to find a cause.
+#[derive(Debug, Serialize, ToSchema)]
+pub(crate) struct DetailedView {
+    #[schema(value_type = HealthStatusSchema)]
+    status: HealthStatus,
+    timestamp: Timestamp,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Option<String>)]
+    instance: Option<InstanceId>,
+    queue_depth: u64,
+    evolution_connected: bool,
+    dlq_depth: u64,
+    details: DepthMarks,
+    queues: BTreeMap<&'static str, QueueView>,
+    #[serde(flatten)]
+    waiting: WaitingView,
+    instances: Vec<DetailedInstanceView>,
+}
+
+#[derive(Debug, Serialize, ToSchema)]
+struct QueueView {
+    waiting: u64,
+    in_flight: u64,
+    delayed: u64,
+    /// Absent if the queue does not report it (SQS).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    oldest_message_age_seconds: Option<i64>,
+}
+
+#[derive(Debug, Serialize, ToSchema)]
+struct WaitingView {
+    /// `true` if the counts below stopped at their limit, so that there may be more.
+    at_least: bool,
+    /// The number of open outgoing messages and pending events.
+    open: u64,
+    oldest_message_age_seconds: Option<i64>,
+    in_flight: u64,
+    unknown: u64,
+    parked_conversations: u64,
+    attempts: BTreeMap<u32, u64>,
+}
+
+impl WaitingView {
+    fn from_waiting(waiting: &OpenWorkCounts, at_least: bool, now: Timestamp) -> Self {
+        Self {
+            at_least,
+            open: waiting.depth,
+            oldest_message_age_seconds: age_seconds(waiting.oldest, now),
+            in_flight: waiting.sending,
+            unknown: waiting.unknown,
+            parked_conversations: waiting.parked,
+            attempts: waiting.attempts.clone(),
+        }
+    }
+}
+
+fn age_seconds(since: Option<Timestamp>, now: Timestamp) -> Option<i64> {
+    since.map(|since| (now.as_second() - since.as_second()).max(0))
+}
+
+#[derive(Debug, Serialize, ToSchema)]
+struct DetailedInstanceView {
+    #[serde(flatten)]
+    summary: InstanceView,
+    #[serde(flatten)]
+    waiting: WaitingView,
+    rate: RateView,
+    probes: ProbesView,
+}
+
+#[derive(Debug, Serialize, ToSchema)]
+struct RateView {
+    #[serde(flatten)]
+    #[schema(value_type = RateSchema)]
+    rate: Rate,
+    /// The earliest time at which a message that was enqueued now could be sent.
+    next_slot: Timestamp,
+}
+
+/// The probes of a closed instance: they ask the provider whether the instance can send again.
+#[derive(Debug, Serialize, ToSchema)]
+struct ProbesView {
+    /// The number of probes that found the instance unchanged.
+    failed: u32,
+    next: Option<Timestamp>,
+    /// The number of time-outs and of attempts that did not reach the provider, in a row. Two close the instance.
+    /// Several of the same message count once.
+    timeouts: u32,
+}
+
+/// Returns the health of all instances with its details.
+///
+/// These are the age of the oldest message, what is in flight, unknown and parked, the attempts so far, rates and
+/// probes.
+#[utoipa::path(
+    get,
+    path = "/health/whatsapp/detailed",
+    tag = "Health",
+    params(WhatsappHealthQuery),
+    responses(
+        (status = 200, body = DetailedView, description = "Healthy or degraded"),
+        (status = 503, body = DetailedView, description = "Unhealthy"),
+        NotFound
+    )
+)]
+pub(crate) async fn get_detailed_whatsapp_health(
+    State(api): State<Api<impl ApiContext>>,
+    QueryParams(wanted): QueryParams<WhatsappHealthQuery>,
+) -> Result<(StatusCode, Json<DetailedView>), HttpProblem> {
+    let found = read_health(&api, &wanted).await?;
+    let (now, at_least) = (found.at, found.at_least);
+    let shared = found.shared && wanted.instance.is_none();
+    let instance = |one: &InstanceHealth| DetailedInstanceView {
+        summary: InstanceView::from_health(one),
+        waiting: WaitingView::from_waiting(&one.waiting, at_least, now),
+        rate: RateView {
+            rate: one.rate,
+            next_slot: one.next_slot,
+        },
+        probes: ProbesView {
+            failed: one.state.probes,
+            next: one.state.next_probe_at(),
+            timeouts: one.state.timeouts,
+        },
+    };
+    let mut queues = BTreeMap::new();
+    for (queue, depth) in &found.queues {
+        let view = QueueView {
+            waiting: depth.waiting,
+            in_flight: depth.in_flight,
+            delayed: depth.delayed,
+            oldest_message_age_seconds: age_seconds(depth.oldest, now),
+        };
+        queues.insert(queue.as_str(), view);
+    }
+    let view = DetailedView {
+        status: found.status,
+        timestamp: now,
+        instance: wanted.instance,
+        queue_depth: found.depth,
+        evolution_connected: found.connected,
+        dlq_depth: found.dead_letters,
+        details: MARKS,
+        queues,
+        waiting: WaitingView::from_waiting(&found.waiting, at_least, now),
+        instances: found.instances.iter().map(instance).collect(),
+    };
+    Ok((shared_status_code(found.status, shared), Json(view)))
+}

@@ -1,0 +1,108 @@
+//! What stands in for the providers, the model, the keys and the depths of the queues.
+
+use crate::{Keys, WebhookKeys};
+use recado_domain::Timestamp;
+use recado_domain::config::{ConfigError, Instance, InstanceConfig};
+use recado_domain::contact::ContactAddress;
+use recado_domain::content::Content;
+use recado_domain::dead_letter::QueueName;
+use recado_domain::event::InboundJob;
+use recado_domain::inbound::InboundEvent;
+use recado_domain::provider::Provider;
+use recado_domain::secret::Secret;
+use recado_pipeline::ports::{
+    ConnectionAnswer, HistoryError, HistoryPage, HistorySpan, Llm, LlmError, LlmReply, LlmRequest,
+    OutgoingMessage, PortResult, Providers, QueueDepth, QueueDepths, SendEvidence, SendOutcome,
+};
+use serde_json::Value;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+/// The HTTP surface calls no provider and no model.
+#[derive(Debug)]
+pub(crate) struct NotCalled;
+
+impl Providers for NotCalled {
+    fn normalize(&self, instance: Instance) -> Result<Instance, ConfigError> {
+        recado_whatsapp::normalize(instance)
+    }
+
+    fn interpret_event(&self, _: &InboundJob, _: &Value) -> InboundEvent {
+        unreachable!("the HTTP surface interprets nothing")
+    }
+
+    fn explain_refusal(&self, provider: Provider, content: &Content) -> Option<&'static str> {
+        recado_whatsapp::explain_refusal(provider, content)
+    }
+
+    async fn send_message(&self, _: &InstanceConfig, _: &OutgoingMessage) -> SendOutcome {
+        unreachable!("the HTTP surface sends nothing")
+    }
+
+    async fn query_connection(&self, _: &InstanceConfig) -> ConnectionAnswer {
+        unreachable!("the HTTP surface calls no provider")
+    }
+
+    async fn find_send_evidence(
+        &self,
+        _: &InstanceConfig,
+        _: &OutgoingMessage,
+        _: &[ContactAddress],
+        _: Timestamp,
+    ) -> SendEvidence {
+        unreachable!("the HTTP surface calls no provider")
+    }
+
+    async fn mark_read_and_typing(&self, _: &InstanceConfig, _: &str, _: &ContactAddress, _: bool) {
+        unreachable!("the HTTP surface calls no provider")
+    }
+
+    async fn read_history_page(
+        &self,
+        _: &InstanceConfig,
+        _: HistorySpan,
+        _: u32,
+    ) -> Result<HistoryPage, HistoryError> {
+        Err(HistoryError::NotOffered)
+    }
+}
+
+impl Llm for NotCalled {
+    async fn generate_reply(&self, _: &LlmRequest) -> Result<LlmReply, LlmError> {
+        unreachable!("the HTTP surface asks no model")
+    }
+}
+
+/// Keys that stay as they are.
+#[derive(Debug, Clone)]
+pub(crate) struct FixedKeys {
+    pub(crate) webhook: Arc<WebhookKeys>,
+    pub(crate) token: Option<Secret>,
+}
+
+impl Keys for FixedKeys {
+    async fn webhook_keys(&self, _: Provider) -> PortResult<Arc<WebhookKeys>> {
+        Ok(Arc::clone(&self.webhook))
+    }
+
+    async fn operator_token(&self) -> PortResult<Option<Secret>> {
+        Ok(self.token.clone())
+    }
+}
+
+/// Every queue holds as much as it is set to.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct SetDepths(pub(crate) Arc<AtomicU64>);
+
+impl QueueDepths for SetDepths {
+    async fn read_queue_depth(&self, queue: QueueName) -> PortResult<QueueDepth> {
+        let waiting = match queue {
+            QueueName::Inbound => self.0.load(Ordering::Relaxed),
+            QueueName::Turns | QueueName::Outbound => 0,
+        };
+        Ok(QueueDepth {
+            waiting,
+            ..QueueDepth::default()
+        })
+    }
+}
