@@ -1,6 +1,5 @@
 # `make test` and `make policy` are what CI runs; CONTRIBUTING.md says when to use which target.
 
-ARCHITECTURE ?= x86_64
 VENV := .tools/venv
 FUNCTIONS := webhook processor deferred-reply sender api reconcile
 EMULATOR := tests/emulator/emulator.py
@@ -43,8 +42,8 @@ functions: tools
 
 # The functions as they are deployed, but with a profile that is quick to build and link.
 lambdas: tools
-	cargo lambda build --profile ci $(addprefix --package ,$(FUNCTIONS)) $(if $(filter arm64,$(ARCHITECTURE)),--arm64,--x86-64)
-	infra/check-architecture.sh $(ARCHITECTURE)
+	cargo lambda build --profile ci $(addprefix --package ,$(FUNCTIONS)) $(if $(filter x86_64,$(ARCHITECTURE)),--x86-64,--arm64)
+	infra/check-architecture.sh $(or $(ARCHITECTURE),arm64)
 
 suite: functions
 	tests/emulator/run.sh cargo test --workspace --exclude recado-simulation --no-fail-fast $(SUITE)
@@ -81,15 +80,15 @@ exhaustive:
 dynamo:
 	cd tests/dynamo && cargo test
 
-# Builds for AWS and deploys; notices binaries of another architecture before anything is uploaded.
+# Builds for AWS, deploys, and looks at what was deployed (docs/aws.md): ARCHITECTURE=x86_64, PARAMETERS='Name=value …',
+# CONFIG_ENV=staging, FEATURES=aws-social.
 deploy: tools
-	cargo lambda build --release $(addprefix --package ,$(FUNCTIONS)) $(if $(filter arm64,$(ARCHITECTURE)),--arm64,--x86-64)
-	infra/check-architecture.sh $(ARCHITECTURE)
-	sam deploy --parameter-overrides Architecture=$(ARCHITECTURE) $(PARAMETERS)
+	infra/deploy.py $(if $(CONFIG_ENV),--config-env $(CONFIG_ENV)) $(if $(FEATURES),--features $(FEATURES)) \
+		$(if $(ARCHITECTURE),Architecture=$(ARCHITECTURE)) $(PARAMETERS)
 
 # What a release holds for one processor: the program for one machine and the functions' archives, in target/dist.
 dist: tools
-	infra/make-release.sh $(ARCHITECTURE) $(FUNCTIONS)
+	infra/make-release.sh $(or $(ARCHITECTURE),$(subst aarch64,arm64,$(shell uname -m))) $(FUNCTIONS)
 
 # Licences, bans and sources of every crate (installs cargo-deny, which takes some minutes).
 # Each lock file against the advisories of RustSec, which come over the network: where they cannot be had this fails and

@@ -41,7 +41,7 @@ failed=0
 for function in $functions; do
     binary=$directory/$function/bootstrap
     if [ ! -f "$binary" ]; then
-        echo "$binary is missing: run cargo lambda build --release first" >&2
+        echo "$binary is missing" >&2
         failed=1
     elif [ "$(bytes "$binary" 0 4)$(bytes "$binary" 18 2)" != "7f454c46$wanted" ]; then
         echo "$binary: $(built_for "$binary"), but the parameter Architecture is $architecture" >&2
@@ -50,6 +50,7 @@ for function in $functions; do
 done
 if [ "$failed" -ne 0 ]; then
     [ "$architecture" = arm64 ] && flag=--arm64 || flag=--x86-64
-    echo "build them with: cargo lambda build --release $flag" >&2
+    packages=$(for function in $functions; do printf -- '--package %s ' "$function"; done)
+    echo "build them with: cargo lambda build --release $flag $packages" >&2
 fi
 exit "$failed"

@@ -30,6 +30,15 @@ VENV = ROOT / ".tools" / "venv"
 STATE = ROOT / ".tools" / "emulator"
 REGION = "us-east-1"
 ACCOUNT = "000000000000"
+STACK = "recado"
+# What differs from an installation; `deploy --parameter` adds to it.
+PARAMETERS = {
+    "Simulation": "auto",
+    "DebounceSeconds": "1",
+    "DebounceMaxSeconds": "5",
+    "LogLevel": "DEBUG",
+    "LogRetentionDays": "1",
+}
 START_SECONDS_MAX = 60
 STOP_SECONDS_MAX = 15
 
@@ -58,6 +67,7 @@ def parse_arguments():
     commands.add_parser("stop", parents=[common], help="stop it, and the functions it runs")
     deploy_command = commands.add_parser("deploy", parents=[common], help="sam deploy to it")
     deploy_command.add_argument("--account", default=ACCOUNT, help="12 digits; each is a world of its own")
+    deploy_command.add_argument("--stack", default=STACK, help="name of the stack")
     deploy_command.add_argument("--parameter", action="append", default=[], metavar="KEY=VALUE")
     deploy_command.add_argument("--project", type=Path, default=ROOT, help="directory of template.yaml")
     deploy_command.add_argument("--outputs", type=Path, default=STATE / "outputs.json")
@@ -193,10 +203,14 @@ def deploy(arguments):
     if not becomes_healthy(arguments.port):
         fail(f"no emulator answers on port {arguments.port}")
     environment = aws_environment(arguments.port, arguments.account)
-    parameters = local_parameters(arguments.project) | dict(split_parameter(text) for text in arguments.parameter)
+    parameters = PARAMETERS | dict(split_parameter(text) for text in arguments.parameter)
     overrides = [f"{name}={value}" for name, value in parameters.items()]
+    # No environment of samconfig.toml: typed by hand, it would reach whatever account is at hand.
+    options = ["--config-env", "emulator", "--stack-name", arguments.stack, "--template-file", "template.yaml"]
+    options += ["--resolve-s3", "--capabilities", "CAPABILITY_IAM", "CAPABILITY_AUTO_EXPAND"]
+    options += ["--no-confirm-changeset", "--no-fail-on-empty-changeset", "--region", REGION]
     deployed = subprocess.run(
-        [VENV / "bin" / "sam", "deploy", "--config-env", "local", "--parameter-overrides", *overrides],
+        [VENV / "bin" / "sam", "deploy", *options, "--parameter-overrides", *overrides],
         cwd=arguments.project,
         env=environment,
         stdin=subprocess.DEVNULL,
@@ -212,18 +226,6 @@ def deploy(arguments):
     print(outputs)
 
 
-def local_config(project):
-    import tomllib
-
-    return tomllib.loads((project / "samconfig.toml").read_text())["local"]
-
-
-def local_parameters(project):
-    """Given on the command line, parameters replace those of samconfig.toml, so both are put together here."""
-    overrides = local_config(project)["deploy"]["parameters"].get("parameter_overrides", [])
-    return dict(split_parameter(text) for text in overrides)
-
-
 def split_parameter(text):
     name, separator, value = text.partition("=")
     if not separator:
@@ -232,8 +234,7 @@ def split_parameter(text):
 
 
 def stack_outputs(arguments):
-    name = local_config(arguments.project)["global"]["parameters"]["stack_name"]
-    stack = client(arguments, "cloudformation").describe_stacks(StackName=name)["Stacks"][0]
+    stack = client(arguments, "cloudformation").describe_stacks(StackName=arguments.stack)["Stacks"][0]
     return {output["OutputKey"]: output["OutputValue"] for output in stack["Outputs"]}
 
 

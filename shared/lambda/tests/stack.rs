@@ -6,6 +6,9 @@ use std::time::Duration;
 const TEMPLATE: &str = include_str!("../../../template.yaml");
 const MONITORING: &str = include_str!("../../../infra/monitoring.yaml");
 
+const AGE: &str = "ApproximateAgeOfOldestMessage";
+const DEPTH: &str = "ApproximateNumberOfMessagesVisible";
+
 /// The lines of a resource.
 fn resource<'a>(file: &'a str, name: &str) -> Vec<&'a str> {
     let heading = format!("  {name}:");
@@ -58,19 +61,22 @@ fn each_queue_and_its_function_have_their_times_and_batches() {
 
 #[test]
 fn each_alarm_has_its_mark() {
-    const AGE: &str = "ApproximateAgeOfOldestMessage";
-    const DEPTH: &str = "ApproximateNumberOfMessagesVisible";
     // What is measured, over how many seconds and how often in a row, and above which mark it is told.
     let marks = [
-        ("InboundDeadLetters", DEPTH, 60, 1, 0),
-        ("TurnsDeadLetters", DEPTH, 60, 1, 0),
-        ("OutboundDeadLetters", DEPTH, 60, 1, 0),
+        ("InboundDeadLetters", DEPTH, 60, 5, 0),
+        ("TurnsDeadLetters", DEPTH, 60, 5, 0),
+        ("OutboundDeadLetters", DEPTH, 60, 5, 0),
         ("SocialDeadLettersAlarm", DEPTH, 60, 1, 0),
         ("InboundAge", AGE, 60, 3, 300),
         ("TurnsAge", AGE, 60, 3, 600),
         ("OutboundAge", AGE, 60, 3, 1800),
         ("HttpErrors", "5xx", 60, 5, 0),
         ("WebhookErrors", "Errors", 60, 5, 0),
+        ("ProcessorErrors", "Errors", 60, 5, 0),
+        ("DeferredReplyErrors", "Errors", 60, 5, 0),
+        ("SenderErrors", "Errors", 60, 5, 0),
+        ("Throttles", "Throttles", 60, 5, 0),
+        ("LoggedErrors", "ErrorLines", 300, 1, 0),
         ("NeedsCredentials", "NeedsCredentials", 300, 3, 0),
         ("ReconcileErrors", "Errors", 300, 3, 0),
     ];
@@ -99,4 +105,89 @@ fn each_alarm_has_its_mark() {
     }
     let alarms = MONITORING.matches("Type: AWS::CloudWatch::Alarm").count();
     assert_eq!(alarms, marks.len() + 1, "each is in this table");
+}
+
+#[test]
+fn each_functions_error_lines_are_counted() {
+    for function in [
+        "Webhook",
+        "Processor",
+        "DeferredReply",
+        "Sender",
+        "Api",
+        "Reconcile",
+    ] {
+        let filter = resource(MONITORING, &format!("{function}ErrorLines"));
+        assert_eq!(property(&filter, "LogGroupName"), format!("!Ref {function}Logs"));
+        assert_eq!(property(&filter, "FilterPattern"), "'{ $.level = \"ERROR\" }'");
+    }
+}
+
+#[test]
+fn dead_letters_that_reconcile_hides_for_a_moment_do_not_end_the_alarm() {
+    for queue in ["Inbound", "Turns", "Outbound"] {
+        let alarm_of = resource(MONITORING, &format!("{queue}DeadLetters"));
+        assert_eq!(property(&alarm_of, "DatapointsToAlarm"), "1", "{queue}");
+    }
+}
+
+#[test]
+fn lambda_drops_no_line_that_the_functions_write() {
+    // A line without a time is INFO to Lambda, whatever it says itself.
+    let level = TEMPLATE
+        .lines()
+        .filter(|line| line.contains("ApplicationLogLevel:"));
+    let level: Vec<&str> = level.map(str::trim).collect();
+    assert_eq!(level, ["ApplicationLogLevel: TRACE"]);
+}
+
+/// The names of the resources of a type, with the one that each waits for.
+fn chained(kind: &str) -> Vec<(&'static str, Option<&'static str>)> {
+    let mut found = Vec::new();
+    let (mut name, mut wanted) = ("", false);
+    for line in TEMPLATE.lines() {
+        if line.starts_with("  ") && !line.starts_with("   ") && line.ends_with(':') {
+            (name, wanted) = (line.trim().trim_end_matches(':'), false);
+        } else if line.trim() == format!("Type: AWS::ApiGatewayV2::{kind}") {
+            wanted = true;
+            found.push((name, None));
+        } else if let Some(other) = line.strip_prefix("    DependsOn: ").filter(|_| wanted)
+            && let Some(last) = found.last_mut()
+        {
+            last.1 = Some(other);
+        }
+    }
+    found
+}
+
+#[test]
+fn routes_are_made_one_after_the_other_and_the_stage_last() {
+    let routes = chained("Route");
+    assert!(routes.len() > 5, "{routes:?}");
+    let mut before = "ApiIntegration";
+    for (route, waits_for) in &routes {
+        assert_eq!(*waits_for, Some(before), "{route}");
+        before = route;
+    }
+    assert_eq!(chained("Stage"), [("HttpStage", Some(before))]);
+    let integrations = chained("Integration");
+    assert_eq!(
+        integrations[1].1,
+        Some("[WebhookIntegration, ApiPermission]"),
+        "{integrations:?}"
+    );
+}
+
+#[test]
+fn what_holds_data_is_kept_and_a_failed_first_deployment_leaves_no_bucket_and_no_secret() {
+    for (name, policy) in [
+        // Protected from deletion, which would keep the stack from rolling back.
+        ("Table", "Retain"),
+        ("Bucket", "RetainExceptOnCreate"),
+        ("WebhookMaster", "RetainExceptOnCreate"),
+    ] {
+        let kept = resource(TEMPLATE, name);
+        assert_eq!(property(&kept, "DeletionPolicy"), policy, "{name}");
+        assert_eq!(property(&kept, "UpdateReplacePolicy"), "Retain", "{name}");
+    }
 }
