@@ -12,11 +12,11 @@ export AWS_EC2_METADATA_DISABLED := true
 export SAM_CLI_TELEMETRY := 0
 export INSTA_UPDATE := no
 
-.PHONY: test tools lint policy functions lambdas suite simulation extra social dynamo fuzz exhaustive deploy dist figures soak isolation clean
+.PHONY: test tools lint policy functions lambdas suite smoke simulation extra social dynamo fuzz exhaustive deploy dist figures soak isolation clean
 
 # Everything: lints, the template, unit, property and contract tests, the simulation, end to end on this machine and on the
 # emulator. The suite last: its summary is what one looks for.
-test: tools lint functions simulation dynamo extra social suite
+test: tools lint functions simulation dynamo extra social smoke suite
 
 # Pinned tools, into this folder's own .tools. (Without ensurepip, which Debian ships apart.)
 tools: $(VENV)/.installed
@@ -47,6 +47,10 @@ lambdas: tools
 
 suite: functions
 	tests/emulator/run.sh cargo test --workspace --exclude recado-simulation --no-fail-fast $(SUITE)
+
+# The steps for a real account (docs/aws.md), as far as the emulator goes.
+smoke: functions
+	tests/emulator/run.sh infra/smoke.sh --emulator
 
 # The use cases on a virtual clock: 2,000 fixed random histories and some new ones, a crash and a power cut at every step of
 # every story, each safeguard taken out. RECADO_SEED=… plays one history again, RECADO_SEEDS=… that many.
