@@ -9,6 +9,8 @@ use recado_domain::millis::from_unix_millis;
 use recado_domain::provider::Provider;
 use recado_domain::wake_up::{SendJob, TurnJob};
 use recado_pipeline::ports::{InboundEntry, Queues};
+use recado_testkit::builders::Fixture;
+use recado_testkit::ports::succeed;
 use serde_json::json;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
@@ -64,15 +66,10 @@ fn event_of(instance: &str, group: &str, id: &str) -> InboundEntry {
     let external = ExternalId::parse(instance).unwrap();
     let job = InboundJob {
         event: derive_event_id(Provider::Evolution, &external, EventKind::Message, id),
-        provider: Provider::Evolution,
         external,
-        kind: EventKind::Message,
         group: group.to_owned(),
-        correlation: CorrelationId::parse("k").unwrap(),
-        received_at: from_unix_millis(0),
         payload: EventPayload::Inline(json!(id)),
-        lookalike: false,
-        redrive: None,
+        ..Fixture::new().job()
     };
     InboundEntry {
         job,
@@ -130,11 +127,12 @@ fn a_message_that_is_put_off_holds_its_group_back_and_keeps_its_place() {
         bench.send("a", "a2").await;
         let first = bench.receive(QueueName::Inbound, 1).await.remove(0);
         assert!(
-            bench
-                .queues
-                .change_visibility(&first.receipt, Duration::from_secs(300))
-                .await
-                .unwrap()
+            succeed(
+                bench
+                    .queues
+                    .change_visibility(&first.receipt, Duration::from_secs(300))
+            )
+            .await
         );
         bench.pass(299);
         assert!(bench.ids(10).await.is_empty());
@@ -233,13 +231,7 @@ fn a_kick_in_a_replys_group_that_waits_holds_up_no_other_of_the_contact() {
         let waiting = bench.receive(QueueName::Outbound, 10).await.remove(0);
         assert_eq!(waiting.group.as_deref(), Some(reply.as_str()));
         let long = Duration::from_secs(600);
-        assert!(
-            bench
-                .queues
-                .change_visibility(&waiting.receipt, long)
-                .await
-                .unwrap()
-        );
+        assert!(succeed(bench.queues.change_visibility(&waiting.receipt, long)).await);
         // The same id in another group is another kick.
         bench.queues.enqueue_send_job(&contacts, "n").await.unwrap();
         let come = bench.receive(QueueName::Outbound, 10).await;
@@ -260,16 +252,8 @@ fn a_kick_in_a_replys_group_that_waits_holds_up_no_other_of_the_contact() {
 fn a_turn_comes_when_its_delay_is_over_beside_others() {
     let bench = Bench::new();
     block_on(async {
-        bench
-            .queues
-            .enqueue_turn_job(&turn(1), Duration::from_secs(4))
-            .await
-            .unwrap();
-        bench
-            .queues
-            .enqueue_turn_job(&turn(2), Duration::from_secs(2))
-            .await
-            .unwrap();
+        succeed(bench.queues.enqueue_turn_job(&turn(1), Duration::from_secs(4))).await;
+        succeed(bench.queues.enqueue_turn_job(&turn(2), Duration::from_secs(2))).await;
         let too_long = bench
             .queues
             .enqueue_turn_job(&turn(3), Duration::from_secs(901))
@@ -298,16 +282,18 @@ fn a_schedule_exists_once_per_conversation_and_minute_until_it_comes() {
     block_on(async {
         let at = from_unix_millis(86_400_000);
         bench.queues.schedule_turn_job(&turn(1), at).await.unwrap();
-        bench
-            .queues
-            .schedule_turn_job(&turn(2), from_unix_millis(86_400_000 + 59_999))
-            .await
-            .unwrap();
-        bench
-            .queues
-            .schedule_turn_job(&turn(3), from_unix_millis(86_400_000 + 60_000))
-            .await
-            .unwrap();
+        succeed(
+            bench
+                .queues
+                .schedule_turn_job(&turn(2), from_unix_millis(86_400_000 + 59_999)),
+        )
+        .await;
+        succeed(
+            bench
+                .queues
+                .schedule_turn_job(&turn(3), from_unix_millis(86_400_000 + 60_000)),
+        )
+        .await;
         assert_eq!(
             bench.queues.queue_depth(QueueName::Turns).await.unwrap().delayed,
             2

@@ -1,8 +1,22 @@
 use super::*;
 use recado_domain::dead_letter::{DeadLetter, DeadLetterContent};
-use recado_domain::reason::Reason;
+use recado_domain::ids::MessageId;
 use recado_domain::wake_up::Redrive;
 use recado_pipeline::settings::VisibilityTimeouts;
+use recado_testkit::builders::Fixture;
+use recado_testkit::ports::succeed;
+
+/// Returns the dead letter of an outgoing message.
+fn letter_of(message: &MessageId) -> DeadLetter {
+    DeadLetter {
+        id: message.to_string(),
+        queue: QueueName::Outbound,
+        what: DeadLetterContent::Message {
+            message: message.clone(),
+        },
+        ..Fixture::new().dead_letter()
+    }
+}
 
 #[test]
 fn what_was_handed_out_too_often_is_dead_and_the_next_of_its_group_comes() {
@@ -13,19 +27,11 @@ fn what_was_handed_out_too_often_is_dead_and_the_next_of_its_group_comes() {
         for receives in 1..=VisibilityTimeouts::RECEIVES_MAX {
             let received = bench.receive(QueueName::Inbound, 1).await.remove(0);
             assert_eq!((id_of(&received).as_str(), received.receives), ("a1", receives));
-            bench
-                .queues
-                .change_visibility(&received.receipt, Duration::ZERO)
-                .await
-                .unwrap();
+            succeed(bench.queues.change_visibility(&received.receipt, Duration::ZERO)).await;
         }
         assert!(bench.ids(1).await.is_empty());
         assert_eq!(bench.ids(1).await, ["a2"]);
-        let dead = bench
-            .queues
-            .list_dead_messages(QueueName::Inbound, 10)
-            .await
-            .unwrap();
+        let dead = succeed(bench.queues.list_dead_messages(QueueName::Inbound, 10)).await;
         assert_eq!((dead.len(), dead[0].receives, &dead[0].letter), (1, 1000, &None));
         assert_eq!(
             bench.queues.queue_depth(QueueName::Inbound).await.unwrap().dead,
@@ -39,13 +45,7 @@ fn what_was_handed_out_too_often_is_dead_and_the_next_of_its_group_comes() {
                 .unwrap(),
             "not on that queue"
         );
-        assert!(
-            bench
-                .queues
-                .redrive_dead_message(QueueName::Inbound, dead[0].id)
-                .await
-                .unwrap()
-        );
+        assert!(succeed(bench.queues.redrive_dead_message(QueueName::Inbound, dead[0].id)).await);
         assert!(
             !bench
                 .queues
@@ -66,35 +66,13 @@ fn a_dead_letters_copy_is_single_and_a_redrive_of_it_says_so() {
     let bench = Bench::new();
     block_on(async {
         let message = conversation().message_id(Ordinal(5));
-        let letter = DeadLetter {
-            id: message.to_string(),
-            queue: QueueName::Outbound,
-            reason: Reason::WhatsappPermanentError,
-            at: from_unix_millis(9),
-            attempts: 5,
-            last_error: None,
-            correlation: CorrelationId::parse("k").unwrap(),
-            instance: None,
-            what: DeadLetterContent::Message {
-                message: message.clone(),
-            },
-        };
+        let letter = letter_of(&message);
         bench.queues.enqueue_dead_copy(&letter).await.unwrap();
         bench.queues.enqueue_dead_copy(&letter).await.unwrap();
-        let dead = bench
-            .queues
-            .list_dead_messages(QueueName::Outbound, 10)
-            .await
-            .unwrap();
+        let dead = succeed(bench.queues.list_dead_messages(QueueName::Outbound, 10)).await;
         assert_eq!((dead.len(), dead[0].letter.as_ref()), (1, Some(&letter)));
         assert!(bench.receive(QueueName::Outbound, 10).await.is_empty());
-        assert!(
-            bench
-                .queues
-                .redrive_dead_message(QueueName::Outbound, dead[0].id)
-                .await
-                .unwrap()
-        );
+        assert!(succeed(bench.queues.redrive_dead_message(QueueName::Outbound, dead[0].id)).await);
         let kick = bench.receive(QueueName::Outbound, 10).await.remove(0);
         let kick: SendJob = serde_json::from_str(&kick.body).unwrap();
         let redrive = Redrive {
@@ -105,11 +83,8 @@ fn a_dead_letters_copy_is_single_and_a_redrive_of_it_says_so() {
         bench.queues.enqueue_dead_copy(&letter).await.unwrap();
         bench.pass(14 * 86_400);
         assert_eq!(
-            bench
-                .queues
-                .delete_expired(bench.queues.current_time())
+            succeed(bench.queues.delete_expired(bench.queues.current_time()))
                 .await
-                .unwrap()
                 .copies,
             1
         );
@@ -121,15 +96,9 @@ fn a_copy_that_is_redriven_is_gone() {
     let bench = Bench::new();
     block_on(async {
         let letter = DeadLetter {
-            id: "u".to_owned(),
             queue: QueueName::Turns,
-            reason: Reason::Poison,
-            at: from_unix_millis(9),
-            attempts: 1,
-            last_error: Some("not JSON".to_owned()),
-            correlation: CorrelationId::parse("k").unwrap(),
-            instance: None,
             what: DeadLetterContent::Unreadable { body: "{".to_owned() },
+            ..Fixture::new().dead_letter()
         };
         bench.queues.enqueue_dead_copy(&letter).await.unwrap();
         let list = || bench.queues.list_dead_messages(QueueName::Turns, 10);
@@ -147,25 +116,9 @@ fn what_is_redriven_lies_on_its_own_queue_with_the_death_that_it_undoes() {
     use recado_pipeline::ports::DeadLetterQueues;
     let bench = Bench::new();
     block_on(async {
-        let letter = DeadLetter {
-            id: conversation().message_id(Ordinal(5)).to_string(),
-            queue: QueueName::Outbound,
-            reason: Reason::WhatsappPermanentError,
-            at: from_unix_millis(9),
-            attempts: 5,
-            last_error: None,
-            correlation: CorrelationId::parse("k").unwrap(),
-            instance: None,
-            what: DeadLetterContent::Message {
-                message: conversation().message_id(Ordinal(5)),
-            },
-        };
+        let letter = letter_of(&conversation().message_id(Ordinal(5)));
         for deduplication in ["one", "one", "two"] {
-            bench
-                .queues
-                .enqueue_redrive(&letter, deduplication)
-                .await
-                .unwrap();
+            succeed(bench.queues.enqueue_redrive(&letter, deduplication)).await;
         }
         let mut kicks = Vec::new();
         while let Some(received) = bench.receive(QueueName::Outbound, 1).await.pop() {

@@ -1,6 +1,7 @@
 //! Turns between owners.
 
 use super::*;
+use recado_testkit::ports::succeed;
 use std::time::Instant;
 
 impl Bench {
@@ -76,11 +77,12 @@ fn an_owner_whose_groups_are_all_in_flight_or_put_off_gives_its_turn_away() {
             panic!("both of them")
         };
         assert_eq!((id_of(a).as_str(), id_of(l).as_str()), ("a1", "l1"));
-        bench
-            .queues
-            .change_visibility(&l.receipt, Duration::from_secs(60))
-            .await
-            .unwrap();
+        succeed(
+            bench
+                .queues
+                .change_visibility(&l.receipt, Duration::from_secs(60)),
+        )
+        .await;
         bench.flood("b-loja", 2).await;
         assert_eq!(bench.ids(10).await, ["b1", "b2"]);
         bench.pass(60);
@@ -103,11 +105,7 @@ fn turns_go_round_between_tenants_and_those_to_come_are_no_turn() {
             tenant: TenantId::parse("aa").unwrap(),
             ..turn(9)
         };
-        bench
-            .queues
-            .enqueue_turn_job(&later, Duration::from_secs(60))
-            .await
-            .unwrap();
+        succeed(bench.queues.enqueue_turn_job(&later, Duration::from_secs(60))).await;
         let of = |tenant: &str, ordinal| (tenant.to_owned(), ordinal);
         let come = bench.receive(QueueName::Turns, 3).await;
         let come: Vec<_> = come.iter().map(turn_of).collect();
@@ -166,11 +164,12 @@ fn a_room_of_workers_keeps_place_for_others_while_one_owner_works_slowly() {
         let mut room = FairShare::for_workers(8);
         bench.flood("a-loja", 20).await;
         let come = async |room: &mut FairShare| {
-            let received = bench
-                .queues
-                .receive_for_share(QueueName::Inbound, room.clone(), HIDDEN)
-                .await
-                .unwrap();
+            let received = succeed(
+                bench
+                    .queues
+                    .receive_for_share(QueueName::Inbound, room.clone(), HIDDEN),
+            )
+            .await;
             for received in &received {
                 room.start_work(&received.owner);
             }
@@ -197,11 +196,12 @@ fn what_lies_there_from_before_owners_were_known_comes_too() {
         };
         bench.queues.run_write("forget", forget).await.unwrap();
         bench.flood("b-loja", 2).await;
-        bench
-            .queues
-            .enqueue_inbound(&[event_of("a-loja", "a-loja-2", "a3")])
-            .await
-            .unwrap();
+        succeed(
+            bench
+                .queues
+                .enqueue_inbound(&[event_of("a-loja", "a-loja-2", "a3")]),
+        )
+        .await;
         let come = bench.receive(QueueName::Inbound, 10).await;
         assert_eq!(
             come.iter().map(id_of).collect::<Vec<_>>(),

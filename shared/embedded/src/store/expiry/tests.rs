@@ -5,38 +5,30 @@ use futures::executor::block_on;
 use recado_domain::contact::ContactAddress;
 use recado_domain::conversation::Conversation;
 use recado_domain::dead_letter::{DeadLetter, DeadLetterContent, QueueName};
-use recado_domain::event::{EventKind, EventPayload, InboundJob, derive_event_id};
+use recado_domain::event::{EventPayload, InboundJob};
 use recado_domain::identity::IdentityKey;
-use recado_domain::ids::{ConversationId, CorrelationId, ExternalId, InstanceId, MessageId, Nonce, Ordinal};
+use recado_domain::ids::{ConversationId, InstanceId, MessageId, Nonce, Ordinal};
 use recado_domain::message::Message;
 use recado_domain::millis::from_unix_millis;
 use recado_domain::outbox::{Author, Outbox};
-use recado_domain::provider::Provider;
 use recado_domain::reason::Reason;
 use recado_domain::scheduled::ScheduledMessage;
 use recado_pipeline::ports::{
     CommitOutcome, Conversations, DeadLetters, Inbox, OutboxStore, Queues, RecordEventOutcome,
     ScheduledMessages, WriteOutcome,
 };
+use recado_testkit::builders::Fixture;
+use recado_testkit::ports::succeed;
 use serde_json::json;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
 
 const HOUR: i64 = 3_600_000;
 
-fn job(id: &str, payload: EventPayload) -> InboundJob {
-    let external = ExternalId::parse("loja-01").unwrap();
+fn job(payload: EventPayload) -> InboundJob {
     InboundJob {
-        event: derive_event_id(Provider::Evolution, &external, EventKind::Message, id),
-        provider: Provider::Evolution,
-        external,
-        kind: EventKind::Message,
-        group: "g".to_owned(),
-        correlation: CorrelationId::parse("k").unwrap(),
-        received_at: from_unix_millis(0),
         payload,
-        lookalike: false,
-        redrive: None,
+        ..Fixture::new().job()
     }
 }
 
@@ -48,16 +40,13 @@ fn an_applied_event_is_forgotten_when_it_expires_and_a_pending_one_never() {
         Embedded::in_memory(Clock::new(move || from_unix_millis(now.load(Ordering::Relaxed)))).unwrap();
     block_on(async {
         let (applied, pending) = (
-            job("a", EventPayload::Inline(json!(1))),
-            job("b", EventPayload::Inline(json!(2))),
+            job(EventPayload::Inline(json!(1))),
+            job(EventPayload::Inline(json!(2))),
         );
         for job in [&applied, &pending] {
             assert_eq!(store.record_event(job).await.unwrap(), RecordEventOutcome::New);
         }
-        store
-            .settle_event(&applied.event, None, from_unix_millis(5), from_unix_millis(HOUR))
-            .await
-            .unwrap();
+        succeed(store.settle_event(&applied.event, None, from_unix_millis(5), from_unix_millis(HOUR))).await;
         time.store(HOUR - 1, Ordering::Relaxed);
         assert_eq!(
             store.record_event(&applied).await.unwrap(),
@@ -88,7 +77,7 @@ fn a_large_body_stays_as_long_as_its_event_may_need_it() {
     let scratch = crate::embedded::tests::Scratch::new();
     let store = scratch.store();
     block_on(async {
-        let job = job("a", EventPayload::Stored("body-a".to_owned()));
+        let job = job(EventPayload::Stored("body-a".to_owned()));
         store.put_payload("body-a", &json!("large")).await.unwrap();
         store.put_payload("body-b", &json!("of nobody")).await.unwrap();
         store.record_event(&job).await.unwrap();
@@ -102,10 +91,7 @@ fn a_large_body_stays_as_long_as_its_event_may_need_it() {
         assert_eq!(store.delete_expired(tomorrow).await.unwrap().payloads, 1);
         assert_eq!(store.find_payload("body-b").await.unwrap(), None);
         assert_eq!(store.find_payload("body-a").await.unwrap(), Some(json!("large")));
-        store
-            .settle_event(&job.event, None, now, millis::add_millis(now, 90 * HOUR))
-            .await
-            .unwrap();
+        succeed(store.settle_event(&job.event, None, now, millis::add_millis(now, 90 * HOUR))).await;
         assert_eq!(store.delete_expired(tomorrow).await.unwrap().payloads, 1);
         assert_eq!(store.find_payload("body-a").await.unwrap(), None);
     });
@@ -133,10 +119,8 @@ fn a_note_of_a_send_is_swept_once_no_echo_can_come_any_more() {
         store.run_write("test", put).await.unwrap();
         let last = InFlightSend::RETENTION_MS;
         assert_eq!(
-            store
-                .delete_expired(from_unix_millis(last - 1))
+            succeed(store.delete_expired(from_unix_millis(last - 1)))
                 .await
-                .unwrap()
                 .notes,
             0
         );
@@ -179,15 +163,11 @@ fn letter_of(dead: &Message, now: Timestamp) -> DeadLetter {
     DeadLetter {
         id: dead.message_id().to_string(),
         queue: QueueName::Outbound,
-        reason: Reason::MaxRetriesExceeded,
         at: now,
-        attempts: 5,
-        last_error: None,
-        correlation: CorrelationId::parse("k").unwrap(),
-        instance: Some(dead.instance.clone()),
         what: DeadLetterContent::Message {
             message: dead.message_id(),
         },
+        ..Fixture::new().dead_letter()
     }
 }
 
@@ -231,20 +211,14 @@ fn an_upload_stays_as_long_as_a_message_or_a_dead_letter_names_it() {
             CommitOutcome::Committed
         );
         for days in [2, 20] {
-            store
-                .delete_expired(millis::add_millis(now, days * 24 * HOUR))
-                .await
-                .unwrap();
+            succeed(store.delete_expired(millis::add_millis(now, days * 24 * HOUR))).await;
             for id in ["waits", "dead", "later"] {
                 assert!(there(id).await, "{id} after {days} days");
             }
         }
         later.cancel_pending(now).unwrap();
         assert_eq!(store.save_scheduled(&later).await.unwrap(), WriteOutcome::Written);
-        store
-            .delete_expired(millis::add_millis(now, 20 * 24 * HOUR))
-            .await
-            .unwrap();
+        succeed(store.delete_expired(millis::add_millis(now, 20 * 24 * HOUR))).await;
         assert!(!there("later").await, "it will not be sent");
         assert!(!there("nobodys").await);
 
