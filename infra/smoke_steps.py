@@ -30,6 +30,11 @@ def deploys_from_nothing(world):
         assert problem is None, f"{what}: {problem}"
         yield what
     world.configure()
+    for path in ("/webhooks/meta", "/webhook/whatsapp"):
+        handshake = f"?hub.mode=subscribe&hub.verify_token={world.verify_token}&hub.challenge=4711"
+        answer = request("GET", world.stack.url() + path + handshake)
+        assert answer == (200, "4711"), f"Meta's handshake at {path}: {answer}"
+    yield "Meta's handshake is answered"
     customer = contact()
     assert world.writes(customer) == 200, "a webhook was not acknowledged"
     assert world.is_answered(customer), "the customer got no answer"

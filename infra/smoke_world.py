@@ -25,7 +25,7 @@ class World:
             self.enter_emulator()
         self.stack = Stack(boto3.Session(), arguments.stack)
         self.prefix = f"/{arguments.stack}/"
-        self.app_secret = secrets.token_hex(16)
+        self.app_secret, self.verify_token = secrets.token_hex(16), secrets.token_hex(16)
         self.evolution = StandIn() if self.emulator else None
         self.kept, self.secrets, self.made = {}, {}, False
 
@@ -48,7 +48,7 @@ class World:
             sys.exit(f"there is a stack {self.stack.name}: delete it, or name another with --stack")
         self.made = True
         self.put_parameter("own/meta-app-secret", self.app_secret)
-        self.put_parameter("own/meta-verify-token", secrets.token_hex(16))
+        self.put_parameter("own/meta-verify-token", self.verify_token)
         self.put_parameter("instances/smoke/wrong-key", "no-key-of-anybody")
         self.put_parameter("instances/smoke/evolution-key", self.arguments.evolution_key or "key-of-the-stand-in")
 
