@@ -7,7 +7,6 @@ mod content;
 mod context;
 mod history_record;
 mod message;
-mod protocol;
 mod status;
 #[cfg(test)]
 mod tests;
@@ -281,4 +280,12 @@ pub(crate) fn interpret_event(job: &InboundJob, payload: &Value) -> InboundEvent
         (EventKind::Failed, _) => status::interpret_failure(job, payload),
         (EventKind::Connection, _) => InboundEvent::ConnectionChanged,
     }
+}
+
+/// Returns WhatsApp's id of the message: `keyId` in version 2 (whose `messageId` and `id` are a database row's),
+/// `key.id` where there is a key, `id` in version 1.
+fn find_message_id(part: &Value) -> Option<&str> {
+    get_text(part, "keyId")
+        .or_else(|| get_text(part.get("key")?, "id"))
+        .or_else(|| get_text(part, "id"))
 }

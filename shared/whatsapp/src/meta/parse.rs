@@ -1,5 +1,6 @@
 //! Reads webhook bodies: `{object, entry: [{id, changes: [{field, value}]}]}`.
 
+mod contact;
 mod content;
 mod context;
 mod history;
@@ -21,7 +22,7 @@ use recado_domain::provider::Provider;
 use serde_json::Value;
 use std::collections::HashSet;
 
-pub(crate) use message::is_user_id;
+pub(crate) use contact::is_user_id;
 
 /// The source of a body. Other providers pass Meta's bodies on, and some of their bodies name no number.
 #[derive(Debug, Clone)]

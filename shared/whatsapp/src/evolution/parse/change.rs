@@ -6,7 +6,7 @@
 
 use super::EvolutionEnvelope;
 use super::chat::{ChatPeer, choose_chat_peer, parse_jid};
-use super::protocol::{self, ProtocolKind};
+use super::content::protocol::{self, ProtocolKind};
 use super::unused_fields::drop_unused_fields;
 use crate::wire::json::{get_scalar_text, get_text, parse_timestamp};
 use recado_domain::contact::ContactAddress;

@@ -4,17 +4,26 @@
 mod business;
 mod cards;
 mod media;
+pub(super) mod protocol;
 mod reply;
 mod shop;
 mod wrapping;
 
-use super::protocol;
 use crate::wire::json::{get_scalar_text, get_text, get_untrimmed_text, parse_integer};
 use recado_domain::content::{Content, Location, MediaKind, SystemNote};
 use serde_json::Value;
 pub(super) use shop::product_name;
+pub(super) use wrapping::content_bodies;
 use wrapping::{UnwrappedMessage, find_content_kind, unwrap_message};
-pub(super) use wrapping::{content_bodies, has_content};
+
+/// Returns `true` if a message has content, or a notice that concerns people.
+pub(super) fn has_content(message: &Value) -> bool {
+    let inner = unwrap_message(message).message;
+    find_content_kind(inner).is_some()
+        || inner
+            .get("protocolMessage")
+            .is_some_and(protocol::has_notice_content)
+}
 
 /// Parses a message's content. `id` is the message's id, with which its file can be fetched.
 pub(super) fn parse_content(message: &Value, id: Option<&str>) -> Content {

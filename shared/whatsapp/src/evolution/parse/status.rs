@@ -1,8 +1,8 @@
 //! Reads `messages.update`: the status of a message.
 
-use super::EvolutionEnvelope;
 use super::chat::parse_jid;
 use super::vote;
+use super::{EvolutionEnvelope, find_message_id};
 use crate::wire::json::{get_text, parse_integer, parse_timestamp, sanitize_label};
 use jiff::Timestamp;
 use recado_domain::contact::ContactAddress;
@@ -26,7 +26,7 @@ pub(super) fn build_status_item(
     let ignored = |what: &str| WebhookItem::Ignored {
         what: what.to_owned(),
     };
-    let Some(id) = message_id(part) else {
+    let Some(id) = find_message_id(part) else {
         return ignored("status without an id");
     };
     if vote::is_poll_vote(part) {
@@ -57,14 +57,6 @@ pub(super) fn build_status_item(
         provider_message_id: None,
         detail: None,
     })
-}
-
-/// Returns WhatsApp's id of the message: `keyId` in version 2 (whose `messageId` and `id` are a database row's),
-/// `key.id` where there is a key, `id` in version 1.
-pub(super) fn message_id(part: &Value) -> Option<&str> {
-    get_text(part, "keyId")
-        .or_else(|| get_text(part.get("key")?, "id"))
-        .or_else(|| get_text(part, "id"))
 }
 
 /// Returns the status as a word; numbers are WhatsApp's own (renderStatus.ts).
@@ -115,7 +107,7 @@ fn failed_delivery_item(envelope: &EvolutionEnvelope, part: &Value, id: &str) ->
 
 pub(super) fn interpret_failure(job: &InboundJob, payload: &Value) -> InboundEvent {
     let data = payload.get("data").unwrap_or(&Value::Null);
-    let Some(id) = message_id(data) else {
+    let Some(id) = find_message_id(data) else {
         return InboundEvent::Ignored {
             what: "status without an id".to_owned(),
         };

@@ -1,8 +1,8 @@
 //! Reads votes that come as `messages.update` of the poll: version 1, and version 2 before 2.3.5. (From 2.3.7 on a vote
 //! is a message of its own, and the update that comes with it is ignored.)
 
-use super::EvolutionEnvelope;
 use super::chat::{ChatPeer, choose_chat_peer, parse_jid};
+use super::{EvolutionEnvelope, find_message_id};
 use crate::wire::json::{get_text, get_untrimmed_text, list_members, parse_timestamp};
 use recado_domain::contact::ContactAddress;
 use recado_domain::content::Content;
@@ -24,7 +24,7 @@ pub(super) fn build_vote_item(envelope: &EvolutionEnvelope, part: &Value) -> Web
         what: what.to_owned(),
     };
     let data = json!({
-        "keyId": super::status::message_id(part),
+        "keyId": find_message_id(part),
         "remoteJid": part.get("remoteJid"),
         "pollUpdates": part.get("pollUpdates"),
         "datetime": part.get("datetime"),

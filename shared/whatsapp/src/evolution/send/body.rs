@@ -2,7 +2,7 @@
 
 use super::super::content_support;
 use super::format_recipient;
-use super::parts;
+use super::parts::{self, EvolutionBodyPart};
 use crate::wire::content_support::ContentSupport;
 use crate::wire::media_file::permanent_failure;
 use recado_domain::content::Content;
@@ -21,14 +21,6 @@ pub(super) struct EvolutionCall {
     pub(super) action: &'static str,
     /// JSON body of the call.
     pub(super) body: Value,
-}
-
-/// The fields of one content kind. Version 1 nests them under a field name; version 2 has them beside `number`.
-pub(super) struct EvolutionBodyPart {
-    pub(super) action: &'static str,
-    /// Version 1's name of the field that contains them.
-    pub(super) version1_field: &'static str,
-    pub(super) fields: Value,
 }
 
 /// Builds the call that sends `message`. An error is the permanent failure of content that Evolution cannot send.

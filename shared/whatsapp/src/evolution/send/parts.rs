@@ -1,12 +1,19 @@
 //! Builds the content kinds that are more than text.
 
-use super::body::EvolutionBodyPart;
 use super::format_recipient;
 use crate::wire::media_file::{self, MediaSource, parse_media_source, permanent_failure};
 use recado_domain::content::{ContactCard, Location, Media};
 use recado_domain::outgoing::OutgoingKind;
 use recado_pipeline::ports::{OutgoingMessage, SendOutcome};
 use serde_json::{Value, json};
+
+/// The fields of one content kind. Version 1 nests them under a field name; version 2 has them beside `number`.
+pub(super) struct EvolutionBodyPart {
+    pub(super) action: &'static str,
+    /// Version 1's name of the field that contains them.
+    pub(super) version1_field: &'static str,
+    pub(super) fields: Value,
+}
 
 /// Builds a file message. A URL is sent as it is, bytes as bare Base64: Evolution would take a `data:` prefix for text.
 pub(super) fn build_file_part(

@@ -3,6 +3,7 @@
 //! Each message becomes an event with the same id as the live message, so a message that also came live is recognized. A
 //! file is first a `media_placeholder` and then comes in another body, under the same id.
 
+use super::contact::parse_phone_digits;
 use super::{MetaChange, ignored_item, message};
 use crate::wire::json::{get_text, list_members, parse_integer};
 use recado_domain::ids::ExternalId;
@@ -69,19 +70,16 @@ fn past_message_item(
 
 /// Returns `true` if the business wrote the message: `from` is its own number.
 fn is_sent_by_business(value: &Value, message: &Value, with: Option<&str>) -> bool {
-    let Some(from) = get_text(message, "from").and_then(message::parse_phone_digits) else {
+    let Some(from) = get_text(message, "from").and_then(parse_phone_digits) else {
         return false;
     };
-    if with
-        .and_then(message::parse_phone_digits)
-        .is_some_and(|with| with == from)
-    {
+    if with.and_then(parse_phone_digits).is_some_and(|with| with == from) {
         return false;
     }
     let own = value
         .get("metadata")
         .and_then(|metadata| get_text(metadata, "display_phone_number"))
-        .and_then(message::parse_phone_digits);
+        .and_then(parse_phone_digits);
     match own {
         // Brazilian and Mexican numbers may have one digit more or less near the beginning.
         Some(own) => own == from || (with.is_some() && subscriber_digits(&own) == subscriber_digits(&from)),

@@ -1,6 +1,6 @@
 //! Reads `user_preferences`: a contact stopped or resumed marketing messages.
 
-use super::{MetaChange, ignored_item, message};
+use super::{MetaChange, contact, ignored_item};
 use crate::wire::json::{get_scalar_text, get_text, list_members, parse_timestamp, sanitize_label};
 use recado_domain::contact::ContactAddress;
 use recado_domain::content::{Content, SystemNote};
@@ -58,12 +58,12 @@ fn build_preference_item(part: &MetaChange<'_>, external: &ExternalId, entry: &V
 /// contact of the value.
 fn find_preference_contact<'a>(value: &'a Value, entry: &Value) -> Option<&'a Value> {
     let nameless = CONTACT_KEYS.iter().all(|key| get_text(entry, key).is_none());
-    message::find_contact(value, entry, CONTACT_KEYS)
-        .filter(|contact| nameless || message::is_named_contact(contact, entry, CONTACT_KEYS))
+    contact::find_contact(value, entry, CONTACT_KEYS)
+        .filter(|contact| nameless || contact::is_named_contact(contact, entry, CONTACT_KEYS))
 }
 
 fn read_preference_address(entry: &Value, contact: Option<&Value>) -> Option<ContactAddress> {
-    message::choose_address(CONTACT_KEYS.map(|key| get_text(entry, key)), contact)
+    contact::choose_address(CONTACT_KEYS.map(|key| get_text(entry, key)), contact)
 }
 
 fn parse_system_note(entry: &Value) -> Option<SystemNote> {
@@ -86,7 +86,7 @@ pub(super) fn interpret_preference(payload: &Value) -> Option<InboundEvent> {
         phone: address.phone_number(),
         address,
         numberless_identity: None,
-        name: contact.and_then(message::read_display_name),
+        name: contact.and_then(contact::read_display_name),
         provider_message_id: None,
         from_me: false,
         sent_at: parse_timestamp(entry.get("timestamp")),

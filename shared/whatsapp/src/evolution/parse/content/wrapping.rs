@@ -1,6 +1,5 @@
 //! Removes the wrappers around a message's content, and separates the content from its metadata.
 
-use super::protocol;
 use serde_json::{Map, Value};
 
 /// Keys of a message that are not content. Sometimes they come before the content.
@@ -53,15 +52,6 @@ pub(super) fn find_content_kind(message: &Value) -> Option<(&str, &Value)> {
         .iter()
         .find(|(key, value)| !METADATA.contains(&key.as_str()) && !value.is_null())
         .map(|(key, value)| (key.as_str(), value))
-}
-
-/// Returns `true` if a message has content, or a notice that concerns people.
-pub(in super::super) fn has_content(message: &Value) -> bool {
-    let inner = unwrap_message(message).message;
-    find_content_kind(inner).is_some()
-        || inner
-            .get("protocolMessage")
-            .is_some_and(protocol::has_notice_content)
 }
 
 /// Returns the values of all content keys; each of them may contain a `contextInfo`.

@@ -2,14 +2,14 @@
 //! message was deleted, or the chat's messages disappear from now on. All others contain keys and histories, and are
 //! never kept.
 
-use super::content;
+use super::{has_content, parse_content};
 use crate::wire::json::{get_text, parse_integer};
 use recado_domain::content::{Content, SystemNote};
 use serde_json::Value;
 
 /// The kind of a notice.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum ProtocolKind {
+pub(in super::super) enum ProtocolKind {
     Edit,
     Revoke,
     Disappearing,
@@ -18,7 +18,7 @@ pub(super) enum ProtocolKind {
 
 /// Returns the kind of a notice from its `type`, a word or WhatsApp's number. A notice with an edited message is an
 /// edit, because some versions leave the type out.
-pub(super) fn parse_protocol_kind(notice: &Value) -> ProtocolKind {
+pub(in super::super) fn parse_protocol_kind(notice: &Value) -> ProtocolKind {
     if notice.get("editedMessage").is_some_and(Value::is_object) {
         return ProtocolKind::Edit;
     }
@@ -33,14 +33,14 @@ pub(super) fn parse_protocol_kind(notice: &Value) -> ProtocolKind {
 }
 
 /// Returns the id of the message that a notice is about.
-pub(super) fn notice_target(notice: &Value) -> Option<&str> {
+pub(in super::super) fn notice_target(notice: &Value) -> Option<&str> {
     get_text(notice.get("key")?, "id")
 }
 
 /// Returns `true` if [`parse_notice`] would return content.
-pub(super) fn has_notice_content(notice: &Value) -> bool {
+pub(in super::super) fn has_notice_content(notice: &Value) -> bool {
     match parse_protocol_kind(notice) {
-        ProtocolKind::Edit => notice.get("editedMessage").is_some_and(content::has_content),
+        ProtocolKind::Edit => notice.get("editedMessage").is_some_and(has_content),
         ProtocolKind::Revoke => notice_target(notice).is_some(),
         ProtocolKind::Disappearing => true,
         ProtocolKind::Other => false,
@@ -48,7 +48,7 @@ pub(super) fn has_notice_content(notice: &Value) -> bool {
 }
 
 /// Returns the content of a notice that concerns people; `None` for all other notices.
-pub(super) fn parse_notice(notice: &Value) -> Option<Content> {
+pub(in super::super) fn parse_notice(notice: &Value) -> Option<Content> {
     if !has_notice_content(notice) {
         return None;
     }
@@ -57,7 +57,7 @@ pub(super) fn parse_notice(notice: &Value) -> Option<Content> {
         ProtocolKind::Edit => {
             let edited = notice.get("editedMessage")?;
             // The file of the original is kept, by the original's id, because an edit changes only the caption.
-            let content = match content::parse_content(edited, target.as_deref()) {
+            let content = match parse_content(edited, target.as_deref()) {
                 Content::Edit { content, .. } => content,
                 content => Box::new(content),
             };
