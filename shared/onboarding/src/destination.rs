@@ -1,5 +1,4 @@
 use recado_domain::config::{ConfigError, Instance};
-use recado_domain::provider::Provider;
 use recado_whatsapp::ProviderConfig;
 use recado_whatsapp::{check_credential_and_url, uses_installation_host};
 use reqwest::Url;
@@ -25,15 +24,6 @@ pub fn check_key_destination(
     Ok(KeyDestination {
         named_elsewhere: elsewhere.and_then(url_origin),
     })
-}
-
-/// Returns the setting whose secret the connect command sends to the installation's webhook URL; `None` if it sends
-/// none.
-pub fn setting_shown_to_webhook(provider: Provider) -> Option<&'static str> {
-    match provider {
-        Provider::Meta => Some(crate::meta::VERIFY_TOKEN),
-        Provider::Evolution | Provider::Dialog360 | Provider::AwsSocial => None,
-    }
 }
 
 /// Returns scheme, name and port of an HTTP URL, to be shown and compared; `None` for any other URL.

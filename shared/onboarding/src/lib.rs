@@ -23,9 +23,8 @@ mod target;
 pub use admin_request::AdminRequestError;
 pub use check_result::{CheckResult, Severity};
 pub use connect::{ConnectError, ConnectOptions, ConnectParameters, ConnectStep};
-pub use destination::{KeyDestination, check_key_destination, setting_shown_to_webhook, url_origin};
+pub use destination::{KeyDestination, check_key_destination, url_origin};
 pub use instance_webhook::InstanceWebhook;
-pub use setup_state::{check_rate_limit, setup_state};
 pub use sign::{AuthenticateError, AuthenticatedWebhook, SampleMessage, WebhookCredentials};
 pub use target::OnboardingTarget;
 
@@ -74,13 +73,32 @@ pub async fn check_setup(
     }
 }
 
+/// Checks that the instance's webhooks can be proven and that their URL is acceptable.
+pub fn setup_state(instance: &Instance, webhook: Option<&InstanceWebhook>) -> Vec<CheckResult> {
+    setup_state::check_webhook_setup(instance, webhook, setup_requirements(instance.provider))
+}
+
+/// Returns a note if the instance may send faster than is safe for its number.
+pub fn check_rate_limit(instance: &Instance) -> Option<CheckResult> {
+    setup_state::check_rate_limit(instance, setup_requirements(instance.provider)?)
+}
+
 /// Returns a provider's requirements on an installation; `None` if its events come through a queue.
-pub(crate) fn setup_requirements(provider: Provider) -> Option<SetupRequirements> {
+fn setup_requirements(provider: Provider) -> Option<SetupRequirements> {
     match provider {
         Provider::Evolution => Some(evolution::SETUP_REQUIREMENTS),
         Provider::Meta => Some(meta::REQUIREMENTS),
         Provider::Dialog360 => Some(dialog360::REQUIREMENTS),
         Provider::AwsSocial => None,
+    }
+}
+
+/// Returns the setting whose secret the connect command sends to the installation's webhook URL; `None` if it sends
+/// none.
+pub fn setting_shown_to_webhook(provider: Provider) -> Option<&'static str> {
+    match provider {
+        Provider::Meta => Some(meta::VERIFY_TOKEN),
+        Provider::Evolution | Provider::Dialog360 | Provider::AwsSocial => None,
     }
 }
 

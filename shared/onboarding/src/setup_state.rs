@@ -2,7 +2,6 @@
 
 use crate::check_result::CheckResult;
 use crate::instance_webhook::InstanceWebhook;
-use crate::setup_requirements;
 use recado_domain::config::Instance;
 use recado_domain::rate::Rate;
 
@@ -29,15 +28,20 @@ pub(crate) struct HandshakeProblem {
     pub(crate) fix: &'static str,
 }
 
-/// Checks that the instance's webhooks can be proven and that their URL is acceptable.
-pub fn setup_state(instance: &Instance, webhook: Option<&InstanceWebhook>) -> Vec<CheckResult> {
+/// Checks that the instance's webhooks can be proven and that their URL is acceptable. Without `demands` the events come
+/// through a queue.
+pub(crate) fn check_webhook_setup(
+    instance: &Instance,
+    webhook: Option<&InstanceWebhook>,
+    demands: Option<SetupRequirements>,
+) -> Vec<CheckResult> {
     let name = instance.id.as_str();
     let Some(webhook) = webhook else {
         let found = "the installation does not know this instance";
         return vec![CheckResult::check_failed(name, "secrets", found)];
     };
     // Events that come through a queue are proven by the queue's policy.
-    let Some(demands) = setup_requirements(instance.provider) else {
+    let Some(demands) = demands else {
         return Vec::new();
     };
     let mut findings = vec![if webhook.proof_set {
@@ -75,8 +79,8 @@ fn check_webhook_url(name: &str, webhook: &InstanceWebhook, demands: &SetupRequi
 }
 
 /// Returns a note if the instance may send faster than is safe for its number.
-pub fn check_rate_limit(instance: &Instance) -> Option<CheckResult> {
-    let rate_max = setup_requirements(instance.provider)?.rate_max?;
+pub(crate) fn check_rate_limit(instance: &Instance, demands: SetupRequirements) -> Option<CheckResult> {
+    let rate_max = demands.rate_max?;
     let rate = instance
         .resolve_rate(&instance.provider.capabilities(), Rate::EVOLUTION)
         .per_second;

@@ -2,10 +2,8 @@
 //! public projects.
 
 pub(crate) mod body;
-mod connection;
 pub(crate) mod errors;
 pub(crate) mod parse;
-mod read_receipt;
 pub(crate) mod send;
 mod support;
 pub(crate) mod upload;
@@ -14,8 +12,8 @@ pub(crate) mod webhook;
 
 pub use verify::{answer_handshake, verify_signature};
 
-pub(crate) use connection::fetch_connection;
 pub(crate) use parse::{interpret_payload, split_webhook};
-pub(crate) use read_receipt::{build_read_receipt, mark_read_and_typing};
-pub(crate) use send::{MetaEndpoint, send_message};
+pub(crate) use send::{
+    MetaEndpoint, build_read_receipt, fetch_connection, mark_read_and_typing, send_message,
+};
 pub(crate) use support::content_support;

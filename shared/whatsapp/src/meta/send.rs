@@ -1,14 +1,15 @@
-//! Sends messages through the Graph API (bearer token).
+//! Sends messages and read marks through the Graph API (bearer token), and checks the token.
 
 use super::body::build_message_body;
 use super::errors::classify;
 use crate::meta::upload::{MediaUpload, find_inline_file, upload_inline_file};
-use crate::wire::http_exchange::{HttpResponse, build_url, send_request};
+use crate::wire::http_exchange::{HttpExchange, HttpResponse, build_url, send_request};
 use crate::wire::json::{get_text, list_members};
 use recado_domain::ids::ExternalId;
 use recado_domain::secret::Secret;
-use recado_pipeline::ports::{OutgoingMessage, SendOutcome};
+use recado_pipeline::ports::{ConnectionAnswer, OutgoingMessage, SendOutcome};
 use reqwest::Client;
+use serde_json::{Value, json};
 use std::time::Duration;
 
 /// A sending number at Meta, with its token and the Graph API's base URL.
@@ -86,5 +87,44 @@ pub(crate) fn read_accepted_answer(answer: &HttpResponse) -> SendOutcome {
             why: format!("HTTP {} without a message id", answer.status),
             timed_out: false,
         },
+    }
+}
+
+/// Marks a message, and all messages before it, as read. If `typing`, "typing…" is shown for 25 seconds or until the
+/// reply. Meta has no typing indicator without a read mark. Best effort: the answer is not used.
+pub(crate) async fn mark_read_and_typing(at: &MetaEndpoint<'_>, id: &str, typing: bool) {
+    let Some(url) = build_url(at.base, &[at.version, at.phone_number_id.as_str(), "messages"]) else {
+        return;
+    };
+    let request = at.http.post(url).bearer_auth(at.token.expose_secret());
+    send_request(request.json(&build_read_receipt(id, typing)), at.timeout).await;
+}
+
+/// Builds the body of the read mark, for Meta and for providers that pass Meta's bodies on.
+pub(crate) fn build_read_receipt(id: &str, typing: bool) -> Value {
+    let mut body = json!({ "messaging_product": "whatsapp", "status": "read", "message_id": id });
+    if typing {
+        body["typing_indicator"] = json!({ "type": "text" });
+    }
+    body
+}
+
+/// Checks the token by reading the number's id (`GET /{version}/{phone_number_id}?fields=id`). Meta's numbers have no
+/// connection that could be lost, but a token can expire or be revoked.
+pub(crate) async fn fetch_connection(at: &MetaEndpoint<'_>) -> ConnectionAnswer {
+    let Some(mut url) = build_url(at.base, &[at.version, at.phone_number_id.as_str()]) else {
+        return ConnectionAnswer::Unclear;
+    };
+    url.set_query(Some("fields=id"));
+    let request = at.http.get(url).bearer_auth(at.token.expose_secret());
+    match send_request(request, at.timeout).await {
+        HttpExchange::Response(answer) if answer.is_success() => ConnectionAnswer::Open,
+        HttpExchange::Response(answer) => match classify(&answer, 1) {
+            SendOutcome::Credentials { .. } => ConnectionAnswer::NeedsCredentials,
+            // Any other refusal shows that Meta answers.
+            _ if answer.status < 500 => ConnectionAnswer::Open,
+            _ => ConnectionAnswer::Unclear,
+        },
+        HttpExchange::NotSent(_) | HttpExchange::ResponseLost { .. } => ConnectionAnswer::Unclear,
     }
 }
