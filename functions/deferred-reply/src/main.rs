@@ -4,10 +4,9 @@
 use lambda_runtime::{Error, LambdaEvent, service_fn};
 use recado_domain::dead_letter::QueueName;
 use recado_lambda::{
-    BatchMessage, QueueVisibility, SqsEvent, compose_aws_deps, invocation_deadline, required_variables,
-    run_batch, telemetry,
+    QueueVisibility, SqsEvent, compose_aws_deps, invocation_deadline, required_variables, run_batch,
+    telemetry, use_cases,
 };
-use recado_pipeline::reply::handle_turn_message;
 
 #[tokio::main(flavor = "current_thread")]
 async fn main() -> Result<(), Error> {
@@ -19,9 +18,7 @@ async fn main() -> Result<(), Error> {
     };
     lambda_runtime::run(service_fn(async |event: LambdaEvent<SqsEvent>| {
         let ends = invocation_deadline(&event.context);
-        let handle = |received: BatchMessage| async move {
-            handle_turn_message(deps, &received.body, received.receives).await
-        };
+        let handle = |received| use_cases::run_turn_job(deps, received);
         Ok::<_, Error>(run_batch(event.payload, false, &visibility, Some(ends), handle).await)
     }))
     .await

@@ -6,10 +6,9 @@
 use lambda_runtime::{Error, LambdaEvent, service_fn};
 use recado_domain::dead_letter::QueueName;
 use recado_lambda::{
-    BatchMessage, QueueVisibility, SocialVisibility, SqsEvent, compose_aws_deps, ingest_social_message,
-    invocation_deadline, required_variables, run_batch, telemetry,
+    QueueVisibility, SocialVisibility, SqsEvent, compose_aws_deps, invocation_deadline, required_variables,
+    run_batch, telemetry, use_cases,
 };
-use recado_pipeline::process::process;
 
 #[tokio::main(flavor = "current_thread")]
 async fn main() -> Result<(), Error> {
@@ -23,13 +22,11 @@ async fn main() -> Result<(), Error> {
     lambda_runtime::run(service_fn(async |event: LambdaEvent<SqsEvent>| {
         let ends = invocation_deadline(&event.context);
         if social.is_source_of(&event.payload) {
-            let handle =
-                |received: BatchMessage| async move { ingest_social_message(deps, social, &received).await };
+            let handle = |received| use_cases::ingest_social_message(deps, social, received);
             let visibility = SocialVisibility { deps, social };
             return Ok::<_, Error>(run_batch(event.payload, false, &visibility, Some(ends), handle).await);
         }
-        let handle =
-            |received: BatchMessage| async move { process(deps, &received.body, received.receives).await };
+        let handle = |received| use_cases::process_event(deps, received);
         Ok::<_, Error>(run_batch(event.payload, true, &visibility, Some(ends), handle).await)
     }))
     .await

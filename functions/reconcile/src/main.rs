@@ -2,8 +2,7 @@
 //! queues dead-lettered by themselves.
 
 use lambda_runtime::{Error, LambdaEvent, service_fn};
-use recado_lambda::{compose_aws_deps, required_variables, telemetry};
-use recado_pipeline::reconcile::reconcile;
+use recado_lambda::{compose_aws_deps, required_variables, telemetry, use_cases};
 use serde_json::Value;
 
 #[tokio::main(flavor = "current_thread")]
@@ -11,7 +10,7 @@ async fn main() -> Result<(), Error> {
     telemetry::start_logging();
     let deps = &compose_aws_deps(required_variables::RECONCILE).await?.deps;
     lambda_runtime::run(service_fn(async |_: LambdaEvent<Value>| {
-        let done = Box::pin(reconcile(deps)).await?;
+        let done = use_cases::reconcile_open_work(deps).await?;
         tracing::info!(
             events = done.events,
             kicked = done.kicked,

@@ -3,10 +3,9 @@
 use lambda_runtime::{Error, LambdaEvent, service_fn};
 use recado_domain::dead_letter::QueueName;
 use recado_lambda::{
-    BatchMessage, QueueVisibility, SqsEvent, compose_aws_deps, invocation_deadline, required_variables,
-    run_batch, telemetry,
+    QueueVisibility, SqsEvent, compose_aws_deps, invocation_deadline, required_variables, run_batch,
+    telemetry, use_cases,
 };
-use recado_pipeline::send::handle_outbound_message;
 
 #[tokio::main(flavor = "current_thread")]
 async fn main() -> Result<(), Error> {
@@ -18,16 +17,7 @@ async fn main() -> Result<(), Error> {
     };
     lambda_runtime::run(service_fn(async |event: LambdaEvent<SqsEvent>| {
         let ends = invocation_deadline(&event.context);
-        let handle = |received: BatchMessage| async move {
-            // The future is on the heap, since with all steps that a send may take it is a large one.
-            Box::pin(handle_outbound_message(
-                deps,
-                &received.body,
-                received.receives,
-                received.deadline,
-            ))
-            .await
-        };
+        let handle = |received| use_cases::run_send_job(deps, received);
         Ok::<_, Error>(run_batch(event.payload, true, &visibility, Some(ends), handle).await)
     }))
     .await

@@ -14,13 +14,13 @@ use std::sync::Arc;
 /// The keys of an AWS installation: the secrets that the template generates and the parameters that the template's user
 /// named. Each key is read once and kept for some minutes; none is read before the first request that needs it.
 #[derive(Debug, Clone)]
-pub struct AwsKeys {
+pub(crate) struct AwsKeys {
     secrets: AwsSecrets<OsSystem>,
 }
 
 impl AwsKeys {
     /// Creates keys that are read through `secrets`.
-    pub fn new(secrets: AwsSecrets<OsSystem>) -> Self {
+    pub(crate) fn new(secrets: AwsSecrets<OsSystem>) -> Self {
         Self { secrets }
     }
 

@@ -1,9 +1,9 @@
 //! The common parts of the Lambda functions: their dependencies, their handling of batches, their logs.
 //!
-//! A function that works on a queue looks like this, with its own use case in place of `process`:
+//! A function that works on a queue looks like this, with its own use case of [`use_cases`]:
 //!
 //! ```no_run
-//! use recado_lambda::{QueueVisibility, SqsEvent, compose_aws_deps, invocation_deadline, run_batch, telemetry};
+//! use recado_lambda::{QueueVisibility, SqsEvent, compose_aws_deps, invocation_deadline, run_batch, telemetry, use_cases};
 //! use lambda_runtime::{Error, LambdaEvent, service_fn};
 //! use recado_domain::dead_letter::QueueName;
 //!
@@ -14,9 +14,7 @@
 //!     lambda_runtime::run(service_fn(async |event: LambdaEvent<SqsEvent>| {
 //!         let visibility = QueueVisibility { queues: &deps.queues, queue: QueueName::Inbound };
 //!         let ends = invocation_deadline(&event.context);
-//!         let handle = |received: recado_lambda::BatchMessage| async move {
-//!             recado_pipeline::process::process(deps, &received.body, received.receives).await
-//!         };
+//!         let handle = |received| use_cases::process_event(deps, received);
 //!         Ok::<_, Error>(run_batch(event.payload, true, &visibility, Some(ends), handle).await)
 //!     }))
 //!     .await
@@ -32,14 +30,14 @@ mod social;
 #[cfg(feature = "aws-social")]
 mod social_files;
 pub mod telemetry;
+pub mod use_cases;
 
 pub use batch::{BatchMessage, MessageVisibility, run_batch};
 pub use compose::{
     AwsComposition, AwsDeps, ComposeError, LambdaEnvironment, QueueVisibility, compose_aws_deps,
 };
 pub use event::{BatchItemFailure, SqsAttributes, SqsBatchResponse, SqsEvent, SqsRecord};
-pub use keys::AwsKeys;
-pub use social::{SocialQueue, SocialVisibility, ingest_social_message};
+pub use social::{SocialQueue, SocialVisibility};
 
 use jiff::Timestamp;
 use recado_domain::millis::from_unix_millis;

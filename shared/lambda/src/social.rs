@@ -73,7 +73,7 @@ fn retry_verdict(receives: u32) -> Verdict {
 /// Stores the events of a queue message and enqueues them. The message comes back if they could not be stored yet, or if
 /// it comes from a topic that is not allowed. A message that cannot be read is stored as a dead letter at once. The body
 /// is not logged.
-pub async fn ingest_social_message<W: Deps>(
+pub(crate) async fn ingest_social_message<W: Deps>(
     deps: &W,
     social: &SocialQueue,
     received: &BatchMessage,

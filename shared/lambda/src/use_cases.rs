@@ -1,0 +1,66 @@
+//! The use cases over the AWS dependencies. Each generic use case is instantiated here, once for all functions: a
+//! function that called it directly would compile the code again.
+
+use crate::batch::BatchMessage;
+use crate::compose::{AwsComposition, AwsDeps};
+use crate::keys::AwsKeys;
+use crate::social::{self, SocialQueue};
+use axum::Router;
+use futures::future::BoxFuture;
+use recado_http::{ApiOptions, HealthProbe};
+use recado_pipeline::ports::PortResult;
+use recado_pipeline::reconcile::ReconcileReport;
+use recado_pipeline::{Verdict, process, reconcile, reply, send};
+use std::sync::Arc;
+
+// The futures are boxed: with all steps that a use case may take they are large, and no function compiles them.
+
+/// Applies an event from the queue `inbound`.
+pub fn process_event(deps: &AwsDeps, message: BatchMessage) -> BoxFuture<'_, Verdict> {
+    Box::pin(async move { process::process(deps, &message.body, message.receives).await })
+}
+
+/// Stores and enqueues the events of a message of AWS End User Messaging Social.
+pub fn ingest_social_message<'a>(
+    deps: &'a AwsDeps,
+    queue: &'a SocialQueue,
+    message: BatchMessage,
+) -> BoxFuture<'a, Verdict> {
+    Box::pin(async move { social::ingest_social_message(deps, queue, &message).await })
+}
+
+/// Runs a turn job from the queue `turns`.
+pub fn run_turn_job(deps: &AwsDeps, message: BatchMessage) -> BoxFuture<'_, Verdict> {
+    Box::pin(async move { reply::handle_turn_message(deps, &message.body, message.receives).await })
+}
+
+/// Runs a send job from the queue `outbound`.
+pub fn run_send_job(deps: &AwsDeps, message: BatchMessage) -> BoxFuture<'_, Verdict> {
+    Box::pin(async move {
+        send::handle_outbound_message(deps, &message.body, message.receives, message.deadline).await
+    })
+}
+
+/// Enqueues work that has been open too long.
+pub fn reconcile_open_work(deps: &AwsDeps) -> BoxFuture<'_, PortResult<ReconcileReport>> {
+    Box::pin(reconcile::reconcile(deps))
+}
+
+/// Returns the routes that providers call.
+pub fn build_webhook_router(composed: AwsComposition) -> Router {
+    let keys = AwsKeys::new(composed.secrets);
+    let limits = composed.environment.webhook_limits;
+    recado_http::webhook_router(Arc::new(composed.deps), Arc::new(keys), limits)
+}
+
+/// Returns the routes that operators call.
+pub fn build_api_router(composed: AwsComposition) -> Router {
+    let options = ApiOptions {
+        public_url: composed.environment.public_url,
+        simulator: None,
+        depths: composed.deps.queues.clone(),
+        health_probe: HealthProbe::on_request(),
+    };
+    let keys = AwsKeys::new(composed.secrets);
+    recado_http::api_router(Arc::new(composed.deps), Arc::new(keys), options)
+}
