@@ -147,7 +147,7 @@ impl Town {
 }
 
 /// Does what lies in the queues `inbound` and `outbound`, once; what of `outbound` is not finished.
-pub(super) async fn work<W: recado_pipeline::Deps>(store: &Embedded, deps: &W) -> Vec<String> {
+pub(super) async fn work(store: &Embedded, deps: &impl recado_pipeline::Deps) -> Vec<String> {
     for queue in [QueueName::Inbound, QueueName::Outbound] {
         loop {
             let received = store
