@@ -11,9 +11,10 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// Time for which an unused connection is kept. It is shorter than the idle time-outs of the load balancers on the other
-/// side, so that a request is not written into a connection that is being closed.
-const POOL_IDLE: Duration = Duration::from_secs(30);
+/// Time for which an unused connection is kept. It is shorter than the idle time-outs of the servers on the other side, so
+/// that a request is not written into a connection that is being closed: the outcome would be unknown. Node.js, which
+/// Evolution runs on, closes after 5 s (<https://nodejs.org/api/http.html#serverkeepalivetimeout>).
+const POOL_IDLE: Duration = Duration::from_secs(4);
 
 /// Longest time for connecting, TLS included.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(3);
