@@ -17,6 +17,8 @@ use std::time::Duration;
 const FOUND_TTL: Duration = Duration::from_secs(600);
 /// Time for which a missing secret is remembered as missing.
 const MISSING_TTL: Duration = Duration::from_secs(30);
+/// The same for a version of a secret before its current one: usually there is none, and each look costs money.
+const NO_PREVIOUS_TTL: Duration = FOUND_TTL;
 
 /// The place where a secret is kept.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
@@ -37,6 +39,7 @@ pub struct AwsSecrets<A = OsSystem> {
     ssm: aws_sdk_ssm::Client,
     manager: aws_sdk_secretsmanager::Client,
     cache: Arc<Cache<SecretLocation, Secret>>,
+    previous: Arc<Cache<SecretLocation, Secret>>,
     system: A,
 }
 
@@ -76,12 +79,14 @@ impl<A: System> AwsSecrets<A> {
             ssm: clients.ssm.clone(),
             manager: clients.secrets.clone(),
             cache: Arc::new(Cache::new(FOUND_TTL, MISSING_TTL)),
+            previous: Arc::new(Cache::new(FOUND_TTL, NO_PREVIOUS_TTL)),
             system,
         }
     }
 
     async fn read_cached_secret(&self, place: SecretLocation) -> PortResult<Option<Secret>> {
-        if let CacheLookup::Hit(known) = self.cache.get(&place, self.system.now()) {
+        let cache = self.cache_of(&place);
+        if let CacheLookup::Hit(known) = cache.get(&place, self.system.now()) {
             return Ok(known);
         }
         let found = match &place {
@@ -89,8 +94,28 @@ impl<A: System> AwsSecrets<A> {
             SecretLocation::Managed { arn, stage } => self.read_managed_secret(arn, stage).await?,
         };
         let secret = found.as_deref().and_then(Secret::new);
-        self.cache.insert_entry(place, secret.clone(), self.system.now());
+        cache.insert_entry(place, secret.clone(), self.system.now());
         Ok(secret)
+    }
+
+    fn cache_of(&self, place: &SecretLocation) -> &Cache<SecretLocation, Secret> {
+        match place {
+            SecretLocation::Managed { stage: PREVIOUS, .. } => &self.previous,
+            SecretLocation::Managed { .. } | SecretLocation::Parameter(_) => &self.cache,
+        }
+    }
+
+    /// Forgets the version of `arn` before its current one if the current one is about to be read again. A new current
+    /// version is then never used without the one that it replaced.
+    fn forget_previous_of_expired(&self, arn: &str) {
+        let version = |stage| SecretLocation::Managed {
+            arn: arn.to_owned(),
+            stage,
+        };
+        let current = self.cache.get(&version(CURRENT), self.system.now());
+        if matches!(current, CacheLookup::Miss) {
+            self.previous.remove_key(&version(PREVIOUS));
+        }
     }
 
     async fn read_parameter(&self, name: &str) -> PortResult<Option<String>> {
@@ -155,6 +180,9 @@ impl<A: System> AwsSecrets<A> {
     /// one, which is accepted too while the master is being replaced, is `RECADO_WEBHOOK_SECRET_OLD`, else the secret
     /// that `RECADO_WEBHOOK_SECRET_OLD_ARN` names, else the version of the current secret before its current one.
     pub async fn webhook_masters(&self) -> PortResult<Vec<Secret>> {
+        if let Some(arn) = read_environment(MASTER_ARN) {
+            self.forget_previous_of_expired(&arn);
+        }
         let (valid, old) = try_join(
             self.read_own_secret(MASTER, MASTER_ARN),
             Box::pin(self.older_master()),
@@ -230,5 +258,68 @@ mod tests {
         assert_eq!(resolve_reference(&env("KEY"), |_| None).unwrap_err(), None);
         let place = resolve_reference(&CredentialRef::Ssm("/a/b".to_owned()), |_| None).unwrap_err();
         assert_eq!(place, Some(SecretLocation::Parameter("/a/b".to_owned())));
+    }
+
+    #[derive(Debug, Clone, Copy)]
+    struct At(i64);
+
+    impl System for At {
+        fn now(&self) -> jiff::Timestamp {
+            jiff::Timestamp::from_second(self.0).unwrap()
+        }
+
+        fn random_u64(&self) -> u64 {
+            0
+        }
+
+        async fn sleep(&self, _duration: Duration) {}
+    }
+
+    fn secrets_at(second: i64) -> AwsSecrets<At> {
+        let shared = aws_config::SdkConfig::builder()
+            .behavior_version(aws_config::BehaviorVersion::latest())
+            .build();
+        AwsSecrets {
+            ssm: aws_sdk_ssm::Client::new(&shared),
+            manager: aws_sdk_secretsmanager::Client::new(&shared),
+            cache: Arc::new(Cache::new(FOUND_TTL, MISSING_TTL)),
+            previous: Arc::new(Cache::new(FOUND_TTL, NO_PREVIOUS_TTL)),
+            system: At(second),
+        }
+    }
+
+    #[test]
+    fn a_new_current_version_is_never_used_without_the_one_before_it() {
+        let version = |stage| SecretLocation::Managed {
+            arn: "arn:aws:secretsmanager:sa-east-1:123456789012:secret:master".to_owned(),
+            stage,
+        };
+        let mut secrets = secrets_at(0);
+        let store = |secrets: &AwsSecrets<At>, stage, value: Option<&str>| {
+            let secret = value.and_then(Secret::new);
+            let place = version(stage);
+            secrets
+                .cache_of(&place)
+                .insert_entry(place, secret, secrets.system.now());
+        };
+        let is_known = |secrets: &AwsSecrets<At>, stage| {
+            let place = version(stage);
+            matches!(
+                secrets.cache_of(&place).get(&place, secrets.system.now()),
+                CacheLookup::Hit(_)
+            )
+        };
+        store(&secrets, CURRENT, Some("old"));
+        secrets.system = At(60);
+        store(&secrets, PREVIOUS, None);
+        let SecretLocation::Managed { arn, .. } = version(CURRENT) else {
+            unreachable!()
+        };
+        secrets.forget_previous_of_expired(&arn);
+        assert!(is_known(&secrets, PREVIOUS), "the current one is still known");
+        secrets.system = At(600);
+        assert!(!is_known(&secrets, CURRENT) && is_known(&secrets, PREVIOUS));
+        secrets.forget_previous_of_expired(&arn);
+        assert!(!is_known(&secrets, PREVIOUS), "both are read again");
     }
 }
