@@ -37,7 +37,7 @@ pub use configuration::ConfigurationStore;
 pub use conversations::{
     CommitOutcome, ConversationFilter, Conversations, IdempotencyClaim, IdempotencyRecord, Page, PageRequest,
 };
-pub use dead_letters::{DeadLetterFilter, DeadLetters};
+pub use dead_letters::{DeadLetterCounts, DeadLetterFilter, DeadLetters};
 pub use dead_queues::{DeadLetterQueues, DeadQueueMessage};
 pub use deliveries::Deliveries;
 pub use gauges::{Gauges, OpenEvent, OpenMessage, OpenWork, QueueDepth, QueueDepths};

@@ -55,7 +55,9 @@ where
         counters: sim.common.counters(),
         steps: sim.common.steps(),
         repeated: repeated(sim),
-        dead: futures::executor::block_on(sim.store.count_dead_letters(None)).unwrap_or_default(),
+        dead: futures::executor::block_on(sim.store.count_dead_letters())
+            .map(|counts| counts.of(None))
+            .unwrap_or_default(),
         polls: sim.simulation().polls(),
         virtual_ms: sim.simulation().elapsed_ms(),
         trace: sim.common.trace(),

@@ -8,7 +8,9 @@ use super::transaction::TransactionAction;
 use jiff::Timestamp;
 use recado_domain::dead_letter::{DeadLetter, DeadLetterDeletion};
 use recado_domain::ids::InstanceId;
-use recado_pipeline::ports::{DeadLetterFilter, DeadLetters, Page, PageRequest, PortResult, System};
+use recado_pipeline::ports::{
+    DeadLetterCounts, DeadLetterFilter, DeadLetters, Page, PageRequest, PortResult, System,
+};
 
 /// Builds the item of a dead letter. The index `lists` sorts it by the time of the failure.
 fn dead_letter_item(what: &'static str, letter: &DeadLetter) -> PortResult<Item> {
@@ -124,18 +126,19 @@ impl<A: System> DeadLetters for DynamoStore<A> {
         Ok(lists::build_page(found, page.limit.max(1)))
     }
 
-    async fn count_dead_letters(&self, instance: Option<&InstanceId>) -> PortResult<u64> {
-        let keys = Expression::new("#list_key = :key").with_text(":key", DEAD_LIST_KEY);
-        let filter =
-            instance.map(|id| Expression::new("#instance = :instance").with_text(":instance", id.as_str()));
+    async fn count_dead_letters(&self) -> PortResult<DeadLetterCounts> {
         let query = RecordQuery {
             index: Some("lists"),
-            keys,
+            keys: Expression::new("#list_key = :key").with_text(":key", DEAD_LIST_KEY),
             reverse: true,
             limit: None,
         };
-        self.table
-            .count_records("counting dead letters", &query, filter)
-            .await
+        let mut counts = DeadLetterCounts::default();
+        let what = "counting dead letters";
+        for (instance, count) in self.table.count_by_text(what, &query, "instance").await? {
+            let instance = instance.and_then(|id| InstanceId::parse(&id).ok());
+            *counts.0.entry(instance).or_default() += count;
+        }
+        Ok(counts)
     }
 }

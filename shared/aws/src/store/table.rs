@@ -1,7 +1,7 @@
 //! Single requests to the table. Each can have a condition, and each is repeated if it collides with a transaction.
 
 use super::expression::{Expression, UpdateChange};
-use super::item::Item;
+use super::item::{Item, get_string};
 use super::keys::TableKey;
 use super::request_attempts::RequestAttempts;
 use crate::error::{error_code, invalid_request, port_error};
@@ -10,9 +10,9 @@ use aws_sdk_dynamodb::error::{ProvideErrorMetadata, SdkError};
 use aws_sdk_dynamodb::operation::delete_item::DeleteItemError;
 use aws_sdk_dynamodb::operation::put_item::PutItemError;
 use aws_sdk_dynamodb::operation::update_item::UpdateItemError;
-use aws_sdk_dynamodb::types::{KeysAndAttributes, ReturnValue, ReturnValuesOnConditionCheckFailure, Select};
+use aws_sdk_dynamodb::types::{KeysAndAttributes, ReturnValue, ReturnValuesOnConditionCheckFailure};
 use recado_pipeline::ports::{PortError, PortResult, System};
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::time::Duration;
 
 /// A condition that did not hold, with the record that was found.
@@ -344,31 +344,31 @@ impl<A: System> DynamoTable<A> {
         self.query_records(what, &query).await
     }
 
-    /// Counts the records that `query` finds and that `filter` accepts.
-    pub(crate) async fn count_records(
+    /// Counts the records that `query` finds by the text of their attribute `name`; `None` if a record has none. Only
+    /// that attribute is transferred.
+    pub(crate) async fn count_by_text(
         &self,
         what: &'static str,
         query: &RecordQuery,
-        filter: Option<Expression>,
-    ) -> PortResult<u64> {
-        let filter = filter.unwrap_or_default();
-        let names = Expression::attribute_names(&[&query.keys.text, &filter.text]);
-        let mut values = query.keys.values.clone();
-        values.extend(filter.values);
+        name: &str,
+    ) -> PortResult<BTreeMap<Option<String>, u64>> {
+        let projection = format!("#{name}");
+        let names = Expression::attribute_names(&[&query.keys.text, &projection]);
         let request = self
             .build_query(query)
-            .select(Select::Count)
-            .set_filter_expression((!filter.text.is_empty()).then_some(filter.text))
-            .set_expression_attribute_names(Some(names))
-            .set_expression_attribute_values(non_empty_map(values));
-        let (mut count, mut start) = (0, None);
+            .projection_expression(&projection)
+            .set_expression_attribute_names(Some(names));
+        let (mut counts, mut start) = (BTreeMap::new(), None);
         loop {
             let page = request.clone().set_exclusive_start_key(start).send().await;
             let page = page.map_err(|error| port_error(what, &error))?;
-            count += u64::try_from(page.count).unwrap_or_default();
+            for item in page.items.unwrap_or_default() {
+                let text = get_string(&item, name).map(str::to_owned);
+                *counts.entry(text).or_default() += 1;
+            }
             match page.last_evaluated_key.filter(|key| !key.is_empty()) {
                 Some(next) => start = Some(next),
-                None => return Ok(count),
+                None => return Ok(counts),
             }
         }
     }

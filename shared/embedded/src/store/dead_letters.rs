@@ -5,7 +5,9 @@ use jiff::Timestamp;
 use recado_domain::dead_letter::{DeadLetter, DeadLetterDeletion, QueueName};
 use recado_domain::ids::InstanceId;
 use recado_domain::reason::Reason;
-use recado_pipeline::ports::{DeadLetterFilter, DeadLetters, Page, PageRequest, PortResult};
+use recado_pipeline::ports::{
+    DeadLetterCounts, DeadLetterFilter, DeadLetters, Page, PageRequest, PortResult,
+};
 use rusqlite::{Connection, params};
 
 fn upsert_dead_letter(connection: &Connection, letter: &DeadLetter) -> Result<(), DbError> {
@@ -45,15 +47,17 @@ fn delete_and_record(connection: &Connection, deletion: &DeadLetterDeletion) -> 
     Ok(true)
 }
 
-fn count_letter_rows(connection: &Connection, instance: Option<&InstanceId>) -> Result<u64, DbError> {
-    let all = "SELECT COUNT(*) FROM dead_letters";
-    let found: i64 = match instance {
-        None => connection.prepare_cached(all)?.query_row([], |row| row.get(0))?,
-        Some(id) => connection
-            .prepare_cached("SELECT COUNT(*) FROM dead_letters WHERE instance = ?1")?
-            .query_row([id.as_str()], |row| row.get(0))?,
-    };
-    Ok(count_from_sql(found))
+fn count_letter_rows(connection: &Connection) -> Result<DeadLetterCounts, DbError> {
+    let sql = "SELECT instance, COUNT(*) FROM dead_letters GROUP BY instance";
+    let mut statement = connection.prepare_cached(sql)?;
+    let mut rows = statement.query([])?;
+    let mut counts = DeadLetterCounts::default();
+    while let Some(row) = rows.next()? {
+        let instance: Option<String> = row.get(0)?;
+        let instance = instance.and_then(|id| InstanceId::parse(&id).ok());
+        *counts.0.entry(instance).or_default() += count_from_sql(row.get(1)?);
+    }
+    Ok(counts)
 }
 
 impl DeadLetters for Embedded {
@@ -108,11 +112,7 @@ impl DeadLetters for Embedded {
         self.run_read("dead_letters", work).await
     }
 
-    async fn count_dead_letters(&self, instance: Option<&InstanceId>) -> PortResult<u64> {
-        let instance = instance.cloned();
-        self.run_read("count_dead_letters", move |c| {
-            count_letter_rows(c, instance.as_ref())
-        })
-        .await
+    async fn count_dead_letters(&self) -> PortResult<DeadLetterCounts> {
+        self.run_read("count_dead_letters", count_letter_rows).await
     }
 }

@@ -3,6 +3,7 @@ use jiff::Timestamp;
 use recado_domain::dead_letter::{DeadLetter, DeadLetterDeletion, QueueName};
 use recado_domain::ids::InstanceId;
 use recado_domain::reason::Reason;
+use std::collections::BTreeMap;
 use std::future::Future;
 
 /// Conditions for a list of dead letters. A field that is `None` sets no condition.
@@ -31,6 +32,21 @@ impl DeadLetterFilter {
                 .is_none_or(|instance| Some(instance) == letter.instance.as_ref())
             && self.since.is_none_or(|since| letter.at >= since)
             && self.until.is_none_or(|until| letter.at < until)
+    }
+}
+
+/// Numbers of dead letters by instance. `None` stands for those whose instance is not known. An instance without a dead
+/// letter is absent.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct DeadLetterCounts(pub BTreeMap<Option<InstanceId>, u64>);
+
+impl DeadLetterCounts {
+    /// Returns the number of one instance's dead letters, or of all (`None`).
+    pub fn of(&self, instance: Option<&InstanceId>) -> u64 {
+        match instance {
+            None => self.0.values().sum(),
+            Some(id) => self.0.get(&Some(id.clone())).copied().unwrap_or_default(),
+        }
     }
 }
 
@@ -67,9 +83,6 @@ pub trait DeadLetters: Send + Sync {
         page: &PageRequest,
     ) -> impl Future<Output = PortResult<Page<DeadLetter>>> + Send;
 
-    /// Counts the dead letters of one instance, or of all (`None`).
-    fn count_dead_letters(
-        &self,
-        instance: Option<&InstanceId>,
-    ) -> impl Future<Output = PortResult<u64>> + Send;
+    /// Counts all dead letters by instance, in one pass.
+    fn count_dead_letters(&self) -> impl Future<Output = PortResult<DeadLetterCounts>> + Send;
 }

@@ -3,8 +3,8 @@
 
 use crate::Deps;
 use crate::ports::{
-    ConfigurationStore, DeadLetters, Gauges, InstanceStates, OpenWork, PortError, PortResult, Providers,
-    QueueDepth, QueueDepths, System,
+    ConfigurationStore, DeadLetterCounts, DeadLetters, Gauges, InstanceStates, OpenWork, PortError,
+    PortResult, Providers, QueueDepth, QueueDepths, System,
 };
 use futures::stream::{self, StreamExt, TryStreamExt};
 use jiff::Timestamp;
@@ -146,10 +146,10 @@ pub async fn assess_health<W: Deps, D: QueueDepths>(
         queues.insert(queue, depths.read_queue_depth(queue).await?);
     }
     let open = deps.store().read_open_work(OPEN_WORK_LIMIT).await?;
-    let dead_letters = deps.store().count_dead_letters(wanted).await?;
+    let dead_letters = deps.store().count_dead_letters().await?;
     let looks = chosen
         .into_iter()
-        .map(|instance| assess_instance(deps, instance, &open));
+        .map(|instance| assess_instance(deps, instance, &open, &dead_letters));
     let instances: Vec<InstanceHealth> = stream::iter(looks).buffered(READS_AT_ONCE).try_collect().await?;
     let waiting = match wanted {
         Some(_) => instances
@@ -173,7 +173,7 @@ pub async fn assess_health<W: Deps, D: QueueDepths>(
         depth,
         at_least: open.at_least,
         connected: all_connected(deps, &instances),
-        dead_letters,
+        dead_letters: dead_letters.of(wanted),
         queues,
         waiting,
         instances,
@@ -199,9 +199,10 @@ async fn assess_instance<W: Deps>(
     deps: &W,
     instance: Instance,
     open: &OpenWork,
+    dead_letters: &DeadLetterCounts,
 ) -> PortResult<InstanceHealth> {
     let state = deps.store().read_instance_state(&instance.id).await?;
-    let dead_letters = deps.store().count_dead_letters(Some(&instance.id)).await?;
+    let dead_letters = dead_letters.of(Some(&instance.id));
     let waiting = count_open_work(open, Some(&instance));
     let traits = deps.providers().capabilities(instance.provider);
     let rate = instance.resolve_rate(&traits, deps.settings().rate);

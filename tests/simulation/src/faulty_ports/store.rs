@@ -18,9 +18,9 @@ use recado_domain::notice::Notice;
 use recado_domain::provider::Provider;
 use recado_domain::scheduled::{ScheduledId, ScheduledMessage};
 use recado_pipeline::ports::{
-    CommitOutcome, ConfigurationStore, ContactAliases, CorrelatedRecords, CorrelationIndex, DeadLetterFilter,
-    DeadLetters, Deliveries, Gauges, IdempotencyClaim, IdentityKeyStore, Notices, OpenWork, OverdueIndex,
-    OverdueWork, Page, PageRequest, PortResult, ScheduledMessages, Store, WriteOutcome,
+    CommitOutcome, ConfigurationStore, ContactAliases, CorrelatedRecords, CorrelationIndex, DeadLetterCounts,
+    DeadLetterFilter, DeadLetters, Deliveries, Gauges, IdempotencyClaim, IdentityKeyStore, Notices, OpenWork,
+    OverdueIndex, OverdueWork, Page, PageRequest, PortResult, ScheduledMessages, Store, WriteOutcome,
 };
 use recado_testkit::delegate_calls;
 
@@ -76,7 +76,7 @@ impl<S: Store> DeadLetters for FaultyPort<S> {
         delete_dead_letter(deletion: &DeadLetterDeletion) -> bool;
         list_deletions(page: &PageRequest) -> Page<DeadLetterDeletion>;
         list_dead_letters(filter: &DeadLetterFilter, page: &PageRequest) -> Page<DeadLetter>;
-        count_dead_letters(instance: Option<&InstanceId>) -> u64;
+        count_dead_letters() -> DeadLetterCounts;
     }
 }
 
