@@ -1,5 +1,7 @@
 //! The record of a stored message, incoming or outgoing.
 
+mod outgoing;
+
 use crate::contact::ContactAddress;
 use crate::content::Content;
 use crate::context::MessageContext;
@@ -12,6 +14,7 @@ use crate::millis;
 use crate::outbox::{Author, Outbox, OutboxState};
 use crate::reason::Reason;
 use jiff::Timestamp;
+pub use outgoing::Outgoing;
 use serde::{Deserialize, Serialize};
 
 /// The side that wrote a message.

@@ -8,6 +8,7 @@ pub(crate) mod history_reader;
 pub(crate) mod identity;
 pub(crate) mod linked_threads;
 pub(crate) mod message_view;
+pub(crate) mod outgoing;
 pub(crate) mod outgoing_check;
 pub(crate) mod queue_message;
 pub mod random_id;

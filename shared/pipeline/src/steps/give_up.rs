@@ -3,16 +3,15 @@
 //! order, a crash would leave a dead letter of work that is still to be done.
 
 use crate::Deps;
-use crate::ports::{
-    Conversations, DeadLetters, Inbox, OutboxStore, PortResult, Queues, System, WriteOutcome,
-};
+use crate::ports::{DeadLetters, Inbox, OutboxStore, PortResult, Queues, System, WriteOutcome};
+use crate::steps::outgoing::find_outgoing;
 use recado_domain::dead_letter::{DeadLetter, DeadLetterContent, QueueName};
 use recado_domain::event::InboundJob;
-use recado_domain::ids::{InstanceId, MessageId, hash_parts};
+use recado_domain::ids::{InstanceId, hash_parts};
 use recado_domain::instance::InFlightSend;
-use recado_domain::message::Message;
+use recado_domain::message::Outgoing;
 use recado_domain::millis::add_millis;
-use recado_domain::outbox::{Outbox, OutboxState};
+use recado_domain::outbox::OutboxState;
 use recado_domain::reason::Reason;
 
 /// Gives up an event: marks its record as dead and makes its dead letter.
@@ -112,8 +111,8 @@ pub(crate) fn turn_letter_id(kick: &str) -> String {
 }
 
 /// Builds the dead letter of a message; `None` if the message is not dead.
-pub(crate) fn build_message_letter(message: &Message) -> Option<DeadLetter> {
-    let (id, out) = (message.message_id(), message.out.as_ref()?);
+pub(crate) fn build_message_letter(message: &Outgoing) -> Option<DeadLetter> {
+    let (id, out) = (message.message_id(), message.outbox());
     let OutboxState::Dead { at, reason } = out.state else {
         return None;
     };
@@ -132,21 +131,19 @@ pub(crate) fn build_message_letter(message: &Message) -> Option<DeadLetter> {
 
 /// Makes the dead letter of a dead message and removes the message from the open list. `false`: another worker was
 /// faster.
-pub(crate) async fn move_to_dead_letters<W: Deps>(deps: &W, mut message: Message) -> PortResult<bool> {
+pub(crate) async fn move_to_dead_letters<W: Deps>(deps: &W, mut message: Outgoing) -> PortResult<bool> {
     let Some(letter) = build_message_letter(&message) else {
         return Ok(true);
     };
     save_dead_letter(deps, &letter).await?;
-    if let Some(out) = message.out.as_mut() {
-        out.mark_dead_lettered();
-    }
+    message.outbox_mut().mark_dead_lettered();
     if deps.store().settle_message(&message, None, None, None).await? == WriteOutcome::Written {
         return Ok(true);
     }
     // If this worker was delayed, the message may have been redriven before the dead letter was made: then remove it
     // again.
-    let now = deps.store().find_message(&message.message_id()).await?;
-    let died = now.and_then(|now| now.out).and_then(|out| out.failed_at());
+    let now = find_outgoing(deps, &message.message_id()).await?;
+    let died = now.and_then(|now| now.outbox().failed_at());
     if died != Some(letter.at) {
         deps.store().remove_dead_letter(&letter.id, letter.at).await?;
     }
@@ -157,22 +154,18 @@ pub(crate) async fn move_to_dead_letters<W: Deps>(deps: &W, mut message: Message
 /// the message, or its state does not allow this.
 pub(crate) async fn give_up_message<W: Deps>(
     deps: &W,
-    mut message: Message,
+    mut message: Outgoing,
     reason: Reason,
     why: Option<String>,
 ) -> PortResult<bool> {
     let now = deps.system().now();
-    let id = message.message_id();
-    let Some(out) = message.out.as_mut() else {
-        return Ok(true);
-    };
-    let flight = find_landed_attempt(&id, out);
-    if out.mark_dead(now, reason, why).is_err() {
+    let flight = find_landed_attempt(&message);
+    if message.outbox_mut().mark_dead(now, reason, why).is_err() {
         return Ok(false);
     }
     tracing::warn!(
         reason = reason.as_str(),
-        attempts = out.attempts,
+        attempts = message.outbox().attempts,
         "message given up"
     );
     if deps.store().save_open_message(&message, flight.as_ref()).await? == WriteOutcome::Conflict {
@@ -183,16 +176,16 @@ pub(crate) async fn give_up_message<W: Deps>(
 
 /// Returns the in-flight note of the running attempt of a message, whose outcome is known now. An attempt of unknown
 /// outcome keeps its note (`None`): the request may still go out, and its echo must not count as typed on the phone.
-fn find_landed_attempt(id: &MessageId, out: &Outbox) -> Option<InFlightSend> {
+fn find_landed_attempt(message: &Outgoing) -> Option<InFlightSend> {
     let OutboxState::Sending {
         nonce, claimed_at, ..
-    } = &out.state
+    } = &message.outbox().state
     else {
         return None;
     };
     Some(InFlightSend {
-        message: id.clone(),
-        to: out.to.clone(),
+        message: message.message_id(),
+        to: message.outbox().to.clone(),
         nonce: nonce.clone(),
         claimed_at: *claimed_at,
         until: *claimed_at,

@@ -1,7 +1,8 @@
 //! Redrives a dead-lettered message: the sender does it for a send job, an operator for a request.
 
 use crate::Deps;
-use crate::ports::{Conversations, DeadLetters, OutboxStore, PortError, PortResult, System, WriteOutcome};
+use crate::ports::{DeadLetters, OutboxStore, PortError, PortResult, System, WriteOutcome};
+use crate::steps::outgoing::find_outgoing;
 use recado_domain::wake_up::Redrive;
 
 /// Moves a dead-lettered message back to `queued` if `redrive.died` is the time of its newest failure. A repeated or
@@ -9,15 +10,14 @@ use recado_domain::wake_up::Redrive;
 /// whether the message was requeued.
 pub(crate) async fn requeue_dead_message<W: Deps>(deps: &W, redrive: &Redrive) -> PortResult<bool> {
     let Redrive { message: id, died } = redrive;
-    let revived = match deps.store().find_message(id).await? {
+    let revived = match find_outgoing(deps, id).await? {
         None => false,
         Some(mut message) => {
-            let now = deps.system().now();
-            let copied = message.out.as_ref().is_some_and(|out| out.copied);
+            let copied = message.outbox().copied;
             let revived = message
-                .out
-                .as_mut()
-                .is_some_and(|out| out.requeue_dead(now, *died).is_ok());
+                .outbox_mut()
+                .requeue_dead(deps.system().now(), *died)
+                .is_ok();
             // A dead message stays on the open list until its dead letter exists.
             let written = match (revived, copied) {
                 (false, _) => WriteOutcome::Written,

@@ -14,6 +14,7 @@ use crate::ports::{
 use crate::steps::connection::{refresh_connection, release_conversation};
 use crate::steps::due_message::release_due_message;
 use crate::steps::give_up::{give_up_message, move_to_dead_letters};
+use crate::steps::outgoing::list_open_outgoing;
 use crate::steps::queue_message::format_error_chain;
 use crate::steps::random_id::{generate_correlation_id, generate_nonce};
 use crate::steps::upload;
@@ -27,9 +28,9 @@ use recado_domain::event::EventRecord;
 use recado_domain::hours::OpeningState;
 use recado_domain::ids::{ConversationId, InstanceId, Ordinal};
 use recado_domain::instance::{ConnectionStatus, ParkedConversation};
-use recado_domain::message::Message;
+use recado_domain::message::Outgoing;
 use recado_domain::millis::add_millis;
-use recado_domain::outbox::{Outbox, OutboxState};
+use recado_domain::outbox::OutboxState;
 use recado_domain::reason::Reason;
 use recado_domain::wake_up::SendJob;
 use std::collections::BTreeSet;
@@ -198,7 +199,7 @@ async fn enqueue_overdue_sends<W: Deps>(
 ) -> PortResult<bool> {
     let now = deps.system().now();
     let thread = conversation.thread_id();
-    let open = deps.store().list_open_messages(thread).await?;
+    let open = list_open_outgoing(deps, thread).await?;
     let Some(last) = open.last() else { return Ok(false) };
     if deps.store().instance_config(&last.instance).await?.is_none() {
         tracing::error!(instance_id = %last.instance, "messages of an instance that is no longer configured");
@@ -228,10 +229,10 @@ async fn enqueue_overdue_sends<W: Deps>(
 /// Gives up the messages at the head of a closed instance's `open` messages that waited too long since their last state
 /// change, and returns the others. Usually the parked conversation's record is due then; a lost send job leaves a
 /// conversation that was never parked.
-async fn give_up_oldest<W: Deps>(deps: &W, open: Vec<Message>) -> PortResult<Vec<Message>> {
+async fn give_up_oldest<W: Deps>(deps: &W, open: Vec<Outgoing>) -> PortResult<Vec<Outgoing>> {
     let (now, limit) = (deps.system().now(), deps.settings().parked_max_ms());
-    let waited_too_long = |message: &Message| {
-        let since = message.out.as_ref().and_then(Outbox::last_changed_at);
+    let waited_too_long = |message: &Outgoing| {
+        let since = message.outbox().last_changed_at();
         since.is_some_and(|since| add_millis(since, limit) <= now)
     };
     let mut rest = open.into_iter().peekable();
@@ -243,24 +244,20 @@ async fn give_up_oldest<W: Deps>(deps: &W, open: Vec<Message>) -> PortResult<Vec
     Ok(rest.collect())
 }
 
-fn is_dead_message(message: &Message) -> bool {
-    let dead = |out: &Outbox| matches!(out.state, OutboxState::Dead { .. });
-    message.out.as_ref().is_some_and(dead)
+fn is_dead_message(message: &Outgoing) -> bool {
+    matches!(message.outbox().state, OutboxState::Dead { .. })
 }
 
 /// Postpones all messages but the dead ones, whose missing dead letters are stored instead: these need no instance that
 /// can send.
-async fn postpone_messages<W: Deps>(deps: &W, open: Vec<Message>, until: Timestamp) -> PortResult<()> {
+async fn postpone_messages<W: Deps>(deps: &W, open: Vec<Outgoing>, until: Timestamp) -> PortResult<()> {
     for mut message in open {
         if is_dead_message(&message) {
             move_to_dead_letters(deps, message).await?;
             continue;
         }
         upload::renew_waiting_upload(deps, &message).await?;
-        let put_off = message
-            .out
-            .as_mut()
-            .is_some_and(|out| out.postpone_overdue(until).is_ok());
+        let put_off = message.outbox_mut().postpone_overdue(until).is_ok();
         if put_off && deps.store().save_open_message(&message, None).await? == WriteOutcome::Conflict {
             // Another worker handles this conversation.
             return Ok(());
@@ -319,11 +316,7 @@ async fn handle_overdue_parked<W: Deps>(deps: &W, parked: &ParkedConversation) -
         return release_conversation(deps, parked).await.map(|_| ());
     }
     let limit = deps.settings().parked_max_ms();
-    for message in deps
-        .store()
-        .list_open_messages(parked.conversation.thread_id())
-        .await?
-    {
+    for message in list_open_outgoing(deps, parked.conversation.thread_id()).await? {
         if add_millis(message.stored_at, limit) > now {
             // The remaining messages are younger. The conversation is parked again, with the time of this message.
             let since = message.stored_at;
@@ -348,15 +341,13 @@ async fn handle_overdue_parked<W: Deps>(deps: &W, parked: &ParkedConversation) -
 /// Gives up a message that waited too long. Returns `false` if the messages behind it must wait. A message that is
 /// being sent is judged by its outcome, or by the end of its lease if no outcome comes. A message that is dead already
 /// gets the dead letter that a crash prevented.
-async fn give_up_expired<W: Deps>(deps: &W, mut message: Message) -> PortResult<bool> {
+async fn give_up_expired<W: Deps>(deps: &W, mut message: Outgoing) -> PortResult<bool> {
     let now = deps.system().now();
     if is_dead_message(&message) {
         return move_to_dead_letters(deps, message).await;
     }
-    if let Some(out) = message.out.as_mut()
-        && let OutboxState::Sending { lease_until, .. } = out.state
-    {
-        if lease_until <= now && out.mark_lease_ended(now).is_ok() {
+    if let OutboxState::Sending { lease_until, .. } = message.outbox().state {
+        if lease_until <= now && message.outbox_mut().mark_lease_ended(now).is_ok() {
             // The outcome is unknown from now on, and the next pass finds the message so.
             let _ = deps.store().save_open_message(&message, None).await?;
         }

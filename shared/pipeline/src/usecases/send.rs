@@ -14,8 +14,9 @@ mod unknown_outcome;
 mod waiting;
 
 use crate::Deps;
-use crate::ports::{ConfigurationStore, OutboxStore, PortResult, System, WriteOutcome};
-use crate::steps::give_up::move_to_dead_letters;
+use crate::ports::{ConfigurationStore, OutboxStore, PortError, PortResult, System, WriteOutcome};
+use crate::steps::give_up::{give_up_message, move_to_dead_letters};
+use crate::steps::outgoing::list_open_outgoing;
 use crate::steps::queue_message::{self, REQUEUE_AFTER_RECEIVES};
 use crate::steps::requeue_dead::requeue_dead_message;
 use crate::steps::verdict::Verdict;
@@ -25,26 +26,59 @@ use jiff::Timestamp;
 use recado_domain::config::InstanceConfig;
 use recado_domain::dead_letter::QueueName;
 use recado_domain::instance::InstanceState;
-use recado_domain::message::Message;
-use recado_domain::outbox::OutboxState;
+use recado_domain::message::Outgoing;
+use recado_domain::outbox::{InvalidTransition, OutboxState};
+use recado_domain::reason::Reason;
 use recado_domain::wake_up::SendJob;
 use tracing::Instrument;
 
-/// The result of handling one open message.
+/// The reason for which a step ends the handling of a message.
 #[derive(Debug)]
-enum SendStep {
-    /// The message is finished. The sender continues with the next message.
-    Next,
+enum Stop {
+    /// The message is finished: it was given up, or had been sent before. The sender continues with the next message.
+    Finished,
     /// The message was a void reply and is cancelled. The sender continues with the next message; the agent's other
     /// queued replies of that epoch, or of an earlier epoch, are void too.
     Void,
     /// The message cannot be finished now. The send job ends with this verdict.
-    Stop(Verdict),
+    Later(Verdict),
+    /// A store or queue failed.
+    Port(PortError),
 }
 
 /// Stops the send job and retries it soon, for example after a conditional write failed. Continuing with the next
 /// message would send reply 2 before reply 1.
-const RETRY_SOON: SendStep = SendStep::Stop(Verdict::RETRY_SOON);
+const RETRY_SOON: Stop = Stop::Later(Verdict::RETRY_SOON);
+
+impl From<PortError> for Stop {
+    fn from(error: PortError) -> Self {
+        Self::Port(error)
+    }
+}
+
+impl From<InvalidTransition> for Stop {
+    /// The message is in another state than it was read in: the retried send job reads what is stored.
+    fn from(_: InvalidTransition) -> Self {
+        RETRY_SOON
+    }
+}
+
+/// The result of a step of a send job.
+type StepResult<T = ()> = Result<T, Stop>;
+
+/// Stops the send job and retries it soon if a conditional write failed.
+fn require_written(outcome: WriteOutcome) -> StepResult {
+    match outcome {
+        WriteOutcome::Written => Ok(()),
+        WriteOutcome::Conflict => Err(RETRY_SOON),
+    }
+}
+
+/// Gives up a message. The handling of the message is finished then.
+async fn give_up<W: Deps>(deps: &W, message: Outgoing, reason: Reason, why: Option<String>) -> StepResult {
+    let given_up = give_up_message(deps, message, reason, why).await?;
+    given_up.then_some(()).ok_or(RETRY_SOON)
+}
 
 /// The data that every step of a send job needs.
 #[derive(Debug, Clone, Copy)]
@@ -94,7 +128,7 @@ async fn handle_send_job<W: Deps>(
     if let Some(redrive) = &kick.redrive {
         requeue_dead_message(deps, redrive).await?;
     }
-    let open = deps.store().list_open_messages(kick.thread_id()).await?;
+    let open = list_open_outgoing(deps, kick.thread_id()).await?;
     let Some(instance) = open.first().map(|message| message.instance.clone()) else {
         return Ok(Verdict::Done);
     };
@@ -111,37 +145,38 @@ async fn handle_send_job<W: Deps>(
     };
     let mut epochs = NewestEpochs::from_open_messages(&open);
     for message in open.iter().filter(|message| kick.includes_message(message)) {
-        let step = if epochs.is_void_reply(message) {
-            cancel_unless_sent(deps, context, message).await?
-        } else if message.reply_id() == kick.reply {
-            match other_threads::finish_earlier_messages(deps, context, message).await? {
-                waits @ SendStep::Stop(_) => waits,
-                SendStep::Next | SendStep::Void => {
-                    handle_open_message(deps, context, message.clone()).await?
-                }
-            }
-        } else {
-            move_to_other_group(deps, context, kick, message).await?
-        };
-        match step {
-            SendStep::Next => {}
-            SendStep::Void => epochs.record_void_reply(message),
-            SendStep::Stop(verdict) => return Ok(verdict),
+        match handle_listed_message(deps, context, kick, &epochs, message).await {
+            Ok(()) | Err(Stop::Finished) => {}
+            Err(Stop::Void) => epochs.record_void_reply(message),
+            Err(Stop::Later(verdict)) => return Ok(verdict),
+            Err(Stop::Port(error)) => return Err(error),
         }
     }
     Ok(Verdict::Done)
 }
 
-/// Cancels a void reply before its due time and its slot are checked. The messages behind the reply must not wait for
-/// these. If an earlier attempt turns out to have been sent, the reply is marked as sent instead.
-async fn cancel_unless_sent<W: Deps>(
+/// Handles one of the messages that a send job includes.
+async fn handle_listed_message<W: Deps>(
     deps: &W,
     context: SendContext<'_>,
-    message: &Message,
-) -> PortResult<SendStep> {
-    if let Some(step) = settle_if_already_sent(deps, context, message).await? {
-        return Ok(step);
+    kick: &SendJob,
+    epochs: &NewestEpochs,
+    message: &Outgoing,
+) -> StepResult {
+    if epochs.is_void_reply(message) {
+        return cancel_unless_sent(deps, context, message).await;
     }
+    if message.reply_id() != kick.reply {
+        return move_to_other_group(deps, context, kick, message).await;
+    }
+    other_threads::finish_earlier_messages(deps, context, message).await?;
+    handle_open_message(deps, context, message.clone()).await
+}
+
+/// Cancels a void reply before its due time and its slot are checked. The messages behind the reply must not wait for
+/// these. If an earlier attempt turns out to have been sent, the reply is marked as sent instead.
+async fn cancel_unless_sent<W: Deps>(deps: &W, context: SendContext<'_>, message: &Outgoing) -> StepResult {
+    unknown_outcome::settle_if_already_sent(deps, context, message).await?;
     cancel::cancel_void_reply(deps, message).await
 }
 
@@ -152,8 +187,8 @@ async fn move_to_other_group<W: Deps>(
     deps: &W,
     context: SendContext<'_>,
     kick: &SendJob,
-    message: &Message,
-) -> PortResult<SendStep> {
+    message: &Outgoing,
+) -> StepResult {
     if cancel::reply_is_void(deps, message).await? {
         return cancel_unless_sent(deps, context, message).await;
     }
@@ -162,57 +197,34 @@ async fn move_to_other_group<W: Deps>(
         ..kick.clone().in_group_of(message)
     };
     wake_up::requeue_send(deps, &moved).await?;
-    Ok(SendStep::Stop(Verdict::Done))
-}
-
-/// Marks a message as sent if evidence of an earlier attempt has appeared meanwhile. Called before the message is sent
-/// again or cancelled. Returns `None` if the message is not marked `maybe_sent` or there is no evidence.
-async fn settle_if_already_sent<W: Deps>(
-    deps: &W,
-    context: SendContext<'_>,
-    message: &Message,
-) -> PortResult<Option<SendStep>> {
-    if message.out.as_ref().is_some_and(|out| out.maybe_sent) {
-        unknown_outcome::settle_if_confirmed(deps, context, message).await
-    } else {
-        Ok(None)
-    }
+    Err(Stop::Later(Verdict::Done))
 }
 
 async fn handle_open_message<W: Deps>(
     deps: &W,
     context: SendContext<'_>,
-    mut message: Message,
-) -> PortResult<SendStep> {
+    mut message: Outgoing,
+) -> StepResult {
     let now = deps.system().now();
-    let Some(out) = message.out.as_mut() else {
-        return Ok(SendStep::Next);
-    };
-    match out.state.clone() {
+    match message.outbox().state {
         OutboxState::Queued => {
-            if let Some(step) = settle_if_already_sent(deps, context, &message).await? {
-                return Ok(step);
-            }
+            unknown_outcome::settle_if_already_sent(deps, context, &message).await?;
             attempt::attempt_send(deps, context, message).await
         }
         OutboxState::Sending { lease_until, .. } if lease_until > now => {
-            Ok(SendStep::Stop(Verdict::retry_at(lease_until, now)))
+            Err(Stop::Later(Verdict::retry_at(lease_until, now)))
         }
         OutboxState::Sending { .. } => {
-            if out.mark_lease_ended(now).is_err()
-                || deps.store().save_open_message(&message, None).await? == WriteOutcome::Conflict
-            {
-                return Ok(RETRY_SOON);
-            }
+            message.outbox_mut().mark_lease_ended(now)?;
+            require_written(deps.store().save_open_message(&message, None).await?)?;
             unknown_outcome::reconcile_outcome(deps, context, message).await
         }
         OutboxState::Unknown { .. } => unknown_outcome::reconcile_outcome(deps, context, message).await,
         // The message is dead, but its dead letter is missing: a crash came in between.
-        OutboxState::Dead { .. } => Ok(if move_to_dead_letters(deps, message).await? {
-            SendStep::Next
-        } else {
-            RETRY_SOON
-        }),
-        OutboxState::Sent { .. } | OutboxState::Cancelled { .. } => Ok(SendStep::Next),
+        OutboxState::Dead { .. } => {
+            let moved = move_to_dead_letters(deps, message).await?;
+            moved.then_some(()).ok_or(RETRY_SOON)
+        }
+        OutboxState::Sent { .. } | OutboxState::Cancelled { .. } => Ok(()),
     }
 }

@@ -1,10 +1,11 @@
 use crate::Deps;
-use crate::ports::{Conversations, Deliveries, OutboxStore, PortError, PortResult, System, WriteOutcome};
+use crate::ports::{Deliveries, OutboxStore, PortError, PortResult, System, WriteOutcome};
 use crate::steps::give_up::move_to_dead_letters;
+use crate::steps::outgoing::find_outgoing;
 use recado_domain::delivery::{StatusUpdate, may_concern_attempt};
 use recado_domain::ids::InstanceId;
 use recado_domain::inbound::FailedDelivery;
-use recado_domain::message::Message;
+use recado_domain::message::Outgoing;
 use recado_domain::millis::add_millis;
 use recado_domain::outbox::OutboxState;
 
@@ -28,7 +29,7 @@ pub(super) async fn record_delivery_failure<W: Deps>(
         tracing::info!("a message that was not sent from here failed");
         return Ok(());
     };
-    let Some(mut message) = deps.store().find_message(&id).await? else {
+    let Some(mut message) = find_outgoing(deps, &id).await? else {
         return Ok(());
     };
     if message.instance != *instance {
@@ -39,18 +40,14 @@ pub(super) async fn record_delivery_failure<W: Deps>(
         tracing::info!(message_id = %id, "an attempt failed that was repeated since");
         return Ok(());
     }
-    let Some(out) = message.out.as_mut() else {
-        return Ok(());
-    };
-    if out
-        .mark_dead(now, failed.reason, Some(failed.error.clone()))
-        .is_ok()
-        && deps.store().update_closed_message(&message).await? == WriteOutcome::Conflict
-    {
+    let marked = message
+        .outbox_mut()
+        .mark_dead(now, failed.reason, Some(failed.error.clone()));
+    if marked.is_ok() && deps.store().update_closed_message(&message).await? == WriteOutcome::Conflict {
         return Err(PortError::unavailable("message", "others kept writing it"));
     }
     // A dead letter that was made before is not made again: it may have been deleted since.
-    if message.out.as_ref().is_some_and(|out| out.copied) {
+    if message.outbox().copied {
         return Ok(());
     }
     move_to_dead_letters(deps, message).await.map(|_| ())
@@ -58,8 +55,8 @@ pub(super) async fn record_delivery_failure<W: Deps>(
 
 /// Returns `true` if the failure is of an attempt that was or will be repeated. Such a failure says nothing about the
 /// repeat.
-fn is_of_an_earlier_attempt(message: &Message, failed: &StatusUpdate, known_as: Option<String>) -> bool {
-    let Some(out) = &message.out else { return false };
+fn is_of_an_earlier_attempt(message: &Outgoing, failed: &StatusUpdate, known_as: Option<String>) -> bool {
+    let out = message.outbox();
     // A queued message is sent again anyway.
     if out.state == OutboxState::Queued {
         return true;

@@ -12,6 +12,7 @@ use crate::steps::give_up::{
     build_message_letter, dead_letter_unreadable, give_up_event, give_up_message, move_to_dead_letters,
     save_dead_letter, turn_letter_id, unreadable_letter_id,
 };
+use crate::steps::outgoing::find_outgoing;
 use crate::steps::wake_up;
 use recado_domain::dead_letter::{DeadLetter, DeadLetterContent, QueueName, RedrivenLetter};
 use recado_domain::event::{EventState, InboundJob};
@@ -150,15 +151,14 @@ async fn give_up_queued_message<W: Deps>(deps: &W, kick: &SendJob) -> PortResult
         || kick.conversation.message_id(kick.upto),
         |redrive| redrive.message.clone(),
     );
-    let Some(message) = deps.store().find_message(&id).await? else {
+    let Some(message) = find_outgoing(deps, &id).await? else {
         return Ok(());
     };
-    let Some(out) = &message.out else { return Ok(()) };
-    let done = match out.state {
+    let done = match message.outbox().state {
         OutboxState::Queued => {
             give_up_message(deps, message, Reason::Poison, Some(GIVEN_UP_BY_QUEUE.to_owned())).await?
         }
-        OutboxState::Dead { .. } if !out.copied => move_to_dead_letters(deps, message).await?,
+        OutboxState::Dead { .. } if !message.outbox().copied => move_to_dead_letters(deps, message).await?,
         OutboxState::Dead { at, reason } if reason != Reason::Purged => {
             let redriven = kick.redrive.as_ref().is_some_and(|redrive| redrive.died == at);
             if let Some(letter) = build_message_letter(&message)

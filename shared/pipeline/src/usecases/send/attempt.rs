@@ -1,23 +1,23 @@
 //! One attempt to send a message: it reserves a slot, claims the message, sends the request and stores the outcome.
 
 use super::{
-    RETRY_SOON, SendContext, SendStep, attachment, cancel, connection_check, parking, service_window, settle,
-    waiting,
+    RETRY_SOON, SendContext, StepResult, attachment, cancel, connection_check, parking, require_written,
+    service_window, settle, waiting,
 };
 use crate::Deps;
+use crate::deps::capabilities;
 use crate::ports::{
-    ClaimGuard, ClaimOutcome, InstanceStates, OutboxStore, OutgoingMessage, PortResult, Providers,
-    Reservation, System, WriteOutcome,
+    ClaimGuard, ClaimOutcome, InstanceStates, OutboxStore, OutgoingMessage, Providers, Reservation, System,
 };
 use crate::steps::random_id::generate_nonce;
 use crate::steps::verdict::Verdict;
 use jiff::Timestamp;
 use recado_domain::content::Content;
 use recado_domain::instance::{ConnectionStatus, InFlightSend, InstanceState};
-use recado_domain::message::Message;
+use recado_domain::message::Outgoing;
 use recado_domain::millis::add_millis;
 use recado_domain::options::SendOptions;
-use recado_domain::outbox::{Author, Outbox, hash_text};
+use recado_domain::outbox::{Author, hash_text};
 use recado_domain::rate::is_slot_missed;
 use std::time::Duration;
 
@@ -32,55 +32,32 @@ pub(super) const PARK_BEYOND_MS: i64 = 15 * 60_000;
 pub(super) async fn attempt_send<W: Deps>(
     deps: &W,
     context: SendContext<'_>,
-    mut message: Message,
-) -> PortResult<SendStep> {
-    if let Some(step) = defer_until_due(deps, &message).await? {
-        return Ok(step);
-    }
-    let (slot, state) = match reserve_send_slot(deps, context, &mut message).await? {
-        Ok(found) => found,
-        Err(step) => return Ok(step),
-    };
+    mut message: Outgoing,
+) -> StepResult {
+    defer_until_due(deps, &message).await?;
+    let (slot, state) = reserve_send_slot(deps, context, &mut message).await?;
     let context = SendContext {
         known: Some(&state),
         ..context
     };
-    if let Some(step) = connection_check::check_connection(deps, context, &message, slot).await? {
-        return Ok(step);
-    }
-    let instead = match service_window::check_service_window(deps, context, &message).await? {
-        Ok(instead) => instead,
-        Err(step) => return Ok(step),
-    };
+    connection_check::check_connection(deps, context, &message, slot).await?;
+    let instead = service_window::check_service_window(deps, context, &message).await?;
     let file = attachment::read_upload(deps, &message).await?;
     let now = deps.system().now();
     if deadline_is_too_near(deps, context, now) {
-        return Ok(RETRY_SOON);
+        return Err(RETRY_SOON);
     }
-    let unclaimed = message.clone();
-    let Some((flight, guard)) = prepare_claim(deps, &mut message, instead.as_ref(), now) else {
-        return Ok(RETRY_SOON);
-    };
-    match deps
-        .store()
-        .claim_message(&message, guard.as_ref(), &flight)
-        .await?
-    {
-        ClaimOutcome::Conflict => return Ok(RETRY_SOON),
-        ClaimOutcome::Stopped => return cancel::cancel_void_reply(deps, &unclaimed).await,
-        ClaimOutcome::Claimed => {}
-    }
+    let flight = claim_message(deps, &mut message, instead.as_ref(), now).await?;
     // The clock is read again: after a stall, the send must neither break the rate nor outlast the lease.
     let now = deps.system().now();
     if is_slot_missed(slot, now) {
-        return settle::requeue_uncounted(deps, message, &flight, "its slot went by").await;
+        settle::requeue_uncounted(deps, message, &flight, "its slot went by").await?;
+        return Err(RETRY_SOON);
     }
     if add_millis(now, provider_timeout_ms(deps)) > flight.until {
-        return Ok(RETRY_SOON);
+        return Err(RETRY_SOON);
     }
-    let Some(outgoing) = to_outgoing_message(&message) else {
-        return Ok(SendStep::Next);
-    };
+    let outgoing = to_outgoing_message(&message);
     let outgoing = match instead {
         Some(template) => OutgoingMessage {
             content: template,
@@ -106,113 +83,90 @@ pub(super) fn deadline_is_too_near<W: Deps>(deps: &W, context: SendContext<'_>, 
         .is_some_and(|deadline| add_millis(now, need) > deadline)
 }
 
-/// Builds the message that the provider is given; `None` if the message is not an outgoing message.
-pub(super) fn to_outgoing_message(message: &Message) -> Option<OutgoingMessage> {
-    let to = message.recipient()?.clone();
-    Some(OutgoingMessage {
+/// Builds the message that the provider is given.
+pub(super) fn to_outgoing_message(message: &Outgoing) -> OutgoingMessage {
+    let out = message.outbox();
+    OutgoingMessage {
         id: message.message_id(),
-        to,
+        to: out.to.clone(),
         content: message.content.clone(),
-        options: message
-            .out
-            .as_ref()
-            .map(|out| out.options.clone())
-            .unwrap_or_default(),
-        attempt: message.out.as_ref().map_or(1, |out| out.attempts.max(1)),
-    })
+        options: out.options.clone(),
+        attempt: out.attempts.max(1),
+    }
 }
 
-/// Defers a message that must not leave before a later time; the messages behind it wait too. A wait of more than
-/// [`PARK_BEYOND_MS`] is parked. Returns `None` if the message may leave now.
-async fn defer_until_due<W: Deps>(deps: &W, message: &Message) -> PortResult<Option<SendStep>> {
+/// Stops a message that must not leave before a later time; the messages behind it wait too. A wait of more than
+/// [`PARK_BEYOND_MS`] is parked.
+async fn defer_until_due<W: Deps>(deps: &W, message: &Outgoing) -> StepResult {
     let now = deps.system().now();
-    let not_before = message
-        .out
-        .as_ref()
-        .and_then(|out| out.not_before)
-        .filter(|at| *at > now);
-    match not_before {
-        None => Ok(None),
+    match message.outbox().not_before {
         Some(at) if at > add_millis(now, PARK_BEYOND_MS) => {
-            parking::park_conversation(deps, message, Some(at))
-                .await
-                .map(Some)
+            parking::park_conversation(deps, message, Some(at)).await
         }
-        Some(at) => waiting::wait_unless_void(deps, message, Verdict::retry_at(at, now))
-            .await
-            .map(Some),
+        Some(at) if at > now => waiting::wait_unless_void(deps, message, Verdict::retry_at(at, now)).await,
+        _ => Ok(()),
     }
 }
 
 /// Reserves the slot in which the message may leave, and sleeps until the slot if it is near. Returns the slot and the
-/// instance's state. If the instance is not open or the slot is distant, returns the step that was taken instead.
+/// instance's state. Stops if the instance is not open or the slot is distant.
 async fn reserve_send_slot<W: Deps>(
     deps: &W,
     context: SendContext<'_>,
-    message: &mut Message,
-) -> PortResult<Result<(Timestamp, InstanceState), SendStep>> {
+    message: &mut Outgoing,
+) -> StepResult<(Timestamp, InstanceState)> {
     let now = deps.system().now();
     let instance = &context.bound.instance;
-    let traits = deps.providers().capabilities(instance.provider);
-    let rate = instance.resolve_rate(&traits, deps.settings().rate);
-    let held = message.out.as_ref().and_then(|out| out.usable_slot(now));
+    let rate = instance.resolve_rate(&capabilities(deps, context.bound), deps.settings().rate);
+    let held = message.outbox().usable_slot(now);
     let held = held.filter(|slot| *slot <= rate.latest_plausible_time(now));
     let (slot, state) = if let Some(slot) = held {
         // The slot was reserved in an earlier run: the instance may have closed since.
         let state = deps.store().read_instance_state(&message.instance).await?;
         if state.connection != ConnectionStatus::Open {
-            return parking::park_conversation(deps, message, None).await.map(Err);
+            return parking::park_conversation(deps, message, None).await;
         }
         (slot, state)
     } else {
         match deps.store().reserve_slot(&instance.id, rate, now).await? {
-            Reservation::NotOpen => return parking::park_conversation(deps, message, None).await.map(Err),
+            Reservation::NotOpen => return parking::park_conversation(deps, message, None).await,
             Reservation::Slot { at, state } => (at, *state),
         }
     };
     let wait = slot.as_millisecond() - now.as_millisecond();
     if wait <= SLEEP_FOR_SLOT_MAX_MS {
         if wait > 0 {
-            deps.system()
-                .sleep(Duration::from_millis(wait.unsigned_abs()))
-                .await;
+            let wait = Duration::from_millis(wait.unsigned_abs());
+            deps.system().sleep(wait).await;
         }
-        if let Some(out) = message.out.as_mut() {
-            out.slot = Some(slot);
-        }
-        return Ok(Ok((slot, state)));
+        message.outbox_mut().slot = Some(slot);
+        return Ok((slot, state));
     }
     if held.is_none() {
-        let Some(out) = message.out.as_mut() else {
-            return Ok(Err(SendStep::Next));
-        };
-        out.record_slot(slot);
-        if deps.store().save_open_message(message, None).await? == WriteOutcome::Conflict {
-            return Ok(Err(RETRY_SOON));
-        }
+        message.outbox_mut().record_slot(slot);
+        require_written(deps.store().save_open_message(message, None).await?)?;
     }
     if wait > PARK_BEYOND_MS {
-        return parking::park_conversation(deps, message, Some(add_millis(slot, -120_000)))
-            .await
-            .map(Err);
+        return parking::park_conversation(deps, message, Some(add_millis(slot, -120_000))).await;
     }
     let verdict = Verdict::retry_at(add_millis(slot, -1_000), now);
-    waiting::wait_unless_void(deps, message, verdict).await.map(Err)
+    waiting::wait_unless_void(deps, message, verdict).await
 }
 
-/// Marks the message as `sending` in memory, and builds the in-flight note and the guard of its claim. `instead` is the
-/// content that is sent in place of the message's own. Returns `None` if the message cannot be claimed.
-fn prepare_claim<W: Deps>(
+/// Claims the message: marks it as `sending`, stores the in-flight note and returns it. `instead` is the content that is
+/// sent in place of the message's own. A reply that is void by now is cancelled.
+async fn claim_message<W: Deps>(
     deps: &W,
-    message: &mut Message,
+    message: &mut Outgoing,
     instead: Option<&Content>,
     now: Timestamp,
-) -> Option<(InFlightSend, Option<ClaimGuard>)> {
+) -> StepResult<InFlightSend> {
+    let unclaimed = message.clone();
     let lease = i64::try_from(deps.settings().send_lease.as_millis()).unwrap_or(i64::MAX);
     let (nonce, until) = (generate_nonce(deps.system()), add_millis(now, lease));
     let flight = InFlightSend {
         message: message.message_id(),
-        to: message.recipient()?.clone(),
+        to: message.outbox().to.clone(),
         nonce: nonce.clone(),
         claimed_at: now,
         until,
@@ -220,15 +174,20 @@ fn prepare_claim<W: Deps>(
         echo: None,
         maybe_echo: None,
     };
-    let conversation = message.conversation.clone();
-    let out: &mut Outbox = message.out.as_mut()?;
-    let guard = (out.author == Author::Ai).then_some(ClaimGuard {
-        conversation,
-        epoch: out.epoch,
+    let guard = (message.outbox().author == Author::Ai).then(|| ClaimGuard {
+        conversation: message.conversation.clone(),
+        epoch: message.outbox().epoch,
     });
-    out.claim_attempt(nonce, now, until).ok()?;
+    message.outbox_mut().claim_attempt(nonce, now, until)?;
     if instead.is_some() {
-        out.explain_last_step(service_window::TEMPLATE_INSTEAD);
+        message
+            .outbox_mut()
+            .explain_last_step(service_window::TEMPLATE_INSTEAD);
     }
-    Some((flight, guard))
+    let claim = deps.store().claim_message(message, guard.as_ref(), &flight);
+    match claim.await? {
+        ClaimOutcome::Claimed => Ok(flight),
+        ClaimOutcome::Conflict => Err(RETRY_SOON),
+        ClaimOutcome::Stopped => cancel::cancel_void_reply(deps, &unclaimed).await,
+    }
 }

@@ -1,7 +1,7 @@
 //! Checks that the instance's known state is fresh enough to send, and stores what an accepted send shows.
 
 use super::attempt::deadline_is_too_near;
-use super::{RETRY_SOON, SendContext, SendStep, parking, waiting};
+use super::{RETRY_SOON, SendContext, StepResult, parking, waiting};
 use crate::Deps;
 use crate::deps::capabilities;
 use crate::ports::{ConnectionAnswer, InstanceStates, PortResult, Providers, System};
@@ -9,7 +9,7 @@ use crate::steps::connection::record_closed;
 use crate::steps::verdict::Verdict;
 use jiff::Timestamp;
 use recado_domain::instance::{ConnectionStatus, InstanceState};
-use recado_domain::message::Message;
+use recado_domain::message::{Message, Outgoing};
 use recado_domain::millis::add_millis;
 use recado_domain::rate::is_slot_missed;
 use std::time::Duration;
@@ -40,16 +40,16 @@ fn is_suspect_after_timeout(known: &InstanceState, message: &Message) -> bool {
 }
 
 /// Asks the provider whether the instance is open, if no recent answer or send confirmed that. Also asks before a
-/// message is sent again after its own time-out. Only one worker asks at a time. Returns the step to take instead of
-/// sending, or `None` to continue.
+/// message is sent again after its own time-out. Only one worker asks at a time. Stops if the message cannot be sent
+/// now.
 pub(super) async fn check_connection<W: Deps>(
     deps: &W,
     context: SendContext<'_>,
-    message: &Message,
+    message: &Outgoing,
     slot: Timestamp,
-) -> PortResult<Option<SendStep>> {
+) -> StepResult {
     let Some(known) = context.known else {
-        return Ok(None);
+        return Ok(());
     };
     let suspect = is_suspect_after_timeout(known, message).then_some(SUSPECT_AFTER_MS);
     let Some(after) = [suspect, staleness_limit_ms(deps, context)]
@@ -57,14 +57,14 @@ pub(super) async fn check_connection<W: Deps>(
         .flatten()
         .min()
     else {
-        return Ok(None);
+        return Ok(());
     };
     let now = deps.system().now();
     if !known.is_stale(now, after) {
-        return Ok(None);
+        return Ok(());
     }
     if deadline_is_too_near(deps, context, now) {
-        return Ok(Some(RETRY_SOON));
+        return Err(RETRY_SOON);
     }
     let instance = &context.bound.instance.id;
     if !deps
@@ -73,9 +73,7 @@ pub(super) async fn check_connection<W: Deps>(
         .await?
     {
         let after = OTHER_CHECK_WAIT;
-        return waiting::wait_unless_void(deps, message, Verdict::Retry { after })
-            .await
-            .map(Some);
+        return waiting::wait_unless_void(deps, message, Verdict::Retry { after }).await;
     }
     let (connection, asked_at) = match deps.providers().query_connection(context.bound).await {
         // After a time-out, an unclear answer counts as a second time-out.
@@ -84,13 +82,14 @@ pub(super) async fn check_connection<W: Deps>(
         // not repeated at once.
         ConnectionAnswer::Open | ConnectionAnswer::Unclear => {
             // The check may have taken so long that the slot was missed.
-            return Ok(is_slot_missed(slot, deps.system().now()).then_some(RETRY_SOON));
+            let missed = is_slot_missed(slot, deps.system().now());
+            return if missed { Err(RETRY_SOON) } else { Ok(()) };
         }
         ConnectionAnswer::Closed => (ConnectionStatus::Closed, Some(now)),
         ConnectionAnswer::NeedsCredentials => (ConnectionStatus::NeedsCredentials, Some(now)),
     };
     record_closed(deps, instance, connection, asked_at).await?;
-    parking::park_conversation(deps, message, None).await.map(Some)
+    parking::park_conversation(deps, message, None).await
 }
 
 /// Stores what an accepted send shows about the instance and the model's key. Earlier time-outs were not in a row, the

@@ -1,10 +1,11 @@
 //! Sends first what was made earlier for the same person under another identity.
 
-use super::{SendContext, SendStep, handle_open_message, parking};
+use super::{SendContext, StepResult, Stop, handle_open_message, parking};
 use crate::Deps;
-use crate::ports::{OutboxStore, PortResult, System};
+use crate::ports::System;
+use crate::steps::outgoing::list_open_outgoing;
 use crate::steps::verdict::Verdict;
-use recado_domain::message::Message;
+use recado_domain::message::Outgoing;
 use recado_domain::millis::add_millis;
 
 /// Time until a message is retried that waits for a parked message of another thread, in milliseconds.
@@ -15,23 +16,23 @@ const PARKED_RECHECK_MS: i64 = 60_000;
 pub(super) async fn finish_earlier_messages<W: Deps>(
     deps: &W,
     context: SendContext<'_>,
-    message: &Message,
-) -> PortResult<SendStep> {
-    for beside in message.out.iter().flat_map(|out| &out.beside) {
-        let open = deps.store().list_open_messages(beside.thread_id()).await?;
+    message: &Outgoing,
+) -> StepResult {
+    for beside in &message.outbox().beside {
+        let open = list_open_outgoing(deps, beside.thread_id()).await?;
         let last = open.iter().rposition(|other| other.is_sent_before(message));
         // All messages up to the last match are handled, even if clocks differ: a thread keeps its own order.
         for other in open.into_iter().take(last.map_or(0, |last| last + 1)) {
-            match handle_open_message(deps, context, other).await? {
-                SendStep::Next | SendStep::Void => {}
+            match handle_open_message(deps, context, other).await {
+                Ok(()) | Err(Stop::Finished | Stop::Void) => {}
                 // The other conversation is parked, and its release sends no job for this message.
-                SendStep::Stop(Verdict::Done) => {
+                Err(Stop::Later(Verdict::Done)) => {
                     let at = add_millis(deps.system().now(), PARKED_RECHECK_MS);
                     return parking::park_conversation(deps, message, Some(at)).await;
                 }
-                waits @ SendStep::Stop(_) => return Ok(waits),
+                Err(stop) => return Err(stop),
             }
         }
     }
-    Ok(SendStep::Next)
+    Ok(())
 }

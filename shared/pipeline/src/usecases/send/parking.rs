@@ -1,25 +1,23 @@
 //! Parks conversations whose messages cannot leave now: they wait outside the queue, in order, and cost nothing.
 
-use super::{SendStep, cancel};
+use super::{RETRY_SOON, StepResult, Stop, cancel};
 use crate::Deps;
-use crate::ports::{InstanceStates, PortResult, System};
+use crate::ports::{InstanceStates, System};
 use crate::steps::random_id::generate_nonce;
 use crate::steps::verdict::Verdict;
 use jiff::Timestamp;
 use recado_domain::instance::{ConnectionStatus, ParkedConversation};
-use recado_domain::message::Message;
+use recado_domain::message::Outgoing;
 
 /// Parks the message's conversation, or cancels the message if it is a void reply. Without `not_before`, the instance's
 /// state is read again afterwards. If the instance opened in between, its release did not include this entry: the entry
-/// is removed, and the send job is retried soon.
-pub(super) async fn park_conversation<W: Deps>(
+/// is removed, and the send job is retried soon. Always returns a [`Stop`].
+pub(super) async fn park_conversation<W: Deps, T>(
     deps: &W,
-    message: &Message,
+    message: &Outgoing,
     not_before: Option<Timestamp>,
-) -> PortResult<SendStep> {
-    if let Some(step) = cancel::cancel_if_void(deps, message).await? {
-        return Ok(step);
-    }
+) -> StepResult<T> {
+    cancel::cancel_if_void(deps, message).await?;
     let parked = ParkedConversation {
         instance: message.instance.clone(),
         conversation: message.conversation.clone(),
@@ -31,13 +29,13 @@ pub(super) async fn park_conversation<W: Deps>(
     };
     deps.store().put_parked(&parked).await?;
     if not_before.is_some() {
-        return Ok(SendStep::Stop(Verdict::Done));
+        return Err(Stop::Later(Verdict::Done));
     }
     let state = deps.store().read_instance_state(&message.instance).await?;
     if state.connection == ConnectionStatus::Open {
         deps.store().remove_parked(&parked).await?;
-        return Ok(SendStep::Stop(Verdict::RETRY_SOON));
+        return Err(RETRY_SOON);
     }
     tracing::info!(connection = state.connection.as_str(), "parked");
-    Ok(SendStep::Stop(Verdict::Done))
+    Err(Stop::Later(Verdict::Done))
 }

@@ -2,18 +2,18 @@
 //! made just before the claim and not when the message is made, because the queue may have been slow or the instance
 //! closed.
 
-use super::{RETRY_SOON, SendContext, SendStep, cancel, waiting};
+use super::{RETRY_SOON, SendContext, StepResult, Stop, cancel, give_up, waiting};
 use crate::Deps;
 use crate::deps::capabilities;
 use crate::ports::{Conversations, PortResult, System, WriteOutcome};
-use crate::steps::give_up::give_up_message;
 use crate::steps::linked_threads::find_latest_conversation;
+use crate::steps::outgoing::find_outgoing;
 use crate::steps::verdict::Verdict;
 use jiff::Timestamp;
 use recado_domain::content::Content;
 use recado_domain::conversation::{Conversation, ConversationMode, ReengagementDecision};
 use recado_domain::ids::MessageId;
-use recado_domain::message::Message;
+use recado_domain::message::Outgoing;
 use recado_domain::outbox::{Author, OutboxState};
 use recado_domain::reason::Reason;
 use recado_domain::service_window::{bypasses_window, is_window_open};
@@ -33,19 +33,18 @@ const OTHER_MESSAGE_WAIT: Duration = Duration::from_secs(60);
 
 const NEVER_WROTE: &str = "the contact has never written: only a template may be the first message";
 
-/// Returns the content that must be sent in place of the message, if any. `Ok(None)`: the message may be sent as it is.
-/// `Err`: the step that was taken instead of sending. The contact's last message known at the commit is enough while
-/// its window is open. Otherwise the conversation is read again, because the contact may have written since.
+/// Returns the content that must be sent in place of the message; `None` if the message may be sent as it is. Stops if
+/// nothing may be sent. The contact's last message known at the commit is enough while its window is open. Otherwise the
+/// conversation is read again, because the contact may have written since.
 pub(super) async fn check_service_window<W: Deps>(
     deps: &W,
     context: SendContext<'_>,
-    message: &Message,
-) -> PortResult<Result<Option<Content>, SendStep>> {
-    let instance = &context.bound.instance;
-    let known = message.out.as_ref().and_then(|out| out.heard_at);
+    message: &Outgoing,
+) -> StepResult<Option<Content>> {
+    let known = message.outbox().heard_at;
     let has_window = capabilities(deps, context.bound).has_service_window;
     if !has_window || bypasses_window(&message.content) || is_window_open(known, deps.system().now()) {
-        return Ok(Ok(None));
+        return Ok(None);
     }
     let (_, latest) = find_latest_conversation(deps, message.conversation.thread_id().clone()).await?;
     let heard_at = latest
@@ -53,27 +52,27 @@ pub(super) async fn check_service_window<W: Deps>(
         .and_then(|latest| latest.last_inbound_at)
         .max(known);
     if is_window_open(heard_at, deps.system().now()) {
-        return Ok(Ok(None));
+        return Ok(None);
     }
     if is_taken_over(deps, message, latest.as_ref()).await? {
         // A claim of this message would have been refused, and the reply cancelled, in the same way.
-        return cancel::cancel_void_reply(deps, message).await.map(Err);
+        return cancel::cancel_void_reply(deps, message).await;
     }
     let (Some(latest), Some(_)) = (latest, heard_at) else {
-        return give_up_closed_window(deps, message, NEVER_WROTE).await.map(Err);
+        return give_up_closed_window(deps, message, NEVER_WROTE).await;
     };
-    let Some(template) = &instance.reengagement_template else {
-        return give_up_closed_window(deps, message, NO_TEMPLATE).await.map(Err);
+    let Some(template) = &context.bound.instance.reengagement_template else {
+        return give_up_closed_window(deps, message, NO_TEMPLATE).await;
     };
-    Ok(match claim_template(deps, message, latest, heard_at).await? {
+    match claim_template(deps, message, latest, heard_at).await? {
         TemplateClaim::Ours => Ok(Some(Content::Template(template.clone()))),
-        TemplateClaim::Another => Err(give_up_closed_window(deps, message, TEMPLATE_ALREADY_SENT).await?),
+        TemplateClaim::Another => give_up_closed_window(deps, message, TEMPLATE_ALREADY_SENT).await,
         TemplateClaim::Waits => {
             let after = OTHER_MESSAGE_WAIT;
-            Err(waiting::wait_unless_void(deps, message, Verdict::Retry { after }).await?)
+            waiting::wait_unless_void(deps, message, Verdict::Retry { after }).await
         }
         TemplateClaim::Lost => Err(RETRY_SOON),
-    })
+    }
 }
 
 /// The result of claiming the re-engagement template for a message.
@@ -89,7 +88,7 @@ enum TemplateClaim {
 /// contact read the record, and this message finds it again after a crash or a failed attempt.
 async fn claim_template<W: Deps>(
     deps: &W,
-    message: &Message,
+    message: &Outgoing,
     mut latest: Conversation,
     heard_at: Option<Timestamp>,
 ) -> PortResult<TemplateClaim> {
@@ -123,18 +122,15 @@ enum NotedMessageState {
 /// Returns the state of message `id`, for which the template was recorded, as seen from `message`.
 async fn find_noted_state<W: Deps>(
     deps: &W,
-    message: &Message,
+    message: &Outgoing,
     id: &MessageId,
 ) -> PortResult<NotedMessageState> {
-    let Some(noted) = deps.store().find_message(id).await? else {
+    let Some(noted) = find_outgoing(deps, id).await? else {
         return Ok(NotedMessageState::MayHaveLeft);
     };
     let is_behind = message.is_sent_before(&noted);
-    let Some(out) = noted.out else {
-        return Ok(NotedMessageState::MayHaveLeft);
-    };
-    Ok(match out.state {
-        _ if out.maybe_sent => NotedMessageState::MayHaveLeft,
+    Ok(match noted.outbox().state {
+        _ if noted.outbox().maybe_sent => NotedMessageState::MayHaveLeft,
         OutboxState::Cancelled { .. } | OutboxState::Dead { .. } => NotedMessageState::NeverLeft,
         OutboxState::Queued if is_behind => NotedMessageState::Behind,
         OutboxState::Queued => NotedMessageState::Waits,
@@ -142,21 +138,22 @@ async fn find_noted_state<W: Deps>(
     })
 }
 
-async fn give_up_closed_window<W: Deps>(deps: &W, message: &Message, why: &str) -> PortResult<SendStep> {
-    let reason = Reason::WindowClosed;
-    let buried = give_up_message(deps, message.clone(), reason, Some(why.to_owned())).await?;
-    Ok(if buried { SendStep::Next } else { RETRY_SOON })
+/// Gives up a message that the closed window does not allow. Always returns a [`Stop`].
+async fn give_up_closed_window<W: Deps, T>(deps: &W, message: &Outgoing, why: &str) -> StepResult<T> {
+    give_up(deps, message.clone(), Reason::WindowClosed, Some(why.to_owned())).await?;
+    Err(Stop::Finished)
 }
 
 /// Returns `true` if the message is the agent's, but its conversation is no longer the agent's or has another epoch.
 async fn is_taken_over<W: Deps>(
     deps: &W,
-    message: &Message,
+    message: &Outgoing,
     latest: Option<&Conversation>,
 ) -> PortResult<bool> {
-    let Some(out) = message.out.as_ref().filter(|out| out.author == Author::Ai) else {
+    let out = message.outbox();
+    if out.author != Author::Ai {
         return Ok(false);
-    };
+    }
     let own = match latest.filter(|latest| latest.id == message.conversation) {
         Some(own) => Some(own.clone()),
         None => deps.store().find_conversation(&message.conversation).await?,

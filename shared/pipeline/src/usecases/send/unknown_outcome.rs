@@ -2,14 +2,11 @@
 
 use super::attempt::to_outgoing_message;
 use super::parking::park_conversation;
-use super::settle::make_delivery_link;
-use super::{RETRY_SOON, SendContext, SendStep};
+use super::settle::store_sent;
+use super::{RETRY_SOON, SendContext, StepResult, Stop, give_up};
 use crate::Deps;
 use crate::deps::capabilities;
-use crate::ports::{
-    Deliveries, InstanceStates, OutboxStore, PortResult, Providers, SendEvidence, System, WriteOutcome,
-};
-use crate::steps::give_up::give_up_message;
+use crate::ports::{Deliveries, InstanceStates, OutboxStore, PortResult, Providers, SendEvidence, System};
 use crate::steps::linked_threads::{find_latest_conversation, other_name};
 use crate::steps::verdict::Verdict;
 use recado_domain::config::InstanceConfig;
@@ -17,9 +14,9 @@ use recado_domain::contact::ContactAddress;
 use recado_domain::delivery::{Delivery, DeliveryKey, DeliveryStatus};
 use recado_domain::ids::Nonce;
 use recado_domain::instance::{ConnectionStatus, InFlightSend};
-use recado_domain::message::Message;
+use recado_domain::message::Outgoing;
 use recado_domain::millis::add_millis;
-use recado_domain::outbox::{Outbox, OutboxState};
+use recado_domain::outbox::OutboxState;
 use recado_domain::reason::Reason;
 use std::time::Duration;
 
@@ -29,12 +26,11 @@ const EVIDENCE_CHECK_INTERVAL: Duration = Duration::from_secs(30);
 pub(super) async fn reconcile_outcome<W: Deps>(
     deps: &W,
     context: SendContext<'_>,
-    message: Message,
-) -> PortResult<SendStep> {
+    message: Outgoing,
+) -> StepResult {
     let now = deps.system().now();
-    let Some(OutboxState::Unknown { nonce, claimed_at }) = message.out.as_ref().map(|out| out.state.clone())
-    else {
-        return Ok(RETRY_SOON);
+    let OutboxState::Unknown { nonce, claimed_at } = message.outbox().state.clone() else {
+        return Err(RETRY_SOON);
     };
     if let Some(delivery) = find_own_delivery(deps, context.bound, &message).await?
         && let Some(status) = delivery.status_since_claim(Some(claimed_at))
@@ -58,9 +54,7 @@ pub(super) async fn reconcile_outcome<W: Deps>(
             return settle_as_sent(deps, context, message, Some(id), TOLD_BY_ECHO_OR_STATUS).await;
         }
     }
-    let Some(asked) = to_outgoing_message(&message) else {
-        return Ok(SendStep::Next);
-    };
+    let asked = to_outgoing_message(&message);
     let also = other_names(deps, &message, &asked.to).await?;
     let evidence = deps
         .providers()
@@ -72,7 +66,7 @@ pub(super) async fn reconcile_outcome<W: Deps>(
             match match_evidence(deps, context, &message, found, claimed_at).await? {
                 EvidenceMatch::Another => {}
                 EvidenceMatch::Unclear { until } => {
-                    return Ok(SendStep::Stop(Verdict::retry_at(until, now)));
+                    return Err(Stop::Later(Verdict::retry_at(until, now)));
                 }
                 EvidenceMatch::Failed => return give_up_failed(deps, message).await,
                 EvidenceMatch::Ours => {
@@ -92,15 +86,15 @@ pub(super) async fn reconcile_outcome<W: Deps>(
 /// or given up.
 async fn wait_then_repeat<W: Deps>(
     deps: &W,
-    message: Message,
+    message: Outgoing,
     claimed_at: jiff::Timestamp,
     now: jiff::Timestamp,
-) -> PortResult<SendStep> {
+) -> StepResult {
     let wait = i64::try_from(deps.settings().unknown_wait.as_millis()).unwrap_or(i64::MAX);
     let over = add_millis(claimed_at, wait);
     if now < over {
         let left = Duration::from_millis((over.as_millisecond() - now.as_millisecond()).unsigned_abs());
-        return Ok(SendStep::Stop(Verdict::Retry {
+        return Err(Stop::Later(Verdict::Retry {
             after: left.min(EVIDENCE_CHECK_INTERVAL),
         }));
     }
@@ -111,7 +105,7 @@ async fn wait_then_repeat<W: Deps>(
 /// the identities without a number; for an identity without a number, the phone numbers.
 async fn other_names<W: Deps>(
     deps: &W,
-    message: &Message,
+    message: &Outgoing,
     to: &ContactAddress,
 ) -> PortResult<Vec<ContactAddress>> {
     let (_, newest) = find_latest_conversation(deps, message.conversation.thread_id().clone()).await?;
@@ -126,17 +120,12 @@ async fn other_names<W: Deps>(
 
 /// Queues a message again, marked `maybe_sent`, because there is no evidence that it was sent. When its attempts are
 /// used up, the message is given up instead.
-async fn repeat_or_give_up<W: Deps>(deps: &W, mut message: Message) -> PortResult<SendStep> {
-    let limit = deps.settings().attempts.outbound;
-    if message.out.as_ref().is_some_and(|out| out.attempts >= limit) {
-        let why = Some("no evidence that the last attempt was sent".to_owned());
-        let buried = give_up_message(deps, message, Reason::UnknownOutcome, why).await?;
-        return Ok(if buried { SendStep::Next } else { RETRY_SOON });
+async fn repeat_or_give_up<W: Deps>(deps: &W, mut message: Outgoing) -> StepResult {
+    if message.outbox().attempts >= deps.settings().attempts.outbound {
+        let why = "no evidence that the last attempt was sent".to_owned();
+        return give_up(deps, message, Reason::UnknownOutcome, Some(why)).await;
     }
-    let Some(out) = message.out.as_mut() else {
-        return Ok(SendStep::Next);
-    };
-    if out.requeue_unknown(deps.system().now()).is_ok() {
+    if message.outbox_mut().requeue_unknown(deps.system().now()).is_ok() {
         // The result of the write does not matter: the retried send job reads what is stored. The in-flight note stays:
         // a hung request may go out late, and its echo must not count as typed on the phone.
         let _ = deps.store().save_open_message(&message, None).await?;
@@ -145,7 +134,7 @@ async fn repeat_or_give_up<W: Deps>(deps: &W, mut message: Message) -> PortResul
             "no evidence that it was sent: it is sent again, and marked"
         );
     }
-    Ok(RETRY_SOON)
+    Err(RETRY_SOON)
 }
 
 /// Returns the delivery that the instance's statuses reported under our own message id. Returns `None` if there is no
@@ -153,7 +142,7 @@ async fn repeat_or_give_up<W: Deps>(deps: &W, mut message: Message) -> PortResul
 async fn find_own_delivery<W: Deps>(
     deps: &W,
     bound: &InstanceConfig,
-    message: &Message,
+    message: &Outgoing,
 ) -> PortResult<Option<Delivery>> {
     let Some(external) = bound.instance.resolve_external_id() else {
         return Ok(None);
@@ -165,22 +154,17 @@ async fn find_own_delivery<W: Deps>(
 /// Waits because the provider could not be asked for evidence. While the instance is closed, the conversation is
 /// parked; while it is open, the send job is retried. Once the claim is as old as the setting `parked_max`, the message
 /// is given up.
-async fn wait_for_provider<W: Deps>(
-    deps: &W,
-    message: Message,
-    claimed_at: jiff::Timestamp,
-) -> PortResult<SendStep> {
+async fn wait_for_provider<W: Deps>(deps: &W, message: Outgoing, claimed_at: jiff::Timestamp) -> StepResult {
     let limit = deps.settings().parked_max_ms();
     if deps.system().now() >= add_millis(claimed_at, limit) {
-        let why = Some("the provider could not be asked".to_owned());
-        let buried = give_up_message(deps, message, Reason::UnknownOutcome, why).await?;
-        return Ok(if buried { SendStep::Next } else { RETRY_SOON });
+        let why = "the provider could not be asked".to_owned();
+        return give_up(deps, message, Reason::UnknownOutcome, Some(why)).await;
     }
     let state = deps.store().read_instance_state(&message.instance).await?;
     if state.connection != ConnectionStatus::Open {
         return park_conversation(deps, &message, None).await;
     }
-    Ok(SendStep::Stop(Verdict::Retry {
+    Err(Stop::Later(Verdict::Retry {
         after: EVIDENCE_CHECK_INTERVAL,
     }))
 }
@@ -200,7 +184,7 @@ enum EvidenceMatch {
 async fn match_evidence<W: Deps>(
     deps: &W,
     context: SendContext<'_>,
-    message: &Message,
+    message: &Outgoing,
     found: Option<&String>,
     claimed_at: jiff::Timestamp,
 ) -> PortResult<EvidenceMatch> {
@@ -233,7 +217,7 @@ async fn match_evidence<W: Deps>(
 /// have accepted that one, while its id is not linked yet. A person's two conversations may send side by side.
 fn find_running_equal(
     flights: &[InFlightSend],
-    message: &Message,
+    message: &Outgoing,
     now: jiff::Timestamp,
 ) -> Option<jiff::Timestamp> {
     let id = message.message_id();
@@ -245,10 +229,8 @@ fn find_running_equal(
     equal.map(|other| other.until).max()
 }
 
-async fn give_up_failed<W: Deps>(deps: &W, message: Message) -> PortResult<SendStep> {
-    let reason = Reason::WhatsappPermanentError;
-    let buried = give_up_message(deps, message, reason, None).await?;
-    Ok(if buried { SendStep::Next } else { RETRY_SOON })
+async fn give_up_failed<W: Deps>(deps: &W, message: Outgoing) -> StepResult {
+    give_up(deps, message, Reason::WhatsappPermanentError, None).await
 }
 
 /// The evidence that echoes give about a message's attempts.
@@ -266,7 +248,7 @@ enum EchoEvidence {
 async fn find_echo_evidence<W: Deps>(
     deps: &W,
     bound: &InstanceConfig,
-    message: &Message,
+    message: &Outgoing,
     attempt: Option<&Nonce>,
 ) -> PortResult<EchoEvidence> {
     let (Some(external), id) = (bound.instance.resolve_external_id(), message.message_id()) else {
@@ -291,34 +273,34 @@ async fn find_echo_evidence<W: Deps>(
     Ok(EchoEvidence::Nothing)
 }
 
-/// Marks a message as sent if evidence appeared after it was queued again. Called before the message is sent again or
-/// cancelled. Returns `None` if there is no evidence.
-pub(super) async fn settle_if_confirmed<W: Deps>(
+/// Marks a message as sent, and stops, if evidence of an earlier attempt appeared after it was queued again. Called
+/// before the message is sent again or cancelled. Nothing is looked up if the message is not marked `maybe_sent`.
+pub(super) async fn settle_if_already_sent<W: Deps>(
     deps: &W,
     context: SendContext<'_>,
-    message: &Message,
-) -> PortResult<Option<SendStep>> {
-    let claimed_at = message.out.as_ref().and_then(Outbox::last_claimed_at);
-    let found = match find_echo_evidence(deps, context.bound, message, None).await? {
-        EchoEvidence::Echo(id) => Some(Some(id)),
+    message: &Outgoing,
+) -> StepResult {
+    if !message.outbox().maybe_sent {
+        return Ok(());
+    }
+    let id = match find_echo_evidence(deps, context.bound, message, None).await? {
+        EchoEvidence::Echo(id) => Some(id),
         EchoEvidence::Nothing | EchoEvidence::Failed => {
+            let claimed_at = message.outbox().last_claimed_at();
             let delivery = find_own_delivery(deps, context.bound, message).await?;
             let reached = |delivery: &Delivery| {
                 delivery
                     .status_since_claim(claimed_at)
                     .is_some_and(|status| status != DeliveryStatus::Failed)
             };
-            delivery
-                .filter(reached)
-                .map(|delivery| delivery.provider_message_id)
+            let Some(delivery) = delivery.filter(reached) else {
+                return Ok(());
+            };
+            delivery.provider_message_id
         }
     };
-    match found {
-        None => Ok(None),
-        Some(id) => settle_as_sent(deps, context, message.clone(), id, TOLD_BY_ECHO_OR_STATUS)
-            .await
-            .map(Some),
-    }
+    settle_as_sent(deps, context, message.clone(), id, TOLD_BY_ECHO_OR_STATUS).await?;
+    Err(Stop::Finished)
 }
 
 /// Texts in the history of a message that turned out to have been sent.
@@ -330,24 +312,11 @@ const TOLD_BY_ECHO_OR_STATUS: &str = "told by its echo or its status";
 async fn settle_as_sent<W: Deps>(
     deps: &W,
     context: SendContext<'_>,
-    mut message: Message,
+    mut message: Outgoing,
     provider_message_id: Option<String>,
     why: &str,
-) -> PortResult<SendStep> {
-    let link = make_delivery_link(deps, context.bound, &message, provider_message_id.as_ref());
-    message.provider_message_id = provider_message_id;
-    let Some(out) = message.out.as_mut() else {
-        return Ok(SendStep::Next);
-    };
-    if out.mark_sent(deps.system().now(), Some(why.to_owned())).is_err()
-        || deps
-            .store()
-            .settle_message(&message, None, link.as_ref(), None)
-            .await?
-            == WriteOutcome::Conflict
-    {
-        return Ok(RETRY_SOON);
-    }
+) -> StepResult {
+    store_sent(deps, context, &mut message, provider_message_id, None, Some(why)).await?;
     tracing::info!(ordinal = message.ordinal.0, "it had been sent");
-    Ok(SendStep::Next)
+    Ok(())
 }

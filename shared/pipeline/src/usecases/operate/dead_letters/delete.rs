@@ -2,9 +2,8 @@ use super::redrive::{RemovedLetters, clear_queue_copies, record_removed_letter};
 use super::selection::{DeadLetterSelection, OrderedLetters, select_letters};
 use super::{SIDE_BY_SIDE, require_dead_letter};
 use crate::Deps;
-use crate::ports::{
-    Conversations, DeadLetters, Inbox, OutboxStore, PortError, PortResult, System, WriteOutcome,
-};
+use crate::ports::{DeadLetters, Inbox, OutboxStore, PortError, PortResult, System, WriteOutcome};
+use crate::steps::outgoing::find_outgoing;
 use crate::steps::queue_message::format_error_chain;
 use crate::usecases::operate::{OperateError, TRIES};
 use futures::stream::{self, StreamExt};
@@ -117,14 +116,15 @@ async fn delete_letter_and_record<W: Deps>(deps: &W, letter: &DeadLetter, by: &s
 /// old dead letter is deleted.
 async fn purge_message<W: Deps>(deps: &W, id: &MessageId, letter: &DeadLetter) -> PortResult<()> {
     for _ in 0..TRIES {
-        let Some(mut message) = deps.store().find_message(id).await? else {
+        let Some(mut message) = find_outgoing(deps, id).await? else {
             return Ok(());
         };
-        let Some(out) = message.out.as_mut() else {
-            return Ok(());
-        };
-        let copied = out.copied;
-        if out.purge_dead(deps.system().now(), letter.at).is_err() {
+        let copied = message.outbox().copied;
+        if message
+            .outbox_mut()
+            .purge_dead(deps.system().now(), letter.at)
+            .is_err()
+        {
             return Ok(());
         }
         // A dead message stays on the open list until its dead letter exists.

@@ -3,6 +3,7 @@ use super::selection::{DeadLetterSelection, OrderedLetters, select_letters};
 use crate::Deps;
 use crate::deps::capabilities;
 use crate::ports::{ConfigurationStore, Conversations, DeadLetters, Inbox, PortResult, System};
+use crate::steps::outgoing::find_outgoing;
 use crate::usecases::operate::OperateError;
 use futures::stream::{self, StreamExt, TryStreamExt};
 use jiff::Timestamp;
@@ -99,11 +100,8 @@ async fn forecast_event<W: Deps>(deps: &W, id: &EventId, died: Timestamp) -> Por
 }
 
 async fn forecast_message<W: Deps>(deps: &W, id: &MessageId, died: Timestamp) -> PortResult<LetterForecast> {
-    let message = deps.store().find_message(id).await?;
-    let Some((message, out)) = message.and_then(|message| {
-        let out = message.out.clone().filter(|out| out.failed_at() == Some(died))?;
-        Some((message, out))
-    }) else {
+    let message = find_outgoing(deps, id).await?;
+    let Some(message) = message.filter(|message| message.outbox().failed_at() == Some(died)) else {
         return Ok(ALREADY_ALIVE);
     };
     let Some(conversation) = deps.store().find_conversation(&message.conversation).await? else {
@@ -115,7 +113,7 @@ async fn forecast_message<W: Deps>(deps: &W, id: &MessageId, died: Timestamp) ->
         out_of_window: has_window
             && !bypasses_window(&message.content)
             && is_window_closed(deps, &conversation).await?,
-        answered: was_answered_meanwhile(&conversation, &out),
+        answered: was_answered_meanwhile(&conversation, message.outbox()),
         alive: false,
     })
 }

@@ -1,7 +1,8 @@
 use super::selection::{DeadLetterSelection, OrderedLetters, select_letters};
 use super::{SIDE_BY_SIDE, require_dead_letter};
 use crate::Deps;
-use crate::ports::{Conversations, DeadLetterQueues, DeadLetters, Inbox, PortResult};
+use crate::ports::{DeadLetterQueues, DeadLetters, Inbox, PortResult};
+use crate::steps::outgoing::find_outgoing;
 use crate::steps::queue_message::format_error_chain;
 use crate::steps::random_id::generate_nonce;
 use crate::steps::requeue_dead::requeue_dead_message;
@@ -176,8 +177,8 @@ async fn has_same_failure<W: Deps>(deps: &W, letter: &DeadLetter) -> PortResult<
             record.and_then(|record| record.failed_at())
         }
         DeadLetterContent::Message { message } => {
-            let message = deps.store().find_message(message).await?;
-            message.and_then(|message| message.out?.failed_at())
+            let message = find_outgoing(deps, message).await?;
+            message.and_then(|message| message.outbox().failed_at())
         }
         // A turn and an unreadable message have no record that could be dead.
         DeadLetterContent::Turn(_) | DeadLetterContent::Unreadable { .. } => return Ok(true),
