@@ -5,7 +5,6 @@ mod outgoing;
 use crate::contact::ContactAddress;
 use crate::content::Content;
 use crate::context::MessageContext;
-use crate::conversation::Conversation;
 use crate::delivery::{Delivery, DeliveryStatus};
 use crate::ids::{
     ConversationId, CorrelationId, EventId, IdempotencyKey, InstanceId, MessageId, Ordinal, TenantId,
@@ -14,7 +13,7 @@ use crate::millis;
 use crate::outbox::{Author, Outbox, OutboxState};
 use crate::reason::Reason;
 use jiff::Timestamp;
-pub use outgoing::Outgoing;
+pub use outgoing::{NewOutgoing, Outgoing, PreparedContent};
 use serde::{Deserialize, Serialize};
 
 /// The side that wrote a message.
@@ -119,44 +118,6 @@ pub enum MessageStatus {
 }
 
 impl Message {
-    /// Creates an outgoing message of `conversation`, written and stored at `now`. [`Outbox::heard_at`] and
-    /// [`Outbox::beside`] are taken from `conversation`.
-    pub fn new_outgoing(
-        conversation: &Conversation,
-        ordinal: Ordinal,
-        role: Role,
-        content: Content,
-        out: Outbox,
-        now: Timestamp,
-        correlation: &CorrelationId,
-    ) -> Self {
-        let out = Outbox {
-            heard_at: conversation.last_inbound_at,
-            beside: conversation.linked_conversations(),
-            ..out
-        };
-        Self {
-            conversation: conversation.id.clone(),
-            ordinal,
-            tenant: conversation.tenant.clone(),
-            instance: conversation.instance.clone(),
-            role,
-            content,
-            context: MessageContext::default(),
-            provider_message_id: None,
-            written_at: now,
-            told_at: None,
-            stored_at: now,
-            correlation: correlation.clone(),
-            event: None,
-            idempotency_key: None,
-            unanswered: None,
-            model: None,
-            usage: None,
-            out: Some(out),
-        }
-    }
-
     /// Renders the message as the text that a model or an operator reads: its context, then its content.
     pub fn render_text(&self) -> String {
         let (around, text) = (self.context.render_text(), self.content.render_text());

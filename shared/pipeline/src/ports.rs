@@ -112,6 +112,11 @@ impl PortError {
         }
     }
 
+    /// Returns the error of a conditional write of `what` that other writers kept winning: the caller comes back later.
+    pub fn contended(what: &'static str) -> Self {
+        Self::unavailable(what, "others kept writing it")
+    }
+
     /// Returns a [`PortError::Invalid`] with the cause `source`.
     pub fn invalid(what: &'static str, source: impl Into<Box<dyn std::error::Error + Send + Sync>>) -> Self {
         Self::Invalid {
@@ -128,6 +133,10 @@ impl PortError {
 
 /// The result of a port's operation.
 pub type PortResult<T> = Result<T, PortError>;
+
+/// Number of tries to read, change and write a record that others write too. The losses are to other writers' changes, so
+/// a further try usually wins.
+pub(crate) const WRITE_TRIES: usize = 8;
 
 /// The result of a conditional write.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

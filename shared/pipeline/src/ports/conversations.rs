@@ -56,6 +56,13 @@ pub struct IdempotencyRecord {
     pub message: MessageId,
 }
 
+impl IdempotencyRecord {
+    /// Returns `true` if the earlier request is the request of `claim`.
+    pub fn is_of(&self, claim: Option<&IdempotencyClaim>) -> bool {
+        claim.is_some_and(|claim| claim.request_hash == self.request_hash)
+    }
+}
+
 /// The result of committing a message.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum CommitOutcome {

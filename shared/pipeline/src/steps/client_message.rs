@@ -2,19 +2,15 @@
 
 use crate::Deps;
 use crate::ports::{ContactAliases, PortResult, System};
-use crate::steps::outgoing_check::PreparedContent;
 use crate::steps::{identity, linked_threads};
 use jiff::Timestamp;
 use recado_domain::config::InstanceConfig;
 use recado_domain::contact::ContactAddress;
 use recado_domain::conversation::Conversation;
 use recado_domain::ids::{CorrelationId, IdempotencyKey, Ordinal};
-use recado_domain::message::{Message, Role};
-use recado_domain::outbox::{Author, Outbox};
+use recado_domain::message::{NewOutgoing, Outgoing, PreparedContent};
+use recado_domain::outbox::Author;
 use recado_domain::rate::Rate;
-
-/// Number of tries to write a conversation that others write too.
-pub(crate) const TRIES: usize = 6;
 
 /// Returns the recipient's latest conversation if it is active, else a new conversation that begins now.
 pub(crate) async fn find_or_start_conversation<W: Deps>(
@@ -43,43 +39,28 @@ pub(crate) async fn find_or_start_conversation<W: Deps>(
     ))
 }
 
-/// A message of a conversation before it has an ordinal.
-pub(crate) struct UnnumberedMessage<'a> {
-    pub(crate) ready: PreparedContent,
-    pub(crate) to: &'a ContactAddress,
-    pub(crate) correlation: &'a CorrelationId,
-    pub(crate) key: Option<&'a IdempotencyKey>,
-    /// The contact's own rate, where the provider has one.
-    pub(crate) pair: Option<Rate>,
-}
-
-impl UnnumberedMessage<'_> {
-    /// Builds the message with the next ordinal of `conversation`, and updates `conversation` so that both can be
-    /// written. The message covers nothing: a client of the API has not read the contact's messages.
-    pub(crate) fn append_to_conversation(self, conversation: &mut Conversation, now: Timestamp) -> Message {
-        let ordinal = conversation.append_message(now);
-        conversation.rev += 1;
-        let to = self.to.clone();
-        let mut out = Outbox::new_queued(to, Author::Person, conversation.epoch, Ordinal::default(), now);
-        if let Some(at) = self
-            .pair
-            .and_then(|rate| conversation.reserve_pair_slot(rate, now))
-        {
-            out.delay_until(at);
-        }
-        out.options = self.ready.options;
-        Message {
-            idempotency_key: self.key.cloned(),
-            context: self.ready.context,
-            ..Message::new_outgoing(
-                conversation,
-                ordinal,
-                Role::Operator,
-                self.ready.content,
-                out,
-                now,
-                self.correlation,
-            )
-        }
-    }
+/// Adds a client's message to `conversation` so that both can be written. The message covers nothing: a client of the API
+/// has not read the contact's messages.
+pub(crate) fn append_client_message(
+    conversation: &mut Conversation,
+    to: &ContactAddress,
+    ready: PreparedContent,
+    pair_rate: Option<Rate>,
+    key: Option<&IdempotencyKey>,
+    correlation: &CorrelationId,
+    now: Timestamp,
+) -> Outgoing {
+    let ordinal = conversation.append_message(now);
+    conversation.rev += 1;
+    let new = NewOutgoing {
+        author: Author::Person,
+        to: to.clone(),
+        ordinal,
+        covers: Ordinal::default(),
+        ready,
+        pair_rate,
+        key,
+        correlation,
+    };
+    new.queue_in(conversation, now)
 }

@@ -2,13 +2,15 @@
 
 use crate::Deps;
 use crate::deps::pair_rate;
-use crate::ports::{ConfigurationStore, PortError, PortResult, ScheduledMessages, System, WriteOutcome};
-use crate::steps::client_message::{TRIES, UnnumberedMessage, find_or_start_conversation};
-use crate::steps::outgoing_check::PreparedContent;
+use crate::ports::{
+    ConfigurationStore, PortError, PortResult, ScheduledMessages, System, WRITE_TRIES, WriteOutcome,
+};
+use crate::steps::client_message::{append_client_message, find_or_start_conversation};
 use crate::steps::wake_up;
 use jiff::Timestamp;
 use recado_domain::config::InstanceConfig;
 use recado_domain::context::MessageContext;
+use recado_domain::message::PreparedContent;
 use recado_domain::reason::Reason;
 use recado_domain::scheduled::{ScheduledId, ScheduledMessage};
 
@@ -16,7 +18,7 @@ use recado_domain::scheduled::{ScheduledId, ScheduledMessage};
 /// no longer configured, the message is given up. Returns `false` if there was nothing to do: the message was
 /// cancelled, another worker was faster, or the message is not due yet.
 pub async fn release_due_message<W: Deps>(deps: &W, id: &ScheduledId) -> PortResult<bool> {
-    for _ in 0..TRIES {
+    for _ in 0..WRITE_TRIES {
         let now = deps.system().now();
         let found = deps.store().find_scheduled(id).await?;
         let Some(scheduled) = found.filter(|scheduled| scheduled.send_due_at().is_some_and(|due| due <= now))
@@ -31,7 +33,7 @@ pub async fn release_due_message<W: Deps>(deps: &W, id: &ScheduledId) -> PortRes
             return Ok(true);
         }
     }
-    Err(PortError::unavailable("conversation", "others kept writing it"))
+    Err(PortError::contended("conversation"))
 }
 
 async fn convert_to_message<W: Deps>(
@@ -41,22 +43,22 @@ async fn convert_to_message<W: Deps>(
     now: Timestamp,
 ) -> PortResult<WriteOutcome> {
     let mut conversation = find_or_start_conversation(deps, bound, &scheduled.to).await?;
-    let words = UnnumberedMessage {
-        ready: PreparedContent {
-            content: scheduled.content.clone(),
-            options: scheduled.options.clone(),
-            context: MessageContext::default(),
-        },
-        to: &scheduled.to,
-        correlation: &scheduled.correlation,
-        key: scheduled.idempotency_key.as_ref(),
-        pair: pair_rate(deps, bound),
+    let ready = PreparedContent {
+        content: scheduled.content.clone(),
+        options: scheduled.options.clone(),
+        context: MessageContext::default(),
     };
-    let mut message = words.append_to_conversation(&mut conversation, now);
-    if let Some(out) = message.out.as_mut() {
-        out.metadata.clone_from(&scheduled.metadata);
-        out.scheduled = Some(scheduled.id.clone());
-    }
+    let mut message = append_client_message(
+        &mut conversation,
+        &scheduled.to,
+        ready,
+        pair_rate(deps, bound),
+        scheduled.idempotency_key.as_ref(),
+        &scheduled.correlation,
+        now,
+    );
+    message.outbox_mut().metadata.clone_from(&scheduled.metadata);
+    message.outbox_mut().scheduled = Some(scheduled.id.clone());
     if scheduled.become_message(message.message_id(), now).is_err() {
         return Ok(WriteOutcome::Conflict);
     }

@@ -2,16 +2,16 @@
 //! to one of them, and taking over one takes over all of them.
 
 use crate::Deps;
-use crate::ports::{ContactAliases, Conversations, OutboxStore, PortError, PortResult, System, WriteOutcome};
+use crate::ports::{
+    ContactAliases, Conversations, OutboxStore, PortError, PortResult, System, WRITE_TRIES, WriteOutcome,
+};
 use crate::steps::identity;
 use crate::steps::reply_coverage::highest_covered_ordinal;
+use crate::steps::save_conversation::save_conversation;
 use crate::steps::wake_up;
 use recado_domain::contact::ContactAddress;
 use recado_domain::conversation::{Conversation, ConversationMode, ConversationStatus};
 use recado_domain::ids::{ConversationId, CorrelationId, ThreadId};
-
-/// Number of times that a conversation is read again because other workers changed it.
-const TRIES: usize = 5;
 
 /// Maximum number of threads that are followed. A thread that was left normally leads directly to a thread that was not
 /// left.
@@ -92,7 +92,7 @@ async fn change_mode<W: Deps>(
     mut conversation: Conversation,
     mode: ConversationMode,
 ) -> PortResult<Option<Conversation>> {
-    for _ in 0..TRIES {
+    for _ in 0..WRITE_TRIES {
         let changed = match mode {
             ConversationMode::Manual => conversation.take_over(),
             ConversationMode::Ai => {
@@ -103,8 +103,7 @@ async fn change_mode<W: Deps>(
         if !changed {
             return Ok(None);
         }
-        conversation.rev += 1;
-        if deps.store().update_conversation(&conversation).await? == WriteOutcome::Written {
+        if save_conversation(deps, &mut conversation).await? == WriteOutcome::Written {
             return Ok(Some(conversation));
         }
         let Some(again) = deps.store().find_conversation(&conversation.id).await? else {
@@ -112,7 +111,7 @@ async fn change_mode<W: Deps>(
         };
         conversation = again;
     }
-    Err(PortError::unavailable("conversation", "others kept writing it"))
+    Err(PortError::contended("conversation"))
 }
 
 /// Lists the person's other conversations that are active or were left for another one. These are the conversation that

@@ -9,7 +9,7 @@ use recado_domain::content::Content;
 use recado_domain::context::{MessageContext, QuotedMessage};
 use recado_domain::delivery::DeliveryKey;
 use recado_domain::ids::{MessageId, ThreadId};
-use recado_domain::message::{Message, Role};
+use recado_domain::message::{Message, PreparedContent, Role};
 use recado_domain::options::SendOptions;
 use recado_domain::outgoing::{OutgoingError, is_private_url};
 use recado_domain::scheduled::{ScheduledId, ScheduledState};
@@ -61,15 +61,6 @@ impl<E: Into<NotSendable>> From<E> for OutgoingContentError {
     fn from(error: E) -> Self {
         Self::Refused(error.into())
     }
-}
-
-/// The checked content of a message, ready to be stored.
-#[derive(Debug, Clone)]
-pub(crate) struct PreparedContent {
-    pub(crate) content: Content,
-    pub(crate) options: SendOptions,
-    /// The quoted message and other context that people and the model read with the content.
-    pub(crate) context: MessageContext,
 }
 
 /// Returns `true` if preparing the content reads the store. Then a repeated request is looked for first, because a

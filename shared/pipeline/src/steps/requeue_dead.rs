@@ -25,7 +25,7 @@ pub(crate) async fn requeue_dead_message<W: Deps>(deps: &W, redrive: &Redrive) -
                 (true, false) => deps.store().save_open_message(&message, None).await?,
             };
             if written == WriteOutcome::Conflict {
-                return Err(PortError::unavailable("message", "others kept writing it"));
+                return Err(PortError::contended("message"));
             }
             revived
         }

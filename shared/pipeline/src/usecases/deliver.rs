@@ -11,21 +11,20 @@ use crate::deps::capabilities;
 use crate::ports::{
     ConfigurationStore, Conversations, IdempotencyClaim, IdempotencyRecord, PortError, PortResult, System,
 };
-use crate::steps::client_message::TRIES;
 pub use crate::steps::due_message::release_due_message;
+use crate::steps::idempotency::{find_claimed, make_claim};
 use crate::steps::identity;
 use crate::steps::linked_threads;
 use crate::steps::outgoing_check::{
-    NotSendable, OutgoingContentError, PreparedContent, needs_store_lookups, prepare_content,
-    request_fingerprint,
+    NotSendable, OutgoingContentError, needs_store_lookups, prepare_content, request_fingerprint,
 };
 use crate::steps::wake_up;
 use jiff::Timestamp;
 use recado_domain::config::InstanceConfig;
 use recado_domain::contact::ContactAddress;
 use recado_domain::content::Content;
-use recado_domain::ids::{ConversationId, CorrelationId, IdempotencyKey, InstanceId, MessageId, hash_parts};
-use recado_domain::message::MessageStatus;
+use recado_domain::ids::{ConversationId, CorrelationId, IdempotencyKey, InstanceId, MessageId};
+use recado_domain::message::{MessageStatus, PreparedContent};
 use recado_domain::metadata::Metadata;
 use recado_domain::millis::add_millis;
 use recado_domain::options::SendOptions;
@@ -137,18 +136,12 @@ pub async fn accept_message<W: Deps>(
         .clone()
         .map(|key| make_send_claim(deps, instance, &to, &send, key))
         .transpose()?;
-    if let Some(claim) = claim
-        .as_ref()
-        .filter(|_| needs_store_lookups(&send.content, &send.options))
-        && let Some(record) = deps
-            .store()
-            .find_idempotency_key(&claim.scope, &claim.key)
-            .await?
-    {
-        return return_repeated_send(deps, Some(claim), record, &send.correlation).await;
+    let needs_lookups = needs_store_lookups(&send.content, &send.options);
+    if needs_lookups && let Some(record) = find_claimed(deps, claim.as_ref()).await? {
+        return return_repeated_send(deps, claim.as_ref(), record, &send.correlation).await;
     }
     let mut thread = identity::derive_thread_id(deps, instance, to.as_str()).await?;
-    if needs_store_lookups(&send.content, &send.options) {
+    if needs_lookups {
         (thread, _) = linked_threads::find_latest_conversation(deps, thread).await?;
     }
     let wish = (send.content.clone(), send.options.clone());
@@ -173,8 +166,6 @@ fn make_send_claim<W: Deps>(
     send: &DeliverRequest,
     key: IdempotencyKey,
 ) -> PortResult<IdempotencyClaim> {
-    let ttl = i64::try_from(deps.settings().key_ttl.as_millis()).unwrap_or(i64::MAX);
-    let now = deps.system().now();
     let send_at = send.send_at.map(|at| at.as_millisecond().to_string());
     let metadata = send.metadata.as_ref().map_or("", Metadata::as_str);
     let said = request_fingerprint(&send.content, &send.options)?;
@@ -189,14 +180,7 @@ fn make_send_claim<W: Deps>(
         send_at.as_deref().unwrap_or(""),
     ];
     parts.extend(more.iter().map(String::as_str));
-    Ok(IdempotencyClaim {
-        scope: instance.to_string(),
-        key,
-        request_hash: hash_parts(&parts, 32),
-        // A key of a scheduled message expires long after its sending, so that a repeated request still finds the
-        // message.
-        expires: add_millis(send.send_at.map_or(now, |at| at.max(now)), ttl),
-    })
+    Ok(make_claim(deps, instance.to_string(), key, &parts, send.send_at))
 }
 
 /// Returns the message of the first request with this key. If the message is still open, its send job is enqueued
@@ -207,7 +191,7 @@ async fn return_repeated_send<W: Deps>(
     record: IdempotencyRecord,
     correlation: &CorrelationId,
 ) -> Result<AcceptedMessage, DeliverError> {
-    if claim.is_none_or(|claim| claim.request_hash != record.request_hash) {
+    if !record.is_of(claim) {
         return Err(DeliverError::KeyReused);
     }
     let (mut at, mut send_at) = (record.message.clone(), None);

@@ -6,21 +6,20 @@ mod notices;
 
 use crate::Deps;
 use crate::ports::{
-    ConfigurationStore, ConversationFilter, Conversations, Page, PageRequest, PortError, System, WriteOutcome,
+    ConfigurationStore, ConversationFilter, Conversations, Page, PageRequest, PortError, System, WRITE_TRIES,
+    WriteOutcome,
 };
 use crate::steps::linked_threads::{find_latest_conversation, give_back_others, take_over_others};
 pub use crate::steps::message_view::MessageView;
 use crate::steps::message_view::{find_message_view, join_deliveries};
 use crate::steps::outgoing_check::{NotSendable, OutgoingContentError};
 use crate::steps::reply_coverage::highest_covered_ordinal;
+use crate::steps::save_conversation::save_conversation;
 use crate::steps::wake_up;
 pub use answer::{OperatorAnswer, answer_as_operator};
 pub use notices::list_notices;
 use recado_domain::conversation::{Conversation, ConversationError, ConversationMode};
 use recado_domain::ids::{ConversationId, CorrelationId, MessageId, Ordinal};
-
-/// Number of tries of a change while others change the same record.
-const TRIES: usize = 6;
 
 /// The reason for which an operator's request was not carried out.
 #[derive(Debug, thiserror::Error)]
@@ -106,7 +105,7 @@ pub async fn set_conversation_mode<W: Deps>(
     correlation: &CorrelationId,
 ) -> Result<Conversation, OperateError> {
     let now = deps.system().now();
-    for _ in 0..TRIES {
+    for _ in 0..WRITE_TRIES {
         let mut conversation = find_conversation(deps, id).await?;
         let changed = match mode {
             ConversationMode::Manual => conversation.take_over(),
@@ -118,8 +117,7 @@ pub async fn set_conversation_mode<W: Deps>(
         // Done even if nothing changed: the request may repeat an earlier request that crashed before this step.
         take_over_others(deps, &conversation, correlation).await?;
         if changed {
-            conversation.rev += 1;
-            if deps.store().update_conversation(&conversation).await? == WriteOutcome::Conflict {
+            if save_conversation(deps, &mut conversation).await? == WriteOutcome::Conflict {
                 continue;
             }
             tracing::info!(conversation_id = %id, ?mode, "mode changed by a person");
@@ -145,13 +143,12 @@ pub async fn resolve_conversation<W: Deps>(
     seen: Option<Ordinal>,
     correlation: &CorrelationId,
 ) -> Result<Conversation, OperateError> {
-    for _ in 0..TRIES {
+    for _ in 0..WRITE_TRIES {
         let mut conversation = find_conversation(deps, id).await?;
-        if conversation.resolve_if_seen(seen.unwrap_or(conversation.last_inbound))? {
-            conversation.rev += 1;
-            if deps.store().update_conversation(&conversation).await? == WriteOutcome::Conflict {
-                continue;
-            }
+        if conversation.resolve_if_seen(seen.unwrap_or(conversation.last_inbound))?
+            && save_conversation(deps, &mut conversation).await? == WriteOutcome::Conflict
+        {
+            continue;
         }
         // Done even if nothing changed: the request may repeat an earlier request that crashed before this step.
         wake_up::enqueue_after_handover(deps, &conversation.id, correlation).await?;

@@ -17,6 +17,7 @@ use crate::steps::give_up::{give_up_message, move_to_dead_letters};
 use crate::steps::outgoing::list_open_outgoing;
 use crate::steps::queue_message::format_error_chain;
 use crate::steps::random_id::{generate_correlation_id, generate_nonce};
+use crate::steps::save_conversation::save_conversation;
 use crate::steps::upload;
 use crate::steps::wake_up;
 use automatic_catch_up::catch_up_automatically;
@@ -279,8 +280,7 @@ async fn enqueue_owed_turn<W: Deps>(deps: &W, id: &ConversationId) -> PortResult
     let bound = deps.store().instance_config(&conversation.instance).await?;
     let idle = bound.is_none_or(|bound| bound.opening_state_at(now) == OpeningState::NeverOpens);
     conversation.record_nudge(idle, now);
-    conversation.rev += 1;
-    if deps.store().update_conversation(&conversation).await? == WriteOutcome::Conflict {
+    if save_conversation(deps, &mut conversation).await? == WriteOutcome::Conflict {
         return Ok(false);
     }
     let state = deps.store().read_instance_state(&conversation.instance).await?;

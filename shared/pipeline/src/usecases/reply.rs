@@ -8,10 +8,11 @@ mod typing;
 
 use crate::Deps;
 use crate::ports::{
-    ConfigurationStore, Conversations, DeadLetters, PortResult, Queues, System, WriteOutcome,
+    ConfigurationStore, Conversations, DeadLetters, PortResult, Queues, System, WRITE_TRIES, WriteOutcome,
 };
 use crate::steps::queue_message::{self, REQUEUE_AFTER_RECEIVES};
 use crate::steps::random_id::generate_nonce;
+use crate::steps::save_conversation::save_conversation;
 use crate::steps::verdict::Verdict;
 use crate::steps::wake_up;
 use draft::DraftedReply;
@@ -132,8 +133,7 @@ async fn wait_for_opening<W: Deps>(
     deps.queues().schedule_turn_job(&scheduled, at).await?;
     if conversation.scheduled_for != Some(at) {
         conversation.schedule_turn(at);
-        conversation.rev += 1;
-        if deps.store().update_conversation(&conversation).await? == WriteOutcome::Conflict {
+        if save_conversation(deps, &mut conversation).await? == WriteOutcome::Conflict {
             return Ok(Verdict::RETRY_SOON);
         }
         tracing::info!(%at, "turn waits for opening");
@@ -172,8 +172,7 @@ async fn answer_turn<W: Deps>(
         now,
         add_millis(now, lease),
     );
-    conversation.rev += 1;
-    if deps.store().update_conversation(&conversation).await? == WriteOutcome::Conflict {
+    if save_conversation(deps, &mut conversation).await? == WriteOutcome::Conflict {
         return Ok(Verdict::RETRY_SOON);
     }
     let answered = if draft.attempt > deps.settings().attempts.turn {
@@ -220,12 +219,11 @@ async fn release_lease<W: Deps>(
     draft: &Draft,
     counted: bool,
 ) -> PortResult<()> {
-    for _ in 0..COMMIT_TRIES {
+    for _ in 0..WRITE_TRIES {
         if !conversation.release_lease(&draft.nonce, counted) {
             return Ok(());
         }
-        conversation.rev += 1;
-        if deps.store().update_conversation(&conversation).await? == WriteOutcome::Written {
+        if save_conversation(deps, &mut conversation).await? == WriteOutcome::Written {
             return Ok(());
         }
         let Some(read_again) = deps.store().find_conversation(&conversation.id).await? else {
@@ -236,10 +234,6 @@ async fn release_lease<W: Deps>(
     Ok(())
 }
 
-/// Number of tries to commit while new messages keep coming in. New messages change the record but not the data that
-/// the draft depends on, so every failed try lost to a new message only.
-const COMMIT_TRIES: usize = 8;
-
 async fn commit_draft<W: Deps>(
     deps: &W,
     kick: &TurnJob,
@@ -247,7 +241,7 @@ async fn commit_draft<W: Deps>(
     draft: &Draft,
     answered: DraftedReply,
 ) -> PortResult<Verdict> {
-    for _ in 0..COMMIT_TRIES {
+    for _ in 0..WRITE_TRIES {
         let before = conversation.clone();
         let ordinal = match conversation.commit_reply(draft, deps.system().now()) {
             Ok(ordinal) => ordinal,

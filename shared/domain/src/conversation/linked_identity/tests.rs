@@ -1,12 +1,11 @@
 use crate::contact::ContactAddress;
-use crate::content::Content;
 use crate::conversation::tests::conversation;
 use crate::conversation::{Conversation, ConversationMode, ConversationStatus};
 use crate::identity::IdentityKey;
 use crate::ids::{ConversationId, CorrelationId, Ordinal};
-use crate::message::{Message, Role};
+use crate::message::{Message, NewOutgoing, PreparedContent};
 use crate::millis::from_unix_millis;
-use crate::outbox::{Author, Outbox};
+use crate::outbox::Author;
 
 fn under(address: &str) -> Conversation {
     let mut c = conversation();
@@ -26,19 +25,18 @@ fn left_for_another() -> (Conversation, Conversation) {
 
 fn made(c: &mut Conversation, at: i64) -> Message {
     let ordinal = c.append_message(from_unix_millis(at));
-    let to = c.address.clone();
-    let out = Outbox::new_queued(to, Author::Person, c.epoch, Ordinal(0), from_unix_millis(at));
-    let content = Content::from_text("oi");
     let correlation = CorrelationId::parse("0123456789abcdef0123456789abcdef").unwrap();
-    Message::new_outgoing(
-        c,
+    let new = NewOutgoing {
+        author: Author::Person,
+        to: c.address.clone(),
         ordinal,
-        Role::Operator,
-        content,
-        out,
-        from_unix_millis(at),
-        &correlation,
-    )
+        covers: Ordinal(0),
+        ready: PreparedContent::from_text("oi".to_owned()),
+        pair_rate: None,
+        key: None,
+        correlation: &correlation,
+    };
+    new.queue_in(c, from_unix_millis(at)).into_message()
 }
 
 #[test]

@@ -1,8 +1,8 @@
-use super::{AcceptedMessage, CheckedDelivery, DeliverError, TRIES, return_repeated_send};
+use super::{AcceptedMessage, CheckedDelivery, DeliverError, return_repeated_send};
 use crate::Deps;
 use crate::deps::pair_rate;
-use crate::ports::{CommitOutcome, Conversations, System};
-use crate::steps::client_message::{UnnumberedMessage, find_or_start_conversation};
+use crate::ports::{CommitOutcome, Conversations, System, WRITE_TRIES};
+use crate::steps::client_message::{append_client_message, find_or_start_conversation};
 use crate::steps::wake_up;
 
 /// Commits the message to the contact's conversation, together with the client's key, and enqueues a send job.
@@ -17,19 +17,18 @@ pub(super) async fn commit_message<W: Deps>(
         send,
         claim,
     } = checked;
-    for _ in 0..TRIES {
+    for _ in 0..WRITE_TRIES {
         let mut conversation = find_or_start_conversation(deps, &bound, &to).await?;
-        let words = UnnumberedMessage {
-            ready: ready.clone(),
-            to: &to,
-            correlation: &send.correlation,
-            key: send.key.as_ref(),
-            pair: pair_rate(deps, &bound),
-        };
-        let mut message = words.append_to_conversation(&mut conversation, deps.system().now());
-        if let Some(out) = message.out.as_mut() {
-            out.metadata.clone_from(&send.metadata);
-        }
+        let mut message = append_client_message(
+            &mut conversation,
+            &to,
+            ready.clone(),
+            pair_rate(deps, &bound),
+            send.key.as_ref(),
+            &send.correlation,
+            deps.system().now(),
+        );
+        message.outbox_mut().metadata.clone_from(&send.metadata);
         match deps
             .store()
             .commit_message(&conversation, &message, claim.as_ref())

@@ -1,8 +1,8 @@
-use super::{
-    AcceptedMessage, CheckedDelivery, DeliverError, TRIES, accepted_from_scheduled, return_repeated_send,
-};
+use super::{AcceptedMessage, CheckedDelivery, DeliverError, accepted_from_scheduled, return_repeated_send};
 use crate::Deps;
-use crate::ports::{CommitOutcome, PortError, PortResult, ScheduledMessages, System, WriteOutcome};
+use crate::ports::{
+    CommitOutcome, PortError, PortResult, ScheduledMessages, System, WRITE_TRIES, WriteOutcome,
+};
 use crate::steps::random_id::generate_nonce;
 use jiff::Timestamp;
 use recado_domain::scheduled::{ScheduledId, ScheduledMessage, ScheduledState};
@@ -56,7 +56,7 @@ pub async fn find_scheduled<W: Deps>(deps: &W, id: &ScheduledId) -> PortResult<O
 
 /// Cancels a scheduled message that is still pending. A message that was cancelled before is returned as it is.
 pub async fn cancel_scheduled<W: Deps>(deps: &W, id: &ScheduledId) -> Result<ScheduledMessage, DeliverError> {
-    for _ in 0..TRIES {
+    for _ in 0..WRITE_TRIES {
         let found = find_scheduled(deps, id).await?;
         let mut scheduled = found.ok_or(DeliverError::NotFound("message"))?;
         if matches!(scheduled.state, ScheduledState::Cancelled { .. }) {

@@ -1,17 +1,20 @@
-use super::{MessageView, OperateError, TRIES, find_conversation, find_message};
+use super::{MessageView, OperateError, find_conversation, find_message};
 use crate::Deps;
 use crate::deps::pair_rate;
-use crate::ports::{CommitOutcome, ConfigurationStore, Conversations, IdempotencyClaim, PortResult, System};
+use crate::ports::{
+    CommitOutcome, ConfigurationStore, Conversations, IdempotencyClaim, IdempotencyRecord, PortResult,
+    System, WRITE_TRIES,
+};
+use crate::steps::idempotency::{find_claimed, make_claim};
 use crate::steps::linked_threads::take_over_others;
-use crate::steps::outgoing_check::{PreparedContent, prepare_content, request_fingerprint};
+use crate::steps::outgoing_check::{prepare_content, request_fingerprint};
 use crate::steps::wake_up;
 use recado_domain::content::Content;
 use recado_domain::conversation::Conversation;
-use recado_domain::ids::{ConversationId, CorrelationId, IdempotencyKey, Ordinal, hash_parts};
-use recado_domain::message::{Message, Role};
-use recado_domain::millis::add_millis;
+use recado_domain::ids::{ConversationId, CorrelationId, IdempotencyKey, Ordinal};
+use recado_domain::message::{Message, NewOutgoing, PreparedContent};
 use recado_domain::options::SendOptions;
-use recado_domain::outbox::{Author, Outbox};
+use recado_domain::outbox::Author;
 use recado_domain::rate::Rate;
 
 /// An answer that a person gives in a conversation.
@@ -43,15 +46,10 @@ pub async fn answer_as_operator<W: Deps>(
         .map(|key| make_answer_claim(deps, id, &answer, key))
         .transpose()?;
     let mut known = None;
-    for _ in 0..TRIES {
+    for _ in 0..WRITE_TRIES {
         let mut conversation = find_conversation(deps, id).await?;
-        if let Some(claim) = &claim
-            && let Some(record) = deps
-                .store()
-                .find_idempotency_key(&claim.scope, &claim.key)
-                .await?
-        {
-            return return_repeated_answer(deps, id, claim, record, &answer.correlation).await;
+        if let Some(record) = find_claimed(deps, claim.as_ref()).await? {
+            return return_repeated_answer(deps, id, claim.as_ref(), record, &answer.correlation).await;
         }
         if conversation.is_finished() {
             return Err(recado_domain::conversation::ConversationError::Resolved.into());
@@ -89,17 +87,11 @@ fn make_answer_claim<W: Deps>(
     answer: &OperatorAnswer,
     key: IdempotencyKey,
 ) -> PortResult<IdempotencyClaim> {
-    let ttl = i64::try_from(deps.settings().key_ttl.as_millis()).unwrap_or(i64::MAX);
     let said = request_fingerprint(&answer.content, &answer.options)?;
     let parts: Vec<&str> = std::iter::once("answer")
         .chain(said.iter().map(String::as_str))
         .collect();
-    Ok(IdempotencyClaim {
-        scope: id.to_string(),
-        key,
-        request_hash: hash_parts(&parts, 32),
-        expires: add_millis(deps.system().now(), ttl),
-    })
+    Ok(make_claim(deps, id.to_string(), key, &parts, None))
 }
 
 /// Returns the message of the first request with this key. Its send job is enqueued again, because a crash may have
@@ -107,11 +99,11 @@ fn make_answer_claim<W: Deps>(
 async fn return_repeated_answer<W: Deps>(
     deps: &W,
     id: &ConversationId,
-    claim: &IdempotencyClaim,
-    record: crate::ports::IdempotencyRecord,
+    claim: Option<&IdempotencyClaim>,
+    record: IdempotencyRecord,
     correlation: &CorrelationId,
 ) -> Result<MessageView, OperateError> {
-    if record.request_hash != claim.request_hash {
+    if !record.is_of(claim) {
         return Err(OperateError::KeyReused);
     }
     wake_up::enqueue_after_handover(deps, id, correlation).await?;
@@ -143,23 +135,15 @@ fn build_answer_message<W: Deps>(
     let seen = answer.seen.unwrap_or(conversation.last);
     let ordinal = conversation.record_operator_answer(seen, true, now);
     conversation.rev += 1;
-    let to = conversation.address.clone();
-    let mut out = Outbox::new_queued(to, Author::Person, conversation.epoch, seen, now);
-    if let Some(at) = pair.and_then(|rate| conversation.reserve_pair_slot(rate, now)) {
-        out.delay_until(at);
-    }
-    out.options = ready.options.clone();
-    Message {
-        context: ready.context.clone(),
-        idempotency_key: answer.key.clone(),
-        ..Message::new_outgoing(
-            conversation,
-            ordinal,
-            Role::Operator,
-            ready.content.clone(),
-            out,
-            now,
-            &answer.correlation,
-        )
-    }
+    let new = NewOutgoing {
+        author: Author::Person,
+        to: conversation.address.clone(),
+        ordinal,
+        covers: seen,
+        ready: ready.clone(),
+        pair_rate: pair,
+        key: answer.key.as_ref(),
+        correlation: &answer.correlation,
+    };
+    new.queue_in(conversation, now).into_message()
 }

@@ -44,7 +44,7 @@ pub(super) async fn record_delivery_failure<W: Deps>(
         .outbox_mut()
         .mark_dead(now, failed.reason, Some(failed.error.clone()));
     if marked.is_ok() && deps.store().update_closed_message(&message).await? == WriteOutcome::Conflict {
-        return Err(PortError::unavailable("message", "others kept writing it"));
+        return Err(PortError::contended("message"));
     }
     // A dead letter that was made before is not made again: it may have been deleted since.
     if message.outbox().copied {

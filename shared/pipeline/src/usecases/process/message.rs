@@ -1,6 +1,6 @@
 use super::identity;
 use crate::Deps;
-use crate::ports::{InboundWrite, Inbox, PortError, PortResult, StoreInboundOutcome, System};
+use crate::ports::{InboundWrite, Inbox, PortError, PortResult, StoreInboundOutcome, System, WRITE_TRIES};
 use crate::steps::wake_up;
 use recado_domain::config::InstanceConfig;
 use recado_domain::conversation::Conversation;
@@ -10,10 +10,6 @@ use recado_domain::inbound::InboundMessage;
 use recado_domain::message::{Message, Role};
 use recado_domain::millis::add_millis;
 use recado_domain::reason::Reason;
-
-/// Number of times that a conversation is read again because other workers changed it. Then the queue must bring the
-/// event back.
-pub(super) const TRIES: usize = 5;
 
 /// Stores a message of the contact and, if an answer is owed, starts the timer of its turn. The timer starts in every
 /// mode: the turn checks the mode, and the conversation may be given back before that.
@@ -50,7 +46,7 @@ async fn store_message<W: Deps>(
     wants: bool,
     stale: bool,
 ) -> PortResult<MessagePosition> {
-    for _ in 0..TRIES {
+    for _ in 0..WRITE_TRIES {
         let (thread, latest) = identity::find_person_thread(deps, job, bound, inbound).await?;
         let (phone, now) = (inbound.phone.clone(), deps.system().now());
         let mut conversation =
@@ -81,7 +77,7 @@ async fn store_message<W: Deps>(
             StoreInboundOutcome::Conflict => {}
         }
     }
-    Err(PortError::unavailable("conversation", "others kept writing it"))
+    Err(PortError::contended("conversation"))
 }
 
 /// Returns the time when a message was written, by the provider's clock, but not after its arrival. A provider's clock

@@ -2,11 +2,11 @@
 //! message typed on the phone is a person's answer.
 
 use super::identity;
-use super::message::{TRIES, build_message, is_stale};
+use super::message::{build_message, is_stale};
 use crate::Deps;
 use crate::ports::{
     ContactAliases, Conversations, Deliveries, InboundWrite, Inbox, OutboxStore, PortError, PortResult,
-    StoreInboundOutcome, System,
+    StoreInboundOutcome, System, WRITE_TRIES,
 };
 use crate::steps::identity::derive_thread_id;
 use crate::steps::linked_threads::take_over_others;
@@ -104,7 +104,7 @@ pub(super) async fn store_operator_message<W: Deps>(
         tracing::debug!("an echo of what was sent");
         return Ok(());
     }
-    for _ in 0..TRIES {
+    for _ in 0..WRITE_TRIES {
         let (thread, latest) = identity::find_person_thread(deps, job, bound, inbound).await?;
         let (phone, now) = (inbound.phone.clone(), deps.system().now());
         let mut conversation =
@@ -137,7 +137,7 @@ pub(super) async fn store_operator_message<W: Deps>(
             StoreInboundOutcome::Conflict => {}
         }
     }
-    Err(PortError::unavailable("conversation", "others kept writing it"))
+    Err(PortError::contended("conversation"))
 }
 
 /// Enqueues a send job if people have the conversation. It cancels at once the waiting replies of the agent, which are

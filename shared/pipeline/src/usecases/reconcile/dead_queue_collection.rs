@@ -173,7 +173,7 @@ async fn give_up_queued_message<W: Deps>(deps: &W, kick: &SendJob) -> PortResult
     if done {
         return Ok(());
     }
-    Err(PortError::unavailable("message", "others kept writing it"))
+    Err(PortError::contended("message"))
 }
 
 /// Makes a dead letter of a turn job. No record becomes dead: the answer stays owed, and `reconcile` sends another turn

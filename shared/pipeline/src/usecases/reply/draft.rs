@@ -11,8 +11,8 @@ use recado_domain::content::Content;
 use recado_domain::conversation::{Conversation, Draft};
 use recado_domain::formatting::markdown_to_whatsapp;
 use recado_domain::ids::{CorrelationId, Ordinal};
-use recado_domain::message::{Message, Role, TokenUsage};
-use recado_domain::outbox::{Author, Outbox, ReplyPart};
+use recado_domain::message::{Message, NewOutgoing, PreparedContent, TokenUsage};
+use recado_domain::outbox::{Author, ReplyPart};
 use recado_domain::rate::Rate;
 use recado_domain::reason::Reason;
 use recado_domain::split::{SplitText, split_text};
@@ -76,26 +76,29 @@ impl DraftedReply {
             } else {
                 conversation.append_message(now)
             };
-            let to = conversation.address.clone();
-            let mut out = Outbox::new_queued(to, Author::Ai, draft.epoch, draft.covers, now);
+            let new = NewOutgoing {
+                author: Author::Ai,
+                to: conversation.address.clone(),
+                ordinal,
+                covers: draft.covers,
+                ready: PreparedContent::from_text(text.clone()),
+                pair_rate: self.pair,
+                key: None,
+                correlation,
+            };
+            let mut message = new.queue_in(conversation, now);
+            let out = message.outbox_mut();
             out.turn = Some(draft.turn.clone());
             out.part = (of > 1).then_some(ReplyPart { number, of });
             if self.split_text.truncated && number == of {
                 out.explain_last_step(CUT_NOTE);
             }
-            if let Some(at) = self
-                .pair
-                .and_then(|rate| conversation.reserve_pair_slot(rate, now))
-            {
-                out.delay_until(at);
-            }
-            let (role, content) = (Role::Assistant, Content::from_text(text.clone()));
             messages.push(Message {
                 unanswered: self.failure,
                 model: self.model.clone(),
                 // The model's call was paid for once, so only the first message carries its usage.
                 usage: self.usage.filter(|_| number == 1),
-                ..Message::new_outgoing(conversation, ordinal, role, content, out, now, correlation)
+                ..message.into_message()
             });
         }
         messages

@@ -8,6 +8,7 @@ use crate::deps::capabilities;
 use crate::ports::{Conversations, PortResult, System, WriteOutcome};
 use crate::steps::linked_threads::find_latest_conversation;
 use crate::steps::outgoing::find_outgoing;
+use crate::steps::save_conversation::save_conversation;
 use crate::steps::verdict::Verdict;
 use jiff::Timestamp;
 use recado_domain::content::Content;
@@ -103,8 +104,7 @@ async fn claim_template<W: Deps>(
         },
         ReengagementDecision::Recorded => {}
     }
-    latest.rev += 1;
-    Ok(match deps.store().update_conversation(&latest).await? {
+    Ok(match save_conversation(deps, &mut latest).await? {
         WriteOutcome::Written => TemplateClaim::Ours,
         WriteOutcome::Conflict => TemplateClaim::Lost,
     })

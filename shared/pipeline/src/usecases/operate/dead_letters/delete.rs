@@ -2,10 +2,12 @@ use super::redrive::{RemovedLetters, clear_queue_copies, record_removed_letter};
 use super::selection::{DeadLetterSelection, OrderedLetters, select_letters};
 use super::{SIDE_BY_SIDE, require_dead_letter};
 use crate::Deps;
-use crate::ports::{DeadLetters, Inbox, OutboxStore, PortError, PortResult, System, WriteOutcome};
+use crate::ports::{
+    DeadLetters, Inbox, OutboxStore, PortError, PortResult, System, WRITE_TRIES, WriteOutcome,
+};
 use crate::steps::outgoing::find_outgoing;
 use crate::steps::queue_message::format_error_chain;
-use crate::usecases::operate::{OperateError, TRIES};
+use crate::usecases::operate::OperateError;
 use futures::stream::{self, StreamExt};
 use recado_domain::dead_letter::{DeadLetter, DeadLetterContent, DeadLetterDeletion};
 use recado_domain::ids::MessageId;
@@ -115,7 +117,7 @@ async fn delete_letter_and_record<W: Deps>(deps: &W, letter: &DeadLetter, by: &s
 /// Marks a dead message as purged. A message that is no longer dead, or failed again later, is left unchanged: only its
 /// old dead letter is deleted.
 async fn purge_message<W: Deps>(deps: &W, id: &MessageId, letter: &DeadLetter) -> PortResult<()> {
-    for _ in 0..TRIES {
+    for _ in 0..WRITE_TRIES {
         let Some(mut message) = find_outgoing(deps, id).await? else {
             return Ok(());
         };
@@ -137,5 +139,5 @@ async fn purge_message<W: Deps>(deps: &W, id: &MessageId, letter: &DeadLetter) -
             return Ok(());
         }
     }
-    Err(PortError::unavailable("message", "others kept writing it"))
+    Err(PortError::contended("message"))
 }

@@ -4,6 +4,7 @@
 use crate::Deps;
 use crate::ports::{Conversations, PortError, PortResult, System, WriteOutcome};
 use crate::steps::linked_threads::follow_moved_threads;
+use crate::steps::save_conversation::save_conversation;
 use recado_domain::config::InstanceConfig;
 use recado_domain::contact::ContactAddress;
 use recado_domain::conversation::{Conversation, ConversationMode, ConversationStatus};
@@ -24,7 +25,7 @@ fn is_active(conversation: &Conversation) -> bool {
 }
 
 fn write_conflict<T>() -> PortResult<T> {
-    Err(PortError::unavailable("conversation", "others kept writing it"))
+    Err(PortError::contended("conversation"))
 }
 
 impl<W: Deps> ThreadJoin<'_, W> {
@@ -97,8 +98,7 @@ impl<W: Deps> ThreadJoin<'_, W> {
         let now = self.deps.system().now();
         let mut leading = Conversation::start_new(id, self.bound, name.clone(), name.phone_number(), now);
         leading.redirect_to(to);
-        leading.rev = 1;
-        Ok(self.deps.store().update_conversation(&leading).await? == WriteOutcome::Written)
+        Ok(save_conversation(self.deps, &mut leading).await? == WriteOutcome::Written)
     }
 
     /// Makes the linked identity's thread, which led to another person's conversation, lead to `to`.
@@ -175,8 +175,7 @@ impl<W: Deps> ThreadJoin<'_, W> {
     }
 
     async fn write_conversation(&self, conversation: &mut Conversation) -> PortResult<()> {
-        conversation.rev += 1;
-        match self.deps.store().update_conversation(conversation).await? {
+        match save_conversation(self.deps, conversation).await? {
             WriteOutcome::Written => Ok(()),
             WriteOutcome::Conflict => write_conflict(),
         }
