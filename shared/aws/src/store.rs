@@ -10,7 +10,6 @@ mod expression;
 mod gauges;
 mod identity;
 mod inbox;
-mod instance_changes;
 mod instances;
 mod item;
 mod keys;

@@ -5,9 +5,11 @@ use crate::millis;
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
+mod change;
 mod in_flight;
 mod inactivity;
 
+pub use change::{ChangedInstance, InstanceChange};
 pub use in_flight::{Echo, InFlightSend, OwnMessageEcho};
 pub use inactivity::TrafficProfile;
 
@@ -88,6 +90,9 @@ pub struct InstanceState {
     /// The usual traffic from the instance's contacts.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub pattern: Option<TrafficProfile>,
+    /// Revision: grows at every change, but not at the reservation of a slot.
+    #[serde(default)]
+    pub rev: u64,
 }
 
 /// The result of an attempt that got no answer.

@@ -12,13 +12,16 @@ use recado_domain::identity::IdentityKey;
 use recado_domain::ids::{
     AgentId, ConversationId, CorrelationId, ExternalId, InstanceId, Nonce, Ordinal, TenantId, ThreadId,
 };
-use recado_domain::instance::{ConnectionStatus, ConnectionUpdate, InFlightSend};
+use recado_domain::instance::{
+    ChangedInstance, ConnectionStatus, ConnectionUpdate, InFlightSend, InstanceChange,
+};
 use recado_domain::message::{Message, Role};
 use recado_domain::millis::{add_millis, from_unix_millis};
 use recado_domain::outbox::{Author, Outbox, OutboxState, hash_text};
 use recado_domain::provider::Provider;
 use recado_domain::reason::Reason;
 use recado_domain::secret::SecretVersion;
+use recado_pipeline::ports::Store;
 use serde_json::json;
 
 /// When stories begin: 2026-01-05T12:00:00Z.
@@ -355,4 +358,14 @@ pub fn seen(connection: ConnectionStatus, at: Timestamp, probe_at: Option<Timest
         asked_at: None,
         releases_waiting: false,
     }
+}
+
+/// Makes a change of an instance's state, as a caller does that has just read it.
+pub async fn change_instance<S: Store>(
+    store: &S,
+    id: &InstanceId,
+    change: InstanceChange,
+) -> ChangedInstance {
+    let seen = store.read_instance_state(id).await.unwrap();
+    store.change_instance_state(id, &seen, &change).await.unwrap()
 }

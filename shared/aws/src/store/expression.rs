@@ -5,9 +5,6 @@ use super::item::{number_attribute, text_attribute};
 use aws_sdk_dynamodb::types::AttributeValue;
 use std::collections::HashMap;
 
-/// The attribute that holds the nonce of the request that counted last.
-pub(crate) const COUNTED_BY: &str = "counted_by";
-
 /// An expression and its values.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Expression {
@@ -56,14 +53,6 @@ impl Expression {
             }
             _ => Self::record_absent(),
         }
-    }
-
-    /// Returns the condition that the last request that counted in this record is not `nonce`.
-    pub(crate) fn not_counted_by(nonce: &str) -> Self {
-        Self::new(format!(
-            "(attribute_not_exists(#{COUNTED_BY}) OR #{COUNTED_BY} <> :{COUNTED_BY})"
-        ))
-        .with_text(&format!(":{COUNTED_BY}"), nonce)
     }
 
     /// Combines two conditions: both must hold.
@@ -125,15 +114,6 @@ impl UpdateChange {
         self
     }
 
-    /// Adds 1 to an attribute, and stores the nonce of the request. With the condition [`Expression::not_counted_by`],
-    /// a repeated request counts once.
-    pub(crate) fn increment_counter(self, attribute: &str, nonce: &str) -> Self {
-        self.set_to_term(attribute, &format!("if_not_exists(#{attribute}, :zero) + :one"))
-            .with_value(":zero", number_attribute(0))
-            .with_value(":one", number_attribute(1))
-            .set_value(COUNTED_BY, text_attribute(nonce))
-    }
-
     /// Adds the value of a placeholder.
     pub(crate) fn with_value(mut self, placeholder: &str, value: AttributeValue) -> Self {
         self.values.insert(placeholder.to_owned(), value);
@@ -182,14 +162,14 @@ mod tests {
     }
 
     #[test]
-    fn a_change_names_what_it_sets_removes_and_counts() {
+    fn a_change_names_what_it_sets_and_removes() {
         let change = UpdateChange::default()
             .set_value("a", number_attribute(1))
-            .increment_counter("n", "x")
+            .set_to_term("n", "#n + :a")
             .set_or_remove("b", None);
         let expression = change.build_expression();
-        let text = "SET #a = :a, #n = if_not_exists(#n, :zero) + :one, #counted_by = :counted_by REMOVE #b";
+        let text = "SET #a = :a, #n = #n + :a REMOVE #b";
         assert_eq!(expression.text, text);
-        assert_eq!(expression.values.len(), 4);
+        assert_eq!(expression.values.len(), 1);
     }
 }

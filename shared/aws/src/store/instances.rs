@@ -1,34 +1,77 @@
 use super::DynamoStore;
-use super::expression::{COUNTED_BY, Expression, UpdateChange};
-use super::instance_changes::{
-    OPEN, connection_change, connection_condition, no_answer_change, probe_change, while_open,
-};
-use super::item::{self, Item, number_attribute};
+use super::expression::{Expression, UpdateChange};
+use super::item::{self, Item, number_attribute, text_attribute};
 use super::keys::TableKey;
 use super::table::RETRIES_MAX;
 use aws_sdk_dynamodb::types::{AttributeValue, ReturnValue};
 use jiff::Timestamp;
 use recado_domain::ids::InstanceId;
 use recado_domain::instance::{
-    ConnectionStatus, ConnectionUpdate, InstanceState, ParkedConversation, TrafficProfile, UnansweredAttempt,
+    ChangedInstance, ConnectionStatus, InstanceChange, InstanceState, ParkedConversation,
 };
 use recado_domain::millis::{add_millis, from_unix_millis};
 use recado_domain::rate::Rate;
 use recado_pipeline::ports::{InstanceStates, PortError, PortResult, Reservation, System};
 
-/// Returns whether the attribute `name` holds the time `at`.
-fn is_time_at(found: &Item, name: &str, at: Timestamp) -> bool {
-    item::get_integer(found, name) == Some(at.as_millisecond())
+/// The attribute that holds the nonce of the request that changed the state last: by it, a request that was sent twice
+/// recognizes its own effect.
+const CHANGED_BY: &str = "counted_by";
+
+/// Number of tries to change a state that others change too.
+const CHANGE_TRIES: u32 = 16;
+
+/// The condition that the instance is open. An instance without a stored state counts as open.
+const OPEN: &str = "(attribute_not_exists(#connection) OR #connection = :open)";
+
+fn while_open(text: &str, now: Timestamp) -> Expression {
+    Expression::new(format!("{text} AND {OPEN}"))
+        .with_text(":open", ConnectionStatus::Open.as_str())
+        .with_number(":now", now.as_millisecond())
 }
 
-pub(super) fn timestamp_attribute(at: Timestamp) -> AttributeValue {
+fn timestamp_attribute(at: Timestamp) -> AttributeValue {
     number_attribute(at.as_millisecond())
 }
 
-fn get_small_count(item: &Item, name: &str) -> u32 {
-    item::get_integer(item, name)
-        .and_then(|count| u32::try_from(count).ok())
-        .unwrap_or_default()
+/// Returns the condition that the stored state has the revision `rev`. A state that was never changed has none.
+fn has_revision(rev: u64) -> Expression {
+    match rev {
+        0 => Expression::new("attribute_not_exists(#rev)"),
+        _ => Expression::new("#rev = :seen").with_number(":seen", rev),
+    }
+}
+
+/// Returns the update that makes the state `after` of `before`. It names only the attributes that differ, so that it
+/// does not undo a reservation of a slot. The index holds the time of the next probe.
+fn state_update(
+    what: &'static str,
+    id: &InstanceId,
+    before: &InstanceState,
+    after: &InstanceState,
+) -> PortResult<UpdateChange> {
+    let (old, new) = (
+        item::encode_record(what, before)?,
+        item::encode_record(what, after)?,
+    );
+    let mut update = UpdateChange::default();
+    for (name, value) in &new {
+        if old.get(name) != Some(value) {
+            update = update.set_value(name, value.clone());
+        }
+    }
+    for name in old.keys().filter(|name| !new.contains_key(*name)) {
+        update = update.remove_attributes(&[name.as_str()]);
+    }
+    Ok(match after.next_probe_at() {
+        due if due == before.next_probe_at() => update,
+        None => update.remove_attributes(&["open_shard", "open_due"]),
+        Some(due) => update
+            .set_value(
+                "open_shard",
+                text_attribute(TableKey::for_instance_state(id).open_shard_key()),
+            )
+            .set_value("open_due", timestamp_attribute(due)),
+    })
 }
 
 /// Builds the reservation of a slot, with the state that the update returned.
@@ -110,205 +153,48 @@ impl<A: System> InstanceStates for DynamoStore<A> {
         ))
     }
 
-    async fn set_connection(&self, id: &InstanceId, seen: &ConnectionUpdate) -> PortResult<bool> {
-        const WHAT: &str = "setting an instance's connection";
-        let nonce = self.random_nonce();
-        let is_this_change = |found: &Item| {
-            item::get_string(found, "connection") == Some(seen.connection.as_str())
-                && is_time_at(found, "since", seen.at)
-        };
-        let is_this_probe = |found: &Item| item::get_string(found, COUNTED_BY) == Some(nonce.as_str());
-        for _ in 0..RETRIES_MAX {
-            let (key, other) = (
-                TableKey::for_instance_state(id),
-                connection_condition(seen.connection, false),
-            );
-            let change = connection_change(id, seen);
-            let first = self.table.update_record_once(
-                WHAT,
-                key,
-                &change,
-                Some(other),
-                ReturnValue::None,
-                is_this_change,
-            );
-            if first.await?.is_ok() {
-                return Ok(true);
-            }
-            let same =
-                connection_condition(seen.connection, true).and_condition(Expression::not_counted_by(&nonce));
-            let (key, change) = (TableKey::for_instance_state(id), probe_change(id, seen, &nonce));
-            let second = self.table.update_record_once(
-                WHAT,
-                key,
-                &change,
-                Some(same),
-                ReturnValue::None,
-                is_this_probe,
-            );
-            if second.await?.is_ok() {
-                return Ok(false);
-            }
-        }
-        Err(PortError::unavailable(
-            WHAT,
-            "the instance's state keeps changing",
-        ))
-    }
-
-    async fn claim_connection_check(
-        &self,
-        id: &InstanceId,
-        now: Timestamp,
-        before: Timestamp,
-    ) -> PortResult<bool> {
-        const WHAT: &str = "claiming the question for an instance's state";
-        let change = UpdateChange::default().set_value("asked_at", timestamp_attribute(now));
-        let unasked = Expression::new(format!(
-            "{OPEN} AND (attribute_not_exists(#asked_at) OR #asked_at <= :before) \
-            AND (attribute_not_exists(#confirmed_at) OR #confirmed_at <= :before)"
-        ));
-        let unasked = unasked
-            .with_text(":open", ConnectionStatus::Open.as_str())
-            .with_number(":before", before.as_millisecond());
-        let is_this = |found: &Item| is_time_at(found, "asked_at", now);
-        let key = TableKey::for_instance_state(id);
-        let claimed =
-            self.table
-                .update_record_once(WHAT, key, &change, Some(unasked), ReturnValue::None, is_this);
-        Ok(claimed.await?.is_ok())
-    }
-
-    async fn confirm_connection(&self, id: &InstanceId, at: Timestamp) -> PortResult<()> {
-        const WHAT: &str = "confirming an instance's state";
-        let change = UpdateChange::default().set_value("confirmed_at", timestamp_attribute(at));
-        let open = Expression::new(OPEN).with_text(":open", ConnectionStatus::Open.as_str());
-        let _open = self
-            .table
-            .update_record(
-                WHAT,
-                TableKey::for_instance_state(id),
-                &change,
-                Some(open),
-                ReturnValue::None,
-            )
-            .await?;
-        Ok(())
-    }
-
-    async fn claim_catch_up(&self, id: &InstanceId, now: Timestamp, before: Timestamp) -> PortResult<bool> {
-        const WHAT: &str = "claiming a catch-up";
-        let change = UpdateChange::default().set_value("caught_up_at", timestamp_attribute(now));
-        let free = Expression::new("attribute_not_exists(#caught_up_at) OR #caught_up_at <= :before")
-            .with_number(":before", before.as_millisecond());
-        let is_this = |found: &Item| is_time_at(found, "caught_up_at", now);
-        let key = TableKey::for_instance_state(id);
-        let claimed =
-            self.table
-                .update_record_once(WHAT, key, &change, Some(free), ReturnValue::None, is_this);
-        Ok(claimed.await?.is_ok())
-    }
-
-    async fn record_catch_up(
+    /// Changes the state: one update of `seen`, on condition that nobody changed the stored state since. A refused update
+    /// returns the stored state, from which the next one is made. If the change would leave `seen` as it is, the stored
+    /// state is read first.
+    async fn change_instance_state(
         &self,
         id: &InstanceId,
         seen: &InstanceState,
-        rest: Option<Timestamp>,
-    ) -> PortResult<()> {
-        const WHAT: &str = "noting a catch-up";
-        let change = UpdateChange::default().set_or_remove("catch_up_from", rest.map(timestamp_attribute));
-        let as_seen = |name: &str, value: Option<Timestamp>| match value {
-            Some(_) => format!("#{name} = :seen_{name}"),
-            None => format!("attribute_not_exists(#{name})"),
-        };
-        let both = [("catch_up_from", seen.catch_up_from), ("since", seen.since)];
-        let text = both.map(|(name, value)| as_seen(name, value)).join(" AND ");
-        let same = both
-            .into_iter()
-            .fold(Expression::new(text), |same, (name, value)| {
-                value.map_or(same.clone(), |at| {
-                    same.with_number(&format!(":seen_{name}"), at.as_millisecond())
-                })
-            });
-        let _noted = self
-            .table
-            .update_record(
-                WHAT,
-                TableKey::for_instance_state(id),
-                &change,
-                Some(same),
-                ReturnValue::None,
-            )
-            .await?;
-        Ok(())
-    }
-
-    async fn set_traffic_profile(&self, id: &InstanceId, pattern: &TrafficProfile) -> PortResult<()> {
-        const WHAT: &str = "keeping how an instance's contacts write";
-        let change = UpdateChange::default().set_value("pattern", item::encode_part(WHAT, pattern)?);
-        let _set = self
-            .table
-            .update_record(
-                WHAT,
-                TableKey::for_instance_state(id),
-                &change,
-                None,
-                ReturnValue::None,
-            )
-            .await?;
-        Ok(())
-    }
-
-    async fn record_timeout(&self, id: &InstanceId, found: &UnansweredAttempt) -> PortResult<u32> {
-        const WHAT: &str = "noting a time-out";
-        let (change, counts) = no_answer_change(found, &self.random_nonce());
-        let noted = self.table.update_record(
-            WHAT,
-            TableKey::for_instance_state(id),
-            &change,
-            Some(counts),
-            ReturnValue::UpdatedNew,
-        );
-        // An attempt that does not count, or that an earlier request counted already, leaves the stored number
-        // unchanged.
-        let item = noted.await?.or_else(|refused| refused.0.ok_or(()));
-        Ok(item.map_or(0, |item| get_small_count(&item, "timeouts")))
-    }
-
-    async fn reset_timeouts(&self, id: &InstanceId) -> PortResult<()> {
-        const WHAT: &str = "forgetting time-outs";
-        let change = UpdateChange::default()
-            .set_value("timeouts", number_attribute(0))
-            .remove_attributes(&["timed_out"]);
-        let _forgotten = self
-            .table
-            .update_record(
-                WHAT,
-                TableKey::for_instance_state(id),
-                &change,
-                None,
-                ReturnValue::None,
-            )
-            .await?;
-        Ok(())
-    }
-
-    async fn set_llm_needs_credentials(&self, id: &InstanceId, missing: bool) -> PortResult<bool> {
-        const NAME: &str = "llm_needs_credentials";
-        let change = UpdateChange::default().set_value(NAME, AttributeValue::Bool(missing));
-        let other = if missing {
-            Expression::new(format!("attribute_not_exists(#{NAME}) OR #{NAME} = :other"))
-        } else {
-            Expression::new(format!("#{NAME} = :other"))
-        };
-        let other = other.with_value(":other", AttributeValue::Bool(!missing));
-        let what = "noting the state of the model's credentials";
-        let is_this = |found: &Item| found.get(NAME) == Some(&AttributeValue::Bool(missing));
-        let key = TableKey::for_instance_state(id);
-        let noted =
-            self.table
-                .update_record_once(what, key, &change, Some(other), ReturnValue::None, is_this);
-        Ok(noted.await?.is_ok())
+        change: &InstanceChange,
+    ) -> PortResult<ChangedInstance> {
+        const WHAT: &str = "changing an instance's state";
+        let nonce = self.random_nonce();
+        let is_this = |found: &Item| item::get_string(found, CHANGED_BY) == Some(nonce.as_str());
+        let (mut before, mut is_stored) = (seen.clone(), false);
+        for round in 0..CHANGE_TRIES {
+            let mut state = before.clone();
+            let done = state.apply_change(change);
+            if state == before && is_stored {
+                return Ok(ChangedInstance { done, state });
+            }
+            if state == before {
+                (before, is_stored) = (self.read_instance_state(id).await?, true);
+                continue;
+            }
+            let update =
+                state_update(WHAT, id, &before, &state)?.set_value(CHANGED_BY, text_attribute(&nonce));
+            let (key, unchanged) = (TableKey::for_instance_state(id), Some(has_revision(before.rev)));
+            let written =
+                self.table
+                    .update_record_once(WHAT, key, &update, unchanged, ReturnValue::None, is_this);
+            let Err(refused) = written.await? else {
+                return Ok(ChangedInstance { done, state });
+            };
+            let stored = refused
+                .0
+                .map(|item| item::decode_record(WHAT, &item))
+                .transpose()?;
+            (before, is_stored) = (stored.unwrap_or_default(), true);
+            if round > 0 {
+                self.table.wait_before_retry(round).await;
+            }
+        }
+        Err(PortError::contended(WHAT))
     }
 
     async fn put_parked(&self, parked: &ParkedConversation) -> PortResult<()> {
@@ -329,71 +215,72 @@ impl<A: System> InstanceStates for DynamoStore<A> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::item::text_attribute;
     use super::*;
+    use recado_domain::instance::ConnectionUpdate;
 
     fn id() -> InstanceId {
         InstanceId::parse("front-desk").unwrap()
     }
 
-    fn sighting(connection: ConnectionStatus, probe_at: Option<i64>) -> ConnectionUpdate {
-        ConnectionUpdate {
+    fn update(before: &InstanceState, connection: ConnectionStatus, probe_at: Option<i64>) -> Expression {
+        let mut after = before.clone();
+        after.apply_change(&InstanceChange::Connection(ConnectionUpdate {
             connection,
             at: from_unix_millis(5),
             probe_at: probe_at.map(from_unix_millis),
             asked_at: None,
             releases_waiting: false,
+        }));
+        state_update("test", &id(), before, &after)
+            .unwrap()
+            .build_expression()
+    }
+
+    fn closed(probe_at: Option<i64>) -> InstanceState {
+        InstanceState {
+            connection: ConnectionStatus::Closed,
+            since: Some(from_unix_millis(1)),
+            probe_at: probe_at.map(from_unix_millis),
+            arrival: Some(from_unix_millis(9)),
+            ..InstanceState::default()
         }
     }
 
     #[test]
     fn a_connection_that_is_lost_enters_the_index_and_one_that_is_back_leaves_it() {
-        let lost =
-            connection_change(&id(), &sighting(ConnectionStatus::Closed, Some(60_000))).build_expression();
-        assert!(
-            lost.text.contains("#open_due = :probe_at")
-                && lost.values[":probe_at"] == number_attribute(60_000)
-        );
+        let lost = update(&InstanceState::default(), ConnectionStatus::Closed, Some(60_000));
+        assert!(lost.text.contains("#open_due = :open_due"), "{}", lost.text);
+        assert_eq!(lost.values[":open_due"], number_attribute(60_000));
         assert!(!lost.text.contains("released_at"));
-        let back = connection_change(&id(), &sighting(ConnectionStatus::Open, None)).build_expression();
-        assert!(back.text.contains("REMOVE #probe_at, #open_shard, #open_due"));
+        let back = update(&closed(Some(60_000)), ConnectionStatus::Open, None);
+        assert!(back.text.contains("#open_shard, #open_due"), "{}", back.text);
+        assert!(back.text.contains("REMOVE #probe_at"), "{}", back.text);
         assert!(!back.text.contains("released_at"));
-        let releasing = ConnectionUpdate {
-            releases_waiting: true,
-            ..sighting(ConnectionStatus::Open, None)
-        };
-        let back = connection_change(&id(), &releasing).build_expression();
-        assert!(back.text.contains("#released_at = :released_at"));
     }
 
     #[test]
     fn an_open_one_that_is_to_be_released_again_stays_in_the_index() {
-        let back =
-            connection_change(&id(), &sighting(ConnectionStatus::Open, Some(60_000))).build_expression();
-        assert!(back.text.contains("#open_due = :probe_at"), "{}", back.text);
+        let back = update(&closed(None), ConnectionStatus::Open, Some(60_000));
+        assert_eq!(back.values[":open_due"], number_attribute(60_000));
         assert!(!back.text.contains("released_at"), "{}", back.text);
     }
 
     #[test]
     fn a_lost_connection_without_a_probe_time_is_due_since_it_was_lost() {
-        let first = connection_change(&id(), &sighting(ConnectionStatus::Closed, None)).build_expression();
-        assert!(first.text.contains("#open_due = :since"), "{}", first.text);
-        let again = probe_change(&id(), &sighting(ConnectionStatus::Closed, None), "n").build_expression();
-        assert!(again.text.contains("#open_due = #since"), "{}", again.text);
+        let first = update(&InstanceState::default(), ConnectionStatus::Closed, None);
+        assert_eq!(first.values[":open_due"], number_attribute(5));
+        let again = update(&closed(Some(60_000)), ConnectionStatus::Closed, None);
+        assert_eq!(again.values[":open_due"], number_attribute(1));
+    }
+
+    #[test]
+    fn a_change_leaves_the_reserved_slots_alone() {
+        let lost = update(&closed(None), ConnectionStatus::Unreachable, Some(60_000));
+        assert!(!lost.text.contains("arrival"), "{}", lost.text);
     }
 
     #[test]
     fn an_instance_of_which_nothing_is_known_is_open() {
-        assert!(
-            connection_condition(ConnectionStatus::Open, true)
-                .text
-                .contains("attribute_not_exists(#connection)")
-        );
-        assert!(
-            connection_condition(ConnectionStatus::Closed, false)
-                .text
-                .contains("attribute_not_exists(#connection)")
-        );
         assert!(!found_closed("test", None).unwrap());
         let closed = Item::from([
             ("connection".to_owned(), text_attribute("closed")),

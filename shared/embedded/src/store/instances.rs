@@ -4,8 +4,7 @@ use crate::sql_records::{encode_json, execute_sql, query_all, query_one, to_sql_
 use jiff::Timestamp;
 use recado_domain::ids::InstanceId;
 use recado_domain::instance::{
-    ConnectionStatus as Link, ConnectionUpdate, InstanceState, ParkedConversation, TrafficProfile,
-    UnansweredAttempt,
+    ChangedInstance, ConnectionStatus as Link, InstanceChange, InstanceState, ParkedConversation,
 };
 use recado_domain::rate::Rate;
 use recado_pipeline::ports::{InstanceStates, PortResult, Reservation};
@@ -47,61 +46,18 @@ fn reserve_slot(
     })
 }
 
-/// Changes the state, and stores it if `change` returns `true`. Returns the result of `change`.
-fn update_state(
+fn change_state(
     connection: &Connection,
     id: &InstanceId,
-    change: impl FnOnce(&mut InstanceState) -> bool,
-) -> Result<bool, DbError> {
-    let mut state = select_state(connection, id)?;
-    let changed = change(&mut state);
-    if changed {
+    change: &InstanceChange,
+) -> Result<ChangedInstance, DbError> {
+    let before = select_state(connection, id)?;
+    let mut state = before.clone();
+    let done = state.apply_change(change);
+    if state != before {
         upsert_state(connection, id, &state)?;
     }
-    Ok(changed)
-}
-
-fn update_connection(
-    connection: &Connection,
-    id: &InstanceId,
-    seen: &ConnectionUpdate,
-) -> Result<bool, DbError> {
-    let mut state = select_state(connection, id)?;
-    let another = state.apply_connection_update(seen);
-    upsert_state(connection, id, &state)?;
-    Ok(another)
-}
-
-/// Claims the check of the connection: sets `asked_at` and returns `true` if the instance is open and was never checked
-/// after `before`.
-fn claim_if_unasked(state: &mut InstanceState, now: Timestamp, before: Timestamp) -> bool {
-    let ours = state.connection == Link::Open && state.last_checked_at().is_none_or(|at| at <= before);
-    if ours {
-        state.asked_at = Some(now);
-    }
-    ours
-}
-
-fn count_timeout_row(
-    connection: &Connection,
-    id: &InstanceId,
-    found: &UnansweredAttempt,
-) -> Result<u32, DbError> {
-    let mut state = select_state(connection, id)?;
-    if state.count_timeout(found) {
-        upsert_state(connection, id, &state)?;
-    }
-    Ok(state.timeouts)
-}
-
-fn update_llm_credentials(connection: &Connection, id: &InstanceId, missing: bool) -> Result<bool, DbError> {
-    let mut state = select_state(connection, id)?;
-    let changed = state.llm_needs_credentials != missing;
-    if changed {
-        state.llm_needs_credentials = missing;
-        upsert_state(connection, id, &state)?;
-    }
-    Ok(changed)
+    Ok(ChangedInstance { done, state })
 }
 
 fn upsert_parked(connection: &Connection, mut parked: ParkedConversation) -> Result<(), DbError> {
@@ -150,97 +106,15 @@ impl InstanceStates for Embedded {
             .await
     }
 
-    async fn set_connection(&self, id: &InstanceId, seen: &ConnectionUpdate) -> PortResult<bool> {
-        let (id, seen) = (id.clone(), *seen);
-        self.run_write("set_connection", move |c| update_connection(c, &id, &seen))
-            .await
-    }
-
-    async fn claim_connection_check(
+    async fn change_instance_state(
         &self,
         id: &InstanceId,
-        now: Timestamp,
-        before: Timestamp,
-    ) -> PortResult<bool> {
-        let id = id.clone();
-        let ours = move |state: &mut InstanceState| claim_if_unasked(state, now, before);
-        self.run_write("claim_question", move |c| update_state(c, &id, ours))
+        _seen: &InstanceState,
+        change: &InstanceChange,
+    ) -> PortResult<ChangedInstance> {
+        let (id, change) = (id.clone(), change.clone());
+        self.run_write("change_instance_state", move |c| change_state(c, &id, &change))
             .await
-    }
-
-    async fn confirm_connection(&self, id: &InstanceId, at: Timestamp) -> PortResult<()> {
-        let id = id.clone();
-        let confirmed = move |state: &mut InstanceState| {
-            state.confirmed_at = Some(at);
-            state.connection == Link::Open
-        };
-        self.run_write("confirm", move |c| update_state(c, &id, confirmed).map(drop))
-            .await
-    }
-
-    async fn claim_catch_up(&self, id: &InstanceId, now: Timestamp, before: Timestamp) -> PortResult<bool> {
-        let id = id.clone();
-        let claim = move |state: &mut InstanceState| {
-            let ours = state.caught_up_at.is_none_or(|at| at <= before);
-            if ours {
-                state.caught_up_at = Some(now);
-            }
-            ours
-        };
-        self.run_write("claim_catch_up", move |c| update_state(c, &id, claim))
-            .await
-    }
-
-    async fn record_catch_up(
-        &self,
-        id: &InstanceId,
-        seen: &InstanceState,
-        rest: Option<Timestamp>,
-    ) -> PortResult<()> {
-        let (id, from, since) = (id.clone(), seen.catch_up_from, seen.since);
-        let note = move |state: &mut InstanceState| {
-            let same = state.catch_up_from == from && state.since == since;
-            if same {
-                state.catch_up_from = rest;
-            }
-            same
-        };
-        self.run_write("caught_up", move |c| update_state(c, &id, note).map(drop))
-            .await
-    }
-
-    async fn set_traffic_profile(&self, id: &InstanceId, pattern: &TrafficProfile) -> PortResult<()> {
-        let (id, pattern) = (id.clone(), pattern.clone());
-        let set = move |state: &mut InstanceState| {
-            state.pattern = Some(pattern);
-            true
-        };
-        self.run_write("set_pattern", move |c| update_state(c, &id, set).map(drop))
-            .await
-    }
-
-    async fn record_timeout(&self, id: &InstanceId, found: &UnansweredAttempt) -> PortResult<u32> {
-        let (id, found) = (id.clone(), found.clone());
-        self.run_write("note_timeout", move |c| count_timeout_row(c, &id, &found))
-            .await
-    }
-
-    async fn reset_timeouts(&self, id: &InstanceId) -> PortResult<()> {
-        let id = id.clone();
-        let forget = |state: &mut InstanceState| {
-            state.reset_timeouts();
-            true
-        };
-        self.run_write("forget_timeouts", move |c| update_state(c, &id, forget).map(drop))
-            .await
-    }
-
-    async fn set_llm_needs_credentials(&self, id: &InstanceId, missing: bool) -> PortResult<bool> {
-        let id = id.clone();
-        self.run_write("set_llm_needs_credentials", move |c| {
-            update_llm_credentials(c, &id, missing)
-        })
-        .await
     }
 
     async fn put_parked(&self, parked: &ParkedConversation) -> PortResult<()> {

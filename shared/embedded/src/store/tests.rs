@@ -7,13 +7,13 @@ use futures::executor::block_on;
 use recado_domain::config::ConfigDocument;
 use recado_domain::conversation::Conversation;
 use recado_domain::ids::{IdempotencyKey, Nonce};
-use recado_domain::instance::{ConnectionStatus, DEFAULT_PATIENCE_MS, ParkedConversation};
+use recado_domain::instance::{ConnectionStatus, DEFAULT_PATIENCE_MS, InstanceChange, ParkedConversation};
 use recado_domain::message::Message;
 use recado_pipeline::ports::{
     CommitOutcome, ConfigurationStore, ConversationFilter, Conversations, IdempotencyClaim, Inbox,
     InstanceStates, OutboxStore, OverdueIndex, OverdueWork, PageRequest,
 };
-use recado_testkit::builders::{Fixture, at, seen};
+use recado_testkit::builders::{Fixture, at, change_instance, seen};
 use recado_testkit::ports::succeed;
 
 /// Opens a store whose clock stands still.
@@ -87,7 +87,8 @@ fn what_is_overdue_comes_from_every_table_the_longest_first() {
         let _ = succeed(store.update_conversation(&owed)).await;
         let _ = succeed(store.record_event(&fixture.job())).await; // 2
         let closed = seen(ConnectionStatus::Closed, minutes(0), Some(minutes(3)));
-        assert!(succeed(store.set_connection(fixture.instance(), &closed)).await);
+        let closed = InstanceChange::Connection(closed);
+        assert!(change_instance(&store, fixture.instance(), closed).await.done);
         let parked = ParkedConversation {
             instance: fixture.instance().clone(),
             conversation: conversation.id,

@@ -4,10 +4,13 @@ use super::Site;
 use axum::http::StatusCode;
 use recado_domain::dead_letter::{DeadLetter, DeadLetterContent, QueueName};
 use recado_domain::ids::{CorrelationId, InstanceId, Nonce};
-use recado_domain::instance::{ConnectionStatus, ConnectionUpdate, DEFAULT_PATIENCE_MS, ParkedConversation};
+use recado_domain::instance::{
+    ConnectionStatus, ConnectionUpdate, DEFAULT_PATIENCE_MS, InstanceChange, ParkedConversation,
+};
 use recado_domain::reason::Reason;
 use recado_embedded::Clock;
 use recado_pipeline::ports::{DeadLetters, InstanceStates};
+use recado_testkit::builders::change_instance;
 use serde_json::{Value, json};
 use std::sync::atomic::Ordering;
 
@@ -56,19 +59,18 @@ async fn the_way_to_whatsapp_is_judged_by_depth_and_connection() {
     }
     site.depths.0.store(0, Ordering::Relaxed);
     let id = InstanceId::parse("suporte-01").unwrap();
-    site.store
-        .set_connection(
-            &id,
-            &ConnectionUpdate {
-                connection: ConnectionStatus::Closed,
-                at: Clock::from_system().now(),
-                probe_at: None,
-                asked_at: None,
-                releases_waiting: false,
-            },
-        )
-        .await
-        .unwrap();
+    change_instance(
+        &site.store,
+        &id,
+        InstanceChange::Connection(ConnectionUpdate {
+            connection: ConnectionStatus::Closed,
+            at: Clock::from_system().now(),
+            probe_at: None,
+            asked_at: None,
+            releases_waiting: false,
+        }),
+    )
+    .await;
     let answered = look().await;
     assert_eq!(
         (&answered.body["status"], &answered.body["connection"]["closed"]),

@@ -7,7 +7,9 @@ use crate::steps::verdict::Verdict;
 use jiff::Timestamp;
 use recado_domain::config::InstanceConfig;
 use recado_domain::ids::{CorrelationId, InstanceId};
-use recado_domain::instance::{ConnectionStatus, ConnectionUpdate, ParkedConversation};
+use recado_domain::instance::{
+    ConnectionStatus, ConnectionUpdate, InstanceChange, InstanceState, ParkedConversation,
+};
 use recado_domain::millis::add_millis;
 use recado_domain::wake_up::SendJob;
 use std::time::Duration;
@@ -83,6 +85,21 @@ pub(crate) async fn refresh_connection<W: Deps>(deps: &W, bound: &InstanceConfig
     }
 }
 
+/// Stores an observation of the connection. Returns `true` if the connection's status changed.
+async fn store_connection<W: Deps>(
+    deps: &W,
+    instance: &InstanceId,
+    before: &InstanceState,
+    seen: ConnectionUpdate,
+) -> PortResult<bool> {
+    let change = InstanceChange::Connection(seen);
+    Ok(deps
+        .store()
+        .change_instance_state(instance, before, &change)
+        .await?
+        .done)
+}
+
 /// Stores that the instance can send, and releases its parked conversations. If a release was done a moment ago, the new
 /// release is left to `reconcile`. `reconcile` asks once more a minute after an opening, and releases conversations that
 /// a failed worker did not release.
@@ -108,11 +125,11 @@ async fn record_open<W: Deps>(
         } else {
             release_parked(deps, instance).await?;
         }
-        return deps.store().set_connection(instance, &seen).await.map(drop);
+        return store_connection(deps, instance, &before, seen).await.map(drop);
     }
     seen.releases_waiting = put_off.is_none();
     seen.probe_at = Some(put_off.unwrap_or(add_millis(now, RELEASE_AGAIN_MS)));
-    if deps.store().set_connection(instance, &seen).await? {
+    if store_connection(deps, instance, &before, seen).await? {
         tracing::info!(instance_id = %instance, put_off = put_off.is_some(), "instance open");
     }
     if seen.releases_waiting {
@@ -144,7 +161,7 @@ pub(crate) async fn record_closed<W: Deps>(
         asked_at,
         releases_waiting: false,
     };
-    let changed = deps.store().set_connection(instance, &seen).await?;
+    let changed = store_connection(deps, instance, &before, seen).await?;
     if connection == ConnectionStatus::NeedsCredentials {
         // Logged at every probe, not only at the first: an alarm must last as long as its cause.
         tracing::error!(instance_id = %instance, event = "needs_credentials", "credential missing or refused: messages wait");
@@ -156,17 +173,17 @@ pub(crate) async fn record_closed<W: Deps>(
 
 /// Handles an unclear answer: the stored state stays, and an instance that is not open gets its next probe.
 async fn record_unclear<W: Deps>(deps: &W, instance: &InstanceId) -> PortResult<()> {
-    let state = deps.store().read_instance_state(instance).await?;
-    if state.connection != ConnectionStatus::Open {
+    let before = deps.store().read_instance_state(instance).await?;
+    if before.connection != ConnectionStatus::Open {
         let now = deps.system().now();
         let seen = ConnectionUpdate {
-            connection: state.connection,
+            connection: before.connection,
             at: now,
-            probe_at: Some(next_probe_time(now, state.probes)),
+            probe_at: Some(next_probe_time(now, before.probes)),
             asked_at: None,
             releases_waiting: false,
         };
-        deps.store().set_connection(instance, &seen).await?;
+        store_connection(deps, instance, &before, seen).await?;
     }
     Ok(())
 }
@@ -218,7 +235,13 @@ pub(crate) async fn record_missing_model_key<W: Deps>(
     instance: &InstanceId,
     correlation: &CorrelationId,
 ) -> PortResult<()> {
-    if deps.store().set_llm_needs_credentials(instance, true).await? {
+    let missing = InstanceChange::ModelKeyMissing(true);
+    let seen = InstanceState::default();
+    let changed = deps
+        .store()
+        .change_instance_state(instance, &seen, &missing)
+        .await?;
+    if changed.done {
         tracing::error!(
             instance_id = %instance, correlation_id = %correlation, event = "needs_credentials",
             "the model's key is missing or was refused: turns wait"

@@ -2,16 +2,17 @@
 
 use crate::Deps;
 use crate::ports::{
-    Deliveries, HistoryError, HistoryPage, HistoryRecord, HistorySpan, PortError, PortResult, Providers,
-    System,
+    Deliveries, HistoryError, HistoryPage, HistoryRecord, HistorySpan, InstanceStates, PortError, PortResult,
+    Providers, System,
 };
 use crate::steps::webhook_items::ingest;
 use jiff::Timestamp;
 use recado_domain::config::InstanceConfig;
 use recado_domain::delivery::{Delivery, DeliveryKey, DeliveryStatus};
 use recado_domain::event::EventKind;
-use recado_domain::ids::CorrelationId;
+use recado_domain::ids::{CorrelationId, InstanceId};
 use recado_domain::inbound::WebhookItem;
+use recado_domain::instance::{InstanceChange, InstanceState};
 use recado_domain::millis::add_millis;
 use serde::Serialize;
 
@@ -227,4 +228,18 @@ fn find_new_status(record: HistoryRecord, known: &Delivery) -> Option<WebhookIte
         }
         WebhookItem::Notice { .. } | WebhookItem::Ignored { .. } => false,
     })
+}
+
+/// Stores the progress of a catch-up that began with the state `seen`. `rest`: the start of the next catch-up; `None` if
+/// everything was read.
+pub(crate) async fn record_catch_up<W: Deps>(
+    deps: &W,
+    id: &InstanceId,
+    seen: &InstanceState,
+    rest: Option<Timestamp>,
+) -> PortResult<()> {
+    let (from, since) = (seen.catch_up_from, seen.since);
+    let progress = InstanceChange::CatchUp { from, since, rest };
+    let changed = deps.store().change_instance_state(id, seen, &progress);
+    changed.await.map(drop)
 }

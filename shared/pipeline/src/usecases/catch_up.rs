@@ -10,7 +10,9 @@ use crate::ports::{
     PortResult, System,
 };
 pub use crate::steps::history_reader::{CatchUpError, CatchUpReport};
-use crate::steps::history_reader::{CatchUpLimits, earliest_known_time, history_span, read_history};
+use crate::steps::history_reader::{
+    CatchUpLimits, earliest_known_time, history_span, read_history, record_catch_up,
+};
 use jiff::Timestamp;
 use recado_domain::ids::{CorrelationId, InstanceId};
 
@@ -59,7 +61,7 @@ pub async fn catch_up<W: Deps>(
         .catch_up_from
         .is_some_and(|noted| noted >= from && !done.more)
     {
-        deps.store().record_catch_up(id, &state, None).await?;
+        record_catch_up(deps, id, &state, None).await?;
     }
     Ok(done)
 }

@@ -3,6 +3,7 @@
 use crate::Deps;
 use crate::ports::{ConfigurationStore, InstanceStates, PortError, PortResult, Providers};
 use recado_domain::config::{ConfigDocument, ConfigError, Instance};
+use recado_domain::instance::{InstanceChange, InstanceState};
 use serde::Serialize;
 use serde_json::Value;
 
@@ -114,9 +115,10 @@ async fn clear_missing_key_flags<W: Deps>(
         change.instances.iter().any(|named| named.id == instance.id)
             || change.agents.iter().any(|agent| agent.id == instance.agent)
     };
+    let cleared = InstanceChange::ModelKeyMissing(false);
     for instance in all.instances.iter().filter(touched) {
         deps.store()
-            .set_llm_needs_credentials(&instance.id, false)
+            .change_instance_state(&instance.id, &InstanceState::default(), &cleared)
             .await?;
     }
     Ok(())

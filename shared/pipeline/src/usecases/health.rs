@@ -11,7 +11,7 @@ use jiff::Timestamp;
 use recado_domain::config::{Instance, RESERVED_INSTANCE};
 use recado_domain::dead_letter::QueueName;
 use recado_domain::ids::InstanceId;
-use recado_domain::instance::{ConnectionStatus, InstanceState};
+use recado_domain::instance::{ConnectionStatus, InstanceChange, InstanceState};
 use recado_domain::rate::Rate;
 use std::collections::BTreeMap;
 
@@ -126,7 +126,11 @@ pub struct Health {
 pub async fn check_store_writes<W: Deps>(deps: &W, at: Timestamp) -> PortResult<()> {
     let nobody = InstanceId::parse(RESERVED_INSTANCE);
     let nobody = nobody.map_err(|error| PortError::invalid("instance id", error))?;
-    deps.store().confirm_connection(&nobody, at).await
+    let confirm = InstanceChange::Confirm(at);
+    deps.store()
+        .change_instance_state(&nobody, &InstanceState::default(), &confirm)
+        .await
+        .map(drop)
 }
 
 /// Assesses the health of all instances, or of the instance `wanted`; `None` if that instance does not exist.

@@ -28,7 +28,7 @@ use recado_domain::dead_letter::QueueName;
 use recado_domain::event::EventRecord;
 use recado_domain::hours::OpeningState;
 use recado_domain::ids::{ConversationId, InstanceId, Ordinal};
-use recado_domain::instance::{ConnectionStatus, ParkedConversation};
+use recado_domain::instance::{ConnectionStatus, InstanceChange, ParkedConversation};
 use recado_domain::message::Outgoing;
 use recado_domain::millis::add_millis;
 use recado_domain::outbox::OutboxState;
@@ -287,7 +287,11 @@ async fn enqueue_owed_turn<W: Deps>(deps: &W, id: &ConversationId) -> PortResult
     if state.llm_needs_credentials {
         // The turn finds out whether the key exists now, and sets the mark again if it does not.
         deps.store()
-            .set_llm_needs_credentials(&conversation.instance, false)
+            .change_instance_state(
+                &conversation.instance,
+                &state,
+                &InstanceChange::ModelKeyMissing(false),
+            )
             .await?;
     }
     wake_up::enqueue_turn(deps, &conversation, &generate_correlation_id(deps.system())).await?;

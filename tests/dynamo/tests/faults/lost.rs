@@ -4,8 +4,10 @@ use crate::world::{World, unavailable};
 use futures::executor::block_on;
 use recado_domain::conversation::Conversation;
 use recado_domain::event::InboundJob;
-use recado_domain::ids::Ordinal;
-use recado_domain::instance::{ConnectionStatus, Echo, InFlightSend, UnansweredAttempt};
+use recado_domain::ids::{InstanceId, Ordinal};
+use recado_domain::instance::{
+    ChangedInstance, ConnectionStatus, Echo, InFlightSend, InstanceChange, UnansweredAttempt,
+};
 use recado_domain::message::Message;
 use recado_domain::millis::add_millis;
 use recado_domain::reason::Reason;
@@ -167,20 +169,29 @@ fn an_echo_that_is_noted_again_after_a_lost_answer_is_the_one_that_was_noted() {
     );
 }
 
+/// Makes a change of an instance's state whose first `lost` answers are lost.
+fn change_with_lost_answers(
+    world: &World,
+    id: &InstanceId,
+    lost: i64,
+    change: InstanceChange,
+) -> ChangedInstance {
+    let seen = block_on(world.store.read_instance_state(id)).unwrap();
+    world.fails_times(lost, Fault::FailAfter);
+    block_on(world.store.change_instance_state(id, &seen, &change)).unwrap()
+}
+
 #[test]
 fn a_count_that_is_repeated_after_a_lost_answer_counts_once() {
     let world = World::with_attempts(3);
     let (fixture, job) = (Fixture::new(), Fixture::new().job());
-    let unreached = UnansweredAttempt::Unreached;
     let _ = block_on(world.store.record_event(&job)).unwrap();
     for expected in 1..=3 {
         world.fails_times(2, Fault::FailAfter);
         assert!(block_on(world.store.set_event_attempts(&job.event, expected - 1, expected)).unwrap());
-        world.fails_times(2, Fault::FailAfter);
-        assert_eq!(
-            block_on(world.store.record_timeout(fixture.instance(), &unreached)).unwrap(),
-            expected
-        );
+        let unreached = InstanceChange::Unanswered(UnansweredAttempt::Unreached);
+        let counted = change_with_lost_answers(&world, fixture.instance(), 2, unreached);
+        assert_eq!(counted.state.timeouts, expected);
         world.fails_times(2, Fault::FailAfter);
         assert_eq!(
             block_on(world.store.record_reenqueue(&job.event, world.time.now())).unwrap(),
@@ -191,11 +202,9 @@ fn a_count_that_is_repeated_after_a_lost_answer_counts_once() {
     let record = block_on(world.store.find_event(&job.event)).unwrap().unwrap();
     assert_eq!((record.attempts, record.again), (3, 3));
     let timed_out = UnansweredAttempt::TimedOut(fixture.conversation(1).id.message_id(Ordinal(1)));
-    world.fails_times(2, Fault::FailAfter);
-    assert_eq!(
-        block_on(world.store.record_timeout(fixture.instance(), &timed_out)).unwrap(),
-        4
-    );
+    let timed_out = InstanceChange::Unanswered(timed_out);
+    let counted = change_with_lost_answers(&world, fixture.instance(), 2, timed_out);
+    assert_eq!(counted.state.timeouts, 4);
 }
 
 #[test]
@@ -203,12 +212,9 @@ fn a_change_of_connection_whose_answer_is_lost_is_a_change_and_a_probe_is_one_pr
     let (world, fixture) = (World::with_attempts(3), Fixture::new());
     let id = fixture.instance();
     for (at, changed) in [(1, true), (2, false), (3, false)] {
-        world.fails_times(2, Fault::FailAfter);
         let closed = seen(ConnectionStatus::Closed, add_millis(BASE, at), None);
-        assert_eq!(
-            block_on(world.store.set_connection(id, &closed)).unwrap(),
-            changed
-        );
+        let told = change_with_lost_answers(&world, id, 2, InstanceChange::Connection(closed));
+        assert_eq!(told.done, changed);
     }
     assert_eq!(block_on(world.store.read_instance_state(id)).unwrap().probes, 2);
 }
@@ -218,15 +224,24 @@ fn a_claim_whose_answer_is_lost_is_the_claimants() {
     let (world, fixture) = (World::with_attempts(3), Fixture::new());
     let (id, now) = (fixture.instance(), world.time.now());
     let before = add_millis(now, -60_000);
-    world.fails_times(1, Fault::FailAfter);
-    assert!(block_on(world.store.claim_connection_check(id, now, before)).unwrap());
-    assert!(!block_on(world.store.claim_connection_check(id, add_millis(now, 1), before)).unwrap());
-    world.fails_times(1, Fault::FailAfter);
-    assert!(block_on(world.store.claim_catch_up(id, now, before)).unwrap());
-    assert!(!block_on(world.store.claim_catch_up(id, add_millis(now, 1), before)).unwrap());
-    world.fails_times(1, Fault::FailAfter);
-    assert!(block_on(world.store.set_llm_needs_credentials(id, true)).unwrap());
-    assert!(!block_on(world.store.set_llm_needs_credentials(id, true)).unwrap());
+    let later = add_millis(now, 1);
+    for (first, second) in [
+        (
+            InstanceChange::ClaimCheck { now, before },
+            InstanceChange::ClaimCheck { now: later, before },
+        ),
+        (
+            InstanceChange::ClaimCatchUp { now, before },
+            InstanceChange::ClaimCatchUp { now: later, before },
+        ),
+        (
+            InstanceChange::ModelKeyMissing(true),
+            InstanceChange::ModelKeyMissing(true),
+        ),
+    ] {
+        assert!(change_with_lost_answers(&world, id, 1, first).done);
+        assert!(!change_with_lost_answers(&world, id, 0, second).done);
+    }
 }
 
 #[test]

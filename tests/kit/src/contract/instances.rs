@@ -1,17 +1,19 @@
 //! Instances at run time: the connection and the rate.
 
-use crate::builders::{Fixture, at, seen};
+use crate::builders::{Fixture, at, change_instance, seen};
 use futures::future::join_all;
 use jiff::Timestamp;
 use recado_domain::ids::Ordinal;
 use recado_domain::instance::{
-    ConnectionStatus, ConnectionUpdate, InstanceState, TrafficProfile, UnansweredAttempt,
+    ConnectionStatus, ConnectionUpdate, InstanceChange, InstanceState, TrafficProfile, UnansweredAttempt,
 };
 use recado_domain::rate::Rate;
 use recado_pipeline::ports::{Reservation, Store};
 
+/// The stored state, but for its revision.
 async fn state<S: Store>(store: &S, fixture: &Fixture) -> InstanceState {
-    store.read_instance_state(fixture.instance()).await.unwrap()
+    let stored = store.read_instance_state(fixture.instance()).await.unwrap();
+    InstanceState { rev: 0, ..stored }
 }
 
 async fn set<S: Store>(
@@ -22,10 +24,24 @@ async fn set<S: Store>(
     probe: Option<i64>,
 ) -> bool {
     let id = fixture.instance();
-    store
-        .set_connection(id, &seen(to, at(now), probe.map(at)))
-        .await
-        .unwrap()
+    change_instance(
+        store,
+        id,
+        InstanceChange::Connection(seen(to, at(now), probe.map(at))),
+    )
+    .await
+    .done
+}
+
+async fn time_out<S: Store>(store: &S, fixture: &Fixture, found: &UnansweredAttempt) -> u32 {
+    let change = InstanceChange::Unanswered(found.clone());
+    let changed = change_instance(store, fixture.instance(), change).await;
+    changed.state.timeouts
+}
+
+async fn note_model_key<S: Store>(store: &S, fixture: &Fixture, missing: bool) -> bool {
+    let change = InstanceChange::ModelKeyMissing(missing);
+    change_instance(store, fixture.instance(), change).await.done
 }
 
 /// The slot that is given; `None` where the instance is not open.
@@ -42,10 +58,7 @@ pub async fn an_instance_without_a_state_has_the_default_one<S: Store>(store: &S
 
 pub async fn a_change_of_connection_is_told_and_begins_anew<S: Store>(store: &S) {
     let fixture = Fixture::new();
-    store
-        .record_timeout(fixture.instance(), &UnansweredAttempt::Unreached)
-        .await
-        .unwrap();
+    time_out(store, &fixture, &UnansweredAttempt::Unreached).await;
     assert!(set(store, &fixture, ConnectionStatus::Closed, 10, Some(60_000)).await);
     let expected = InstanceState {
         connection: ConnectionStatus::Closed,
@@ -85,10 +98,7 @@ pub async fn a_change_of_connection_is_told_and_begins_anew<S: Store>(store: &S)
 pub async fn the_same_connection_again_counts_a_probe<S: Store>(store: &S) {
     let fixture = Fixture::new();
     assert!(set(store, &fixture, ConnectionStatus::Closed, 10, Some(60_000)).await);
-    store
-        .record_timeout(fixture.instance(), &UnansweredAttempt::Unreached)
-        .await
-        .unwrap();
+    time_out(store, &fixture, &UnansweredAttempt::Unreached).await;
     for probes in 1..=3u32 {
         let now = i64::from(probes) * 60_000;
         assert!(!set(store, &fixture, ConnectionStatus::Closed, now, Some(now + 60_000)).await);
@@ -118,6 +128,42 @@ pub async fn of_ten_who_see_it_closed_one_is_told_of_the_change<S: Store>(store:
         .count();
     assert_eq!(changed, 1);
     assert_eq!(state(store, &fixture).await.probes, 9);
+}
+
+pub async fn a_change_is_made_of_the_stored_state_whatever_was_seen<S: Store>(store: &S) {
+    let fixture = Fixture::new();
+    let id = fixture.instance();
+    let unreached = InstanceChange::Unanswered(UnansweredAttempt::Unreached);
+    let outdated = store.read_instance_state(id).await.unwrap();
+    for expected in 1..=3 {
+        let changed = store
+            .change_instance_state(id, &outdated, &unreached)
+            .await
+            .unwrap();
+        assert_eq!((changed.done, changed.state.timeouts), (true, expected));
+    }
+    let stored = store.read_instance_state(id).await.unwrap();
+    assert_eq!((stored.rev, stored.timeouts), (3, 3));
+    reserve(store, &fixture, Rate::EVOLUTION, at(0)).await;
+    // Nothing to change in what was seen, and something in what is stored; and the reverse.
+    let missing = InstanceChange::ModelKeyMissing(true);
+    assert!(change_instance(store, id, missing.clone()).await.done);
+    let imagined = InstanceState {
+        llm_needs_credentials: false,
+        ..store.read_instance_state(id).await.unwrap()
+    };
+    let cleared = InstanceChange::ModelKeyMissing(false);
+    let change = store.change_instance_state(id, &outdated, &cleared);
+    assert!(change.await.unwrap().done);
+    let change = store.change_instance_state(id, &imagined, &cleared);
+    assert!(!change.await.unwrap().done);
+    let stored = store.read_instance_state(id).await.unwrap();
+    assert_eq!((stored.rev, stored.timeouts), (5, 3), "a slot is no change");
+    assert_eq!(
+        stored.arrival,
+        Some(Rate::EVOLUTION.reserve_slot(None, at(0)).arrival),
+        "a change leaves the slots"
+    );
 }
 
 pub async fn slots_follow_the_rates_arithmetic<S: Store>(store: &S) {
@@ -210,14 +256,14 @@ pub async fn timeouts_in_a_row_are_counted_and_forgotten<S: Store>(store: &S) {
     let fixture = Fixture::new();
     let id = fixture.instance();
     let unreached = UnansweredAttempt::Unreached;
-    store.reset_timeouts(id).await.unwrap();
+    change_instance(store, id, InstanceChange::ResetTimeouts).await;
     for expected in 1..=3 {
-        assert_eq!(store.record_timeout(id, &unreached).await.unwrap(), expected);
+        assert_eq!(time_out(store, &fixture, &unreached).await, expected);
     }
     assert_eq!(state(store, &fixture).await.timeouts, 3);
-    store.reset_timeouts(id).await.unwrap();
+    change_instance(store, id, InstanceChange::ResetTimeouts).await;
     assert_eq!(state(store, &fixture).await, InstanceState::default());
-    assert_eq!(store.record_timeout(id, &unreached).await.unwrap(), 1);
+    assert_eq!(time_out(store, &fixture, &unreached).await, 1);
 }
 
 pub async fn a_message_that_times_out_again_is_counted_once<S: Store>(store: &S) {
@@ -235,14 +281,14 @@ pub async fn a_message_that_times_out_again_is_counted_once<S: Store>(store: &S)
         (UnansweredAttempt::Unreached, 4),
         (timed_out(1), 5),
     ] {
-        assert_eq!(store.record_timeout(id, &found).await.unwrap(), count);
+        assert_eq!(time_out(store, &fixture, &found).await, count);
         expected.count_timeout(&found);
         assert_eq!(state(store, &fixture).await, expected);
     }
     assert_eq!(expected.timed_out, Some(message(1)));
-    store.reset_timeouts(id).await.unwrap();
+    change_instance(store, id, InstanceChange::ResetTimeouts).await;
     assert_eq!(state(store, &fixture).await, InstanceState::default());
-    assert_eq!(store.record_timeout(id, &timed_out(1)).await.unwrap(), 1);
+    assert_eq!(time_out(store, &fixture, &timed_out(1)).await, 1);
     set(store, &fixture, ConnectionStatus::Closed, 10, Some(60_000)).await;
     let closed = state(store, &fixture).await;
     assert_eq!(
@@ -255,34 +301,30 @@ pub async fn a_message_that_times_out_again_is_counted_once<S: Store>(store: &S)
 pub async fn a_missing_model_key_is_noted_and_a_change_told<S: Store>(store: &S) {
     let fixture = Fixture::new();
     let id = fixture.instance();
-    assert!(!store.set_llm_needs_credentials(id, false).await.unwrap());
-    assert!(store.set_llm_needs_credentials(id, true).await.unwrap());
-    assert!(!store.set_llm_needs_credentials(id, true).await.unwrap());
+    assert!(!note_model_key(store, &fixture, false).await);
+    assert!(note_model_key(store, &fixture, true).await);
+    assert!(!note_model_key(store, &fixture, true).await);
     assert!(state(store, &fixture).await.llm_needs_credentials);
-    assert!(store.set_llm_needs_credentials(id, false).await.unwrap());
+    assert!(note_model_key(store, &fixture, false).await);
     assert!(!state(store, &fixture).await.llm_needs_credentials);
 }
 
 pub async fn what_is_noted_of_an_instance_does_not_disturb_the_rest<S: Store>(store: &S) {
     let fixture = Fixture::new();
-    store
-        .set_llm_needs_credentials(fixture.instance(), true)
-        .await
-        .unwrap();
+    change_instance(store, fixture.instance(), InstanceChange::ModelKeyMissing(true)).await;
     reserve(store, &fixture, Rate::EVOLUTION, at(0)).await;
-    store.confirm_connection(fixture.instance(), at(5)).await.unwrap();
+    change_instance(store, fixture.instance(), InstanceChange::Confirm(at(5))).await;
     set(store, &fixture, ConnectionStatus::Closed, 10, Some(60_000)).await;
-    store
-        .record_timeout(fixture.instance(), &UnansweredAttempt::Unreached)
-        .await
-        .unwrap();
+    time_out(store, &fixture, &UnansweredAttempt::Unreached).await;
     let mut pattern = TrafficProfile::default();
     pattern.record_message_time(at(0));
     pattern.record_message_time(at(90_000));
-    store
-        .set_traffic_profile(fixture.instance(), &pattern)
-        .await
-        .unwrap();
+    change_instance(
+        store,
+        fixture.instance(),
+        InstanceChange::Traffic(pattern.clone()),
+    )
+    .await;
     let expected = InstanceState {
         connection: ConnectionStatus::Closed,
         since: Some(at(10)),
@@ -302,10 +344,7 @@ pub async fn what_is_noted_of_an_instance_does_not_disturb_the_rest<S: Store>(st
 
 pub async fn a_slot_comes_with_the_state_after_it<S: Store>(store: &S) {
     let fixture = Fixture::new();
-    store
-        .record_timeout(fixture.instance(), &UnansweredAttempt::Unreached)
-        .await
-        .unwrap();
+    time_out(store, &fixture, &UnansweredAttempt::Unreached).await;
     // An idle instance, and a busy one.
     for now in [0, 0, 10] {
         let found = store
@@ -315,7 +354,10 @@ pub async fn a_slot_comes_with_the_state_after_it<S: Store>(store: &S) {
         let Reservation::Slot { state: told, .. } = found else {
             panic!("it is open")
         };
-        assert_eq!(*told, state(store, &fixture).await);
+        assert_eq!(
+            *told,
+            store.read_instance_state(fixture.instance()).await.unwrap()
+        );
         assert_eq!(
             (told.timeouts, told.asked_at),
             (1, Some(at(0))),
@@ -337,7 +379,7 @@ pub async fn an_answer_confirms_the_state_and_a_guess_does_not<S: Store>(store: 
             asked_at: Some(at(now - 5)),
             ..seen(connection, at(now), None)
         };
-        store.set_connection(fixture.instance(), &answered).await.unwrap();
+        change_instance(store, fixture.instance(), InstanceChange::Connection(answered)).await;
         assert_eq!(state(store, &fixture).await.confirmed_at, Some(at(now - 5)));
     }
     set(store, &fixture, ConnectionStatus::Closed, 50, Some(60_000)).await;
@@ -360,10 +402,9 @@ pub async fn an_opening_that_releases_is_noted_and_one_that_puts_it_off_is_not<S
             ..seen(ConnectionStatus::Open, at(30_000), probe)
         };
         assert!(
-            !store
-                .set_connection(fixture.instance(), &releasing)
+            !change_instance(store, fixture.instance(), InstanceChange::Connection(releasing))
                 .await
-                .unwrap()
+                .done
         );
         let released = state(store, &fixture).await;
         assert_eq!(
@@ -378,22 +419,19 @@ pub async fn an_opening_that_releases_is_noted_and_one_that_puts_it_off_is_not<S
 pub async fn of_ten_who_find_the_state_old_one_asks<S: Store>(store: &S) {
     let fixture = Fixture::new();
     let id = fixture.instance();
-    let claim = |now: i64, before: i64| store.claim_connection_check(id, at(now), at(before));
+    let claim = |now: i64, before: i64| {
+        let (now, before) = (at(now), at(before));
+        change_instance(store, id, InstanceChange::ClaimCheck { now, before })
+    };
     reserve(store, &fixture, Rate::EVOLUTION, at(0)).await;
-    assert!(!claim(10, -1).await.unwrap(), "it is not that old");
+    assert!(!claim(10, -1).await.done, "it is not that old");
     let claims = join_all((0..10).map(|_| claim(600_000, 0))).await;
-    assert_eq!(
-        claims.into_iter().filter(|asks| *asks.as_ref().unwrap()).count(),
-        1
-    );
+    assert_eq!(claims.into_iter().filter(|asks| asks.done).count(), 1);
     assert_eq!(state(store, &fixture).await.asked_at, Some(at(600_000)));
-    assert!(!claim(610_000, 10_000).await.unwrap());
-    assert!(claim(1_200_000, 600_000).await.unwrap());
-    store.confirm_connection(id, at(1_300_000)).await.unwrap();
-    assert!(
-        !claim(1_800_000, 1_200_000).await.unwrap(),
-        "it was confirmed since"
-    );
+    assert!(!claim(610_000, 10_000).await.done);
+    assert!(claim(1_200_000, 600_000).await.done);
+    change_instance(store, id, InstanceChange::Confirm(at(1_300_000))).await;
+    assert!(!claim(1_800_000, 1_200_000).await.done, "it was confirmed since");
     set(
         store,
         &fixture,
@@ -403,10 +441,10 @@ pub async fn of_ten_who_find_the_state_old_one_asks<S: Store>(store: &S) {
     )
     .await;
     assert!(
-        !claim(9_000_000, 8_000_000).await.unwrap(),
+        !claim(9_000_000, 8_000_000).await.done,
         "of one that is not open nobody asks so"
     );
-    store.confirm_connection(id, at(1_950_000)).await.unwrap();
+    change_instance(store, id, InstanceChange::Confirm(at(1_950_000))).await;
     assert_eq!(
         state(store, &fixture).await.confirmed_at,
         Some(at(1_300_000)),

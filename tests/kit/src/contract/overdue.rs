@@ -2,13 +2,15 @@
 
 use super::given::{assert_written, begun, claim, received, replied, updated};
 use super::patience::{INDEX, eventually};
-use crate::builders::{Fixture, accepted, claimed, far_ahead, nonce, out, seen};
+use crate::builders::{Fixture, accepted, change_instance, claimed, far_ahead, nonce, out, seen};
 use crate::ports::succeed;
 use jiff::Timestamp;
 use recado_domain::conversation::Conversation;
 use recado_domain::event::InboundJob;
 use recado_domain::ids::Ordinal;
-use recado_domain::instance::{ConnectionStatus, DEFAULT_PATIENCE_MS, ParkedConversation, UnansweredAttempt};
+use recado_domain::instance::{
+    ConnectionStatus, DEFAULT_PATIENCE_MS, InstanceChange, ParkedConversation, UnansweredAttempt,
+};
 use recado_domain::message::Message;
 use recado_domain::millis::{add_millis, from_unix_millis};
 use recado_domain::reason::Reason;
@@ -230,21 +232,51 @@ pub async fn a_closed_instance_is_to_be_probed_until_open<S: Store>(store: &S) {
         (ConnectionStatus::Closed, 9),
         (ConnectionStatus::NeedsCredentials, 30),
     ] {
-        succeed(store.set_connection(id, &seen(connection, base, Some(minutes(base, after))))).await;
+        change_instance(
+            store,
+            id,
+            InstanceChange::Connection(seen(connection, base, Some(minutes(base, after)))),
+        )
+        .await;
         assert_due(store, minutes(base, after), ours).await;
     }
-    succeed(store.set_llm_needs_credentials(id, true)).await;
-    succeed(store.record_timeout(id, &UnansweredAttempt::Unreached)).await;
+    change_instance(store, id, InstanceChange::ModelKeyMissing(true)).await;
+    change_instance(
+        store,
+        id,
+        InstanceChange::Unanswered(UnansweredAttempt::Unreached),
+    )
+    .await;
     assert_due(store, minutes(base, 30), ours).await;
-    succeed(store.set_connection(id, &seen(ConnectionStatus::Open, base, None))).await;
+    change_instance(
+        store,
+        id,
+        InstanceChange::Connection(seen(ConnectionStatus::Open, base, None)),
+    )
+    .await;
     assert_done(store, base, ours).await;
     // An open one, only to release what waits.
-    succeed(store.set_connection(id, &seen(ConnectionStatus::Open, base, Some(minutes(base, 5))))).await;
+    change_instance(
+        store,
+        id,
+        InstanceChange::Connection(seen(ConnectionStatus::Open, base, Some(minutes(base, 5)))),
+    )
+    .await;
     assert_due(store, minutes(base, 5), ours).await;
     // Without a time to ask at: at once.
-    succeed(store.set_connection(id, &seen(ConnectionStatus::Closed, minutes(base, 40), None))).await;
+    change_instance(
+        store,
+        id,
+        InstanceChange::Connection(seen(ConnectionStatus::Closed, minutes(base, 40), None)),
+    )
+    .await;
     assert_due(store, minutes(base, 40), ours).await;
-    succeed(store.set_connection(id, &seen(ConnectionStatus::Open, base, None))).await;
+    change_instance(
+        store,
+        id,
+        InstanceChange::Connection(seen(ConnectionStatus::Open, base, None)),
+    )
+    .await;
     assert_done(store, base, ours).await;
 }
 
@@ -297,14 +329,15 @@ pub async fn the_longest_overdue_come_first_and_not_more_than_asked<S: Store>(st
     }
     // Another kind in between.
     let id = fixture.instance();
-    succeed(store.set_connection(
+    change_instance(
+        store,
         id,
-        &seen(
+        InstanceChange::Connection(seen(
             ConnectionStatus::Closed,
             base,
             Some(add_millis(minutes(base, 3), 30_000)),
-        ),
-    ))
+        )),
+    )
     .await;
     ids.sort_by_key(|(after, _)| *after);
     let place = |work: &OverdueWork| match work {
@@ -334,7 +367,12 @@ pub async fn the_longest_overdue_come_first_and_not_more_than_asked<S: Store>(st
     for (_, job) in &ids {
         succeed(store.settle_event(&job.event, None, base, far_ahead())).await;
     }
-    succeed(store.set_connection(id, &seen(ConnectionStatus::Open, base, None))).await;
+    change_instance(
+        store,
+        id,
+        InstanceChange::Connection(seen(ConnectionStatus::Open, base, None)),
+    )
+    .await;
 }
 
 pub async fn nothing_settled_from_the_start_is_ever_overdue<S: Store>(store: &S) {

@@ -18,7 +18,7 @@ use recado_pipeline::ports::{
 };
 use recado_pipeline::reconcile::reconcile;
 use recado_pipeline::{Components, Settings, deliver, operate, process, send, upload};
-use recado_testkit::builders::{Fixture, correlation, seen};
+use recado_testkit::builders::{Fixture, change_instance, correlation, seen};
 use recado_testkit::delegate_calls;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
@@ -149,7 +149,12 @@ async fn waiting(setup: &Setup, world: &World) -> deliver::AcceptedMessage {
         setup.now(),
         Some(setup.now()),
     );
-    world.store.set_connection(instance, &closed).await.unwrap();
+    change_instance(
+        &world.store,
+        instance,
+        recado_domain::instance::InstanceChange::Connection(closed),
+    )
+    .await;
     let source = upload::store_upload(world, instance, "image/png".to_owned(), None, b"\x89PNG")
         .await
         .unwrap();

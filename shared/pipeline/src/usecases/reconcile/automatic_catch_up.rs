@@ -5,10 +5,11 @@ use crate::deps::capabilities;
 use crate::ports::{ConfigurationStore, HistoryError, InstanceStates, PortResult, System};
 use crate::steps::history_reader::{
     CatchUpError, CatchUpLimits, CatchUpReport, earliest_known_time, history_span, read_history,
+    record_catch_up,
 };
 use crate::steps::random_id::generate_correlation_id;
 use recado_domain::ids::InstanceId;
-use recado_domain::instance::InstanceState;
+use recado_domain::instance::{InstanceChange, InstanceState};
 use recado_domain::millis::add_millis;
 
 /// Minimum time between two automatic catch-ups of an instance, in milliseconds.
@@ -43,7 +44,8 @@ pub(super) async fn catch_up_automatically<W: Deps>(
     };
     // Meta repeats its webhooks for seven days by itself, and has no history that can be read.
     let remembers = capabilities(deps, &bound).has_history;
-    if !remembers || !deps.store().claim_catch_up(id, now, before).await? {
+    let claim = InstanceChange::ClaimCatchUp { now, before };
+    if !remembers || !deps.store().change_instance_state(id, state, &claim).await?.done {
         return Ok(false);
     }
     let span = history_span(from, earliest_known_time(deps, now), now);
@@ -67,7 +69,7 @@ pub(super) async fn catch_up_automatically<W: Deps>(
 
 async fn clear_missing_since<W: Deps>(deps: &W, id: &InstanceId, state: &InstanceState) -> PortResult<()> {
     match state.catch_up_from {
-        Some(_) => deps.store().record_catch_up(id, state, None).await,
+        Some(_) => record_catch_up(deps, id, state, None).await,
         None => Ok(()),
     }
 }
@@ -91,5 +93,5 @@ async fn record_progress<W: Deps>(
     }
     // The next catch-up continues where this one ended.
     let rest = done.next.max(state.messages_missing_since());
-    deps.store().record_catch_up(id, state, rest).await
+    record_catch_up(deps, id, state, rest).await
 }

@@ -9,7 +9,7 @@ use futures::stream::{self, StreamExt};
 use jiff::Timestamp;
 use recado_domain::config::Instance;
 use recado_domain::ids::InstanceId;
-use recado_domain::instance::{ConnectionStatus, InstanceState};
+use recado_domain::instance::{ConnectionStatus, InstanceChange, InstanceState};
 use recado_domain::millis::add_millis;
 use std::collections::BTreeMap;
 
@@ -101,7 +101,10 @@ async fn check_instance<W: Deps>(
         false
     };
     if state.pattern.clone().unwrap_or_default() != pattern {
-        deps.store().set_traffic_profile(&instance.id, &pattern).await?;
+        let traffic = InstanceChange::Traffic(pattern.clone());
+        deps.store()
+            .change_instance_state(&instance.id, &state, &traffic)
+            .await?;
     }
     if found {
         tracing::error!(

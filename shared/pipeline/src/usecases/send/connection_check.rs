@@ -8,7 +8,7 @@ use crate::ports::{ConnectionAnswer, InstanceStates, PortResult, Providers, Syst
 use crate::steps::connection::record_closed;
 use crate::steps::verdict::Verdict;
 use jiff::Timestamp;
-use recado_domain::instance::{ConnectionStatus, InstanceState};
+use recado_domain::instance::{ConnectionStatus, InstanceChange, InstanceState};
 use recado_domain::message::{Message, Outgoing};
 use recado_domain::millis::add_millis;
 use recado_domain::rate::is_slot_missed;
@@ -67,10 +67,15 @@ pub(super) async fn check_connection<W: Deps>(
         return Err(RETRY_SOON);
     }
     let instance = &context.bound.instance.id;
+    let claim = InstanceChange::ClaimCheck {
+        now,
+        before: add_millis(now, -after),
+    };
     if !deps
         .store()
-        .claim_connection_check(instance, now, add_millis(now, -after))
+        .change_instance_state(instance, known, &claim)
         .await?
+        .done
     {
         let after = OTHER_CHECK_WAIT;
         return waiting::wait_unless_void(deps, message, Verdict::Retry { after }).await;
@@ -104,15 +109,24 @@ pub(super) async fn record_accepted_send<W: Deps>(
 ) -> PortResult<()> {
     let Some(known) = context.known else { return Ok(()) };
     let (instance, now) = (&context.bound.instance.id, deps.system().now());
+    let mut changes = Vec::new();
     if known.timeouts > 0 {
-        deps.store().reset_timeouts(instance).await?;
+        changes.push(InstanceChange::ResetTimeouts);
     }
     if staleness_limit_ms(deps, context).is_some_and(|after| known.is_stale(now, after / 2)) {
-        deps.store().confirm_connection(instance, since).await?;
+        changes.push(InstanceChange::Confirm(since));
     }
     let fresh = message.model.is_some() && add_millis(message.stored_at, KEY_PROVEN_WITHIN_MS) > now;
     if known.llm_needs_credentials && fresh {
-        deps.store().set_llm_needs_credentials(instance, false).await?;
+        changes.push(InstanceChange::ModelKeyMissing(false));
+    }
+    let mut known = known.clone();
+    for change in &changes {
+        known = deps
+            .store()
+            .change_instance_state(instance, &known, change)
+            .await?
+            .state;
     }
     Ok(())
 }

@@ -13,8 +13,7 @@ use crate::steps::connection::record_closed;
 use crate::steps::verdict::Verdict;
 use recado_domain::config::InstanceConfig;
 use recado_domain::delivery::DeliveryKey;
-use recado_domain::ids::InstanceId;
-use recado_domain::instance::{ConnectionStatus, InFlightSend, UnansweredAttempt};
+use recado_domain::instance::{ConnectionStatus, InFlightSend, InstanceChange, UnansweredAttempt};
 use recado_domain::message::{Message, Outgoing};
 use recado_domain::millis::add_millis;
 use recado_domain::reason::Reason;
@@ -54,7 +53,7 @@ pub(super) async fn settle_outcome<W: Deps>(
         SendOutcome::Unreached { why } => {
             requeue_uncounted(deps, message, flight, &why).await?;
             let timeout = UnansweredAttempt::Unreached;
-            count_timeout(deps, instance, &timeout, ConnectionStatus::Unreachable).await?;
+            count_timeout(deps, context, timeout, ConnectionStatus::Unreachable).await?;
             Err(RETRY_SOON)
         }
         SendOutcome::Retryable { why, after } => retry_or_give_up(deps, message, flight, why, after).await,
@@ -62,7 +61,7 @@ pub(super) async fn settle_outcome<W: Deps>(
             let timeout = UnansweredAttempt::TimedOut(message.message_id());
             let stop = store_unknown(deps, message, &why).await?;
             if timed_out {
-                count_timeout(deps, instance, &timeout, ConnectionStatus::Closed).await?;
+                count_timeout(deps, context, timeout, ConnectionStatus::Closed).await?;
             }
             Err(stop)
         }
@@ -73,11 +72,18 @@ pub(super) async fn settle_outcome<W: Deps>(
 /// Counts an attempt that got no answer. After [`TIMEOUTS_MAX`] such attempts in a row, the instance becomes `closed`.
 async fn count_timeout<W: Deps>(
     deps: &W,
-    instance: &InstanceId,
-    timeout: &UnansweredAttempt,
+    context: SendContext<'_>,
+    timeout: UnansweredAttempt,
     closed: ConnectionStatus,
 ) -> PortResult<()> {
-    if deps.store().record_timeout(instance, timeout).await? >= TIMEOUTS_MAX {
+    let instance = &context.bound.instance.id;
+    let seen = context.known.cloned().unwrap_or_default();
+    let timeout = InstanceChange::Unanswered(timeout);
+    let changed = deps
+        .store()
+        .change_instance_state(instance, &seen, &timeout)
+        .await?;
+    if changed.state.timeouts >= TIMEOUTS_MAX {
         record_closed(deps, instance, closed, None).await?;
     }
     Ok(())

@@ -3,7 +3,7 @@ use crate::mutation::Mutation;
 use jiff::Timestamp;
 use recado_domain::ids::InstanceId;
 use recado_domain::instance::{
-    ConnectionStatus, ConnectionUpdate, InstanceState, ParkedConversation, TrafficProfile, UnansweredAttempt,
+    ChangedInstance, ConnectionStatus, InstanceChange, InstanceState, ParkedConversation,
 };
 use recado_domain::rate::Rate;
 use recado_pipeline::ports::{InstanceStates, PortResult, Reservation, Store};
@@ -12,14 +12,6 @@ use std::sync::atomic::Ordering;
 
 impl<S: Store> InstanceStates for FaultyPort<S> {
     delegate_calls! {
-        claim_connection_check(id: &InstanceId, now: Timestamp, before: Timestamp) -> bool;
-        confirm_connection(id: &InstanceId, at: Timestamp) -> ();
-        claim_catch_up(id: &InstanceId, now: Timestamp, before: Timestamp) -> bool;
-        record_catch_up(id: &InstanceId, seen: &InstanceState, rest: Option<Timestamp>) -> ();
-        set_traffic_profile(id: &InstanceId, pattern: &TrafficProfile) -> ();
-        record_timeout(id: &InstanceId, found: &UnansweredAttempt) -> u32;
-        reset_timeouts(id: &InstanceId) -> ();
-        set_llm_needs_credentials(id: &InstanceId, missing: bool) -> bool;
         list_parked(id: &InstanceId, limit: usize) -> Vec<ParkedConversation>;
     }
 
@@ -57,16 +49,23 @@ impl<S: Store> InstanceStates for FaultyPort<S> {
         }
     }
 
-    async fn set_connection(&self, id: &InstanceId, seen: &ConnectionUpdate) -> PortResult<bool> {
+    async fn change_instance_state(
+        &self,
+        id: &InstanceId,
+        seen: &InstanceState,
+        change: &InstanceChange,
+    ) -> PortResult<ChangedInstance> {
         let effect = async {
-            let changed = self.inner.set_connection(id, seen).await?;
-            let at_ms = self.injector.common.simulation.elapsed_ms();
-            let is_open = seen.connection == ConnectionStatus::Open;
-            let connections = &mut self.injector.common.witness().connections;
-            connections.push((id.clone(), at_ms, is_open));
+            let changed = self.inner.change_instance_state(id, seen, change).await?;
+            if let InstanceChange::Connection(update) = change {
+                let at_ms = self.injector.common.simulation.elapsed_ms();
+                let is_open = update.connection == ConnectionStatus::Open;
+                let connections = &mut self.injector.common.witness().connections;
+                connections.push((id.clone(), at_ms, is_open));
+            }
             Ok(changed)
         };
-        self.around("set_connection", effect).await
+        self.around("change_instance_state", effect).await
     }
 
     async fn put_parked(&self, parked: &ParkedConversation) -> PortResult<()> {

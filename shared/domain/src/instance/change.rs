@@ -1,0 +1,105 @@
+//! The changes of an instance's state, as one rule for every store.
+
+use super::{ConnectionStatus, ConnectionUpdate, InstanceState, TrafficProfile, UnansweredAttempt};
+use jiff::Timestamp;
+
+/// A change of an instance's state, to be stored by [`InstanceState::apply_change`].
+#[derive(Debug, Clone, PartialEq)]
+pub enum InstanceChange {
+    /// Stores an observation of the connection. Done if the connection's status changed.
+    Connection(ConnectionUpdate),
+    /// Claims the check of the connection: sets `asked_at` to `now`. Done if the instance is open and was neither asked
+    /// nor confirmed since `before`.
+    ClaimCheck {
+        /// Time of the claim.
+        now: Timestamp,
+        /// Time since which nobody may have asked or confirmed.
+        before: Timestamp,
+    },
+    /// Sets `confirmed_at` to this time. Done if the instance is open.
+    Confirm(Timestamp),
+    /// Claims an automatic catch-up: sets `caught_up_at` to `now`. Done if none was claimed since `before`.
+    ClaimCatchUp {
+        /// Time of the claim.
+        now: Timestamp,
+        /// Time since which no catch-up may have been claimed.
+        before: Timestamp,
+    },
+    /// Stores the progress of a catch-up: sets `catch_up_from` to `rest`. Done if `catch_up_from` and `since` are as
+    /// they were read: an instance that closed meanwhile may have missed more.
+    CatchUp {
+        /// `catch_up_from` as it was read.
+        from: Option<Timestamp>,
+        /// `since` as it was read.
+        since: Option<Timestamp>,
+        /// Start of the next catch-up; `None` if everything was read.
+        rest: Option<Timestamp>,
+    },
+    /// Stores the pattern in which the instance's contacts usually write.
+    Traffic(TrafficProfile),
+    /// Counts an attempt that got no answer. Done if it was counted.
+    Unanswered(UnansweredAttempt),
+    /// Forgets the attempts that got no answer.
+    ResetTimeouts,
+    /// Stores whether the model's key is missing or was refused. Done if the stored value changed.
+    ModelKeyMissing(bool),
+}
+
+/// The result of an [`InstanceChange`].
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ChangedInstance {
+    /// `true` if the change was done. Each [`InstanceChange`] says what that means.
+    pub done: bool,
+    /// State of the instance after the change. Its `arrival` may be older.
+    pub state: InstanceState,
+}
+
+impl InstanceState {
+    /// Makes a change. Returns `true` if it was done. `rev` grows if the state is another then.
+    pub fn apply_change(&mut self, change: &InstanceChange) -> bool {
+        let before = self.clone();
+        let done = self.make_change(change);
+        if *self != before {
+            self.rev += 1;
+        }
+        done
+    }
+
+    fn make_change(&mut self, change: &InstanceChange) -> bool {
+        let open = self.connection == ConnectionStatus::Open;
+        match change {
+            InstanceChange::Connection(seen) => self.apply_connection_update(seen),
+            InstanceChange::ClaimCheck { now, before } => {
+                let ours = open && self.last_checked_at().is_none_or(|at| at <= *before);
+                set_if(ours, &mut self.asked_at, Some(*now))
+            }
+            InstanceChange::Confirm(at) => set_if(open, &mut self.confirmed_at, Some(*at)),
+            InstanceChange::ClaimCatchUp { now, before } => {
+                let ours = self.caught_up_at.is_none_or(|at| at <= *before);
+                set_if(ours, &mut self.caught_up_at, Some(*now))
+            }
+            InstanceChange::CatchUp { from, since, rest } => {
+                let same = self.catch_up_from == *from && self.since == *since;
+                set_if(same, &mut self.catch_up_from, *rest)
+            }
+            InstanceChange::Traffic(profile) => set_if(true, &mut self.pattern, Some(profile.clone())),
+            InstanceChange::Unanswered(found) => self.count_timeout(found),
+            InstanceChange::ResetTimeouts => {
+                self.reset_timeouts();
+                true
+            }
+            InstanceChange::ModelKeyMissing(missing) => {
+                let changed = self.llm_needs_credentials != *missing;
+                set_if(changed, &mut self.llm_needs_credentials, *missing)
+            }
+        }
+    }
+}
+
+/// Sets `field` to `value` if `condition` holds. Returns `condition`.
+fn set_if<T>(condition: bool, field: &mut T, value: T) -> bool {
+    if condition {
+        *field = value;
+    }
+    condition
+}
