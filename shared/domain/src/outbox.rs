@@ -6,6 +6,7 @@
 //! first one writes.
 
 mod state;
+mod transitions;
 
 use crate::contact::ContactAddress;
 use crate::ids::{ConversationId, Nonce, Ordinal};
@@ -13,7 +14,6 @@ use crate::metadata::Metadata;
 use crate::millis::{self, add_millis};
 use crate::options::SendOptions;
 use crate::rate;
-use crate::reason::Reason;
 use crate::scheduled::ScheduledId;
 use crate::turn::TurnRecord;
 use jiff::Timestamp;
@@ -174,176 +174,15 @@ impl Outbox {
         }
     }
 
-    fn transition_to(&mut self, state: OutboxState, at: Timestamp, why: Option<String>) {
-        let step = OutboxHistoryEntry {
-            at,
-            what: state.as_str().to_owned(),
-            why,
-        };
-        if self.history.len() >= HISTORY_MAX {
-            self.history.remove(1);
-        }
-        self.history.push(step);
-        self.state = state;
-        self.rev += 1;
-    }
-
-    fn refuse_transition<T>(&self, to: &'static str) -> Result<T, InvalidTransition> {
-        Err(InvalidTransition {
-            from: self.state.as_str(),
-            to,
-        })
-    }
-
     /// Returns `true` if the message certainly never left: it is queued or cancelled, and no attempt had an unknown
     /// outcome.
     pub fn is_certainly_unsent(&self) -> bool {
         !self.maybe_sent && matches!(self.state, OutboxState::Queued | OutboxState::Cancelled { .. })
     }
 
-    /// Moves `queued → sending` and counts an attempt. `nonce` holds the attempt until `lease_until`.
-    pub fn claim_attempt(
-        &mut self,
-        nonce: Nonce,
-        now: Timestamp,
-        lease_until: Timestamp,
-    ) -> Result<(), InvalidTransition> {
-        if self.state != OutboxState::Queued {
-            return self.refuse_transition("sending");
-        }
-        self.attempts += 1;
-        self.look_at = None;
-        self.transition_to(
-            OutboxState::Sending {
-                nonce,
-                claimed_at: now,
-                lease_until,
-            },
-            now,
-            None,
-        );
-        Ok(())
-    }
-
-    /// Adds an explanation to the newest history entry. It belongs to the transition just made, so `rev` does not grow.
-    pub fn explain_last_step(&mut self, why: &str) {
-        if let Some(step) = self.history.last_mut() {
-            step.why = Some(why.to_owned());
-        }
-    }
-
     /// Returns `true` if `nonce` holds the running attempt.
     pub fn is_held_by(&self, nonce: &Nonce) -> bool {
         matches!(&self.state, OutboxState::Sending { nonce: holder, .. } if holder == nonce)
-    }
-
-    /// Moves `sending → queued` and gives up the slot. `counted`: the attempt reached the provider and failed with an
-    /// error that may pass. If `false`, the attempt did not reach the provider and is not counted.
-    pub fn return_to_queue(
-        &mut self,
-        now: Timestamp,
-        counted: bool,
-        why: &str,
-    ) -> Result<(), InvalidTransition> {
-        if !matches!(self.state, OutboxState::Sending { .. }) {
-            return self.refuse_transition("queued");
-        }
-        if !counted {
-            self.attempts = self.attempts.saturating_sub(1);
-        }
-        self.slot = None;
-        self.transition_to(OutboxState::Queued, now, Some(why.to_owned()));
-        Ok(())
-    }
-
-    /// Moves `sending → unknown`: the provider gave no clear answer. The slot is given up.
-    pub fn mark_unknown(&mut self, now: Timestamp, why: &str) -> Result<(), InvalidTransition> {
-        let OutboxState::Sending {
-            nonce, claimed_at, ..
-        } = self.state.clone()
-        else {
-            return self.refuse_transition("unknown");
-        };
-        self.slot = None;
-        self.transition_to(
-            OutboxState::Unknown { nonce, claimed_at },
-            now,
-            Some(why.to_owned()),
-        );
-        Ok(())
-    }
-
-    /// Moves `sending → unknown` after the attempt's lease ended without an outcome.
-    pub fn mark_lease_ended(&mut self, now: Timestamp) -> Result<(), InvalidTransition> {
-        self.mark_unknown(now, "the attempt's lease ended without an outcome")
-    }
-
-    /// Moves `unknown → queued`: no evidence was found until the end of the wait. The message is marked as maybe sent
-    /// before.
-    pub fn requeue_unknown(&mut self, now: Timestamp) -> Result<(), InvalidTransition> {
-        if !matches!(self.state, OutboxState::Unknown { .. }) {
-            return self.refuse_transition("queued");
-        }
-        self.maybe_sent = true;
-        self.transition_to(
-            OutboxState::Queued,
-            now,
-            Some("no evidence that it was sent".to_owned()),
-        );
-        Ok(())
-    }
-
-    /// Moves `sending | unknown → sent`. Also moves `queued → sent` if [`Outbox::maybe_sent`] is set: an earlier attempt
-    /// did arrive.
-    pub fn mark_sent(&mut self, now: Timestamp, why: Option<String>) -> Result<(), InvalidTransition> {
-        let may_be_sent = match self.state {
-            OutboxState::Sending { .. } | OutboxState::Unknown { .. } => true,
-            OutboxState::Queued => self.maybe_sent,
-            _ => false,
-        };
-        if !may_be_sent {
-            return self.refuse_transition("sent");
-        }
-        self.transition_to(OutboxState::Sent { at: now }, now, why);
-        Ok(())
-    }
-
-    /// Moves any open state to `dead`. Also moves `sent → dead`, because a provider may report a failure later.
-    pub fn mark_dead(
-        &mut self,
-        now: Timestamp,
-        reason: Reason,
-        why: Option<String>,
-    ) -> Result<(), InvalidTransition> {
-        if matches!(
-            self.state,
-            OutboxState::Dead { .. } | OutboxState::Cancelled { .. }
-        ) {
-            return self.refuse_transition("dead");
-        }
-        // The outcome of the last attempt is unknown. If a redrive repeats the message, it must carry the mark
-        // `maybe_sent`.
-        self.maybe_sent |= matches!(self.state, OutboxState::Unknown { .. });
-        let why = why.map_or_else(|| reason.to_string(), |why| format!("{reason}: {why}"));
-        // A redrive names a failure by its time. Clocks differ, so every later failure gets a later time than the
-        // failures before it.
-        let deaths = self.history.iter().filter(|step| step.what == "dead");
-        let at = deaths.map(|step| add_millis(step.at, 1)).fold(now, Ord::max);
-        self.transition_to(OutboxState::Dead { at, reason }, at, Some(why));
-        Ok(())
-    }
-
-    /// Moves `queued → cancelled`.
-    pub fn mark_cancelled(&mut self, now: Timestamp, reason: Reason) -> Result<(), InvalidTransition> {
-        if self.state != OutboxState::Queued {
-            return self.refuse_transition("cancelled");
-        }
-        self.transition_to(
-            OutboxState::Cancelled { at: now, reason },
-            now,
-            Some(reason.to_string()),
-        );
-        Ok(())
     }
 
     /// Returns the time at which the message was given up, if it is dead.
@@ -352,33 +191,6 @@ impl Outbox {
             OutboxState::Dead { at, .. } => Some(at),
             _ => None,
         }
-    }
-
-    /// Moves `dead → queued` for a redrive of the failure at `died`; the message gets all its attempts again. Refused if
-    /// its newest failure has another time.
-    pub fn requeue_dead(&mut self, now: Timestamp, died: Timestamp) -> Result<(), InvalidTransition> {
-        if self.failed_at() != Some(died) {
-            return self.refuse_transition("queued");
-        }
-        self.attempts = 0;
-        self.slot = None;
-        self.not_before = None;
-        self.look_at = None;
-        self.copied = false;
-        self.transition_to(OutboxState::Queued, now, Some("redriven".to_owned()));
-        Ok(())
-    }
-
-    /// Gives a dead message the reason [`Reason::Purged`] and a later time, because its dead letter was deleted. A
-    /// redrive of the failure at `died` is refused from then on.
-    pub fn purge_dead(&mut self, now: Timestamp, died: Timestamp) -> Result<(), InvalidTransition> {
-        if self.failed_at() != Some(died) {
-            return self.refuse_transition("purged");
-        }
-        let (reason, at) = (Reason::Purged, now.max(add_millis(died, 1)));
-        self.copied = true;
-        self.transition_to(OutboxState::Dead { at, reason }, now, Some(reason.to_string()));
-        Ok(())
     }
 
     /// Returns the time at which the newest attempt was claimed.

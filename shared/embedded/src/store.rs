@@ -7,6 +7,7 @@ mod deliveries;
 mod directory;
 mod expiry;
 mod gauges;
+mod idempotency_keys;
 mod identity;
 mod inbox;
 mod instances;

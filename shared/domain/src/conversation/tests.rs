@@ -1,6 +1,8 @@
 use super::*;
 use crate::content::{Content, SystemNote};
 use crate::identity::IdentityKey;
+use crate::ids::Nonce;
+use crate::millis::add_millis;
 use crate::millis::from_unix_millis;
 use crate::service_window::WINDOW_MS;
 use proptest::prelude::*;

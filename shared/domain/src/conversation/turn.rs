@@ -1,7 +1,8 @@
-//! The data of a turn: the drafting lease, the decisions of a turn job, and the errors that refuse a commit.
+//! The turn: the drafting lease, the decisions of a turn job, the commit of a reply and the errors that refuse it.
 
+use super::{Conversation, ConversationMode};
 use crate::ids::{Nonce, Ordinal};
-use crate::millis;
+use crate::millis::{self, add_millis};
 use crate::turn::TurnRecord;
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
@@ -81,4 +82,140 @@ pub enum ConversationError {
     /// A message came that the author of the change had not seen.
     #[error("a newer message has come in")]
     NewerMessage,
+}
+
+/// Pause before the next nudge, in milliseconds. A nudge asks for an owed answer. The pause is 5 minutes at first;
+/// while nobody can answer it doubles, up to an hour.
+const NUDGE_MS: i64 = 5 * 60_000;
+const NUDGE_MAX_MS: i64 = 60 * 60_000;
+
+impl Conversation {
+    /// Decides what the turn job of message `named` does at `now`. If a newer message wants an answer, the job leaves
+    /// the turn to that message's job. The oldest unanswered message waits at most `max_wait_ms` in this way.
+    pub fn decide_turn(&self, named: Ordinal, now: Timestamp, max_wait_ms: i64) -> TurnDecision {
+        let young = self
+            .waiting_since
+            .is_some_and(|since| now < add_millis(since, max_wait_ms));
+        if self.turn_upto > named && young {
+            return TurnDecision::StandDown;
+        }
+        if !self.agent_owes_answer() {
+            return TurnDecision::NothingOwed;
+        }
+        match &self.lease {
+            Some(lease) if lease.until > now => TurnDecision::LeaseHeld(lease.until),
+            _ => TurnDecision::AnswerNow,
+        }
+    }
+
+    /// Returns the time at which the agent's owed answer is overdue. `None`: the agent owes no answer. An answer is
+    /// overdue 5 minutes after it was owed or last asked for. If it waits for an opening, it is overdue 2 minutes after
+    /// the opening, and at least a minute after it was last asked for. While nobody can answer, the pause after each
+    /// request doubles, up to an hour.
+    pub fn answer_overdue_at(&self) -> Option<Timestamp> {
+        if !self.agent_owes_answer() {
+            return None;
+        }
+        let since = self.waiting_since.unwrap_or(self.last_message_at);
+        let nudged = self.nudged_at.map_or(since, |nudged| nudged.max(since));
+        let spaced = |first: i64| {
+            let doublings = self.idle_nudges.saturating_sub(1).min(10);
+            add_millis(nudged, (first << doublings).min(NUDGE_MAX_MS))
+        };
+        Some(match self.scheduled_for {
+            Some(at) => add_millis(at, 2 * 60_000).max(spaced(60_000)),
+            None => spaced(NUDGE_MS),
+        })
+    }
+
+    /// Records that `reconcile` asks for the answer at `now`. `idle`: nobody can give the answer.
+    pub fn record_nudge(&mut self, idle: bool, now: Timestamp) {
+        self.nudged_at = Some(now);
+        self.idle_nudges = if idle {
+            self.idle_nudges.saturating_add(1)
+        } else {
+            0
+        };
+    }
+
+    /// Takes the lease of the turn, which reads the owed messages up to `covers`, and counts an attempt. Returns the
+    /// state from which the reply is drafted.
+    pub fn acquire_lease(
+        &mut self,
+        nonce: Nonce,
+        covers: Ordinal,
+        now: Timestamp,
+        until: Timestamp,
+    ) -> Draft {
+        let upto = covers.min(self.turn_upto);
+        if self.attempts.upto != upto {
+            self.attempts = TurnAttempts { upto, count: 0 };
+        }
+        self.attempts.count += 1;
+        self.lease = Some(TurnLease {
+            nonce: nonce.clone(),
+            since: now,
+            until,
+            left_since: None,
+        });
+        let turn = TurnRecord {
+            began_at: now,
+            attempt: self.attempts.count,
+            opening: self.scheduled_for.take(),
+        };
+        self.idle_nudges = 0;
+        Draft {
+            nonce,
+            since: now,
+            covers: upto,
+            more_owed: upto < self.turn_upto,
+            epoch: self.epoch,
+            answered: self.answered,
+            attempt: self.attempts.count,
+            turn,
+        }
+    }
+
+    /// Gives the lease back if `nonce` still holds it, and returns whether it did. `counted`: the attempt stays
+    /// counted.
+    pub fn release_lease(&mut self, nonce: &Nonce, counted: bool) -> bool {
+        let ours = self.lease.as_ref().is_some_and(|lease| lease.nonce == *nonce);
+        if ours {
+            self.lease = None;
+            if !counted {
+                self.attempts.count = self.attempts.count.saturating_sub(1);
+            }
+        }
+        ours
+    }
+
+    /// Records that the turn waits until `at`.
+    pub fn schedule_turn(&mut self, at: Timestamp) {
+        self.scheduled_for = Some(at);
+    }
+
+    /// Commits the reply that was drafted from `draft` and stored at `at`. Returns the reply's ordinal.
+    ///
+    /// Refused with [`ConversationError::TakenOver`] if people answer now, and with [`ConversationError::Answered`] if
+    /// the epoch or `answered` changed since the draft was made.
+    pub fn commit_reply(&mut self, draft: &Draft, at: Timestamp) -> Result<Ordinal, ConversationError> {
+        if self.mode != ConversationMode::Ai {
+            return Err(ConversationError::TakenOver);
+        }
+        if self.epoch != draft.epoch || self.answered != draft.answered {
+            return Err(ConversationError::Answered);
+        }
+        let ordinal = self.assign_ordinal(at);
+        self.answered = self.answered.max(draft.covers);
+        if !draft.more_owed {
+            // Messages that are still unanswered arrived after the lease was taken.
+            let lease = self.lease.as_ref().filter(|lease| lease.nonce == draft.nonce);
+            let left_since = lease.and_then(|lease| lease.left_since);
+            self.waiting_since = self.owes_answer().then(|| left_since.unwrap_or(draft.since));
+        }
+        self.count_unread_turn(draft.more_owed);
+        self.scheduled_for = None;
+        self.release_lease(&draft.nonce, true);
+        Ok(ordinal)
+    }
 }

@@ -1,5 +1,6 @@
 use super::*;
 use crate::millis::from_unix_millis;
+use crate::reason::Reason;
 use proptest::prelude::*;
 
 fn message() -> Outbox {

@@ -1,4 +1,5 @@
-use super::conversations::{ConversationRow, insert_key, select_used_key};
+use super::conversations::ConversationRow;
+use super::idempotency_keys::{insert_key, select_used_key};
 use super::messages::MessageRow;
 use crate::Embedded;
 use crate::db_error::DbError;
