@@ -68,7 +68,12 @@ done
 tests/plain_words.py || complain "names or comments are hard to read: tests/plain_words.py --list"
 # Rooms, not halls.
 while read -r lines file; do
-  [ "$file" = total ] || [ "$lines" -le 480 ] || complain "$file has $lines lines"
+  case $file in
+    total) continue ;;
+    shared/* | functions/*) most=400 ;;
+    *) most=480 ;;
+  esac
+  [ "$lines" -le "$most" ] || complain "$file has $lines lines"
 done < <(git ls-files '*.rs' | grep -vE '/tests?(/|\.rs$)' | xargs wc -l)
 # Nothing of one machine in the repository.
 if git grep -nIE '/(work|home|root)/[a-z]' -- . ':!tests/tidy.sh' ':!*.lock'; then

@@ -11,7 +11,7 @@ mod transitions;
 use crate::contact::ContactAddress;
 use crate::ids::{ConversationId, Nonce, Ordinal};
 use crate::metadata::Metadata;
-use crate::millis::{self, add_millis};
+use crate::millis;
 use crate::options::SendOptions;
 use crate::rate;
 use crate::scheduled::ScheduledId;

@@ -227,9 +227,9 @@ async fn enqueue_overdue_sends<W: Deps>(
     Ok(true)
 }
 
-/// Gives up the messages at the head of a closed instance's `open` messages that waited too long since their last state
-/// change, and returns the others. Usually the parked conversation's record is due then; a lost send job leaves a
-/// conversation that was never parked.
+/// Gives up the first of `open`, a closed instance's messages, that waited too long since their last state change.
+/// Returns the others. Usually the parked conversation's record is due then; a lost send job leaves a conversation that
+/// was never parked.
 async fn give_up_oldest<W: Deps>(deps: &W, open: Vec<Outgoing>) -> PortResult<Vec<Outgoing>> {
     let (now, limit) = (deps.system().now(), deps.settings().parked_max_ms());
     let waited_too_long = |message: &Outgoing| {

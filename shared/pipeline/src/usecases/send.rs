@@ -33,28 +33,26 @@ use recado_domain::wake_up::SendJob;
 use tracing::Instrument;
 
 /// The reason for which a step ends the handling of a message.
-#[derive(Debug)]
+#[derive(Debug, thiserror::Error)]
 enum Stop {
     /// The message is finished: it was given up, or had been sent before. The sender continues with the next message.
+    #[error("the message is finished")]
     Finished,
     /// The message was a void reply and is cancelled. The sender continues with the next message; the agent's other
     /// queued replies of that epoch, or of an earlier epoch, are void too.
+    #[error("the message is cancelled")]
     Void,
     /// The message cannot be finished now. The send job ends with this verdict.
+    #[error("the message waits")]
     Later(Verdict),
     /// A store or queue failed.
-    Port(PortError),
+    #[error(transparent)]
+    Port(#[from] PortError),
 }
 
 /// Stops the send job and retries it soon, for example after a conditional write failed. Continuing with the next
 /// message would send reply 2 before reply 1.
 const RETRY_SOON: Stop = Stop::Later(Verdict::RETRY_SOON);
-
-impl From<PortError> for Stop {
-    fn from(error: PortError) -> Self {
-        Self::Port(error)
-    }
-}
 
 impl From<InvalidTransition> for Stop {
     /// The message is in another state than it was read in: the retried send job reads what is stored.

@@ -58,15 +58,9 @@ async fn store_message<W: Deps>(
         conversation.set_reply_address(&inbound.address);
         conversation.apply_preference(&inbound.content, written_at(job, inbound));
         conversation.update_contact_details(inbound.name.as_deref(), inbound.phone.as_deref());
-        conversation.rev += 1;
         let mut message = build_message(deps, job, &conversation, inbound, Role::User, ordinal);
         message.unanswered = stale.then_some(Reason::Stale);
-        let write = InboundWrite {
-            event: &job.event,
-            conversation: &conversation,
-            message: &message,
-        };
-        match deps.store().store_inbound(write).await? {
+        match save_with_message(deps, job, &mut conversation, &message).await? {
             StoreInboundOutcome::Stored => {
                 return Ok(MessagePosition {
                     conversation: conversation.id,
@@ -78,6 +72,22 @@ async fn store_message<W: Deps>(
         }
     }
     Err(PortError::contended("conversation"))
+}
+
+/// Stores an inbound message with its conversation, which gets its next revision.
+pub(super) async fn save_with_message<W: Deps>(
+    deps: &W,
+    job: &InboundJob,
+    conversation: &mut Conversation,
+    message: &Message,
+) -> PortResult<StoreInboundOutcome> {
+    conversation.rev += 1;
+    let write = InboundWrite {
+        event: &job.event,
+        conversation,
+        message,
+    };
+    deps.store().store_inbound(write).await
 }
 
 /// Returns the time when a message was written, by the provider's clock, but not after its arrival. A provider's clock

@@ -2,11 +2,11 @@
 //! message typed on the phone is a person's answer.
 
 use super::identity;
-use super::message::{build_message, is_stale};
+use super::message::{build_message, is_stale, save_with_message};
 use crate::Deps;
 use crate::ports::{
-    ContactAliases, Conversations, Deliveries, InboundWrite, Inbox, OutboxStore, PortError, PortResult,
-    StoreInboundOutcome, System, WRITE_TRIES,
+    ContactAliases, Conversations, Deliveries, OutboxStore, PortError, PortResult, StoreInboundOutcome,
+    System, WRITE_TRIES,
 };
 use crate::steps::identity::derive_thread_id;
 use crate::steps::linked_threads::take_over_others;
@@ -119,14 +119,8 @@ pub(super) async fn store_operator_message<W: Deps>(
         conversation.update_contact_details(None, inbound.phone.as_deref());
         identity::learn_identity(deps, job, &mut conversation, inbound).await?;
         take_over_others(deps, &conversation, &job.correlation).await?;
-        conversation.rev += 1;
         let message = build_message(deps, job, &conversation, inbound, Role::Operator, ordinal);
-        let write = InboundWrite {
-            event: &job.event,
-            conversation: &conversation,
-            message: &message,
-        };
-        match deps.store().store_inbound(write).await? {
+        match save_with_message(deps, job, &mut conversation, &message).await? {
             StoreInboundOutcome::Stored => {
                 tracing::info!(conversation_id = %conversation.id, "answered on the phone");
                 return enqueue_if_taken_over(deps, job, &conversation).await;
