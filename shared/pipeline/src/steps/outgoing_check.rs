@@ -2,7 +2,7 @@
 
 use crate::Deps;
 use crate::ports::{Conversations, Deliveries, PortError, PortResult, Providers, ScheduledMessages};
-use crate::steps::upload;
+use crate::steps::upload::{self, FoundUpload};
 use jiff::Timestamp;
 use recado_domain::config::InstanceConfig;
 use recado_domain::content::Content;
@@ -109,11 +109,11 @@ pub(crate) async fn prepare_content<W: Deps>(
         return Err(NotSendable::Provider(why).into());
     }
     match upload::find_upload(deps, &bound.instance.id, &content).await? {
-        Some(None) => return Err(NotSendable::NoSuchUpload.into()),
-        Some(Some(kept)) if later.is_some_and(|at| at > kept.kept_until()) => {
+        FoundUpload::Missing => return Err(NotSendable::NoSuchUpload.into()),
+        FoundUpload::Stored(kept) if later.is_some_and(|at| at > kept.kept_until()) => {
             return Err(NotSendable::UploadTooOld.into());
         }
-        Some(Some(_)) | None => {}
+        FoundUpload::Stored(_) | FoundUpload::NotNamed => {}
     }
     let mut around = MessageContext::default();
     if let Some(id) = options.reply_to.take() {

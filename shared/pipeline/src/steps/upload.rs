@@ -59,24 +59,34 @@ pub async fn store_upload<W: Deps>(
     Ok(format!("{UPLOAD_PREFIX}{id}"))
 }
 
-/// Finds the upload that `content` sends. `None`: the content sends no upload. `Some(None)`: the upload does not exist.
+/// The result of looking for the upload that a content sends.
+pub(crate) enum FoundUpload {
+    /// The content sends no upload.
+    NotNamed,
+    /// The upload does not exist, or no longer.
+    Missing,
+    /// The upload is stored.
+    Stored(StoredUpload),
+}
+
+/// Finds the upload that `content` sends.
 pub(crate) async fn find_upload<W: Deps>(
     deps: &W,
     instance: &InstanceId,
     content: &Content,
-) -> PortResult<Option<Option<StoredUpload>>> {
+) -> PortResult<FoundUpload> {
     let Some(id) = upload_id(content) else {
-        return Ok(None);
+        return Ok(FoundUpload::NotNamed);
     };
     let Some(kept) = deps
         .queues()
         .find_payload(&payload_key(instance.as_str(), id))
         .await?
     else {
-        return Ok(Some(None));
+        return Ok(FoundUpload::Missing);
     };
     let upload = serde_json::from_value(kept).map_err(|error| PortError::invalid("upload", error))?;
-    Ok(Some(Some(upload)))
+    Ok(FoundUpload::Stored(upload))
 }
 
 fn upload_id(content: &Content) -> Option<&str> {

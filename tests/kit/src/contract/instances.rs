@@ -300,7 +300,6 @@ pub async fn a_message_that_times_out_again_is_counted_once<S: Store>(store: &S)
 
 pub async fn a_missing_model_key_is_noted_and_a_change_told<S: Store>(store: &S) {
     let fixture = Fixture::new();
-    let id = fixture.instance();
     assert!(!note_model_key(store, &fixture, false).await);
     assert!(note_model_key(store, &fixture, true).await);
     assert!(!note_model_key(store, &fixture, true).await);

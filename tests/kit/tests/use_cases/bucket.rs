@@ -13,8 +13,7 @@ use recado_domain::wake_up::{SendJob, TurnJob};
 use recado_embedded::Embedded;
 use recado_pipeline::ports::{
     ConnectionAnswer, Conversations, DeadLetterFilter, DeadLetterQueues, DeadLetters, DeadQueueMessage,
-    InboundEntry, Inbox, InstanceStates, PageRequest, PortError, PortResult, Queues, RecordEventOutcome,
-    System,
+    InboundEntry, Inbox, PageRequest, PortError, PortResult, Queues, RecordEventOutcome, System,
 };
 use recado_pipeline::reconcile::reconcile;
 use recado_pipeline::{Components, Settings, deliver, operate, process, send, upload};

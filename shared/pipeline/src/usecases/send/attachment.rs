@@ -2,15 +2,17 @@
 
 use crate::Deps;
 use crate::ports::{OutgoingMessage, PortResult};
-use crate::steps::upload::{self, StoredUpload};
+use crate::steps::upload::{self, FoundUpload, StoredUpload};
 use recado_domain::message::Message;
 
 /// Reads the upload that the message sends. This happens before the attempt begins, so that a failure of the store does
 /// not cost an attempt. Returns `None` if the message sends no upload, or if the upload is gone: then the provider's
 /// adapter gives the message up.
 pub(super) async fn read_upload<W: Deps>(deps: &W, message: &Message) -> PortResult<Option<StoredUpload>> {
-    let found = upload::find_upload(deps, &message.instance, &message.content).await?;
-    Ok(found.flatten())
+    match upload::find_upload(deps, &message.instance, &message.content).await? {
+        FoundUpload::Stored(upload) => Ok(Some(upload)),
+        FoundUpload::NotNamed | FoundUpload::Missing => Ok(None),
+    }
 }
 
 /// Replaces the id of an upload in `outgoing` by the bytes of `file`, if there is a file.
