@@ -47,6 +47,7 @@ use recado_domain::secret::{Secret, SecretVersion, derive_webhook_secret, hmac_s
 use recado_embedded::{Clock, Embedded, EmbeddedSystem};
 use recado_pipeline::ports::{CommitOutcome, ConfigurationStore, Conversations, IdentityKeyStore};
 use recado_pipeline::{Components, Settings};
+use recado_testkit::ports::succeed;
 use recado_whatsapp::SimulatedOutbox;
 use recado_whatsapp::list_named_keys;
 use serde_json::{Value, json};
@@ -213,18 +214,18 @@ impl Site {
 
     /// A conversation with one message of the contact.
     pub(crate) async fn conversation(&self, contact: &str) -> ConversationId {
-        let bound = self
-            .store
-            .find_instance_config(Provider::Evolution, &ExternalId::parse("suporte-01").unwrap())
-            .await
-            .unwrap()
-            .unwrap();
+        let bound = succeed(
+            self.store
+                .find_instance_config(Provider::Evolution, &ExternalId::parse("suporte-01").unwrap()),
+        )
+        .await
+        .unwrap();
         let address = ContactAddress::parse(contact).unwrap();
-        let key = self
-            .store
-            .put_identity_key_if_absent(&IdentityKey::from_bytes([7; 32]))
-            .await
-            .unwrap();
+        let key = succeed(
+            self.store
+                .put_identity_key_if_absent(&IdentityKey::from_bytes([7; 32])),
+        )
+        .await;
         let id = ConversationId::new(key.derive_thread_id(&bound.instance.id, address.as_str()), 1);
         let now = Clock::from_system().now();
         let mut conversation = Conversation::start_new(id.clone(), &bound, address, None, now);
@@ -252,10 +253,7 @@ impl Site {
             out: None,
         };
         assert_eq!(
-            self.store
-                .commit_message(&conversation, &message, None)
-                .await
-                .unwrap(),
+            succeed(self.store.commit_message(&conversation, &message, None)).await,
             CommitOutcome::Committed
         );
         id

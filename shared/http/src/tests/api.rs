@@ -9,6 +9,7 @@ use recado_domain::ids::{CorrelationId, InstanceId, MessageId};
 use recado_domain::reason::Reason;
 use recado_embedded::Clock;
 use recado_pipeline::ports::{CommitOutcome, Conversations, DeadLetters, WriteOutcome};
+use recado_testkit::ports::succeed;
 use recado_whatsapp::{SimulatedMessage, SimulatedOutbox};
 use serde_json::{Value, json};
 
@@ -231,11 +232,7 @@ async fn a_file_that_its_provider_names_by_url_is_shown_with_it() {
             ..Media::from_kind(MediaKind::Image)
         });
         conversation.rev += 1;
-        let committed = site
-            .store
-            .commit_message(&conversation, &message, None)
-            .await
-            .unwrap();
+        let committed = succeed(site.store.commit_message(&conversation, &message, None)).await;
         assert_eq!(committed, CommitOutcome::Committed);
         let path = format!("/v1/messages/{}", message.message_id());
         let told = site.operate("GET", &path, &Value::Null).await;

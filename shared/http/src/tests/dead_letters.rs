@@ -16,6 +16,7 @@ use recado_pipeline::ports::{
 };
 use recado_pipeline::reconcile::reconcile;
 use recado_pipeline::{process, send};
+use recado_testkit::ports::succeed;
 use serde_json::{Value, json};
 use std::time::Duration;
 
@@ -144,21 +145,15 @@ async fn a_redrive_that_comes_again_after_a_later_death_changes_nothing() {
     )
     .await;
     let kick = kicks(&site).await.remove(0);
-    let alive = site
-        .store
-        .list_open_messages(id.thread_id())
+    let alive = succeed(site.store.list_open_messages(id.thread_id()))
         .await
-        .unwrap()
         .remove(0);
     let second = dies(&site, &alive, add_millis(letter.at, 60_000)).await;
     let body = serde_json::to_string(&kick).unwrap();
     let verdict = send::handle_outbound_message(&*site.deps(), &body, 2, None).await;
     assert_eq!(verdict, recado_pipeline::Verdict::Done);
-    let died = site
-        .store
-        .find_message(&message.message_id())
+    let died = succeed(site.store.find_message(&message.message_id()))
         .await
-        .unwrap()
         .unwrap();
     assert_eq!(died.out.unwrap().failed_at(), Some(second.at));
     assert_eq!(
@@ -244,10 +239,11 @@ async fn a_dry_run_tells_who_is_out_of_metas_window() {
         let moved = json!({"instances": [
             {"id": "suporte-01", "tenant": "clinic", "agent": "ana", "provider": "meta",
              "external_id": "100000000000009"}]});
-        site.store
-            .apply_configuration(&serde_json::from_value(moved).unwrap())
-            .await
-            .unwrap();
+        succeed(
+            site.store
+                .apply_configuration(&serde_json::from_value(moved).unwrap()),
+        )
+        .await;
         let found = post(&site, "/v1/dead-letters/redrive", json!({"dry_run": true})).await;
         assert_eq!(found.body["out_of_window"], out_of_window, "{hours} hours");
         site.store.apply_configuration(&super::document()).await.unwrap();
@@ -268,29 +264,24 @@ async fn a_redriven_event_is_pending_and_a_second_redrive_after_it_died_again_is
         StatusCode::NOT_FOUND,
         "the letter is gone"
     );
-    let received = site
-        .store
-        .receive_messages(QueueName::Inbound, 10, Duration::from_secs(30))
-        .await
-        .unwrap()
-        .remove(0);
+    let received = succeed(
+        site.store
+            .receive_messages(QueueName::Inbound, 10, Duration::from_secs(30)),
+    )
+    .await
+    .remove(0);
     let first: InboundJob = serde_json::from_str(&received.body).unwrap();
     while first.redrive >= Some(now()) {}
     let _ = process::process(&*site.deps(), &received.body, 1).await;
     let died = async || {
-        site.store
-            .find_event(&job.event)
+        succeed(site.store.find_event(&job.event))
             .await
-            .unwrap()
             .unwrap()
             .failed_at()
     };
     let second = died().await.expect("its instance is still unknown");
-    let letter = site
-        .store
-        .find_dead_letter(job.event.as_str())
+    let letter = succeed(site.store.find_dead_letter(job.event.as_str()))
         .await
-        .unwrap()
         .unwrap();
     assert_eq!(letter.at, second);
     // The queue brings the first redrive again.
@@ -305,11 +296,8 @@ async fn a_deleted_letter_does_not_come_back_and_who_deleted_it_can_be_read() {
     let site = Site::in_memory().configured().await;
     let (_, message, letter) = with_dead_reply(&site).await;
     let job = dead_event(&site, "C1").await;
-    let copy = site
-        .store
-        .list_dead_messages(QueueName::Outbound, 1)
+    let copy = succeed(site.store.list_dead_messages(QueueName::Outbound, 1))
         .await
-        .unwrap()
         .remove(0);
     for id in [letter.id.as_str(), job.event.as_str()] {
         let answered = site

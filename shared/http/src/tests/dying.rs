@@ -17,6 +17,7 @@ use recado_pipeline::ports::{
     CommitOutcome, Conversations, DeadLetters, Inbox, OutboxStore, Queues, WriteOutcome,
 };
 use recado_pipeline::process;
+use recado_testkit::ports::succeed;
 use serde_json::{Value, json};
 use std::time::Duration;
 
@@ -43,11 +44,7 @@ pub(super) async fn reply(site: &Site, id: &ConversationId) -> Message {
     let ordinal = conversation.record_operator_answer(conversation.last, false, at);
     conversation.rev += 1;
     let message = outgoing(&conversation, ordinal, at);
-    let committed = site
-        .store
-        .commit_message(&conversation, &message, None)
-        .await
-        .unwrap();
+    let committed = succeed(site.store.commit_message(&conversation, &message, None)).await;
     assert_eq!(committed, CommitOutcome::Committed);
     message
 }
@@ -108,11 +105,7 @@ pub(super) async fn dies(site: &Site, message: &Message, at: Timestamp) -> DeadL
     site.store.enqueue_dead_copy(&letter).await.unwrap();
     site.store.put_dead_letter(&letter).await.unwrap();
     message.out.as_mut().unwrap().mark_dead_lettered();
-    let settled = site
-        .store
-        .settle_message(&message, None, None, None)
-        .await
-        .unwrap();
+    let settled = succeed(site.store.settle_message(&message, None, None, None)).await;
     assert_eq!(settled, WriteOutcome::Written);
     letter
 }
@@ -134,11 +127,11 @@ pub(super) async fn state(site: &Site, id: &MessageId) -> OutboxState {
 pub(super) async fn kicks(site: &Site) -> Vec<SendJob> {
     let mut all = Vec::new();
     loop {
-        let batch = site
-            .store
-            .receive_messages(QueueName::Outbound, 10, Duration::from_secs(60))
-            .await
-            .unwrap();
+        let batch = succeed(
+            site.store
+                .receive_messages(QueueName::Outbound, 10, Duration::from_secs(60)),
+        )
+        .await;
         if batch.is_empty() {
             return all;
         }

@@ -10,6 +10,7 @@ use recado_domain::secret::Secret;
 use recado_embedded::{Embedded, EmbeddedSystem};
 use recado_pipeline::ports::{ConfigurationStore, PortResult, Secrets};
 use recado_pipeline::{Components, Settings, process, send};
+use recado_testkit::ports::succeed;
 use recado_whatsapp::{ProviderConfig, SimulatedOutbox, Simulation, WhatsApp};
 use serde_json::{Value, json};
 use std::sync::Arc;
@@ -66,10 +67,11 @@ impl Town {
             .map(|id| json!({"id": id, "tenant": id, "model": "claude-sonnet-4-5", "system_prompt": "x"}));
         let document =
             json!({"tenants": [{"id": "ta"}, {"id": "tb"}], "agents": agents, "instances": instances});
-        site.store
-            .apply_configuration(&serde_json::from_value(document).unwrap())
-            .await
-            .unwrap();
+        succeed(
+            site.store
+                .apply_configuration(&serde_json::from_value(document).unwrap()),
+        )
+        .await;
         let config = ProviderConfig {
             simulation: Simulation::WithoutCredentials(SimulatedOutbox::default()),
             ..ProviderConfig::default()
@@ -150,10 +152,7 @@ impl Town {
 pub(super) async fn work(store: &Embedded, deps: &impl recado_pipeline::Deps) -> Vec<String> {
     for queue in [QueueName::Inbound, QueueName::Outbound] {
         loop {
-            let received = store
-                .receive_messages(queue, 10, Duration::from_secs(60))
-                .await
-                .unwrap();
+            let received = succeed(store.receive_messages(queue, 10, Duration::from_secs(60))).await;
             if received.is_empty() {
                 break;
             }

@@ -14,6 +14,7 @@ use recado_domain::wake_up::SendJob;
 use recado_embedded::{Clock, Embedded};
 use recado_pipeline::ports::{DeadLetters, Inbox, Queues};
 use recado_pipeline::reconcile::reconcile;
+use recado_testkit::ports::succeed;
 use serde_json::json;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
@@ -24,12 +25,7 @@ async fn given_up_by_its_queue(site: &Site, queue: QueueName, send: impl AsyncFn
     send().await;
     let before = dead_depth(site, queue).await;
     for _ in 0..=recado_pipeline::settings::VisibilityTimeouts::RECEIVES_MAX {
-        for received in site
-            .store
-            .receive_messages(queue, 1, Duration::from_secs(1))
-            .await
-            .unwrap()
-        {
+        for received in succeed(site.store.receive_messages(queue, 1, Duration::from_secs(1))).await {
             // Put back at once, as a worker does that cannot do it now.
             let kept = site.store.change_visibility(&received.receipt, Duration::ZERO);
             assert!(kept.await.unwrap());
@@ -166,12 +162,7 @@ async fn a_copy_stays_as_long_as_its_letter_does() {
     let letter = dies(&site, &message, now()).await;
     reconcile(&*site.deps()).await.unwrap();
     assert_eq!(dead_depth(&site, QueueName::Outbound).await, 1);
-    assert!(
-        site.store
-            .remove_dead_letter(&letter.id, letter.at)
-            .await
-            .unwrap()
-    );
+    assert!(succeed(site.store.remove_dead_letter(&letter.id, letter.at)).await);
     clock.fetch_add(6_000, Ordering::Relaxed);
     reconcile(&*site.deps()).await.unwrap();
     assert_eq!(dead_depth(&site, QueueName::Outbound).await, 0);

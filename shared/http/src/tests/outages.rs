@@ -11,6 +11,7 @@ use recado_domain::ids::InstanceId;
 use recado_domain::provider::Provider;
 use recado_embedded::{Clock, Embedded};
 use recado_pipeline::ports::{ConfigurationStore, InstanceStates};
+use recado_testkit::ports::succeed;
 use serde_json::{Value, json};
 use std::sync::Mutex;
 use std::sync::atomic::Ordering;
@@ -136,10 +137,8 @@ async fn a_large_body_keeps_its_place_until_its_webhook_is_answered() {
 
 async fn proven_write(site: &Site) -> Option<recado_domain::Timestamp> {
     let nobody = InstanceId::parse(RESERVED_INSTANCE).unwrap();
-    site.store
-        .read_instance_state(&nobody)
+    succeed(site.store.read_instance_state(&nobody))
         .await
-        .unwrap()
         .confirmed_at
 }
 
@@ -232,10 +231,11 @@ async fn one_tenants_flood_is_no_503_for_the_others() {
         "agents": [{"id": "rui", "tenant": "shop", "model": "claude-sonnet-4-5", "system_prompt": "You are Rui."}],
         "instances": [{"id": "loja", "tenant": "shop", "agent": "rui", "provider": "evolution"}],
     });
-    site.store
-        .apply_configuration(&serde_json::from_value(other).unwrap())
-        .await
-        .unwrap();
+    succeed(
+        site.store
+            .apply_configuration(&serde_json::from_value(other).unwrap()),
+    )
+    .await;
     site.depths.0.store(5000, Ordering::Relaxed);
     let open = site.ask("GET", "/health/whatsapp", &[], "").await;
     let found = (open.status, &open.body["status"]);

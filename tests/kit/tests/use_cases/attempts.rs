@@ -11,6 +11,7 @@ use recado_domain::reason::Reason;
 use recado_pipeline::ports::{DeadLetters, Inbox, OutboxStore};
 use recado_pipeline::{Settings, Verdict, process};
 use recado_testkit::builders::Fixture;
+use recado_testkit::ports::succeed;
 use serde_json::json;
 use std::panic::AssertUnwindSafe;
 use std::sync::atomic::Ordering;
@@ -105,12 +106,7 @@ async fn an_event_that_ends_its_process_is_given_up_after_three_counted_attempts
         assert_eq!(record(&setup, &job).await.attempts, attempts);
     }
     assert_eq!(setup.receive(&job, 5).await, Verdict::Done);
-    let letter = setup
-        .world
-        .store
-        .find_dead_letter(job.event.as_str())
-        .await
-        .unwrap();
+    let letter = succeed(setup.world.store.find_dead_letter(job.event.as_str())).await;
     let letter = letter.unwrap();
     assert_eq!((letter.reason, letter.attempts), (Reason::Poison, 3));
 }
@@ -126,12 +122,7 @@ async fn a_turn_that_ends_its_process_three_times_gives_the_agents_error_message
         let turn = AssertUnwindSafe(setup.turns(&setup.fixture));
         assert!(turn.catch_unwind().await.is_err());
         assert_eq!(model.asked.lock().unwrap().len(), asked);
-        let open = setup
-            .world
-            .store
-            .list_open_messages(&setup.fixture.thread())
-            .await
-            .unwrap();
+        let open = succeed(setup.world.store.list_open_messages(&setup.fixture.thread())).await;
         assert_eq!(open, [], "the model is asked again");
     }
     setup.pass(600);

@@ -7,6 +7,7 @@ use recado_domain::reason::Reason;
 use recado_pipeline::ports::{Conversations, OverdueIndex};
 use recado_pipeline::{Verdict, operate, reply};
 use recado_testkit::builders::{Fixture, correlation};
+use recado_testkit::ports::succeed;
 
 /// A contact has written so many messages, all owed an answer; the model has a word for everything.
 async fn burst(messages: usize) -> Setup {
@@ -34,12 +35,8 @@ async fn conversation(setup: &Setup) -> Conversation {
 
 async fn all(setup: &Setup) -> Vec<Message> {
     let id = conversation(setup).await.id;
-    let (_, messages) = setup
-        .world
-        .store
-        .find_with_history(&id, 500)
+    let (_, messages) = succeed(setup.world.store.find_with_history(&id, 500))
         .await
-        .unwrap()
         .unwrap();
     messages
 }
@@ -143,9 +140,13 @@ async fn what_waits_for_a_person_is_read_after_a_give_back() {
         setup.send(&id).await;
         let modes = [ConversationMode::Manual, ConversationMode::Ai];
         for mode in modes.into_iter().skip(usize::from(!taken_over)) {
-            operate::set_conversation_mode(&setup.world, &id, mode, &correlation())
-                .await
-                .unwrap();
+            succeed(operate::set_conversation_mode(
+                &setup.world,
+                &id,
+                mode,
+                &correlation(),
+            ))
+            .await;
         }
         play(&setup).await;
         assert_eq!(asked(&setup)[3], lines(61, 70));

@@ -18,6 +18,7 @@ use recado_pipeline::ports::{
 use recado_pipeline::reconcile::reconcile;
 use recado_pipeline::{Verdict, process};
 use recado_testkit::builders::correlation;
+use recado_testkit::ports::succeed;
 use serde_json::Value;
 use std::time::Duration;
 
@@ -35,40 +36,27 @@ fn kept(setup: &Setup, address: &ContactAddress, id: &str, seconds_ago: i64) -> 
 
 async fn ask(setup: &Setup, seconds_ago: i64) -> CatchUpReport {
     let since = add_millis(setup.now(), -seconds_ago * 1000);
-    catch_up(
+    succeed(catch_up(
         &setup.world,
         setup.fixture.instance(),
         Some(since),
         &correlation(),
-    )
+    ))
     .await
-    .unwrap()
 }
 
 /// Processes everything that is enqueued.
 async fn settle(setup: &Setup) {
     loop {
         let hour = Duration::from_secs(3600);
-        let received = setup
-            .world
-            .queues
-            .receive_messages(QueueName::Inbound, 10, hour)
-            .await
-            .unwrap();
+        let received = succeed(setup.world.queues.receive_messages(QueueName::Inbound, 10, hour)).await;
         if received.is_empty() {
             return;
         }
         for message in received {
             let verdict = process::process(&setup.world, &message.body, message.receives).await;
             assert_eq!(verdict, Verdict::Done);
-            assert!(
-                setup
-                    .world
-                    .queues
-                    .delete_received(&message.receipt)
-                    .await
-                    .unwrap()
-            );
+            assert!(succeed(setup.world.queues.delete_received(&message.receipt)).await);
         }
     }
 }
@@ -79,21 +67,18 @@ async fn stored(setup: &Setup) -> Vec<Message> {
         limit: 100,
         cursor: None,
     };
-    let list = setup
-        .world
-        .store
-        .search_conversations(&ConversationFilter::default(), &page)
-        .await
-        .unwrap();
+    let list = succeed(
+        setup
+            .world
+            .store
+            .search_conversations(&ConversationFilter::default(), &page),
+    )
+    .await;
     let [conversation] = &list.items[..] else {
         panic!("{} conversations", list.items.len());
     };
-    let mut messages = setup
-        .world
-        .store
-        .list_messages(&conversation.id, &page)
+    let mut messages = succeed(setup.world.store.list_messages(&conversation.id, &page))
         .await
-        .unwrap()
         .items;
     messages.sort_by_key(|message| message.ordinal);
     messages
@@ -365,12 +350,7 @@ async fn fetched(seconds: i64) -> Vec<u64> {
         setup.pass(60);
         reconcile(&setup.world).await.unwrap();
         settle(&setup).await;
-        let latest = setup
-            .world
-            .store
-            .find_latest_conversation(&contact.thread())
-            .await
-            .unwrap();
+        let latest = succeed(setup.world.store.find_latest_conversation(&contact.thread())).await;
         fetched.extend(latest.map(|latest| latest.last.0));
         fetched.dedup();
     }

@@ -10,6 +10,7 @@ use recado_domain::millis::add_millis;
 use recado_pipeline::Verdict;
 use recado_pipeline::ports::{ConfigurationStore, Conversations, Inbox};
 use recado_testkit::builders::{Fixture, identity_key};
+use recado_testkit::ports::succeed;
 use serde_json::json;
 
 /// The business's own number, which a provider may name as the chat of what the contact changed.
@@ -158,12 +159,8 @@ async fn who_gets_an_instances_name_at_the_provider_changes_no_message_of_who_ha
     assert_eq!(told(&setup).await, [(Role::User, Content::from_text("às 14h"))]);
     let theirs = identity_key().derive_thread_id(&other.id, setup.fixture.address.as_str());
     assert!(
-        setup
-            .world
-            .store
-            .find_latest_conversation(&theirs)
+        succeed(setup.world.store.find_latest_conversation(&theirs))
             .await
-            .unwrap()
             .is_none()
     );
 }

@@ -14,6 +14,7 @@ use recado_pipeline::ports::{
 use recado_pipeline::reconcile::reconcile;
 use recado_pipeline::{Verdict, operate, process, reply, send};
 use recado_testkit::builders::{Fixture, claimed, correlation};
+use recado_testkit::ports::succeed;
 use serde_json::json;
 use std::time::Duration;
 
@@ -23,12 +24,7 @@ async fn work(setup: &Setup) {
     loop {
         let mut received = Vec::new();
         for queue in QueueName::ALL {
-            received.extend(
-                queues
-                    .receive_messages(queue, 100, Duration::from_secs(120))
-                    .await
-                    .unwrap(),
-            );
+            received.extend(succeed(queues.receive_messages(queue, 100, Duration::from_secs(120))).await);
         }
         if received.is_empty() {
             return;
@@ -66,12 +62,8 @@ async fn status(setup: &Setup, message: &MessageId) -> MessageStatus {
 }
 
 async fn open_of(setup: &Setup, contact: &Fixture) -> usize {
-    setup
-        .world
-        .store
-        .list_open_messages(&contact.thread())
+    succeed(setup.world.store.list_open_messages(&contact.thread()))
         .await
-        .unwrap()
         .len()
 }
 
@@ -132,13 +124,14 @@ async fn what_waits_for_a_clock_that_ran_ahead_goes_on_once_it_is_set_back() {
             let found = status(&setup, &message.id).await;
             assert_eq!(found, MessageStatus::Sent, "{ahead} s ahead");
         }
-        let (_, said) = setup
-            .world
-            .store
-            .find_with_history(&setup.turns(&contact).await, 10)
-            .await
-            .unwrap()
-            .unwrap();
+        let (_, said) = succeed(
+            setup
+                .world
+                .store
+                .find_with_history(&setup.turns(&contact).await, 10),
+        )
+        .await
+        .unwrap();
         let roles: Vec<Role> = said.iter().map(|message| message.role).collect();
         assert_eq!(roles, [Role::User, Role::Assistant, Role::User, Role::Assistant]);
         assert_eq!(open_of(&setup, &contact).await, 0);
@@ -167,12 +160,7 @@ async fn the_echo_of_a_send_from_ahead_of_time_is_still_ours() {
         .message(&contact, "ECHO", &reply.content.render_text(), true)
         .await;
     setup.send(&reply.conversation).await;
-    let conversation = setup
-        .world
-        .store
-        .find_conversation(&reply.conversation)
-        .await
-        .unwrap();
+    let conversation = succeed(setup.world.store.find_conversation(&reply.conversation)).await;
     assert_eq!(conversation.unwrap().mode, ConversationMode::Ai);
     assert_eq!(setup.world.providers.sent(), 1);
 }
@@ -182,12 +170,7 @@ async fn an_attempt_that_runs_while_the_clock_is_set_back_keeps_its_outcome() {
     let setup = Setup::set(Fixture::new()).await;
     let reply = setup.replied().await;
     let (sending, flight) = claimed(&reply);
-    let was = setup
-        .world
-        .store
-        .claim_message(&sending, None, &flight)
-        .await
-        .unwrap();
+    let was = succeed(setup.world.store.claim_message(&sending, None, &flight)).await;
     assert_eq!(was, ClaimOutcome::Claimed);
     setup.world.store.adjust_to_set_back_clock().await.unwrap();
     let stored = setup.world.store.find_message(&reply.message_id()).await.unwrap();
@@ -209,12 +192,7 @@ async fn an_instance_that_was_closed_ahead_of_time_is_asked_and_opens() {
     setup.pass(-3 * 3600);
     setup.world.store.adjust_to_set_back_clock().await.unwrap();
     minutes(&setup, 3).await;
-    let found = setup
-        .world
-        .store
-        .read_instance_state(setup.fixture.instance())
-        .await
-        .unwrap();
+    let found = succeed(setup.world.store.read_instance_state(setup.fixture.instance())).await;
     assert_eq!(found.connection, ConnectionStatus::Open);
     assert_eq!(status(&setup, &reply.message_id()).await, MessageStatus::Sent);
 }
@@ -222,24 +200,20 @@ async fn an_instance_that_was_closed_ahead_of_time_is_asked_and_opens() {
 #[tokio::test]
 async fn people_keep_what_they_took_over_while_the_clock_was_ahead() {
     let (setup, contact, _) = waits_ahead(3 * 3600).await;
-    let latest = setup
-        .world
-        .store
-        .find_latest_conversation(&contact.thread())
-        .await
-        .unwrap()
-        .unwrap();
-    operate::set_conversation_mode(&setup.world, &latest.id, ConversationMode::Manual, &correlation())
+    let latest = succeed(setup.world.store.find_latest_conversation(&contact.thread()))
         .await
         .unwrap();
+    succeed(operate::set_conversation_mode(
+        &setup.world,
+        &latest.id,
+        ConversationMode::Manual,
+        &correlation(),
+    ))
+    .await;
     setup.world.store.adjust_to_set_back_clock().await.unwrap();
     minutes(&setup, 8).await;
-    let after = setup
-        .world
-        .store
-        .find_conversation(&latest.id)
+    let after = succeed(setup.world.store.find_conversation(&latest.id))
         .await
-        .unwrap()
         .unwrap();
     assert_eq!(
         (after.mode, after.answered),

@@ -8,15 +8,11 @@ use recado_domain::outbox::{Outbox, OutboxState};
 use recado_domain::reason::Reason;
 use recado_pipeline::ports::{Conversations, OutboxStore, SendEvidence, System};
 use recado_testkit::builders::{Fixture, claimed};
+use recado_testkit::ports::succeed;
 use std::time::Duration;
 
 async fn out(setup: &Setup, message: &Message) -> Outbox {
-    let stored = setup
-        .world
-        .store
-        .find_message(&message.message_id())
-        .await
-        .unwrap();
+    let stored = succeed(setup.world.store.find_message(&message.message_id())).await;
     stored.unwrap().out.unwrap()
 }
 

@@ -10,6 +10,7 @@ use recado_pipeline::Verdict;
 use recado_pipeline::ports::{ConnectionAnswer, DeadLetters, System};
 use recado_pipeline::reconcile::reconcile;
 use recado_testkit::builders::Fixture;
+use recado_testkit::ports::succeed;
 
 const PROVIDERS: [&str; 4] = ["evolution", "meta", "360dialog", "aws-social"];
 
@@ -53,12 +54,7 @@ async fn a_message_that_always_times_out_stops_no_other_contact() {
         let found = state(&setup).await;
         assert_eq!((found.timeouts, found.timed_out), (0, None));
         setup.send(&reply.conversation).await;
-        let letter = setup
-            .world
-            .store
-            .find_dead_letter(reply.message_id().as_str())
-            .await
-            .unwrap();
+        let letter = succeed(setup.world.store.find_dead_letter(reply.message_id().as_str())).await;
         assert_eq!(letter.unwrap().reason, Reason::UnknownOutcome);
     }
 }

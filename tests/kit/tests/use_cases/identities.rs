@@ -11,6 +11,7 @@ use recado_domain::provider::Provider;
 use recado_pipeline::ports::{ContactAliases, Conversations};
 use recado_pipeline::{Verdict, operate};
 use recado_testkit::builders::{Fixture, correlation, identity_key};
+use recado_testkit::ports::succeed;
 use serde_json::{Value, json};
 
 pub(crate) const NUMBER: &str = "5511900000001@s.whatsapp.net";
@@ -43,12 +44,8 @@ pub(crate) async fn thread(setup: &Setup, address: &str) -> Option<Conversation>
 }
 
 pub(crate) async fn said(setup: &Setup, conversation: &Conversation) -> Vec<(Role, String)> {
-    let (_, mut history) = setup
-        .world
-        .store
-        .find_with_history(&conversation.id, 50)
+    let (_, mut history) = succeed(setup.world.store.find_with_history(&conversation.id, 50))
         .await
-        .unwrap()
         .unwrap();
     history.sort_by_key(|message| message.ordinal);
     history
@@ -109,9 +106,13 @@ async fn a_person_known_without_a_number_keeps_the_conversation_when_the_number_
     receive(&setup, words("oi", LID, None, false)).await;
     let alone = thread(&setup, LID).await.unwrap();
     assert_eq!((&alone.address, &alone.known_as), (&known(LID), &None));
-    operate::set_conversation_mode(&setup.world, &alone.id, ConversationMode::Manual, &correlation())
-        .await
-        .unwrap();
+    succeed(operate::set_conversation_mode(
+        &setup.world,
+        &alone.id,
+        ConversationMode::Manual,
+        &correlation(),
+    ))
+    .await;
     receive(&setup, words("sou eu", NUMBER, Some(LID), false)).await;
     receive(&setup, words("de novo", LID, None, false)).await;
     receive(&setup, words("e aqui", NUMBER, None, false)).await;
@@ -123,9 +124,7 @@ async fn a_person_known_without_a_number_keeps_the_conversation_when_the_number_
     // The number's thread leads there, also for people.
     assert!(leads(&setup, NUMBER, &one).await);
     let leading = thread(&setup, NUMBER).await.unwrap();
-    let shown = operate::find_conversation(&setup.world, &leading.id)
-        .await
-        .unwrap();
+    let shown = succeed(operate::find_conversation(&setup.world, &leading.id)).await;
     assert_eq!(shown.id, alone.id);
 }
 
@@ -149,9 +148,13 @@ async fn a_takeover_of_either_of_two_conversations_is_one_of_both_from_when_they
         receive(&setup, words("oi", LID, None, false)).await;
         receive(&setup, words("oi", NUMBER, None, false)).await;
         let taken = thread(&setup, before).await.unwrap();
-        operate::set_conversation_mode(&setup.world, &taken.id, ConversationMode::Manual, &correlation())
-            .await
-            .unwrap();
+        succeed(operate::set_conversation_mode(
+            &setup.world,
+            &taken.id,
+            ConversationMode::Manual,
+            &correlation(),
+        ))
+        .await;
         receive(&setup, words("sou eu", NUMBER, Some(LID), false)).await;
         check_both_taken_over(&setup).await;
     }
@@ -161,9 +164,13 @@ async fn a_takeover_of_either_of_two_conversations_is_one_of_both_from_when_they
         receive(&setup, words("oi", NUMBER, None, false)).await;
         receive(&setup, words("sou eu", NUMBER, Some(LID), false)).await;
         let taken = thread(&setup, after).await.unwrap();
-        operate::set_conversation_mode(&setup.world, &taken.id, ConversationMode::Manual, &correlation())
-            .await
-            .unwrap();
+        succeed(operate::set_conversation_mode(
+            &setup.world,
+            &taken.id,
+            ConversationMode::Manual,
+            &correlation(),
+        ))
+        .await;
         check_both_taken_over(&setup).await;
     }
 }
@@ -176,14 +183,15 @@ async fn it_is_learnt_once_for_a_contact_also_when_a_new_conversation_begins() {
     let first = thread(&setup, NUMBER).await.unwrap();
     assert_eq!(first.known_as, Some(known(LID)));
     // What stands there now would give way if it were learnt again.
-    store
-        .save_alias(&of(&setup, LID), &known(NEW_NUMBER))
-        .await
-        .unwrap();
+    succeed(store.save_alias(&of(&setup, LID), &known(NEW_NUMBER))).await;
     receive(&setup, words("e aí", NUMBER, Some(LID), false)).await;
-    operate::resolve_conversation(&setup.world, &first.id, None, &correlation())
-        .await
-        .unwrap();
+    succeed(operate::resolve_conversation(
+        &setup.world,
+        &first.id,
+        None,
+        &correlation(),
+    ))
+    .await;
     receive(&setup, words("voltei", NUMBER, Some(LID), false)).await;
     assert_ne!(thread(&setup, NUMBER).await.unwrap().id, first.id);
     let learnt = store.find_alias(&of(&setup, LID)).await.unwrap();

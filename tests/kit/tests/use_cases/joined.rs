@@ -15,6 +15,7 @@ use recado_pipeline::operate::{self, OperateError, OperatorAnswer};
 use recado_pipeline::ports::{ConnectionAnswer, Conversations, InstanceStates, SendOutcome, WriteOutcome};
 use recado_pipeline::reply;
 use recado_testkit::builders::{Fixture, correlation};
+use recado_testkit::ports::succeed;
 use serde_json::Value;
 
 /// A conversation under either name, of the same person; nobody knows.
@@ -39,9 +40,13 @@ async fn both(setup: &Setup) -> (Conversation, Conversation) {
 }
 
 async fn becomes(setup: &Setup, conversation: &Conversation, mode: ConversationMode) {
-    operate::set_conversation_mode(&setup.world, &conversation.id, mode, &correlation())
-        .await
-        .unwrap();
+    succeed(operate::set_conversation_mode(
+        &setup.world,
+        &conversation.id,
+        mode,
+        &correlation(),
+    ))
+    .await;
 }
 
 /// A person answers in a conversation; not sent yet.
@@ -249,9 +254,13 @@ async fn where_only_the_conversation_under_the_identity_goes_on_the_number_leads
     let setup = two().await;
     let (alone, numbered) = both(&setup).await;
     becomes(&setup, &alone, ConversationMode::Manual).await;
-    operate::resolve_conversation(&setup.world, &numbered.id, None, &correlation())
-        .await
-        .unwrap();
+    succeed(operate::resolve_conversation(
+        &setup.world,
+        &numbered.id,
+        None,
+        &correlation(),
+    ))
+    .await;
     shows_both(&setup).await;
     receive(&setup, words("d", NUMBER, None, false)).await;
     let (alone, numbered) = both(&setup).await;
@@ -282,9 +291,13 @@ async fn no_conversation_begins_under_an_identity_that_was_shown_beside_a_number
 async fn none_begins_either_where_the_one_under_the_identity_was_resolved() {
     let setup = two().await;
     let (alone, _) = both(&setup).await;
-    operate::resolve_conversation(&setup.world, &alone.id, None, &correlation())
-        .await
-        .unwrap();
+    succeed(operate::resolve_conversation(
+        &setup.world,
+        &alone.id,
+        None,
+        &correlation(),
+    ))
+    .await;
     let resolved = thread(&setup, LID).await.unwrap();
     shows_both(&setup).await;
     // A worker that read it as resolved begins the next one, too late.

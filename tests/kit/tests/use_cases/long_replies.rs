@@ -12,6 +12,7 @@ use recado_domain::reason::Reason;
 use recado_pipeline::ports::{Conversations, OutboxStore, SendOutcome};
 use recado_pipeline::{Verdict, operate};
 use recado_testkit::builders::{Fixture, correlation};
+use recado_testkit::ports::succeed;
 
 /// A paragraph that shares a message with no other.
 fn paragraph(number: usize) -> String {
@@ -36,23 +37,14 @@ async fn in_parts(count: usize) -> (Setup, ConversationId) {
 }
 
 async fn open(setup: &Setup, conversation: &ConversationId) -> Vec<Message> {
-    setup
-        .world
-        .store
-        .list_open_messages(conversation.thread_id())
-        .await
-        .unwrap()
+    succeed(setup.world.store.list_open_messages(conversation.thread_id())).await
 }
 
 async fn states(setup: &Setup, parts: &[Message]) -> Vec<&'static str> {
     let mut states = Vec::new();
     for part in parts {
-        let stored = setup
-            .world
-            .store
-            .find_message(&part.message_id())
+        let stored = succeed(setup.world.store.find_message(&part.message_id()))
             .await
-            .unwrap()
             .unwrap();
         states.push(stored.out.unwrap().state.as_str());
     }
@@ -85,9 +77,13 @@ fn comes_back() -> SendOutcome {
 }
 
 async fn set_mode(setup: &Setup, conversation: &ConversationId, mode: ConversationMode) {
-    operate::set_conversation_mode(&setup.world, conversation, mode, &correlation())
-        .await
-        .unwrap();
+    succeed(operate::set_conversation_mode(
+        &setup.world,
+        conversation,
+        mode,
+        &correlation(),
+    ))
+    .await;
 }
 
 #[tokio::test]
@@ -107,12 +103,8 @@ async fn it_leaves_in_parts_and_in_order() {
 async fn its_parts_say_which_they_are_cover_the_same_and_were_paid_for_once() {
     let (setup, conversation) = in_parts(3).await;
     let parts = open(&setup, &conversation).await;
-    let known = setup
-        .world
-        .store
-        .find_conversation(&conversation)
+    let known = succeed(setup.world.store.find_conversation(&conversation))
         .await
-        .unwrap()
         .unwrap();
     for (number, part) in (1..).zip(&parts) {
         let out = part.out.as_ref().unwrap();
@@ -195,12 +187,8 @@ async fn a_takeover_stops_the_parts_that_have_not_left_and_what_was_begun_counts
     setup.send(&conversation).await;
     assert_eq!(states(&setup, &parts).await, ["sent", "cancelled", "cancelled"]);
     set_mode(&setup, &conversation, ConversationMode::Ai).await;
-    let known = setup
-        .world
-        .store
-        .find_conversation(&conversation)
+    let known = succeed(setup.world.store.find_conversation(&conversation))
         .await
-        .unwrap()
         .unwrap();
     assert!(
         !known.owes_answer(),
@@ -217,12 +205,8 @@ async fn given_back_before_any_part_left_the_answer_is_owed_again_and_none_of_th
     setup.send(&conversation).await;
     assert_eq!(states(&setup, &parts).await, ["cancelled"; 3]);
     assert!(setup.world.providers.contents().is_empty());
-    let known = setup
-        .world
-        .store
-        .find_conversation(&conversation)
+    let known = succeed(setup.world.store.find_conversation(&conversation))
         .await
-        .unwrap()
         .unwrap();
     assert!(known.owes_answer());
     setup.turns(&setup.fixture).await;
@@ -241,9 +225,11 @@ async fn a_part_that_is_dead_is_redriven_alone() {
     next(&setup, [accepted(), refused]);
     setup.send(&conversation).await;
     assert_eq!(states(&setup, &parts).await, ["sent", "dead", "sent"]);
-    operate::dead_letters::redrive_dead_letter(&setup.world, parts[1].message_id().as_str())
-        .await
-        .unwrap();
+    succeed(operate::dead_letters::redrive_dead_letter(
+        &setup.world,
+        parts[1].message_id().as_str(),
+    ))
+    .await;
     setup.send(&conversation).await;
     assert_eq!(states(&setup, &parts).await, ["sent"; 3]);
     let sent = texts(setup.world.providers.contents());

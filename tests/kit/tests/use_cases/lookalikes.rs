@@ -6,6 +6,7 @@ use recado_domain::inbound::{WebhookEvent, WebhookItem};
 use recado_pipeline::ingest::ingest;
 use recado_pipeline::ports::Conversations;
 use recado_testkit::builders::{Fixture, correlation};
+use recado_testkit::ports::succeed;
 use serde_json::json;
 
 /// Posts "Oi"; how many events were enqueued.
@@ -27,12 +28,13 @@ async fn says_oi(setup: &Setup, lookalike: bool) -> usize {
 }
 
 async fn stored(setup: &Setup) -> usize {
-    let latest = setup
-        .world
-        .store
-        .find_latest_conversation(&setup.fixture.thread())
-        .await
-        .unwrap();
+    let latest = succeed(
+        setup
+            .world
+            .store
+            .find_latest_conversation(&setup.fixture.thread()),
+    )
+    .await;
     latest.map_or(0, |conversation| usize::try_from(conversation.last.0).unwrap())
 }
 

@@ -46,6 +46,7 @@ use recado_pipeline::ports::{
 use recado_pipeline::reconcile::reconcile;
 use recado_pipeline::{Verdict, operate};
 use recado_testkit::builders::{Fixture, correlation};
+use recado_testkit::ports::succeed;
 use serde_json::Value;
 use world::Setup;
 
@@ -54,23 +55,14 @@ async fn setup() -> Setup {
 }
 
 async fn state(setup: &Setup) -> InstanceState {
-    setup
-        .world
-        .store
-        .read_instance_state(setup.fixture.instance())
-        .await
-        .unwrap()
+    succeed(setup.world.store.read_instance_state(setup.fixture.instance())).await
 }
 
 async fn send_one(setup: &Setup) -> MessageStatus {
     let reply = setup.replied().await;
     setup.send(&reply.conversation).await;
-    let stored = setup
-        .world
-        .store
-        .find_message(&reply.message_id())
+    let stored = succeed(setup.world.store.find_message(&reply.message_id()))
         .await
-        .unwrap()
         .unwrap();
     stored.status_with_delivery(None)
 }
@@ -112,12 +104,7 @@ async fn what_turns_out_closed_parks_the_message_and_its_opening_releases_it() {
     assert_eq!(setup.kick(&reply.conversation).await, Verdict::Done);
     assert_eq!(setup.world.providers.sent(), 1, "nothing was tried");
     assert_eq!(state(&setup).await.connection, ConnectionStatus::Closed);
-    let parked = setup
-        .world
-        .store
-        .list_parked(setup.fixture.instance(), 10)
-        .await
-        .unwrap();
+    let parked = succeed(setup.world.store.list_parked(setup.fixture.instance(), 10)).await;
     assert_eq!(parked.len(), 1);
     setup.world.providers.is(ConnectionAnswer::Open);
     let job = setup.event(EventKind::Connection, Value::Null).await;
@@ -125,12 +112,8 @@ async fn what_turns_out_closed_parks_the_message_and_its_opening_releases_it() {
         setup.pass(1);
     }
     assert!(
-        setup
-            .world
-            .store
-            .list_parked(setup.fixture.instance(), 10)
+        succeed(setup.world.store.list_parked(setup.fixture.instance(), 10))
             .await
-            .unwrap()
             .is_empty()
     );
     setup.send(&reply.conversation).await;
@@ -244,23 +227,15 @@ async fn the_late_echo_of_a_repeated_send_is_no_answer_and_an_equal_text_after_i
     setup.times_out();
     let reply = setup.replied_to(&contact).await;
     setup.send(&reply.conversation).await;
-    let sent = setup
-        .world
-        .store
-        .find_message(&reply.message_id())
+    let sent = succeed(setup.world.store.find_message(&reply.message_id()))
         .await
-        .unwrap()
         .unwrap();
     assert!(sent.out.as_ref().unwrap().maybe_sent);
     assert_eq!(setup.world.providers.sent(), 2);
     let text = sent.content.render_text();
     let mode = || async {
-        setup
-            .world
-            .store
-            .find_conversation(&reply.conversation)
+        succeed(setup.world.store.find_conversation(&reply.conversation))
             .await
-            .unwrap()
             .unwrap()
             .mode
     };
@@ -291,12 +266,8 @@ async fn an_equal_text_typed_hours_after_a_repeated_send_is_an_answer() {
     setup
         .message(&contact, "TYPED", &reply.content.render_text(), true)
         .await;
-    let conversation = setup
-        .world
-        .store
-        .find_conversation(&reply.conversation)
+    let conversation = succeed(setup.world.store.find_conversation(&reply.conversation))
         .await
-        .unwrap()
         .unwrap();
     assert_eq!(conversation.mode, ConversationMode::Manual);
 }
@@ -343,9 +314,12 @@ async fn answers_to_one_contact_of_meta_are_spaced_beyond_the_burst() {
             key: None,
             correlation: correlation(),
         };
-        let made = operate::answer_as_operator(&setup.world, &first.conversation, answer)
-            .await
-            .unwrap();
+        let made = succeed(operate::answer_as_operator(
+            &setup.world,
+            &first.conversation,
+            answer,
+        ))
+        .await;
         places.push(made.message.out.unwrap().not_before);
     }
     let burst = usize::try_from(Rate::META_PAIR.burst).unwrap() - 1;
@@ -366,13 +340,14 @@ async fn answers_to_one_contact_of_meta_are_spaced_beyond_the_burst() {
     );
     assert!(setup.now() >= add_millis(begun, 30_000));
     assert!(
-        setup
-            .world
-            .store
-            .list_open_messages(first.conversation.thread_id())
-            .await
-            .unwrap()
-            .is_empty()
+        succeed(
+            setup
+                .world
+                .store
+                .list_open_messages(first.conversation.thread_id())
+        )
+        .await
+        .is_empty()
     );
 }
 

@@ -13,6 +13,7 @@ use recado_pipeline::ports::{
 };
 use recado_pipeline::{Components, Verdict, operate, send};
 use recado_testkit::builders::{Fixture, correlation, nonce};
+use recado_testkit::ports::succeed;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
@@ -27,9 +28,13 @@ async fn a_message_of_the_next_conversation_waits_for_what_a_resolved_one_still_
         timed_out: false,
     });
     let _ = setup.kick(&conversation).await;
-    operate::resolve_conversation(&setup.world, &conversation, None, &correlation())
-        .await
-        .unwrap();
+    succeed(operate::resolve_conversation(
+        &setup.world,
+        &conversation,
+        None,
+        &correlation(),
+    ))
+    .await;
     let second = setup.client_writes(to).await;
     let next = second.conversation.clone().unwrap();
     assert_ne!(next, conversation);
@@ -46,10 +51,8 @@ async fn a_message_of_the_next_conversation_waits_for_what_a_resolved_one_still_
         "the first went out again, then the second"
     );
     assert!(
-        store
-            .list_open_messages(next.thread_id())
+        succeed(store.list_open_messages(next.thread_id()))
             .await
-            .unwrap()
             .is_empty()
     );
 }
@@ -60,9 +63,13 @@ async fn a_cancelled_reply_is_a_conflict_for_who_read_the_conversation_before() 
     let store = &setup.world.store;
     let reply = setup.replied().await;
     let id = &reply.conversation;
-    operate::set_conversation_mode(&setup.world, id, ConversationMode::Manual, &correlation())
-        .await
-        .unwrap();
+    succeed(operate::set_conversation_mode(
+        &setup.world,
+        id,
+        ConversationMode::Manual,
+        &correlation(),
+    ))
+    .await;
     let mut read_before = store.find_conversation(id).await.unwrap().unwrap();
     setup.send(id).await;
     let cancelled = store.find_message(&reply.message_id()).await.unwrap().unwrap();

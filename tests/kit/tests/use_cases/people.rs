@@ -11,6 +11,7 @@ use recado_domain::wake_up::SendJob;
 use recado_pipeline::ports::{Conversations, Llm, LlmError, LlmReply, LlmRequest};
 use recado_pipeline::{Components, Verdict, operate, reply};
 use recado_testkit::builders::{Fixture, correlation};
+use recado_testkit::ports::succeed;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
@@ -53,12 +54,13 @@ async fn what_the_agent_answered_before_hundreds_of_messages_is_not_answered_aga
 async fn an_answer_that_is_sent_in_again_is_one_message_and_is_kicked_again() {
     let setup = Setup::set(Fixture::new()).await;
     setup.message(&setup.fixture, "W1", "oi", false).await;
-    let latest = setup
-        .world
-        .store
-        .find_latest_conversation(&setup.fixture.thread())
-        .await
-        .unwrap();
+    let latest = succeed(
+        setup
+            .world
+            .store
+            .find_latest_conversation(&setup.fixture.thread()),
+    )
+    .await;
     let id = latest.unwrap().id;
     let answer = async || {
         let answer = operate::OperatorAnswer {
@@ -94,9 +96,13 @@ impl Llm for Interrupted {
     async fn generate_reply(&self, request: &LlmRequest) -> Result<LlmReply, LlmError> {
         if self.thinks.fetch_add(1, Ordering::SeqCst) == 0 {
             for mode in [ConversationMode::Manual, ConversationMode::Ai] {
-                operate::set_conversation_mode(&self.setup.world, &self.conversation, mode, &correlation())
-                    .await
-                    .unwrap();
+                succeed(operate::set_conversation_mode(
+                    &self.setup.world,
+                    &self.conversation,
+                    mode,
+                    &correlation(),
+                ))
+                .await;
             }
         }
         Ok(LlmReply {

@@ -7,6 +7,7 @@ use recado_domain::outbox::OutboxState;
 use recado_domain::provider::Provider;
 use recado_pipeline::ports::Conversations;
 use recado_testkit::builders::Fixture;
+use recado_testkit::ports::succeed;
 
 /// A mobile as people write it today, and as WhatsApp knows it.
 const WRITTEN: &str = "5531980000001";
@@ -22,12 +23,8 @@ async fn on_meta() -> (Setup, Fixture) {
 async fn api_send(setup: &Setup) -> Message {
     let accepted = setup.client_writes(WRITTEN).await;
     setup.send(&accepted.conversation.unwrap()).await;
-    setup
-        .world
-        .store
-        .find_message(&accepted.id)
+    succeed(setup.world.store.find_message(&accepted.id))
         .await
-        .unwrap()
         .unwrap()
 }
 
@@ -35,12 +32,8 @@ async fn api_send(setup: &Setup) -> Message {
 async fn what_a_client_sends_lands_in_the_conversation_and_its_window_in_either_spelling() {
     let (setup, fixture) = on_meta().await;
     setup.message(&fixture, "W1", "oi", false).await;
-    let conversation = setup
-        .world
-        .store
-        .find_latest_conversation(&fixture.thread())
+    let conversation = succeed(setup.world.store.find_latest_conversation(&fixture.thread()))
         .await
-        .unwrap()
         .unwrap();
     let sent = api_send(&setup).await;
     assert_eq!(sent.conversation, conversation.id);

@@ -6,6 +6,7 @@ use recado_domain::event::EventKind;
 use recado_pipeline::ports::{ConfigurationStore, Conversations};
 use recado_pipeline::{Verdict, operate, reply};
 use recado_testkit::builders::{Fixture, correlation};
+use recado_testkit::ports::succeed;
 use serde_json::json;
 
 async fn setup(change: impl FnOnce(&mut Fixture)) -> Setup {
@@ -48,9 +49,13 @@ async fn an_instance_that_does_not_start_with_the_agent_leaves_its_conversations
     play(&setup).await;
     let known = conversation(&setup).await;
     assert_eq!((known.mode, calls(&setup)), (ConversationMode::Manual, 0));
-    operate::set_conversation_mode(&setup.world, &known.id, ConversationMode::Ai, &correlation())
-        .await
-        .unwrap();
+    succeed(operate::set_conversation_mode(
+        &setup.world,
+        &known.id,
+        ConversationMode::Ai,
+        &correlation(),
+    ))
+    .await;
     play(&setup).await;
     assert_eq!(calls(&setup), 1);
     assert!(!conversation(&setup).await.owes_answer());

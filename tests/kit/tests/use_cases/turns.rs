@@ -5,6 +5,7 @@ use recado_domain::content::{Content, SystemNote};
 use recado_pipeline::operate;
 use recado_pipeline::ports::{Conversations, OutboxStore};
 use recado_testkit::builders::{Fixture, correlation};
+use recado_testkit::ports::succeed;
 use serde_json::json;
 use std::sync::atomic::Ordering;
 
@@ -98,9 +99,13 @@ async fn an_opt_out_is_kept_in_the_conversation_and_in_the_next() {
     let first = latest().await;
     assert_eq!(first.marketing_stopped_at, Some(setup.now()));
     assert!(!first.owes_answer(), "a note wants no answer");
-    operate::resolve_conversation(&setup.world, &first.id, None, &correlation())
-        .await
-        .unwrap();
+    succeed(operate::resolve_conversation(
+        &setup.world,
+        &first.id,
+        None,
+        &correlation(),
+    ))
+    .await;
     setup.message(&setup.fixture, "W2", "oi", false).await;
     let next = latest().await;
     assert_ne!(next.id, first.id);
@@ -122,12 +127,7 @@ async fn a_turn_without_the_models_key_is_no_attempt_and_is_answered_once_the_ke
     for asked in 1..=6 {
         setup.turns(&setup.fixture).await;
         assert_eq!(model.asked.lock().unwrap().len(), asked);
-        let open = setup
-            .world
-            .store
-            .list_open_messages(&setup.fixture.thread())
-            .await
-            .unwrap();
+        let open = succeed(setup.world.store.list_open_messages(&setup.fixture.thread())).await;
         assert_eq!(open, [], "the contact is told nothing");
         setup.pass(300);
     }

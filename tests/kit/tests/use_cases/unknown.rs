@@ -13,6 +13,7 @@ use recado_pipeline::Verdict;
 use recado_pipeline::operate::dead_letters;
 use recado_pipeline::ports::{ContactAliases, Conversations, DeadLetters, OutboxStore, SendOutcome, System};
 use recado_testkit::builders::{Fixture, identity_key};
+use recado_testkit::ports::succeed;
 use serde_json::{Value, json};
 
 /// What the payload of a failed delivery says.
@@ -53,22 +54,14 @@ async fn typed_in(setup: &Setup, address: &str, id: &str, text: &str) -> Verdict
 }
 
 async fn stored(setup: &Setup, message: &Message) -> Message {
-    setup
-        .world
-        .store
-        .find_message(&message.message_id())
+    succeed(setup.world.store.find_message(&message.message_id()))
         .await
-        .unwrap()
         .unwrap()
 }
 
 async fn messages_typed(setup: &Setup, message: &Message) -> usize {
-    let (_, history) = setup
-        .world
-        .store
-        .find_with_history(&message.conversation, 50)
+    let (_, history) = succeed(setup.world.store.find_with_history(&message.conversation, 50))
         .await
-        .unwrap()
         .unwrap();
     let of_phone = |message: &&Message| message.role == Role::Operator && message.out.is_none();
     history.iter().filter(of_phone).count()
@@ -95,12 +88,7 @@ async fn five_attempts_of_unknown_outcome_end_in_a_marked_letter() {
         }
     ));
     assert!(out.maybe_sent && out.attempts == 5);
-    let letter = setup
-        .world
-        .store
-        .find_dead_letter(reply.message_id().as_str())
-        .await
-        .unwrap();
+    let letter = succeed(setup.world.store.find_dead_letter(reply.message_id().as_str())).await;
     assert_eq!(letter.unwrap().reason, Reason::UnknownOutcome);
 }
 
@@ -164,12 +152,7 @@ async fn a_send_is_looked_for_under_all_names_that_are_known_of_its_contact() {
     let to_alone = unknown(&setup, &alone).await;
     assert_eq!(looked_for(&to_alone).await, [known(LID)], "nobody knows more");
     let thread = identity_key().derive_thread_id(setup.fixture.instance(), LID);
-    setup
-        .world
-        .store
-        .save_alias(&thread, &known(NUMBER))
-        .await
-        .unwrap();
+    succeed(setup.world.store.save_alias(&thread, &known(NUMBER))).await;
     assert_eq!(looked_for(&to_alone).await, [known(LID), known(NUMBER)]);
     let to_maria = unknown(&setup, &maria).await;
     assert_eq!(looked_for(&to_maria).await, [known(NUMBER)]);
@@ -195,12 +178,7 @@ async fn an_echo_settles_the_send_to_its_own_contact_and_none_that_may_be_to_the
     assert!(matches!(unsettled, OutboxState::Unknown { .. }));
     // Once the number is known, its echo is one of what went to the identity.
     let thread = identity_key().derive_thread_id(setup.fixture.instance(), LID);
-    setup
-        .world
-        .store
-        .save_alias(&thread, &known(NUMBER))
-        .await
-        .unwrap();
+    succeed(setup.world.store.save_alias(&thread, &known(NUMBER))).await;
     assert_eq!(typed_in(&setup, NUMBER, "ECHO-2", &text).await, Verdict::Done);
     setup.pass(30);
     let _ = setup.kick(&to_alone.conversation).await;
@@ -229,9 +207,11 @@ async fn an_echo_that_comes_after_giving_up_is_ours_and_a_redrive_sends_nothing_
     assert_eq!(messages_typed(&setup, &reply).await, 0);
     setup.pass(1);
     assert!(setup.now() > dead);
-    dead_letters::redrive_dead_letter(&setup.world, reply.message_id().as_str())
-        .await
-        .unwrap();
+    succeed(dead_letters::redrive_dead_letter(
+        &setup.world,
+        reply.message_id().as_str(),
+    ))
+    .await;
     setup.send(&reply.conversation).await;
     assert_eq!(setup.world.providers.sent(), 5);
     let settled = stored(&setup, &reply).await;
@@ -279,21 +259,25 @@ async fn a_late_second_failure_makes_no_letter_of_what_was_purged() {
     let first = failed(&setup, &reply, "P0").await;
     assert_eq!(setup.receive(&first, 1).await, Verdict::Done);
     assert!(letter().await.is_some());
-    dead_letters::delete_dead_letter(&setup.world, id.as_str(), "operator")
-        .await
-        .unwrap();
+    succeed(dead_letters::delete_dead_letter(
+        &setup.world,
+        id.as_str(),
+        "operator",
+    ))
+    .await;
     setup.pass(5);
     let second = failed(&setup, &reply, "P0").await;
     assert_eq!(setup.receive(&second, 1).await, Verdict::Done);
     assert!(letter().await.is_none(), "it was deleted for good");
     assert!(
-        setup
-            .world
-            .store
-            .list_open_messages(reply.conversation.thread_id())
-            .await
-            .unwrap()
-            .is_empty()
+        succeed(
+            setup
+                .world
+                .store
+                .list_open_messages(reply.conversation.thread_id())
+        )
+        .await
+        .is_empty()
     );
 }
 
@@ -305,11 +289,7 @@ async fn a_second_report_of_a_failure_does_not_give_up_what_was_redriven_and_wai
     let first = failed(&setup, &reply, "P0").await;
     assert_eq!(setup.receive(&first, 1).await, Verdict::Done);
     let id = reply.message_id();
-    assert!(
-        dead_letters::redrive_dead_letter(&setup.world, id.as_str())
-            .await
-            .unwrap()
-    );
+    assert!(succeed(dead_letters::redrive_dead_letter(&setup.world, id.as_str())).await);
     setup.pass(5);
     let second = failed(&setup, &reply, "P0").await;
     assert_eq!(setup.receive(&second, 1).await, Verdict::Done);

@@ -7,6 +7,7 @@ use recado_pipeline::deliver::{self, AcceptedMessage, DeliverError};
 use recado_pipeline::ports::Conversations;
 use recado_pipeline::{NotSendable, upload};
 use recado_testkit::builders::{Fixture, correlation};
+use recado_testkit::ports::succeed;
 
 fn picture(source: String) -> Content {
     Content::Media(Media {
@@ -34,9 +35,14 @@ async fn the_bytes_are_given_to_the_provider_and_stored_with_no_message() {
     let setup = Setup::set(Fixture::new()).await;
     let instance = setup.fixture.instance();
     let mime = "image/png".to_owned();
-    let source = upload::store_upload(&setup.world, instance, mime, Some("a.png".to_owned()), b"\x89PNG")
-        .await
-        .unwrap();
+    let source = succeed(upload::store_upload(
+        &setup.world,
+        instance,
+        mime,
+        Some("a.png".to_owned()),
+        b"\x89PNG",
+    ))
+    .await;
     let accepted = deliver(&setup, picture(source.clone())).await.unwrap();
     setup.send(accepted.conversation.as_ref().unwrap()).await;
     let given = setup.world.providers.contents();
@@ -46,12 +52,8 @@ async fn the_bytes_are_given_to_the_provider_and_stored_with_no_message() {
         (media.file_name.as_deref(), media.caption.as_deref()),
         (Some("a.png"), Some("veja"))
     );
-    let stored = setup
-        .world
-        .store
-        .find_message(&accepted.id)
+    let stored = succeed(setup.world.store.find_message(&accepted.id))
         .await
-        .unwrap()
         .unwrap();
     assert_eq!(stored.content, picture(source));
 }

@@ -17,6 +17,7 @@ use recado_pipeline::ports::{
 use recado_pipeline::settings::VisibilityTimeouts;
 use recado_pipeline::{Components, Verdict, operate};
 use recado_testkit::builders::{Fixture, correlation};
+use recado_testkit::ports::succeed;
 use serde_json::Value;
 use std::time::Duration;
 
@@ -147,9 +148,13 @@ async fn after_a_give_back_the_next_reply_leaves_at_once() {
 async fn after_a_resolve_the_next_conversations_reply_leaves_at_once() {
     for seconds in WAITS {
         let (setup, reply) = waiting(busy(seconds)).await;
-        operate::resolve_conversation(&setup.world, &reply.conversation, None, &correlation())
-            .await
-            .unwrap();
+        succeed(operate::resolve_conversation(
+            &setup.world,
+            &reply.conversation,
+            None,
+            &correlation(),
+        ))
+        .await;
         let next = replied(&setup, "W2", "outra").await;
         assert_ne!(next.conversation, reply.conversation);
         at_once(&setup).await;
@@ -158,9 +163,13 @@ async fn after_a_resolve_the_next_conversations_reply_leaves_at_once() {
     }
     // By the resolve alone, too.
     let (setup, reply) = waiting(busy(120)).await;
-    operate::resolve_conversation(&setup.world, &reply.conversation, None, &correlation())
-        .await
-        .unwrap();
+    succeed(operate::resolve_conversation(
+        &setup.world,
+        &reply.conversation,
+        None,
+        &correlation(),
+    ))
+    .await;
     at_once(&setup).await;
     assert_eq!(state(&setup, &reply.message_id()).await, "cancelled");
 }
@@ -245,12 +254,7 @@ async fn a_void_reply_of_a_closed_instance_is_cancelled_and_the_answer_leaves_wh
     let job = setup.event(EventKind::Connection, Value::Null).await;
     assert_eq!(setup.receive(&job, 1).await, Verdict::Done);
     at_once(&setup).await;
-    let parked = setup
-        .world
-        .store
-        .list_parked(setup.fixture.instance(), 10)
-        .await
-        .unwrap();
+    let parked = succeed(setup.world.store.list_parked(setup.fixture.instance(), 10)).await;
     assert_eq!(parked.len(), 1);
     let answer = answers(&setup.world, &reply.conversation, "sou eu").await;
     at_once(&setup).await;
@@ -313,12 +317,13 @@ async fn the_parts_of_a_reply_share_a_group_and_what_people_send_the_contacts() 
     let setup = Setup::set(Fixture::new()).await;
     let long = format!("{0}\n\n{0}\n\n{0}", "é".repeat(TEXT_MAX / 2));
     let last = replied(&setup, "W1", &long).await;
-    let open = setup
-        .world
-        .store
-        .list_open_messages(last.conversation.thread_id())
-        .await
-        .unwrap();
+    let open = succeed(
+        setup
+            .world
+            .store
+            .list_open_messages(last.conversation.thread_id()),
+    )
+    .await;
     assert_eq!(open.len(), 3);
     assert!(
         open.iter()

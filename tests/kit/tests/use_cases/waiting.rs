@@ -20,6 +20,7 @@ use recado_pipeline::ports::{
 };
 use recado_pipeline::reconcile::reconcile;
 use recado_testkit::builders::{Fixture, nonce};
+use recado_testkit::ports::succeed;
 use serde_json::Value;
 use std::time::Duration;
 
@@ -33,12 +34,8 @@ pub(crate) async fn state(setup: &Setup) -> InstanceState {
 }
 
 pub(crate) async fn stored(setup: &Setup, message: &Message) -> Message {
-    setup
-        .world
-        .store
-        .find_message(&message.message_id())
+    succeed(setup.world.store.find_message(&message.message_id()))
         .await
-        .unwrap()
         .unwrap()
 }
 
@@ -297,12 +294,7 @@ async fn what_is_being_sent_is_not_given_up_for_its_age() {
         echo: None,
         maybe_echo: None,
     };
-    let taken = setup
-        .world
-        .store
-        .claim_message(&sending, None, &flight)
-        .await
-        .unwrap();
+    let taken = succeed(setup.world.store.claim_message(&sending, None, &flight)).await;
     assert_eq!(taken, ClaimOutcome::Claimed);
     setup.world.providers.is(ConnectionAnswer::Closed);
     let job = setup.event(EventKind::Connection, Value::Null).await;

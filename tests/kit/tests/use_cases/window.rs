@@ -12,6 +12,7 @@ use recado_domain::reason::Reason;
 use recado_pipeline::ports::{Conversations, DeadLetters, OutboxStore, SendOutcome};
 use recado_pipeline::{Verdict, operate};
 use recado_testkit::builders::{Fixture, correlation};
+use recado_testkit::ports::succeed;
 use std::time::Duration;
 
 const DAY: i64 = 86_400;
@@ -58,12 +59,8 @@ async fn api_send(setup: &Setup, fixture: &Fixture) -> MessageId {
 }
 
 async fn why_dead(setup: &Setup, id: &MessageId) -> String {
-    let letter = setup
-        .world
-        .store
-        .find_dead_letter(id.as_str())
+    let letter = succeed(setup.world.store.find_dead_letter(id.as_str()))
         .await
-        .unwrap()
         .unwrap();
     assert_eq!(letter.reason, Reason::WindowClosed);
     letter.last_error.unwrap()
@@ -125,23 +122,19 @@ async fn the_window_is_the_contacts_and_outlives_a_resolved_conversation() {
     let setup = on_meta(None).await;
     setup.message(&setup.fixture, "W1", "oi", false).await;
     let thread = setup.fixture.thread();
-    let first = setup
-        .world
-        .store
-        .find_latest_conversation(&thread)
-        .await
-        .unwrap()
-        .unwrap();
-    operate::resolve_conversation(&setup.world, &first.id, None, &correlation())
+    let first = succeed(setup.world.store.find_latest_conversation(&thread))
         .await
         .unwrap();
+    succeed(operate::resolve_conversation(
+        &setup.world,
+        &first.id,
+        None,
+        &correlation(),
+    ))
+    .await;
     let sent = api_send(&setup, &setup.fixture).await;
-    let next = setup
-        .world
-        .store
-        .find_latest_conversation(&thread)
+    let next = succeed(setup.world.store.find_latest_conversation(&thread))
         .await
-        .unwrap()
         .unwrap();
     assert_ne!(next.id, first.id);
     assert!(matches!(state(&setup, &sent).await, OutboxState::Sent { .. }));
@@ -167,12 +160,7 @@ async fn a_template_needs_no_window() {
     let mut conversation = fixture.conversation(1);
     let mut message = fixture.answer(&mut conversation);
     message.content = Content::Template(template());
-    setup
-        .world
-        .store
-        .commit_message(&conversation, &message, None)
-        .await
-        .unwrap();
+    succeed(setup.world.store.commit_message(&conversation, &message, None)).await;
     setup.pass(3 * DAY);
     setup.send(&conversation.id).await;
     assert_eq!(setup.world.providers.contents(), [message.content]);
@@ -191,14 +179,13 @@ async fn evolution_has_no_window() {
 async fn what_was_taken_over_is_cancelled_and_not_given_up() {
     let setup = on_meta(None).await;
     let reply = setup.replied().await;
-    operate::set_conversation_mode(
+    succeed(operate::set_conversation_mode(
         &setup.world,
         &reply.conversation,
         ConversationMode::Manual,
         &correlation(),
-    )
-    .await
-    .unwrap();
+    ))
+    .await;
     setup.pass(2 * DAY);
     setup.send(&reply.conversation).await;
     assert!(matches!(
@@ -215,18 +202,14 @@ async fn a_redrive_is_judged_again() {
     setup.pass(2 * DAY);
     setup.send(&reply.conversation).await;
     let letter = reply.message_id().to_string();
-    operate::dead_letters::redrive_dead_letter(&setup.world, &letter)
-        .await
-        .unwrap();
+    succeed(operate::dead_letters::redrive_dead_letter(&setup.world, &letter)).await;
     setup.send(&reply.conversation).await;
     assert!(
         is_dead(&state(&setup, &reply.message_id()).await),
         "nobody wrote since"
     );
     setup.message(&contact, "W2", "alô?", false).await;
-    operate::dead_letters::redrive_dead_letter(&setup.world, &letter)
-        .await
-        .unwrap();
+    succeed(operate::dead_letters::redrive_dead_letter(&setup.world, &letter)).await;
     setup.send(&reply.conversation).await;
     assert_eq!(setup.world.providers.contents(), [reply.content]);
 }
@@ -238,19 +221,10 @@ async fn waiting(setup: &Setup, contact: &Fixture) -> Vec<Message> {
         setup.message(contact, id, "oi", false).await;
         setup.turns(contact).await;
     }
-    let latest = setup
-        .world
-        .store
-        .find_latest_conversation(&contact.thread())
+    let latest = succeed(setup.world.store.find_latest_conversation(&contact.thread()))
         .await
-        .unwrap()
         .unwrap();
-    setup
-        .world
-        .store
-        .list_open_messages(latest.id.thread_id())
-        .await
-        .unwrap()
+    succeed(setup.world.store.list_open_messages(latest.id.thread_id())).await
 }
 
 #[tokio::test]
@@ -279,9 +253,13 @@ async fn what_a_client_sends_meanwhile_is_no_second_template_until_a_day_is_over
     let reply = setup.replied_to(&contact).await;
     setup.pass(DAY);
     setup.send(&reply.conversation).await;
-    operate::resolve_conversation(&setup.world, &reply.conversation, None, &correlation())
-        .await
-        .unwrap();
+    succeed(operate::resolve_conversation(
+        &setup.world,
+        &reply.conversation,
+        None,
+        &correlation(),
+    ))
+    .await;
     // In a new conversation of the same contact.
     let sent = api_send(&setup, &contact).await;
     assert!(is_dead(&state(&setup, &sent).await));
@@ -323,14 +301,13 @@ async fn a_template_that_was_stopped_before_it_left_makes_room_for_the_next() {
         setup.kick(&reply.conversation).await,
         Verdict::Retry { .. }
     ));
-    operate::set_conversation_mode(
+    succeed(operate::set_conversation_mode(
         &setup.world,
         &reply.conversation,
         ConversationMode::Manual,
         &correlation(),
-    )
-    .await
-    .unwrap();
+    ))
+    .await;
     setup.pass(3_600);
     let sent = api_send(&setup, &contact).await;
     assert!(matches!(
@@ -351,9 +328,11 @@ async fn what_was_given_up_for_the_template_leaves_as_it_is_once_the_contact_wro
     setup.pass(DAY);
     setup.send(&waiting[0].conversation).await;
     setup.message(&setup.fixture, "W4", "oi de novo", false).await;
-    operate::dead_letters::redrive_dead_letter(&setup.world, waiting[1].message_id().as_str())
-        .await
-        .unwrap();
+    succeed(operate::dead_letters::redrive_dead_letter(
+        &setup.world,
+        waiting[1].message_id().as_str(),
+    ))
+    .await;
     setup.send(&waiting[0].conversation).await;
     let contents = setup.world.providers.contents();
     assert_eq!(
@@ -390,9 +369,11 @@ async fn a_redriven_message_takes_the_template_over_from_one_that_stands_behind_
             .count()
     };
     assert_eq!(templates(&setup), 1);
-    operate::dead_letters::redrive_dead_letter(&setup.world, waiting[0].message_id().as_str())
-        .await
-        .unwrap();
+    succeed(operate::dead_letters::redrive_dead_letter(
+        &setup.world,
+        waiting[0].message_id().as_str(),
+    ))
+    .await;
     setup.send(&waiting[0].conversation).await;
     assert_eq!(templates(&setup), 2, "once more, in the first one's place");
     assert!(matches!(

@@ -25,6 +25,7 @@ use recado_pipeline::ports::{
 };
 use recado_pipeline::{Components, Settings, Verdict, process, reply};
 use recado_testkit::builders::{BASE, Fixture, correlation, identity_key};
+use recado_testkit::ports::succeed;
 use serde_json::{Value, json};
 use std::collections::VecDeque;
 use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU64, Ordering};
@@ -381,10 +382,7 @@ impl Setup {
             StoreInboundOutcome::Stored
         );
         let ttl = add_millis(self.now(), 1_000);
-        store
-            .settle_event(&job.event, None, self.now(), ttl)
-            .await
-            .unwrap();
+        succeed(store.settle_event(&job.event, None, self.now(), ttl)).await;
         let mut reply = fixture.reply(&mut conversation);
         reply.stored_at = self.now();
         let committed = store.commit_message(&conversation, &reply, None).await.unwrap();
@@ -430,22 +428,14 @@ impl Setup {
     /// The contact's turn, and the last that was committed in it.
     pub(crate) async fn turn(&self, fixture: &Fixture) -> Message {
         let conversation = self.turns(fixture).await;
-        let open = self
-            .world
-            .store
-            .list_open_messages(conversation.thread_id())
-            .await
-            .unwrap();
+        let open = succeed(self.world.store.list_open_messages(conversation.thread_id())).await;
         open.into_iter().next_back().unwrap()
     }
 
     /// The kicks of turns that are due now; they are gone then.
     pub(crate) async fn due_turns(&self) -> Vec<TurnJob> {
         let queues = &self.world.queues;
-        let due = queues
-            .receive_messages(QueueName::Turns, 100, Duration::from_secs(60))
-            .await
-            .unwrap();
+        let due = succeed(queues.receive_messages(QueueName::Turns, 100, Duration::from_secs(60))).await;
         let mut kicks = Vec::new();
         for message in due {
             queues.delete_received(&message.receipt).await.unwrap();
@@ -459,10 +449,7 @@ impl Setup {
         let queues = &self.world.queues;
         loop {
             let visibility = Duration::from_secs(30);
-            let due = queues
-                .receive_messages(QueueName::Inbound, 10, visibility)
-                .await
-                .unwrap();
+            let due = succeed(queues.receive_messages(QueueName::Inbound, 10, visibility)).await;
             if due.is_empty() {
                 return;
             }
@@ -476,12 +463,7 @@ impl Setup {
 
     /// One kick of the contact's turn.
     pub(crate) async fn turns(&self, fixture: &Fixture) -> ConversationId {
-        let latest = self
-            .world
-            .store
-            .find_latest_conversation(&fixture.thread())
-            .await
-            .unwrap();
+        let latest = succeed(self.world.store.find_latest_conversation(&fixture.thread())).await;
         let conversation = latest.unwrap();
         let kick = TurnJob {
             conversation: conversation.id.clone(),

@@ -2,6 +2,7 @@
 
 use super::contents::{bound, product};
 use super::*;
+use crate::ports::succeed;
 use recado_domain::Timestamp;
 use recado_domain::contact::ContactAddress;
 use recado_pipeline::ports::Providers;
@@ -187,12 +188,7 @@ async fn place(server: &StandIn, id: &str) -> String {
 }
 
 async fn bytes(url: &str) -> (u16, Vec<u8>) {
-    let answer = client()
-        .get(url)
-        .header("D360-API-KEY", "key-1")
-        .send()
-        .await
-        .unwrap();
+    let answer = succeed(client().get(url).header("D360-API-KEY", "key-1").send()).await;
     (answer.status().as_u16(), answer.bytes().await.unwrap().to_vec())
 }
 
@@ -200,13 +196,7 @@ async fn bytes(url: &str) -> (u16, Vec<u8>) {
 async fn a_file_is_found_at_the_bases_host_with_the_key_for_five_minutes() {
     let server = StandIn::dialog360();
     server.files().put("41", "image/jpeg", PHOTO);
-    let escaped = ask(&server, Method::GET, "/41")
-        .send()
-        .await
-        .unwrap()
-        .text()
-        .await
-        .unwrap();
+    let escaped = succeed(succeed(ask(&server, Method::GET, "/41").send()).await.text()).await;
     assert!(
         escaped.contains(r"https:\/\/lookaside.fbsbx.com\/whatsapp_business"),
         "{escaped}"
