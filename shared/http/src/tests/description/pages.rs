@@ -56,7 +56,7 @@ async fn the_stack_sends_every_described_path_to_the_api() {
         .filter_map(|line| line.trim().strip_prefix("RouteKey: ")?.split_once(' '))
         .map(|(_, path)| path.split("/{").next().unwrap())
         .collect();
-    assert!(prefixes.len() > 10, "{prefixes:?}");
+    assert!(prefixes.contains(&"/webhooks"), "{prefixes:?}");
     for (_, path, _) in operations(description().await) {
         assert!(
             prefixes.iter().all(|prefix| !path.starts_with(prefix)),
