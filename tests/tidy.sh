@@ -64,6 +64,11 @@ for function in webhook processor deferred-reply sender api reconcile; do
   [ -d "functions/$function" ] || complain "functions/$function is missing"
   grep -q "target/lambda/$function/" template.yaml || complain "template.yaml does not deploy $function"
 done
+# One module style: `x.rs` beside `x/`. No circles of imports.
+if git ls-files 'shared/*/mod.rs' 'functions/*/mod.rs' | grep .; then
+  complain "a module is x/mod.rs: call it x.rs"
+fi
+tests/import_circles.py || complain "files import each other in circles: tests/import_circles.py"
 # Names and comments that a newcomer understands.
 tests/plain_words.py || complain "names or comments are hard to read: tests/plain_words.py --list"
 # Rooms, not halls.

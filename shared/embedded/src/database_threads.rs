@@ -1,5 +1,5 @@
-use crate::folder::OpenError;
 use crate::job::{DatabaseJob, TransactionMode, commit_together};
+use crate::open_error::OpenError;
 use rusqlite::Connection;
 use std::fs::File;
 use std::sync::mpsc::{Receiver, Sender, channel};

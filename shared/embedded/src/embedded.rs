@@ -1,8 +1,9 @@
 use crate::clock::Clock;
 use crate::database_threads::{DatabaseThreads, lock_unpoisoned};
 use crate::db_error::DbError;
-use crate::folder::{DataFolder, OpenError, open_in_memory};
+use crate::folder::{DataFolder, open_in_memory};
 use crate::job::{ClosureJob, TransactionMode, commit_together};
+use crate::open_error::OpenError;
 use crate::payloads::EmbeddedPayloads;
 use crate::queue::RoundRobin;
 use jiff::Timestamp;

@@ -1,4 +1,4 @@
-use crate::folder::OpenError;
+use crate::open_error::OpenError;
 use rusqlite::Connection;
 
 /// The migrations. Each brings a database one version further, beginning at 0; `PRAGMA user_version` holds the version.

@@ -1,5 +1,6 @@
 //! Composition of a Lambda function's dependencies, done once at start, before the first request.
 
+use crate::AwsDeps;
 use crate::batch::MessageVisibility;
 use crate::social::SocialQueue;
 use recado_ai::{ClaudeError, Model, ModelSettings};
@@ -11,15 +12,6 @@ use recado_pipeline::ports::PortError;
 use recado_pipeline::settings::{SettingError, VariableReader};
 use recado_pipeline::{Components, Settings};
 use recado_whatsapp::{ProviderConfig, SimulatedOutbox, Simulation, WhatsApp};
-
-/// The dependencies of the Lambda functions.
-pub type AwsDeps = Components<
-    DynamoStore<OsSystem>,
-    AwsQueues<OsSystem>,
-    WhatsApp<AwsSecrets<OsSystem>, OsSystem>,
-    Model<AwsSecrets<OsSystem>, OsSystem>,
-    OsSystem,
->;
 
 /// The result of the composition.
 #[derive(Debug)]

@@ -33,14 +33,25 @@ pub mod telemetry;
 pub mod use_cases;
 
 pub use batch::{BatchMessage, MessageVisibility, run_batch};
-pub use compose::{
-    AwsComposition, AwsDeps, ComposeError, LambdaEnvironment, QueueVisibility, compose_aws_deps,
-};
+pub use compose::{AwsComposition, ComposeError, LambdaEnvironment, QueueVisibility, compose_aws_deps};
 pub use event::{BatchItemFailure, SqsAttributes, SqsBatchResponse, SqsEvent, SqsRecord};
 pub use social::{SocialQueue, SocialVisibility};
 
 use jiff::Timestamp;
+use recado_ai::Model;
+use recado_aws::{AwsQueues, AwsSecrets, DynamoStore, OsSystem};
 use recado_domain::millis::from_unix_millis;
+use recado_pipeline::Components;
+use recado_whatsapp::WhatsApp;
+
+/// The dependencies of the Lambda functions.
+pub type AwsDeps = Components<
+    DynamoStore<OsSystem>,
+    AwsQueues<OsSystem>,
+    WhatsApp<AwsSecrets<OsSystem>, OsSystem>,
+    Model<AwsSecrets<OsSystem>, OsSystem>,
+    OsSystem,
+>;
 
 /// Returns the time at which the invocation ends.
 pub fn invocation_deadline(context: &lambda_runtime::Context) -> Timestamp {

@@ -3,8 +3,8 @@
 //! Such an event is stored and put on the queue `inbound` as a webhook's events are. This module checks the queue and the
 //! topic that the event comes from.
 
+use crate::AwsDeps;
 use crate::batch::{BatchMessage, MessageVisibility};
-use crate::compose::AwsDeps;
 use crate::event::SqsEvent;
 use recado_domain::ids::{CorrelationId, hash_parts};
 use recado_domain::provider::Provider;

@@ -1,8 +1,9 @@
 //! The use cases over the AWS dependencies. Each generic use case is instantiated here, once for all functions: a
 //! function that called it directly would compile the code again.
 
+use crate::AwsDeps;
 use crate::batch::BatchMessage;
-use crate::compose::{AwsComposition, AwsDeps};
+use crate::compose::AwsComposition;
 use crate::keys::AwsKeys;
 use crate::social::{self, SocialQueue};
 use axum::Router;

@@ -3,9 +3,9 @@ use super::expression::Expression;
 use super::item::{self, Item, number_attribute, text_attribute};
 use super::keys::{self, TableKey};
 use super::records;
-use super::scheduled::key_is_free;
 use super::table::{RETRIES_MAX, RecordQuery};
 use super::transaction::{FailedConditions, TransactionAction};
+use jiff::Timestamp;
 use recado_domain::conversation::Conversation;
 use recado_domain::ids::{ConversationId, IdempotencyKey, MessageId, Ordinal, ThreadId};
 use recado_domain::message::Message;
@@ -14,6 +14,12 @@ use recado_pipeline::ports::{
     PageRequest, PortError, PortResult, System, WriteOutcome,
 };
 use std::collections::BTreeMap;
+
+/// Returns the condition that an idempotency key is new or expired.
+pub(super) fn key_is_free(now: Timestamp) -> Expression {
+    Expression::new("attribute_not_exists(#pk) OR #expires <= :now")
+        .with_value(":now", number_attribute(now.as_millisecond()))
+}
 
 /// Builds the item of an idempotency key that was used for `message`.
 pub(super) fn client_key_item(claim: &IdempotencyClaim, message: &MessageId) -> Item {

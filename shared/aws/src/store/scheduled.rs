@@ -1,13 +1,12 @@
 //! Messages that are to be sent later.
 
 use super::DynamoStore;
-use super::conversations::{client_key_item, commit_outcome, follows_stored};
+use super::conversations::{client_key_item, commit_outcome, follows_stored, key_is_free};
 use super::expression::Expression;
-use super::item::{self, Item, number_attribute};
+use super::item::{self, Item};
 use super::keys::{self, TableKey};
 use super::records;
 use super::transaction::TransactionAction;
-use jiff::Timestamp;
 use recado_domain::conversation::Conversation;
 use recado_domain::message::Message;
 use recado_domain::scheduled::{ScheduledId, ScheduledMessage};
@@ -30,12 +29,6 @@ fn put_scheduled_action(what: &'static str, scheduled: &ScheduledMessage) -> Por
         scheduled_item(what, scheduled)?,
         Some(before),
     ))
-}
-
-/// Returns the condition that an idempotency key is new or expired.
-pub(super) fn key_is_free(now: Timestamp) -> Expression {
-    Expression::new("attribute_not_exists(#pk) OR #expires <= :now")
-        .with_value(":now", number_attribute(now.as_millisecond()))
 }
 
 impl<A: System> ScheduledMessages for DynamoStore<A> {

@@ -1,14 +1,17 @@
 //! Chooses the messages that a turn reads: the oldest that are owed an answer, then the newest of the others, within
 //! the limits.
 
-use super::transcript::{count_characters, reached_contact};
 use crate::Deps;
 use crate::ports::{Conversations, PortResult};
 use crate::settings::TurnReadLimits;
 use recado_domain::conversation::Conversation;
 use recado_domain::ids::{ConversationId, Ordinal};
 use recado_domain::message::{Message, Role};
+use recado_domain::outbox::OutboxState;
 use std::collections::BTreeSet;
+
+/// The text that is shown in place of a deleted message.
+pub(super) const DELETED: &str = "[message deleted]";
 
 /// Number of tries to read a conversation of which only half of a change was visible.
 const TRIES: usize = 3;
@@ -200,6 +203,22 @@ fn contiguous_end(known: &[Message], answered: Ordinal) -> Ordinal {
         } else {
             reach
         }
+    })
+}
+
+/// Returns the maximum number of characters that a message adds to the transcript, without the mark of a cut.
+fn count_characters(message: &Message, max: usize) -> usize {
+    message.render_text().chars().take(max).count().max(DELETED.len()) + 1
+}
+
+/// Returns `true` if the contact has the message or may have it. The contact's own messages count.
+pub(super) fn reached_contact(message: &Message) -> bool {
+    message.out.as_ref().is_none_or(|out| {
+        out.maybe_sent
+            || !matches!(
+                out.state,
+                OutboxState::Dead { .. } | OutboxState::Cancelled { .. }
+            )
     })
 }
 

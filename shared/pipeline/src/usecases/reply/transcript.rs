@@ -2,12 +2,11 @@
 
 mod revisions;
 
-use super::reading::TurnReading;
+use super::reading::{DELETED, TurnReading, reached_contact};
 use crate::ports::{ChatTurn, Speaker};
 use jiff::Timestamp;
 use recado_domain::message::{Message, Role};
-use recado_domain::outbox::OutboxState;
-use revisions::{DELETED, Revisions};
+use revisions::Revisions;
 
 /// Builds the transcript from the messages that a turn reads. Messages are ordered by the provider's clock, and the
 /// messages to be answered come last. Consecutive messages of one side are joined: models want speakers to alternate,
@@ -68,11 +67,6 @@ fn shorten_text(text: String, max: usize) -> String {
     format!("{}… [cut: the first {max} of {all} characters]", &text[..end])
 }
 
-/// Returns the maximum number of characters that a message adds to the transcript, without the mark of a cut.
-pub(super) fn count_characters(message: &Message, max: usize) -> usize {
-    message.render_text().chars().take(max).count().max(DELETED.len()) + 1
-}
-
 /// Returns the time by which a message is ordered. A reply is ordered after everything that it answers, even if clocks
 /// differ: a question that stood behind its answer would be answered again.
 fn order_timestamp(message: &Message, messages: &[Message]) -> Timestamp {
@@ -84,17 +78,6 @@ fn order_timestamp(message: &Message, messages: &[Message]) -> Timestamp {
     questions
         .map(|question| question.written_at)
         .fold(message.written_at, Timestamp::max)
-}
-
-/// Returns `true` if the contact has the message or may have it. The contact's own messages count.
-pub(super) fn reached_contact(message: &Message) -> bool {
-    message.out.as_ref().is_none_or(|out| {
-        out.maybe_sent
-            || !matches!(
-                out.state,
-                OutboxState::Dead { .. } | OutboxState::Cancelled { .. }
-            )
-    })
 }
 
 #[cfg(test)]

@@ -1,13 +1,10 @@
 //! Applies later edits and deletions to the messages that the model reads.
 
-use super::super::reading::TurnReading;
+use super::super::reading::{DELETED, TurnReading};
 use recado_domain::content::Content;
 use recado_domain::ids::Ordinal;
 use recado_domain::message::{Message, Role};
 use std::collections::{BTreeMap, BTreeSet};
-
-/// The text that is shown in place of a deleted message.
-pub(super) const DELETED: &str = "[message deleted]";
 
 /// The text that is shown in place of a contact's message without text. Such a message is owed an answer as any other.
 const EMPTY: &str = "[empty message]";

@@ -1,0 +1,36 @@
+use std::io;
+use std::path::PathBuf;
+
+/// The reason why a data folder cannot be opened.
+#[derive(Debug, thiserror::Error)]
+pub enum OpenError {
+    /// The folder or a file in it cannot be used.
+    #[error("the data folder {}: {source}", path.display())]
+    Folder {
+        /// The folder or file.
+        path: PathBuf,
+        /// The error of the system.
+        #[source]
+        source: io::Error,
+    },
+    /// Another process works on the folder.
+    #[error("the data folder {} is in use by another recado process; stop that one first", path.display())]
+    InUse {
+        /// The folder.
+        path: PathBuf,
+    },
+    /// A newer version of recado has changed the database.
+    #[error("the database is of version {found}, this recado knows up to {known}: use a newer one")]
+    Newer {
+        /// The database's version.
+        found: usize,
+        /// The newest version that this program knows.
+        known: usize,
+    },
+    /// The database reported an error.
+    #[error("the database: {0}")]
+    Database(#[from] rusqlite::Error),
+    /// A thread could not be started.
+    #[error("a thread could not be started: {0}")]
+    Thread(#[source] io::Error),
+}
