@@ -56,7 +56,7 @@ where
         steps: sim.common.steps(),
         repeated: repeated(sim),
         dead: futures::executor::block_on(sim.store.count_dead_letters())
-            .map(|counts| counts.of(None))
+            .map(|counts| counts.count_of(None))
             .unwrap_or_default(),
         polls: sim.simulation().polls(),
         virtual_ms: sim.simulation().elapsed_ms(),

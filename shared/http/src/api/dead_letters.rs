@@ -228,7 +228,12 @@ pub(super) async fn get_dlq_health(
     State(api): State<Api<impl ApiContext>>,
     QueryParams(DlqQuery { instance }): QueryParams<DlqQuery>,
 ) -> Result<Json<DlqView>, HttpProblem> {
-    let dlq_depth = api.deps.store().count_dead_letters().await?.of(instance.as_ref());
+    let dlq_depth = api
+        .deps
+        .store()
+        .count_dead_letters()
+        .await?
+        .count_of(instance.as_ref());
     let filter = DeadLetterFilter {
         instance,
         ..DeadLetterFilter::default()

@@ -42,7 +42,7 @@ pub struct DeadLetterCounts(pub BTreeMap<Option<InstanceId>, u64>);
 
 impl DeadLetterCounts {
     /// Returns the number of one instance's dead letters, or of all (`None`).
-    pub fn of(&self, instance: Option<&InstanceId>) -> u64 {
+    pub fn count_of(&self, instance: Option<&InstanceId>) -> u64 {
         match instance {
             None => self.0.values().sum(),
             Some(id) => self.0.get(&Some(id.clone())).copied().unwrap_or_default(),

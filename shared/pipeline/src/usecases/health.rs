@@ -177,7 +177,7 @@ pub async fn assess_health<W: Deps, D: QueueDepths>(
         depth,
         at_least: open.at_least,
         connected: all_connected(deps, &instances),
-        dead_letters: dead_letters.of(wanted),
+        dead_letters: dead_letters.count_of(wanted),
         queues,
         waiting,
         instances,
@@ -206,7 +206,7 @@ async fn assess_instance<W: Deps>(
     dead_letters: &DeadLetterCounts,
 ) -> PortResult<InstanceHealth> {
     let state = deps.store().read_instance_state(&instance.id).await?;
-    let dead_letters = dead_letters.of(Some(&instance.id));
+    let dead_letters = dead_letters.count_of(Some(&instance.id));
     let waiting = count_open_work(open, Some(&instance));
     let traits = deps.providers().capabilities(instance.provider);
     let rate = instance.resolve_rate(&traits, deps.settings().rate);

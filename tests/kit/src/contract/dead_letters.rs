@@ -48,7 +48,7 @@ async fn count<S: Store>(store: &S, fixture: &Fixture, expected: u64) {
     let read = async || {
         succeed(store.count_dead_letters())
             .await
-            .of(Some(fixture.instance()))
+            .count_of(Some(fixture.instance()))
     };
     assert_eq!(
         eventually(INDEX, read, |found| *found == expected).await,
@@ -401,7 +401,7 @@ pub async fn they_are_counted_by_instance_and_in_all<S: Store>(store: &S) {
     count(store, &fixture, 0).await;
     let letters = six(store, &fixture).await;
     count(store, &fixture, 6).await;
-    assert!(succeed(store.count_dead_letters()).await.of(None) >= 6);
+    assert!(succeed(store.count_dead_letters()).await.count_of(None) >= 6);
     assert!(succeed(store.remove_dead_letter(&letters[0].id, letters[0].at)).await);
     count(store, &fixture, 5).await;
 }
