@@ -28,7 +28,7 @@ $(VENV)/.installed: tests/requirements.txt
 
 lint: tools
 	cargo fmt --all --check
-	cargo clippy --workspace --all-targets $(SUITE) -- -D warnings
+	cargo clippy --workspace --all-targets $(SUITE),recado-lambda/aws-social -- -D warnings
 	sam validate --lint
 	cfn-lint infra/*.yaml
 	openapi-spec-validator docs/openapi.json

@@ -14,11 +14,10 @@ mod instance_webhook;
 mod meta;
 mod setup_state;
 mod sign;
-#[cfg(test)]
-#[path = "../../whatsapp/src/stand_in.rs"]
-#[allow(dead_code, reason = "the tests of another crate use the rest of it")]
-mod stand_in;
 mod target;
+
+#[cfg(test)]
+use recado_testkit::servers::scripted as stand_in;
 
 pub use admin_request::AdminRequestError;
 pub use check_result::{CheckResult, Severity};

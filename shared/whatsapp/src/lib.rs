@@ -19,10 +19,11 @@ pub mod meta;
 mod outbound_page;
 mod registry;
 mod simulation;
-#[cfg(test)]
-mod stand_in;
 pub mod webhook;
 pub mod wire;
+
+#[cfg(test)]
+use recado_testkit::servers::scripted as stand_in;
 
 pub use client::WhatsApp;
 pub use config::{ProviderConfig, Simulation};

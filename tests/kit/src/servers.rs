@@ -19,6 +19,7 @@ mod host;
 mod journal;
 mod meta;
 mod notes;
+pub mod scripted;
 mod shape;
 mod stand_in;
 #[cfg(test)]

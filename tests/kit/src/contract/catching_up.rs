@@ -1,12 +1,13 @@
 //! What may have been missed, and who fetches it.
 
 use crate::builders::{Fixture, at, change_instance, seen};
+use crate::ports::succeed;
 use futures::future::join_all;
 use recado_domain::instance::{ConnectionStatus, InstanceChange, InstanceState};
 use recado_pipeline::ports::Store;
 
 async fn state<S: Store>(store: &S, fixture: &Fixture) -> InstanceState {
-    store.read_instance_state(fixture.instance()).await.unwrap()
+    succeed(store.read_instance_state(fixture.instance())).await
 }
 
 async fn set<S: Store>(store: &S, fixture: &Fixture, to: ConnectionStatus, now: i64) {

@@ -1,6 +1,7 @@
 //! Instances at run time: the connection and the rate.
 
 use crate::builders::{Fixture, at, change_instance, seen};
+use crate::ports::succeed;
 use futures::future::join_all;
 use jiff::Timestamp;
 use recado_domain::ids::Ordinal;
@@ -12,7 +13,7 @@ use recado_pipeline::ports::{Reservation, Store};
 
 /// The stored state, but for its revision.
 async fn state<S: Store>(store: &S, fixture: &Fixture) -> InstanceState {
-    let stored = store.read_instance_state(fixture.instance()).await.unwrap();
+    let stored = succeed(store.read_instance_state(fixture.instance())).await;
     InstanceState { rev: 0, ..stored }
 }
 
@@ -46,7 +47,7 @@ async fn note_model_key<S: Store>(store: &S, fixture: &Fixture, missing: bool) -
 
 /// The slot that is given; `None` where the instance is not open.
 async fn reserve<S: Store>(store: &S, fixture: &Fixture, rate: Rate, now: Timestamp) -> Option<Timestamp> {
-    match store.reserve_slot(fixture.instance(), rate, now).await.unwrap() {
+    match succeed(store.reserve_slot(fixture.instance(), rate, now)).await {
         Reservation::Slot { at, .. } => Some(at),
         Reservation::NotOpen => None,
     }
@@ -134,15 +135,12 @@ pub async fn a_change_is_made_of_the_stored_state_whatever_was_seen<S: Store>(st
     let fixture = Fixture::new();
     let id = fixture.instance();
     let unreached = InstanceChange::Unanswered(UnansweredAttempt::Unreached);
-    let outdated = store.read_instance_state(id).await.unwrap();
+    let outdated = succeed(store.read_instance_state(id)).await;
     for expected in 1..=3 {
-        let changed = store
-            .change_instance_state(id, &outdated, &unreached)
-            .await
-            .unwrap();
+        let changed = succeed(store.change_instance_state(id, &outdated, &unreached)).await;
         assert_eq!((changed.done, changed.state.timeouts), (true, expected));
     }
-    let stored = store.read_instance_state(id).await.unwrap();
+    let stored = succeed(store.read_instance_state(id)).await;
     assert_eq!((stored.rev, stored.timeouts), (3, 3));
     reserve(store, &fixture, Rate::EVOLUTION, at(0)).await;
     // Nothing to change in what was seen, and something in what is stored; and the reverse.
@@ -150,14 +148,14 @@ pub async fn a_change_is_made_of_the_stored_state_whatever_was_seen<S: Store>(st
     assert!(change_instance(store, id, missing.clone()).await.done);
     let imagined = InstanceState {
         llm_needs_credentials: false,
-        ..store.read_instance_state(id).await.unwrap()
+        ..succeed(store.read_instance_state(id)).await
     };
     let cleared = InstanceChange::ModelKeyMissing(false);
     let change = store.change_instance_state(id, &outdated, &cleared);
     assert!(change.await.unwrap().done);
     let change = store.change_instance_state(id, &imagined, &cleared);
     assert!(!change.await.unwrap().done);
-    let stored = store.read_instance_state(id).await.unwrap();
+    let stored = succeed(store.read_instance_state(id)).await;
     assert_eq!((stored.rev, stored.timeouts), (5, 3), "a slot is no change");
     assert_eq!(
         stored.arrival,
@@ -346,16 +344,13 @@ pub async fn a_slot_comes_with_the_state_after_it<S: Store>(store: &S) {
     time_out(store, &fixture, &UnansweredAttempt::Unreached).await;
     // An idle instance, and a busy one.
     for now in [0, 0, 10] {
-        let found = store
-            .reserve_slot(fixture.instance(), Rate::EVOLUTION, at(now))
-            .await
-            .unwrap();
+        let found = succeed(store.reserve_slot(fixture.instance(), Rate::EVOLUTION, at(now))).await;
         let Reservation::Slot { state: told, .. } = found else {
             panic!("it is open")
         };
         assert_eq!(
             *told,
-            store.read_instance_state(fixture.instance()).await.unwrap()
+            succeed(store.read_instance_state(fixture.instance())).await
         );
         assert_eq!(
             (told.timeouts, told.asked_at),

@@ -1,6 +1,7 @@
 //! Parked conversations.
 
 use crate::builders::{Fixture, at, nonce};
+use crate::ports::succeed;
 use futures::future::join_all;
 use jiff::Timestamp;
 use recado_domain::ids::{Nonce, Ordinal};
@@ -20,14 +21,14 @@ fn parking(fixture: &Fixture, since: i64, not_before: Option<Timestamp>) -> Park
 }
 
 async fn parked<S: Store>(store: &S, fixture: &Fixture, limit: usize) -> Vec<ParkedConversation> {
-    store.list_parked(fixture.instance(), limit).await.unwrap()
+    succeed(store.list_parked(fixture.instance(), limit)).await
 }
 
 pub async fn a_parked_conversation_is_listed_by_its_instance<S: Store>(store: &S) {
     let (fixture, other) = (Fixture::new(), Fixture::new());
     assert!(parked(store, &fixture, 10).await.is_empty());
     let entry = parking(&fixture, 0, Some(at(900_000)));
-    store.put_parked(&entry).await.unwrap();
+    succeed(store.put_parked(&entry)).await;
     assert_eq!(parked(store, &fixture, 10).await, [entry]);
     assert!(parked(store, &other, 10).await.is_empty());
 }
@@ -35,19 +36,19 @@ pub async fn a_parked_conversation_is_listed_by_its_instance<S: Store>(store: &S
 pub async fn parking_again_is_a_new_version_since_the_first<S: Store>(store: &S) {
     let fixture = Fixture::new();
     let first = parking(&fixture, 0, None);
-    store.put_parked(&first).await.unwrap();
+    succeed(store.put_parked(&first)).await;
     let again = ParkedConversation {
         reply: Some(first.conversation.message_id(Ordinal(2))),
         ..parking(&fixture, 60_000, Some(at(120_000)))
     };
-    store.put_parked(&again).await.unwrap();
+    succeed(store.put_parked(&again)).await;
     let kept = ParkedConversation {
         since: first.since,
         ..again
     };
     assert_eq!(parked(store, &fixture, 10).await, [kept]);
     let third = parking(&fixture, 90_000, None);
-    store.put_parked(&third).await.unwrap();
+    succeed(store.put_parked(&third)).await;
     let kept = ParkedConversation {
         since: first.since,
         ..third
@@ -58,10 +59,7 @@ pub async fn parking_again_is_a_new_version_since_the_first<S: Store>(store: &S)
 pub async fn the_longest_parked_come_first_and_not_more_than_asked<S: Store>(store: &S) {
     let fixture = Fixture::new();
     for since in [3_000, 1_000, 5_000, 2_000, 4_000] {
-        store
-            .put_parked(&parking(&fixture.other_contact(), since, None))
-            .await
-            .unwrap();
+        succeed(store.put_parked(&parking(&fixture.other_contact(), since, None))).await;
     }
     for limit in [1, 3, 5, 50] {
         let found: Vec<Timestamp> = parked(store, &fixture, limit)
@@ -77,27 +75,27 @@ pub async fn the_longest_parked_come_first_and_not_more_than_asked<S: Store>(sto
 pub async fn only_the_version_seen_is_removed<S: Store>(store: &S) {
     let fixture = Fixture::new();
     let first = parking(&fixture, 0, None);
-    assert!(!store.remove_parked(&first).await.unwrap(), "there is none");
-    store.put_parked(&first).await.unwrap();
+    assert!(!succeed(store.remove_parked(&first)).await, "there is none");
+    succeed(store.put_parked(&first)).await;
     let seen = parked(store, &fixture, 10).await.remove(0);
-    store.put_parked(&parking(&fixture, 60_000, None)).await.unwrap();
+    succeed(store.put_parked(&parking(&fixture, 60_000, None))).await;
     assert!(
-        !store.remove_parked(&seen).await.unwrap(),
+        !succeed(store.remove_parked(&seen)).await,
         "it was parked again meanwhile"
     );
     let seen = parked(store, &fixture, 10).await.remove(0);
-    assert!(store.remove_parked(&seen).await.unwrap());
+    assert!(succeed(store.remove_parked(&seen)).await);
     assert!(parked(store, &fixture, 10).await.is_empty());
-    assert!(!store.remove_parked(&seen).await.unwrap(), "it is gone");
+    assert!(!succeed(store.remove_parked(&seen)).await, "it is gone");
 }
 
 pub async fn once_released_it_is_parked_since_anew<S: Store>(store: &S) {
     let fixture = Fixture::new();
     let first = parking(&fixture, 0, None);
-    store.put_parked(&first).await.unwrap();
-    assert!(store.remove_parked(&first).await.unwrap());
+    succeed(store.put_parked(&first)).await;
+    assert!(succeed(store.remove_parked(&first)).await);
     let second = parking(&fixture, 60_000, None);
-    store.put_parked(&second).await.unwrap();
+    succeed(store.put_parked(&second)).await;
     assert_eq!(parked(store, &fixture, 10).await, [second]);
 }
 
@@ -107,9 +105,9 @@ pub async fn releasing_one_leaves_the_others<S: Store>(store: &S) {
         parking(&fixture, 0, None),
         parking(&fixture.other_contact(), 1, None),
     );
-    store.put_parked(&one).await.unwrap();
-    store.put_parked(&other).await.unwrap();
-    assert!(store.remove_parked(&one).await.unwrap());
+    succeed(store.put_parked(&one)).await;
+    succeed(store.put_parked(&other)).await;
+    assert!(succeed(store.remove_parked(&one)).await);
     assert_eq!(parked(store, &fixture, 10).await, [other]);
 }
 

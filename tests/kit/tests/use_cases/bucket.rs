@@ -19,6 +19,7 @@ use recado_pipeline::reconcile::reconcile;
 use recado_pipeline::{Components, Settings, deliver, operate, process, send, upload};
 use recado_testkit::builders::{Fixture, change_instance, correlation, seen};
 use recado_testkit::delegate_calls;
+use recado_testkit::ports::succeed;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicI64, AtomicU32, Ordering};
@@ -154,9 +155,14 @@ async fn waiting(setup: &Setup, world: &World) -> deliver::AcceptedMessage {
         recado_domain::instance::InstanceChange::Connection(closed),
     )
     .await;
-    let source = upload::store_upload(world, instance, "image/png".to_owned(), None, b"\x89PNG")
-        .await
-        .unwrap();
+    let source = succeed(upload::store_upload(
+        world,
+        instance,
+        "image/png".to_owned(),
+        None,
+        b"\x89PNG",
+    ))
+    .await;
     let content = Content::Media(Media {
         source: Some(source),
         ..Media::from_kind(MediaKind::Image)
@@ -227,19 +233,12 @@ async fn an_upload_lives_while_a_dead_letter_names_its_message() {
     let world = world(&setup, 3);
     let accepted = waiting(&setup, &world).await;
     days(&setup, &world, 40).await;
-    let letter = world
-        .store
-        .find_dead_letter(accepted.id.as_str())
+    let letter = succeed(world.store.find_dead_letter(accepted.id.as_str()))
         .await
-        .unwrap()
         .unwrap();
     assert_eq!(letter.reason, Reason::InstanceDisconnected);
     open_again(&setup, &world).await;
-    assert!(
-        operate::dead_letters::redrive_dead_letter(&world, &letter.id)
-            .await
-            .unwrap()
-    );
+    assert!(succeed(operate::dead_letters::redrive_dead_letter(&world, &letter.id)).await);
     kick(&world, &accepted).await;
     assert_eq!(given(&setup).as_deref(), Some("data:image/png;base64,iVBORw=="));
 }
@@ -262,11 +261,12 @@ async fn a_large_body_lives_while_a_dead_letter_names_its_event() {
         world.store.record_event(&job).await.unwrap(),
         RecordEventOutcome::New
     );
-    world
-        .store
-        .settle_event(&job.event, Some(Reason::Poison), setup.now(), setup.now())
-        .await
-        .unwrap();
+    succeed(
+        world
+            .store
+            .settle_event(&job.event, Some(Reason::Poison), setup.now(), setup.now()),
+    )
+    .await;
     let letter = DeadLetter {
         id: job.event.to_string(),
         at: setup.now(),
@@ -278,21 +278,14 @@ async fn a_large_body_lives_while_a_dead_letter_names_its_event() {
     };
     world.store.put_dead_letter(&letter).await.unwrap();
     days(&setup, &world, 20).await;
-    assert!(
-        operate::dead_letters::redrive_dead_letter(&world, &letter.id)
-            .await
-            .unwrap()
-    );
+    assert!(succeed(operate::dead_letters::redrive_dead_letter(&world, &letter.id)).await);
     let body = serde_json::to_string(&job).unwrap();
     assert_eq!(
         process::process(&world, &body, 1).await,
         recado_pipeline::Verdict::Done
     );
-    let latest = world
-        .store
-        .find_latest_conversation(&setup.fixture.thread())
+    let latest = succeed(world.store.find_latest_conversation(&setup.fixture.thread()))
         .await
-        .unwrap()
         .unwrap();
     assert_eq!(latest.last.0, 1, "its message is stored");
 }

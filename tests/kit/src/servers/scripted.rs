@@ -1,4 +1,4 @@
-//! A provider that says what a test wants, over real HTTP.
+//! A server that answers what a test wants, over real HTTP, whatever it is asked.
 
 use std::sync::{Arc, Mutex};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
@@ -6,7 +6,7 @@ use tokio::net::{TcpListener, TcpStream};
 
 /// What a stand-in does with a request.
 #[derive(Debug, Clone)]
-pub(crate) enum Does {
+pub enum Does {
     /// Answers with this status and body.
     Answers(u16, &'static str),
     /// Answers 307 to this address.
@@ -21,25 +21,26 @@ pub(crate) enum Does {
 
 /// A request as it came.
 #[derive(Debug, Clone)]
-pub(crate) struct Request {
+pub struct Request {
     /// Method and path.
-    pub(crate) line: String,
+    pub line: String,
     /// Headers, in lower case.
-    pub(crate) headers: Vec<String>,
+    pub headers: Vec<String>,
     /// The body as JSON.
-    pub(crate) body: serde_json::Value,
+    pub body: serde_json::Value,
 }
 
 /// See the module.
 #[derive(Debug, Clone)]
-pub(crate) struct StandIn {
-    pub(crate) url: String,
+pub struct StandIn {
+    /// Where it listens.
+    pub url: String,
     requests: Arc<Mutex<Vec<Request>>>,
 }
 
 impl StandIn {
     /// Starts one that does `script` in turn; the last again and again.
-    pub(crate) async fn start(script: Vec<Does>) -> Self {
+    pub async fn start(script: Vec<Does>) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let url = format!("http://{}", listener.local_addr().unwrap());
         let requests = Arc::new(Mutex::new(Vec::new()));
@@ -56,7 +57,7 @@ impl StandIn {
     }
 
     /// The requests so far.
-    pub(crate) fn requests(&self) -> Vec<Request> {
+    pub fn requests(&self) -> Vec<Request> {
         self.requests.lock().unwrap().clone()
     }
 }
