@@ -66,7 +66,7 @@ fn words(class: ErrorClass) -> String {
     }
 }
 
-fn span<T: PartialEq + Copy + std::fmt::Display>(first: T, last: T) -> String {
+fn render_range<T: PartialEq + Copy + std::fmt::Display>(first: T, last: T) -> String {
     if first == last {
         first.to_string()
     } else {
@@ -78,11 +78,11 @@ fn status(first: u16, last: u16) -> String {
     if (first, last) == evolution::ANY_STATUS {
         "any".to_owned()
     } else {
-        span(first, last)
+        render_range(first, last)
     }
 }
 
-fn says(words: &[&str]) -> String {
+fn render_phrases(words: &[&str]) -> String {
     let word = |word: &&str| match *word {
         evolution::NUMBER_NOT_FOUND => "the number check's `\"exists\": false`".to_owned(),
         evolution::SCHEMA_CHECK_FAILED => "the schema check's list".to_owned(),
@@ -92,7 +92,7 @@ fn says(words: &[&str]) -> String {
 }
 
 /// What is written of a row's certainty; a row that is not unknown has one.
-fn why(class: ErrorClass, certain: &'static str) -> &'static str {
+fn check_reason(class: ErrorClass, certain: &'static str) -> &'static str {
     let is_unknown = matches!(class, ErrorClass::Unknown { .. });
     assert_eq!(is_unknown, certain.is_empty(), "{class:?}: {certain:?}");
     certain
@@ -101,7 +101,7 @@ fn why(class: ErrorClass, certain: &'static str) -> &'static str {
 fn by_status(page: &mut String, rows: &[StatusRow]) {
     page.push_str("\n| status | class | why nothing was sent |\n| --- | --- | --- |\n");
     for (first, last, class, certain) in rows {
-        let (status, certain) = (status(*first, *last), why(*class, certain));
+        let (status, certain) = (status(*first, *last), check_reason(*class, certain));
         writeln!(page, "| {status} | {} | {certain} |", words(*class)).unwrap();
     }
 }
@@ -110,8 +110,8 @@ fn by_words(page: &mut String, rows: &[ErrorRow]) {
     page.push_str("\n| status | says | class | in our words | why nothing was sent |\n| --- | --- | --- | --- | --- |\n");
     for row in rows {
         let (first, last) = row.status;
-        let (status, says, class) = (status(first, last), says(row.phrases), words(row.class));
-        let certain = why(row.class, row.not_sent_reason);
+        let (status, says, class) = (status(first, last), render_phrases(row.phrases), words(row.class));
+        let certain = check_reason(row.class, row.not_sent_reason);
         writeln!(
             page,
             "| {status} | {says} | {class} | {} | {certain} |",
@@ -162,7 +162,7 @@ fn aws_section(page: &mut String) {
         "\n## AWS End User Messaging Social\n\n| exception | class | in our words | why nothing was sent |\n| --- | --- | --- | --- |\n",
     );
     for (name, class, title, certain) in &aws_social::TABLE {
-        let certain = why(*class, certain);
+        let certain = check_reason(*class, certain);
         writeln!(page, "| `{name}` | {} | {title} | {certain} |", words(*class)).unwrap();
     }
     writeln!(
@@ -181,7 +181,11 @@ fn meta_section(page: &mut String) {
          | code | class | in our words | why nothing was sent |\n| --- | --- | --- | --- |\n",
     );
     for (first, last, class, title, certain) in &meta::TABLE {
-        let (codes, class, certain) = (span(*first, *last), words(*class), why(*class, certain));
+        let (codes, class, certain) = (
+            render_range(*first, *last),
+            words(*class),
+            check_reason(*class, certain),
+        );
         writeln!(page, "| {codes} | {class} | {title} | {certain} |").unwrap();
     }
     let (code, subcode, class, title, certain) = meta::UNKNOWN_NUMBER;
@@ -189,7 +193,7 @@ fn meta_section(page: &mut String) {
         page,
         "\nCode {code} with the subcode {subcode} ({title}): {}; {}.",
         words(class),
-        why(class, certain)
+        check_reason(class, certain)
     )
     .unwrap();
     page.push_str(
@@ -200,7 +204,7 @@ fn meta_section(page: &mut String) {
     by_status(page, &meta::WITHOUT_CODE);
 }
 
-fn page() -> String {
+fn render_page() -> String {
     let mut page = HEAD.to_owned();
     no_answer(&mut page);
     page.push_str(
@@ -215,7 +219,7 @@ fn page() -> String {
 
 #[test]
 fn the_page_of_errors_says_what_the_code_does() {
-    let expected = page();
+    let expected = render_page();
     if std::env::var_os("UPDATE_DOCS").is_some_and(|value| value == "1") {
         std::fs::write(Path::new(PAGE), &expected).unwrap();
     }

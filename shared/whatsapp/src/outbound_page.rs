@@ -36,7 +36,7 @@ answers it. An upload's bytes go to Evolution as Base64; to Meta and 360dialog b
 by id; to AWS by way of the stack's bucket.
 ";
 
-fn row(page: &mut String, kind: OutgoingKind, what: ContentSupport) {
+fn write_row(page: &mut String, kind: OutgoingKind, what: ContentSupport) {
     let (word, how) = match what {
         ContentSupport::Native(how) => ("native", how),
         ContentSupport::Degraded(how) => ("as text", how),
@@ -45,12 +45,12 @@ fn row(page: &mut String, kind: OutgoingKind, what: ContentSupport) {
     writeln!(page, "| {} | {word} | {how} |", kind.as_str()).unwrap();
 }
 
-fn page() -> String {
+fn render_page() -> String {
     let mut page = HEAD.to_owned();
     for (provider, name) in PROVIDERS {
         write!(page, "\n## {name}\n\n| kind | | how |\n| --- | --- | --- |\n").unwrap();
         for kind in OutgoingKind::ALL {
-            row(&mut page, kind, content_support(provider, kind));
+            write_row(&mut page, kind, content_support(provider, kind));
         }
     }
     page.push_str(TAIL);
@@ -59,7 +59,7 @@ fn page() -> String {
 
 #[test]
 fn the_page_of_what_can_be_sent_says_what_the_code_does() {
-    let expected = page();
+    let expected = render_page();
     if std::env::var_os("UPDATE_DOCS").is_some_and(|value| value == "1") {
         std::fs::write(Path::new(PAGE), &expected).unwrap();
     }
