@@ -104,6 +104,11 @@ async fn what_is_wrong_with_a_document_is_said_and_nothing_is_applied() {
     for (body, status, part) in [
         (json!({"tenant": []}), StatusCode::BAD_REQUEST, "tenant"),
         (
+            json!({"instances": [{"id": "a", "tenant": "clinic", "agent": "ana", "provider": "telepathy"}]}),
+            StatusCode::BAD_REQUEST,
+            "there is no provider `telepathy`; there are evolution, meta, 360dialog, aws-social",
+        ),
+        (
             json!({"tenants": [{"id": "a", "time_zone": "Mars/Olympus"}]}),
             StatusCode::UNPROCESSABLE_ENTITY,
             "Mars/Olympus",
