@@ -2,6 +2,7 @@
 
 use jiff::Timestamp;
 use serde::{Deserialize, Deserializer, Serializer};
+use std::time::Duration;
 
 /// Returns the instant of `milliseconds`, clamped to the range of a timestamp (years -9999 to 9999).
 pub fn from_unix_millis(milliseconds: i64) -> Timestamp {
@@ -15,6 +16,16 @@ pub fn from_unix_millis(milliseconds: i64) -> Timestamp {
 /// Returns `at` moved by `milliseconds`, clamped instead of overflowing.
 pub fn add_millis(at: Timestamp, milliseconds: i64) -> Timestamp {
     from_unix_millis(at.as_millisecond().saturating_add(milliseconds))
+}
+
+/// Returns `duration` in milliseconds, clamped instead of overflowing.
+pub fn to_millis(duration: Duration) -> i64 {
+    i64::try_from(duration.as_millis()).unwrap_or(i64::MAX)
+}
+
+/// Returns `at` moved by `duration`, clamped instead of overflowing.
+pub fn add_duration(at: Timestamp, duration: Duration) -> Timestamp {
+    add_millis(at, to_millis(duration))
 }
 
 /// Serializes a [`Timestamp`] as milliseconds since the Unix epoch, for `serde(with = "millis")`.

@@ -9,6 +9,7 @@ mod variables;
 pub use variables::{SettingError, VariableReader};
 
 use recado_domain::backoff::Backoff;
+use recado_domain::millis::to_millis;
 use recado_domain::rate::Rate;
 use std::time::Duration;
 
@@ -127,7 +128,7 @@ impl Settings {
     /// Returns the maximum time of a parked conversation in milliseconds, as in
     /// [`recado_domain::instance::ParkedConversation`].
     pub(crate) fn parked_max_ms(&self) -> i64 {
-        i64::try_from(self.parked_max.as_millis()).unwrap_or(i64::MAX)
+        to_millis(self.parked_max)
     }
 }
 

@@ -10,7 +10,7 @@ use recado_domain::ids::{CorrelationId, InstanceId};
 use recado_domain::instance::{
     ConnectionStatus, ConnectionUpdate, InstanceChange, InstanceState, ParkedConversation,
 };
-use recado_domain::millis::add_millis;
+use recado_domain::millis::{add_millis, to_millis};
 use recado_domain::wake_up::SendJob;
 use std::time::Duration;
 
@@ -193,7 +193,7 @@ fn next_probe_time(now: Timestamp, probes: u32) -> Timestamp {
     let wait = PROBE_FIRST
         .saturating_mul(1 << probes.min(5))
         .min(Duration::from_secs(600));
-    add_millis(now, i64::try_from(wait.as_millis()).unwrap_or(i64::MAX))
+    add_millis(now, to_millis(wait))
 }
 
 /// Sends a send job for each parked conversation of an open instance whose time has come. The parked entry is removed if

@@ -13,7 +13,7 @@ use recado_domain::event::EventKind;
 use recado_domain::ids::{CorrelationId, InstanceId};
 use recado_domain::inbound::WebhookItem;
 use recado_domain::instance::{InstanceChange, InstanceState};
-use recado_domain::millis::add_millis;
+use recado_domain::millis::{add_millis, to_millis};
 use serde::Serialize;
 
 /// Time before the requested start that is read too, in milliseconds. Clocks differ, and the newest known message may
@@ -115,7 +115,7 @@ pub enum CatchUpError {
 
 /// Returns the earliest time from which events are still recognized.
 pub(crate) fn earliest_known_time<W: Deps>(deps: &W, now: Timestamp) -> Timestamp {
-    let ttl = i64::try_from(deps.settings().event_ttl.as_millis()).unwrap_or(i64::MAX);
+    let ttl = to_millis(deps.settings().event_ttl);
     add_millis(now, -ttl.saturating_sub(KNOWN_MARGIN_MS).max(0))
 }
 

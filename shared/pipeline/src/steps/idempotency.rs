@@ -4,7 +4,7 @@ use crate::Deps;
 use crate::ports::{Conversations, IdempotencyClaim, IdempotencyRecord, PortResult, System};
 use jiff::Timestamp;
 use recado_domain::ids::{IdempotencyKey, hash_parts};
-use recado_domain::millis::add_millis;
+use recado_domain::millis::{add_millis, to_millis};
 
 /// Makes the claim of a client's key in `scope`. `parts` distinguish the request from every other. A message that is to
 /// be sent at `send_at` keeps its key long after that, so that a repeated request still finds the message.
@@ -15,7 +15,7 @@ pub(crate) fn make_claim<W: Deps>(
     parts: &[&str],
     send_at: Option<Timestamp>,
 ) -> IdempotencyClaim {
-    let ttl = i64::try_from(deps.settings().key_ttl.as_millis()).unwrap_or(i64::MAX);
+    let ttl = to_millis(deps.settings().key_ttl);
     let now = deps.system().now();
     IdempotencyClaim {
         scope,

@@ -14,7 +14,7 @@ use recado_domain::delivery::StatusUpdate;
 use recado_domain::event::{EventKind, EventPayload, InboundJob, PAYLOAD_INLINE_BYTES_MAX};
 use recado_domain::ids::{CorrelationId, ExternalId};
 use recado_domain::inbound::{WebhookEvent, WebhookItem};
-use recado_domain::millis::add_millis;
+use recado_domain::millis::{add_duration, add_millis};
 use recado_domain::notice::{NOTICE_RETENTION_MS, Notice};
 use std::collections::BTreeSet;
 
@@ -76,8 +76,7 @@ pub async fn ingest<W: Deps>(
 }
 
 async fn record_statuses<W: Deps>(deps: &W, statuses: Vec<StatusUpdate>) -> PortResult<()> {
-    let ttl = i64::try_from(deps.settings().delivery_ttl.as_millis()).unwrap_or(i64::MAX);
-    let expires = add_millis(deps.system().now(), ttl);
+    let expires = add_duration(deps.system().now(), deps.settings().delivery_ttl);
     stream::iter(statuses)
         .map(|status| async move { deps.store().record_status(&status, expires).await })
         .buffer_unordered(WRITES_AT_ONCE)

@@ -21,8 +21,8 @@ use recado_domain::dead_letter::QueueName;
 use recado_domain::event::{
     EventKind, EventPayload, EventState, FollowUpJob, InboundJob, LOOKALIKE_DEDUP_MS, ProcessingRecord,
 };
-use recado_domain::inbound::InboundEvent;
-use recado_domain::millis::add_millis;
+use recado_domain::inbound::{InboundEvent, InboundMessage};
+use recado_domain::millis::{add_duration, add_millis, to_millis};
 use recado_domain::reason::Reason;
 use serde_json::Value;
 use tracing::Instrument;
@@ -151,7 +151,7 @@ async fn apply_inbound<W: Deps>(
 /// Marks the event as applied and stores how it was processed.
 async fn finish_event<W: Deps>(deps: &W, job: &InboundJob, processed: ProcessingRecord) -> PortResult<()> {
     let now = deps.system().now();
-    let ttl = i64::try_from(deps.settings().event_ttl.as_millis()).unwrap_or(i64::MAX);
+    let ttl = to_millis(deps.settings().event_ttl);
     // An event without id and time (`lookalike`) may look like another event. Its record expires as soon as the provider
     // can no longer repeat the webhook, so that the next equal event counts as a new event.
     let ttl = if job.lookalike {
@@ -162,6 +162,14 @@ async fn finish_event<W: Deps>(deps: &W, job: &InboundJob, processed: Processing
     deps.store()
         .finish_event(&job.event, &processed, now, add_millis(now, ttl))
         .await
+}
+
+/// Returns `true` if the message was too old when it arrived. Old messages come with history syncs and late retries;
+/// they are stored and not answered.
+fn is_stale<W: Deps>(deps: &W, job: &InboundJob, inbound: &InboundMessage) -> bool {
+    inbound
+        .sent_at
+        .is_some_and(|sent_at| add_duration(sent_at, deps.settings().stale_after) < job.received_at)
 }
 
 /// Returns `true` if the event is no longer pending. A dead event that has no dead letter gets it now: a crash may have

@@ -23,7 +23,7 @@ use recado_domain::conversation::{Conversation, Draft, TurnDecision};
 use recado_domain::dead_letter::{QueueName, RedrivenTurn};
 use recado_domain::hours::OpeningState;
 use recado_domain::message::Message;
-use recado_domain::millis::add_millis;
+use recado_domain::millis::{add_duration, add_millis, to_millis};
 use recado_domain::wake_up::TurnJob;
 use std::time::Duration;
 use tracing::Instrument;
@@ -82,7 +82,7 @@ async fn run_turn<W: Deps>(deps: &W, kick: &TurnJob) -> PortResult<Verdict> {
         }
     };
     let now = deps.system().now();
-    let wait_max = i64::try_from(deps.settings().debounce_max.as_millis()).unwrap_or(i64::MAX);
+    let wait_max = to_millis(deps.settings().debounce_max);
     match conversation.decide_turn(kick.ordinal, now, wait_max) {
         TurnDecision::StandDown => return Ok(Verdict::Done),
         TurnDecision::NothingOwed => return finish_turn(deps, kick).await,
@@ -165,12 +165,11 @@ async fn answer_turn<W: Deps>(
         return Ok(Verdict::RETRY_SOON);
     }
     let now = deps.system().now();
-    let lease = i64::try_from(deps.settings().turn_lease.as_millis()).unwrap_or(i64::MAX);
     let draft = conversation.acquire_lease(
         generate_nonce(deps.system()),
         reading.covers,
         now,
-        add_millis(now, lease),
+        add_duration(now, deps.settings().turn_lease),
     );
     if save_conversation(deps, &mut conversation).await? == WriteOutcome::Conflict {
         return Ok(Verdict::RETRY_SOON);

@@ -27,9 +27,11 @@ use recado_domain::config::InstanceConfig;
 use recado_domain::dead_letter::QueueName;
 use recado_domain::instance::InstanceState;
 use recado_domain::message::Outgoing;
+use recado_domain::millis::add_duration;
 use recado_domain::outbox::{InvalidTransition, OutboxState};
 use recado_domain::reason::Reason;
 use recado_domain::wake_up::SendJob;
+use std::time::Duration;
 use tracing::Instrument;
 
 /// The reason for which a step ends the handling of a message.
@@ -86,6 +88,18 @@ struct SendContext<'a> {
     deadline: Option<Timestamp>,
     /// The instance's state when the message's slot was reserved; `None` before that.
     known: Option<&'a InstanceState>,
+}
+
+/// Returns `true` if the function would end before the provider's answer could be stored. The time that is needed is
+/// the provider's time-out and 5 seconds.
+fn deadline_is_too_near<W: Deps>(deps: &W, context: SendContext<'_>, now: Timestamp) -> bool {
+    let need = deps
+        .settings()
+        .provider_timeout
+        .saturating_add(Duration::from_secs(5));
+    context
+        .deadline
+        .is_some_and(|deadline| add_duration(now, need) > deadline)
 }
 
 /// Handles one message of the `outbound` queue. `receives` is how often the queue has delivered this message. No

@@ -6,7 +6,7 @@ use recado_domain::delivery::{StatusUpdate, may_concern_attempt};
 use recado_domain::ids::InstanceId;
 use recado_domain::inbound::FailedDelivery;
 use recado_domain::message::Outgoing;
-use recado_domain::millis::add_millis;
+use recado_domain::millis::add_duration;
 use recado_domain::outbox::OutboxState;
 
 /// Records that an accepted message failed later: `sent → dead` with the provider's reason, and a dead letter. A message
@@ -17,9 +17,8 @@ pub(super) async fn record_delivery_failure<W: Deps>(
     failed: &FailedDelivery,
 ) -> PortResult<()> {
     let now = deps.system().now();
-    let ttl = i64::try_from(deps.settings().delivery_ttl.as_millis()).unwrap_or(i64::MAX);
     deps.store()
-        .record_status(&failed.update, add_millis(now, ttl))
+        .record_status(&failed.update, add_duration(now, deps.settings().delivery_ttl))
         .await?;
     let delivery = deps.store().find_delivery(&failed.update.key).await?;
     let (id, known_as) = delivery.map_or((None, None), |delivery| {

@@ -4,7 +4,7 @@
 
 mod thread_join;
 
-use super::message::is_stale;
+use super::is_stale;
 use crate::Deps;
 use crate::ports::{ContactAliases, PortResult};
 use crate::steps::identity::derive_thread_id;

@@ -1,4 +1,4 @@
-use super::identity;
+use super::{identity, is_stale};
 use crate::Deps;
 use crate::ports::{InboundWrite, Inbox, PortError, PortResult, StoreInboundOutcome, System, WRITE_TRIES};
 use crate::steps::wake_up;
@@ -8,7 +8,6 @@ use recado_domain::event::{FollowUpJob, InboundJob, MessagePosition};
 use recado_domain::ids::Ordinal;
 use recado_domain::inbound::InboundMessage;
 use recado_domain::message::{Message, Role};
-use recado_domain::millis::add_millis;
 use recado_domain::reason::Reason;
 
 /// Stores a message of the contact and, if an answer is owed, starts the timer of its turn. The timer starts in every
@@ -27,15 +26,6 @@ pub(super) async fn store_contact_message<W: Deps>(
     }
     wake_up::enqueue_reply_turn(deps, job, bound, &place).await?;
     Ok(FollowUpJob::Turn(place.ordinal))
-}
-
-/// Returns `true` if the message was too old when it arrived. Old messages come with history syncs and late retries;
-/// they are stored and not answered.
-pub(super) fn is_stale<W: Deps>(deps: &W, job: &InboundJob, inbound: &InboundMessage) -> bool {
-    let limit = i64::try_from(deps.settings().stale_after.as_millis()).unwrap_or(i64::MAX);
-    inbound
-        .sent_at
-        .is_some_and(|sent_at| add_millis(sent_at, limit) < job.received_at)
 }
 
 async fn store_message<W: Deps>(

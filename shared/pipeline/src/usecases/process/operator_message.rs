@@ -1,8 +1,8 @@
 //! Messages with `fromMe`: echoes of messages that Recado sent, and messages that a person typed on the phone. Only a
 //! message typed on the phone is a person's answer.
 
-use super::identity;
-use super::message::{build_message, is_stale, save_with_message};
+use super::message::{build_message, save_with_message};
+use super::{identity, is_stale};
 use crate::Deps;
 use crate::ports::{
     ContactAliases, Conversations, Deliveries, OutboxStore, PortError, PortResult, StoreInboundOutcome,
@@ -23,7 +23,7 @@ use recado_domain::ids::{InstanceId, Ordinal};
 use recado_domain::inbound::InboundMessage;
 use recado_domain::instance::{Echo, InFlightSend, OwnMessageEcho};
 use recado_domain::message::Role;
-use recado_domain::millis::add_millis;
+use recado_domain::millis::{add_millis, to_millis};
 use recado_domain::outbox::{OutboxState, hash_text};
 use std::cmp::Reverse;
 
@@ -67,7 +67,7 @@ pub(super) async fn wait_for_unlinked_sends<W: Deps>(
     if let Some(verdict) = running_send_verdict(&flights, job, now) {
         return Ok(Some(verdict));
     }
-    let wait = i64::try_from(deps.settings().unknown_wait.as_millis()).unwrap_or(i64::MAX);
+    let wait = to_millis(deps.settings().unknown_wait);
     for flight in flights {
         let resolved_by = add_millis(flight.claimed_at, wait.saturating_add(60_000));
         if flight.was_claimed_before(job.received_at)
@@ -196,7 +196,7 @@ async fn is_own_echo<W: Deps>(
             .map_or(job.received_at, |sent_at| sent_at.min(job.received_at)),
         received_at: job.received_at,
     };
-    let wait = i64::try_from(deps.settings().unknown_wait.as_millis()).unwrap_or(i64::MAX);
+    let wait = to_millis(deps.settings().unknown_wait);
     let instance = &bound.instance.id;
     let mut echoed = Vec::new();
     for flight in flights {

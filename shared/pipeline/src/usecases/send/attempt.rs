@@ -1,8 +1,8 @@
 //! One attempt to send a message: it reserves a slot, claims the message, sends the request and stores the outcome.
 
 use super::{
-    RETRY_SOON, SendContext, StepResult, attachment, cancel, connection_check, parking, require_written,
-    service_window, settle, waiting,
+    RETRY_SOON, SendContext, StepResult, attachment, cancel, connection_check, deadline_is_too_near, parking,
+    require_written, service_window, settle, waiting,
 };
 use crate::Deps;
 use crate::deps::capabilities;
@@ -15,7 +15,7 @@ use jiff::Timestamp;
 use recado_domain::content::Content;
 use recado_domain::instance::{ConnectionStatus, InFlightSend, InstanceState};
 use recado_domain::message::Outgoing;
-use recado_domain::millis::add_millis;
+use recado_domain::millis::{add_duration, add_millis};
 use recado_domain::options::SendOptions;
 use recado_domain::outbox::{Author, hash_text};
 use recado_domain::rate::is_slot_missed;
@@ -24,10 +24,6 @@ use std::time::Duration;
 /// Longest wait for a slot inside the function, in milliseconds. Queue delays are whole seconds, so for a later slot
 /// the send job is retried one second before the slot.
 const SLEEP_FOR_SLOT_MAX_MS: i64 = 1_500;
-
-/// Waits longer than this, in milliseconds, are parked and not left in the queue. A queue can hide a message for
-/// longer, but messages with distant slots must not use up a function's concurrency.
-pub(super) const PARK_BEYOND_MS: i64 = 15 * 60_000;
 
 pub(super) async fn attempt_send<W: Deps>(
     deps: &W,
@@ -54,7 +50,7 @@ pub(super) async fn attempt_send<W: Deps>(
         settle::requeue_uncounted(deps, message, &flight, "its slot went by").await?;
         return Err(RETRY_SOON);
     }
-    if add_millis(now, provider_timeout_ms(deps)) > flight.until {
+    if add_duration(now, deps.settings().provider_timeout) > flight.until {
         return Err(RETRY_SOON);
     }
     let outgoing = to_outgoing_message(&message);
@@ -70,19 +66,6 @@ pub(super) async fn attempt_send<W: Deps>(
     settle::settle_outcome(deps, context, message, &flight, outcome).await
 }
 
-fn provider_timeout_ms<W: Deps>(deps: &W) -> i64 {
-    i64::try_from(deps.settings().provider_timeout.as_millis()).unwrap_or(i64::MAX)
-}
-
-/// Returns `true` if the function would end before the provider's answer could be stored. The time that is needed is
-/// the provider's time-out and 5 seconds.
-pub(super) fn deadline_is_too_near<W: Deps>(deps: &W, context: SendContext<'_>, now: Timestamp) -> bool {
-    let need = provider_timeout_ms(deps).saturating_add(5_000);
-    context
-        .deadline
-        .is_some_and(|deadline| add_millis(now, need) > deadline)
-}
-
 /// Builds the message that the provider is given.
 pub(super) fn to_outgoing_message(message: &Outgoing) -> OutgoingMessage {
     let out = message.outbox();
@@ -96,11 +79,11 @@ pub(super) fn to_outgoing_message(message: &Outgoing) -> OutgoingMessage {
 }
 
 /// Stops a message that must not leave before a later time; the messages behind it wait too. A wait of more than
-/// [`PARK_BEYOND_MS`] is parked.
+/// [`parking::PARK_BEYOND_MS`] is parked.
 async fn defer_until_due<W: Deps>(deps: &W, message: &Outgoing) -> StepResult {
     let now = deps.system().now();
     match message.outbox().not_before {
-        Some(at) if at > add_millis(now, PARK_BEYOND_MS) => {
+        Some(at) if at > add_millis(now, parking::PARK_BEYOND_MS) => {
             parking::park_conversation(deps, message, Some(at)).await
         }
         Some(at) if at > now => waiting::wait_unless_void(deps, message, Verdict::retry_at(at, now)).await,
@@ -146,7 +129,7 @@ async fn reserve_send_slot<W: Deps>(
         message.outbox_mut().record_slot(slot);
         require_written(deps.store().save_open_message(message, None).await?)?;
     }
-    if wait > PARK_BEYOND_MS {
+    if wait > parking::PARK_BEYOND_MS {
         return parking::park_conversation(deps, message, Some(add_millis(slot, -120_000))).await;
     }
     let verdict = Verdict::retry_at(add_millis(slot, -1_000), now);
@@ -162,8 +145,10 @@ async fn claim_message<W: Deps>(
     now: Timestamp,
 ) -> StepResult<InFlightSend> {
     let unclaimed = message.clone();
-    let lease = i64::try_from(deps.settings().send_lease.as_millis()).unwrap_or(i64::MAX);
-    let (nonce, until) = (generate_nonce(deps.system()), add_millis(now, lease));
+    let (nonce, until) = (
+        generate_nonce(deps.system()),
+        add_duration(now, deps.settings().send_lease),
+    );
     let flight = InFlightSend {
         message: message.message_id(),
         to: message.outbox().to.clone(),

@@ -1,7 +1,6 @@
 //! Checks that the instance's known state is fresh enough to send, and stores what an accepted send shows.
 
-use super::attempt::deadline_is_too_near;
-use super::{RETRY_SOON, SendContext, StepResult, parking, waiting};
+use super::{RETRY_SOON, SendContext, StepResult, deadline_is_too_near, parking, waiting};
 use crate::Deps;
 use crate::deps::capabilities;
 use crate::ports::{ConnectionAnswer, InstanceStates, PortResult, Providers, System};

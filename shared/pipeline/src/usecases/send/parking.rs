@@ -9,6 +9,10 @@ use jiff::Timestamp;
 use recado_domain::instance::{ConnectionStatus, ParkedConversation};
 use recado_domain::message::Outgoing;
 
+/// Waits longer than this, in milliseconds, are parked and not left in the queue. A queue can hide a message for
+/// longer, but messages with distant slots must not use up a function's concurrency.
+pub(super) const PARK_BEYOND_MS: i64 = 15 * 60_000;
+
 /// Parks the message's conversation, or cancels the message if it is a void reply. Without `not_before`, the instance's
 /// state is read again afterwards. If the instance opened in between, its release did not include this entry: the entry
 /// is removed, and the send job is retried soon. Always returns a [`Stop`].

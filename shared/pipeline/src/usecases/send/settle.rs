@@ -1,6 +1,6 @@
 //! Stores the outcome of an attempt by a conditional write: nothing is stored if the message was changed meanwhile.
 
-use super::attempt::PARK_BEYOND_MS;
+use super::parking::PARK_BEYOND_MS;
 use super::{
     RETRY_SOON, SendContext, StepResult, Stop, connection_check, give_up, parking, require_written, waiting,
 };
@@ -15,7 +15,7 @@ use recado_domain::config::InstanceConfig;
 use recado_domain::delivery::DeliveryKey;
 use recado_domain::instance::{ConnectionStatus, InFlightSend, InstanceChange, UnansweredAttempt};
 use recado_domain::message::{Message, Outgoing};
-use recado_domain::millis::add_millis;
+use recado_domain::millis::{add_millis, to_millis};
 use recado_domain::reason::Reason;
 use std::time::Duration;
 
@@ -181,7 +181,7 @@ async fn retry_or_give_up<W: Deps>(
         .outbound_backoff
         .delay_for_attempt(attempts, deps.system().random_u64());
     let after = after.map_or(backoff, |asked| asked.max(backoff));
-    let milliseconds = i64::try_from(after.as_millis()).unwrap_or(i64::MAX);
+    let milliseconds = to_millis(after);
     let retry_at = add_millis(now, milliseconds);
     message.outbox_mut().return_to_queue(now, true, &why)?;
     // Stored in the record, so that no other send job of this conversation attempts the message earlier.

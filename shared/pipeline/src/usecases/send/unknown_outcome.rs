@@ -15,7 +15,7 @@ use recado_domain::delivery::{Delivery, DeliveryKey, DeliveryStatus};
 use recado_domain::ids::Nonce;
 use recado_domain::instance::{ConnectionStatus, InFlightSend};
 use recado_domain::message::Outgoing;
-use recado_domain::millis::add_millis;
+use recado_domain::millis::{add_duration, add_millis};
 use recado_domain::outbox::OutboxState;
 use recado_domain::reason::Reason;
 use std::time::Duration;
@@ -90,8 +90,7 @@ async fn wait_then_repeat<W: Deps>(
     claimed_at: jiff::Timestamp,
     now: jiff::Timestamp,
 ) -> StepResult {
-    let wait = i64::try_from(deps.settings().unknown_wait.as_millis()).unwrap_or(i64::MAX);
-    let over = add_millis(claimed_at, wait);
+    let over = add_duration(claimed_at, deps.settings().unknown_wait);
     if now < over {
         let left = Duration::from_millis((over.as_millisecond() - now.as_millisecond()).unsigned_abs());
         return Err(Stop::Later(Verdict::Retry {

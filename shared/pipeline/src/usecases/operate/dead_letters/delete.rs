@@ -11,7 +11,7 @@ use crate::usecases::operate::OperateError;
 use futures::stream::{self, StreamExt};
 use recado_domain::dead_letter::{DeadLetter, DeadLetterContent, DeadLetterDeletion};
 use recado_domain::ids::MessageId;
-use recado_domain::millis::add_millis;
+use recado_domain::millis::add_duration;
 
 /// The result of deleting several dead letters.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -95,8 +95,7 @@ async fn delete_letter_and_record<W: Deps>(deps: &W, letter: &DeadLetter, by: &s
     let now = deps.system().now();
     match &letter.what {
         DeadLetterContent::Event(job) => {
-            let ttl = i64::try_from(deps.settings().event_ttl.as_millis()).unwrap_or(i64::MAX);
-            let expires = add_millis(now, ttl);
+            let expires = add_duration(now, deps.settings().event_ttl);
             deps.store()
                 .purge_event(&job.event, letter.at, now, expires)
                 .await?;
