@@ -5,6 +5,7 @@ use crate::content::Content;
 use crate::context::MessageContext;
 use crate::delivery::StatusUpdate;
 use crate::event::EventKind;
+use crate::identity::IdentityKey;
 use crate::ids::{EventId, ExternalId};
 use crate::notice::Notice;
 use crate::provider::Provider;
@@ -51,6 +52,19 @@ pub struct WebhookEvent {
     pub payload: Value,
     /// `true` if another event may look exactly like this one, because the provider gave neither an id nor a time.
     pub lookalike: bool,
+}
+
+impl WebhookEvent {
+    /// Returns the event's FIFO group on the queue `inbound`: a group for each contact of an instance.
+    pub fn derive_group(&self, key: &IdentityKey) -> String {
+        // The event of a failed delivery waits until its message is known. In a group of its own it delays no other
+        // event meanwhile.
+        let place = match self.kind {
+            EventKind::Failed => Some(self.id.as_str()),
+            EventKind::Message | EventKind::Connection => self.address.as_ref().map(ContactAddress::as_str),
+        };
+        key.derive_event_group(self.provider, &self.external, place)
+    }
 }
 
 /// The content of an event's body after parsing.

@@ -9,6 +9,7 @@ mod extra_evolution;
 use jiff::Timestamp;
 use recado_domain::delivery::StatusUpdate;
 use recado_domain::event::{EventPayload, InboundJob};
+use recado_domain::identity::IdentityKey;
 use recado_domain::ids::{CorrelationId, ExternalId};
 use recado_domain::inbound::{InboundEvent, InboundMessage, WebhookEvent, WebhookItem};
 use recado_domain::provider::Provider;
@@ -55,6 +56,7 @@ fn item(item: &WebhookItem) -> Value {
             "external": event.external,
             "kind": event.kind,
             "address": event.address,
+            "group": event.derive_group(&IdentityKey::from_bytes([7; 32]))[..12],
             "reads": inbound(&interpret_event(&job(event), &event.payload)),
         }),
     }
@@ -90,12 +92,12 @@ fn said(message: &InboundMessage) -> Value {
     said
 }
 
-/// The JSON files of a folder, in order; a folder that is not there has none.
 /// The folder of further payloads, with a folder for each provider.
 fn extra_folder() -> PathBuf {
     PathBuf::from(std::env::var_os("RECADO_EXTRA_FIXTURES").unwrap())
 }
 
+/// The JSON files of a folder, in order.
 fn files(folder: &Path) -> Vec<PathBuf> {
     let mut files: Vec<PathBuf> = fs::read_dir(folder)
         .unwrap_or_else(|error| panic!("{}: {error}", folder.display()))
@@ -131,20 +133,29 @@ fn items_of(provider: Provider, file: &[u8]) -> Vec<WebhookItem> {
     }
 }
 
-/// `least`: so many files there are at least.
+/// Compares each fixture of a provider with its snapshot. `least`: so many files there are at least.
 fn snapshots_of(provider: Provider, least: usize) {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR"))
         .join("../../tests/fixtures")
         .join(provider.as_str());
     let files = files(&folder);
     assert!(files.len() >= least, "the fixtures are gone");
-    let mut all = serde_json::Map::new();
-    for file in files {
-        let items = items_of(provider, &fs::read(&file).unwrap());
-        let name = file.file_stem().unwrap().to_string_lossy().into_owned();
-        all.insert(name, items.iter().map(item).collect());
+    let name = |file: &Path| file.file_stem().unwrap().to_string_lossy().into_owned();
+    let mut settings = insta::Settings::clone_current();
+    let snapshots = Path::new("snapshots").join(provider.as_str());
+    settings.set_snapshot_path(&snapshots);
+    settings.set_prepend_module_to_snapshot(false);
+    settings.set_omit_expression(true);
+    for file in &files {
+        let items = items_of(provider, &fs::read(file).unwrap());
+        let items = sorted(items.iter().map(item).collect());
+        settings.bind(|| insta::assert_json_snapshot!(name(file), items));
     }
-    insta::assert_json_snapshot!(provider.as_str(), sorted(Value::Object(all)));
+    let snapshots = Path::new(env!("CARGO_MANIFEST_DIR"))
+        .join("tests")
+        .join(snapshots);
+    let left_over = fs::read_dir(snapshots).unwrap().count() - files.len();
+    assert_eq!(left_over, 0, "snapshots without a fixture");
 }
 
 /// The value with its keys in alphabetical order, in which the snapshots are easiest to compare.

@@ -11,7 +11,7 @@ use crate::ports::{
 };
 use futures::stream::{self, StreamExt, TryStreamExt};
 use recado_domain::delivery::StatusUpdate;
-use recado_domain::event::{EventKind, EventPayload, InboundJob, PAYLOAD_INLINE_BYTES_MAX};
+use recado_domain::event::{EventPayload, InboundJob, PAYLOAD_INLINE_BYTES_MAX};
 use recado_domain::ids::{CorrelationId, ExternalId};
 use recado_domain::inbound::{WebhookEvent, WebhookItem};
 use recado_domain::millis::{add_duration, add_millis};
@@ -156,19 +156,8 @@ async fn record_webhook_event<W: Deps>(
     event: WebhookEvent,
     correlation: CorrelationId,
 ) -> PortResult<(InboundJob, RecordEventOutcome)> {
-    let address = event
-        .address
-        .as_ref()
-        .map(recado_domain::contact::ContactAddress::as_str);
-    // The event of a failed delivery waits until its message is known. In a group of its own it delays no other event
-    // meanwhile.
-    let place = match event.kind {
-        EventKind::Failed => Some(event.id.as_str()),
-        EventKind::Message | EventKind::Connection => address,
-    };
-    let group = crate::steps::identity::load_identity_key(deps)
-        .await?
-        .derive_event_group(event.provider, &event.external, place);
+    let key = crate::steps::identity::load_identity_key(deps).await?;
+    let group = event.derive_group(&key);
     let inline = event.payload.to_string().len() <= PAYLOAD_INLINE_BYTES_MAX;
     let payload = if inline {
         EventPayload::Inline(event.payload)
