@@ -46,13 +46,13 @@ pub(crate) async fn serve_until_signal(environment: LocalEnvironment, demonstrat
     let demonstrate = demonstrate && simulator.is_some();
     let deps = Arc::new(deps);
     let (stop, stopped) = watch::channel(false);
-    let pulse = HealthProbe::by_timer();
-    pulse.probe_store(&*deps, &embedded).await;
+    let health_probe = HealthProbe::by_timer();
+    health_probe.probe_store(&*deps, &embedded).await;
     let options = ApiOptions {
         public_url: environment.public_url.clone(),
         simulator,
         depths: embedded.clone(),
-        health_probe: pulse.clone(),
+        health_probe: health_probe.clone(),
     };
     let limits = environment.webhook_limits;
     let mut router = whole_router(Arc::clone(&deps), Arc::new(keyring.clone()), limits, options);
@@ -70,8 +70,12 @@ pub(crate) async fn serve_until_signal(environment: LocalEnvironment, demonstrat
         limits,
         stopped.clone(),
     ));
-    let crew = tokio::spawn(workers::run_workers(Arc::clone(&deps), embedded.clone(), stopped));
-    let heart = tokio::spawn(beat_periodically(pulse, Arc::clone(&deps), embedded.clone()));
+    let workers = tokio::spawn(workers::run_workers(Arc::clone(&deps), embedded.clone(), stopped));
+    let probing = tokio::spawn(probe_periodically(
+        health_probe,
+        Arc::clone(&deps),
+        embedded.clone(),
+    ));
     let document = &applied.document;
     print_welcome(&environment, &deps, &keyring, document, address, &source);
     wait_for_stop(
@@ -79,36 +83,40 @@ pub(crate) async fn serve_until_signal(environment: LocalEnvironment, demonstrat
         &mut signals,
     )
     .await;
-    heart.abort();
+    probing.abort();
     println!("\nFinishing what was begun … (a second signal stops at once)");
     stop.send_replace(true);
     tokio::select! {
-        finished = finish_and_close(server, crew, &embedded) => finished,
+        finished = finish_and_close(server, workers, &embedded) => finished,
         () = signals.wait_for_signal() => bail!("stopped by a second signal, before all was finished"),
     }
 }
 
 /// Checks every few seconds that the store accepts writes. `/health` reports the result.
-async fn beat_periodically(pulse: HealthProbe, deps: Arc<LocalDeps>, embedded: Embedded) {
+async fn probe_periodically(health_probe: HealthProbe, deps: Arc<LocalDeps>, embedded: Embedded) {
     loop {
-        tokio::time::sleep(BETWEEN_BEATS).await;
-        pulse.probe_store(&*deps, &embedded).await;
+        tokio::time::sleep(PROBE_INTERVAL).await;
+        health_probe.probe_store(&*deps, &embedded).await;
     }
 }
 
 /// Time between two checks. Together with the time that one check may take it is less than ten seconds, so the result
 /// is never stale while the store works.
-const BETWEEN_BEATS: Duration = Duration::from_secs(5);
+const PROBE_INTERVAL: Duration = Duration::from_secs(5);
 
 /// Waits for requests and work that are under way, and closes the store.
-async fn finish_and_close(server: JoinHandle<()>, crew: JoinHandle<()>, embedded: &Embedded) -> Result<()> {
+async fn finish_and_close(
+    server: JoinHandle<()>,
+    workers: JoinHandle<()>,
+    embedded: &Embedded,
+) -> Result<()> {
     // A client that never finishes its request must not keep the process running: acknowledged requests are stored.
     if let Ok(ended) = tokio::time::timeout(LAST_REQUESTS, server).await {
         ended.context("the server panicked")?;
     } else {
         tracing::warn!("stopped before every client had finished its request");
     }
-    crew.await.context("a worker panicked")?;
+    workers.await.context("a worker panicked")?;
     embedded.shut_down().await;
     println!("Stopped.");
     Ok(())

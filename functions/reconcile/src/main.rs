@@ -13,7 +13,7 @@ async fn main() -> Result<(), Error> {
         let done = use_cases::reconcile_open_work(deps).await?;
         tracing::info!(
             events = done.events,
-            kicked = done.kicked,
+            send_jobs = done.send_jobs,
             turns = done.turns,
             probes = done.probes,
             parked = done.parked,

@@ -78,7 +78,7 @@ pub struct Claude<S, A> {
     endpoint: Endpoint,
     settings: ClaudeSettings,
     secrets: S,
-    ambient: A,
+    system: A,
 }
 
 /// The reason why Claude cannot be used with these settings.
@@ -98,7 +98,7 @@ impl<S: Secrets, A: System> Claude<S, A> {
         http: reqwest::Client,
         settings: ClaudeSettings,
         secrets: S,
-        ambient: A,
+        system: A,
     ) -> Result<Self, ClaudeError> {
         let endpoint = Endpoint::from_owned(versioned_base_url(&settings.base_url)?);
         let client = genai::Client::builder()
@@ -110,7 +110,7 @@ impl<S: Secrets, A: System> Claude<S, A> {
             endpoint,
             settings,
             secrets,
-            ambient,
+            system,
         })
     }
 
@@ -120,7 +120,7 @@ impl<S: Secrets, A: System> Claude<S, A> {
     }
 
     pub(crate) fn into_system(self) -> A {
-        self.ambient
+        self.system
     }
 
     async fn resolve_key(&self) -> Result<Secret, LlmError> {
@@ -153,7 +153,7 @@ impl<S: Secrets, A: System> Claude<S, A> {
             self.client
                 .exec_chat(target, to_chat_request(request), Some(&options))
         );
-        let alarm = pin!(self.ambient.sleep(at_most));
+        let alarm = pin!(self.system.sleep(at_most));
         match select(call, alarm).await {
             Either::Left((Ok(response), _)) => parse_reply(&response),
             Either::Left((Err(error), _)) => Err(ModelFailure::from_genai_error(&error)),
@@ -166,10 +166,10 @@ impl<S: Secrets, A: System> Llm for Claude<S, A> {
     async fn generate_reply(&self, request: &LlmRequest) -> Result<LlmReply, LlmError> {
         let key = self.resolve_key().await?;
         let within = i64::try_from(request.within.as_millis()).unwrap_or(i64::MAX);
-        let deadline = add_millis(self.ambient.now(), within);
+        let deadline = add_millis(self.system.now(), within);
         let mut attempt = 1;
         loop {
-            let left = time_left(self.ambient.now(), deadline);
+            let left = time_left(self.system.now(), deadline);
             let failure = match self
                 .attempt_request(request, &key, left.min(self.settings.attempt_timeout))
                 .await
@@ -188,14 +188,14 @@ impl<S: Secrets, A: System> Llm for Claude<S, A> {
             let usual = self
                 .settings
                 .backoff
-                .delay_for_attempt(attempt, self.ambient.random_u64());
+                .delay_for_attempt(attempt, self.system.random_u64());
             let wait = failure.retry_after.unwrap_or_default().max(usual);
-            let in_time = wait.saturating_add(ATTEMPT_MIN) < self::time_left(self.ambient.now(), deadline);
+            let in_time = wait.saturating_add(ATTEMPT_MIN) < self::time_left(self.system.now(), deadline);
             tracing::warn!(attempt, failure = %failure, retried = in_time, "the model did not answer");
             if !in_time || attempt >= self.settings.attempts_max {
                 return Err(LlmError::Unavailable(failure.to_string()));
             }
-            self.ambient.sleep(wait).await;
+            self.system.sleep(wait).await;
             attempt += 1;
         }
     }

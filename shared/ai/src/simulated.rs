@@ -12,7 +12,7 @@ const QUOTED_MAX: usize = 200;
 /// tests.
 #[derive(Debug, Clone)]
 pub struct Simulated<A> {
-    ambient: A,
+    system: A,
     latency: Duration,
 }
 
@@ -21,8 +21,8 @@ impl<A: System> Simulated<A> {
     pub const NAME: &'static str = "simulated";
 
     /// Creates a model that takes `latency` for every answer.
-    pub fn new(ambient: A, latency: Duration) -> Self {
-        Self { ambient, latency }
+    pub fn new(system: A, latency: Duration) -> Self {
+        Self { system, latency }
     }
 }
 
@@ -30,7 +30,7 @@ impl<A: System> Llm for Simulated<A> {
     /// Answers with the number of messages in the burst (the lines after the last answer) and repeats the last one. If
     /// the latency is longer than [`LlmRequest::within`], the call fails after that time, as a slow real model would.
     async fn generate_reply(&self, request: &LlmRequest) -> Result<LlmReply, LlmError> {
-        self.ambient.sleep(self.latency.min(request.within)).await;
+        self.system.sleep(self.latency.min(request.within)).await;
         if self.latency > request.within {
             return Err(LlmError::Unavailable(
                 "the simulated model took too long".to_owned(),
@@ -123,7 +123,7 @@ mod tests {
     async fn it_takes_its_latency_and_no_longer_than_it_may() {
         let slow = model(Duration::from_secs(3));
         slow.generate_reply(&request()).await.unwrap();
-        assert_eq!(slow.ambient.passed(), 3_000);
+        assert_eq!(slow.system.passed(), 3_000);
         let mut asked = request();
         asked.within = Duration::from_secs(1);
         assert!(matches!(

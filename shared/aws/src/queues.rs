@@ -150,8 +150,8 @@ impl<A: System> AwsQueues<A> {
 }
 
 /// Returns the group for fair queueing: a hash of the tenant's id, which may be too long for a group id.
-fn fair_group(kick: &TurnJob) -> String {
-    hash_parts(&["tenant", kick.tenant.as_str()], 16)
+fn fair_group(job: &TurnJob) -> String {
+    hash_parts(&["tenant", job.tenant.as_str()], 16)
 }
 
 impl<A: System> Queues for AwsQueues<A> {
@@ -183,17 +183,17 @@ impl<A: System> Queues for AwsQueues<A> {
         Ok(())
     }
 
-    async fn enqueue_turn_job(&self, kick: &TurnJob, delay: Duration) -> PortResult<()> {
+    async fn enqueue_turn_job(&self, job: &TurnJob, delay: Duration) -> PortResult<()> {
         const WHAT: &str = "setting a turn's timer";
         let request = self
             .clients
             .sqs
             .send_message()
             .queue_url(self.config.queue_url(WHAT, QueueName::Turns)?)
-            .message_body(message_body::encode_body(WHAT, kick)?)
+            .message_body(message_body::encode_body(WHAT, job)?)
             .delay_seconds(delay_seconds(delay))
             // On a standard queue the group does not order messages: it keeps one busy tenant from delaying the others.
-            .message_group_id(fair_group(kick));
+            .message_group_id(fair_group(job));
         request
             .send()
             .await
@@ -201,7 +201,7 @@ impl<A: System> Queues for AwsQueues<A> {
             .map_err(|error| port_error(WHAT, &error))
     }
 
-    async fn schedule_turn_job(&self, kick: &TurnJob, at: Timestamp) -> PortResult<()> {
+    async fn schedule_turn_job(&self, job: &TurnJob, at: Timestamp) -> PortResult<()> {
         const WHAT: &str = "scheduling a turn";
         let minute = schedule::schedule_minute(at, self.system.now());
         let target = Target::builder()
@@ -215,7 +215,7 @@ impl<A: System> Queues for AwsQueues<A> {
                 variable::SCHEDULER_ROLE,
                 self.config.scheduler_role_arn.as_ref(),
             )?)
-            .input(message_body::encode_body(WHAT, kick)?)
+            .input(message_body::encode_body(WHAT, job)?)
             .build()
             .map_err(|error| invalid_request(WHAT, error))?;
         let window = FlexibleTimeWindow::builder().mode(FlexibleTimeWindowMode::Off);
@@ -223,7 +223,7 @@ impl<A: System> Queues for AwsQueues<A> {
             .clients
             .scheduler
             .create_schedule()
-            .name(schedule::schedule_name(&kick.conversation, minute))
+            .name(schedule::schedule_name(&job.conversation, minute))
             .group_name(require_setting(
                 WHAT,
                 variable::SCHEDULE_GROUP,
@@ -242,19 +242,20 @@ impl<A: System> Queues for AwsQueues<A> {
         }
     }
 
-    async fn enqueue_send_job(&self, kick: &SendJob, deduplication: &str) -> PortResult<()> {
-        const WHAT: &str = "kicking the sender";
+    async fn enqueue_send_job(&self, job: &SendJob, deduplication: &str) -> PortResult<()> {
+        const WHAT: &str = "enqueueing a send job";
         let entry = SqsEntry {
-            body: message_body::encode_body(WHAT, kick)?,
-            group: queue_id(kick.queue_group()),
+            body: message_body::encode_body(WHAT, job)?,
+            group: queue_id(job.queue_group()),
             deduplication: queue_id(deduplication),
         };
         self.send_entry(WHAT, self.config.queue_url(WHAT, QueueName::Outbound)?, entry)
             .await
     }
 
-    async fn enqueue_dead_copy(&self, letter: &DeadLetter) -> PortResult<()> {
-        self.put_dead_letter_copy("copying a dead letter", letter).await
+    async fn enqueue_dead_copy(&self, dead_letter: &DeadLetter) -> PortResult<()> {
+        self.put_dead_letter_copy("copying a dead letter", dead_letter)
+            .await
     }
 
     async fn put_payload(&self, key: &str, payload: &Value) -> PortResult<()> {

@@ -73,7 +73,7 @@ pub enum RedrivePayload {
 pub struct RedrivenTurn {
     /// The turn job.
     #[serde(flatten)]
-    pub kick: TurnJob,
+    pub job: TurnJob,
     /// The dead letter that is redriven.
     pub redrive: RedrivenLetter,
 }
@@ -82,10 +82,10 @@ pub struct RedrivenTurn {
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct RedrivenLetter {
     /// The dead letter's id.
-    pub letter: String,
+    pub dead_letter: String,
     /// Time of the failure that the redrive undoes.
     #[serde(with = "millis")]
-    pub died: Timestamp,
+    pub failed_at: Timestamp,
 }
 
 impl DeadLetter {
@@ -103,24 +103,24 @@ impl DeadLetter {
             DeadLetterContent::Message { message } => {
                 let (conversation, upto) = message.conversation_and_ordinal()?;
                 let group = conversation.thread_id().as_str().to_owned();
-                let kick = SendJob {
+                let job = SendJob {
                     redrive: Some(Redrive {
                         message: message.clone(),
-                        died: self.at,
+                        failed_at: self.at,
                     }),
                     ..SendJob::new(conversation, upto, self.correlation.clone())
                 };
-                (group, RedrivePayload::Message(kick))
+                (group, RedrivePayload::Message(job))
             }
-            DeadLetterContent::Turn(kick) => {
+            DeadLetterContent::Turn(job) => {
                 let redriven = RedrivenTurn {
-                    kick: TurnJob::clone(kick),
+                    job: TurnJob::clone(job),
                     redrive: RedrivenLetter {
-                        letter: self.id.clone(),
-                        died: self.at,
+                        dead_letter: self.id.clone(),
+                        failed_at: self.at,
                     },
                 };
-                (kick.conversation.to_string(), RedrivePayload::Turn(redriven))
+                (job.conversation.to_string(), RedrivePayload::Turn(redriven))
             }
             DeadLetterContent::Unreadable { .. } => return Ok(None),
         }))
@@ -144,10 +144,10 @@ pub const UNREADABLE_GROUP: &str = "unreadable";
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct DeadLetterDeletion {
     /// The dead letter's id.
-    pub letter: String,
+    pub dead_letter: String,
     /// Time at which the event, message or queue message was given up.
     #[serde(with = "millis")]
-    pub died: Timestamp,
+    pub failed_at: Timestamp,
     /// The queue that the dead letter came from.
     pub queue: QueueName,
     /// The kind of the deleted content: `event`, `message`, `turn` or `unreadable`.
@@ -167,16 +167,16 @@ pub struct DeadLetterDeletion {
 }
 
 impl DeadLetterDeletion {
-    /// Makes the record of the deletion of `letter` by `by` at time `at`.
-    pub fn from_letter(letter: &DeadLetter, by: &str, at: Timestamp) -> Self {
+    /// Makes the record of the deletion of `dead_letter` by `by` at time `at`.
+    pub fn from_letter(dead_letter: &DeadLetter, by: &str, at: Timestamp) -> Self {
         Self {
-            letter: letter.id.clone(),
-            died: letter.at,
-            queue: letter.queue,
-            what: letter.kind_name().to_owned(),
-            reason: letter.reason,
-            instance: letter.instance.clone(),
-            correlation: letter.correlation.clone(),
+            dead_letter: dead_letter.id.clone(),
+            failed_at: dead_letter.at,
+            queue: dead_letter.queue,
+            what: dead_letter.kind_name().to_owned(),
+            reason: dead_letter.reason,
+            instance: dead_letter.instance.clone(),
+            correlation: dead_letter.correlation.clone(),
             by: by.to_owned(),
             at,
         }

@@ -48,13 +48,13 @@ mod tests {
 
     #[test]
     fn it_closes_two_minutes_before_the_day_is_over() {
-        let (heard, last) = (
+        let (last_inbound, last) = (
             from_unix_millis(5_000),
             from_unix_millis(5_000 + WINDOW_MS - WINDOW_MARGIN_MS),
         );
-        assert!(is_window_open(Some(heard), heard));
-        assert!(is_window_open(Some(heard), last));
-        assert!(!is_window_open(Some(heard), add_millis(last, 1)));
+        assert!(is_window_open(Some(last_inbound), last_inbound));
+        assert!(is_window_open(Some(last_inbound), last));
+        assert!(!is_window_open(Some(last_inbound), add_millis(last, 1)));
     }
 
     #[test]
@@ -137,8 +137,8 @@ mod tests {
             let now = from_unix_millis(wrote + after);
             // Our webhook clock may cut the provider's time, never add to it.
             let arrived = from_unix_millis(wrote + late - skew);
-            let heard = from_unix_millis(wrote).min(arrived);
-            if is_window_open(Some(heard), now) {
+            let last_inbound = from_unix_millis(wrote).min(arrived);
+            if is_window_open(Some(last_inbound), now) {
                 let there = wrote + after + skew + takes;
                 prop_assert!(there < wrote + WINDOW_MS);
             }

@@ -77,7 +77,7 @@ pub struct Redrive {
     /// Time of the failure that the redrive undoes. If the message's newest failure has another time, the redrive changes
     /// nothing.
     #[serde(with = "millis")]
-    pub died: Timestamp,
+    pub failed_at: Timestamp,
 }
 
 /// A wake-up job on the queue `turns`: the agent may have to answer in this conversation.

@@ -89,10 +89,10 @@ mod tests {
     fn what_was_handed_out_comes_again_at_once() {
         futures::executor::block_on(async {
             let store = Embedded::in_memory(Clock::from_system()).unwrap();
-            let kick = serde_json::from_value(serde_json::json!({
+            let job = serde_json::from_value(serde_json::json!({
                 "conversation": "c_0123456789abcdef0123456789abcdef-1", "tenant": "t", "ordinal": 1, "correlation": "k",
             }));
-            recado_pipeline::ports::Queues::enqueue_turn_job(&store, &kick.unwrap(), Duration::ZERO)
+            recado_pipeline::ports::Queues::enqueue_turn_job(&store, &job.unwrap(), Duration::ZERO)
                 .await
                 .unwrap();
             let hour = Duration::from_secs(3600);

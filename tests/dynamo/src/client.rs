@@ -19,7 +19,7 @@ use std::task::{Context, Poll};
 use std::time::{Duration, SystemTime};
 
 /// A client that tries each request `attempts` times, with the same waits in every run.
-pub(crate) fn client<A: System + 'static>(connector: &Connector, ambient: Arc<A>, attempts: u32) -> Client {
+pub(crate) fn client<A: System + 'static>(connector: &Connector, system: Arc<A>, attempts: u32) -> Client {
     let retries = match attempts {
         0 | 1 => RetryConfig::disabled(),
         attempts => RetryConfig::standard()
@@ -40,7 +40,7 @@ pub(crate) fn client<A: System + 'static>(connector: &Connector, ambient: Arc<A>
         .identity_cache(IdentityCache::no_cache())
         .http_client(connector.clone())
         .time_source(Time(connector.clone()))
-        .sleep_impl(Waits(ambient))
+        .sleep_impl(Waits(system))
         .retry_config(retries)
         // A lost answer is a fault of the simulator's, not the end of a wait.
         .timeout_config(TimeoutConfig::disabled())
@@ -62,8 +62,8 @@ struct Waits<A>(Arc<A>);
 
 impl<A: System + 'static> AsyncSleep for Waits<A> {
     fn sleep(&self, duration: Duration) -> Sleep {
-        let ambient = Arc::clone(&self.0);
-        let wait: BoxFuture<'static, ()> = Box::pin(async move { ambient.sleep(duration).await });
+        let system = Arc::clone(&self.0);
+        let wait: BoxFuture<'static, ()> = Box::pin(async move { system.sleep(duration).await });
         Sleep::new(Shared(Mutex::new(wait)))
     }
 }

@@ -49,10 +49,10 @@ impl Dynamo {
         Connector::new(hooks).map(Self)
     }
 
-    /// A store on it, as a process has one. The waits of the adapter, and of the SDK between its tries, are `ambient`'s.
-    pub fn store<A: System + Clone + 'static>(&self, ambient: A, options: &Options) -> DynamoStore<A> {
-        let client = client(&self.0, Arc::new(ambient.clone()), options.attempts);
-        DynamoStore::new(client, TABLE, ambient, options.config_ttl, options.delivery_ttl)
+    /// A store on it, as a process has one. The waits of the adapter, and of the SDK between its tries, are `system`'s.
+    pub fn store<A: System + Clone + 'static>(&self, system: A, options: &Options) -> DynamoStore<A> {
+        let client = client(&self.0, Arc::new(system.clone()), options.attempts);
+        DynamoStore::new(client, TABLE, system, options.config_ttl, options.delivery_ttl)
     }
 
     /// Removes what has expired by now; how many records. It is no request: no hook is asked but the clock.

@@ -160,11 +160,11 @@ async fn an_event_of_an_unknown_instance_is_acknowledged_and_kept() {
     let machine = Machine::serving(&[]);
     let body = evolution_text("not-configured", MARIA, "U1", "Oi", seconds());
     assert_eq!(machine.evolution(&body).await, 200);
-    let letter = eventually("a dead letter", || async {
+    let dead_letter = eventually("a dead letter", || async {
         machine.get("/v1/dead-letters").await["items"].get(0).cloned()
     })
     .await;
-    assert_eq!(letter["reason"], "unknown_instance");
+    assert_eq!(dead_letter["reason"], "unknown_instance");
 }
 
 #[tokio::test]

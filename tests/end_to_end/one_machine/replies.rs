@@ -184,15 +184,15 @@ async fn a_refused_send_is_retried_and_a_permanent_one_becomes_a_dead_letter() {
     machine
         .evolution(&evolution_text(INSTANCE, MARIA, "R2", "Oi de novo", seconds()))
         .await;
-    let letters = eventually("a dead letter", || async {
-        let letters = machine.get("/v1/dead-letters").await["items"]
+    let dead_letters = eventually("a dead letter", || async {
+        let dead_letters = machine.get("/v1/dead-letters").await["items"]
             .as_array()
             .unwrap()
             .clone();
-        (!letters.is_empty()).then_some(letters)
+        (!dead_letters.is_empty()).then_some(dead_letters)
     })
     .await;
-    assert_eq!(letters[0]["reason"], "whatsapp_permanent_error");
+    assert_eq!(dead_letters[0]["reason"], "whatsapp_permanent_error");
     let id = machine.conversation().await;
     assert_eq!(machine.messages(&id).await.last().unwrap()["status"], "failed");
 }

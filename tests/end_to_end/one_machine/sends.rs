@@ -149,9 +149,9 @@ async fn a_provider_that_always_answers_500_is_tried_five_times_and_the_next_mes
     let walked = way(&machine, second["id"].as_str().unwrap(), "sent").await;
     assert_eq!(walked.last().unwrap()["step"], "sent");
     assert_eq!(machine.phone(1).await[0].text, "Dois");
-    let letters = machine.get("/v1/dead-letters").await["items"].clone();
-    assert_eq!(letters.as_array().unwrap().len(), 1, "{letters}");
-    assert_eq!(letters[0]["reason"], "unknown_outcome");
+    let dead_letters = machine.get("/v1/dead-letters").await["items"].clone();
+    assert_eq!(dead_letters.as_array().unwrap().len(), 1, "{dead_letters}");
+    assert_eq!(dead_letters[0]["reason"], "unknown_outcome");
     let shown = machine
         .get(&format!("/v1/messages/{}", first["id"].as_str().unwrap()))
         .await;

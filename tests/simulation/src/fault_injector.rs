@@ -244,8 +244,8 @@ pub struct Later(Arc<Mutex<Vec<(TurnJob, Duration)>>>);
 
 impl Later {
     /// Holds one back.
-    pub fn keep(&self, kick: TurnJob, delay: Duration) {
-        locked(&self.0).push((kick, delay));
+    pub fn keep(&self, job: TurnJob, delay: Duration) {
+        locked(&self.0).push((job, delay));
     }
 
     /// What was held back.

@@ -33,7 +33,7 @@ pub struct Witness {
     /// When a function died or stalled, or a call failed.
     pub disturbed: Vec<i64>,
     /// When the sender was kicked, by conversation and ordinal, for a mutation.
-    pub kicked: BTreeMap<String, i64>,
+    pub send_jobs: BTreeMap<String, i64>,
     /// What contacts were shown of their messages being read.
     pub marks: Vec<Mark>,
     /// When an echo was taken first for an attempt at each message.

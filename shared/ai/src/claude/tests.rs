@@ -258,7 +258,7 @@ async fn what_may_pass_is_tried_again_and_retry_after_is_waited_for() {
     trial.claude.generate_reply(&request()).await.unwrap();
     assert_eq!(trial.requests(), 4);
     // Five seconds, one and two, these give or take a half.
-    let passed = trial.claude.ambient.passed();
+    let passed = trial.claude.system.passed();
     assert!((6_500..=9_500).contains(&passed), "{passed}");
 }
 
@@ -353,14 +353,14 @@ async fn a_slow_attempt_is_cut_off_and_the_whole_ends_in_time() {
     trial.claude.settings.attempt_timeout = Duration::from_secs(30);
     trial.claude.generate_reply(&request()).await.unwrap();
     assert_eq!(trial.requests(), 2);
-    let passed = trial.claude.ambient.passed();
+    let passed = trial.claude.system.passed();
     assert!((30_250..=30_750).contains(&passed), "{passed}");
 
     let trial = self::trial(vec![Answer::Slow]).await;
     let error = trial.claude.generate_reply(&request()).await.unwrap_err();
     assert!(matches!(error, LlmError::Unavailable(_)));
     // One attempt of 45 seconds, a wait of half a second, and what is left of 60.
-    assert_eq!((trial.requests(), trial.claude.ambient.passed()), (2, 60_000));
+    assert_eq!((trial.requests(), trial.claude.system.passed()), (2, 60_000));
 }
 
 #[tokio::test]

@@ -60,16 +60,16 @@ impl<A: System> AwsQueues<A> {
     pub(super) async fn put_dead_letter_copy(
         &self,
         what: &'static str,
-        letter: &DeadLetter,
+        dead_letter: &DeadLetter,
     ) -> PortResult<()> {
-        let (group, body) = build_copy(what, letter)?;
+        let (group, body) = build_copy(what, dead_letter)?;
         let mut request = self
             .clients
             .sqs
             .send_message()
-            .queue_url(self.config.dlq_url(what, letter.queue)?)
+            .queue_url(self.config.dlq_url(what, dead_letter.queue)?)
             .message_body(body);
-        for (name, value) in copy_attributes(letter) {
+        for (name, value) in copy_attributes(dead_letter) {
             let attribute = MessageAttributeValue::builder()
                 .data_type("String")
                 .string_value(value);
@@ -78,8 +78,15 @@ impl<A: System> AwsQueues<A> {
                 attribute.build().map_err(|error| invalid_request(what, error))?,
             );
         }
-        if letter.queue != QueueName::Turns {
-            let death = hash_parts(&["dead", &letter.id, &letter.at.as_millisecond().to_string()], 32);
+        if dead_letter.queue != QueueName::Turns {
+            let death = hash_parts(
+                &[
+                    "dead",
+                    &dead_letter.id,
+                    &dead_letter.at.as_millisecond().to_string(),
+                ],
+                32,
+            );
             request = request
                 .message_group_id(copy_group_id(&group))
                 .message_deduplication_id(death);
@@ -100,11 +107,11 @@ fn copy_group_id(group: &str) -> String {
 
 /// Returns the group and the body of a dead letter's copy. The body is the message that the queue itself would carry,
 /// marked as a redrive, so that a redrive in the AWS console works like Recado's own.
-fn build_copy(what: &'static str, letter: &DeadLetter) -> PortResult<(String, String)> {
-    let carried = letter
+fn build_copy(what: &'static str, dead_letter: &DeadLetter) -> PortResult<(String, String)> {
+    let carried = dead_letter
         .build_redrive_payload()
         .map_err(|error| PortError::invalid(what, error))?;
-    match (carried, &letter.what) {
+    match (carried, &dead_letter.what) {
         (Some((group, carried)), _) => Ok((group, encode_body(what, &carried)?)),
         (None, DeadLetterContent::Unreadable { body }) => Ok((UNREADABLE_GROUP.to_owned(), body.clone())),
         (None, _) => Err(PortError::invalid(what, "a dead letter of nothing")),
@@ -115,10 +122,13 @@ fn build_copy(what: &'static str, letter: &DeadLetter) -> PortResult<(String, St
 fn parse_dead_message(queue: QueueName, message: aws_sdk_sqs::types::Message) -> Option<DeadQueueMessage> {
     let beside = message.message_attributes.unwrap_or_default();
     let field = |name: &str| beside.get(name)?.string_value.clone();
-    let died = field("at").and_then(|at| at.parse().ok());
+    let failed_at = field("at").and_then(|at| at.parse().ok());
     let copy_of = field("id")
-        .zip(died)
-        .map(|(letter, died)| RedrivenLetter { letter, died });
+        .zip(failed_at)
+        .map(|(dead_letter, failed_at)| RedrivenLetter {
+            dead_letter,
+            failed_at,
+        });
     let system = message.attributes.unwrap_or_default();
     let sent_at = system.get(&MessageSystemAttributeName::SentTimestamp);
     let sent_at = sent_at.and_then(|at| at.parse().ok()).unwrap_or_default();
@@ -173,17 +183,17 @@ impl<A: System> DeadLetterQueues for AwsQueues<A> {
         }
     }
 
-    async fn enqueue_redrive(&self, letter: &DeadLetter, deduplication: &str) -> PortResult<()> {
+    async fn enqueue_redrive(&self, dead_letter: &DeadLetter, deduplication: &str) -> PortResult<()> {
         const WHAT: &str = "redriving a dead letter";
-        let (group, body) = build_copy(WHAT, letter)?;
+        let (group, body) = build_copy(WHAT, dead_letter)?;
         let mut request = self
             .clients
             .sqs
             .send_message()
-            .queue_url(self.config.queue_url(WHAT, letter.queue)?)
+            .queue_url(self.config.queue_url(WHAT, dead_letter.queue)?)
             .message_body(body)
             .message_group_id(super::queue_id(&group));
-        if letter.queue != QueueName::Turns {
+        if dead_letter.queue != QueueName::Turns {
             request = request.message_deduplication_id(super::queue_id(deduplication));
         }
         let sent = request.send().await;
@@ -201,23 +211,23 @@ fn sanitize_attribute(text: &str) -> String {
 }
 
 /// Returns the attributes that a copy shows beside its body. They hold no personal data.
-fn copy_attributes(letter: &DeadLetter) -> Vec<(&'static str, String)> {
+fn copy_attributes(dead_letter: &DeadLetter) -> Vec<(&'static str, String)> {
     let mut fields = vec![
-        ("id", letter.id.clone()),
-        ("reason", letter.reason.to_string()),
-        ("at", letter.at.to_string()),
-        ("attempts", letter.attempts.to_string()),
-        ("correlation_id", letter.correlation.to_string()),
+        ("id", dead_letter.id.clone()),
+        ("reason", dead_letter.reason.to_string()),
+        ("at", dead_letter.at.to_string()),
+        ("attempts", dead_letter.attempts.to_string()),
+        ("correlation_id", dead_letter.correlation.to_string()),
     ];
     fields.extend(
-        letter
+        dead_letter
             .instance
             .as_ref()
             .map(|instance| ("instance", instance.to_string())),
     );
     // An attribute must not be empty.
     fields.extend(
-        letter
+        dead_letter
             .last_error
             .clone()
             .filter(|error| !error.is_empty())
@@ -237,7 +247,7 @@ mod tests {
     use recado_domain::reason::Reason;
     use recado_domain::wake_up::{Redrive, SendJob};
 
-    fn letter(what: DeadLetterContent) -> DeadLetter {
+    fn dead_letter(what: DeadLetterContent) -> DeadLetter {
         DeadLetter {
             id: "x".to_owned(),
             queue: QueueName::Outbound,
@@ -256,20 +266,23 @@ mod tests {
         let message = MessageId::parse("c_0123456789abcdef0123456789abcdef-1.7").unwrap();
         let (group, body) = build_copy(
             "test",
-            &letter(DeadLetterContent::Message {
+            &dead_letter(DeadLetterContent::Message {
                 message: message.clone(),
             }),
         )
         .unwrap();
-        let kick: SendJob = serde_json::from_str(&body).unwrap();
-        let died = from_unix_millis(0);
-        assert_eq!(group, kick.thread_id().as_str());
-        assert_eq!((kick.redrive, kick.upto.0), (Some(Redrive { message, died }), 7));
+        let job: SendJob = serde_json::from_str(&body).unwrap();
+        let failed_at = from_unix_millis(0);
+        assert_eq!(group, job.thread_id().as_str());
+        assert_eq!(
+            (job.redrive, job.upto.0),
+            (Some(Redrive { message, failed_at }), 7)
+        );
     }
 
     #[test]
     fn a_copy_is_known_by_what_lies_beside_it_and_anything_else_was_put_there_by_the_queue() {
-        let letter = letter(DeadLetterContent::Unreadable { body: "{".to_owned() });
+        let dead_letter = dead_letter(DeadLetterContent::Unreadable { body: "{".to_owned() });
         let mut message = aws_sdk_sqs::types::Message::builder()
             .body("{")
             .receipt_handle("r")
@@ -279,7 +292,7 @@ mod tests {
             (raw.copy_of, raw.sent_at),
             (None, from_unix_millis(1_700_000_000_000))
         );
-        for (name, value) in copy_attributes(&letter) {
+        for (name, value) in copy_attributes(&dead_letter) {
             let attribute = MessageAttributeValue::builder()
                 .data_type("String")
                 .string_value(value);
@@ -287,8 +300,8 @@ mod tests {
         }
         let copy = parse_dead_message(QueueName::Inbound, message.build()).unwrap();
         let of = RedrivenLetter {
-            letter: letter.id,
-            died: letter.at,
+            dead_letter: dead_letter.id,
+            failed_at: dead_letter.at,
         };
         assert_eq!(copy.copy_of, Some(of));
     }
@@ -297,7 +310,7 @@ mod tests {
     fn what_a_provider_wrote_does_not_keep_a_copy_from_being_made() {
         let odd = DeadLetter {
             last_error: Some("refused\u{0}: \u{1b}[31mno\u{7f}\u{ffff}\n, ão \u{1f600}".to_owned()),
-            ..letter(DeadLetterContent::Unreadable { body: "{".to_owned() })
+            ..dead_letter(DeadLetterContent::Unreadable { body: "{".to_owned() })
         };
         let fields = copy_attributes(&odd);
         let error = fields.iter().find(|(name, _)| *name == "last_error").unwrap();
@@ -316,10 +329,10 @@ mod tests {
 
     #[test]
     fn what_cannot_be_read_is_kept_as_it_came_and_no_attribute_is_empty() {
-        let letter = letter(DeadLetterContent::Unreadable { body: "{".to_owned() });
-        assert_eq!(build_copy("test", &letter).unwrap().1, "{");
+        let dead_letter = dead_letter(DeadLetterContent::Unreadable { body: "{".to_owned() });
+        assert_eq!(build_copy("test", &dead_letter).unwrap().1, "{");
         assert!(
-            copy_attributes(&letter)
+            copy_attributes(&dead_letter)
                 .iter()
                 .all(|(_, value)| !value.is_empty())
         );

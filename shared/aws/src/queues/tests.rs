@@ -77,7 +77,7 @@ async fn of_several_events_one_that_sqs_did_not_take_fails_the_whole() {
 async fn a_schedule_that_there_is_already_is_left_alone() {
     const EXISTS: &str = r#"{"__type":"ConflictException","Message":"it exists"}"#;
     const REFUSED: &str = r#"{"__type":"ValidationException","Message":"no"}"#;
-    let kick = TurnJob {
+    let job = TurnJob {
         conversation: ConversationId::parse("c_0123456789abcdef0123456789abcdef-1").unwrap(),
         tenant: serde_json::from_value(json!("clinic")).unwrap(),
         ordinal: serde_json::from_value(json!(1)).unwrap(),
@@ -85,11 +85,11 @@ async fn a_schedule_that_there_is_already_is_left_alone() {
         due: None,
     };
     let at: Timestamp = "2026-03-01T12:00:00Z".parse().unwrap();
-    let again = queues(Says(409, EXISTS)).schedule_turn_job(&kick, at).await;
+    let again = queues(Says(409, EXISTS)).schedule_turn_job(&job, at).await;
     assert!(again.is_ok(), "{again:?}");
     assert!(
         queues(Says(400, REFUSED))
-            .schedule_turn_job(&kick, at)
+            .schedule_turn_job(&job, at)
             .await
             .is_err()
     );

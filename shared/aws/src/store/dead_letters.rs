@@ -13,11 +13,14 @@ use recado_pipeline::ports::{
 };
 
 /// Builds the item of a dead letter. The index `lists` sorts it by the time of the failure.
-fn dead_letter_item(what: &'static str, letter: &DeadLetter) -> PortResult<Item> {
-    let mut item = item::encode_record(what, letter)?;
+fn dead_letter_item(what: &'static str, dead_letter: &DeadLetter) -> PortResult<Item> {
+    let mut item = item::encode_record(what, dead_letter)?;
     item.insert("list_key".to_owned(), text_attribute(DEAD_LIST_KEY));
-    item.insert("list_at".to_owned(), number_attribute(letter.at.as_millisecond()));
-    Ok(TableKey::for_dead_letter(&letter.id).into_item(item))
+    item.insert(
+        "list_at".to_owned(),
+        number_attribute(dead_letter.at.as_millisecond()),
+    );
+    Ok(TableKey::for_dead_letter(&dead_letter.id).into_item(item))
 }
 
 /// Builds the item that records a deletion. The index `lists` sorts it by the time of the deletion.
@@ -31,19 +34,19 @@ fn deletion_item(what: &'static str, deletion: &DeadLetterDeletion) -> PortResul
     Ok(TableKey::for_deletion(deletion).into_item(item))
 }
 
-/// Returns the condition that the dead letter is of the failure at `died`.
-fn failed_at_condition(died: Timestamp) -> Expression {
-    Expression::new("#at = :died").with_number(":died", died.as_millisecond())
+/// Returns the condition that the dead letter is of the failure at `failed_at`.
+fn failed_at_condition(failed_at: Timestamp) -> Expression {
+    Expression::new("#at = :failed_at").with_number(":failed_at", failed_at.as_millisecond())
 }
 
 impl<A: System> DeadLetters for DynamoStore<A> {
-    async fn put_dead_letter(&self, letter: &DeadLetter) -> PortResult<()> {
+    async fn put_dead_letter(&self, dead_letter: &DeadLetter) -> PortResult<()> {
         const WHAT: &str = "keeping a dead letter";
-        let newest = Expression::new("attribute_not_exists(#pk) OR #at <= :died")
-            .with_number(":died", letter.at.as_millisecond());
+        let newest = Expression::new("attribute_not_exists(#pk) OR #at <= :failed_at")
+            .with_number(":failed_at", dead_letter.at.as_millisecond());
         let _refused = self
             .table
-            .put_record(WHAT, dead_letter_item(WHAT, letter)?, Some(newest))
+            .put_record(WHAT, dead_letter_item(WHAT, dead_letter)?, Some(newest))
             .await?;
         Ok(())
     }
@@ -54,13 +57,13 @@ impl<A: System> DeadLetters for DynamoStore<A> {
         found.map(|item| item::decode_record(WHAT, &item)).transpose()
     }
 
-    async fn remove_dead_letter(&self, id: &str, died: Timestamp) -> PortResult<bool> {
+    async fn remove_dead_letter(&self, id: &str, failed_at: Timestamp) -> PortResult<bool> {
         let removed = self
             .table
             .delete_record(
                 "removing a dead letter",
                 TableKey::for_dead_letter(id),
-                failed_at_condition(died),
+                failed_at_condition(failed_at),
             )
             .await?;
         Ok(removed.is_ok())
@@ -70,8 +73,8 @@ impl<A: System> DeadLetters for DynamoStore<A> {
         const WHAT: &str = "deleting a dead letter";
         let actions = vec![
             TransactionAction::Delete(
-                TableKey::for_dead_letter(&deletion.letter),
-                Some(failed_at_condition(deletion.died)),
+                TableKey::for_dead_letter(&deletion.dead_letter),
+                Some(failed_at_condition(deletion.failed_at)),
             ),
             TransactionAction::Put(deletion_item(WHAT, deletion)?, None),
         ];
@@ -93,7 +96,7 @@ impl<A: System> DeadLetters for DynamoStore<A> {
         const WHAT: &str = "listing deleted dead letters";
         let wanted = |item: &Item| {
             let deletion: DeadLetterDeletion = item::decode_record(WHAT, item)?;
-            let id = format!("{}@{}", deletion.letter, deletion.died.as_millisecond());
+            let id = format!("{}@{}", deletion.dead_letter, deletion.failed_at.as_millisecond());
             Ok(Some((
                 ListPosition::new(deletion.at.as_millisecond(), id),
                 deletion,
@@ -112,9 +115,11 @@ impl<A: System> DeadLetters for DynamoStore<A> {
     ) -> PortResult<Page<DeadLetter>> {
         const WHAT: &str = "listing dead letters";
         let wanted = |item: &Item| {
-            let letter: DeadLetter = item::decode_record(WHAT, item)?;
-            let place = ListPosition::new(letter.at.as_millisecond(), letter.id.clone());
-            Ok(filter.matches_letter(&letter).then_some((place, letter)))
+            let dead_letter: DeadLetter = item::decode_record(WHAT, item)?;
+            let place = ListPosition::new(dead_letter.at.as_millisecond(), dead_letter.id.clone());
+            Ok(filter
+                .matches_letter(&dead_letter)
+                .then_some((place, dead_letter)))
         };
         let span = ListTimeRange {
             since: filter.since,

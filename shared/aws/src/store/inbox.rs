@@ -101,32 +101,32 @@ impl<A: System> DynamoStore<A> {
 }
 
 impl<A: System> DynamoStore<A> {
-    /// Reads an event if it was dead-lettered at `died`.
+    /// Reads an event if it was dead-lettered at `failed_at`.
     async fn read_dead_event(
         &self,
         what: &'static str,
         id: &EventId,
-        died: Timestamp,
+        failed_at: Timestamp,
     ) -> PortResult<Option<EventRecord>> {
         let found = self.table.get_record(what, TableKey::for_event(id)).await?;
         let record = found
             .map(|item| records::parse_event_record(what, &item))
             .transpose()?;
-        Ok(record.filter(|record| record.failed_at() == Some(died)))
+        Ok(record.filter(|record| record.failed_at() == Some(failed_at)))
     }
 
-    /// Changes an event on condition that it was dead-lettered at `died`. Returns whether it was changed.
+    /// Changes an event on condition that it was dead-lettered at `failed_at`. Returns whether it was changed.
     async fn update_dead_event(
         &self,
         what: &'static str,
         id: &EventId,
-        died: Timestamp,
+        failed_at: Timestamp,
         change: &UpdateChange,
         is_this: impl Fn(&Item) -> bool + Send,
     ) -> PortResult<bool> {
-        let dead = Expression::new("#state = :is AND #settled_at = :died")
+        let dead = Expression::new("#state = :is AND #settled_at = :failed_at")
             .with_value(":is", item::encode_part(what, &EventState::Dead)?)
-            .with_number(":died", died.as_millisecond());
+            .with_number(":failed_at", failed_at.as_millisecond());
         let key = TableKey::for_event(id);
         let changed =
             self.table
@@ -253,9 +253,9 @@ impl<A: System> Inbox for DynamoStore<A> {
         Ok(set.await?.is_ok())
     }
 
-    async fn revive_event(&self, id: &EventId, died: Timestamp) -> PortResult<bool> {
+    async fn revive_event(&self, id: &EventId, failed_at: Timestamp) -> PortResult<bool> {
         const WHAT: &str = "reviving an event";
-        let Some(record) = self.read_dead_event(WHAT, id, died).await? else {
+        let Some(record) = self.read_dead_event(WHAT, id, failed_at).await? else {
             return Ok(false);
         };
         let pending = EventRecord {
@@ -277,13 +277,14 @@ impl<A: System> Inbox for DynamoStore<A> {
         };
         // Only a redrive of this failure makes the dead event pending again.
         let is_this = |found: &Item| item::get_string(found, "state") == Some(PENDING);
-        self.update_dead_event(WHAT, id, died, &change, is_this).await
+        self.update_dead_event(WHAT, id, failed_at, &change, is_this)
+            .await
     }
 
     async fn purge_event(
         &self,
         id: &EventId,
-        died: Timestamp,
+        failed_at: Timestamp,
         at: Timestamp,
         expires: Timestamp,
     ) -> PortResult<bool> {
@@ -296,7 +297,8 @@ impl<A: System> Inbox for DynamoStore<A> {
             .remove_attributes(&["payload", "open_shard", "open_due"]);
         let settled_at = at.as_millisecond();
         let is_this = |found: &Item| item::get_integer(found, "settled_at") == Some(settled_at);
-        self.update_dead_event(WHAT, id, died, &change, is_this).await
+        self.update_dead_event(WHAT, id, failed_at, &change, is_this)
+            .await
     }
 
     async fn record_reenqueue(&self, id: &EventId, at: Timestamp) -> PortResult<u32> {

@@ -143,8 +143,8 @@ impl TableKey {
 
     /// Returns the key of the record of a dead letter's deletion.
     pub(crate) fn for_deletion(deletion: &DeadLetterDeletion) -> Self {
-        let died = deletion.died.as_millisecond();
-        Self::new(format!("X#{}", deletion.letter), format!("DEL#{died}"))
+        let failed_at = deletion.failed_at.as_millisecond();
+        Self::new(format!("X#{}", deletion.dead_letter), format!("DEL#{failed_at}"))
     }
 
     /// Returns the key of a notice of an account.

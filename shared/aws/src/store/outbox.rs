@@ -283,14 +283,14 @@ impl<A: System> OutboxStore for DynamoStore<A> {
         };
         let change = UpdateChange::default().set_value(field, text_attribute(id));
         let key = TableKey::for_in_flight(instance, flight);
-        let heard = self.table.update_record(
+        let recorded = self.table.update_record(
             "noting an echo",
             key,
             &change,
             Some(Expression::new(first)),
             ReturnValue::None,
         );
-        Ok(heard.await?.is_ok())
+        Ok(recorded.await?.is_ok())
     }
 }
 

@@ -168,10 +168,10 @@ impl Outbox {
         Ok(())
     }
 
-    /// Moves `dead → queued` for a redrive of the failure at `died`; the message gets all its attempts again. Refused if
+    /// Moves `dead → queued` for a redrive of the failure at `failed_at`; the message gets all its attempts again. Refused if
     /// its newest failure has another time.
-    pub fn requeue_dead(&mut self, now: Timestamp, died: Timestamp) -> Result<(), InvalidTransition> {
-        if self.failed_at() != Some(died) {
+    pub fn requeue_dead(&mut self, now: Timestamp, failed_at: Timestamp) -> Result<(), InvalidTransition> {
+        if self.failed_at() != Some(failed_at) {
             return self.refuse_transition("queued");
         }
         self.attempts = 0;
@@ -184,12 +184,12 @@ impl Outbox {
     }
 
     /// Gives a dead message the reason [`Reason::Purged`] and a later time, because its dead letter was deleted. A
-    /// redrive of the failure at `died` is refused from then on.
-    pub fn purge_dead(&mut self, now: Timestamp, died: Timestamp) -> Result<(), InvalidTransition> {
-        if self.failed_at() != Some(died) {
+    /// redrive of the failure at `failed_at` is refused from then on.
+    pub fn purge_dead(&mut self, now: Timestamp, failed_at: Timestamp) -> Result<(), InvalidTransition> {
+        if self.failed_at() != Some(failed_at) {
             return self.refuse_transition("purged");
         }
-        let (reason, at) = (Reason::Purged, now.max(add_millis(died, 1)));
+        let (reason, at) = (Reason::Purged, now.max(add_millis(failed_at, 1)));
         self.copied = true;
         self.transition_to(OutboxState::Dead { at, reason }, now, Some(reason.to_string()));
         Ok(())

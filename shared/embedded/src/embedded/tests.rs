@@ -46,7 +46,7 @@ impl Drop for Scratch {
     }
 }
 
-fn letter(id: &str) -> DeadLetter {
+fn dead_letter(id: &str) -> DeadLetter {
     DeadLetter {
         id: id.to_owned(),
         queue: QueueName::Inbound,
@@ -64,11 +64,14 @@ fn letter(id: &str) -> DeadLetter {
 fn what_was_acknowledged_is_there_after_a_reopening_without_close() {
     let scratch = Scratch::new();
     let store = scratch.store();
-    block_on(store.put_dead_letter(&letter("a"))).unwrap();
+    block_on(store.put_dead_letter(&dead_letter("a"))).unwrap();
     block_on(store.put_payload("b/c", &json!({"x": [1, 2]}))).unwrap();
     drop(store);
     let store = scratch.store();
-    assert_eq!(block_on(store.find_dead_letter("a")).unwrap(), Some(letter("a")));
+    assert_eq!(
+        block_on(store.find_dead_letter("a")).unwrap(),
+        Some(dead_letter("a"))
+    );
     assert_eq!(
         block_on(store.find_payload("b/c")).unwrap(),
         Some(json!({"x": [1, 2]}))
@@ -88,7 +91,7 @@ fn victim() {
     };
     let store = Embedded::open_folder(Path::new(&folder), Clock::from_system()).unwrap();
     for n in 0.. {
-        block_on(store.put_dead_letter(&letter(&n.to_string()))).unwrap();
+        block_on(store.put_dead_letter(&dead_letter(&n.to_string()))).unwrap();
         eprintln!("written {n}");
     }
 }
@@ -124,7 +127,7 @@ fn a_copy_of_the_files_at_any_time_holds_what_was_acknowledged() {
     // What a killed process leaves: the files as they are, the log not yet written back.
     let (scratch, image) = (Scratch::new(), Scratch::new());
     let store = scratch.store();
-    block_on(store.put_dead_letter(&letter("a"))).unwrap();
+    block_on(store.put_dead_letter(&dead_letter("a"))).unwrap();
     std::fs::create_dir(&image.0).unwrap();
     for name in ["recado.db", "recado.db-wal"] {
         std::fs::copy(scratch.0.join(name), image.0.join(name)).unwrap();
@@ -147,13 +150,16 @@ fn two_processes_cannot_work_on_one_folder() {
 fn a_closed_store_has_finished_everything_and_refuses_more() {
     let scratch = Scratch::new();
     let store = scratch.store();
-    let begun: Vec<_> = (0..50).map(|n| letter(&n.to_string())).collect();
-    let writes: Vec<_> = begun.iter().map(|letter| store.put_dead_letter(letter)).collect();
+    let begun: Vec<_> = (0..50).map(|n| dead_letter(&n.to_string())).collect();
+    let writes: Vec<_> = begun
+        .iter()
+        .map(|dead_letter| store.put_dead_letter(dead_letter))
+        .collect();
     block_on(async {
         let (done, ()) = futures::join!(join_all(writes), store.shut_down());
         assert!(done.iter().all(Result::is_ok));
     });
-    let refused = block_on(store.put_dead_letter(&letter("late"))).unwrap_err();
+    let refused = block_on(store.put_dead_letter(&dead_letter("late"))).unwrap_err();
     assert!(matches!(refused, PortError::Unavailable { .. }));
     let store = scratch.store();
     assert_eq!(block_on(store.count_dead_letters()).unwrap().count_of(None), 50);
@@ -188,7 +194,7 @@ async fn thirty_two_writers_at_once_all_get_through() {
         tokio::spawn(async move {
             for n in 0..20 {
                 let id = format!("{writer}-{n}");
-                store.put_dead_letter(&letter(&id)).await.unwrap();
+                store.put_dead_letter(&dead_letter(&id)).await.unwrap();
                 // A read after the acknowledgement finds it, on whichever connection.
                 assert!(store.find_dead_letter(&id).await.unwrap().is_some());
             }
@@ -221,7 +227,7 @@ async fn nothing_is_acknowledged_before_the_commit_that_it_shares() {
     let (mut early, mut late) = (
         Box::pin({
             let store = store.clone();
-            async move { store.put_dead_letter(&letter("early")).await }
+            async move { store.put_dead_letter(&dead_letter("early")).await }
         }),
         Box::pin({
             let store = store.clone();
@@ -261,7 +267,7 @@ fn a_panic_in_one_operation_is_its_callers_error_and_nobody_elses() {
             panic!("a bug");
         });
         assert!(matches!(block_on(bug).unwrap_err(), PortError::Invalid { .. }));
-        block_on(store.put_dead_letter(&letter("a"))).unwrap();
+        block_on(store.put_dead_letter(&dead_letter("a"))).unwrap();
         let left = store.run_read("left", |c| {
             Ok(c.query_row("SELECT COUNT(*) FROM tenants", [], |row| row.get::<_, i64>(0))?)
         });
@@ -273,7 +279,7 @@ fn a_panic_in_one_operation_is_its_callers_error_and_nobody_elses() {
 fn an_operation_whose_caller_went_away_is_finished() {
     let scratch = Scratch::new();
     let store = scratch.store();
-    let dead = letter("a");
+    let dead = dead_letter("a");
     let mut put = Box::pin(store.put_dead_letter(&dead));
     let _ = block_on(async { futures::poll!(&mut put) });
     drop(put);

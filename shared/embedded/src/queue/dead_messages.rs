@@ -27,7 +27,7 @@ pub struct DeadMessage {
     pub dead_at: Timestamp,
     /// The dead letter of which this message is a copy. `None`: the queue itself moved the message here, and no dead
     /// letter is recorded yet.
-    pub letter: Option<DeadLetter>,
+    pub dead_letter: Option<DeadLetter>,
 }
 
 /// Moves a message to its dead-letter queue. The caller must update the row of its group.
@@ -49,7 +49,7 @@ fn parse_dead_message(queue: QueueName, row: &Row<'_>) -> Result<DeadMessage, Db
         body: row.get(3)?,
         sent_at: millis::from_unix_millis(row.get(4)?),
         dead_at: millis::from_unix_millis(row.get(5)?),
-        letter: row
+        dead_letter: row
             .get::<_, Option<String>>(6)?
             .as_deref()
             .map(decode_json)
@@ -88,28 +88,28 @@ pub(super) struct DeadLetterCopy {
     pub(super) body: String,
     id: String,
     at: Timestamp,
-    letter: String,
+    dead_letter: String,
 }
 
 impl DeadLetterCopy {
-    pub(super) fn from_letter(letter: &DeadLetter) -> Result<Self, DbError> {
-        let carried = letter
+    pub(super) fn from_letter(dead_letter: &DeadLetter) -> Result<Self, DbError> {
+        let carried = dead_letter
             .build_redrive_payload()
             .map_err(|_| DbError::Argument("a dead letter of no message of ours"))?;
-        let (group, body) = match (carried, &letter.what) {
+        let (group, body) = match (carried, &dead_letter.what) {
             (Some((group, carried)), _) => (group, encode_json(&carried)?),
             (None, DeadLetterContent::Unreadable { body }) => (UNREADABLE_GROUP.to_owned(), body.clone()),
             (None, _) => return Err(DbError::Argument("a dead letter of nothing")),
         };
-        let group = is_fifo(letter.queue).then_some(group);
-        let (id, letter_text) = (letter.id.clone(), encode_json(letter)?);
+        let group = is_fifo(dead_letter.queue).then_some(group);
+        let (id, letter_text) = (dead_letter.id.clone(), encode_json(dead_letter)?);
         Ok(Self {
-            queue: letter.queue,
+            queue: dead_letter.queue,
             group,
             body,
             id,
-            at: letter.at,
-            letter: letter_text,
+            at: dead_letter.at,
+            dead_letter: letter_text,
         })
     }
 
@@ -123,7 +123,7 @@ impl DeadLetterCopy {
             body,
             id,
             at,
-            letter,
+            dead_letter,
         } = self;
         let (name, now) = (format!("dead#{id}"), now.as_millisecond());
         let values = params![
@@ -133,7 +133,7 @@ impl DeadLetterCopy {
             at.as_millisecond(),
             now,
             body,
-            letter
+            dead_letter
         ];
         execute_sql(connection, sql, values)?;
         Ok(())

@@ -28,15 +28,15 @@ fn receive_dead_rows(
     let mut rows = statement.query(params![queue.as_str(), now.as_millisecond(), RECEIVE_MAX])?;
     let mut found = Vec::new();
     while let Some(row) = rows.next()? {
-        let letter: Option<String> = row.get(3)?;
-        let letter: Option<DeadLetter> = letter.as_deref().map(decode_json).transpose()?;
+        let dead_letter: Option<String> = row.get(3)?;
+        let dead_letter: Option<DeadLetter> = dead_letter.as_deref().map(decode_json).transpose()?;
         found.push(DeadQueueMessage {
             queue,
             body: row.get(1)?,
             sent_at: millis::from_unix_millis(row.get(2)?),
-            copy_of: letter.map(|letter| RedrivenLetter {
-                letter: letter.id,
-                died: letter.at,
+            copy_of: dead_letter.map(|dead_letter| RedrivenLetter {
+                dead_letter: dead_letter.id,
+                failed_at: dead_letter.at,
             }),
             receipt: row.get::<_, i64>(0)?.to_string(),
         });
@@ -63,12 +63,12 @@ fn append_redrive(
         queue, group, body, ..
     } = copy;
     if let Some(group) = group {
-        let letter = FifoMessage {
+        let dead_letter = FifoMessage {
             group,
             deduplication,
             body,
         };
-        return append_fifo(connection, queue, &letter, now);
+        return append_fifo(connection, queue, &dead_letter, now);
     }
     insert_turn(connection, None, &body, now.as_millisecond(), now)
 }
@@ -95,11 +95,11 @@ impl DeadLetterQueues for Embedded {
             .await
     }
 
-    async fn enqueue_redrive(&self, letter: &DeadLetter, deduplication: &str) -> PortResult<()> {
+    async fn enqueue_redrive(&self, dead_letter: &DeadLetter, deduplication: &str) -> PortResult<()> {
         const WHAT: &str = "send_redrive";
-        let copy = DeadLetterCopy::from_letter(letter).map_err(|fault| fault.into_port_error(WHAT))?;
+        let copy = DeadLetterCopy::from_letter(dead_letter).map_err(|fault| fault.into_port_error(WHAT))?;
         let (deduplication, now) = (deduplication.to_owned(), self.current_time());
-        self.run_queue_write(letter.queue, WHAT, move |c| {
+        self.run_queue_write(dead_letter.queue, WHAT, move |c| {
             append_redrive(c, copy, deduplication, now)
         })
         .await

@@ -28,14 +28,14 @@ pub(super) struct FifoMessage {
 pub(super) fn append_fifo(
     connection: &Connection,
     queue: QueueName,
-    letter: &FifoMessage,
+    dead_letter: &FifoMessage,
     now: Timestamp,
 ) -> Result<(), DbError> {
     let FifoMessage {
         group,
         deduplication,
         body,
-    } = letter;
+    } = dead_letter;
     let (name, at) = (queue.as_str(), now.as_millisecond());
     let sql = "SELECT 1 FROM queue_dedup WHERE queue = ?1 AND grp = ?2 AND dedup = ?3 AND until > ?4";
     if row_exists(connection, sql, params![name, group, deduplication, at])? {
@@ -89,45 +89,45 @@ fn event_fifo_message(event: &InboundEntry) -> Result<FifoMessage, DbError> {
 impl Queues for Embedded {
     async fn enqueue_inbound(&self, events: &[InboundEntry]) -> PortResult<()> {
         const WHAT: &str = "send_inbound";
-        let letters: Vec<FifoMessage> = events
+        let messages: Vec<FifoMessage> = events
             .iter()
             .map(event_fifo_message)
             .collect::<Result<_, _>>()
             .map_err(|fault: DbError| fault.into_port_error(WHAT))?;
         let now = self.current_time();
         let work = move |c: &Connection| {
-            letters
+            messages
                 .iter()
-                .try_for_each(|letter| append_fifo(c, QueueName::Inbound, letter, now))
+                .try_for_each(|dead_letter| append_fifo(c, QueueName::Inbound, dead_letter, now))
         };
         self.run_queue_write(QueueName::Inbound, WHAT, work).await
     }
 
-    async fn enqueue_turn_job(&self, kick: &TurnJob, delay: Duration) -> PortResult<()> {
+    async fn enqueue_turn_job(&self, job: &TurnJob, delay: Duration) -> PortResult<()> {
         const WHAT: &str = "send_turn";
         if delay > DELAY_MAX {
             return Err(DbError::Argument("a message is delayed by at most 15 minutes").into_port_error(WHAT));
         }
-        let body = encode_json(kick).map_err(|fault| fault.into_port_error(WHAT))?;
+        let body = encode_json(job).map_err(|fault| fault.into_port_error(WHAT))?;
         let now = self.current_time();
         let work = move |c: &Connection| insert_turn(c, None, &body, millis_after(now, delay), now);
         self.run_queue_write(QueueName::Turns, WHAT, work).await
     }
 
-    async fn schedule_turn_job(&self, kick: &TurnJob, at: Timestamp) -> PortResult<()> {
+    async fn schedule_turn_job(&self, job: &TurnJob, at: Timestamp) -> PortResult<()> {
         const WHAT: &str = "schedule_turn";
-        let body = encode_json(kick).map_err(|fault| fault.into_port_error(WHAT))?;
-        let name = format!("{}#{}", kick.conversation, at.as_second().div_euclid(60));
+        let body = encode_json(job).map_err(|fault| fault.into_port_error(WHAT))?;
+        let name = format!("{}#{}", job.conversation, at.as_second().div_euclid(60));
         let now = self.current_time();
         let work = move |c: &Connection| insert_turn(c, Some(&name), &body, at.as_millisecond(), now);
         self.run_queue_write(QueueName::Turns, WHAT, work).await
     }
 
-    async fn enqueue_send_job(&self, kick: &SendJob, deduplication: &str) -> PortResult<()> {
+    async fn enqueue_send_job(&self, job: &SendJob, deduplication: &str) -> PortResult<()> {
         const WHAT: &str = "send_kick";
-        let body = encode_json(kick).map_err(|fault| fault.into_port_error(WHAT))?;
-        let (group, deduplication) = (kick.queue_group().to_owned(), deduplication.to_owned());
-        let (letter, now) = (
+        let body = encode_json(job).map_err(|fault| fault.into_port_error(WHAT))?;
+        let (group, deduplication) = (job.queue_group().to_owned(), deduplication.to_owned());
+        let (dead_letter, now) = (
             FifoMessage {
                 group,
                 deduplication,
@@ -136,14 +136,14 @@ impl Queues for Embedded {
             self.current_time(),
         );
         self.run_queue_write(QueueName::Outbound, WHAT, move |c| {
-            append_fifo(c, QueueName::Outbound, &letter, now)
+            append_fifo(c, QueueName::Outbound, &dead_letter, now)
         })
         .await
     }
 
-    async fn enqueue_dead_copy(&self, letter: &DeadLetter) -> PortResult<()> {
+    async fn enqueue_dead_copy(&self, dead_letter: &DeadLetter) -> PortResult<()> {
         const WHAT: &str = "send_dead";
-        let copy = DeadLetterCopy::from_letter(letter).map_err(|fault| fault.into_port_error(WHAT))?;
+        let copy = DeadLetterCopy::from_letter(dead_letter).map_err(|fault| fault.into_port_error(WHAT))?;
         let now = self.current_time();
         self.run_write(WHAT, move |c| copy.insert_copy(c, now)).await
     }

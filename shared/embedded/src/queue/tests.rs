@@ -204,15 +204,15 @@ fn the_sender_is_kicked_in_the_group_of_the_contact() {
     let bench = Bench::new();
     block_on(async {
         let correlation = CorrelationId::parse("k").unwrap();
-        let kick = SendJob::new(conversation(), Ordinal(3), correlation);
-        bench.queues.enqueue_send_job(&kick, "n1").await.unwrap();
-        bench.queues.enqueue_send_job(&kick, "n2").await.unwrap();
+        let job = SendJob::new(conversation(), Ordinal(3), correlation);
+        bench.queues.enqueue_send_job(&job, "n1").await.unwrap();
+        bench.queues.enqueue_send_job(&job, "n2").await.unwrap();
         let received = bench.receive(QueueName::Outbound, 10).await.remove(0);
         assert_eq!(
             received.group,
             Some(conversation().thread_id().as_str().to_owned())
         );
-        assert_eq!(serde_json::from_str::<SendJob>(&received.body).unwrap(), kick);
+        assert_eq!(serde_json::from_str::<SendJob>(&received.body).unwrap(), job);
         assert!(bench.receive(QueueName::Outbound, 10).await.is_empty());
     });
 }

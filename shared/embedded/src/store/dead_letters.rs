@@ -10,35 +10,42 @@ use recado_pipeline::ports::{
 };
 use rusqlite::{Connection, params};
 
-fn upsert_dead_letter(connection: &Connection, letter: &DeadLetter) -> Result<(), DbError> {
+fn upsert_dead_letter(connection: &Connection, dead_letter: &DeadLetter) -> Result<(), DbError> {
     let sql = "INSERT INTO dead_letters (id, queue, reason, instance, at, body) VALUES (?1, ?2, ?3, ?4, ?5, ?6)
         ON CONFLICT (id) DO UPDATE SET queue = excluded.queue, reason = excluded.reason, instance = excluded.instance,
         at = excluded.at, body = excluded.body WHERE excluded.at >= at";
-    let instance = letter.instance.as_ref().map(InstanceId::as_str);
+    let instance = dead_letter.instance.as_ref().map(InstanceId::as_str);
     let (queue, reason, at) = (
-        letter.queue.as_str(),
-        letter.reason.as_str(),
-        letter.at.as_millisecond(),
+        dead_letter.queue.as_str(),
+        dead_letter.reason.as_str(),
+        dead_letter.at.as_millisecond(),
     );
     execute_sql(
         connection,
         sql,
-        params![letter.id, queue, reason, instance, at, encode_json(letter)?],
+        params![
+            dead_letter.id,
+            queue,
+            reason,
+            instance,
+            at,
+            encode_json(dead_letter)?
+        ],
     )?;
     Ok(())
 }
 
-fn delete_letter_row(connection: &Connection, id: &str, died: Timestamp) -> Result<bool, DbError> {
+fn delete_letter_row(connection: &Connection, id: &str, failed_at: Timestamp) -> Result<bool, DbError> {
     let sql = "DELETE FROM dead_letters WHERE id = ?1 AND at = ?2";
-    Ok(execute_sql(connection, sql, params![id, died.as_millisecond()])? > 0)
+    Ok(execute_sql(connection, sql, params![id, failed_at.as_millisecond()])? > 0)
 }
 
 fn delete_and_record(connection: &Connection, deletion: &DeadLetterDeletion) -> Result<bool, DbError> {
-    if !delete_letter_row(connection, &deletion.letter, deletion.died)? {
+    if !delete_letter_row(connection, &deletion.dead_letter, deletion.failed_at)? {
         return Ok(false);
     }
     let sql = "INSERT OR REPLACE INTO dead_letter_deletions (id, at, body) VALUES (?1, ?2, ?3)";
-    let id = format!("{}@{}", deletion.letter, deletion.died.as_millisecond());
+    let id = format!("{}@{}", deletion.dead_letter, deletion.failed_at.as_millisecond());
     execute_sql(
         connection,
         sql,
@@ -61,9 +68,9 @@ fn count_letter_rows(connection: &Connection) -> Result<DeadLetterCounts, DbErro
 }
 
 impl DeadLetters for Embedded {
-    async fn put_dead_letter(&self, letter: &DeadLetter) -> PortResult<()> {
-        let letter = letter.clone();
-        self.run_write("put_dead_letter", move |c| upsert_dead_letter(c, &letter))
+    async fn put_dead_letter(&self, dead_letter: &DeadLetter) -> PortResult<()> {
+        let dead_letter = dead_letter.clone();
+        self.run_write("put_dead_letter", move |c| upsert_dead_letter(c, &dead_letter))
             .await
     }
 
@@ -75,10 +82,12 @@ impl DeadLetters for Embedded {
         .await
     }
 
-    async fn remove_dead_letter(&self, id: &str, died: Timestamp) -> PortResult<bool> {
+    async fn remove_dead_letter(&self, id: &str, failed_at: Timestamp) -> PortResult<bool> {
         let id = id.to_owned();
-        self.run_write("remove_dead_letter", move |c| delete_letter_row(c, &id, died))
-            .await
+        self.run_write("remove_dead_letter", move |c| {
+            delete_letter_row(c, &id, failed_at)
+        })
+        .await
     }
 
     async fn delete_dead_letter(&self, deletion: &DeadLetterDeletion) -> PortResult<bool> {

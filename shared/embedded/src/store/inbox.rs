@@ -102,16 +102,16 @@ fn update_event_in_state(
     Ok(Some(record))
 }
 
-/// Changes a dead event if it was dead-lettered at `died`. Returns whether it was changed.
+/// Changes a dead event if it was dead-lettered at `failed_at`. Returns whether it was changed.
 fn update_dead_event(
     connection: &Connection,
     id: &EventId,
-    died: Timestamp,
+    failed_at: Timestamp,
     now: Timestamp,
     expires: Option<Timestamp>,
     transition: impl FnOnce(&mut EventRecord),
 ) -> Result<bool, DbError> {
-    if select_event(connection, id, now)?.and_then(|record| record.failed_at()) != Some(died) {
+    if select_event(connection, id, now)?.and_then(|record| record.failed_at()) != Some(failed_at) {
         return Ok(false);
     }
     Ok(update_event_in_state(connection, id, EventState::Dead, now, expires, transition)?.is_some())
@@ -201,7 +201,7 @@ impl Inbox for Embedded {
         self.run_write("set_attempts", work).await
     }
 
-    async fn revive_event(&self, id: &EventId, died: Timestamp) -> PortResult<bool> {
+    async fn revive_event(&self, id: &EventId, failed_at: Timestamp) -> PortResult<bool> {
         let (id, now) = (id.clone(), self.current_time());
         let revive = |record: &mut EventRecord| {
             record.state = EventState::Pending;
@@ -209,14 +209,14 @@ impl Inbox for Embedded {
             record.reason = None;
             record.settled_at = None;
         };
-        let work = move |c: &Connection| update_dead_event(c, &id, died, now, None, revive);
+        let work = move |c: &Connection| update_dead_event(c, &id, failed_at, now, None, revive);
         self.run_write("revive_event", work).await
     }
 
     async fn purge_event(
         &self,
         id: &EventId,
-        died: Timestamp,
+        failed_at: Timestamp,
         at: Timestamp,
         expires: Timestamp,
     ) -> PortResult<bool> {
@@ -225,7 +225,7 @@ impl Inbox for Embedded {
             settle_record(record, None, at);
             record.reason = Some(Reason::Purged);
         };
-        let work = move |c: &Connection| update_dead_event(c, &id, died, now, Some(expires), purge);
+        let work = move |c: &Connection| update_dead_event(c, &id, failed_at, now, Some(expires), purge);
         self.run_write("purge_event", work).await
     }
 

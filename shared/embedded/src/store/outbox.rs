@@ -55,12 +55,12 @@ impl InFlightRow {
             WHERE instance = ?1 AND message = ?2 AND nonce = ?3
                 AND (json_extract(body, ?5) IS NULL OR json_extract(body, ?5) = ?4)";
         let (message, nonce) = (self.flight.message.as_str(), self.flight.nonce.as_str());
-        let heard = execute_sql(
+        let recorded = execute_sql(
             connection,
             sql,
             params![self.instance.as_str(), message, nonce, id, field],
         )?;
-        Ok(heard > 0)
+        Ok(recorded > 0)
     }
 
     fn delete_row(&self, connection: &Connection) -> Result<(), DbError> {
@@ -231,7 +231,7 @@ impl OutboxStore for Embedded {
         echo: Echo,
     ) -> PortResult<bool> {
         let (note, id) = (InFlightRow::for_instance(instance, flight), id.to_owned());
-        self.run_write("hear", move |c| note.record_echo(c, &id, echo))
+        self.run_write("record_echo", move |c| note.record_echo(c, &id, echo))
             .await
     }
 }

@@ -78,7 +78,7 @@ pub(super) async fn list_dead_letters(
 #[derive(Debug, Serialize, ToSchema)]
 pub(super) struct DeadLetterDetail {
     #[serde(flatten)]
-    letter: DeadLetterView,
+    dead_letter: DeadLetterView,
     original_id: String,
     payload: Value,
 }
@@ -95,10 +95,11 @@ pub(super) async fn get_dead_letter(
     State(api): State<Api<impl ApiContext>>,
     PathParam(id): PathParam<String>,
 ) -> Result<Json<DeadLetterDetail>, HttpProblem> {
-    let DeadLetterWithPayload { letter, payload } = dead_letters::find_dead_letter(&*api.deps, &id).await?;
+    let DeadLetterWithPayload { dead_letter, payload } =
+        dead_letters::find_dead_letter(&*api.deps, &id).await?;
     Ok(Json(DeadLetterDetail {
-        original_id: letter.id.clone(),
-        letter: letter.into(),
+        original_id: dead_letter.id.clone(),
+        dead_letter: dead_letter.into(),
         payload,
     }))
 }
@@ -135,10 +136,10 @@ pub(super) struct DeletionView {
 impl From<DeadLetterDeletion> for DeletionView {
     fn from(deletion: DeadLetterDeletion) -> Self {
         Self {
-            id: deletion.letter,
+            id: deletion.dead_letter,
             by: deletion.by,
             at: deletion.at,
-            died_at: deletion.died,
+            died_at: deletion.failed_at,
             queue: deletion.queue,
             what: deletion.what,
             reason: deletion.reason,
@@ -201,17 +202,17 @@ struct DlqMessage {
 }
 
 impl From<DeadLetterWithPayload> for DlqMessage {
-    fn from(DeadLetterWithPayload { letter, payload }: DeadLetterWithPayload) -> Self {
+    fn from(DeadLetterWithPayload { dead_letter, payload }: DeadLetterWithPayload) -> Self {
         Self {
             payload,
-            original_id: letter.id,
-            reason: letter.reason,
-            timestamp: letter.at,
-            attempts: letter.attempts,
-            last_error: letter.last_error,
-            correlation_id: letter.correlation,
-            queue: letter.queue,
-            instance: letter.instance,
+            original_id: dead_letter.id,
+            reason: dead_letter.reason,
+            timestamp: dead_letter.at,
+            attempts: dead_letter.attempts,
+            last_error: dead_letter.last_error,
+            correlation_id: dead_letter.correlation,
+            queue: dead_letter.queue,
+            instance: dead_letter.instance,
         }
     }
 }

@@ -151,13 +151,13 @@ pub(super) async fn post_answer(
 ) -> Result<Response, HttpProblem> {
     let id = parse_conversation_id(&id)?;
     let key = parse_idempotency_key(&headers)?;
-    let wish: AnswerRequest = parse_json_body(&read_body(&headers, body, BODY_MAX).await?)?;
+    let answer: AnswerRequest = parse_json_body(&read_body(&headers, body, BODY_MAX).await?)?;
     let said = OutgoingFields {
-        text: wish.text,
-        content: wish.content,
-        reply_to: wish.reply_to,
-        mentions: wish.mentions,
-        link_preview: wish.link_preview,
+        text: answer.text,
+        content: answer.content,
+        reply_to: answer.reply_to,
+        mentions: answer.mentions,
+        link_preview: answer.link_preview,
     };
     let (content, options) = said.parse_outgoing()?;
     let sent = operate::answer_as_operator(
@@ -166,7 +166,7 @@ pub(super) async fn post_answer(
         OperatorAnswer {
             content,
             options,
-            seen: wish.seen,
+            seen: answer.seen,
             key,
             correlation,
         },

@@ -257,21 +257,21 @@ pub(super) struct DeadLetterView {
 }
 
 impl From<DeadLetter> for DeadLetterView {
-    fn from(letter: DeadLetter) -> Self {
-        let what = letter.kind_name();
-        let message_id = match letter.what {
+    fn from(dead_letter: DeadLetter) -> Self {
+        let what = dead_letter.kind_name();
+        let message_id = match dead_letter.what {
             DeadLetterContent::Message { message } => Some(message),
             _ => None,
         };
         Self {
-            id: letter.id,
-            queue: letter.queue,
-            reason: letter.reason,
-            at: letter.at,
-            attempts: letter.attempts,
-            last_error: letter.last_error,
-            correlation_id: letter.correlation,
-            instance_id: letter.instance,
+            id: dead_letter.id,
+            queue: dead_letter.queue,
+            reason: dead_letter.reason,
+            at: dead_letter.at,
+            attempts: dead_letter.attempts,
+            last_error: dead_letter.last_error,
+            correlation_id: dead_letter.correlation,
+            instance_id: dead_letter.instance,
             what,
             message_id,
         }

@@ -266,7 +266,7 @@ async fn what_does_not_exist_is_404() {
 #[tokio::test]
 async fn dead_letters_show_why_and_not_what_was_said() {
     let site = Site::in_memory().configured().await;
-    let letter = DeadLetter {
+    let dead_letter = DeadLetter {
         id: "d-1".to_owned(),
         queue: QueueName::Outbound,
         reason: Reason::WindowClosed,
@@ -279,7 +279,7 @@ async fn dead_letters_show_why_and_not_what_was_said() {
             body: "bom dia".to_owned(),
         },
     };
-    site.store.put_dead_letter(&letter).await.unwrap();
+    site.store.put_dead_letter(&dead_letter).await.unwrap();
     let path = "/v1/dead-letters?queue=outbound&reason=window_closed&instance=suporte-01";
     let answered = site.operate("GET", path, &Value::Null).await;
     assert_eq!(

@@ -2,7 +2,7 @@
 
 use super::Site;
 use super::dying::{
-    CONTACT, dead_depth, dead_event, dies, get, kicks, now, post, reply, state, with_dead_reply,
+    CONTACT, dead_depth, dead_event, dies, get, jobs, now, post, reply, state, with_dead_reply,
 };
 use axum::http::StatusCode;
 use recado_domain::dead_letter::{DeadLetter, DeadLetterContent, QueueName};
@@ -23,9 +23,9 @@ use std::time::Duration;
 #[tokio::test]
 async fn a_letter_is_shown_with_what_would_be_done_again() {
     let site = Site::in_memory().configured().await;
-    let (_, message, letter) = with_dead_reply(&site).await;
+    let (_, message, dead_letter) = with_dead_reply(&site).await;
     let event = dead_event(&site, "A1").await;
-    let shown = get(&site, &format!("/v1/dead-letters/{}", letter.id)).await;
+    let shown = get(&site, &format!("/v1/dead-letters/{}", dead_letter.id)).await;
     assert_eq!(
         (&shown["payload"]["to"], &shown["original_id"], &shown["what"]),
         (&json!(CONTACT), &json!(message.message_id()), &json!("message")),
@@ -70,7 +70,7 @@ async fn a_letter_is_shown_with_what_would_be_done_again() {
 async fn the_health_page_shows_the_newest_hundred() {
     let site = Site::in_memory().configured().await;
     for number in 0..101 {
-        let letter = DeadLetter {
+        let dead_letter = DeadLetter {
             id: format!("e{number}"),
             queue: QueueName::Inbound,
             reason: Reason::Poison,
@@ -83,13 +83,13 @@ async fn the_health_page_shows_the_newest_hundred() {
                 body: "{}".to_owned(),
             },
         };
-        site.store.put_dead_letter(&letter).await.unwrap();
+        site.store.put_dead_letter(&dead_letter).await.unwrap();
     }
     let dlq = get(&site, "/health/whatsapp/dlq").await;
     let shown = dlq["messages"].as_array().unwrap();
     assert_eq!((&dlq["dlq_depth"], shown.len()), (&json!(101), 100));
     assert!(
-        !shown.iter().any(|letter| letter["original_id"] == "e0"),
+        !shown.iter().any(|dead_letter| dead_letter["original_id"] == "e0"),
         "the oldest"
     );
 }
@@ -97,11 +97,11 @@ async fn the_health_page_shows_the_newest_hundred() {
 #[tokio::test]
 async fn a_list_is_narrowed_by_time() {
     let site = Site::in_memory().configured().await;
-    let (_, _, letter) = with_dead_reply(&site).await;
+    let (_, _, dead_letter) = with_dead_reply(&site).await;
     let list = async |query: String| get(&site, &format!("/v1/dead-letters?{query}")).await["items"].clone();
-    let later = add_millis(letter.at, 1);
+    let later = add_millis(dead_letter.at, 1);
     assert_eq!(
-        list(format!("since={}", letter.at))
+        list(format!("since={}", dead_letter.at))
             .await
             .as_array()
             .unwrap()
@@ -109,18 +109,18 @@ async fn a_list_is_narrowed_by_time() {
         1
     );
     assert_eq!(list(format!("since={later}")).await, json!([]));
-    assert_eq!(list(format!("until={}", letter.at)).await, json!([]));
+    assert_eq!(list(format!("until={}", dead_letter.at)).await, json!([]));
     assert_eq!(list(format!("until={later}")).await.as_array().unwrap().len(), 1);
 }
 
 #[tokio::test]
 async fn a_redriven_message_is_queued_and_no_copy_is_left() {
     let site = Site::in_memory().configured().await;
-    let (_, message, letter) = with_dead_reply(&site).await;
+    let (_, message, dead_letter) = with_dead_reply(&site).await;
     assert_eq!(dead_depth(&site, QueueName::Outbound).await, 1);
     let answered = post(
         &site,
-        &format!("/v1/dead-letters/{}/redrive", letter.id),
+        &format!("/v1/dead-letters/{}/redrive", dead_letter.id),
         Value::Null,
     )
     .await;
@@ -128,34 +128,34 @@ async fn a_redriven_message_is_queued_and_no_copy_is_left() {
     assert_eq!(answered.body["redriven"], true);
     assert_eq!(state(&site, &message.message_id()).await, OutboxState::Queued);
     assert_eq!(dead_depth(&site, QueueName::Outbound).await, 0);
-    assert_eq!(site.store.find_dead_letter(&letter.id).await.unwrap(), None);
-    let kicks = kicks(&site).await;
-    assert_eq!(kicks.len(), 1);
-    assert_eq!(kicks[0].redrive.as_ref().unwrap().died, letter.at);
+    assert_eq!(site.store.find_dead_letter(&dead_letter.id).await.unwrap(), None);
+    let jobs = jobs(&site).await;
+    assert_eq!(jobs.len(), 1);
+    assert_eq!(jobs[0].redrive.as_ref().unwrap().failed_at, dead_letter.at);
 }
 
 #[tokio::test]
 async fn a_redrive_that_comes_again_after_a_later_death_changes_nothing() {
     let site = Site::in_memory().configured().await;
-    let (id, message, letter) = with_dead_reply(&site).await;
+    let (id, message, dead_letter) = with_dead_reply(&site).await;
     post(
         &site,
-        &format!("/v1/dead-letters/{}/redrive", letter.id),
+        &format!("/v1/dead-letters/{}/redrive", dead_letter.id),
         Value::Null,
     )
     .await;
-    let kick = kicks(&site).await.remove(0);
+    let job = jobs(&site).await.remove(0);
     let alive = succeed(site.store.list_open_messages(id.thread_id()))
         .await
         .remove(0);
-    let second = dies(&site, &alive, add_millis(letter.at, 60_000)).await;
-    let body = serde_json::to_string(&kick).unwrap();
+    let second = dies(&site, &alive, add_millis(dead_letter.at, 60_000)).await;
+    let body = serde_json::to_string(&job).unwrap();
     let verdict = send::handle_outbound_message(&*site.deps(), &body, 2, None).await;
     assert_eq!(verdict, recado_pipeline::Verdict::Done);
-    let died = succeed(site.store.find_message(&message.message_id()))
+    let failed_at = succeed(site.store.find_message(&message.message_id()))
         .await
         .unwrap();
-    assert_eq!(died.out.unwrap().failed_at(), Some(second.at));
+    assert_eq!(failed_at.out.unwrap().failed_at(), Some(second.at));
     assert_eq!(
         site.store.find_dead_letter(&second.id).await.unwrap(),
         Some(second),
@@ -182,17 +182,17 @@ async fn a_conversations_messages_are_redriven_in_their_order_whichever_died_fir
         answered.body,
         json!({"dry_run": false, "selected": 2, "redriven": 2, "no_longer_dead": 0, "failed": 0, "more": false})
     );
-    let kicked: Vec<u64> = kicks(&site).await.iter().map(|kick| kick.upto.0).collect();
-    assert_eq!(kicked, [first.ordinal.0, second.ordinal.0]);
+    let send_jobs: Vec<u64> = jobs(&site).await.iter().map(|job| job.upto.0).collect();
+    assert_eq!(send_jobs, [first.ordinal.0, second.ordinal.0]);
     let again = post(&site, "/v1/dead-letters/redrive", json!({})).await;
     assert_eq!(again.body["selected"], 0, "{}", again.text);
-    assert!(kicks(&site).await.is_empty());
+    assert!(jobs(&site).await.is_empty());
 }
 
 #[tokio::test]
 async fn a_dry_run_counts_and_changes_nothing() {
     let site = Site::in_memory().configured().await;
-    let (id, message, letter) = with_dead_reply(&site).await;
+    let (id, message, dead_letter) = with_dead_reply(&site).await;
     let dry = async |body: Value| post(&site, "/v1/dead-letters/redrive", body).await.body;
     let all = json!({"dry_run": true});
     assert_eq!(
@@ -201,7 +201,7 @@ async fn a_dry_run_counts_and_changes_nothing() {
                "no_longer_dead": 0, "more": false})
     );
     assert_eq!(
-        dry(json!({"dry_run": true, "ids": [letter.id, letter.id]})).await["selected"],
+        dry(json!({"dry_run": true, "ids": [dead_letter.id, dead_letter.id]})).await["selected"],
         1
     );
     assert_eq!(
@@ -216,8 +216,8 @@ async fn a_dry_run_counts_and_changes_nothing() {
         OutboxState::Dead { .. }
     ));
     assert_eq!(
-        site.store.find_dead_letter(&letter.id).await.unwrap(),
-        Some(letter)
+        site.store.find_dead_letter(&dead_letter.id).await.unwrap(),
+        Some(dead_letter)
     );
     assert_eq!(dead_depth(&site, QueueName::Outbound).await, 1);
 }
@@ -273,33 +273,33 @@ async fn a_redriven_event_is_pending_and_a_second_redrive_after_it_died_again_is
     let first: InboundJob = serde_json::from_str(&received.body).unwrap();
     while first.redrive >= Some(now()) {}
     let _ = process::process(&*site.deps(), &received.body, 1).await;
-    let died = async || {
+    let failed_at = async || {
         succeed(site.store.find_event(&job.event))
             .await
             .unwrap()
             .failed_at()
     };
-    let second = died().await.expect("its instance is still unknown");
-    let letter = succeed(site.store.find_dead_letter(job.event.as_str()))
+    let second = failed_at().await.expect("its instance is still unknown");
+    let dead_letter = succeed(site.store.find_dead_letter(job.event.as_str()))
         .await
         .unwrap();
-    assert_eq!(letter.at, second);
+    assert_eq!(dead_letter.at, second);
     // The queue brings the first redrive again.
     let _ = process::process(&*site.deps(), &received.body, 2).await;
-    assert_eq!(died().await, Some(second));
+    assert_eq!(failed_at().await, Some(second));
     let kept = site.store.find_dead_letter(job.event.as_str()).await.unwrap();
-    assert_eq!(kept, Some(letter));
+    assert_eq!(kept, Some(dead_letter));
 }
 
 #[tokio::test]
 async fn a_deleted_letter_does_not_come_back_and_who_deleted_it_can_be_read() {
     let site = Site::in_memory().configured().await;
-    let (_, message, letter) = with_dead_reply(&site).await;
+    let (_, message, dead_letter) = with_dead_reply(&site).await;
     let job = dead_event(&site, "C1").await;
     let copy = succeed(site.store.list_dead_messages(QueueName::Outbound, 1))
         .await
         .remove(0);
-    for id in [letter.id.as_str(), job.event.as_str()] {
+    for id in [dead_letter.id.as_str(), job.event.as_str()] {
         let answered = site
             .operate("DELETE", &format!("/v1/dead-letters/{id}?by=Bia"), &Value::Null)
             .await;
@@ -323,7 +323,7 @@ async fn a_deleted_letter_does_not_come_back_and_who_deleted_it_can_be_read() {
         }
     ));
     assert_eq!(get(&site, "/v1/dead-letters").await["items"], json!([]));
-    assert!(kicks(&site).await.is_empty());
+    assert!(jobs(&site).await.is_empty());
     for queue in [QueueName::Inbound, QueueName::Outbound] {
         assert_eq!(dead_depth(&site, queue).await, 0);
     }

@@ -89,7 +89,7 @@ pub(super) async fn dies(site: &Site, message: &Message, at: Timestamp) -> DeadL
         site.store.save_open_message(&message, None).await.unwrap(),
         WriteOutcome::Written
     );
-    let letter = DeadLetter {
+    let dead_letter = DeadLetter {
         id: message.message_id().to_string(),
         queue: QueueName::Outbound,
         reason: Reason::MaxRetriesExceeded,
@@ -102,20 +102,20 @@ pub(super) async fn dies(site: &Site, message: &Message, at: Timestamp) -> DeadL
             message: message.message_id(),
         },
     };
-    site.store.enqueue_dead_copy(&letter).await.unwrap();
-    site.store.put_dead_letter(&letter).await.unwrap();
+    site.store.enqueue_dead_copy(&dead_letter).await.unwrap();
+    site.store.put_dead_letter(&dead_letter).await.unwrap();
     message.out.as_mut().unwrap().mark_dead_lettered();
     let settled = succeed(site.store.settle_message(&message, None, None, None)).await;
     assert_eq!(settled, WriteOutcome::Written);
-    letter
+    dead_letter
 }
 
 /// A conversation with a reply that died.
 pub(super) async fn with_dead_reply(site: &Site) -> (ConversationId, Message, DeadLetter) {
     let id = site.conversation(CONTACT).await;
     let message = reply(site, &id).await;
-    let letter = dies(site, &message, now()).await;
-    (id, message, letter)
+    let dead_letter = dies(site, &message, now()).await;
+    (id, message, dead_letter)
 }
 
 pub(super) async fn state(site: &Site, id: &MessageId) -> OutboxState {
@@ -124,7 +124,7 @@ pub(super) async fn state(site: &Site, id: &MessageId) -> OutboxState {
 }
 
 /// The kicks that lie on `outbound`, which they leave.
-pub(super) async fn kicks(site: &Site) -> Vec<SendJob> {
+pub(super) async fn jobs(site: &Site) -> Vec<SendJob> {
     let mut all = Vec::new();
     loop {
         let batch = succeed(

@@ -232,14 +232,14 @@ async fn a_status_of_one_provider_changes_nothing_at_another() {
     town.work().await;
     assert_eq!(town.message(&message).await, before);
     // That one is an event of a number that nobody has; it says nothing of the message.
-    let letters = town.dead_letters().await;
-    let reasons: Vec<&Value> = letters
+    let dead_letters = town.dead_letters().await;
+    let reasons: Vec<&Value> = dead_letters
         .as_array()
         .unwrap()
         .iter()
-        .map(|letter| &letter["reason"])
+        .map(|dead_letter| &dead_letter["reason"])
         .collect();
-    assert_eq!(reasons, ["unknown_instance"], "{letters}");
+    assert_eq!(reasons, ["unknown_instance"], "{dead_letters}");
     town.post_meta(&body_of(METAS, &status("failed", &message, None)))
         .await;
     town.work().await;
@@ -265,16 +265,16 @@ async fn a_forged_status_is_no_evidence_for_an_unknown_send() {
     let before = town.message(&message).await;
     assert_eq!(before["status"], "pending", "{before}");
     forge(&town, &message).await;
-    for kick in &unfinished {
-        let _verdict = send::handle_outbound_message(&*town.deps, kick, 2, None).await;
+    for job in &unfinished {
+        let _verdict = send::handle_outbound_message(&*town.deps, job, 2, None).await;
     }
     let after = town.message(&message).await;
     assert_eq!(after["status"], before["status"], "{after}");
     assert!(after["provider_message_id"].is_null(), "{after}");
     let genuine = body_of(PARTNERS, &status("sent", &message, Some("wamid.genuine")));
     town.post_dialog360(PARTNERS, &genuine).await;
-    for kick in &unfinished {
-        let _verdict = send::handle_outbound_message(&*town.deps, kick, 3, None).await;
+    for job in &unfinished {
+        let _verdict = send::handle_outbound_message(&*town.deps, job, 3, None).await;
     }
     let after = town.message(&message).await;
     assert_eq!(

@@ -38,9 +38,9 @@ async fn given_up_by_its_queue(site: &Site, queue: QueueName, send: impl AsyncFn
 async fn one_of_each(site: &Site) -> (Message, InboundJob) {
     let id = site.conversation(CONTACT).await;
     let message = reply(site, &id).await;
-    let kick = SendJob::new(id.clone(), message.ordinal, message.correlation.clone());
+    let send_job = SendJob::new(id.clone(), message.ordinal, message.correlation.clone());
     given_up_by_its_queue(site, QueueName::Outbound, async || {
-        site.store.enqueue_send_job(&kick, "k1").await.unwrap();
+        site.store.enqueue_send_job(&send_job, "k1").await.unwrap();
     })
     .await;
     let job = job("suporte-01", "E1");
@@ -105,7 +105,7 @@ async fn what_a_queue_gave_up_by_itself_is_entered_into_its_record_and_can_be_re
     for queue in QueueName::ALL {
         let copies = site.store.list_dead_messages(queue, 10).await.unwrap();
         assert!(
-            copies.iter().all(|copy| copy.letter.is_some()),
+            copies.iter().all(|copy| copy.dead_letter.is_some()),
             "only marked copies"
         );
         assert_eq!(copies.len(), 1, "{queue:?}");
@@ -133,7 +133,7 @@ async fn at(time: Timestamp) -> (Site, Arc<AtomicI64>) {
 async fn a_copy_without_its_letter_goes_unless_it_is_so_young_that_its_letter_may_just_be_made() {
     for (minutes, left) in [(0, 1), (1, 1), (3, 0)] {
         let (site, _) = at(add_millis(now(), -minutes * 60_000)).await;
-        let letter = DeadLetter {
+        let dead_letter = DeadLetter {
             id: "x".to_owned(),
             queue: QueueName::Turns,
             reason: Reason::Poison,
@@ -144,7 +144,7 @@ async fn a_copy_without_its_letter_goes_unless_it_is_so_young_that_its_letter_ma
             instance: Some(InstanceId::parse("suporte-01").unwrap()),
             what: DeadLetterContent::Unreadable { body: "{".to_owned() },
         };
-        site.store.enqueue_dead_copy(&letter).await.unwrap();
+        site.store.enqueue_dead_copy(&dead_letter).await.unwrap();
         reconcile(&*site.deps()).await.unwrap();
         assert_eq!(
             dead_depth(&site, QueueName::Turns).await,
@@ -159,10 +159,10 @@ async fn a_copy_stays_as_long_as_its_letter_does() {
     let (site, clock) = at(add_millis(now(), -3_600_000)).await;
     let id = site.conversation(CONTACT).await;
     let message = reply(&site, &id).await;
-    let letter = dies(&site, &message, now()).await;
+    let dead_letter = dies(&site, &message, now()).await;
     reconcile(&*site.deps()).await.unwrap();
     assert_eq!(dead_depth(&site, QueueName::Outbound).await, 1);
-    assert!(succeed(site.store.remove_dead_letter(&letter.id, letter.at)).await);
+    assert!(succeed(site.store.remove_dead_letter(&dead_letter.id, dead_letter.at)).await);
     clock.fetch_add(6_000, Ordering::Relaxed);
     reconcile(&*site.deps()).await.unwrap();
     assert_eq!(dead_depth(&site, QueueName::Outbound).await, 0);

@@ -112,7 +112,7 @@ async fn without_a_token_the_status_is_all_there_is_and_it_is_not_worked_out_aga
 async fn dead_letters_are_reported_and_change_no_status() {
     let site = Site::in_memory().configured().await;
     let instance = InstanceId::parse("suporte-01").unwrap();
-    let letter = DeadLetter {
+    let dead_letter = DeadLetter {
         id: "e1".to_owned(),
         queue: QueueName::Inbound,
         reason: Reason::Poison,
@@ -125,7 +125,7 @@ async fn dead_letters_are_reported_and_change_no_status() {
             body: "{}".to_owned(),
         },
     };
-    site.store.put_dead_letter(&letter).await.unwrap();
+    site.store.put_dead_letter(&dead_letter).await.unwrap();
     let look = async |path: &str| site.operate("GET", path, &Value::Null).await.body;
     for (path, depth) in [
         ("/health/whatsapp", 1),

@@ -74,10 +74,10 @@ impl Queues for Unsteady {
     }
 
     delegate_calls! {
-        enqueue_turn_job(kick: &TurnJob, delay: Duration) -> ();
-        schedule_turn_job(kick: &TurnJob, at: Timestamp) -> ();
-        enqueue_send_job(kick: &SendJob, deduplication: &str) -> ();
-        enqueue_dead_copy(letter: &DeadLetter) -> ();
+        enqueue_turn_job(job: &TurnJob, delay: Duration) -> ();
+        schedule_turn_job(job: &TurnJob, at: Timestamp) -> ();
+        enqueue_send_job(job: &SendJob, deduplication: &str) -> ();
+        enqueue_dead_copy(dead_letter: &DeadLetter) -> ();
         put_payload(key: &str, payload: &Value) -> ();
         renew_payload(key: &str) -> bool;
         find_payload(key: &str) -> Option<Value>;
@@ -88,6 +88,6 @@ impl DeadLetterQueues for Unsteady {
     delegate_calls! { directly:
         receive_dead_messages(queue: QueueName) -> Vec<DeadQueueMessage>;
         remove_dead_message(copy: &DeadQueueMessage) -> ();
-        enqueue_redrive(letter: &DeadLetter, deduplication: &str) -> ();
+        enqueue_redrive(dead_letter: &DeadLetter, deduplication: &str) -> ();
     }
 }

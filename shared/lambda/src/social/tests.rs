@@ -119,7 +119,7 @@ async fn an_event_is_recorded_and_its_queue_message_acknowledged_each_time_it_co
     }
 }
 
-async fn letters(deps: &TestWorld) -> Vec<DeadLetter> {
+async fn dead_letters(deps: &TestWorld) -> Vec<DeadLetter> {
     let page = PageRequest {
         limit: 10,
         cursor: None,
@@ -140,7 +140,7 @@ async fn what_comes_from_elsewhere_comes_back_alone() {
     assert!(!is_recorded(&deps).await);
     assert_eq!(taken(&deps, &[&elsewhere, &good, &elsewhere]).await, ["m0", "m2"]);
     assert!(is_recorded(&deps).await);
-    assert!(letters(&deps).await.is_empty());
+    assert!(dead_letters(&deps).await.is_empty());
 }
 
 #[tokio::test]
@@ -150,11 +150,11 @@ async fn what_cannot_be_read_is_a_dead_letter_at_once() {
     let empty = json!({"Type": "Notification", "TopicArn": TOPIC, "Message": "{}"}).to_string();
     for _ in 0..2 {
         assert!(taken(&deps, &["private", &good, &empty]).await.is_empty());
-        let letters = letters(&deps).await;
-        assert_eq!(letters.len(), 2, "each once");
-        for letter in letters {
-            assert!(matches!(letter.what, DeadLetterContent::Unreadable { .. }));
-            assert!(!letter.last_error.unwrap().contains("private"));
+        let dead_letters = dead_letters(&deps).await;
+        assert_eq!(dead_letters.len(), 2, "each once");
+        for dead_letter in dead_letters {
+            assert!(matches!(dead_letter.what, DeadLetterContent::Unreadable { .. }));
+            assert!(!dead_letter.last_error.unwrap().contains("private"));
         }
     }
     assert!(is_recorded(&deps).await);

@@ -22,16 +22,16 @@ pub struct DeadLetterFilter {
 }
 
 impl DeadLetterFilter {
-    /// Returns `true` if `letter` meets all conditions.
-    pub fn matches_letter(&self, letter: &DeadLetter) -> bool {
-        self.queue.is_none_or(|queue| queue == letter.queue)
-            && self.reason.is_none_or(|reason| reason == letter.reason)
+    /// Returns `true` if `dead_letter` meets all conditions.
+    pub fn matches_letter(&self, dead_letter: &DeadLetter) -> bool {
+        self.queue.is_none_or(|queue| queue == dead_letter.queue)
+            && self.reason.is_none_or(|reason| reason == dead_letter.reason)
             && self
                 .instance
                 .as_ref()
-                .is_none_or(|instance| Some(instance) == letter.instance.as_ref())
-            && self.since.is_none_or(|since| letter.at >= since)
-            && self.until.is_none_or(|until| letter.at < until)
+                .is_none_or(|instance| Some(instance) == dead_letter.instance.as_ref())
+            && self.since.is_none_or(|since| dead_letter.at >= since)
+            && self.until.is_none_or(|until| dead_letter.at < until)
     }
 }
 
@@ -55,13 +55,17 @@ pub trait DeadLetters: Send + Sync {
     /// Stores a dead letter. A stored dead letter with the same id is replaced, unless the stored one is of a later
     /// failure: a worker that was delayed for long may store the dead letter of a failure that was redriven meanwhile
     /// and followed by another failure.
-    fn put_dead_letter(&self, letter: &DeadLetter) -> impl Future<Output = PortResult<()>> + Send;
+    fn put_dead_letter(&self, dead_letter: &DeadLetter) -> impl Future<Output = PortResult<()>> + Send;
 
     /// Returns one dead letter; `None` if it does not exist.
     fn find_dead_letter(&self, id: &str) -> impl Future<Output = PortResult<Option<DeadLetter>>> + Send;
 
-    /// Removes the dead letter of the failure at `died`. `false`: it does not exist, or it is of another failure.
-    fn remove_dead_letter(&self, id: &str, died: Timestamp) -> impl Future<Output = PortResult<bool>> + Send;
+    /// Removes the dead letter of the failure at `failed_at`. `false`: it does not exist, or it is of another failure.
+    fn remove_dead_letter(
+        &self,
+        id: &str,
+        failed_at: Timestamp,
+    ) -> impl Future<Output = PortResult<bool>> + Send;
 
     /// Deletes the dead letter that `deletion` names and stores who deleted it, in one transaction. `false`, and nothing
     /// is stored: there is no dead letter of that failure.

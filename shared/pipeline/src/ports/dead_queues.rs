@@ -45,7 +45,7 @@ pub trait DeadLetterQueues: Send + Sync {
     /// could not be read is sent unchanged. `deduplication` must be new for every redrive.
     fn enqueue_redrive(
         &self,
-        letter: &DeadLetter,
+        dead_letter: &DeadLetter,
         deduplication: &str,
     ) -> impl Future<Output = PortResult<()>> + Send;
 }

@@ -86,17 +86,21 @@ pub trait Inbox: Send + Sync {
         attempts: u32,
     ) -> impl Future<Output = PortResult<bool>> + Send;
 
-    /// Moves an event from `dead` to `pending` if it failed at `died`. Its attempts become 0 and its reason is removed.
+    /// Moves an event from `dead` to `pending` if it failed at `failed_at`. Its attempts become 0 and its reason is removed.
     /// `false`: the event is not dead, or it failed at another time.
-    fn revive_event(&self, id: &EventId, died: Timestamp) -> impl Future<Output = PortResult<bool>> + Send;
+    fn revive_event(
+        &self,
+        id: &EventId,
+        failed_at: Timestamp,
+    ) -> impl Future<Output = PortResult<bool>> + Send;
 
-    /// Moves an event from `dead` to `applied` for good if it failed at `died`. The reason becomes `purged` and the
+    /// Moves an event from `dead` to `applied` for good if it failed at `failed_at`. The reason becomes `purged` and the
     /// payload is removed, so that nobody can redrive the event. The record expires at `expires`. `false`: the event is
     /// not dead, or it failed at another time.
     fn purge_event(
         &self,
         id: &EventId,
-        died: Timestamp,
+        failed_at: Timestamp,
         at: Timestamp,
         expires: Timestamp,
     ) -> impl Future<Output = PortResult<bool>> + Send;

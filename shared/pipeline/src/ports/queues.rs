@@ -24,29 +24,25 @@ pub trait Queues: Send + Sync {
     fn enqueue_inbound(&self, events: &[InboundEntry]) -> impl Future<Output = PortResult<()>> + Send;
 
     /// Enqueues a turn job on `turns` that is handed out after `delay`, 15 minutes at most.
-    fn enqueue_turn_job(
-        &self,
-        kick: &TurnJob,
-        delay: Duration,
-    ) -> impl Future<Output = PortResult<()>> + Send;
+    fn enqueue_turn_job(&self, job: &TurnJob, delay: Duration)
+    -> impl Future<Output = PortResult<()>> + Send;
 
     /// Schedules a turn job that comes on `turns` at `at` (EventBridge Scheduler is precise to a minute). The schedule
     /// survives restarts. There is one per conversation and minute; an existing one is not changed.
-    fn schedule_turn_job(&self, kick: &TurnJob, at: Timestamp)
-    -> impl Future<Output = PortResult<()>> + Send;
+    fn schedule_turn_job(&self, job: &TurnJob, at: Timestamp) -> impl Future<Output = PortResult<()>> + Send;
 
     /// Enqueues a send job on `outbound` (FIFO, group = [`SendJob::queue_group`]). `deduplication` must be new for every
     /// send job, except for a send job that the queue shall drop.
     fn enqueue_send_job(
         &self,
-        kick: &SendJob,
+        job: &SendJob,
         deduplication: &str,
     ) -> impl Future<Output = PortResult<()>> + Send;
 
     /// Sends the copy of a dead letter to its queue's dead-letter queue. People read it there, or redrive it from a
     /// console. The body is the one that the queue itself would carry, marked `redrive`, with the dead letter's fields
     /// beside it.
-    fn enqueue_dead_copy(&self, letter: &DeadLetter) -> impl Future<Output = PortResult<()>> + Send;
+    fn enqueue_dead_copy(&self, dead_letter: &DeadLetter) -> impl Future<Output = PortResult<()>> + Send;
 
     /// Stores a body that is too large for a queue message. The same key again replaces the body.
     fn put_payload(&self, key: &str, payload: &Value) -> impl Future<Output = PortResult<()>> + Send;

@@ -219,12 +219,12 @@ pub(crate) async fn release_parked<W: Deps>(deps: &W, instance: &InstanceId) -> 
 /// Sends a send job for one parked conversation and removes its entry. `false`: it was parked again meanwhile.
 pub(crate) async fn release_conversation<W: Deps>(deps: &W, parked: &ParkedConversation) -> PortResult<bool> {
     let correlation = generate_correlation_id(deps.system());
-    let kick = SendJob {
+    let job = SendJob {
         reply: parked.reply.clone(),
         ..SendJob::new(parked.conversation.clone(), SendJob::ALL_OPEN, correlation)
     };
     deps.queues()
-        .enqueue_send_job(&kick, &format!("release-{}", parked.version))
+        .enqueue_send_job(&job, &format!("release-{}", parked.version))
         .await?;
     deps.store().remove_parked(parked).await
 }

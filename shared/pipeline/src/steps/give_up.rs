@@ -25,36 +25,39 @@ pub(crate) async fn give_up_event<W: Deps>(
 ) -> PortResult<()> {
     // The clocks of workers differ, and a later failure is recognized by its time. So it is at least 1 ms after the
     // redriven one.
-    let redriven = job.redrive.map(|died| add_millis(died, 1));
+    let redriven = job.redrive.map(|failed_at| add_millis(failed_at, 1));
     let now = redriven.into_iter().fold(deps.system().now(), Ord::max);
     deps.store()
         .settle_event(&job.event, Some(reason), now, now)
         .await?;
     // Another worker may have settled the event before: the dead letter is for the failure that the record shows.
     let record = deps.store().find_event(&job.event).await?;
-    let Some((record, died)) = record.and_then(|record| record.failed_at().map(|at| (record, at))) else {
+    let Some((record, failed_at)) = record.and_then(|record| record.failed_at().map(|at| (record, at)))
+    else {
         return Ok(());
     };
-    let letter = DeadLetter {
+    let dead_letter = DeadLetter {
         id: job.event.to_string(),
         queue: QueueName::Inbound,
         reason: record.reason.unwrap_or(reason),
-        at: died,
+        at: failed_at,
         attempts,
         last_error,
         correlation: job.correlation.clone(),
         instance,
         what: DeadLetterContent::Event(Box::new(InboundJob {
-            redrive: Some(died),
+            redrive: Some(failed_at),
             ..job.clone()
         })),
     };
-    save_dead_letter(deps, &letter).await?;
+    save_dead_letter(deps, &dead_letter).await?;
     // If this worker was delayed, the event may have been redriven before the dead letter was made: then remove it
     // again.
     let record = deps.store().find_event(&job.event).await?;
-    if record.and_then(|record| record.failed_at()) != Some(died) {
-        deps.store().remove_dead_letter(&letter.id, died).await?;
+    if record.and_then(|record| record.failed_at()) != Some(failed_at) {
+        deps.store()
+            .remove_dead_letter(&dead_letter.id, failed_at)
+            .await?;
     }
     Ok(())
 }
@@ -84,7 +87,7 @@ pub(crate) async fn dead_letter_poison<W: Deps>(
     error: String,
 ) -> PortResult<()> {
     tracing::error!(queue = queue.as_str(), error, "queue message cannot be read");
-    let letter = DeadLetter {
+    let dead_letter = DeadLetter {
         id: unreadable_letter_id(queue, body),
         queue,
         reason: Reason::Poison,
@@ -97,7 +100,7 @@ pub(crate) async fn dead_letter_poison<W: Deps>(
             body: body[..body.floor_char_boundary(UNREADABLE_BYTES_MAX)].to_owned(),
         },
     };
-    save_dead_letter(deps, &letter).await
+    save_dead_letter(deps, &dead_letter).await
 }
 
 /// Returns the id of the dead letter of a queue message that cannot be read.
@@ -106,8 +109,8 @@ pub(crate) fn unreadable_letter_id(queue: QueueName, body: &str) -> String {
 }
 
 /// Returns the id of the dead letter of a turn job, given as JSON.
-pub(crate) fn turn_letter_id(kick: &str) -> String {
-    hash_parts(&["turn", kick], 32)
+pub(crate) fn turn_letter_id(job: &str) -> String {
+    hash_parts(&["turn", job], 32)
 }
 
 /// Builds the dead letter of a message; `None` if the message is not dead.
@@ -132,10 +135,10 @@ pub(crate) fn build_message_letter(message: &Outgoing) -> Option<DeadLetter> {
 /// Makes the dead letter of a dead message and removes the message from the open list. `false`: another worker was
 /// faster.
 pub(crate) async fn move_to_dead_letters<W: Deps>(deps: &W, mut message: Outgoing) -> PortResult<bool> {
-    let Some(letter) = build_message_letter(&message) else {
+    let Some(dead_letter) = build_message_letter(&message) else {
         return Ok(true);
     };
-    save_dead_letter(deps, &letter).await?;
+    save_dead_letter(deps, &dead_letter).await?;
     message.outbox_mut().mark_dead_lettered();
     if deps.store().settle_message(&message, None, None, None).await? == WriteOutcome::Written {
         return Ok(true);
@@ -143,9 +146,11 @@ pub(crate) async fn move_to_dead_letters<W: Deps>(deps: &W, mut message: Outgoin
     // If this worker was delayed, the message may have been redriven before the dead letter was made: then remove it
     // again.
     let now = find_outgoing(deps, &message.message_id()).await?;
-    let died = now.and_then(|now| now.outbox().failed_at());
-    if died != Some(letter.at) {
-        deps.store().remove_dead_letter(&letter.id, letter.at).await?;
+    let failed_at = now.and_then(|now| now.outbox().failed_at());
+    if failed_at != Some(dead_letter.at) {
+        deps.store()
+            .remove_dead_letter(&dead_letter.id, dead_letter.at)
+            .await?;
     }
     Ok(false)
 }
@@ -197,13 +202,13 @@ fn find_landed_attempt(message: &Outgoing) -> Option<InFlightSend> {
 
 /// Makes a dead letter: first the copy in the dead-letter queue, then the dead letter in the store. A stored dead letter
 /// tells a redelivery that nothing is left to do.
-pub(crate) async fn save_dead_letter<W: Deps>(deps: &W, letter: &DeadLetter) -> PortResult<()> {
+pub(crate) async fn save_dead_letter<W: Deps>(deps: &W, dead_letter: &DeadLetter) -> PortResult<()> {
     tracing::warn!(
-        dead_letter = %letter.id, queue = letter.queue.as_str(), reason = letter.reason.as_str(),
-        correlation_id = %letter.correlation, "dead letter"
+        dead_letter = %dead_letter.id, queue = dead_letter.queue.as_str(), reason = dead_letter.reason.as_str(),
+        correlation_id = %dead_letter.correlation, "dead letter"
     );
-    deps.queues().enqueue_dead_copy(letter).await?;
-    deps.store().put_dead_letter(letter).await
+    deps.queues().enqueue_dead_copy(dead_letter).await?;
+    deps.store().put_dead_letter(dead_letter).await
 }
 
 #[cfg(test)]

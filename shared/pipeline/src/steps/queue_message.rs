@@ -41,7 +41,7 @@ pub(crate) async fn parse_queue_message<T: DeserializeOwned, W: Deps>(
     body: &str,
 ) -> Result<T, Verdict> {
     match serde_json::from_str(body) {
-        Ok(kick) => Ok(kick),
+        Ok(job) => Ok(job),
         Err(error) => {
             let kept = dead_letter_unreadable(deps, queue, body, &error).await;
             Err(kept.map_or(Verdict::RETRY_SOON, |()| Verdict::Done))

@@ -5,18 +5,21 @@ use crate::ports::{DeadLetters, OutboxStore, PortError, PortResult, System, Writ
 use crate::steps::outgoing::find_outgoing;
 use recado_domain::wake_up::Redrive;
 
-/// Moves a dead-lettered message back to `queued` if `redrive.died` is the time of its newest failure. A repeated or
+/// Moves a dead-lettered message back to `queued` if `redrive.failed_at` is the time of its newest failure. A repeated or
 /// outdated redrive leaves the message unchanged. The dead letter of that failure is removed in each case. Returns
 /// whether the message was requeued.
 pub(crate) async fn requeue_dead_message<W: Deps>(deps: &W, redrive: &Redrive) -> PortResult<bool> {
-    let Redrive { message: id, died } = redrive;
+    let Redrive {
+        message: id,
+        failed_at,
+    } = redrive;
     let revived = match find_outgoing(deps, id).await? {
         None => false,
         Some(mut message) => {
             let copied = message.outbox().copied;
             let revived = message
                 .outbox_mut()
-                .requeue_dead(deps.system().now(), *died)
+                .requeue_dead(deps.system().now(), *failed_at)
                 .is_ok();
             // A dead message stays on the open list until its dead letter exists.
             let written = match (revived, copied) {
@@ -34,6 +37,6 @@ pub(crate) async fn requeue_dead_message<W: Deps>(deps: &W, redrive: &Redrive) -
         tracing::info!(message_id = %id, "redriven");
     }
     // Also removed if the message was requeued before: that run may have crashed before it removed the dead letter.
-    deps.store().remove_dead_letter(id.as_str(), *died).await?;
+    deps.store().remove_dead_letter(id.as_str(), *failed_at).await?;
     Ok(revived)
 }

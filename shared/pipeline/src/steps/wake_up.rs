@@ -17,8 +17,8 @@ pub(crate) async fn enqueue_send<W: Deps>(
     message: &Message,
     correlation: &CorrelationId,
 ) -> PortResult<()> {
-    let kick = SendJob::new(message.conversation.clone(), message.ordinal, correlation.clone());
-    requeue_send(deps, &kick.in_group_of(message)).await
+    let job = SendJob::new(message.conversation.clone(), message.ordinal, correlation.clone());
+    requeue_send(deps, &job.in_group_of(message)).await
 }
 
 /// Enqueues a send job if the contact has open messages, in the FIFO group of the first of them. A crash after a commit
@@ -33,8 +33,8 @@ pub(crate) async fn enqueue_open_sends<W: Deps>(
         return Ok(());
     };
     let upto = newest.conversation.clone();
-    let kick = SendJob::new(upto, newest.ordinal, correlation.clone());
-    requeue_send(deps, &kick.in_group_of(first)).await
+    let job = SendJob::new(upto, newest.ordinal, correlation.clone());
+    requeue_send(deps, &job.in_group_of(first)).await
 }
 
 /// Enqueues a send job in the contact's own FIFO group after the conversation changed hands. Nothing is enqueued if the
@@ -53,9 +53,9 @@ pub(crate) async fn enqueue_after_handover<W: Deps>(
 
 /// Sends a send job to the end of its FIFO group, under a new deduplication id. With the message's id, a job sent at a
 /// release would be dropped if it came within the queue's five minutes.
-pub(crate) async fn requeue_send<W: Deps>(deps: &W, kick: &SendJob) -> PortResult<()> {
+pub(crate) async fn requeue_send<W: Deps>(deps: &W, job: &SendJob) -> PortResult<()> {
     deps.queues()
-        .enqueue_send_job(kick, generate_nonce(deps.system()).as_str())
+        .enqueue_send_job(job, generate_nonce(deps.system()).as_str())
         .await
 }
 
@@ -65,14 +65,14 @@ pub(crate) async fn enqueue_turn<W: Deps>(
     conversation: &Conversation,
     correlation: &CorrelationId,
 ) -> PortResult<()> {
-    let kick = TurnJob {
+    let job = TurnJob {
         conversation: conversation.id.clone(),
         tenant: conversation.tenant.clone(),
         ordinal: conversation.turn_upto,
         correlation: correlation.clone(),
         due: None,
     };
-    deps.queues().enqueue_turn_job(&kick, Duration::ZERO).await
+    deps.queues().enqueue_turn_job(&job, Duration::ZERO).await
 }
 
 /// Enqueues the turn job of a contact's message that was stored at `place`. It is due after the debounce.
@@ -82,7 +82,7 @@ pub(crate) async fn enqueue_reply_turn<W: Deps>(
     bound: &InstanceConfig,
     place: &MessagePosition,
 ) -> PortResult<()> {
-    let kick = TurnJob {
+    let job = TurnJob {
         conversation: place.conversation.clone(),
         tenant: bound.tenant.id.clone(),
         ordinal: place.ordinal,
@@ -95,7 +95,7 @@ pub(crate) async fn enqueue_reply_turn<W: Deps>(
         .map_or(deps.settings().debounce, |seconds| {
             Duration::try_from_secs_f64(seconds).unwrap_or(deps.settings().debounce)
         });
-    deps.queues().enqueue_turn_job(&kick, debounce).await
+    deps.queues().enqueue_turn_job(&job, debounce).await
 }
 
 /// Enqueues the turn of an event that is given up after its message was stored: the answer is still owed.

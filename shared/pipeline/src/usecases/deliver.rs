@@ -144,8 +144,8 @@ pub async fn accept_message<W: Deps>(
     if needs_lookups {
         (thread, _) = linked_threads::find_latest_conversation(deps, thread).await?;
     }
-    let wish = (send.content.clone(), send.options.clone());
-    let ready = prepare_content(deps, &bound, &thread, wish, ahead).await?;
+    let content = (send.content.clone(), send.options.clone());
+    let ready = prepare_content(deps, &bound, &thread, content, ahead).await?;
     let checked = CheckedDelivery {
         bound,
         to,

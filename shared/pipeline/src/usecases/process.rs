@@ -49,11 +49,13 @@ async fn apply_event<W: Deps>(deps: &W, job: &InboundJob, receives: u32) -> Port
     if receives >= REQUEUE_AFTER_RECEIVES && queue_message::reenqueue_event(deps, job).await? {
         return Ok(Verdict::Done);
     }
-    if let Some(died) = job.redrive {
-        let revived = deps.store().revive_event(&job.event, died).await?;
+    if let Some(failed_at) = job.redrive {
+        let revived = deps.store().revive_event(&job.event, failed_at).await?;
         // The dead letter is removed also if the event was revived before: a crash may have happened between the two
         // writes.
-        deps.store().remove_dead_letter(job.event.as_str(), died).await?;
+        deps.store()
+            .remove_dead_letter(job.event.as_str(), failed_at)
+            .await?;
         if !revived && is_settled_event(deps, job).await? {
             return Ok(Verdict::Done);
         }

@@ -45,7 +45,7 @@ pub struct ReconcileReport {
     /// Events enqueued again.
     pub events: usize,
     /// Conversations for which a send job was enqueued.
-    pub kicked: usize,
+    pub send_jobs: usize,
     /// Turn jobs enqueued.
     pub turns: usize,
     /// Instances that were asked for their connection state.
@@ -95,7 +95,7 @@ pub async fn reconcile<W: Deps>(deps: &W) -> PortResult<ReconcileReport> {
     for outcome in outcomes {
         match outcome {
             Ok(ReconcileAction::Event) => done.events += 1,
-            Ok(ReconcileAction::Send) => done.kicked += 1,
+            Ok(ReconcileAction::Send) => done.send_jobs += 1,
             Ok(ReconcileAction::Turn) => done.turns += 1,
             Ok(ReconcileAction::Probe) => done.probes += 1,
             Ok(ReconcileAction::Parked) => done.parked += 1,
@@ -214,14 +214,14 @@ async fn enqueue_overdue_sends<W: Deps>(
     }
     let newest = (conversation.number_in_thread(), newest);
     let (number, upto) = newest.max((last.conversation.number_in_thread(), last.ordinal));
-    let kick = SendJob::new(
+    let job = SendJob::new(
         ConversationId::new(thread.clone(), number),
         upto,
         last.correlation.clone(),
     );
     let window = now.as_second() / 300;
     deps.queues()
-        .enqueue_send_job(&kick, &format!("sweep-{}-{window}", thread.as_str()))
+        .enqueue_send_job(&job, &format!("sweep-{}-{window}", thread.as_str()))
         .await?;
     postpone_messages(deps, open, add_millis(now, ENQUEUED_MS)).await?;
     Ok(true)

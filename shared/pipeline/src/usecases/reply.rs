@@ -30,16 +30,16 @@ use tracing::Instrument;
 
 /// Handles one message of the `turns` queue. `receives` is how often the queue has delivered this message.
 pub async fn handle_turn_message<W: Deps>(deps: &W, body: &str, receives: u32) -> Verdict {
-    let kick: TurnJob = match queue_message::parse_queue_message(deps, QueueName::Turns, body).await {
-        Ok(kick) => kick,
+    let job: TurnJob = match queue_message::parse_queue_message(deps, QueueName::Turns, body).await {
+        Ok(job) => job,
         Err(verdict) => return verdict,
     };
     let span = tracing::info_span!(
-        "reply", conversation_id = %kick.conversation, correlation_id = %kick.correlation, receives
+        "reply", conversation_id = %job.conversation, correlation_id = %job.correlation, receives
     );
     async {
         // Boxed to keep this future small: thousands of them may wait side by side.
-        let worked = Box::pin(handle_turn_job(deps, body, &kick, receives)).await;
+        let worked = Box::pin(handle_turn_job(deps, body, &job, receives)).await;
         queue_message::decide_verdict(deps, worked, &deps.settings().turns_backoff, receives)
     }
     .instrument(span)
@@ -48,23 +48,18 @@ pub async fn handle_turn_message<W: Deps>(deps: &W, body: &str, receives: u32) -
 
 /// Runs a turn job after some preparation. The dead letter of a redriven job is removed first. A job that was received
 /// too often is sent again as a new message instead.
-async fn handle_turn_job<W: Deps>(
-    deps: &W,
-    body: &str,
-    kick: &TurnJob,
-    receives: u32,
-) -> PortResult<Verdict> {
+async fn handle_turn_job<W: Deps>(deps: &W, body: &str, job: &TurnJob, receives: u32) -> PortResult<Verdict> {
     if let Ok(RedrivenTurn { redrive, .. }) = serde_json::from_str(body) {
         deps.store()
-            .remove_dead_letter(&redrive.letter, redrive.died)
+            .remove_dead_letter(&redrive.dead_letter, redrive.failed_at)
             .await?;
     }
     if receives >= REQUEUE_AFTER_RECEIVES {
         tracing::warn!("a turn that came back often is asked for anew");
-        deps.queues().enqueue_turn_job(kick, Duration::ZERO).await?;
+        deps.queues().enqueue_turn_job(job, Duration::ZERO).await?;
         return Ok(Verdict::Done);
     }
-    run_turn(deps, kick).await
+    run_turn(deps, job).await
 }
 
 /// Longest time, in milliseconds, until a turn whose lease another worker holds is checked again.
@@ -72,8 +67,8 @@ const LEASE_RECHECK_MS: i64 = 3_000;
 
 /// Runs the turn step by step. The steps: stand down, check that an answer is owed, wait for the opening hours, take
 /// the lease, draft, commit, enqueue the send job.
-async fn run_turn<W: Deps>(deps: &W, kick: &TurnJob) -> PortResult<Verdict> {
-    let (conversation, messages) = match reading::read_newest_messages(deps, &kick.conversation).await? {
+async fn run_turn<W: Deps>(deps: &W, job: &TurnJob) -> PortResult<Verdict> {
+    let (conversation, messages) = match reading::read_newest_messages(deps, &job.conversation).await? {
         TurnHistory::Whole(conversation, messages) => (*conversation, messages),
         TurnHistory::Torn => return Ok(Verdict::RETRY_SOON),
         TurnHistory::Nothing => {
@@ -83,9 +78,9 @@ async fn run_turn<W: Deps>(deps: &W, kick: &TurnJob) -> PortResult<Verdict> {
     };
     let now = deps.system().now();
     let wait_max = to_millis(deps.settings().debounce_max);
-    match conversation.decide_turn(kick.ordinal, now, wait_max) {
+    match conversation.decide_turn(job.ordinal, now, wait_max) {
         TurnDecision::StandDown => return Ok(Verdict::Done),
-        TurnDecision::NothingOwed => return finish_turn(deps, kick).await,
+        TurnDecision::NothingOwed => return finish_turn(deps, job).await,
         // The other worker usually finishes long before its lease ends. Messages that came meanwhile are then owed at
         // once.
         TurnDecision::LeaseHeld(until) => {
@@ -98,28 +93,28 @@ async fn run_turn<W: Deps>(deps: &W, kick: &TurnJob) -> PortResult<Verdict> {
     }
     let Some(bound) = deps.store().instance_config(&conversation.instance).await? else {
         tracing::error!("turn of an instance that is no longer configured");
-        return finish_turn(deps, kick).await;
+        return finish_turn(deps, job).await;
     };
     match bound.opening_state_at(now) {
-        OpeningState::Open => answer_turn(deps, kick, &bound, conversation, messages).await,
-        OpeningState::OpensAt(at) => wait_for_opening(deps, kick, conversation, at).await,
+        OpeningState::Open => answer_turn(deps, job, &bound, conversation, messages).await,
+        OpeningState::OpensAt(at) => wait_for_opening(deps, job, conversation, at).await,
         OpeningState::NeverOpens => {
             tracing::info!("the instance is never open: the turn waits for people");
-            finish_turn(deps, kick).await
+            finish_turn(deps, job).await
         }
     }
 }
 
 /// Ends a turn without a reply, and enqueues a send job if messages are open. So a reply that a crash left without a
 /// send job is sent.
-async fn finish_turn<W: Deps>(deps: &W, kick: &TurnJob) -> PortResult<Verdict> {
-    wake_up::enqueue_open_sends(deps, &kick.conversation, &kick.correlation).await?;
+async fn finish_turn<W: Deps>(deps: &W, job: &TurnJob) -> PortResult<Verdict> {
+    wake_up::enqueue_open_sends(deps, &job.conversation, &job.correlation).await?;
     Ok(Verdict::Done)
 }
 
 async fn wait_for_opening<W: Deps>(
     deps: &W,
-    kick: &TurnJob,
+    job: &TurnJob,
     mut conversation: Conversation,
     at: Timestamp,
 ) -> PortResult<Verdict> {
@@ -128,7 +123,7 @@ async fn wait_for_opening<W: Deps>(
     let scheduled = TurnJob {
         ordinal: conversation.turn_upto,
         due: Some(at),
-        ..kick.clone()
+        ..job.clone()
     };
     deps.queues().schedule_turn_job(&scheduled, at).await?;
     if conversation.scheduled_for != Some(at) {
@@ -138,7 +133,7 @@ async fn wait_for_opening<W: Deps>(
         }
         tracing::info!(%at, "turn waits for opening");
     }
-    finish_turn(deps, kick).await
+    finish_turn(deps, job).await
 }
 
 fn round_up_to_minute(at: Timestamp) -> Timestamp {
@@ -152,7 +147,7 @@ fn round_up_to_minute(at: Timestamp) -> Timestamp {
 
 async fn answer_turn<W: Deps>(
     deps: &W,
-    kick: &TurnJob,
+    job: &TurnJob,
     bound: &InstanceConfig,
     mut conversation: Conversation,
     newest: Vec<Message>,
@@ -183,7 +178,7 @@ async fn answer_turn<W: Deps>(
         );
         DraftedReply::error_reply(deps, bound)
     } else {
-        let work = draft::draft_reply(deps, kick, bound, &reading);
+        let work = draft::draft_reply(deps, job, bound, &reading);
         match typing::run_with_typing(
             deps,
             bound,
@@ -194,22 +189,22 @@ async fn answer_turn<W: Deps>(
         .await?
         {
             Some(answered) => answered,
-            None => return defer_turn(deps, kick, conversation, &draft).await,
+            None => return defer_turn(deps, job, conversation, &draft).await,
         }
     };
-    commit_draft(deps, kick, conversation, &draft, answered).await
+    commit_draft(deps, job, conversation, &draft, answered).await
 }
 
 /// Releases the lease and leaves the turn owed, because the model's key is missing. `reconcile` asks for the turn
 /// again.
 async fn defer_turn<W: Deps>(
     deps: &W,
-    kick: &TurnJob,
+    job: &TurnJob,
     conversation: Conversation,
     draft: &Draft,
 ) -> PortResult<Verdict> {
     release_lease(deps, conversation, draft, false).await?;
-    finish_turn(deps, kick).await
+    finish_turn(deps, job).await
 }
 
 async fn release_lease<W: Deps>(
@@ -235,7 +230,7 @@ async fn release_lease<W: Deps>(
 
 async fn commit_draft<W: Deps>(
     deps: &W,
-    kick: &TurnJob,
+    job: &TurnJob,
     mut conversation: Conversation,
     draft: &Draft,
     answered: DraftedReply,
@@ -251,14 +246,14 @@ async fn commit_draft<W: Deps>(
             }
         };
         conversation.rev += 1;
-        let parts = answered.to_messages(deps, &mut conversation, draft, ordinal, &kick.correlation);
+        let parts = answered.to_messages(deps, &mut conversation, draft, ordinal, &job.correlation);
         if deps.store().commit_reply(&conversation, &parts).await? == WriteOutcome::Written {
             log_committed(draft, &parts);
             if let Some(last) = parts.last() {
                 // The sender handles earlier open messages first, so a send job for the last part is enough.
-                wake_up::enqueue_send(deps, last, &kick.correlation).await?;
+                wake_up::enqueue_send(deps, last, &job.correlation).await?;
             }
-            enqueue_rest(deps, kick, draft, &conversation).await?;
+            enqueue_rest(deps, job, draft, &conversation).await?;
             return Ok(Verdict::Done);
         }
         let Some(read_again) = deps.store().find_conversation(&before.id).await? else {
@@ -273,7 +268,7 @@ async fn commit_draft<W: Deps>(
 /// messages are over. No turn is enqueued if the rest waits for a person.
 async fn enqueue_rest<W: Deps>(
     deps: &W,
-    kick: &TurnJob,
+    job: &TurnJob,
     draft: &Draft,
     conversation: &Conversation,
 ) -> PortResult<()> {
@@ -285,7 +280,7 @@ async fn enqueue_rest<W: Deps>(
             "more was written than the agent reads in a row: the rest waits for a person"
         );
     } else if draft.more_owed && conversation.agent_owes_answer() {
-        wake_up::enqueue_turn(deps, conversation, &kick.correlation).await?;
+        wake_up::enqueue_turn(deps, conversation, &job.correlation).await?;
     }
     Ok(())
 }

@@ -110,16 +110,16 @@ pub async fn handle_outbound_message<W: Deps>(
     receives: u32,
     deadline: Option<Timestamp>,
 ) -> Verdict {
-    let kick: SendJob = match queue_message::parse_queue_message(deps, QueueName::Outbound, body).await {
-        Ok(kick) => kick,
+    let job: SendJob = match queue_message::parse_queue_message(deps, QueueName::Outbound, body).await {
+        Ok(job) => job,
         Err(verdict) => return verdict,
     };
     let span = tracing::info_span!(
-        "send", conversation_id = %kick.conversation, correlation_id = %kick.correlation, receives
+        "send", conversation_id = %job.conversation, correlation_id = %job.correlation, receives
     );
     async {
         // Boxed to keep this future small: thousands of them may wait side by side.
-        let worked = Box::pin(handle_send_job(deps, &kick, receives, deadline)).await;
+        let worked = Box::pin(handle_send_job(deps, &job, receives, deadline)).await;
         queue_message::decide_verdict(deps, worked, &deps.settings().outbound_backoff, receives)
     }
     .instrument(span)
@@ -128,19 +128,19 @@ pub async fn handle_outbound_message<W: Deps>(
 
 async fn handle_send_job<W: Deps>(
     deps: &W,
-    kick: &SendJob,
+    job: &SendJob,
     receives: u32,
     deadline: Option<Timestamp>,
 ) -> PortResult<Verdict> {
     if receives >= REQUEUE_AFTER_RECEIVES {
-        tracing::warn!("a kick that came back often is sent anew");
-        wake_up::requeue_send(deps, kick).await?;
+        tracing::warn!("a send job that was received too often is sent anew");
+        wake_up::requeue_send(deps, job).await?;
         return Ok(Verdict::Done);
     }
-    if let Some(redrive) = &kick.redrive {
+    if let Some(redrive) = &job.redrive {
         requeue_dead_message(deps, redrive).await?;
     }
-    let open = list_open_outgoing(deps, kick.thread_id()).await?;
+    let open = list_open_outgoing(deps, job.thread_id()).await?;
     let Some(instance) = open.first().map(|message| message.instance.clone()) else {
         return Ok(Verdict::Done);
     };
@@ -156,8 +156,8 @@ async fn handle_send_job<W: Deps>(
         known: None,
     };
     let mut epochs = NewestEpochs::from_open_messages(&open);
-    for message in open.iter().filter(|message| kick.includes_message(message)) {
-        match handle_listed_message(deps, context, kick, &epochs, message).await {
+    for message in open.iter().filter(|message| job.includes_message(message)) {
+        match handle_listed_message(deps, context, job, &epochs, message).await {
             Ok(()) | Err(Stop::Finished) => {}
             Err(Stop::Void) => epochs.record_void_reply(message),
             Err(Stop::Later(verdict)) => return Ok(verdict),
@@ -171,15 +171,15 @@ async fn handle_send_job<W: Deps>(
 async fn handle_listed_message<W: Deps>(
     deps: &W,
     context: SendContext<'_>,
-    kick: &SendJob,
+    job: &SendJob,
     epochs: &NewestEpochs,
     message: &Outgoing,
 ) -> StepResult {
     if epochs.is_void_reply(message) {
         return cancel_unless_sent(deps, context, message).await;
     }
-    if message.reply_id() != kick.reply {
-        return move_to_other_group(deps, context, kick, message).await;
+    if message.reply_id() != job.reply {
+        return move_to_other_group(deps, context, job, message).await;
     }
     other_threads::finish_earlier_messages(deps, context, message).await?;
     handle_open_message(deps, context, message.clone()).await
@@ -198,7 +198,7 @@ async fn cancel_unless_sent<W: Deps>(deps: &W, context: SendContext<'_>, message
 async fn move_to_other_group<W: Deps>(
     deps: &W,
     context: SendContext<'_>,
-    kick: &SendJob,
+    job: &SendJob,
     message: &Outgoing,
 ) -> StepResult {
     if cancel::reply_is_void(deps, message).await? {
@@ -206,7 +206,7 @@ async fn move_to_other_group<W: Deps>(
     }
     let moved = SendJob {
         redrive: None,
-        ..kick.clone().in_group_of(message)
+        ..job.clone().in_group_of(message)
     };
     wake_up::requeue_send(deps, &moved).await?;
     Err(Stop::Later(Verdict::Done))

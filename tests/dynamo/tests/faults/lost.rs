@@ -247,17 +247,17 @@ fn a_claim_whose_answer_is_lost_is_the_claimants() {
 #[test]
 fn a_removal_whose_answer_is_lost_has_removed_it() {
     let (world, fixture) = (World::with_attempts(3), Fixture::new());
-    let letter = fixture.dead_letter();
-    block_on(world.store.put_dead_letter(&letter)).unwrap();
+    let dead_letter = fixture.dead_letter();
+    block_on(world.store.put_dead_letter(&dead_letter)).unwrap();
     world.fails_times(1, Fault::FailAfter);
-    assert!(block_on(world.store.remove_dead_letter(&letter.id, letter.at)).unwrap());
-    assert!(!block_on(world.store.remove_dead_letter(&letter.id, letter.at)).unwrap());
+    assert!(block_on(world.store.remove_dead_letter(&dead_letter.id, dead_letter.at)).unwrap());
+    assert!(!block_on(world.store.remove_dead_letter(&dead_letter.id, dead_letter.at)).unwrap());
 }
 
 #[test]
 fn a_revival_and_a_purge_whose_answers_are_lost_have_been_done() {
     let (world, job) = (World::with_attempts(3), Fixture::new().job());
-    let (died, expires) = (world.time.now(), add_millis(BASE, 60_000));
+    let (failed_at, expires) = (world.time.now(), add_millis(BASE, 60_000));
     let give_up = |at| {
         block_on(
             world
@@ -266,15 +266,15 @@ fn a_revival_and_a_purge_whose_answers_are_lost_have_been_done() {
         )
     };
     let _ = block_on(world.store.record_event(&job)).unwrap();
-    give_up(died).unwrap();
+    give_up(failed_at).unwrap();
     world.fails_times(1, Fault::FailAfter);
-    assert!(block_on(world.store.revive_event(&job.event, died)).unwrap());
-    assert!(!block_on(world.store.revive_event(&job.event, died)).unwrap());
-    give_up(died).unwrap();
+    assert!(block_on(world.store.revive_event(&job.event, failed_at)).unwrap());
+    assert!(!block_on(world.store.revive_event(&job.event, failed_at)).unwrap());
+    give_up(failed_at).unwrap();
     world.fails_times(1, Fault::FailAfter);
-    let purged = add_millis(died, 1_000);
-    assert!(block_on(world.store.purge_event(&job.event, died, purged, expires)).unwrap());
-    assert!(!block_on(world.store.purge_event(&job.event, died, purged, expires)).unwrap());
+    let purged = add_millis(failed_at, 1_000);
+    assert!(block_on(world.store.purge_event(&job.event, failed_at, purged, expires)).unwrap());
+    assert!(!block_on(world.store.purge_event(&job.event, failed_at, purged, expires)).unwrap());
 }
 
 #[test]

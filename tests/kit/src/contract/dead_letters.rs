@@ -39,7 +39,12 @@ async fn listed<S: Store>(store: &S, filter: &DeadLetterFilter, limit: usize) ->
 async fn settled<S: Store>(store: &S, filter: &DeadLetterFilter, limit: usize, expected: &[DeadLetter]) {
     let read = async || listed(store, filter, limit).await;
     let found = eventually(INDEX, read, |found| found == expected).await;
-    let ids = |letters: &[DeadLetter]| letters.iter().map(|letter| letter.at).collect::<Vec<_>>();
+    let ids = |dead_letters: &[DeadLetter]| {
+        dead_letters
+            .iter()
+            .map(|dead_letter| dead_letter.at)
+            .collect::<Vec<_>>()
+    };
     assert_eq!(ids(&found), ids(expected), "{filter:?} by {limit}");
     assert_eq!(found, expected);
 }
@@ -58,19 +63,19 @@ async fn count<S: Store>(store: &S, fixture: &Fixture, expected: u64) {
 
 /// Six dead letters of one instance, two of each queue, the newest first.
 async fn six<S: Store>(store: &S, fixture: &Fixture) -> Vec<DeadLetter> {
-    let mut letters = Vec::new();
+    let mut dead_letters = Vec::new();
     for (index, minutes) in [4, 1, 6, 3, 2, 5].into_iter().enumerate() {
-        let letter = DeadLetter {
+        let dead_letter = DeadLetter {
             queue: QueueName::ALL[index % 3],
             reason: [Reason::Poison, Reason::WindowClosed][index / 3],
             at: at(minutes * 60_000),
             ..fixture.dead_letter()
         };
-        succeed(store.put_dead_letter(&letter)).await;
-        letters.push(letter);
+        succeed(store.put_dead_letter(&dead_letter)).await;
+        dead_letters.push(dead_letter);
     }
-    letters.sort_by_key(|letter| std::cmp::Reverse(letter.at));
-    letters
+    dead_letters.sort_by_key(|dead_letter| std::cmp::Reverse(dead_letter.at));
+    dead_letters
 }
 
 pub async fn a_dead_letter_is_kept_as_it_is<S: Store>(store: &S) {
@@ -102,14 +107,14 @@ pub async fn a_dead_letter_is_kept_as_it_is<S: Store>(store: &S) {
         })),
         ..fixture.dead_letter()
     };
-    for letter in [fixture.dead_letter(), outgoing, unreadable, turn] {
-        assert_eq!(succeed(store.find_dead_letter(&letter.id)).await, None);
-        succeed(store.put_dead_letter(&letter)).await;
+    for dead_letter in [fixture.dead_letter(), outgoing, unreadable, turn] {
+        assert_eq!(succeed(store.find_dead_letter(&dead_letter.id)).await, None);
+        succeed(store.put_dead_letter(&dead_letter)).await;
         assert_eq!(
-            succeed(store.find_dead_letter(&letter.id)).await,
-            Some(letter.clone())
+            succeed(store.find_dead_letter(&dead_letter.id)).await,
+            Some(dead_letter.clone())
         );
-        assert!(succeed(store.remove_dead_letter(&letter.id, letter.at)).await);
+        assert!(succeed(store.remove_dead_letter(&dead_letter.id, dead_letter.at)).await);
     }
 }
 
@@ -145,9 +150,9 @@ pub async fn one_of_an_earlier_death_replaces_none<S: Store>(store: &S) {
         ..fixture.dead_letter()
     };
     succeed(store.put_dead_letter(&later)).await;
-    for died in [0, 59_999] {
+    for failed_at in [0, 59_999] {
         let earlier = DeadLetter {
-            at: at(died),
+            at: at(failed_at),
             attempts: 9,
             ..later.clone()
         };
@@ -164,16 +169,16 @@ pub async fn one_of_an_earlier_death_replaces_none<S: Store>(store: &S) {
 
 pub async fn a_removed_one_is_gone<S: Store>(store: &S) {
     let fixture = Fixture::new();
-    let letter = fixture.dead_letter();
+    let dead_letter = fixture.dead_letter();
     assert!(
-        !succeed(store.remove_dead_letter(&letter.id, letter.at)).await,
+        !succeed(store.remove_dead_letter(&dead_letter.id, dead_letter.at)).await,
         "there is none"
     );
-    succeed(store.put_dead_letter(&letter)).await;
-    assert!(succeed(store.remove_dead_letter(&letter.id, letter.at)).await);
-    assert_eq!(succeed(store.find_dead_letter(&letter.id)).await, None);
+    succeed(store.put_dead_letter(&dead_letter)).await;
+    assert!(succeed(store.remove_dead_letter(&dead_letter.id, dead_letter.at)).await);
+    assert_eq!(succeed(store.find_dead_letter(&dead_letter.id)).await, None);
     assert!(
-        !succeed(store.remove_dead_letter(&letter.id, letter.at)).await,
+        !succeed(store.remove_dead_letter(&dead_letter.id, dead_letter.at)).await,
         "it is gone"
     );
     settled(store, &of_instance(&fixture), 10, &[]).await;
@@ -181,18 +186,21 @@ pub async fn a_removed_one_is_gone<S: Store>(store: &S) {
 }
 
 pub async fn one_of_another_death_is_not_removed<S: Store>(store: &S) {
-    let letter = Fixture::new().dead_letter();
-    succeed(store.put_dead_letter(&letter)).await;
+    let dead_letter = Fixture::new().dead_letter();
+    succeed(store.put_dead_letter(&dead_letter)).await;
     for other in [-1, 1] {
-        let removed = store.remove_dead_letter(&letter.id, at(other)).await;
+        let removed = store.remove_dead_letter(&dead_letter.id, at(other)).await;
         assert!(!removed.unwrap(), "{other} ms beside it");
         let deletion = DeadLetterDeletion {
-            died: at(other),
-            ..DeadLetterDeletion::from_letter(&letter, "ana", newest())
+            failed_at: at(other),
+            ..DeadLetterDeletion::from_letter(&dead_letter, "ana", newest())
         };
         assert!(!succeed(store.delete_dead_letter(&deletion)).await);
     }
-    assert_eq!(succeed(store.find_dead_letter(&letter.id)).await, Some(letter));
+    assert_eq!(
+        succeed(store.find_dead_letter(&dead_letter.id)).await,
+        Some(dead_letter)
+    );
 }
 
 /// Whether this deletion is listed, of the newest ones.
@@ -212,14 +220,14 @@ async fn listed_deletion<S: Store>(store: &S, deletion: &DeadLetterDeletion, is:
 
 pub async fn a_deleted_one_is_gone_and_who_did_it_is_kept<S: Store>(store: &S) {
     let fixture = Fixture::new();
-    let letter = fixture.dead_letter();
-    succeed(store.put_dead_letter(&letter)).await;
-    let first = DeadLetterDeletion::from_letter(&letter, "ana", newest());
+    let dead_letter = fixture.dead_letter();
+    succeed(store.put_dead_letter(&dead_letter)).await;
+    let first = DeadLetterDeletion::from_letter(&dead_letter, "ana", newest());
     assert!(succeed(store.delete_dead_letter(&first)).await);
-    assert_eq!(succeed(store.find_dead_letter(&letter.id)).await, None);
+    assert_eq!(succeed(store.find_dead_letter(&dead_letter.id)).await, None);
     settled(store, &of_instance(&fixture), 10, &[]).await;
     assert!(listed_deletion(store, &first, true).await);
-    let second = DeadLetterDeletion::from_letter(&letter, "bia", newest());
+    let second = DeadLetterDeletion::from_letter(&dead_letter, "bia", newest());
     assert!(!succeed(store.delete_dead_letter(&second)).await, "it is gone");
     assert!(
         !listed_deletion(store, &second, false).await,
@@ -227,7 +235,7 @@ pub async fn a_deleted_one_is_gone_and_who_did_it_is_kept<S: Store>(store: &S) {
     );
     let again = DeadLetter {
         at: at(60_000),
-        ..letter
+        ..dead_letter
     };
     succeed(store.put_dead_letter(&again)).await;
     let third = DeadLetterDeletion::from_letter(&again, "bia", newest());
@@ -240,10 +248,10 @@ pub async fn a_deleted_one_is_gone_and_who_did_it_is_kept<S: Store>(store: &S) {
 }
 
 pub async fn of_ten_deletions_at_once_one_is_kept<S: Store>(store: &S) {
-    let letter = Fixture::new().dead_letter();
-    succeed(store.put_dead_letter(&letter)).await;
+    let dead_letter = Fixture::new().dead_letter();
+    succeed(store.put_dead_letter(&dead_letter)).await;
     let deletions: Vec<DeadLetterDeletion> = (0..10)
-        .map(|number| DeadLetterDeletion::from_letter(&letter, &format!("operator-{number}"), newest()))
+        .map(|number| DeadLetterDeletion::from_letter(&dead_letter, &format!("operator-{number}"), newest()))
         .collect();
     let done = join_all(
         deletions
@@ -262,9 +270,10 @@ pub async fn deletions_come_newest_first_by_pages<S: Store>(store: &S) {
     let (fixture, base) = (Fixture::new(), newest());
     let mut expected = Vec::new();
     for seconds in [2, 3, 1] {
-        let letter = fixture.dead_letter();
-        succeed(store.put_dead_letter(&letter)).await;
-        let deletion = DeadLetterDeletion::from_letter(&letter, "ana", add_millis(base, seconds * 1_000));
+        let dead_letter = fixture.dead_letter();
+        succeed(store.put_dead_letter(&dead_letter)).await;
+        let deletion =
+            DeadLetterDeletion::from_letter(&dead_letter, "ana", add_millis(base, seconds * 1_000));
         assert!(succeed(store.delete_dead_letter(&deletion)).await);
         expected.push(deletion);
     }
@@ -288,9 +297,9 @@ pub async fn deletions_come_newest_first_by_pages<S: Store>(store: &S) {
 
 pub async fn the_newest_come_first_by_pages<S: Store>(store: &S) {
     let fixture = Fixture::new();
-    let letters = six(store, &fixture).await;
+    let dead_letters = six(store, &fixture).await;
     for limit in [1, 2, 4, 6, 50] {
-        settled(store, &of_instance(&fixture), limit, &letters).await;
+        settled(store, &of_instance(&fixture), limit, &dead_letters).await;
     }
 }
 
@@ -303,7 +312,7 @@ pub async fn those_of_one_time_are_paged_too<S: Store>(store: &S) {
         let mut ids: Vec<String> = listed(store, &of_instance(&fixture), 2)
             .await
             .into_iter()
-            .map(|letter| letter.id)
+            .map(|dead_letter| dead_letter.id)
             .collect();
         ids.sort_unstable();
         ids
@@ -315,7 +324,7 @@ pub async fn those_of_one_time_are_paged_too<S: Store>(store: &S) {
 
 pub async fn a_list_is_narrowed_by_queue_reason_and_instance<S: Store>(store: &S) {
     let (fixture, other) = (Fixture::new(), Fixture::new());
-    let letters = six(store, &fixture).await;
+    let dead_letters = six(store, &fixture).await;
     six(store, &other).await;
     let queues = [
         None,
@@ -338,7 +347,7 @@ pub async fn a_list_is_narrowed_by_queue_reason_and_instance<S: Store>(store: &S
             };
             let fits =
                 |l: &&DeadLetter| queue.is_none_or(|q| q == l.queue) && reason.is_none_or(|r| r == l.reason);
-            let expected: Vec<DeadLetter> = letters.iter().filter(fits).cloned().collect();
+            let expected: Vec<DeadLetter> = dead_letters.iter().filter(fits).cloned().collect();
             for limit in [1, 50] {
                 settled(store, &filter, limit, &expected).await;
             }
@@ -348,7 +357,7 @@ pub async fn a_list_is_narrowed_by_queue_reason_and_instance<S: Store>(store: &S
 
 pub async fn a_list_is_narrowed_by_when_they_died<S: Store>(store: &S) {
     let fixture = Fixture::new();
-    let letters = six(store, &fixture).await;
+    let dead_letters = six(store, &fixture).await;
     let minute = |minute: i64| at(minute * 60_000);
     let (three, five) = (Some(minute(3)), Some(minute(5)));
     for (since, until) in [
@@ -364,7 +373,7 @@ pub async fn a_list_is_narrowed_by_when_they_died<S: Store>(store: &S) {
             ..of_instance(&fixture)
         };
         let fits = |l: &&DeadLetter| since.is_none_or(|at| l.at >= at) && until.is_none_or(|at| l.at < at);
-        let expected: Vec<DeadLetter> = letters.iter().filter(fits).cloned().collect();
+        let expected: Vec<DeadLetter> = dead_letters.iter().filter(fits).cloned().collect();
         for limit in [1, 50] {
             settled(store, &filter, limit, &expected).await;
         }
@@ -375,8 +384,8 @@ pub async fn a_list_without_an_instance_holds_all<S: Store>(store: &S) {
     let (mut known, mut unknown) = (Fixture::new().dead_letter(), Fixture::new().dead_letter());
     (known.at, unknown.at) = (newest(), newest());
     unknown.instance = None;
-    for letter in [&known, &unknown] {
-        succeed(store.put_dead_letter(letter)).await;
+    for dead_letter in [&known, &unknown] {
+        succeed(store.put_dead_letter(dead_letter)).await;
     }
     let page = PageRequest {
         limit: 100,
@@ -391,17 +400,17 @@ pub async fn a_list_without_an_instance_holds_all<S: Store>(store: &S) {
         let there = |found: &Vec<DeadLetter>| found.contains(&known) && found.contains(&unknown);
         assert!(there(&eventually(INDEX, read, there).await));
     }
-    for letter in [&known, &unknown] {
-        assert!(succeed(store.remove_dead_letter(&letter.id, letter.at)).await);
+    for dead_letter in [&known, &unknown] {
+        assert!(succeed(store.remove_dead_letter(&dead_letter.id, dead_letter.at)).await);
     }
 }
 
 pub async fn they_are_counted_by_instance_and_in_all<S: Store>(store: &S) {
     let fixture = Fixture::new();
     count(store, &fixture, 0).await;
-    let letters = six(store, &fixture).await;
+    let dead_letters = six(store, &fixture).await;
     count(store, &fixture, 6).await;
     assert!(succeed(store.count_dead_letters()).await.count_of(None) >= 6);
-    assert!(succeed(store.remove_dead_letter(&letters[0].id, letters[0].at)).await);
+    assert!(succeed(store.remove_dead_letter(&dead_letters[0].id, dead_letters[0].at)).await);
     count(store, &fixture, 5).await;
 }

@@ -9,7 +9,7 @@ use recado_domain::wake_up::{Redrive, SendJob};
 use recado_pipeline::ports::{DeadLetterQueues, DeadQueueMessage, Queues};
 
 /// A letter on each FIFO queue.
-fn letters() -> [DeadLetter; 2] {
+fn dead_letters() -> [DeadLetter; 2] {
     let fixture = Fixture::new();
     let message = fixture.conversation(1).id.message_id(Ordinal(3));
     let outgoing = DeadLetter {
@@ -21,18 +21,18 @@ fn letters() -> [DeadLetter; 2] {
     [fixture.dead_letter(), outgoing]
 }
 
-fn mark(letter: &DeadLetter) -> RedrivenLetter {
+fn mark(dead_letter: &DeadLetter) -> RedrivenLetter {
     RedrivenLetter {
-        letter: letter.id.clone(),
-        died: letter.at,
+        dead_letter: dead_letter.id.clone(),
+        failed_at: dead_letter.at,
     }
 }
 
-/// The copy of `letter`, once its queue hands it out. Others may lie there, too.
-async fn found<Q: DeadLetterQueues>(queues: &Q, letter: &DeadLetter) -> DeadQueueMessage {
-    let wanted = mark(letter);
+/// The copy of `dead_letter`, once its queue hands it out. Others may lie there, too.
+async fn found<Q: DeadLetterQueues>(queues: &Q, dead_letter: &DeadLetter) -> DeadQueueMessage {
+    let wanted = mark(dead_letter);
     let read = async || {
-        let batch = queues.receive_dead_messages(letter.queue).await.unwrap();
+        let batch = queues.receive_dead_messages(dead_letter.queue).await.unwrap();
         assert!(batch.len() <= 10);
         batch
             .into_iter()
@@ -44,20 +44,20 @@ async fn found<Q: DeadLetterQueues>(queues: &Q, letter: &DeadLetter) -> DeadQueu
 }
 
 pub async fn a_copy_is_received_with_the_death_it_names<Q: Queues + DeadLetterQueues>(queues: &Q) {
-    for letter in letters() {
-        queues.enqueue_dead_copy(&letter).await.unwrap();
-        let copy = found(queues, &letter).await;
-        assert_eq!(copy.queue, letter.queue);
-        if let DeadLetterContent::Message { message } = &letter.what {
-            let kick: SendJob = serde_json::from_str(&copy.body).unwrap();
+    for dead_letter in dead_letters() {
+        queues.enqueue_dead_copy(&dead_letter).await.unwrap();
+        let copy = found(queues, &dead_letter).await;
+        assert_eq!(copy.queue, dead_letter.queue);
+        if let DeadLetterContent::Message { message } = &dead_letter.what {
+            let job: SendJob = serde_json::from_str(&copy.body).unwrap();
             let redrive = Redrive {
                 message: message.clone(),
-                died: letter.at,
+                failed_at: dead_letter.at,
             };
-            assert_eq!(kick.redrive, Some(redrive));
+            assert_eq!(job.redrive, Some(redrive));
         } else {
             let job: InboundJob = serde_json::from_str(&copy.body).unwrap();
-            assert_eq!(job.redrive, Some(letter.at));
+            assert_eq!(job.redrive, Some(dead_letter.at));
         }
         queues.remove_dead_message(&copy).await.unwrap();
     }
@@ -68,10 +68,10 @@ pub async fn what_was_received_is_not_handed_out_at_once_and_what_is_removed_nev
 >(
     queues: &Q,
 ) {
-    let [letter, _] = letters();
-    queues.enqueue_dead_copy(&letter).await.unwrap();
-    let copy = found(queues, &letter).await;
-    let next = queues.receive_dead_messages(letter.queue).await.unwrap();
+    let [dead_letter, _] = dead_letters();
+    queues.enqueue_dead_copy(&dead_letter).await.unwrap();
+    let copy = found(queues, &dead_letter).await;
+    let next = queues.receive_dead_messages(dead_letter.queue).await.unwrap();
     assert!(next.iter().all(|other| other.copy_of != copy.copy_of));
     queues.remove_dead_message(&copy).await.unwrap();
     queues.remove_dead_message(&copy).await.unwrap();

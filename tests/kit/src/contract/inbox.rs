@@ -235,8 +235,8 @@ pub async fn a_purged_event_is_settled_for_good<S: Store>(store: &S) {
     let kept = serde_json::to_string(&record.job.payload).unwrap();
     assert!(!kept.contains("Bom dia"), "the payload is still there");
     assert!(!succeed(store.purge_event(&job.event, at(5), at(9), far_ahead())).await);
-    for died in [at(5), at(8)] {
-        assert!(!succeed(store.revive_event(&job.event, died)).await);
+    for failed_at in [at(5), at(8)] {
+        assert!(!succeed(store.revive_event(&job.event, failed_at)).await);
     }
     assert_eq!(
         succeed(store.record_event(&job)).await,
@@ -246,7 +246,7 @@ pub async fn a_purged_event_is_settled_for_good<S: Store>(store: &S) {
 
 pub async fn only_the_death_that_is_named_is_purged<S: Store>(store: &S) {
     let job = Fixture::new().job();
-    let purge = async |died| succeed(store.purge_event(&job.event, died, at(9), long_ago())).await;
+    let purge = async |failed_at| succeed(store.purge_event(&job.event, failed_at, at(9), long_ago())).await;
     assert!(!purge(at(5)).await, "there is none");
     assert_eq!(succeed(store.find_event(&job.event)).await, None);
     let _ = succeed(store.record_event(&job)).await;

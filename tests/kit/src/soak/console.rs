@@ -123,10 +123,10 @@ impl Console {
     /// # Panics
     /// When they cannot be read.
     pub async fn dead_letters(&self) -> BTreeSet<String> {
-        let letters = self.list("/v1/dead-letters").await;
-        letters
+        let dead_letters = self.list("/v1/dead-letters").await;
+        dead_letters
             .iter()
-            .filter_map(|letter| letter["message_id"].as_str().map(str::to_owned))
+            .filter_map(|dead_letter| dead_letter["message_id"].as_str().map(str::to_owned))
             .collect()
     }
 }

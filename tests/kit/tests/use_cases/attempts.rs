@@ -106,9 +106,9 @@ async fn an_event_that_ends_its_process_is_given_up_after_three_counted_attempts
         assert_eq!(record(&setup, &job).await.attempts, attempts);
     }
     assert_eq!(setup.receive(&job, 5).await, Verdict::Done);
-    let letter = succeed(setup.world.store.find_dead_letter(job.event.as_str())).await;
-    let letter = letter.unwrap();
-    assert_eq!((letter.reason, letter.attempts), (Reason::Poison, 3));
+    let dead_letter = succeed(setup.world.store.find_dead_letter(job.event.as_str())).await;
+    let dead_letter = dead_letter.unwrap();
+    assert_eq!((dead_letter.reason, dead_letter.attempts), (Reason::Poison, 3));
 }
 
 #[tokio::test]
@@ -161,7 +161,7 @@ async fn a_failed_delivery_that_waits_is_never_given_up_for_waiting() {
     let setup = setup().await;
     let reply = setup.replied().await;
     setup.times_out();
-    let _ = setup.kick(&reply.conversation).await;
+    let _ = setup.job(&reply.conversation).await;
     let job = crate::unknown::failed(&setup, &reply, "ELSE").await;
     for receives in 1..=60 {
         assert!(matches!(

@@ -56,18 +56,18 @@ fn fails(left: &AtomicU32) -> PortResult<()> {
 impl Queues for Bucket {
     delegate_calls! { directly:
         enqueue_inbound(events: &[InboundEntry]) -> ();
-        schedule_turn_job(kick: &TurnJob, at: Timestamp) -> ();
-        enqueue_send_job(kick: &SendJob, deduplication: &str) -> ();
-        enqueue_dead_copy(letter: &DeadLetter) -> ();
+        schedule_turn_job(job: &TurnJob, at: Timestamp) -> ();
+        enqueue_send_job(job: &SendJob, deduplication: &str) -> ();
+        enqueue_dead_copy(dead_letter: &DeadLetter) -> ();
     }
 
-    async fn enqueue_turn_job(&self, kick: &TurnJob, delay: Duration) -> PortResult<()> {
+    async fn enqueue_turn_job(&self, job: &TurnJob, delay: Duration) -> PortResult<()> {
         // A request that fails takes its time, in which another worker may go on.
         if self.turns_fail.load(Ordering::SeqCst) > 0 {
             tokio::task::yield_now().await;
         }
         fails(&self.turns_fail)?;
-        self.inner.enqueue_turn_job(kick, delay).await
+        self.inner.enqueue_turn_job(job, delay).await
     }
 
     async fn put_payload(&self, key: &str, payload: &Value) -> PortResult<()> {
@@ -105,9 +105,9 @@ impl DeadLetterQueues for Bucket {
         Ok(())
     }
 
-    async fn enqueue_redrive(&self, letter: &DeadLetter, deduplication: &str) -> PortResult<()> {
+    async fn enqueue_redrive(&self, dead_letter: &DeadLetter, deduplication: &str) -> PortResult<()> {
         fails(&self.redrives_fail)?;
-        self.inner.enqueue_redrive(letter, deduplication).await
+        self.inner.enqueue_redrive(dead_letter, deduplication).await
     }
 }
 
@@ -177,17 +177,17 @@ async fn waiting(setup: &Setup, world: &World) -> deliver::AcceptedMessage {
         correlation: correlation(),
     };
     let accepted = deliver::accept_message(world, instance, send).await.unwrap();
-    kick(world, &accepted).await;
+    job(world, &accepted).await;
     accepted
 }
 
-async fn kick(world: &World, accepted: &deliver::AcceptedMessage) {
-    let kick = SendJob::new(
+async fn job(world: &World, accepted: &deliver::AcceptedMessage) {
+    let job = SendJob::new(
         accepted.conversation.clone().unwrap(),
         recado_domain::ids::Ordinal(u64::MAX),
         correlation(),
     );
-    let body = serde_json::to_string(&kick).unwrap();
+    let body = serde_json::to_string(&job).unwrap();
     for _ in 0..20 {
         match send::handle_outbound_message(world, &body, 1, None).await {
             recado_pipeline::Verdict::Done => return,
@@ -223,7 +223,7 @@ async fn an_upload_lives_while_its_message_waits_for_as_long_as_messages_may() {
     days(&setup, &world, 29).await;
     assert_eq!(given(&setup), None);
     open_again(&setup, &world).await;
-    kick(&world, &accepted).await;
+    job(&world, &accepted).await;
     assert_eq!(given(&setup).as_deref(), Some("data:image/png;base64,iVBORw=="));
 }
 
@@ -233,13 +233,19 @@ async fn an_upload_lives_while_a_dead_letter_names_its_message() {
     let world = world(&setup, 3);
     let accepted = waiting(&setup, &world).await;
     days(&setup, &world, 40).await;
-    let letter = succeed(world.store.find_dead_letter(accepted.id.as_str()))
+    let dead_letter = succeed(world.store.find_dead_letter(accepted.id.as_str()))
         .await
         .unwrap();
-    assert_eq!(letter.reason, Reason::InstanceDisconnected);
+    assert_eq!(dead_letter.reason, Reason::InstanceDisconnected);
     open_again(&setup, &world).await;
-    assert!(succeed(operate::dead_letters::redrive_dead_letter(&world, &letter.id)).await);
-    kick(&world, &accepted).await;
+    assert!(
+        succeed(operate::dead_letters::redrive_dead_letter(
+            &world,
+            &dead_letter.id
+        ))
+        .await
+    );
+    job(&world, &accepted).await;
     assert_eq!(given(&setup).as_deref(), Some("data:image/png;base64,iVBORw=="));
 }
 
@@ -267,7 +273,7 @@ async fn a_large_body_lives_while_a_dead_letter_names_its_event() {
             .settle_event(&job.event, Some(Reason::Poison), setup.now(), setup.now()),
     )
     .await;
-    let letter = DeadLetter {
+    let dead_letter = DeadLetter {
         id: job.event.to_string(),
         at: setup.now(),
         what: recado_domain::dead_letter::DeadLetterContent::Event(Box::new(InboundJob {
@@ -276,9 +282,15 @@ async fn a_large_body_lives_while_a_dead_letter_names_its_event() {
         })),
         ..setup.fixture.dead_letter()
     };
-    world.store.put_dead_letter(&letter).await.unwrap();
+    world.store.put_dead_letter(&dead_letter).await.unwrap();
     days(&setup, &world, 20).await;
-    assert!(succeed(operate::dead_letters::redrive_dead_letter(&world, &letter.id)).await);
+    assert!(
+        succeed(operate::dead_letters::redrive_dead_letter(
+            &world,
+            &dead_letter.id
+        ))
+        .await
+    );
     let body = serde_json::to_string(&job).unwrap();
     assert_eq!(
         process::process(&world, &body, 1).await,
@@ -306,13 +318,13 @@ async fn a_message_that_no_record_can_hold_is_given_up_at_once_with_the_reason()
         limit: 10,
         cursor: None,
     };
-    let letters = world
+    let dead_letters = world
         .store
         .list_dead_letters(&DeadLetterFilter::default(), &page)
         .await;
-    let letter = letters.unwrap().items.remove(0);
-    assert_eq!(letter.reason, Reason::Poison);
-    let why = letter.last_error.unwrap();
+    let dead_letter = dead_letters.unwrap().items.remove(0);
+    assert_eq!(dead_letter.reason, Reason::Poison);
+    let why = dead_letter.last_error.unwrap();
     assert!(why.contains("a record holds 360000 at most"), "{why}");
 }
 
@@ -325,8 +337,8 @@ async fn what_a_queue_gave_up_is_entered_although_it_lies_behind_hundreds_of_cop
         body: "{}".to_owned(),
         sent_at: setup.now(),
         copy_of: Some(RedrivenLetter {
-            letter: format!("letter-{number}"),
-            died: setup.now(),
+            dead_letter: format!("letter-{number}"),
+            failed_at: setup.now(),
         }),
         receipt: number.to_string(),
     };
@@ -342,11 +354,11 @@ async fn what_a_queue_gave_up_is_entered_although_it_lies_behind_hundreds_of_cop
         limit: 10,
         cursor: None,
     };
-    let letters = world
+    let dead_letters = world
         .store
         .list_dead_letters(&DeadLetterFilter::default(), &page)
         .await;
-    assert_eq!(letters.unwrap().items.len(), 1);
+    assert_eq!(dead_letters.unwrap().items.len(), 1);
 }
 
 #[tokio::test]
@@ -368,11 +380,11 @@ async fn what_is_received_of_a_dead_letter_queue_is_entered_however_long_receivi
         limit: 100,
         cursor: None,
     };
-    let letters = world
+    let dead_letters = world
         .store
         .list_dead_letters(&DeadLetterFilter::default(), &page)
         .await;
-    let entered = letters.unwrap().items.len();
+    let entered = dead_letters.unwrap().items.len();
     let left = world.queues.dead.lock().unwrap().len();
     assert!(left > 0, "there was no time for all");
     assert_eq!(entered + left, all as usize, "none was received and left alone");

@@ -64,8 +64,8 @@ async fn play(setup: &Setup) {
         if due.is_empty() {
             return;
         }
-        for kick in due {
-            let body = serde_json::to_string(&kick).unwrap();
+        for job in due {
+            let body = serde_json::to_string(&job).unwrap();
             assert_eq!(
                 reply::handle_turn_message(&setup.world, &body, 1).await,
                 Verdict::Done

@@ -153,7 +153,7 @@ async fn the_echo_of_a_send_from_ahead_of_time_is_still_ours() {
         timed_out: false,
     });
     let reply = setup.replied_to(&contact).await;
-    assert_ne!(setup.kick(&reply.conversation).await, Verdict::Done);
+    assert_ne!(setup.job(&reply.conversation).await, Verdict::Done);
     setup.pass(-3 * 3600);
     setup.world.store.adjust_to_set_back_clock().await.unwrap();
     setup

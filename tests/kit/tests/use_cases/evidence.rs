@@ -35,9 +35,9 @@ async fn equal_words_that_are_known_as_another_message_are_no_evidence() {
             provider_message_id: Some("P0".to_owned()),
         },
     );
-    let _ = setup.kick(&second.conversation).await;
+    let _ = setup.job(&second.conversation).await;
     setup.pass(60);
-    let _ = setup.kick(&second.conversation).await;
+    let _ = setup.job(&second.conversation).await;
     assert!(matches!(
         out(&setup, &second).await.state,
         OutboxState::Unknown { .. }
@@ -53,7 +53,7 @@ async fn equal_words_that_another_attempt_may_just_have_sent_are_no_evidence_whi
     let store = &setup.world.store;
     let reply = setup.replied().await;
     setup.times_out();
-    let _ = setup.kick(&reply.conversation).await;
+    let _ = setup.job(&reply.conversation).await;
     // The person's other conversation, under an identity without a number, says the same meanwhile.
     let other = Fixture {
         address: ContactAddress::parse("99001@lid").unwrap(),
@@ -78,13 +78,13 @@ async fn equal_words_that_another_attempt_may_just_have_sent_are_no_evidence_whi
             provider_message_id: Some("P9".to_owned()),
         },
     );
-    let _ = setup.kick(&reply.conversation).await;
+    let _ = setup.job(&reply.conversation).await;
     assert!(matches!(
         out(&setup, &reply).await.state,
         OutboxState::Unknown { .. }
     ));
     setup.pass(36);
-    let _ = setup.kick(&reply.conversation).await;
+    let _ = setup.job(&reply.conversation).await;
     assert!(matches!(
         out(&setup, &reply).await.state,
         OutboxState::Sent { .. }
@@ -99,15 +99,15 @@ async fn a_provider_that_cannot_be_asked_has_three_days_from_the_attempt_on() {
     setup.pass(71 * 3_600);
     setup.times_out();
     tells(&setup, SendEvidence::Unclear);
-    let _ = setup.kick(&reply.conversation).await;
+    let _ = setup.job(&reply.conversation).await;
     setup.pass(71 * 3_600);
-    let _ = setup.kick(&reply.conversation).await;
+    let _ = setup.job(&reply.conversation).await;
     assert!(matches!(
         out(&setup, &reply).await.state,
         OutboxState::Unknown { .. }
     ));
     setup.pass(3_600);
-    let _ = setup.kick(&reply.conversation).await;
+    let _ = setup.job(&reply.conversation).await;
     let given_up = out(&setup, &reply).await;
     assert!(matches!(
         given_up.state,

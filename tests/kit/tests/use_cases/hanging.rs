@@ -1,6 +1,6 @@
 //! Attempts that time out: what they say of the message, and what of its instance.
 
-use crate::waiting::{connection, letter, out, state, stored};
+use crate::waiting::{connection, dead_letter, out, state, stored};
 use crate::world::Setup;
 use recado_domain::instance::ConnectionStatus;
 use recado_domain::message::{Message, MessageStatus};
@@ -21,7 +21,7 @@ async fn setup(provider: &'static str) -> Setup {
 /// Kicks until so many requests went out.
 async fn until_sent(setup: &Setup, message: &Message, requests: u64) {
     for _ in 0..100 {
-        let verdict = setup.kick(&message.conversation).await;
+        let verdict = setup.job(&message.conversation).await;
         if setup.world.providers.sent() == requests {
             return;
         }
@@ -54,8 +54,8 @@ async fn a_message_that_always_times_out_stops_no_other_contact() {
         let found = state(&setup).await;
         assert_eq!((found.timeouts, found.timed_out), (0, None));
         setup.send(&reply.conversation).await;
-        let letter = succeed(setup.world.store.find_dead_letter(reply.message_id().as_str())).await;
-        assert_eq!(letter.unwrap().reason, Reason::UnknownOutcome);
+        let dead_letter = succeed(setup.world.store.find_dead_letter(reply.message_id().as_str())).await;
+        assert_eq!(dead_letter.unwrap().reason, Reason::UnknownOutcome);
     }
 }
 
@@ -114,7 +114,7 @@ async fn a_message_whose_send_job_was_lost_is_given_up_after_three_days_too() {
     connection(&setup, ConnectionAnswer::Closed).await;
     let reply = setup.replied().await;
     let hours = || (setup.now().as_second() - begun.as_second()) / 3_600;
-    while letter(&setup, &reply).await.is_none() {
+    while dead_letter(&setup, &reply).await.is_none() {
         setup.pass(600);
         reconcile(&setup.world).await.unwrap();
         assert!(hours() < 80, "it never ends");

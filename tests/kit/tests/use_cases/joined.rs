@@ -70,8 +70,8 @@ async fn turns(setup: &Setup) {
         if due.is_empty() {
             return;
         }
-        for kick in due {
-            let body = serde_json::to_string(&kick).unwrap();
+        for job in due {
+            let body = serde_json::to_string(&job).unwrap();
             let _ = reply::handle_turn_message(&setup.world, &body, 1).await;
         }
     }
@@ -187,7 +187,7 @@ async fn messages_of_both_leave_in_the_order_in_which_they_were_made() {
     let first = answers(&setup, &left, "primeiro").await.unwrap();
     setup.pass(1);
     setup.answers(unexplained());
-    let _ = setup.kick(&left.id).await;
+    let _ = setup.job(&left.id).await;
     shows_both(&setup).await;
     let (left, going_on) = both(&setup).await;
     let second = answers(&setup, &going_on, "segundo").await.unwrap();
@@ -197,7 +197,7 @@ async fn messages_of_both_leave_in_the_order_in_which_they_were_made() {
         matches!(third, Err(OperateError::Refused(ConversationError::Resolved))),
         "nothing is owed in it any more"
     );
-    let _ = setup.kick(&going_on.id).await;
+    let _ = setup.job(&going_on.id).await;
     assert_eq!(contents(&setup), ["primeiro"], "the second waits for the first");
     setup.send(&going_on.id).await;
     assert_eq!(contents(&setup), ["primeiro", "primeiro", "segundo"]);
@@ -213,7 +213,7 @@ async fn what_is_answered_in_the_conversation_that_was_left_waits_for_what_was_m
     setup.pass(1);
     answers(&setup, &left, "segundo").await.unwrap();
     setup.answers(unexplained());
-    let _ = setup.kick(&left.id).await;
+    let _ = setup.job(&left.id).await;
     assert_eq!(contents(&setup), ["primeiro"]);
     setup.send(&left.id).await;
     assert_eq!(contents(&setup), ["primeiro", "primeiro", "segundo"]);

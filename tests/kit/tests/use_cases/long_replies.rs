@@ -169,7 +169,7 @@ async fn what_is_behind_a_part_that_must_wait_waits_too() {
     for outcome in [comes_back(), unknown] {
         let (setup, conversation) = in_parts(3).await;
         next(&setup, [accepted(), outcome]);
-        assert!(matches!(setup.kick(&conversation).await, Verdict::Retry { .. }));
+        assert!(matches!(setup.job(&conversation).await, Verdict::Retry { .. }));
         assert_eq!(texts(setup.world.providers.contents()), paragraphs(2));
         setup.send(&conversation).await;
         let sent = texts(setup.world.providers.contents());
@@ -182,7 +182,7 @@ async fn a_takeover_stops_the_parts_that_have_not_left_and_what_was_begun_counts
     let (setup, conversation) = in_parts(3).await;
     let parts = open(&setup, &conversation).await;
     next(&setup, [accepted(), comes_back()]);
-    assert!(matches!(setup.kick(&conversation).await, Verdict::Retry { .. }));
+    assert!(matches!(setup.job(&conversation).await, Verdict::Retry { .. }));
     set_mode(&setup, &conversation, ConversationMode::Manual).await;
     setup.send(&conversation).await;
     assert_eq!(states(&setup, &parts).await, ["sent", "cancelled", "cancelled"]);

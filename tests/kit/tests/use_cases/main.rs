@@ -9,11 +9,11 @@ mod catching_up;
 mod changes;
 mod clients;
 mod clocks;
+mod dead_letters;
 mod evidence;
 mod hanging;
 mod identities;
 mod joined;
-mod letters;
 mod long_replies;
 mod lookalikes;
 mod memory;
@@ -101,7 +101,7 @@ async fn what_turns_out_closed_parks_the_message_and_its_opening_releases_it() {
     setup.pass(601);
     setup.world.providers.is(ConnectionAnswer::Closed);
     let reply = setup.replied().await;
-    assert_eq!(setup.kick(&reply.conversation).await, Verdict::Done);
+    assert_eq!(setup.job(&reply.conversation).await, Verdict::Done);
     assert_eq!(setup.world.providers.sent(), 1, "nothing was tried");
     assert_eq!(state(&setup).await.connection, ConnectionStatus::Closed);
     let parked = succeed(setup.world.store.list_parked(setup.fixture.instance(), 10)).await;
@@ -136,7 +136,7 @@ async fn only_two_time_outs_in_a_row_close_the_instance() {
         setup.times_out();
         let reply = setup.replied().await;
         assert!(matches!(
-            setup.kick(&reply.conversation).await,
+            setup.job(&reply.conversation).await,
             Verdict::Retry { .. }
         ));
         assert_eq!(state(&setup).await.timeouts, 1);
@@ -147,7 +147,7 @@ async fn only_two_time_outs_in_a_row_close_the_instance() {
     for connection in [ConnectionStatus::Open, ConnectionStatus::Closed] {
         setup.times_out();
         let reply = setup.replied().await;
-        let looked_at_later = setup.kick(&reply.conversation).await;
+        let looked_at_later = setup.job(&reply.conversation).await;
         assert!(matches!(looked_at_later, Verdict::Retry { .. }));
         assert_eq!(state(&setup).await.connection, connection);
     }
@@ -288,14 +288,14 @@ async fn messages_of_a_closed_instance_make_room_for_others() {
             .count()
     };
     assert_eq!(outgoing().await, 1);
-    assert_eq!(reconcile(&setup.world).await.unwrap().kicked, 0);
+    assert_eq!(reconcile(&setup.world).await.unwrap().send_jobs, 0);
     assert_eq!(outgoing().await, 0);
     setup.pass(31 * 60);
     assert_eq!(outgoing().await, 1, "it is not forgotten");
     setup.world.providers.is(ConnectionAnswer::Open);
     reconcile(&setup.world).await.unwrap();
     let left = outgoing().await;
-    assert_eq!(reconcile(&setup.world).await.unwrap().kicked, left);
+    assert_eq!(reconcile(&setup.world).await.unwrap().send_jobs, left);
     assert_eq!(outgoing().await, 0, "also what was kicked makes room");
     setup.send(&reply.conversation).await;
     assert_eq!(setup.world.providers.sent(), 1);

@@ -27,7 +27,7 @@ async fn a_message_of_the_next_conversation_waits_for_what_a_resolved_one_still_
         why: "HTTP 500".to_owned(),
         timed_out: false,
     });
-    let _ = setup.kick(&conversation).await;
+    let _ = setup.job(&conversation).await;
     succeed(operate::resolve_conversation(
         &setup.world,
         &conversation,
@@ -38,7 +38,7 @@ async fn a_message_of_the_next_conversation_waits_for_what_a_resolved_one_still_
     let second = setup.client_writes(to).await;
     let next = second.conversation.clone().unwrap();
     assert_ne!(next, conversation);
-    let _ = setup.kick(&next).await;
+    let _ = setup.job(&next).await;
     assert_eq!(setup.world.providers.sent(), 1, "the first is still unknown");
     setup.send(&next).await;
     for id in [&first.id, &second.id] {
@@ -141,7 +141,7 @@ async fn of_two_who_find_a_lease_over_the_slower_one_does_not_go_on_with_the_nex
     setup.client_writes(to).await;
     let (other, id) = (setup.clone(), conversation.clone());
     let faster = move || {
-        let verdict = futures::executor::block_on(other.kick(&id));
+        let verdict = futures::executor::block_on(other.job(&id));
         assert!(matches!(verdict, Verdict::Retry { .. }));
     };
     let world = Components {
@@ -156,8 +156,8 @@ async fn of_two_who_find_a_lease_over_the_slower_one_does_not_go_on_with_the_nex
         settings: setup.world.settings.clone(),
         retry_lock: recado_pipeline::RetryLock::default(),
     };
-    let kick = SendJob::new(conversation.clone(), SendJob::ALL_OPEN, correlation());
-    let body = serde_json::to_string(&kick).unwrap();
+    let job = SendJob::new(conversation.clone(), SendJob::ALL_OPEN, correlation());
+    let body = serde_json::to_string(&job).unwrap();
     assert_eq!(
         send::handle_outbound_message(&world, &body, 1, None).await,
         Verdict::RETRY_SOON

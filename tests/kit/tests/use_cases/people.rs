@@ -17,16 +17,16 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
 /// The kicks that are due; they are gone then.
-async fn kicks(setup: &Setup) -> Vec<SendJob> {
+async fn jobs(setup: &Setup) -> Vec<SendJob> {
     let queues = &setup.world.queues;
     let visibility = Duration::from_secs(60);
     let due = queues.receive_messages(QueueName::Outbound, 10, visibility).await;
-    let mut kicks = Vec::new();
+    let mut jobs = Vec::new();
     for message in due.unwrap() {
         queues.delete_received(&message.receipt).await.unwrap();
-        kicks.push(serde_json::from_str(&message.body).unwrap());
+        jobs.push(serde_json::from_str(&message.body).unwrap());
     }
-    kicks
+    jobs
 }
 
 #[tokio::test]
@@ -74,15 +74,15 @@ async fn an_answer_that_is_sent_in_again_is_one_message_and_is_kicked_again() {
         made.unwrap().message.ordinal
     };
     let first = answer().await;
-    assert_eq!(kicks(&setup).await.len(), 1, "it is lost with its process");
+    assert_eq!(jobs(&setup).await.len(), 1, "it is lost with its process");
     assert_eq!(answer().await, first);
-    let again = kicks(&setup).await;
+    let again = jobs(&setup).await;
     assert_eq!(again.len(), 1);
     assert_eq!((&again[0].conversation, again[0].upto), (&id, first));
     setup.send(&id).await;
     assert_eq!(setup.world.providers.sent(), 1);
     assert_eq!(answer().await, first);
-    assert!(kicks(&setup).await.is_empty(), "nothing is open any more");
+    assert!(jobs(&setup).await.is_empty(), "nothing is open any more");
 }
 
 /// A model; the first time that it thinks, the conversation is taken over and given back.
@@ -118,27 +118,27 @@ async fn a_draft_that_a_takeover_made_void_holds_up_no_turn_after_it() {
     let setup = Arc::new(Setup::set(Fixture::new()).await);
     setup.message(&setup.fixture, "W1", "oi", false).await;
     setup.pass(4);
-    let kick = setup.due_turns().await.remove(0);
+    let job = setup.due_turns().await.remove(0);
     let world = Components {
         store: setup.world.store.clone(),
         queues: setup.world.queues.clone(),
         providers: setup.world.providers.clone(),
         llm: Interrupted {
             setup: setup.clone(),
-            conversation: kick.conversation.clone(),
+            conversation: job.conversation.clone(),
             thinks: AtomicU32::new(0),
         },
         system: setup.world.system.clone(),
         settings: setup.world.settings.clone(),
         retry_lock: recado_pipeline::RetryLock::default(),
     };
-    let body = serde_json::to_string(&kick).unwrap();
+    let body = serde_json::to_string(&job).unwrap();
     assert_eq!(
         reply::handle_turn_message(&world, &body, 1).await,
         Verdict::RETRY_SOON
     );
     assert_eq!(reply::handle_turn_message(&world, &body, 2).await, Verdict::Done);
     assert_eq!(world.llm.thinks.load(Ordering::SeqCst), 2);
-    setup.send(&kick.conversation).await;
+    setup.send(&job.conversation).await;
     assert_eq!(setup.world.providers.contents(), [Content::from_text("certo")]);
 }

@@ -14,12 +14,12 @@ use std::time::Duration;
 
 impl Setup {
     /// One receive of a kick for everything open in this conversation. One that moves to another group is followed there.
-    pub(crate) async fn kick(&self, conversation: &ConversationId) -> Verdict {
-        self.kicked().await;
-        let kick = SendJob::new(conversation.clone(), SendJob::ALL_OPEN, correlation());
-        let mut verdict = self.one_kick(&serde_json::to_string(&kick).unwrap(), 1).await;
+    pub(crate) async fn job(&self, conversation: &ConversationId) -> Verdict {
+        self.send_jobs().await;
+        let job = SendJob::new(conversation.clone(), SendJob::ALL_OPEN, correlation());
+        let mut verdict = self.one_kick(&serde_json::to_string(&job).unwrap(), 1).await;
         while verdict == Verdict::Done {
-            let Some(moved) = self.kicked().await.pop() else {
+            let Some(moved) = self.send_jobs().await.pop() else {
                 break;
             };
             verdict = self.one_kick(&moved.body, 1).await;
@@ -30,7 +30,7 @@ impl Setup {
     /// Kicks until there is nothing more to do, waiting as it is told.
     pub(crate) async fn send(&self, conversation: &ConversationId) {
         for _ in 0..100 {
-            match self.kick(conversation).await {
+            match self.job(conversation).await {
                 Verdict::Done => return,
                 Verdict::Retry { after } => self.world.system.sleep(after).await,
             }
@@ -39,16 +39,16 @@ impl Setup {
     }
 
     /// The kicks that the queue hands out now; they are gone then.
-    pub(crate) async fn kicked(&self) -> Vec<DequeuedMessage> {
+    pub(crate) async fn send_jobs(&self) -> Vec<DequeuedMessage> {
         let mut all = Vec::new();
         loop {
-            let kicks = self.receive_kicks().await;
-            if kicks.is_empty() {
+            let jobs = self.receive_kicks().await;
+            if jobs.is_empty() {
                 return all;
             }
-            for kick in kicks {
-                self.world.queues.delete_received(&kick.receipt).await.unwrap();
-                all.push(kick);
+            for job in jobs {
+                self.world.queues.delete_received(&job.receipt).await.unwrap();
+                all.push(job);
             }
         }
     }
@@ -75,13 +75,13 @@ impl Setup {
             }
             let wait = next.as_millisecond().saturating_sub(now.as_millisecond()).max(0);
             self.world.system.pass(wait);
-            for kick in self.receive_kicks().await {
-                match self.one_kick(&kick.body, kick.receives).await {
-                    Verdict::Done => assert!(queues.delete_received(&kick.receipt).await.unwrap()),
+            for job in self.receive_kicks().await {
+                match self.one_kick(&job.body, job.receives).await {
+                    Verdict::Done => assert!(queues.delete_received(&job.receipt).await.unwrap()),
                     Verdict::Retry { after } => {
                         let whole =
                             Duration::from_secs(after.as_millis().div_ceil(1_000).try_into().unwrap());
-                        assert!(queues.change_visibility(&kick.receipt, whole).await.unwrap());
+                        assert!(queues.change_visibility(&job.receipt, whole).await.unwrap());
                     }
                 }
             }

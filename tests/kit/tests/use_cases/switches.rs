@@ -32,8 +32,8 @@ fn calls(setup: &Setup) -> usize {
 
 /// Plays the turns that are due.
 async fn play(setup: &Setup) {
-    for kick in setup.due_turns().await {
-        let body = serde_json::to_string(&kick).unwrap();
+    for job in setup.due_turns().await {
+        let body = serde_json::to_string(&job).unwrap();
         assert_eq!(
             reply::handle_turn_message(&setup.world, &body, 1).await,
             Verdict::Done

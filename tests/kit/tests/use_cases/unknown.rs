@@ -88,8 +88,8 @@ async fn five_attempts_of_unknown_outcome_end_in_a_marked_letter() {
         }
     ));
     assert!(out.maybe_sent && out.attempts == 5);
-    let letter = succeed(setup.world.store.find_dead_letter(reply.message_id().as_str())).await;
-    assert_eq!(letter.unwrap().reason, Reason::UnknownOutcome);
+    let dead_letter = succeed(setup.world.store.find_dead_letter(reply.message_id().as_str())).await;
+    assert_eq!(dead_letter.unwrap().reason, Reason::UnknownOutcome);
 }
 
 #[tokio::test]
@@ -98,7 +98,7 @@ async fn an_echo_settles_a_send_of_unknown_outcome_and_the_next_equal_words_are_
     let fixture = setup.fixture.other_contact();
     let reply = setup.replied_to(&fixture).await;
     setup.times_out();
-    let _ = setup.kick(&reply.conversation).await;
+    let _ = setup.job(&reply.conversation).await;
     setup.pass(20);
     let text = reply.content.render_text();
     assert_eq!(typed(&setup, &fixture, "ECHO-1", &text).await, Verdict::Done);
@@ -119,7 +119,7 @@ async fn unknown(setup: &Setup, fixture: &Fixture) -> Message {
         why: "HTTP 500: server error".to_owned(),
         timed_out: false,
     });
-    let _ = setup.kick(&reply.conversation).await;
+    let _ = setup.job(&reply.conversation).await;
     setup.pass(40);
     reply
 }
@@ -146,7 +146,7 @@ async fn a_send_is_looked_for_under_all_names_that_are_known_of_its_contact() {
     maria.address = known(NUMBER);
     alone.address = known(LID);
     let looked_for = async |reply: &Message| {
-        let _ = setup.kick(&reply.conversation).await;
+        let _ = setup.job(&reply.conversation).await;
         std::mem::take(&mut *setup.world.providers.looked_for.lock().unwrap())
     };
     let to_alone = unknown(&setup, &alone).await;
@@ -169,8 +169,8 @@ async fn an_echo_settles_the_send_to_its_own_contact_and_none_that_may_be_to_the
     let to_alone = unknown(&setup, &alone).await;
     let text = to_maria.content.render_text();
     assert_eq!(typed(&setup, &maria, "ECHO-1", &text).await, Verdict::Done);
-    let _ = setup.kick(&to_maria.conversation).await;
-    let _ = setup.kick(&to_alone.conversation).await;
+    let _ = setup.job(&to_maria.conversation).await;
+    let _ = setup.job(&to_alone.conversation).await;
     let settled = stored(&setup, &to_maria).await;
     assert_eq!(settled.provider_message_id.as_deref(), Some("ECHO-1"));
     let outcome = |message: Message| message.out.unwrap().state;
@@ -181,7 +181,7 @@ async fn an_echo_settles_the_send_to_its_own_contact_and_none_that_may_be_to_the
     succeed(setup.world.store.save_alias(&thread, &known(NUMBER))).await;
     assert_eq!(typed_in(&setup, NUMBER, "ECHO-2", &text).await, Verdict::Done);
     setup.pass(30);
-    let _ = setup.kick(&to_alone.conversation).await;
+    let _ = setup.job(&to_alone.conversation).await;
     let settled = stored(&setup, &to_alone).await;
     assert_eq!(settled.provider_message_id.as_deref(), Some("ECHO-2"));
 }
@@ -197,7 +197,7 @@ async fn an_echo_that_comes_after_giving_up_is_ours_and_a_redrive_sends_nothing_
     }
     // Two time-outs in a row close the instance, so it is opened again and again.
     for _ in 0..60 {
-        let _ = setup.kick(&reply.conversation).await;
+        let _ = setup.job(&reply.conversation).await;
         setup.pass(30);
         recado_pipeline::reconcile::reconcile(&setup.world).await.unwrap();
     }
@@ -234,7 +234,7 @@ async fn what_one_contact_is_told_does_not_wait_for_what_another_is_sent() {
         why: "HTTP 500: server error".to_owned(),
         timed_out: false,
     });
-    let _ = setup.kick(&to_maria.conversation).await;
+    let _ = setup.job(&to_maria.conversation).await;
     let waits = |verdict| matches!(verdict, Verdict::Retry { .. });
     assert!(waits(typed(&setup, &maria, "T-1", "Sou eu").await));
     assert_eq!(typed(&setup, &paul, "T-2", "Sou eu").await, Verdict::Done);
@@ -255,10 +255,10 @@ async fn a_late_second_failure_makes_no_letter_of_what_was_purged() {
     let reply = setup.replied().await;
     setup.send(&reply.conversation).await;
     let id = reply.message_id();
-    let letter = async || setup.world.store.find_dead_letter(id.as_str()).await.unwrap();
+    let dead_letter = async || setup.world.store.find_dead_letter(id.as_str()).await.unwrap();
     let first = failed(&setup, &reply, "P0").await;
     assert_eq!(setup.receive(&first, 1).await, Verdict::Done);
-    assert!(letter().await.is_some());
+    assert!(dead_letter().await.is_some());
     succeed(dead_letters::delete_dead_letter(
         &setup.world,
         id.as_str(),
@@ -268,7 +268,7 @@ async fn a_late_second_failure_makes_no_letter_of_what_was_purged() {
     setup.pass(5);
     let second = failed(&setup, &reply, "P0").await;
     assert_eq!(setup.receive(&second, 1).await, Verdict::Done);
-    assert!(letter().await.is_none(), "it was deleted for good");
+    assert!(dead_letter().await.is_none(), "it was deleted for good");
     assert!(
         succeed(
             setup
@@ -306,10 +306,10 @@ async fn an_echo_is_the_last_attempts_before_it_and_the_earlier_ones_echo_may_co
     let reply = setup.replied_to(&fixture).await;
     let first_at = setup.now().as_millisecond();
     setup.times_out();
-    let _ = setup.kick(&reply.conversation).await;
+    let _ = setup.job(&reply.conversation).await;
     while setup.world.providers.sent() < 2 {
         setup.times_out();
-        let Verdict::Retry { after } = setup.kick(&reply.conversation).await else {
+        let Verdict::Retry { after } = setup.job(&reply.conversation).await else {
             panic!("it is sent again")
         };
         setup.world.system.sleep(after).await;

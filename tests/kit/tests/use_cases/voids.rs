@@ -122,7 +122,7 @@ async fn a_takeover_that_comes_again_after_a_crash_cancels_at_once_too() {
     let (setup, reply) = waiting(busy(120)).await;
     set_mode(&setup, &reply.conversation, ConversationMode::Manual).await;
     // Its kick was never sent.
-    setup.kicked().await;
+    setup.send_jobs().await;
     set_mode(&setup, &reply.conversation, ConversationMode::Manual).await;
     at_once(&setup).await;
     assert_eq!(state(&setup, &reply.message_id()).await, "cancelled");
@@ -176,7 +176,7 @@ async fn after_a_resolve_the_next_conversations_reply_leaves_at_once() {
 
 #[tokio::test]
 async fn a_reply_that_is_not_void_keeps_its_time_and_what_comes_behind_it_keeps_its_place() {
-    for (seconds, kicks) in [(120, (1, 2)), (3_600, (0, 0))] {
+    for (seconds, jobs) in [(120, (1, 2)), (3_600, (0, 0))] {
         let (setup, reply) = waiting(busy(seconds)).await;
         let first = setup.client_writes(setup.fixture.address.as_str()).await;
         let second = setup.client_writes(setup.fixture.address.as_str()).await;
@@ -185,13 +185,13 @@ async fn a_reply_that_is_not_void_keeps_its_time_and_what_comes_behind_it_keeps_
         let depth = setup.world.queues.queue_depth(QueueName::Outbound).await.unwrap();
         assert_eq!(
             (depth.in_flight, depth.visible),
-            kicks,
+            jobs,
             "those behind it wait in its group"
         );
         setup
             .sender(add_millis(setup.now(), i64::try_from(seconds).unwrap() * 1_000))
             .await;
-        if kicks == (0, 0) {
+        if jobs == (0, 0) {
             recado_pipeline::reconcile::reconcile(&setup.world).await.unwrap();
             at_once(&setup).await;
         }
@@ -293,18 +293,18 @@ async fn words_behind_a_reply_that_is_being_sent_leave_with_its_outcome() {
             answers(&world, &id, "sou eu").await;
             // Another sender has their kick, and finds the reply being sent.
             let queues = &world.queues;
-            let kick = queues
+            let job = queues
                 .receive_messages(QueueName::Outbound, 1, VisibilityTimeouts::OUTBOUND)
                 .await;
-            let kick = kick.unwrap().remove(0);
-            assert_eq!(kick.group.as_deref(), Some(id.thread_id().as_str()));
-            let verdict = recado_pipeline::send::handle_outbound_message(&world, &kick.body, 1, None).await;
+            let job = job.unwrap().remove(0);
+            assert_eq!(job.group.as_deref(), Some(id.thread_id().as_str()));
+            let verdict = recado_pipeline::send::handle_outbound_message(&world, &job.body, 1, None).await;
             assert_eq!(
                 verdict,
                 Verdict::Done,
                 "it goes where the reply's outcome is known first"
             );
-            assert!(queues.delete_received(&kick.receipt).await.unwrap());
+            assert!(queues.delete_received(&job.receipt).await.unwrap());
         });
         at_once(&setup).await;
         assert_eq!(state(&setup, &reply.message_id()).await, "cancelled");
@@ -329,21 +329,18 @@ async fn the_parts_of_a_reply_share_a_group_and_what_people_send_the_contacts() 
         open.iter()
             .all(|part| part.reply_id() == Some(open[0].message_id()))
     );
-    let kick = setup.kicked().await.remove(0);
-    assert_eq!(kick.group.as_deref(), Some(open[0].message_id().as_str()));
+    let job = setup.send_jobs().await.remove(0);
+    assert_eq!(job.group.as_deref(), Some(open[0].message_id().as_str()));
     answers(&setup.world, &last.conversation, "sou eu").await;
-    let kick = setup.kicked().await.remove(0);
-    assert_eq!(
-        kick.group.as_deref(),
-        Some(last.conversation.thread_id().as_str())
-    );
+    let job = setup.send_jobs().await.remove(0);
+    assert_eq!(job.group.as_deref(), Some(last.conversation.thread_id().as_str()));
 }
 
 #[tokio::test]
 async fn a_kick_that_was_handed_out_often_is_sent_anew_where_it_waits() {
     let setup = Setup::set(Fixture::new()).await;
     let reply = setup.replied().await;
-    let kick = SendJob {
+    let job = SendJob {
         reply: reply.reply_id(),
         ..SendJob::new(
             reply.conversation.clone(),
@@ -351,15 +348,15 @@ async fn a_kick_that_was_handed_out_often_is_sent_anew_where_it_waits() {
             CorrelationId::parse("k").unwrap(),
         )
     };
-    let body = serde_json::to_string(&kick).unwrap();
+    let body = serde_json::to_string(&job).unwrap();
     let verdict = recado_pipeline::send::handle_outbound_message(&setup.world, &body, 500, None).await;
     assert_eq!(verdict, Verdict::Done);
-    let renewed = setup.kicked().await.remove(0);
+    let renewed = setup.send_jobs().await.remove(0);
     assert_eq!(renewed.group.as_deref(), Some(reply.message_id().as_str()));
-    assert_eq!(serde_json::from_str::<SendJob>(&renewed.body).unwrap(), kick);
+    assert_eq!(serde_json::from_str::<SendJob>(&renewed.body).unwrap(), job);
     // An old one that has not this field reads as one of the contact's group.
     let old: SendJob = serde_json::from_str(&body.replace("\"reply\"", "\"unknown\"")).unwrap();
     setup.world.queues.enqueue_send_job(&old, "old").await.unwrap();
-    let group = setup.kicked().await.remove(0).group;
+    let group = setup.send_jobs().await.remove(0).group;
     assert_eq!(group.as_deref(), Some(reply.conversation.thread_id().as_str()));
 }

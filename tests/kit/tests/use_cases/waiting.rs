@@ -43,7 +43,7 @@ pub(crate) async fn out(setup: &Setup, message: &Message) -> Outbox {
     stored(setup, message).await.out.unwrap()
 }
 
-pub(crate) async fn letter(setup: &Setup, message: &Message) -> Option<DeadLetter> {
+pub(crate) async fn dead_letter(setup: &Setup, message: &Message) -> Option<DeadLetter> {
     let id = message.message_id();
     setup.world.store.find_dead_letter(id.as_str()).await.unwrap()
 }
@@ -74,11 +74,11 @@ async fn a_provider_that_is_not_reached_twice_is_unreachable_and_nothing_is_coun
         let reply = setup.replied().await;
         for expected in [ConnectionStatus::Open, ConnectionStatus::Unreachable] {
             setup.answers(unreached());
-            assert_eq!(setup.kick(&reply.conversation).await, Verdict::RETRY_SOON);
+            assert_eq!(setup.job(&reply.conversation).await, Verdict::RETRY_SOON);
             assert_eq!(state(&setup).await.connection, expected, "{provider}");
             assert_eq!(out(&setup, &reply).await.attempts, 0);
         }
-        assert_eq!(setup.kick(&reply.conversation).await, Verdict::Done, "parked");
+        assert_eq!(setup.job(&reply.conversation).await, Verdict::Done, "parked");
         assert_eq!(setup.world.providers.sent(), 2);
         // For hours it stays so: probes come further and further apart, and nothing dies.
         setup.world.providers.is(ConnectionAnswer::Unclear);
@@ -88,7 +88,7 @@ async fn a_provider_that_is_not_reached_twice_is_unreachable_and_nothing_is_coun
         }
         let probes = setup.world.providers.asked();
         assert!((hours * 4..=hours * 6).contains(&probes), "{probes}");
-        assert_eq!(letter(&setup, &reply).await, None);
+        assert_eq!(dead_letter(&setup, &reply).await, None);
         setup.world.providers.is(ConnectionAnswer::Open);
         setup.pass(600);
         reconcile(&setup.world).await.unwrap();
@@ -143,7 +143,7 @@ async fn a_retry_waits_and_the_fifth_failure_is_the_last() {
         // Once it asks for longer than the backoff would be.
         let asked = (attempt == 3).then_some(Duration::from_secs(120));
         setup.answers(failed(asked));
-        let verdict = setup.kick(&reply.conversation).await;
+        let verdict = setup.job(&reply.conversation).await;
         assert_eq!(setup.world.providers.sent(), u64::from(attempt));
         assert_eq!(out(&setup, &reply).await.attempts, attempt);
         if attempt == 5 {
@@ -160,19 +160,19 @@ async fn a_retry_waits_and_the_fifth_failure_is_the_last() {
             "after attempt {attempt}: {wait} ms"
         );
         assert!(matches!(
-            setup.kick(&reply.conversation).await,
+            setup.job(&reply.conversation).await,
             Verdict::Retry { .. }
         ));
         setup.world.system.pass(wait - 1);
         assert!(matches!(
-            setup.kick(&reply.conversation).await,
+            setup.job(&reply.conversation).await,
             Verdict::Retry { .. }
         ));
         assert_eq!(setup.world.providers.sent(), u64::from(attempt), "not yet");
         setup.world.system.pass(1);
     }
-    let letter = letter(&setup, &reply).await.unwrap();
-    assert_eq!(letter.reason, Reason::MaxRetriesExceeded);
+    let dead_letter = dead_letter(&setup, &reply).await.unwrap();
+    assert_eq!(dead_letter.reason, Reason::MaxRetriesExceeded);
     setup.pass(7_200);
     reconcile(&setup.world).await.unwrap();
     setup.send(&reply.conversation).await;
@@ -189,14 +189,14 @@ async fn what_waits_for_its_instance_is_given_up_after_three_days_and_not_before
     let reply = setup.replied().await;
     setup.send(&reply.conversation).await;
     let hours = |begun: Timestamp, now: Timestamp| (now.as_second() - begun.as_second()) / 3600;
-    while letter(&setup, &reply).await.is_none() {
+    while dead_letter(&setup, &reply).await.is_none() {
         setup.pass(600);
         reconcile(&setup.world).await.unwrap();
         assert!(hours(begun, setup.now()) < 80, "it never ends");
     }
     assert_eq!(hours(begun, setup.now()), 72);
     assert_eq!(
-        letter(&setup, &reply).await.unwrap().reason,
+        dead_letter(&setup, &reply).await.unwrap().reason,
         Reason::InstanceDisconnected
     );
     assert_eq!(setup.world.providers.sent(), 0);
@@ -215,13 +215,13 @@ async fn what_was_kicked_hides_no_others_for_five_minutes() {
     let reply = setup.replied().await;
     setup.pass(360);
     assert_eq!(overdue(&setup).await, 1);
-    assert_eq!(reconcile(&setup.world).await.unwrap().kicked, 1);
+    assert_eq!(reconcile(&setup.world).await.unwrap().send_jobs, 1);
     assert_eq!(overdue(&setup).await, 0);
     setup.pass(299);
     assert_eq!(overdue(&setup).await, 0);
     setup.pass(1);
     assert_eq!(
-        reconcile(&setup.world).await.unwrap().kicked,
+        reconcile(&setup.world).await.unwrap().send_jobs,
         1,
         "it is not forgotten"
     );
@@ -240,7 +240,7 @@ async fn a_dead_message_without_its_letter_gets_it_also_while_its_instance_is_cl
     setup.world.providers.is(ConnectionAnswer::Closed);
     let job = setup.event(EventKind::Connection, Value::Null).await;
     assert_eq!(setup.receive(&job, 1).await, Verdict::Done);
-    assert_eq!(setup.kick(&reply.conversation).await, Verdict::Done);
+    assert_eq!(setup.job(&reply.conversation).await, Verdict::Done);
     // The function that gave it up died before the letter.
     let mut dead = stored(&setup, &reply).await;
     dead.out
@@ -252,13 +252,13 @@ async fn a_dead_message_without_its_letter_gets_it_also_while_its_instance_is_cl
     assert_eq!(written, WriteOutcome::Written);
     setup.pass(600);
     reconcile(&setup.world).await.unwrap();
-    assert!(letter(&setup, &reply).await.is_some());
-    assert_eq!(letter(&setup, &behind).await, None);
+    assert!(dead_letter(&setup, &reply).await.is_some());
+    assert_eq!(dead_letter(&setup, &behind).await, None);
     // It keeps nothing behind it from being given up in time.
     setup.pass(72 * 3_600);
     reconcile(&setup.world).await.unwrap();
     assert_eq!(
-        letter(&setup, &behind).await.unwrap().reason,
+        dead_letter(&setup, &behind).await.unwrap().reason,
         Reason::InstanceDisconnected
     );
 }
@@ -301,7 +301,7 @@ async fn what_is_being_sent_is_not_given_up_for_its_age() {
     assert_eq!(setup.receive(&job, 1).await, Verdict::Done);
     reconcile(&setup.world).await.unwrap();
     assert_eq!(out(&setup, &reply).await.state, sending.out.unwrap().state);
-    assert_eq!(letter(&setup, &reply).await, None);
+    assert_eq!(dead_letter(&setup, &reply).await, None);
     // Its lease ends without an outcome: then it may have been sent, and is given up as that.
     setup.pass(600);
     reconcile(&setup.world).await.unwrap();
@@ -312,7 +312,7 @@ async fn what_is_being_sent_is_not_given_up_for_its_age() {
     for _ in 0..2 {
         reconcile(&setup.world).await.unwrap();
     }
-    let given_up = letter(&setup, &reply).await.unwrap();
+    let given_up = dead_letter(&setup, &reply).await.unwrap();
     assert_eq!(given_up.reason, Reason::InstanceDisconnected);
     assert!(out(&setup, &reply).await.maybe_sent);
 }
@@ -340,12 +340,12 @@ async fn what_waits_for_its_slot_does_not_leave_once_the_instance_is_closed() {
     let setup = Setup::set(fixture).await;
     let (first, second) = (setup.replied().await, setup.replied().await);
     setup.send(&first.conversation).await;
-    let Verdict::Retry { after } = setup.kick(&second.conversation).await else {
+    let Verdict::Retry { after } = setup.job(&second.conversation).await else {
         panic!("its slot is seconds away")
     };
     connection(&setup, ConnectionAnswer::Closed).await;
     setup.world.system.sleep(after).await;
-    assert_eq!(setup.kick(&second.conversation).await, Verdict::Done);
+    assert_eq!(setup.job(&second.conversation).await, Verdict::Done);
     assert_eq!((setup.world.providers.sent(), parked(&setup).await), (1, 1));
     setup.pass(60);
     connection(&setup, ConnectionAnswer::Open).await;
@@ -389,8 +389,8 @@ async fn of_a_contacts_messages_each_is_given_up_by_its_own_age() {
         setup.pass(600);
         reconcile(&setup.world).await.unwrap();
         for id in [&first.id, &second.id] {
-            let letter = setup.world.store.find_dead_letter(id.as_str()).await.unwrap();
-            if letter.is_some() && !given_up.iter().any(|(known, _)| *known == id) {
+            let dead_letter = setup.world.store.find_dead_letter(id.as_str()).await.unwrap();
+            if dead_letter.is_some() && !given_up.iter().any(|(known, _)| *known == id) {
                 given_up.push((id, (setup.now().as_second() - begun.as_second()) / 3_600));
             }
         }

@@ -59,11 +59,11 @@ async fn api_send(setup: &Setup, fixture: &Fixture) -> MessageId {
 }
 
 async fn why_dead(setup: &Setup, id: &MessageId) -> String {
-    let letter = succeed(setup.world.store.find_dead_letter(id.as_str()))
+    let dead_letter = succeed(setup.world.store.find_dead_letter(id.as_str()))
         .await
         .unwrap();
-    assert_eq!(letter.reason, Reason::WindowClosed);
-    letter.last_error.unwrap()
+    assert_eq!(dead_letter.reason, Reason::WindowClosed);
+    dead_letter.last_error.unwrap()
 }
 
 #[tokio::test]
@@ -201,15 +201,23 @@ async fn a_redrive_is_judged_again() {
     let reply = setup.replied_to(&contact).await;
     setup.pass(2 * DAY);
     setup.send(&reply.conversation).await;
-    let letter = reply.message_id().to_string();
-    succeed(operate::dead_letters::redrive_dead_letter(&setup.world, &letter)).await;
+    let dead_letter = reply.message_id().to_string();
+    succeed(operate::dead_letters::redrive_dead_letter(
+        &setup.world,
+        &dead_letter,
+    ))
+    .await;
     setup.send(&reply.conversation).await;
     assert!(
         is_dead(&state(&setup, &reply.message_id()).await),
         "nobody wrote since"
     );
     setup.message(&contact, "W2", "alô?", false).await;
-    succeed(operate::dead_letters::redrive_dead_letter(&setup.world, &letter)).await;
+    succeed(operate::dead_letters::redrive_dead_letter(
+        &setup.world,
+        &dead_letter,
+    ))
+    .await;
     setup.send(&reply.conversation).await;
     assert_eq!(setup.world.providers.contents(), [reply.content]);
 }
@@ -298,7 +306,7 @@ async fn a_template_that_was_stopped_before_it_left_makes_room_for_the_next() {
         after: None,
     });
     assert!(matches!(
-        setup.kick(&reply.conversation).await,
+        setup.job(&reply.conversation).await,
         Verdict::Retry { .. }
     ));
     succeed(operate::set_conversation_mode(
@@ -357,10 +365,10 @@ async fn a_redriven_message_takes_the_template_over_from_one_that_stands_behind_
     setup.answers(refused);
     setup.answers(busy(10));
     let waits = |verdict: Verdict| matches!(verdict, Verdict::Retry { .. });
-    assert!(waits(setup.kick(&waiting[0].conversation).await));
+    assert!(waits(setup.job(&waiting[0].conversation).await));
     setup.pass(DAY);
     setup.answers(busy(600));
-    assert!(waits(setup.kick(&waiting[0].conversation).await));
+    assert!(waits(setup.job(&waiting[0].conversation).await));
     let templates = |setup: &Setup| {
         let contents = setup.world.providers.contents();
         contents

@@ -436,12 +436,12 @@ impl Setup {
     pub(crate) async fn due_turns(&self) -> Vec<TurnJob> {
         let queues = &self.world.queues;
         let due = succeed(queues.receive_messages(QueueName::Turns, 100, Duration::from_secs(60))).await;
-        let mut kicks = Vec::new();
+        let mut jobs = Vec::new();
         for message in due {
             queues.delete_received(&message.receipt).await.unwrap();
-            kicks.push(serde_json::from_str(&message.body).unwrap());
+            jobs.push(serde_json::from_str(&message.body).unwrap());
         }
-        kicks
+        jobs
     }
 
     /// Processes the events that are enqueued.
@@ -465,14 +465,14 @@ impl Setup {
     pub(crate) async fn turns(&self, fixture: &Fixture) -> ConversationId {
         let latest = succeed(self.world.store.find_latest_conversation(&fixture.thread())).await;
         let conversation = latest.unwrap();
-        let kick = TurnJob {
+        let job = TurnJob {
             conversation: conversation.id.clone(),
             tenant: conversation.tenant.clone(),
             ordinal: conversation.turn_upto,
             correlation: correlation(),
             due: None,
         };
-        let body = serde_json::to_string(&kick).unwrap();
+        let body = serde_json::to_string(&job).unwrap();
         assert_eq!(
             reply::handle_turn_message(&self.world, &body, 1).await,
             Verdict::Done

@@ -106,6 +106,6 @@ where
     S: Store + Clone + Debug + 'static,
     Q: WorkQueues,
 {
-    let letter = block_on(sim.store.find_dead_letter(id.as_str())).expect("letters are read");
-    letter.is_some()
+    let dead_letter = block_on(sim.store.find_dead_letter(id.as_str())).expect("letters are read");
+    dead_letter.is_some()
 }

@@ -89,12 +89,12 @@ where
     if arrived > 1 && !out.maybe_sent {
         broken(format!("arrived {arrived} times, unmarked"));
     }
-    let letter = block_on(sim.store.find_dead_letter(id.as_str())).expect("letters are read");
+    let dead_letter = block_on(sim.store.find_dead_letter(id.as_str())).expect("letters are read");
     let is_dead = matches!(state, OutboxState::Dead { .. });
-    if is_dead != letter.is_some() {
+    if is_dead != dead_letter.is_some() {
         broken(format!(
             "has {} dead letter",
-            if letter.is_some() { "a" } else { "no" }
+            if dead_letter.is_some() { "a" } else { "no" }
         ));
     }
     if matches!(state, OutboxState::Sent { .. }) && arrived == 0 {
@@ -218,7 +218,7 @@ fn redriven_in<S, Q>(sim: &Simulator<S, Q>, id: &MessageId) -> bool {
     ledger
         .redrives
         .iter()
-        .any(|redrive| thread(&redrive.letter) == of_it)
+        .any(|redrive| thread(&redrive.dead_letter) == of_it)
 }
 
 /// Whether somebody redrove it.

@@ -14,14 +14,14 @@ const KNOWN_MS: i64 = 300_000;
 
 impl<Q: Queues> FaultyPort<Q> {
     /// Whether a kick of the same conversation and ordinal is known, for a mutation.
-    fn was_kicked(&self, kick: &SendJob) -> bool {
+    fn was_kicked(&self, job: &SendJob) -> bool {
         let now = self.injector.common.simulation.elapsed_ms();
-        let id = format!("{}-{}", kick.conversation, kick.upto);
+        let id = format!("{}-{}", job.conversation, job.upto);
         let mut witness = self.injector.common.witness();
-        if witness.kicked.get(&id).is_some_and(|at| now - at < KNOWN_MS) {
+        if witness.send_jobs.get(&id).is_some_and(|at| now - at < KNOWN_MS) {
             return true;
         }
-        witness.kicked.insert(id, now);
+        witness.send_jobs.insert(id, now);
         false
     }
 
@@ -59,9 +59,9 @@ impl<Q: Queues> Queues for FaultyPort<Q> {
         self.sends(QueueName::Inbound, "send_inbound", effect).await
     }
 
-    async fn enqueue_turn_job(&self, kick: &TurnJob, delay: Duration) -> PortResult<()> {
+    async fn enqueue_turn_job(&self, job: &TurnJob, delay: Duration) -> PortResult<()> {
         if self.injector.lacks(Mutation::TimerAfterApplied) && self.injector.function == "processor" {
-            self.injector.later.keep(kick.clone(), delay);
+            self.injector.later.keep(job.clone(), delay);
             return Ok(());
         }
         if self.injector.lacks(Mutation::NotReadOn) && self.injector.function == "deferred-reply" {
@@ -70,35 +70,39 @@ impl<Q: Queues> Queues for FaultyPort<Q> {
         self.sends(
             QueueName::Turns,
             "send_turn",
-            self.inner.enqueue_turn_job(kick, delay),
+            self.inner.enqueue_turn_job(job, delay),
         )
         .await
     }
 
-    async fn schedule_turn_job(&self, kick: &TurnJob, at: Timestamp) -> PortResult<()> {
+    async fn schedule_turn_job(&self, job: &TurnJob, at: Timestamp) -> PortResult<()> {
         self.sends(
             QueueName::Turns,
             "schedule_turn",
-            self.inner.schedule_turn_job(kick, at),
+            self.inner.schedule_turn_job(job, at),
         )
         .await
     }
 
-    async fn enqueue_send_job(&self, kick: &SendJob, deduplication: &str) -> PortResult<()> {
-        if self.injector.lacks(Mutation::SendJobsShareOneId) && self.was_kicked(kick) {
+    async fn enqueue_send_job(&self, job: &SendJob, deduplication: &str) -> PortResult<()> {
+        if self.injector.lacks(Mutation::SendJobsShareOneId) && self.was_kicked(job) {
             return Ok(());
         }
         self.sends(
             QueueName::Outbound,
             "send_kick",
-            self.inner.enqueue_send_job(kick, deduplication),
+            self.inner.enqueue_send_job(job, deduplication),
         )
         .await
     }
 
-    async fn enqueue_dead_copy(&self, letter: &DeadLetter) -> PortResult<()> {
-        self.sends(letter.queue, "send_dead", self.inner.enqueue_dead_copy(letter))
-            .await
+    async fn enqueue_dead_copy(&self, dead_letter: &DeadLetter) -> PortResult<()> {
+        self.sends(
+            dead_letter.queue,
+            "send_dead",
+            self.inner.enqueue_dead_copy(dead_letter),
+        )
+        .await
     }
 }
 
@@ -108,10 +112,10 @@ impl<Q: DeadLetterQueues> DeadLetterQueues for FaultyPort<Q> {
         remove_dead_message(copy: &DeadQueueMessage) -> ();
     }
 
-    async fn enqueue_redrive(&self, letter: &DeadLetter, deduplication: &str) -> PortResult<()> {
+    async fn enqueue_redrive(&self, dead_letter: &DeadLetter, deduplication: &str) -> PortResult<()> {
         let marked = async {
-            self.injector.common.make_dirty(letter.queue);
-            self.inner.enqueue_redrive(letter, deduplication).await
+            self.injector.common.make_dirty(dead_letter.queue);
+            self.inner.enqueue_redrive(dead_letter, deduplication).await
         };
         self.around("send_redrive", marked).await
     }

@@ -70,9 +70,9 @@ impl<S: Store> Notices for FaultyPort<S> {
 
 impl<S: Store> DeadLetters for FaultyPort<S> {
     delegate_calls! {
-        put_dead_letter(letter: &DeadLetter) -> ();
+        put_dead_letter(dead_letter: &DeadLetter) -> ();
         find_dead_letter(id: &str) -> Option<DeadLetter>;
-        remove_dead_letter(id: &str, died: Timestamp) -> bool;
+        remove_dead_letter(id: &str, failed_at: Timestamp) -> bool;
         delete_dead_letter(deletion: &DeadLetterDeletion) -> bool;
         list_deletions(page: &PageRequest) -> Page<DeadLetterDeletion>;
         list_dead_letters(filter: &DeadLetterFilter, page: &PageRequest) -> Page<DeadLetter>;

@@ -47,9 +47,9 @@ impl WorkQueues for Embedded {
         let copy = |dead: recado_embedded::DeadMessage| Dead {
             id: dead.id.unsigned_abs(),
             queue: dead.queue,
-            copy_of: dead.letter.map(|letter| RedrivenLetter {
-                letter: letter.id,
-                died: letter.at,
+            copy_of: dead.dead_letter.map(|dead_letter| RedrivenLetter {
+                dead_letter: dead_letter.id,
+                failed_at: dead_letter.at,
             }),
             sent_at: dead.sent_at,
             body: dead.body,

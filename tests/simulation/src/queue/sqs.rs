@@ -117,8 +117,8 @@ fn json(what: &'static str, value: &impl Serialize) -> PortResult<String> {
 
 /// Whose turn a kick on `turns` asks for.
 fn tenant_of(body: &str) -> String {
-    let kick: Result<TurnJob, _> = serde_json::from_str(body);
-    kick.map(|kick| kick.tenant.to_string()).unwrap_or_default()
+    let job: Result<TurnJob, _> = serde_json::from_str(body);
+    job.map(|job| job.tenant.to_string()).unwrap_or_default()
 }
 
 impl Queues for Sqs {
@@ -144,20 +144,20 @@ impl Queues for Sqs {
         ))
     }
 
-    async fn enqueue_turn_job(&self, kick: &TurnJob, delay: Duration) -> PortResult<()> {
+    async fn enqueue_turn_job(&self, job: &TurnJob, delay: Duration) -> PortResult<()> {
         // In whole seconds, never shorter than asked for.
         let whole = delay.as_millis().div_ceil(1_000);
         let delay = i64::try_from(whole).unwrap_or(900).min(900) * 1_000;
         self.put(
             QueueName::Turns,
             None,
-            &json("send_turn", kick)?,
+            &json("send_turn", job)?,
             self.now() + delay,
         );
         Ok(())
     }
 
-    async fn schedule_turn_job(&self, kick: &TurnJob, at: Timestamp) -> PortResult<()> {
+    async fn schedule_turn_job(&self, job: &TurnJob, at: Timestamp) -> PortResult<()> {
         let now = self.now();
         // A minute ahead at least, and precise to a minute.
         let minute = (at.as_millisecond().max(now + 60_000) + 59_999).div_euclid(60_000);
@@ -165,24 +165,24 @@ impl Queues for Sqs {
         {
             let mut state = self.state();
             state.schedules.retain(|_, until| *until > now);
-            let name = format!("{}#{minute}", kick.conversation);
+            let name = format!("{}#{minute}", job.conversation);
             if state.schedules.contains_key(&name) {
                 return Ok(());
             }
             state.schedules.insert(name, fires);
         }
-        self.put(QueueName::Turns, None, &json("schedule_turn", kick)?, fires);
+        self.put(QueueName::Turns, None, &json("schedule_turn", job)?, fires);
         Ok(())
     }
 
-    async fn enqueue_send_job(&self, kick: &SendJob, deduplication: &str) -> PortResult<()> {
-        let body = json("send_kick", kick)?;
-        self.append(QueueName::Outbound, kick.queue_group(), deduplication, &body);
+    async fn enqueue_send_job(&self, job: &SendJob, deduplication: &str) -> PortResult<()> {
+        let body = json("send_kick", job)?;
+        self.append(QueueName::Outbound, job.queue_group(), deduplication, &body);
         Ok(())
     }
 
-    async fn enqueue_dead_copy(&self, letter: &DeadLetter) -> PortResult<()> {
-        self.put_copy(letter)
+    async fn enqueue_dead_copy(&self, dead_letter: &DeadLetter) -> PortResult<()> {
+        self.put_copy(dead_letter)
     }
 
     async fn put_payload(&self, key: &str, payload: &Value) -> PortResult<()> {

@@ -253,7 +253,7 @@ where
                 tell.sim.simulation().sleep(200).await;
                 for dead in tell.sim.queues.dead() {
                     if let Some(copy) = &dead.copy_of {
-                        tell.sim.redrive(copy.letter.clone());
+                        tell.sim.redrive(copy.dead_letter.clone());
                         return;
                     }
                 }
@@ -352,7 +352,7 @@ where
                 {
                     // By the API and in the console, both.
                     if let Some(copy) = &dead.copy_of {
-                        tell.sim.redrive(copy.letter.clone());
+                        tell.sim.redrive(copy.dead_letter.clone());
                     }
                     tell.sim.move_back(&dead);
                 }

@@ -99,7 +99,7 @@ impl Spoken {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Redrive {
     /// The letter's id.
-    pub letter: String,
+    pub dead_letter: String,
     /// When it was asked for.
     pub from_ms: i64,
     /// Until when it may find a death to undo. In the console the copy names one that was before; a request by the API
@@ -160,7 +160,8 @@ impl Ledger {
     /// Whether somebody redrove the letter `id` in this time.
     pub fn redriven(&self, id: &str, from_ms: i64, to_ms: i64) -> bool {
         let mut redrives = self.redrives.iter();
-        redrives.any(|redrive| redrive.letter == id && redrive.from_ms <= to_ms && redrive.to_ms >= from_ms)
+        redrives
+            .any(|redrive| redrive.dead_letter == id && redrive.from_ms <= to_ms && redrive.to_ms >= from_ms)
     }
 
     /// The acts about one conversation.

@@ -86,14 +86,14 @@ where
     }
 
     /// An operator redrives a dead letter by the API, again until that is answered.
-    pub fn redrive(self: &Arc<Self>, letter: String) {
+    pub fn redrive(self: &Arc<Self>, dead_letter: String) {
         self.ledger().pending += 1;
-        let noted = self.note_redrive(letter.clone());
+        let noted = self.note_redrive(dead_letter.clone());
         self.ledger().redrives[noted].to_ms = i64::MAX;
         let sim = Arc::clone(self);
         self.simulation().spawn(Life::default(), async move {
             for _ in 0..20 {
-                if sim.redrive_once(letter.clone()).await {
+                if sim.redrive_once(dead_letter.clone()).await {
                     let over = sim.simulation().elapsed_ms() + LINGERS_MS;
                     sim.ledger().redrives[noted].to_ms = over;
                     break;
@@ -122,17 +122,17 @@ where
     /// An operator moves a dead-letter queue's copy back to the end of its queue, in the console.
     pub fn move_back(&self, dead: &Dead) {
         if let Some(copy) = &dead.copy_of {
-            self.note_redrive(copy.letter.clone());
+            self.note_redrive(copy.dead_letter.clone());
         }
         self.queues.move_back(dead);
         self.common.make_dirty(dead.queue);
     }
 
     /// Returns its place in the ledger.
-    fn note_redrive(&self, letter: String) -> usize {
+    fn note_redrive(&self, dead_letter: String) -> usize {
         let now = self.simulation().elapsed_ms();
         let redrive = Redrive {
-            letter,
+            dead_letter,
             from_ms: now,
             to_ms: now,
         };
@@ -142,10 +142,11 @@ where
     }
 
     /// Whether it was answered, with yes or with no.
-    async fn redrive_once(self: &Arc<Self>, letter: String) -> bool {
+    async fn redrive_once(self: &Arc<Self>, dead_letter: String) -> bool {
         let injector = FaultInjector::new(&self.common, "api");
         let world = self.world(&injector);
-        let request = async move { told(&operate::dead_letters::redrive_dead_letter(&world, &letter).await) };
+        let request =
+            async move { told(&operate::dead_letters::redrive_dead_letter(&world, &dead_letter).await) };
         let told = self.answered_in(injector, REQUEST_PATIENCE_MS, request).await;
         told.flatten().is_some()
     }

@@ -128,9 +128,9 @@ where
                 send::handle_outbound_message(&world, &got.body, got.receives, Some(deadline)).await
             }
         };
-        for (kick, delay) in injector.later.take() {
+        for (job, delay) in injector.later.take() {
             injector.step("late timer").await;
-            let _ = self.queues.enqueue_turn_job(&kick, delay).await;
+            let _ = self.queues.enqueue_turn_job(&job, delay).await;
             self.common.make_dirty(QueueName::Turns);
         }
         // Done, and nobody knows yet.

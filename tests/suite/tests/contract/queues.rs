@@ -194,11 +194,11 @@ async fn a_body_is_ascii_and_comes_back_with_all_that_people_write() {
 #[tokio::test]
 async fn a_turns_timer_comes_after_its_delay() {
     let bench = Bench::new().await;
-    let kick = turn_kick();
+    let job = turn_kick();
     let began = Instant::now();
     bench
         .queues
-        .enqueue_turn_job(&kick, Duration::from_millis(1_500))
+        .enqueue_turn_job(&job, Duration::from_millis(1_500))
         .await
         .unwrap();
     let taken = bench
@@ -211,7 +211,7 @@ async fn a_turns_timer_comes_after_its_delay() {
     );
     assert_eq!(
         serde_json::from_value::<TurnJob>(json_of(&taken[0])).unwrap(),
-        kick
+        job
     );
 }
 
@@ -264,10 +264,10 @@ async fn a_turn_scheduled_twice_for_a_minute_is_one_schedule_and_the_first_stays
         let schedule = request.send().await.unwrap();
         found.insert(schedule.schedule_expression.unwrap(), schedule.target.unwrap());
     }
-    let kick = |target: &Target| serde_json::from_str::<TurnJob>(target.input.as_deref().unwrap()).unwrap();
+    let job = |target: &Target| serde_json::from_str::<TurnJob>(target.input.as_deref().unwrap()).unwrap();
     let at_nine = &found["at(2100-01-05T09:00:00)"];
     assert_eq!(
-        (kick(at_nine), kick(&found["at(2100-01-05T09:01:00)"])),
+        (job(at_nine), job(&found["at(2100-01-05T09:01:00)"])),
         (first, again)
     );
     assert_eq!(Some(at_nine.arn.clone()), bench.config.turns_queue_arn);
@@ -277,17 +277,17 @@ async fn a_turn_scheduled_twice_for_a_minute_is_one_schedule_and_the_first_stays
 #[tokio::test]
 async fn a_kick_with_an_id_of_its_own_is_not_dropped() {
     let bench = Bench::new().await;
-    let kick = SendJob::new(conversation(), Ordinal(2), correlation());
+    let job = SendJob::new(conversation(), Ordinal(2), correlation());
     for deduplication in ["first", "second", "first"] {
-        bench.queues.enqueue_send_job(&kick, deduplication).await.unwrap();
+        bench.queues.enqueue_send_job(&job, deduplication).await.unwrap();
     }
     let url = bench.config.outbound_queue_url.as_deref().unwrap();
     let taken = bench.take(url, 2).await;
-    let kicks: Vec<SendJob> = taken
+    let jobs: Vec<SendJob> = taken
         .iter()
         .map(|m| serde_json::from_value(json_of(m)).unwrap())
         .collect();
-    assert_eq!(kicks, [kick.clone(), kick]);
+    assert_eq!(jobs, [job.clone(), job]);
     assert_eq!(bench.receive(url).await, []);
 }
 
@@ -308,29 +308,29 @@ async fn a_kick_in_a_replys_group_that_waits_holds_up_no_other_of_the_contact() 
     bench.queues.enqueue_send_job(&replys, "behind").await.unwrap();
     bench.queues.enqueue_send_job(&contacts, "n").await.unwrap();
     let taken = bench.take(url, 1).await;
-    let kicks: Vec<SendJob> = taken
+    let jobs: Vec<SendJob> = taken
         .iter()
         .map(|m| serde_json::from_value(json_of(m)).unwrap())
         .collect();
-    assert_eq!(kicks, [contacts]);
+    assert_eq!(jobs, [contacts]);
 }
 
 #[tokio::test]
 async fn a_dead_letters_copy_is_what_its_queue_carries_marked_redrive_with_its_fields_beside() {
     let bench = Bench::new().await;
-    let letter = Fixture::new().dead_letter();
-    bench.queues.enqueue_dead_copy(&letter).await.unwrap();
+    let dead_letter = Fixture::new().dead_letter();
+    bench.queues.enqueue_dead_copy(&dead_letter).await.unwrap();
     let taken = bench
         .take(bench.config.inbound_dlq_url.as_deref().unwrap(), 1)
         .await;
-    let DeadLetterContent::Event(job) = &letter.what else {
+    let DeadLetterContent::Event(job) = &dead_letter.what else {
         unreachable!("the builder makes an event's letter")
     };
     let copied: InboundJob = serde_json::from_value(json_of(&taken[0])).unwrap();
     assert_eq!(
         copied,
         InboundJob {
-            redrive: Some(letter.at),
+            redrive: Some(dead_letter.at),
             ..InboundJob::clone(job)
         }
     );
@@ -338,13 +338,13 @@ async fn a_dead_letters_copy_is_what_its_queue_carries_marked_redrive_with_its_f
     let field = |name: &str| beside[name].string_value.clone().unwrap();
     assert_eq!(
         (field("id"), field("reason")),
-        (letter.id.clone(), letter.reason.to_string())
+        (dead_letter.id.clone(), dead_letter.reason.to_string())
     );
     assert_eq!(
         (field("attempts"), field("correlation_id")),
-        ("3".to_owned(), letter.correlation.to_string())
+        ("3".to_owned(), dead_letter.correlation.to_string())
     );
-    assert_eq!(Some(field("last_error")), letter.last_error);
+    assert_eq!(Some(field("last_error")), dead_letter.last_error);
 }
 
 #[tokio::test]
@@ -355,23 +355,23 @@ async fn a_dead_messages_copy_is_the_kick_that_revives_it() {
         message: message.clone(),
     };
     let (queue, reason) = (QueueName::Outbound, Reason::WhatsappPermanentError);
-    let letter = DeadLetter {
+    let dead_letter = DeadLetter {
         id: message.to_string(),
         queue,
         reason,
         what,
         ..Fixture::new().dead_letter()
     };
-    bench.queues.enqueue_dead_copy(&letter).await.unwrap();
+    bench.queues.enqueue_dead_copy(&dead_letter).await.unwrap();
     let taken = bench
         .take(bench.config.outbound_dlq_url.as_deref().unwrap(), 1)
         .await;
-    let kick: SendJob = serde_json::from_value(json_of(&taken[0])).unwrap();
+    let job: SendJob = serde_json::from_value(json_of(&taken[0])).unwrap();
     let redrive = Redrive {
         message,
-        died: letter.at,
+        failed_at: dead_letter.at,
     };
-    assert_eq!((kick.upto, kick.redrive), (Ordinal(7), Some(redrive)));
+    assert_eq!((job.upto, job.redrive), (Ordinal(7), Some(redrive)));
 }
 
 /// The queues of a bench that only puts bodies.

@@ -25,12 +25,12 @@ async fn a_message_that_cannot_be_read_is_kept_as_it_came() {
     let attributes = copy.message_attributes.unwrap();
     assert_eq!(attributes["reason"].string_value.as_deref(), Some("poison"));
     let id = attributes["id"].string_value.clone().unwrap();
-    let letter = bench
-        .dead_letter("queue=inbound&reason=poison", |letter| {
-            letter["id"] == id.as_str()
+    let dead_letter = bench
+        .dead_letter("queue=inbound&reason=poison", |dead_letter| {
+            dead_letter["id"] == id.as_str()
         })
         .await;
-    assert_eq!(letter["what"], "unreadable");
+    assert_eq!(dead_letter["what"], "unreadable");
 }
 
 #[tokio::test]
@@ -45,13 +45,13 @@ async fn an_event_of_an_unknown_instance_is_acknowledged_and_kept_for_redrive() 
     );
     assert_eq!(job["external"], instance.as_str());
     let event = job["event"].as_str().unwrap();
-    let letter = bench
-        .dead_letter("queue=inbound&reason=unknown_instance", |letter| {
-            letter["id"] == event
+    let dead_letter = bench
+        .dead_letter("queue=inbound&reason=unknown_instance", |dead_letter| {
+            dead_letter["id"] == event
         })
         .await;
     assert_eq!(
-        (&letter["reason"], &letter["what"]),
+        (&dead_letter["reason"], &dead_letter["what"]),
         (&json!("unknown_instance"), &json!("event"))
     );
 }
@@ -68,20 +68,22 @@ async fn a_reply_that_the_provider_refuses_for_good_is_given_up_at_once() {
     let failed = |messages: &[Value]| messages.get(1).is_some_and(|reply| reply["status"] == "failed");
     let reply = bench.messages_when("the reply to be given up", &id, failed).await[1].clone();
     let message = reply["id"].as_str().unwrap();
-    let letter = bench
-        .dead_letter("queue=outbound", |letter| letter["message_id"] == message)
+    let dead_letter = bench
+        .dead_letter("queue=outbound", |dead_letter| {
+            dead_letter["message_id"] == message
+        })
         .await;
     assert_eq!(
-        (&letter["reason"], &letter["attempts"]),
+        (&dead_letter["reason"], &dead_letter["attempts"]),
         (&json!("whatsapp_permanent_error"), &json!(1)),
-        "{letter}"
+        "{dead_letter}"
     );
     let copy = bench.dead("OutboundDlqUrl", |body| body.contains(message)).await;
-    let kick: Value = serde_json::from_str(copy.body.as_deref().unwrap()).unwrap();
+    let job: Value = serde_json::from_str(copy.body.as_deref().unwrap()).unwrap();
     assert_eq!(
-        (&kick["redrive"]["message"], &kick["conversation"]),
+        (&job["redrive"]["message"], &job["conversation"]),
         (&json!(message), &json!(id)),
-        "{kick}"
+        "{job}"
     );
     let way = bench.get(&format!("/v1/messages/{message}")).await;
     assert_eq!(

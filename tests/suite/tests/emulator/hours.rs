@@ -146,12 +146,12 @@ async fn out_of_hours_a_turn_is_scheduled_for_the_opening_and_nobody_is_asked() 
     assert_eq!(schedule.schedule_expression_timezone.as_deref(), Some("UTC"));
     let target = schedule.target.unwrap();
     assert!(target.arn.ends_with(":recado-turns"), "{}", target.arn);
-    let kick: Value = serde_json::from_str(target.input.as_deref().unwrap()).unwrap();
+    let job: Value = serde_json::from_str(target.input.as_deref().unwrap()).unwrap();
     assert_eq!(
-        (&kick["conversation"], &kick["correlation"]),
+        (&job["conversation"], &job["correlation"]),
         (&json!(id), &json!(correlation))
     );
-    assert_eq!(kick["due"], opening.timestamp().as_millisecond());
+    assert_eq!(job["due"], opening.timestamp().as_millisecond());
     assert_eq!(bench.messages(&id).await.len(), 1);
     let asked = bench.stack.stand_ins.anthropic.requests();
     assert!(

@@ -33,7 +33,7 @@ impl Bench {
                 .as_array()
                 .unwrap()
                 .iter()
-                .find(|letter| fits(letter))
+                .find(|dead_letter| fits(dead_letter))
                 .cloned()
         };
         eventually("the dead letter", look).await

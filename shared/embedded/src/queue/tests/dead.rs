@@ -32,7 +32,10 @@ fn what_was_handed_out_too_often_is_dead_and_the_next_of_its_group_comes() {
         assert!(bench.ids(1).await.is_empty());
         assert_eq!(bench.ids(1).await, ["a2"]);
         let dead = succeed(bench.queues.list_dead_messages(QueueName::Inbound, 10)).await;
-        assert_eq!((dead.len(), dead[0].receives, &dead[0].letter), (1, 1000, &None));
+        assert_eq!(
+            (dead.len(), dead[0].receives, &dead[0].dead_letter),
+            (1, 1000, &None)
+        );
         assert_eq!(
             bench.queues.queue_depth(QueueName::Inbound).await.unwrap().dead,
             1
@@ -66,21 +69,24 @@ fn a_dead_letters_copy_is_single_and_a_redrive_of_it_says_so() {
     let bench = Bench::new();
     block_on(async {
         let message = conversation().message_id(Ordinal(5));
-        let letter = letter_of(&message);
-        bench.queues.enqueue_dead_copy(&letter).await.unwrap();
-        bench.queues.enqueue_dead_copy(&letter).await.unwrap();
+        let dead_letter = letter_of(&message);
+        bench.queues.enqueue_dead_copy(&dead_letter).await.unwrap();
+        bench.queues.enqueue_dead_copy(&dead_letter).await.unwrap();
         let dead = succeed(bench.queues.list_dead_messages(QueueName::Outbound, 10)).await;
-        assert_eq!((dead.len(), dead[0].letter.as_ref()), (1, Some(&letter)));
+        assert_eq!(
+            (dead.len(), dead[0].dead_letter.as_ref()),
+            (1, Some(&dead_letter))
+        );
         assert!(bench.receive(QueueName::Outbound, 10).await.is_empty());
         assert!(succeed(bench.queues.redrive_dead_message(QueueName::Outbound, dead[0].id)).await);
-        let kick = bench.receive(QueueName::Outbound, 10).await.remove(0);
-        let kick: SendJob = serde_json::from_str(&kick.body).unwrap();
+        let job = bench.receive(QueueName::Outbound, 10).await.remove(0);
+        let job: SendJob = serde_json::from_str(&job.body).unwrap();
         let redrive = Redrive {
             message,
-            died: letter.at,
+            failed_at: dead_letter.at,
         };
-        assert_eq!((kick.upto, kick.redrive), (Ordinal(5), Some(redrive)));
-        bench.queues.enqueue_dead_copy(&letter).await.unwrap();
+        assert_eq!((job.upto, job.redrive), (Ordinal(5), Some(redrive)));
+        bench.queues.enqueue_dead_copy(&dead_letter).await.unwrap();
         bench.pass(14 * 86_400);
         assert_eq!(
             succeed(bench.queues.delete_expired(bench.queues.current_time()))
@@ -95,15 +101,15 @@ fn a_dead_letters_copy_is_single_and_a_redrive_of_it_says_so() {
 fn a_copy_that_is_redriven_is_gone() {
     let bench = Bench::new();
     block_on(async {
-        let letter = DeadLetter {
+        let dead_letter = DeadLetter {
             queue: QueueName::Turns,
             what: DeadLetterContent::Unreadable { body: "{".to_owned() },
             ..Fixture::new().dead_letter()
         };
-        bench.queues.enqueue_dead_copy(&letter).await.unwrap();
+        bench.queues.enqueue_dead_copy(&dead_letter).await.unwrap();
         let list = || bench.queues.list_dead_messages(QueueName::Turns, 10);
         let dead = list().await.unwrap().remove(0);
-        assert_eq!((dead.body.as_str(), dead.letter), ("{", Some(letter)));
+        assert_eq!((dead.body.as_str(), dead.dead_letter), ("{", Some(dead_letter)));
         let redrive = || bench.queues.redrive_dead_message(QueueName::Turns, dead.id);
         assert!(redrive().await.unwrap());
         assert!(list().await.unwrap().is_empty());
@@ -116,16 +122,16 @@ fn what_is_redriven_lies_on_its_own_queue_with_the_death_that_it_undoes() {
     use recado_pipeline::ports::DeadLetterQueues;
     let bench = Bench::new();
     block_on(async {
-        let letter = letter_of(&conversation().message_id(Ordinal(5)));
+        let dead_letter = letter_of(&conversation().message_id(Ordinal(5)));
         for deduplication in ["one", "one", "two"] {
-            succeed(bench.queues.enqueue_redrive(&letter, deduplication)).await;
+            succeed(bench.queues.enqueue_redrive(&dead_letter, deduplication)).await;
         }
-        let mut kicks = Vec::new();
+        let mut jobs = Vec::new();
         while let Some(received) = bench.receive(QueueName::Outbound, 1).await.pop() {
-            let kick: SendJob = serde_json::from_str(&received.body).unwrap();
-            kicks.push(kick.redrive.unwrap().died);
+            let job: SendJob = serde_json::from_str(&received.body).unwrap();
+            jobs.push(job.redrive.unwrap().failed_at);
             bench.queues.delete_received(&received.receipt).await.unwrap();
         }
-        assert_eq!(kicks, [letter.at; 2], "the second was a repetition");
+        assert_eq!(jobs, [dead_letter.at; 2], "the second was a repetition");
     });
 }

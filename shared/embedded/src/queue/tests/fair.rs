@@ -23,18 +23,18 @@ impl Bench {
     /// As [`Self::flood`], for turns.
     async fn flood_turns(&self, tenant: &str, ordinals: std::ops::Range<u64>) {
         for ordinal in ordinals {
-            let kick = TurnJob {
+            let job = TurnJob {
                 tenant: TenantId::parse(tenant).unwrap(),
                 ..turn(ordinal)
             };
-            self.queues.enqueue_turn_job(&kick, Duration::ZERO).await.unwrap();
+            self.queues.enqueue_turn_job(&job, Duration::ZERO).await.unwrap();
         }
     }
 }
 
 fn turn_of(received: &DequeuedMessage) -> (String, u64) {
-    let kick: TurnJob = serde_json::from_str(&received.body).unwrap();
-    (kick.tenant.as_str().to_owned(), kick.ordinal.0)
+    let job: TurnJob = serde_json::from_str(&received.body).unwrap();
+    (job.tenant.as_str().to_owned(), job.ordinal.0)
 }
 
 #[test]
@@ -122,7 +122,7 @@ fn turns_go_round_between_tenants_and_those_to_come_are_no_turn() {
 fn kicks_go_round_between_the_instances_of_their_conversations() {
     let bench = Bench::new();
     block_on(async {
-        let kick = |instance: &str, contact: &str| {
+        let job = |instance: &str, contact: &str| {
             let thread = IdentityKey::from_bytes([7; 32])
                 .derive_thread_id(&InstanceId::parse(instance).unwrap(), contact);
             SendJob::new(
@@ -132,16 +132,16 @@ fn kicks_go_round_between_the_instances_of_their_conversations() {
             )
         };
         for (instance, contact) in [("a", "1"), ("a", "2"), ("a", "3"), ("b", "1")] {
-            let kick = kick(instance, contact);
-            put_conversation(&bench.queues, &kick.conversation, instance).await;
-            bench.queues.enqueue_send_job(&kick, contact).await.unwrap();
+            let job = job(instance, contact);
+            put_conversation(&bench.queues, &job.conversation, instance).await;
+            bench.queues.enqueue_send_job(&job, contact).await.unwrap();
         }
         let come = bench.receive(QueueName::Outbound, 2).await;
         let come: Vec<SendJob> = come
             .iter()
             .map(|received| serde_json::from_str(&received.body).unwrap())
             .collect();
-        assert_eq!(come, [kick("a", "1"), kick("b", "1")]);
+        assert_eq!(come, [job("a", "1"), job("b", "1")]);
     });
 }
 

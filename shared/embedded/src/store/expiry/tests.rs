@@ -222,8 +222,8 @@ fn an_upload_stays_as_long_as_a_message_or_a_dead_letter_names_it() {
         assert!(!there("later").await, "it will not be sent");
         assert!(!there("nobodys").await);
 
-        let letter = letter_of(&dead, now);
-        store.put_dead_letter(&letter).await.unwrap();
+        let dead_letter = letter_of(&dead, now);
+        store.put_dead_letter(&dead_letter).await.unwrap();
         dead.out.as_mut().unwrap().mark_dead_lettered();
         assert_eq!(
             store.settle_message(&dead, None, None, None).await.unwrap(),
@@ -232,7 +232,7 @@ fn an_upload_stays_as_long_as_a_message_or_a_dead_letter_names_it() {
         let later = millis::add_millis(now, 40 * 24 * HOUR);
         store.delete_expired(later).await.unwrap();
         assert!(there("dead").await, "it can be redriven");
-        assert!(store.remove_dead_letter(&letter.id, now).await.unwrap());
+        assert!(store.remove_dead_letter(&dead_letter.id, now).await.unwrap());
         store.delete_expired(later).await.unwrap();
         assert!(!there("dead").await, "its letter was deleted");
         assert!(there("waits").await);

@@ -14,7 +14,7 @@ use recado_domain::Timestamp;
 use recado_domain::dead_letter::QueueName;
 use recado_domain::ids::InstanceId;
 use recado_domain::reason::Reason;
-use recado_pipeline::operate::dead_letters::{self as letters, DeadLetterSelection};
+use recado_pipeline::operate::dead_letters::{self as dead_letters, DeadLetterSelection};
 use recado_pipeline::ports::DeadLetterFilter;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
@@ -57,7 +57,7 @@ pub(crate) async fn redrive_dead_letter(
     State(api): State<Api<impl ApiContext>>,
     PathParam(id): PathParam<String>,
 ) -> Result<(StatusCode, Json<RedrivenLetterView>), HttpProblem> {
-    let redriven = letters::redrive_dead_letter(&*api.deps, &id).await?;
+    let redriven = dead_letters::redrive_dead_letter(&*api.deps, &id).await?;
     Ok((StatusCode::ACCEPTED, Json(RedrivenLetterView { id, redriven })))
 }
 
@@ -161,7 +161,7 @@ pub(crate) async fn redrive_dead_letters(
         limit: parse_limit(asked.limit)?,
     };
     if asked.dry_run {
-        let found = letters::forecast_redrive(&*api.deps, &selection).await?;
+        let found = dead_letters::forecast_redrive(&*api.deps, &selection).await?;
         let view = RedriveForecastView {
             dry_run: true,
             selected: found.selected,
@@ -172,7 +172,7 @@ pub(crate) async fn redrive_dead_letters(
         };
         return Ok(Json(view).into_response());
     }
-    let done = letters::redrive_dead_letters(&*api.deps, &selection).await?;
+    let done = dead_letters::redrive_dead_letters(&*api.deps, &selection).await?;
     let view = RedriveView {
         dry_run: false,
         selected: done.selected,
@@ -217,7 +217,7 @@ pub(crate) async fn delete_dead_letter(
     PathParam(id): PathParam<String>,
     QueryParams(who): QueryParams<DeletedByQuery>,
 ) -> Result<StatusCode, HttpProblem> {
-    letters::delete_dead_letter(&*api.deps, &id, &parse_deleted_by(who.by)?).await?;
+    dead_letters::delete_dead_letter(&*api.deps, &id, &parse_deleted_by(who.by)?).await?;
     Ok(StatusCode::NO_CONTENT)
 }
 
@@ -290,7 +290,7 @@ pub(crate) async fn delete_dead_letters(
         ids: Vec::new(),
         limit: parse_limit(unwanted.limit)?,
     };
-    let done = letters::delete_dead_letters(&*api.deps, &selection, &by).await?;
+    let done = dead_letters::delete_dead_letters(&*api.deps, &selection, &by).await?;
     Ok(Json(PurgeView {
         selected: done.selected,
         deleted: done.deleted,

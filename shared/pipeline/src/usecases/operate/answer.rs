@@ -119,8 +119,8 @@ async fn prepare_answer<W: Deps>(
 ) -> Result<(PreparedContent, Option<Rate>), OperateError> {
     let bound = deps.store().instance_config(&conversation.instance).await?;
     let bound = bound.ok_or(OperateError::NotFound("instance"))?;
-    let wish = (answer.content.clone(), answer.options.clone());
-    let ready = prepare_content(deps, &bound, conversation.id.thread_id(), wish, None).await?;
+    let content = (answer.content.clone(), answer.options.clone());
+    let ready = prepare_content(deps, &bound, conversation.id.thread_id(), content, None).await?;
     Ok((ready, pair_rate(deps, &bound)))
 }
 

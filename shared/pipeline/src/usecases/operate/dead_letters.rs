@@ -26,7 +26,7 @@ const SIDE_BY_SIDE: usize = 16;
 #[derive(Debug, Clone, PartialEq)]
 pub struct DeadLetterWithPayload {
     /// The dead letter.
-    pub letter: DeadLetter,
+    pub dead_letter: DeadLetter,
     /// The provider's event, the outgoing message's content and address, the turn job, or the unreadable body as it
     /// came.
     pub payload: Value,
@@ -43,9 +43,9 @@ pub async fn list_dead_letters<W: Deps>(
 
 /// Returns a dead letter with its payload.
 pub async fn find_dead_letter<W: Deps>(deps: &W, id: &str) -> Result<DeadLetterWithPayload, OperateError> {
-    let letter = require_dead_letter(deps, id).await?;
-    let payload = load_payload(deps, &letter).await?;
-    Ok(DeadLetterWithPayload { letter, payload })
+    let dead_letter = require_dead_letter(deps, id).await?;
+    let payload = load_payload(deps, &dead_letter).await?;
+    Ok(DeadLetterWithPayload { dead_letter, payload })
 }
 
 /// Lists deletions of dead letters with the person who made them, the newest first.
@@ -64,21 +64,21 @@ pub async fn newest_with_payloads<W: Deps>(
 ) -> Result<Vec<DeadLetterWithPayload>, OperateError> {
     let page = PageRequest { limit, cursor: None };
     let mut views = Vec::new();
-    for letter in deps.store().list_dead_letters(filter, &page).await?.items {
-        let payload = match &letter.what {
+    for dead_letter in deps.store().list_dead_letters(filter, &page).await?.items {
+        let payload = match &dead_letter.what {
             // Many large stored bodies would be too much for one answer. They are shown when a dead letter is read by
             // its id.
             DeadLetterContent::Event(job) => inline_payload(&job.payload),
-            _ => load_payload(deps, &letter).await?,
+            _ => load_payload(deps, &dead_letter).await?,
         };
-        views.push(DeadLetterWithPayload { letter, payload });
+        views.push(DeadLetterWithPayload { dead_letter, payload });
     }
     Ok(views)
 }
 
 async fn require_dead_letter<W: Deps>(deps: &W, id: &str) -> Result<DeadLetter, OperateError> {
-    let letter = deps.store().find_dead_letter(id).await?;
-    letter.ok_or(OperateError::NotFound("dead letter"))
+    let dead_letter = deps.store().find_dead_letter(id).await?;
+    dead_letter.ok_or(OperateError::NotFound("dead letter"))
 }
 
 fn inline_payload(payload: &EventPayload) -> Value {
@@ -89,9 +89,9 @@ fn inline_payload(payload: &EventPayload) -> Value {
 }
 
 /// Loads the payload that a redrive of the dead letter would handle again. `null` if its message does not exist.
-async fn load_payload<W: Deps>(deps: &W, letter: &DeadLetter) -> PortResult<Value> {
+async fn load_payload<W: Deps>(deps: &W, dead_letter: &DeadLetter) -> PortResult<Value> {
     let invalid = |error| PortError::invalid("dead letter", error);
-    match &letter.what {
+    match &dead_letter.what {
         DeadLetterContent::Event(job) => match &job.payload {
             EventPayload::Stored(key) => {
                 let kept = deps.queues().find_payload(key).await?;
@@ -106,7 +106,7 @@ async fn load_payload<W: Deps>(deps: &W, letter: &DeadLetter) -> PortResult<Valu
             }
             None => Ok(Value::Null),
         },
-        DeadLetterContent::Turn(kick) => serde_json::to_value(kick).map_err(invalid),
+        DeadLetterContent::Turn(job) => serde_json::to_value(job).map_err(invalid),
         DeadLetterContent::Unreadable { body } => Ok(Value::String(body.clone())),
     }
 }

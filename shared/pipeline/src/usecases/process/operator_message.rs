@@ -219,8 +219,8 @@ async fn is_own_echo<W: Deps>(
         };
         // A note accepts one echo: the next equal text was typed by a person. A note that was removed meanwhile was
         // resolved: then the message is known by its id, or the note was about another message.
-        let heard = deps.store().record_echo(instance, &flight, id, echo).await?;
-        if heard || is_known_message(deps, job, inbound).await? {
+        let recorded = deps.store().record_echo(instance, &flight, id, echo).await?;
+        if recorded || is_known_message(deps, job, inbound).await? {
             return Ok(true);
         }
     }

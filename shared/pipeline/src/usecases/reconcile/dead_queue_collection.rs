@@ -51,7 +51,7 @@ pub(super) async fn collect_dead_queue<W: Deps>(deps: &W, queue: QueueName) -> P
         }
         for copy in batch {
             let goes = match &copy.copy_of {
-                Some(letter) => is_obsolete_copy(deps, &copy, letter).await?,
+                Some(dead_letter) => is_obsolete_copy(deps, &copy, dead_letter).await?,
                 None => record_queue_failure(deps, &copy).await.map(|()| true)?,
             };
             if goes {
@@ -66,13 +66,13 @@ pub(super) async fn collect_dead_queue<W: Deps>(deps: &W, queue: QueueName) -> P
 async fn is_obsolete_copy<W: Deps>(
     deps: &W,
     copy: &DeadQueueMessage,
-    letter: &RedrivenLetter,
+    dead_letter: &RedrivenLetter,
 ) -> PortResult<bool> {
     if add_millis(copy.sent_at, COPY_GRACE_MS) > deps.system().now() {
         return Ok(false);
     }
-    let kept = deps.store().find_dead_letter(&letter.letter).await?;
-    Ok(kept.is_none_or(|kept| kept.at != letter.died))
+    let kept = deps.store().find_dead_letter(&dead_letter.dead_letter).await?;
+    Ok(kept.is_none_or(|kept| kept.at != dead_letter.failed_at))
 }
 
 /// Enters the failure of a message that its queue gave up into the message's record.
@@ -84,11 +84,11 @@ async fn record_queue_failure<W: Deps>(deps: &W, dead: &DeadQueueMessage) -> Por
             None => Ok(()),
         },
         QueueName::Outbound => match parse_dead_body::<SendJob, W>(deps, dead).await? {
-            Some(kick) => give_up_queued_message(deps, &kick).await,
+            Some(job) => give_up_queued_message(deps, &job).await,
             None => Ok(()),
         },
         QueueName::Turns => match parse_dead_body::<TurnJob, W>(deps, dead).await? {
-            Some(kick) => dead_letter_turn(deps, kick).await,
+            Some(job) => dead_letter_turn(deps, job).await,
             None => Ok(()),
         },
     }
@@ -134,7 +134,9 @@ async fn give_up_queued_event<W: Deps>(deps: &W, job: &InboundJob) -> PortResult
         }
         EventState::Dead => match deps.store().find_dead_letter(job.event.as_str()).await? {
             // The message was the redriven copy of this dead letter: make the copy again.
-            Some(letter) if job.redrive == Some(letter.at) => deps.queues().enqueue_dead_copy(&letter).await,
+            Some(dead_letter) if job.redrive == Some(dead_letter.at) => {
+                deps.queues().enqueue_dead_copy(&dead_letter).await
+            }
             Some(_) => Ok(()),
             None => {
                 let reason = record.reason.unwrap_or(Reason::Poison);
@@ -146,9 +148,9 @@ async fn give_up_queued_event<W: Deps>(deps: &W, job: &InboundJob) -> PortResult
 
 /// Gives up the message that a send job names if it waits to be sent. For a message in an attempt, the attempt's outcome
 /// decides; `reconcile` sends the next send job.
-async fn give_up_queued_message<W: Deps>(deps: &W, kick: &SendJob) -> PortResult<()> {
-    let id = kick.redrive.as_ref().map_or_else(
-        || kick.conversation.message_id(kick.upto),
+async fn give_up_queued_message<W: Deps>(deps: &W, job: &SendJob) -> PortResult<()> {
+    let id = job.redrive.as_ref().map_or_else(
+        || job.conversation.message_id(job.upto),
         |redrive| redrive.message.clone(),
     );
     let Some(message) = find_outgoing(deps, &id).await? else {
@@ -160,11 +162,14 @@ async fn give_up_queued_message<W: Deps>(deps: &W, kick: &SendJob) -> PortResult
         }
         OutboxState::Dead { .. } if !message.outbox().copied => move_to_dead_letters(deps, message).await?,
         OutboxState::Dead { at, reason } if reason != Reason::Purged => {
-            let redriven = kick.redrive.as_ref().is_some_and(|redrive| redrive.died == at);
-            if let Some(letter) = build_message_letter(&message)
-                && (redriven || deps.store().find_dead_letter(&letter.id).await?.is_none())
+            let redriven = job
+                .redrive
+                .as_ref()
+                .is_some_and(|redrive| redrive.failed_at == at);
+            if let Some(dead_letter) = build_message_letter(&message)
+                && (redriven || deps.store().find_dead_letter(&dead_letter.id).await?.is_none())
             {
-                save_dead_letter(deps, &letter).await?;
+                save_dead_letter(deps, &dead_letter).await?;
             }
             true
         }
@@ -178,23 +183,23 @@ async fn give_up_queued_message<W: Deps>(deps: &W, kick: &SendJob) -> PortResult
 
 /// Makes a dead letter of a turn job. No record becomes dead: the answer stays owed, and `reconcile` sends another turn
 /// job.
-async fn dead_letter_turn<W: Deps>(deps: &W, kick: TurnJob) -> PortResult<()> {
-    let json = serde_json::to_string(&kick).map_err(|error| PortError::invalid("turn", error))?;
+async fn dead_letter_turn<W: Deps>(deps: &W, job: TurnJob) -> PortResult<()> {
+    let json = serde_json::to_string(&job).map_err(|error| PortError::invalid("turn", error))?;
     let id = turn_letter_id(&json);
     if deps.store().find_dead_letter(&id).await?.is_some() {
         return Ok(());
     }
-    let conversation = deps.store().find_conversation(&kick.conversation).await?;
-    let letter = DeadLetter {
+    let conversation = deps.store().find_conversation(&job.conversation).await?;
+    let dead_letter = DeadLetter {
         id,
         queue: QueueName::Turns,
         reason: Reason::Poison,
         at: deps.system().now(),
         attempts: 0,
         last_error: Some(GIVEN_UP_BY_QUEUE.to_owned()),
-        correlation: kick.correlation.clone(),
+        correlation: job.correlation.clone(),
         instance: conversation.map(|conversation| conversation.instance),
-        what: DeadLetterContent::Turn(Box::new(kick)),
+        what: DeadLetterContent::Turn(Box::new(job)),
     };
-    save_dead_letter(deps, &letter).await
+    save_dead_letter(deps, &dead_letter).await
 }

@@ -32,7 +32,7 @@ pub(super) async fn renew_payloads<W: Deps>(deps: &W) -> PortResult<usize> {
             .list_dead_letters(&DeadLetterFilter::default(), &page)
             .await?;
         let named: Vec<bool> = stream::iter(found.items)
-            .map(|letter| async move { renew_letter_payload(deps, &letter).await })
+            .map(|dead_letter| async move { renew_letter_payload(deps, &dead_letter).await })
             .buffer_unordered(SIDE_BY_SIDE)
             .try_collect()
             .await?;
@@ -44,8 +44,8 @@ pub(super) async fn renew_payloads<W: Deps>(deps: &W) -> PortResult<usize> {
     }
 }
 
-async fn renew_letter_payload<W: Deps>(deps: &W, letter: &DeadLetter) -> PortResult<bool> {
-    match &letter.what {
+async fn renew_letter_payload<W: Deps>(deps: &W, dead_letter: &DeadLetter) -> PortResult<bool> {
+    match &dead_letter.what {
         DeadLetterContent::Event(job) => match &job.payload {
             EventPayload::Stored(key) => deps.queues().renew_payload(key).await,
             EventPayload::Inline(_) => Ok(false),

@@ -126,7 +126,7 @@ fn draft_unsupported_reply<W: Deps>(
 /// missing: then the turn must wait. If the model fails or its answer is empty, the reply is the agent's error message.
 pub(super) async fn draft_reply<W: Deps>(
     deps: &W,
-    kick: &TurnJob,
+    job: &TurnJob,
     bound: &InstanceConfig,
     reading: &TurnReading,
 ) -> PortResult<Option<DraftedReply>> {
@@ -153,7 +153,7 @@ pub(super) async fn draft_reply<W: Deps>(
             Ok(Some(DraftedReply::error_reply(deps, bound)))
         }
         Err(LlmError::Credentials(_)) => {
-            record_missing_model_key(deps, &bound.instance.id, &kick.correlation).await?;
+            record_missing_model_key(deps, &bound.instance.id, &job.correlation).await?;
             Ok(None)
         }
         Err(error @ (LlmError::Unavailable(_) | LlmError::Refused(_))) => {

@@ -65,8 +65,8 @@ impl<S: Store> OutboxStore for FaultyPort<S> {
         let mut message = message.clone();
         self.mutate_state(&mut message, landed);
         if is_dead(&message) && self.injector.lacks(Mutation::LetterBeforeDead) {
-            let letter = letter_of(&message);
-            self.around("put_dead_letter", self.inner.put_dead_letter(&letter))
+            let dead_letter = letter_of(&message);
+            self.around("put_dead_letter", self.inner.put_dead_letter(&dead_letter))
                 .await?;
         }
         let written = self

@@ -13,8 +13,8 @@ impl<S: Store> Inbox for FaultyPort<S> {
     delegate_calls! {
         find_event(id: &EventId) -> Option<EventRecord>;
         set_event_attempts(id: &EventId, seen: u32, attempts: u32) -> bool;
-        revive_event(id: &EventId, died: Timestamp) -> bool;
-        purge_event(id: &EventId, died: Timestamp, at: Timestamp, expires: Timestamp) -> bool;
+        revive_event(id: &EventId, failed_at: Timestamp) -> bool;
+        purge_event(id: &EventId, failed_at: Timestamp, at: Timestamp, expires: Timestamp) -> bool;
         record_reenqueue(id: &EventId, at: Timestamp) -> u32;
     }
 

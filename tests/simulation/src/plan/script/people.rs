@@ -151,7 +151,7 @@ where
             for dead in on.queues.dead().into_iter().filter(|dead| dead.copy_of.is_some()) {
                 on.common.note(|| format!("redriven: {}", dead.body));
                 if let Some(copy) = dead.copy_of.as_ref().filter(|_| on.simulation().chance(0.4)) {
-                    on.redrive(copy.letter.clone());
+                    on.redrive(copy.dead_letter.clone());
                 }
                 if on.simulation().chance(0.7) {
                     on.move_back(&dead);

@@ -36,14 +36,14 @@ impl Left {
 }
 
 /// A letter's body as its own queue carries it, marked as a redrive, and its group.
-fn marked(letter: &DeadLetter) -> PortResult<(String, String)> {
-    let carried = letter
+fn marked(dead_letter: &DeadLetter) -> PortResult<(String, String)> {
+    let carried = dead_letter
         .build_redrive_payload()
-        .map_err(|error| PortError::invalid("letter", error))?;
-    match (carried, &letter.what) {
-        (Some((group, carried)), _) => Ok((group, json("letter", &carried)?)),
+        .map_err(|error| PortError::invalid("dead_letter", error))?;
+    match (carried, &dead_letter.what) {
+        (Some((group, carried)), _) => Ok((group, json("dead_letter", &carried)?)),
         (None, DeadLetterContent::Unreadable { body }) => Ok(("unreadable".to_owned(), body.clone())),
-        (None, _) => Err(PortError::invalid("letter", "it carries nothing")),
+        (None, _) => Err(PortError::invalid("dead_letter", "it carries nothing")),
     }
 }
 
@@ -73,14 +73,14 @@ impl Sqs {
     }
 
     /// Puts the copy of a letter into its queue's dead-letter queue. One of the same death inside five minutes is dropped.
-    pub(super) fn put_copy(&self, letter: &DeadLetter) -> PortResult<()> {
-        let (group, body) = marked(letter)?;
+    pub(super) fn put_copy(&self, dead_letter: &DeadLetter) -> PortResult<()> {
+        let (group, body) = marked(dead_letter)?;
         let (sent_at, now) = (self.simulation.now(), self.now());
-        let group = (letter.queue != QueueName::Turns).then(|| format!("copies-{group}"));
+        let group = (dead_letter.queue != QueueName::Turns).then(|| format!("copies-{group}"));
         let mut state = self.state();
         if let Some(group) = &group {
-            let death = format!("{}-{}", letter.id, letter.at);
-            let known = (letter.queue, group.clone(), death);
+            let death = format!("{}-{}", dead_letter.id, dead_letter.at);
+            let known = (dead_letter.queue, group.clone(), death);
             if state.known.get(&known).is_some_and(|until| *until > now) {
                 return Ok(());
             }
@@ -89,10 +89,10 @@ impl Sqs {
         state.next += 1;
         let dead = Dead {
             id: state.next,
-            queue: letter.queue,
+            queue: dead_letter.queue,
             copy_of: Some(RedrivenLetter {
-                letter: letter.id.clone(),
-                died: letter.at,
+                dead_letter: dead_letter.id.clone(),
+                failed_at: dead_letter.at,
             }),
             sent_at,
             body,
@@ -130,12 +130,12 @@ impl DeadLetterQueues for Sqs {
         Ok(())
     }
 
-    async fn enqueue_redrive(&self, letter: &DeadLetter, deduplication: &str) -> PortResult<()> {
-        let (group, body) = marked(letter)?;
-        if letter.queue == QueueName::Turns {
+    async fn enqueue_redrive(&self, dead_letter: &DeadLetter, deduplication: &str) -> PortResult<()> {
+        let (group, body) = marked(dead_letter)?;
+        if dead_letter.queue == QueueName::Turns {
             self.put(QueueName::Turns, None, &body, self.now());
         } else {
-            self.append(letter.queue, &group, deduplication, &body);
+            self.append(dead_letter.queue, &group, deduplication, &body);
         }
         Ok(())
     }

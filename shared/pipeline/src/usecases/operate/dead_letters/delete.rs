@@ -28,10 +28,10 @@ pub struct DeletionSummary {
 
 /// Deletes a dead letter for good, and keeps who deleted it.
 pub async fn delete_dead_letter<W: Deps>(deps: &W, id: &str, by: &str) -> Result<(), OperateError> {
-    let letter = require_dead_letter(deps, id).await?;
-    let deleted = delete_letter_and_record(deps, &letter, by).await?;
+    let dead_letter = require_dead_letter(deps, id).await?;
+    let deleted = delete_letter_and_record(deps, &dead_letter, by).await?;
     let mut gone = RemovedLetters::new();
-    record_removed_letter(&mut gone, &letter);
+    record_removed_letter(&mut gone, &dead_letter);
     clear_queue_copies(deps, &gone).await;
     if deleted {
         Ok(())
@@ -58,13 +58,13 @@ pub async fn delete_dead_letters<W: Deps>(
         .into_iter()
         .flat_map(OrderedLetters::into_letter_ids);
     let mut gone = RemovedLetters::new();
-    let mut letters = stream::iter(ids)
+    let mut dead_letters = stream::iter(ids)
         .map(|id| delete_listed_letter(deps, id, by))
         .buffer_unordered(SIDE_BY_SIDE);
-    while let Some(outcome) = letters.next().await {
+    while let Some(outcome) = dead_letters.next().await {
         match outcome {
-            Ok(Some(letter)) => {
-                record_removed_letter(&mut gone, &letter);
+            Ok(Some(dead_letter)) => {
+                record_removed_letter(&mut gone, &dead_letter);
                 done.deleted += 1;
             }
             Ok(None) => {}
@@ -80,9 +80,9 @@ pub async fn delete_dead_letters<W: Deps>(
 
 async fn delete_listed_letter<W: Deps>(deps: &W, id: String, by: &str) -> PortResult<Option<DeadLetter>> {
     match deps.store().find_dead_letter(&id).await? {
-        Some(letter) => Ok(delete_letter_and_record(deps, &letter, by)
+        Some(dead_letter) => Ok(delete_letter_and_record(deps, &dead_letter, by)
             .await?
-            .then_some(letter)),
+            .then_some(dead_letter)),
         None => Ok(None),
     }
 }
@@ -91,31 +91,31 @@ async fn delete_listed_letter<W: Deps>(deps: &W, id: String, by: &str) -> PortRe
 /// copy revives it and no new dead letter is made of it. The note of who deleted the dead letter is stored together
 /// with the deletion. A crash in between leaves a dead letter that can be deleted again. Returns `false` if the dead
 /// letter was already gone.
-async fn delete_letter_and_record<W: Deps>(deps: &W, letter: &DeadLetter, by: &str) -> PortResult<bool> {
+async fn delete_letter_and_record<W: Deps>(deps: &W, dead_letter: &DeadLetter, by: &str) -> PortResult<bool> {
     let now = deps.system().now();
-    match &letter.what {
+    match &dead_letter.what {
         DeadLetterContent::Event(job) => {
             let expires = add_duration(now, deps.settings().event_ttl);
             deps.store()
-                .purge_event(&job.event, letter.at, now, expires)
+                .purge_event(&job.event, dead_letter.at, now, expires)
                 .await?;
         }
-        DeadLetterContent::Message { message } => purge_message(deps, message, letter).await?,
+        DeadLetterContent::Message { message } => purge_message(deps, message, dead_letter).await?,
         DeadLetterContent::Turn(_) | DeadLetterContent::Unreadable { .. } => {}
     }
     let deleted = deps
         .store()
-        .delete_dead_letter(&DeadLetterDeletion::from_letter(letter, by, now))
+        .delete_dead_letter(&DeadLetterDeletion::from_letter(dead_letter, by, now))
         .await?;
     if deleted {
-        tracing::warn!(dead_letter = %letter.id, correlation_id = %letter.correlation, "deleted by an operator");
+        tracing::warn!(dead_letter = %dead_letter.id, correlation_id = %dead_letter.correlation, "deleted by an operator");
     }
     Ok(deleted)
 }
 
 /// Marks a dead message as purged. A message that is no longer dead, or failed again later, is left unchanged: only its
 /// old dead letter is deleted.
-async fn purge_message<W: Deps>(deps: &W, id: &MessageId, letter: &DeadLetter) -> PortResult<()> {
+async fn purge_message<W: Deps>(deps: &W, id: &MessageId, dead_letter: &DeadLetter) -> PortResult<()> {
     for _ in 0..WRITE_TRIES {
         let Some(mut message) = find_outgoing(deps, id).await? else {
             return Ok(());
@@ -123,7 +123,7 @@ async fn purge_message<W: Deps>(deps: &W, id: &MessageId, letter: &DeadLetter) -
         let copied = message.outbox().copied;
         if message
             .outbox_mut()
-            .purge_dead(deps.system().now(), letter.at)
+            .purge_dead(deps.system().now(), dead_letter.at)
             .is_err()
         {
             return Ok(());

@@ -66,15 +66,15 @@ const ALREADY_ALIVE: LetterForecast = LetterForecast {
 };
 
 async fn forecast_letter<W: Deps>(deps: &W, id: String) -> PortResult<LetterForecast> {
-    let Some(letter) = deps.store().find_dead_letter(&id).await? else {
+    let Some(dead_letter) = deps.store().find_dead_letter(&id).await? else {
         return Ok(ALREADY_ALIVE);
     };
-    match &letter.what {
-        DeadLetterContent::Event(job) => forecast_event(deps, &job.event, letter.at).await,
-        DeadLetterContent::Message { message } => forecast_message(deps, message, letter.at).await,
-        DeadLetterContent::Turn(kick) => {
-            let conversation = deps.store().find_conversation(&kick.conversation).await?;
-            let answered = conversation.is_some_and(|conversation| conversation.answered >= kick.ordinal);
+    match &dead_letter.what {
+        DeadLetterContent::Event(job) => forecast_event(deps, &job.event, dead_letter.at).await,
+        DeadLetterContent::Message { message } => forecast_message(deps, message, dead_letter.at).await,
+        DeadLetterContent::Turn(job) => {
+            let conversation = deps.store().find_conversation(&job.conversation).await?;
+            let answered = conversation.is_some_and(|conversation| conversation.answered >= job.ordinal);
             Ok(LetterForecast {
                 answered,
                 ..LetterForecast::default()
@@ -84,9 +84,9 @@ async fn forecast_letter<W: Deps>(deps: &W, id: String) -> PortResult<LetterFore
     }
 }
 
-async fn forecast_event<W: Deps>(deps: &W, id: &EventId, died: Timestamp) -> PortResult<LetterForecast> {
+async fn forecast_event<W: Deps>(deps: &W, id: &EventId, failed_at: Timestamp) -> PortResult<LetterForecast> {
     let record = deps.store().find_event(id).await?;
-    let Some(record) = record.filter(|record| record.failed_at() == Some(died)) else {
+    let Some(record) = record.filter(|record| record.failed_at() == Some(failed_at)) else {
         return Ok(ALREADY_ALIVE);
     };
     let Some(stored) = record.stored else {
@@ -99,9 +99,13 @@ async fn forecast_event<W: Deps>(deps: &W, id: &EventId, died: Timestamp) -> Por
     })
 }
 
-async fn forecast_message<W: Deps>(deps: &W, id: &MessageId, died: Timestamp) -> PortResult<LetterForecast> {
+async fn forecast_message<W: Deps>(
+    deps: &W,
+    id: &MessageId,
+    failed_at: Timestamp,
+) -> PortResult<LetterForecast> {
     let message = find_outgoing(deps, id).await?;
-    let Some(message) = message.filter(|message| message.outbox().failed_at() == Some(died)) else {
+    let Some(message) = message.filter(|message| message.outbox().failed_at() == Some(failed_at)) else {
         return Ok(ALREADY_ALIVE);
     };
     let Some(conversation) = deps.store().find_conversation(&message.conversation).await? else {

@@ -35,18 +35,18 @@ const BATCHES_MAX: usize = 200;
 /// too.
 pub(super) type RemovedLetters = BTreeMap<QueueName, BTreeSet<RedrivenLetter>>;
 
-pub(super) fn record_removed_letter(gone: &mut RemovedLetters, letter: &DeadLetter) {
-    gone.entry(letter.queue).or_default().insert(RedrivenLetter {
-        letter: letter.id.clone(),
-        died: letter.at,
+pub(super) fn record_removed_letter(gone: &mut RemovedLetters, dead_letter: &DeadLetter) {
+    gone.entry(dead_letter.queue).or_default().insert(RedrivenLetter {
+        dead_letter: dead_letter.id.clone(),
+        failed_at: dead_letter.at,
     });
 }
 
 /// Removes the copies of removed dead letters from the dead-letter queues. Copies that remain after a failure are
 /// removed by `reconcile`.
 pub(super) async fn clear_queue_copies<W: Deps>(deps: &W, gone: &RemovedLetters) {
-    for (queue, letters) in gone {
-        if let Err(error) = remove_dead_copies(deps, *queue, letters).await {
+    for (queue, dead_letters) in gone {
+        if let Err(error) = remove_dead_copies(deps, *queue, dead_letters).await {
             tracing::warn!(queue = queue.as_str(), error = %format_error_chain(&error), "copies of dead letters were left");
         }
     }
@@ -66,10 +66,14 @@ async fn remove_dead_copies<W: Deps>(
             break;
         }
         for copy in batch {
-            if copy.copy_of.as_ref().is_some_and(|letter| gone.contains(letter)) {
+            if copy
+                .copy_of
+                .as_ref()
+                .is_some_and(|dead_letter| gone.contains(dead_letter))
+            {
                 deps.queues().remove_dead_message(&copy).await?;
-                if let Some(letter) = &copy.copy_of {
-                    left.remove(letter);
+                if let Some(dead_letter) = &copy.copy_of {
+                    left.remove(dead_letter);
                 }
             }
         }
@@ -83,10 +87,10 @@ async fn remove_dead_copies<W: Deps>(
 /// Redrives one dead letter. Returns `false` if its record is no longer dead, or failed again later: then only the dead
 /// letter was removed.
 pub async fn redrive_dead_letter<W: Deps>(deps: &W, id: &str) -> Result<bool, OperateError> {
-    let letter = require_dead_letter(deps, id).await?;
-    let revived = redrive_if_dead(deps, &letter).await?;
+    let dead_letter = require_dead_letter(deps, id).await?;
+    let revived = redrive_if_dead(deps, &dead_letter).await?;
     let mut gone = RemovedLetters::new();
-    record_removed_letter(&mut gone, &letter);
+    record_removed_letter(&mut gone, &dead_letter);
     clear_queue_copies(deps, &gone).await;
     Ok(revived)
 }
@@ -107,12 +111,12 @@ pub async fn redrive_dead_letters<W: Deps>(
     let mut lines = stream::iter(selected.lines)
         .map(|line| redrive_in_order(deps, line))
         .buffer_unordered(SIDE_BY_SIDE);
-    while let Some((part, letters)) = lines.next().await {
+    while let Some((part, dead_letters)) = lines.next().await {
         done.redriven += part.redriven;
         done.no_longer_dead += part.no_longer_dead;
         done.failed += part.failed;
-        for letter in &letters {
-            record_removed_letter(&mut gone, letter);
+        for dead_letter in &dead_letters {
+            record_removed_letter(&mut gone, dead_letter);
         }
     }
     clear_queue_copies(deps, &gone).await;
@@ -128,10 +132,10 @@ async fn redrive_in_order<W: Deps>(deps: &W, line: OrderedLetters) -> (RedriveSu
             continue;
         }
         match redrive_listed_letter(deps, &id).await {
-            Ok(Some((letter, revived))) => {
+            Ok(Some((dead_letter, revived))) => {
                 done.redriven += usize::from(revived);
                 done.no_longer_dead += usize::from(!revived);
-                gone.push(letter);
+                gone.push(dead_letter);
             }
             Ok(None) => done.no_longer_dead += 1,
             Err(error) => {
@@ -144,11 +148,11 @@ async fn redrive_in_order<W: Deps>(deps: &W, line: OrderedLetters) -> (RedriveSu
 }
 
 async fn redrive_listed_letter<W: Deps>(deps: &W, id: &str) -> PortResult<Option<(DeadLetter, bool)>> {
-    let Some(letter) = deps.store().find_dead_letter(id).await? else {
+    let Some(dead_letter) = deps.store().find_dead_letter(id).await? else {
         return Ok(None);
     };
-    let revived = redrive_if_dead(deps, &letter).await?;
-    Ok(Some((letter, revived)))
+    let revived = redrive_if_dead(deps, &dead_letter).await?;
+    Ok(Some((dead_letter, revived)))
 }
 
 /// Redrives a dead letter if its record is still dead with the same failure. The queue message is enqueued first. It
@@ -156,22 +160,24 @@ async fn redrive_listed_letter<W: Deps>(deps: &W, id: &str) -> PortResult<Option
 /// record is revived here too, so that it is alive when the client gets its answer, and the dead letter is removed. No
 /// queue message is enqueued for a record that is alive or failed again. Returns whether the record was dead with that
 /// failure.
-async fn redrive_if_dead<W: Deps>(deps: &W, letter: &DeadLetter) -> PortResult<bool> {
-    let dead = has_same_failure(deps, letter).await?;
+async fn redrive_if_dead<W: Deps>(deps: &W, dead_letter: &DeadLetter) -> PortResult<bool> {
+    let dead = has_same_failure(deps, dead_letter).await?;
     if dead {
         deps.queues()
-            .enqueue_redrive(letter, generate_nonce(deps.system()).as_str())
+            .enqueue_redrive(dead_letter, generate_nonce(deps.system()).as_str())
             .await?;
-        revive_record(deps, letter).await?;
-        tracing::info!(dead_letter = %letter.id, correlation_id = %letter.correlation, "redriven by an operator");
+        revive_record(deps, dead_letter).await?;
+        tracing::info!(dead_letter = %dead_letter.id, correlation_id = %dead_letter.correlation, "redriven by an operator");
     }
-    deps.store().remove_dead_letter(&letter.id, letter.at).await?;
+    deps.store()
+        .remove_dead_letter(&dead_letter.id, dead_letter.at)
+        .await?;
     Ok(dead)
 }
 
 /// Returns `true` if the newest failure of the record is the failure of the dead letter.
-async fn has_same_failure<W: Deps>(deps: &W, letter: &DeadLetter) -> PortResult<bool> {
-    let died = match &letter.what {
+async fn has_same_failure<W: Deps>(deps: &W, dead_letter: &DeadLetter) -> PortResult<bool> {
+    let failed_at = match &dead_letter.what {
         DeadLetterContent::Event(job) => {
             let record = deps.store().find_event(&job.event).await?;
             record.and_then(|record| record.failed_at())
@@ -183,18 +189,18 @@ async fn has_same_failure<W: Deps>(deps: &W, letter: &DeadLetter) -> PortResult<
         // A turn and an unreadable message have no record that could be dead.
         DeadLetterContent::Turn(_) | DeadLetterContent::Unreadable { .. } => return Ok(true),
     };
-    Ok(died == Some(letter.at))
+    Ok(failed_at == Some(dead_letter.at))
 }
 
 /// Revives the record of a dead letter. Nothing changes if the worker of the queue message did so before.
-async fn revive_record<W: Deps>(deps: &W, letter: &DeadLetter) -> PortResult<()> {
-    match &letter.what {
+async fn revive_record<W: Deps>(deps: &W, dead_letter: &DeadLetter) -> PortResult<()> {
+    match &dead_letter.what {
         DeadLetterContent::Event(job) => {
-            deps.store().revive_event(&job.event, letter.at).await?;
+            deps.store().revive_event(&job.event, dead_letter.at).await?;
         }
         DeadLetterContent::Message { message } => {
-            let (message, died) = (message.clone(), letter.at);
-            requeue_dead_message(deps, &Redrive { message, died }).await?;
+            let (message, failed_at) = (message.clone(), dead_letter.at);
+            requeue_dead_message(deps, &Redrive { message, failed_at }).await?;
         }
         DeadLetterContent::Turn(_) | DeadLetterContent::Unreadable { .. } => {}
     }

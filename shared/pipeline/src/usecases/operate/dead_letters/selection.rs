@@ -49,9 +49,9 @@ pub(super) struct SelectedLetters {
 }
 
 /// Returns the conversation or contact in whose order a dead letter stands, and its position there.
-fn letter_position(letter: &DeadLetter) -> (String, LetterPosition) {
-    let by_id = (letter.id.clone(), 0);
-    let (line, number) = match &letter.what {
+fn letter_position(dead_letter: &DeadLetter) -> (String, LetterPosition) {
+    let by_id = (dead_letter.id.clone(), 0);
+    let (line, number) = match &dead_letter.what {
         DeadLetterContent::Event(job) => (job.group.clone(), job.received_at.as_millisecond()),
         DeadLetterContent::Message { message } => {
             message
@@ -65,7 +65,7 @@ fn letter_position(letter: &DeadLetter) -> (String, LetterPosition) {
         }
         DeadLetterContent::Turn(_) | DeadLetterContent::Unreadable { .. } => by_id,
     };
-    let (at, id) = (letter.at, letter.id.clone());
+    let (at, id) = (dead_letter.at, dead_letter.id.clone());
     (line, LetterPosition { number, at, id })
 }
 
@@ -76,8 +76,8 @@ pub(super) async fn select_letters<W: Deps>(
     selection: &DeadLetterSelection,
 ) -> PortResult<SelectedLetters> {
     let mut lines: BTreeMap<String, OrderedLetters> = BTreeMap::new();
-    let mut take = |letter: &DeadLetter| {
-        let (line, place) = letter_position(letter);
+    let mut take = |dead_letter: &DeadLetter| {
+        let (line, place) = letter_position(dead_letter);
         lines.entry(line).or_default().0.push(place);
     };
     if selection.ids.is_empty() {
@@ -95,8 +95,8 @@ pub(super) async fn select_letters<W: Deps>(
         }
     }
     for id in &selection.ids {
-        let letter = deps.store().find_dead_letter(id).await?;
-        letter.iter().for_each(&mut take);
+        let dead_letter = deps.store().find_dead_letter(id).await?;
+        dead_letter.iter().for_each(&mut take);
     }
     Ok(limit_letters(lines.into_values().collect(), selection.limit))
 }

@@ -19,14 +19,14 @@ async fn copies(setup: &Setup) -> usize {
 async fn a_copy_without_a_letter_stays_for_as_long_as_the_letter_may_still_come() {
     for comes in [true, false] {
         let setup = Setup::set(Fixture::new()).await;
-        let mut letter = setup.fixture.dead_letter();
-        letter.at = setup.now();
+        let mut dead_letter = setup.fixture.dead_letter();
+        dead_letter.at = setup.now();
         // Whoever gives an event up sends the copy first, then writes the letter.
-        setup.world.queues.enqueue_dead_copy(&letter).await.unwrap();
+        setup.world.queues.enqueue_dead_copy(&dead_letter).await.unwrap();
         setup.pass(60);
         assert_eq!(reconcile(&setup.world).await.unwrap().collected, 0);
         if comes {
-            setup.world.store.put_dead_letter(&letter).await.unwrap();
+            setup.world.store.put_dead_letter(&dead_letter).await.unwrap();
         }
         for _ in 0..3 {
             setup.pass(60);
@@ -60,8 +60,8 @@ async fn what_stands_behind_a_message_that_could_not_be_redriven_is_left_too() {
     let done = dead_letters::redrive_dead_letters(&world, &all).await.unwrap();
     assert_eq!((done.selected, done.redriven, done.failed), (2, 0, 2));
     for message in &messages {
-        let letter = world.store.find_dead_letter(message.id.as_str()).await.unwrap();
-        assert!(letter.is_some());
+        let dead_letter = world.store.find_dead_letter(message.id.as_str()).await.unwrap();
+        assert!(dead_letter.is_some());
     }
     let done = dead_letters::redrive_dead_letters(&world, &all).await.unwrap();
     assert_eq!((done.selected, done.redriven, done.failed), (2, 2, 0));
@@ -82,20 +82,20 @@ async fn what_is_redriven_has_all_its_attempts_again() {
             });
         }
     };
-    let letter = async || {
-        let letter = setup.world.store.find_dead_letter(message.id.as_str()).await;
-        letter.unwrap()
+    let dead_letter = async || {
+        let dead_letter = setup.world.store.find_dead_letter(message.id.as_str()).await;
+        dead_letter.unwrap()
     };
     for attempts in [5, 10] {
         fails(5);
         setup.send(&conversation).await;
         assert_eq!(setup.world.providers.sent(), attempts);
-        assert_eq!(letter().await.unwrap().attempts, 5);
+        assert_eq!(dead_letter().await.unwrap().attempts, 5);
         let again = dead_letters::redrive_dead_letter(&setup.world, message.id.as_str()).await;
         assert!(again.unwrap());
     }
     fails(4);
     setup.send(&conversation).await;
     assert_eq!(setup.world.providers.sent(), 15);
-    assert_eq!(letter().await, None);
+    assert_eq!(dead_letter().await, None);
 }
