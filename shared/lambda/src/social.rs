@@ -73,8 +73,8 @@ fn retry_verdict(receives: u32) -> Verdict {
 /// Stores the events of a queue message and enqueues them. The message comes back if they could not be stored yet, or if
 /// it comes from a topic that is not allowed. A message that cannot be read is stored as a dead letter at once. The body
 /// is not logged.
-pub(crate) async fn ingest_social_message<W: Deps>(
-    deps: &W,
+pub(crate) async fn ingest_social_message(
+    deps: &impl Deps,
     social: &SocialQueue,
     received: &BatchMessage,
 ) -> Verdict {

@@ -50,12 +50,12 @@ impl RetryLock {
 }
 
 /// Returns the capabilities of an instance's provider.
-pub(crate) fn capabilities<W: Deps>(deps: &W, bound: &InstanceConfig) -> ProviderCapabilities {
+pub(crate) fn capabilities(deps: &impl Deps, bound: &InstanceConfig) -> ProviderCapabilities {
     deps.providers().capabilities(bound.instance.provider)
 }
 
 /// Returns the rate of an instance to one contact; `None` if it is not limited.
-pub(crate) fn pair_rate<W: Deps>(deps: &W, bound: &InstanceConfig) -> Option<Rate> {
+pub(crate) fn pair_rate(deps: &impl Deps, bound: &InstanceConfig) -> Option<Rate> {
     bound.instance.resolve_pair_rate(&capabilities(deps, bound))
 }
 

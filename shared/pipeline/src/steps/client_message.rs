@@ -13,8 +13,8 @@ use recado_domain::outbox::Author;
 use recado_domain::rate::Rate;
 
 /// Returns the recipient's latest conversation if it is active, else a new conversation that begins now.
-pub(crate) async fn find_or_start_conversation<W: Deps>(
-    deps: &W,
+pub(crate) async fn find_or_start_conversation(
+    deps: &impl Deps,
     bound: &InstanceConfig,
     to: &ContactAddress,
 ) -> PortResult<Conversation> {

@@ -34,8 +34,8 @@ const ASK_EVERY_MS: i64 = 2_000;
 
 /// Returns a verdict to wait for an event that says the connection changed, or `None`. The event waits if it came right
 /// after an answer of the provider, so that one question serves it and the events that follow.
-pub(crate) async fn delay_connection_event<W: Deps>(
-    deps: &W,
+pub(crate) async fn delay_connection_event(
+    deps: &impl Deps,
     bound: &InstanceConfig,
     received_at: Timestamp,
 ) -> PortResult<Option<Verdict>> {
@@ -53,8 +53,8 @@ pub(crate) async fn delay_connection_event<W: Deps>(
 }
 
 /// Asks the provider because of an event that arrived at `received_at`, unless the provider was asked since.
-pub(crate) async fn handle_connection_event<W: Deps>(
-    deps: &W,
+pub(crate) async fn handle_connection_event(
+    deps: &impl Deps,
     bound: &InstanceConfig,
     received_at: Timestamp,
 ) -> PortResult<()> {
@@ -72,7 +72,7 @@ pub(crate) async fn handle_connection_event<W: Deps>(
 
 /// Asks the provider for the connection and stores the answer. An event only causes the question, because events come in
 /// no order.
-pub(crate) async fn refresh_connection<W: Deps>(deps: &W, bound: &InstanceConfig) -> PortResult<()> {
+pub(crate) async fn refresh_connection(deps: &impl Deps, bound: &InstanceConfig) -> PortResult<()> {
     let asked_at = Some(deps.system().now());
     let instance = &bound.instance.id;
     match deps.providers().query_connection(bound).await {
@@ -86,8 +86,8 @@ pub(crate) async fn refresh_connection<W: Deps>(deps: &W, bound: &InstanceConfig
 }
 
 /// Stores an observation of the connection. Returns `true` if the connection's status changed.
-async fn store_connection<W: Deps>(
-    deps: &W,
+async fn store_connection(
+    deps: &impl Deps,
     instance: &InstanceId,
     before: &InstanceState,
     seen: ConnectionUpdate,
@@ -103,11 +103,7 @@ async fn store_connection<W: Deps>(
 /// Stores that the instance can send, and releases its parked conversations. If a release was done a moment ago, the new
 /// release is left to `reconcile`. `reconcile` asks once more a minute after an opening, and releases conversations that
 /// a failed worker did not release.
-async fn record_open<W: Deps>(
-    deps: &W,
-    instance: &InstanceId,
-    asked_at: Option<Timestamp>,
-) -> PortResult<()> {
+async fn record_open(deps: &impl Deps, instance: &InstanceId, asked_at: Option<Timestamp>) -> PortResult<()> {
     let now = deps.system().now();
     let before = deps.store().read_instance_state(instance).await?;
     let mut seen = ConnectionUpdate {
@@ -140,8 +136,8 @@ async fn record_open<W: Deps>(
 
 /// Stores that the instance cannot send, and sets the next probe with a growing interval. `asked_at`: the time when the
 /// provider was asked, if this is its answer; otherwise `None`.
-pub(crate) async fn record_closed<W: Deps>(
-    deps: &W,
+pub(crate) async fn record_closed(
+    deps: &impl Deps,
     instance: &InstanceId,
     connection: ConnectionStatus,
     asked_at: Option<Timestamp>,
@@ -172,7 +168,7 @@ pub(crate) async fn record_closed<W: Deps>(
 }
 
 /// Handles an unclear answer: the stored state stays, and an instance that is not open gets its next probe.
-async fn record_unclear<W: Deps>(deps: &W, instance: &InstanceId) -> PortResult<()> {
+async fn record_unclear(deps: &impl Deps, instance: &InstanceId) -> PortResult<()> {
     let before = deps.store().read_instance_state(instance).await?;
     if before.connection != ConnectionStatus::Open {
         let now = deps.system().now();
@@ -198,7 +194,7 @@ fn next_probe_time(now: Timestamp, probes: u32) -> Timestamp {
 
 /// Sends a send job for each parked conversation of an open instance whose time has come. The parked entry is removed if
 /// the conversation was not parked again meanwhile.
-pub(crate) async fn release_parked<W: Deps>(deps: &W, instance: &InstanceId) -> PortResult<()> {
+pub(crate) async fn release_parked(deps: &impl Deps, instance: &InstanceId) -> PortResult<()> {
     let now = deps.system().now();
     for _ in 0..RELEASE_ROUNDS {
         let parked = deps.store().list_parked(instance, RELEASE_AT_ONCE).await?;
@@ -217,7 +213,7 @@ pub(crate) async fn release_parked<W: Deps>(deps: &W, instance: &InstanceId) -> 
 }
 
 /// Sends a send job for one parked conversation and removes its entry. `false`: it was parked again meanwhile.
-pub(crate) async fn release_conversation<W: Deps>(deps: &W, parked: &ParkedConversation) -> PortResult<bool> {
+pub(crate) async fn release_conversation(deps: &impl Deps, parked: &ParkedConversation) -> PortResult<bool> {
     let correlation = generate_correlation_id(deps.system());
     let job = SendJob {
         reply: parked.reply.clone(),
@@ -230,8 +226,8 @@ pub(crate) async fn release_conversation<W: Deps>(deps: &W, parked: &ParkedConve
 }
 
 /// Stores that the model's key is missing or was refused. Logs an error if that is new.
-pub(crate) async fn record_missing_model_key<W: Deps>(
-    deps: &W,
+pub(crate) async fn record_missing_model_key(
+    deps: &impl Deps,
     instance: &InstanceId,
     correlation: &CorrelationId,
 ) -> PortResult<()> {

@@ -17,7 +17,7 @@ use recado_domain::scheduled::{ScheduledId, ScheduledMessage};
 /// Moves a scheduled message that is due into its contact's conversation, and enqueues a send job. If its instance is
 /// no longer configured, the message is given up. Returns `false` if there was nothing to do: the message was
 /// cancelled, another worker was faster, or the message is not due yet.
-pub async fn release_due_message<W: Deps>(deps: &W, id: &ScheduledId) -> PortResult<bool> {
+pub async fn release_due_message(deps: &impl Deps, id: &ScheduledId) -> PortResult<bool> {
     for _ in 0..WRITE_TRIES {
         let now = deps.system().now();
         let found = deps.store().find_scheduled(id).await?;
@@ -36,8 +36,8 @@ pub async fn release_due_message<W: Deps>(deps: &W, id: &ScheduledId) -> PortRes
     Err(PortError::contended("conversation"))
 }
 
-async fn convert_to_message<W: Deps>(
-    deps: &W,
+async fn convert_to_message(
+    deps: &impl Deps,
     bound: &InstanceConfig,
     mut scheduled: ScheduledMessage,
     now: Timestamp,
@@ -74,8 +74,8 @@ async fn convert_to_message<W: Deps>(
 }
 
 /// Gives up a scheduled message whose instance is no longer configured, so nobody can send it.
-async fn give_up_scheduled<W: Deps>(
-    deps: &W,
+async fn give_up_scheduled(
+    deps: &impl Deps,
     mut scheduled: ScheduledMessage,
     now: Timestamp,
 ) -> PortResult<WriteOutcome> {

@@ -15,8 +15,8 @@ use recado_domain::outbox::OutboxState;
 use recado_domain::reason::Reason;
 
 /// Gives up an event: marks its record as dead and makes its dead letter.
-pub(crate) async fn give_up_event<W: Deps>(
-    deps: &W,
+pub(crate) async fn give_up_event(
+    deps: &impl Deps,
     job: &InboundJob,
     instance: Option<InstanceId>,
     reason: Reason,
@@ -64,8 +64,8 @@ pub(crate) async fn give_up_event<W: Deps>(
 
 /// Makes a dead letter of a queue message that cannot be read. Trying again cannot help, so the message must not come
 /// back.
-pub(crate) async fn dead_letter_unreadable<W: Deps>(
-    deps: &W,
+pub(crate) async fn dead_letter_unreadable(
+    deps: &impl Deps,
     queue: QueueName,
     body: &str,
     error: &serde_json::Error,
@@ -80,8 +80,8 @@ const UNREADABLE_BYTES_MAX: usize = 300_000;
 
 /// Makes a dead letter of a queue message that cannot be used. `error` is the reason and must not contain text of the
 /// body.
-pub(crate) async fn dead_letter_poison<W: Deps>(
-    deps: &W,
+pub(crate) async fn dead_letter_poison(
+    deps: &impl Deps,
     queue: QueueName,
     body: &str,
     error: String,
@@ -134,7 +134,7 @@ pub(crate) fn build_message_letter(message: &Outgoing) -> Option<DeadLetter> {
 
 /// Makes the dead letter of a dead message and removes the message from the open list. `false`: another worker was
 /// faster.
-pub(crate) async fn move_to_dead_letters<W: Deps>(deps: &W, mut message: Outgoing) -> PortResult<bool> {
+pub(crate) async fn move_to_dead_letters(deps: &impl Deps, mut message: Outgoing) -> PortResult<bool> {
     let Some(dead_letter) = build_message_letter(&message) else {
         return Ok(true);
     };
@@ -157,8 +157,8 @@ pub(crate) async fn move_to_dead_letters<W: Deps>(deps: &W, mut message: Outgoin
 
 /// Gives up an open message for `reason`: marks it as dead, then makes its dead letter. `false`: another worker changed
 /// the message, or its state does not allow this.
-pub(crate) async fn give_up_message<W: Deps>(
-    deps: &W,
+pub(crate) async fn give_up_message(
+    deps: &impl Deps,
     mut message: Outgoing,
     reason: Reason,
     why: Option<String>,
@@ -202,7 +202,7 @@ fn find_landed_attempt(message: &Outgoing) -> Option<InFlightSend> {
 
 /// Makes a dead letter: first the copy in the dead-letter queue, then the dead letter in the store. A stored dead letter
 /// tells a redelivery that nothing is left to do.
-pub(crate) async fn save_dead_letter<W: Deps>(deps: &W, dead_letter: &DeadLetter) -> PortResult<()> {
+pub(crate) async fn save_dead_letter(deps: &impl Deps, dead_letter: &DeadLetter) -> PortResult<()> {
     tracing::warn!(
         dead_letter = %dead_letter.id, queue = dead_letter.queue.as_str(), reason = dead_letter.reason.as_str(),
         correlation_id = %dead_letter.correlation, "dead letter"

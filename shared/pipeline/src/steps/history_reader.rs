@@ -114,7 +114,7 @@ pub enum CatchUpError {
 }
 
 /// Returns the earliest time from which events are still recognized.
-pub(crate) fn earliest_known_time<W: Deps>(deps: &W, now: Timestamp) -> Timestamp {
+pub(crate) fn earliest_known_time(deps: &impl Deps, now: Timestamp) -> Timestamp {
     let ttl = to_millis(deps.settings().event_ttl);
     add_millis(now, -ttl.saturating_sub(KNOWN_MARGIN_MS).max(0))
 }
@@ -128,8 +128,8 @@ pub(crate) fn history_span(from: Timestamp, earliest: Timestamp, now: Timestamp)
 }
 
 /// Reads the history in `span` and processes messages that are not known, until a limit is reached.
-pub(crate) async fn read_history<W: Deps>(
-    deps: &W,
+pub(crate) async fn read_history(
+    deps: &impl Deps,
     bound: &InstanceConfig,
     span: HistorySpan,
     limits: CatchUpLimits,
@@ -178,8 +178,8 @@ fn next_start_time(newest: Timestamp, now: Timestamp) -> Timestamp {
 
 /// Processes one page. Known messages that Recado sent are left out: their echoes have no news, and their statuses count
 /// only if they are newer.
-async fn ingest_page<W: Deps>(
-    deps: &W,
+async fn ingest_page(
+    deps: &impl Deps,
     page: HistoryPage,
     correlation: &CorrelationId,
     done: &mut CatchUpReport,
@@ -232,8 +232,8 @@ fn find_new_status(record: HistoryRecord, known: &Delivery) -> Option<WebhookIte
 
 /// Stores the progress of a catch-up that began with the state `seen`. `rest`: the start of the next catch-up; `None` if
 /// everything was read.
-pub(crate) async fn record_catch_up<W: Deps>(
-    deps: &W,
+pub(crate) async fn record_catch_up(
+    deps: &impl Deps,
     id: &InstanceId,
     seen: &InstanceState,
     rest: Option<Timestamp>,

@@ -8,8 +8,8 @@ use recado_domain::millis::{add_millis, to_millis};
 
 /// Makes the claim of a client's key in `scope`. `parts` distinguish the request from every other. A message that is to
 /// be sent at `send_at` keeps its key long after that, so that a repeated request still finds the message.
-pub(crate) fn make_claim<W: Deps>(
-    deps: &W,
+pub(crate) fn make_claim(
+    deps: &impl Deps,
     scope: String,
     key: IdempotencyKey,
     parts: &[&str],
@@ -26,8 +26,8 @@ pub(crate) fn make_claim<W: Deps>(
 }
 
 /// Returns the request for which the claimed key was used before; `None` without a claim, or if the key was not used.
-pub(crate) async fn find_claimed<W: Deps>(
-    deps: &W,
+pub(crate) async fn find_claimed(
+    deps: &impl Deps,
     claim: Option<&IdempotencyClaim>,
 ) -> PortResult<Option<IdempotencyRecord>> {
     match claim {

@@ -6,7 +6,7 @@ use recado_domain::identity::IdentityKey;
 use recado_domain::ids::{InstanceId, ThreadId};
 
 /// Returns the identity key. The first use case that needs the key creates it.
-pub(crate) async fn load_identity_key<W: Deps>(deps: &W) -> PortResult<IdentityKey> {
+pub(crate) async fn load_identity_key(deps: &impl Deps) -> PortResult<IdentityKey> {
     if let Some(known) = deps.store().find_identity_key().await? {
         return Ok(known);
     }
@@ -15,8 +15,8 @@ pub(crate) async fn load_identity_key<W: Deps>(deps: &W) -> PortResult<IdentityK
 }
 
 /// Returns the id of the thread of the contact `address` on `instance`.
-pub(crate) async fn derive_thread_id<W: Deps>(
-    deps: &W,
+pub(crate) async fn derive_thread_id(
+    deps: &impl Deps,
     instance: &InstanceId,
     address: &str,
 ) -> PortResult<ThreadId> {

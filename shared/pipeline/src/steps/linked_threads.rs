@@ -18,8 +18,8 @@ use recado_domain::ids::{ConversationId, CorrelationId, ThreadId};
 const THREADS_MAX: usize = 8;
 
 /// Returns the newest conversation of the person to whom `thread` belongs, and the thread that contains it.
-pub(crate) async fn find_latest_conversation<W: Deps>(
-    deps: &W,
+pub(crate) async fn find_latest_conversation(
+    deps: &impl Deps,
     thread: ThreadId,
 ) -> PortResult<(ThreadId, Option<Conversation>)> {
     let latest = deps.store().find_latest_conversation(&thread).await?;
@@ -28,8 +28,8 @@ pub(crate) async fn find_latest_conversation<W: Deps>(
 
 /// Follows `newest`, the newest conversation of `thread`, to the conversation to which it leads. Returns that
 /// conversation and its thread; both arguments unchanged if it leads nowhere.
-pub(crate) async fn follow_moved_threads<W: Deps>(
-    deps: &W,
+pub(crate) async fn follow_moved_threads(
+    deps: &impl Deps,
     mut thread: ThreadId,
     mut newest: Option<Conversation>,
 ) -> PortResult<(ThreadId, Option<Conversation>)> {
@@ -47,8 +47,8 @@ pub(crate) async fn follow_moved_threads<W: Deps>(
 
 /// Takes over the person's other active conversations, if people have `conversation`. Must be called before
 /// `conversation` is written: after that write, no reply of the agent is claimed in any of them.
-pub(crate) async fn take_over_others<W: Deps>(
-    deps: &W,
+pub(crate) async fn take_over_others(
+    deps: &impl Deps,
     conversation: &Conversation,
     correlation: &CorrelationId,
 ) -> PortResult<()> {
@@ -65,8 +65,8 @@ pub(crate) async fn take_over_others<W: Deps>(
 }
 
 /// Gives the person's other conversations back to the agent, which has `conversation` already.
-pub(crate) async fn give_back_others<W: Deps>(
-    deps: &W,
+pub(crate) async fn give_back_others(
+    deps: &impl Deps,
     conversation: &Conversation,
     correlation: &CorrelationId,
 ) -> PortResult<()> {
@@ -87,8 +87,8 @@ pub(crate) async fn give_back_others<W: Deps>(
 }
 
 /// Writes `conversation` with the mode `mode`; `None` if it has that mode already, or no longer exists.
-async fn change_mode<W: Deps>(
-    deps: &W,
+async fn change_mode(
+    deps: &impl Deps,
     mut conversation: Conversation,
     mode: ConversationMode,
 ) -> PortResult<Option<Conversation>> {
@@ -116,8 +116,8 @@ async fn change_mode<W: Deps>(
 
 /// Lists the person's other conversations that are active or were left for another one. These are the conversation that
 /// took the place of `conversation`, those whose place was taken, and the one under the other known address.
-async fn list_other_conversations<W: Deps>(
-    deps: &W,
+async fn list_other_conversations(
+    deps: &impl Deps,
     conversation: &Conversation,
 ) -> PortResult<Vec<Conversation>> {
     let mut found = Vec::new();
@@ -146,7 +146,7 @@ async fn list_other_conversations<W: Deps>(
 }
 
 /// Returns the thread of the person's other address; `None` if no other address is known.
-async fn find_other_thread<W: Deps>(deps: &W, conversation: &Conversation) -> PortResult<Option<ThreadId>> {
+async fn find_other_thread(deps: &impl Deps, conversation: &Conversation) -> PortResult<Option<ThreadId>> {
     let Some(other) = other_name(deps, conversation).await? else {
         return Ok(None);
     };
@@ -156,8 +156,8 @@ async fn find_other_thread<W: Deps>(deps: &W, conversation: &Conversation) -> Po
 
 /// Returns the person's other address: the linked identity of a number, or the number of a linked identity. `None`: it
 /// is not known.
-pub(crate) async fn other_name<W: Deps>(
-    deps: &W,
+pub(crate) async fn other_name(
+    deps: &impl Deps,
     conversation: &Conversation,
 ) -> PortResult<Option<ContactAddress>> {
     if conversation.known_as.is_some() || !conversation.address.is_numberless() {
@@ -170,8 +170,8 @@ pub(crate) async fn other_name<W: Deps>(
 
 /// Removes the quiet conversations from `conversation.beside`: those in which no answer is owed and no message is open.
 /// Messages that are made from now on do not wait for messages there.
-pub(crate) async fn forget_quiet_conversations<W: Deps>(
-    deps: &W,
+pub(crate) async fn forget_quiet_conversations(
+    deps: &impl Deps,
     conversation: &mut Conversation,
 ) -> PortResult<()> {
     let mut beside = Vec::new();

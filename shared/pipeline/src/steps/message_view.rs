@@ -20,7 +20,7 @@ pub struct MessageView {
 }
 
 /// Returns a message with its delivery; `None` if it does not exist.
-pub(crate) async fn find_message_view<W: Deps>(deps: &W, id: &MessageId) -> PortResult<Option<MessageView>> {
+pub(crate) async fn find_message_view(deps: &impl Deps, id: &MessageId) -> PortResult<Option<MessageView>> {
     let Some(message) = deps.store().find_message(id).await? else {
         return Ok(None);
     };
@@ -30,8 +30,8 @@ pub(crate) async fn find_message_view<W: Deps>(deps: &W, id: &MessageId) -> Port
 }
 
 /// Joins messages with their deliveries.
-pub(crate) async fn join_deliveries<W: Deps>(
-    deps: &W,
+pub(crate) async fn join_deliveries(
+    deps: &impl Deps,
     bound: Option<&InstanceConfig>,
     messages: Vec<Message>,
 ) -> PortResult<Vec<MessageView>> {
@@ -54,7 +54,7 @@ pub(crate) async fn join_deliveries<W: Deps>(
 
 /// Returns the key under which a message's delivery is recorded. `None` for a message that came in, and where the
 /// instance or the provider's id is not known.
-fn delivery_key<W: Deps>(deps: &W, bound: Option<&InstanceConfig>, message: &Message) -> Option<DeliveryKey> {
+fn delivery_key(deps: &impl Deps, bound: Option<&InstanceConfig>, message: &Message) -> Option<DeliveryKey> {
     message.out.as_ref()?;
     let bound = bound?;
     let (provider, instance) = (bound.instance.provider, bound.instance.resolve_external_id()?);

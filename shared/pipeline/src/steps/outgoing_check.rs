@@ -90,8 +90,8 @@ fn has_private_source(content: &Content) -> bool {
 }
 
 /// Checks and prepares content for the contact of `thread`. `later` is the time at which it will be sent, if not now.
-pub(crate) async fn prepare_content<W: Deps>(
-    deps: &W,
+pub(crate) async fn prepare_content(
+    deps: &impl Deps,
     bound: &InstanceConfig,
     thread: &ThreadId,
     (mut content, mut options): (Content, SendOptions),
@@ -151,8 +151,8 @@ struct ReferencedMessage {
 
 /// Finds a message by our id or by the provider's id. A provider's id may belong to a message that Recado has never
 /// seen: the provider knows it.
-async fn find_referenced_message<W: Deps>(
-    deps: &W,
+async fn find_referenced_message(
+    deps: &impl Deps,
     bound: &InstanceConfig,
     thread: &ThreadId,
     id: &str,
@@ -189,8 +189,8 @@ async fn find_referenced_message<W: Deps>(
 
 /// Returns the message id that `text` is, if it looks like an id of ours. For the id of a scheduled message, returns
 /// the id of the message that it became.
-async fn resolve_own_id<W: Deps>(
-    deps: &W,
+async fn resolve_own_id(
+    deps: &impl Deps,
     text: &str,
     field: &'static str,
 ) -> Result<Option<MessageId>, OutgoingContentError> {

@@ -16,7 +16,7 @@ pub(crate) const REQUEUE_AFTER_RECEIVES: u32 = VisibilityTimeouts::RECEIVES_MAX 
 
 /// Enqueues an event again that its queue has delivered too often. Returns `false` if the event is not pending: then
 /// nothing is left to be enqueued.
-pub(crate) async fn reenqueue_event<W: Deps>(deps: &W, job: &InboundJob) -> PortResult<bool> {
+pub(crate) async fn reenqueue_event(deps: &impl Deps, job: &InboundJob) -> PortResult<bool> {
     let count = deps
         .store()
         .record_reenqueue(&job.event, deps.system().now())
@@ -35,8 +35,8 @@ pub(crate) async fn reenqueue_event<W: Deps>(deps: &W, job: &InboundJob) -> Port
 
 /// Parses a queue message. A message that cannot be parsed now never will be: it is kept as a dead letter, and the
 /// error is the verdict on it.
-pub(crate) async fn parse_queue_message<T: DeserializeOwned, W: Deps>(
-    deps: &W,
+pub(crate) async fn parse_queue_message<T: DeserializeOwned>(
+    deps: &impl Deps,
     queue: QueueName,
     body: &str,
 ) -> Result<T, Verdict> {
@@ -51,8 +51,8 @@ pub(crate) async fn parse_queue_message<T: DeserializeOwned, W: Deps>(
 
 /// Decides the verdict on a queue message. If a store or queue failed, the message is retried after the backoff for the
 /// number of its receives.
-pub(crate) fn decide_verdict<W: Deps>(
-    deps: &W,
+pub(crate) fn decide_verdict(
+    deps: &impl Deps,
     worked: PortResult<Verdict>,
     backoff: &Backoff,
     receives: u32,

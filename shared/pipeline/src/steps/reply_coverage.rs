@@ -11,8 +11,8 @@ const PAGE: usize = 100;
 
 /// Returns the highest ordinal that a reply of the agent covers. Replies count that left, may have left, or are open in
 /// the present epoch. `except` is a message that is just being cancelled and does not count.
-pub(crate) async fn highest_covered_ordinal<W: Deps>(
-    deps: &W,
+pub(crate) async fn highest_covered_ordinal(
+    deps: &impl Deps,
     conversation: &Conversation,
     except: Option<Ordinal>,
 ) -> PortResult<Ordinal> {

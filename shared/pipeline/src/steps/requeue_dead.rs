@@ -8,7 +8,7 @@ use recado_domain::wake_up::Redrive;
 /// Moves a dead-lettered message back to `queued` if `redrive.failed_at` is the time of its newest failure. A repeated or
 /// outdated redrive leaves the message unchanged. The dead letter of that failure is removed in each case. Returns
 /// whether the message was requeued.
-pub(crate) async fn requeue_dead_message<W: Deps>(deps: &W, redrive: &Redrive) -> PortResult<bool> {
+pub(crate) async fn requeue_dead_message(deps: &impl Deps, redrive: &Redrive) -> PortResult<bool> {
     let Redrive {
         message: id,
         failed_at,

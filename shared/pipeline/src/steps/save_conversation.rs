@@ -5,8 +5,8 @@ use crate::ports::{Conversations, PortResult, WriteOutcome};
 use recado_domain::conversation::Conversation;
 
 /// Writes a conversation that was read and changed, under its next revision.
-pub(crate) async fn save_conversation<W: Deps>(
-    deps: &W,
+pub(crate) async fn save_conversation(
+    deps: &impl Deps,
     conversation: &mut Conversation,
 ) -> PortResult<WriteOutcome> {
     conversation.rev += 1;

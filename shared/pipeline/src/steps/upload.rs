@@ -37,8 +37,8 @@ impl StoredUpload {
 
 /// Stores a file for messages of this instance, and returns the source to name in them. `mime_type` and `file_name` are
 /// as the client gave them.
-pub async fn store_upload<W: Deps>(
-    deps: &W,
+pub async fn store_upload(
+    deps: &impl Deps,
     instance: &InstanceId,
     mime_type: String,
     file_name: Option<String>,
@@ -70,8 +70,8 @@ pub(crate) enum FoundUpload {
 }
 
 /// Finds the upload that `content` sends.
-pub(crate) async fn find_upload<W: Deps>(
-    deps: &W,
+pub(crate) async fn find_upload(
+    deps: &impl Deps,
     instance: &InstanceId,
     content: &Content,
 ) -> PortResult<FoundUpload> {
@@ -117,7 +117,7 @@ const RENEWED_WITHIN_MS: i64 = 2 * 3_600_000;
 /// Renews the upload of a waiting message once in 24 hours, counted from the storing of the message. Code that
 /// postpones waiting messages calls this at most an hour apart, so no renewal is missed. Nothing happens if the message
 /// names no upload or no renewal is due.
-pub(crate) async fn renew_waiting_upload<W: Deps>(deps: &W, message: &Message) -> PortResult<()> {
+pub(crate) async fn renew_waiting_upload(deps: &impl Deps, message: &Message) -> PortResult<()> {
     let waited = deps.system().now().duration_since(message.stored_at).as_millis();
     let waited = i64::try_from(waited).unwrap_or_default();
     if waited < RENEWED_EVERY_MS || waited % RENEWED_EVERY_MS >= RENEWED_WITHIN_MS {
@@ -128,7 +128,7 @@ pub(crate) async fn renew_waiting_upload<W: Deps>(deps: &W, message: &Message) -
 }
 
 /// Renews the upload of a message. Returns `false` if the message names no upload, or the upload is gone.
-pub(crate) async fn renew_upload<W: Deps>(deps: &W, message: &Message) -> PortResult<bool> {
+pub(crate) async fn renew_upload(deps: &impl Deps, message: &Message) -> PortResult<bool> {
     match upload_id(&message.content) {
         Some(id) => {
             let key = payload_key(message.instance.as_str(), id);

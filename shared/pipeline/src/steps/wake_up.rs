@@ -12,8 +12,8 @@ use recado_domain::wake_up::{SendJob, TurnJob};
 use std::time::Duration;
 
 /// Enqueues a send job for all open messages up to `message`, in the FIFO group of `message`.
-pub(crate) async fn enqueue_send<W: Deps>(
-    deps: &W,
+pub(crate) async fn enqueue_send(
+    deps: &impl Deps,
     message: &Message,
     correlation: &CorrelationId,
 ) -> PortResult<()> {
@@ -23,8 +23,8 @@ pub(crate) async fn enqueue_send<W: Deps>(
 
 /// Enqueues a send job if the contact has open messages, in the FIFO group of the first of them. A crash after a commit
 /// may leave a message without a send job, so every way out of a turn calls this.
-pub(crate) async fn enqueue_open_sends<W: Deps>(
-    deps: &W,
+pub(crate) async fn enqueue_open_sends(
+    deps: &impl Deps,
     conversation: &ConversationId,
     correlation: &CorrelationId,
 ) -> PortResult<()> {
@@ -40,8 +40,8 @@ pub(crate) async fn enqueue_open_sends<W: Deps>(
 /// Enqueues a send job in the contact's own FIFO group after the conversation changed hands. Nothing is enqueued if the
 /// contact has no open messages. Only messages that are not the agent's wait in that group, so void replies are
 /// cancelled at once.
-pub(crate) async fn enqueue_after_handover<W: Deps>(
-    deps: &W,
+pub(crate) async fn enqueue_after_handover(
+    deps: &impl Deps,
     conversation: &ConversationId,
     correlation: &CorrelationId,
 ) -> PortResult<()> {
@@ -53,15 +53,15 @@ pub(crate) async fn enqueue_after_handover<W: Deps>(
 
 /// Sends a send job to the end of its FIFO group, under a new deduplication id. With the message's id, a job sent at a
 /// release would be dropped if it came within the queue's five minutes.
-pub(crate) async fn requeue_send<W: Deps>(deps: &W, job: &SendJob) -> PortResult<()> {
+pub(crate) async fn requeue_send(deps: &impl Deps, job: &SendJob) -> PortResult<()> {
     deps.queues()
         .enqueue_send_job(job, generate_nonce(deps.system()).as_str())
         .await
 }
 
 /// Enqueues a turn job for a conversation, due at once.
-pub(crate) async fn enqueue_turn<W: Deps>(
-    deps: &W,
+pub(crate) async fn enqueue_turn(
+    deps: &impl Deps,
     conversation: &Conversation,
     correlation: &CorrelationId,
 ) -> PortResult<()> {
@@ -76,8 +76,8 @@ pub(crate) async fn enqueue_turn<W: Deps>(
 }
 
 /// Enqueues the turn job of a contact's message that was stored at `place`. It is due after the debounce.
-pub(crate) async fn enqueue_reply_turn<W: Deps>(
-    deps: &W,
+pub(crate) async fn enqueue_reply_turn(
+    deps: &impl Deps,
     job: &InboundJob,
     bound: &InstanceConfig,
     place: &MessagePosition,
@@ -99,8 +99,8 @@ pub(crate) async fn enqueue_reply_turn<W: Deps>(
 }
 
 /// Enqueues the turn of an event that is given up after its message was stored: the answer is still owed.
-pub(crate) async fn enqueue_turn_if_stored<W: Deps>(
-    deps: &W,
+pub(crate) async fn enqueue_turn_if_stored(
+    deps: &impl Deps,
     job: &InboundJob,
     bound: &InstanceConfig,
 ) -> PortResult<()> {

@@ -40,8 +40,8 @@ pub struct IngestReport {
 
 /// Stores every part of a webhook, or returns an error. After an error the provider must repeat the webhook; parts that
 /// are stored already do no harm.
-pub async fn ingest<W: Deps>(
-    deps: &W,
+pub async fn ingest(
+    deps: &impl Deps,
     items: Vec<WebhookItem>,
     correlation: &CorrelationId,
 ) -> PortResult<IngestReport> {
@@ -75,7 +75,7 @@ pub async fn ingest<W: Deps>(
     Ok(done)
 }
 
-async fn record_statuses<W: Deps>(deps: &W, statuses: Vec<StatusUpdate>) -> PortResult<()> {
+async fn record_statuses(deps: &impl Deps, statuses: Vec<StatusUpdate>) -> PortResult<()> {
     let expires = add_duration(deps.system().now(), deps.settings().delivery_ttl);
     stream::iter(statuses)
         .map(|status| async move { deps.store().record_status(&status, expires).await })
@@ -86,8 +86,8 @@ async fn record_statuses<W: Deps>(deps: &W, statuses: Vec<StatusUpdate>) -> Port
 
 /// Returns the notices whose proof is valid for their account: the provider's own proof, or that of an instance of the
 /// account.
-async fn filter_credible_notices<W: Deps>(
-    deps: &W,
+async fn filter_credible_notices(
+    deps: &impl Deps,
     told: Vec<(Notice, Option<ExternalId>)>,
 ) -> PortResult<Vec<Notice>> {
     let mut credible = Vec::with_capacity(told.len());
@@ -115,7 +115,7 @@ async fn filter_credible_notices<W: Deps>(
     Ok(credible)
 }
 
-async fn record_notices<W: Deps>(deps: &W, notices: Vec<Notice>) -> PortResult<()> {
+async fn record_notices(deps: &impl Deps, notices: Vec<Notice>) -> PortResult<()> {
     let expires = add_millis(deps.system().now(), NOTICE_RETENTION_MS);
     stream::iter(notices)
         .map(|notice| async move { deps.store().put_notice(&notice, expires).await })
@@ -125,8 +125,8 @@ async fn record_notices<W: Deps>(deps: &W, notices: Vec<Notice>) -> PortResult<(
 }
 
 /// Records each event as pending. Returns the events that must be enqueued, in their order.
-async fn record_events<W: Deps>(
-    deps: &W,
+async fn record_events(
+    deps: &impl Deps,
     events: Vec<WebhookEvent>,
     correlation: &CorrelationId,
     done: &mut IngestReport,
@@ -151,8 +151,8 @@ async fn record_events<W: Deps>(
     Ok(owed)
 }
 
-async fn record_webhook_event<W: Deps>(
-    deps: &W,
+async fn record_webhook_event(
+    deps: &impl Deps,
     event: WebhookEvent,
     correlation: CorrelationId,
 ) -> PortResult<(InboundJob, RecordEventOutcome)> {

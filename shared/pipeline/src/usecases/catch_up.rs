@@ -24,8 +24,8 @@ const ON_DEMAND: CatchUpLimits = CatchUpLimits {
 
 /// Reads the messages that an instance missed since `since` and processes those that are not known. Without `since`, it
 /// starts at the newest known message of a contact.
-pub async fn catch_up<W: Deps>(
-    deps: &W,
+pub async fn catch_up(
+    deps: &impl Deps,
     id: &InstanceId,
     since: Option<Timestamp>,
     correlation: &CorrelationId,
@@ -67,7 +67,7 @@ pub async fn catch_up<W: Deps>(
 }
 
 /// Returns the time of the newest known message of a contact of this instance; `None` if there is none.
-async fn find_last_inbound<W: Deps>(deps: &W, id: &InstanceId) -> PortResult<Option<Timestamp>> {
+async fn find_last_inbound(deps: &impl Deps, id: &InstanceId) -> PortResult<Option<Timestamp>> {
     let filter = ConversationFilter {
         instance: Some(id.clone()),
         ..ConversationFilter::default()

@@ -54,13 +54,13 @@ pub enum ConfigureError {
 }
 
 /// Returns the whole configuration.
-pub async fn read_configuration<W: Deps>(deps: &W) -> PortResult<ConfigDocument> {
+pub async fn read_configuration(deps: &impl Deps) -> PortResult<ConfigDocument> {
     deps.store().read_configuration().await
 }
 
 /// Applies `change`: creates and replaces the entries in it, and leaves all others unchanged.
-pub async fn apply_configuration<W: Deps>(
-    deps: &W,
+pub async fn apply_configuration(
+    deps: &impl Deps,
     mut change: ConfigDocument,
 ) -> Result<AppliedDocument, ConfigureError> {
     let adopt = |instance| deps.providers().normalize(instance);
@@ -106,8 +106,8 @@ pub async fn apply_configuration<W: Deps>(
 
 /// Clears the mark "model's key is missing" of every instance that the change affects. The change may have corrected the
 /// key; the next turn shows whether it did.
-async fn clear_missing_key_flags<W: Deps>(
-    deps: &W,
+async fn clear_missing_key_flags(
+    deps: &impl Deps,
     change: &ConfigDocument,
     all: &ConfigDocument,
 ) -> PortResult<()> {

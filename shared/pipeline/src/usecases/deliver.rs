@@ -118,8 +118,8 @@ struct CheckedDelivery {
 
 /// Accepts a message that a client wants to send on `instance`. The message is stored and its send job enqueued, or the
 /// message is scheduled. A repeated request with the same key returns the first request's message.
-pub async fn accept_message<W: Deps>(
-    deps: &W,
+pub async fn accept_message(
+    deps: &impl Deps,
     instance: &InstanceId,
     send: DeliverRequest,
 ) -> Result<AcceptedMessage, DeliverError> {
@@ -159,8 +159,8 @@ pub async fn accept_message<W: Deps>(
     }
 }
 
-fn make_send_claim<W: Deps>(
-    deps: &W,
+fn make_send_claim(
+    deps: &impl Deps,
     instance: &InstanceId,
     to: &ContactAddress,
     send: &DeliverRequest,
@@ -185,8 +185,8 @@ fn make_send_claim<W: Deps>(
 
 /// Returns the message of the first request with this key. If the message is still open, its send job is enqueued
 /// again, because a crash may have prevented it. If the first request was a different one, the error is `KeyReused`.
-async fn return_repeated_send<W: Deps>(
-    deps: &W,
+async fn return_repeated_send(
+    deps: &impl Deps,
     claim: Option<&IdempotencyClaim>,
     record: IdempotencyRecord,
     correlation: &CorrelationId,

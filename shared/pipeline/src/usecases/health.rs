@@ -123,7 +123,7 @@ pub struct Health {
 }
 
 /// Writes a record of a reserved instance, to check that the store accepts writes.
-pub async fn check_store_writes<W: Deps>(deps: &W, at: Timestamp) -> PortResult<()> {
+pub async fn check_store_writes(deps: &impl Deps, at: Timestamp) -> PortResult<()> {
     let nobody = InstanceId::parse(RESERVED_INSTANCE);
     let nobody = nobody.map_err(|error| PortError::invalid("instance id", error))?;
     let confirm = InstanceChange::Confirm(at);
@@ -134,8 +134,8 @@ pub async fn check_store_writes<W: Deps>(deps: &W, at: Timestamp) -> PortResult<
 }
 
 /// Assesses the health of all instances, or of the instance `wanted`; `None` if that instance does not exist.
-pub async fn assess_health<W: Deps, D: QueueDepths>(
-    deps: &W,
+pub async fn assess_health<D: QueueDepths>(
+    deps: &impl Deps,
     depths: &D,
     wanted: Option<&InstanceId>,
 ) -> PortResult<Option<Health>> {
@@ -185,7 +185,7 @@ pub async fn assess_health<W: Deps, D: QueueDepths>(
     }))
 }
 
-fn all_connected<W: Deps>(deps: &W, instances: &[InstanceHealth]) -> bool {
+fn all_connected(deps: &impl Deps, instances: &[InstanceHealth]) -> bool {
     let linked = |one: &&InstanceHealth| {
         deps.providers()
             .capabilities(one.instance.provider)
@@ -199,8 +199,8 @@ fn all_connected<W: Deps>(deps: &W, instances: &[InstanceHealth]) -> bool {
     }
 }
 
-async fn assess_instance<W: Deps>(
-    deps: &W,
+async fn assess_instance(
+    deps: &impl Deps,
     instance: Instance,
     open: &OpenWork,
     dead_letters: &DeadLetterCounts,

@@ -8,7 +8,7 @@ use recado_domain::dead_letter::QueueName;
 
 /// Makes a dead letter of a webhook that came by a queue and cannot be read. Over HTTP the sender would get an error;
 /// here nobody would be told. `why` is the reason and must not contain text of the body.
-pub async fn keep_unreadable_webhook<W: Deps>(deps: &W, body: &str, why: String) -> PortResult<()> {
+pub async fn keep_unreadable_webhook(deps: &impl Deps, body: &str, why: String) -> PortResult<()> {
     let id = unreadable_letter_id(QueueName::Inbound, body);
     if deps.store().find_dead_letter(&id).await?.is_some() {
         return Ok(());

@@ -54,8 +54,8 @@ impl From<OutgoingContentError> for OperateError {
 }
 
 /// Lists conversations, the most recently active first.
-pub async fn list_conversations<W: Deps>(
-    deps: &W,
+pub async fn list_conversations(
+    deps: &impl Deps,
     filter: &ConversationFilter,
     page: &PageRequest,
 ) -> Result<Page<Conversation>, OperateError> {
@@ -64,7 +64,7 @@ pub async fn list_conversations<W: Deps>(
 
 /// Returns a conversation. If nobody wrote in it and it only leads to another conversation of the same person, returns
 /// that other conversation.
-pub async fn find_conversation<W: Deps>(deps: &W, id: &ConversationId) -> Result<Conversation, OperateError> {
+pub async fn find_conversation(deps: &impl Deps, id: &ConversationId) -> Result<Conversation, OperateError> {
     let missing = OperateError::NotFound("conversation");
     let found = deps.store().find_conversation(id).await?.ok_or(missing)?;
     if found.listed_status().is_some() {
@@ -75,8 +75,8 @@ pub async fn find_conversation<W: Deps>(deps: &W, id: &ConversationId) -> Result
 }
 
 /// Lists a conversation's messages, the newest first.
-pub async fn list_messages<W: Deps>(
-    deps: &W,
+pub async fn list_messages(
+    deps: &impl Deps,
     id: &ConversationId,
     page: &PageRequest,
 ) -> Result<Page<MessageView>, OperateError> {
@@ -91,15 +91,15 @@ pub async fn list_messages<W: Deps>(
 }
 
 /// Returns a message with its delivery.
-pub async fn find_message<W: Deps>(deps: &W, id: &MessageId) -> Result<MessageView, OperateError> {
+pub async fn find_message(deps: &impl Deps, id: &MessageId) -> Result<MessageView, OperateError> {
     let view = find_message_view(deps, id).await?;
     view.ok_or(OperateError::NotFound("message"))
 }
 
 /// Takes a conversation over (`manual`) or gives it back to the agent (`ai`). After a give-back, messages that nobody
 /// answered are owed an answer again.
-pub async fn set_conversation_mode<W: Deps>(
-    deps: &W,
+pub async fn set_conversation_mode(
+    deps: &impl Deps,
     id: &ConversationId,
     mode: ConversationMode,
     correlation: &CorrelationId,
@@ -137,8 +137,8 @@ pub async fn set_conversation_mode<W: Deps>(
 
 /// Resolves a conversation, unless a message newer than `seen` came in. `seen` is the newest ordinal that the operator
 /// saw; `None`: all messages. A newer message is an error.
-pub async fn resolve_conversation<W: Deps>(
-    deps: &W,
+pub async fn resolve_conversation(
+    deps: &impl Deps,
     id: &ConversationId,
     seen: Option<Ordinal>,
     correlation: &CorrelationId,

@@ -28,7 +28,7 @@ use serde_json::Value;
 use tracing::Instrument;
 
 /// Processes one message of the queue `inbound`, received for the `receives`th time.
-pub async fn process<W: Deps>(deps: &W, body: &str, receives: u32) -> Verdict {
+pub async fn process(deps: &impl Deps, body: &str, receives: u32) -> Verdict {
     let job: InboundJob = match queue_message::parse_queue_message(deps, QueueName::Inbound, body).await {
         Ok(job) => job,
         Err(verdict) => return verdict,
@@ -45,7 +45,7 @@ pub async fn process<W: Deps>(deps: &W, body: &str, receives: u32) -> Verdict {
     .await
 }
 
-async fn apply_event<W: Deps>(deps: &W, job: &InboundJob, receives: u32) -> PortResult<Verdict> {
+async fn apply_event(deps: &impl Deps, job: &InboundJob, receives: u32) -> PortResult<Verdict> {
     if receives >= REQUEUE_AFTER_RECEIVES && queue_message::reenqueue_event(deps, job).await? {
         return Ok(Verdict::Done);
     }
@@ -78,8 +78,8 @@ async fn apply_event<W: Deps>(deps: &W, job: &InboundJob, receives: u32) -> Port
 }
 
 /// Reads the event's body and applies the event, unless the event must wait.
-async fn handle_event<W: Deps>(
-    deps: &W,
+async fn handle_event(
+    deps: &impl Deps,
     job: &InboundJob,
     bound: &InstanceConfig,
     receives: u32,
@@ -111,8 +111,8 @@ async fn handle_event<W: Deps>(
 }
 
 /// Gives up an event that no further attempt can help.
-async fn give_up_as_poison<W: Deps>(
-    deps: &W,
+async fn give_up_as_poison(
+    deps: &impl Deps,
     job: &InboundJob,
     bound: &InstanceConfig,
     receives: u32,
@@ -124,8 +124,8 @@ async fn give_up_as_poison<W: Deps>(
 }
 
 /// Applies an event. Returns the follow-up job that was enqueued.
-async fn apply_inbound<W: Deps>(
-    deps: &W,
+async fn apply_inbound(
+    deps: &impl Deps,
     job: &InboundJob,
     bound: &InstanceConfig,
     inbound: InboundEvent,
@@ -151,7 +151,7 @@ async fn apply_inbound<W: Deps>(
 }
 
 /// Marks the event as applied and stores how it was processed.
-async fn finish_event<W: Deps>(deps: &W, job: &InboundJob, processed: ProcessingRecord) -> PortResult<()> {
+async fn finish_event(deps: &impl Deps, job: &InboundJob, processed: ProcessingRecord) -> PortResult<()> {
     let now = deps.system().now();
     let ttl = to_millis(deps.settings().event_ttl);
     // An event without id and time (`lookalike`) may look like another event. Its record expires as soon as the provider
@@ -168,7 +168,7 @@ async fn finish_event<W: Deps>(deps: &W, job: &InboundJob, processed: Processing
 
 /// Returns `true` if the message was too old when it arrived. Old messages come with history syncs and late retries;
 /// they are stored and not answered.
-fn is_stale<W: Deps>(deps: &W, job: &InboundJob, inbound: &InboundMessage) -> bool {
+fn is_stale(deps: &impl Deps, job: &InboundJob, inbound: &InboundMessage) -> bool {
     inbound
         .sent_at
         .is_some_and(|sent_at| add_duration(sent_at, deps.settings().stale_after) < job.received_at)
@@ -176,7 +176,7 @@ fn is_stale<W: Deps>(deps: &W, job: &InboundJob, inbound: &InboundMessage) -> bo
 
 /// Returns `true` if the event is no longer pending. A dead event that has no dead letter gets it now: a crash may have
 /// prevented that.
-async fn is_settled_event<W: Deps>(deps: &W, job: &InboundJob) -> PortResult<bool> {
+async fn is_settled_event(deps: &impl Deps, job: &InboundJob) -> PortResult<bool> {
     let Some(record) = deps.store().find_event(&job.event).await? else {
         return Ok(true);
     };
@@ -189,8 +189,8 @@ async fn is_settled_event<W: Deps>(deps: &W, job: &InboundJob) -> PortResult<boo
 }
 
 /// Returns a verdict if the event must wait; `None` if it can be applied now.
-async fn check_must_wait<W: Deps>(
-    deps: &W,
+async fn check_must_wait(
+    deps: &impl Deps,
     job: &InboundJob,
     bound: &InstanceConfig,
     inbound: &InboundEvent,
@@ -212,7 +212,7 @@ async fn check_must_wait<W: Deps>(
     }
 }
 
-async fn load_event_payload<W: Deps>(deps: &W, job: &InboundJob) -> PortResult<Value> {
+async fn load_event_payload(deps: &impl Deps, job: &InboundJob) -> PortResult<Value> {
     match &job.payload {
         EventPayload::Inline(value) => Ok(value.clone()),
         EventPayload::Stored(key) => deps

@@ -78,7 +78,7 @@ enum ReconcileAction {
 }
 
 /// Runs one pass. A failure at one record does not keep the others waiting.
-pub async fn reconcile<W: Deps>(deps: &W) -> PortResult<ReconcileReport> {
+pub async fn reconcile(deps: &impl Deps) -> PortResult<ReconcileReport> {
     let work = deps.store().list_overdue(deps.system().now(), PASS_LIMIT).await?;
     let mut conversations = BTreeSet::new();
     let once = |item: &OverdueWork| match item {
@@ -135,7 +135,7 @@ pub async fn reconcile<W: Deps>(deps: &W) -> PortResult<ReconcileReport> {
     Ok(done)
 }
 
-async fn reconcile_item<W: Deps>(deps: &W, item: OverdueWork) -> PortResult<ReconcileAction> {
+async fn reconcile_item(deps: &impl Deps, item: OverdueWork) -> PortResult<ReconcileAction> {
     let did = |done: bool, what: ReconcileAction| if done { what } else { ReconcileAction::Nothing };
     match item {
         OverdueWork::Event(record) => reenqueue_pending_event(deps, &record)
@@ -163,7 +163,7 @@ async fn reconcile_item<W: Deps>(deps: &W, item: OverdueWork) -> PortResult<Reco
 }
 
 /// Enqueues a pending event again, under another deduplication id.
-async fn reenqueue_pending_event<W: Deps>(deps: &W, record: &EventRecord) -> PortResult<()> {
+async fn reenqueue_pending_event(deps: &impl Deps, record: &EventRecord) -> PortResult<()> {
     let count = deps
         .store()
         .record_reenqueue(&record.job.event, deps.system().now())
@@ -193,8 +193,8 @@ const ENQUEUED_MS: i64 = 5 * 60_000;
 /// Enqueues a send job for a contact's open messages, at most once in five minutes. All messages are postponed, those
 /// of an instance that cannot send for longer, because its opening releases them. So waiting messages do not fill the
 /// pass and hide others. Returns `false` if no job was enqueued.
-async fn enqueue_overdue_sends<W: Deps>(
-    deps: &W,
+async fn enqueue_overdue_sends(
+    deps: &impl Deps,
     conversation: &ConversationId,
     newest: Ordinal,
 ) -> PortResult<bool> {
@@ -230,7 +230,7 @@ async fn enqueue_overdue_sends<W: Deps>(
 /// Gives up the first of `open`, a closed instance's messages, that waited too long since their last state change.
 /// Returns the others. Usually the parked conversation's record is due then; a lost send job leaves a conversation that
 /// was never parked.
-async fn give_up_oldest<W: Deps>(deps: &W, open: Vec<Outgoing>) -> PortResult<Vec<Outgoing>> {
+async fn give_up_oldest(deps: &impl Deps, open: Vec<Outgoing>) -> PortResult<Vec<Outgoing>> {
     let (now, limit) = (deps.system().now(), deps.settings().parked_max_ms());
     let waited_too_long = |message: &Outgoing| {
         let since = message.outbox().last_changed_at();
@@ -251,7 +251,7 @@ fn is_dead_message(message: &Outgoing) -> bool {
 
 /// Postpones all messages but the dead ones, whose missing dead letters are stored instead: these need no instance that
 /// can send.
-async fn postpone_messages<W: Deps>(deps: &W, open: Vec<Outgoing>, until: Timestamp) -> PortResult<()> {
+async fn postpone_messages(deps: &impl Deps, open: Vec<Outgoing>, until: Timestamp) -> PortResult<()> {
     for mut message in open {
         if is_dead_message(&message) {
             move_to_dead_letters(deps, message).await?;
@@ -269,7 +269,7 @@ async fn postpone_messages<W: Deps>(deps: &W, open: Vec<Outgoing>, until: Timest
 
 /// Enqueues a turn for an answer that is owed. Returns `false` if the agent owes no answer or the conversation was
 /// changed meanwhile.
-async fn enqueue_owed_turn<W: Deps>(deps: &W, id: &ConversationId) -> PortResult<bool> {
+async fn enqueue_owed_turn(deps: &impl Deps, id: &ConversationId) -> PortResult<bool> {
     let Some(mut conversation) = deps.store().find_conversation(id).await? else {
         return Ok(false);
     };
@@ -298,7 +298,7 @@ async fn enqueue_owed_turn<W: Deps>(deps: &W, id: &ConversationId) -> PortResult
     Ok(true)
 }
 
-async fn probe_instance<W: Deps>(deps: &W, instance: &InstanceId) -> PortResult<()> {
+async fn probe_instance(deps: &impl Deps, instance: &InstanceId) -> PortResult<()> {
     let Some(bound) = deps.store().instance_config(instance).await? else {
         return Ok(());
     };
@@ -313,7 +313,7 @@ async fn probe_instance<W: Deps>(deps: &W, instance: &InstanceId) -> PortResult<
 
 /// Handles a parked conversation that is due. If its instance is open, the conversation is released. Otherwise messages
 /// that waited too long are given up, each by its own age.
-async fn handle_overdue_parked<W: Deps>(deps: &W, parked: &ParkedConversation) -> PortResult<()> {
+async fn handle_overdue_parked(deps: &impl Deps, parked: &ParkedConversation) -> PortResult<()> {
     let now = deps.system().now();
     let state = deps.store().read_instance_state(&parked.instance).await?;
     if state.connection == ConnectionStatus::Open {
@@ -345,7 +345,7 @@ async fn handle_overdue_parked<W: Deps>(deps: &W, parked: &ParkedConversation) -
 /// Gives up a message that waited too long. Returns `false` if the messages behind it must wait. A message that is
 /// being sent is judged by its outcome, or by the end of its lease if no outcome comes. A message that is dead already
 /// gets the dead letter that a crash prevented.
-async fn give_up_expired<W: Deps>(deps: &W, mut message: Outgoing) -> PortResult<bool> {
+async fn give_up_expired(deps: &impl Deps, mut message: Outgoing) -> PortResult<bool> {
     let now = deps.system().now();
     if is_dead_message(&message) {
         return move_to_dead_letters(deps, message).await;

@@ -29,7 +29,7 @@ use std::time::Duration;
 use tracing::Instrument;
 
 /// Handles one message of the `turns` queue. `receives` is how often the queue has delivered this message.
-pub async fn handle_turn_message<W: Deps>(deps: &W, body: &str, receives: u32) -> Verdict {
+pub async fn handle_turn_message(deps: &impl Deps, body: &str, receives: u32) -> Verdict {
     let job: TurnJob = match queue_message::parse_queue_message(deps, QueueName::Turns, body).await {
         Ok(job) => job,
         Err(verdict) => return verdict,
@@ -48,7 +48,7 @@ pub async fn handle_turn_message<W: Deps>(deps: &W, body: &str, receives: u32) -
 
 /// Runs a turn job after some preparation. The dead letter of a redriven job is removed first. A job that was received
 /// too often is sent again as a new message instead.
-async fn handle_turn_job<W: Deps>(deps: &W, body: &str, job: &TurnJob, receives: u32) -> PortResult<Verdict> {
+async fn handle_turn_job(deps: &impl Deps, body: &str, job: &TurnJob, receives: u32) -> PortResult<Verdict> {
     if let Ok(RedrivenTurn { redrive, .. }) = serde_json::from_str(body) {
         deps.store()
             .remove_dead_letter(&redrive.dead_letter, redrive.failed_at)
@@ -67,7 +67,7 @@ const LEASE_RECHECK_MS: i64 = 3_000;
 
 /// Runs the turn step by step. The steps: stand down, check that an answer is owed, wait for the opening hours, take
 /// the lease, draft, commit, enqueue the send job.
-async fn run_turn<W: Deps>(deps: &W, job: &TurnJob) -> PortResult<Verdict> {
+async fn run_turn(deps: &impl Deps, job: &TurnJob) -> PortResult<Verdict> {
     let (conversation, messages) = match reading::read_newest_messages(deps, &job.conversation).await? {
         TurnHistory::Whole(conversation, messages) => (*conversation, messages),
         TurnHistory::Torn => return Ok(Verdict::RETRY_SOON),
@@ -107,13 +107,13 @@ async fn run_turn<W: Deps>(deps: &W, job: &TurnJob) -> PortResult<Verdict> {
 
 /// Ends a turn without a reply, and enqueues a send job if messages are open. So a reply that a crash left without a
 /// send job is sent.
-async fn finish_turn<W: Deps>(deps: &W, job: &TurnJob) -> PortResult<Verdict> {
+async fn finish_turn(deps: &impl Deps, job: &TurnJob) -> PortResult<Verdict> {
     wake_up::enqueue_open_sends(deps, &job.conversation, &job.correlation).await?;
     Ok(Verdict::Done)
 }
 
-async fn wait_for_opening<W: Deps>(
-    deps: &W,
+async fn wait_for_opening(
+    deps: &impl Deps,
     job: &TurnJob,
     mut conversation: Conversation,
     at: Timestamp,
@@ -145,8 +145,8 @@ fn round_up_to_minute(at: Timestamp) -> Timestamp {
     }
 }
 
-async fn answer_turn<W: Deps>(
-    deps: &W,
+async fn answer_turn(
+    deps: &impl Deps,
     job: &TurnJob,
     bound: &InstanceConfig,
     mut conversation: Conversation,
@@ -197,8 +197,8 @@ async fn answer_turn<W: Deps>(
 
 /// Releases the lease and leaves the turn owed, because the model's key is missing. `reconcile` asks for the turn
 /// again.
-async fn defer_turn<W: Deps>(
-    deps: &W,
+async fn defer_turn(
+    deps: &impl Deps,
     job: &TurnJob,
     conversation: Conversation,
     draft: &Draft,
@@ -207,8 +207,8 @@ async fn defer_turn<W: Deps>(
     finish_turn(deps, job).await
 }
 
-async fn release_lease<W: Deps>(
-    deps: &W,
+async fn release_lease(
+    deps: &impl Deps,
     mut conversation: Conversation,
     draft: &Draft,
     counted: bool,
@@ -228,8 +228,8 @@ async fn release_lease<W: Deps>(
     Ok(())
 }
 
-async fn commit_draft<W: Deps>(
-    deps: &W,
+async fn commit_draft(
+    deps: &impl Deps,
     job: &TurnJob,
     mut conversation: Conversation,
     draft: &Draft,
@@ -266,8 +266,8 @@ async fn commit_draft<W: Deps>(
 
 /// Enqueues a turn for the messages that this turn could not read. The turn is due at once, because the timers of those
 /// messages are over. No turn is enqueued if the rest waits for a person.
-async fn enqueue_rest<W: Deps>(
-    deps: &W,
+async fn enqueue_rest(
+    deps: &impl Deps,
     job: &TurnJob,
     draft: &Draft,
     conversation: &Conversation,

@@ -75,7 +75,7 @@ fn require_written(outcome: WriteOutcome) -> StepResult {
 }
 
 /// Gives up a message. The handling of the message is finished then.
-async fn give_up<W: Deps>(deps: &W, message: Outgoing, reason: Reason, why: Option<String>) -> StepResult {
+async fn give_up(deps: &impl Deps, message: Outgoing, reason: Reason, why: Option<String>) -> StepResult {
     let given_up = give_up_message(deps, message, reason, why).await?;
     given_up.then_some(()).ok_or(RETRY_SOON)
 }
@@ -92,7 +92,7 @@ struct SendContext<'a> {
 
 /// Returns `true` if the function would end before the provider's answer could be stored. The time that is needed is
 /// the provider's time-out and 5 seconds.
-fn deadline_is_too_near<W: Deps>(deps: &W, context: SendContext<'_>, now: Timestamp) -> bool {
+fn deadline_is_too_near(deps: &impl Deps, context: SendContext<'_>, now: Timestamp) -> bool {
     let need = deps
         .settings()
         .provider_timeout
@@ -104,8 +104,8 @@ fn deadline_is_too_near<W: Deps>(deps: &W, context: SendContext<'_>, now: Timest
 
 /// Handles one message of the `outbound` queue. `receives` is how often the queue has delivered this message. No
 /// attempt begins that may not end before `deadline`.
-pub async fn handle_outbound_message<W: Deps>(
-    deps: &W,
+pub async fn handle_outbound_message(
+    deps: &impl Deps,
     body: &str,
     receives: u32,
     deadline: Option<Timestamp>,
@@ -126,8 +126,8 @@ pub async fn handle_outbound_message<W: Deps>(
     .await
 }
 
-async fn handle_send_job<W: Deps>(
-    deps: &W,
+async fn handle_send_job(
+    deps: &impl Deps,
     job: &SendJob,
     receives: u32,
     deadline: Option<Timestamp>,
@@ -168,8 +168,8 @@ async fn handle_send_job<W: Deps>(
 }
 
 /// Handles one of the messages that a send job includes.
-async fn handle_listed_message<W: Deps>(
-    deps: &W,
+async fn handle_listed_message(
+    deps: &impl Deps,
     context: SendContext<'_>,
     job: &SendJob,
     epochs: &NewestEpochs,
@@ -187,7 +187,7 @@ async fn handle_listed_message<W: Deps>(
 
 /// Cancels a void reply before its due time and its slot are checked. The messages behind the reply must not wait for
 /// these. If an earlier attempt turns out to have been sent, the reply is marked as sent instead.
-async fn cancel_unless_sent<W: Deps>(deps: &W, context: SendContext<'_>, message: &Outgoing) -> StepResult {
+async fn cancel_unless_sent(deps: &impl Deps, context: SendContext<'_>, message: &Outgoing) -> StepResult {
     unknown_outcome::settle_if_already_sent(deps, context, message).await?;
     cancel::cancel_void_reply(deps, message).await
 }
@@ -195,8 +195,8 @@ async fn cancel_unless_sent<W: Deps>(deps: &W, context: SendContext<'_>, message
 /// Moves the send job to the FIFO group in which `message` is handled, and ends this job. The messages behind `message`
 /// are handled there too. So two workers never handle the same message, and nothing waits in a group for a message of
 /// another group. A void reply is cancelled here instead.
-async fn move_to_other_group<W: Deps>(
-    deps: &W,
+async fn move_to_other_group(
+    deps: &impl Deps,
     context: SendContext<'_>,
     job: &SendJob,
     message: &Outgoing,
@@ -212,8 +212,8 @@ async fn move_to_other_group<W: Deps>(
     Err(Stop::Later(Verdict::Done))
 }
 
-async fn handle_open_message<W: Deps>(
-    deps: &W,
+async fn handle_open_message(
+    deps: &impl Deps,
     context: SendContext<'_>,
     mut message: Outgoing,
 ) -> StepResult {

@@ -38,7 +38,7 @@ pub struct MessageTrace {
 /// Finds the target of a trace and the records that belong to it. To a contact's message belongs the reply that covers
 /// it; to a reply, the newest message that it covers; to each message, its event. `None`: the event or message does not
 /// exist.
-pub async fn find_trace<W: Deps>(deps: &W, wanted: &TraceTarget) -> PortResult<Option<MessageTrace>> {
+pub async fn find_trace(deps: &impl Deps, wanted: &TraceTarget) -> PortResult<Option<MessageTrace>> {
     let (events, messages) = match wanted {
         TraceTarget::Event(id) => {
             let Some(event) = deps.store().find_event(id).await? else {
@@ -71,8 +71,8 @@ pub async fn find_trace<W: Deps>(deps: &W, wanted: &TraceTarget) -> PortResult<O
     sort_trace(deps, events, messages).await.map(Some)
 }
 
-async fn sort_trace<W: Deps>(
-    deps: &W,
+async fn sort_trace(
+    deps: &impl Deps,
     mut events: Vec<EventRecord>,
     mut messages: Vec<Message>,
 ) -> PortResult<MessageTrace> {
@@ -92,7 +92,7 @@ async fn sort_trace<W: Deps>(
     })
 }
 
-async fn load_events<W: Deps>(deps: &W, messages: &[Message]) -> PortResult<Vec<EventRecord>> {
+async fn load_events(deps: &impl Deps, messages: &[Message]) -> PortResult<Vec<EventRecord>> {
     let mut events = Vec::new();
     for id in messages.iter().filter_map(|message| message.event.as_ref()) {
         events.extend(deps.store().find_event(id).await?);
@@ -111,7 +111,7 @@ pub struct TimelineResult {
 
 /// Returns a message's timeline. The timeline of a contact's message goes up to the reply that covers it; that of a
 /// reply begins with the message that it covers. `None`: the message does not exist.
-pub async fn load_timeline<W: Deps>(deps: &W, id: &MessageId) -> PortResult<Option<TimelineResult>> {
+pub async fn load_timeline(deps: &impl Deps, id: &MessageId) -> PortResult<Option<TimelineResult>> {
     let Some(view) = find_message_view(deps, id).await? else {
         return Ok(None);
     };

@@ -6,8 +6,8 @@ use crate::steps::client_message::{append_client_message, find_or_start_conversa
 use crate::steps::wake_up;
 
 /// Commits the message to the contact's conversation, together with the client's key, and enqueues a send job.
-pub(super) async fn commit_message<W: Deps>(
-    deps: &W,
+pub(super) async fn commit_message(
+    deps: &impl Deps,
     checked: CheckedDelivery,
 ) -> Result<AcceptedMessage, DeliverError> {
     let CheckedDelivery {

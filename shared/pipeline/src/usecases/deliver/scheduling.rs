@@ -8,8 +8,8 @@ use jiff::Timestamp;
 use recado_domain::scheduled::{ScheduledId, ScheduledMessage, ScheduledState};
 
 /// Stores the message until `at`, together with the client's key.
-pub(super) async fn schedule_message<W: Deps>(
-    deps: &W,
+pub(super) async fn schedule_message(
+    deps: &impl Deps,
     checked: CheckedDelivery,
     at: Timestamp,
 ) -> Result<AcceptedMessage, DeliverError> {
@@ -50,12 +50,12 @@ pub(super) async fn schedule_message<W: Deps>(
 }
 
 /// Returns a scheduled message, also after it was sent or cancelled.
-pub async fn find_scheduled<W: Deps>(deps: &W, id: &ScheduledId) -> PortResult<Option<ScheduledMessage>> {
+pub async fn find_scheduled(deps: &impl Deps, id: &ScheduledId) -> PortResult<Option<ScheduledMessage>> {
     deps.store().find_scheduled(id).await
 }
 
 /// Cancels a scheduled message that is still pending. A message that was cancelled before is returned as it is.
-pub async fn cancel_scheduled<W: Deps>(deps: &W, id: &ScheduledId) -> Result<ScheduledMessage, DeliverError> {
+pub async fn cancel_scheduled(deps: &impl Deps, id: &ScheduledId) -> Result<ScheduledMessage, DeliverError> {
     for _ in 0..WRITE_TRIES {
         let found = find_scheduled(deps, id).await?;
         let mut scheduled = found.ok_or(DeliverError::NotFound("message"))?;

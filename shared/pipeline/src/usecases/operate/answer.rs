@@ -35,8 +35,8 @@ pub struct OperatorAnswer {
 /// Stores a person's answer and enqueues its send job. The message, the ordinals that it covers and, if the agent had
 /// the conversation, the takeover are stored in one transaction. A repeated request with the same key returns the first
 /// request's message.
-pub async fn answer_as_operator<W: Deps>(
-    deps: &W,
+pub async fn answer_as_operator(
+    deps: &impl Deps,
     id: &ConversationId,
     answer: OperatorAnswer,
 ) -> Result<MessageView, OperateError> {
@@ -81,8 +81,8 @@ pub async fn answer_as_operator<W: Deps>(
     Err(OperateError::Busy)
 }
 
-fn make_answer_claim<W: Deps>(
-    deps: &W,
+fn make_answer_claim(
+    deps: &impl Deps,
     id: &ConversationId,
     answer: &OperatorAnswer,
     key: IdempotencyKey,
@@ -96,8 +96,8 @@ fn make_answer_claim<W: Deps>(
 
 /// Returns the message of the first request with this key. Its send job is enqueued again, because a crash may have
 /// prevented it. If the first request was a different one, the error is `KeyReused`.
-async fn return_repeated_answer<W: Deps>(
-    deps: &W,
+async fn return_repeated_answer(
+    deps: &impl Deps,
     id: &ConversationId,
     claim: Option<&IdempotencyClaim>,
     record: IdempotencyRecord,
@@ -112,8 +112,8 @@ async fn return_repeated_answer<W: Deps>(
 
 /// Prepares the answer's content, and finds the contact's own rate. If the instance is no longer configured, nothing
 /// can be sent and the error is `NotFound`.
-async fn prepare_answer<W: Deps>(
-    deps: &W,
+async fn prepare_answer(
+    deps: &impl Deps,
     conversation: &Conversation,
     answer: &OperatorAnswer,
 ) -> Result<(PreparedContent, Option<Rate>), OperateError> {
@@ -124,8 +124,8 @@ async fn prepare_answer<W: Deps>(
     Ok((ready, pair_rate(deps, &bound)))
 }
 
-fn build_answer_message<W: Deps>(
-    deps: &W,
+fn build_answer_message(
+    deps: &impl Deps,
     conversation: &mut Conversation,
     answer: &OperatorAnswer,
     ready: &PreparedContent,

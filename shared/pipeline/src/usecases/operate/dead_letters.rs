@@ -33,8 +33,8 @@ pub struct DeadLetterWithPayload {
 }
 
 /// Lists dead letters, the newest first.
-pub async fn list_dead_letters<W: Deps>(
-    deps: &W,
+pub async fn list_dead_letters(
+    deps: &impl Deps,
     filter: &DeadLetterFilter,
     page: &PageRequest,
 ) -> Result<Page<DeadLetter>, OperateError> {
@@ -42,23 +42,23 @@ pub async fn list_dead_letters<W: Deps>(
 }
 
 /// Returns a dead letter with its payload.
-pub async fn find_dead_letter<W: Deps>(deps: &W, id: &str) -> Result<DeadLetterWithPayload, OperateError> {
+pub async fn find_dead_letter(deps: &impl Deps, id: &str) -> Result<DeadLetterWithPayload, OperateError> {
     let dead_letter = require_dead_letter(deps, id).await?;
     let payload = load_payload(deps, &dead_letter).await?;
     Ok(DeadLetterWithPayload { dead_letter, payload })
 }
 
 /// Lists deletions of dead letters with the person who made them, the newest first.
-pub async fn list_deletions<W: Deps>(
-    deps: &W,
+pub async fn list_deletions(
+    deps: &impl Deps,
     page: &PageRequest,
 ) -> Result<Page<DeadLetterDeletion>, OperateError> {
     Ok(deps.store().list_deletions(page).await?)
 }
 
 /// Lists the newest dead letters with their payloads, at most `limit`.
-pub async fn newest_with_payloads<W: Deps>(
-    deps: &W,
+pub async fn newest_with_payloads(
+    deps: &impl Deps,
     filter: &DeadLetterFilter,
     limit: usize,
 ) -> Result<Vec<DeadLetterWithPayload>, OperateError> {
@@ -76,7 +76,7 @@ pub async fn newest_with_payloads<W: Deps>(
     Ok(views)
 }
 
-async fn require_dead_letter<W: Deps>(deps: &W, id: &str) -> Result<DeadLetter, OperateError> {
+async fn require_dead_letter(deps: &impl Deps, id: &str) -> Result<DeadLetter, OperateError> {
     let dead_letter = deps.store().find_dead_letter(id).await?;
     dead_letter.ok_or(OperateError::NotFound("dead letter"))
 }
@@ -89,7 +89,7 @@ fn inline_payload(payload: &EventPayload) -> Value {
 }
 
 /// Loads the payload that a redrive of the dead letter would handle again. `null` if its message does not exist.
-async fn load_payload<W: Deps>(deps: &W, dead_letter: &DeadLetter) -> PortResult<Value> {
+async fn load_payload(deps: &impl Deps, dead_letter: &DeadLetter) -> PortResult<Value> {
     let invalid = |error| PortError::invalid("dead letter", error);
     match &dead_letter.what {
         DeadLetterContent::Event(job) => match &job.payload {

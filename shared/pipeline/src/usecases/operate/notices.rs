@@ -6,7 +6,7 @@ use recado_domain::notice::Notice;
 
 /// Lists the provider's notices about the account of the instance's number, the newest first. The list is empty if the
 /// configuration does not name the account.
-pub async fn list_notices<W: Deps>(deps: &W, instance: &InstanceId) -> Result<Vec<Notice>, OperateError> {
+pub async fn list_notices(deps: &impl Deps, instance: &InstanceId) -> Result<Vec<Notice>, OperateError> {
     let bound = deps.store().instance_config(instance).await?;
     let instance = bound.ok_or(OperateError::NotFound("instance"))?.instance;
     match &instance.account_id {

@@ -21,8 +21,8 @@ const FIRST_RETRY_WAIT: Duration = Duration::from_millis(100);
 
 /// Processes an event that was received before. The attempt is counted before the event's body is read, and no other
 /// event is retried in this process meanwhile. So if the event ends the process, no other event loses an attempt.
-pub(super) async fn handle_counted_attempt<W: Deps>(
-    deps: &W,
+pub(super) async fn handle_counted_attempt(
+    deps: &impl Deps,
     job: &InboundJob,
     bound: &InstanceConfig,
     receives: u32,
@@ -64,7 +64,7 @@ pub(super) async fn handle_counted_attempt<W: Deps>(
 /// Takes an attempt back. The store may be failing still, so this is tried `TRIES` times. Another worker may have counted
 /// its own attempt at the same event meanwhile. Then one is taken from what is counted now: a count that is too low costs
 /// another try, and a count that is too high gives the event up.
-async fn take_back_attempt<W: Deps>(deps: &W, job: &InboundJob, with_this: u32, before: u32) {
+async fn take_back_attempt(deps: &impl Deps, job: &InboundJob, with_this: u32, before: u32) {
     let (mut counted, mut wait) = (Some((with_this, before)), FIRST_RETRY_WAIT);
     for attempt in 1..=TRIES {
         match set_back(deps, job, counted).await {
@@ -83,7 +83,7 @@ async fn take_back_attempt<W: Deps>(deps: &W, job: &InboundJob, with_this: u32, 
 
 /// Sets an event's attempts from one count to another; without counts, to one less than is stored. Returns `false` if
 /// others changed the stored count meanwhile.
-async fn set_back<W: Deps>(deps: &W, job: &InboundJob, counted: Option<(u32, u32)>) -> PortResult<bool> {
+async fn set_back(deps: &impl Deps, job: &InboundJob, counted: Option<(u32, u32)>) -> PortResult<bool> {
     let store = deps.store();
     let (seen, less) = match counted {
         Some(counted) => counted,

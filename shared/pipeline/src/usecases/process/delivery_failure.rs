@@ -11,8 +11,8 @@ use recado_domain::outbox::OutboxState;
 
 /// Records that an accepted message failed later: `sent → dead` with the provider's reason, and a dead letter. A message
 /// of another instance than `instance` is not changed.
-pub(super) async fn record_delivery_failure<W: Deps>(
-    deps: &W,
+pub(super) async fn record_delivery_failure(
+    deps: &impl Deps,
     instance: &InstanceId,
     failed: &FailedDelivery,
 ) -> PortResult<()> {

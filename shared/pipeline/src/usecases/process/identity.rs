@@ -17,8 +17,8 @@ use recado_domain::inbound::{InboundEvent, InboundMessage};
 use thread_join::ThreadJoin;
 
 /// Replaces the address of a message without a number by the address with the number, if that is known.
-pub(super) async fn resolve_phone_number<W: Deps>(
-    deps: &W,
+pub(super) async fn resolve_phone_number(
+    deps: &impl Deps,
     instance: &InstanceId,
     mut inbound: InboundEvent,
 ) -> PortResult<InboundEvent> {
@@ -36,8 +36,8 @@ pub(super) async fn resolve_phone_number<W: Deps>(
 
 /// Returns the person's thread and its newest conversation. From the first message on that shows a number together with
 /// a linked identity, the threads of both belong to one person.
-pub(super) async fn find_person_thread<W: Deps>(
-    deps: &W,
+pub(super) async fn find_person_thread(
+    deps: &impl Deps,
     job: &InboundJob,
     bound: &InstanceConfig,
     inbound: &InboundMessage,
@@ -73,8 +73,8 @@ pub(super) async fn find_person_thread<W: Deps>(
 /// Stores that the number and the linked identity of a message belong to one person. The conversation gets a note of
 /// that. The same is done again when the person writes from another number. The link is stored before the conversation:
 /// after a crash in between, the conversation lacks the note, and the link is stored again.
-pub(super) async fn learn_identity<W: Deps>(
-    deps: &W,
+pub(super) async fn learn_identity(
+    deps: &impl Deps,
     job: &InboundJob,
     conversation: &mut Conversation,
     inbound: &InboundMessage,

@@ -12,8 +12,8 @@ use recado_domain::reason::Reason;
 
 /// Stores a message of the contact and, if an answer is owed, starts the timer of its turn. The timer starts in every
 /// mode: the turn checks the mode, and the conversation may be given back before that.
-pub(super) async fn store_contact_message<W: Deps>(
-    deps: &W,
+pub(super) async fn store_contact_message(
+    deps: &impl Deps,
     job: &InboundJob,
     bound: &InstanceConfig,
     inbound: &InboundMessage,
@@ -28,8 +28,8 @@ pub(super) async fn store_contact_message<W: Deps>(
     Ok(FollowUpJob::Turn(place.ordinal))
 }
 
-async fn store_message<W: Deps>(
-    deps: &W,
+async fn store_message(
+    deps: &impl Deps,
     job: &InboundJob,
     bound: &InstanceConfig,
     inbound: &InboundMessage,
@@ -65,8 +65,8 @@ async fn store_message<W: Deps>(
 }
 
 /// Stores an inbound message with its conversation, which gets its next revision.
-pub(super) async fn save_with_message<W: Deps>(
-    deps: &W,
+pub(super) async fn save_with_message(
+    deps: &impl Deps,
     job: &InboundJob,
     conversation: &mut Conversation,
     message: &Message,
@@ -89,8 +89,8 @@ fn written_at(job: &InboundJob, inbound: &InboundMessage) -> jiff::Timestamp {
 }
 
 /// Builds the record of an inbound message.
-pub(super) fn build_message<W: Deps>(
-    deps: &W,
+pub(super) fn build_message(
+    deps: &impl Deps,
     job: &InboundJob,
     conversation: &Conversation,
     inbound: &InboundMessage,

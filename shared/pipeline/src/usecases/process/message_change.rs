@@ -29,8 +29,8 @@ pub(super) enum ResolvedChange {
 }
 
 /// Assigns an edit or deletion to the conversation of its original message. Any other event is returned unchanged.
-pub(super) async fn resolve_change<W: Deps>(
-    deps: &W,
+pub(super) async fn resolve_change(
+    deps: &impl Deps,
     job: &InboundJob,
     bound: &InstanceConfig,
     inbound: InboundEvent,
@@ -65,8 +65,8 @@ pub(super) async fn resolve_change<W: Deps>(
 }
 
 /// Finds the original message among the inbound messages, then among the sent messages.
-async fn find_original_message<W: Deps>(
-    deps: &W,
+async fn find_original_message(
+    deps: &impl Deps,
     job: &InboundJob,
     change: &InboundMessage,
 ) -> PortResult<Option<MessageId>> {

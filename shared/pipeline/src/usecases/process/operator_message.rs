@@ -29,8 +29,8 @@ use std::cmp::Reverse;
 
 /// Returns a verdict to wait while a send to this contact runs that was claimed before the event arrived. The event may
 /// be about that send, so the outcome of the send must be known first. `None`: the event need not wait.
-pub(super) async fn wait_for_running_sends<W: Deps>(
-    deps: &W,
+pub(super) async fn wait_for_running_sends(
+    deps: &impl Deps,
     job: &InboundJob,
     bound: &InstanceConfig,
     inbound: &InboundMessage,
@@ -55,8 +55,8 @@ fn running_send_verdict(flights: &[InFlightSend], job: &InboundJob, now: Timesta
 /// known only once its outcome is known. So this waits for running attempts, and for attempts whose lease is over, until
 /// their outcome is known or they would be repeated. `to`: the recipient of the message that the event is about; `None`:
 /// it may be any contact.
-pub(super) async fn wait_for_unlinked_sends<W: Deps>(
-    deps: &W,
+pub(super) async fn wait_for_unlinked_sends(
+    deps: &impl Deps,
     job: &InboundJob,
     bound: &InstanceConfig,
     to: Option<&ContactAddress>,
@@ -82,7 +82,7 @@ pub(super) async fn wait_for_unlinked_sends<W: Deps>(
 
 /// Returns `true` if the attempt's outcome is not known yet. The in-flight note alone does not tell: it stays if the
 /// outcome was told by something other than the provider's answer.
-async fn is_outcome_unknown<W: Deps>(deps: &W, flight: &InFlightSend) -> PortResult<bool> {
+async fn is_outcome_unknown(deps: &impl Deps, flight: &InFlightSend) -> PortResult<bool> {
     let message = deps.store().find_message(&flight.message).await?;
     let state = message.and_then(|message| message.out).map(|out| out.state);
     Ok(match state {
@@ -94,8 +94,8 @@ async fn is_outcome_unknown<W: Deps>(deps: &W, flight: &InFlightSend) -> PortRes
 }
 
 /// Stores a message that was typed on the phone, unless it is an echo of a message that Recado sent.
-pub(super) async fn store_operator_message<W: Deps>(
-    deps: &W,
+pub(super) async fn store_operator_message(
+    deps: &impl Deps,
     job: &InboundJob,
     bound: &InstanceConfig,
     inbound: &InboundMessage,
@@ -136,8 +136,8 @@ pub(super) async fn store_operator_message<W: Deps>(
 
 /// Enqueues a send job if people have the conversation. It cancels at once the waiting replies of the agent, which are
 /// void now.
-async fn enqueue_if_taken_over<W: Deps>(
-    deps: &W,
+async fn enqueue_if_taken_over(
+    deps: &impl Deps,
     job: &InboundJob,
     conversation: &Conversation,
 ) -> PortResult<()> {
@@ -156,8 +156,8 @@ fn can_be_answer(content: &Content) -> bool {
 }
 
 /// Returns `true` if the provider's id is known as that of a message that Recado sent.
-pub(super) async fn is_known_message<W: Deps>(
-    deps: &W,
+pub(super) async fn is_known_message(
+    deps: &impl Deps,
     job: &InboundJob,
     inbound: &InboundMessage,
 ) -> PortResult<bool> {
@@ -173,8 +173,8 @@ pub(super) async fn is_known_message<W: Deps>(
 
 /// Returns `true` if the message is an echo of a message that Recado sent. The echo is recognized by the provider's id
 /// or, if the provider told no outcome of the attempt, by its text.
-async fn is_own_echo<W: Deps>(
-    deps: &W,
+async fn is_own_echo(
+    deps: &impl Deps,
     job: &InboundJob,
     bound: &InstanceConfig,
     inbound: &InboundMessage,
@@ -229,8 +229,8 @@ async fn is_own_echo<W: Deps>(
 
 /// Returns how sure it is that `said` is the echo of `flight`; `None` if it is not. If `flight` went to a linked
 /// identity, its number is looked up, because it may be known by now.
-async fn echo_of<W: Deps>(
-    deps: &W,
+async fn echo_of(
+    deps: &impl Deps,
     instance: &InstanceId,
     flight: &InFlightSend,
     said: OwnMessageEcho<'_>,
@@ -253,8 +253,8 @@ async fn echo_of<W: Deps>(
 /// Returns the ordinal of the newest message that the author of `inbound` had seen. These are the contact's messages up
 /// to the time of `inbound` by the provider's clock, up to the first message that is newer. (An old message that arrived
 /// late must not cover a message that nobody saw.)
-async fn find_seen_ordinal<W: Deps>(
-    deps: &W,
+async fn find_seen_ordinal(
+    deps: &impl Deps,
     conversation: &Conversation,
     inbound: &InboundMessage,
 ) -> PortResult<Ordinal> {

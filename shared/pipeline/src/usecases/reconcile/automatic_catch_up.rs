@@ -26,8 +26,8 @@ const LIMITS: CatchUpLimits = CatchUpLimits {
 ///
 /// After a crash, the next catch-up is tried a quarter of an hour later: the stored start stays until everything was
 /// read.
-pub(super) async fn catch_up_automatically<W: Deps>(
-    deps: &W,
+pub(super) async fn catch_up_automatically(
+    deps: &impl Deps,
     id: &InstanceId,
     state: &InstanceState,
 ) -> PortResult<bool> {
@@ -67,15 +67,15 @@ pub(super) async fn catch_up_automatically<W: Deps>(
     Ok(true)
 }
 
-async fn clear_missing_since<W: Deps>(deps: &W, id: &InstanceId, state: &InstanceState) -> PortResult<()> {
+async fn clear_missing_since(deps: &impl Deps, id: &InstanceId, state: &InstanceState) -> PortResult<()> {
     match state.catch_up_from {
         Some(_) => record_catch_up(deps, id, state, None).await,
         None => Ok(()),
     }
 }
 
-async fn record_progress<W: Deps>(
-    deps: &W,
+async fn record_progress(
+    deps: &impl Deps,
     id: &InstanceId,
     state: &InstanceState,
     done: &CatchUpReport,

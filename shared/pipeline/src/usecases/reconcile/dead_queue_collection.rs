@@ -36,7 +36,7 @@ const COPY_GRACE_MS: i64 = 120_000;
 const GIVEN_UP_BY_QUEUE: &str = "its queue handed it out too often";
 
 /// Processes the dead-letter queue of `queue`. Returns how many messages were removed.
-pub(super) async fn collect_dead_queue<W: Deps>(deps: &W, queue: QueueName) -> PortResult<usize> {
+pub(super) async fn collect_dead_queue(deps: &impl Deps, queue: QueueName) -> PortResult<usize> {
     let mut gone = 0;
     let until = add_millis(deps.system().now(), COLLECT_TIME_MS);
     for _ in 0..BATCHES_MAX {
@@ -63,8 +63,8 @@ pub(super) async fn collect_dead_queue<W: Deps>(deps: &W, queue: QueueName) -> P
     Ok(gone)
 }
 
-async fn is_obsolete_copy<W: Deps>(
-    deps: &W,
+async fn is_obsolete_copy(
+    deps: &impl Deps,
     copy: &DeadQueueMessage,
     dead_letter: &RedrivenLetter,
 ) -> PortResult<bool> {
@@ -76,18 +76,18 @@ async fn is_obsolete_copy<W: Deps>(
 }
 
 /// Enters the failure of a message that its queue gave up into the message's record.
-async fn record_queue_failure<W: Deps>(deps: &W, dead: &DeadQueueMessage) -> PortResult<()> {
+async fn record_queue_failure(deps: &impl Deps, dead: &DeadQueueMessage) -> PortResult<()> {
     tracing::error!(queue = dead.queue.as_str(), "a queue gave a message up by itself");
     match dead.queue {
-        QueueName::Inbound => match parse_dead_body::<InboundJob, W>(deps, dead).await? {
+        QueueName::Inbound => match parse_dead_body::<InboundJob>(deps, dead).await? {
             Some(job) => give_up_queued_event(deps, &job).await,
             None => Ok(()),
         },
-        QueueName::Outbound => match parse_dead_body::<SendJob, W>(deps, dead).await? {
+        QueueName::Outbound => match parse_dead_body::<SendJob>(deps, dead).await? {
             Some(job) => give_up_queued_message(deps, &job).await,
             None => Ok(()),
         },
-        QueueName::Turns => match parse_dead_body::<TurnJob, W>(deps, dead).await? {
+        QueueName::Turns => match parse_dead_body::<TurnJob>(deps, dead).await? {
             Some(job) => dead_letter_turn(deps, job).await,
             None => Ok(()),
         },
@@ -95,8 +95,8 @@ async fn record_queue_failure<W: Deps>(deps: &W, dead: &DeadQueueMessage) -> Por
 }
 
 /// Parses the message's body. A body that cannot be read is kept unchanged in a dead letter, and `None` is returned.
-async fn parse_dead_body<T: DeserializeOwned, W: Deps>(
-    deps: &W,
+async fn parse_dead_body<T: DeserializeOwned>(
+    deps: &impl Deps,
     dead: &DeadQueueMessage,
 ) -> PortResult<Option<T>> {
     match serde_json::from_str(&dead.body) {
@@ -111,7 +111,7 @@ async fn parse_dead_body<T: DeserializeOwned, W: Deps>(
     }
 }
 
-async fn give_up_queued_event<W: Deps>(deps: &W, job: &InboundJob) -> PortResult<()> {
+async fn give_up_queued_event(deps: &impl Deps, job: &InboundJob) -> PortResult<()> {
     let Some(record) = deps.store().find_event(&job.event).await? else {
         return Ok(());
     };
@@ -148,7 +148,7 @@ async fn give_up_queued_event<W: Deps>(deps: &W, job: &InboundJob) -> PortResult
 
 /// Gives up the message that a send job names if it waits to be sent. For a message in an attempt, the attempt's outcome
 /// decides; `reconcile` sends the next send job.
-async fn give_up_queued_message<W: Deps>(deps: &W, job: &SendJob) -> PortResult<()> {
+async fn give_up_queued_message(deps: &impl Deps, job: &SendJob) -> PortResult<()> {
     let id = job.redrive.as_ref().map_or_else(
         || job.conversation.message_id(job.upto),
         |redrive| redrive.message.clone(),
@@ -183,7 +183,7 @@ async fn give_up_queued_message<W: Deps>(deps: &W, job: &SendJob) -> PortResult<
 
 /// Makes a dead letter of a turn job. No record becomes dead: the answer stays owed, and `reconcile` sends another turn
 /// job.
-async fn dead_letter_turn<W: Deps>(deps: &W, job: TurnJob) -> PortResult<()> {
+async fn dead_letter_turn(deps: &impl Deps, job: TurnJob) -> PortResult<()> {
     let json = serde_json::to_string(&job).map_err(|error| PortError::invalid("turn", error))?;
     let id = turn_letter_id(&json);
     if deps.store().find_dead_letter(&id).await?.is_some() {

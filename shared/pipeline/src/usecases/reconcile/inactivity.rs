@@ -35,7 +35,7 @@ pub(super) fn is_check_minute(now: Timestamp) -> bool {
 /// Updates the traffic profile of each instance, reports new silences, and makes automatic catch-ups. Returns how many
 /// silences were found; each is reported once. The processing of messages does no work for this: the check reads the
 /// list of conversations and each instance's state.
-pub(super) async fn check_inactivity<W: Deps>(deps: &W) -> PortResult<usize> {
+pub(super) async fn check_inactivity(deps: &impl Deps) -> PortResult<usize> {
     let now = deps.system().now();
     let newest = newest_inbound_times(deps, add_millis(now, -LOOK_BACK_MS)).await?;
     let instances = deps.store().read_configuration().await?.instances;
@@ -52,8 +52,8 @@ pub(super) async fn check_inactivity<W: Deps>(deps: &W) -> PortResult<usize> {
 }
 
 /// Returns the time of each instance's newest message of a contact that came at `since` or later.
-async fn newest_inbound_times<W: Deps>(
-    deps: &W,
+async fn newest_inbound_times(
+    deps: &impl Deps,
     since: Timestamp,
 ) -> PortResult<BTreeMap<InstanceId, Timestamp>> {
     let mut newest = BTreeMap::new();
@@ -82,8 +82,8 @@ async fn newest_inbound_times<W: Deps>(
     Ok(newest)
 }
 
-async fn check_instance<W: Deps>(
-    deps: &W,
+async fn check_instance(
+    deps: &impl Deps,
     instance: Instance,
     newest: Option<Timestamp>,
     now: Timestamp,

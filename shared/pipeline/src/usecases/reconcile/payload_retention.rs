@@ -20,7 +20,7 @@ pub(super) fn is_renewal_time(now: Timestamp) -> bool {
 }
 
 /// Renews the payloads that dead letters name. Returns how many dead letters name a payload that exists.
-pub(super) async fn renew_payloads<W: Deps>(deps: &W) -> PortResult<usize> {
+pub(super) async fn renew_payloads(deps: &impl Deps) -> PortResult<usize> {
     let mut page = PageRequest {
         limit: PAGE,
         cursor: None,
@@ -44,7 +44,7 @@ pub(super) async fn renew_payloads<W: Deps>(deps: &W) -> PortResult<usize> {
     }
 }
 
-async fn renew_letter_payload<W: Deps>(deps: &W, dead_letter: &DeadLetter) -> PortResult<bool> {
+async fn renew_letter_payload(deps: &impl Deps, dead_letter: &DeadLetter) -> PortResult<bool> {
     match &dead_letter.what {
         DeadLetterContent::Event(job) => match &job.payload {
             EventPayload::Stored(key) => deps.queues().renew_payload(key).await,

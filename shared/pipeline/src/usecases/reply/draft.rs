@@ -38,7 +38,7 @@ pub(super) struct DraftedReply {
 
 impl DraftedReply {
     /// Builds a reply from `text`, split into as many messages as the provider's maximum length requires.
-    fn from_text<W: Deps>(deps: &W, bound: &InstanceConfig, text: &str) -> Self {
+    fn from_text(deps: &impl Deps, bound: &InstanceConfig, text: &str) -> Self {
         let max = capabilities(deps, bound).text_max;
         Self {
             split_text: split_text(text, max, PARTS_MAX),
@@ -50,7 +50,7 @@ impl DraftedReply {
     }
 
     /// Builds a reply with the agent's error message.
-    pub(super) fn error_reply<W: Deps>(deps: &W, bound: &InstanceConfig) -> Self {
+    pub(super) fn error_reply(deps: &impl Deps, bound: &InstanceConfig) -> Self {
         Self {
             failure: Some(Reason::ModelFailed),
             ..Self::from_text(deps, bound, &bound.agent.error_message)
@@ -59,9 +59,9 @@ impl DraftedReply {
 
     /// Builds the messages to be sent, in order, and reserves a slot in the contact's own rate for each. `first` is the
     /// ordinal that the commit gave to the first message.
-    pub(super) fn to_messages<W: Deps>(
+    pub(super) fn to_messages(
         &self,
-        deps: &W,
+        deps: &impl Deps,
         conversation: &mut Conversation,
         draft: &Draft,
         first: Ordinal,
@@ -107,8 +107,8 @@ impl DraftedReply {
 
 /// Builds the agent's configured reply to content of unknown kinds. Returns `None` if none is configured, or if the
 /// burst contains anything else that expects an answer.
-fn draft_unsupported_reply<W: Deps>(
-    deps: &W,
+fn draft_unsupported_reply(
+    deps: &impl Deps,
     bound: &InstanceConfig,
     reading: &TurnReading,
 ) -> Option<DraftedReply> {
@@ -124,8 +124,8 @@ fn draft_unsupported_reply<W: Deps>(
 
 /// Asks the model for a reply, unless there is nothing that it could read. Returns `None` if the model's key is
 /// missing: then the turn must wait. If the model fails or its answer is empty, the reply is the agent's error message.
-pub(super) async fn draft_reply<W: Deps>(
-    deps: &W,
+pub(super) async fn draft_reply(
+    deps: &impl Deps,
     job: &TurnJob,
     bound: &InstanceConfig,
     reading: &TurnReading,

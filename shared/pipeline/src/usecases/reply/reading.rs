@@ -32,7 +32,7 @@ pub(super) enum TurnHistory {
 
 /// Reads a conversation and its newest messages as they were at one moment. A reader may see a transaction's record
 /// before its message, and a message that was not seen must not count as read.
-pub(super) async fn read_newest_messages<W: Deps>(deps: &W, id: &ConversationId) -> PortResult<TurnHistory> {
+pub(super) async fn read_newest_messages(deps: &impl Deps, id: &ConversationId) -> PortResult<TurnHistory> {
     let limit = deps.settings().turn_reads.messages;
     for _ in 0..TRIES {
         let Some((conversation, messages)) = deps.store().find_with_history(id, limit).await? else {
@@ -59,8 +59,8 @@ fn is_contiguous(messages: &[Message], last: Ordinal) -> bool {
 }
 
 /// Adds the messages after the answered ordinal that are older than `newest`, as far as one turn can read them.
-pub(super) async fn read_older_messages<W: Deps>(
-    deps: &W,
+pub(super) async fn read_older_messages(
+    deps: &impl Deps,
     conversation: &Conversation,
     newest: Vec<Message>,
 ) -> PortResult<Vec<Message>> {

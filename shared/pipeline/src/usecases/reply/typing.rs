@@ -17,8 +17,8 @@ const INDICATOR_MIN: Duration = Duration::from_secs(1);
 /// Runs `work`, and meanwhile shows the contact the indicators that the instance is configured to show. They refer to
 /// the `newest` message that is read. The request ends with the work, but not before [`INDICATOR_MIN`]. A failure of
 /// the request has no effect, because only the reply matters.
-pub(super) async fn run_with_typing<W: Deps, T>(
-    deps: &W,
+pub(super) async fn run_with_typing<T>(
+    deps: &impl Deps,
     bound: &InstanceConfig,
     conversation: &Conversation,
     newest: Option<&Message>,
@@ -36,8 +36,8 @@ pub(super) async fn run_with_typing<W: Deps, T>(
     }
 }
 
-async fn run_with_indicator<W: Deps, T>(
-    deps: &W,
+async fn run_with_indicator<T>(
+    deps: &impl Deps,
     work: impl Future<Output = T> + Send,
     shown: impl Future<Output = ()> + Send,
 ) -> T {

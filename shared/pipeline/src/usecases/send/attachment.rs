@@ -8,7 +8,7 @@ use recado_domain::message::Message;
 /// Reads the upload that the message sends. This happens before the attempt begins, so that a failure of the store does
 /// not cost an attempt. Returns `None` if the message sends no upload, or if the upload is gone: then the provider's
 /// adapter gives the message up.
-pub(super) async fn read_upload<W: Deps>(deps: &W, message: &Message) -> PortResult<Option<StoredUpload>> {
+pub(super) async fn read_upload(deps: &impl Deps, message: &Message) -> PortResult<Option<StoredUpload>> {
     match upload::find_upload(deps, &message.instance, &message.content).await? {
         FoundUpload::Stored(upload) => Ok(Some(upload)),
         FoundUpload::NotNamed | FoundUpload::Missing => Ok(None),

@@ -25,8 +25,8 @@ use std::time::Duration;
 /// the send job is retried one second before the slot.
 const SLEEP_FOR_SLOT_MAX_MS: i64 = 1_500;
 
-pub(super) async fn attempt_send<W: Deps>(
-    deps: &W,
+pub(super) async fn attempt_send(
+    deps: &impl Deps,
     context: SendContext<'_>,
     mut message: Outgoing,
 ) -> StepResult {
@@ -80,7 +80,7 @@ pub(super) fn to_outgoing_message(message: &Outgoing) -> OutgoingMessage {
 
 /// Stops a message that must not leave before a later time; the messages behind it wait too. A wait of more than
 /// [`parking::PARK_BEYOND_MS`] is parked.
-async fn defer_until_due<W: Deps>(deps: &W, message: &Outgoing) -> StepResult {
+async fn defer_until_due(deps: &impl Deps, message: &Outgoing) -> StepResult {
     let now = deps.system().now();
     match message.outbox().not_before {
         Some(at) if at > add_millis(now, parking::PARK_BEYOND_MS) => {
@@ -93,8 +93,8 @@ async fn defer_until_due<W: Deps>(deps: &W, message: &Outgoing) -> StepResult {
 
 /// Reserves the slot in which the message may leave, and sleeps until the slot if it is near. Returns the slot and the
 /// instance's state. Stops if the instance is not open or the slot is distant.
-async fn reserve_send_slot<W: Deps>(
-    deps: &W,
+async fn reserve_send_slot(
+    deps: &impl Deps,
     context: SendContext<'_>,
     message: &mut Outgoing,
 ) -> StepResult<(Timestamp, InstanceState)> {
@@ -138,8 +138,8 @@ async fn reserve_send_slot<W: Deps>(
 
 /// Claims the message: marks it as `sending`, stores the in-flight note and returns it. `instead` is the content that is
 /// sent in place of the message's own. A reply that is void by now is cancelled.
-async fn claim_message<W: Deps>(
-    deps: &W,
+async fn claim_message(
+    deps: &impl Deps,
     message: &mut Outgoing,
     instead: Option<&Content>,
     now: Timestamp,

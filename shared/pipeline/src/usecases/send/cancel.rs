@@ -51,7 +51,7 @@ fn is_queued_reply(message: &Outgoing) -> bool {
 
 /// Returns the conversation of a queued reply that is void. `None` if the reply is not void, or `message` is no queued
 /// reply.
-async fn load_if_reply_void<W: Deps>(deps: &W, message: &Outgoing) -> PortResult<Option<Conversation>> {
+async fn load_if_reply_void(deps: &impl Deps, message: &Outgoing) -> PortResult<Option<Conversation>> {
     if !is_queued_reply(message) {
         return Ok(None);
     }
@@ -62,12 +62,12 @@ async fn load_if_reply_void<W: Deps>(deps: &W, message: &Outgoing) -> PortResult
 }
 
 /// Returns `true` if `message` is a queued reply that is void now.
-pub(super) async fn reply_is_void<W: Deps>(deps: &W, message: &Outgoing) -> PortResult<bool> {
+pub(super) async fn reply_is_void(deps: &impl Deps, message: &Outgoing) -> PortResult<bool> {
     Ok(load_if_reply_void(deps, message).await?.is_some())
 }
 
 /// Cancels a queued reply if it is void, and stops then.
-pub(super) async fn cancel_if_void<W: Deps>(deps: &W, message: &Outgoing) -> StepResult {
+pub(super) async fn cancel_if_void(deps: &impl Deps, message: &Outgoing) -> StepResult {
     match load_if_reply_void(deps, message).await? {
         Some(conversation) => write_cancellation(deps, message.clone(), conversation).await,
         None => Ok(()),
@@ -76,7 +76,7 @@ pub(super) async fn cancel_if_void<W: Deps>(deps: &W, message: &Outgoing) -> Ste
 
 /// Cancels a reply that was found to be void. If it is not void when it is read again, the send job is retried soon.
 /// Always returns a [`Stop`].
-pub(super) async fn cancel_void_reply<W: Deps, T>(deps: &W, message: &Outgoing) -> StepResult<T> {
+pub(super) async fn cancel_void_reply<T>(deps: &impl Deps, message: &Outgoing) -> StepResult<T> {
     cancel_if_void(deps, message).await?;
     // A void reply stays void; if the reply is not void now, the earlier read was wrong.
     Err(RETRY_SOON)
@@ -84,8 +84,8 @@ pub(super) async fn cancel_void_reply<W: Deps, T>(deps: &W, message: &Outgoing) 
 
 /// Stores the cancellation of a void reply, and stops. If the agent has the conversation and the reply was certainly not
 /// sent, the messages that only this reply covered are owed an answer again.
-async fn write_cancellation<W: Deps>(
-    deps: &W,
+async fn write_cancellation(
+    deps: &impl Deps,
     mut message: Outgoing,
     mut conversation: Conversation,
 ) -> StepResult {

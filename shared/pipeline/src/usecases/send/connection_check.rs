@@ -25,7 +25,7 @@ const KEY_PROVEN_WITHIN_MS: i64 = 60_000;
 /// Returns the age in milliseconds from which the known state must be confirmed. `None` if the state does not age: the
 /// setting is 0, or the provider is not a linked device. Meta's numbers have no connection that could be lost
 /// unnoticed: a refused token is reported at once.
-fn staleness_limit_ms<W: Deps>(deps: &W, context: SendContext<'_>) -> Option<i64> {
+fn staleness_limit_ms(deps: &impl Deps, context: SendContext<'_>) -> Option<i64> {
     let after = deps.settings().connection_stale.as_millis();
     let after = i64::try_from(after).unwrap_or(i64::MAX);
     let linked = capabilities(deps, context.bound).is_linked_device;
@@ -41,8 +41,8 @@ fn is_suspect_after_timeout(known: &InstanceState, message: &Message) -> bool {
 /// Asks the provider whether the instance is open, if no recent answer or send confirmed that. Also asks before a
 /// message is sent again after its own time-out. Only one worker asks at a time. Stops if the message cannot be sent
 /// now.
-pub(super) async fn check_connection<W: Deps>(
-    deps: &W,
+pub(super) async fn check_connection(
+    deps: &impl Deps,
     context: SendContext<'_>,
     message: &Outgoing,
     slot: Timestamp,
@@ -100,8 +100,8 @@ pub(super) async fn check_connection<W: Deps>(
 /// instance is open, and the model's key works. Each fact is written only if the state that was read with the slot
 /// differs, so usually nothing is written. `since` is the time at which the attempt began; the send shows nothing about
 /// later changes.
-pub(super) async fn record_accepted_send<W: Deps>(
-    deps: &W,
+pub(super) async fn record_accepted_send(
+    deps: &impl Deps,
     context: SendContext<'_>,
     message: &Message,
     since: Timestamp,

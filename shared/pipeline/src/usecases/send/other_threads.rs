@@ -13,8 +13,8 @@ const PARKED_RECHECK_MS: i64 = 60_000;
 
 /// Handles the messages of the person's other threads that must leave before `message`. Reads nothing if no other
 /// thread is known.
-pub(super) async fn finish_earlier_messages<W: Deps>(
-    deps: &W,
+pub(super) async fn finish_earlier_messages(
+    deps: &impl Deps,
     context: SendContext<'_>,
     message: &Outgoing,
 ) -> StepResult {

@@ -16,8 +16,8 @@ pub(super) const PARK_BEYOND_MS: i64 = 15 * 60_000;
 /// Parks the message's conversation, or cancels the message if it is a void reply. Without `not_before`, the instance's
 /// state is read again afterwards. If the instance opened in between, its release did not include this entry: the entry
 /// is removed, and the send job is retried soon. Always returns a [`Stop`].
-pub(super) async fn park_conversation<W: Deps, T>(
-    deps: &W,
+pub(super) async fn park_conversation<T>(
+    deps: &impl Deps,
     message: &Outgoing,
     not_before: Option<Timestamp>,
 ) -> StepResult<T> {

@@ -37,8 +37,8 @@ const NEVER_WROTE: &str = "the contact has never written: only a template may be
 /// Returns the content that must be sent in place of the message; `None` if the message may be sent as it is. Stops if
 /// nothing may be sent. The contact's last message known at the commit is enough while its window is open. Otherwise the
 /// conversation is read again, because the contact may have written since.
-pub(super) async fn check_service_window<W: Deps>(
-    deps: &W,
+pub(super) async fn check_service_window(
+    deps: &impl Deps,
     context: SendContext<'_>,
     message: &Outgoing,
 ) -> StepResult<Option<Content>> {
@@ -87,8 +87,8 @@ enum TemplateClaim {
 
 /// Records, before the claim, that the template is sent in this message's place. Other messages that wait for the
 /// contact read the record, and this message finds it again after a crash or a failed attempt.
-async fn claim_template<W: Deps>(
-    deps: &W,
+async fn claim_template(
+    deps: &impl Deps,
     message: &Outgoing,
     mut latest: Conversation,
     heard_at: Option<Timestamp>,
@@ -120,8 +120,8 @@ enum NotedMessageState {
 }
 
 /// Returns the state of message `id`, for which the template was recorded, as seen from `message`.
-async fn find_noted_state<W: Deps>(
-    deps: &W,
+async fn find_noted_state(
+    deps: &impl Deps,
     message: &Outgoing,
     id: &MessageId,
 ) -> PortResult<NotedMessageState> {
@@ -139,14 +139,14 @@ async fn find_noted_state<W: Deps>(
 }
 
 /// Gives up a message that the closed window does not allow. Always returns a [`Stop`].
-async fn give_up_closed_window<W: Deps, T>(deps: &W, message: &Outgoing, why: &str) -> StepResult<T> {
+async fn give_up_closed_window<T>(deps: &impl Deps, message: &Outgoing, why: &str) -> StepResult<T> {
     give_up(deps, message.clone(), Reason::WindowClosed, Some(why.to_owned())).await?;
     Err(Stop::Finished)
 }
 
 /// Returns `true` if the message is the agent's, but its conversation is no longer the agent's or has another epoch.
-async fn is_taken_over<W: Deps>(
-    deps: &W,
+async fn is_taken_over(
+    deps: &impl Deps,
     message: &Outgoing,
     latest: Option<&Conversation>,
 ) -> PortResult<bool> {

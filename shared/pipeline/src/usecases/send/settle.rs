@@ -27,8 +27,8 @@ const FIRST_EVIDENCE_CHECK: Duration = Duration::from_secs(5);
 /// and the provider is asked before the message is sent again ([`connection_check::check_connection`]).
 const TIMEOUTS_MAX: u32 = 2;
 
-pub(super) async fn settle_outcome<W: Deps>(
-    deps: &W,
+pub(super) async fn settle_outcome(
+    deps: &impl Deps,
     context: SendContext<'_>,
     message: Outgoing,
     flight: &InFlightSend,
@@ -70,8 +70,8 @@ pub(super) async fn settle_outcome<W: Deps>(
 }
 
 /// Counts an attempt that got no answer. After [`TIMEOUTS_MAX`] such attempts in a row, the instance becomes `closed`.
-async fn count_timeout<W: Deps>(
-    deps: &W,
+async fn count_timeout(
+    deps: &impl Deps,
     context: SendContext<'_>,
     timeout: UnansweredAttempt,
     closed: ConnectionStatus,
@@ -92,7 +92,7 @@ async fn count_timeout<W: Deps>(
 /// Builds the link to the delivery under which a message's statuses will arrive. The key is our own message id if the
 /// provider echoes it, else the provider's id. Returns `None` if the instance's external id or the provider's id is not
 /// known.
-fn make_delivery_link<W: Deps>(deps: &W, bound: &InstanceConfig, message: &Message) -> Option<DeliveryLink> {
+fn make_delivery_link(deps: &impl Deps, bound: &InstanceConfig, message: &Message) -> Option<DeliveryLink> {
     let provider_message_id = message.provider_message_id.clone();
     let (provider, instance) = (bound.instance.provider, bound.instance.resolve_external_id()?);
     let key = if capabilities(deps, bound).echoes_our_id {
@@ -108,8 +108,8 @@ fn make_delivery_link<W: Deps>(deps: &W, bound: &InstanceConfig, message: &Messa
 
 /// Marks a message as sent under the provider's id of it. `landed` is the attempt whose answer tells this; `why` is the
 /// evidence if it was not told by an answer.
-pub(super) async fn store_sent<W: Deps>(
-    deps: &W,
+pub(super) async fn store_sent(
+    deps: &impl Deps,
     context: SendContext<'_>,
     message: &mut Outgoing,
     provider_message_id: Option<String>,
@@ -124,8 +124,8 @@ pub(super) async fn store_sent<W: Deps>(
     require_written(settled.await?)
 }
 
-async fn settle_accepted<W: Deps>(
-    deps: &W,
+async fn settle_accepted(
+    deps: &impl Deps,
     context: SendContext<'_>,
     mut message: Outgoing,
     flight: &InFlightSend,
@@ -150,8 +150,8 @@ async fn settle_accepted<W: Deps>(
 
 /// Moves a message back to `queued` after an attempt in which nothing was sent. The attempt is not counted. The caller
 /// retries the send job soon.
-pub(super) async fn requeue_uncounted<W: Deps>(
-    deps: &W,
+pub(super) async fn requeue_uncounted(
+    deps: &impl Deps,
     mut message: Outgoing,
     flight: &InFlightSend,
     why: &str,
@@ -164,8 +164,8 @@ pub(super) async fn requeue_uncounted<W: Deps>(
     Ok(())
 }
 
-async fn retry_or_give_up<W: Deps>(
-    deps: &W,
+async fn retry_or_give_up(
+    deps: &impl Deps,
     mut message: Outgoing,
     flight: &InFlightSend,
     why: String,
@@ -201,7 +201,7 @@ async fn retry_or_give_up<W: Deps>(
 }
 
 /// Stores that the outcome of the attempt is unknown. Returns the stop with which the send job ends.
-async fn store_unknown<W: Deps>(deps: &W, mut message: Outgoing, why: &str) -> PortResult<Stop> {
+async fn store_unknown(deps: &impl Deps, mut message: Outgoing, why: &str) -> PortResult<Stop> {
     let now = deps.system().now();
     if message.outbox_mut().mark_unknown(now, why).is_err()
         || deps.store().save_open_message(&message, None).await? == WriteOutcome::Conflict

@@ -23,8 +23,8 @@ use std::time::Duration;
 /// Interval between two checks for evidence.
 const EVIDENCE_CHECK_INTERVAL: Duration = Duration::from_secs(30);
 
-pub(super) async fn reconcile_outcome<W: Deps>(
-    deps: &W,
+pub(super) async fn reconcile_outcome(
+    deps: &impl Deps,
     context: SendContext<'_>,
     message: Outgoing,
 ) -> StepResult {
@@ -84,8 +84,8 @@ pub(super) async fn reconcile_outcome<W: Deps>(
 
 /// Looks for evidence again until the setting `unknown_wait` has passed since the claim. Then the message is repeated
 /// or given up.
-async fn wait_then_repeat<W: Deps>(
-    deps: &W,
+async fn wait_then_repeat(
+    deps: &impl Deps,
     message: Outgoing,
     claimed_at: jiff::Timestamp,
     now: jiff::Timestamp,
@@ -102,8 +102,8 @@ async fn wait_then_repeat<W: Deps>(
 
 /// Returns the recipient's other addresses, under which the provider may keep the chat. For a phone number these are
 /// the identities without a number; for an identity without a number, the phone numbers.
-async fn other_names<W: Deps>(
-    deps: &W,
+async fn other_names(
+    deps: &impl Deps,
     message: &Outgoing,
     to: &ContactAddress,
 ) -> PortResult<Vec<ContactAddress>> {
@@ -119,7 +119,7 @@ async fn other_names<W: Deps>(
 
 /// Queues a message again, marked `maybe_sent`, because there is no evidence that it was sent. When its attempts are
 /// used up, the message is given up instead.
-async fn repeat_or_give_up<W: Deps>(deps: &W, mut message: Outgoing) -> StepResult {
+async fn repeat_or_give_up(deps: &impl Deps, mut message: Outgoing) -> StepResult {
     if message.outbox().attempts >= deps.settings().attempts.outbound {
         let why = "no evidence that the last attempt was sent".to_owned();
         return give_up(deps, message, Reason::UnknownOutcome, Some(why)).await;
@@ -138,8 +138,8 @@ async fn repeat_or_give_up<W: Deps>(deps: &W, mut message: Outgoing) -> StepResu
 
 /// Returns the delivery that the instance's statuses reported under our own message id. Returns `None` if there is no
 /// delivery, or if the instance has no external id.
-async fn find_own_delivery<W: Deps>(
-    deps: &W,
+async fn find_own_delivery(
+    deps: &impl Deps,
     bound: &InstanceConfig,
     message: &Outgoing,
 ) -> PortResult<Option<Delivery>> {
@@ -153,7 +153,7 @@ async fn find_own_delivery<W: Deps>(
 /// Waits because the provider could not be asked for evidence. While the instance is closed, the conversation is
 /// parked; while it is open, the send job is retried. Once the claim is as old as the setting `parked_max`, the message
 /// is given up.
-async fn wait_for_provider<W: Deps>(deps: &W, message: Outgoing, claimed_at: jiff::Timestamp) -> StepResult {
+async fn wait_for_provider(deps: &impl Deps, message: Outgoing, claimed_at: jiff::Timestamp) -> StepResult {
     let limit = deps.settings().parked_max_ms();
     if deps.system().now() >= add_millis(claimed_at, limit) {
         let why = "the provider could not be asked".to_owned();
@@ -180,8 +180,8 @@ enum EvidenceMatch {
     Ours,
 }
 
-async fn match_evidence<W: Deps>(
-    deps: &W,
+async fn match_evidence(
+    deps: &impl Deps,
     context: SendContext<'_>,
     message: &Outgoing,
     found: Option<&String>,
@@ -228,7 +228,7 @@ fn find_running_equal(
     equal.map(|other| other.until).max()
 }
 
-async fn give_up_failed<W: Deps>(deps: &W, message: Outgoing) -> StepResult {
+async fn give_up_failed(deps: &impl Deps, message: Outgoing) -> StepResult {
     give_up(deps, message, Reason::WhatsappPermanentError, None).await
 }
 
@@ -244,8 +244,8 @@ enum EchoEvidence {
 
 /// Looks for evidence in the echoes that were matched to attempts at `message`. `attempt` is the attempt whose outcome
 /// is unknown; `None` if a failure is of no interest. A provider that echoes our own id has no such echoes.
-async fn find_echo_evidence<W: Deps>(
-    deps: &W,
+async fn find_echo_evidence(
+    deps: &impl Deps,
     bound: &InstanceConfig,
     message: &Outgoing,
     attempt: Option<&Nonce>,
@@ -274,8 +274,8 @@ async fn find_echo_evidence<W: Deps>(
 
 /// Marks a message as sent, and stops, if evidence of an earlier attempt appeared after it was queued again. Called
 /// before the message is sent again or cancelled. Nothing is looked up if the message is not marked `maybe_sent`.
-pub(super) async fn settle_if_already_sent<W: Deps>(
-    deps: &W,
+pub(super) async fn settle_if_already_sent(
+    deps: &impl Deps,
     context: SendContext<'_>,
     message: &Outgoing,
 ) -> StepResult {
@@ -308,8 +308,8 @@ const TOLD_BY_ECHO_OR_STATUS: &str = "told by its echo or its status";
 
 /// Marks a message as sent because evidence was found. The in-flight note of the attempt stays: the evidence may belong
 /// to another attempt, and the request of this attempt may still go out.
-async fn settle_as_sent<W: Deps>(
-    deps: &W,
+async fn settle_as_sent(
+    deps: &impl Deps,
     context: SendContext<'_>,
     mut message: Outgoing,
     provider_message_id: Option<String>,

@@ -9,8 +9,8 @@ use recado_domain::message::Outgoing;
 /// Ends the send job with `verdict`, or cancels `message` if it is a void reply. The outcome of the message's attempt
 /// must be stored before this call. Then an earlier takeover is found here, and a later takeover finds the message
 /// `queued`. Always returns a [`Stop`].
-pub(super) async fn wait_unless_void<W: Deps, T>(
-    deps: &W,
+pub(super) async fn wait_unless_void<T>(
+    deps: &impl Deps,
     message: &Outgoing,
     verdict: Verdict,
 ) -> StepResult<T> {

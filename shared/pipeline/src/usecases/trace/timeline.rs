@@ -87,7 +87,7 @@ impl MessageTimeline {
 }
 
 /// Builds the timeline of `view`'s message, with the message that it answers or the reply to it.
-pub(super) async fn build_timeline<W: Deps>(deps: &W, view: &MessageView) -> PortResult<Vec<TimelineEntry>> {
+pub(super) async fn build_timeline(deps: &impl Deps, view: &MessageView) -> PortResult<Vec<TimelineEntry>> {
     let message = &view.message;
     let mut way = MessageTimeline(Vec::new());
     if message.role == Role::User {
@@ -116,8 +116,8 @@ pub(super) async fn build_timeline<W: Deps>(deps: &W, view: &MessageView) -> Por
     Ok(way.0)
 }
 
-async fn add_inbound_entries<W: Deps>(
-    deps: &W,
+async fn add_inbound_entries(
+    deps: &impl Deps,
     way: &mut MessageTimeline,
     message: &Message,
 ) -> PortResult<()> {
@@ -182,7 +182,7 @@ fn add_waiting_entry(way: &mut MessageTimeline, message: &Message, conversation:
 }
 
 /// Adds the origin of a message that answers no other message: the scheduled message that it was, if any.
-async fn add_origin_entry<W: Deps>(deps: &W, way: &mut MessageTimeline, message: &Message) -> PortResult<()> {
+async fn add_origin_entry(deps: &impl Deps, way: &mut MessageTimeline, message: &Message) -> PortResult<()> {
     let id = message.out.as_ref().and_then(|out| out.scheduled.as_ref());
     if let Some(id) = id
         && let Some(scheduled) = deps.store().find_scheduled(id).await?

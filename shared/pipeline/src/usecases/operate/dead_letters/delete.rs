@@ -27,7 +27,7 @@ pub struct DeletionSummary {
 }
 
 /// Deletes a dead letter for good, and keeps who deleted it.
-pub async fn delete_dead_letter<W: Deps>(deps: &W, id: &str, by: &str) -> Result<(), OperateError> {
+pub async fn delete_dead_letter(deps: &impl Deps, id: &str, by: &str) -> Result<(), OperateError> {
     let dead_letter = require_dead_letter(deps, id).await?;
     let deleted = delete_letter_and_record(deps, &dead_letter, by).await?;
     let mut gone = RemovedLetters::new();
@@ -42,8 +42,8 @@ pub async fn delete_dead_letter<W: Deps>(deps: &W, id: &str, by: &str) -> Result
 }
 
 /// Deletes several dead letters for good, and keeps who deleted each.
-pub async fn delete_dead_letters<W: Deps>(
-    deps: &W,
+pub async fn delete_dead_letters(
+    deps: &impl Deps,
     selection: &DeadLetterSelection,
     by: &str,
 ) -> Result<DeletionSummary, OperateError> {
@@ -78,7 +78,7 @@ pub async fn delete_dead_letters<W: Deps>(
     Ok(done)
 }
 
-async fn delete_listed_letter<W: Deps>(deps: &W, id: String, by: &str) -> PortResult<Option<DeadLetter>> {
+async fn delete_listed_letter(deps: &impl Deps, id: String, by: &str) -> PortResult<Option<DeadLetter>> {
     match deps.store().find_dead_letter(&id).await? {
         Some(dead_letter) => Ok(delete_letter_and_record(deps, &dead_letter, by)
             .await?
@@ -91,7 +91,7 @@ async fn delete_listed_letter<W: Deps>(deps: &W, id: String, by: &str) -> PortRe
 /// copy revives it and no new dead letter is made of it. The note of who deleted the dead letter is stored together
 /// with the deletion. A crash in between leaves a dead letter that can be deleted again. Returns `false` if the dead
 /// letter was already gone.
-async fn delete_letter_and_record<W: Deps>(deps: &W, dead_letter: &DeadLetter, by: &str) -> PortResult<bool> {
+async fn delete_letter_and_record(deps: &impl Deps, dead_letter: &DeadLetter, by: &str) -> PortResult<bool> {
     let now = deps.system().now();
     match &dead_letter.what {
         DeadLetterContent::Event(job) => {
@@ -115,7 +115,7 @@ async fn delete_letter_and_record<W: Deps>(deps: &W, dead_letter: &DeadLetter, b
 
 /// Marks a dead message as purged. A message that is no longer dead, or failed again later, is left unchanged: only its
 /// old dead letter is deleted.
-async fn purge_message<W: Deps>(deps: &W, id: &MessageId, dead_letter: &DeadLetter) -> PortResult<()> {
+async fn purge_message(deps: &impl Deps, id: &MessageId, dead_letter: &DeadLetter) -> PortResult<()> {
     for _ in 0..WRITE_TRIES {
         let Some(mut message) = find_outgoing(deps, id).await? else {
             return Ok(());

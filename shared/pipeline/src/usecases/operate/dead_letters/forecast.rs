@@ -38,8 +38,8 @@ struct LetterForecast {
 }
 
 /// Predicts the result of redriving `selection`. Nothing is changed.
-pub async fn forecast_redrive<W: Deps>(
-    deps: &W,
+pub async fn forecast_redrive(
+    deps: &impl Deps,
     selection: &DeadLetterSelection,
 ) -> Result<RedriveForecast, OperateError> {
     let selected = select_letters(deps, selection).await?;
@@ -65,7 +65,7 @@ const ALREADY_ALIVE: LetterForecast = LetterForecast {
     alive: true,
 };
 
-async fn forecast_letter<W: Deps>(deps: &W, id: String) -> PortResult<LetterForecast> {
+async fn forecast_letter(deps: &impl Deps, id: String) -> PortResult<LetterForecast> {
     let Some(dead_letter) = deps.store().find_dead_letter(&id).await? else {
         return Ok(ALREADY_ALIVE);
     };
@@ -84,7 +84,7 @@ async fn forecast_letter<W: Deps>(deps: &W, id: String) -> PortResult<LetterFore
     }
 }
 
-async fn forecast_event<W: Deps>(deps: &W, id: &EventId, failed_at: Timestamp) -> PortResult<LetterForecast> {
+async fn forecast_event(deps: &impl Deps, id: &EventId, failed_at: Timestamp) -> PortResult<LetterForecast> {
     let record = deps.store().find_event(id).await?;
     let Some(record) = record.filter(|record| record.failed_at() == Some(failed_at)) else {
         return Ok(ALREADY_ALIVE);
@@ -99,8 +99,8 @@ async fn forecast_event<W: Deps>(deps: &W, id: &EventId, failed_at: Timestamp) -
     })
 }
 
-async fn forecast_message<W: Deps>(
-    deps: &W,
+async fn forecast_message(
+    deps: &impl Deps,
     id: &MessageId,
     failed_at: Timestamp,
 ) -> PortResult<LetterForecast> {
@@ -124,7 +124,7 @@ async fn forecast_message<W: Deps>(
 
 /// Returns `true` if the contact's service window is closed, by the rule that the sender uses. The contact's last
 /// message counts, in this conversation or a later one of the same thread.
-async fn is_window_closed<W: Deps>(deps: &W, conversation: &Conversation) -> PortResult<bool> {
+async fn is_window_closed(deps: &impl Deps, conversation: &Conversation) -> PortResult<bool> {
     let latest = deps
         .store()
         .find_latest_conversation(conversation.id.thread_id())

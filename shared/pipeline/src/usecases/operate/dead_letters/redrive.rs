@@ -44,7 +44,7 @@ pub(super) fn record_removed_letter(gone: &mut RemovedLetters, dead_letter: &Dea
 
 /// Removes the copies of removed dead letters from the dead-letter queues. Copies that remain after a failure are
 /// removed by `reconcile`.
-pub(super) async fn clear_queue_copies<W: Deps>(deps: &W, gone: &RemovedLetters) {
+pub(super) async fn clear_queue_copies(deps: &impl Deps, gone: &RemovedLetters) {
     for (queue, dead_letters) in gone {
         if let Err(error) = remove_dead_copies(deps, *queue, dead_letters).await {
             tracing::warn!(queue = queue.as_str(), error = %format_error_chain(&error), "copies of dead letters were left");
@@ -54,8 +54,8 @@ pub(super) async fn clear_queue_copies<W: Deps>(deps: &W, gone: &RemovedLetters)
 
 /// Removes the copies of the dead letters `gone`, which were removed. `reconcile` removes copies that are not found
 /// now.
-async fn remove_dead_copies<W: Deps>(
-    deps: &W,
+async fn remove_dead_copies(
+    deps: &impl Deps,
     queue: QueueName,
     gone: &BTreeSet<RedrivenLetter>,
 ) -> PortResult<()> {
@@ -86,7 +86,7 @@ async fn remove_dead_copies<W: Deps>(
 
 /// Redrives one dead letter. Returns `false` if its record is no longer dead, or failed again later: then only the dead
 /// letter was removed.
-pub async fn redrive_dead_letter<W: Deps>(deps: &W, id: &str) -> Result<bool, OperateError> {
+pub async fn redrive_dead_letter(deps: &impl Deps, id: &str) -> Result<bool, OperateError> {
     let dead_letter = require_dead_letter(deps, id).await?;
     let revived = redrive_if_dead(deps, &dead_letter).await?;
     let mut gone = RemovedLetters::new();
@@ -97,8 +97,8 @@ pub async fn redrive_dead_letter<W: Deps>(deps: &W, id: &str) -> Result<bool, Op
 
 /// Redrives several dead letters, those of each conversation in order. A second call changes nothing: a record that is
 /// no longer dead is left unchanged.
-pub async fn redrive_dead_letters<W: Deps>(
-    deps: &W,
+pub async fn redrive_dead_letters(
+    deps: &impl Deps,
     selection: &DeadLetterSelection,
 ) -> Result<RedriveSummary, OperateError> {
     let selected = select_letters(deps, selection).await?;
@@ -123,7 +123,7 @@ pub async fn redrive_dead_letters<W: Deps>(
     Ok(done)
 }
 
-async fn redrive_in_order<W: Deps>(deps: &W, line: OrderedLetters) -> (RedriveSummary, Vec<DeadLetter>) {
+async fn redrive_in_order(deps: &impl Deps, line: OrderedLetters) -> (RedriveSummary, Vec<DeadLetter>) {
     let (mut done, mut gone) = (RedriveSummary::default(), Vec::new());
     for id in line.into_letter_ids() {
         if done.failed > 0 {
@@ -147,7 +147,7 @@ async fn redrive_in_order<W: Deps>(deps: &W, line: OrderedLetters) -> (RedriveSu
     (done, gone)
 }
 
-async fn redrive_listed_letter<W: Deps>(deps: &W, id: &str) -> PortResult<Option<(DeadLetter, bool)>> {
+async fn redrive_listed_letter(deps: &impl Deps, id: &str) -> PortResult<Option<(DeadLetter, bool)>> {
     let Some(dead_letter) = deps.store().find_dead_letter(id).await? else {
         return Ok(None);
     };
@@ -160,7 +160,7 @@ async fn redrive_listed_letter<W: Deps>(deps: &W, id: &str) -> PortResult<Option
 /// record is revived here too, so that it is alive when the client gets its answer, and the dead letter is removed. No
 /// queue message is enqueued for a record that is alive or failed again. Returns whether the record was dead with that
 /// failure.
-async fn redrive_if_dead<W: Deps>(deps: &W, dead_letter: &DeadLetter) -> PortResult<bool> {
+async fn redrive_if_dead(deps: &impl Deps, dead_letter: &DeadLetter) -> PortResult<bool> {
     let dead = has_same_failure(deps, dead_letter).await?;
     if dead {
         deps.queues()
@@ -176,7 +176,7 @@ async fn redrive_if_dead<W: Deps>(deps: &W, dead_letter: &DeadLetter) -> PortRes
 }
 
 /// Returns `true` if the newest failure of the record is the failure of the dead letter.
-async fn has_same_failure<W: Deps>(deps: &W, dead_letter: &DeadLetter) -> PortResult<bool> {
+async fn has_same_failure(deps: &impl Deps, dead_letter: &DeadLetter) -> PortResult<bool> {
     let failed_at = match &dead_letter.what {
         DeadLetterContent::Event(job) => {
             let record = deps.store().find_event(&job.event).await?;
@@ -193,7 +193,7 @@ async fn has_same_failure<W: Deps>(deps: &W, dead_letter: &DeadLetter) -> PortRe
 }
 
 /// Revives the record of a dead letter. Nothing changes if the worker of the queue message did so before.
-async fn revive_record<W: Deps>(deps: &W, dead_letter: &DeadLetter) -> PortResult<()> {
+async fn revive_record(deps: &impl Deps, dead_letter: &DeadLetter) -> PortResult<()> {
     match &dead_letter.what {
         DeadLetterContent::Event(job) => {
             deps.store().revive_event(&job.event, dead_letter.at).await?;

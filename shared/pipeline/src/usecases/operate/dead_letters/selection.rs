@@ -71,8 +71,8 @@ fn letter_position(dead_letter: &DeadLetter) -> (String, LetterPosition) {
 
 /// Finds the dead letters of `selection`. Only their positions are kept in memory, because there may be many large dead
 /// letters.
-pub(super) async fn select_letters<W: Deps>(
-    deps: &W,
+pub(super) async fn select_letters(
+    deps: &impl Deps,
     selection: &DeadLetterSelection,
 ) -> PortResult<SelectedLetters> {
     let mut lines: BTreeMap<String, OrderedLetters> = BTreeMap::new();
