@@ -30,8 +30,7 @@ use axum::middleware::from_fn_with_state;
 use recado_pipeline::Deps;
 use recado_pipeline::ports::QueueDepths;
 use recado_whatsapp::SimulatedOutbox;
-use std::sync::Arc;
-use utoipa::openapi::OpenApi;
+use std::sync::{Arc, OnceLock};
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
@@ -72,8 +71,18 @@ pub(crate) struct Api<C: ApiContext> {
     options: Arc<ApiOptions<C::Depths>>,
     /// The status that a request without a token got last.
     last_status: Arc<whatsapp::PublicStatusCache>,
-    /// The description of the API.
-    description: Arc<OpenApi>,
+    /// The description of the API as JSON, made when it is first asked for: few processes need it, and it takes 2 MB.
+    description: Arc<OnceLock<String>>,
+}
+
+impl<C: ApiContext> Api<C> {
+    /// Returns the description of the API as JSON.
+    fn describe(&self) -> &str {
+        self.description.get_or_init(|| {
+            let public = list_public_routes::<C>().into_openapi();
+            description::describe_api(public, list_operator_routes::<C>().into_openapi())
+        })
+    }
 }
 
 impl<C: ApiContext> Clone for Api<C> {
@@ -139,14 +148,14 @@ pub(crate) fn api_routes<Ports: Deps + 'static, K: Keys, D: QueueDepths>(
     keys: Arc<K>,
     options: ApiOptions<D>,
 ) -> Router {
-    let (public, public_paths) = list_public_routes::<(Ports, K, D)>().split_for_parts();
-    let (operators, operator_paths) = list_operator_routes::<(Ports, K, D)>().split_for_parts();
+    let (public, _) = list_public_routes::<(Ports, K, D)>().split_for_parts();
+    let (operators, _) = list_operator_routes::<(Ports, K, D)>().split_for_parts();
     let api = Api {
         deps,
         keys,
         options: Arc::new(options),
         last_status: Arc::default(),
-        description: description::describe_api(public_paths, operator_paths),
+        description: Arc::default(),
     };
     operators
         .route_layer(from_fn_with_state(api.clone(), auth::require_operator))

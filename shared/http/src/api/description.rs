@@ -4,11 +4,9 @@
 
 use super::problem_answers::{add_common_answers, add_problems};
 use super::{Api, ApiContext};
-use axum::Json;
 use axum::extract::State;
 use axum::http::header;
 use axum::response::IntoResponse;
-use std::sync::Arc;
 use utoipa::openapi::path::{Operation, PathItem};
 use utoipa::openapi::security::{Http, HttpAuthScheme, SecurityRequirement, SecurityScheme};
 use utoipa::openapi::{Components, Info, OpenApi, Tag};
@@ -43,8 +41,8 @@ const TAGS: [&str; 8] = [
     "Description",
 ];
 
-/// Makes the description of the API from the routes that need no token and those that need the operators'.
-pub(super) fn describe_api(public: OpenApi, mut operators: OpenApi) -> Arc<OpenApi> {
+/// Makes the description of the API, as JSON, from the routes that need no token and those that need the operators'.
+pub(super) fn describe_api(public: OpenApi, mut operators: OpenApi) -> String {
     for operation in operators.paths.paths.values_mut().flat_map(list_operations) {
         let token = SecurityRequirement::new(OPERATOR_TOKEN, Vec::<String>::new());
         operation.security = Some(vec![token]);
@@ -63,7 +61,7 @@ pub(super) fn describe_api(public: OpenApi, mut operators: OpenApi) -> Arc<OpenA
     add_problems(components);
     let bearer = SecurityScheme::Http(Http::new(HttpAuthScheme::Bearer));
     components.add_security_scheme(OPERATOR_TOKEN, bearer);
-    Arc::new(api)
+    serde_json::to_string(&api).unwrap_or_default()
 }
 
 fn list_operations(item: &mut PathItem) -> impl Iterator<Item = &mut Operation> {
@@ -86,7 +84,10 @@ fn list_operations(item: &mut PathItem) -> impl Iterator<Item = &mut Operation> 
     responses((status = 200, body = Object, description = "The description"))
 )]
 pub(super) async fn get_openapi(State(api): State<Api<impl ApiContext>>) -> impl IntoResponse {
-    Json(&*api.description).into_response()
+    (
+        [(header::CONTENT_TYPE, "application/json")],
+        api.describe().to_owned(),
+    )
 }
 
 /// Returns a page that shows this description in a browser, and sends requests.
