@@ -71,7 +71,7 @@ pub(crate) struct Api<C: ApiContext> {
     options: Arc<ApiOptions<C::Depths>>,
     /// The status that a request without a token got last.
     last_status: Arc<whatsapp::PublicStatusCache>,
-    /// The description of the API as JSON, made when it is first asked for: few processes need it, and it takes 2 MB.
+    /// The description of the API as JSON, made when it is first asked for: few processes need it.
     description: Arc<OnceLock<String>>,
 }
 
