@@ -10,6 +10,7 @@ use crate::record::WebhookRecorder;
 use crate::server;
 use crate::workers;
 use anyhow::{Context, Result, bail};
+use axum::Router;
 use recado_domain::config::ConfigDocument;
 use recado_embedded::{Embedded, EmbeddedSystem, RecoveryCounts};
 use recado_http::{ApiOptions, HealthProbe, record_webhooks, whole_router};
@@ -55,14 +56,8 @@ pub(crate) async fn serve_until_signal(environment: LocalEnvironment, demonstrat
         health_probe: health_probe.clone(),
     };
     let limits = environment.webhook_limits;
-    let mut router = whole_router(Arc::clone(&deps), Arc::new(keyring.clone()), limits, options);
-    if let Some(recording) = WebhookRecorder::start_recording(&environment.record_folder, environment.record)?
-    {
-        router = record_webhooks(router, EmbeddedSystem, move |webhook| {
-            recording.record_webhook(webhook);
-        });
-        println!("Webhooks are recorded in {}", environment.record_folder.display());
-    }
+    let router = whole_router(Arc::clone(&deps), Arc::new(keyring.clone()), limits, options);
+    let router = record_if_configured(router, &environment)?;
     let limits = environment.server.clone();
     let server = tokio::spawn(server::serve_connections(
         listener,
@@ -90,6 +85,18 @@ pub(crate) async fn serve_until_signal(environment: LocalEnvironment, demonstrat
         finished = finish_and_close(server, workers, &embedded) => finished,
         () = signals.wait_for_signal() => bail!("stopped by a second signal, before all was finished"),
     }
+}
+
+/// Records the webhooks that `router` receives, if the settings say so.
+fn record_if_configured(router: Router, environment: &LocalEnvironment) -> Result<Router> {
+    let folder = &environment.record_folder;
+    let Some(recording) = WebhookRecorder::start_recording(folder, environment.record)? else {
+        return Ok(router);
+    };
+    println!("Webhooks are recorded in {}", folder.display());
+    Ok(record_webhooks(router, EmbeddedSystem, move |webhook| {
+        recording.record_webhook(webhook);
+    }))
 }
 
 /// Checks every few seconds that the store accepts writes. `/health` reports the result.

@@ -31,6 +31,7 @@ use recado_pipeline::Deps;
 use recado_pipeline::ports::QueueDepths;
 use recado_whatsapp::SimulatedOutbox;
 use std::sync::{Arc, OnceLock};
+use utoipa::openapi::OpenApi;
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
@@ -71,13 +72,13 @@ pub(crate) struct Api<C: ApiContext> {
     options: Arc<ApiOptions<C::Depths>>,
     /// The status that a request without a token got last.
     last_status: Arc<whatsapp::PublicStatusCache>,
-    /// The description of the API as JSON, made when it is first asked for: few processes need it.
-    description: Arc<OnceLock<String>>,
+    /// The description of the API, made when it is first asked for: few processes need it.
+    description: Arc<OnceLock<OpenApi>>,
 }
 
 impl<C: ApiContext> Api<C> {
-    /// Returns the description of the API as JSON.
-    fn describe(&self) -> &str {
+    /// Returns the description of the API.
+    fn describe(&self) -> &OpenApi {
         self.description.get_or_init(|| {
             let public = list_public_routes::<C>().into_openapi();
             description::describe_api(public, list_operator_routes::<C>().into_openapi())

@@ -1,5 +1,5 @@
-//! How long reading a webhook takes: splitting its body, and reading each of its events. Prints a JSON line for each kind of
-//! body. Run it with optimisations, on a machine that does nothing else: `cargo run --release -p recado-whatsapp --example
+//! Measures the time to read a webhook: to split its body, and to read each of its events. Prints a JSON line for each kind
+//! of body. Run it with optimisations, on a machine that does nothing else: `cargo run --release -p recado-whatsapp --example
 //! parsing`.
 
 #![expect(clippy::unwrap_used, reason = "a measurement that cannot go on may panic")]

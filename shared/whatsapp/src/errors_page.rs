@@ -91,7 +91,7 @@ fn render_phrases(words: &[&str]) -> String {
     words.iter().map(word).collect::<Vec<_>>().join(", ")
 }
 
-/// What is written of a row's certainty; a row that is not unknown has one.
+/// Returns the reason why nothing was sent, and checks that exactly the rows of the class unknown have none.
 fn check_reason(class: ErrorClass, certain: &'static str) -> &'static str {
     let is_unknown = matches!(class, ErrorClass::Unknown { .. });
     assert_eq!(is_unknown, certain.is_empty(), "{class:?}: {certain:?}");
@@ -121,7 +121,7 @@ fn by_words(page: &mut String, rows: &[ErrorRow]) {
     }
 }
 
-/// What it means for a send that there is no answer.
+/// Writes the section on requests that got no answer.
 fn no_answer(page: &mut String) {
     page.push_str(
         "\n## No answer\n\n| what happened | class | why nothing was sent |\n| --- | --- | --- |\n",

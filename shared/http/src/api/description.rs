@@ -4,6 +4,7 @@
 
 use super::problem_answers::{add_common_answers, add_problems};
 use super::{Api, ApiContext};
+use axum::Json;
 use axum::extract::State;
 use axum::http::header;
 use axum::response::IntoResponse;
@@ -41,8 +42,8 @@ const TAGS: [&str; 8] = [
     "Description",
 ];
 
-/// Makes the description of the API, as JSON, from the routes that need no token and those that need the operators'.
-pub(super) fn describe_api(public: OpenApi, mut operators: OpenApi) -> String {
+/// Makes the description of the API from the routes that need no token and those that need the operators'.
+pub(super) fn describe_api(public: OpenApi, mut operators: OpenApi) -> OpenApi {
     for operation in operators.paths.paths.values_mut().flat_map(list_operations) {
         let token = SecurityRequirement::new(OPERATOR_TOKEN, Vec::<String>::new());
         operation.security = Some(vec![token]);
@@ -61,7 +62,7 @@ pub(super) fn describe_api(public: OpenApi, mut operators: OpenApi) -> String {
     add_problems(components);
     let bearer = SecurityScheme::Http(Http::new(HttpAuthScheme::Bearer));
     components.add_security_scheme(OPERATOR_TOKEN, bearer);
-    serde_json::to_string(&api).unwrap_or_default()
+    api
 }
 
 fn list_operations(item: &mut PathItem) -> impl Iterator<Item = &mut Operation> {
@@ -84,10 +85,7 @@ fn list_operations(item: &mut PathItem) -> impl Iterator<Item = &mut Operation> 
     responses((status = 200, body = Object, description = "The description"))
 )]
 pub(super) async fn get_openapi(State(api): State<Api<impl ApiContext>>) -> impl IntoResponse {
-    (
-        [(header::CONTENT_TYPE, "application/json")],
-        api.describe().to_owned(),
-    )
+    Json(api.describe()).into_response()
 }
 
 /// Returns a page that shows this description in a browser, and sends requests.
