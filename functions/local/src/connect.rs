@@ -8,6 +8,7 @@ use anyhow::{Context, Result, bail};
 use clap::Args;
 use jiff::Timestamp;
 use recado_domain::config::Instance;
+use recado_http_client::url_origin;
 use recado_onboarding::{ConnectOptions, ConnectParameters, OnboardingTarget};
 
 /// Sets an instance's webhook at its provider, and checks that the provider's webhooks would be accepted.
@@ -98,16 +99,14 @@ fn check_may_be_shown(
     let Some(setting) = shown.filter(|setting| credential::read_secret_variable(setting).is_some()) else {
         return Ok(());
     };
+    let installation = command.there.resolve_url(environment)?;
     let named_here = [
-        Some(command.there.url.as_str()),
+        Some(installation.as_str()),
         command.public_url.as_deref(),
         environment.public_url.as_deref(),
     ];
-    let host = recado_onboarding::url_origin(webhook).context("the webhook's URL is not an HTTP URL")?;
-    let mut known = named_here
-        .into_iter()
-        .flatten()
-        .filter_map(recado_onboarding::url_origin);
+    let host = url_origin(webhook).context("the webhook's URL is not an HTTP URL")?;
+    let mut known = named_here.into_iter().flatten().filter_map(url_origin);
     if known.any(|known| known == host) {
         return Ok(());
     }

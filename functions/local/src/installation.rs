@@ -1,5 +1,6 @@
 //! The command line's client for a running installation, here or on AWS.
 
+use crate::address_file;
 use crate::environment::LocalEnvironment;
 use crate::keyring;
 use anyhow::{Context, Result, anyhow, bail};
@@ -8,6 +9,7 @@ use recado_domain::config::{ConfigDocument, Instance};
 use recado_domain::ids::ExternalId;
 use recado_domain::secret::Secret;
 use recado_domain::web_url::{HostScope, WebUrl};
+use recado_http_client::RequestFailure;
 use recado_onboarding::InstanceWebhook;
 use reqwest::{Client, Method, RequestBuilder, StatusCode, Url};
 use serde::{Deserialize, Serialize};
@@ -20,14 +22,9 @@ const TIMEOUT: Duration = Duration::from_secs(60);
 /// The installation that a command calls.
 #[derive(Debug, Clone, Args)]
 pub(crate) struct InstallationArguments {
-    /// The URL of the installation.
-    #[arg(
-        long,
-        global = true,
-        env = "RECADO_URL",
-        default_value = "http://127.0.0.1:8080"
-    )]
-    pub(crate) url: String,
+    /// The URL of the installation. Default: the address at which Recado listens on this machine.
+    #[arg(long, global = true, env = "RECADO_URL")]
+    url: Option<String>,
     /// The operators' token. Default on the machine that serves: the one in the data folder.
     #[arg(long, global = true, env = "RECADO_TOKEN", hide_env_values = true)]
     token: Option<String>,
@@ -37,18 +34,41 @@ impl InstallationArguments {
     /// Creates a client for the installation. Its token is the one that was given, else the one in this machine's data
     /// folder. Prints a note if the token would be sent unencrypted.
     pub(crate) fn build_client(&self, environment: &LocalEnvironment) -> Result<InstallationClient> {
-        let url = &self.url;
-        if is_sent_unencrypted(url) {
+        let url = self.resolve_url(environment)?;
+        if is_sent_unencrypted(&url) {
             eprintln!("Note: {url} is not https: whoever is on the way there can read the operators' token.");
         }
-        let given = self.token.as_deref().and_then(Secret::new);
+        let token = match self.token.as_deref().and_then(Secret::new) {
+            Some(given) => given,
+            None => keyring::read_kept_token(&environment.data)?,
+        };
         Ok(InstallationClient {
             http: recado_http_client::build_http_client()?,
             url: url.trim_end_matches('/').to_owned(),
-            token: given
-                .or_else(|| keyring::read_kept_token(&environment.data))
-                .context("no operators' token: set RECADO_TOKEN or give --token")?,
+            token,
         })
+    }
+
+    /// Returns the URL that was given, else the one at which Recado listens or listened with this data folder, else
+    /// the address of the settings.
+    pub(crate) fn resolve_url(&self, environment: &LocalEnvironment) -> Result<String> {
+        match &self.url {
+            Some(given) => complete_url(given),
+            None => Ok(address_file::read_address(&environment.data)
+                .unwrap_or_else(|| address_file::local_url(environment.address))),
+        }
+    }
+}
+
+/// Returns the URL that was given, with `http://` before an address of this machine that has no scheme.
+fn complete_url(given: &str) -> Result<String> {
+    if WebUrl::parse(given).is_some() {
+        return Ok(given.to_owned());
+    }
+    let completed = format!("http://{given}");
+    match WebUrl::parse(&completed) {
+        Some(url) if url.scope == HostScope::Loopback && !given.contains("://") => Ok(completed),
+        _ => bail!("--url {given} is no URL of a server: begin it with https://, or http://"),
     }
 }
 
@@ -96,10 +116,12 @@ impl InstallationClient {
 
     /// Sends a request and returns the status and the body of any answer.
     pub(crate) async fn send_request(&self, request: RequestBuilder) -> Result<(StatusCode, Value)> {
-        let answer = request
-            .send()
-            .await
-            .with_context(|| format!("{} cannot be reached: is Recado running there?", self.url))?;
+        let answer = request.send().await.map_err(|error| {
+            anyhow!(describe_unreachable(
+                &self.url,
+                RequestFailure::from_error(&error)
+            ))
+        })?;
         let status = answer.status();
         Ok((status, answer.json().await.unwrap_or_default()))
     }
@@ -134,6 +156,14 @@ impl InstallationClient {
             serde_json::from_value(answer).context("the installation answers in another way")?;
         Ok(applied.instances)
     }
+}
+
+/// Tells why the installation cannot be reached, and what to do.
+fn describe_unreachable(url: &str, failure: RequestFailure) -> String {
+    if failure == RequestFailure::Refused {
+        return format!("No Recado at {url}. Start it (recado serve), or say where it is: --url.");
+    }
+    format!("{url} cannot be reached: {failure}. Is --url right, and Recado running there?")
 }
 
 impl InstalledConfiguration {
@@ -178,6 +208,22 @@ pub(crate) fn add_part(total: &mut Map<String, Value>, part: &Value) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn an_address_of_this_machine_needs_no_scheme_and_any_other_does() {
+        for (given, completed) in [
+            ("127.0.0.1:18085", "http://127.0.0.1:18085"),
+            ("localhost:8080", "http://localhost:8080"),
+            ("https://recado.example", "https://recado.example"),
+            ("http://10.0.0.7:8080", "http://10.0.0.7:8080"),
+        ] {
+            assert_eq!(complete_url(given).unwrap(), completed);
+        }
+        for wrong in ["recado.example", "10.0.0.7:8080", "ftp://127.0.0.1", "", "/tmp/x"] {
+            let error = complete_url(wrong).unwrap_err().to_string();
+            assert!(error.contains("https://"), "{wrong}: {error}");
+        }
+    }
 
     #[test]
     fn parts_add_up_to_a_whole() {

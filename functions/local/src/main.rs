@@ -1,11 +1,9 @@
 //! The `recado` binary: all functions of Recado in one process on one machine, and the command line.
 
-#![expect(
-    clippy::print_stdout,
-    clippy::print_stderr,
-    reason = "a command line speaks to its user"
-)]
+#[macro_use]
+mod output;
 
+mod address_file;
 mod catch_up;
 mod clock;
 mod compose;
@@ -40,7 +38,7 @@ use tracing_subscriber::util::SubscriberInitExt;
 /// A WhatsApp message backbone. Without a command: serves on this machine and shows a message going in and the reply
 /// coming out.
 #[derive(Debug, Parser)]
-#[command(version, about)]
+#[command(version)]
 struct CommandLine {
     #[command(subcommand)]
     command: Option<RecadoCommand>,
@@ -66,7 +64,7 @@ fn main() -> ExitCode {
     match run_command(arguments) {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
-            eprintln!("recado: {error:#}");
+            eprintln!("recado: {}", output::format_error(&error));
             ExitCode::FAILURE
         }
     }
@@ -81,7 +79,9 @@ fn init_logging(serving: bool) {
     let lines = tracing_subscriber::fmt::layer()
         .json()
         .flatten_event(true)
-        .with_writer(std::io::stderr);
+        .with_writer(std::io::stderr)
+        // A closed standard error must not end the server.
+        .log_internal_errors(false);
     let private = filter_fn(|event| {
         event.is_span()
             || !recado_http_client::logs_message_bodies(event.target())

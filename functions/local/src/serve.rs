@@ -1,5 +1,6 @@
 //! `recado serve`: runs the HTTP server and the workers until a signal.
 
+use crate::address_file;
 use crate::clock;
 use crate::compose::{LocalComposition, LocalDeps, compose_components};
 use crate::configuration;
@@ -42,6 +43,7 @@ pub(crate) async fn serve_until_signal(environment: LocalEnvironment, demonstrat
         .await
         .with_context(|| format!("cannot listen on {} (RECADO_ADDR)", environment.address))?;
     let address = listener.local_addr()?;
+    address_file::write_address(&environment.data, address)?;
     recover_crashed_work(&embedded).await?;
     let mut signals = StopSignals::register_handlers()?;
     let demonstrate = demonstrate && simulator.is_some();

@@ -7,7 +7,10 @@ use crate::provider::AddressFormat;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum RecipientError {
     /// The text is not a possible phone number.
-    #[error("`to` must be a phone number with its country code (8 to 15 digits) or a WhatsApp address")]
+    #[error(
+        "`to` must be a phone number with its country code, such as +55 11 98888-0000 (8 to 15 digits; at least 10 without \
+         `+`), or a WhatsApp address"
+    )]
     Number,
     /// The address is a group, a broadcast list or a channel.
     #[error("`to` must be one person: groups, broadcast lists and channels are not sent to")]
@@ -24,7 +27,7 @@ pub fn parse_recipient(written_as: AddressFormat, text: &str) -> Result<ContactA
     let text = text.trim();
     let digits = match text.split_once('@') {
         None if is_user_id(text) => return parse_user_id(written_as, text),
-        None => parse_phone_digits(text)?,
+        None => parse_written_number(text)?,
         Some(_) => match parse_address(written_as, text)? {
             ParsedRecipient::Number(digits) => digits,
             ParsedRecipient::Address(address) => return Ok(address),
@@ -73,6 +76,21 @@ fn parse_user_id(written_as: AddressFormat, text: &str) -> Result<ContactAddress
     ContactAddress::parse(text).ok_or(RecipientError::Number)
 }
 
+/// Fewest digits of a number that is written without `+`. With its country code, hardly a number is shorter; without it,
+/// many are as long as another country's number is with it.
+const DIGITS_MIN_WITHOUT_PLUS: usize = 10;
+
+/// Returns the digits of a number that a person or program wrote. A number without `+` is refused if it is so short that
+/// its country code is likely missing.
+fn parse_written_number(text: &str) -> Result<String, RecipientError> {
+    let digits = parse_phone_digits(text)?;
+    if text.starts_with('+') || digits.len() >= DIGITS_MIN_WITHOUT_PLUS {
+        Ok(digits)
+    } else {
+        Err(RecipientError::Number)
+    }
+}
+
 /// Returns the digits of a number written with `+`, spaces, brackets, dots and dashes: 8 to 15 digits, the first not 0.
 /// (E.164 has at most 15 digits, and no country code begins with 0.)
 fn parse_phone_digits(text: &str) -> Result<String, RecipientError> {
@@ -85,11 +103,19 @@ fn parse_phone_digits(text: &str) -> Result<String, RecipientError> {
             _ => return Err(RecipientError::Number),
         }
     }
-    if (8..=15).contains(&digits.len()) && !digits.starts_with('0') {
+    if (8..=15).contains(&digits.len()) && !digits.starts_with('0') && !is_impossible_american(&digits) {
         Ok(digits)
     } else {
         Err(RecipientError::Number)
     }
+}
+
+/// Returns `true` for digits that begin with North America's country code 1 and are no number there: it has ten more
+/// digits, and no area code begins with 0 or 1. A Brazilian number of São Paulo without its country code is such a one.
+fn is_impossible_american(digits: &str) -> bool {
+    digits
+        .strip_prefix('1')
+        .is_some_and(|number| number.len() != 10 || number.starts_with(['0', '1']))
 }
 
 #[cfg(test)]
@@ -142,13 +168,38 @@ mod tests {
     }
 
     #[test]
+    fn a_number_that_lacks_its_country_code_is_refused() {
+        for text in [
+            "98888-0000",
+            "988880000",
+            "8888-0000",
+            "(11) 98888-0000",
+            "+11 98888-0000",
+        ] {
+            assert_eq!(
+                on(AddressFormat::Jids, text),
+                Err(RecipientError::Number),
+                "{text}"
+            );
+        }
+        for (text, digits) in [
+            ("+47 22 86 44 00", "4722864400"),
+            ("4722864400", "4722864400"),
+            ("+290 22222", "29022222"),
+            ("16505551234", "16505551234"),
+        ] {
+            assert_eq!(on(AddressFormat::Numbers, text).as_deref(), Ok(digits), "{text}");
+        }
+    }
+
+    #[test]
     fn what_names_nobody_is_refused() {
         for text in [
             "",
             "+",
             "12345",
             "011999998888",
-            "1234567890123456",
+            "2234567890123456",
             "11 9999 x888",
             "@s.whatsapp.net",
             "a@lid",

@@ -1,3 +1,4 @@
+use rusqlite::ErrorCode;
 use std::io;
 use std::path::PathBuf;
 
@@ -28,9 +29,24 @@ pub enum OpenError {
         known: usize,
     },
     /// The database reported an error.
-    #[error("the database: {0}")]
-    Database(#[from] rusqlite::Error),
+    #[error("the database: {source}{}", remedy_of(source))]
+    Database {
+        /// The error of the database.
+        #[from]
+        source: rusqlite::Error,
+    },
     /// A thread could not be started.
     #[error("a thread could not be started: {0}")]
     Thread(#[source] io::Error),
+}
+
+/// Returns what to do about an error of the database, to be added to its text; empty if that is not known.
+fn remedy_of(error: &rusqlite::Error) -> &'static str {
+    match error.sqlite_error_code() {
+        Some(ErrorCode::DatabaseCorrupt | ErrorCode::NotADatabase) => {
+            ". It is damaged: move the data folder away and put its last copy in place (docs/server.md)"
+        }
+        Some(ErrorCode::DiskFull) => ". Make room on the disk, and start again",
+        _ => "",
+    }
 }

@@ -1,6 +1,9 @@
 //! The HTTP client for all outgoing requests.
 
+mod failure;
 mod proxy;
+
+pub use failure::{RequestFailure, url_origin};
 
 use recado_domain::network_address::is_forbidden_address;
 use reqwest::dns::{Addrs, Name, Resolve, Resolving};

@@ -4,6 +4,7 @@
 
 use jiff::Timestamp;
 use jiff::fmt::rfc2822;
+use recado_http_client::RequestFailure;
 use recado_whatsapp::wire::json::get_text;
 use reqwest::RequestBuilder;
 use reqwest::header::DATE;
@@ -23,10 +24,12 @@ pub enum AdminRequestError {
     #[error("the base URL is not an HTTP URL")]
     NotUrl,
     /// The provider could not be reached, or the connection broke before the answer was complete.
-    #[error("no answer: {why}")]
+    #[error("{host} cannot be reached: {why}")]
     Unreachable {
-        /// Kind of failure: time-out, no connection, or broken connection.
-        why: &'static str,
+        /// Scheme, name and port of the provider's API.
+        host: String,
+        /// Reason why no answer came.
+        why: RequestFailure,
     },
     /// The provider refused the key or token: it is wrong, or lacks the permission.
     #[error("the key or token was refused (HTTP {status}): {said}")]
@@ -64,13 +67,11 @@ pub(crate) struct AdminResponse {
 /// Sends `request` and returns the answer, or the error that its status stands for.
 pub(crate) async fn send_admin_request(request: RequestBuilder) -> Result<AdminResponse, AdminRequestError> {
     let failure = |error: &reqwest::Error| AdminRequestError::Unreachable {
-        why: if error.is_timeout() {
-            "time-out"
-        } else if error.is_connect() {
-            "no connection"
-        } else {
-            "the connection broke"
-        },
+        host: error.url().map_or_else(
+            || "the provider".to_owned(),
+            |url| url.origin().ascii_serialization(),
+        ),
+        why: RequestFailure::from_error(error),
     };
     let answer = request.timeout(TIMEOUT).send().await;
     let answer = answer.map_err(|error| failure(&error))?;
@@ -159,6 +160,9 @@ mod tests {
         let error = send_admin_request(http.get("http://127.0.0.1:1"))
             .await
             .unwrap_err();
-        assert_eq!(error.to_string(), "no answer: no connection");
+        assert_eq!(
+            error.to_string(),
+            "http://127.0.0.1:1 cannot be reached: the connection was refused: nothing listens there"
+        );
     }
 }

@@ -1,7 +1,7 @@
 use recado_domain::config::{ConfigError, Instance};
+use recado_http_client::url_origin;
 use recado_whatsapp::ProviderConfig;
 use recado_whatsapp::{check_credential_and_url, uses_installation_host};
-use reqwest::Url;
 
 /// The destination of an instance's key.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -24,11 +24,4 @@ pub fn check_key_destination(
     Ok(KeyDestination {
         named_elsewhere: elsewhere.and_then(url_origin),
     })
-}
-
-/// Returns scheme, name and port of an HTTP URL, to be shown and compared; `None` for any other URL.
-pub fn url_origin(url: &str) -> Option<String> {
-    let url = Url::parse(url.trim()).ok()?;
-    let web = matches!(url.scheme(), "http" | "https");
-    web.then(|| url.origin().ascii_serialization())
 }

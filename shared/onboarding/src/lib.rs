@@ -22,7 +22,7 @@ use recado_testkit::servers::scripted as stand_in;
 pub use admin_request::AdminRequestError;
 pub use check_result::{CheckResult, Severity};
 pub use connect::{ConnectError, ConnectOptions, ConnectParameters, ConnectStep};
-pub use destination::{KeyDestination, check_key_destination, url_origin};
+pub use destination::{KeyDestination, check_key_destination};
 pub use instance_webhook::InstanceWebhook;
 pub use sign::{AuthenticateError, AuthenticatedWebhook, SampleMessage, WebhookCredentials};
 pub use target::OnboardingTarget;

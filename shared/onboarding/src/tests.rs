@@ -154,7 +154,7 @@ fn an_example_is_a_webhook_with_one_message_also_when_a_shell_has_filled_it_in()
     let body = example_webhook(&own, &sample).unwrap();
     let shell = example_webhook_in_shell(&own, &sample).unwrap();
     let filled = shell
-        .replace("'$RANDOM$RANDOM'", "A1")
+        .replace("'$(date +%s%N)$RANDOM'", "A1")
         .replace("'$(date +%s)'", "1760000000");
     for body in [body.to_string(), filled] {
         let items = recado_whatsapp::split_webhook(Provider::Evolution, body.as_bytes(), at).unwrap();

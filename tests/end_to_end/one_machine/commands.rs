@@ -16,11 +16,7 @@ pub(crate) struct Ran {
 }
 
 pub(crate) fn run(machine: &Machine, arguments: &[&str]) -> Ran {
-    let mut command = machine.command(arguments);
-    if arguments[0] != "record" {
-        command.args(["--url", &machine.url("")]);
-    }
-    let output = command.output().unwrap();
+    let output = machine.command(arguments).output().unwrap();
     let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
     Ran {
         success: output.status.success(),

@@ -14,6 +14,7 @@ mod consent;
 mod crashes;
 mod dialog360;
 mod examples;
+mod finding_the_server;
 mod first_steps;
 mod framing;
 mod full_disk;

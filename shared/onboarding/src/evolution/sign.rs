@@ -62,7 +62,7 @@ pub(crate) fn example_webhook_in_shell(instance: &Instance, sample: &SampleMessa
     Some(format!(
         r#"{{
   "event": "messages.upsert", "instance": "{external}",
-  "data": {{"key": {{"remoteJid": "{phone}@s.whatsapp.net", "fromMe": false, "id": "'$RANDOM$RANDOM'"}},
+  "data": {{"key": {{"remoteJid": "{phone}@s.whatsapp.net", "fromMe": false, "id": "'$(date +%s%N)$RANDOM'"}},
            "pushName": "{name}", "message": {{"conversation": "{text}"}},
            "messageType": "conversation", "messageTimestamp": '$(date +%s)'}}}}"#
     ))

@@ -1,0 +1,98 @@
+//! Printing that a closed pipe does not end, and errors for people.
+//!
+//! The macros of the standard library panic when nobody reads any more: `recado dlq list | head -1` would end in a
+//! panic, and `recado serve | head -1` would take the server with it. Those of the same names here say nothing then.
+
+/// Prints a line to standard output. A failure is ignored.
+macro_rules! println {
+    ($($words:tt)*) => { $crate::output::write_line(&mut ::std::io::stdout(), format_args!($($words)*)) };
+}
+
+/// Prints to standard output, without a line end. A failure is ignored.
+macro_rules! print {
+    ($($words:tt)*) => { $crate::output::write_text(&mut ::std::io::stdout(), format_args!($($words)*)) };
+}
+
+/// Prints a line to standard error. A failure is ignored.
+macro_rules! eprintln {
+    ($($words:tt)*) => { $crate::output::write_line(&mut ::std::io::stderr(), format_args!($($words)*)) };
+}
+
+/// Prints to standard error, without a line end. A failure is ignored.
+macro_rules! eprint {
+    ($($words:tt)*) => { $crate::output::write_text(&mut ::std::io::stderr(), format_args!($($words)*)) };
+}
+
+use std::fmt::Arguments;
+use std::io::Write;
+
+/// Writes a line. A failure is ignored.
+pub(crate) fn write_line(out: &mut impl Write, words: Arguments<'_>) {
+    let _ = out.write_fmt(format_args!("{words}\n"));
+}
+
+/// Writes text and passes it on at once. A failure is ignored.
+pub(crate) fn write_text(out: &mut impl Write, words: Arguments<'_>) {
+    let _ = out.write_fmt(words).and_then(|()| out.flush());
+}
+
+/// Formats an error with its causes, each thing once. A cause that was said already is left out. One that repeats the
+/// text before it in more detail takes its place.
+pub(crate) fn format_error(error: &anyhow::Error) -> String {
+    let mut said: Vec<String> = Vec::new();
+    for cause in error.chain().map(ToString::to_string) {
+        if said.iter().any(|earlier| earlier.contains(&cause)) {
+            continue;
+        }
+        match said.last_mut() {
+            Some(last) if cause.contains(last.as_str()) => *last = cause,
+            _ => said.push(cause),
+        }
+    }
+    said.join(": ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use anyhow::anyhow;
+    use std::io;
+
+    /// A pipe that nobody reads.
+    struct Closed;
+
+    impl Write for Closed {
+        fn write(&mut self, _: &[u8]) -> io::Result<usize> {
+            Err(io::ErrorKind::BrokenPipe.into())
+        }
+
+        fn flush(&mut self) -> io::Result<()> {
+            Err(io::ErrorKind::BrokenPipe.into())
+        }
+    }
+
+    #[test]
+    fn nobody_who_reads_is_no_reason_to_panic() {
+        write_line(&mut Closed, format_args!("{}", 1));
+        write_text(&mut Closed, format_args!("{}", 1));
+    }
+
+    #[test]
+    fn an_error_says_each_thing_once() {
+        let malformed = anyhow!("Error code 11: the image is malformed")
+            .context("the image is malformed")
+            .context("cannot open /data: the image is malformed");
+        assert_eq!(
+            format_error(&malformed),
+            "cannot open /data: the image is malformed: Error code 11: the image is malformed"
+        );
+        let refused = anyhow!("permission denied").context("cannot read a: permission denied");
+        assert_eq!(format_error(&refused), "cannot read a: permission denied");
+        let apart = anyhow!("refused").context("not connected");
+        assert_eq!(format_error(&apart), "not connected: refused");
+        let deeper = anyhow!("Error code 11: malformed")
+            .context("malformed")
+            .context("cannot open");
+        assert_eq!(format_error(&deeper), "cannot open: Error code 11: malformed");
+    }
+}
