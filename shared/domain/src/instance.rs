@@ -59,6 +59,9 @@ pub struct InstanceState {
     /// The theoretical arrival time (see [`crate::rate`]) of the instance's rate limit.
     #[serde(default, with = "millis::optional", skip_serializing_if = "Option::is_none")]
     pub arrival: Option<Timestamp>,
+    /// Number of slots that were reserved so far. The growth of this number tells the rate at which the instance sends.
+    #[serde(default)]
+    pub slots: u64,
     /// Number of failures in a row: time-outs, and attempts that did not reach the provider. Two park the instance.
     /// Several time-outs in a row of the same message count once.
     #[serde(default)]

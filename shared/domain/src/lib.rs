@@ -33,6 +33,7 @@ pub mod provider;
 pub mod rate;
 pub mod reason;
 pub mod recipient;
+pub mod sample;
 pub mod scheduled;
 pub mod secret;
 pub mod service_window;

@@ -17,7 +17,7 @@ pub use deps::{Components, Deps, RetryLock};
 pub use settings::Settings;
 pub use steps::outgoing_check::NotSendable;
 pub use steps::verdict::Verdict;
-pub use steps::{random_id, upload};
+pub use steps::{installation_reading, random_id, upload};
 pub use usecases::{
     catch_up, configure, deliver, health, ingest, operate, process, reconcile, reply, send, trace,
 };

@@ -27,6 +27,7 @@ mod outbox;
 mod overdue;
 mod providers;
 mod queues;
+mod samples;
 mod scheduled;
 mod secrets;
 mod system;
@@ -40,7 +41,7 @@ pub use conversations::{
 pub use dead_letters::{DeadLetterCounts, DeadLetterFilter, DeadLetters};
 pub use dead_queues::{DeadLetterQueues, DeadQueueMessage};
 pub use deliveries::Deliveries;
-pub use gauges::{Gauges, OpenEvent, OpenMessage, OpenWork, QueueDepth, QueueDepths};
+pub use gauges::{ClosedInstance, Gauges, OpenEvent, OpenMessage, OpenWork, QueueDepth, QueueDepths};
 pub use history::{HistoryError, HistoryPage, HistoryRecord, HistorySpan};
 pub use identity::IdentityKeyStore;
 pub use inbox::{InboundWrite, Inbox, RecordEventOutcome, StoreInboundOutcome};
@@ -51,6 +52,7 @@ pub use outbox::{ClaimGuard, ClaimOutcome, DeliveryLink, OutboxStore};
 pub use overdue::{OverdueIndex, OverdueWork};
 pub use providers::{ConnectionAnswer, OutgoingMessage, Providers, SendEvidence, SendOutcome};
 pub use queues::{InboundEntry, Queues};
+pub use samples::Samples;
 pub use scheduled::ScheduledMessages;
 pub use secrets::Secrets;
 pub use system::System;
@@ -163,6 +165,7 @@ pub trait Store:
     + ConfigurationStore
     + OverdueIndex
     + Gauges
+    + Samples
     + CorrelationIndex
 {
 }
@@ -181,6 +184,7 @@ impl<T> Store for T where
         + ConfigurationStore
         + OverdueIndex
         + Gauges
+        + Samples
         + CorrelationIndex
 {
 }

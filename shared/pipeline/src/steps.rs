@@ -7,6 +7,7 @@ pub(crate) mod give_up;
 pub(crate) mod history_reader;
 pub(crate) mod idempotency;
 pub(crate) mod identity;
+pub mod installation_reading;
 pub(crate) mod linked_threads;
 pub(crate) mod message_view;
 pub(crate) mod outgoing;

@@ -3,13 +3,14 @@
 use super::DynamoStore;
 use super::expression::Expression;
 use super::item::{self, Item};
-use super::keys;
+use super::keys::{self, STATE};
 use super::records;
 use super::table::RecordQuery;
 use futures::future::try_join_all;
-use recado_domain::instance::ParkedConversation;
+use recado_domain::ids::InstanceId;
+use recado_domain::instance::{ConnectionStatus, InstanceState, ParkedConversation};
 use recado_domain::message::Message;
-use recado_pipeline::ports::{Gauges, OpenEvent, OpenMessage, OpenWork, PortResult, System};
+use recado_pipeline::ports::{ClosedInstance, Gauges, OpenEvent, OpenMessage, OpenWork, PortResult, System};
 
 const WHAT: &str = "counting what is open";
 
@@ -36,11 +37,26 @@ impl<A: System> DynamoStore<A> {
     }
 }
 
+/// Returns the instance whose state `item` holds, if it is not open. Such an instance has a next probe, so it is in the
+/// index.
+fn parse_closed_instance(item: &Item) -> Option<ClosedInstance> {
+    let id = item::get_string(item, "pk")?.strip_prefix("I#")?;
+    let instance = InstanceId::parse(id).ok()?;
+    let is_state = item::get_string(item, "sk") == Some(STATE);
+    let state: InstanceState = item::decode_record(WHAT, item).ok().filter(|_| is_state)?;
+    (state.connection != ConnectionStatus::Open).then_some(ClosedInstance {
+        instance,
+        connection: state.connection,
+        since: state.since,
+    })
+}
+
 impl<A: System> Gauges for DynamoStore<A> {
     async fn read_open_work(&self, limit: usize) -> PortResult<OpenWork> {
         let (messages, more_messages) = self.query_open_of_kind('O', limit).await?;
         let (events, more_events) = self.query_open_of_kind('E', limit).await?;
         let (parked, more_parked) = self.query_open_of_kind('P', limit).await?;
+        let (states, more_states) = self.query_open_of_kind('I', limit).await?;
         // One record that cannot be read must not hide the others from a monitor.
         let message = |item: &Item| {
             let message: Option<Message> = item::decode_record(WHAT, item).ok();
@@ -60,7 +76,8 @@ impl<A: System> Gauges for DynamoStore<A> {
             messages: messages.iter().filter_map(message).collect(),
             events: events.iter().filter_map(event).collect(),
             parked: parked.iter().filter_map(instance).collect(),
-            at_least: more_messages || more_events || more_parked,
+            closed: states.iter().filter_map(parse_closed_instance).collect(),
+            at_least: more_messages || more_events || more_parked || more_states,
         })
     }
 }

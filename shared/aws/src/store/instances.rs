@@ -109,7 +109,13 @@ impl<A: System> InstanceStates for DynamoStore<A> {
         let idle = while_open(idle, now).with_number(":latest", latest);
         let busy = while_open("#arrival > :now AND #arrival <= :latest", now).with_number(":latest", latest);
         let fresh = rate.reserve_slot(None, now);
-        let first = || UpdateChange::default().set_to_term("asked_at", "if_not_exists(#asked_at, :now)");
+        let first = || {
+            UpdateChange::default()
+                .set_to_term("asked_at", "if_not_exists(#asked_at, :now)")
+                .set_to_term("slots", "if_not_exists(#slots, :none) + :one")
+                .with_value(":none", number_attribute(0))
+                .with_value(":one", number_attribute(1))
+        };
         let restart = first().set_value("arrival", timestamp_attribute(fresh.arrival));
         let advance = first()
             .set_to_term("arrival", "#arrival + :interval")

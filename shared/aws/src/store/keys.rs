@@ -19,6 +19,7 @@
 //! | tenant, agent, instance | `G#T`, `G#A`, `G#I` | `{id}` |
 //! | instance by the provider's name | `G#X#{provider}` | `{external}` |
 //! | the installation's identity key | `G#K` | `identity` |
+//! | sample of a minute | `M#{tenant}`, `M#` | `{time}` |
 //!
 //! Numbers are padded with zeros, so that they sort. `Z` comes after `M`: read backwards, a thread begins with its
 //! newest conversation's record, followed by that conversation's messages from the newest on.
@@ -35,12 +36,13 @@ use recado_domain::config::Instance;
 use recado_domain::dead_letter::DeadLetterDeletion;
 use recado_domain::delivery::DeliveryKey;
 use recado_domain::ids::{
-    ConversationId, CorrelationId, EventId, ExternalId, IdempotencyKey, InstanceId, Ordinal, ThreadId,
-    hash_parts,
+    ConversationId, CorrelationId, EventId, ExternalId, IdempotencyKey, InstanceId, Ordinal, TenantId,
+    ThreadId, hash_parts,
 };
 use recado_domain::instance::InFlightSend;
 use recado_domain::notice::Notice;
 use recado_domain::provider::Provider;
+use recado_domain::sample::MinuteSample;
 use recado_domain::scheduled::ScheduledId;
 
 /// The key of a record: its place in the table.
@@ -152,6 +154,11 @@ impl TableKey {
         Self::new(account_pk(notice.provider, &notice.account), notice.id.as_str())
     }
 
+    /// Returns the key of a sample.
+    pub(crate) fn for_sample(sample: &MinuteSample) -> Self {
+        Self::new(samples_pk(sample.tenant.as_ref()), sample_sk(sample.at))
+    }
+
     /// Returns the key of a tenant, an agent or an instance.
     pub(crate) fn for_configured(kind: ConfigurationKind, id: &str) -> Self {
         Self::new(kind.partition_key().to_owned(), id)
@@ -235,6 +242,16 @@ pub(crate) fn open_messages_pk(id: &ThreadId) -> String {
 /// Returns the `pk` of the provider's notices about an account.
 pub(crate) fn account_pk(provider: Provider, account: &str) -> String {
     format!("A#{provider}#{account}")
+}
+
+/// Returns the `pk` of a tenant's samples, or of the installation's.
+pub(crate) fn samples_pk(tenant: Option<&TenantId>) -> String {
+    format!("M#{}", tenant.map_or("", TenantId::as_str))
+}
+
+/// Returns the `sk` of the sample at a time. Later times sort behind earlier ones.
+pub(crate) fn sample_sk(at: Timestamp) -> String {
+    format!("{:015}", at.as_millisecond().max(0))
 }
 
 /// Returns the `pk` of the records of an instance.

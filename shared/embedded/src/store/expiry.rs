@@ -26,6 +26,8 @@ pub struct SweepCounts {
     pub deliveries: usize,
     /// Notices of accounts.
     pub notices: usize,
+    /// Samples.
+    pub samples: usize,
     /// Clients' idempotency keys.
     pub keys: usize,
     /// Deduplication ids of the queues.
@@ -56,6 +58,10 @@ fn delete_expired_rows(connection: &Connection, now: Timestamp) -> Result<SweepC
         )?,
         notices: delete(
             "DELETE FROM notices WHERE rowid IN (SELECT rowid FROM notices WHERE expires <= ?1 LIMIT ?2)",
+        )?,
+        samples: delete(
+            "DELETE FROM samples WHERE (tenant, at) IN
+                (SELECT tenant, at FROM samples WHERE expires <= ?1 LIMIT ?2)",
         )?,
         keys: delete(
             "DELETE FROM keys WHERE rowid IN (SELECT rowid FROM keys WHERE expires <= ?1 LIMIT ?2)",

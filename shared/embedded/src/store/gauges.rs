@@ -1,10 +1,11 @@
 use crate::Embedded;
 use crate::db_error::DbError;
-use crate::sql_records::{query_all, to_sql_limit};
+use crate::sql_records::{decode_json, query_all, to_sql_limit};
 use recado_domain::event::EventRecord;
-use recado_domain::instance::ParkedConversation;
+use recado_domain::ids::InstanceId;
+use recado_domain::instance::{ConnectionStatus, InstanceState, ParkedConversation};
 use recado_domain::message::Message;
-use recado_pipeline::ports::{Gauges, OpenEvent, OpenMessage, OpenWork, PortResult};
+use recado_pipeline::ports::{ClosedInstance, Gauges, OpenEvent, OpenMessage, OpenWork, PortResult};
 use rusqlite::Connection;
 use serde::de::DeserializeOwned;
 
@@ -21,6 +22,27 @@ fn select_longest_due<T: DeserializeOwned>(
     Ok((found, more))
 }
 
+/// Returns the instances that are not open. Such an instance has a next probe, so it is among those that are due.
+fn select_closed(c: &Connection) -> Result<Vec<ClosedInstance>, DbError> {
+    let mut statement = c.prepare_cached("SELECT id, body FROM instance_states WHERE due IS NOT NULL")?;
+    let mut rows = statement.query([])?;
+    let mut closed = Vec::new();
+    while let Some(row) = rows.next()? {
+        let (id, body): (String, String) = (row.get(0)?, row.get(1)?);
+        let state: InstanceState = decode_json(&body)?;
+        if let Ok(instance) = InstanceId::parse(&id)
+            && state.connection != ConnectionStatus::Open
+        {
+            closed.push(ClosedInstance {
+                instance,
+                connection: state.connection,
+                since: state.since,
+            });
+        }
+    }
+    Ok(closed)
+}
+
 fn select_open_work(c: &Connection, most: usize) -> Result<OpenWork, DbError> {
     let sql = "SELECT body FROM messages WHERE due IS NOT NULL ORDER BY due LIMIT ?1";
     let (messages, more_messages) = select_longest_due::<Message>(c, sql, most)?;
@@ -32,6 +54,7 @@ fn select_open_work(c: &Connection, most: usize) -> Result<OpenWork, DbError> {
         messages: messages.iter().filter_map(OpenMessage::from_message).collect(),
         events: events.iter().map(OpenEvent::from_record).collect(),
         parked: parked.into_iter().map(|parked| parked.instance).collect(),
+        closed: select_closed(c)?,
         at_least: more_messages || more_events || more_parked,
     })
 }

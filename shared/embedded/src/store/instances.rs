@@ -38,6 +38,7 @@ fn reserve_slot(
     }
     let slot = rate.reserve_slot(state.arrival, now);
     state.arrival = Some(slot.arrival);
+    state.slots = state.slots.saturating_add(1);
     state.asked_at.get_or_insert(now);
     upsert_state(connection, id, &state)?;
     Ok(Reservation::Slot {

@@ -3,6 +3,7 @@ use jiff::Timestamp;
 use recado_domain::dead_letter::QueueName;
 use recado_domain::event::EventRecord;
 use recado_domain::ids::{ExternalId, InstanceId};
+use recado_domain::instance::ConnectionStatus;
 use recado_domain::message::Message;
 use recado_domain::provider::Provider;
 use std::future::Future;
@@ -57,7 +58,18 @@ pub struct OpenEvent {
     pub since: Timestamp,
 }
 
-/// The open work of all instances: messages, events and parked conversations.
+/// An instance that is not open: it cannot send.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ClosedInstance {
+    /// The instance.
+    pub instance: InstanceId,
+    /// State of its connection.
+    pub connection: ConnectionStatus,
+    /// Time since which the connection has this state.
+    pub since: Option<Timestamp>,
+}
+
+/// The open work of all instances (messages, events and parked conversations), and the instances that are not open.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct OpenWork {
     /// Open outgoing messages. A dead message is open until its dead letter exists.
@@ -66,6 +78,8 @@ pub struct OpenWork {
     pub events: Vec<OpenEvent>,
     /// Instance of each parked conversation.
     pub parked: Vec<InstanceId>,
+    /// Instances that are not open.
+    pub closed: Vec<ClosedInstance>,
     /// `true` if there is more open work than was read.
     pub at_least: bool,
 }

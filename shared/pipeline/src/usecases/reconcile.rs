@@ -5,6 +5,7 @@ mod automatic_catch_up;
 mod dead_queue_collection;
 mod inactivity;
 mod payload_retention;
+mod sampling;
 
 use crate::Deps;
 use crate::ports::{
@@ -33,6 +34,7 @@ use recado_domain::message::Outgoing;
 use recado_domain::millis::add_millis;
 use recado_domain::outbox::OutboxState;
 use recado_domain::reason::Reason;
+use recado_domain::sample::MinuteSample;
 use recado_domain::wake_up::SendJob;
 use std::collections::BTreeSet;
 
@@ -40,7 +42,7 @@ use std::collections::BTreeSet;
 const PASS_LIMIT: usize = 1000;
 
 /// The result of one pass, in numbers.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct ReconcileReport {
     /// Events enqueued again.
     pub events: usize,
@@ -61,6 +63,8 @@ pub struct ReconcileReport {
     pub collected: usize,
     /// Actions that failed.
     pub failed: usize,
+    /// The sample of the installation that was stored.
+    pub sample: Option<MinuteSample>,
 }
 
 /// Number of records handled at the same time. A provider that does not answer must not delay the others.
@@ -107,32 +111,37 @@ pub async fn reconcile(deps: &impl Deps) -> PortResult<ReconcileReport> {
             }
         }
     }
-    if inactivity::is_check_minute(deps.system().now()) {
-        match inactivity::check_inactivity(deps).await {
-            Ok(found) => done.silent = found,
-            Err(error) => {
-                tracing::warn!(error = %format_error_chain(&error), "silences were not looked for");
-                done.failed += 1;
-            }
-        }
-    }
-    if payload_retention::is_renewal_time(deps.system().now())
-        && let Err(error) = payload_retention::renew_payloads(deps).await
-    {
-        tracing::warn!(error = %format_error_chain(&error), "what dead letters name was not kept longer");
-        done.failed += 1;
-    }
+    run_checks(deps, &mut done).await;
     for queue in QueueName::ALL {
-        match collect_dead_queue(deps, queue).await {
-            Ok(count) => done.collected += count,
-            Err(error) => {
-                tracing::warn!(queue = queue.as_str(), error = %format_error_chain(&error),
-                    "reconcile could not look through a dead-letter queue");
-                done.failed += 1;
-            }
-        }
+        let collected = collect_dead_queue(deps, queue).await;
+        done.collected += done.count_failure("a dead-letter queue was not looked through", collected);
     }
+    let sampled = sampling::record_samples(deps).await.map(Some);
+    done.sample = done.count_failure("no sample was stored", sampled);
     Ok(done)
+}
+
+/// Runs the checks that are due in this minute.
+async fn run_checks(deps: &impl Deps, done: &mut ReconcileReport) {
+    if inactivity::is_check_minute(deps.system().now()) {
+        let silent = inactivity::check_inactivity(deps).await;
+        done.silent = done.count_failure("silences were not looked for", silent);
+    }
+    if payload_retention::is_renewal_time(deps.system().now()) {
+        let renewed = payload_retention::renew_payloads(deps).await;
+        done.count_failure("what dead letters name was not kept longer", renewed);
+    }
+}
+
+impl ReconcileReport {
+    /// Returns the result of an action. A failure is logged and counted, and returns the default.
+    fn count_failure<T: Default>(&mut self, failure: &'static str, result: PortResult<T>) -> T {
+        result.unwrap_or_else(|error| {
+            tracing::warn!(error = %format_error_chain(&error), "{failure}");
+            self.failed += 1;
+            T::default()
+        })
+    }
 }
 
 async fn reconcile_item(deps: &impl Deps, item: OverdueWork) -> PortResult<ReconcileAction> {

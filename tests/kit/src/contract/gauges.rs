@@ -2,11 +2,14 @@
 
 use super::given::{begun, claim, replied};
 use super::patience::{INDEX, eventually};
-use crate::builders::{Fixture, accepted, at, claimed, nonce};
+use crate::builders::{Fixture, accepted, at, change_instance, claimed, nonce, seen};
 use crate::ports::succeed;
 use recado_domain::event::InboundJob;
-use recado_domain::instance::{DEFAULT_PATIENCE_MS, ParkedConversation};
-use recado_pipeline::ports::{OpenEvent, OpenMessage, OpenWork, Store, WriteOutcome};
+use recado_domain::instance::{
+    ConnectionStatus, DEFAULT_PATIENCE_MS, InstanceChange, InstanceState, ParkedConversation,
+};
+use recado_domain::rate::Rate;
+use recado_pipeline::ports::{ClosedInstance, OpenEvent, OpenMessage, OpenWork, Store, WriteOutcome};
 
 /// Other cases have open work too; all of it is looked at.
 const LIMIT: usize = 100_000;
@@ -20,6 +23,8 @@ async fn open<S: Store>(store: &S, fixture: &Fixture) -> OpenWork {
     open.events
         .retain(|event| event.external == fixture.job().external);
     open.parked.retain(|instance| instance == fixture.instance());
+    open.closed
+        .retain(|closed| closed.instance == *fixture.instance());
     open
 }
 
@@ -95,4 +100,47 @@ pub async fn a_limit_that_was_reached_is_told<S: Store>(store: &S) {
     for job in &jobs {
         succeed(store.settle_event(&job.event, None, at(1), at(2))).await;
     }
+}
+
+pub async fn an_instance_that_is_not_open_is_told_until_it_opens<S: Store>(store: &S) {
+    let fixture = Fixture::new();
+    let set = async |to, now, probe: Option<i64>| {
+        let change = InstanceChange::Connection(seen(to, at(now), probe.map(at)));
+        change_instance(store, fixture.instance(), change).await
+    };
+    let closed = async || open(store, &fixture).await.closed;
+    for (now, connection) in [
+        (1_000, ConnectionStatus::Closed),
+        (2_000, ConnectionStatus::Unreachable),
+        (3_000, ConnectionStatus::NeedsCredentials),
+    ] {
+        set(connection, now, Some(now + 30_000)).await;
+        let expected = ClosedInstance {
+            instance: fixture.instance().clone(),
+            connection,
+            since: Some(at(now)),
+        };
+        let told = |found: &Vec<ClosedInstance>| *found == [expected.clone()];
+        assert_eq!(
+            eventually(INDEX, closed, told).await,
+            std::slice::from_ref(&expected)
+        );
+    }
+    // Open, and due to be looked at once more.
+    set(ConnectionStatus::Open, 4_000, Some(64_000)).await;
+    assert_eq!(eventually(INDEX, closed, Vec::is_empty).await, []);
+}
+
+pub async fn every_reserved_slot_is_counted<S: Store>(store: &S) {
+    let fixture = Fixture::new();
+    let id = fixture.instance();
+    let read = async || succeed(store.read_instance_state(id)).await;
+    assert_eq!(read().await, InstanceState::default());
+    for count in 1..=9 {
+        // The first ones come to an idle instance, the others to a busy one.
+        let _ = succeed(store.reserve_slot(id, Rate::EVOLUTION, at(0))).await;
+        assert_eq!(read().await.slots, count);
+    }
+    change_instance(store, id, InstanceChange::ModelKeyMissing(true)).await;
+    assert_eq!(read().await.slots, 9);
 }

@@ -328,6 +328,7 @@ pub async fn what_is_noted_of_an_instance_does_not_disturb_the_rest<S: Store>(st
         probe_at: Some(at(60_000)),
         probes: 0,
         arrival: Some(Rate::EVOLUTION.reserve_slot(None, at(0)).arrival),
+        slots: 1,
         timeouts: 1,
         llm_needs_credentials: true,
         asked_at: Some(at(0)),

@@ -20,6 +20,7 @@ mod memory;
 mod order;
 mod people;
 mod phone;
+mod samples;
 mod sender;
 mod spellings;
 mod switches;

@@ -12,15 +12,17 @@ use recado_domain::conversation::Conversation;
 use recado_domain::dead_letter::{DeadLetter, DeadLetterDeletion};
 use recado_domain::delivery::{Delivery, DeliveryKey, StatusUpdate};
 use recado_domain::identity::IdentityKey;
-use recado_domain::ids::{CorrelationId, ExternalId, InstanceId, ThreadId};
+use recado_domain::ids::{CorrelationId, ExternalId, InstanceId, TenantId, ThreadId};
 use recado_domain::message::Message;
 use recado_domain::notice::Notice;
 use recado_domain::provider::Provider;
+use recado_domain::sample::MinuteSample;
 use recado_domain::scheduled::{ScheduledId, ScheduledMessage};
 use recado_pipeline::ports::{
     CommitOutcome, ConfigurationStore, ContactAliases, CorrelatedRecords, CorrelationIndex, DeadLetterCounts,
     DeadLetterFilter, DeadLetters, Deliveries, Gauges, IdempotencyClaim, IdentityKeyStore, Notices, OpenWork,
-    OverdueIndex, OverdueWork, Page, PageRequest, PortResult, ScheduledMessages, Store, WriteOutcome,
+    OverdueIndex, OverdueWork, Page, PageRequest, PortResult, Samples, ScheduledMessages, Store,
+    WriteOutcome,
 };
 use recado_testkit::delegate_calls;
 
@@ -105,6 +107,13 @@ impl<S: Store> OverdueIndex for FaultyPort<S> {
 impl<S: Store> Gauges for FaultyPort<S> {
     delegate_calls! {
         read_open_work(limit: usize) -> OpenWork;
+    }
+}
+
+impl<S: Store> Samples for FaultyPort<S> {
+    delegate_calls! {
+        put_samples(samples: &[MinuteSample], expires: Timestamp) -> ();
+        list_samples(tenant: Option<&TenantId>, since: Timestamp) -> Vec<MinuteSample>;
     }
 }
 

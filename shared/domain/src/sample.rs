@@ -1,0 +1,243 @@
+//! Samples: a small record per minute of how much waits, how much was given up, and which instances cannot send.
+
+use crate::ids::{InstanceId, TenantId};
+use crate::instance::ConnectionStatus;
+use crate::millis;
+use jiff::Timestamp;
+use serde::{Deserialize, Serialize};
+
+/// The length of a minute, in milliseconds.
+const MINUTE_MS: i64 = 60_000;
+
+/// Time for which a sample is kept, in milliseconds: 48 hours.
+pub const SAMPLE_RETENTION_MS: i64 = 48 * 60 * MINUTE_MS;
+
+/// Maximum number of instances that one sample lists: the worst ones.
+pub const LISTED_MAX: usize = 20;
+
+/// The state of an installation or of one tenant in one minute. An instance that is open and has nothing that waits or
+/// was given up is not listed.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct MinuteSample {
+    /// Start of the minute.
+    #[serde(with = "millis")]
+    pub at: Timestamp,
+    /// The tenant; `None`: the whole installation.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tenant: Option<TenantId>,
+    /// Number of open outgoing messages and pending events.
+    pub depth: u64,
+    /// Number of parked conversations.
+    pub parked: u64,
+    /// Number of dead letters.
+    pub dead_letters: u64,
+    /// Number of configured instances that are not open.
+    pub disconnected: u64,
+    /// Number of configured instances.
+    pub configured: u64,
+    /// `true` if more was open than was read: `depth` and `parked` are lower bounds.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub at_least: bool,
+    /// The instances of which something is to be told, the worst first, at most [`LISTED_MAX`].
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub instances: Vec<InstanceSample>,
+    /// Number of instances of which something was to be told and that are not listed.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub left_out: u64,
+}
+
+/// The state of one instance in one minute.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct InstanceSample {
+    /// The instance.
+    pub id: InstanceId,
+    /// State of its connection.
+    #[serde(default, skip_serializing_if = "is_open")]
+    pub connection: ConnectionStatus,
+    /// Number of its open outgoing messages and pending events.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub depth: u64,
+    /// Number of its parked conversations.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub parked: u64,
+    /// Number of its dead letters.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub dead_letters: u64,
+    /// Number of send slots that it has taken so far; `None` if it was not read. The difference between two samples
+    /// tells its rate.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub slots: Option<u64>,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
+fn is_zero(count: &u64) -> bool {
+    *count == 0
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
+fn is_open(connection: &ConnectionStatus) -> bool {
+    *connection == ConnectionStatus::Open
+}
+
+/// Returns the start of the minute in which `at` lies.
+pub fn start_of_minute(at: Timestamp) -> Timestamp {
+    let past = at.as_millisecond().rem_euclid(MINUTE_MS);
+    millis::add_millis(at, -past)
+}
+
+impl InstanceSample {
+    /// Returns `true` if the instance is open and nothing of it waits or was given up.
+    pub fn is_idle(&self) -> bool {
+        self.connection == ConnectionStatus::Open
+            && self.depth == 0
+            && self.parked == 0
+            && self.dead_letters == 0
+    }
+
+    /// Returns the rank among instances: the greater, the worse. An instance that cannot send is the worst.
+    fn rank(&self) -> (bool, u64, u64, u64) {
+        let closed = self.connection != ConnectionStatus::Open;
+        (closed, self.depth, self.parked, self.dead_letters)
+    }
+}
+
+impl MinuteSample {
+    /// Sums up the states of all instances of a tenant, or of the installation. `at` may be any time of the minute.
+    pub fn from_instances(at: Timestamp, tenant: Option<TenantId>, all: Vec<InstanceSample>) -> Self {
+        let sum = |of: fn(&InstanceSample) -> u64| all.iter().map(of).sum();
+        let mut sample = Self {
+            at: start_of_minute(at),
+            tenant,
+            depth: sum(|one| one.depth),
+            parked: sum(|one| one.parked),
+            dead_letters: sum(|one| one.dead_letters),
+            disconnected: sum(|one| u64::from(one.connection != ConnectionStatus::Open)),
+            configured: all.len() as u64,
+            at_least: false,
+            instances: Vec::new(),
+            left_out: 0,
+        };
+        let mut told: Vec<InstanceSample> = all.into_iter().filter(|one| !one.is_idle()).collect();
+        told.sort_by(|a, b| b.rank().cmp(&a.rank()).then_with(|| a.id.cmp(&b.id)));
+        sample.left_out = told.len().saturating_sub(LISTED_MAX) as u64;
+        told.truncate(LISTED_MAX);
+        sample.instances = told;
+        sample
+    }
+
+    /// Returns `true` if nothing is to be told: every instance is open, and nothing waits or was given up.
+    pub fn is_idle(&self) -> bool {
+        self.instances.is_empty() && self.depth == 0 && self.parked == 0 && self.dead_letters == 0
+    }
+
+    /// Returns the state of an instance in this minute; `None` if it is not listed.
+    pub fn find_instance(&self, id: &InstanceId) -> Option<&InstanceSample> {
+        self.instances.iter().find(|one| one.id == *id)
+    }
+
+    /// Returns the rate at which an instance took send slots since `before`, per second. `None` if one of the samples
+    /// does not tell it.
+    pub fn send_rate_since(&self, before: &Self, id: &InstanceId) -> Option<f64> {
+        let slots = |sample: &Self| sample.find_instance(id).and_then(|one| one.slots);
+        let (from, to) = (slots(before)?, slots(self)?);
+        let milliseconds = self.at.as_millisecond() - before.at.as_millisecond();
+        let seconds = u32::try_from(milliseconds / 1000)
+            .ok()
+            .filter(|seconds| *seconds > 0)?;
+        let count = u32::try_from(to.checked_sub(from)?).ok()?;
+        Some(f64::from(count) / f64::from(seconds))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::millis::from_unix_millis;
+
+    fn instance(number: usize) -> InstanceSample {
+        InstanceSample {
+            id: InstanceId::parse(&format!("i-{number:03}")).unwrap(),
+            connection: ConnectionStatus::Open,
+            depth: 0,
+            parked: 0,
+            dead_letters: 0,
+            slots: None,
+        }
+    }
+
+    #[test]
+    fn idle_instances_are_counted_and_not_listed_and_the_worst_come_first() {
+        let all = vec![
+            instance(1),
+            InstanceSample {
+                depth: 7,
+                ..instance(2)
+            },
+            InstanceSample {
+                dead_letters: 900,
+                ..instance(3)
+            },
+            InstanceSample {
+                connection: ConnectionStatus::Closed,
+                ..instance(4)
+            },
+            InstanceSample {
+                depth: 9,
+                parked: 1,
+                ..instance(5)
+            },
+        ];
+        let sample = MinuteSample::from_instances(from_unix_millis(125_999), None, all);
+        assert_eq!(sample.at, from_unix_millis(120_000));
+        assert_eq!((sample.depth, sample.parked, sample.dead_letters), (16, 1, 900));
+        assert_eq!(
+            (sample.disconnected, sample.configured, sample.left_out),
+            (1, 5, 0)
+        );
+        let order: Vec<&str> = sample.instances.iter().map(|one| one.id.as_str()).collect();
+        assert_eq!(order, ["i-004", "i-005", "i-002", "i-003"]);
+        assert!(!sample.is_idle());
+        assert!(MinuteSample::from_instances(sample.at, None, vec![instance(1)]).is_idle());
+    }
+
+    #[test]
+    fn a_sample_lists_only_the_worst_and_tells_how_many_it_leaves_out() {
+        let all = (0..50).map(|number| InstanceSample {
+            depth: number as u64 + 1,
+            ..instance(number)
+        });
+        let sample = MinuteSample::from_instances(from_unix_millis(0), None, all.collect());
+        assert_eq!((sample.instances.len(), sample.left_out), (LISTED_MAX, 30));
+        assert_eq!(sample.instances[0].depth, 50);
+        assert_eq!(sample.depth, 1275);
+        // So many of them fit into a write unit and a half.
+        assert!(serde_json::to_string(&sample).unwrap().len() < 1500);
+    }
+
+    #[test]
+    fn the_rate_follows_from_the_slots_of_two_samples() {
+        let sample = |minute: i64, slots| {
+            let one = InstanceSample {
+                depth: 1,
+                slots,
+                ..instance(1)
+            };
+            MinuteSample::from_instances(from_unix_millis(minute * 60_000), None, vec![one])
+        };
+        let id = instance(1).id;
+        assert_eq!(
+            sample(2, Some(160)).send_rate_since(&sample(1, Some(100)), &id),
+            Some(1.0)
+        );
+        assert_eq!(sample(2, Some(100)).send_rate_since(&sample(1, None), &id), None);
+        assert_eq!(
+            sample(1, Some(100)).send_rate_since(&sample(1, Some(100)), &id),
+            None
+        );
+        // The state was lost: a smaller number tells nothing.
+        assert_eq!(
+            sample(2, Some(10)).send_rate_since(&sample(1, Some(100)), &id),
+            None
+        );
+    }
+}

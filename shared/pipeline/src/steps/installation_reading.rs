@@ -1,0 +1,182 @@
+//! Reads the state of all instances at once: what waits, what was given up, and which of them cannot send. The number
+//! of requests does not depend on the number of instances.
+
+use crate::Deps;
+use crate::ports::{ConfigurationStore, DeadLetterCounts, DeadLetters, Gauges, OpenWork, PortResult, System};
+use jiff::Timestamp;
+use recado_domain::config::Instance;
+use recado_domain::ids::{ExternalId, InstanceId, TenantId};
+use recado_domain::instance::ConnectionStatus;
+use recado_domain::provider::Provider;
+use recado_domain::sample::{InstanceSample, MinuteSample};
+use std::collections::{BTreeMap, HashMap};
+
+/// Maximum number of open records of each kind that are read, approximately.
+const OPEN_WORK_LIMIT: usize = 2_000;
+
+/// The state of an instance.
+#[derive(Debug, Clone, PartialEq)]
+pub struct InstanceReading {
+    /// Configuration of the instance.
+    pub instance: Instance,
+    /// State of its connection.
+    pub connection: ConnectionStatus,
+    /// Time since which the connection has this state; `None`: it is open, or not known since when.
+    pub since: Option<Timestamp>,
+    /// Number of its open outgoing messages and pending events.
+    pub depth: u64,
+    /// Number of its parked conversations.
+    pub parked: u64,
+    /// Number of its dead letters.
+    pub dead_letters: u64,
+    /// Time of its oldest open message or pending event.
+    pub oldest: Option<Timestamp>,
+}
+
+/// The state of all instances, with what belongs to no configured one.
+#[derive(Debug, Clone, PartialEq)]
+pub struct InstallationReading {
+    /// Time of the reading.
+    pub at: Timestamp,
+    /// `true` if more was open than was read: `depth`, `parked` and ages are lower bounds.
+    pub at_least: bool,
+    /// The configured instances, sorted by their ids.
+    pub instances: Vec<InstanceReading>,
+    /// Number of all open outgoing messages and pending events.
+    pub depth: u64,
+    /// Number of all parked conversations.
+    pub parked: u64,
+    /// Number of all dead letters.
+    pub dead_letters: u64,
+    /// Time of the oldest open message or pending event.
+    pub oldest: Option<Timestamp>,
+}
+
+/// What is open of one instance.
+#[derive(Debug, Clone, Copy, Default)]
+struct OpenCounts {
+    depth: u64,
+    parked: u64,
+    oldest: Option<Timestamp>,
+}
+
+impl OpenCounts {
+    fn add_record(&mut self, since: Timestamp) {
+        self.depth += 1;
+        self.oldest = Some(self.oldest.map_or(since, |oldest| oldest.min(since)));
+    }
+}
+
+/// Reads the state of all instances.
+pub async fn read_installation(deps: &impl Deps) -> PortResult<InstallationReading> {
+    let configured = deps.store().read_configuration().await?.instances;
+    let open = deps.store().read_open_work(OPEN_WORK_LIMIT).await?;
+    let dead = deps.store().count_dead_letters().await?;
+    Ok(InstallationReading::build(
+        deps.system().now(),
+        configured,
+        &open,
+        &dead,
+    ))
+}
+
+/// Counts the open work of each instance.
+fn count_by_instance<'a>(
+    configured: &'a [Instance],
+    open: &'a OpenWork,
+) -> HashMap<&'a InstanceId, OpenCounts> {
+    let named: HashMap<(Provider, ExternalId), &InstanceId> = configured
+        .iter()
+        .filter_map(|one| Some(((one.provider, one.resolve_external_id()?), &one.id)))
+        .collect();
+    let mut counts: HashMap<&InstanceId, OpenCounts> = HashMap::new();
+    for message in &open.messages {
+        counts
+            .entry(&message.instance)
+            .or_default()
+            .add_record(message.since);
+    }
+    for event in &open.events {
+        if let Some(instance) = named.get(&(event.provider, event.external.clone())) {
+            counts.entry(instance).or_default().add_record(event.since);
+        }
+    }
+    for instance in &open.parked {
+        counts.entry(instance).or_default().parked += 1;
+    }
+    counts
+}
+
+impl InstallationReading {
+    fn build(at: Timestamp, mut configured: Vec<Instance>, open: &OpenWork, dead: &DeadLetterCounts) -> Self {
+        configured.sort_by(|a, b| a.id.cmp(&b.id));
+        let counts = count_by_instance(&configured, open);
+        let closed: HashMap<&InstanceId, _> = open.closed.iter().map(|one| (&one.instance, one)).collect();
+        let read = |instance: &Instance| {
+            let counts = counts.get(&instance.id).copied().unwrap_or_default();
+            let closed = closed.get(&instance.id);
+            InstanceReading {
+                instance: instance.clone(),
+                connection: closed.map_or(ConnectionStatus::Open, |closed| closed.connection),
+                since: closed.and_then(|closed| closed.since),
+                depth: counts.depth,
+                parked: counts.parked,
+                dead_letters: dead.count_of(Some(&instance.id)),
+                oldest: counts.oldest,
+            }
+        };
+        let messages = open.messages.iter().map(|message| message.since);
+        Self {
+            at,
+            at_least: open.at_least,
+            instances: configured.iter().map(read).collect(),
+            depth: (open.messages.len() + open.events.len()) as u64,
+            parked: open.parked.len() as u64,
+            dead_letters: dead.count_of(None),
+            oldest: messages.chain(open.events.iter().map(|event| event.since)).min(),
+        }
+    }
+
+    /// Returns the sample of the whole installation. `slots` are the numbers of send slots that instances took.
+    pub(crate) fn to_sample(&self, slots: &BTreeMap<InstanceId, u64>) -> MinuteSample {
+        let all = self.instances.iter().map(|one| one.to_sample(slots));
+        MinuteSample {
+            depth: self.depth,
+            parked: self.parked,
+            dead_letters: self.dead_letters,
+            at_least: self.at_least,
+            ..MinuteSample::from_instances(self.at, None, all.collect())
+        }
+    }
+
+    /// Returns the samples of the tenants of which something is to be told.
+    pub(crate) fn to_tenant_samples(&self, slots: &BTreeMap<InstanceId, u64>) -> Vec<MinuteSample> {
+        let mut tenants: BTreeMap<&TenantId, Vec<InstanceSample>> = BTreeMap::new();
+        for one in &self.instances {
+            let of = tenants.entry(&one.instance.tenant).or_default();
+            of.push(one.to_sample(slots));
+        }
+        let sample = |(tenant, all): (&TenantId, Vec<InstanceSample>)| MinuteSample {
+            at_least: self.at_least,
+            ..MinuteSample::from_instances(self.at, Some(tenant.clone()), all)
+        };
+        tenants
+            .into_iter()
+            .map(sample)
+            .filter(|sample| !sample.is_idle())
+            .collect()
+    }
+}
+
+impl InstanceReading {
+    fn to_sample(&self, slots: &BTreeMap<InstanceId, u64>) -> InstanceSample {
+        InstanceSample {
+            id: self.instance.id.clone(),
+            connection: self.connection,
+            depth: self.depth,
+            parked: self.parked,
+            dead_letters: self.dead_letters,
+            slots: slots.get(&self.instance.id).copied(),
+        }
+    }
+}

@@ -1,0 +1,61 @@
+//! Stores a sample of each minute, from which trends are made.
+
+use super::SIDE_BY_SIDE;
+use crate::Deps;
+use crate::ports::{InstanceStates, PortResult, Samples, System};
+use crate::steps::installation_reading::{InstallationReading, read_installation};
+use futures::stream::{self, StreamExt, TryStreamExt};
+use recado_domain::ids::InstanceId;
+use recado_domain::millis::add_millis;
+use recado_domain::sample::{MinuteSample, SAMPLE_RETENTION_MS};
+use std::collections::BTreeMap;
+
+/// Maximum number of tenants whose samples are stored in one minute, so that a large installation does not write more
+/// and more.
+const TENANTS_MAX: usize = 99;
+
+/// Maximum number of instances whose states are read for their rate.
+const RATES_MAX: usize = 100;
+
+/// Stores the sample of the installation and those of tenants, the worst first. Returns the installation's.
+pub(super) async fn record_samples(deps: &impl Deps) -> PortResult<MinuteSample> {
+    let reading = read_installation(deps).await?;
+    let slots = read_slots(deps, &reading).await?;
+    let installation = reading.to_sample(&slots);
+    let mut samples = reading.to_tenant_samples(&slots);
+    // A tenant with an instance that cannot send goes first: its uptime is counted from the samples.
+    samples.sort_by_key(|sample| {
+        std::cmp::Reverse((sample.disconnected > 0, sample.depth, sample.dead_letters))
+    });
+    if samples.len() > TENANTS_MAX {
+        tracing::warn!(
+            tenants = samples.len(),
+            most = TENANTS_MAX,
+            "not every tenant's sample is stored"
+        );
+        samples.truncate(TENANTS_MAX);
+    }
+    samples.push(installation.clone());
+    let expires = add_millis(deps.system().now(), SAMPLE_RETENTION_MS);
+    deps.store().put_samples(&samples, expires).await?;
+    Ok(installation)
+}
+
+/// Reads the numbers of send slots of the instances for which messages wait.
+async fn read_slots(
+    deps: &impl Deps,
+    reading: &InstallationReading,
+) -> PortResult<BTreeMap<InstanceId, u64>> {
+    let mut waiting: Vec<_> = reading.instances.iter().filter(|one| one.depth > 0).collect();
+    waiting.sort_by_key(|one| std::cmp::Reverse(one.depth));
+    waiting.truncate(RATES_MAX);
+    let ids: Vec<InstanceId> = waiting.into_iter().map(|one| one.instance.id.clone()).collect();
+    stream::iter(ids)
+        .map(|id| async move {
+            let state = deps.store().read_instance_state(&id).await?;
+            Ok((id, state.slots))
+        })
+        .buffer_unordered(SIDE_BY_SIDE)
+        .try_collect()
+        .await
+}

@@ -1,0 +1,84 @@
+//! Samples: a record per minute and tenant, listed from a time on.
+
+use crate::builders::{at, far_ahead, fresh, long_ago};
+use crate::ports::succeed;
+use recado_domain::ids::{InstanceId, TenantId};
+use recado_domain::instance::ConnectionStatus;
+use recado_domain::sample::{InstanceSample, MinuteSample};
+use recado_pipeline::ports::Store;
+
+fn tenant() -> TenantId {
+    TenantId::parse(&fresh("tenant")).unwrap()
+}
+
+/// The sample of minute `minute`, with an instance that cannot send and one of which nothing is known but its depth.
+fn sample(tenant: Option<&TenantId>, minute: i64, depth: u64) -> MinuteSample {
+    let instance = |id: &str, connection, slots| InstanceSample {
+        id: InstanceId::parse(id).unwrap(),
+        connection,
+        depth,
+        parked: 0,
+        dead_letters: 3,
+        slots,
+    };
+    let all = vec![
+        instance("a", ConnectionStatus::NeedsCredentials, None),
+        instance("b", ConnectionStatus::Open, Some(u64::MAX >> 1)),
+    ];
+    MinuteSample::from_instances(at(minute * 60_000), tenant.cloned(), all)
+}
+
+async fn list<S: Store>(store: &S, tenant: &TenantId, since: i64) -> Vec<MinuteSample> {
+    succeed(store.list_samples(Some(tenant), at(since * 60_000))).await
+}
+
+pub async fn samples_come_back_as_they_were_put_the_oldest_first_from_a_time_on<S: Store>(store: &S) {
+    let tenant = tenant();
+    assert_eq!(list(store, &tenant, 0).await, []);
+    let put: Vec<MinuteSample> = [5, 3, 4, 1]
+        .map(|minute| sample(Some(&tenant), minute, minute.unsigned_abs()))
+        .to_vec();
+    succeed(store.put_samples(&put, far_ahead())).await;
+    let [five, three, four, one] = &put[..] else {
+        unreachable!()
+    };
+    let all = [one, three, four, five].map(Clone::clone);
+    assert_eq!(list(store, &tenant, 0).await, all);
+    assert_eq!(list(store, &tenant, 3).await, all[1..]);
+    assert_eq!(list(store, &tenant, 6).await, []);
+}
+
+pub async fn no_samples_are_put_without_an_error<S: Store>(store: &S) {
+    succeed(store.put_samples(&[], far_ahead())).await;
+}
+
+pub async fn a_later_sample_of_the_same_minute_replaces_the_earlier<S: Store>(store: &S) {
+    let tenant = tenant();
+    for depth in [7, 9] {
+        succeed(store.put_samples(&[sample(Some(&tenant), 2, depth)], far_ahead())).await;
+    }
+    assert_eq!(list(store, &tenant, 0).await, [sample(Some(&tenant), 2, 9)]);
+}
+
+pub async fn tenants_and_the_installation_do_not_mix<S: Store>(store: &S) {
+    let (one, other) = (tenant(), tenant());
+    // The cases share a store, and the installation's samples with it: this minute is this case's alone.
+    let minute = 1_000_003;
+    let put = [
+        sample(Some(&one), minute, 1),
+        sample(Some(&other), minute, 2),
+        sample(None, minute, 3),
+    ];
+    succeed(store.put_samples(&put, far_ahead())).await;
+    assert_eq!(list(store, &one, 0).await, put[..1]);
+    assert_eq!(list(store, &other, 0).await, put[1..2]);
+    let whole = succeed(store.list_samples(None, at(minute * 60_000))).await;
+    assert_eq!(whole, put[2..]);
+}
+
+pub async fn expired_samples_are_gone<S: Store>(store: &S) {
+    let tenant = tenant();
+    succeed(store.put_samples(&[sample(Some(&tenant), 1, 1)], long_ago())).await;
+    succeed(store.put_samples(&[sample(Some(&tenant), 2, 2)], far_ahead())).await;
+    assert_eq!(list(store, &tenant, 0).await, [sample(Some(&tenant), 2, 2)]);
+}
