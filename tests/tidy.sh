@@ -40,6 +40,14 @@ done
 if grep -rnE 'SystemTime::now|Timestamp::now|Instant::now|env::var|tokio::' shared/domain/src shared/pipeline/src; then
   complain "shared/domain or shared/pipeline reads a clock, the environment or a runtime"
 fi
+# The rules count time in instants and lengths of time; only `millis` and tests know milliseconds as numbers.
+counted=$(git ls-files 'shared/domain/src/*.rs' 'shared/pipeline/src/*.rs' ':!shared/domain/src/millis.rs' | grep -vE '/tests?(/|\.rs$)' |
+  xargs awk 'FNR == 1 { tests = 0 } /^#\[cfg\(test\)\]/ { tests = 1 }
+    !tests && !/^ *\/\// && /[A-Z]_MS[^A-Z_]|[a-z]_ms: |add_millis\(/ { print FILENAME ":" FNR ": " $0 }')
+if [ -n "$counted" ]; then
+  echo "$counted"
+  complain "a rule counts milliseconds: use jiff's Timestamp and SignedDuration"
+fi
 # Only the enum of the providers, shared/whatsapp and shared/onboarding name a provider, and tests.
 # (shared/lambda composes the one whose events come by AWS's queue and whose sends need AWS's client.)
 named=$(git ls-files 'shared/*.rs' 'functions/*.rs' ':!shared/whatsapp' ':!shared/onboarding' ':!shared/domain/src/provider.rs' | grep -vE '/tests?(/|\.rs$)' |

@@ -2,6 +2,7 @@
 
 use crate::record::RecordMode;
 use crate::server::{ServerLimits, TrustedProxies};
+use jiff::SignedDuration;
 use recado_ai::ModelSettings;
 use recado_domain::secret::Secret;
 use recado_http::WebhookLimits;
@@ -12,6 +13,7 @@ use recado_whatsapp::list_named_keys;
 use recado_whatsapp::webhook::WebhookKeys;
 use std::net::{Ipv4Addr, SocketAddr};
 use std::path::PathBuf;
+use std::time::Duration;
 
 /// The settings that are not in `recado.toml`.
 #[derive(Debug, Clone)]
@@ -58,7 +60,7 @@ impl LocalEnvironment {
     /// Reads all settings.
     pub(crate) fn from_variables(reader: &mut VariableReader) -> Self {
         let settings = Settings::from_environment(reader);
-        let providers = ProviderConfig::from_environment(reader, settings.provider_timeout);
+        let providers = ProviderConfig::from_environment(reader, settings.provider_timeout.unsigned_abs());
         reader.add_known_names(&ARGUMENT_NAMES);
         Self {
             address: read_address(reader),
@@ -104,13 +106,12 @@ fn read_server_limits(reader: &mut VariableReader) -> ServerLimits {
     let usual = ServerLimits::default();
     let count = |text: &str| text.parse().ok().filter(|count| *count > 0);
     let above = "must be a number above 0";
-    let time = (0.1, 3600.0);
     let networks = "must be addresses or networks, separated by commas, such as 10.0.0.7,192.0.2.0/24";
     ServerLimits {
         connections: reader.read_parsed("RECADO_CONNECTIONS_MAX", usual.connections, above, count),
         per_address: reader.read_parsed("RECADO_CONNECTIONS_PER_ADDRESS", usual.per_address, above, count),
-        header_time: reader.read_duration(&["RECADO_HEADER_TIMEOUT_SECONDS"], 1.0, time, usual.header_time),
-        body_time: reader.read_duration(&["RECADO_BODY_TIMEOUT_SECONDS"], 1.0, time, usual.body_time),
+        header_time: read_timeout(reader, "RECADO_HEADER_TIMEOUT_SECONDS", usual.header_time),
+        body_time: read_timeout(reader, "RECADO_BODY_TIMEOUT_SECONDS", usual.body_time),
         proxies: reader.read_parsed(
             "RECADO_TRUSTED_PROXIES",
             usual.proxies,
@@ -118,6 +119,14 @@ fn read_server_limits(reader: &mut VariableReader) -> ServerLimits {
             TrustedProxies::parse_networks,
         ),
     }
+}
+
+/// Reads a time-out in seconds, from a tenth of a second to an hour.
+fn read_timeout(reader: &mut VariableReader, name: &str, usual: Duration) -> Duration {
+    let usual = SignedDuration::try_from(usual).unwrap_or(SignedDuration::MAX);
+    reader
+        .read_duration(&[name], 1.0, (0.1, 3600.0), usual)
+        .unsigned_abs()
 }
 
 fn read_record_mode(reader: &mut VariableReader) -> RecordMode {

@@ -3,6 +3,7 @@
 use crate::clock::ClockWatch;
 use crate::compose::LocalDeps;
 use futures::FutureExt;
+use jiff::SignedDuration;
 use recado_domain::dead_letter::QueueName;
 use recado_domain::millis::add_millis;
 use recado_embedded::{DequeuedMessage, Embedded, FairShare, TenantKey};
@@ -198,7 +199,7 @@ async fn catch_panic(queue: QueueName, work: impl Future<Output = Verdict>) -> V
     AssertUnwindSafe(work).catch_unwind().await.unwrap_or_else(|_| {
         tracing::error!(queue = queue.as_str(), "a worker panicked");
         Verdict::Retry {
-            after: Duration::from_secs(2),
+            after: SignedDuration::from_secs(2),
         }
     })
 }
@@ -216,7 +217,11 @@ async fn handle_message(deps: &LocalDeps, queues: &Embedded, received: DequeuedM
     let verdict = catch_panic(received.queue, worked).await;
     let kept = match verdict {
         Verdict::Done => queues.delete_received(&received.receipt).await,
-        Verdict::Retry { after } => queues.change_visibility(&received.receipt, after).await,
+        Verdict::Retry { after } => {
+            queues
+                .change_visibility(&received.receipt, after.unsigned_abs())
+                .await
+        }
     };
     if let Err(error) = kept {
         tracing::error!(queue = received.queue.as_str(), %error, "the queue did not take the verdict");
@@ -308,7 +313,7 @@ mod tests {
         let Verdict::Retry { after } = catch_panic(QueueName::Inbound, panics).await else {
             panic!("it must not be acknowledged");
         };
-        assert_eq!(after, Duration::from_secs(2));
+        assert_eq!(after, SignedDuration::from_secs(2));
         let done = catch_panic(QueueName::Inbound, async { Verdict::Done }).await;
         assert_eq!(done, Verdict::Done);
     }

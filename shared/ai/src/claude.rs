@@ -188,7 +188,8 @@ impl<S: Secrets, A: System> Llm for Claude<S, A> {
             let usual = self
                 .settings
                 .backoff
-                .delay_for_attempt(attempt, self.system.random_u64());
+                .delay_for_attempt(attempt, self.system.random_u64())
+                .unsigned_abs();
             let wait = failure.retry_after.unwrap_or_default().max(usual);
             let in_time = wait.saturating_add(ATTEMPT_MIN) < self::time_left(self.system.now(), deadline);
             tracing::warn!(attempt, failure = %failure, retried = in_time, "the model did not answer");

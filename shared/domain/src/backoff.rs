@@ -1,11 +1,11 @@
 //! Backoff: computes how long to wait before the next attempt.
 
+use jiff::SignedDuration;
 use serde::{Deserialize, Serialize};
 use std::str::FromStr;
-use std::time::Duration;
 
 /// The longest wait that any policy gives: 10 minutes.
-pub const WAIT_MAX: Duration = Duration::from_secs(600);
+pub const WAIT_MAX: SignedDuration = SignedDuration::from_mins(10);
 
 /// A policy that sets the wait after each attempt.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -91,7 +91,7 @@ fn parse_exponential(text: &str) -> Result<Backoff, BackoffError> {
 impl Backoff {
     /// Returns the wait after attempt number `attempt` (from 1), at most [`WAIT_MAX`]. `random` is any number; it
     /// selects the place within the jitter.
-    pub fn delay_for_attempt(&self, attempt: u32, random: u64) -> Duration {
+    pub fn delay_for_attempt(&self, attempt: u32, random: u64) -> SignedDuration {
         let seconds = match self {
             Self::Sequence { seconds } => {
                 let at = (attempt.max(1) as usize - 1).min(seconds.len().saturating_sub(1));
@@ -109,7 +109,7 @@ impl Backoff {
         } else {
             WAIT_MAX.as_secs_f64()
         };
-        Duration::from_secs_f64(seconds.min(WAIT_MAX.as_secs_f64()))
+        SignedDuration::from_secs_f64(seconds.min(WAIT_MAX.as_secs_f64()))
     }
 }
 
@@ -129,13 +129,13 @@ mod tests {
         let policy = Backoff::Sequence {
             seconds: vec![1.0, 5.0, 20.0, 60.0],
         };
-        let waits: Vec<u64> = (1..=6)
+        let waits: Vec<i64> = (1..=6)
             .map(|attempt| policy.delay_for_attempt(attempt, 7).as_secs())
             .collect();
         assert_eq!(waits, [1, 5, 20, 60, 60, 60]);
         assert_eq!(
             Backoff::Sequence { seconds: vec![] }.delay_for_attempt(3, 0),
-            Duration::from_secs(1)
+            SignedDuration::from_secs(1)
         );
     }
 

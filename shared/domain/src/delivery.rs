@@ -8,7 +8,7 @@ use crate::ids::{ExternalId, MessageId, hash_parts};
 use crate::millis;
 use crate::provider::Provider;
 pub use detail::{ChargedConversation, Pricing, StatusDetail, StatusError};
-use jiff::Timestamp;
+use jiff::{SignedDuration, Timestamp};
 use serde::{Deserialize, Serialize};
 
 /// The delivery status of a message. [`DeliveryStatus::status_rank`] gives the order.
@@ -154,13 +154,13 @@ impl DeliveryTimes {
     }
 }
 
-/// Greatest lag of the provider's clock, which counts whole seconds, behind Recado's clock: 2,000 milliseconds.
-const SKEW_MS: i64 = 2_000;
+/// Greatest lag of the provider's clock, which counts whole seconds, behind Recado's clock.
+const SKEW: SignedDuration = SignedDuration::from_secs(2);
 
 /// Returns `true` if a status of time `at` may concern the attempt that was claimed at `claimed_at`. `false`: the
 /// status can only concern an earlier attempt.
 pub fn may_concern_attempt(at: Timestamp, claimed_at: Timestamp) -> bool {
-    at >= millis::add_millis(claimed_at, -SKEW_MS)
+    at >= millis::add_duration(claimed_at, -SKEW)
 }
 
 /// The delivery record of a message.

@@ -7,7 +7,7 @@ use crate::ids::{CorrelationId, EventId, ExternalId, Ordinal, hash_parts};
 use crate::millis;
 use crate::provider::Provider;
 use crate::reason::Reason;
-use jiff::Timestamp;
+use jiff::{SignedDuration, Timestamp};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -78,10 +78,10 @@ pub fn derive_event_id_from_body(
     ))
 }
 
-/// Time, in milliseconds after it was applied, for which a lookalike event ([`InboundJob::lookalike`]) is still
+/// Time after it was applied for which a lookalike event ([`InboundJob::lookalike`]) is still
 /// recognized as a repetition. The 6 minutes are longer than the time in which a queue drops duplicates, and longer
 /// than a provider waits before it repeats a webhook.
-pub const LOOKALIKE_DEDUP_MS: i64 = 6 * 60_000;
+pub const LOOKALIKE_DEDUP: SignedDuration = SignedDuration::from_mins(6);
 
 /// The state of an event's processing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -223,7 +223,8 @@ impl EventRecord {
             _ => 60,
         };
         let since = self.again_at.unwrap_or(self.job.received_at);
-        (self.state == EventState::Pending).then(|| millis::add_millis(since, minutes * 60_000))
+        (self.state == EventState::Pending)
+            .then(|| millis::add_duration(since, SignedDuration::from_mins(minutes)))
     }
 }
 

@@ -2,7 +2,7 @@
 
 use crate::ids::{ConversationId, InstanceId, MessageId, Nonce};
 use crate::millis;
-use jiff::Timestamp;
+use jiff::{SignedDuration, Timestamp};
 use serde::{Deserialize, Serialize};
 
 mod change;
@@ -183,10 +183,10 @@ impl InstanceState {
         self.confirmed_at.max(self.asked_at)
     }
 
-    /// Returns `true` if the instance is open and was neither confirmed nor asked about for `after_ms`. An instance
+    /// Returns `true` if the instance is open and was neither confirmed nor asked about for `limit`. An instance
     /// that was never used is not stale.
-    pub fn is_stale(&self, now: Timestamp, after_ms: i64) -> bool {
-        let old = |at: Timestamp| millis::add_millis(at, after_ms) <= now;
+    pub fn is_stale(&self, now: Timestamp, limit: SignedDuration) -> bool {
+        let old = |at: Timestamp| millis::add_duration(at, limit) <= now;
         self.connection == ConnectionStatus::Open && self.last_checked_at().is_some_and(old)
     }
 
@@ -204,11 +204,11 @@ impl InstanceState {
     }
 }
 
-/// Default time for which a parked conversation waits, in milliseconds: 72 hours.
-pub const DEFAULT_PATIENCE_MS: i64 = 72 * 3_600_000;
+/// Default time for which a parked conversation waits: 72 hours.
+pub const DEFAULT_PATIENCE: SignedDuration = SignedDuration::from_hours(72);
 
-fn default_patience_ms() -> i64 {
-    DEFAULT_PATIENCE_MS
+fn default_patience() -> SignedDuration {
+    DEFAULT_PATIENCE
 }
 
 impl ParkedConversation {
@@ -216,7 +216,7 @@ impl ParkedConversation {
     /// `not_before`, or else the end of its patience.
     pub fn release_due_at(&self) -> Timestamp {
         self.not_before
-            .unwrap_or_else(|| millis::add_millis(self.since, self.patience_ms))
+            .unwrap_or_else(|| millis::add_duration(self.since, self.patience))
     }
 }
 
@@ -235,10 +235,14 @@ pub struct ParkedConversation {
     /// Time before which the conversation is not released.
     #[serde(default, with = "millis::optional", skip_serializing_if = "Option::is_none")]
     pub not_before: Option<Timestamp>,
-    /// Time for which the conversation waits for its instance, in milliseconds from `since`. The setting at the last
+    /// Time for which the conversation waits for its instance, from `since`. The setting at the last
     /// parking is stored here, so that the index knows it too.
-    #[serde(default = "default_patience_ms")]
-    pub patience_ms: i64,
+    #[serde(
+        rename = "patience_ms",
+        default = "default_patience",
+        with = "millis::duration"
+    )]
+    pub patience: SignedDuration,
     /// The agent's reply that waits first, as [`Message::reply_id`] names it. The send job at the release goes into
     /// this reply's FIFO group.
     ///

@@ -3,7 +3,8 @@
 //! No function in this crate performs I/O, awaits, reads a clock or draws a random number: time and random bits are
 //! arguments. So every rule can be tested by calling its function, and both stores (DynamoDB, SQLite) use the same rules.
 //!
-//! Instants are [`jiff::Timestamp`] cut to milliseconds, the precision that both stores keep.
+//! Instants are [`jiff::Timestamp`] cut to milliseconds, the precision that both stores keep; lengths of time are
+//! [`jiff::SignedDuration`]. Ports and adapters convert them at the edges ([`millis`]).
 
 pub mod backoff;
 pub mod clock_rollback;
@@ -42,4 +43,4 @@ pub mod turn;
 pub mod wake_up;
 pub mod web_url;
 
-pub use jiff::Timestamp;
+pub use jiff::{SignedDuration, Timestamp};

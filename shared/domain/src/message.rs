@@ -12,7 +12,7 @@ use crate::ids::{
 use crate::millis;
 use crate::outbox::{Author, Outbox, OutboxState};
 use crate::reason::Reason;
-use jiff::Timestamp;
+use jiff::{SignedDuration, Timestamp};
 pub use outgoing::{NewOutgoing, Outgoing, PreparedContent};
 use serde::{Deserialize, Serialize};
 
@@ -197,7 +197,7 @@ impl Message {
             .into_iter()
             .flatten()
             .fold(self.stored_at, Timestamp::max);
-        let due = millis::add_millis(since, 5 * 60_000);
+        let due = millis::add_duration(since, SignedDuration::from_mins(5));
         waits.then(|| out.look_at.map_or(due, |look_at| look_at.max(due)))
     }
 

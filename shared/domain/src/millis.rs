@@ -1,8 +1,8 @@
-//! Instants as whole milliseconds since the Unix epoch, the form in which records are stored and compared.
+//! Times as whole milliseconds, the form in which records are stored and compared. The rules themselves count in
+//! [`Timestamp`] and [`SignedDuration`].
 
-use jiff::Timestamp;
+use jiff::{SignedDuration, Timestamp};
 use serde::{Deserialize, Deserializer, Serializer};
-use std::time::Duration;
 
 /// Returns the instant of `milliseconds`, clamped to the range of a timestamp (years -9999 to 9999).
 pub fn from_unix_millis(milliseconds: i64) -> Timestamp {
@@ -19,12 +19,16 @@ pub fn add_millis(at: Timestamp, milliseconds: i64) -> Timestamp {
 }
 
 /// Returns `duration` in milliseconds, clamped instead of overflowing.
-pub fn to_millis(duration: Duration) -> i64 {
-    i64::try_from(duration.as_millis()).unwrap_or(i64::MAX)
+pub fn to_millis(duration: SignedDuration) -> i64 {
+    i64::try_from(duration.as_millis()).unwrap_or(if duration.is_negative() {
+        i64::MIN
+    } else {
+        i64::MAX
+    })
 }
 
-/// Returns `at` moved by `duration`, clamped instead of overflowing.
-pub fn add_duration(at: Timestamp, duration: Duration) -> Timestamp {
+/// Returns `at` moved by `duration`, cut to milliseconds, and clamped instead of overflowing.
+pub fn add_duration(at: Timestamp, duration: SignedDuration) -> Timestamp {
     add_millis(at, to_millis(duration))
 }
 
@@ -53,5 +57,20 @@ pub mod optional {
     /// Reads an optional timestamp; see [`super::deserialize`].
     pub fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Timestamp>, D::Error> {
         Ok(Option::<i64>::deserialize(deserializer)?.map(from_unix_millis))
+    }
+}
+
+/// Serialization of a [`SignedDuration`] as whole milliseconds, for `serde(with = "millis::duration")`.
+pub mod duration {
+    use super::{Deserialize, Deserializer, Serializer, SignedDuration, to_millis};
+
+    /// Serializes a duration as milliseconds.
+    pub fn serialize<S: Serializer>(duration: &SignedDuration, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_i64(to_millis(*duration))
+    }
+
+    /// Reads a duration that [`serialize`] wrote.
+    pub fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<SignedDuration, D::Error> {
+        i64::deserialize(deserializer).map(SignedDuration::from_millis)
     }
 }

@@ -3,15 +3,15 @@
 use crate::ids::hash_parts;
 use crate::millis;
 use crate::provider::Provider;
-use jiff::Timestamp;
+use jiff::{SignedDuration, Timestamp};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 /// Number of an account's notices that are shown: the newest.
 pub const NOTICES_MAX: usize = 50;
 
-/// Time for which a notice is kept, in milliseconds: 90 days.
-pub const NOTICE_RETENTION_MS: i64 = 90 * 86_400_000;
+/// Time for which a notice is kept: 90 days.
+pub const NOTICE_RETENTION: SignedDuration = SignedDuration::from_hours(90 * 24);
 
 /// The subject of a notice.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]

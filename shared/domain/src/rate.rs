@@ -3,18 +3,18 @@
 //! A message reserves its slot once, even if the slot lies in the future, and then waits for it. So a thousand waiting
 //! messages do not compete for tokens, and only one number per instance is stored.
 
-use crate::millis::add_millis;
-use jiff::Timestamp;
+use crate::millis::add_duration;
+use jiff::{SignedDuration, Timestamp};
 use serde::{Deserialize, Serialize};
 
-/// Time after its start for which a slot may still be used, in milliseconds.
-pub const SLOT_SLACK_MS: i64 = 1_000;
+/// Time after its start for which a slot may still be used.
+pub const SLOT_SLACK: SignedDuration = SignedDuration::from_secs(1);
 
-/// Distance ahead of the clock up to which a stored time is always believed, in milliseconds: 24 hours.
-const TRUSTED_AHEAD_MS: i64 = 24 * 3_600_000;
+/// Distance ahead of the clock up to which a stored time is always believed: 24 hours.
+const TRUSTED_AHEAD: SignedDuration = SignedDuration::from_hours(24);
 
 /// Number of messages that may wait for their slots at once, at least.
-const BACKLOG: i64 = 100_000;
+const BACKLOG: i32 = 100_000;
 
 /// A limit on the speed at which an instance sends.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
@@ -43,39 +43,36 @@ impl Rate {
         burst: 45,
     };
 
-    /// Returns the milliseconds between two messages in the long run, at least 1.
+    /// Returns the time between two messages in the long run, in whole milliseconds and at least one.
     #[expect(
         clippy::cast_possible_truncation,
         reason = "a rate below one message a day is clamped"
     )]
-    pub fn interval_ms(&self) -> i64 {
+    pub fn interval(&self) -> SignedDuration {
         let per_second = if self.per_second.is_finite() {
             self.per_second.max(1.0 / 86_400.0)
         } else {
             1.0
         };
-        ((1000.0 / per_second).ceil() as i64).max(1)
+        SignedDuration::from_millis(((1000.0 / per_second).ceil() as i64).max(1))
     }
 
-    /// Returns the time by which messages may run ahead of the long-run rate, in milliseconds. Slots may be used late
-    /// ([`SLOT_SLACK_MS`]). The burst is reduced by that time, so that the promised rate holds in every window.
-    fn tolerance_ms(&self) -> i64 {
-        let interval = self.interval_ms();
-        (i64::from(self.burst.max(1)) - 1)
-            .saturating_mul(interval)
-            .saturating_sub(SLOT_SLACK_MS)
-            .max(0)
+    /// Returns the time by which messages may run ahead of the long-run rate. Slots may be used late
+    /// ([`SLOT_SLACK`]). The burst is reduced by that time, so that the promised rate holds in every window.
+    fn tolerance(&self) -> SignedDuration {
+        let others = i32::try_from(self.burst.max(1) - 1).unwrap_or(i32::MAX);
+        self.interval()
+            .saturating_mul(others)
+            .saturating_sub(SLOT_SLACK)
+            .max(SignedDuration::ZERO)
     }
 
     /// Returns the latest arrival time or slot that is believed at `now`: 24 hours ahead, or further if the rate is slow
     /// or the burst large. A later time was stored by a clock that ran ahead and was set back. It is ignored; otherwise
     /// no message would leave until the clock reaches it.
     pub fn latest_plausible_time(&self, now: Timestamp) -> Timestamp {
-        let backlog = self.interval_ms().saturating_mul(BACKLOG);
-        add_millis(
-            now,
-            TRUSTED_AHEAD_MS.max(backlog).saturating_add(self.tolerance_ms()),
-        )
+        let backlog = self.interval().saturating_mul(BACKLOG);
+        add_duration(now, TRUSTED_AHEAD.max(backlog).saturating_add(self.tolerance()))
     }
 
     /// Reserves a slot at `now`, given the stored arrival time. Returns the slot and the arrival time to store.
@@ -83,8 +80,8 @@ impl Rate {
         let believed = stored.filter(|stored| *stored <= self.latest_plausible_time(now));
         let arrival = believed.map_or(now, |stored| stored.max(now));
         Slot {
-            at: now.max(add_millis(arrival, -self.tolerance_ms())),
-            arrival: add_millis(arrival, self.interval_ms()),
+            at: now.max(add_duration(arrival, -self.tolerance())),
+            arrival: add_duration(arrival, self.interval()),
         }
     }
 }
@@ -98,9 +95,9 @@ pub struct Slot {
     pub arrival: Timestamp,
 }
 
-/// Returns `true` if `slot` can no longer be used at `now`: it began more than [`SLOT_SLACK_MS`] ago.
+/// Returns `true` if `slot` can no longer be used at `now`: it began more than [`SLOT_SLACK`] ago.
 pub fn is_slot_missed(slot: Timestamp, now: Timestamp) -> bool {
-    now > add_millis(slot, SLOT_SLACK_MS)
+    now > add_duration(slot, SLOT_SLACK)
 }
 
 #[cfg(test)]
@@ -164,9 +161,9 @@ mod tests {
         let now = from_unix_millis(0);
         for per_second in [0.1, 1.0, 80.0] {
             let rate = Rate { per_second, burst: 5 };
-            let arrival = add_millis(now, rate.interval_ms() * 100_000);
+            let arrival = add_duration(now, rate.interval() * 100_000);
             let slot = rate.reserve_slot(Some(arrival), now);
-            assert_eq!(slot.arrival, add_millis(arrival, rate.interval_ms()));
+            assert_eq!(slot.arrival, add_duration(arrival, rate.interval()));
             assert!(slot.at > now);
         }
     }
@@ -175,7 +172,7 @@ mod tests {
         #[test]
         fn one_recipient_never_gets_more_than_its_rate_in_any_window(
             gaps in proptest::collection::vec(0i64..20_000, 1..120),
-            late in proptest::collection::vec(0i64..=SLOT_SLACK_MS, 120),
+            late in proptest::collection::vec(0i64..=1_000, 120),
         ) {
             let mut at = 0;
             let asks: Vec<i64> = gaps.iter().map(|gap| { at += gap; at }).collect();
@@ -195,7 +192,7 @@ mod tests {
         #[test]
         fn no_window_holds_more_than_burst_and_rate_allow(
             gaps in proptest::collection::vec(0i64..3000, 1..80),
-            late in proptest::collection::vec(0i64..=SLOT_SLACK_MS, 80),
+            late in proptest::collection::vec(0i64..=1_000, 80),
         ) {
             let mut at = 0;
             let asks: Vec<i64> = gaps.iter().map(|gap| { at += gap; at }).collect();

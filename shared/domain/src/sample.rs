@@ -3,14 +3,11 @@
 use crate::ids::{InstanceId, TenantId};
 use crate::instance::ConnectionStatus;
 use crate::millis;
-use jiff::Timestamp;
+use jiff::{SignedDuration, Timestamp};
 use serde::{Deserialize, Serialize};
 
-/// The length of a minute, in milliseconds.
-const MINUTE_MS: i64 = 60_000;
-
-/// Time for which a sample is kept, in milliseconds: 48 hours.
-pub const SAMPLE_RETENTION_MS: i64 = 48 * 60 * MINUTE_MS;
+/// Time for which a sample is kept: 48 hours.
+pub const SAMPLE_RETENTION: SignedDuration = SignedDuration::from_hours(48);
 
 /// Maximum number of instances that one sample lists: the worst ones.
 pub const LISTED_MAX: usize = 20;
@@ -81,8 +78,8 @@ fn is_open(connection: &ConnectionStatus) -> bool {
 
 /// Returns the start of the minute in which `at` lies.
 pub fn start_of_minute(at: Timestamp) -> Timestamp {
-    let past = at.as_millisecond().rem_euclid(MINUTE_MS);
-    millis::add_millis(at, -past)
+    let past = SignedDuration::from_millis(at.as_millisecond().rem_euclid(60_000));
+    millis::add_duration(at, -past)
 }
 
 impl InstanceSample {

@@ -4,20 +4,20 @@
 //! possible difference is subtracted, so that Meta does not refuse a message that this rule allows.
 
 use crate::content::Content;
-use crate::millis::add_millis;
-use jiff::Timestamp;
+use crate::millis::add_duration;
+use jiff::{SignedDuration, Timestamp};
 
-/// Length of the window after the contact's message, in milliseconds: 24 hours.
-pub const WINDOW_MS: i64 = 24 * 3_600_000;
+/// Length of the window after the contact's message: 24 hours.
+pub const WINDOW: SignedDuration = SignedDuration::from_hours(24);
 
-/// Safety margin that is subtracted from the window, in milliseconds: clocks may differ by a minute, and a request takes
-/// up to half a minute.
-pub const WINDOW_MARGIN_MS: i64 = 120_000;
+/// Safety margin that is subtracted from the window: clocks may differ by a minute, and a request takes up to half a
+/// minute.
+pub const WINDOW_MARGIN: SignedDuration = SignedDuration::from_mins(2);
 
 /// Returns `true` if a message that is not a template may leave at `now`. `heard_at` is the time of the contact's last
 /// message, by the provider's clock; `None`: the contact never wrote, so no window is open.
 pub fn is_window_open(heard_at: Option<Timestamp>, now: Timestamp) -> bool {
-    heard_at.is_some_and(|at| now <= add_millis(at, WINDOW_MS - WINDOW_MARGIN_MS))
+    heard_at.is_some_and(|at| now <= add_duration(at, WINDOW - WINDOW_MARGIN))
 }
 
 /// Returns `true` if a contact's message with this content opens the window. Meta counts every message of a user, also a
@@ -43,8 +43,11 @@ pub fn bypasses_window(content: &Content) -> bool {
 mod tests {
     use super::*;
     use crate::content::{MessageTemplate, SystemNote};
-    use crate::millis::from_unix_millis;
+    use crate::millis::{add_millis, from_unix_millis, to_millis};
     use proptest::prelude::*;
+
+    const WINDOW_MS: i64 = 24 * 3_600_000;
+    const WINDOW_MARGIN_MS: i64 = 120_000;
 
     #[test]
     fn it_closes_two_minutes_before_the_day_is_over() {
@@ -116,6 +119,10 @@ mod tests {
 
     #[test]
     fn the_margin_is_two_minutes() {
+        assert_eq!(
+            (to_millis(WINDOW), to_millis(WINDOW_MARGIN)),
+            (WINDOW_MS, WINDOW_MARGIN_MS)
+        );
         assert!(is_window_open(
             Some(from_unix_millis(0)),
             from_unix_millis(WINDOW_MS - 120_000)

@@ -156,7 +156,7 @@ impl<Ports: Deps, K: Keys> WebhookState<Ports, K> {
             text.map(plain_text)
                 .map_err(|refusal| refusal_problem(refusal, provider))
         };
-        self.answer_within(self.deps.settings().webhook_deadline, work)
+        self.answer_within(self.deps.settings().webhook_deadline.unsigned_abs(), work)
             .await
     }
 
@@ -170,7 +170,7 @@ impl<Ports: Deps, K: Keys> WebhookState<Ports, K> {
         let (body, place) = read_body_in_turn(&headers, body, self.limits.bytes_max, &self.large).await?;
         let work = self.authenticate_and_ingest(route, correlation, (params, headers, body));
         let answer = self
-            .answer_within(self.deps.settings().webhook_deadline, work)
+            .answer_within(self.deps.settings().webhook_deadline.unsigned_abs(), work)
             .await;
         drop(place);
         answer

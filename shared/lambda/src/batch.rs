@@ -159,7 +159,7 @@ where
         .await
     {
         Ok(Verdict::Done) => None,
-        Ok(Verdict::Retry { after }) => Some(MessageReturn::After(whole_seconds(after))),
+        Ok(Verdict::Retry { after }) => Some(MessageReturn::After(whole_seconds(after.unsigned_abs()))),
         Err(_panic) => {
             tracing::error!(queue_message_id = %record.message_id, "handling a queue message panicked");
             Some(MessageReturn::Panicked)

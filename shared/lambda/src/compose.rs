@@ -67,7 +67,7 @@ impl LambdaEnvironment {
     /// Reads all settings. `required` lists the variables that the function needs besides the table.
     fn from_variables(reader: &mut VariableReader, required: &[&str]) -> Self {
         let settings = Settings::from_environment(reader);
-        let providers = ProviderConfig::from_environment(reader, settings.provider_timeout);
+        let providers = ProviderConfig::from_environment(reader, settings.provider_timeout.unsigned_abs());
         let required = [&[recado_aws::variable::TABLE], required].concat();
         // They are read when they are needed.
         reader.add_known_names(&recado_aws::OWN_SECRET_VARIABLES);
@@ -118,8 +118,8 @@ pub async fn compose_aws_deps(required: &[&str]) -> Result<AwsComposition, Compo
         clients.dynamodb.clone(),
         config.table.clone().unwrap_or_default(),
         OsSystem,
-        settings.config_ttl,
-        settings.delivery_ttl,
+        settings.config_ttl.unsigned_abs(),
+        settings.delivery_ttl.unsigned_abs(),
     );
     let providers = ProviderConfig {
         aws_social: aws_social_client(&clients, config.bucket.as_deref()),

@@ -6,6 +6,7 @@
 use crate::AwsDeps;
 use crate::batch::{BatchMessage, MessageVisibility};
 use crate::event::SqsEvent;
+use jiff::SignedDuration;
 use recado_domain::ids::{CorrelationId, hash_parts};
 use recado_domain::provider::Provider;
 use recado_pipeline::ingest::{ingest, keep_unreadable_webhook};
@@ -13,7 +14,6 @@ use recado_pipeline::ports::{PortError, System};
 use recado_pipeline::settings::VariableReader;
 use recado_pipeline::{Deps, Verdict};
 use recado_whatsapp::aws_social::{AllowedTopics, is_topic_not_allowed, split_queue_message};
-use std::time::Duration;
 
 /// The queue over which the events of AWS End User Messaging Social arrive, if it is configured.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -66,7 +66,8 @@ impl MessageVisibility for SocialVisibility<'_> {
 /// Returns a retry after a wait that doubles at each receive, from 30 seconds to 15 minutes. So even in an outage of a
 /// week, an event does not reach the number of receives at which its queue gives it up.
 fn retry_verdict(receives: u32) -> Verdict {
-    let after = Duration::from_secs(30 << receives.saturating_sub(1).min(5)).min(Duration::from_secs(900));
+    let after =
+        SignedDuration::from_secs(30 << receives.saturating_sub(1).min(5)).min(SignedDuration::from_mins(15));
     Verdict::Retry { after }
 }
 

@@ -8,8 +8,8 @@ mod variables;
 
 pub use variables::{SettingError, VariableReader};
 
+use jiff::SignedDuration;
 use recado_domain::backoff::Backoff;
-use recado_domain::millis::to_millis;
 use recado_domain::rate::Rate;
 use std::time::Duration;
 
@@ -18,27 +18,27 @@ use std::time::Duration;
 #[derive(Debug, Clone, PartialEq)]
 pub struct Settings {
     /// Wait after a contact's last message, because more messages of a burst may come.
-    pub debounce: Duration,
+    pub debounce: SignedDuration,
     /// Maximum time by which a burst can delay the reply.
-    pub debounce_max: Duration,
+    pub debounce_max: SignedDuration,
     /// Age on arrival above which a message is stored and not answered.
-    pub stale_after: Duration,
+    pub stale_after: SignedDuration,
     /// Time for which an applied event is recognized again.
-    pub event_ttl: Duration,
+    pub event_ttl: SignedDuration,
     /// Retention of delivery records.
-    pub delivery_ttl: Duration,
+    pub delivery_ttl: SignedDuration,
     /// Retention of clients' idempotency keys.
-    pub key_ttl: Duration,
+    pub key_ttl: SignedDuration,
     /// Limits of the text that the model reads for one turn.
     pub turn_reads: TurnReadLimits,
     /// Maximum time for the model to answer, retries included.
-    pub llm_timeout: Duration,
+    pub llm_timeout: SignedDuration,
     /// Lease of a turn.
-    pub turn_lease: Duration,
+    pub turn_lease: SignedDuration,
     /// Maximum time for a provider to accept a message.
-    pub provider_timeout: Duration,
+    pub provider_timeout: SignedDuration,
     /// Lease of an attempt to send.
-    pub send_lease: Duration,
+    pub send_lease: SignedDuration,
     /// Maximum numbers of attempts at an event, at a turn and at a send.
     pub attempts: AttemptLimits,
     /// Waits between attempts to process an event.
@@ -50,15 +50,15 @@ pub struct Settings {
     /// Rate of an Evolution instance that has no rate of its own.
     pub rate: Rate,
     /// Time for which evidence is awaited after an unknown outcome.
-    pub unknown_wait: Duration,
+    pub unknown_wait: SignedDuration,
     /// Maximum time for which messages wait for a disconnected instance.
-    pub parked_max: Duration,
+    pub parked_max: SignedDuration,
     /// Time for which the stored state `open` of an instance is trusted before a sender asks again. 0: without limit.
-    pub connection_stale: Duration,
+    pub connection_stale: SignedDuration,
     /// Maximum age of the configuration in a warm function.
-    pub config_ttl: Duration,
+    pub config_ttl: SignedDuration,
     /// Maximum time to store and enqueue a webhook before it is refused.
-    pub webhook_deadline: Duration,
+    pub webhook_deadline: SignedDuration,
     /// `true` if a file that is to be sent may be on this machine or in a private network.
     pub private_media: bool,
 }
@@ -88,7 +88,7 @@ pub struct AttemptLimits {
 
 impl Default for Settings {
     fn default() -> Self {
-        let seconds = Duration::from_secs;
+        let seconds = SignedDuration::from_secs;
         Self {
             debounce: seconds(4),
             debounce_max: seconds(20),
@@ -121,14 +121,6 @@ impl Default for Settings {
             webhook_deadline: seconds(8),
             private_media: false,
         }
-    }
-}
-
-impl Settings {
-    /// Returns the maximum time of a parked conversation in milliseconds, as in
-    /// [`recado_domain::instance::ParkedConversation`].
-    pub(crate) fn parked_max_ms(&self) -> i64 {
-        to_millis(self.parked_max)
     }
 }
 

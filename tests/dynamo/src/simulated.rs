@@ -32,8 +32,8 @@ impl Default for Options {
             ..
         } = Settings::default();
         Self {
-            config_ttl,
-            delivery_ttl,
+            config_ttl: config_ttl.unsigned_abs(),
+            delivery_ttl: delivery_ttl.unsigned_abs(),
             attempts: 1,
         }
     }

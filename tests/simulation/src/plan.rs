@@ -14,10 +14,11 @@ use recado_domain::content::MessageTemplate;
 use recado_domain::dead_letter::QueueName;
 use recado_domain::identity::IdentityKey;
 use recado_domain::ids::{AgentId, ExternalId, InstanceId, TenantId};
+use recado_domain::millis::to_millis;
 use recado_domain::provider::Provider;
 use recado_domain::rate::Rate;
 use recado_domain::secret::SecretVersion;
-use recado_domain::service_window::WINDOW_MS;
+use recado_domain::service_window::WINDOW;
 use recado_pipeline::ports::Store;
 use std::fmt::Debug;
 use std::sync::Arc;
@@ -204,7 +205,7 @@ fn slow(simulation: &Simulation, lines: &[LinePlan]) -> Option<Slow> {
     (cloud && simulation.chance(0.05)).then(|| Slow {
         queue: simulation.pick(&QueueName::ALL),
         from_ms: simulation.between(0, 60_000),
-        until_ms: WINDOW_MS + simulation.between(-300_000, 900_000),
+        until_ms: to_millis(WINDOW) + simulation.between(-300_000, 900_000),
     })
 }
 

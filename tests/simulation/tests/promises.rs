@@ -7,12 +7,12 @@ use recado_domain::config::InstanceConfig;
 use recado_domain::dead_letter::QueueName;
 use recado_domain::inbound::WebhookItem;
 use recado_domain::message::Message;
-use recado_domain::millis::add_millis;
+use recado_domain::millis::{add_millis, to_millis};
 use recado_domain::outbox::OutboxState;
 use recado_domain::provider::Provider;
 use recado_domain::rate::Rate;
 use recado_domain::reason::Reason;
-use recado_domain::service_window::{WINDOW_MARGIN_MS, WINDOW_MS};
+use recado_domain::service_window::{WINDOW, WINDOW_MARGIN};
 use recado_embedded::Embedded;
 use recado_pipeline::ports::{ConversationFilter, Conversations, PageRequest};
 use recado_simulation::embedded::store;
@@ -232,7 +232,7 @@ fn a_day_late(queue: QueueName, end_ms: i64, clock_ms: i64, with_template: bool)
 fn late(queue: QueueName, end_ms: i64, clock_ms: i64, with_template: bool, goes_on: f64) -> Small {
     let mut line = bound(0, 0, Provider::Meta, None);
     line.instance.reengagement_template = with_template.then(template);
-    let until_ms = WINDOW_MS + end_ms;
+    let until_ms = to_millis(WINDOW) + end_ms;
     let faults = Faults {
         calm_from_ms: until_ms,
         skew_ms: 1_000,
@@ -311,7 +311,7 @@ fn no_send_is_refused_for_the_window_whatever_queue_is_slow_and_whatever_the_clo
 #[test]
 fn what_is_in_time_leaves_as_it_is_and_what_is_late_does_not() {
     // The margin, a clock a minute ahead at worst, and what the queue takes to hand everything out.
-    let in_time = -WINDOW_MARGIN_MS - 60_000 - 10_000;
+    let in_time = -to_millis(WINDOW_MARGIN) - 60_000 - 10_000;
     assert_eq!(
         ways(&a_day_late(QueueName::Outbound, in_time, -60_000, true)),
         (10, 0, 0)
@@ -396,7 +396,7 @@ fn of_all_that_waits_for_a_contact_one_message_becomes_the_template() {
 
 #[test]
 fn a_reply_in_parts_that_is_in_time_leaves_whole() {
-    let in_time = -WINDOW_MARGIN_MS - 120_000;
+    let in_time = -to_millis(WINDOW_MARGIN) - 120_000;
     let sim = late(QueueName::Outbound, in_time, 0, true, 1.0);
     let waiting = replies(&sim).len();
     assert!(waiting > 20, "{waiting}");

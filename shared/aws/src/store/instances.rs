@@ -9,7 +9,7 @@ use recado_domain::ids::InstanceId;
 use recado_domain::instance::{
     ChangedInstance, ConnectionStatus, InstanceChange, InstanceState, ParkedConversation,
 };
-use recado_domain::millis::{add_millis, from_unix_millis};
+use recado_domain::millis::{add_duration, from_unix_millis, to_millis};
 use recado_domain::rate::Rate;
 use recado_pipeline::ports::{InstanceStates, PortError, PortResult, Reservation, System};
 
@@ -119,7 +119,7 @@ impl<A: System> InstanceStates for DynamoStore<A> {
         let restart = first().set_value("arrival", timestamp_attribute(fresh.arrival));
         let advance = first()
             .set_to_term("arrival", "#arrival + :interval")
-            .with_value(":interval", number_attribute(rate.interval_ms()));
+            .with_value(":interval", number_attribute(to_millis(rate.interval())));
         for _ in 0..RETRIES_MAX {
             let first = self.table.update_record(
                 WHAT,
@@ -146,7 +146,7 @@ impl<A: System> InstanceStates for DynamoStore<A> {
                 Ok(updated) => {
                     let arrival = item::get_integer(&updated, "arrival")
                         .ok_or_else(|| PortError::invalid(WHAT, "no arrival time was returned"))?;
-                    let stored = add_millis(from_unix_millis(arrival), -rate.interval_ms());
+                    let stored = add_duration(from_unix_millis(arrival), -rate.interval());
                     return slot_reservation(WHAT, rate.reserve_slot(Some(stored), now).at, &updated);
                 }
                 Err(refused) if found_closed(WHAT, refused.0.as_ref())? => return Ok(Reservation::NotOpen),

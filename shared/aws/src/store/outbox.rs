@@ -11,7 +11,7 @@ use recado_domain::conversation::{Conversation, ConversationMode};
 use recado_domain::ids::{ConversationId, InstanceId, Ordinal, ThreadId};
 use recado_domain::instance::{Echo, InFlightSend};
 use recado_domain::message::Message;
-use recado_domain::millis::add_millis;
+use recado_domain::millis::{add_duration, add_millis};
 use recado_domain::outbox::{Outbox, OutboxState};
 use recado_pipeline::ports::{
     ClaimGuard, ClaimOutcome, DeliveryLink, OutboxStore, PortError, PortResult, System, WriteOutcome,
@@ -188,7 +188,7 @@ impl<A: System> OutboxStore for DynamoStore<A> {
             ));
         }
         let mut note = item::encode_record(WHAT, flight)?;
-        let kept = add_millis(self.table.system.now(), InFlightSend::RETENTION_MS);
+        let kept = add_duration(self.table.system.now(), InFlightSend::RETENTION);
         note.insert("ttl".to_owned(), number_attribute(kept.as_second()));
         let note = TableKey::for_in_flight(&message.instance, flight).into_item(note);
         actions.push(TransactionAction::Put(note, None));

@@ -7,6 +7,7 @@ use super::keys::{self, TableKey};
 use aws_sdk_dynamodb::types::ReturnValue;
 use recado_domain::ids::InstanceId;
 use recado_domain::instance::ParkedConversation;
+use recado_domain::millis::to_millis;
 use recado_pipeline::ports::{PortResult, System};
 
 /// Returns the changes that park a conversation: a new version, with the first `since` kept. The index `open` holds the
@@ -24,7 +25,7 @@ fn parking_change(parked: &ParkedConversation) -> UpdateChange {
             "not_before",
             parked.not_before.map(|at| number_attribute(at.as_millisecond())),
         )
-        .set_value("patience_ms", number_attribute(parked.patience_ms))
+        .set_value("patience_ms", number_attribute(to_millis(parked.patience)))
         .set_or_remove(
             "reply",
             parked.reply.as_ref().map(|reply| text_attribute(reply.as_str())),
@@ -35,7 +36,7 @@ fn parking_change(parked: &ParkedConversation) -> UpdateChange {
     }
     change
         .set_to_term("open_due", "if_not_exists(#since, :since) + :patience")
-        .with_value(":patience", number_attribute(parked.patience_ms))
+        .with_value(":patience", number_attribute(to_millis(parked.patience)))
 }
 
 impl<A: System> DynamoStore<A> {
@@ -72,8 +73,8 @@ mod tests {
     use super::*;
     use recado_domain::identity::IdentityKey;
     use recado_domain::ids::{ConversationId, Nonce};
-    use recado_domain::instance::DEFAULT_PATIENCE_MS;
-    use recado_domain::millis::from_unix_millis;
+    use recado_domain::instance::DEFAULT_PATIENCE;
+    use recado_domain::millis::{from_unix_millis, to_millis};
 
     #[test]
     fn an_entry_is_due_at_its_time_or_when_its_patience_since_the_first_parking_ends() {
@@ -87,7 +88,7 @@ mod tests {
             version: Nonce::parse("v").unwrap(),
             since: from_unix_millis(1_000),
             not_before: None,
-            patience_ms: DEFAULT_PATIENCE_MS,
+            patience: DEFAULT_PATIENCE,
             reply: None,
         };
         let waiting = parking_change(&parked).build_expression();
@@ -96,7 +97,10 @@ mod tests {
                 .text
                 .contains("#open_due = if_not_exists(#since, :since) + :patience")
         );
-        assert_eq!(waiting.values[":patience"], number_attribute(DEFAULT_PATIENCE_MS));
+        assert_eq!(
+            waiting.values[":patience"],
+            number_attribute(to_millis(DEFAULT_PATIENCE))
+        );
         parked.not_before = Some(from_unix_millis(5_000));
         assert_eq!(
             parking_change(&parked).build_expression().values[":open_due"],

@@ -2,14 +2,14 @@
 
 use super::Conversation;
 use crate::ids::MessageId;
-use crate::millis::{self, add_millis};
-use crate::service_window::WINDOW_MS;
-use jiff::Timestamp;
+use crate::millis::{self, add_duration};
+use crate::service_window::WINDOW;
+use jiff::{SignedDuration, Timestamp};
 use serde::{Deserialize, Serialize};
 
-/// Age, in milliseconds, after which the message of a record makes the record again. The 24 hours then count from the
+/// Age after which the message of a record makes the record again. The 24 hours then count from the
 /// newer time, because the time at which the template leaves matters.
-const RENEWED_MS: i64 = 3_600_000;
+const RENEWED: SignedDuration = SignedDuration::from_hours(1);
 
 /// A record that the instance's re-engagement template went to the contact, or is about to go.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -43,7 +43,7 @@ impl Conversation {
     ) -> ReengagementDecision {
         match &self.reengaged {
             Some(last)
-                if last.by == *by && Some(last.at) > heard_at && now < add_millis(last.at, RENEWED_MS) =>
+                if last.by == *by && Some(last.at) > heard_at && now < add_duration(last.at, RENEWED) =>
             {
                 ReengagementDecision::AlreadyRecorded
             }
@@ -52,7 +52,7 @@ impl Conversation {
                 self.record_reengagement(by, now);
                 ReengagementDecision::Recorded
             }
-            Some(last) if Some(last.at) > heard_at && now < add_millis(last.at, WINDOW_MS) => {
+            Some(last) if Some(last.at) > heard_at && now < add_duration(last.at, WINDOW) => {
                 ReengagementDecision::RecordedForOther(last.by.clone())
             }
             _ => {

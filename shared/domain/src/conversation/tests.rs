@@ -4,9 +4,14 @@ use crate::identity::IdentityKey;
 use crate::ids::Nonce;
 use crate::millis::add_millis;
 use crate::millis::from_unix_millis;
-use crate::service_window::WINDOW_MS;
+use jiff::SignedDuration;
 use proptest::prelude::*;
 use serde_json::json;
+
+/// The length of the service window in milliseconds.
+const WINDOW_MS: i64 = 24 * 3_600_000;
+
+const DEBOUNCE_MAX: SignedDuration = SignedDuration::from_secs(20);
 
 fn bound() -> InstanceConfig {
     serde_json::from_value(json!({
@@ -35,15 +40,15 @@ fn only_the_newest_timer_of_a_burst_answers_it_until_the_longest_wait() {
     c.receive_message(true, from_unix_millis(0)).unwrap();
     c.receive_message(true, from_unix_millis(1_000)).unwrap();
     assert_eq!(
-        c.decide_turn(Ordinal(1), from_unix_millis(4_000), 20_000),
+        c.decide_turn(Ordinal(1), from_unix_millis(4_000), DEBOUNCE_MAX),
         TurnDecision::StandDown
     );
     assert_eq!(
-        c.decide_turn(Ordinal(2), from_unix_millis(5_000), 20_000),
+        c.decide_turn(Ordinal(2), from_unix_millis(5_000), DEBOUNCE_MAX),
         TurnDecision::AnswerNow
     );
     assert_eq!(
-        c.decide_turn(Ordinal(1), from_unix_millis(20_000), 20_000),
+        c.decide_turn(Ordinal(1), from_unix_millis(20_000), DEBOUNCE_MAX),
         TurnDecision::AnswerNow,
         "the longest wait is over"
     );
@@ -60,11 +65,11 @@ fn one_worker_drafts_at_a_time_and_a_lease_that_ended_is_free() {
         from_unix_millis(95_000),
     );
     assert_eq!(
-        c.decide_turn(Ordinal(1), from_unix_millis(1), 0),
+        c.decide_turn(Ordinal(1), from_unix_millis(1), SignedDuration::ZERO),
         TurnDecision::LeaseHeld(from_unix_millis(95_000))
     );
     assert_eq!(
-        c.decide_turn(Ordinal(1), from_unix_millis(95_000), 0),
+        c.decide_turn(Ordinal(1), from_unix_millis(95_000), SignedDuration::ZERO),
         TurnDecision::AnswerNow
     );
     let again = c.acquire_lease(
@@ -110,7 +115,7 @@ fn a_burst_that_begins_while_the_model_thinks_is_waited_for_as_any_other() {
     c.commit_reply(&draft, from_unix_millis(34_000)).unwrap();
     c.receive_message(true, from_unix_millis(36_000)).unwrap();
     assert_eq!(
-        c.decide_turn(Ordinal(2), from_unix_millis(37_000), 20_000),
+        c.decide_turn(Ordinal(2), from_unix_millis(37_000), DEBOUNCE_MAX),
         TurnDecision::StandDown,
         "there is a newer one, and nobody has waited for long"
     );

@@ -2,9 +2,9 @@
 
 use super::{Conversation, ConversationMode};
 use crate::ids::{Nonce, Ordinal};
-use crate::millis::{self, add_millis};
+use crate::millis::{self, add_duration};
 use crate::turn::TurnRecord;
-use jiff::Timestamp;
+use jiff::{SignedDuration, Timestamp};
 use serde::{Deserialize, Serialize};
 
 /// The right of a worker to draft the next reply. The lease only saves model calls: the condition of the commit
@@ -84,18 +84,18 @@ pub enum ConversationError {
     NewerMessage,
 }
 
-/// Pause before the next nudge, in milliseconds. A nudge asks for an owed answer. The pause is 5 minutes at first;
+/// Pause before the next nudge. A nudge asks for an owed answer. The pause is 5 minutes at first;
 /// while nobody can answer it doubles, up to an hour.
-const NUDGE_MS: i64 = 5 * 60_000;
-const NUDGE_MAX_MS: i64 = 60 * 60_000;
+const NUDGE: SignedDuration = SignedDuration::from_mins(5);
+const NUDGE_MAX: SignedDuration = SignedDuration::from_hours(1);
 
 impl Conversation {
     /// Decides what the turn job of message `named` does at `now`. If a newer message wants an answer, the job leaves
-    /// the turn to that message's job. The oldest unanswered message waits at most `max_wait_ms` in this way.
-    pub fn decide_turn(&self, named: Ordinal, now: Timestamp, max_wait_ms: i64) -> TurnDecision {
+    /// the turn to that message's job. The oldest unanswered message waits at most `max_wait` in this way.
+    pub fn decide_turn(&self, named: Ordinal, now: Timestamp, max_wait: SignedDuration) -> TurnDecision {
         let young = self
             .waiting_since
-            .is_some_and(|since| now < add_millis(since, max_wait_ms));
+            .is_some_and(|since| now < add_duration(since, max_wait));
         if self.turn_upto > named && young {
             return TurnDecision::StandDown;
         }
@@ -118,13 +118,15 @@ impl Conversation {
         }
         let since = self.waiting_since.unwrap_or(self.last_message_at);
         let nudged = self.nudged_at.map_or(since, |nudged| nudged.max(since));
-        let spaced = |first: i64| {
+        let spaced = |first: SignedDuration| {
             let doublings = self.idle_nudges.saturating_sub(1).min(10);
-            add_millis(nudged, (first << doublings).min(NUDGE_MAX_MS))
+            add_duration(nudged, first.saturating_mul(1 << doublings).min(NUDGE_MAX))
         };
         Some(match self.scheduled_for {
-            Some(at) => add_millis(at, 2 * 60_000).max(spaced(60_000)),
-            None => spaced(NUDGE_MS),
+            Some(at) => {
+                add_duration(at, SignedDuration::from_mins(2)).max(spaced(SignedDuration::from_mins(1)))
+            }
+            None => spaced(NUDGE),
         })
     }
 

@@ -3,7 +3,7 @@
 use crate::contact::ContactAddress;
 use crate::ids::{MessageId, Nonce};
 use crate::millis;
-use jiff::Timestamp;
+use jiff::{SignedDuration, Timestamp};
 use serde::{Deserialize, Serialize};
 
 /// A send that was begun and whose outcome the provider has not told. A `fromMe` webhook may be its echo. The note is
@@ -43,16 +43,16 @@ pub enum Echo {
     Maybe,
 }
 
-/// Greatest difference between the clocks of two functions, in milliseconds.
-const SKEW_MS: i64 = 2_000;
+/// Greatest difference between the clocks of two functions.
+const SKEW: SignedDuration = SignedDuration::from_secs(2);
 
-/// Time for which an attempt's echo may still come after the attempt was repeated, in milliseconds. A hung request goes
-/// out within minutes.
-const ECHO_WAIT_MS: i64 = 3_600_000;
+/// Time for which an attempt's echo may still come after the attempt was repeated. A hung request goes out within
+/// minutes.
+const ECHO_WAIT: SignedDuration = SignedDuration::from_hours(1);
 
-/// Greatest lag of the provider's clock behind Recado's, in milliseconds, at which an echo is recognized. A message
-/// with an older time was written before the attempt.
-const CLOCK_LAG_MAX_MS: i64 = 120_000;
+/// Greatest lag of the provider's clock behind Recado's at which an echo is recognized. A message with an older time was
+/// written before the attempt.
+const CLOCK_LAG_MAX: SignedDuration = SignedDuration::from_mins(2);
 
 /// A message with `fromMe` that may be an echo.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -72,13 +72,13 @@ pub struct OwnMessageEcho<'a> {
 }
 
 impl InFlightSend {
-    /// Longest time for which a note is kept, in milliseconds from its claim: 3 days. No echo is waited for that long.
-    pub const RETENTION_MS: i64 = 3 * 86_400_000;
+    /// Longest time for which a note is kept, from its claim: 3 days. No echo is waited for that long.
+    pub const RETENTION: SignedDuration = SignedDuration::from_hours(3 * 24);
 
     /// Returns `true` if the attempt was claimed before a message arrived at `received_at`, within the clocks'
     /// difference.
     pub fn was_claimed_before(&self, received_at: Timestamp) -> bool {
-        self.claimed_at <= millis::add_millis(received_at, SKEW_MS)
+        self.claimed_at <= millis::add_duration(received_at, SKEW)
     }
 
     /// Returns `true` if the send may go to this contact: an address, and the same person's identity without a number
@@ -99,14 +99,14 @@ impl InFlightSend {
 
     /// Decides whether `said` is this attempt's echo; `None` if it is not. It is an echo if it was taken for this
     /// attempt's echo before. It is also an echo if it has the same text to the same contact, arrived after the claim,
-    /// and was written while the request may have gone out. An attempt is repeated at the earliest `unknown_wait_ms`
+    /// and was written while the request may have gone out. An attempt is repeated at the earliest `unknown_wait`
     /// after its claim.
-    pub fn matches_echo(&self, said: OwnMessageEcho<'_>, unknown_wait_ms: i64) -> Option<Echo> {
+    pub fn matches_echo(&self, said: OwnMessageEcho<'_>, unknown_wait: SignedDuration) -> Option<Echo> {
         if let Some(before) = self.taken_as(said.provider_message_id) {
             return Some(before);
         }
-        let first = millis::add_millis(self.claimed_at, -CLOCK_LAG_MAX_MS);
-        let last = millis::add_millis(self.claimed_at, unknown_wait_ms.saturating_add(ECHO_WAIT_MS));
+        let first = millis::add_duration(self.claimed_at, -CLOCK_LAG_MAX);
+        let last = millis::add_duration(self.claimed_at, unknown_wait.saturating_add(ECHO_WAIT));
         let says_it = self.text_hash == said.text_hash
             && self.was_claimed_before(said.received_at)
             && (first..=last).contains(&said.written_at);

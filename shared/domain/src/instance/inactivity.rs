@@ -1,11 +1,8 @@
 //! Detects a silent instance: one that says it is open, although its session may be dead.
 
-use crate::millis::{self, add_millis};
-use jiff::Timestamp;
+use crate::millis::{self, add_duration, to_millis};
+use jiff::{SignedDuration, Timestamp};
 use serde::{Deserialize, Serialize};
-
-const HOUR_MS: i64 = 3_600_000;
-const DAY_MS: i64 = 24 * HOUR_MS;
 
 /// Number of days after a message for which its hour of the day counts as usual.
 const USUAL_DAYS: u8 = 7;
@@ -13,16 +10,16 @@ const USUAL_DAYS: u8 = 7;
 /// Number of gaps that must be known before a silence means anything.
 const GAPS_MIN: u32 = 20;
 
-/// Shortest silence that is reported, in milliseconds of usual hours: 30 minutes.
-const SILENCE_MIN_MS: i64 = 30 * 60_000;
+/// Shortest silence that is reported, counted in usual hours: 30 minutes.
+const SILENCE_MIN: SignedDuration = SignedDuration::from_mins(30);
 /// A silence is also at least this number of times as long as the usual gap.
-const SILENCE_GAPS: i64 = 10;
+const SILENCE_GAPS: i32 = 10;
 
 /// Divisor for the newest gap's share in the mean: one tenth.
 const GAP_WEIGHT: i64 = 10;
 
-/// Longest silence that is measured, in milliseconds: 14 days.
-const MEASURED_MAX_MS: i64 = 14 * DAY_MS;
+/// Longest silence that is measured: 14 days.
+const MEASURED_MAX: SignedDuration = SignedDuration::from_hours(14 * 24);
 
 /// The usual traffic of an instance: the mean of the gaps between looks that found a new message, and the hours in
 /// which contacts write. Hours are hours of UTC; no time zone is needed, because the usual hours are learnt in UTC too.
@@ -31,9 +28,9 @@ pub struct TrafficProfile {
     /// Time at which the newest message came in.
     #[serde(default, with = "millis::optional", skip_serializing_if = "Option::is_none")]
     pub last: Option<Timestamp>,
-    /// Weighted mean of the gaps, in milliseconds of usual hours.
-    #[serde(default)]
-    pub gap_ms: i64,
+    /// Weighted mean of the gaps, counted in usual hours, in whole milliseconds.
+    #[serde(rename = "gap_ms", default, with = "millis::duration")]
+    pub gap: SignedDuration,
     /// Number of gaps in the mean.
     #[serde(default)]
     pub gaps: u32,
@@ -48,9 +45,14 @@ pub struct TrafficProfile {
     pub silent_since: Option<Timestamp>,
 }
 
+/// Returns the number of whole hours since 1970, in UTC.
+fn count_hours(at: Timestamp) -> i64 {
+    at.duration_since(Timestamp::UNIX_EPOCH).as_hours()
+}
+
 /// Returns the hour of the day in UTC, 0 to 23.
-fn hour_of_day(ms: i64) -> usize {
-    usize::try_from(ms.rem_euclid(DAY_MS) / HOUR_MS).unwrap_or_default()
+fn hour_of_day(at: Timestamp) -> usize {
+    usize::try_from(count_hours(at).rem_euclid(24)).unwrap_or_default()
 }
 
 impl TrafficProfile {
@@ -59,21 +61,21 @@ impl TrafficProfile {
         if self.last.is_some_and(|last| newest <= last) {
             return;
         }
-        let day = newest.as_millisecond().div_euclid(DAY_MS);
+        let day = count_hours(newest).div_euclid(24);
         let passed = u8::try_from(day.saturating_sub(self.day).max(0)).unwrap_or(u8::MAX);
         for left in &mut self.hours {
             *left = left.saturating_sub(passed);
         }
         self.day = self.day.max(day);
-        if let Some(usual) = self.hours.get_mut(hour_of_day(newest.as_millisecond())) {
+        if let Some(usual) = self.hours.get_mut(hour_of_day(newest)) {
             *usual = USUAL_DAYS;
         }
         if let Some(last) = self.last {
             let gap = self.usual_time_between(last, newest);
-            self.gap_ms = if self.gaps == 0 {
+            self.gap = if self.gaps == 0 {
                 gap
             } else {
-                self.gap_ms + (gap - self.gap_ms) / GAP_WEIGHT
+                self.gap + SignedDuration::from_millis(to_millis(gap - self.gap) / GAP_WEIGHT)
             };
             self.gaps = self.gaps.saturating_add(1);
         }
@@ -87,12 +89,12 @@ impl TrafficProfile {
         let Some(last) = self.last.filter(|_| self.gaps >= GAPS_MIN) else {
             return false;
         };
-        let usual = self.is_usual_hour(now.as_millisecond());
+        let usual = self.is_usual_hour(now);
         if self.silent_since.is_some() || !usual {
             return false;
         }
         let from = open_since.map_or(last, |since| since.max(last));
-        let limit = self.gap_ms.saturating_mul(SILENCE_GAPS).max(SILENCE_MIN_MS);
+        let limit = self.gap.saturating_mul(SILENCE_GAPS).max(SILENCE_MIN);
         if self.usual_time_between(from, now) <= limit {
             return false;
         }
@@ -100,21 +102,19 @@ impl TrafficProfile {
         true
     }
 
-    fn is_usual_hour(&self, ms: i64) -> bool {
-        self.hours.get(hour_of_day(ms)).is_some_and(|days| *days > 0)
+    fn is_usual_hour(&self, at: Timestamp) -> bool {
+        self.hours.get(hour_of_day(at)).is_some_and(|days| *days > 0)
     }
 
-    /// Returns the part of the time between two instants that lies in usual hours, in milliseconds.
-    fn usual_time_between(&self, from: Timestamp, to: Timestamp) -> i64 {
-        let to = to.as_millisecond();
-        let mut at = from
-            .max(add_millis(Timestamp::UNIX_EPOCH, to - MEASURED_MAX_MS))
-            .as_millisecond();
-        let mut usual = 0;
+    /// Returns the part of the time between two instants that lies in usual hours.
+    fn usual_time_between(&self, from: Timestamp, to: Timestamp) -> SignedDuration {
+        let mut at = from.max(add_duration(to, -MEASURED_MAX));
+        let mut usual = SignedDuration::ZERO;
         while at < to {
-            let next = ((at.div_euclid(HOUR_MS) + 1) * HOUR_MS).min(to);
+            let hours = SignedDuration::from_hours(count_hours(at) + 1);
+            let next = add_duration(Timestamp::UNIX_EPOCH, hours).min(to);
             if self.is_usual_hour(at) {
-                usual += next - at;
+                usual += next.duration_since(at);
             }
             at = next;
         }
@@ -128,6 +128,8 @@ mod tests {
     use crate::millis::from_unix_millis;
 
     const MINUTE: i64 = 60_000;
+    const HOUR_MS: i64 = 60 * MINUTE;
+    const DAY_MS: i64 = 24 * HOUR_MS;
 
     /// A week of messages from 9 to 17 o'clock, `every` so many minutes.
     fn week(every: i64) -> TrafficProfile {
@@ -150,9 +152,9 @@ mod tests {
         let last = pattern.last.unwrap();
         assert_eq!(last, at(6, 16 * 60 + 50));
         assert!(
-            (9 * MINUTE..12 * MINUTE).contains(&pattern.gap_ms),
-            "{}",
-            pattern.gap_ms
+            (9 * MINUTE..12 * MINUTE).contains(&to_millis(pattern.gap)),
+            "{:?}",
+            pattern.gap
         );
         // Ten minutes of usual time were left that day.
         assert!(!pattern.clone().detect_inactivity(None, at(7, 9 * 60 + 80)));
@@ -185,7 +187,7 @@ mod tests {
     #[test]
     fn half_an_hour_at_least_must_pass() {
         let mut pattern = week(1);
-        assert!(pattern.gap_ms < 3 * MINUTE);
+        assert!(pattern.gap < SignedDuration::from_mins(3));
         let last = pattern.last.unwrap();
         assert_eq!(last, at(6, 16 * 60 + 59));
         assert!(!pattern.clone().detect_inactivity(None, at(7, 9 * 60 + 28)));
@@ -227,7 +229,7 @@ mod tests {
         for day in 7..15 {
             pattern.record_message_time(at(day, 10 * 60));
         }
-        assert!(pattern.is_usual_hour(at(15, 10 * 60 + 5).as_millisecond()));
-        assert!(!pattern.is_usual_hour(at(15, 9 * 60 + 5).as_millisecond()));
+        assert!(pattern.is_usual_hour(at(15, 10 * 60 + 5)));
+        assert!(!pattern.is_usual_hour(at(15, 9 * 60 + 5)));
     }
 }

@@ -2,9 +2,9 @@
 
 use super::{HISTORY_MAX, InvalidTransition, Outbox, OutboxHistoryEntry, OutboxState};
 use crate::ids::Nonce;
-use crate::millis::add_millis;
+use crate::millis::add_duration;
 use crate::reason::Reason;
-use jiff::Timestamp;
+use jiff::{SignedDuration, Timestamp};
 
 impl Outbox {
     fn transition_to(&mut self, state: OutboxState, at: Timestamp, why: Option<String>) {
@@ -150,7 +150,9 @@ impl Outbox {
         // A redrive names a failure by its time. Clocks differ, so every later failure gets a later time than the
         // failures before it.
         let deaths = self.history.iter().filter(|step| step.what == "dead");
-        let at = deaths.map(|step| add_millis(step.at, 1)).fold(now, Ord::max);
+        let at = deaths
+            .map(|step| add_duration(step.at, SignedDuration::from_millis(1)))
+            .fold(now, Ord::max);
         self.transition_to(OutboxState::Dead { at, reason }, at, Some(why));
         Ok(())
     }
@@ -189,7 +191,10 @@ impl Outbox {
         if self.failed_at() != Some(failed_at) {
             return self.refuse_transition("purged");
         }
-        let (reason, at) = (Reason::Purged, now.max(add_millis(failed_at, 1)));
+        let (reason, at) = (
+            Reason::Purged,
+            now.max(add_duration(failed_at, SignedDuration::from_millis(1))),
+        );
         self.copied = true;
         self.transition_to(OutboxState::Dead { at, reason }, now, Some(reason.to_string()));
         Ok(())

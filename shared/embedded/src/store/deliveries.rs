@@ -65,7 +65,8 @@ pub(super) fn link_message(
         provider_message_id: link.provider_message_id.clone().or(known.provider_message_id),
         ..known
     };
-    let expires = expires.unwrap_or_else(|| millis_after(now, Settings::default().delivery_ttl));
+    let expires =
+        expires.unwrap_or_else(|| millis_after(now, Settings::default().delivery_ttl.unsigned_abs()));
     upsert_delivery(connection, &link.key, &delivery, expires)
 }
 

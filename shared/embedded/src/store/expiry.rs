@@ -71,7 +71,7 @@ fn delete_expired_rows(connection: &Connection, now: Timestamp) -> Result<SweepC
                 (SELECT queue, grp, dedup FROM queue_dedup WHERE until <= ?1 LIMIT ?2)",
         )?,
         notes: before(
-            millis::add_millis(now, -InFlightSend::RETENTION_MS),
+            millis::add_duration(now, -InFlightSend::RETENTION),
             "DELETE FROM in_flight WHERE rowid IN
                 (SELECT rowid FROM in_flight WHERE json_extract(body, '$.claimed_at') <= ?1 LIMIT ?2)",
         )?,

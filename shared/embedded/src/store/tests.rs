@@ -7,7 +7,7 @@ use futures::executor::block_on;
 use recado_domain::config::ConfigDocument;
 use recado_domain::conversation::Conversation;
 use recado_domain::ids::{IdempotencyKey, Nonce};
-use recado_domain::instance::{ConnectionStatus, DEFAULT_PATIENCE_MS, InstanceChange, ParkedConversation};
+use recado_domain::instance::{ConnectionStatus, DEFAULT_PATIENCE, InstanceChange, ParkedConversation};
 use recado_domain::message::Message;
 use recado_pipeline::ports::{
     CommitOutcome, ConfigurationStore, ConversationFilter, Conversations, IdempotencyClaim, Inbox,
@@ -95,7 +95,7 @@ fn what_is_overdue_comes_from_every_table_the_longest_first() {
             version: Nonce::parse("v1").unwrap(),
             since: minutes(0),
             not_before: Some(minutes(4)),
-            patience_ms: DEFAULT_PATIENCE_MS,
+            patience: DEFAULT_PATIENCE,
             reply: None,
         };
         succeed(store.put_parked(&parked)).await;

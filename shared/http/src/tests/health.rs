@@ -5,7 +5,7 @@ use axum::http::StatusCode;
 use recado_domain::dead_letter::{DeadLetter, DeadLetterContent, QueueName};
 use recado_domain::ids::{CorrelationId, InstanceId, Nonce};
 use recado_domain::instance::{
-    ConnectionStatus, ConnectionUpdate, DEFAULT_PATIENCE_MS, InstanceChange, ParkedConversation,
+    ConnectionStatus, ConnectionUpdate, DEFAULT_PATIENCE, InstanceChange, ParkedConversation,
 };
 use recado_domain::reason::Reason;
 use recado_embedded::Clock;
@@ -158,7 +158,7 @@ async fn an_instance_is_told_apart_by_what_is_open_of_it() {
         version: Nonce::parse("v1").unwrap(),
         since: Clock::from_system().now(),
         not_before: None,
-        patience_ms: DEFAULT_PATIENCE_MS,
+        patience: DEFAULT_PATIENCE,
         reply: None,
     };
     site.store.put_parked(&parked).await.unwrap();

@@ -102,7 +102,7 @@ async fn a_webhook_that_is_kept_waiting_is_503_within_the_deadline_at_every_door
 #[tokio::test]
 async fn a_large_body_keeps_its_place_until_its_webhook_is_answered() {
     let mut site = Site::in_memory();
-    site.settings.webhook_deadline = Duration::from_secs(3);
+    site.settings.webhook_deadline = recado_domain::SignedDuration::from_secs(3);
     site.queues.set(Mood::Hanging);
     let router = site.router_with(WebhookLimits { bytes_max: 1_000_000 });
     let secret = secret_of("master", "suporte-01");

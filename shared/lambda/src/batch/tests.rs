@@ -70,7 +70,7 @@ async fn obey(done: &Mutex<Vec<String>>, received: BatchMessage) -> Verdict {
         .map_or(received.body.as_str(), |(word, _)| word)
     {
         "back" => Verdict::Retry {
-            after: Duration::from_millis(1_500),
+            after: jiff::SignedDuration::from_millis(1_500),
         },
         "panic" => panic!("as told"),
         _ => Verdict::Done,

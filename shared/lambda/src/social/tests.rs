@@ -43,7 +43,7 @@ fn deps() -> TestWorld {
         store: store.clone(),
         queues: store,
         providers: WhatsApp::new(http, NoSecrets, EmbeddedSystem, ProviderConfig::default()),
-        llm: Model::Simulated(Simulated::new(EmbeddedSystem, Duration::ZERO)),
+        llm: Model::Simulated(Simulated::new(EmbeddedSystem, std::time::Duration::ZERO)),
         system: EmbeddedSystem,
         settings: Settings::default(),
         retry_lock: recado_pipeline::RetryLock::default(),
@@ -168,14 +168,14 @@ async fn what_was_not_taken_is_tried_for_a_week_before_its_queue_gives_it_up() {
     let receives: u32 = receives.lines().next().unwrap().parse().unwrap();
     let wait = |receives| match retry_verdict(receives) {
         Verdict::Retry { after } => after,
-        Verdict::Done => Duration::ZERO,
+        Verdict::Done => SignedDuration::ZERO,
     };
     assert_eq!(
         [1, 2, 3, 6, 1_000].map(|n| wait(n).as_secs()),
         [30, 60, 120, 900, 900]
     );
-    let in_all: Duration = (1..receives).map(wait).sum();
-    assert!(in_all > Duration::from_secs(7 * 86_400), "{in_all:?}");
+    let in_all: SignedDuration = (1..receives).map(wait).sum();
+    assert!(in_all > SignedDuration::from_hours(7 * 24), "{in_all:?}");
 }
 
 #[test]

@@ -83,7 +83,7 @@ pub trait OutboxStore: Send + Sync {
 
     /// Lists the in-flight sends of an instance by a strong read. These are sends whose outcome is not stored yet, and
     /// sends that were repeated without their outcome ever being known. A note is kept for at least
-    /// [`InFlightSend::RETENTION_MS`], unless the provider tells the outcome of its attempt.
+    /// [`InFlightSend::RETENTION`], unless the provider tells the outcome of its attempt.
     fn list_in_flight(
         &self,
         instance: &InstanceId,

@@ -15,7 +15,7 @@ fn nothing_set_changes_nothing() {
 #[test]
 fn times_that_nobody_can_set_are_these() {
     let settings = Settings::default();
-    let seconds = Duration::from_secs;
+    let seconds = SignedDuration::from_secs;
     assert_eq!(settings.delivery_ttl, seconds(30 * 86_400));
     assert_eq!(settings.config_ttl, seconds(30));
     assert_eq!(settings.llm_timeout, seconds(60));
@@ -24,12 +24,12 @@ fn times_that_nobody_can_set_are_these() {
         (seconds(95), seconds(35))
     );
     assert_eq!(
-        (
+        [
             VisibilityTimeouts::INBOUND,
             VisibilityTimeouts::TURNS,
             VisibilityTimeouts::OUTBOUND
-        ),
-        (seconds(30), seconds(120), seconds(60))
+        ],
+        [30, 120, 60].map(Duration::from_secs)
     );
 }
 
@@ -56,7 +56,7 @@ fn every_setting_that_cannot_be_used_is_named_at_once() {
     ];
     let (settings, names) = read(&[&wrong[..], &fine[..]].concat());
     assert_eq!(names, wrong.map(|(name, _)| name));
-    assert_eq!(settings.debounce_max, Duration::from_millis(2500));
+    assert_eq!(settings.debounce_max, SignedDuration::from_millis(2500));
     assert_eq!(settings.event_ttl, Settings::default().event_ttl);
 }
 
@@ -107,7 +107,7 @@ fn the_names_of_the_earlier_worker_are_read_and_recados_own_win() {
             burst: 7
         }
     );
-    assert_eq!(settings.provider_timeout, Duration::from_secs(15));
+    assert_eq!(settings.provider_timeout, SignedDuration::from_secs(15));
 
     let own = [
         ("RECADO_OUTBOUND_ATTEMPTS", "2"),
@@ -161,13 +161,13 @@ fn a_name_that_nothing_reads_is_told_with_the_nearest_one() {
 #[test]
 fn the_times_are_in_their_order() {
     let s = Settings::default();
-    let (turn_function, send_function) = (Duration::from_secs(90), Duration::from_secs(30));
+    let (turn_function, send_function) = (SignedDuration::from_secs(90), SignedDuration::from_secs(30));
     assert!(
         s.llm_timeout < turn_function
             && turn_function < s.turn_lease
-            && s.turn_lease < VisibilityTimeouts::TURNS
+            && s.turn_lease.unsigned_abs() < VisibilityTimeouts::TURNS
     );
-    assert!(s.provider_timeout + Duration::from_secs(5) < send_function);
-    assert!(send_function < s.send_lease && s.send_lease < VisibilityTimeouts::OUTBOUND);
-    assert!(s.debounce < s.debounce_max && s.debounce_max < Duration::from_secs(900));
+    assert!(s.provider_timeout + SignedDuration::from_secs(5) < send_function);
+    assert!(send_function < s.send_lease && s.send_lease.unsigned_abs() < VisibilityTimeouts::OUTBOUND);
+    assert!(s.debounce < s.debounce_max && s.debounce_max < SignedDuration::from_secs(900));
 }

@@ -1,12 +1,12 @@
 //! Reads environment variables, in the same way on one machine and on AWS.
 
 use super::legacy_names::IGNORED_VARIABLES;
+use jiff::SignedDuration;
 use recado_domain::secret::Secret;
 use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsString;
 use std::fmt::Display;
 use std::str::FromStr;
-use std::time::Duration;
 
 /// A setting whose value cannot be used.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -153,10 +153,10 @@ impl VariableReader {
         names: &[&str],
         unit: f64,
         range: (f64, f64),
-        default: Duration,
-    ) -> Duration {
+        default: SignedDuration,
+    ) -> SignedDuration {
         let units = self.read_number(names, range, default.as_secs_f64() / unit);
-        Duration::from_secs_f64(units * unit)
+        SignedDuration::from_secs_f64(units * unit)
     }
 
     /// Returns warnings about variables that are set and have no effect, each with its name and the reason: names of an

@@ -4,15 +4,14 @@ use crate::Deps;
 use crate::ports::{ConnectionAnswer, InstanceStates, PortResult, Providers, Queues, System};
 use crate::steps::random_id::generate_correlation_id;
 use crate::steps::verdict::Verdict;
-use jiff::Timestamp;
+use jiff::{SignedDuration, Timestamp};
 use recado_domain::config::InstanceConfig;
 use recado_domain::ids::{CorrelationId, InstanceId};
 use recado_domain::instance::{
     ConnectionStatus, ConnectionUpdate, InstanceChange, InstanceState, ParkedConversation,
 };
-use recado_domain::millis::{add_millis, to_millis};
+use recado_domain::millis::add_duration;
 use recado_domain::wake_up::SendJob;
-use std::time::Duration;
 
 /// Number of parked conversations in one read, and maximum number of reads in one release. `reconcile` releases the
 /// rest.
@@ -20,17 +19,17 @@ const RELEASE_AT_ONCE: usize = 200;
 const RELEASE_ROUNDS: usize = 50;
 
 /// Wait before the first probe of a closed instance.
-const PROBE_FIRST: Duration = Duration::from_secs(30);
+const PROBE_FIRST: SignedDuration = SignedDuration::from_secs(30);
 
-/// Minimum time between two immediate releases, in milliseconds. A connection that comes and goes must not send a
+/// Minimum time between two immediate releases. A connection that comes and goes must not send a
 /// thousand send jobs each time. A release that is put off is done by `reconcile`.
-const RELEASE_EVERY_MS: i64 = 10_000;
+const RELEASE_EVERY: SignedDuration = SignedDuration::from_secs(10);
 
-/// Time after an opening at which `reconcile` checks that everything was released, in milliseconds.
-const RELEASE_AGAIN_MS: i64 = 60_000;
+/// Time after an opening at which `reconcile` checks that everything was released.
+const RELEASE_AGAIN: SignedDuration = SignedDuration::from_mins(1);
 
-/// Minimum time between two questions to the provider that events cause, in milliseconds.
-const ASK_EVERY_MS: i64 = 2_000;
+/// Minimum time between two questions to the provider that events cause.
+const ASK_EVERY: SignedDuration = SignedDuration::from_secs(2);
 
 /// Returns a verdict to wait for an event that says the connection changed, or `None`. The event waits if it came right
 /// after an answer of the provider, so that one question serves it and the events that follow.
@@ -47,7 +46,7 @@ pub(crate) async fn delay_connection_event(
         .confirmed_at;
     Ok(confirmed
         .filter(|at| *at <= received_at)
-        .map(|at| add_millis(at, ASK_EVERY_MS))
+        .map(|at| add_duration(at, ASK_EVERY))
         .filter(|again| *again > now)
         .map(|again| Verdict::retry_at(again, now)))
 }
@@ -113,7 +112,7 @@ async fn record_open(deps: &impl Deps, instance: &InstanceId, asked_at: Option<T
         asked_at,
         releases_waiting: true,
     };
-    let again = before.released_at.map(|at| add_millis(at, RELEASE_EVERY_MS));
+    let again = before.released_at.map(|at| add_duration(at, RELEASE_EVERY));
     let put_off = again.filter(|again| *again > now);
     if before.connection == ConnectionStatus::Open {
         if put_off.is_some() && before.probe_at.is_some() {
@@ -124,7 +123,7 @@ async fn record_open(deps: &impl Deps, instance: &InstanceId, asked_at: Option<T
         return store_connection(deps, instance, &before, seen).await.map(drop);
     }
     seen.releases_waiting = put_off.is_none();
-    seen.probe_at = Some(put_off.unwrap_or(add_millis(now, RELEASE_AGAIN_MS)));
+    seen.probe_at = Some(put_off.unwrap_or(add_duration(now, RELEASE_AGAIN)));
     if store_connection(deps, instance, &before, seen).await? {
         tracing::info!(instance_id = %instance, put_off = put_off.is_some(), "instance open");
     }
@@ -188,8 +187,8 @@ async fn record_unclear(deps: &impl Deps, instance: &InstanceId) -> PortResult<(
 fn next_probe_time(now: Timestamp, probes: u32) -> Timestamp {
     let wait = PROBE_FIRST
         .saturating_mul(1 << probes.min(5))
-        .min(Duration::from_secs(600));
-    add_millis(now, to_millis(wait))
+        .min(SignedDuration::from_mins(10));
+    add_duration(now, wait)
 }
 
 /// Sends a send job for each parked conversation of an open instance whose time has come. The parked entry is removed if

@@ -5,12 +5,13 @@
 use crate::Deps;
 use crate::ports::{DeadLetters, Inbox, OutboxStore, PortResult, Queues, System, WriteOutcome};
 use crate::steps::outgoing::find_outgoing;
+use jiff::SignedDuration;
 use recado_domain::dead_letter::{DeadLetter, DeadLetterContent, QueueName};
 use recado_domain::event::InboundJob;
 use recado_domain::ids::{InstanceId, hash_parts};
 use recado_domain::instance::InFlightSend;
 use recado_domain::message::Outgoing;
-use recado_domain::millis::add_millis;
+use recado_domain::millis::add_duration;
 use recado_domain::outbox::OutboxState;
 use recado_domain::reason::Reason;
 
@@ -25,7 +26,9 @@ pub(crate) async fn give_up_event(
 ) -> PortResult<()> {
     // The clocks of workers differ, and a later failure is recognized by its time. So it is at least 1 ms after the
     // redriven one.
-    let redriven = job.redrive.map(|failed_at| add_millis(failed_at, 1));
+    let redriven = job
+        .redrive
+        .map(|failed_at| add_duration(failed_at, SignedDuration::from_millis(1)));
     let now = redriven.into_iter().fold(deps.system().now(), Ord::max);
     deps.store()
         .settle_event(&job.event, Some(reason), now, now)

@@ -6,38 +6,38 @@ use crate::ports::{
     Providers, System,
 };
 use crate::steps::webhook_items::ingest;
-use jiff::Timestamp;
+use jiff::{SignedDuration, Timestamp};
 use recado_domain::config::InstanceConfig;
 use recado_domain::delivery::{Delivery, DeliveryKey, DeliveryStatus};
 use recado_domain::event::EventKind;
 use recado_domain::ids::{CorrelationId, InstanceId};
 use recado_domain::inbound::WebhookItem;
 use recado_domain::instance::{InstanceChange, InstanceState};
-use recado_domain::millis::{add_millis, to_millis};
+use recado_domain::millis::add_duration;
 use serde::Serialize;
 
-/// Time before the requested start that is read too, in milliseconds. Clocks differ, and the newest known message may
+/// Time before the requested start that is read too. Clocks differ, and the newest known message may
 /// have overtaken earlier ones.
-const OVERLAP_MS: i64 = 10 * 60_000;
+const OVERLAP: SignedDuration = SignedDuration::from_mins(10);
 
-/// Maximum time by which the provider's clock may be ahead of Recado's, in milliseconds.
-const CLOCK_SKEW_MS: i64 = 60_000;
+/// Maximum time by which the provider's clock may be ahead of Recado's.
+const CLOCK_SKEW: SignedDuration = SignedDuration::from_mins(1);
 
-/// Safety margin before the record of a known event expires, in milliseconds. Within this margin the record is not
+/// Safety margin before the record of a known event expires. Within this margin the record is not
 /// relied on.
-const KNOWN_MARGIN_MS: i64 = 5 * 60_000;
+const KNOWN_MARGIN: SignedDuration = SignedDuration::from_mins(5);
 
-/// Time before the end of a catch-up that the next one reads again, in milliseconds. It is shorter than the overlap: if
+/// Time before the end of a catch-up that the next one reads again. It is shorter than the overlap: if
 /// more was written within the overlap than one catch-up reads, every catch-up would read the same messages.
-const REREAD_MS: i64 = 60_000;
+const REREAD: SignedDuration = SignedDuration::from_mins(1);
 
 /// The limits of one catch-up.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct CatchUpLimits {
     /// Maximum number of pages.
     pub(crate) pages: u32,
-    /// Time after which no further page is read, in milliseconds.
-    pub(crate) time_ms: i64,
+    /// Time after which no further page is read.
+    pub(crate) time: SignedDuration,
 }
 
 /// The result of a catch-up.
@@ -115,15 +115,15 @@ pub enum CatchUpError {
 
 /// Returns the earliest time from which events are still recognized.
 pub(crate) fn earliest_known_time(deps: &impl Deps, now: Timestamp) -> Timestamp {
-    let ttl = to_millis(deps.settings().event_ttl);
-    add_millis(now, -ttl.saturating_sub(KNOWN_MARGIN_MS).max(0))
+    let ttl = deps.settings().event_ttl;
+    add_duration(now, -ttl.saturating_sub(KNOWN_MARGIN).max(SignedDuration::ZERO))
 }
 
 /// Returns the period that a catch-up from `from` reads: the overlap before it is read too, back to `earliest` at most.
 pub(crate) fn history_span(from: Timestamp, earliest: Timestamp, now: Timestamp) -> HistorySpan {
     HistorySpan {
-        since: add_millis(from, -OVERLAP_MS).max(earliest),
-        until: add_millis(now, CLOCK_SKEW_MS),
+        since: add_duration(from, -OVERLAP).max(earliest),
+        until: add_duration(now, CLOCK_SKEW),
     }
 }
 
@@ -135,7 +135,7 @@ pub(crate) async fn read_history(
     limits: CatchUpLimits,
     correlation: &CorrelationId,
 ) -> Result<CatchUpReport, CatchUpError> {
-    let end = add_millis(deps.system().now(), limits.time_ms);
+    let end = add_duration(deps.system().now(), limits.time);
     let mut done = CatchUpReport::for_span(span);
     let first = deps.providers().read_history_page(bound, span, 1).await?;
     let (mut number, mut total) = (first.pages.max(1), first.total);
@@ -173,7 +173,7 @@ pub(crate) async fn read_history(
 /// Returns the start of the next catch-up after one that read up to `newest`. The next catch-up begins an overlap
 /// earlier than this start.
 fn next_start_time(newest: Timestamp, now: Timestamp) -> Timestamp {
-    add_millis(newest, OVERLAP_MS - REREAD_MS).min(now)
+    add_duration(newest, OVERLAP - REREAD).min(now)
 }
 
 /// Processes one page. Known messages that Recado sent are left out: their echoes have no news, and their statuses count

@@ -4,7 +4,7 @@ use crate::Deps;
 use crate::ports::{Conversations, IdempotencyClaim, IdempotencyRecord, PortResult, System};
 use jiff::Timestamp;
 use recado_domain::ids::{IdempotencyKey, hash_parts};
-use recado_domain::millis::{add_millis, to_millis};
+use recado_domain::millis::add_duration;
 
 /// Makes the claim of a client's key in `scope`. `parts` distinguish the request from every other. A message that is to
 /// be sent at `send_at` keeps its key long after that, so that a repeated request still finds the message.
@@ -15,13 +15,13 @@ pub(crate) fn make_claim(
     parts: &[&str],
     send_at: Option<Timestamp>,
 ) -> IdempotencyClaim {
-    let ttl = to_millis(deps.settings().key_ttl);
+    let ttl = deps.settings().key_ttl;
     let now = deps.system().now();
     IdempotencyClaim {
         scope,
         key,
         request_hash: hash_parts(parts, 32),
-        expires: add_millis(send_at.map_or(now, |at| at.max(now)), ttl),
+        expires: add_duration(send_at.map_or(now, |at| at.max(now)), ttl),
     }
 }
 

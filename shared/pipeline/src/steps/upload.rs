@@ -6,16 +6,16 @@ use crate::ports::{PortError, PortResult, Queues, System};
 use crate::steps::random_id::generate_nonce;
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
-use jiff::Timestamp;
+use jiff::{SignedDuration, Timestamp};
 use recado_domain::content::{Content, Media};
 use recado_domain::ids::InstanceId;
 use recado_domain::message::Message;
-use recado_domain::millis::{self, add_millis};
+use recado_domain::millis::{self, add_duration};
 use recado_domain::outgoing::UPLOAD_PREFIX;
 use serde::{Deserialize, Serialize};
 
-/// Minimum time for which an upload is kept, in milliseconds.
-const KEPT_MS: i64 = 24 * 3_600_000;
+/// Minimum time for which an upload is kept.
+const KEPT: SignedDuration = SignedDuration::from_hours(24);
 
 /// An uploaded file as it is stored.
 #[derive(Serialize, Deserialize)]
@@ -31,7 +31,7 @@ pub(crate) struct StoredUpload {
 impl StoredUpload {
     /// Returns the time until which the upload is certainly kept.
     pub(crate) fn kept_until(&self) -> Timestamp {
-        add_millis(self.stored_at, KEPT_MS)
+        add_duration(self.stored_at, KEPT)
     }
 }
 
@@ -109,18 +109,17 @@ fn payload_key(instance: &str, id: &str) -> String {
     format!("upload.{instance}.{id}")
 }
 
-/// Interval between two renewals of a waiting message's upload, in milliseconds. An upload is renewed during the first
-/// two hours of each interval.
-const RENEWED_EVERY_MS: i64 = 24 * 3_600_000;
-const RENEWED_WITHIN_MS: i64 = 2 * 3_600_000;
+/// Interval between two renewals of a waiting message's upload, in hours. An upload is renewed during the first two hours
+/// of each interval.
+const RENEWED_EVERY_HOURS: i64 = 24;
+const RENEWED_WITHIN_HOURS: i64 = 2;
 
 /// Renews the upload of a waiting message once in 24 hours, counted from the storing of the message. Code that
 /// postpones waiting messages calls this at most an hour apart, so no renewal is missed. Nothing happens if the message
 /// names no upload or no renewal is due.
 pub(crate) async fn renew_waiting_upload(deps: &impl Deps, message: &Message) -> PortResult<()> {
-    let waited = deps.system().now().duration_since(message.stored_at).as_millis();
-    let waited = i64::try_from(waited).unwrap_or_default();
-    if waited < RENEWED_EVERY_MS || waited % RENEWED_EVERY_MS >= RENEWED_WITHIN_MS {
+    let waited = deps.system().now().duration_since(message.stored_at).as_hours();
+    if waited < RENEWED_EVERY_HOURS || waited % RENEWED_EVERY_HOURS >= RENEWED_WITHIN_HOURS {
         return Ok(());
     }
     renew_upload(deps, message).await?;

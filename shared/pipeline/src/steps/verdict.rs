@@ -1,6 +1,6 @@
 //! The verdict of a worker on a queue message.
 
-use std::time::Duration;
+use jiff::SignedDuration;
 
 /// A worker's decision about a queue message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -11,21 +11,20 @@ pub enum Verdict {
     /// The message is not finished. The queue delivers it again.
     Retry {
         /// Time until the next delivery. Queues keep whole seconds, rounded up.
-        after: Duration,
+        after: SignedDuration,
     },
 }
 
 impl Verdict {
     /// Retries the message as soon as a queue can.
     pub const RETRY_SOON: Self = Self::Retry {
-        after: Duration::from_secs(1),
+        after: SignedDuration::from_secs(1),
     };
 
     /// Retries the message at `at`; at once if that time is not after `now`.
     pub fn retry_at(at: jiff::Timestamp, now: jiff::Timestamp) -> Self {
-        let milliseconds = at.as_millisecond().saturating_sub(now.as_millisecond()).max(0);
         Self::Retry {
-            after: Duration::from_millis(milliseconds.unsigned_abs()),
+            after: at.duration_since(now).max(SignedDuration::ZERO),
         }
     }
 }

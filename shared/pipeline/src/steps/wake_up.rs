@@ -3,13 +3,13 @@
 use crate::Deps;
 use crate::ports::{Inbox, OutboxStore, PortResult, Queues};
 use crate::steps::random_id::generate_nonce;
+use jiff::SignedDuration;
 use recado_domain::config::InstanceConfig;
 use recado_domain::conversation::Conversation;
 use recado_domain::event::{InboundJob, MessagePosition};
 use recado_domain::ids::{ConversationId, CorrelationId};
 use recado_domain::message::Message;
 use recado_domain::wake_up::{SendJob, TurnJob};
-use std::time::Duration;
 
 /// Enqueues a send job for all open messages up to `message`, in the FIFO group of `message`.
 pub(crate) async fn enqueue_send(
@@ -72,7 +72,9 @@ pub(crate) async fn enqueue_turn(
         correlation: correlation.clone(),
         due: None,
     };
-    deps.queues().enqueue_turn_job(&job, Duration::ZERO).await
+    deps.queues()
+        .enqueue_turn_job(&job, std::time::Duration::ZERO)
+        .await
 }
 
 /// Enqueues the turn job of a contact's message that was stored at `place`. It is due after the debounce.
@@ -93,9 +95,11 @@ pub(crate) async fn enqueue_reply_turn(
         .instance
         .debounce_seconds
         .map_or(deps.settings().debounce, |seconds| {
-            Duration::try_from_secs_f64(seconds).unwrap_or(deps.settings().debounce)
+            SignedDuration::try_from_secs_f64(seconds).unwrap_or(deps.settings().debounce)
         });
-    deps.queues().enqueue_turn_job(&job, debounce).await
+    deps.queues()
+        .enqueue_turn_job(&job, debounce.unsigned_abs())
+        .await
 }
 
 /// Enqueues the turn of an event that is given up after its message was stored: the answer is still owed.

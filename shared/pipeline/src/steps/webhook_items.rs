@@ -14,8 +14,8 @@ use recado_domain::delivery::StatusUpdate;
 use recado_domain::event::{EventPayload, InboundJob, PAYLOAD_INLINE_BYTES_MAX};
 use recado_domain::ids::{CorrelationId, ExternalId};
 use recado_domain::inbound::{WebhookEvent, WebhookItem};
-use recado_domain::millis::{add_duration, add_millis};
-use recado_domain::notice::{NOTICE_RETENTION_MS, Notice};
+use recado_domain::millis::add_duration;
+use recado_domain::notice::{NOTICE_RETENTION, Notice};
 use std::collections::BTreeSet;
 
 /// Number of writes of one webhook that run side by side.
@@ -116,7 +116,7 @@ async fn filter_credible_notices(
 }
 
 async fn record_notices(deps: &impl Deps, notices: Vec<Notice>) -> PortResult<()> {
-    let expires = add_millis(deps.system().now(), NOTICE_RETENTION_MS);
+    let expires = add_duration(deps.system().now(), NOTICE_RETENTION);
     stream::iter(notices)
         .map(|notice| async move { deps.store().put_notice(&notice, expires).await })
         .buffer_unordered(WRITES_AT_ONCE)

@@ -13,13 +13,14 @@ pub use crate::steps::history_reader::{CatchUpError, CatchUpReport};
 use crate::steps::history_reader::{
     CatchUpLimits, earliest_known_time, history_span, read_history, record_catch_up,
 };
+use jiff::SignedDuration;
 use jiff::Timestamp;
 use recado_domain::ids::{CorrelationId, InstanceId};
 
 /// Limits of one catch-up on demand: a function of the API has 29 seconds.
 const ON_DEMAND: CatchUpLimits = CatchUpLimits {
     pages: 200,
-    time_ms: 15_000,
+    time: SignedDuration::from_secs(15),
 };
 
 /// Reads the messages that an instance missed since `since` and processes those that are not known. Without `since`, it

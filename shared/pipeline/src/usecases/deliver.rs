@@ -19,21 +19,21 @@ use crate::steps::outgoing_check::{
     NotSendable, OutgoingContentError, needs_store_lookups, prepare_content, request_fingerprint,
 };
 use crate::steps::wake_up;
-use jiff::Timestamp;
+use jiff::{SignedDuration, Timestamp};
 use recado_domain::config::InstanceConfig;
 use recado_domain::contact::ContactAddress;
 use recado_domain::content::Content;
 use recado_domain::ids::{ConversationId, CorrelationId, IdempotencyKey, InstanceId, MessageId};
 use recado_domain::message::{MessageStatus, PreparedContent};
 use recado_domain::metadata::Metadata;
-use recado_domain::millis::add_millis;
+use recado_domain::millis::add_duration;
 use recado_domain::options::SendOptions;
 use recado_domain::recipient::{RecipientError, parse_recipient};
 use recado_domain::scheduled::{NotPending, ScheduledId, ScheduledMessage, ScheduledState};
 pub use scheduling::{cancel_scheduled, find_scheduled};
 
-/// Maximum time ahead for which a message may be scheduled, in milliseconds (366 days).
-const SCHEDULE_AHEAD_MAX_MS: i64 = 366 * 86_400_000;
+/// Maximum time ahead for which a message may be scheduled: 366 days.
+const SCHEDULE_AHEAD_MAX: SignedDuration = SignedDuration::from_hours(366 * 24);
 
 /// A client's request to send a message.
 #[derive(Debug, Clone)]
@@ -128,7 +128,7 @@ pub async fn accept_message(
     let to = parse_recipient(capabilities(deps, &bound).address_format, &send.to)?;
     let now = deps.system().now();
     let ahead = send.send_at.filter(|at| *at > now);
-    if ahead.is_some_and(|at| at > add_millis(now, SCHEDULE_AHEAD_MAX_MS)) {
+    if ahead.is_some_and(|at| at > add_duration(now, SCHEDULE_AHEAD_MAX)) {
         return Err(DeliverError::TooFarAhead);
     }
     let claim = send

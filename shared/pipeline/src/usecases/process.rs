@@ -19,10 +19,10 @@ use message_change::ResolvedChange;
 use recado_domain::config::InstanceConfig;
 use recado_domain::dead_letter::QueueName;
 use recado_domain::event::{
-    EventKind, EventPayload, EventState, FollowUpJob, InboundJob, LOOKALIKE_DEDUP_MS, ProcessingRecord,
+    EventKind, EventPayload, EventState, FollowUpJob, InboundJob, LOOKALIKE_DEDUP, ProcessingRecord,
 };
 use recado_domain::inbound::{InboundEvent, InboundMessage};
-use recado_domain::millis::{add_duration, add_millis, to_millis};
+use recado_domain::millis::add_duration;
 use recado_domain::reason::Reason;
 use serde_json::Value;
 use tracing::Instrument;
@@ -153,16 +153,16 @@ async fn apply_inbound(
 /// Marks the event as applied and stores how it was processed.
 async fn finish_event(deps: &impl Deps, job: &InboundJob, processed: ProcessingRecord) -> PortResult<()> {
     let now = deps.system().now();
-    let ttl = to_millis(deps.settings().event_ttl);
+    let ttl = deps.settings().event_ttl;
     // An event without id and time (`lookalike`) may look like another event. Its record expires as soon as the provider
     // can no longer repeat the webhook, so that the next equal event counts as a new event.
     let ttl = if job.lookalike {
-        ttl.min(LOOKALIKE_DEDUP_MS)
+        ttl.min(LOOKALIKE_DEDUP)
     } else {
         ttl
     };
     deps.store()
-        .finish_event(&job.event, &processed, now, add_millis(now, ttl))
+        .finish_event(&job.event, &processed, now, add_duration(now, ttl))
         .await
 }
 

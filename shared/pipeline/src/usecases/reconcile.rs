@@ -24,14 +24,14 @@ use crate::steps::wake_up;
 use automatic_catch_up::catch_up_automatically;
 use dead_queue_collection::collect_dead_queue;
 use futures::stream::{self, StreamExt};
-use jiff::Timestamp;
+use jiff::{SignedDuration, Timestamp};
 use recado_domain::dead_letter::QueueName;
 use recado_domain::event::EventRecord;
 use recado_domain::hours::OpeningState;
 use recado_domain::ids::{ConversationId, InstanceId, Ordinal};
 use recado_domain::instance::{ConnectionStatus, InstanceChange, ParkedConversation};
 use recado_domain::message::Outgoing;
-use recado_domain::millis::add_millis;
+use recado_domain::millis::add_duration;
 use recado_domain::outbox::OutboxState;
 use recado_domain::reason::Reason;
 use recado_domain::sample::MinuteSample;
@@ -192,12 +192,12 @@ async fn reenqueue_pending_event(deps: &impl Deps, record: &EventRecord) -> Port
         .await
 }
 
-/// Time, in milliseconds, until messages are looked at again whose instance cannot send, or is no longer configured.
-const NOT_OPEN_MS: i64 = 30 * 60_000;
-const REMOVED_INSTANCE_MS: i64 = 60 * 60_000;
+/// Time until messages are looked at again whose instance cannot send, or is no longer configured.
+const NOT_OPEN: SignedDuration = SignedDuration::from_mins(30);
+const REMOVED_INSTANCE: SignedDuration = SignedDuration::from_hours(1);
 
-/// Time, in milliseconds, until messages are looked at again for which a send job was enqueued.
-const ENQUEUED_MS: i64 = 5 * 60_000;
+/// Time until messages are looked at again for which a send job was enqueued.
+const ENQUEUED: SignedDuration = SignedDuration::from_mins(5);
 
 /// Enqueues a send job for a contact's open messages, at most once in five minutes. All messages are postponed, those
 /// of an instance that cannot send for longer, because its opening releases them. So waiting messages do not fill the
@@ -213,12 +213,12 @@ async fn enqueue_overdue_sends(
     let Some(last) = open.last() else { return Ok(false) };
     if deps.store().instance_config(&last.instance).await?.is_none() {
         tracing::error!(instance_id = %last.instance, "messages of an instance that is no longer configured");
-        postpone_messages(deps, open, add_millis(now, REMOVED_INSTANCE_MS)).await?;
+        postpone_messages(deps, open, add_duration(now, REMOVED_INSTANCE)).await?;
         return Ok(false);
     }
     if deps.store().read_instance_state(&last.instance).await?.connection != ConnectionStatus::Open {
         let open = give_up_oldest(deps, open).await?;
-        postpone_messages(deps, open, add_millis(now, NOT_OPEN_MS)).await?;
+        postpone_messages(deps, open, add_duration(now, NOT_OPEN)).await?;
         return Ok(false);
     }
     let newest = (conversation.number_in_thread(), newest);
@@ -232,7 +232,7 @@ async fn enqueue_overdue_sends(
     deps.queues()
         .enqueue_send_job(&job, &format!("sweep-{}-{window}", thread.as_str()))
         .await?;
-    postpone_messages(deps, open, add_millis(now, ENQUEUED_MS)).await?;
+    postpone_messages(deps, open, add_duration(now, ENQUEUED)).await?;
     Ok(true)
 }
 
@@ -240,10 +240,10 @@ async fn enqueue_overdue_sends(
 /// Returns the others. Usually the parked conversation's record is due then; a lost send job leaves a conversation that
 /// was never parked.
 async fn give_up_oldest(deps: &impl Deps, open: Vec<Outgoing>) -> PortResult<Vec<Outgoing>> {
-    let (now, limit) = (deps.system().now(), deps.settings().parked_max_ms());
+    let (now, limit) = (deps.system().now(), deps.settings().parked_max);
     let waited_too_long = |message: &Outgoing| {
         let since = message.outbox().last_changed_at();
-        since.is_some_and(|since| add_millis(since, limit) <= now)
+        since.is_some_and(|since| add_duration(since, limit) <= now)
     };
     let mut rest = open.into_iter().peekable();
     while let Some(message) = rest.next_if(waited_too_long) {
@@ -328,16 +328,16 @@ async fn handle_overdue_parked(deps: &impl Deps, parked: &ParkedConversation) ->
     if state.connection == ConnectionStatus::Open {
         return release_conversation(deps, parked).await.map(|_| ());
     }
-    let limit = deps.settings().parked_max_ms();
+    let limit = deps.settings().parked_max;
     for message in list_open_outgoing(deps, parked.conversation.thread_id()).await? {
-        if add_millis(message.stored_at, limit) > now {
+        if add_duration(message.stored_at, limit) > now {
             // The remaining messages are younger. The conversation is parked again, with the time of this message.
             let since = message.stored_at;
             let entry = ParkedConversation {
                 version: generate_nonce(deps.system()),
                 since,
                 not_before: None,
-                patience_ms: limit,
+                patience: limit,
                 reply: message.reply_id(),
                 ..parked.clone()
             };

@@ -16,16 +16,15 @@ use crate::steps::save_conversation::save_conversation;
 use crate::steps::verdict::Verdict;
 use crate::steps::wake_up;
 use draft::DraftedReply;
-use jiff::Timestamp;
+use jiff::{SignedDuration, Timestamp};
 use reading::{TurnHistory, TurnReading};
 use recado_domain::config::InstanceConfig;
 use recado_domain::conversation::{Conversation, Draft, TurnDecision};
 use recado_domain::dead_letter::{QueueName, RedrivenTurn};
 use recado_domain::hours::OpeningState;
 use recado_domain::message::Message;
-use recado_domain::millis::{add_duration, add_millis, to_millis};
+use recado_domain::millis::add_duration;
 use recado_domain::wake_up::TurnJob;
-use std::time::Duration;
 use tracing::Instrument;
 
 /// Handles one message of the `turns` queue. `receives` is how often the queue has delivered this message.
@@ -56,14 +55,16 @@ async fn handle_turn_job(deps: &impl Deps, body: &str, job: &TurnJob, receives: 
     }
     if receives >= REQUEUE_AFTER_RECEIVES {
         tracing::warn!("a turn that came back often is asked for anew");
-        deps.queues().enqueue_turn_job(job, Duration::ZERO).await?;
+        deps.queues()
+            .enqueue_turn_job(job, std::time::Duration::ZERO)
+            .await?;
         return Ok(Verdict::Done);
     }
     run_turn(deps, job).await
 }
 
-/// Longest time, in milliseconds, until a turn whose lease another worker holds is checked again.
-const LEASE_RECHECK_MS: i64 = 3_000;
+/// Longest time until a turn whose lease another worker holds is checked again.
+const LEASE_RECHECK: SignedDuration = SignedDuration::from_secs(3);
 
 /// Runs the turn step by step. The steps: stand down, check that an answer is owed, wait for the opening hours, take
 /// the lease, draft, commit, enqueue the send job.
@@ -77,7 +78,7 @@ async fn run_turn(deps: &impl Deps, job: &TurnJob) -> PortResult<Verdict> {
         }
     };
     let now = deps.system().now();
-    let wait_max = to_millis(deps.settings().debounce_max);
+    let wait_max = deps.settings().debounce_max;
     match conversation.decide_turn(job.ordinal, now, wait_max) {
         TurnDecision::StandDown => return Ok(Verdict::Done),
         TurnDecision::NothingOwed => return finish_turn(deps, job).await,
@@ -85,7 +86,7 @@ async fn run_turn(deps: &impl Deps, job: &TurnJob) -> PortResult<Verdict> {
         // once.
         TurnDecision::LeaseHeld(until) => {
             return Ok(Verdict::retry_at(
-                until.min(add_millis(now, LEASE_RECHECK_MS)),
+                until.min(add_duration(now, LEASE_RECHECK)),
                 now,
             ));
         }
@@ -137,11 +138,11 @@ async fn wait_for_opening(
 }
 
 fn round_up_to_minute(at: Timestamp) -> Timestamp {
-    let past = at.as_millisecond().rem_euclid(60_000);
-    if past == 0 {
+    let past = SignedDuration::from_millis(at.as_millisecond().rem_euclid(60_000));
+    if past.is_zero() {
         at
     } else {
-        add_millis(at, 60_000 - past)
+        add_duration(at, SignedDuration::from_mins(1) - past)
     }
 }
 

@@ -22,7 +22,7 @@ use crate::steps::requeue_dead::requeue_dead_message;
 use crate::steps::verdict::Verdict;
 use crate::steps::wake_up;
 use cancel::NewestEpochs;
-use jiff::Timestamp;
+use jiff::{SignedDuration, Timestamp};
 use recado_domain::config::InstanceConfig;
 use recado_domain::dead_letter::QueueName;
 use recado_domain::instance::InstanceState;
@@ -31,7 +31,6 @@ use recado_domain::millis::add_duration;
 use recado_domain::outbox::{InvalidTransition, OutboxState};
 use recado_domain::reason::Reason;
 use recado_domain::wake_up::SendJob;
-use std::time::Duration;
 use tracing::Instrument;
 
 /// The reason for which a step ends the handling of a message.
@@ -96,7 +95,7 @@ fn deadline_is_too_near(deps: &impl Deps, context: SendContext<'_>, now: Timesta
     let need = deps
         .settings()
         .provider_timeout
-        .saturating_add(Duration::from_secs(5));
+        .saturating_add(SignedDuration::from_secs(5));
     context
         .deadline
         .is_some_and(|deadline| add_duration(now, need) > deadline)

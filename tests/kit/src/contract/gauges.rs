@@ -6,7 +6,7 @@ use crate::builders::{Fixture, accepted, at, change_instance, claimed, nonce, se
 use crate::ports::succeed;
 use recado_domain::event::InboundJob;
 use recado_domain::instance::{
-    ConnectionStatus, DEFAULT_PATIENCE_MS, InstanceChange, InstanceState, ParkedConversation,
+    ConnectionStatus, DEFAULT_PATIENCE, InstanceChange, InstanceState, ParkedConversation,
 };
 use recado_domain::rate::Rate;
 use recado_pipeline::ports::{ClosedInstance, OpenEvent, OpenMessage, OpenWork, Store, WriteOutcome};
@@ -41,7 +41,7 @@ pub async fn what_is_open_is_told_until_it_is_done<S: Store>(store: &S) {
         version: nonce(),
         since: at(0),
         not_before: None,
-        patience_ms: DEFAULT_PATIENCE_MS,
+        patience: DEFAULT_PATIENCE,
         reply: None,
     };
     succeed(store.put_parked(&parked)).await;

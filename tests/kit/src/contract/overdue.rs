@@ -4,12 +4,12 @@ use super::given::{assert_written, begun, claim, received, replied, updated};
 use super::patience::{INDEX, eventually};
 use crate::builders::{Fixture, accepted, change_instance, claimed, far_ahead, nonce, out, seen};
 use crate::ports::succeed;
-use jiff::Timestamp;
+use jiff::{SignedDuration, Timestamp};
 use recado_domain::conversation::Conversation;
 use recado_domain::event::InboundJob;
 use recado_domain::ids::Ordinal;
 use recado_domain::instance::{
-    ConnectionStatus, DEFAULT_PATIENCE_MS, InstanceChange, ParkedConversation, UnansweredAttempt,
+    ConnectionStatus, DEFAULT_PATIENCE, InstanceChange, ParkedConversation, UnansweredAttempt,
 };
 use recado_domain::message::Message;
 use recado_domain::millis::{add_millis, from_unix_millis};
@@ -288,7 +288,7 @@ pub async fn a_parked_conversation_is_overdue_until_released<S: Store>(store: &S
         version: nonce(),
         since: base,
         not_before: Some(minutes(base, 50)),
-        patience_ms: DEFAULT_PATIENCE_MS,
+        patience: DEFAULT_PATIENCE,
         reply: None,
     };
     let id = parked.conversation.clone();
@@ -306,7 +306,7 @@ pub async fn a_parked_conversation_is_overdue_until_released<S: Store>(store: &S
         OverdueWork::Parked(parked.clone()),
         "72 hours after it was parked first"
     );
-    (parked.version, parked.patience_ms) = (nonce(), 90 * 60_000);
+    (parked.version, parked.patience) = (nonce(), SignedDuration::from_mins(90));
     succeed(store.put_parked(&parked)).await;
     let found = assert_due(store, minutes(base, 90), ours).await;
     assert_eq!(

@@ -5,7 +5,7 @@ use crate::ports::succeed;
 use futures::future::join_all;
 use jiff::Timestamp;
 use recado_domain::ids::{Nonce, Ordinal};
-use recado_domain::instance::{DEFAULT_PATIENCE_MS, ParkedConversation};
+use recado_domain::instance::{DEFAULT_PATIENCE, ParkedConversation};
 use recado_pipeline::ports::Store;
 
 fn parking(fixture: &Fixture, since: i64, not_before: Option<Timestamp>) -> ParkedConversation {
@@ -15,7 +15,7 @@ fn parking(fixture: &Fixture, since: i64, not_before: Option<Timestamp>) -> Park
         version: nonce(),
         since: at(since),
         not_before,
-        patience_ms: DEFAULT_PATIENCE_MS,
+        patience: DEFAULT_PATIENCE,
         reply: None,
     }
 }

@@ -5,6 +5,7 @@ use crate::world::Setup;
 use futures::FutureExt;
 use futures::future::join;
 use futures::poll;
+use jiff::SignedDuration;
 use recado_domain::content::Content;
 use recado_domain::event::{EventKind, EventRecord, EventState, InboundJob};
 use recado_domain::reason::Reason;
@@ -15,7 +16,6 @@ use recado_testkit::ports::succeed;
 use serde_json::json;
 use std::panic::AssertUnwindSafe;
 use std::sync::atomic::Ordering;
-use std::time::Duration;
 
 async fn setup() -> Setup {
     Setup::set(Fixture::new()).await
@@ -46,7 +46,7 @@ async fn ends(setup: &Setup, job: &InboundJob, receives: u32) -> bool {
 fn an_event_and_a_turn_are_tried_three_times_and_a_message_is_stale_after_an_hour() {
     let settings = Settings::default();
     assert_eq!((settings.attempts.inbound, settings.attempts.turn), (3, 3));
-    assert_eq!(settings.stale_after, Duration::from_secs(3_600));
+    assert_eq!(settings.stale_after, SignedDuration::from_hours(1));
 }
 
 #[tokio::test]

@@ -2,6 +2,7 @@
 //! letter names is kept longer.
 
 use crate::world::{Setup, Time};
+use jiff::SignedDuration;
 use recado_domain::Timestamp;
 use recado_domain::content::{Content, Media, MediaKind};
 use recado_domain::dead_letter::{DeadLetter, QueueName, RedrivenLetter};
@@ -24,7 +25,6 @@ use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicI64, AtomicU32, Ordering};
 use std::sync::{Arc, Mutex};
-use std::time::Duration;
 
 const DAY_MS: i64 = 86_400_000;
 
@@ -61,7 +61,7 @@ impl Queues for Bucket {
         enqueue_dead_copy(dead_letter: &DeadLetter) -> ();
     }
 
-    async fn enqueue_turn_job(&self, job: &TurnJob, delay: Duration) -> PortResult<()> {
+    async fn enqueue_turn_job(&self, job: &TurnJob, delay: std::time::Duration) -> PortResult<()> {
         // A request that fails takes its time, in which another worker may go on.
         if self.turns_fail.load(Ordering::SeqCst) > 0 {
             tokio::task::yield_now().await;
@@ -114,7 +114,7 @@ impl DeadLetterQueues for Bucket {
 pub(crate) type World = Components<Embedded, Bucket, crate::world::Provider, crate::world::Model, Time>;
 
 /// The world of `setup` with such a bucket, whose messages wait for so many days for their instance.
-pub(crate) fn world(setup: &Setup, patience_days: u64) -> World {
+pub(crate) fn world(setup: &Setup, patience_days: i64) -> World {
     let world = &setup.world;
     let queues = Bucket {
         inner: world.queues.clone(),
@@ -126,7 +126,7 @@ pub(crate) fn world(setup: &Setup, patience_days: u64) -> World {
         time: world.system.clone(),
     };
     let settings = Settings {
-        parked_max: Duration::from_secs(patience_days * 86_400),
+        parked_max: SignedDuration::from_hours(patience_days * 24),
         ..world.settings.clone()
     };
     Components {
@@ -191,7 +191,7 @@ async fn job(world: &World, accepted: &deliver::AcceptedMessage) {
     for _ in 0..20 {
         match send::handle_outbound_message(world, &body, 1, None).await {
             recado_pipeline::Verdict::Done => return,
-            recado_pipeline::Verdict::Retry { after } => world.system.sleep(after).await,
+            recado_pipeline::Verdict::Retry { after } => world.system.sleep(after.unsigned_abs()).await,
         }
     }
 }

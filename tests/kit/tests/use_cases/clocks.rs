@@ -38,7 +38,11 @@ async fn work(setup: &Setup) {
             };
             match verdict {
                 Verdict::Done => queues.delete_received(&message.receipt).await,
-                Verdict::Retry { after } => queues.change_visibility(&message.receipt, after).await,
+                Verdict::Retry { after } => {
+                    queues
+                        .change_visibility(&message.receipt, after.unsigned_abs())
+                        .await
+                }
             }
             .unwrap();
         }

@@ -27,7 +27,7 @@ async fn until_sent(setup: &Setup, message: &Message, requests: u64) {
         }
         match verdict {
             Verdict::Done => panic!("request {requests} is not sent"),
-            Verdict::Retry { after } => setup.world.system.sleep(after).await,
+            Verdict::Retry { after } => setup.world.system.sleep(after.unsigned_abs()).await,
         }
     }
     panic!("it is never sent");

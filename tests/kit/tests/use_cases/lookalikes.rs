@@ -1,7 +1,7 @@
 //! The same words again, from a provider that gives them neither an id nor a time.
 
 use crate::world::Setup;
-use recado_domain::event::{EventKind, LOOKALIKE_DEDUP_MS, derive_event_id_from_body};
+use recado_domain::event::{EventKind, LOOKALIKE_DEDUP, derive_event_id_from_body};
 use recado_domain::inbound::{WebhookEvent, WebhookItem};
 use recado_pipeline::ingest::ingest;
 use recado_pipeline::ports::Conversations;
@@ -43,7 +43,7 @@ async fn the_same_words_are_another_message_minutes_later_and_one_before() {
     let setup = Setup::set(Fixture::new()).await;
     assert_eq!(says_oi(&setup, true).await, 1);
     setup.due_events().await;
-    setup.pass(LOOKALIKE_DEDUP_MS / 1000 - 1);
+    setup.pass(LOOKALIKE_DEDUP.as_secs() - 1);
     assert_eq!(says_oi(&setup, true).await, 0, "it may be the same webhook again");
     setup.pass(2);
     assert_eq!(says_oi(&setup, true).await, 1);

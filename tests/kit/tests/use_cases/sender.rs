@@ -32,7 +32,7 @@ impl Setup {
         for _ in 0..100 {
             match self.job(conversation).await {
                 Verdict::Done => return,
-                Verdict::Retry { after } => self.world.system.sleep(after).await,
+                Verdict::Retry { after } => self.world.system.sleep(after.unsigned_abs()).await,
             }
         }
         panic!("a kick never ends");
@@ -79,8 +79,14 @@ impl Setup {
                 match self.one_kick(&job.body, job.receives).await {
                     Verdict::Done => assert!(queues.delete_received(&job.receipt).await.unwrap()),
                     Verdict::Retry { after } => {
-                        let whole =
-                            Duration::from_secs(after.as_millis().div_ceil(1_000).try_into().unwrap());
+                        let whole = Duration::from_secs(
+                            after
+                                .unsigned_abs()
+                                .as_millis()
+                                .div_ceil(1_000)
+                                .try_into()
+                                .unwrap(),
+                        );
                         assert!(queues.change_visibility(&job.receipt, whole).await.unwrap());
                     }
                 }

@@ -312,7 +312,7 @@ async fn an_echo_is_the_last_attempts_before_it_and_the_earlier_ones_echo_may_co
         let Verdict::Retry { after } = setup.job(&reply.conversation).await else {
             panic!("it is sent again")
         };
-        setup.world.system.sleep(after).await;
+        setup.world.system.sleep(after.unsigned_abs()).await;
     }
     let echo = async |id: &str, sent_at: i64| {
         let payload = json!({"address": fixture.address.as_str(), "id": id, "text": reply.content.render_text(),

@@ -5,7 +5,7 @@ use recado_domain::Timestamp;
 use recado_domain::dead_letter::DeadLetter;
 use recado_domain::event::EventKind;
 use recado_domain::instance::{
-    ConnectionStatus, DEFAULT_PATIENCE_MS, InFlightSend, InstanceState, ParkedConversation,
+    ConnectionStatus, DEFAULT_PATIENCE, InFlightSend, InstanceState, ParkedConversation,
 };
 use recado_domain::message::{Message, MessageStatus};
 use recado_domain::millis::add_millis;
@@ -273,7 +273,7 @@ async fn what_is_being_sent_is_not_given_up_for_its_age() {
         version: nonce(),
         since: setup.now(),
         not_before: None,
-        patience_ms: DEFAULT_PATIENCE_MS,
+        patience: DEFAULT_PATIENCE,
         reply: None,
     };
     setup.world.store.put_parked(&parked).await.unwrap();
@@ -344,7 +344,7 @@ async fn what_waits_for_its_slot_does_not_leave_once_the_instance_is_closed() {
         panic!("its slot is seconds away")
     };
     connection(&setup, ConnectionAnswer::Closed).await;
-    setup.world.system.sleep(after).await;
+    setup.world.system.sleep(after.unsigned_abs()).await;
     assert_eq!(setup.job(&second.conversation).await, Verdict::Done);
     assert_eq!((setup.world.providers.sent(), parked(&setup).await), (1, 1));
     setup.pass(60);

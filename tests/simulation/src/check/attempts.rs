@@ -7,11 +7,11 @@ use crate::queue::WorkQueues;
 use crate::simulator::Simulator;
 use crate::witness::{Attempt, Told};
 use recado_domain::ids::MessageId;
+use recado_domain::millis::to_millis;
 use recado_domain::outbox::{Outbox, OutboxState};
 use recado_domain::reason::Reason;
 use recado_pipeline::ports::Store;
 use std::fmt::Debug;
-use std::time::Duration;
 
 /// How long a worker may stall between making a message and storing it, in milliseconds.
 const STALLED_MS: i64 = 600_000;
@@ -47,10 +47,6 @@ struct OfMessage<'a, S, Q> {
     sim: &'a Simulator<S, Q>,
     id: &'a MessageId,
     attempts: &'a [Attempt],
-}
-
-pub(super) fn milliseconds(duration: Duration) -> i64 {
-    i64::try_from(duration.as_millis()).unwrap_or(i64::MAX)
 }
 
 /// The least wait after attempt `number`, in milliseconds: 2, 4, 8 … 60 seconds, half of which is left to chance.
@@ -124,7 +120,7 @@ where
                 }
             }
             Told::Nothing => {
-                let least = milliseconds(self.sim.settings.unknown_wait);
+                let least = to_millis(self.sim.settings.unknown_wait);
                 let waited = attempt.claimed_ms - before.claimed_ms;
                 // The wait begins with the claim as its sender dates it, before it stalled in it; then no request leaves.
                 let stalled = if before.requested_ms.is_some() {
@@ -163,7 +159,7 @@ where
             return;
         };
         let limit = self.sim.settings.attempts.outbound;
-        let patience = milliseconds(self.sim.settings.parked_max);
+        let patience = to_millis(self.sim.settings.parked_max);
         let died_ms = at.as_millisecond() - START_MS;
         let last = self.attempts.last();
         let ending = last.map_or(Told::NotReached, Attempt::ending);

@@ -7,6 +7,7 @@ use crate::queue::WorkQueues;
 use crate::simulator::Simulator;
 use recado_domain::ids::Ordinal;
 use recado_domain::message::{Message, Role};
+use recado_domain::millis::to_millis;
 use recado_pipeline::ports::Store;
 use std::fmt::Debug;
 
@@ -56,11 +57,8 @@ where
         .iter()
         .find(|bound| bound.instance.id == conversation.instance);
     let own = bound.and_then(|bound| bound.instance.debounce_seconds);
-    let debounce = own.map_or(
-        super::attempts::milliseconds(sim.settings.debounce),
-        milliseconds_of,
-    );
-    let longest = super::attempts::milliseconds(sim.settings.debounce_max);
+    let debounce = own.map_or(to_millis(sim.settings.debounce), milliseconds_of);
+    let longest = to_millis(sim.settings.debounce_max);
     let skew = 2 * sim.common.faults.skew_ms;
     let mut begun: Option<(&Message, i64)> = None;
     let mut before: Option<(&Message, i64)> = None;

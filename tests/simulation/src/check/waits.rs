@@ -1,7 +1,6 @@
 //! What comes in takes effect soon while nothing goes wrong, whatever becomes of others' messages.
 
 use super::Told as Conversations;
-use super::attempts::milliseconds;
 use crate::executor::START_MS;
 use crate::fake_world::traits;
 use crate::queue::WorkQueues;
@@ -11,6 +10,7 @@ use futures::executor::block_on;
 use recado_domain::event::EventKind;
 use recado_domain::ids::{EventId, MessageId};
 use recado_domain::message::Message;
+use recado_domain::millis::to_millis;
 use recado_domain::outbox::OutboxState;
 use recado_pipeline::ports::Store;
 use std::collections::BTreeSet;
@@ -80,7 +80,7 @@ where
     S: Store + Clone + Debug + 'static,
     Q: WorkQueues,
 {
-    let patience = milliseconds(sim.settings.parked_max);
+    let patience = to_millis(sim.settings.parked_max);
     let patience = patience + patience / LOOKED_AT + LOOKED_AT_MS;
     let by_message = sim.common.witness().by_message();
     for message in told.iter().flat_map(|(_, messages)| messages) {
@@ -176,7 +176,7 @@ fn allowed_ms<S, Q>(sim: &Simulator<S, Q>, message: &Message, (from_ms, to_ms): 
         then.count()
     });
     let requests = i64::try_from(requests.unwrap_or_default()).unwrap_or(i64::MAX);
-    requests.saturating_mul(rate.interval_ms())
+    requests.saturating_mul(to_millis(rate.interval()))
 }
 
 /// Whether nothing kept the message's line from sending between two instants, and nobody redrove anything of its contact's.

@@ -9,10 +9,10 @@ use crate::simulator::Simulator;
 use recado_domain::Timestamp;
 use recado_domain::ids::{MessageId, ThreadId};
 use recado_domain::message::{Message, Role};
-use recado_domain::millis::add_millis;
+use recado_domain::millis::{add_millis, to_millis};
 use recado_domain::outbox::OutboxState;
 use recado_domain::reason::Reason;
-use recado_domain::service_window::{WINDOW_MS, is_window_open, opens_window};
+use recado_domain::service_window::{WINDOW, is_window_open, opens_window};
 use recado_pipeline::ports::Store;
 use std::fmt::Debug;
 
@@ -77,7 +77,7 @@ where
         for one in templates {
             if before.is_some_and(|before| {
                 before.message != one.message
-                    && one.at_ms - before.at_ms < WINDOW_MS - DELAYED_MS
+                    && one.at_ms - before.at_ms < to_millis(WINDOW) - DELAYED_MS
                     && !are_apart(one, before)
             }) {
                 sim.common

@@ -7,8 +7,8 @@ use recado_domain::config::InstanceConfig;
 use recado_domain::event::EventKind;
 use recado_domain::ids::{InstanceId, MessageId};
 use recado_domain::inbound::WebhookEvent;
-use recado_domain::millis::{add_millis, from_unix_millis};
-use recado_domain::service_window::{WINDOW_MS, bypasses_window};
+use recado_domain::millis::{add_millis, from_unix_millis, to_millis};
+use recado_domain::service_window::{WINDOW, bypasses_window};
 use recado_pipeline::ports::OutgoingMessage;
 
 /// How long a request may take on its way, in milliseconds: the provider judges as late as that.
@@ -47,7 +47,8 @@ impl FakeWorld {
             let now = add_millis(now, line.clock_ms);
             let wrote = line.wrote.get(&phone(&message.to)).into_iter().flatten();
             let last = wrote.filter(|at| **at <= now).max();
-            let open = last.is_some_and(|at| add_millis(now, ON_ITS_WAY_MS) < add_millis(*at, WINDOW_MS));
+            let open =
+                last.is_some_and(|at| add_millis(now, ON_ITS_WAY_MS) < add_millis(*at, to_millis(WINDOW)));
             let refuses =
                 traits(line.provider).has_service_window && !bypasses_window(&message.content) && !open;
             if refuses {

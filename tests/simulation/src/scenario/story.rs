@@ -3,14 +3,15 @@ use crate::fake_world::Fate;
 use crate::plan::bound;
 use crate::queue::WorkQueues;
 use crate::simulator::{Simulator, Wish};
+use jiff::SignedDuration;
 use recado_domain::config::InstanceConfig;
 use recado_domain::ids::Ordinal;
+use recado_domain::millis::to_millis;
 use recado_domain::provider::Provider;
-use recado_domain::service_window::WINDOW_MS;
+use recado_domain::service_window::WINDOW;
 use recado_pipeline::ports::Store;
 use std::fmt::Debug;
 use std::sync::Arc;
-use std::time::Duration;
 
 /// The stories.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -162,7 +163,7 @@ impl Story {
     }
 
     /// How long an outcome is waited for, where that is not the default: stories of many attempts are long.
-    pub fn unknown_wait(self) -> Option<Duration> {
+    pub fn unknown_wait(self) -> Option<SignedDuration> {
         matches!(
             self,
             Self::NeverExplained
@@ -172,12 +173,12 @@ impl Story {
                 | Self::TwoConversations
                 | Self::OrderOfTwo
         )
-        .then_some(Duration::from_secs(60))
+        .then_some(SignedDuration::from_secs(60))
     }
 
     /// How long messages wait for their instance, where that is not the default.
-    pub fn parked_max(self) -> Option<Duration> {
-        (self == Self::LongOutage).then_some(Duration::from_secs(1_800))
+    pub fn parked_max(self) -> Option<SignedDuration> {
+        (self == Self::LongOutage).then_some(SignedDuration::from_secs(1_800))
     }
 
     /// How many messages a turn reads.
@@ -218,7 +219,7 @@ impl Story {
             }
             Self::Crowd => tell.crowd(12),
             Self::DayLate => {
-                tell.says("m1", 10_000 - WINDOW_MS, 0);
+                tell.says("m1", 10_000 - to_millis(WINDOW), 0);
                 tell.wishes(vec![(25_000, Wish::Answer("person-1".to_owned(), Ordinal(1)))]);
             }
             Self::TakeOver | Self::GiveBack | Self::Answer | Self::Phone => tell.people(self),

@@ -104,7 +104,8 @@ where
                 Verdict::Retry { after } => {
                     self.common
                         .note(|| format!("{} comes back in {after:?}", injector.function));
-                    self.queues.put_off(&got.receipt, whole_seconds(after));
+                    self.queues
+                        .put_off(&got.receipt, whole_seconds(after.unsigned_abs()));
                     back = Some(after);
                 }
             }

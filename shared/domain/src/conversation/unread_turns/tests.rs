@@ -3,6 +3,9 @@ use crate::conversation::{Conversation, Draft, TurnDecision};
 use crate::ids::Ordinal;
 use crate::millis::from_unix_millis;
 use crate::reason::Reason;
+use jiff::SignedDuration;
+
+const DEBOUNCE_MAX: SignedDuration = SignedDuration::from_secs(20);
 
 /// A conversation with so many messages that want an answer.
 fn owing(messages: u64) -> Conversation {
@@ -46,7 +49,7 @@ fn a_turn_answers_what_it_read_and_leaves_the_rest_owed_since_it_came() {
     assert!(c.agent_owes_answer());
     assert_eq!(c.waiting_since, Some(from_unix_millis(0)));
     assert_eq!(
-        c.decide_turn(c.turn_upto, from_unix_millis(5_002), 20_000),
+        c.decide_turn(c.turn_upto, from_unix_millis(5_002), DEBOUNCE_MAX),
         TurnDecision::AnswerNow,
         "it is read on at once"
     );
@@ -75,7 +78,7 @@ fn after_three_turns_that_left_something_the_rest_waits_for_a_person() {
         "nobody is asked for what waits for a person"
     );
     assert_eq!(
-        c.decide_turn(c.turn_upto, from_unix_millis(4_000), 20_000),
+        c.decide_turn(c.turn_upto, from_unix_millis(4_000), DEBOUNCE_MAX),
         TurnDecision::NothingOwed
     );
 }
@@ -114,7 +117,7 @@ fn another_message_of_the_contact_begins_anew_and_is_waited_for_like_any_other()
     assert!(c.agent_owes_answer());
     assert_eq!(c.waiting_since, Some(from_unix_millis(10_000)));
     assert_eq!(
-        c.decide_turn(newest, from_unix_millis(14_000), 20_000),
+        c.decide_turn(newest, from_unix_millis(14_000), DEBOUNCE_MAX),
         TurnDecision::AnswerNow
     );
     for covers in [8, 9] {

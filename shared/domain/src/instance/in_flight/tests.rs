@@ -4,7 +4,7 @@ use crate::ids::{ConversationId, InstanceId};
 use crate::millis::from_unix_millis;
 use std::sync::LazyLock;
 
-const WAIT_MS: i64 = 300_000;
+const WAIT: SignedDuration = SignedDuration::from_mins(5);
 
 const CONTACT: &str = "5531980000001@s.whatsapp.net";
 
@@ -45,25 +45,25 @@ fn said(id: &str, at: i64) -> OwnMessageEcho<'_> {
 
 #[test]
 fn an_equal_text_is_an_echo_only_while_the_request_may_still_go_out() {
-    let last = 1_000_000 + WAIT_MS + ECHO_WAIT_MS;
+    let last = 1_000_000 + 300_000 + 3_600_000;
     for (at, echo) in [(997_999, false), (998_000, true), (last, true), (last + 1, false)] {
         let expected = echo.then_some(Echo::Sure);
-        assert_eq!(note().matches_echo(said("A", at), WAIT_MS), expected, "{at}");
+        assert_eq!(note().matches_echo(said("A", at), WAIT), expected, "{at}");
     }
     let other = OwnMessageEcho {
         text_hash: "another",
         ..said("A", 1_001_000)
     };
-    assert_eq!(note().matches_echo(other, WAIT_MS), None);
+    assert_eq!(note().matches_echo(other, WAIT), None);
 }
 
 #[test]
 fn an_echo_whose_webhook_came_late_counts_by_when_it_was_written() {
     let late = OwnMessageEcho {
-        received_at: from_unix_millis(1_000_000 + 2 * ECHO_WAIT_MS),
+        received_at: from_unix_millis(1_000_000 + 2 * 3_600_000),
         ..said("A", 1_060_000)
     };
-    assert_eq!(note().matches_echo(late, WAIT_MS), Some(Echo::Sure));
+    assert_eq!(note().matches_echo(late, WAIT), Some(Echo::Sure));
 }
 
 #[test]
@@ -72,16 +72,13 @@ fn a_note_is_good_for_one_echo_however_often_that_one_comes() {
         echo: Some("A".to_owned()),
         ..note()
     };
-    assert_eq!(
-        heard.matches_echo(said("A", 1_060_000), WAIT_MS),
-        Some(Echo::Sure)
-    );
-    assert_eq!(heard.matches_echo(said("B", 1_060_000), WAIT_MS), None);
+    assert_eq!(heard.matches_echo(said("A", 1_060_000), WAIT), Some(Echo::Sure));
+    assert_eq!(heard.matches_echo(said("B", 1_060_000), WAIT), None);
     let nameless = OwnMessageEcho {
         provider_message_id: None,
         ..said("A", 1_060_000)
     };
-    assert_eq!(heard.matches_echo(nameless, WAIT_MS), None);
+    assert_eq!(heard.matches_echo(nameless, WAIT), None);
 }
 
 #[test]
@@ -92,24 +89,14 @@ fn an_equal_text_to_another_contact_or_from_before_the_attempt_is_no_echo() {
         ..said("A", 1_060_000)
     };
     let sure = Some(Echo::Sure);
-    assert_eq!(
-        note().matches_echo(to(&same), WAIT_MS),
-        sure,
-        "in another spelling"
-    );
-    assert_eq!(note().matches_echo(to(&other), WAIT_MS), None);
+    assert_eq!(note().matches_echo(to(&same), WAIT), sure, "in another spelling");
+    assert_eq!(note().matches_echo(to(&other), WAIT), None);
     let before = |written_at| OwnMessageEcho {
         written_at: from_unix_millis(written_at),
         ..said("A", 1_060_000)
     };
-    assert_eq!(
-        note().matches_echo(before(1_000_000 - CLOCK_LAG_MAX_MS), WAIT_MS),
-        sure
-    );
-    assert_eq!(
-        note().matches_echo(before(1_000_000 - CLOCK_LAG_MAX_MS - 1), WAIT_MS),
-        None
-    );
+    assert_eq!(note().matches_echo(before(1_000_000 - 120_000), WAIT), sure);
+    assert_eq!(note().matches_echo(before(1_000_000 - 120_000 - 1), WAIT), None);
 }
 
 #[test]
@@ -132,17 +119,14 @@ fn what_may_be_in_anybodys_chat_is_no_sure_echo_and_leaves_the_place_of_one() {
         address: &lid,
         ..said(id, 1_060_000)
     };
-    assert_eq!(note().matches_echo(unknown("A"), WAIT_MS), Some(Echo::Maybe));
+    assert_eq!(note().matches_echo(unknown("A"), WAIT), Some(Echo::Maybe));
     let noted = InFlightSend {
         maybe_echo: Some("A".to_owned()),
         ..note()
     };
-    assert_eq!(noted.matches_echo(unknown("A"), WAIT_MS), Some(Echo::Maybe));
-    assert_eq!(noted.matches_echo(unknown("B"), WAIT_MS), None);
-    assert_eq!(
-        noted.matches_echo(said("B", 1_060_000), WAIT_MS),
-        Some(Echo::Sure)
-    );
+    assert_eq!(noted.matches_echo(unknown("A"), WAIT), Some(Echo::Maybe));
+    assert_eq!(noted.matches_echo(unknown("B"), WAIT), None);
+    assert_eq!(noted.matches_echo(said("B", 1_060_000), WAIT), Some(Echo::Sure));
     let shown = OwnMessageEcho {
         numberless_identity: Some(&lid),
         ..said("A", 1_060_000)
@@ -150,7 +134,7 @@ fn what_may_be_in_anybodys_chat_is_no_sure_echo_and_leaves_the_place_of_one() {
     for (to, sure) in [("1@lid", Echo::Sure), (CONTACT, Echo::Sure)] {
         let to = address(to);
         assert_eq!(
-            InFlightSend { to, ..note() }.matches_echo(shown, WAIT_MS),
+            InFlightSend { to, ..note() }.matches_echo(shown, WAIT),
             Some(sure)
         );
     }
@@ -158,9 +142,9 @@ fn what_may_be_in_anybodys_chat_is_no_sure_echo_and_leaves_the_place_of_one() {
         to: address("2@lid"),
         ..note()
     };
-    assert_eq!(to_another.matches_echo(shown, WAIT_MS), None);
+    assert_eq!(to_another.matches_echo(shown, WAIT), None);
     assert_eq!(
-        to_another.matches_echo(said("A", 1_060_000), WAIT_MS),
+        to_another.matches_echo(said("A", 1_060_000), WAIT),
         Some(Echo::Maybe)
     );
 }

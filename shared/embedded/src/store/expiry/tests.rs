@@ -117,7 +117,7 @@ fn a_note_of_a_send_is_swept_once_no_echo_can_come_any_more() {
         let sql = "INSERT INTO in_flight (instance, message, nonce, body) VALUES (?1, 'm', 'n', ?2)";
         let put = move |c: &Connection| execute_sql(c, sql, params![instance.as_str(), body]);
         store.run_write("test", put).await.unwrap();
-        let last = InFlightSend::RETENTION_MS;
+        let last = millis::to_millis(InFlightSend::RETENTION);
         assert_eq!(
             succeed(store.delete_expired(from_unix_millis(last - 1)))
                 .await

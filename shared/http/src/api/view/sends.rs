@@ -10,6 +10,7 @@ use recado_domain::ids::{
 };
 use recado_domain::message::MessageStatus;
 use recado_domain::metadata::Metadata;
+use recado_domain::millis::to_millis;
 use recado_domain::provider::Provider;
 use recado_domain::reason::Reason;
 use recado_domain::scheduled::ScheduledMessage;
@@ -103,7 +104,7 @@ impl From<TimelineEntry> for TimelineEntryView {
         Self {
             step: step.step,
             at: step.at,
-            wait_ms: step.wait_ms,
+            wait_ms: step.wait.map(to_millis),
             message_id: step.message,
             detail: step.detail,
         }

@@ -8,16 +8,16 @@ use crate::steps::give_up::give_up_event;
 use crate::steps::queue_message::format_error_chain;
 use crate::steps::verdict::Verdict;
 use crate::steps::wake_up;
+use jiff::SignedDuration;
 use recado_domain::config::InstanceConfig;
 use recado_domain::event::{EventState, InboundJob};
 use recado_domain::reason::Reason;
-use std::time::Duration;
 
 /// Number of tries to take an attempt back.
 const TRIES: u32 = 4;
 
 /// Wait after the first failed try; each further wait is twice as long.
-const FIRST_RETRY_WAIT: Duration = Duration::from_millis(100);
+const FIRST_RETRY_WAIT: SignedDuration = SignedDuration::from_millis(100);
 
 /// Processes an event that was received before. The attempt is counted before the event's body is read, and no other
 /// event is retried in this process meanwhile. So if the event ends the process, no other event loses an attempt.
@@ -74,7 +74,7 @@ async fn take_back_attempt(deps: &impl Deps, job: &InboundJob, with_this: u32, b
                 tracing::warn!(error = %format_error_chain(&error), "an attempt stays counted");
             }
             Err(_) => {
-                deps.system().sleep(wait).await;
+                deps.system().sleep(wait.unsigned_abs()).await;
                 wait = wait.saturating_mul(2);
             }
         }

@@ -4,6 +4,7 @@
 use crate::Deps;
 use crate::ports::{Conversations, Deliveries, Inbox, PortResult, System};
 use crate::steps::verdict::Verdict;
+use jiff::SignedDuration;
 use recado_domain::config::InstanceConfig;
 use recado_domain::content::Content;
 use recado_domain::delivery::DeliveryKey;
@@ -11,14 +12,14 @@ use recado_domain::event::{EventKind, InboundJob, derive_event_id};
 use recado_domain::ids::MessageId;
 use recado_domain::inbound::{InboundEvent, InboundMessage};
 use recado_domain::message::Role;
-use recado_domain::millis::add_millis;
+use recado_domain::millis::add_duration;
 
-/// Time that the original message may take to arrive, in milliseconds. Webhooks come in no order, and the provider's id
+/// Time that the original message may take to arrive. Webhooks come in no order, and the provider's id
 /// of a sent message is stored last.
-const WAIT_MS: i64 = 60_000;
+const WAIT: SignedDuration = SignedDuration::from_mins(1);
 
-/// Time until the original message is looked for again, in milliseconds.
-const RECHECK_MS: i64 = 5_000;
+/// Time until the original message is looked for again.
+const RECHECK: SignedDuration = SignedDuration::from_secs(5);
 
 /// The result of resolving an event.
 pub(super) enum ResolvedChange {
@@ -40,9 +41,9 @@ pub(super) async fn resolve_change(
     };
     let Some(id) = find_original_message(deps, job, &change).await? else {
         let now = deps.system().now();
-        if add_millis(job.received_at, WAIT_MS) > now {
+        if add_duration(job.received_at, WAIT) > now {
             return Ok(ResolvedChange::Later(Verdict::retry_at(
-                add_millis(now, RECHECK_MS),
+                add_duration(now, RECHECK),
                 now,
             )));
         }

@@ -12,7 +12,7 @@ use crate::steps::identity::derive_thread_id;
 use crate::steps::linked_threads::take_over_others;
 use crate::steps::verdict::Verdict;
 use crate::steps::wake_up;
-use jiff::Timestamp;
+use jiff::{SignedDuration, Timestamp};
 use recado_domain::config::InstanceConfig;
 use recado_domain::contact::ContactAddress;
 use recado_domain::content::Content;
@@ -23,7 +23,7 @@ use recado_domain::ids::{InstanceId, Ordinal};
 use recado_domain::inbound::InboundMessage;
 use recado_domain::instance::{Echo, InFlightSend, OwnMessageEcho};
 use recado_domain::message::Role;
-use recado_domain::millis::{add_millis, to_millis};
+use recado_domain::millis::add_duration;
 use recado_domain::outbox::{OutboxState, hash_text};
 use std::cmp::Reverse;
 
@@ -48,7 +48,7 @@ fn running_send_verdict(flights: &[InFlightSend], job: &InboundJob, now: Timesta
         .iter()
         .filter(|flight| flight.was_claimed_before(job.received_at) && flight.until > now);
     let soonest = running.map(|flight| flight.until).min();
-    soonest.map(|until| Verdict::retry_at(until.min(add_millis(now, 3_000)), now))
+    soonest.map(|until| Verdict::retry_at(until.min(add_duration(now, SignedDuration::from_secs(3))), now))
 }
 
 /// Returns a verdict to wait for sends that an event with a provider's id may be about. The provider's id of a send is
@@ -67,14 +67,20 @@ pub(super) async fn wait_for_unlinked_sends(
     if let Some(verdict) = running_send_verdict(&flights, job, now) {
         return Ok(Some(verdict));
     }
-    let wait = to_millis(deps.settings().unknown_wait);
+    let wait = deps.settings().unknown_wait;
     for flight in flights {
-        let resolved_by = add_millis(flight.claimed_at, wait.saturating_add(60_000));
+        let resolved_by = add_duration(
+            flight.claimed_at,
+            wait.saturating_add(SignedDuration::from_mins(1)),
+        );
         if flight.was_claimed_before(job.received_at)
             && resolved_by > now
             && is_outcome_unknown(deps, &flight).await?
         {
-            return Ok(Some(Verdict::retry_at(add_millis(now, 30_000), now)));
+            return Ok(Some(Verdict::retry_at(
+                add_duration(now, SignedDuration::from_secs(30)),
+                now,
+            )));
         }
     }
     Ok(None)
@@ -196,7 +202,7 @@ async fn is_own_echo(
             .map_or(job.received_at, |sent_at| sent_at.min(job.received_at)),
         received_at: job.received_at,
     };
-    let wait = to_millis(deps.settings().unknown_wait);
+    let wait = deps.settings().unknown_wait;
     let instance = &bound.instance.id;
     let mut echoed = Vec::new();
     for flight in flights {
@@ -234,9 +240,9 @@ async fn echo_of(
     instance: &InstanceId,
     flight: &InFlightSend,
     said: OwnMessageEcho<'_>,
-    unknown_wait_ms: i64,
+    unknown_wait: SignedDuration,
 ) -> PortResult<Option<Echo>> {
-    let echo = flight.matches_echo(said, unknown_wait_ms);
+    let echo = flight.matches_echo(said, unknown_wait);
     if echo != Some(Echo::Maybe) || !flight.to.is_numberless() {
         return Ok(echo);
     }
@@ -247,7 +253,7 @@ async fn echo_of(
         return Ok(echo);
     };
     let flight = InFlightSend { to, ..flight.clone() };
-    Ok(flight.matches_echo(said, unknown_wait_ms))
+    Ok(flight.matches_echo(said, unknown_wait))
 }
 
 /// Returns the ordinal of the newest message that the author of `inbound` had seen. These are the contact's messages up

@@ -8,17 +8,18 @@ use crate::steps::history_reader::{
     record_catch_up,
 };
 use crate::steps::random_id::generate_correlation_id;
+use jiff::SignedDuration;
 use recado_domain::ids::InstanceId;
 use recado_domain::instance::{InstanceChange, InstanceState};
-use recado_domain::millis::add_millis;
+use recado_domain::millis::add_duration;
 
-/// Minimum time between two automatic catch-ups of an instance, in milliseconds.
-const EVERY_MS: i64 = 15 * 60_000;
+/// Minimum time between two automatic catch-ups of an instance.
+const EVERY: SignedDuration = SignedDuration::from_mins(15);
 
 /// Limits of one automatic catch-up: `reconcile` has one minute for all its work.
 const LIMITS: CatchUpLimits = CatchUpLimits {
     pages: 40,
-    time_ms: 8_000,
+    time: SignedDuration::from_secs(8),
 };
 
 /// Reads the messages that the instance may have missed, if its state says that it may. Returns `true` if a catch-up was
@@ -32,7 +33,7 @@ pub(super) async fn catch_up_automatically(
     state: &InstanceState,
 ) -> PortResult<bool> {
     let now = deps.system().now();
-    let before = add_millis(now, -EVERY_MS);
+    let before = add_duration(now, -EVERY);
     let Some(from) = state.messages_missing_since() else {
         return Ok(false);
     };

@@ -14,9 +14,10 @@ use crate::steps::give_up::{
 };
 use crate::steps::outgoing::find_outgoing;
 use crate::steps::wake_up;
+use jiff::SignedDuration;
 use recado_domain::dead_letter::{DeadLetter, DeadLetterContent, QueueName, RedrivenLetter};
 use recado_domain::event::{EventState, InboundJob};
-use recado_domain::millis::add_millis;
+use recado_domain::millis::add_duration;
 use recado_domain::outbox::OutboxState;
 use recado_domain::reason::Reason;
 use recado_domain::wake_up::{SendJob, TurnJob};
@@ -26,11 +27,11 @@ use serde::de::DeserializeOwned;
 /// behind many copies.
 const BATCHES_MAX: usize = 200;
 
-/// Maximum time of one pass, in milliseconds: a received message is handed out again after some seconds.
-const COLLECT_TIME_MS: i64 = 4_000;
+/// Maximum time of one pass: a received message is handed out again after some seconds.
+const COLLECT_TIME: SignedDuration = SignedDuration::from_secs(4);
 
-/// Age below which a copy without a dead letter is kept, in milliseconds: the copy is made before its dead letter.
-const COPY_GRACE_MS: i64 = 120_000;
+/// Age below which a copy without a dead letter is kept: the copy is made before its dead letter.
+const COPY_GRACE: SignedDuration = SignedDuration::from_mins(2);
 
 /// Error text of a message that its queue gave up.
 const GIVEN_UP_BY_QUEUE: &str = "its queue handed it out too often";
@@ -38,7 +39,7 @@ const GIVEN_UP_BY_QUEUE: &str = "its queue handed it out too often";
 /// Processes the dead-letter queue of `queue`. Returns how many messages were removed.
 pub(super) async fn collect_dead_queue(deps: &impl Deps, queue: QueueName) -> PortResult<usize> {
     let mut gone = 0;
-    let until = add_millis(deps.system().now(), COLLECT_TIME_MS);
+    let until = add_duration(deps.system().now(), COLLECT_TIME);
     for _ in 0..BATCHES_MAX {
         // The time is checked between batches only: every received message must be processed, because it is hidden from
         // the next read for a while.
@@ -68,7 +69,7 @@ async fn is_obsolete_copy(
     copy: &DeadQueueMessage,
     dead_letter: &RedrivenLetter,
 ) -> PortResult<bool> {
-    if add_millis(copy.sent_at, COPY_GRACE_MS) > deps.system().now() {
+    if add_duration(copy.sent_at, COPY_GRACE) > deps.system().now() {
         return Ok(false);
     }
     let kept = deps.store().find_dead_letter(&dead_letter.dead_letter).await?;

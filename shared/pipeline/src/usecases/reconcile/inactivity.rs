@@ -6,19 +6,19 @@ use crate::ports::{
     ConfigurationStore, ConversationFilter, Conversations, InstanceStates, PageRequest, PortResult, System,
 };
 use futures::stream::{self, StreamExt};
-use jiff::Timestamp;
+use jiff::{SignedDuration, Timestamp};
 use recado_domain::config::Instance;
 use recado_domain::ids::InstanceId;
 use recado_domain::instance::{ConnectionStatus, InstanceChange, InstanceState};
-use recado_domain::millis::add_millis;
+use recado_domain::millis::add_duration;
 use std::collections::BTreeMap;
 
 /// Time between two checks, in minutes of the clock.
 const CHECK_INTERVAL_MINUTES: i64 = 5;
 
-/// Maximum age of the messages that a check looks for, in milliseconds: the time between two checks and two minutes
+/// Maximum age of the messages that a check looks for: the time between two checks and two minutes
 /// more, because an index may be late.
-const LOOK_BACK_MS: i64 = (CHECK_INTERVAL_MINUTES + 2) * 60_000;
+const LOOK_BACK: SignedDuration = SignedDuration::from_mins(CHECK_INTERVAL_MINUTES + 2);
 
 /// Number of conversations per page, and maximum number of pages. Only a busy installation receives more between two
 /// checks, and its instances are on the first pages already.
@@ -37,7 +37,7 @@ pub(super) fn is_check_minute(now: Timestamp) -> bool {
 /// list of conversations and each instance's state.
 pub(super) async fn check_inactivity(deps: &impl Deps) -> PortResult<usize> {
     let now = deps.system().now();
-    let newest = newest_inbound_times(deps, add_millis(now, -LOOK_BACK_MS)).await?;
+    let newest = newest_inbound_times(deps, add_duration(now, -LOOK_BACK)).await?;
     let instances = deps.store().read_configuration().await?.instances;
     let looks = instances.into_iter().map(|instance| {
         let newest = newest.get(&instance.id).copied();

@@ -6,8 +6,8 @@ use crate::ports::{InstanceStates, PortResult, Samples, System};
 use crate::steps::installation_reading::{InstallationReading, read_installation};
 use futures::stream::{self, StreamExt, TryStreamExt};
 use recado_domain::ids::InstanceId;
-use recado_domain::millis::add_millis;
-use recado_domain::sample::{MinuteSample, SAMPLE_RETENTION_MS};
+use recado_domain::millis::add_duration;
+use recado_domain::sample::{MinuteSample, SAMPLE_RETENTION};
 use std::collections::BTreeMap;
 
 /// Maximum number of tenants whose samples are stored in one minute, so that a large installation does not write more
@@ -36,7 +36,7 @@ pub(super) async fn record_samples(deps: &impl Deps) -> PortResult<MinuteSample>
         samples.truncate(TENANTS_MAX);
     }
     samples.push(installation.clone());
-    let expires = add_millis(deps.system().now(), SAMPLE_RETENTION_MS);
+    let expires = add_duration(deps.system().now(), SAMPLE_RETENTION);
     deps.store().put_samples(&samples, expires).await?;
     Ok(installation)
 }

@@ -138,7 +138,7 @@ pub(super) async fn draft_reply(
         system: bound.agent.system_prompt.clone(),
         turns: build_transcript(reading),
         max_tokens: bound.agent.max_tokens,
-        within: deps.settings().llm_timeout,
+        within: deps.settings().llm_timeout.unsigned_abs(),
     };
     match deps.llm().generate_reply(&request).await {
         Ok(reply) if !reply.text.trim().is_empty() => Ok(Some(DraftedReply {

@@ -3,16 +3,16 @@
 use crate::Deps;
 use crate::ports::{Providers, System};
 use futures::future::{Either, select};
+use jiff::SignedDuration;
 use recado_domain::config::InstanceConfig;
 use recado_domain::conversation::Conversation;
 use recado_domain::message::Message;
 use std::future::Future;
 use std::pin::pin;
-use std::time::Duration;
 
 /// Minimum time for the request that shows the indicator. A quick request is completed even if the reply is ready
 /// sooner.
-const INDICATOR_MIN: Duration = Duration::from_secs(1);
+const INDICATOR_MIN: SignedDuration = SignedDuration::from_secs(1);
 
 /// Runs `work`, and meanwhile shows the contact the indicators that the instance is configured to show. They refer to
 /// the `newest` message that is read. The request ends with the work, but not before [`INDICATOR_MIN`]. A failure of
@@ -47,8 +47,10 @@ async fn run_with_indicator<T>(
         Either::Right(((), work)) => work.await,
         Either::Left((done, shown)) => {
             let took = deps.system().now().duration_since(began);
-            let took = Duration::try_from(took).unwrap_or(INDICATOR_MIN);
-            let left = pin!(deps.system().sleep(INDICATOR_MIN.saturating_sub(took)));
+            // The clock may have been set back.
+            let took = if took.is_negative() { INDICATOR_MIN } else { took };
+            let left = (INDICATOR_MIN - took).max(SignedDuration::ZERO);
+            let left = pin!(deps.system().sleep(left.unsigned_abs()));
             select(shown, left).await;
             done
         }

@@ -11,19 +11,18 @@ use crate::ports::{
 };
 use crate::steps::random_id::generate_nonce;
 use crate::steps::verdict::Verdict;
-use jiff::Timestamp;
+use jiff::{SignedDuration, Timestamp};
 use recado_domain::content::Content;
 use recado_domain::instance::{ConnectionStatus, InFlightSend, InstanceState};
 use recado_domain::message::Outgoing;
-use recado_domain::millis::{add_duration, add_millis};
+use recado_domain::millis::add_duration;
 use recado_domain::options::SendOptions;
 use recado_domain::outbox::{Author, hash_text};
 use recado_domain::rate::is_slot_missed;
-use std::time::Duration;
 
-/// Longest wait for a slot inside the function, in milliseconds. Queue delays are whole seconds, so for a later slot
+/// Longest wait for a slot inside the function. Queue delays are whole seconds, so for a later slot
 /// the send job is retried one second before the slot.
-const SLEEP_FOR_SLOT_MAX_MS: i64 = 1_500;
+const SLEEP_FOR_SLOT_MAX: SignedDuration = SignedDuration::from_millis(1_500);
 
 pub(super) async fn attempt_send(
     deps: &impl Deps,
@@ -79,11 +78,11 @@ pub(super) fn to_outgoing_message(message: &Outgoing) -> OutgoingMessage {
 }
 
 /// Stops a message that must not leave before a later time; the messages behind it wait too. A wait of more than
-/// [`parking::PARK_BEYOND_MS`] is parked.
+/// [`parking::PARK_BEYOND`] is parked.
 async fn defer_until_due(deps: &impl Deps, message: &Outgoing) -> StepResult {
     let now = deps.system().now();
     match message.outbox().not_before {
-        Some(at) if at > add_millis(now, parking::PARK_BEYOND_MS) => {
+        Some(at) if at > add_duration(now, parking::PARK_BEYOND) => {
             parking::park_conversation(deps, message, Some(at)).await
         }
         Some(at) if at > now => waiting::wait_unless_void(deps, message, Verdict::retry_at(at, now)).await,
@@ -116,11 +115,10 @@ async fn reserve_send_slot(
             Reservation::Slot { at, state } => (at, *state),
         }
     };
-    let wait = slot.as_millisecond() - now.as_millisecond();
-    if wait <= SLEEP_FOR_SLOT_MAX_MS {
-        if wait > 0 {
-            let wait = Duration::from_millis(wait.unsigned_abs());
-            deps.system().sleep(wait).await;
+    let wait = slot.duration_since(now);
+    if wait <= SLEEP_FOR_SLOT_MAX {
+        if wait.is_positive() {
+            deps.system().sleep(wait.unsigned_abs()).await;
         }
         message.outbox_mut().slot = Some(slot);
         return Ok((slot, state));
@@ -129,10 +127,15 @@ async fn reserve_send_slot(
         message.outbox_mut().record_slot(slot);
         require_written(deps.store().save_open_message(message, None).await?)?;
     }
-    if wait > parking::PARK_BEYOND_MS {
-        return parking::park_conversation(deps, message, Some(add_millis(slot, -120_000))).await;
+    if wait > parking::PARK_BEYOND {
+        return parking::park_conversation(
+            deps,
+            message,
+            Some(add_duration(slot, -SignedDuration::from_mins(2))),
+        )
+        .await;
     }
-    let verdict = Verdict::retry_at(add_millis(slot, -1_000), now);
+    let verdict = Verdict::retry_at(add_duration(slot, -SignedDuration::from_secs(1)), now);
     waiting::wait_unless_void(deps, message, verdict).await
 }
 

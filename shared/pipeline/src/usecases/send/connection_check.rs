@@ -6,30 +6,28 @@ use crate::deps::capabilities;
 use crate::ports::{ConnectionAnswer, InstanceStates, PortResult, Providers, System};
 use crate::steps::connection::record_closed;
 use crate::steps::verdict::Verdict;
-use jiff::Timestamp;
+use jiff::{SignedDuration, Timestamp};
 use recado_domain::instance::{ConnectionStatus, InstanceChange, InstanceState};
 use recado_domain::message::{Message, Outgoing};
-use recado_domain::millis::add_millis;
+use recado_domain::millis::add_duration;
 use recado_domain::rate::is_slot_missed;
-use std::time::Duration;
 
 /// Wait of a worker that finds another worker asking the provider.
-const OTHER_CHECK_WAIT: Duration = Duration::from_secs(2);
+const OTHER_CHECK_WAIT: SignedDuration = SignedDuration::from_secs(2);
 
-/// Age in milliseconds from which, after a time-out, a confirmation that the instance is open no longer counts.
-const SUSPECT_AFTER_MS: i64 = 60_000;
+/// Age from which, after a time-out, a confirmation that the instance is open no longer counts.
+const SUSPECT_AFTER: SignedDuration = SignedDuration::from_mins(1);
 
-/// Maximum age of a reply, in milliseconds, at which it still shows that the model's key works.
-const KEY_PROVEN_WITHIN_MS: i64 = 60_000;
+/// Maximum age of a reply at which it still shows that the model's key works.
+const KEY_PROVEN_WITHIN: SignedDuration = SignedDuration::from_mins(1);
 
-/// Returns the age in milliseconds from which the known state must be confirmed. `None` if the state does not age: the
+/// Returns the age from which the known state must be confirmed. `None` if the state does not age: the
 /// setting is 0, or the provider is not a linked device. Meta's numbers have no connection that could be lost
 /// unnoticed: a refused token is reported at once.
-fn staleness_limit_ms(deps: &impl Deps, context: SendContext<'_>) -> Option<i64> {
-    let after = deps.settings().connection_stale.as_millis();
-    let after = i64::try_from(after).unwrap_or(i64::MAX);
+fn staleness_limit(deps: &impl Deps, context: SendContext<'_>) -> Option<SignedDuration> {
+    let limit = deps.settings().connection_stale;
     let linked = capabilities(deps, context.bound).is_linked_device;
-    (linked && after > 0).then_some(after)
+    (linked && limit.is_positive()).then_some(limit)
 }
 
 /// Returns `true` if the instance's newest time-out is that of this message. The instance may hang at this message
@@ -50,8 +48,8 @@ pub(super) async fn check_connection(
     let Some(known) = context.known else {
         return Ok(());
     };
-    let suspect = is_suspect_after_timeout(known, message).then_some(SUSPECT_AFTER_MS);
-    let Some(after) = [suspect, staleness_limit_ms(deps, context)]
+    let suspect = is_suspect_after_timeout(known, message).then_some(SUSPECT_AFTER);
+    let Some(after) = [suspect, staleness_limit(deps, context)]
         .into_iter()
         .flatten()
         .min()
@@ -68,7 +66,7 @@ pub(super) async fn check_connection(
     let instance = &context.bound.instance.id;
     let claim = InstanceChange::ClaimCheck {
         now,
-        before: add_millis(now, -after),
+        before: add_duration(now, -after),
     };
     if !deps
         .store()
@@ -112,10 +110,10 @@ pub(super) async fn record_accepted_send(
     if known.timeouts > 0 {
         changes.push(InstanceChange::ResetTimeouts);
     }
-    if staleness_limit_ms(deps, context).is_some_and(|after| known.is_stale(now, after / 2)) {
+    if staleness_limit(deps, context).is_some_and(|after| known.is_stale(now, after / 2)) {
         changes.push(InstanceChange::Confirm(since));
     }
-    let fresh = message.model.is_some() && add_millis(message.stored_at, KEY_PROVEN_WITHIN_MS) > now;
+    let fresh = message.model.is_some() && add_duration(message.stored_at, KEY_PROVEN_WITHIN) > now;
     if known.llm_needs_credentials && fresh {
         changes.push(InstanceChange::ModelKeyMissing(false));
     }

@@ -5,11 +5,12 @@ use crate::Deps;
 use crate::ports::System;
 use crate::steps::outgoing::list_open_outgoing;
 use crate::steps::verdict::Verdict;
+use jiff::SignedDuration;
 use recado_domain::message::Outgoing;
-use recado_domain::millis::add_millis;
+use recado_domain::millis::add_duration;
 
-/// Time until a message is retried that waits for a parked message of another thread, in milliseconds.
-const PARKED_RECHECK_MS: i64 = 60_000;
+/// Time until a message is retried that waits for a parked message of another thread.
+const PARKED_RECHECK: SignedDuration = SignedDuration::from_mins(1);
 
 /// Handles the messages of the person's other threads that must leave before `message`. Reads nothing if no other
 /// thread is known.
@@ -27,7 +28,7 @@ pub(super) async fn finish_earlier_messages(
                 Ok(()) | Err(Stop::Finished | Stop::Void) => {}
                 // The other conversation is parked, and its release sends no job for this message.
                 Err(Stop::Later(Verdict::Done)) => {
-                    let at = add_millis(deps.system().now(), PARKED_RECHECK_MS);
+                    let at = add_duration(deps.system().now(), PARKED_RECHECK);
                     return parking::park_conversation(deps, message, Some(at)).await;
                 }
                 Err(stop) => return Err(stop),

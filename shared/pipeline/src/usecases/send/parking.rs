@@ -5,13 +5,13 @@ use crate::Deps;
 use crate::ports::{InstanceStates, System};
 use crate::steps::random_id::generate_nonce;
 use crate::steps::verdict::Verdict;
-use jiff::Timestamp;
+use jiff::{SignedDuration, Timestamp};
 use recado_domain::instance::{ConnectionStatus, ParkedConversation};
 use recado_domain::message::Outgoing;
 
-/// Waits longer than this, in milliseconds, are parked and not left in the queue. A queue can hide a message for
+/// Waits longer than this are parked and not left in the queue. A queue can hide a message for
 /// longer, but messages with distant slots must not use up a function's concurrency.
-pub(super) const PARK_BEYOND_MS: i64 = 15 * 60_000;
+pub(super) const PARK_BEYOND: SignedDuration = SignedDuration::from_mins(15);
 
 /// Parks the message's conversation, or cancels the message if it is a void reply. Without `not_before`, the instance's
 /// state is read again afterwards. If the instance opened in between, its release did not include this entry: the entry
@@ -28,7 +28,7 @@ pub(super) async fn park_conversation<T>(
         version: generate_nonce(deps.system()),
         since: deps.system().now(),
         not_before,
-        patience_ms: deps.settings().parked_max_ms(),
+        patience: deps.settings().parked_max,
         reply: message.reply_id(),
     };
     deps.store().put_parked(&parked).await?;

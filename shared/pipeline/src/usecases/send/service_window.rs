@@ -10,7 +10,7 @@ use crate::steps::linked_threads::find_latest_conversation;
 use crate::steps::outgoing::find_outgoing;
 use crate::steps::save_conversation::save_conversation;
 use crate::steps::verdict::Verdict;
-use jiff::Timestamp;
+use jiff::{SignedDuration, Timestamp};
 use recado_domain::content::Content;
 use recado_domain::conversation::{Conversation, ConversationMode, ReengagementDecision};
 use recado_domain::ids::MessageId;
@@ -18,7 +18,6 @@ use recado_domain::message::Outgoing;
 use recado_domain::outbox::{Author, OutboxState};
 use recado_domain::reason::Reason;
 use recado_domain::service_window::{bypasses_window, is_window_open};
-use std::time::Duration;
 
 /// Text in a message's history for an attempt in which the instance's template was sent instead.
 pub(super) const TEMPLATE_INSTEAD: &str =
@@ -30,7 +29,7 @@ const NO_TEMPLATE: &str =
 const TEMPLATE_ALREADY_SENT: &str = "24 hours have passed since the contact wrote, and the instance's re-engagement template went out for another message";
 
 /// Time until a message is retried that waits for the outcome of the contact's other message.
-const OTHER_MESSAGE_WAIT: Duration = Duration::from_secs(60);
+const OTHER_MESSAGE_WAIT: SignedDuration = SignedDuration::from_secs(60);
 
 const NEVER_WROTE: &str = "the contact has never written: only a template may be the first message";
 

@@ -1,6 +1,6 @@
 //! Stores the outcome of an attempt by a conditional write: nothing is stored if the message was changed meanwhile.
 
-use super::parking::PARK_BEYOND_MS;
+use super::parking::PARK_BEYOND;
 use super::{
     RETRY_SOON, SendContext, StepResult, Stop, connection_check, give_up, parking, require_written, waiting,
 };
@@ -11,16 +11,17 @@ use crate::ports::{
 };
 use crate::steps::connection::record_closed;
 use crate::steps::verdict::Verdict;
+use jiff::SignedDuration;
 use recado_domain::config::InstanceConfig;
 use recado_domain::delivery::DeliveryKey;
 use recado_domain::instance::{ConnectionStatus, InFlightSend, InstanceChange, UnansweredAttempt};
 use recado_domain::message::{Message, Outgoing};
-use recado_domain::millis::{add_millis, to_millis};
+use recado_domain::millis::add_duration;
 use recado_domain::reason::Reason;
 use std::time::Duration;
 
 /// Time until evidence for an unknown outcome is looked for first. Most statuses have arrived by then.
-const FIRST_EVIDENCE_CHECK: Duration = Duration::from_secs(5);
+const FIRST_EVIDENCE_CHECK: SignedDuration = SignedDuration::from_secs(5);
 
 /// Number of attempts in a row without an answer that close an instance, so that its messages are parked. An attempt
 /// counts if it timed out or did not reach the provider. A message that times out several times in a row counts once,
@@ -180,9 +181,9 @@ async fn retry_or_give_up(
     let backoff = settings
         .outbound_backoff
         .delay_for_attempt(attempts, deps.system().random_u64());
-    let after = after.map_or(backoff, |asked| asked.max(backoff));
-    let milliseconds = to_millis(after);
-    let retry_at = add_millis(now, milliseconds);
+    let asked = after.map(|after| SignedDuration::try_from(after).unwrap_or(SignedDuration::MAX));
+    let after = asked.map_or(backoff, |asked| asked.max(backoff));
+    let retry_at = add_duration(now, after);
     message.outbox_mut().return_to_queue(now, true, &why)?;
     // Stored in the record, so that no other send job of this conversation attempts the message earlier.
     message.outbox_mut().delay_until(retry_at);
@@ -194,7 +195,7 @@ async fn retry_or_give_up(
         ?after,
         "attempt failed"
     );
-    if milliseconds > PARK_BEYOND_MS {
+    if after > PARK_BEYOND {
         return parking::park_conversation(deps, &message, Some(retry_at)).await;
     }
     waiting::wait_unless_void(deps, &message, Verdict::Retry { after }).await

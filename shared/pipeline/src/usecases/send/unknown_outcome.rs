@@ -9,19 +9,19 @@ use crate::deps::capabilities;
 use crate::ports::{Deliveries, InstanceStates, OutboxStore, PortResult, Providers, SendEvidence, System};
 use crate::steps::linked_threads::{find_latest_conversation, other_name};
 use crate::steps::verdict::Verdict;
+use jiff::SignedDuration;
 use recado_domain::config::InstanceConfig;
 use recado_domain::contact::ContactAddress;
 use recado_domain::delivery::{Delivery, DeliveryKey, DeliveryStatus};
 use recado_domain::ids::Nonce;
 use recado_domain::instance::{ConnectionStatus, InFlightSend};
 use recado_domain::message::Outgoing;
-use recado_domain::millis::{add_duration, add_millis};
+use recado_domain::millis::add_duration;
 use recado_domain::outbox::OutboxState;
 use recado_domain::reason::Reason;
-use std::time::Duration;
 
 /// Interval between two checks for evidence.
-const EVIDENCE_CHECK_INTERVAL: Duration = Duration::from_secs(30);
+const EVIDENCE_CHECK_INTERVAL: SignedDuration = SignedDuration::from_secs(30);
 
 pub(super) async fn reconcile_outcome(
     deps: &impl Deps,
@@ -92,7 +92,7 @@ async fn wait_then_repeat(
 ) -> StepResult {
     let over = add_duration(claimed_at, deps.settings().unknown_wait);
     if now < over {
-        let left = Duration::from_millis((over.as_millisecond() - now.as_millisecond()).unsigned_abs());
+        let left = over.duration_since(now);
         return Err(Stop::Later(Verdict::Retry {
             after: left.min(EVIDENCE_CHECK_INTERVAL),
         }));
@@ -154,8 +154,8 @@ async fn find_own_delivery(
 /// parked; while it is open, the send job is retried. Once the claim is as old as the setting `parked_max`, the message
 /// is given up.
 async fn wait_for_provider(deps: &impl Deps, message: Outgoing, claimed_at: jiff::Timestamp) -> StepResult {
-    let limit = deps.settings().parked_max_ms();
-    if deps.system().now() >= add_millis(claimed_at, limit) {
+    let limit = deps.settings().parked_max;
+    if deps.system().now() >= add_duration(claimed_at, limit) {
         let why = "the provider could not be asked".to_owned();
         return give_up(deps, message, Reason::UnknownOutcome, Some(why)).await;
     }

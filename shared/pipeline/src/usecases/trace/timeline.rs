@@ -4,7 +4,7 @@ use super::reply_lookup::{find_answer, find_answered_message};
 use crate::Deps;
 use crate::ports::{ConfigurationStore, Conversations, Inbox, PortResult, ScheduledMessages};
 use crate::steps::message_view::{MessageView, join_deliveries};
-use jiff::Timestamp;
+use jiff::{SignedDuration, Timestamp};
 use recado_domain::conversation::{Conversation, ConversationMode, ConversationStatus};
 use recado_domain::event::{EventRecord, FollowUpJob};
 use recado_domain::ids::MessageId;
@@ -59,8 +59,8 @@ pub struct TimelineEntry {
     pub step: TimelineStage,
     /// Time of the stage; `None` if it has not happened yet.
     pub at: Option<Timestamp>,
-    /// Time since the entry before, in milliseconds; 0 where two clocks disagree, `None` where either time is missing.
-    pub wait_ms: Option<i64>,
+    /// Time since the entry before; zero where two clocks disagree, `None` where either time is missing.
+    pub wait: Option<SignedDuration>,
     /// Id of the message that the entry is about.
     pub message: MessageId,
     /// Further details, without texts and personal data.
@@ -73,13 +73,13 @@ struct MessageTimeline(Vec<TimelineEntry>);
 impl MessageTimeline {
     fn add_entry(&mut self, message: &MessageId, step: TimelineStage, at: Option<Timestamp>, detail: Value) {
         let before = self.0.iter().rev().find_map(|step| step.at);
-        let wait_ms = before
+        let wait = before
             .zip(at)
-            .map(|(before, at)| (at.as_millisecond() - before.as_millisecond()).max(0));
+            .map(|(before, at)| at.duration_since(before).max(SignedDuration::ZERO));
         self.0.push(TimelineEntry {
             step,
             at,
-            wait_ms,
+            wait,
             message: message.clone(),
             detail,
         });
