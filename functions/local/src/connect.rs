@@ -34,10 +34,18 @@ pub(crate) struct ConnectArguments {
     /// Only checks the webhook's settings, and changes nothing.
     #[arg(long)]
     check: bool,
+    /// Sets the webhook also if its URL cannot be checked from this machine, as behind some routers.
+    #[arg(long)]
+    force: bool,
     /// Sends keys to hosts that the installation names, without asking.
     #[arg(long, short)]
     yes: bool,
 }
+
+/// The warning about webhooks that include files. The first limit is AWS's, for the event of a function.
+const BASE64_NOTE: &str = "Note: with --base64, files above about 4.3 MB do not arrive: a webhook holds 6 MB at most, on \
+    AWS always, on one machine by RECADO_WEBHOOK_MAX_BYTES. Evolution repeats a larger one for some minutes, then its \
+    message is lost.";
 
 /// Connects one instance.
 pub(crate) async fn run_connect(command: ConnectArguments, environment: &LocalEnvironment) -> Result<()> {
@@ -53,10 +61,18 @@ pub(crate) async fn run_connect(command: ConnectArguments, environment: &LocalEn
         webhook.url = replace_base_url(&webhook.url, public)?;
     }
     if !webhook.url.is_empty() && !webhook.url.starts_with("https://") {
-        eprintln!(
-            "Note: {} is not https: fine for a provider on this machine or network only.",
-            webhook.url_without_secret()
-        );
+        let url = webhook.url_without_secret();
+        if recado_onboarding::may_post_plain_http(instance.provider) {
+            eprintln!("Note: {url} is not https: fine for a provider on this machine or network only.");
+        } else {
+            eprintln!(
+                "Note: {url} is not https, and {} posts to https only.",
+                instance.provider
+            );
+        }
+    }
+    if command.base64 {
+        eprintln!("{BASE64_NOTE}");
     }
     let subject = OnboardingTarget {
         http: &there.http,
@@ -76,6 +92,7 @@ pub(crate) async fn run_connect(command: ConnectArguments, environment: &LocalEn
             check: command.check,
             base64: command.base64,
             token: command.jwt,
+            force: command.force,
         },
     };
     let mut steps = Vec::new();

@@ -49,8 +49,8 @@ impl InstallationArguments {
         })
     }
 
-    /// Returns the URL that was given, else the one at which Recado listens or listened with this data folder, else
-    /// the address of the settings.
+    /// Returns the URL of the installation. If none was given, it is the one at which Recado listens or last listened
+    /// with this data folder, else the address of the settings.
     pub(crate) fn resolve_url(&self, environment: &LocalEnvironment) -> Result<String> {
         match &self.url {
             Some(given) => complete_url(given),

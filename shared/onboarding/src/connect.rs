@@ -1,7 +1,9 @@
 use crate::admin_request::AdminRequestError;
 use crate::instance_webhook::InstanceWebhook;
 use recado_domain::secret::Secret;
-use reqwest::{RequestBuilder, StatusCode};
+use recado_http_client::RequestFailure;
+use reqwest::header::CONTENT_TYPE;
+use reqwest::{Client, RequestBuilder, Response, StatusCode};
 use serde_json::Value;
 use std::fmt;
 use std::time::Duration;
@@ -26,6 +28,8 @@ pub struct ConnectOptions {
     pub base64: bool,
     /// `true`: webhooks carry a signed token (a JWT) instead of the secret itself.
     pub token: bool,
+    /// `true`: set the webhook also if its URL cannot be checked from here.
+    pub force: bool,
 }
 
 impl<'a> ConnectParameters<'a> {
@@ -58,14 +62,45 @@ pub enum ConnectError {
     #[error("the webhook is not as it should be: {}", .0.join("; "))]
     Differs(Vec<String>),
     /// The webhook's URL could not be reached.
-    #[error("the webhook's URL cannot be reached from here: {0}")]
-    Unreachable(&'static str),
+    #[error("{url} cannot be reached from here: {why}")]
+    Unreachable {
+        /// URL of the webhook, without its secret.
+        url: String,
+        /// Reason why no answer came.
+        why: RequestFailure,
+    },
     /// The server at the webhook's URL does not answer as Recado does.
     #[error("something else than Recado answers at the webhook's URL")]
     NotRecado,
     /// The server at the webhook's URL does not accept the secret or token.
-    #[error("a webhook with this secret is refused: is that URL this installation's?")]
+    #[error("another Recado answers at the webhook's URL: it refuses this installation's secret")]
     Unauthorized,
+    /// The URL was checked before anything was set, and is not this installation's.
+    #[error("nothing was changed at {provider}: {why} (if only this machine cannot reach it: --force)")]
+    NothingChanged {
+        /// Provider at which the webhook would have been set.
+        provider: &'static str,
+        /// Problem of the URL.
+        why: Box<ConnectError>,
+    },
+    /// The webhook was set, a check failed afterwards, and the setting from before is back.
+    #[error("{why}; what was set before at {provider} is back")]
+    PutBack {
+        /// Provider at which the webhook was set.
+        provider: &'static str,
+        /// Failure of the check.
+        why: Box<ConnectError>,
+    },
+    /// The webhook was set, a check failed afterwards, and the setting from before could not be put back.
+    #[error("{why}; what was set before at {provider} could not be put back: {failure}")]
+    NotPutBack {
+        /// Provider at which the webhook was set.
+        provider: &'static str,
+        /// Failure of the check.
+        why: Box<ConnectError>,
+        /// Error of the request that should have put it back.
+        failure: AdminRequestError,
+    },
     /// The server at the webhook's URL answered with another status.
     #[error("a webhook is answered HTTP {status}: {said}")]
     UnexpectedStatus {
@@ -87,29 +122,97 @@ impl ConnectError {
     }
 }
 
-/// Posts a webhook to this installation, as a provider would, and returns the body of the 200 answer.
-pub(crate) async fn post_own_webhook(
-    request: RequestBuilder,
-    timeout: Duration,
-) -> Result<Value, ConnectError> {
-    let answer = request.timeout(timeout).send().await;
-    // The error itself is not shown: it would contain the URL, and with it possibly the secret.
-    let answer = answer.map_err(|error| {
-        ConnectError::Unreachable(match error {
-            error if error.is_timeout() => "time-out",
-            error if error.is_connect() => "no connection",
-            _ => "no answer",
+/// A webhook of this installation, as a provider would post it to prove that the URL is right.
+#[derive(Debug)]
+pub(crate) struct OwnWebhook<'a> {
+    /// URL of the webhook.
+    pub(crate) webhook: &'a InstanceWebhook,
+    /// Header with the secret; `None` if the secret is in the URL.
+    pub(crate) header: Option<(&'a str, &'a Secret)>,
+    /// Body, which has no effect on Recado.
+    pub(crate) body: Value,
+    /// Longest time for an answer.
+    pub(crate) timeout: Duration,
+}
+
+impl OwnWebhook<'_> {
+    /// Checks that this installation answers at the webhook's URL, and returns the body of its answer.
+    ///
+    /// The webhook is posted without its secret first, which Recado must refuse as it refuses all such: so the secret
+    /// is never shown to a server that is not Recado.
+    pub(crate) async fn prove_url(&self, http: &Client) -> Result<Value, ConnectError> {
+        let bare = self.webhook.url_without_secret();
+        let refused = self.post(http.post(bare)).await?;
+        let problem = refused.headers().get(CONTENT_TYPE);
+        let is_problem = problem.is_some_and(|kind| kind == "application/problem+json");
+        if refused.status() != StatusCode::UNAUTHORIZED || !is_problem {
+            return Err(ConnectError::NotRecado);
+        }
+        self.post_with_secret(http).await
+    }
+
+    /// Posts the webhook with its secret, and returns the body of the 200 answer.
+    pub(crate) async fn post_with_secret(&self, http: &Client) -> Result<Value, ConnectError> {
+        let request = http.post(&self.webhook.url);
+        let answer = self
+            .post(match self.header {
+                Some((name, secret)) => request.header(name, secret.expose_secret()),
+                None => request,
+            })
+            .await?;
+        let status = answer.status();
+        let body: Value = answer.json().await.unwrap_or_default();
+        match status {
+            StatusCode::OK => Ok(body),
+            StatusCode::UNAUTHORIZED => Err(ConnectError::Unauthorized),
+            status => Err(ConnectError::UnexpectedStatus {
+                status: status.as_u16(),
+                said: body["detail"].as_str().unwrap_or("-").to_owned(),
+            }),
+        }
+    }
+
+    async fn post(&self, request: RequestBuilder) -> Result<Response, ConnectError> {
+        let sent = request.json(&self.body).timeout(self.timeout).send().await;
+        // The error itself is not shown: it would contain the URL, and with it possibly the secret.
+        sent.map_err(|error| ConnectError::Unreachable {
+            url: self.webhook.url_without_secret().to_owned(),
+            why: RequestFailure::from_error(&error),
         })
-    })?;
-    let status = answer.status();
-    let body: Value = answer.json().await.unwrap_or_default();
-    match status {
-        StatusCode::OK => Ok(body),
-        StatusCode::UNAUTHORIZED => Err(ConnectError::Unauthorized),
-        status => Err(ConnectError::UnexpectedStatus {
-            status: status.as_u16(),
-            said: body["detail"].as_str().unwrap_or("-").to_owned(),
+    }
+}
+
+/// Returns the step that the check of the URL makes. A failed check ends the connecting before anything is set, unless
+/// `force`.
+pub(crate) fn decide_on_url(
+    provider: &'static str,
+    checked: Result<(), ConnectError>,
+    force: bool,
+) -> Result<ConnectStep, ConnectError> {
+    match checked {
+        Ok(()) => Ok(ConnectStep::CredentialsAccepted),
+        Err(why) if force => Ok(ConnectStep::UrlUnchecked { why: why.to_string() }),
+        Err(why) => Err(ConnectError::NothingChanged {
+            provider,
+            why: Box::new(why),
         }),
+    }
+}
+
+/// Adds to a failed check what became of the setting from before.
+pub(crate) fn report_restored(
+    provider: &'static str,
+    why: ConnectError,
+    restored: Result<(), AdminRequestError>,
+) -> ConnectError {
+    let why = Box::new(why);
+    match restored {
+        Ok(()) => ConnectError::PutBack { provider, why },
+        Err(failure) => ConnectError::NotPutBack {
+            provider,
+            why,
+            failure,
+        },
     }
 }
 
@@ -136,6 +239,11 @@ pub enum ConnectStep {
     },
     /// A webhook with the secret or token reached the installation and was accepted.
     CredentialsAccepted,
+    /// The URL could not be checked from here, and the webhook was set all the same.
+    UrlUnchecked {
+        /// Problem of the URL.
+        why: String,
+    },
     /// The handshake was answered correctly.
     HandshakeAnswered,
     /// The handshake was not tested, because a setting is missing here.
@@ -170,6 +278,7 @@ impl fmt::Display for ConnectStep {
             Self::WebhookConfirmed { events } => {
                 write!(f, "read back as it should be ({})", events.join(", "))
             }
+            Self::UrlUnchecked { why } => write!(f, "not checked: {why}"),
             Self::CredentialsAccepted => f.write_str("a webhook with this proof is taken"),
             Self::HandshakeAnswered => f.write_str("the handshake comes back"),
             Self::HandshakeSkipped { setting } => {

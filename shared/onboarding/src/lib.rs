@@ -92,6 +92,11 @@ fn setup_requirements(provider: Provider) -> Option<SetupRequirements> {
     }
 }
 
+/// Returns `true` if a provider may run on the same machine or network, where webhooks over plain HTTP are acceptable.
+pub fn may_post_plain_http(provider: Provider) -> bool {
+    setup_requirements(provider).is_none_or(|demands| demands.allows_http)
+}
+
 /// Returns the setting whose secret the connect command sends to the installation's webhook URL; `None` if it sends
 /// none.
 pub fn setting_shown_to_webhook(provider: Provider) -> Option<&'static str> {

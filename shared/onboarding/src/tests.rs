@@ -1,6 +1,5 @@
 use super::*;
 use crate::check_result::check_clock;
-use crate::connect::post_own_webhook;
 use crate::stand_in::{Does, StandIn};
 use jiff::Timestamp;
 use recado_domain::ids::ExternalId;
@@ -8,6 +7,8 @@ use recado_domain::secret::derive_webhook_secret;
 use recado_whatsapp::ProviderConfig;
 use reqwest::Client;
 use serde_json::json;
+
+mod connecting;
 
 fn instance(fields: &Value) -> Instance {
     let mut all = json!({"id": "suporte-01", "tenant": "clinica", "agent": "ana"});
@@ -251,14 +252,23 @@ impl Scene {
         webhook: &InstanceWebhook,
         check: bool,
     ) -> (Vec<String>, Result<(), ConnectError>) {
+        let options = ConnectOptions {
+            check,
+            ..ConnectOptions::default()
+        };
+        self.connect_with(webhook, options).await
+    }
+
+    async fn connect_with(
+        &self,
+        webhook: &InstanceWebhook,
+        options: ConnectOptions,
+    ) -> (Vec<String>, Result<(), ConnectError>) {
         let (config, key) = (ProviderConfig::default(), Secret::new("key").unwrap());
         let connecting = ConnectParameters {
             webhook,
             key: Ok(&key),
-            options: ConnectOptions {
-                check,
-                ..ConnectOptions::default()
-            },
+            options,
         };
         let mut steps = Vec::new();
         let connected = connect_instance(&self.subject(&config), &connecting, &mut steps).await;
@@ -273,72 +283,6 @@ impl Scene {
             lookup_secret: nothing,
             now: Timestamp::now,
         }
-    }
-}
-
-#[tokio::test]
-async fn a_number_of_360dialog_is_connected_read_back_and_tried() {
-    let ours = StandIn::start(vec![Does::Answers(200, "{}")]).await;
-    let url = format!("{}/webhooks/360dialog", ours.url);
-    let said: &'static str = Box::leak(json!({ "url": url }).to_string().into_boxed_str());
-    let scene = Scene::set("360dialog", vec![Does::Answers(200, said)]).await;
-    let told = webhook(&json!({"webhook_url": url, "secret": "s3cret", "secret_header": "x-secret"}));
-    let (steps, connected) = scene.connect(&told, false).await;
-    assert_eq!(connected, Ok(()));
-    assert_eq!(
-        steps,
-        [
-            "webhook set at 360dialog",
-            "read back as it should be",
-            "a webhook with this proof is taken"
-        ]
-    );
-    assert!(
-        ours.requests()[0]
-            .headers
-            .contains(&"x-secret: s3cret".to_owned())
-    );
-    let found = scene.examine(Some(&told)).await;
-    assert_eq!(
-        checks(&found)[..2],
-        [("credential", Severity::Good), ("webhook", Severity::Good)]
-    );
-
-    let elsewhere = webhook(&json!({"secret": "s3cret", "secret_header": "x-secret"}));
-    let asked = scene.server.requests().len();
-    let (steps, connected) = scene.connect(&elsewhere, true).await;
-    assert!(
-        matches!(connected, Err(ConnectError::Differs(_))),
-        "{connected:?}"
-    );
-    assert!(steps.is_empty(), "{steps:?}");
-    assert_eq!(scene.server.requests().len(), asked + 1, "a check sets nothing");
-    let found = scene.examine(Some(&elsewhere)).await;
-    assert_eq!(checks(&found)[1], ("webhook", Severity::Broken));
-}
-
-#[tokio::test]
-async fn a_refusal_at_our_own_end_is_told_apart_and_shows_no_url() {
-    let answers = [
-        (Does::Answers(401, "{}"), ConnectError::Unauthorized),
-        (
-            Does::Answers(503, r#"{"detail": "wait"}"#),
-            ConnectError::UnexpectedStatus {
-                status: 503,
-                said: "wait".to_owned(),
-            },
-        ),
-        (Does::Breaks, ConnectError::Unreachable("no answer")),
-    ];
-    let http = recado_http_client::build_http_client().unwrap();
-    for (does, expected) in answers {
-        let server = StandIn::start(vec![does]).await;
-        let request = http.post(&server.url).json(&json!({}));
-        let error = post_own_webhook(request, std::time::Duration::from_secs(5))
-            .await
-            .unwrap_err();
-        assert_eq!(error, expected);
-        assert!(!error.to_string().contains("127.0.0.1"), "{error}");
     }
 }
 

@@ -84,6 +84,23 @@ async fn connect_sets_evolutions_webhook_reads_it_back_and_tries_it() {
         "no secret is shown"
     );
     assert_eq!(machine.stand_ins.violations(), []);
+    // A wrong address is found before anything is set.
+    for wrong in ["http://127.0.0.1:1", &machine.stand_ins.meta.url()] {
+        let ran = run(&machine, &["connect", INSTANCE, "--public-url", wrong]);
+        assert!(!ran.success);
+        assert!(
+            ran.err.contains("nothing was changed at Evolution"),
+            "{wrong}: {}",
+            ran.err
+        );
+        let now = machine.stand_ins.evolution.notes().webhook(INSTANCE).unwrap();
+        assert_eq!(now, set, "{wrong}");
+    }
+    assert_eq!(
+        machine.stand_ins.violations().len(),
+        1,
+        "only the ping to the wrong server"
+    );
     // Set to another address, a check finds it and changes nothing.
     let moved = run(
         &machine,

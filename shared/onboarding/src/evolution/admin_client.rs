@@ -126,11 +126,36 @@ impl EvolutionAdminClient<'_> {
             .http
             .request(method, url)
             .header("apikey", self.key.expose_secret());
-        send_admin_request(match body {
+        let answer = send_admin_request(match body {
             Some(body) => request.json(body),
             None => request,
-        })
-        .await
+        });
+        answer.await.map_err(|error| self.add_base_url_hint(error))
+    }
+
+    /// Adds a hint to "not found" if the base URL is that of Evolution's page for people, as the browser shows it.
+    fn add_base_url_hint(&self, error: AdminRequestError) -> AdminRequestError {
+        match error {
+            AdminRequestError::NotFound { said } if self.base.trim_end_matches('/').ends_with("/manager") => {
+                AdminRequestError::NotFound {
+                    said: format!(
+                        "{said}. The base URL ends in /manager, Evolution's page for people: leave that out"
+                    ),
+                }
+            }
+            error => error,
+        }
+    }
+
+    /// Puts back a webhook as [`Self::find_webhook`] found it; `None` switches the webhook off.
+    pub(crate) async fn restore_webhook(
+        &self,
+        before: Option<&ConfiguredWebhook>,
+    ) -> Result<(), AdminRequestError> {
+        let off = ConfiguredWebhook::default();
+        let body = build_restored_body(self.version, before.unwrap_or(&off));
+        let path = ["webhook", "set"];
+        self.call_api(Method::POST, path, Some(&body)).await.map(drop)
     }
 
     /// Sets the webhook (`POST webhook/set`) with all events that Recado uses and this version has. A configuration that
@@ -250,6 +275,24 @@ fn build_webhook_body(version: u8, wanted: &DesiredWebhook<'_>, events: &[&str])
         .collect();
     json!({ "webhook": { "enabled": true, "url": wanted.url, "headers": headers, "byEvents": false,
         "base64": wanted.base64, "events": events } })
+}
+
+/// Returns the body that sets a webhook as it was found.
+fn build_restored_body(version: u8, before: &ConfiguredWebhook) -> Value {
+    let ConfiguredWebhook {
+        enabled,
+        url,
+        events,
+        by_events,
+        base64,
+        headers,
+    } = before;
+    if version == 1 {
+        return json!({ "url": url, "enabled": enabled, "webhook_by_events": by_events,
+            "webhook_base64": base64, "events": events });
+    }
+    json!({ "webhook": { "enabled": enabled, "url": url, "headers": headers, "byEvents": by_events,
+        "base64": base64, "events": events } })
 }
 
 /// Reads the webhook row of version 2 (`webhookByEvents`), of version 1 (`webhook_by_events`), or the bare

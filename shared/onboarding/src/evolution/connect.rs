@@ -1,7 +1,11 @@
-//! Connects an instance: sets its webhook through Evolution's API, reads it back, and tests it with a ping event.
+//! Connects an instance: tests the webhook's URL with a ping event, sets the webhook through Evolution's API, and reads it
+//! back. If that fails, the setting from before is put back.
 
 use super::admin_client::{DesiredWebhook, EvolutionAdminClient, WebhookAuthMethod};
-use crate::connect::{ConnectError, ConnectParameters, ConnectStep, post_own_webhook};
+use crate::admin_request::AdminRequestError;
+use crate::connect::{
+    ConnectError, ConnectParameters, ConnectStep, OwnWebhook, decide_on_url, report_restored,
+};
 use crate::target::OnboardingTarget;
 use recado_domain::ids::ExternalId;
 use serde_json::json;
@@ -34,30 +38,48 @@ pub(crate) async fn connect_webhook(
         },
         base64: connecting.options.base64,
     };
-    if !connecting.options.check {
-        let refused = format!(
-            "Evolution did not take the webhook of {}",
-            subject.instance_name()
-        );
-        at.set_webhook(&wanted)
-            .await
-            .map_err(ConnectError::from_provider_error(refused))?;
-        steps.push(ConnectStep::WebhookSet {
-            provider: "Evolution",
-        });
+    let own = build_ping_webhook(connecting, &wanted, &instance);
+    if connecting.options.check {
+        steps.push(read_back_webhook(&at, &wanted).await?);
+        check_url(subject, &own).await?;
+        steps.push(ConnectStep::CredentialsAccepted);
+        return Ok(());
     }
-    steps.push(read_back_webhook(&at, &wanted).await?);
-    post_ping_webhook(subject, &wanted, &instance).await?;
-    steps.push(ConnectStep::CredentialsAccepted);
+    let checked = check_url(subject, &own).await;
+    steps.push(decide_on_url(PROVIDER, checked, connecting.options.force)?);
+    let before = at.find_webhook().await.map_err(unsaid())?;
+    let refused = format!(
+        "Evolution did not take the webhook of {}",
+        subject.instance_name()
+    );
+    at.set_webhook(&wanted)
+        .await
+        .map_err(ConnectError::from_provider_error(refused))?;
+    steps.push(ConnectStep::WebhookSet { provider: PROVIDER });
+    match read_back_webhook(&at, &wanted).await {
+        Ok(step) => steps.push(step),
+        Err(why) => {
+            return Err(report_restored(
+                PROVIDER,
+                why,
+                at.restore_webhook(before.as_ref()).await,
+            ));
+        }
+    }
     Ok(())
+}
+
+const PROVIDER: &str = "Evolution";
+
+fn unsaid() -> impl FnOnce(AdminRequestError) -> ConnectError {
+    ConnectError::from_provider_error("Evolution did not say how the webhook is set")
 }
 
 async fn read_back_webhook(
     at: &EvolutionAdminClient<'_>,
     wanted: &DesiredWebhook<'_>,
 ) -> Result<ConnectStep, ConnectError> {
-    let unsaid = ConnectError::from_provider_error("Evolution did not say how the webhook is set");
-    let found = at.find_webhook().await.map_err(unsaid)?;
+    let found = at.find_webhook().await.map_err(unsaid())?;
     let found = found.ok_or(ConnectError::Missing(
         "Evolution knows no webhook of this instance",
     ))?;
@@ -69,21 +91,26 @@ async fn read_back_webhook(
     }
 }
 
-/// Posts a `recado.ping` event, which Recado ignores, to the webhook URL as Evolution would.
-async fn post_ping_webhook(
-    subject: &OnboardingTarget<'_>,
-    wanted: &DesiredWebhook<'_>,
+/// Builds a `recado.ping` event, which Recado ignores, as Evolution would post it.
+fn build_ping_webhook<'a>(
+    connecting: &ConnectParameters<'a>,
+    wanted: &DesiredWebhook<'a>,
     instance: &ExternalId,
-) -> Result<(), ConnectError> {
-    let body = json!({"event": "recado.ping", "instance": instance, "data": {}});
-    let request = subject.http.post(wanted.url).json(&body);
-    let request = match wanted.auth_method {
-        WebhookAuthMethod::Url => request,
-        WebhookAuthMethod::Header | WebhookAuthMethod::Token => {
-            request.header("apikey", wanted.secret.expose_secret())
-        }
-    };
-    if post_own_webhook(request, TIMEOUT).await?["ignored"] == 1 {
+) -> OwnWebhook<'a> {
+    OwnWebhook {
+        webhook: connecting.webhook,
+        header: match wanted.auth_method {
+            WebhookAuthMethod::Url => None,
+            WebhookAuthMethod::Header | WebhookAuthMethod::Token => Some(("apikey", wanted.secret)),
+        },
+        body: json!({"event": "recado.ping", "instance": instance, "data": {}}),
+        timeout: TIMEOUT,
+    }
+}
+
+/// Checks that this installation answers at the webhook's URL.
+async fn check_url(subject: &OnboardingTarget<'_>, own: &OwnWebhook<'_>) -> Result<(), ConnectError> {
+    if own.prove_url(subject.http).await?["ignored"] == 1 {
         Ok(())
     } else {
         Err(ConnectError::NotRecado)

@@ -17,14 +17,20 @@ pub(crate) async fn connect_instance(
     steps.push(describe_manual_step(&webhook.url));
     let mut wrong = Vec::new();
     if !webhook.proof_set {
-        wrong.push("META_APP_SECRET is not set there: no webhook can be proven".to_owned());
+        wrong.push("META_APP_SECRET is not set where Recado runs: no webhook can be proven".to_owned());
     }
     if webhook.verify_token_set == Some(false) {
-        wrong.push("META_VERIFY_TOKEN is not set there: the handshake is refused".to_owned());
+        wrong.push("META_VERIFY_TOKEN is not set where Recado runs: the handshake is refused".to_owned());
     }
     match check_handshake(subject, &webhook.url).await {
         Ok(step) => steps.push(step),
         Err(why) => wrong.push(why),
+    }
+    if !wrong.is_empty() && !connecting.options.check && !connecting.options.force {
+        return Err(ConnectError::NothingChanged {
+            provider: "Meta",
+            why: Box::new(ConnectError::MultipleErrors(wrong)),
+        });
     }
     match ensure_subscription(subject, connecting).await {
         Ok(step) => steps.push(step),

@@ -9,6 +9,8 @@ use tokio::net::{TcpListener, TcpStream};
 pub enum Does {
     /// Answers with this status and body.
     Answers(u16, &'static str),
+    /// Answers 401 with a problem, as Recado answers a webhook without proof.
+    RefusesProof,
     /// Answers 307 to this address.
     Redirects(String),
     /// Reads the request and never answers.
@@ -71,6 +73,11 @@ async fn serve(mut stream: TcpStream, does: Does, seen: Arc<Mutex<Vec<Request>>>
                 "HTTP/1.1 {status} X\r\ncontent-length: {}\r\nconnection: close\r\n\r\n{body}",
                 body.len()
             )
+        }
+        Does::RefusesProof => {
+            "HTTP/1.1 401 X\r\ncontent-type: application/problem+json\r\ncontent-length: 2\r\n\
+             connection: close\r\n\r\n{}"
+                .to_owned()
         }
         Does::Redirects(to) => {
             format!("HTTP/1.1 307 X\r\nlocation: {to}\r\ncontent-length: 0\r\nconnection: close\r\n\r\n")
