@@ -13,7 +13,7 @@ use crate::millis;
 use crate::outbox::{Author, Outbox, OutboxState};
 use crate::reason::Reason;
 use jiff::{SignedDuration, Timestamp};
-pub use outgoing::{NewOutgoing, Outgoing, PreparedContent};
+pub use outgoing::{NewOutgoing, Outgoing, OutgoingSide, PreparedContent};
 use serde::{Deserialize, Serialize};
 
 /// The side that wrote a message.
@@ -43,9 +43,13 @@ pub struct TokenUsage {
     pub cache_write_tokens: u64,
 }
 
-/// The stored record of a message, incoming or outgoing.
+/// The stored record of a message, incoming or outgoing. A message that certainly goes out is an [`Outgoing`].
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Message {
+#[serde(bound(
+    serialize = "Out: Serialize + OutgoingSide",
+    deserialize = "Out: Deserialize<'de> + Default"
+))]
+pub struct Message<Out = Option<Outbox>> {
     /// The conversation that the message belongs to.
     pub conversation: ConversationId,
     /// Place of the message in its conversation, counted from 1.
@@ -95,8 +99,8 @@ pub struct Message {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub usage: Option<TokenUsage>,
     /// Outgoing side of the message; `None` for a message that came in or was typed on the phone.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub out: Option<Outbox>,
+    #[serde(default, skip_serializing_if = "OutgoingSide::is_absent")]
+    pub out: Out,
 }
 
 /// The status of a message as the API reports it.
@@ -117,7 +121,7 @@ pub enum MessageStatus {
     Cancelled,
 }
 
-impl Message {
+impl<Out: OutgoingSide> Message<Out> {
     /// Renders the message as the text that a model or an operator reads: its context, then its content.
     pub fn render_text(&self) -> String {
         let (around, text) = (self.context.render_text(), self.content.render_text());
@@ -136,7 +140,7 @@ impl Message {
     /// Returns the id of the agent's reply that the message belongs to: the id of the reply's first part. `None` if the
     /// agent did not write the message.
     pub fn reply_id(&self) -> Option<MessageId> {
-        let out = self.out.as_ref().filter(|out| out.author == Author::Ai)?;
+        let out = self.out.outbox().filter(|out| out.author == Author::Ai)?;
         let before = out
             .part
             .map_or(0, |part| u64::from(part.number.saturating_sub(1)));
@@ -148,7 +152,7 @@ impl Message {
     /// count only if they are not older than the newest attempt. A contact's message is always
     /// [`MessageStatus::Delivered`].
     pub fn status_with_delivery(&self, delivery: Option<&Delivery>) -> MessageStatus {
-        let claimed_at = self.out.as_ref().and_then(Outbox::last_claimed_at);
+        let claimed_at = self.out.outbox().and_then(Outbox::last_claimed_at);
         let delivered = delivery
             .and_then(|delivery| delivery.status_since_claim(claimed_at))
             .map(|status| match status {
@@ -157,7 +161,7 @@ impl Message {
                 DeliveryStatus::Read | DeliveryStatus::Played => MessageStatus::Read,
                 DeliveryStatus::Failed => MessageStatus::Failed,
             });
-        match self.out.as_ref().map(|out| &out.state) {
+        match self.out.outbox().map(|out| &out.state) {
             None if self.role == Role::User => MessageStatus::Delivered,
             None | Some(OutboxState::Sent { .. }) => delivered.unwrap_or(MessageStatus::Sent),
             Some(OutboxState::Queued | OutboxState::Sending { .. } | OutboxState::Unknown { .. }) => {
@@ -177,21 +181,21 @@ impl Message {
             let place = |message: &Self| (message.conversation.number_in_thread(), message.ordinal);
             return place(self) < place(other);
         }
-        let beside = other.out.iter().flat_map(|out| &out.beside);
+        let beside = other.out.outbox().into_iter().flat_map(|out| &out.beside);
         let made = |message: &Self| (message.stored_at, message.message_id());
         beside.into_iter().any(|known| known.thread_id() == thread) && made(self) < made(other)
     }
 
     /// Returns `true` if the message is queued, being sent or of unknown outcome.
     pub fn is_open(&self) -> bool {
-        self.out.as_ref().is_some_and(|out| out.state.is_open())
+        self.out.outbox().is_some_and(|out| out.state.is_open())
     }
 
     /// Returns the time from which `reconcile` treats the message as overdue: 5 minutes after the latest of the time it
     /// was stored, its slot and [`Outbox::not_before`], but not before [`Outbox::look_at`]. `None` unless the message is
     /// open, or is dead and its dead letter does not exist yet.
     pub fn overdue_at(&self) -> Option<Timestamp> {
-        let out = self.out.as_ref()?;
+        let out = self.out.outbox()?;
         let waits = out.state.is_open() || (matches!(out.state, OutboxState::Dead { .. }) && !out.copied);
         let since = [out.slot, out.not_before]
             .into_iter()
@@ -203,6 +207,6 @@ impl Message {
 
     /// Returns the address that the message goes to; `None` if it is not an outgoing message.
     pub fn recipient(&self) -> Option<&ContactAddress> {
-        self.out.as_ref().map(|out| &out.to)
+        self.out.outbox().map(|out| &out.to)
     }
 }

@@ -2,7 +2,7 @@
 //! their content.
 
 use crate::ids::{ConversationId, CorrelationId, MessageId, Ordinal, TenantId, ThreadId};
-use crate::message::Message;
+use crate::message::{Message, OutgoingSide};
 use crate::millis;
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
@@ -55,7 +55,7 @@ impl SendJob {
 
     /// Returns the same job in the FIFO group in which `message` is worked on.
     #[must_use]
-    pub fn in_group_of(self, message: &Message) -> Self {
+    pub fn in_group_of(self, message: &Message<impl OutgoingSide>) -> Self {
         Self {
             reply: message.reply_id(),
             ..self
@@ -63,7 +63,7 @@ impl SendJob {
     }
 
     /// Returns `true` if the job covers `message`.
-    pub fn includes_message(&self, message: &Message) -> bool {
+    pub fn includes_message(&self, message: &Message<impl OutgoingSide>) -> bool {
         let upto = (self.conversation.number_in_thread(), self.upto);
         self.upto == Self::ALL_OPEN || (message.conversation.number_in_thread(), message.ordinal) <= upto
     }

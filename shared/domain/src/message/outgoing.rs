@@ -1,4 +1,4 @@
-//! Outgoing messages: how they are made, and as a type that certainly has an outgoing side.
+//! Outgoing messages: they are made here, and they are a type of their own.
 
 use super::{Message, Role};
 use crate::contact::ContactAddress;
@@ -10,46 +10,75 @@ use crate::options::SendOptions;
 use crate::outbox::{Author, Outbox};
 use crate::rate::Rate;
 use jiff::Timestamp;
-use std::ops::Deref;
 
-/// An outgoing message: a [`Message`] whose `out` is set. It is made once, where the handling of the message begins.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Outgoing(Message);
+/// A message that certainly has an outgoing side. It is made once, where the handling of the message begins.
+pub type Outgoing = Message<Outbox>;
 
-impl Outgoing {
-    /// Returns `message` as an outgoing message. `None` if it came in or was typed on the phone.
-    pub fn from_message(message: Message) -> Option<Self> {
-        message.out.is_some().then_some(Self(message))
-    }
+/// The outgoing side of a [`Message`]: an [`Outbox`], or an `Option` of one where the message may have come in.
+pub trait OutgoingSide: Send + Sync {
+    /// Returns the outbox; `None` if the message came in or was typed on the phone.
+    fn outbox(&self) -> Option<&Outbox>;
 
-    /// Returns the outgoing side of the message.
-    #[expect(clippy::expect_used, reason = "each constructor sees to it")]
-    pub fn outbox(&self) -> &Outbox {
-        self.0.out.as_ref().expect("an outgoing message")
-    }
-
-    /// Returns the outgoing side of the message, to change it.
-    #[expect(clippy::expect_used, reason = "each constructor sees to it")]
-    pub fn outbox_mut(&mut self) -> &mut Outbox {
-        self.0.out.as_mut().expect("an outgoing message")
-    }
-
-    /// Stores the provider's id of the message.
-    pub fn set_provider_message_id(&mut self, id: Option<String>) {
-        self.0.provider_message_id = id;
-    }
-
-    /// Returns the message's record.
-    pub fn into_message(self) -> Message {
-        self.0
+    /// Returns `true` if there is no outgoing side.
+    fn is_absent(&self) -> bool {
+        self.outbox().is_none()
     }
 }
 
-impl Deref for Outgoing {
-    type Target = Message;
+impl OutgoingSide for Outbox {
+    fn outbox(&self) -> Option<&Outbox> {
+        Some(self)
+    }
+}
 
-    fn deref(&self) -> &Message {
-        &self.0
+impl OutgoingSide for Option<Outbox> {
+    fn outbox(&self) -> Option<&Outbox> {
+        self.as_ref()
+    }
+}
+
+impl Message {
+    /// Returns the message as an outgoing message. `None` if it came in or was typed on the phone.
+    pub fn into_outgoing(mut self) -> Option<Outgoing> {
+        let out = self.out.take()?;
+        Some(self.map_out(|_| out))
+    }
+}
+
+impl Outgoing {
+    /// Returns the message's record.
+    pub fn into_record(self) -> Message {
+        self.map_out(Some)
+    }
+
+    /// Returns a copy of the message's record, as stores take it.
+    pub fn to_record(&self) -> Message {
+        self.clone().into_record()
+    }
+}
+
+impl<Before> Message<Before> {
+    fn map_out<Out>(self, map: impl FnOnce(Before) -> Out) -> Message<Out> {
+        Message {
+            conversation: self.conversation,
+            ordinal: self.ordinal,
+            tenant: self.tenant,
+            instance: self.instance,
+            role: self.role,
+            content: self.content,
+            context: self.context,
+            provider_message_id: self.provider_message_id,
+            written_at: self.written_at,
+            told_at: self.told_at,
+            stored_at: self.stored_at,
+            correlation: self.correlation,
+            event: self.event,
+            idempotency_key: self.idempotency_key,
+            unanswered: self.unanswered,
+            model: self.model,
+            usage: self.usage,
+            out: map(self.out),
+        }
     }
 }
 
@@ -109,7 +138,7 @@ impl NewOutgoing<'_> {
         {
             out.delay_until(at);
         }
-        Outgoing(Message {
+        Message {
             conversation: conversation.id.clone(),
             ordinal: self.ordinal,
             tenant: conversation.tenant.clone(),
@@ -130,7 +159,7 @@ impl NewOutgoing<'_> {
             unanswered: None,
             model: None,
             usage: None,
-            out: Some(out),
-        })
+            out,
+        }
     }
 }

@@ -57,14 +57,14 @@ async fn convert_to_message(
         &scheduled.correlation,
         now,
     );
-    message.outbox_mut().metadata.clone_from(&scheduled.metadata);
-    message.outbox_mut().scheduled = Some(scheduled.id.clone());
+    message.out.metadata.clone_from(&scheduled.metadata);
+    message.out.scheduled = Some(scheduled.id.clone());
     if scheduled.become_message(message.message_id(), now).is_err() {
         return Ok(WriteOutcome::Conflict);
     }
     let written = deps
         .store()
-        .commit_scheduled(&scheduled, &conversation, &message)
+        .commit_scheduled(&scheduled, &conversation, &message.to_record())
         .await?;
     if written == WriteOutcome::Written {
         tracing::info!(message_id = %message.message_id(), scheduled_id = %scheduled.id, "a scheduled message fell due");

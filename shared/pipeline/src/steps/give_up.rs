@@ -118,7 +118,7 @@ pub(crate) fn turn_letter_id(job: &str) -> String {
 
 /// Builds the dead letter of a message; `None` if the message is not dead.
 pub(crate) fn build_message_letter(message: &Outgoing) -> Option<DeadLetter> {
-    let (id, out) = (message.message_id(), message.outbox());
+    let (id, out) = (message.message_id(), &message.out);
     let OutboxState::Dead { at, reason } = out.state else {
         return None;
     };
@@ -142,14 +142,19 @@ pub(crate) async fn move_to_dead_letters(deps: &impl Deps, mut message: Outgoing
         return Ok(true);
     };
     save_dead_letter(deps, &dead_letter).await?;
-    message.outbox_mut().mark_dead_lettered();
-    if deps.store().settle_message(&message, None, None, None).await? == WriteOutcome::Written {
+    message.out.mark_dead_lettered();
+    if deps
+        .store()
+        .settle_message(&message.to_record(), None, None, None)
+        .await?
+        == WriteOutcome::Written
+    {
         return Ok(true);
     }
     // If this worker was delayed, the message may have been redriven before the dead letter was made: then remove it
     // again.
     let now = find_outgoing(deps, &message.message_id()).await?;
-    let failed_at = now.and_then(|now| now.outbox().failed_at());
+    let failed_at = now.and_then(|now| now.out.failed_at());
     if failed_at != Some(dead_letter.at) {
         deps.store()
             .remove_dead_letter(&dead_letter.id, dead_letter.at)
@@ -168,15 +173,20 @@ pub(crate) async fn give_up_message(
 ) -> PortResult<bool> {
     let now = deps.system().now();
     let flight = find_landed_attempt(&message);
-    if message.outbox_mut().mark_dead(now, reason, why).is_err() {
+    if message.out.mark_dead(now, reason, why).is_err() {
         return Ok(false);
     }
     tracing::warn!(
         reason = reason.as_str(),
-        attempts = message.outbox().attempts,
+        attempts = message.out.attempts,
         "message given up"
     );
-    if deps.store().save_open_message(&message, flight.as_ref()).await? == WriteOutcome::Conflict {
+    if deps
+        .store()
+        .save_open_message(&message.to_record(), flight.as_ref())
+        .await?
+        == WriteOutcome::Conflict
+    {
         return Ok(false);
     }
     move_to_dead_letters(deps, message).await
@@ -187,13 +197,13 @@ pub(crate) async fn give_up_message(
 fn find_landed_attempt(message: &Outgoing) -> Option<InFlightSend> {
     let OutboxState::Sending {
         nonce, claimed_at, ..
-    } = &message.outbox().state
+    } = &message.out.state
     else {
         return None;
     };
     Some(InFlightSend {
         message: message.message_id(),
-        to: message.outbox().to.clone(),
+        to: message.out.to.clone(),
         nonce: nonce.clone(),
         claimed_at: *claimed_at,
         until: *claimed_at,

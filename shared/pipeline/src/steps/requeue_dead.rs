@@ -16,16 +16,13 @@ pub(crate) async fn requeue_dead_message(deps: &impl Deps, redrive: &Redrive) ->
     let revived = match find_outgoing(deps, id).await? {
         None => false,
         Some(mut message) => {
-            let copied = message.outbox().copied;
-            let revived = message
-                .outbox_mut()
-                .requeue_dead(deps.system().now(), *failed_at)
-                .is_ok();
+            let copied = message.out.copied;
+            let revived = message.out.requeue_dead(deps.system().now(), *failed_at).is_ok();
             // A dead message stays on the open list until its dead letter exists.
             let written = match (revived, copied) {
                 (false, _) => WriteOutcome::Written,
-                (true, true) => deps.store().update_closed_message(&message).await?,
-                (true, false) => deps.store().save_open_message(&message, None).await?,
+                (true, true) => deps.store().update_closed_message(&message.to_record()).await?,
+                (true, false) => deps.store().save_open_message(&message.to_record(), None).await?,
             };
             if written == WriteOutcome::Conflict {
                 return Err(PortError::contended("message"));

@@ -9,7 +9,7 @@ use base64::engine::general_purpose::STANDARD;
 use jiff::{SignedDuration, Timestamp};
 use recado_domain::content::{Content, Media};
 use recado_domain::ids::InstanceId;
-use recado_domain::message::Message;
+use recado_domain::message::{Message, OutgoingSide};
 use recado_domain::millis::{self, add_duration};
 use recado_domain::outgoing::UPLOAD_PREFIX;
 use serde::{Deserialize, Serialize};
@@ -117,7 +117,10 @@ const RENEWED_WITHIN_HOURS: i64 = 2;
 /// Renews the upload of a waiting message once in 24 hours, counted from the storing of the message. Code that
 /// postpones waiting messages calls this at most an hour apart, so no renewal is missed. Nothing happens if the message
 /// names no upload or no renewal is due.
-pub(crate) async fn renew_waiting_upload(deps: &impl Deps, message: &Message) -> PortResult<()> {
+pub(crate) async fn renew_waiting_upload(
+    deps: &impl Deps,
+    message: &Message<impl OutgoingSide>,
+) -> PortResult<()> {
     let waited = deps.system().now().duration_since(message.stored_at).as_hours();
     if waited < RENEWED_EVERY_HOURS || waited % RENEWED_EVERY_HOURS >= RENEWED_WITHIN_HOURS {
         return Ok(());
@@ -127,7 +130,7 @@ pub(crate) async fn renew_waiting_upload(deps: &impl Deps, message: &Message) ->
 }
 
 /// Renews the upload of a message. Returns `false` if the message names no upload, or the upload is gone.
-pub(crate) async fn renew_upload(deps: &impl Deps, message: &Message) -> PortResult<bool> {
+pub(crate) async fn renew_upload(deps: &impl Deps, message: &Message<impl OutgoingSide>) -> PortResult<bool> {
     match upload_id(&message.content) {
         Some(id) => {
             let key = payload_key(message.instance.as_str(), id);

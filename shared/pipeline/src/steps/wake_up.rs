@@ -8,13 +8,13 @@ use recado_domain::config::InstanceConfig;
 use recado_domain::conversation::Conversation;
 use recado_domain::event::{InboundJob, MessagePosition};
 use recado_domain::ids::{ConversationId, CorrelationId};
-use recado_domain::message::Message;
+use recado_domain::message::{Message, OutgoingSide};
 use recado_domain::wake_up::{SendJob, TurnJob};
 
 /// Enqueues a send job for all open messages up to `message`, in the FIFO group of `message`.
 pub(crate) async fn enqueue_send(
     deps: &impl Deps,
-    message: &Message,
+    message: &Message<impl OutgoingSide>,
     correlation: &CorrelationId,
 ) -> PortResult<()> {
     let job = SendJob::new(message.conversation.clone(), message.ordinal, correlation.clone());

@@ -242,7 +242,7 @@ async fn enqueue_overdue_sends(
 async fn give_up_oldest(deps: &impl Deps, open: Vec<Outgoing>) -> PortResult<Vec<Outgoing>> {
     let (now, limit) = (deps.system().now(), deps.settings().parked_max);
     let waited_too_long = |message: &Outgoing| {
-        let since = message.outbox().last_changed_at();
+        let since = message.out.last_changed_at();
         since.is_some_and(|since| add_duration(since, limit) <= now)
     };
     let mut rest = open.into_iter().peekable();
@@ -255,7 +255,7 @@ async fn give_up_oldest(deps: &impl Deps, open: Vec<Outgoing>) -> PortResult<Vec
 }
 
 fn is_dead_message(message: &Outgoing) -> bool {
-    matches!(message.outbox().state, OutboxState::Dead { .. })
+    matches!(message.out.state, OutboxState::Dead { .. })
 }
 
 /// Postpones all messages but the dead ones, whose missing dead letters are stored instead: these need no instance that
@@ -267,8 +267,10 @@ async fn postpone_messages(deps: &impl Deps, open: Vec<Outgoing>, until: Timesta
             continue;
         }
         upload::renew_waiting_upload(deps, &message).await?;
-        let put_off = message.outbox_mut().postpone_overdue(until).is_ok();
-        if put_off && deps.store().save_open_message(&message, None).await? == WriteOutcome::Conflict {
+        let put_off = message.out.postpone_overdue(until).is_ok();
+        if put_off
+            && deps.store().save_open_message(&message.to_record(), None).await? == WriteOutcome::Conflict
+        {
             // Another worker handles this conversation.
             return Ok(());
         }
@@ -359,10 +361,10 @@ async fn give_up_expired(deps: &impl Deps, mut message: Outgoing) -> PortResult<
     if is_dead_message(&message) {
         return move_to_dead_letters(deps, message).await;
     }
-    if let OutboxState::Sending { lease_until, .. } = message.outbox().state {
-        if lease_until <= now && message.outbox_mut().mark_lease_ended(now).is_ok() {
+    if let OutboxState::Sending { lease_until, .. } = message.out.state {
+        if lease_until <= now && message.out.mark_lease_ended(now).is_ok() {
             // The outcome is unknown from now on, and the next pass finds the message so.
-            let _ = deps.store().save_open_message(&message, None).await?;
+            let _ = deps.store().save_open_message(&message.to_record(), None).await?;
         }
         return Ok(false);
     }

@@ -217,7 +217,7 @@ async fn handle_open_message(
     mut message: Outgoing,
 ) -> StepResult {
     let now = deps.system().now();
-    match message.outbox().state {
+    match message.out.state {
         OutboxState::Queued => {
             unknown_outcome::settle_if_already_sent(deps, context, &message).await?;
             attempt::attempt_send(deps, context, message).await
@@ -226,8 +226,8 @@ async fn handle_open_message(
             Err(Stop::Later(Verdict::retry_at(lease_until, now)))
         }
         OutboxState::Sending { .. } => {
-            message.outbox_mut().mark_lease_ended(now)?;
-            require_written(deps.store().save_open_message(&message, None).await?)?;
+            message.out.mark_lease_ended(now)?;
+            require_written(deps.store().save_open_message(&message.to_record(), None).await?)?;
             unknown_outcome::reconcile_outcome(deps, context, message).await
         }
         OutboxState::Unknown { .. } => unknown_outcome::reconcile_outcome(deps, context, message).await,

@@ -36,7 +36,7 @@ fn made(c: &mut Conversation, at: i64) -> Message {
         key: None,
         correlation: &correlation,
     };
-    new.queue_in(c, from_unix_millis(at)).into_message()
+    new.queue_in(c, from_unix_millis(at)).into_record()
 }
 
 #[test]

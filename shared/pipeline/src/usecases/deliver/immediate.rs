@@ -28,10 +28,10 @@ pub(super) async fn commit_message(
             &send.correlation,
             deps.system().now(),
         );
-        message.outbox_mut().metadata.clone_from(&send.metadata);
+        message.out.metadata.clone_from(&send.metadata);
         match deps
             .store()
-            .commit_message(&conversation, &message, claim.as_ref())
+            .commit_message(&conversation, &message.to_record(), claim.as_ref())
             .await?
         {
             CommitOutcome::Committed => {

@@ -145,5 +145,5 @@ fn build_answer_message(
         key: answer.key.as_ref(),
         correlation: &answer.correlation,
     };
-    new.queue_in(conversation, now).into_message()
+    new.queue_in(conversation, now).into_record()
 }

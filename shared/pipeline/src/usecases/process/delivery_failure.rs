@@ -40,13 +40,15 @@ pub(super) async fn record_delivery_failure(
         return Ok(());
     }
     let marked = message
-        .outbox_mut()
+        .out
         .mark_dead(now, failed.reason, Some(failed.error.clone()));
-    if marked.is_ok() && deps.store().update_closed_message(&message).await? == WriteOutcome::Conflict {
+    if marked.is_ok()
+        && deps.store().update_closed_message(&message.to_record()).await? == WriteOutcome::Conflict
+    {
         return Err(PortError::contended("message"));
     }
     // A dead letter that was made before is not made again: it may have been deleted since.
-    if message.outbox().copied {
+    if message.out.copied {
         return Ok(());
     }
     move_to_dead_letters(deps, message).await.map(|_| ())
@@ -55,7 +57,7 @@ pub(super) async fn record_delivery_failure(
 /// Returns `true` if the failure is of an attempt that was or will be repeated. Such a failure says nothing about the
 /// repeat.
 fn is_of_an_earlier_attempt(message: &Outgoing, failed: &StatusUpdate, known_as: Option<String>) -> bool {
-    let out = message.outbox();
+    let out = &message.out;
     // A queued message is sent again anyway.
     if out.state == OutboxState::Queued {
         return true;

@@ -157,11 +157,11 @@ async fn give_up_queued_message(deps: &impl Deps, job: &SendJob) -> PortResult<(
     let Some(message) = find_outgoing(deps, &id).await? else {
         return Ok(());
     };
-    let done = match message.outbox().state {
+    let done = match message.out.state {
         OutboxState::Queued => {
             give_up_message(deps, message, Reason::Poison, Some(GIVEN_UP_BY_QUEUE.to_owned())).await?
         }
-        OutboxState::Dead { .. } if !message.outbox().copied => move_to_dead_letters(deps, message).await?,
+        OutboxState::Dead { .. } if !message.out.copied => move_to_dead_letters(deps, message).await?,
         OutboxState::Dead { at, reason } if reason != Reason::Purged => {
             let redriven = job
                 .redrive

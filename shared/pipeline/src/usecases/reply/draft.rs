@@ -87,7 +87,7 @@ impl DraftedReply {
                 correlation,
             };
             let mut message = new.queue_in(conversation, now);
-            let out = message.outbox_mut();
+            let out = &mut message.out;
             out.turn = Some(draft.turn.clone());
             out.part = (of > 1).then_some(ReplyPart { number, of });
             if self.split_text.truncated && number == of {
@@ -98,7 +98,7 @@ impl DraftedReply {
                 model: self.model.clone(),
                 // The model's call was paid for once, so only the first message carries its usage.
                 usage: self.usage.filter(|_| number == 1),
-                ..message.into_message()
+                ..message.into_record()
             });
         }
         messages

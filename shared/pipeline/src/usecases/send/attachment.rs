@@ -3,12 +3,12 @@
 use crate::Deps;
 use crate::ports::{OutgoingMessage, PortResult};
 use crate::steps::upload::{self, FoundUpload, StoredUpload};
-use recado_domain::message::Message;
+use recado_domain::message::Outgoing;
 
 /// Reads the upload that the message sends. This happens before the attempt begins, so that a failure of the store does
 /// not cost an attempt. Returns `None` if the message sends no upload, or if the upload is gone: then the provider's
 /// adapter gives the message up.
-pub(super) async fn read_upload(deps: &impl Deps, message: &Message) -> PortResult<Option<StoredUpload>> {
+pub(super) async fn read_upload(deps: &impl Deps, message: &Outgoing) -> PortResult<Option<StoredUpload>> {
     match upload::find_upload(deps, &message.instance, &message.content).await? {
         FoundUpload::Stored(upload) => Ok(Some(upload)),
         FoundUpload::NotNamed | FoundUpload::Missing => Ok(None),

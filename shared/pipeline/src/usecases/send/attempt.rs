@@ -67,7 +67,7 @@ pub(super) async fn attempt_send(
 
 /// Builds the message that the provider is given.
 pub(super) fn to_outgoing_message(message: &Outgoing) -> OutgoingMessage {
-    let out = message.outbox();
+    let out = &message.out;
     OutgoingMessage {
         id: message.message_id(),
         to: out.to.clone(),
@@ -81,7 +81,7 @@ pub(super) fn to_outgoing_message(message: &Outgoing) -> OutgoingMessage {
 /// [`parking::PARK_BEYOND`] is parked.
 async fn defer_until_due(deps: &impl Deps, message: &Outgoing) -> StepResult {
     let now = deps.system().now();
-    match message.outbox().not_before {
+    match message.out.not_before {
         Some(at) if at > add_duration(now, parking::PARK_BEYOND) => {
             parking::park_conversation(deps, message, Some(at)).await
         }
@@ -100,7 +100,7 @@ async fn reserve_send_slot(
     let now = deps.system().now();
     let instance = &context.bound.instance;
     let rate = instance.resolve_rate(&capabilities(deps, context.bound), deps.settings().rate);
-    let held = message.outbox().usable_slot(now);
+    let held = message.out.usable_slot(now);
     let held = held.filter(|slot| *slot <= rate.latest_plausible_time(now));
     let (slot, state) = if let Some(slot) = held {
         // The slot was reserved in an earlier run: the instance may have closed since.
@@ -120,12 +120,12 @@ async fn reserve_send_slot(
         if wait.is_positive() {
             deps.system().sleep(wait.unsigned_abs()).await;
         }
-        message.outbox_mut().slot = Some(slot);
+        message.out.slot = Some(slot);
         return Ok((slot, state));
     }
     if held.is_none() {
-        message.outbox_mut().record_slot(slot);
-        require_written(deps.store().save_open_message(message, None).await?)?;
+        message.out.record_slot(slot);
+        require_written(deps.store().save_open_message(&message.to_record(), None).await?)?;
     }
     if wait > parking::PARK_BEYOND {
         return parking::park_conversation(
@@ -154,7 +154,7 @@ async fn claim_message(
     );
     let flight = InFlightSend {
         message: message.message_id(),
-        to: message.outbox().to.clone(),
+        to: message.out.to.clone(),
         nonce: nonce.clone(),
         claimed_at: now,
         until,
@@ -162,17 +162,16 @@ async fn claim_message(
         echo: None,
         maybe_echo: None,
     };
-    let guard = (message.outbox().author == Author::Ai).then(|| ClaimGuard {
+    let guard = (message.out.author == Author::Ai).then(|| ClaimGuard {
         conversation: message.conversation.clone(),
-        epoch: message.outbox().epoch,
+        epoch: message.out.epoch,
     });
-    message.outbox_mut().claim_attempt(nonce, now, until)?;
+    message.out.claim_attempt(nonce, now, until)?;
     if instead.is_some() {
-        message
-            .outbox_mut()
-            .explain_last_step(service_window::TEMPLATE_INSTEAD);
+        message.out.explain_last_step(service_window::TEMPLATE_INSTEAD);
     }
-    let claim = deps.store().claim_message(message, guard.as_ref(), &flight);
+    let record = message.to_record();
+    let claim = deps.store().claim_message(&record, guard.as_ref(), &flight);
     match claim.await? {
         ClaimOutcome::Claimed => Ok(flight),
         ClaimOutcome::Conflict => Err(RETRY_SOON),

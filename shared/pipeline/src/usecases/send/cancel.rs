@@ -21,7 +21,7 @@ impl NewestEpochs {
     pub(super) fn from_open_messages(open: &[Outgoing]) -> Self {
         let mut epochs = Self(BTreeMap::new());
         for message in open {
-            epochs.record_epoch(message, message.outbox().epoch);
+            epochs.record_epoch(message, message.out.epoch);
         }
         epochs
     }
@@ -33,19 +33,19 @@ impl NewestEpochs {
 
     /// Records that the reply `message` was void, so its conversation has a newer epoch.
     pub(super) fn record_void_reply(&mut self, message: &Outgoing) {
-        self.record_epoch(message, message.outbox().epoch.saturating_add(1));
+        self.record_epoch(message, message.out.epoch.saturating_add(1));
     }
 
     /// Returns `true` if `message` is a queued reply of an earlier epoch.
     pub(super) fn is_void_reply(&self, message: &Outgoing) -> bool {
         let newest = self.0.get(&message.conversation.number_in_thread()).copied();
-        is_queued_reply(message) && newest > Some(message.outbox().epoch)
+        is_queued_reply(message) && newest > Some(message.out.epoch)
     }
 }
 
 /// Returns `true` if the message is the agent's and `queued`.
 fn is_queued_reply(message: &Outgoing) -> bool {
-    let out = message.outbox();
+    let out = &message.out;
     out.author == Author::Ai && out.state == OutboxState::Queued
 }
 
@@ -56,7 +56,7 @@ async fn load_if_reply_void(deps: &impl Deps, message: &Outgoing) -> PortResult<
         return Ok(None);
     }
     let conversation = deps.store().find_conversation(&message.conversation).await?;
-    let epoch = message.outbox().epoch;
+    let epoch = message.out.epoch;
     Ok(conversation
         .filter(|conversation| conversation.mode != ConversationMode::Ai || conversation.epoch != epoch))
 }
@@ -90,8 +90,8 @@ async fn write_cancellation(
     mut conversation: Conversation,
 ) -> StepResult {
     let now = deps.system().now();
-    let never_left = message.outbox().is_certainly_unsent();
-    message.outbox_mut().mark_cancelled(now, Reason::TakenOver)?;
+    let never_left = message.out.is_certainly_unsent();
+    message.out.mark_cancelled(now, Reason::TakenOver)?;
     if never_left && conversation.mode == ConversationMode::Ai {
         let left = highest_covered_ordinal(deps, &conversation, Some(message.ordinal)).await?;
         conversation.reopen_unanswered(left, now);
@@ -99,9 +99,10 @@ async fn write_cancellation(
     // The conversation is written even if nothing changes: a give-back that counted this message as a valid reply must
     // read again.
     conversation.rev += 1;
+    let record = message.to_record();
     let settled = deps
         .store()
-        .settle_message(&message, None, None, Some(&conversation));
+        .settle_message(&record, None, None, Some(&conversation));
     require_written(settled.await?)?;
     tracing::info!(
         ordinal = message.ordinal.0,

@@ -8,7 +8,7 @@ use crate::steps::connection::record_closed;
 use crate::steps::verdict::Verdict;
 use jiff::{SignedDuration, Timestamp};
 use recado_domain::instance::{ConnectionStatus, InstanceChange, InstanceState};
-use recado_domain::message::{Message, Outgoing};
+use recado_domain::message::Outgoing;
 use recado_domain::millis::add_duration;
 use recado_domain::rate::is_slot_missed;
 
@@ -32,7 +32,7 @@ fn staleness_limit(deps: &impl Deps, context: SendContext<'_>) -> Option<SignedD
 
 /// Returns `true` if the instance's newest time-out is that of this message. The instance may hang at this message
 /// only.
-fn is_suspect_after_timeout(known: &InstanceState, message: &Message) -> bool {
+fn is_suspect_after_timeout(known: &InstanceState, message: &Outgoing) -> bool {
     known.timed_out.as_ref() == Some(&message.message_id())
 }
 
@@ -101,7 +101,7 @@ pub(super) async fn check_connection(
 pub(super) async fn record_accepted_send(
     deps: &impl Deps,
     context: SendContext<'_>,
-    message: &Message,
+    message: &Outgoing,
     since: Timestamp,
 ) -> PortResult<()> {
     let Some(known) = context.known else { return Ok(()) };

@@ -19,7 +19,7 @@ pub(super) async fn finish_earlier_messages(
     context: SendContext<'_>,
     message: &Outgoing,
 ) -> StepResult {
-    for beside in &message.outbox().beside {
+    for beside in &message.out.beside {
         let open = list_open_outgoing(deps, beside.thread_id()).await?;
         let last = open.iter().rposition(|other| other.is_sent_before(message));
         // All messages up to the last match are handled, even if clocks differ: a thread keeps its own order.

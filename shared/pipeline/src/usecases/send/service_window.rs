@@ -41,7 +41,7 @@ pub(super) async fn check_service_window(
     context: SendContext<'_>,
     message: &Outgoing,
 ) -> StepResult<Option<Content>> {
-    let known = message.outbox().heard_at;
+    let known = message.out.heard_at;
     let has_window = capabilities(deps, context.bound).has_service_window;
     if !has_window || bypasses_window(&message.content) || is_window_open(known, deps.system().now()) {
         return Ok(None);
@@ -128,8 +128,8 @@ async fn find_noted_state(
         return Ok(NotedMessageState::MayHaveLeft);
     };
     let is_behind = message.is_sent_before(&noted);
-    Ok(match noted.outbox().state {
-        _ if noted.outbox().maybe_sent => NotedMessageState::MayHaveLeft,
+    Ok(match noted.out.state {
+        _ if noted.out.maybe_sent => NotedMessageState::MayHaveLeft,
         OutboxState::Cancelled { .. } | OutboxState::Dead { .. } => NotedMessageState::NeverLeft,
         OutboxState::Queued if is_behind => NotedMessageState::Behind,
         OutboxState::Queued => NotedMessageState::Waits,
@@ -149,7 +149,7 @@ async fn is_taken_over(
     message: &Outgoing,
     latest: Option<&Conversation>,
 ) -> PortResult<bool> {
-    let out = message.outbox();
+    let out = &message.out;
     if out.author != Author::Ai {
         return Ok(false);
     }

@@ -15,7 +15,7 @@ use jiff::SignedDuration;
 use recado_domain::config::InstanceConfig;
 use recado_domain::delivery::DeliveryKey;
 use recado_domain::instance::{ConnectionStatus, InFlightSend, InstanceChange, UnansweredAttempt};
-use recado_domain::message::{Message, Outgoing};
+use recado_domain::message::Outgoing;
 use recado_domain::millis::add_duration;
 use recado_domain::reason::Reason;
 use std::time::Duration;
@@ -93,7 +93,7 @@ async fn count_timeout(
 /// Builds the link to the delivery under which a message's statuses will arrive. The key is our own message id if the
 /// provider echoes it, else the provider's id. Returns `None` if the instance's external id or the provider's id is not
 /// known.
-fn make_delivery_link(deps: &impl Deps, bound: &InstanceConfig, message: &Message) -> Option<DeliveryLink> {
+fn make_delivery_link(deps: &impl Deps, bound: &InstanceConfig, message: &Outgoing) -> Option<DeliveryLink> {
     let provider_message_id = message.provider_message_id.clone();
     let (provider, instance) = (bound.instance.provider, bound.instance.resolve_external_id()?);
     let key = if capabilities(deps, bound).echoes_our_id {
@@ -117,11 +117,12 @@ pub(super) async fn store_sent(
     landed: Option<&InFlightSend>,
     why: Option<&str>,
 ) -> StepResult {
-    message.set_provider_message_id(provider_message_id);
+    message.provider_message_id = provider_message_id;
     let link = make_delivery_link(deps, context.bound, message);
     let why = why.map(str::to_owned);
-    message.outbox_mut().mark_sent(deps.system().now(), why)?;
-    let settled = deps.store().settle_message(message, landed, link.as_ref(), None);
+    message.out.mark_sent(deps.system().now(), why)?;
+    let record = message.to_record();
+    let settled = deps.store().settle_message(&record, landed, link.as_ref(), None);
     require_written(settled.await?)
 }
 
@@ -133,7 +134,7 @@ async fn settle_accepted(
     provider_message_id: Option<String>,
     simulated: bool,
 ) -> StepResult {
-    message.outbox_mut().simulated = simulated;
+    message.out.simulated = simulated;
     store_sent(
         deps,
         context,
@@ -143,7 +144,7 @@ async fn settle_accepted(
         None,
     )
     .await?;
-    let attempt = message.outbox().attempts;
+    let attempt = message.out.attempts;
     tracing::info!(ordinal = message.ordinal.0, attempt, simulated, "sent");
     connection_check::record_accepted_send(deps, context, &message, flight.claimed_at).await?;
     Ok(())
@@ -158,9 +159,12 @@ pub(super) async fn requeue_uncounted(
     why: &str,
 ) -> PortResult<()> {
     let now = deps.system().now();
-    if message.outbox_mut().return_to_queue(now, false, why).is_ok() {
+    if message.out.return_to_queue(now, false, why).is_ok() {
         // The result of the write does not matter: the retried send job reads what is stored.
-        let _ = deps.store().save_open_message(&message, Some(flight)).await?;
+        let _ = deps
+            .store()
+            .save_open_message(&message.to_record(), Some(flight))
+            .await?;
     }
     Ok(())
 }
@@ -174,7 +178,7 @@ async fn retry_or_give_up(
 ) -> StepResult {
     let settings = deps.settings();
     let now = deps.system().now();
-    let attempts = message.outbox().attempts;
+    let attempts = message.out.attempts;
     if attempts >= settings.attempts.outbound {
         return give_up(deps, message, Reason::MaxRetriesExceeded, Some(why)).await;
     }
@@ -184,10 +188,14 @@ async fn retry_or_give_up(
     let asked = after.map(|after| SignedDuration::try_from(after).unwrap_or(SignedDuration::MAX));
     let after = asked.map_or(backoff, |asked| asked.max(backoff));
     let retry_at = add_duration(now, after);
-    message.outbox_mut().return_to_queue(now, true, &why)?;
+    message.out.return_to_queue(now, true, &why)?;
     // Stored in the record, so that no other send job of this conversation attempts the message earlier.
-    message.outbox_mut().delay_until(retry_at);
-    require_written(deps.store().save_open_message(&message, Some(flight)).await?)?;
+    message.out.delay_until(retry_at);
+    require_written(
+        deps.store()
+            .save_open_message(&message.to_record(), Some(flight))
+            .await?,
+    )?;
     tracing::warn!(
         ordinal = message.ordinal.0,
         attempt = attempts,
@@ -204,8 +212,8 @@ async fn retry_or_give_up(
 /// Stores that the outcome of the attempt is unknown. Returns the stop with which the send job ends.
 async fn store_unknown(deps: &impl Deps, mut message: Outgoing, why: &str) -> PortResult<Stop> {
     let now = deps.system().now();
-    if message.outbox_mut().mark_unknown(now, why).is_err()
-        || deps.store().save_open_message(&message, None).await? == WriteOutcome::Conflict
+    if message.out.mark_unknown(now, why).is_err()
+        || deps.store().save_open_message(&message.to_record(), None).await? == WriteOutcome::Conflict
     {
         return Ok(RETRY_SOON);
     }

@@ -29,7 +29,7 @@ pub(super) async fn reconcile_outcome(
     message: Outgoing,
 ) -> StepResult {
     let now = deps.system().now();
-    let OutboxState::Unknown { nonce, claimed_at } = message.outbox().state.clone() else {
+    let OutboxState::Unknown { nonce, claimed_at } = message.out.state.clone() else {
         return Err(RETRY_SOON);
     };
     if let Some(delivery) = find_own_delivery(deps, context.bound, &message).await?
@@ -120,14 +120,14 @@ async fn other_names(
 /// Queues a message again, marked `maybe_sent`, because there is no evidence that it was sent. When its attempts are
 /// used up, the message is given up instead.
 async fn repeat_or_give_up(deps: &impl Deps, mut message: Outgoing) -> StepResult {
-    if message.outbox().attempts >= deps.settings().attempts.outbound {
+    if message.out.attempts >= deps.settings().attempts.outbound {
         let why = "no evidence that the last attempt was sent".to_owned();
         return give_up(deps, message, Reason::UnknownOutcome, Some(why)).await;
     }
-    if message.outbox_mut().requeue_unknown(deps.system().now()).is_ok() {
+    if message.out.requeue_unknown(deps.system().now()).is_ok() {
         // The result of the write does not matter: the retried send job reads what is stored. The in-flight note stays:
         // a hung request may go out late, and its echo must not count as typed on the phone.
-        let _ = deps.store().save_open_message(&message, None).await?;
+        let _ = deps.store().save_open_message(&message.to_record(), None).await?;
         tracing::warn!(
             ordinal = message.ordinal.0,
             "no evidence that it was sent: it is sent again, and marked"
@@ -279,13 +279,13 @@ pub(super) async fn settle_if_already_sent(
     context: SendContext<'_>,
     message: &Outgoing,
 ) -> StepResult {
-    if !message.outbox().maybe_sent {
+    if !message.out.maybe_sent {
         return Ok(());
     }
     let id = match find_echo_evidence(deps, context.bound, message, None).await? {
         EchoEvidence::Echo(id) => Some(id),
         EchoEvidence::Nothing | EchoEvidence::Failed => {
-            let claimed_at = message.outbox().last_claimed_at();
+            let claimed_at = message.out.last_claimed_at();
             let delivery = find_own_delivery(deps, context.bound, message).await?;
             let reached = |delivery: &Delivery| {
                 delivery

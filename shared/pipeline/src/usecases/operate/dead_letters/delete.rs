@@ -120,9 +120,9 @@ async fn purge_message(deps: &impl Deps, id: &MessageId, dead_letter: &DeadLette
         let Some(mut message) = find_outgoing(deps, id).await? else {
             return Ok(());
         };
-        let copied = message.outbox().copied;
+        let copied = message.out.copied;
         if message
-            .outbox_mut()
+            .out
             .purge_dead(deps.system().now(), dead_letter.at)
             .is_err()
         {
@@ -130,9 +130,11 @@ async fn purge_message(deps: &impl Deps, id: &MessageId, dead_letter: &DeadLette
         }
         // A dead message stays on the open list until its dead letter exists.
         let written = if copied {
-            deps.store().update_closed_message(&message).await?
+            deps.store().update_closed_message(&message.to_record()).await?
         } else {
-            deps.store().settle_message(&message, None, None, None).await?
+            deps.store()
+                .settle_message(&message.to_record(), None, None, None)
+                .await?
         };
         if written == WriteOutcome::Written {
             return Ok(());

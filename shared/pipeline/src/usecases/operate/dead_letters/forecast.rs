@@ -105,7 +105,7 @@ async fn forecast_message(
     failed_at: Timestamp,
 ) -> PortResult<LetterForecast> {
     let message = find_outgoing(deps, id).await?;
-    let Some(message) = message.filter(|message| message.outbox().failed_at() == Some(failed_at)) else {
+    let Some(message) = message.filter(|message| message.out.failed_at() == Some(failed_at)) else {
         return Ok(ALREADY_ALIVE);
     };
     let Some(conversation) = deps.store().find_conversation(&message.conversation).await? else {
@@ -117,7 +117,7 @@ async fn forecast_message(
         out_of_window: has_window
             && !bypasses_window(&message.content)
             && is_window_closed(deps, &conversation).await?,
-        answered: was_answered_meanwhile(&conversation, message.outbox()),
+        answered: was_answered_meanwhile(&conversation, &message.out),
         alive: false,
     })
 }

@@ -184,7 +184,7 @@ async fn has_same_failure(deps: &impl Deps, dead_letter: &DeadLetter) -> PortRes
         }
         DeadLetterContent::Message { message } => {
             let message = find_outgoing(deps, message).await?;
-            message.and_then(|message| message.outbox().failed_at())
+            message.and_then(|message| message.out.failed_at())
         }
         // A turn and an unreadable message have no record that could be dead.
         DeadLetterContent::Turn(_) | DeadLetterContent::Unreadable { .. } => return Ok(true),
