@@ -7,7 +7,7 @@
 It makes a stack of its own with parameters of its own under /STACK/, whose provider and model are simulated, and removes all
 of it in the end (--keep leaves it). On an account it needs built functions (`make deploy` or `cargo lambda build`), the right
 to deploy, and the AWS CLI. Steps 3 and 8 speak to an Evolution API of yours: --evolution-url, --evolution-key,
---evolution-instance, --to NUMBER; without them they are left out, and say so.
+--evolution-instance, --anthropic-key, --to NUMBER; without them they are left out, and say so. (Step 3 asks the model once.)
 """
 
 import argparse
@@ -49,7 +49,7 @@ def parse_arguments():
     parser.add_argument("--only", help="numbers of steps, with commas; the first is always made")
     parser.add_argument("--keep", action="store_true", help="remove nothing in the end")
     parser.add_argument("--architecture", default="arm64", choices=["arm64", "x86_64"], help="what the functions were built for")
-    for name in ("evolution-url", "evolution-key", "evolution-instance", "to"):
+    for name in ("evolution-url", "evolution-key", "evolution-instance", "anthropic-key", "to"):
         parser.add_argument(f"--{name}")
     arguments = parser.parse_args()
     if arguments.emulator and not os.environ.get("RECADO_EMULATOR"):

@@ -76,7 +76,7 @@ def failed_delivery(world):
 def marks_and_typing(world):
     """`mark_read` and `typing` reach the provider."""
     if not world.has_provider():
-        raise LeftOut("it needs --evolution-url, --evolution-key, --evolution-instance and --to")
+        raise LeftOut("it needs --evolution-url, --evolution-key, --evolution-instance, --anthropic-key and --to")
     customer = world.arguments.to or contact()
     world.writes(customer, instance="smoke-typing", name=world.arguments.evolution_instance)
     assert world.is_answered(customer, "smoke-typing"), "no answer"
@@ -190,7 +190,7 @@ def idle_connection(world):
     if world.emulator:
         raise NotShown("a function that is frozen while its connection is closed at the other end")
     if not world.has_provider():
-        raise LeftOut("it needs --evolution-url, --evolution-key, --evolution-instance and --to")
+        raise LeftOut("it needs --evolution-url, --evolution-key, --evolution-instance, --anthropic-key and --to")
     body = {"to": f"+{world.arguments.to}", "text": "A test of Recado: first message."}
     world.operate("POST", "/v1/instances/smoke-typing/messages", body)
     time.sleep(600)

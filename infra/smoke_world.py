@@ -51,6 +51,9 @@ class World:
         self.put_parameter("own/meta-verify-token", self.verify_token)
         self.put_parameter("instances/smoke/wrong-key", "no-key-of-anybody")
         self.put_parameter("instances/smoke/evolution-key", self.arguments.evolution_key or "key-of-the-stand-in")
+        # Only an instance with a key of its own asks the model: without one it is simulated, model and all.
+        if self.has_provider():
+            self.put_parameter("own/anthropic-api-key", self.arguments.anthropic_key or "key-of-the-stand-in")
 
     def put_parameter(self, name, value):
         self.client("ssm").put_parameter(Name=self.prefix + name, Value=value, Type="SecureString", Overwrite=True)
@@ -65,7 +68,7 @@ class World:
             "MetaVerifyTokenParameter": f"{own}meta-verify-token", "MetaAccessTokenParameter": f"{own}meta-access-token",
         }  # fmt: skip
         if self.emulator:
-            parameters["MetaBaseUrl"] = self.evolution.url
+            parameters["MetaBaseUrl"] = parameters["AnthropicBaseUrl"] = self.evolution.url
         else:
             parameters["Architecture"] = self.arguments.architecture
         return parameters | more
@@ -160,7 +163,8 @@ class World:
 
     def has_provider(self):
         given = self.arguments
-        return self.emulator or all([given.evolution_url, given.evolution_key, given.evolution_instance, given.to])
+        keys = [given.evolution_url, given.evolution_key, given.evolution_instance, given.anthropic_key]
+        return self.emulator or all([*keys, given.to])
 
     def operate(self, method, path, body=None):
         secret = self.stack.outputs()["OperatorTokenSecret"]
@@ -245,7 +249,10 @@ def remove_bucket(s3, bucket):
 
 
 class StandIn:
-    """An Evolution that accepts everything, and a Meta that refuses every token; for the emulator, whose functions run here."""
+    """An Evolution that accepts everything, a model that greets, and a Meta that refuses every token.
+
+    It is for the emulator, whose functions run here.
+    """
 
     def __init__(self):
         self.requests = []
@@ -272,6 +279,10 @@ class StandIn:
             status, answer = 401, {"error": error}
         elif "/connectionState/" in handler.path:
             answer = {"instance": {"instanceName": handler.path.rsplit("/", 1)[1], "state": "open"}}
+        elif handler.path == "/v1/messages":
+            answer = {"id": "msg_1", "type": "message", "role": "assistant", "model": "claude-sonnet-4-5",
+                      "content": [{"type": "text", "text": "Olá!"}], "stop_reason": "end_turn", "stop_sequence": None,
+                      "usage": {"input_tokens": 1, "output_tokens": 1}}  # fmt: skip
         elif "/message/" in handler.path:
             number = json.loads(body).get("number", "")
             key = {"remoteJid": f"{number}@s.whatsapp.net", "fromMe": True, "id": secrets.token_hex(10).upper()}

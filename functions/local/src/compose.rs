@@ -8,6 +8,7 @@ use recado_ai::Model;
 use recado_embedded::{Clock, Embedded, EmbeddedSystem};
 use recado_http_client::build_http_client;
 use recado_pipeline::Components;
+use recado_pipeline::ports::Llm;
 use recado_whatsapp::{ProviderConfig, SimulatedOutbox, Simulation, WhatsApp};
 
 /// The ports of an installation on one machine.
@@ -26,12 +27,16 @@ pub(crate) struct LocalComposition {
     pub(crate) deps: LocalDeps,
     /// The store and the queues; the workers receive messages from it.
     pub(crate) embedded: Embedded,
-    /// The messages that the simulated provider accepted. `None` if instances without credentials are not simulated.
+    /// The messages that the simulated provider accepted. `None` if nothing is simulated.
     pub(crate) simulator: Option<SimulatedOutbox>,
 }
 
-/// Opens the data folder and creates the parts.
-pub(crate) async fn compose_components(environment: &LocalEnvironment) -> Result<LocalComposition> {
+/// Opens the data folder and creates the parts. With `simulate`, instances without a credential are simulated, provided
+/// that the model has no key: real words never go to a simulated provider, nor simulated ones to a real provider.
+pub(crate) async fn compose_components(
+    environment: &LocalEnvironment,
+    simulate: bool,
+) -> Result<LocalComposition> {
     let embedded = Embedded::open_folder(&environment.data, Clock::from_system())
         .with_context(|| format!("cannot open the data folder {}", environment.data.display()))?;
     let elsewhere = environment
@@ -45,15 +50,20 @@ pub(crate) async fn compose_components(environment: &LocalEnvironment) -> Result
         );
     }
     let http = build_http_client()?;
-    let simulator = environment.simulation.then(SimulatedOutbox::default);
+    let llm = Model::new(
+        http.clone(),
+        &environment.model,
+        EnvironmentSecrets,
+        EmbeddedSystem,
+    )?;
+    let simulate = simulate && !llm.has_key().await?;
+    let simulator = simulate.then(SimulatedOutbox::default);
     let providers = ProviderConfig {
         simulation: simulator
             .clone()
             .map_or(Simulation::Off, Simulation::WithoutCredentials),
         ..environment.providers.clone()
     };
-    let (model, simulate) = (&environment.model, environment.simulation);
-    let llm = Model::choose_model(http.clone(), model, simulate, EnvironmentSecrets, EmbeddedSystem).await?;
     let deps = Components {
         store: embedded.clone(),
         queues: embedded.clone(),

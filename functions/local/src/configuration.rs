@@ -2,7 +2,7 @@
 
 use crate::environment::LocalEnvironment;
 use crate::installation::InstallationArguments;
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, bail};
 use clap::Args;
 use recado_domain::config::ConfigDocument;
 use serde_json::Value;
@@ -18,16 +18,25 @@ pub(crate) fn read_configuration(path: &Path) -> Result<ConfigDocument> {
     toml::from_str(&text).with_context(|| format!("{} is not a configuration", path.display()))
 }
 
-/// Loads the configuration for a start. Also returns the place that it came from.
-pub(crate) fn load_start_configuration(environment: &LocalEnvironment) -> Result<(ConfigDocument, String)> {
+/// Loads the configuration for a start. Also returns the place that it came from. Only with `or_sample` the sample takes
+/// the place of a configuration that is not there.
+pub(crate) fn load_start_configuration(
+    environment: &LocalEnvironment,
+    or_sample: bool,
+) -> Result<(ConfigDocument, String)> {
     let usual = PathBuf::from("recado.toml");
     match &environment.config {
         Some(path) => Ok((read_configuration(path)?, path.display().to_string())),
         None if usual.exists() => Ok((read_configuration(&usual)?, usual.display().to_string())),
-        None => Ok((
+        None if or_sample => Ok((
             toml::from_str(SAMPLE).context("the sample")?,
             "the built-in sample".to_owned(),
         )),
+        None => bail!(
+            "there is no recado.toml in {}: start in its folder, or name it: --config FILE (RECADO_CONFIG). `recado` alone \
+             shows a demonstration without one",
+            std::env::current_dir().unwrap_or_default().display()
+        ),
     }
 }
 

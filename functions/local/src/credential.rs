@@ -30,11 +30,6 @@ pub(crate) fn find_credential(
     Ok(secret)
 }
 
-/// Returns whether this machine has the credential of an instance.
-pub(crate) fn has_local_credential(instance: &Instance) -> bool {
-    read_local_credential(instance).is_ok()
-}
-
 /// Returns the credential that this machine has, and its name.
 fn read_local_credential(instance: &Instance) -> Result<(Secret, String)> {
     match recado_whatsapp::find_credential_ref(instance) {

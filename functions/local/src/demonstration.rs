@@ -4,14 +4,15 @@ use crate::credential;
 use crate::keyring::Keyring;
 use anyhow::{Context, Result, bail};
 use jiff::Timestamp;
-use recado_domain::config::{ConfigDocument, Instance};
+use recado_domain::config::Instance;
 use recado_domain::secret::derive_webhook_secret;
 use recado_onboarding::{
     AuthenticatedWebhook, SampleMessage, WebhookCredentials, authenticate, example_webhook,
     example_webhook_in_shell,
 };
+use recado_pipeline::key_check::InstanceKeys;
+use recado_pipeline::ports::CredentialState;
 use serde_json::Value;
-use std::io::IsTerminal;
 use std::net::SocketAddr;
 use std::time::Duration;
 
@@ -57,22 +58,6 @@ fn sign_with_keyring(keyring: &Keyring, instance: &Instance, body: Value) -> Res
     )?)
 }
 
-/// Returns a hint how this installation can be tried by hand. The command line to paste holds a secret, so it is
-/// printed to a terminal only, and never to a log.
-pub(crate) fn format_try_hint(
-    address: SocketAddr,
-    keyring: &Keyring,
-    document: &ConfigDocument,
-) -> Option<String> {
-    let proofs = derive_signing_secrets(keyring, document.instances.iter());
-    let line = format_curl_line(&format!("http://{address}"), &proofs, document.instances.iter())?;
-    Some(if std::io::stdout().is_terminal() {
-        format!("Try it from another terminal:\n{line}")
-    } else {
-        format!("`recado try --url http://{address}` prints a request to try it with.")
-    })
-}
-
 /// Returns a `curl` command line that posts a message as the provider of one of `instances` would. The message goes to
 /// the installation at `url`. `None` if no instance has webhooks that can be signed here.
 pub(crate) fn format_curl_line<'i>(
@@ -103,22 +88,25 @@ pub(crate) fn format_curl_line<'i>(
     })
 }
 
-/// Runs the demonstration, unless `wanted` is `false` or the instance would really send: nothing is ever sent to the
-/// invented number.
+/// Runs the demonstration on the first instance that is simulated, unless `wanted` is `false`: nothing is ever sent to
+/// the invented number.
 pub(crate) async fn run_demonstration(
     wanted: bool,
     address: SocketAddr,
     keyring: &Keyring,
-    document: &ConfigDocument,
+    keys: &[InstanceKeys],
 ) -> Result<()> {
-    let shown =
-        |instance: &&Instance| example_webhook(instance, &build_sample("", "", Timestamp::now())).is_some();
-    let Some(instance) = document.instances.iter().find(shown).filter(|_| wanted) else {
-        return Ok(());
-    };
-    if instance.credential.is_some() || credential::has_local_credential(instance) {
+    if !wanted {
         return Ok(());
     }
+    let sample = build_sample("", "", Timestamp::now());
+    let shown = |keys: &&InstanceKeys| {
+        keys.credential == CredentialState::Simulated && example_webhook(&keys.instance, &sample).is_some()
+    };
+    let Some(InstanceKeys { instance, .. }) = keys.iter().find(shown) else {
+        println!("\nThere is no demonstration, since no instance is simulated. Serving. Ctrl-C stops.");
+        return Ok(());
+    };
     let http = recado_http_client::build_http_client()?;
     println!("\nA burst comes in on {}:", instance.id);
     for (number, text) in BURST.iter().enumerate() {
@@ -128,7 +116,9 @@ pub(crate) async fn run_demonstration(
     }
     println!("  … waiting for the rest of the burst");
     let reply = wait_for_reply(&http, address, keyring).await?;
-    println!("One reply goes out (to the simulated provider):\n  ← {reply}\n\nServing. Ctrl-C stops.");
+    println!("One reply goes out (to the simulated provider):\n  ← {reply}\n");
+    println!("To write to it yourself: recado try --url http://{address} | sh");
+    println!("Serving. Ctrl-C stops.");
     Ok(())
 }
 

@@ -11,7 +11,7 @@ use recado_pipeline::settings::VariableReader;
 use recado_whatsapp::ProviderConfig;
 use recado_whatsapp::list_named_keys;
 use recado_whatsapp::webhook::WebhookKeys;
-use std::net::{Ipv4Addr, SocketAddr};
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -39,8 +39,9 @@ pub(crate) struct LocalEnvironment {
     pub(crate) providers: ProviderConfig,
     /// The model's settings.
     pub(crate) model: ModelSettings,
-    /// `RECADO_SIMULATION`: `auto` (`true`) simulates everything that has no credentials, `off` (`false`) nothing.
-    pub(crate) simulation: bool,
+    /// `RECADO_SIMULATION`: `auto` (`true`) simulates instances that have neither a model's key nor a credential, `off`
+    /// (`false`) nothing. `None`: `recado` alone simulates, `recado serve` does not.
+    pub(crate) simulation: Option<bool>,
     /// The limits of a webhook.
     pub(crate) webhook_limits: WebhookLimits,
     /// The limits of connections.
@@ -49,8 +50,19 @@ pub(crate) struct LocalEnvironment {
     pub(crate) record: RecordMode,
     /// `RECADO_RECORD_DIR`: the folder of the recordings.
     pub(crate) record_folder: PathBuf,
+    /// `RECADO_LOG`: the form of the log lines. `None`: text on a terminal, JSON elsewhere.
+    pub(crate) log: Option<LogFormat>,
     /// Times and limits of the use cases.
     pub(crate) settings: Settings,
+}
+
+/// The form of the log lines.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum LogFormat {
+    /// Lines for people.
+    Text,
+    /// One JSON object per line.
+    Json,
 }
 
 /// Names that the commands read as arguments.
@@ -73,20 +85,57 @@ impl LocalEnvironment {
             webhook: read_webhook_keys(reader),
             providers,
             model: ModelSettings::from_environment(reader),
-            simulation: reader.read_simulation(true),
+            simulation: reader.read_simulation(),
             webhook_limits: WebhookLimits::from_environment(reader),
             server: read_server_limits(reader),
             record: read_record_mode(reader),
             record_folder: read_path(reader, "RECADO_RECORD_DIR", "recorded"),
+            log: read_log_format(reader),
             settings,
         }
     }
 }
 
+/// Port to listen on, if none is given.
+const PORT: u16 = 8080;
+
 fn read_address(reader: &mut VariableReader) -> SocketAddr {
-    let local = SocketAddr::from((Ipv4Addr::LOCALHOST, 8080));
-    let what = "must be an address and a port, such as 127.0.0.1:8080";
-    reader.read_parsed("RECADO_ADDR", local, what, |text| text.parse().ok())
+    let local = SocketAddr::from((Ipv4Addr::LOCALHOST, PORT));
+    let Some(text) = reader.read_text("RECADO_ADDR") else {
+        return local;
+    };
+    parse_address(&text).unwrap_or_else(|| {
+        let what = format!("`{text}` is no address: write 127.0.0.1:8080, localhost:8080 or 8080");
+        reader.add_problem("RECADO_ADDR", what);
+        local
+    })
+}
+
+/// Parses an address to listen on. Its host or its port may be left out: this machine alone, and 8080.
+fn parse_address(text: &str) -> Option<SocketAddr> {
+    if let Ok(address) = text.parse() {
+        return Some(address);
+    }
+    if let Ok(host) = text.parse::<IpAddr>() {
+        return Some(SocketAddr::from((host, PORT)));
+    }
+    let (host, port) = text.rsplit_once(':').unwrap_or(match text {
+        "localhost" => (text, "8080"),
+        _ => ("", text),
+    });
+    let local = matches!(host, "" | "localhost");
+    local
+        .then(|| port.parse().ok())
+        .flatten()
+        .map(|port: u16| SocketAddr::from((Ipv4Addr::LOCALHOST, port)))
+}
+
+fn read_log_format(reader: &mut VariableReader) -> Option<LogFormat> {
+    reader.read_parsed("RECADO_LOG", None, "must be text or json", |text| match text {
+        "text" => Some(Some(LogFormat::Text)),
+        "json" => Some(Some(LogFormat::Json)),
+        _ => None,
+    })
 }
 
 fn read_path(reader: &mut VariableReader, name: &str, default: &str) -> PathBuf {
@@ -217,7 +266,7 @@ mod tests {
         let (environment, problems) = read(&[]);
         assert!(problems.is_empty());
         assert!(environment.address.ip().is_loopback());
-        assert!(environment.simulation);
+        assert_eq!(environment.simulation, None);
     }
 
     #[test]
@@ -241,6 +290,26 @@ mod tests {
                 "RECADO_STALE_SECONDS"
             ]
         );
+    }
+
+    #[test]
+    fn an_address_is_taken_as_people_write_it() {
+        for (text, address) in [
+            ("127.0.0.1:9000", Some("127.0.0.1:9000")),
+            ("0.0.0.0:80", Some("0.0.0.0:80")),
+            ("[::1]:9000", Some("[::1]:9000")),
+            ("10.0.0.7", Some("10.0.0.7:8080")),
+            ("localhost:9000", Some("127.0.0.1:9000")),
+            ("localhost", Some("127.0.0.1:8080")),
+            (":9000", Some("127.0.0.1:9000")),
+            ("9000", Some("127.0.0.1:9000")),
+            ("recado.example:9000", None),
+            ("nowhere", None),
+            ("99999", None),
+        ] {
+            let expected = address.map(|address| address.parse().unwrap());
+            assert_eq!(parse_address(text), expected, "{text}");
+        }
     }
 
     #[test]

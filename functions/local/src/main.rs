@@ -17,37 +17,53 @@ mod doctor;
 mod environment;
 mod installation;
 mod keyring;
+mod logging;
 mod record;
 mod replay;
 mod serve;
 mod server;
+mod start_checks;
+mod stop_signals;
 mod try_command;
+mod welcome;
 mod workers;
 
 use anyhow::{Result, bail};
-use clap::{Parser, Subcommand};
+use clap::{Args, Parser, Subcommand};
 use environment::LocalEnvironment;
 use recado_pipeline::settings::VariableReader;
+use std::ffi::OsString;
 use std::process::ExitCode;
-use tracing::Level;
-use tracing_subscriber::EnvFilter;
-use tracing_subscriber::filter::filter_fn;
-use tracing_subscriber::layer::{Layer, SubscriberExt};
-use tracing_subscriber::util::SubscriberInitExt;
 
-/// A WhatsApp message backbone. Without a command: serves on this machine and shows a message going in and the reply
-/// coming out.
+/// Puts an AI agent on your WhatsApp numbers without losing or doubling a message. Without a command: serves on this
+/// machine and shows a message going in and the reply coming out; what has no keys is simulated.
 #[derive(Debug, Parser)]
 #[command(version)]
 struct CommandLine {
+    #[command(flatten)]
+    serve: ServeArguments,
+    /// The data folder (`RECADO_DATA`; otherwise `.recado`).
+    #[arg(long, global = true, value_name = "FOLDER")]
+    data: Option<String>,
     #[command(subcommand)]
     command: Option<RecadoCommand>,
 }
 
+/// The settings of the server that are given as arguments. They count more than the environment.
+#[derive(Debug, Default, Args)]
+struct ServeArguments {
+    /// The address to listen on, such as `localhost:8080` or `8080` (`RECADO_ADDR`).
+    #[arg(long, value_name = "ADDRESS")]
+    addr: Option<String>,
+    /// The configuration to apply at the start (`RECADO_CONFIG`; otherwise `recado.toml` in this folder).
+    #[arg(long, value_name = "FILE")]
+    config: Option<String>,
+}
+
 #[derive(Debug, Subcommand)]
 enum RecadoCommand {
-    /// Serves on this machine, until Ctrl-C or SIGTERM.
-    Serve,
+    /// Serves on this machine, until Ctrl-C or SIGTERM. Nothing is simulated unless `RECADO_SIMULATION` says so.
+    Serve(ServeArguments),
     Apply(configuration::ApplyArguments),
     Try(try_command::TryArguments),
     Connect(connect::ConnectArguments),
@@ -59,9 +75,7 @@ enum RecadoCommand {
 }
 
 fn main() -> ExitCode {
-    let arguments = CommandLine::parse();
-    init_logging(matches!(arguments.command, Some(RecadoCommand::Serve)));
-    match run_command(arguments) {
+    match run_command(CommandLine::parse()) {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
             eprintln!("recado: {}", output::format_error(&error));
@@ -70,33 +84,34 @@ fn main() -> ExitCode {
     }
 }
 
-/// Logs JSON lines to standard error. `RUST_LOG` selects the lines; without it `recado serve` logs from `info` on,
-/// `recado` alone only warnings. Whatever `RUST_LOG` says, libraries that write bodies to the log are limited to
-/// warnings.
-fn init_logging(serving: bool) {
-    let default = if serving { "info" } else { "warn" };
-    let filter = EnvFilter::try_from_default_env().unwrap_or_else(|_| EnvFilter::new(default));
-    let lines = tracing_subscriber::fmt::layer()
-        .json()
-        .flatten_event(true)
-        .with_writer(std::io::stderr)
-        // A closed standard error must not end the server.
-        .log_internal_errors(false);
-    let private = filter_fn(|event| {
-        event.is_span()
-            || !recado_http_client::logs_message_bodies(event.target())
-            || *event.level() <= Level::WARN
-    });
-    tracing_subscriber::registry()
-        .with(filter)
-        .with(lines.with_filter(private))
-        .init();
+/// Returns the environment, changed by the arguments that stand for settings.
+fn list_variables(arguments: &CommandLine) -> impl Iterator<Item = (OsString, OsString)> {
+    let served = match &arguments.command {
+        Some(RecadoCommand::Serve(serve)) => serve,
+        _ => &arguments.serve,
+    };
+    let given = [
+        (
+            "RECADO_ADDR",
+            served.addr.as_ref().or(arguments.serve.addr.as_ref()),
+        ),
+        (
+            "RECADO_CONFIG",
+            served.config.as_ref().or(arguments.serve.config.as_ref()),
+        ),
+        ("RECADO_DATA", arguments.data.as_ref()),
+    ];
+    let given = given.map(|(name, value)| Some((OsString::from(name), OsString::from(value?))));
+    std::env::vars_os().chain(given.into_iter().flatten())
 }
 
-/// Reads the settings. A variable that has no effect is a warning; a value that cannot be used is an error.
-fn read_environment() -> Result<LocalEnvironment> {
-    let mut reader = VariableReader::new(std::env::vars_os());
+/// Reads the settings and starts the log. A variable that has no effect is a warning; a value that cannot be used is an
+/// error.
+fn read_environment(arguments: &CommandLine) -> Result<LocalEnvironment> {
+    let mut reader = VariableReader::new(list_variables(arguments));
     let environment = LocalEnvironment::from_variables(&mut reader);
+    let serving = matches!(arguments.command, Some(RecadoCommand::Serve(_)));
+    logging::start_logging(environment.log, serving)?;
     for (name, why) in reader.list_warnings() {
         tracing::warn!(name, why, "this variable is ignored");
     }
@@ -109,11 +124,11 @@ fn read_environment() -> Result<LocalEnvironment> {
 }
 
 fn run_command(arguments: CommandLine) -> Result<()> {
-    let environment = read_environment()?;
+    let environment = read_environment(&arguments)?;
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
     let done = match arguments.command {
         None => runtime.block_on(serve::serve_until_signal(environment, true)),
-        Some(RecadoCommand::Serve) => runtime.block_on(serve::serve_until_signal(environment, false)),
+        Some(RecadoCommand::Serve(_)) => runtime.block_on(serve::serve_until_signal(environment, false)),
         Some(RecadoCommand::Apply(command)) => {
             runtime.block_on(configuration::apply_configuration(command, &environment))
         }

@@ -9,44 +9,44 @@ use crate::environment::LocalEnvironment;
 use crate::keyring::Keyring;
 use crate::record::WebhookRecorder;
 use crate::server;
+use crate::start_checks;
+use crate::stop_signals::StopSignals;
+use crate::welcome::Welcome;
 use crate::workers;
 use anyhow::{Context, Result, bail};
 use axum::Router;
-use recado_domain::config::ConfigDocument;
 use recado_embedded::{Embedded, EmbeddedSystem, RecoveryCounts};
 use recado_http::{ApiOptions, HealthProbe, record_webhooks, whole_router};
-use recado_pipeline::configure;
-use std::net::SocketAddr;
+use recado_pipeline::key_check::InstanceKeys;
+use recado_pipeline::{configure, key_check};
 use std::sync::Arc;
 use std::time::Duration;
-use tokio::net::TcpListener;
-use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio::sync::watch;
 use tokio::task::JoinHandle;
 
-/// Serves until Ctrl-C or SIGTERM, then finishes the work that was begun. A second signal stops at once, like a crash:
-/// acknowledged webhooks and requests are stored, and the next start takes up the rest.
+/// Serves until Ctrl-C, SIGTERM or SIGHUP, then finishes the work that was begun. A second signal stops at once, like a
+/// crash: acknowledged webhooks and requests are stored, and the next start takes up the rest.
 ///
-/// With `demonstrate`, a burst comes in and its reply goes out first, provided that provider and model are simulated.
+/// With `demonstrate`, a burst comes in and its reply goes out first, provided that an instance is simulated.
 pub(crate) async fn serve_until_signal(environment: LocalEnvironment, demonstrate: bool) -> Result<()> {
+    let (document, source) = configuration::load_start_configuration(&environment, demonstrate)?;
+    let simulate = environment.simulation.unwrap_or(demonstrate);
     let LocalComposition {
         deps,
         embedded,
         simulator,
-    } = compose_components(&environment).await?;
+    } = compose_components(&environment, simulate).await?;
+    start_checks::check_webhook_secret(&deps, &environment).await?;
     let keyring = Keyring::load_or_generate(&environment)?;
-    let (document, source) = configuration::load_start_configuration(&environment)?;
     let applied = configure::apply_configuration(&deps, document)
         .await
         .with_context(|| format!("the configuration ({source}) was not applied"))?;
-    let listener = TcpListener::bind(environment.address)
-        .await
-        .with_context(|| format!("cannot listen on {} (RECADO_ADDR)", environment.address))?;
+    let listener = start_checks::listen(environment.address).await?;
     let address = listener.local_addr()?;
     address_file::write_address(&environment.data, address)?;
     recover_crashed_work(&embedded).await?;
     let mut signals = StopSignals::register_handlers()?;
-    let demonstrate = demonstrate && simulator.is_some();
+    let keys = key_check::find_instance_keys(&deps).await?;
     let deps = Arc::new(deps);
     let (stop, stopped) = watch::channel(false);
     let health_probe = HealthProbe::by_timer();
@@ -73,13 +73,21 @@ pub(crate) async fn serve_until_signal(environment: LocalEnvironment, demonstrat
         Arc::clone(&deps),
         embedded.clone(),
     ));
-    let document = &applied.document;
-    print_welcome(&environment, &deps, &keyring, document, address, &source);
+    let welcome = Welcome {
+        environment: &environment,
+        address,
+        source: &source,
+        keys: &keys,
+        document: &applied.document,
+    };
+    welcome.print();
+    let recording = tokio::spawn(record_keys(Arc::clone(&deps), keys.clone()));
     wait_for_stop(
-        demonstration::run_demonstration(demonstrate, address, &keyring, document),
+        demonstration::run_demonstration(demonstrate, address, &keyring, &keys),
         &mut signals,
     )
     .await;
+    recording.abort();
     probing.abort();
     println!("\nFinishing what was begun … (a second signal stops at once)");
     stop.send_replace(true);
@@ -99,6 +107,13 @@ fn record_if_configured(router: Router, environment: &LocalEnvironment) -> Resul
     Ok(record_webhooks(router, EmbeddedSystem, move |webhook| {
         recording.record_webhook(webhook);
     }))
+}
+
+/// Stores which keys are missing, and lets what waited for a key go on. Providers are asked, so it runs beside the server.
+async fn record_keys(deps: Arc<LocalDeps>, keys: Vec<InstanceKeys>) {
+    if let Err(error) = key_check::record_instance_keys(&*deps, &keys).await {
+        tracing::error!(%error, "which keys are missing could not be stored");
+    }
 }
 
 /// Checks every few seconds that the store accepts writes. `/health` reports the result.
@@ -166,64 +181,4 @@ async fn wait_for_stop(demonstration: impl Future<Output = Result<()>>, signals:
         () = signals.wait_for_signal() => return,
     }
     signals.wait_for_signal().await;
-}
-
-/// Ctrl-C and SIGTERM. The process listens for both from the start, so that none is missed between two waits.
-struct StopSignals {
-    interrupt: Signal,
-    terminate: Signal,
-}
-
-impl StopSignals {
-    fn register_handlers() -> Result<Self> {
-        Ok(Self {
-            interrupt: signal(SignalKind::interrupt()).context("cannot listen for Ctrl-C")?,
-            terminate: signal(SignalKind::terminate()).context("cannot listen for SIGTERM")?,
-        })
-    }
-
-    async fn wait_for_signal(&mut self) {
-        tokio::select! {
-            _ = self.interrupt.recv() => {}
-            _ = self.terminate.recv() => {}
-        }
-    }
-}
-
-fn print_welcome(
-    environment: &LocalEnvironment,
-    deps: &LocalDeps,
-    keyring: &Keyring,
-    document: &ConfigDocument,
-    address: SocketAddr,
-    source: &str,
-) {
-    println!(
-        "Recado listens on http://{address}   data: {}   configuration: {source}",
-        environment.data.display()
-    );
-    println!(
-        "Model: {}.",
-        match deps.llm.model_name() {
-            "simulated" => "simulated, for want of ANTHROPIC_API_KEY",
-            name => name,
-        }
-    );
-    if environment.simulation {
-        println!("Instances without a credential are simulated; what they sent: GET /simulator/outbox");
-    }
-    for instance in &document.instances {
-        println!("  {} ({})", instance.id, instance.provider);
-    }
-    println!(
-        "Operators' token: {}",
-        if environment.token.is_some() {
-            "as RECADO_TOKEN says".to_owned()
-        } else {
-            environment.data.join("operator-token").display().to_string()
-        }
-    );
-    if let Some(hint) = demonstration::format_try_hint(address, keyring, document) {
-        println!("\n{hint}");
-    }
 }

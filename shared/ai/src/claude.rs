@@ -119,10 +119,6 @@ impl<S: Secrets, A: System> Claude<S, A> {
         Ok(self.secrets.resolve_secret(&self.settings.key).await?.is_some())
     }
 
-    pub(crate) fn into_system(self) -> A {
-        self.system
-    }
-
     async fn resolve_key(&self) -> Result<Secret, LlmError> {
         match self.secrets.resolve_secret(&self.settings.key).await {
             Ok(Some(key)) => Ok(key),

@@ -1,8 +1,7 @@
 //! The language models behind [`recado_pipeline::ports::Llm`].
 //!
 //! [`Claude`] asks Anthropic's Messages API. [`Simulated`] answers without a model, deterministically, and says that it
-//! is simulated; an installation on one machine uses it until somebody sets a key. [`Model`] is the choice between the
-//! two, made once at start.
+//! is simulated. [`Model`] has both: each request says which of them answers.
 
 mod claude;
 mod model;

@@ -1,8 +1,8 @@
-//! The choice of the model that an installation uses.
+//! The models that an installation uses.
 
 use crate::claude::{Claude, ClaudeError, ClaudeSettings};
 use crate::simulated::Simulated;
-use recado_pipeline::ports::{Llm, LlmError, LlmReply, LlmRequest, Secrets, System};
+use recado_pipeline::ports::{Llm, LlmError, LlmReply, LlmRequest, PortResult, Secrets, System};
 use recado_pipeline::settings::VariableReader;
 use std::time::Duration;
 
@@ -28,22 +28,20 @@ impl ModelSettings {
     }
 }
 
-/// The model that was chosen at start. The list is closed: a new model is a new variant.
+/// The models of an installation. A request says whether the real or the simulated one answers it.
 #[derive(Debug, Clone)]
-pub enum Model<S, A> {
+pub struct Model<S, A> {
     /// Claude. Without a key, every call fails with [`LlmError::Credentials`], and turns wait until a key is set.
-    Claude(Claude<S, A>),
-    /// The simulated model.
-    Simulated(Simulated<A>),
+    claude: Claude<S, A>,
+    /// The simulated model, which answers for simulated instances.
+    simulated: Simulated<A>,
 }
 
-impl<S: Secrets, A: System> Model<S, A> {
-    /// Chooses the model of an installation: the simulated one if `simulate` is `true` and Claude's key does not exist,
-    /// else Claude. If the store of secrets does not answer now, Claude is chosen.
-    pub async fn choose_model(
+impl<S: Secrets, A: System + Clone> Model<S, A> {
+    /// Creates the models.
+    pub fn new(
         http: reqwest::Client,
         settings: &ModelSettings,
-        simulate: bool,
         secrets: S,
         system: A,
     ) -> Result<Self, ClaudeError> {
@@ -51,28 +49,23 @@ impl<S: Secrets, A: System> Model<S, A> {
             base_url: settings.base_url.clone(),
             ..ClaudeSettings::default()
         };
-        let claude = Claude::new(http, of_claude, secrets, system)?;
-        if simulate && matches!(claude.has_key().await, Ok(false)) {
-            let latency = settings.simulated_latency;
-            return Ok(Self::Simulated(Simulated::new(claude.into_system(), latency)));
-        }
-        Ok(Self::Claude(claude))
-    }
-
-    /// Returns the name of the model for the log line at start.
-    pub fn model_name(&self) -> &'static str {
-        match self {
-            Self::Claude(_) => "claude",
-            Self::Simulated(_) => Simulated::<A>::NAME,
-        }
+        Ok(Self {
+            claude: Claude::new(http, of_claude, secrets, system.clone())?,
+            simulated: Simulated::new(system, settings.simulated_latency),
+        })
     }
 }
 
 impl<S: Secrets, A: System> Llm for Model<S, A> {
+    async fn has_key(&self) -> PortResult<bool> {
+        self.claude.has_key().await
+    }
+
     async fn generate_reply(&self, request: &LlmRequest) -> Result<LlmReply, LlmError> {
-        match self {
-            Self::Claude(claude) => claude.generate_reply(request).await,
-            Self::Simulated(simulated) => simulated.generate_reply(request).await,
+        if request.simulated {
+            self.simulated.generate_reply(request).await
+        } else {
+            self.claude.generate_reply(request).await
         }
     }
 }
@@ -82,31 +75,32 @@ mod tests {
     use super::*;
     use crate::claude::tests::{KeyBox, Time, request};
 
-    async fn choose(keys: KeyBox, simulate: bool) -> Model<KeyBox, Time> {
+    fn model(keys: KeyBox) -> Model<KeyBox, Time> {
         let http = recado_http_client::build_http_client().unwrap();
         let settings = ModelSettings {
             base_url: "http://127.0.0.1:9".to_owned(),
             simulated_latency: Duration::ZERO,
         };
-        Model::choose_model(http, &settings, simulate, keys, Time::default())
-            .await
-            .unwrap()
+        Model::new(http, &settings, keys, Time::default()).unwrap()
     }
 
     #[tokio::test]
-    async fn one_machine_simulates_until_there_is_a_key() {
-        let without = choose(KeyBox::empty(), true).await;
-        assert_eq!(without.model_name(), "simulated");
-        assert!(
-            without
-                .generate_reply(&request())
-                .await
-                .unwrap()
-                .text
-                .starts_with("[simulated]")
-        );
-        let with = choose(KeyBox::with("k"), true).await;
-        assert_eq!(with.model_name(), "claude");
+    async fn the_request_decides_which_model_answers_and_the_key_does_not() {
+        let simulated = LlmRequest {
+            simulated: true,
+            ..request()
+        };
+        for keys in [KeyBox::empty(), KeyBox::with("k")] {
+            let reply = model(keys).generate_reply(&simulated).await.unwrap();
+            assert!(reply.text.starts_with("[simulated]"));
+            assert_eq!(reply.model, "simulated");
+        }
+    }
+
+    #[tokio::test]
+    async fn a_key_is_looked_for_and_not_tried() {
+        assert!(!model(KeyBox::empty()).has_key().await.unwrap());
+        assert!(model(KeyBox::with("k")).has_key().await.unwrap());
     }
 
     #[test]
@@ -121,9 +115,8 @@ mod tests {
 
     #[tokio::test]
     async fn claude_without_a_key_says_so_and_nothing_is_sent() {
-        let model = choose(KeyBox::empty(), false).await;
         assert!(matches!(
-            model.generate_reply(&request()).await,
+            model(KeyBox::empty()).generate_reply(&request()).await,
             Err(LlmError::Credentials(_))
         ));
     }

@@ -1,6 +1,6 @@
 //! The simulated model, which needs no key.
 
-use recado_domain::message::TokenUsage;
+use recado_domain::message::{SIMULATED_MODEL, TokenUsage};
 use recado_pipeline::ports::{Llm, LlmError, LlmReply, LlmRequest, Speaker, System};
 use std::time::Duration;
 
@@ -17,9 +17,6 @@ pub struct Simulated<A> {
 }
 
 impl<A: System> Simulated<A> {
-    /// Name of the model in replies and logs.
-    pub const NAME: &'static str = "simulated";
-
     /// Creates a model that takes `latency` for every answer.
     pub fn new(system: A, latency: Duration) -> Self {
         Self { system, latency }
@@ -51,7 +48,7 @@ impl<A: System> Llm for Simulated<A> {
         Ok(LlmReply {
             text,
             usage,
-            model: Self::NAME.to_owned(),
+            model: SIMULATED_MODEL.to_owned(),
         })
     }
 }

@@ -43,6 +43,18 @@ pub struct TokenUsage {
     pub cache_write_tokens: u64,
 }
 
+/// Name of the simulated model in records, replies and logs.
+pub const SIMULATED_MODEL: &str = "simulated";
+
+/// The kind of a model.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ModelKind {
+    /// A real model.
+    Real,
+    /// The simulated model.
+    Simulated,
+}
+
 /// The stored record of a message, incoming or outgoing. A message that certainly goes out is an [`Outgoing`].
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(bound(
@@ -135,6 +147,14 @@ impl<Out: OutgoingSide> Message<Out> {
     /// Returns the id of the message, made of its conversation and ordinal.
     pub fn message_id(&self) -> MessageId {
         self.conversation.message_id(self.ordinal)
+    }
+
+    /// Returns the kind of the model that wrote the message; `None` if no model wrote it.
+    pub fn model_kind(&self) -> Option<ModelKind> {
+        self.model.as_deref().map(|name| match name {
+            SIMULATED_MODEL => ModelKind::Simulated,
+            _ => ModelKind::Real,
+        })
     }
 
     /// Returns the id of the agent's reply that the message belongs to: the id of the reply's first part. `None` if the

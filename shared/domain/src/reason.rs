@@ -32,6 +32,8 @@ pub enum Reason {
     Purged,
     /// The contact wrote more than three turns of the agent could read; the rest waits for a person.
     TooMuchToRead,
+    /// The simulated model wrote the reply, and the instance is no longer simulated.
+    SimulatedReply,
 }
 
 impl Reason {
@@ -50,6 +52,7 @@ impl Reason {
             Self::UnknownOutcome => "unknown_outcome",
             Self::Purged => "purged",
             Self::TooMuchToRead => "too_much_to_read",
+            Self::SimulatedReply => "simulated_reply",
         }
     }
 }

@@ -79,7 +79,7 @@ impl LambdaEnvironment {
             providers,
             model: ModelSettings::from_environment(reader),
             config: AwsConfig::from_environment(reader, &required),
-            simulation: reader.read_simulation(false),
+            simulation: reader.read_simulation().unwrap_or(false),
             log_requests: reader.read_bool("RECADO_LOG_AWS_REQUESTS", false),
         }
     }
@@ -97,7 +97,7 @@ impl LambdaEnvironment {
 }
 
 /// Composes the dependencies of a function. `required` lists the variables (see [`recado_aws::variable`]) that the
-/// function needs besides the table. The model's key is looked up here only if simulation is allowed.
+/// function needs besides the table.
 pub async fn compose_aws_deps(required: &[&str]) -> Result<AwsComposition, ComposeError> {
     let mut reader = VariableReader::new(std::env::vars_os());
     let environment = LambdaEnvironment::from_variables(&mut reader, required);
@@ -111,8 +111,7 @@ pub async fn compose_aws_deps(required: &[&str]) -> Result<AwsComposition, Compo
     let clients = Clients::load_from_env(environment.log_requests).await;
     let secrets = AwsSecrets::new(&clients, OsSystem);
     let http = build_http_client()?;
-    let (model, simulate) = (&environment.model, environment.simulation);
-    let llm = Model::choose_model(http.clone(), model, simulate, secrets.clone(), OsSystem).await?;
+    let llm = Model::new(http.clone(), &environment.model, secrets.clone(), OsSystem)?;
     let (settings, config) = (environment.settings.clone(), environment.config.clone());
     let store = DynamoStore::new(
         clients.dynamodb.clone(),

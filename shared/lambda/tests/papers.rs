@@ -63,7 +63,7 @@ fn the_stacks_defaults_are_the_codes() {
         WebhookLimits::from_environment(&mut reader),
         WebhookLimits::default()
     );
-    assert!(!reader.read_simulation(true), "a stack simulates nothing");
+    assert_eq!(reader.read_simulation(), Some(false), "a stack simulates nothing");
     assert_eq!(reader.into_problems(), []);
 }
 

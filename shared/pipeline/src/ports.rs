@@ -50,7 +50,9 @@ pub use llm::{ChatTurn, Llm, LlmError, LlmReply, LlmRequest, Speaker};
 pub use notices::Notices;
 pub use outbox::{ClaimGuard, ClaimOutcome, DeliveryLink, OutboxStore};
 pub use overdue::{OverdueIndex, OverdueWork};
-pub use providers::{ConnectionAnswer, OutgoingMessage, Providers, SendEvidence, SendOutcome};
+pub use providers::{
+    ConnectionAnswer, CredentialState, OutgoingMessage, Providers, SendEvidence, SendOutcome,
+};
 pub use queues::{InboundEntry, Queues};
 pub use samples::Samples;
 pub use scheduled::ScheduledMessages;

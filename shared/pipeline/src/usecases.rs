@@ -5,6 +5,7 @@ pub mod configure;
 pub mod deliver;
 pub mod health;
 pub mod ingest;
+pub mod key_check;
 pub mod operate;
 pub mod process;
 pub mod reconcile;

@@ -12,12 +12,13 @@ use recado_domain::content::Content;
 use recado_domain::event::InboundJob;
 use recado_domain::ids::ExternalId;
 use recado_domain::inbound::InboundEvent;
+use recado_domain::message::ModelKind;
 use recado_domain::provider::Provider;
 use recado_domain::reason::Reason;
 use recado_domain::secret::Secret;
 use recado_pipeline::ports::{
-    ConnectionAnswer, HistoryError, HistoryPage, HistorySpan, OutgoingMessage, Providers, Secrets,
-    SendEvidence, SendOutcome, System,
+    ConnectionAnswer, CredentialState, HistoryError, HistoryPage, HistorySpan, OutgoingMessage, Providers,
+    Secrets, SendEvidence, SendOutcome, System,
 };
 use serde_json::Value;
 use std::time::Duration;
@@ -46,7 +47,8 @@ enum ProviderAccess {
     /// With this secret; `None`: with credentials that the provider's client finds itself.
     Granted(Option<Secret>),
     Simulated(SimulatedOutbox),
-    Missing(&'static str),
+    /// With none, for this reason.
+    Missing(String),
     /// The credential could not be read.
     Unclear,
 }
@@ -63,19 +65,20 @@ impl<S: Secrets, A: System> WhatsApp<S, A> {
         }
     }
 
-    async fn resolve_access(&self, bound: &InstanceConfig) -> ProviderAccess {
-        if credential_variable(bound.instance.provider).is_none() {
+    async fn resolve_access(&self, instance: &Instance) -> ProviderAccess {
+        if credential_variable(instance.provider).is_none() {
             return match &self.config.aws_social {
                 Some(_) => ProviderAccess::Granted(None),
-                None => self.access_without_credential(aws_social::NO_CLIENT),
+                None => self.access_without_credential(aws_social::NO_CLIENT.to_owned()),
             };
         }
-        let Some(reference) = self.allowed_credential_ref(&bound.instance) else {
-            return ProviderAccess::Missing("its credential or base_url is not one that it may name");
+        let Some(reference) = self.allowed_credential_ref(instance) else {
+            let why = "its credential or base_url is not one that it may name";
+            return ProviderAccess::Missing(why.to_owned());
         };
         match self.secrets.resolve_secret(&reference).await {
             Ok(Some(secret)) => ProviderAccess::Granted(Some(secret)),
-            Ok(None) => self.access_without_credential("no credential"),
+            Ok(None) => self.access_without_credential(reference.describe_missing()),
             Err(_) => ProviderAccess::Unclear,
         }
     }
@@ -93,7 +96,7 @@ impl<S: Secrets, A: System> WhatsApp<S, A> {
         }
     }
 
-    fn access_without_credential(&self, why: &'static str) -> ProviderAccess {
+    fn access_without_credential(&self, why: String) -> ProviderAccess {
         match &self.config.simulation {
             Simulation::WithoutCredentials(outbox) => ProviderAccess::Simulated(outbox.clone()),
             Simulation::Off => ProviderAccess::Missing(why),
@@ -103,19 +106,12 @@ impl<S: Secrets, A: System> WhatsApp<S, A> {
     /// Returns the endpoint of an instance. The error names the missing setting.
     fn endpoint<'a>(
         &'a self,
-        bound: &'a InstanceConfig,
+        instance: &'a Instance,
         external: &'a ExternalId,
         secret: Option<&'a Secret>,
         timeout: Duration,
     ) -> Result<ProviderEndpoint<'a>, &'static str> {
-        ProviderEndpoint::for_instance(
-            &self.http,
-            &self.config,
-            &bound.instance,
-            external,
-            secret,
-            timeout,
-        )
+        ProviderEndpoint::for_instance(&self.http, &self.config, instance, external, secret, timeout)
     }
 
     async fn send_to_endpoint(
@@ -127,7 +123,7 @@ impl<S: Secrets, A: System> WhatsApp<S, A> {
         let Some(external) = bound.instance.resolve_external_id() else {
             return unknown_instance_outcome();
         };
-        match self.endpoint(bound, &external, secret, self.config.timeout) {
+        match self.endpoint(&bound.instance, &external, secret, self.config.timeout) {
             Ok(endpoint) => endpoint.send_message(message).await,
             Err(why) => SendOutcome::Credentials { why: why.to_owned() },
         }
@@ -155,6 +151,22 @@ impl<S: Secrets, A: System> WhatsApp<S, A> {
     }
 }
 
+/// Refuses a reply whose model and provider are not both real, or both simulated. That happens if an instance stopped
+/// being simulated, or began to be, while the reply waited.
+fn refuse_other_end(access: &ProviderAccess, model: Option<ModelKind>) -> Option<SendOutcome> {
+    let simulated = matches!(access, ProviderAccess::Simulated(_));
+    match model? {
+        ModelKind::Real if simulated => Some(SendOutcome::Credentials {
+            why: "a real model wrote it, and the provider is simulated".to_owned(),
+        }),
+        ModelKind::Simulated if !simulated => Some(SendOutcome::Permanent {
+            reason: Reason::SimulatedReply,
+            why: "the simulated model wrote it".to_owned(),
+        }),
+        ModelKind::Real | ModelKind::Simulated => None,
+    }
+}
+
 /// Returns a permanent failure. With a valid configuration it does not occur: every instance then has a valid name at
 /// its provider.
 fn unknown_instance_outcome() -> SendOutcome {
@@ -179,11 +191,36 @@ impl<S: Secrets, A: System> Providers for WhatsApp<S, A> {
         explain_refusal(provider, content)
     }
 
+    async fn is_simulated(&self, instance: &Instance) -> bool {
+        let allowed = matches!(self.config.simulation, Simulation::WithoutCredentials(_));
+        allowed && matches!(self.resolve_access(instance).await, ProviderAccess::Simulated(_))
+    }
+
+    async fn check_credential(&self, instance: &Instance) -> CredentialState {
+        let secret = match self.resolve_access(instance).await {
+            ProviderAccess::Granted(secret) => secret,
+            ProviderAccess::Simulated(_) => return CredentialState::Simulated,
+            ProviderAccess::Missing(why) => return CredentialState::Missing(why),
+            ProviderAccess::Unclear => return CredentialState::Unclear,
+        };
+        let Some(external) = instance.resolve_external_id() else {
+            return CredentialState::Missing("the instance has no name at the provider".to_owned());
+        };
+        match self.endpoint(instance, &external, secret.as_ref(), self.config.timeout) {
+            Ok(_) => CredentialState::Present,
+            Err(why) => CredentialState::Missing(why.to_owned()),
+        }
+    }
+
     async fn send_message(&self, bound: &InstanceConfig, message: &OutgoingMessage) -> SendOutcome {
-        let outcome = match self.resolve_access(bound).await {
+        let access = self.resolve_access(&bound.instance).await;
+        if let Some(refused) = refuse_other_end(&access, message.model) {
+            return refused;
+        }
+        let outcome = match access {
             ProviderAccess::Granted(secret) => self.send_to_endpoint(bound, message, secret.as_ref()).await,
             ProviderAccess::Simulated(outbox) => return self.simulate_send(bound, message, &outbox),
-            ProviderAccess::Missing(why) => return SendOutcome::Credentials { why: why.to_owned() },
+            ProviderAccess::Missing(why) => return SendOutcome::Credentials { why },
             ProviderAccess::Unclear => {
                 let why = "the credential could not be read".to_owned();
                 return SendOutcome::Unreached { why };
@@ -197,7 +234,7 @@ impl<S: Secrets, A: System> Providers for WhatsApp<S, A> {
     }
 
     async fn query_connection(&self, bound: &InstanceConfig) -> ConnectionAnswer {
-        let secret = match self.resolve_access(bound).await {
+        let secret = match self.resolve_access(&bound.instance).await {
             ProviderAccess::Granted(secret) => secret,
             ProviderAccess::Simulated(_) => return ConnectionAnswer::Open,
             ProviderAccess::Missing(_) => return ConnectionAnswer::NeedsCredentials,
@@ -207,7 +244,7 @@ impl<S: Secrets, A: System> Providers for WhatsApp<S, A> {
             return ConnectionAnswer::Unclear;
         };
         let timeout = self.config.timeout.min(QUESTION_TIMEOUT);
-        let Ok(endpoint) = self.endpoint(bound, &external, secret.as_ref(), timeout) else {
+        let Ok(endpoint) = self.endpoint(&bound.instance, &external, secret.as_ref(), timeout) else {
             return ConnectionAnswer::NeedsCredentials;
         };
         let answer = endpoint.query_connection().await;
@@ -224,7 +261,7 @@ impl<S: Secrets, A: System> Providers for WhatsApp<S, A> {
         also: &[ContactAddress],
         claimed_at: Timestamp,
     ) -> SendEvidence {
-        let secret = match self.resolve_access(bound).await {
+        let secret = match self.resolve_access(&bound.instance).await {
             ProviderAccess::Granted(secret) => secret,
             ProviderAccess::Simulated(outbox) => {
                 let taken = outbox
@@ -240,7 +277,7 @@ impl<S: Secrets, A: System> Providers for WhatsApp<S, A> {
         let Some(external) = bound.instance.resolve_external_id() else {
             return SendEvidence::Unclear;
         };
-        match self.endpoint(bound, &external, secret.as_ref(), self.config.timeout) {
+        match self.endpoint(&bound.instance, &external, secret.as_ref(), self.config.timeout) {
             Ok(endpoint) => endpoint.find_send_evidence(message, also, claimed_at).await,
             Err(_) => SendEvidence::Unclear,
         }
@@ -254,13 +291,13 @@ impl<S: Secrets, A: System> Providers for WhatsApp<S, A> {
         typing: bool,
     ) {
         let (ProviderAccess::Granted(secret), Some(external)) = (
-            self.resolve_access(bound).await,
+            self.resolve_access(&bound.instance).await,
             bound.instance.resolve_external_id(),
         ) else {
             return;
         };
         let timeout = self.config.timeout.min(QUESTION_TIMEOUT);
-        if let Ok(endpoint) = self.endpoint(bound, &external, secret.as_ref(), timeout) {
+        if let Ok(endpoint) = self.endpoint(&bound.instance, &external, secret.as_ref(), timeout) {
             let mark_read = bound.instance.mark_read;
             endpoint
                 .mark_read_and_typing(id, address, mark_read, typing)
@@ -277,7 +314,7 @@ impl<S: Secrets, A: System> Providers for WhatsApp<S, A> {
         if !bound.instance.provider.capabilities().has_history {
             return Err(HistoryError::NotOffered);
         }
-        let secret = match self.resolve_access(bound).await {
+        let secret = match self.resolve_access(&bound.instance).await {
             ProviderAccess::Granted(secret) => secret,
             ProviderAccess::Simulated(_) => return Err(HistoryError::NotOffered),
             ProviderAccess::Missing(_) => return Err(HistoryError::Credentials),
@@ -291,7 +328,7 @@ impl<S: Secrets, A: System> Providers for WhatsApp<S, A> {
             return Err(HistoryError::Unavailable { why });
         };
         let timeout = self.config.timeout.min(HISTORY_TIMEOUT);
-        let Ok(endpoint) = self.endpoint(bound, &external, secret.as_ref(), timeout) else {
+        let Ok(endpoint) = self.endpoint(&bound.instance, &external, secret.as_ref(), timeout) else {
             return Err(HistoryError::Credentials);
         };
         let page = endpoint.read_history_page(span, page, self.system.now()).await;

@@ -174,7 +174,7 @@ impl<'a> ProviderEndpoint<'a> {
     ) -> Result<Self, &'static str> {
         let own = instance.base_url.as_deref();
         let base = own.or_else(|| base_url(instance.provider, config));
-        let base = base.ok_or("no base URL of Evolution is configured");
+        let base = base.ok_or("no base URL of Evolution is configured (EVOLUTION_API_URL)");
         let key = secret.ok_or("no credential");
         Ok(match instance.provider {
             Provider::Evolution => Self::Evolution(EvolutionEndpoint {

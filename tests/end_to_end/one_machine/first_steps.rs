@@ -27,7 +27,7 @@ async fn the_first_command_shows_a_burst_going_in_and_one_reply_coming_out() {
         "{output}"
     );
     assert!(
-        output.contains("`recado try --url http://127.0.0.1:"),
+        output.contains("recado try --url http://127.0.0.1:"),
         "it says how to go on: {output}"
     );
     assert!(machine.stop("-INT").success());

@@ -87,14 +87,16 @@ impl Machine {
             set(name, value);
         }
         let http = recado_http_client::build_http_client().unwrap();
-        Self {
+        let mut machine = Self {
             stand_ins,
             http,
             folder,
             variables: all,
             before: None,
             running: None,
-        }
+        };
+        machine.configure_sample();
+        machine
     }
 
     /// As [`Machine::prepared`], and serving.
@@ -120,6 +122,11 @@ impl Machine {
         let file = self.folder.join("recado.toml");
         std::fs::write(&file, document).unwrap();
         self.set("RECADO_CONFIG", &file.display().to_string());
+    }
+
+    /// Takes the sample configuration for the next start.
+    pub(crate) fn configure_sample(&mut self) {
+        self.configure(include_str!("../../../recado.toml"));
     }
 
     /// Changes a setting for the next start.

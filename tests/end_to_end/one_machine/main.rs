@@ -19,6 +19,7 @@ mod first_steps;
 mod framing;
 mod full_disk;
 mod isolation;
+mod keys;
 mod machine;
 mod meta;
 mod missed;

@@ -231,12 +231,13 @@ async fn no_secret_is_printed_to_a_log() {
     let mut machine = Machine::prepared(&[]);
     for command in ["serve", ""] {
         machine.start(command);
-        eventually("the hint", || async {
-            machine.output().contains("recado try").then_some(())
+        eventually("the whole start", || async {
+            machine.output().contains("recado doctor").then_some(())
         })
         .await;
         let (output, secret) = (machine.output(), Machine::secret(INSTANCE));
         assert!(!output.contains(&secret) && !output.contains(TOKEN), "{output}");
+        assert!(!output.contains("curl"), "no ready-made message: {output}");
         assert!(!machine.log().contains(&secret), "{}", machine.log());
         let ran = run(&machine, &["try"]);
         assert!(

@@ -97,6 +97,7 @@ pub(crate) fn request() -> LlmRequest {
         turns: vec![said(Speaker::User, "good morning")],
         max_tokens: 300,
         within: Duration::from_mins(1),
+        simulated: false,
     }
 }
 

@@ -20,6 +20,14 @@ impl CredentialRef {
         }
     }
 
+    /// Describes, for people, that the secret is missing.
+    pub fn describe_missing(&self) -> String {
+        match self {
+            Self::Env(name) => format!("{name} is not set"),
+            Self::Ssm(name) => format!("the parameter {name} is not there"),
+        }
+    }
+
     /// Describes, for people, the references that an instance of `tenant` may use.
     pub fn describe_allowed_for(tenant: &TenantId) -> String {
         format!(

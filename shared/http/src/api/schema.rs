@@ -73,7 +73,7 @@ word_schemas! {
     }
     ReasonSchema: Reason {
         MaxRetriesExceeded, WhatsappPermanentError, InstanceDisconnected, WindowClosed, Poison, UnknownInstance,
-        TakenOver, Stale, ModelFailed, UnknownOutcome, Purged, TooMuchToRead,
+        TakenOver, Stale, ModelFailed, UnknownOutcome, Purged, TooMuchToRead, SimulatedReply,
     }
     ConfigurationChangeKindSchema: ConfigurationChangeKind { Created, Changed, Unchanged }
     HealthStatusSchema: HealthStatus { Healthy, Degraded, Unhealthy }

@@ -126,7 +126,10 @@ struct InstanceView {
     /// The time since which the instance has received nothing at hours at which people usually write.
     #[serde(skip_serializing_if = "Option::is_none")]
     silent_since: Option<Timestamp>,
+    /// `true` if the model's key is missing or was refused: turns wait.
     llm_needs_credentials: bool,
+    /// `true` if the instance is simulated: no phone gets its messages.
+    simulated: bool,
     queue_depth: u64,
     dead_letters: u64,
 }
@@ -141,6 +144,7 @@ impl InstanceView {
             since: one.state.since,
             silent_since: one.state.inactive_since(),
             llm_needs_credentials: one.state.llm_needs_credentials,
+            simulated: one.simulated,
             queue_depth: one.waiting.depth,
             dead_letters: one.dead_letters,
         }

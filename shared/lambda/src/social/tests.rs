@@ -1,6 +1,6 @@
 use super::*;
 use crate::batch::run_batch;
-use recado_ai::{Model, Simulated};
+use recado_ai::{Model, ModelSettings};
 use recado_domain::config::CredentialRef;
 use recado_domain::dead_letter::{DeadLetter, DeadLetterContent};
 use recado_domain::event::{EventKind, derive_event_id};
@@ -39,11 +39,13 @@ type TestWorld = Components<
 fn deps() -> TestWorld {
     let store = Embedded::in_memory(Clock::from_system()).unwrap();
     let http = recado_http_client::build_http_client().unwrap();
+    let model = ModelSettings::from_environment(&mut VariableReader::default());
+    let llm = Model::new(http.clone(), &model, NoSecrets, EmbeddedSystem).unwrap();
     Components {
         store: store.clone(),
         queues: store,
         providers: WhatsApp::new(http, NoSecrets, EmbeddedSystem, ProviderConfig::default()),
-        llm: Model::Simulated(Simulated::new(EmbeddedSystem, std::time::Duration::ZERO)),
+        llm,
         system: EmbeddedSystem,
         settings: Settings::default(),
         retry_lock: recado_pipeline::RetryLock::default(),

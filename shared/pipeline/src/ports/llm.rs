@@ -1,3 +1,4 @@
+use super::PortResult;
 use recado_domain::message::TokenUsage;
 use std::future::Future;
 use std::time::Duration;
@@ -33,6 +34,8 @@ pub struct LlmRequest {
     pub max_tokens: u32,
     /// Maximum duration of the request, retries included.
     pub within: Duration,
+    /// `true` if the instance is simulated: the simulated model answers, and no real one is asked.
+    pub simulated: bool,
 }
 
 /// The answer of a language model.
@@ -62,6 +65,11 @@ pub enum LlmError {
 
 /// A language model.
 pub trait Llm: Send + Sync {
+    /// Returns `true` if there is a key for the real model now. It is not tried.
+    fn has_key(&self) -> impl Future<Output = PortResult<bool>> + Send {
+        std::future::ready(Ok(true))
+    }
+
     /// Asks the model for the next reply. Retries failures that may pass (429, 5xx, overloaded), honouring
     /// `retry-after`, within [`LlmRequest::within`].
     fn generate_reply(&self, request: &LlmRequest)

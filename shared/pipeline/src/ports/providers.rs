@@ -6,6 +6,7 @@ use recado_domain::content::Content;
 use recado_domain::event::InboundJob;
 use recado_domain::ids::MessageId;
 use recado_domain::inbound::InboundEvent;
+use recado_domain::message::ModelKind;
 use recado_domain::options::SendOptions;
 use recado_domain::provider::{Provider, ProviderCapabilities};
 use recado_domain::reason::Reason;
@@ -26,6 +27,22 @@ pub struct OutgoingMessage {
     pub options: SendOptions,
     /// Number of the attempt, from 1. A provider may ask for a longer wait after each attempt.
     pub attempt: u32,
+    /// The kind of model that wrote the message; `None` if no model wrote it. A simulated model's words go to no real
+    /// provider, and a real model's not to the simulated one.
+    pub model: Option<ModelKind>,
+}
+
+/// The key or token with which an instance sends, as far as it can be told without asking the provider.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum CredentialState {
+    /// It is there.
+    Present,
+    /// It is missing, and the instance is simulated.
+    Simulated,
+    /// It cannot be used, for this reason: the instance's messages wait.
+    Missing(String),
+    /// It could not be read.
+    Unclear,
 }
 
 /// The result of a send. The `why` texts contain codes and titles, never personal data.
@@ -120,6 +137,17 @@ pub trait Providers: Send + Sync {
     /// Returns why this provider can never send `content`, in words for the client. `None`: it can be sent, perhaps in
     /// another form.
     fn explain_refusal(&self, provider: Provider, content: &Content) -> Option<&'static str>;
+
+    /// Returns `true` if the instance is simulated: its replies are the simulated model's, and its messages go to the
+    /// simulated provider.
+    fn is_simulated(&self, _instance: &Instance) -> impl Future<Output = bool> + Send {
+        std::future::ready(false)
+    }
+
+    /// Looks for the instance's key or token, without asking the provider.
+    fn check_credential(&self, _instance: &Instance) -> impl Future<Output = CredentialState> + Send {
+        std::future::ready(CredentialState::Present)
+    }
 
     /// Sends a message, in at most the provider's time-out.
     fn send_message(

@@ -119,12 +119,13 @@ impl VariableReader {
         self.read_parsed(name, default, "must be true or false", |text| text.parse().ok())
     }
 
-    /// Reads `RECADO_SIMULATION`. `auto` (`true`): what has no credentials is simulated. `off` (`false`): nothing is.
-    pub fn read_simulation(&mut self, default: bool) -> bool {
+    /// Reads `RECADO_SIMULATION`. `auto` (`true`): an instance without a credential is simulated, its model as well.
+    /// `off` (`false`): nothing is. `None` if it is not set.
+    pub fn read_simulation(&mut self) -> Option<bool> {
         let what = "must be auto or off";
-        self.read_parsed("RECADO_SIMULATION", default, what, |text| match text {
-            "auto" => Some(true),
-            "off" => Some(false),
+        self.read_parsed("RECADO_SIMULATION", None, what, |text| match text {
+            "auto" => Some(Some(true)),
+            "off" => Some(Some(false)),
             _ => None,
         })
     }

@@ -1,9 +1,8 @@
 //! The use case of `recado apply`: checks a document against the stored configuration and reports the changes.
 
 use crate::Deps;
-use crate::ports::{ConfigurationStore, InstanceStates, PortError, PortResult, Providers};
-use recado_domain::config::{ConfigDocument, ConfigError, Instance};
-use recado_domain::instance::{InstanceChange, InstanceState};
+use crate::ports::{ConfigurationStore, PortError, PortResult, Providers};
+use recado_domain::config::{ConfigDocument, ConfigError};
 use serde::Serialize;
 use serde_json::Value;
 
@@ -100,28 +99,7 @@ pub async fn apply_configuration(
         deps.store().apply_configuration(&change).await?;
     }
     let document = known.with_changes(&change);
-    clear_missing_key_flags(deps, &change, &document).await?;
     Ok(AppliedDocument { changes, document })
-}
-
-/// Clears the mark "model's key is missing" of every instance that the change affects. The change may have corrected the
-/// key; the next turn shows whether it did.
-async fn clear_missing_key_flags(
-    deps: &impl Deps,
-    change: &ConfigDocument,
-    all: &ConfigDocument,
-) -> PortResult<()> {
-    let touched = |instance: &&Instance| {
-        change.instances.iter().any(|named| named.id == instance.id)
-            || change.agents.iter().any(|agent| agent.id == instance.agent)
-    };
-    let cleared = InstanceChange::ModelKeyMissing(false);
-    for instance in all.instances.iter().filter(touched) {
-        deps.store()
-            .change_instance_state(&instance.id, &InstanceState::default(), &cleared)
-            .await?;
-    }
-    Ok(())
 }
 
 fn collect_changes<T: Serialize>(

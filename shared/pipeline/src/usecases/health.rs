@@ -76,6 +76,8 @@ pub struct InstanceHealth {
     pub status: HealthStatus,
     /// Run-time state of the instance.
     pub state: InstanceState,
+    /// `true` if the instance is simulated: no phone gets its messages.
+    pub simulated: bool,
     /// Number of dead letters of the instance.
     pub dead_letters: u64,
     /// Counts of the instance's open records.
@@ -212,6 +214,7 @@ async fn assess_instance(
     let rate = instance.resolve_rate(&traits, deps.settings().rate);
     let next_slot = rate.reserve_slot(state.arrival, deps.system().now()).at;
     let mut found = InstanceHealth {
+        simulated: deps.providers().is_simulated(&instance).await,
         instance,
         status: HealthStatus::Healthy,
         state,

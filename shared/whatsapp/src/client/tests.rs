@@ -111,6 +111,7 @@ fn message(to: &str) -> OutgoingMessage {
         content: Content::from_text("Olá"),
         options: SendOptions::default(),
         attempt: 1,
+        model: None,
     }
 }
 

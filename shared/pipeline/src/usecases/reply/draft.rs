@@ -4,7 +4,7 @@ use super::reading::TurnReading;
 use super::transcript::build_transcript;
 use crate::Deps;
 use crate::deps::{capabilities, pair_rate};
-use crate::ports::{Llm, LlmError, LlmRequest, PortResult, System};
+use crate::ports::{Llm, LlmError, LlmRequest, PortResult, Providers, System};
 use crate::steps::connection::record_missing_model_key;
 use recado_domain::config::InstanceConfig;
 use recado_domain::content::Content;
@@ -139,6 +139,7 @@ pub(super) async fn draft_reply(
         turns: build_transcript(reading),
         max_tokens: bound.agent.max_tokens,
         within: deps.settings().llm_timeout.unsigned_abs(),
+        simulated: deps.providers().is_simulated(&bound.instance).await,
     };
     match deps.llm().generate_reply(&request).await {
         Ok(reply) if !reply.text.trim().is_empty() => Ok(Some(DraftedReply {

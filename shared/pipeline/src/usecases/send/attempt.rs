@@ -74,6 +74,7 @@ pub(super) fn to_outgoing_message(message: &Outgoing) -> OutgoingMessage {
         content: message.content.clone(),
         options: out.options.clone(),
         attempt: out.attempts.max(1),
+        model: message.model_kind(),
     }
 }
 

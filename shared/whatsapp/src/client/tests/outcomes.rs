@@ -1,4 +1,7 @@
 use super::*;
+use recado_domain::message::ModelKind;
+use recado_domain::reason::Reason;
+use recado_pipeline::ports::CredentialState;
 
 #[tokio::test]
 async fn what_breaks_after_the_request_left_is_unknown_and_before_it_is_unreached() {
@@ -139,4 +142,68 @@ async fn without_a_credential_messages_wait_or_go_to_the_simulated_provider() {
     let listed = serde_json::to_value(outbox.list_messages()).unwrap();
     assert_eq!(listed[0]["text"], "Olá");
     assert_eq!(listed[0]["sent_at"], "2025-10-09T08:53:20Z");
+}
+
+#[tokio::test]
+async fn a_model_and_a_provider_are_both_real_or_both_simulated() {
+    let of = |model| OutgoingMessage {
+        model: Some(model),
+        ..message(PHONE)
+    };
+    let outbox = SimulatedOutbox::default();
+    for bound in [evolution_instance(), meta_number()] {
+        let allowed = Simulation::WithoutCredentials(outbox.clone());
+        let simulated = whatsapp("http://127.0.0.1:9", None, allowed.clone());
+        assert!(simulated.is_simulated(&bound.instance).await);
+        assert_eq!(
+            simulated.check_credential(&bound.instance).await,
+            CredentialState::Simulated
+        );
+        let real_words = simulated.send_message(&bound, &of(ModelKind::Real)).await;
+        assert!(
+            matches!(real_words, SendOutcome::Credentials { .. }),
+            "{real_words:?}"
+        );
+        // With a key nothing is simulated, whatever is allowed; without one, not if it is not allowed.
+        for (key, simulation) in [(Some("key-1"), allowed), (None, Simulation::Off)] {
+            let real = whatsapp("http://127.0.0.1:9", key, simulation);
+            assert!(!real.is_simulated(&bound.instance).await);
+            let outcome = real.send_message(&bound, &of(ModelKind::Simulated)).await;
+            let reason = Reason::SimulatedReply;
+            assert!(
+                matches!(&outcome, SendOutcome::Permanent { reason: of, .. } if *of == reason),
+                "{outcome:?}"
+            );
+        }
+    }
+    assert_eq!(outbox.list_messages(), []);
+}
+
+#[tokio::test]
+async fn a_missing_credential_or_address_is_named() {
+    let named = async |key, base: &str, bound: &InstanceConfig| {
+        let client = whatsapp(base, key, Simulation::Off);
+        client.check_credential(&bound.instance).await
+    };
+    let missing = |why: &str| CredentialState::Missing(why.to_owned());
+    let there = "http://127.0.0.1:9";
+    assert_eq!(
+        named(Some("k"), there, &evolution_instance()).await,
+        CredentialState::Present
+    );
+    assert_eq!(
+        named(None, there, &evolution_instance()).await,
+        missing("EVOLUTION_API_KEY is not set")
+    );
+    assert_eq!(
+        named(None, there, &meta_number()).await,
+        missing("META_ACCESS_TOKEN is not set")
+    );
+    let mut client = whatsapp(there, Some("k"), Simulation::Off);
+    client.config.evolution_base_url = None;
+    let found = client.check_credential(&evolution_instance().instance).await;
+    assert!(
+        matches!(&found, CredentialState::Missing(why) if why.contains("EVOLUTION_API_URL")),
+        "{found:?}"
+    );
 }

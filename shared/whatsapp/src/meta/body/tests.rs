@@ -10,6 +10,7 @@ fn message(content: Value) -> OutgoingMessage {
         content: serde_json::from_value(content).unwrap(),
         options: SendOptions::default(),
         attempt: 1,
+        model: None,
     }
 }
 

@@ -84,6 +84,7 @@ pub(super) fn message(content: &Value) -> OutgoingMessage {
             ..SendOptions::default()
         },
         attempt: 1,
+        model: None,
     }
 }
 

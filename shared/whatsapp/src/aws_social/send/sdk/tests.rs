@@ -32,6 +32,7 @@ fn message(to: &str, text: &str) -> OutgoingMessage {
         content: Content::from_text(text),
         options: SendOptions::default(),
         attempt: 1,
+        model: None,
     }
 }
 

@@ -1,0 +1,91 @@
+//! What the start prints: where Recado listens, and the state of each instance.
+
+use crate::environment::LocalEnvironment;
+use recado_domain::config::ConfigDocument;
+use recado_pipeline::key_check::InstanceKeys;
+use recado_pipeline::ports::CredentialState;
+use std::collections::BTreeSet;
+use std::net::SocketAddr;
+
+/// The facts that a start prints. It prints no secret: standard output may go to a log.
+pub(crate) struct Welcome<'a> {
+    pub(crate) environment: &'a LocalEnvironment,
+    pub(crate) address: SocketAddr,
+    /// The place that the configuration came from.
+    pub(crate) source: &'a str,
+    pub(crate) keys: &'a [InstanceKeys],
+    pub(crate) document: &'a ConfigDocument,
+}
+
+impl Welcome<'_> {
+    pub(crate) fn print(&self) {
+        println!("Recado listens on http://{}", self.address);
+        let token = match &self.environment.token {
+            Some(_) => "token as RECADO_TOKEN says".to_owned(),
+            None => "operators' token in operator-token".to_owned(),
+        };
+        print_row("Data", &format!("{} ({token})", self.environment.data.display()));
+        print_row("Configuration", self.source);
+        for (number, keys) in self.keys.iter().enumerate() {
+            let title = if number == 0 { "Instances" } else { "" };
+            let (id, provider) = (&keys.instance.id, keys.instance.provider);
+            print_row(
+                title,
+                &format!(
+                    "{:<12} {:<10} {}",
+                    id.as_str(),
+                    provider.as_str(),
+                    describe_keys(keys)
+                ),
+            );
+        }
+        print_row("Model", &self.describe_model());
+        print_row("Doctor", "recado doctor");
+    }
+
+    fn describe_model(&self) -> String {
+        let names: BTreeSet<&str> = self
+            .document
+            .agents
+            .iter()
+            .map(|agent| agent.model.as_str())
+            .collect();
+        let names = names.into_iter().collect::<Vec<_>>().join(", ");
+        match self.keys {
+            [] => names,
+            keys if keys
+                .iter()
+                .all(|keys| keys.credential == CredentialState::Simulated) =>
+            {
+                "simulated".to_owned()
+            }
+            keys if keys.iter().any(|keys| keys.model_key_missing) => {
+                format!("{names}: ANTHROPIC_API_KEY is not set")
+            }
+            _ => names,
+        }
+    }
+}
+
+fn print_row(title: &str, text: &str) {
+    println!("  {title:<14} {text}");
+}
+
+/// Describes how an instance sends, and what it lacks.
+pub(crate) fn describe_keys(keys: &InstanceKeys) -> String {
+    const NO_MODEL: &str = "ANTHROPIC_API_KEY is not set";
+    match (&keys.credential, keys.model_key_missing) {
+        (CredentialState::Simulated, _) => "simulated: replies go to no phone".to_owned(),
+        (CredentialState::Present, false) => "sends for real".to_owned(),
+        (CredentialState::Present, true) => {
+            format!("sends for real, but has no model: {NO_MODEL}. Its messages wait.")
+        }
+        (CredentialState::Missing(why), false) => {
+            format!("has a model, but cannot send: {why}. Its messages wait.")
+        }
+        (CredentialState::Missing(why), true) => {
+            format!("can neither answer nor send: {NO_MODEL}; {why}. Its messages wait.")
+        }
+        (CredentialState::Unclear, _) => "its credential cannot be read. Its messages wait.".to_owned(),
+    }
+}

@@ -1,0 +1,125 @@
+//! Looks for the keys of all instances when a process starts. What is missing is stored, so that it is known before the
+//! first message needs it; what waited for a key that is there now goes on.
+
+use crate::Deps;
+use crate::ports::{
+    ConfigurationStore, Conversations, CredentialState, InstanceStates, Llm, OverdueIndex, OverdueWork,
+    PortResult, Providers, System,
+};
+use crate::steps::connection::{record_closed, record_missing_model_key, refresh_connection};
+use crate::steps::random_id::generate_correlation_id;
+use crate::steps::wake_up;
+use recado_domain::config::Instance;
+use recado_domain::ids::{ConversationId, InstanceId};
+use recado_domain::instance::{ConnectionStatus, InstanceChange};
+use recado_domain::millis::add_millis;
+use std::collections::BTreeSet;
+
+/// Time in milliseconds after which an owed answer that nobody asked for again is overdue, with a reserve.
+const OWED_WITHIN_MS: i64 = 10 * 60_000;
+
+/// Maximum number of owed answers that are asked for at once. `reconcile` asks for the rest.
+const TURNS_AT_ONCE: usize = 1000;
+
+/// The keys of an instance.
+#[derive(Debug, Clone, PartialEq)]
+pub struct InstanceKeys {
+    /// The instance.
+    pub instance: Instance,
+    /// State of the key or token with which it sends.
+    pub credential: CredentialState,
+    /// `true` if there is no key for the model that answers.
+    pub model_key_missing: bool,
+}
+
+/// Looks for the keys of each configured instance. No provider and no model is asked.
+pub async fn find_instance_keys(deps: &impl Deps) -> PortResult<Vec<InstanceKeys>> {
+    // A key that cannot be read now counts as there: the first turn finds out.
+    let has_key = deps.llm().has_key().await.unwrap_or(true);
+    let mut found = Vec::new();
+    for instance in deps.store().read_configuration().await?.instances {
+        let credential = deps.providers().check_credential(&instance).await;
+        found.push(InstanceKeys {
+            model_key_missing: !has_key && credential != CredentialState::Simulated,
+            instance,
+            credential,
+        });
+    }
+    Ok(found)
+}
+
+/// Stores which keys are missing. An instance whose key was missing and is there now is asked for its connection, and its
+/// waiting messages and turns are enqueued.
+pub async fn record_instance_keys(deps: &impl Deps, found: &[InstanceKeys]) -> PortResult<()> {
+    let mut with_new_key = BTreeSet::new();
+    for keys in found {
+        if record_model_key(deps, keys).await? {
+            with_new_key.insert(keys.instance.id.clone());
+        }
+        record_credential(deps, keys).await?;
+    }
+    if with_new_key.is_empty() {
+        return Ok(());
+    }
+    enqueue_owed_turns(deps, &with_new_key).await
+}
+
+/// Stores whether the model's key is missing. Returns `true` if it was missing and is there now.
+async fn record_model_key(deps: &impl Deps, keys: &InstanceKeys) -> PortResult<bool> {
+    let id = &keys.instance.id;
+    if keys.model_key_missing {
+        record_missing_model_key(deps, id, &generate_correlation_id(deps.system())).await?;
+        return Ok(false);
+    }
+    let state = deps.store().read_instance_state(id).await?;
+    if !state.llm_needs_credentials {
+        return Ok(false);
+    }
+    let there = InstanceChange::ModelKeyMissing(false);
+    Ok(deps.store().change_instance_state(id, &state, &there).await?.done)
+}
+
+async fn record_credential(deps: &impl Deps, keys: &InstanceKeys) -> PortResult<()> {
+    let id = &keys.instance.id;
+    match keys.credential {
+        CredentialState::Missing(_) => {
+            record_closed(deps, id, ConnectionStatus::NeedsCredentials, None).await
+        }
+        CredentialState::Present | CredentialState::Simulated => {
+            let state = deps.store().read_instance_state(id).await?;
+            match deps.store().instance_config(id).await? {
+                Some(bound) if state.connection == ConnectionStatus::NeedsCredentials => {
+                    refresh_connection(deps, &bound).await
+                }
+                _ => Ok(()),
+            }
+        }
+        CredentialState::Unclear => Ok(()),
+    }
+}
+
+/// Enqueues the turns of these instances in which the agent owes an answer.
+async fn enqueue_owed_turns(deps: &impl Deps, instances: &BTreeSet<InstanceId>) -> PortResult<()> {
+    let soon = add_millis(deps.system().now(), OWED_WITHIN_MS);
+    for work in deps.store().list_overdue(soon, TURNS_AT_ONCE).await? {
+        if let OverdueWork::Owed(id) = work {
+            enqueue_owed_turn(deps, &id, instances).await?;
+        }
+    }
+    Ok(())
+}
+
+async fn enqueue_owed_turn(
+    deps: &impl Deps,
+    id: &ConversationId,
+    instances: &BTreeSet<InstanceId>,
+) -> PortResult<()> {
+    match deps.store().find_conversation(id).await? {
+        Some(conversation)
+            if instances.contains(&conversation.instance) && conversation.agent_owes_answer() =>
+        {
+            wake_up::enqueue_turn(deps, &conversation, &generate_correlation_id(deps.system())).await
+        }
+        _ => Ok(()),
+    }
+}
