@@ -9,14 +9,15 @@ use crate::ports::{
 use crate::steps::connection::{record_closed, record_missing_model_key, refresh_connection};
 use crate::steps::random_id::generate_correlation_id;
 use crate::steps::wake_up;
+use jiff::SignedDuration;
 use recado_domain::config::Instance;
 use recado_domain::ids::{ConversationId, InstanceId};
 use recado_domain::instance::{ConnectionStatus, InstanceChange};
-use recado_domain::millis::add_millis;
+use recado_domain::millis::add_duration;
 use std::collections::BTreeSet;
 
-/// Time in milliseconds after which an owed answer that nobody asked for again is overdue, with a reserve.
-const OWED_WITHIN_MS: i64 = 10 * 60_000;
+/// Time after which an owed answer that nobody asked for again is overdue, with a reserve.
+const OWED_WITHIN: SignedDuration = SignedDuration::from_mins(10);
 
 /// Maximum number of owed answers that are asked for at once. `reconcile` asks for the rest.
 const TURNS_AT_ONCE: usize = 1000;
@@ -100,7 +101,7 @@ async fn record_credential(deps: &impl Deps, keys: &InstanceKeys) -> PortResult<
 
 /// Enqueues the turns of these instances in which the agent owes an answer.
 async fn enqueue_owed_turns(deps: &impl Deps, instances: &BTreeSet<InstanceId>) -> PortResult<()> {
-    let soon = add_millis(deps.system().now(), OWED_WITHIN_MS);
+    let soon = add_duration(deps.system().now(), OWED_WITHIN);
     for work in deps.store().list_overdue(soon, TURNS_AT_ONCE).await? {
         if let OverdueWork::Owed(id) = work {
             enqueue_owed_turn(deps, &id, instances).await?;
