@@ -18,6 +18,7 @@ async fn main() -> Result<(), Error> {
             probes = done.probes,
             parked = done.parked,
             collected = done.collected,
+            expired = done.expired,
             failed = done.failed,
             "reconciled"
         );

@@ -20,6 +20,7 @@ mod overdue;
 mod parking;
 mod records;
 mod request_attempts;
+mod retention;
 mod samples;
 mod scheduled;
 mod table;

@@ -5,6 +5,7 @@ use crate::hours::{OpeningHours, OpeningState};
 use crate::ids::{AgentId, ExternalId, InstanceId, TenantId};
 use crate::provider::{Provider, ProviderCapabilities};
 use crate::rate::Rate;
+use crate::retention::RetentionPolicy;
 use crate::secret::SecretVersion;
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
@@ -42,6 +43,9 @@ pub struct Tenant {
     /// IANA time zone, such as `America/Sao_Paulo`. Opening hours are read in this zone.
     #[serde(default = "default_time_zone")]
     pub time_zone: String,
+    /// The times for which the tenant's records are kept.
+    #[serde(default, skip_serializing_if = "RetentionPolicy::is_default")]
+    pub retention: RetentionPolicy,
 }
 
 /// An agent: the AI that answers, with its model and instructions.

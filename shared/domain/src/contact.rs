@@ -49,6 +49,16 @@ impl ContactAddress {
         }))
     }
 
+    /// Returns the word that stands where an address was removed.
+    pub fn removed() -> Self {
+        Self("removed".to_owned())
+    }
+
+    /// Returns `true` if the address was removed.
+    pub fn is_removed(&self) -> bool {
+        *self == Self::removed()
+    }
+
     /// Returns the address as text. The text is personal data: never log it.
     pub fn as_str(&self) -> &str {
         &self.0

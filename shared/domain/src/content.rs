@@ -97,6 +97,8 @@ pub enum Content {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         target: Option<String>,
     },
+    /// Nothing: the content was removed, because its author deleted the message or it is no longer kept.
+    Removed,
     /// The person opened the chat for the first time and has written nothing yet.
     Welcome,
     /// A note from WhatsApp about the contact.
@@ -163,6 +165,7 @@ impl Content {
             Self::Order(_) => "order",
             Self::Edit { .. } => "edit",
             Self::Deletion { .. } => "deletion",
+            Self::Removed => "removed",
             Self::Welcome => "welcome",
             Self::System { .. } => "system",
             Self::Buttons(_) => "buttons",

@@ -9,6 +9,7 @@
 mod contact;
 mod linked_identity;
 mod reengagement;
+mod retention;
 mod turn;
 mod unread_turns;
 
@@ -133,6 +134,12 @@ pub struct Conversation {
     /// answer may be owed there or a message may still be on its way.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub beside: Vec<ConversationId>,
+    /// The first ordinal of the history: earlier messages are no longer kept, or kept only because something is owed.
+    #[serde(default, skip_serializing_if = "Ordinal::is_zero")]
+    pub kept_from: Ordinal,
+    /// Time from which the retention period of the oldest message counts, if it is not `created_at`.
+    #[serde(default, with = "millis::optional", skip_serializing_if = "Option::is_none")]
+    pub oldest_at: Option<Timestamp>,
     /// Revision: grows at every write. The next write is made only if the stored revision is still the one that was
     /// read.
     pub rev: u64,
@@ -188,6 +195,8 @@ impl Conversation {
             reengaged: None,
             moved_to: None,
             beside: Vec::new(),
+            kept_from: Ordinal(0),
+            oldest_at: None,
             rev: 0,
         }
     }

@@ -157,6 +157,11 @@ impl Ordinal {
     pub fn next_ordinal(self) -> Self {
         Self(self.0.saturating_add(1))
     }
+
+    /// Returns `true` for 0, the ordinal of no message.
+    pub fn is_zero(&self) -> bool {
+        self.0 == 0
+    }
 }
 
 impl fmt::Display for Ordinal {

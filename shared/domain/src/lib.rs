@@ -34,6 +34,7 @@ pub mod provider;
 pub mod rate;
 pub mod reason;
 pub mod recipient;
+pub mod retention;
 pub mod sample;
 pub mod scheduled;
 pub mod secret;

@@ -151,6 +151,7 @@ impl Content {
             | Self::Order(_)
             | Self::Edit { .. }
             | Self::Deletion { .. }
+            | Self::Removed
             | Self::Welcome
             | Self::System { .. }
             | Self::Unsupported { .. } => return None,

@@ -154,7 +154,18 @@ impl ScheduledMessage {
         }
         self.state = state;
         self.rev += 1;
+        self.remove_content();
         Ok(())
+    }
+
+    /// Removes what is personal. A message that was sent holds it in its conversation, and nobody needs it of a message
+    /// that will never be sent.
+    fn remove_content(&mut self) {
+        self.to = ContactAddress::removed();
+        self.content = Content::Removed;
+        self.options = SendOptions::default();
+        self.metadata = None;
+        self.idempotency_key = None;
     }
 
     /// Moves `pending → became`: `message` is its id in the conversation.
@@ -214,6 +225,11 @@ mod tests {
             assert_eq!(scheduled.send_due_at(), Some(from_unix_millis(2_000)));
             leave(&mut scheduled).unwrap();
             let after = scheduled.clone();
+            let text = serde_json::to_string(&after).unwrap();
+            assert!(
+                !text.contains("5511900000001") && !text.contains("amanhã"),
+                "{text}"
+            );
             assert_eq!((scheduled.send_due_at(), scheduled.rev), (None, 2));
             assert!(
                 scheduled

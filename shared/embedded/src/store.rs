@@ -15,6 +15,7 @@ mod messages;
 mod notices;
 mod outbox;
 mod overdue;
+mod retention;
 mod samples;
 mod scheduled;
 mod trace;

@@ -27,6 +27,7 @@ mod outbox;
 mod overdue;
 mod providers;
 mod queues;
+mod retention;
 mod samples;
 mod scheduled;
 mod secrets;
@@ -54,6 +55,7 @@ pub use providers::{
     ConnectionAnswer, CredentialState, OutgoingMessage, Providers, SendEvidence, SendOutcome,
 };
 pub use queues::{InboundEntry, Queues};
+pub use retention::{DELETED_MESSAGES_MAX, RetainedRecords};
 pub use samples::Samples;
 pub use scheduled::ScheduledMessages;
 pub use secrets::Secrets;
@@ -159,6 +161,7 @@ pub trait Store:
     + IdentityKeyStore
     + ContactAliases
     + OutboxStore
+    + RetainedRecords
     + ScheduledMessages
     + Deliveries
     + Notices
@@ -178,6 +181,7 @@ impl<T> Store for T where
         + IdentityKeyStore
         + ContactAliases
         + OutboxStore
+        + RetainedRecords
         + ScheduledMessages
         + Deliveries
         + Notices

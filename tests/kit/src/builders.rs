@@ -20,6 +20,7 @@ use recado_domain::millis::{add_millis, from_unix_millis};
 use recado_domain::outbox::{Author, Outbox, OutboxState, hash_text};
 use recado_domain::provider::Provider;
 use recado_domain::reason::Reason;
+use recado_domain::retention::RetentionPolicy;
 use recado_domain::secret::SecretVersion;
 use recado_pipeline::ports::Store;
 use serde_json::json;
@@ -325,6 +326,7 @@ pub fn bound(provider: Provider) -> InstanceConfig {
             id: tenant.clone(),
             name: Some("Clínica Aurora".to_owned()),
             time_zone: "America/Sao_Paulo".to_owned(),
+            retention: RetentionPolicy::default(),
         },
         agent: Agent {
             id: agent,

@@ -31,6 +31,7 @@ pub mod overdue;
 pub mod parked;
 pub mod payloads;
 pub mod replies;
+pub mod retention;
 pub mod samples;
 pub mod scheduled;
 pub mod settlements;

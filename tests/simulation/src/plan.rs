@@ -17,6 +17,7 @@ use recado_domain::ids::{AgentId, ExternalId, InstanceId, TenantId};
 use recado_domain::millis::to_millis;
 use recado_domain::provider::Provider;
 use recado_domain::rate::Rate;
+use recado_domain::retention::RetentionPolicy;
 use recado_domain::secret::SecretVersion;
 use recado_domain::service_window::WINDOW;
 use recado_pipeline::ports::Store;
@@ -95,6 +96,7 @@ pub fn bound(number: usize, tenant: usize, provider: Provider, rate: Option<Rate
             id: tenant.clone(),
             name: None,
             time_zone: "America/Sao_Paulo".to_owned(),
+            retention: RetentionPolicy::default(),
         },
         agent: Agent {
             id: agent,

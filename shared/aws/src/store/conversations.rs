@@ -93,15 +93,14 @@ fn commit_actions(
             ));
         }
     }
+    actions.extend(begin_retention(conversation));
     Ok(actions)
 }
 
-/// Returns whether `messages` are the newest of the conversation, without a gap. A query may see some records of a
-/// transaction and not yet the others.
-fn is_complete_history(conversation: &Conversation, messages: &[Message], limit: usize) -> bool {
-    let last = conversation.last.0;
-    let newest = messages.iter().rev().map(|message| message.ordinal.0);
-    newest.eq((1..=last).rev().take(messages.len())) && messages.is_empty() == (last == 0 || limit == 0)
+/// Returns the write by which the retention of a conversation begins, together with its first message.
+pub(super) fn begin_retention(conversation: &Conversation) -> Option<TransactionAction> {
+    let begins = conversation.rev == 1;
+    begins.then(|| TransactionAction::Put(records::retention_item(conversation), None))
 }
 
 /// Parses a conversation's record and its messages, in any order. Returns the messages sorted by ordinal.
@@ -115,7 +114,9 @@ fn parse_history(what: &'static str, items: &[Item]) -> PortResult<Option<(Conve
         .map(|item| item::decode_record(what, item))
         .collect::<PortResult<_>>()?;
     messages.sort_by_key(|message| message.ordinal);
-    Ok(Some((item::decode_record(what, record)?, messages)))
+    let conversation: Conversation = item::decode_record(what, record)?;
+    messages.retain(|message| message.ordinal >= conversation.kept_from);
+    Ok(Some((conversation, messages)))
 }
 
 impl<A: System> DynamoStore<A> {
@@ -185,7 +186,8 @@ impl<A: System> Conversations for DynamoStore<A> {
             else {
                 return Ok(None);
             };
-            if is_complete_history(&conversation, &messages, limit) {
+            // A query may see some records of a transaction and not yet the others.
+            if conversation.is_history_complete(&messages, limit) {
                 return Ok(Some((conversation, messages)));
             }
             self.table.wait_before_retry(round).await;

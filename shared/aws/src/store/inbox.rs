@@ -1,5 +1,5 @@
 use super::DynamoStore;
-use super::conversations::follows_stored;
+use super::conversations::{begin_retention, follows_stored};
 use super::expression::{Expression, UpdateChange};
 use super::item::{self, Item, number_attribute, text_attribute};
 use super::keys::TableKey;
@@ -189,7 +189,7 @@ impl<A: System> Inbox for DynamoStore<A> {
         let owed =
             Expression::new("#state = :is AND attribute_not_exists(#stored)").with_text(":is", PENDING);
         let note = UpdateChange::default().set_value("stored", item::encode_part(WHAT, &place)?);
-        let actions = vec![
+        let mut actions = vec![
             TransactionAction::Update(TableKey::for_event(write.event), note, Some(owed)),
             TransactionAction::Put(
                 records::conversation_item(WHAT, write.conversation)?,
@@ -197,6 +197,7 @@ impl<A: System> Inbox for DynamoStore<A> {
             ),
             TransactionAction::Put(records::message_item(WHAT, write.message)?, None),
         ];
+        actions.extend(begin_retention(write.conversation));
         let Err(refusals) = self.table.run_transaction(WHAT, actions).await? else {
             return Ok(StoreInboundOutcome::Stored);
         };

@@ -13,6 +13,7 @@
 //! | parked conversation | `I#{instance}` | `PARK#{conversation}` |
 //! | in-flight send | `I#{instance}` | `FLY#{message}#{nonce}` |
 //! | dead letter | `X#{id}` | `X` |
+//! | retention of a conversation | `R#{conversation}` | `R` |
 //! | scheduled message | `S#{id}` | `S` |
 //! | deletion of a dead letter | `X#{id}` | `DEL#{time of its failure}` |
 //! | notice of an account | `A#{provider}#{account}` | `{notice}` |
@@ -25,8 +26,8 @@
 //! newest conversation's record, followed by that conversation's messages from the newest on.
 //!
 //! Index `open` (`open_shard`, `open_due`) holds records with work that is or will be due. Index `lists` (`list_key`,
-//! `list_at`) holds conversations under `CONV#{shard}`, dead letters under `DEAD` and their deletions under `DELETED`.
-//! Open records and conversations are spread over shards, since one key of an index takes 1,000 writes a second, and an
+//! `list_at`) holds conversations under `CONV#{shard}`, dead letters under `DEAD`, their deletions under `DELETED`, and
+//! under `KEEP#{tenant}` the retention of its conversations, by the time since when the oldest message is kept. Open records and conversations are spread over shards, since one key of an index takes 1,000 writes a second, and an
 //! index that cannot keep up holds up the table. Index `trace` (`trace`: a correlation id) holds the keys of events and
 //! messages.
 
@@ -136,6 +137,11 @@ impl TableKey {
     /// Returns the key of a dead letter.
     pub(crate) fn for_dead_letter(id: &str) -> Self {
         Self::new(format!("X#{id}"), "X")
+    }
+
+    /// Returns the key of a conversation's retention.
+    pub(crate) fn for_retention(id: &ConversationId) -> Self {
+        Self::new(format!("R#{id}"), "R")
     }
 
     /// Returns the key of a scheduled message.
@@ -290,6 +296,11 @@ pub(crate) fn instance_list_key(id: &InstanceId) -> String {
 /// Returns the `list_key` of the conversations in the shard `shard`.
 pub(crate) fn shard_list_key(shard: u32) -> String {
     format!("CONV#{shard}")
+}
+
+/// Returns the `list_key` of the retention of a tenant's conversations.
+pub(crate) fn retention_list_key(tenant: &TenantId) -> String {
+    format!("KEEP#{tenant}")
 }
 
 fn hash_to_shard(parts: &[&str]) -> u32 {

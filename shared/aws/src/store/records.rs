@@ -61,6 +61,25 @@ pub(super) fn conversation_item(what: &'static str, conversation: &Conversation)
     Ok(key.into_item(item))
 }
 
+/// Builds the item by which the list of a tenant's retention finds a conversation.
+pub(super) fn retention_item(conversation: &Conversation) -> Item {
+    let item = Item::from([
+        (
+            "conversation".to_owned(),
+            text_attribute(conversation.id.to_string()),
+        ),
+        (
+            "list_key".to_owned(),
+            text_attribute(keys::retention_list_key(&conversation.tenant)),
+        ),
+        (
+            "list_at".to_owned(),
+            number_attribute(conversation.kept_since().as_millisecond()),
+        ),
+    ]);
+    TableKey::for_retention(&conversation.id).into_item(item)
+}
+
 /// Returns whether a message has an open copy: some work on it remains to be done.
 pub(super) fn stays_open(message: &Message) -> bool {
     message.overdue_at().is_some()

@@ -1,7 +1,7 @@
 //! Messages that are to be sent later.
 
 use super::DynamoStore;
-use super::conversations::{client_key_item, commit_outcome, follows_stored, key_is_free};
+use super::conversations::{begin_retention, client_key_item, commit_outcome, follows_stored, key_is_free};
 use super::expression::Expression;
 use super::item::{self, Item};
 use super::keys::{self, TableKey};
@@ -97,6 +97,7 @@ impl<A: System> ScheduledMessages for DynamoStore<A> {
                 None,
             ));
         }
+        actions.extend(begin_retention(conversation));
         Ok(match self.table.run_transaction(WHAT, actions).await? {
             Ok(()) => WriteOutcome::Written,
             Err(_) => WriteOutcome::Conflict,

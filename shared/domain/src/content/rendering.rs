@@ -34,7 +34,7 @@ impl Content {
             Self::PollVote { options, .. } => label_text("poll vote", &options.join(" / ")),
             Self::Order(order) => order.render_text(),
             Self::Edit { content, .. } => label_text("edited", &content.render_text()),
-            Self::Deletion { .. } => "[message deleted]".to_owned(),
+            Self::Deletion { .. } | Self::Removed => "[message deleted]".to_owned(),
             Self::Welcome => "[opened the chat]".to_owned(),
             Self::System { what, text } => {
                 label_text(what.describe_note(), text.as_deref().unwrap_or_default())

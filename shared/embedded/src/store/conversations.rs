@@ -46,6 +46,8 @@ pub(crate) struct ConversationRow {
     rev: i64,
     last_at: i64,
     due: Option<i64>,
+    tenant: String,
+    kept_since: Option<i64>,
     body: String,
 }
 
@@ -62,6 +64,8 @@ impl ConversationRow {
             rev: to_sql_integer(conversation.rev),
             last_at: conversation.last_message_at.as_millisecond(),
             due: conversation.answer_overdue_at().map(Timestamp::as_millisecond),
+            tenant: conversation.tenant.as_str().to_owned(),
+            kept_since: (!conversation.last.is_zero()).then(|| conversation.kept_since().as_millisecond()),
             body: encode_json(conversation)?,
         })
     }
@@ -79,8 +83,8 @@ impl ConversationRow {
 
     pub(crate) fn write_row(&self, connection: &Connection) -> Result<(), DbError> {
         let sql = "INSERT OR REPLACE INTO conversations
-            (id, thread, number, instance, mode, status, epoch, rev, last_at, due, body)
-            VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11)";
+            (id, thread, number, instance, mode, status, epoch, rev, last_at, due, tenant, kept_since, body)
+            VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13)";
         let Self {
             id,
             thread,
@@ -92,10 +96,12 @@ impl ConversationRow {
             rev,
             last_at,
             due,
+            tenant,
+            kept_since,
             body,
         } = self;
         let values = params![
-            id, thread, number, instance, mode, status, epoch, rev, last_at, due, body
+            id, thread, number, instance, mode, status, epoch, rev, last_at, due, tenant, kept_since, body
         ];
         execute_sql(connection, sql, values)?;
         Ok(())
@@ -159,6 +165,7 @@ fn select_with_history(
         return Ok(None);
     };
     let mut messages = select_newest_messages(connection, id, i64::MAX, most)?;
+    messages.retain(|message| message.ordinal >= conversation.kept_from);
     messages.reverse();
     Ok(Some((conversation, messages)))
 }
@@ -193,7 +200,7 @@ fn select_message_page(
     Ok(Page { items, next_cursor })
 }
 
-fn update_row(connection: &Connection, row: &ConversationRow) -> Result<WriteOutcome, DbError> {
+pub(super) fn update_row(connection: &Connection, row: &ConversationRow) -> Result<WriteOutcome, DbError> {
     if !row.follows_stored(connection)? {
         return Ok(WriteOutcome::Conflict);
     }

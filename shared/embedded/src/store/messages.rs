@@ -64,6 +64,12 @@ impl MessageRow {
         Ok(stored == Some((self.rev - 1, open)))
     }
 
+    /// Returns whether a message is stored at this place that does not go out, as this one does not.
+    pub(super) fn is_inbound_row(&self, connection: &Connection) -> Result<bool, DbError> {
+        let sql = "SELECT 1 FROM messages WHERE conversation = ?1 AND ordinal = ?2 AND rev = 0";
+        Ok(self.rev == 0 && row_exists(connection, sql, params![self.conversation, self.ordinal])?)
+    }
+
     /// Returns the message that is stored at this place.
     pub(super) fn select_stored(&self, connection: &Connection) -> Result<Option<Message>, DbError> {
         let sql = "SELECT body FROM messages WHERE conversation = ?1 AND ordinal = ?2";

@@ -3,7 +3,8 @@
 
 use crate::Deps;
 use crate::ports::{
-    ContactAliases, Conversations, OutboxStore, PortError, PortResult, System, WRITE_TRIES, WriteOutcome,
+    ContactAliases, Conversations, OutboxStore, PortError, PortResult, RetainedRecords, System, WRITE_TRIES,
+    WriteOutcome,
 };
 use crate::steps::identity;
 use crate::steps::reply_coverage::highest_covered_ordinal;
@@ -166,6 +167,29 @@ pub(crate) async fn other_name(
     let (instance, address) = (&conversation.instance, conversation.address.as_str());
     let thread = identity::derive_thread_id(deps, instance, address).await?;
     deps.store().find_alias(&thread).await
+}
+
+/// Deletes what leads from other identities of the person to `conversation`: the numbers that were learnt, and the
+/// conversations in which nobody wrote. Nothing is deleted if the person's messages go on in another conversation.
+pub(crate) async fn delete_links(deps: &impl Deps, conversation: &Conversation) -> PortResult<()> {
+    let latest = deps
+        .store()
+        .find_latest_conversation(conversation.id.thread_id())
+        .await?;
+    let is_latest = latest.is_some_and(|latest| latest.id == conversation.id);
+    if !is_latest || conversation.moved_to.is_some() {
+        return Ok(());
+    }
+    let numberless = Some(&conversation.address).filter(|address| address.is_numberless());
+    for address in conversation.known_as.iter().chain(numberless) {
+        let thread = identity::derive_thread_id(deps, &conversation.instance, address.as_str()).await?;
+        deps.store().delete_alias(&thread).await?;
+        let latest = deps.store().find_latest_conversation(&thread).await?;
+        if let Some(pointer) = latest.filter(|latest| latest.listed_status().is_none()) {
+            let _ = deps.store().delete_conversation(&pointer).await?;
+        }
+    }
+    Ok(())
 }
 
 /// Removes the quiet conversations from `conversation.beside`: those in which no answer is owed and no message is open.

@@ -6,6 +6,7 @@ mod identity;
 mod message;
 mod message_change;
 mod operator_message;
+mod removed_content;
 
 use crate::Deps;
 use crate::ports::{

@@ -5,6 +5,7 @@ mod automatic_catch_up;
 mod dead_queue_collection;
 mod inactivity;
 mod payload_retention;
+mod retention;
 mod sampling;
 
 use crate::Deps;
@@ -61,6 +62,8 @@ pub struct ReconcileReport {
     /// Messages removed from the dead-letter queues. They were dead-lettered by a queue itself and are entered into the
     /// records now, or they were copies without a dead letter.
     pub collected: usize,
+    /// Messages deleted because their retention period is over.
+    pub expired: usize,
     /// Actions that failed.
     pub failed: usize,
     /// The sample of the installation that was stored.
@@ -130,6 +133,10 @@ async fn run_checks(deps: &impl Deps, done: &mut ReconcileReport) {
     if payload_retention::is_renewal_time(deps.system().now()) {
         let renewed = payload_retention::renew_payloads(deps).await;
         done.count_failure("what dead letters name was not kept longer", renewed);
+    }
+    if retention::is_retention_minute(deps.system().now()) {
+        let deleted = retention::delete_due_messages(deps).await;
+        done.expired = done.count_failure("what is kept no longer was not deleted", deleted);
     }
 }
 

@@ -20,6 +20,7 @@ mod memory;
 mod order;
 mod people;
 mod phone;
+mod retention;
 mod samples;
 mod sender;
 mod spellings;

@@ -12,7 +12,7 @@ use recado_domain::conversation::Conversation;
 use recado_domain::dead_letter::{DeadLetter, DeadLetterDeletion};
 use recado_domain::delivery::{Delivery, DeliveryKey, StatusUpdate};
 use recado_domain::identity::IdentityKey;
-use recado_domain::ids::{CorrelationId, ExternalId, InstanceId, TenantId, ThreadId};
+use recado_domain::ids::{ConversationId, CorrelationId, ExternalId, InstanceId, TenantId, ThreadId};
 use recado_domain::message::Message;
 use recado_domain::notice::Notice;
 use recado_domain::provider::Provider;
@@ -21,8 +21,8 @@ use recado_domain::scheduled::{ScheduledId, ScheduledMessage};
 use recado_pipeline::ports::{
     CommitOutcome, ConfigurationStore, ContactAliases, CorrelatedRecords, CorrelationIndex, DeadLetterCounts,
     DeadLetterFilter, DeadLetters, Deliveries, Gauges, IdempotencyClaim, IdentityKeyStore, Notices, OpenWork,
-    OverdueIndex, OverdueWork, Page, PageRequest, PortResult, Samples, ScheduledMessages, Store,
-    WriteOutcome,
+    OverdueIndex, OverdueWork, Page, PageRequest, PortResult, RetainedRecords, Samples, ScheduledMessages,
+    Store, WriteOutcome,
 };
 use recado_testkit::delegate_calls;
 
@@ -101,6 +101,16 @@ impl<S: Store> ConfigurationStore for FaultyPort<S> {
 impl<S: Store> OverdueIndex for FaultyPort<S> {
     delegate_calls! {
         list_overdue(now: Timestamp, limit: usize) -> Vec<OverdueWork>;
+    }
+}
+
+impl<S: Store> RetainedRecords for FaultyPort<S> {
+    delegate_calls! {
+        list_kept_since(tenant: &TenantId, before: Timestamp, limit: usize) -> Vec<ConversationId>;
+        delete_messages(conversation: &Conversation, messages: &[Message]) -> WriteOutcome;
+        delete_conversation(conversation: &Conversation) -> WriteOutcome;
+        replace_message(message: &Message) -> WriteOutcome;
+        delete_alias(other: &ThreadId) -> ();
     }
 }
 

@@ -32,6 +32,31 @@ struct TenantSchema {
     /// IANA time zone, in which opening hours are read.
     #[schema(required = false, default = "UTC", example = "America/Sao_Paulo")]
     time_zone: String,
+    /// The times for which the tenant's records are kept. If absent, the defaults.
+    retention: Option<RetentionSchema>,
+}
+
+/// What is kept of a tenant's records, and for how long.
+#[derive(Serialize, ToSchema)]
+#[schema(as = Retention)]
+#[serde(deny_unknown_fields)]
+struct RetentionSchema {
+    /// Time for which messages are kept: days, or `"forever"`. A conversation goes with its last message.
+    #[schema(required = false)]
+    messages: RetentionPeriodSchema,
+    /// `true` if a message loses its content when the contact deletes it for everyone.
+    #[schema(required = false, default = true)]
+    remove_deleted_content: bool,
+}
+
+/// A number of days from 1 to 36,500, or the word `forever`.
+#[derive(Serialize, ToSchema)]
+#[schema(as = RetentionPeriod, example = 365)]
+#[serde(untagged)]
+#[expect(dead_code, reason = "it only describes")]
+enum RetentionPeriodSchema {
+    Days(u32),
+    Forever(String),
 }
 
 /// An agent: the AI that answers, with its model and instructions.

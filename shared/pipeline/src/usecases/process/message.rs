@@ -1,3 +1,4 @@
+use super::removed_content::remove_deleted_content;
 use super::{identity, is_stale};
 use crate::Deps;
 use crate::ports::{InboundWrite, Inbox, PortError, PortResult, StoreInboundOutcome, System, WRITE_TRIES};
@@ -21,6 +22,7 @@ pub(super) async fn store_contact_message(
     let stale = is_stale(deps, job, inbound);
     let wants = inbound.content.expects_answer() && !stale;
     let place = store_message(deps, job, bound, inbound, wants, stale).await?;
+    remove_deleted_content(deps, job, bound, &inbound.content).await?;
     if !wants {
         return Ok(FollowUpJob::Nothing);
     }

@@ -1,0 +1,108 @@
+use super::DynamoStore;
+use super::conversations::follows_stored;
+use super::expression::Expression;
+use super::item;
+use super::keys::{self, TableKey};
+use super::records;
+use super::table::RecordQuery;
+use super::transaction::TransactionAction;
+use jiff::Timestamp;
+use recado_domain::conversation::Conversation;
+use recado_domain::ids::{ConversationId, TenantId, ThreadId};
+use recado_domain::message::Message;
+use recado_pipeline::ports::{PortError, PortResult, RetainedRecords, System, WriteOutcome};
+
+impl<A: System> RetainedRecords for DynamoStore<A> {
+    async fn list_kept_since(
+        &self,
+        tenant: &TenantId,
+        before: Timestamp,
+        limit: usize,
+    ) -> PortResult<Vec<ConversationId>> {
+        const WHAT: &str = "listing what is kept since";
+        let keys = Expression::new("#list_key = :key AND #list_at <= :before")
+            .with_text(":key", keys::retention_list_key(tenant))
+            .with_number(":before", before.as_millisecond());
+        let query = RecordQuery {
+            index: Some("lists"),
+            keys,
+            reverse: false,
+            limit: Some(limit),
+        };
+        let found = self.table.query_records(WHAT, &query).await?;
+        let id = |item: &item::Item| {
+            let id = item::get_string(item, "conversation").unwrap_or_default();
+            ConversationId::parse(id).map_err(|error| PortError::invalid(WHAT, error))
+        };
+        found.iter().map(id).collect()
+    }
+
+    async fn delete_messages(
+        &self,
+        conversation: &Conversation,
+        messages: &[Message],
+    ) -> PortResult<WriteOutcome> {
+        const WHAT: &str = "deleting messages";
+        let mut actions = vec![
+            TransactionAction::Put(
+                records::conversation_item(WHAT, conversation)?,
+                Some(follows_stored(conversation)),
+            ),
+            TransactionAction::Put(records::retention_item(conversation), None),
+        ];
+        for message in messages {
+            let (id, ordinal) = (&message.conversation, message.ordinal);
+            actions.push(TransactionAction::Delete(
+                TableKey::for_message(id, ordinal),
+                None,
+            ));
+            if message.out.is_some() {
+                let open = TableKey::for_open_message(id, ordinal);
+                actions.push(TransactionAction::Delete(open, None));
+            }
+        }
+        Ok(match self.table.run_transaction(WHAT, actions).await? {
+            Ok(()) => WriteOutcome::Written,
+            Err(_) => WriteOutcome::Conflict,
+        })
+    }
+
+    async fn delete_conversation(&self, conversation: &Conversation) -> PortResult<WriteOutcome> {
+        let as_read =
+            Expression::new("attribute_not_exists(#pk) OR #rev = :rev").with_number(":rev", conversation.rev);
+        let actions = vec![
+            TransactionAction::Delete(TableKey::for_conversation(&conversation.id), Some(as_read)),
+            TransactionAction::Delete(TableKey::for_retention(&conversation.id), None),
+        ];
+        let deleted = self
+            .table
+            .run_transaction("deleting a conversation", actions)
+            .await?;
+        Ok(match deleted {
+            Ok(()) => WriteOutcome::Written,
+            Err(_) => WriteOutcome::Conflict,
+        })
+    }
+
+    async fn replace_message(&self, message: &Message) -> PortResult<WriteOutcome> {
+        const WHAT: &str = "replacing a message";
+        if message.out.is_some() {
+            return Ok(WriteOutcome::Conflict);
+        }
+        let stored = Expression::new("attribute_exists(#pk) AND attribute_not_exists(#out)");
+        let item = records::message_item(WHAT, message)?;
+        let put = self.table.put_record(WHAT, item, Some(stored)).await?;
+        Ok(if put.is_ok() {
+            WriteOutcome::Written
+        } else {
+            WriteOutcome::Conflict
+        })
+    }
+
+    async fn delete_alias(&self, other: &ThreadId) -> PortResult<()> {
+        let any = Expression::new("attribute_exists(#pk)");
+        let key = TableKey::for_alias(other);
+        let _absent = self.table.delete_record("deleting an alias", key, any).await?;
+        Ok(())
+    }
+}

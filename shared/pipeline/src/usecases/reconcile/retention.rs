@@ -1,0 +1,209 @@
+//! Deletes messages whose retention period is over, and conversations with their last message. What is still owed stays:
+//! messages that are open, wait for an answer or can be redriven. It is looked at again a day later.
+
+use crate::Deps;
+use crate::ports::{
+    ConfigurationStore, Conversations, DELETED_MESSAGES_MAX, DeadLetters, OutboxStore, PortError, PortResult,
+    RetainedRecords, System, WRITE_TRIES, WriteOutcome,
+};
+use crate::steps::linked_threads::delete_links;
+use crate::steps::queue_message::format_error_chain;
+use futures::stream::{self, StreamExt};
+use jiff::{SignedDuration, Timestamp};
+use recado_domain::config::Tenant;
+use recado_domain::conversation::Conversation;
+use recado_domain::ids::{ConversationId, Ordinal};
+use recado_domain::message::Message;
+use recado_domain::millis::add_duration;
+use recado_domain::outbox::OutboxState;
+use std::collections::BTreeSet;
+
+/// Time between two passes, in minutes of the clock, and number of passes in which each tenant has its turn once.
+const INTERVAL_MINUTES: i64 = 15;
+const PASSES: i64 = 4;
+
+/// Maximum number of a tenant's conversations that one pass looks at.
+const CONVERSATIONS: usize = 1000;
+
+const SIDE_BY_SIDE: usize = 16;
+
+/// Time until a conversation is looked at again in which something is owed.
+const AGAIN: SignedDuration = SignedDuration::from_hours(24);
+
+/// Returns `true` if this minute's pass of `reconcile` deletes what is due.
+pub(super) fn is_retention_minute(now: Timestamp) -> bool {
+    now.as_second().div_euclid(60) % INTERVAL_MINUTES == 0
+}
+
+/// Deletes what is due of the tenants whose turn it is. Returns the number of deleted messages.
+pub(super) async fn delete_due_messages(deps: &impl Deps) -> PortResult<usize> {
+    let now = deps.system().now();
+    let pass = now
+        .as_second()
+        .div_euclid(60 * INTERVAL_MINUTES)
+        .rem_euclid(PASSES);
+    let tenants = deps.store().read_configuration().await?.tenants;
+    let has_turn = |number: usize| i64::try_from(number).unwrap_or_default() % PASSES == pass;
+    let turns = tenants.into_iter().enumerate();
+    let turns = turns.filter(|(number, _)| has_turn(*number));
+    let deleted: Vec<PortResult<usize>> = stream::iter(turns)
+        .map(|(_, tenant)| async move { delete_due_of_tenant(deps, &tenant, now).await })
+        .buffer_unordered(SIDE_BY_SIDE)
+        .collect()
+        .await;
+    deleted.into_iter().sum()
+}
+
+async fn delete_due_of_tenant(deps: &impl Deps, tenant: &Tenant, now: Timestamp) -> PortResult<usize> {
+    let Some(before) = tenant.retention.messages.due_before(now) else {
+        return Ok(0);
+    };
+    let due = deps
+        .store()
+        .list_kept_since(&tenant.id, before, CONVERSATIONS)
+        .await?;
+    let mut deleted = 0;
+    for id in due {
+        match trim_conversation(deps, &id, before).await {
+            Ok(messages) => deleted += messages,
+            Err(error) => {
+                tracing::warn!(conversation_id = %id, error = %format_error_chain(&error), "retention has to wait");
+            }
+        }
+    }
+    if deleted > 0 {
+        tracing::info!(tenant = %tenant.id, messages = deleted, "deleted what is kept no longer");
+    }
+    Ok(deleted)
+}
+
+/// Deletes the messages of a conversation that were stored at `before` or earlier, and the conversation itself if none
+/// is left. Returns the number of deleted messages.
+async fn trim_conversation(deps: &impl Deps, id: &ConversationId, before: Timestamp) -> PortResult<usize> {
+    let (mut deleted, mut after, mut something_owed) = (0, Ordinal(0), false);
+    let Some(mut conversation) = deps.store().find_conversation(id).await? else {
+        return Ok(0);
+    };
+    let mut tries = 0;
+    loop {
+        let part = read_due_messages(deps, &conversation, after, before).await?;
+        something_owed |= part.something_owed;
+        conversation.trim_history(
+            part.first_kept,
+            part.kept_since(&conversation, something_owed, before),
+        );
+        conversation.rev += 1;
+        let written = deps.store().delete_messages(&conversation, &part.due).await?;
+        if written == WriteOutcome::Conflict {
+            tries += 1;
+            conversation = match deps.store().find_conversation(id).await? {
+                Some(conversation) if tries < WRITE_TRIES => conversation,
+                Some(_) => return Err(PortError::contended("conversation")),
+                None => return Ok(deleted),
+            };
+            continue;
+        }
+        deleted += part.due.len();
+        after = part.last_read;
+        if part.next_at.is_some() || part.is_last {
+            let is_empty = part.next_at.is_none() && !something_owed;
+            if is_empty && conversation.is_settled() && conversation.last_message_at <= before {
+                delete_links(deps, &conversation).await?;
+                // Lost to a message that came in just now: then the conversation goes on.
+                let _ = deps.store().delete_conversation(&conversation).await?;
+            }
+            return Ok(deleted);
+        }
+    }
+}
+
+/// A part of a conversation's messages, from the oldest on.
+struct DuePart {
+    /// Messages to delete.
+    due: Vec<Message>,
+    /// First ordinal that is kept as history.
+    first_kept: Ordinal,
+    /// Last ordinal that was decided on.
+    last_read: Ordinal,
+    /// Time when the last message that was decided on was stored.
+    last_at: Option<Timestamp>,
+    /// Time when the first message that stays as history was stored.
+    next_at: Option<Timestamp>,
+    /// `true` if a message is due and stays because something is owed.
+    something_owed: bool,
+    /// `true` if there are no further messages.
+    is_last: bool,
+}
+
+impl DuePart {
+    /// Returns the time from which the period of the oldest message that stays counts.
+    fn kept_since(&self, conversation: &Conversation, something_owed: bool, before: Timestamp) -> Timestamp {
+        let again = add_duration(before, AGAIN);
+        match (something_owed, self.next_at, self.is_last) {
+            (true, ..) => again,
+            (false, Some(next_at), _) => next_at,
+            (false, None, true) => conversation.last_message_at,
+            // More is due. After a crash the conversation is found again.
+            (false, None, false) => self.last_at.unwrap_or(conversation.kept_since()),
+        }
+    }
+}
+
+async fn read_due_messages(
+    deps: &impl Deps,
+    conversation: &Conversation,
+    after: Ordinal,
+    before: Timestamp,
+) -> PortResult<DuePart> {
+    let read = deps
+        .store()
+        .list_messages_after(&conversation.id, after, DELETED_MESSAGES_MAX)
+        .await?;
+    let open = deps
+        .store()
+        .list_open_messages(conversation.id.thread_id())
+        .await?;
+    let open: BTreeSet<Ordinal> = open
+        .iter()
+        .filter(|message| message.conversation == conversation.id)
+        .map(|message| message.ordinal)
+        .collect();
+    let mut part = DuePart {
+        due: Vec::new(),
+        first_kept: Ordinal(0),
+        last_read: after,
+        last_at: None,
+        next_at: None,
+        something_owed: false,
+        is_last: read.len() < DELETED_MESSAGES_MAX,
+    };
+    for message in read {
+        let is_due = message.stored_at <= before;
+        if !is_due || conversation.is_message_owed(&message) {
+            part.something_owed |= is_due;
+            part.next_at = Some(message.stored_at);
+            break;
+        }
+        part.first_kept = message.ordinal.next_ordinal();
+        part.last_read = message.ordinal;
+        part.last_at = Some(message.stored_at);
+        if open.contains(&message.ordinal) || can_be_redriven(deps, &message).await? {
+            part.something_owed = true;
+        } else {
+            part.due.push(message);
+        }
+    }
+    Ok(part)
+}
+
+async fn can_be_redriven(deps: &impl Deps, message: &Message) -> PortResult<bool> {
+    let is_dead = message
+        .out
+        .as_ref()
+        .is_some_and(|out| matches!(out.state, OutboxState::Dead { .. }));
+    if !is_dead {
+        return Ok(false);
+    }
+    let id = message.message_id();
+    Ok(deps.store().find_dead_letter(id.as_str()).await?.is_some())
+}
