@@ -97,10 +97,10 @@ pub struct Conversation {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub lease: Option<TurnLease>,
     /// The count of model calls begun, and the turn that they were begun for.
-    #[serde(default)]
+    #[serde(default, skip_serializing_if = "crate::is_default")]
     pub attempts: TurnAttempts,
     /// Number of turns in a row that read less than was owed.
-    #[serde(default, skip_serializing_if = "is_zero")]
+    #[serde(default, skip_serializing_if = "crate::is_default")]
     pub unread_turns: u32,
     /// The reason why the owed answer waits for a person although the agent has the conversation.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -116,7 +116,7 @@ pub struct Conversation {
     pub nudged_at: Option<Timestamp>,
     /// Number of times in a row that `reconcile` asked for an answer that nobody could give: the instance never opens,
     /// or is no longer configured.
-    #[serde(default, skip_serializing_if = "is_zero")]
+    #[serde(default, skip_serializing_if = "crate::is_default")]
     pub idle_nudges: u32,
     /// The theoretical arrival time (see [`crate::rate`]) of the contact's own rate limit, if the provider has one.
     #[serde(default, with = "millis::optional", skip_serializing_if = "Option::is_none")]
@@ -143,11 +143,6 @@ pub struct Conversation {
     /// Revision: grows at every write. The next write is made only if the stored revision is still the one that was
     /// read.
     pub rev: u64,
-}
-
-#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde asks for a reference")]
-fn is_zero(count: &u32) -> bool {
-    *count == 0
 }
 
 impl Conversation {

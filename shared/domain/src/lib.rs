@@ -45,3 +45,8 @@ pub mod wake_up;
 pub mod web_url;
 
 pub use jiff::{SignedDuration, Timestamp};
+
+/// Returns whether a value is its type's default. Such a value is left out of a record, which is then smaller.
+fn is_default<T: Default + PartialEq>(value: &T) -> bool {
+    *value == T::default()
+}

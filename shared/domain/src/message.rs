@@ -36,10 +36,10 @@ pub struct TokenUsage {
     /// Tokens of the answer.
     pub output_tokens: u64,
     /// Tokens read from the prompt cache.
-    #[serde(default)]
+    #[serde(default, skip_serializing_if = "crate::is_default")]
     pub cache_read_tokens: u64,
     /// Tokens written to the prompt cache.
-    #[serde(default)]
+    #[serde(default, skip_serializing_if = "crate::is_default")]
     pub cache_write_tokens: u64,
 }
 

@@ -90,13 +90,13 @@ pub struct Outbox {
     #[serde(default, with = "millis::optional", skip_serializing_if = "Option::is_none")]
     pub look_at: Option<Timestamp>,
     /// `true` if the message was queued again after an attempt of unknown outcome: the contact may have it already.
-    #[serde(default)]
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub maybe_sent: bool,
     /// `true` if the message went to the simulated provider.
-    #[serde(default)]
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub simulated: bool,
     /// `true` if the dead letter was created, or was deleted by an operator since: nothing remains to be done for it.
-    #[serde(default)]
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub copied: bool,
     /// Transitions so far, the oldest first; see [`OutboxHistoryEntry`].
     #[serde(default)]

@@ -111,10 +111,10 @@ fn parse_history(what: &'static str, items: &[Item]) -> PortResult<Option<(Conve
     };
     let messages = items.iter().filter(|item| !is_record(item));
     let mut messages: Vec<Message> = messages
-        .map(|item| item::decode_record(what, item))
+        .map(|item| records::parse_message(what, item))
         .collect::<PortResult<_>>()?;
     messages.sort_by_key(|message| message.ordinal);
-    let conversation: Conversation = item::decode_record(what, record)?;
+    let conversation = records::parse_conversation(what, record)?;
     messages.retain(|message| message.ordinal >= conversation.kept_from);
     Ok(Some((conversation, messages)))
 }
@@ -133,7 +133,7 @@ impl<A: System> DynamoStore<A> {
         ];
         let found = self.table.get_settled_records(what, keys).await?;
         let found = found.into_iter().flatten().next();
-        found.map(|item| item::decode_record(what, &item)).transpose()
+        found.map(|item| records::parse_message(what, &item)).transpose()
     }
 }
 
@@ -150,7 +150,7 @@ impl<A: System> Conversations for DynamoStore<A> {
         let found = self.table.query_records(WHAT, &newest).await?;
         found
             .first()
-            .map(|item| item::decode_record(WHAT, item))
+            .map(|item| records::parse_conversation(WHAT, item))
             .transpose()
     }
 
@@ -160,7 +160,9 @@ impl<A: System> Conversations for DynamoStore<A> {
             .table
             .get_record(WHAT, TableKey::for_conversation(id))
             .await?;
-        found.map(|item| item::decode_record(WHAT, &item)).transpose()
+        found
+            .map(|item| records::parse_conversation(WHAT, &item))
+            .transpose()
     }
 
     /// Reads the history. Open messages are shown as they were first stored: their text is final. Their state must be
@@ -217,7 +219,10 @@ impl<A: System> Conversations for DynamoStore<A> {
             limit: Some(limit),
         };
         let found = self.table.query_records(WHAT, &query).await?;
-        found.iter().map(|item| item::decode_record(WHAT, item)).collect()
+        found
+            .iter()
+            .map(|item| records::parse_message(WHAT, item))
+            .collect()
     }
 
     async fn update_conversation(&self, conversation: &Conversation) -> PortResult<WriteOutcome> {
@@ -315,7 +320,7 @@ impl<A: System> Conversations for DynamoStore<A> {
         let more = found.len() > limit;
         let mut items: Vec<Message> = Vec::with_capacity(found.len().min(limit));
         for item in found.iter().take(limit) {
-            let stored: Message = item::decode_record(WHAT, item)?;
+            let stored = records::parse_message(WHAT, item)?;
             items.push(match open.remove(&stored.ordinal) {
                 Some(current) => current,
                 // The message was settled, or became open, between the two reads.

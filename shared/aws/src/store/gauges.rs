@@ -1,18 +1,74 @@
-//! Counts open work, over the index `open` that `reconcile` reads.
+//! Counts open work, over the index `open` that `reconcile` reads. The index holds only some attributes of a record, so
+//! that most writes leave it alone: those that are read here, and the fields of parked conversations.
 
 use super::DynamoStore;
 use super::expression::Expression;
 use super::item::{self, Item};
 use super::keys::{self, STATE};
-use super::records;
 use super::table::RecordQuery;
 use futures::future::try_join_all;
-use recado_domain::ids::InstanceId;
-use recado_domain::instance::{ConnectionStatus, InstanceState, ParkedConversation};
-use recado_domain::message::Message;
+use jiff::Timestamp;
+use recado_domain::ids::{ExternalId, InstanceId};
+use recado_domain::instance::{ConnectionStatus, ParkedConversation};
+use recado_domain::millis;
+use recado_domain::outbox::Outbox;
+use recado_domain::provider::Provider;
 use recado_pipeline::ports::{ClosedInstance, Gauges, OpenEvent, OpenMessage, OpenWork, PortResult, System};
+use serde::Deserialize;
 
 const WHAT: &str = "counting what is open";
+
+/// What the index holds of an open message.
+#[derive(Deserialize)]
+struct IndexedMessage {
+    instance: InstanceId,
+    #[serde(with = "millis")]
+    stored_at: Timestamp,
+    out: Outbox,
+}
+
+/// What the index holds of an event.
+#[derive(Deserialize)]
+struct IndexedEvent {
+    job: IndexedJob,
+}
+
+#[derive(Deserialize)]
+struct IndexedJob {
+    provider: Provider,
+    external: ExternalId,
+    #[serde(with = "millis")]
+    received_at: Timestamp,
+}
+
+/// What the index holds of an instance's state.
+#[derive(Deserialize)]
+struct IndexedState {
+    connection: ConnectionStatus,
+    #[serde(default, with = "millis::optional")]
+    since: Option<Timestamp>,
+}
+
+impl From<IndexedMessage> for OpenMessage {
+    fn from(message: IndexedMessage) -> Self {
+        Self {
+            instance: message.instance,
+            state: message.out.state.as_str(),
+            attempts: message.out.attempts,
+            since: message.stored_at,
+        }
+    }
+}
+
+impl From<IndexedEvent> for OpenEvent {
+    fn from(event: IndexedEvent) -> Self {
+        Self {
+            provider: event.job.provider,
+            external: event.job.external,
+            since: event.job.received_at,
+        }
+    }
+}
 
 impl<A: System> DynamoStore<A> {
     /// Returns the longest overdue records of a kind, and whether there are more. Each shard contributes an equal part
@@ -43,7 +99,7 @@ fn parse_closed_instance(item: &Item) -> Option<ClosedInstance> {
     let id = item::get_string(item, "pk")?.strip_prefix("I#")?;
     let instance = InstanceId::parse(id).ok()?;
     let is_state = item::get_string(item, "sk") == Some(STATE);
-    let state: InstanceState = item::decode_record(WHAT, item).ok().filter(|_| is_state)?;
+    let state: IndexedState = item::decode_record(WHAT, item).ok().filter(|_| is_state)?;
     (state.connection != ConnectionStatus::Open).then_some(ClosedInstance {
         instance,
         connection: state.connection,
@@ -59,14 +115,12 @@ impl<A: System> Gauges for DynamoStore<A> {
         let (states, more_states) = self.query_open_of_kind('I', limit).await?;
         // One record that cannot be read must not hide the others from a monitor.
         let message = |item: &Item| {
-            let message: Option<Message> = item::decode_record(WHAT, item).ok();
-            message.as_ref().and_then(OpenMessage::from_message)
+            let message: Option<IndexedMessage> = item::decode_record(WHAT, item).ok();
+            message.map(OpenMessage::from)
         };
         let event = |item: &Item| {
-            records::parse_event_record(WHAT, item)
-                .ok()
-                .as_ref()
-                .map(OpenEvent::from_record)
+            let event: Option<IndexedEvent> = item::decode_record(WHAT, item).ok();
+            event.map(OpenEvent::from)
         };
         let instance = |item: &Item| {
             let parked: Option<ParkedConversation> = item::decode_record(WHAT, item).ok();

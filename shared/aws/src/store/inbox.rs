@@ -302,7 +302,7 @@ impl<A: System> Inbox for DynamoStore<A> {
             .await
     }
 
-    async fn record_reenqueue(&self, id: &EventId, at: Timestamp) -> PortResult<u32> {
+    async fn record_reenqueue(&self, id: &EventId, at: Timestamp) -> PortResult<Option<EventRecord>> {
         let note = |record: &mut EventRecord| {
             record.again = record.again.saturating_add(1);
             record.again_at = Some(at);
@@ -310,10 +310,8 @@ impl<A: System> Inbox for DynamoStore<A> {
                 .set_value("again", number_attribute(record.again))
                 .set_value("again_at", number_attribute(at.as_millisecond()))
         };
-        let noted = self
-            .update_event_record("noting an event enqueued again", id, EventState::Pending, note)
-            .await?;
-        Ok(noted.map_or(0, |record| record.again))
+        self.update_event_record("noting an event enqueued again", id, EventState::Pending, note)
+            .await
     }
 }
 

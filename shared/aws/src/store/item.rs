@@ -19,7 +19,7 @@ const OPAQUE: [&str; 5] = ["payload", "raw", "answers", "components", "details"]
 
 /// Attributes that are stored beside a record's own fields: keys, indexes, expiry, and values that conditions need at
 /// the top level.
-const INDEX_ATTRIBUTES: [&str; 13] = [
+const INDEX_ATTRIBUTES: [&str; 12] = [
     "pk",
     "sk",
     "ttl",
@@ -29,7 +29,6 @@ const INDEX_ATTRIBUTES: [&str; 13] = [
     "list_key",
     "list_at",
     "out_rev",
-    "out_nonce",
     "rank",
     "trace",
     "counted_by",
@@ -60,15 +59,25 @@ pub(crate) fn encode_part<T: Serialize>(what: &'static str, part: &T) -> PortRes
     Ok(encode_value(value).unwrap_or(AttributeValue::Null(true)))
 }
 
-/// Decodes the record of an item. Keys and index attributes are left out: some records refuse unknown fields.
+/// Decodes the record of an item.
 pub(crate) fn decode_record<T: DeserializeOwned>(what: &'static str, item: &Item) -> PortResult<T> {
-    let mut fields = Map::new();
-    for (name, attribute) in item
-        .iter()
-        .filter(|(name, _)| !INDEX_ATTRIBUTES.contains(&name.as_str()))
-    {
-        fields.insert(name.clone(), decode_field(what, name, attribute)?);
-    }
+    parse_fields(what, decode_fields(what, item)?)
+}
+
+/// Decodes the fields of an item's record. Keys and index attributes are left out: some records refuse unknown fields.
+pub(crate) fn decode_fields(what: &'static str, item: &Item) -> PortResult<Map<String, Value>> {
+    let is_field = |name: &str| !INDEX_ATTRIBUTES.contains(&name);
+    item.iter()
+        .filter(|(name, _)| is_field(name))
+        .map(|(name, attribute)| Ok((name.clone(), decode_field(what, name, attribute)?)))
+        .collect()
+}
+
+/// Parses a record, given its fields.
+pub(crate) fn parse_fields<T: DeserializeOwned>(
+    what: &'static str,
+    fields: Map<String, Value>,
+) -> PortResult<T> {
     serde_json::from_value(Value::Object(fields)).map_err(|error| PortError::invalid(what, error))
 }
 

@@ -31,7 +31,7 @@
 //! index that cannot keep up holds up the table. Index `trace` (`trace`: a correlation id) holds the keys of events and
 //! messages.
 
-use super::item::{Item, number_attribute, text_attribute};
+use super::item::{Item, get_string, number_attribute, text_attribute};
 use recado_domain::Timestamp;
 use recado_domain::config::Instance;
 use recado_domain::dead_letter::DeadLetterDeletion;
@@ -235,6 +235,26 @@ pub(crate) const PARK: &str = "PARK#";
 /// The prefix of the `sk` of in-flight sends.
 pub(crate) const FLY: &str = "FLY#";
 
+/// Returns the event that the key of an event's record names.
+pub(crate) fn parse_event_key(item: &Item) -> Option<EventId> {
+    EventId::parse(get_string(item, "pk")?.strip_prefix("E#")?).ok()
+}
+
+/// Returns the conversation that a key names: that of the conversation's record, or of a message, open or not.
+pub(crate) fn parse_conversation_key(item: &Item) -> Option<ConversationId> {
+    let pk = get_string(item, "pk")?;
+    let thread = pk.strip_prefix("C#").or_else(|| pk.strip_prefix("O#"))?;
+    let (number, _) = get_string(item, "sk")?.split_once('#')?;
+    let number = number.parse::<u32>().ok()?;
+    ConversationId::parse(&format!("c_{thread}-{number}")).ok()
+}
+
+/// Returns the ordinal in the key of a message, open or not.
+pub(crate) fn parse_ordinal(item: &Item) -> Option<Ordinal> {
+    let (_, ordinal) = get_string(item, "sk")?.rsplit_once('#')?;
+    ordinal.parse().ok().map(Ordinal)
+}
+
 /// Returns the `pk` of a thread.
 pub(crate) fn thread_pk(id: &ThreadId) -> String {
     format!("C#{}", id.as_str())
@@ -322,78 +342,4 @@ pub(crate) fn index_trace(item: &mut Item, correlation: &CorrelationId) {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use recado_domain::identity::IdentityKey;
-
-    fn conversation(number: u32) -> ConversationId {
-        let instance = InstanceId::parse("front-desk").unwrap();
-        let thread =
-            IdentityKey::from_bytes([7; 32]).derive_thread_id(&instance, "551190000000@s.whatsapp.net");
-        ConversationId::new(thread, number)
-    }
-
-    #[test]
-    fn a_shard_is_known() {
-        assert_eq!(hash_to_shard(&["front-desk"]), 1);
-    }
-
-    #[test]
-    fn read_backwards_a_thread_begins_with_its_newest_conversation_and_then_its_newest_message() {
-        let (old, new) = (conversation(9), conversation(10));
-        let mut keys = [
-            TableKey::for_message(&new, Ordinal(2)),
-            TableKey::for_conversation(&old),
-            TableKey::for_message(&new, Ordinal(10)),
-            TableKey::for_conversation(&new),
-            TableKey::for_message(&old, Ordinal(700)),
-        ];
-        assert!(keys.iter().all(|key| key.pk == thread_pk(old.thread_id())));
-        keys.sort_by(|a, b| b.sk.cmp(&a.sk));
-        assert_eq!(
-            keys,
-            [
-                TableKey::for_conversation(&new),
-                TableKey::for_message(&new, Ordinal(10)),
-                TableKey::for_message(&new, Ordinal(2)),
-                TableKey::for_conversation(&old),
-                TableKey::for_message(&old, Ordinal(700)),
-            ]
-        );
-    }
-
-    #[test]
-    fn a_conversation_and_its_messages_share_a_beginning_that_no_other_conversation_has() {
-        let (one, ten) = (conversation(1), conversation(10));
-        assert!(
-            TableKey::for_conversation(&one)
-                .sk
-                .starts_with(&conversation_sk_prefix(&one))
-        );
-        assert!(
-            TableKey::for_message(&one, Ordinal(3))
-                .sk
-                .starts_with(&conversation_sk_prefix(&one))
-        );
-        assert!(
-            !TableKey::for_message(&ten, Ordinal(3))
-                .sk
-                .starts_with(&conversation_sk_prefix(&one))
-        );
-    }
-
-    #[test]
-    fn no_key_holds_an_address_and_the_largest_numbers_keep_their_width() {
-        let key = TableKey::for_message(&conversation(u32::MAX), Ordinal(999_999_999_999));
-        assert!(!key.pk.contains("5511"));
-        assert_eq!(key.sk, "4294967295#M#999999999999");
-    }
-
-    #[test]
-    fn every_shard_is_used_and_a_record_keeps_its_own() {
-        let shard = |number| TableKey::for_conversation(&conversation(number)).open_shard_key();
-        let all: std::collections::BTreeSet<String> = (1..200).map(shard).collect();
-        assert_eq!(all, (0..SHARDS).map(|shard| open_shard('C', shard)).collect());
-        assert_eq!(shard(7), shard(7));
-    }
-}
+mod tests;

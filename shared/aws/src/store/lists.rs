@@ -4,6 +4,7 @@ use super::DynamoStore;
 use super::expression::Expression;
 use super::item::{self, Item};
 use super::keys;
+use super::records;
 use super::table::RecordQuery;
 use futures::future::try_join_all;
 use jiff::Timestamp;
@@ -142,7 +143,7 @@ impl<A: System> DynamoStore<A> {
     ) -> PortResult<Page<Conversation>> {
         const WHAT: &str = "listing conversations";
         let wanted = |item: &Item| {
-            let conversation: Conversation = item::decode_record(WHAT, item)?;
+            let conversation = records::parse_conversation(WHAT, item)?;
             let place = ListPosition::new(
                 conversation.last_message_at.as_millisecond(),
                 conversation.id.to_string(),

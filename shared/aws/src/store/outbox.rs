@@ -47,14 +47,15 @@ fn write_outcome(transacted: &TransactionResult) -> WriteOutcome {
 
 /// Returns whether a refused claim found its own effect, since the client library sent it twice.
 fn is_own_claim(message: &Message, found: Option<&Item>) -> bool {
-    let (Some(found), Some(out)) = (found, &message.out) else {
-        return false;
-    };
+    let Some(out) = &message.out else { return false };
     let OutboxState::Sending { nonce, .. } = &out.state else {
         return false;
     };
-    item::get_string(found, "out_nonce") == Some(nonce.as_str())
-        && item::get_integer(found, "out_rev").and_then(|rev| u64::try_from(rev).ok()) == Some(out.rev)
+    let found = found.and_then(|found| records::parse_message("claiming a message", found).ok());
+    found.and_then(|found| found.out).is_some_and(|found| {
+        found.rev == out.rev
+            && matches!(found.state, OutboxState::Sending { nonce: its, .. } if its == *nonce)
+    })
 }
 
 /// Returns the outcome of a refused claim. The message is action 0, the guard action 1.
@@ -123,7 +124,7 @@ impl<A: System> OutboxStore for DynamoStore<A> {
             .await?;
         let mut open: Vec<Message> = found
             .iter()
-            .map(|item| item::decode_record(WHAT, item))
+            .map(|item| records::parse_message(WHAT, item))
             .collect::<PortResult<_>>()?;
         let earlier = earlier_parts(&open);
         if earlier.is_empty() {
@@ -139,7 +140,7 @@ impl<A: System> OutboxStore for DynamoStore<A> {
             .iter()
             .flatten()
         {
-            open.push(item::decode_record(WHAT, item)?);
+            open.push(records::parse_message(WHAT, item)?);
         }
         open.sort_by_key(|message| (message.conversation.number_in_thread(), message.ordinal));
         Ok(open)

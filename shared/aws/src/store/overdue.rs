@@ -2,30 +2,27 @@ use super::DynamoStore;
 use super::expression::Expression;
 use super::item::{self, Item};
 use super::keys::{self, STATE};
-use super::records;
 use super::table::RecordQuery;
 use futures::future::try_join_all;
 use jiff::Timestamp;
-use recado_domain::conversation::Conversation;
 use recado_domain::ids::InstanceId;
-use recado_domain::message::Message;
 use recado_domain::scheduled::ScheduledId;
 use recado_pipeline::ports::{OverdueIndex, OverdueWork, PortError, PortResult, System};
 
-/// Returns the overdue work that an item of the index `open` stands for.
+/// Returns the overdue work that an item of the index `open` stands for. Most work is named by the key alone; of a parked
+/// conversation the index holds all.
 fn parse_overdue_work(what: &'static str, item: &Item) -> PortResult<OverdueWork> {
     let pk = item::get_string(item, "pk").unwrap_or_default();
     let sk = item::get_string(item, "sk").unwrap_or_default();
+    let malformed = || PortError::invalid(what, "an open record with a malformed key");
+    let conversation = || keys::parse_conversation_key(item).ok_or_else(malformed);
     Ok(match pk.split_once('#') {
-        Some(("E", _)) => OverdueWork::Event(Box::new(records::parse_event_record(what, item)?)),
-        Some(("O", _)) => {
-            let message: Message = item::decode_record(what, item)?;
-            OverdueWork::Outgoing {
-                conversation: message.conversation,
-                ordinal: message.ordinal,
-            }
-        }
-        Some(("C", _)) => OverdueWork::Owed(item::decode_record::<Conversation>(what, item)?.id),
+        Some(("E", _)) => OverdueWork::Event(keys::parse_event_key(item).ok_or_else(malformed)?),
+        Some(("O", _)) => OverdueWork::Outgoing {
+            conversation: conversation()?,
+            ordinal: keys::parse_ordinal(item).ok_or_else(malformed)?,
+        },
+        Some(("C", _)) => OverdueWork::Owed(conversation()?),
         Some(("I", id)) if sk == STATE => {
             OverdueWork::Probe(InstanceId::parse(id).map_err(|error| PortError::invalid(what, error))?)
         }
@@ -76,7 +73,9 @@ impl<A: System> OverdueIndex for DynamoStore<A> {
 #[cfg(test)]
 mod tests {
     use super::super::item::text_attribute;
+    use super::super::keys::TableKey;
     use super::*;
+    use recado_domain::ids::{ConversationId, EventId, Ordinal};
 
     #[test]
     fn each_open_record_is_known_by_its_key() {
@@ -94,5 +93,30 @@ mod tests {
             OverdueWork::Probe(InstanceId::parse("front-desk").unwrap())
         );
         assert!(parse_overdue_work("test", &record("Q#1", "?")).is_err());
+        let thread = "0123456789abcdef0123456789abcdef";
+        let id = ConversationId::parse(&format!("c_{thread}-7")).unwrap();
+        let (owed, open) = (
+            TableKey::for_conversation(&id),
+            TableKey::for_open_message(&id, Ordinal(12)),
+        );
+        assert_eq!(
+            parse_overdue_work("test", &owed.into_key_item()).unwrap(),
+            OverdueWork::Owed(id.clone())
+        );
+        let outgoing = OverdueWork::Outgoing {
+            conversation: id,
+            ordinal: Ordinal(12),
+        };
+        assert_eq!(
+            parse_overdue_work("test", &open.into_key_item()).unwrap(),
+            outgoing
+        );
+        let event = EventId::parse("abc").unwrap();
+        let key = TableKey::for_event(&event).into_key_item();
+        assert_eq!(
+            parse_overdue_work("test", &key).unwrap(),
+            OverdueWork::Event(event)
+        );
+        assert!(parse_overdue_work("test", &record("C#short", "1#Z")).is_err());
     }
 }

@@ -1,24 +1,28 @@
 //! Encodes domain records as items, with the attributes that keys, indexes and conditions need.
+//!
+//! `DynamoDB` bills a write by the item's size, in steps of 1 KB. So an item leaves out what its key says: an event's id, a
+//! conversation's id, a message's conversation and ordinal. The correlation id is stored once, as the index `trace` needs it.
 
 use super::item::{self, Item, number_attribute, text_attribute};
 use super::keys::{self, TableKey};
+use aws_sdk_dynamodb::types::AttributeValue;
 use recado_domain::conversation::Conversation;
 use recado_domain::event::{EventPayload, EventRecord};
 use recado_domain::message::Message;
-use recado_domain::outbox::OutboxState;
 use recado_pipeline::ports::{PortError, PortResult};
-use serde_json::Value;
+use serde_json::{Map, Value};
+use std::fmt::Display;
 
 /// Builds the item of an event. The payload is an attribute of its own, so that it can be removed when the event is
 /// applied.
 pub(super) fn event_item(what: &'static str, record: &EventRecord) -> PortResult<Item> {
     let key = TableKey::for_event(&record.job.event);
     let mut item = item::encode_record(what, record)?;
-    let job = item.get_mut("job").and_then(|job| match job {
-        aws_sdk_dynamodb::types::AttributeValue::M(fields) => fields.remove("payload"),
-        _ => None,
-    });
-    item.extend(job.map(|payload| ("payload".to_owned(), payload)));
+    if let Some(AttributeValue::M(job)) = item.get_mut("job") {
+        remove_fields(job, &["event", "correlation"]);
+        let payload = job.remove("payload");
+        item.extend(payload.map(|payload| ("payload".to_owned(), payload)));
+    }
     keys::index_trace(&mut item, &record.job.correlation);
     keys::index_open(&mut item, &key, record.overdue_at());
     Ok(key.into_item(item))
@@ -26,27 +30,35 @@ pub(super) fn event_item(what: &'static str, record: &EventRecord) -> PortResult
 
 /// Parses the event of an item. A payload that was removed reads as null.
 pub(super) fn parse_event_record(what: &'static str, item: &Item) -> PortResult<EventRecord> {
-    let mut item = item.clone();
-    let payload = match item.remove("payload") {
+    let mut fields = item::decode_fields(what, item)?;
+    let payload = match fields.remove("payload") {
         Some(payload) => payload,
-        None => null_payload(what)?,
+        None => serde_json::to_value(EventPayload::Inline(Value::Null))
+            .map_err(|error| PortError::invalid(what, error))?,
     };
-    if let Some(aws_sdk_dynamodb::types::AttributeValue::M(job)) = item.get_mut("job") {
+    if let Some(Value::Object(job)) = fields.get_mut("job") {
+        insert_field(job, "event", keys::parse_event_key(item));
+        insert_field(job, "correlation", item::get_string(item, "trace"));
         job.insert("payload".to_owned(), payload);
     }
-    item::decode_record(what, &item)
+    item::parse_fields(what, fields)
 }
 
-fn null_payload(what: &'static str) -> PortResult<aws_sdk_dynamodb::types::AttributeValue> {
-    let json = serde_json::to_string(&EventPayload::Inline(Value::Null));
-    json.map(text_attribute)
-        .map_err(|error| PortError::invalid(what, error))
+fn remove_fields(item: &mut Item, names: &[&str]) {
+    for name in names {
+        item.remove(*name);
+    }
+}
+
+fn insert_field(fields: &mut Map<String, Value>, name: &str, value: Option<impl Display>) {
+    fields.extend(value.map(|value| (name.to_owned(), Value::String(value.to_string()))));
 }
 
 /// Builds the item of a conversation.
 pub(super) fn conversation_item(what: &'static str, conversation: &Conversation) -> PortResult<Item> {
     let key = TableKey::for_conversation(&conversation.id);
     let mut item = item::encode_record(what, conversation)?;
+    remove_fields(&mut item, &["id"]);
     if conversation.listed_status().is_some() {
         item.insert(
             "list_key".to_owned(),
@@ -80,6 +92,13 @@ pub(super) fn retention_item(conversation: &Conversation) -> Item {
     TableKey::for_retention(&conversation.id).into_item(item)
 }
 
+/// Parses the conversation of an item.
+pub(super) fn parse_conversation(what: &'static str, item: &Item) -> PortResult<Conversation> {
+    let mut fields = item::decode_fields(what, item)?;
+    insert_field(&mut fields, "id", keys::parse_conversation_key(item));
+    item::parse_fields(what, fields)
+}
+
 /// Returns whether a message has an open copy: some work on it remains to be done.
 pub(super) fn stays_open(message: &Message) -> bool {
     message.overdue_at().is_some()
@@ -89,7 +108,20 @@ pub(super) fn stays_open(message: &Message) -> bool {
 fn sized_message_item(what: &'static str, message: &Message) -> PortResult<Item> {
     let json = serde_json::to_string(message).map_err(|error| PortError::invalid(what, error))?;
     PortError::check_record_size(what, json.len())?;
-    item::encode_record(what, message)
+    let mut item = item::encode_record(what, message)?;
+    remove_fields(&mut item, &["conversation", "ordinal"]);
+    Ok(item)
+}
+
+/// Parses the message of an item: of its record, or of its open copy.
+pub(super) fn parse_message(what: &'static str, item: &Item) -> PortResult<Message> {
+    let mut fields = item::decode_fields(what, item)?;
+    insert_field(&mut fields, "conversation", keys::parse_conversation_key(item));
+    fields.extend(keys::parse_ordinal(item).map(|ordinal| ("ordinal".to_owned(), Value::from(ordinal.0))));
+    if !fields.contains_key("correlation") {
+        insert_field(&mut fields, "correlation", item::get_string(item, "trace"));
+    }
+    item::parse_fields(what, fields)
 }
 
 /// Builds the record of a message in its conversation. The record carries a revision only if the message is settled:
@@ -99,6 +131,7 @@ pub(super) fn message_item(what: &'static str, message: &Message) -> PortResult<
     if let Some(out) = message.out.as_ref().filter(|_| !stays_open(message)) {
         item.insert("out_rev".to_owned(), number_attribute(out.rev));
     }
+    remove_fields(&mut item, &["correlation"]);
     keys::index_trace(&mut item, &message.correlation);
     Ok(TableKey::for_message(&message.conversation, message.ordinal).into_item(item))
 }
@@ -114,9 +147,6 @@ pub(super) fn open_message_item(what: &'static str, message: &Message) -> PortRe
     let mut item = sized_message_item(what, message)?;
     if let Some(out) = &message.out {
         item.insert("out_rev".to_owned(), number_attribute(out.rev));
-        if let OutboxState::Sending { nonce, .. } = &out.state {
-            item.insert("out_nonce".to_owned(), text_attribute(nonce.as_str()));
-        }
     }
     keys::index_open(&mut item, &key, message.overdue_at());
     Ok(key.into_item(item))

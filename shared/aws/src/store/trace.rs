@@ -7,7 +7,7 @@ use super::item::{self, Item};
 use super::keys::TableKey;
 use super::records;
 use super::table::RecordQuery;
-use recado_domain::ids::{CorrelationId, MessageId};
+use recado_domain::ids::CorrelationId;
 use recado_domain::message::Message;
 use recado_pipeline::ports::{
     Conversations, CorrelatedRecords, CorrelationIndex, PortError, PortResult, System,
@@ -34,9 +34,8 @@ fn parse_traced_key(item: &Item) -> Option<TracedKey> {
 impl<A: System> DynamoStore<A> {
     /// Reads a message, given its record. An open one is read in its current state.
     async fn read_traced_message(&self, what: &'static str, record: &Item) -> PortResult<Option<Message>> {
-        let message: Message = item::decode_record(what, record)?;
-        let id: MessageId = message.message_id();
-        Conversations::find_message(self, &id).await
+        let message = records::parse_message(what, record)?;
+        Conversations::find_message(self, &message.message_id()).await
     }
 }
 

@@ -229,16 +229,13 @@ impl Inbox for Embedded {
         self.run_write("purge_event", work).await
     }
 
-    async fn record_reenqueue(&self, id: &EventId, at: Timestamp) -> PortResult<u32> {
+    async fn record_reenqueue(&self, id: &EventId, at: Timestamp) -> PortResult<Option<EventRecord>> {
         let (id, now) = (id.clone(), self.current_time());
         let note = move |record: &mut EventRecord| {
             record.again = record.again.saturating_add(1);
             record.again_at = Some(at);
         };
         let work = move |c: &Connection| update_event_in_state(c, &id, EventState::Pending, now, None, note);
-        Ok(self
-            .run_write("note_again", work)
-            .await?
-            .map_or(0, |record| record.again))
+        self.run_write("note_again", work).await
     }
 }

@@ -2,7 +2,7 @@ use crate::Embedded;
 use crate::db_error::DbError;
 use crate::sql_records::{count_from_sql, decode_json, to_sql_limit};
 use jiff::Timestamp;
-use recado_domain::ids::{ConversationId, IdError, InstanceId, Ordinal};
+use recado_domain::ids::{ConversationId, EventId, IdError, InstanceId, Ordinal};
 use recado_domain::scheduled::ScheduledId;
 use recado_pipeline::ports::{OverdueIndex, OverdueWork, PortResult};
 use rusqlite::{Connection, Row, params};
@@ -10,7 +10,7 @@ use rusqlite::{Connection, Row, params};
 /// The query for overdue work. Each table gives its own longest overdue records, so that many of one kind do not hide
 /// the others.
 const SQL: &str = "
-    SELECT * FROM (SELECT 'event' AS kind, body AS what, 0 AS ordinal, due FROM events
+    SELECT * FROM (SELECT 'event' AS kind, id AS what, 0 AS ordinal, due FROM events
         WHERE due <= ?1 ORDER BY due LIMIT ?2)
     UNION ALL SELECT * FROM (SELECT 'outgoing', conversation, ordinal, due FROM messages
         WHERE due <= ?1 ORDER BY due LIMIT ?2)
@@ -38,7 +38,7 @@ fn parse_overdue_row(row: &Row<'_>) -> Result<OverdueWork, DbError> {
     let (kind, what): (String, String) = (row.get(0)?, row.get(1)?);
     let damaged = |_: IdError| DbError::Argument("a damaged id");
     match kind.as_str() {
-        "event" => Ok(OverdueWork::Event(decode_json(&what)?)),
+        "event" => Ok(OverdueWork::Event(EventId::parse(&what).map_err(damaged)?)),
         "outgoing" => Ok(OverdueWork::Outgoing {
             conversation: ConversationId::parse(&what).map_err(damaged)?,
             ordinal: Ordinal(count_from_sql(row.get(2)?)),

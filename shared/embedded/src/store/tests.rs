@@ -25,6 +25,19 @@ fn minutes(minutes: i64) -> recado_domain::Timestamp {
     at(minutes * 60_000)
 }
 
+/// Makes the entry of a parked conversation that is due after 4 minutes.
+fn parked(fixture: &Fixture, conversation: Conversation) -> ParkedConversation {
+    ParkedConversation {
+        instance: fixture.instance().clone(),
+        conversation: conversation.id,
+        version: Nonce::parse("v1").unwrap(),
+        since: minutes(0),
+        not_before: Some(minutes(4)),
+        patience: DEFAULT_PATIENCE,
+        reply: None,
+    }
+}
+
 /// Commits the first message of a conversation that Recado begins.
 async fn commit_first(store: &Embedded, fixture: &Fixture) -> (Conversation, Message) {
     let mut conversation = fixture.conversation(1);
@@ -89,15 +102,7 @@ fn what_is_overdue_comes_from_every_table_the_longest_first() {
         let closed = seen(ConnectionStatus::Closed, minutes(0), Some(minutes(3)));
         let closed = InstanceChange::Connection(closed);
         assert!(change_instance(&store, fixture.instance(), closed).await.done);
-        let parked = ParkedConversation {
-            instance: fixture.instance().clone(),
-            conversation: conversation.id,
-            version: Nonce::parse("v1").unwrap(),
-            since: minutes(0),
-            not_before: Some(minutes(4)),
-            patience: DEFAULT_PATIENCE,
-            reply: None,
-        };
+        let parked = parked(&fixture, conversation);
         succeed(store.put_parked(&parked)).await;
         let kind = |work: &OverdueWork| match work {
             OverdueWork::Event(_) => "event",
@@ -153,9 +158,9 @@ fn a_contacts_message_is_not_written_as_one_of_ours() {
 fn a_record_that_cannot_be_read_hides_nothing_else_that_is_overdue() {
     let (store, fixture) = (store(), Fixture::new());
     block_on(async {
-        let (_, reply) = commit_first(&store, &fixture).await;
-        let _ = succeed(store.record_event(&fixture.job())).await;
-        let spoil = "UPDATE events SET body = '{'";
+        let (conversation, reply) = commit_first(&store, &fixture).await;
+        succeed(store.put_parked(&parked(&fixture, conversation))).await;
+        let spoil = "UPDATE parked SET body = '{'";
         let spoilt = succeed(store.run_write("spoil", |c| execute_sql(c, spoil, []))).await;
         assert_eq!(spoilt, 1);
         let found = succeed(store.list_overdue(minutes(60), 10)).await;

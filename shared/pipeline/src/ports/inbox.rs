@@ -105,7 +105,11 @@ pub trait Inbox: Send + Sync {
         expires: Timestamp,
     ) -> impl Future<Output = PortResult<bool>> + Send;
 
-    /// Stores that a pending event was enqueued again at `at`. Returns how often that has happened, or 0 if the event is
-    /// not pending.
-    fn record_reenqueue(&self, id: &EventId, at: Timestamp) -> impl Future<Output = PortResult<u32>> + Send;
+    /// Stores that a pending event is enqueued again at `at`. Returns the event, whose `again` counts this time too; `None`
+    /// if the event is not pending.
+    fn record_reenqueue(
+        &self,
+        id: &EventId,
+        at: Timestamp,
+    ) -> impl Future<Output = PortResult<Option<EventRecord>>> + Send;
 }

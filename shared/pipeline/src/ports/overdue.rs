@@ -1,7 +1,6 @@
 use super::PortResult;
 use jiff::Timestamp;
-use recado_domain::event::EventRecord;
-use recado_domain::ids::{ConversationId, InstanceId, Ordinal};
+use recado_domain::ids::{ConversationId, EventId, InstanceId, Ordinal};
 use recado_domain::instance::ParkedConversation;
 use recado_domain::scheduled::ScheduledId;
 use std::future::Future;
@@ -10,7 +9,7 @@ use std::future::Future;
 #[derive(Debug, Clone, PartialEq)]
 pub enum OverdueWork {
     /// An event that was recorded and not applied.
-    Event(Box<EventRecord>),
+    Event(EventId),
     /// An outgoing message that was not sent.
     Outgoing {
         /// Conversation of the message.
@@ -31,7 +30,7 @@ pub enum OverdueWork {
 /// A sparse index of open records, for `reconcile`. Every open record has a time at which it becomes overdue
 /// (`EventRecord::overdue_at`, `Message::overdue_at`, `Conversation::answer_overdue_at`, `InstanceState::next_probe_at`,
 /// `ParkedConversation::release_due_at`, `ScheduledMessage::send_due_at`). The store keeps that time in an index
-/// together with the record. The index may be some seconds old.
+/// together with what [`OverdueWork`] names of the record. The index may be some seconds old.
 pub trait OverdueIndex: Send + Sync {
     /// Lists the records that were overdue at `now`, the longest overdue first. At most `limit` of each kind are listed,
     /// so that many of one kind do not hide another.

@@ -7,7 +7,7 @@ use crate::steps::give_up::dead_letter_unreadable;
 use crate::steps::verdict::Verdict;
 use recado_domain::backoff::Backoff;
 use recado_domain::dead_letter::QueueName;
-use recado_domain::event::InboundJob;
+use recado_domain::event::{EventRecord, InboundJob};
 use serde::de::DeserializeOwned;
 
 /// Number of receives from which a message is replaced by a new queue message with the same job. So waiting never
@@ -17,13 +17,13 @@ pub(crate) const REQUEUE_AFTER_RECEIVES: u32 = VisibilityTimeouts::RECEIVES_MAX 
 /// Enqueues an event again that its queue has delivered too often. Returns `false` if the event is not pending: then
 /// nothing is left to be enqueued.
 pub(crate) async fn reenqueue_event(deps: &impl Deps, job: &InboundJob) -> PortResult<bool> {
-    let count = deps
+    let noted = deps
         .store()
         .record_reenqueue(&job.event, deps.system().now())
         .await?;
-    if count == 0 {
+    let Some(EventRecord { again: count, .. }) = noted else {
         return Ok(false);
-    }
+    };
     tracing::warn!(count, "an event that came back often is enqueued anew");
     let deduplication = format!("{}-{count}", job.event);
     let job = job.clone();

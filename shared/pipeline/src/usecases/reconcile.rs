@@ -29,7 +29,7 @@ use jiff::{SignedDuration, Timestamp};
 use recado_domain::dead_letter::QueueName;
 use recado_domain::event::EventRecord;
 use recado_domain::hours::OpeningState;
-use recado_domain::ids::{ConversationId, InstanceId, Ordinal};
+use recado_domain::ids::{ConversationId, EventId, InstanceId, Ordinal};
 use recado_domain::instance::{ConnectionStatus, InstanceChange, ParkedConversation};
 use recado_domain::message::Outgoing;
 use recado_domain::millis::add_duration;
@@ -154,9 +154,9 @@ impl ReconcileReport {
 async fn reconcile_item(deps: &impl Deps, item: OverdueWork) -> PortResult<ReconcileAction> {
     let did = |done: bool, what: ReconcileAction| if done { what } else { ReconcileAction::Nothing };
     match item {
-        OverdueWork::Event(record) => reenqueue_pending_event(deps, &record)
+        OverdueWork::Event(event) => reenqueue_pending_event(deps, &event)
             .await
-            .map(|()| ReconcileAction::Event),
+            .map(|done| did(done, ReconcileAction::Event)),
         OverdueWork::Outgoing {
             conversation,
             ordinal,
@@ -178,25 +178,23 @@ async fn reconcile_item(deps: &impl Deps, item: OverdueWork) -> PortResult<Recon
     }
 }
 
-/// Enqueues a pending event again, under another deduplication id.
-async fn reenqueue_pending_event(deps: &impl Deps, record: &EventRecord) -> PortResult<()> {
-    let count = deps
-        .store()
-        .record_reenqueue(&record.job.event, deps.system().now())
-        .await?;
-    if count == 0 {
-        return Ok(());
-    }
+/// Enqueues a pending event again, under another deduplication id. Returns `false` if the event is not pending any more.
+async fn reenqueue_pending_event(deps: &impl Deps, event: &EventId) -> PortResult<bool> {
+    let noted = deps.store().record_reenqueue(event, deps.system().now()).await?;
+    let Some(EventRecord {
+        job, again: count, ..
+    }) = noted
+    else {
+        return Ok(false);
+    };
     if count >= 3 {
-        tracing::error!(event_id = %record.job.event, correlation_id = %record.job.correlation, count, "event stays pending");
+        tracing::error!(event_id = %event, correlation_id = %job.correlation, count, "event stays pending");
     }
-    let deduplication = format!("{}-{count}", record.job.event);
+    let deduplication = format!("{event}-{count}");
     deps.queues()
-        .enqueue_inbound(&[InboundEntry {
-            job: record.job.clone(),
-            deduplication,
-        }])
-        .await
+        .enqueue_inbound(&[InboundEntry { job, deduplication }])
+        .await?;
+    Ok(true)
 }
 
 /// Time until messages are looked at again whose instance cannot send, or is no longer configured.

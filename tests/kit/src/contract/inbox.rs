@@ -265,30 +265,26 @@ pub async fn only_the_death_that_is_named_is_purged<S: Store>(store: &S) {
 pub async fn an_event_enqueued_again_is_due_later<S: Store>(store: &S) {
     let job = Fixture::new().job();
     let due = async || record(store, &job).await.overdue_at();
-    assert_eq!(
-        succeed(store.record_reenqueue(&job.event, at(1))).await,
-        0,
-        "there is no such event"
-    );
+    let absent = succeed(store.record_reenqueue(&job.event, at(1))).await;
+    assert_eq!(absent, None, "there is no such event");
     let _ = succeed(store.record_event(&job)).await;
     let minutes = |minutes: i64| Some(at(minutes * 60_000));
     assert_eq!(due().await, minutes(2));
+    let first = succeed(store.record_reenqueue(&job.event, at(3 * 60_000))).await;
+    let stored = record(store, &job).await;
+    assert_eq!((stored.again, &stored.job), (1, &job));
     assert_eq!(
-        succeed(store.record_reenqueue(&job.event, at(3 * 60_000))).await,
-        1
+        first,
+        Some(stored),
+        "it is told as it is stored, so that it can be enqueued"
     );
     assert_eq!(due().await, minutes(13));
-    assert_eq!(
-        succeed(store.record_reenqueue(&job.event, at(14 * 60_000))).await,
-        2
-    );
+    let second = succeed(store.record_reenqueue(&job.event, at(14 * 60_000))).await;
+    assert_eq!(second.map(|record| record.again), Some(2));
     assert_eq!(due().await, minutes(74));
     succeed(store.settle_event(&job.event, REASON, at(5), far_ahead())).await;
-    assert_eq!(
-        succeed(store.record_reenqueue(&job.event, at(6))).await,
-        0,
-        "it is dead"
-    );
+    let dead = succeed(store.record_reenqueue(&job.event, at(6))).await;
+    assert_eq!(dead, None, "it is dead");
     assert_eq!((record(store, &job).await.again, due().await), (2, None));
 }
 

@@ -1,8 +1,9 @@
-//! How many requests to AWS a message costs, counted from the functions' logs.
+//! What a message costs, counted from the functions' logs: requests to AWS, and write units of DynamoDB.
 
 use crate::bench::Bench;
 use crate::contact::{Contact, correlation_id, message_id, seconds};
 use crate::stack::INSTANCE;
+use recado_testkit::servers::{Behaviour, anthropic_message};
 use recado_testkit::webhooks::{evolution_status, evolution_text};
 use serde_json::Value;
 use std::fmt::Write;
@@ -13,11 +14,36 @@ const FUNCTIONS: [&str; 4] = ["webhook", "processor", "deferred-reply", "sender"
 /// is what it costs when they are known: so several are sent, and the cheapest counts.
 const ROUNDS: usize = 4;
 
+/// The message whose price `docs/aws.md` states: a webhook of so many bytes, and a reply of so many letters.
+const BODY_BYTES: usize = 676;
+const REPLY_LETTERS: usize = 300;
+
+/// The most write units of an answered message, without its statuses: what was measured. 50 is the aim that may never be
+/// missed; whoever needs more than this number says why, here and in `docs/aws.md`.
+const WRITE_UNITS_MAX: f64 = 46.0;
+
+/// A request, as the function logged it.
+struct Request {
+    name: String,
+    /// The write units, of the table and of all indexes; 0 for what does not write.
+    units: f64,
+    /// Which of them are an index's.
+    of_indexes: String,
+}
+
 /// The requests of each function, in order.
-type Costs = Vec<(&'static str, Vec<String>)>;
+type Costs = Vec<(&'static str, Vec<Request>)>;
 
 fn total(costs: &Costs) -> usize {
     costs.iter().map(|(_, requests)| requests.len()).sum()
+}
+
+fn units(costs: &Costs) -> f64 {
+    costs
+        .iter()
+        .flat_map(|(_, requests)| requests)
+        .map(|request| request.units)
+        .sum()
 }
 
 impl Bench {
@@ -34,39 +60,58 @@ impl Bench {
         costs
     }
 
-    /// One message and its reply: what they cost, and the reply's id at the provider.
-    async fn round(&self) -> (Costs, String) {
-        let (contact, correlation) = (Contact::new(), correlation_id());
-        let body = evolution_text(INSTANCE, &contact.jid, &message_id(), "Oi", seconds());
+    /// One message of a contact and its reply: what they cost, and the reply's id at the provider.
+    async fn round(&self, contact: &Contact, answered: usize) -> (Costs, String) {
+        // As long as those that Recado gives.
+        let correlation = format!("{:0<32}", correlation_id());
+        let text_of = |text: &str| evolution_text(INSTANCE, &contact.jid, &message_id(), text, seconds());
+        let room = BODY_BYTES.saturating_sub(text_of("").to_string().len());
+        let body = text_of(&"a".repeat(room.max(1)));
+        let reply = "b".repeat(REPLY_LETTERS);
+        let answer = anthropic_message("claude-sonnet-4-5", &reply);
+        self.stack
+            .stand_ins
+            .anthropic
+            .next(Behaviour::status(200, answer));
         self.evolution_with(&body, &correlation).await;
-        let phone = self.phone(&self.stack.stand_ins.evolution, &contact, 1).await;
+        let phone = self
+            .phone(&self.stack.stand_ins.evolution, contact, answered)
+            .await;
         // A queue's message is gone when its function has ended; then its log is complete.
         self.quiet().await;
-        (self.costs(&correlation).await, phone[0].id.clone())
+        (self.costs(&correlation).await, phone[answered - 1].id.clone())
     }
 }
 
-fn request(line: &Value) -> String {
+fn request(line: &Value) -> Request {
     let field = |name: &str| line["fields"][name].as_str().unwrap_or_default().to_owned();
-    format!("{} {}", field("service"), field("operation"))
+    Request {
+        name: format!("{} {}", field("service"), field("operation")),
+        units: line["fields"]["write_units"].as_f64().unwrap_or_default(),
+        of_indexes: field("of_indexes"),
+    }
 }
 
 fn table(message: &Costs, status: &Costs) -> String {
     let mut text = "\nrequests to AWS made by the functions\n".to_owned();
-    let row = |text: &mut String, name: &str, requests: &[String]| {
-        writeln!(
-            text,
-            "  {name:<16} {:>3}   {}",
-            requests.len(),
-            requests.join(", ")
-        )
-        .unwrap();
+    let row = |text: &mut String, name: &str, requests: &[Request]| {
+        writeln!(text, "  {name}: {}", requests.len()).unwrap();
+        for request in requests {
+            let (units, of_indexes) = (request.units, &request.of_indexes);
+            writeln!(text, "    {:<28} {units:>3}  {of_indexes}", request.name).unwrap();
+        }
     };
     text.push_str("a message and its reply:\n");
     for (function, requests) in message {
         row(&mut text, function, requests);
     }
-    writeln!(text, "  {:<16} {:>3}", "in all", total(message)).unwrap();
+    writeln!(
+        text,
+        "  in all: {} requests, {} write units",
+        total(message),
+        units(message)
+    )
+    .unwrap();
     text.push_str("a delivery status:\n");
     for (function, requests) in status.iter().filter(|(_, requests)| !requests.is_empty()) {
         row(&mut text, function, requests);
@@ -75,13 +120,15 @@ fn table(message: &Costs, status: &Costs) -> String {
 }
 
 #[tokio::test]
-async fn an_answered_message_costs_at_most_14_requests_and_a_delivery_status_one() {
+async fn an_answered_message_costs_at_most_14_requests_and_46_write_units_and_a_status_one_of_each() {
     let bench = Bench::alone().await;
     bench.quiet().await;
-    let (mut cheapest, mut reply) = bench.round().await;
-    for _ in 1..ROUNDS {
-        let (costs, id) = bench.round().await;
-        if total(&costs) < total(&cheapest) {
+    let contact = Contact::new();
+    // The first message of a contact begins its conversation, which costs other units than to go on with one.
+    let (mut cheapest, mut reply) = bench.round(&contact, 1).await;
+    for answered in 2..=ROUNDS {
+        let (costs, id) = bench.round(&contact, answered).await;
+        if answered == 2 || total(&costs) < total(&cheapest) {
             cheapest = costs;
         }
         reply = id;
@@ -101,4 +148,12 @@ async fn an_answered_message_costs_at_most_14_requests_and_a_delivery_status_one
     assert_eq!(cheapest[0].1.len(), 2, "{table}");
     assert!(total(&cheapest) <= 14, "{table}");
     assert_eq!(total(&status), 1, "{table}");
+    assert!(units(&cheapest) <= WRITE_UNITS_MAX, "{table}");
+    // DynamoDB bills each write: what shows none was not counted.
+    let writes = cheapest
+        .iter()
+        .flat_map(|(_, requests)| requests)
+        .filter(|request| request.units > 0.0);
+    assert_eq!(writes.count(), 8, "{table}");
+    assert!((units(&status) - 1.0).abs() < f64::EPSILON, "{table}");
 }

@@ -15,7 +15,7 @@ impl<S: Store> Inbox for FaultyPort<S> {
         set_event_attempts(id: &EventId, seen: u32, attempts: u32) -> bool;
         revive_event(id: &EventId, failed_at: Timestamp) -> bool;
         purge_event(id: &EventId, failed_at: Timestamp, at: Timestamp, expires: Timestamp) -> bool;
-        record_reenqueue(id: &EventId, at: Timestamp) -> u32;
+        record_reenqueue(id: &EventId, at: Timestamp) -> Option<EventRecord>;
     }
 
     async fn record_event(&self, job: &InboundJob) -> PortResult<RecordEventOutcome> {
