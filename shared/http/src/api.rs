@@ -1,14 +1,16 @@
 //! The routes that operators, monitors and the command line call.
 //!
-//! A route stands in one of two lists. [`list_public_routes`] needs no token: `GET /health/whatsapp` returns the status
-//! alone without one. [`list_operator_routes`] needs the operators' token, as `Authorization: Bearer`. The description
-//! of the API (`GET /openapi.json`) is made of the same two lists.
+//! A route stands in one of two lists. `list_public_routes` needs no token: `GET /health/whatsapp` returns the status
+//! alone without one. `list_operator_routes` needs the operators' token, as `Authorization: Bearer`. The description of
+//! the API (`GET /openapi.json`) is made of the same two lists by the tests, and kept as `docs/openapi.json`.
 
 mod auth;
 mod catch_up;
 mod config;
 mod conversations;
 mod dead_letters;
+#[cfg(test)]
+mod describe;
 mod description;
 mod error_mapping;
 mod health;
@@ -27,13 +29,12 @@ mod whatsapp;
 use crate::keys::Keys;
 use axum::Router;
 use axum::middleware::from_fn_with_state;
+use axum::routing::MethodRouter;
 use recado_pipeline::Deps;
 use recado_pipeline::ports::QueueDepths;
 use recado_whatsapp::SimulatedOutbox;
-use std::sync::{Arc, OnceLock};
-use utoipa::openapi::OpenApi;
-use utoipa_axum::router::OpenApiRouter;
-use utoipa_axum::routes;
+use std::sync::Arc;
+use utoipa_axum::{PathItemExt, paste};
 
 /// The largest body that the API accepts, in bytes. A whole configuration with its prompts fits.
 const BODY_MAX: usize = 1024 * 1024;
@@ -72,18 +73,6 @@ pub(crate) struct Api<C: ApiContext> {
     options: Arc<ApiOptions<C::Depths>>,
     /// The status that a request without a token got last.
     last_status: Arc<whatsapp::PublicStatusCache>,
-    /// The description of the API, made when it is first asked for: few processes need it.
-    description: Arc<OnceLock<OpenApi>>,
-}
-
-impl<C: ApiContext> Api<C> {
-    /// Returns the description of the API.
-    fn describe(&self) -> &OpenApi {
-        self.description.get_or_init(|| {
-            let public = list_public_routes::<C>().into_openapi();
-            description::describe_api(public, list_operator_routes::<C>().into_openapi())
-        })
-    }
 }
 
 impl<C: ApiContext> Clone for Api<C> {
@@ -93,55 +82,101 @@ impl<C: ApiContext> Clone for Api<C> {
             keys: Arc::clone(&self.keys),
             options: Arc::clone(&self.options),
             last_status: Arc::clone(&self.last_status),
-            description: Arc::clone(&self.description),
         }
     }
 }
 
-/// Returns the routes that need no token.
-fn list_public_routes<C: ApiContext>() -> OpenApiRouter<Api<C>> {
-    OpenApiRouter::new()
-        .routes(routes!(health::get_health))
-        .routes(routes!(whatsapp::get_whatsapp_health))
-        .routes(routes!(description::get_openapi))
-        .routes(routes!(description::get_docs_page))
-        .routes(routes!(description::get_docs_script))
+/// Lists the routes that need no token. `$routes` makes what is wanted of handlers that share a path.
+macro_rules! list_public_routes {
+    ($routes:ident) => {
+        [
+            $routes!(health::get_health),
+            $routes!(whatsapp::get_whatsapp_health),
+            $routes!(description::get_openapi),
+            $routes!(description::get_docs_page),
+            $routes!(description::get_docs_script),
+        ]
+    };
 }
 
-/// Returns the routes that need the operators' token.
-fn list_operator_routes<C: ApiContext>() -> OpenApiRouter<Api<C>> {
-    OpenApiRouter::new()
-        .routes(routes!(whatsapp::detailed::get_detailed_whatsapp_health))
-        .routes(routes!(dead_letters::get_dlq_health))
-        .routes(routes!(
-            config::get_configuration,
-            config::put_configuration,
-            config::post_configuration
-        ))
-        .routes(routes!(conversations::list_conversations))
-        .routes(routes!(
-            conversations::get_conversation,
-            conversations::patch_conversation
-        ))
-        .routes(routes!(messages::list_messages, messages::post_answer))
-        .routes(routes!(messages::get_message, sends::delete_message))
-        .routes(routes!(sends::post_send))
-        .routes(routes!(media::post_media))
-        .routes(routes!(notices::list_notices))
-        .routes(routes!(catch_up::post_catch_up))
-        .routes(routes!(
-            dead_letters::list_dead_letters,
-            dead_letters::mutations::delete_dead_letters
-        ))
-        .routes(routes!(dead_letters::mutations::redrive_dead_letters))
-        .routes(routes!(dead_letters::list_deletions))
-        .routes(routes!(
-            dead_letters::get_dead_letter,
-            dead_letters::mutations::delete_dead_letter
-        ))
-        .routes(routes!(dead_letters::mutations::redrive_dead_letter))
-        .routes(routes!(trace::get_trace))
-        .routes(routes!(simulator::list_simulated_outbox))
+/// Lists the routes that need the operators' token. `$routes` makes what is wanted of handlers that share a path.
+macro_rules! list_operator_routes {
+    ($routes:ident) => {
+        [
+            $routes!(whatsapp::detailed::get_detailed_whatsapp_health),
+            $routes!(dead_letters::get_dlq_health),
+            $routes!(
+                config::get_configuration,
+                config::put_configuration,
+                config::post_configuration
+            ),
+            $routes!(conversations::list_conversations),
+            $routes!(conversations::get_conversation, conversations::patch_conversation),
+            $routes!(messages::list_messages, messages::post_answer),
+            $routes!(messages::get_message, sends::delete_message),
+            $routes!(sends::post_send),
+            $routes!(media::post_media),
+            $routes!(notices::list_notices),
+            $routes!(catch_up::post_catch_up),
+            $routes!(
+                dead_letters::list_dead_letters,
+                dead_letters::mutations::delete_dead_letters
+            ),
+            $routes!(dead_letters::mutations::redrive_dead_letters),
+            $routes!(dead_letters::list_deletions),
+            $routes!(
+                dead_letters::get_dead_letter,
+                dead_letters::mutations::delete_dead_letter
+            ),
+            $routes!(dead_letters::mutations::redrive_dead_letter),
+            $routes!(trace::get_trace),
+            $routes!(simulator::list_simulated_outbox),
+        ]
+    };
+}
+
+/// Names what `utoipa::path` says about a handler: `a::b` is `a::__path_b`.
+macro_rules! described_path {
+    ([$($module:ident)*] $handler:ident) => {
+        paste! { $($module::)* [<__path_ $handler>] }
+    };
+    ([$($module:ident)*] $next:ident $($rest:ident)+) => {
+        described_path!([$($module)* $next] $($rest)+)
+    };
+}
+
+/// Makes the paths of handlers, each with its methods. Unlike `utoipa_axum::routes`, it describes nothing.
+macro_rules! plain_routes {
+    ($($($part:ident)::+),+ $(,)?) => {
+        vec![$({
+            let methods = <described_path!([] $($part)+) as utoipa::Path>::methods();
+            let methods = methods.iter().fold(MethodRouter::new(), |routes, method| {
+                routes.on(method.to_method_filter(), $($part)::+)
+            });
+            (<described_path!([] $($part)+) as utoipa::Path>::path(), methods)
+        }),+]
+    };
+}
+
+fn make_router<C: ApiContext>(
+    routes: impl IntoIterator<Item = Vec<(String, MethodRouter<Api<C>>)>>,
+) -> Router<Api<C>> {
+    let routes = routes.into_iter().flatten();
+    routes.fold(Router::new(), |router, (path, methods)| {
+        router.route(&path, methods)
+    })
+}
+
+/// Makes the description of the API.
+#[cfg(test)]
+pub(crate) fn describe_routes<C: ApiContext>() -> utoipa::openapi::OpenApi {
+    use utoipa_axum::router::OpenApiRouter;
+    use utoipa_axum::routes;
+    let public = list_public_routes!(routes).into_iter();
+    let public = public.fold(OpenApiRouter::<Api<C>>::new(), OpenApiRouter::routes);
+    let operators = list_operator_routes!(routes).into_iter();
+    let operators = operators.fold(OpenApiRouter::<Api<C>>::new(), OpenApiRouter::routes);
+    describe::describe_api(public.into_openapi(), operators.into_openapi())
 }
 
 pub(crate) fn api_routes<Ports: Deps + 'static, K: Keys, D: QueueDepths>(
@@ -149,17 +184,14 @@ pub(crate) fn api_routes<Ports: Deps + 'static, K: Keys, D: QueueDepths>(
     keys: Arc<K>,
     options: ApiOptions<D>,
 ) -> Router {
-    let (public, _) = list_public_routes::<(Ports, K, D)>().split_for_parts();
-    let (operators, _) = list_operator_routes::<(Ports, K, D)>().split_for_parts();
-    let api = Api {
+    let api: Api<(Ports, K, D)> = Api {
         deps,
         keys,
         options: Arc::new(options),
         last_status: Arc::default(),
-        description: Arc::default(),
     };
-    operators
+    make_router(list_operator_routes!(plain_routes))
         .route_layer(from_fn_with_state(api.clone(), auth::require_operator))
-        .merge(public)
+        .merge(make_router(list_public_routes!(plain_routes)))
         .with_state(api)
 }

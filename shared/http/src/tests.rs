@@ -278,7 +278,7 @@ pub(crate) async fn ask_of(
         None => (Bytes::new(), body),
     };
     let answered = send_to(router, method, path, headers, body).await;
-    check_agreement(description().await, method, path, &sent, &answered);
+    check_agreement(description(), method, path, &sent, &answered);
     answered
 }
 

@@ -14,8 +14,8 @@ use recado_whatsapp::{SimulatedMessage, SimulatedOutbox};
 use serde_json::{Value, json};
 
 /// Every call that needs the operators' token: the operators' routes, and the health of one instance.
-async fn guarded() -> Vec<(String, String)> {
-    let operators = operations(description().await).filter(|(_, _, told)| is_operators(told));
+fn guarded() -> Vec<(String, String)> {
+    let operators = operations(description()).filter(|(_, _, told)| is_operators(told));
     let calls = operators.map(|(method, path, _)| (method, path.replace("{id}", "x")));
     let one = (
         "GET".to_owned(),
@@ -28,7 +28,7 @@ async fn guarded() -> Vec<(String, String)> {
 async fn only_the_operator_token_lets_in() {
     let site = Site::in_memory();
     let long = format!("Bearer {TOKEN}x");
-    for (method, path) in guarded().await {
+    for (method, path) in guarded() {
         for wrong in [
             None,
             Some("Bearer "),
@@ -52,7 +52,7 @@ async fn only_the_operator_token_lets_in() {
 #[tokio::test]
 async fn without_a_configured_token_nobody_is_let_in() {
     let site = Site::in_memory().without_keys();
-    for (method, path) in guarded().await {
+    for (method, path) in guarded() {
         for token in ["", "undefined", TOKEN] {
             let answered = site
                 .ask(

@@ -1,7 +1,7 @@
 //! What stands in the repository about the API is what the description says.
 
 use super::agreement::fits;
-use super::{description, operations};
+use super::{Site, description, operations};
 use std::collections::BTreeSet;
 
 const HTTP_PAGE: &str = include_str!("../../../../../docs/http-api.md");
@@ -10,21 +10,28 @@ const TEMPLATE: &str = include_str!("../../../../../template.yaml");
 const KEPT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/openapi.json");
 
 /// With `UPDATE_DOCS=1` in the environment the file is written.
-#[tokio::test]
-async fn the_kept_description_is_the_routers() {
-    let text = format!("{}\n", serde_json::to_string_pretty(description().await).unwrap());
+#[test]
+fn the_kept_description_is_the_routers() {
+    let text = format!("{}\n", serde_json::to_string_pretty(description()).unwrap());
     if std::env::var_os("UPDATE_DOCS").is_some_and(|value| value == "1") {
         std::fs::write(KEPT, &text).unwrap();
     }
     assert!(
         std::fs::read_to_string(KEPT).is_ok_and(|kept| kept == text),
-        "docs/openapi.json is not what the router says. Run: UPDATE_DOCS=1 cargo test -p recado-http kept_description"
+        "docs/openapi.json is not what the lists of routes say. Run: UPDATE_DOCS=1 cargo test -p recado-http kept_description"
     );
 }
 
-/// The rows of the tables name the routes, each `METHOD /path` or `METHOD, METHOD /path` in backquotes.
 #[tokio::test]
-async fn the_page_names_every_route_and_no_other() {
+async fn the_kept_description_is_served() {
+    let served = Site::in_memory().ask("GET", "/openapi.json", &[], "").await;
+    assert_eq!(served.header("content-type"), Some("application/json"));
+    assert_eq!(served.text, std::fs::read_to_string(KEPT).unwrap());
+}
+
+/// The rows of the tables name the routes, each `METHOD /path` or `METHOD, METHOD /path` in backquotes.
+#[test]
+fn the_page_names_every_route_and_no_other() {
     let routes = HTTP_PAGE.split("\n## Routes\n").nth(1).unwrap();
     let routes = routes.split("\n## ").next().unwrap();
     let (before, after) = routes.split_once("\n### Webhooks\n").unwrap();
@@ -37,15 +44,15 @@ async fn the_page_names_every_route_and_no_other() {
             told.extend(methods.split(", ").map(|method| format!("{method} {path}")));
         }
     }
-    let described: BTreeSet<_> = operations(description().await)
+    let described: BTreeSet<_> = operations(description())
         .map(|(method, path, _)| format!("{method} {path}"))
         .collect();
     assert_eq!(told, described);
 }
 
 /// API Gateway sends what fits no route of the template to the function `api`.
-#[tokio::test]
-async fn the_stack_sends_every_described_path_to_the_api() {
+#[test]
+fn the_stack_sends_every_described_path_to_the_api() {
     let rest = TEMPLATE.split("RouteKey: $default").nth(1).unwrap();
     assert!(
         rest.trim()
@@ -57,7 +64,7 @@ async fn the_stack_sends_every_described_path_to_the_api() {
         .map(|(_, path)| path.split("/{").next().unwrap())
         .collect();
     assert!(prefixes.contains(&"/webhooks"), "{prefixes:?}");
-    for (_, path, _) in operations(description().await) {
+    for (_, path, _) in operations(description()) {
         assert!(
             prefixes.iter().all(|prefix| !path.starts_with(prefix)),
             "{path} is one of {prefixes:?}"
@@ -66,8 +73,8 @@ async fn the_stack_sends_every_described_path_to_the_api() {
 }
 
 /// Each route has an example, which a test of `functions/local` runs. The page and its script are for browsers.
-#[tokio::test]
-async fn every_route_has_an_example() {
+#[test]
+fn every_route_has_an_example() {
     let page = EXAMPLES.replace("\\\n", " ");
     let calls = page.split("curl -sS").skip(1).filter_map(|call| {
         let call = call.split("\ncurl ").next()?.split("\n```").next()?;
@@ -79,7 +86,7 @@ async fn every_route_has_an_example() {
         Some((stated.unwrap_or(if posts { "POST" } else { "GET" }), path))
     });
     let calls: Vec<_> = calls.collect();
-    for (method, route, _) in operations(description().await) {
+    for (method, route, _) in operations(description()) {
         let shown = |(said, path): &(&str, &str)| *said == method && fits(route, path);
         assert!(
             route.starts_with("/docs") || calls.iter().any(shown),

@@ -1,0 +1,140 @@
+//! Makes the description of the API of the lists of routes. Only tests use it: they keep `docs/openapi.json`, which the
+//! program serves.
+//!
+//! What holds for every operators' route is added here, once.
+
+use super::problem_answers::{OF_SINGLE_ROUTES, ProblemAnswer};
+use crate::problem::CONTENT_TYPE;
+use utoipa::openapi::path::{Operation, PathItem};
+use utoipa::openapi::security::{Http, HttpAuthScheme, SecurityRequirement, SecurityScheme};
+use utoipa::openapi::{
+    Components, ContentBuilder, Info, OpenApi, Ref, RefOr, Response, ResponseBuilder, Tag,
+};
+use utoipa::{PartialSchema, ToSchema};
+
+/// The name of the operators' token in the description.
+const OPERATOR_TOKEN: &str = "operator_token";
+
+const INTRODUCTION: &str = "\
+What operators, monitors and programs of your own ask of Recado. The webhooks are not part of it: providers call them, \
+each in its own format.
+
+Errors are `application/problem+json` (RFC 9457). Lists hold `items` and `next_cursor`; the next page is requested with \
+that `cursor`. Every answer has the header `X-Correlation-Id`: the id that the request gave there, or a new one. Fields \
+are added to answers, never renamed, so a client must ignore fields that it does not know.";
+
+/// The groups of routes, in the order in which a reader meets them.
+const TAGS: [&str; 8] = [
+    "Health",
+    "Conversations",
+    "Messages",
+    "Instances",
+    "Configuration",
+    "Dead letters",
+    "Traces",
+    "Description",
+];
+
+/// Makes the description of the API from the routes that need no token and those that need the operators'.
+pub(super) fn describe_api(public: OpenApi, mut operators: OpenApi) -> OpenApi {
+    for operation in operators.paths.paths.values_mut().flat_map(list_operations) {
+        let token = SecurityRequirement::new(OPERATOR_TOKEN, Vec::<String>::new());
+        operation.security = Some(vec![token]);
+    }
+    let mut info = Info::new("Recado", env!("CARGO_PKG_VERSION"));
+    info.description = Some(INTRODUCTION.to_owned());
+    let mut api = public;
+    api.info = info;
+    api.tags = Some(TAGS.map(Tag::new).into());
+    api.merge(operators);
+    let operations = api.paths.paths.values_mut().flat_map(list_operations);
+    for operation in operations.filter(|operation| operation.security.is_some()) {
+        add_common_answers(operation);
+    }
+    let components = api.components.get_or_insert_with(Components::new);
+    add_problems(components);
+    let bearer = SecurityScheme::Http(Http::new(HttpAuthScheme::Bearer));
+    components.add_security_scheme(OPERATOR_TOKEN, bearer);
+    api
+}
+
+fn list_operations(item: &mut PathItem) -> impl Iterator<Item = &mut Operation> {
+    let PathItem {
+        get,
+        put,
+        post,
+        patch,
+        delete,
+        ..
+    } = item;
+    [get, put, post, patch, delete].into_iter().flatten()
+}
+
+/// An error (RFC 9457). The status names the kind of error, `detail` describes it.
+#[derive(ToSchema)]
+#[expect(dead_code, reason = "the fields describe what `HttpProblem` writes")]
+struct Problem {
+    #[schema(example = "about:blank")]
+    r#type: String,
+    #[schema(example = "Not Found")]
+    title: String,
+    #[schema(example = 404)]
+    status: u16,
+    #[schema(example = "there is no such conversation")]
+    detail: String,
+}
+
+/// The errors of every route that reads a token.
+const COMMON: [ProblemAnswer; 4] = [
+    (
+        "BadRequest",
+        "400",
+        "The request is malformed; `detail` says what is wrong.",
+    ),
+    ("Unauthorized", "401", "The operators' token is missing or wrong."),
+    ("Unreadable", "500", "A record cannot be read or written."),
+    (
+        "Unavailable",
+        "503",
+        "A store or queue is unavailable, or no operators' token is configured: try again.",
+    ),
+];
+
+/// The errors of every route that reads a body.
+const OF_BODIES: [ProblemAnswer; 2] = [
+    ("BodyTimeout", "408", "The body took too long to arrive."),
+    ("BodyTooLarge", "413", "The body is too large."),
+];
+
+/// Adds the answers that the operations refer to.
+pub(super) fn add_problems(components: &mut Components) {
+    components.schemas.insert("Problem".to_owned(), Problem::schema());
+    for (name, _, when) in COMMON.iter().chain(&OF_BODIES).chain(OF_SINGLE_ROUTES) {
+        let answer = describe_problem(when).into();
+        components.responses.insert((*name).to_owned(), answer);
+    }
+}
+
+fn describe_problem(when: &str) -> Response {
+    let content = ContentBuilder::new()
+        .schema(Some(Ref::from_schema_name("Problem")))
+        .build();
+    ResponseBuilder::new()
+        .description(when)
+        .content(CONTENT_TYPE, content)
+        .build()
+}
+
+/// Adds the errors that every route that reads a token can answer with.
+pub(super) fn add_common_answers(operation: &mut Operation) {
+    let with_body = operation.request_body.is_some();
+    let answers = &mut operation.responses.responses;
+    let of_body = if with_body { &OF_BODIES[..] } else { &[] };
+    for (name, status, when) in COMMON.iter().chain(of_body) {
+        if let Some(RefOr::T(answer)) = answers.get_mut(*status) {
+            answer.content.extend(describe_problem(when).content);
+        } else {
+            answers.insert((*status).to_owned(), Ref::from_response_name(*name).into());
+        }
+    }
+}
