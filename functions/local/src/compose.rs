@@ -39,6 +39,7 @@ pub(crate) async fn compose_components(
 ) -> Result<LocalComposition> {
     let embedded = Embedded::open_folder(&environment.data, Clock::from_system())
         .with_context(|| format!("cannot open the data folder {}", environment.data.display()))?;
+    embedded.set_least_free(environment.least_free);
     let elsewhere = environment
         .providers
         .base_urls()

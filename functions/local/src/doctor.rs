@@ -2,6 +2,7 @@
 
 mod installation_checks;
 mod qr_code;
+mod service_checks;
 
 use crate::consent::Consent;
 use crate::credential;
@@ -14,8 +15,9 @@ use recado_domain::config::Instance;
 use recado_onboarding::{CheckResult, OnboardingTarget, Severity};
 use serde_json::json;
 
-/// Checks every instance of a running installation and says how to fix what is wrong. The checks cover credentials,
-/// connection, webhook, templates, clock and limits. Exit status 1 if something is broken.
+/// Checks a running installation and says how to fix what is wrong, without changing anything. Recado looks at its own
+/// keys, the model, the disk and what waits; with the providers' keys of this environment, each instance's webhook,
+/// templates, clock and limits are checked as well. Exit status 1 if something is broken.
 #[derive(Debug, Args)]
 pub(crate) struct DoctorArguments {
     /// Checks only these instances.
@@ -99,10 +101,21 @@ async fn check_instances(
         chosen.extend(&configured.document.instances);
     }
     // The webhook settings are read with their secrets, to compare them with the settings at the provider. If the token
-    // may not apply a configuration, the checks run without secrets.
+    // may not read them, the checks run without secrets.
     let secrets = there.fetch_webhook_secrets(&chosen).await.unwrap_or_default();
     let consent = Consent::new(command.yes);
-    let mut findings = Vec::new();
+    let mut findings = match service_checks::fetch_checks(there).await {
+        Ok(checks) => {
+            let mut findings = service_checks::check_service(&checks);
+            for instance in &chosen {
+                findings.extend(service_checks::check_keys(&checks, instance));
+            }
+            findings
+        }
+        Err(error) => {
+            vec![CheckResult::check_failed("-", "checks", format!("{error:#}")).with_fix("see its log")]
+        }
+    };
     for instance in chosen {
         let told = secrets.iter().find(|told| told.id == instance.id.as_str());
         let webhook = told.or_else(|| configured.find_webhook(instance));

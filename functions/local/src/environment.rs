@@ -52,6 +52,8 @@ pub(crate) struct LocalEnvironment {
     pub(crate) record_folder: PathBuf,
     /// `RECADO_LOG`: the form of the log lines. `None`: text on a terminal, JSON elsewhere.
     pub(crate) log: Option<LogFormat>,
+    /// `RECADO_DISK_MIN_MB`: free space below which the disk counts as full, in bytes.
+    pub(crate) least_free: u64,
     /// Times and limits of the use cases.
     pub(crate) settings: Settings,
 }
@@ -91,6 +93,7 @@ impl LocalEnvironment {
             record: read_record_mode(reader),
             record_folder: read_path(reader, "RECADO_RECORD_DIR", "recorded"),
             log: read_log_format(reader),
+            least_free: reader.read_number(&["RECADO_DISK_MIN_MB"], (0, 1_000_000_000), 100_u64) * 1_000_000,
             settings,
         }
     }

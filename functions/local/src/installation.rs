@@ -14,6 +14,7 @@ use recado_onboarding::InstanceWebhook;
 use reqwest::{Client, Method, RequestBuilder, StatusCode, Url};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
+use std::collections::BTreeMap;
 use std::time::Duration;
 
 /// The longest time of one request: longer than the function `api` may run (29 s).
@@ -139,22 +140,28 @@ impl InstallationClient {
         serde_json::from_value(answer).context("the installation speaks of its configuration in another way")
     }
 
-    /// Fetches the webhook URL and secret of each instance. The installation returns secrets only to requests that
-    /// apply a configuration, so this applies the current configuration of the instances again, which changes nothing.
+    /// Fetches the webhook URL and secret of each of these instances, in their order.
     pub(crate) async fn fetch_webhook_secrets(
         &self,
         instances: &[&Instance],
     ) -> Result<Vec<InstanceWebhook>> {
         #[derive(Deserialize)]
-        struct AppliedWebhooks {
+        struct KnownWebhooks {
             instances: Vec<InstanceWebhook>,
         }
-        let answer = self
-            .apply_configuration(&json!({ "instances": instances }))
-            .await?;
-        let applied: AppliedWebhooks =
-            serde_json::from_value(answer).context("the installation answers in another way")?;
-        Ok(applied.instances)
+        let request = self.build_request(Method::GET, &["v1", "config", "webhooks"])?;
+        let known: KnownWebhooks = serde_json::from_value(self.request_json(request).await?)
+            .context("the installation answers in another way")?;
+        let known: BTreeMap<String, InstanceWebhook> = known
+            .instances
+            .into_iter()
+            .map(|webhook| (webhook.id.clone(), webhook))
+            .collect();
+        let find = |instance: &&Instance| {
+            let found = known.get(instance.id.as_str()).cloned();
+            found.with_context(|| format!("the installation does not know {} any more", instance.id))
+        };
+        instances.iter().map(find).collect()
     }
 }
 

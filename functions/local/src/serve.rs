@@ -56,6 +56,7 @@ pub(crate) async fn serve_until_signal(environment: LocalEnvironment, demonstrat
         simulator,
         depths: embedded.clone(),
         health_probe: health_probe.clone(),
+        asks_models: true,
     };
     let limits = environment.webhook_limits;
     let router = whole_router(Arc::clone(&deps), Arc::new(keyring.clone()), limits, options);

@@ -1,4 +1,4 @@
-//! What the start prints: where Recado listens, and the state of each instance.
+//! Prints at a start where Recado listens and the state of each instance.
 
 use crate::environment::LocalEnvironment;
 use recado_domain::config::ConfigDocument;

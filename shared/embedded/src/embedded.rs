@@ -9,10 +9,11 @@ use crate::queue::RoundRobin;
 use jiff::Timestamp;
 use recado_domain::dead_letter::QueueName;
 use recado_domain::identity::IdentityKey;
-use recado_pipeline::ports::PortResult;
+use recado_pipeline::ports::{DiskSpace, PortResult};
 use rusqlite::Connection;
 use std::collections::BTreeMap;
-use std::path::Path;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, OnceLock};
 use tokio::sync::{Notify, oneshot};
 
@@ -38,6 +39,10 @@ struct EmbeddedInner {
     round_robin: Arc<RoundRobin>,
     /// The identity key. It never changes, so it is read once.
     identity: OnceLock<IdentityKey>,
+    /// The data folder; `None` in memory.
+    folder: Option<PathBuf>,
+    /// Number of free bytes below which the disk counts as full.
+    least_free: AtomicU64,
 }
 
 /// The way in which operations reach the database.
@@ -65,11 +70,12 @@ impl Embedded {
             .map(|_| folder.open_reader())
             .collect::<Result<_, _>>()?;
         let payloads = EmbeddedPayloads::Folder(folder.payload_folder());
+        let path = Some(dir.to_owned());
         let front = DatabaseAccess::Threads {
             readers: DatabaseThreads::start_readers(readers)?,
             writer: DatabaseThreads::start_writer(connection, folder.into_lock())?,
         };
-        Ok(Self::new(front, clock, payloads))
+        Ok(Self::new(front, clock, payloads, path))
     }
 
     /// Opens a store without files and threads, for simulations and tests. Each operation runs when its future is first
@@ -80,10 +86,11 @@ impl Embedded {
             front,
             clock,
             EmbeddedPayloads::Memory(Mutex::new(BTreeMap::new())),
+            None,
         ))
     }
 
-    fn new(front: DatabaseAccess, clock: Clock, payloads: EmbeddedPayloads) -> Self {
+    fn new(front: DatabaseAccess, clock: Clock, payloads: EmbeddedPayloads, folder: Option<PathBuf>) -> Self {
         let wakers = QueueName::ALL.map(|_| Arc::new(Notify::new()));
         Self {
             inner: Arc::new(EmbeddedInner {
@@ -93,8 +100,27 @@ impl Embedded {
                 wakers,
                 round_robin: Arc::default(),
                 identity: OnceLock::new(),
+                folder,
+                least_free: AtomicU64::new(0),
             }),
         }
+    }
+
+    /// Sets the number of free bytes below which the disk counts as full.
+    pub fn set_least_free(&self, bytes: u64) {
+        self.inner.least_free.store(bytes, Ordering::Relaxed);
+    }
+
+    /// Measures the space on the disk of the data folder, as far as this user may fill it; `None` in memory.
+    pub(crate) fn measure_disk_space(&self) -> std::io::Result<Option<DiskSpace>> {
+        let Some(folder) = &self.inner.folder else {
+            return Ok(None);
+        };
+        let found = rustix::fs::statvfs(folder)?;
+        Ok(Some(DiskSpace {
+            free: found.f_bavail.saturating_mul(found.f_frsize),
+            least: self.inner.least_free.load(Ordering::Relaxed),
+        }))
     }
 
     /// Finishes the operations that were begun, and releases the folder. Every later operation is refused as

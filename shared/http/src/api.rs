@@ -6,6 +6,7 @@
 
 mod auth;
 mod catch_up;
+mod checks;
 mod config;
 mod conversations;
 mod dead_letters;
@@ -51,6 +52,8 @@ pub struct ApiOptions<D> {
     pub depths: D,
     /// The check that the store accepts writes.
     pub health_probe: crate::HealthProbe,
+    /// `true` if this process has the model's key, so that it can ask the model.
+    pub asks_models: bool,
 }
 
 /// The ports, the keys and the queue depths that an installation's API works with.
@@ -110,6 +113,8 @@ macro_rules! list_operator_routes {
                 config::put_configuration,
                 config::post_configuration
             ),
+            $routes!(config::list_webhooks),
+            $routes!(checks::get_checks),
             $routes!(conversations::list_conversations),
             $routes!(conversations::get_conversation, conversations::patch_conversation),
             $routes!(messages::list_messages, messages::post_answer),

@@ -7,7 +7,7 @@ use recado_domain::Timestamp;
 use recado_domain::dead_letter::QueueName;
 use recado_pipeline::Deps;
 use recado_pipeline::health::{HealthStatus, check_store_writes};
-use recado_pipeline::ports::{PortError, QueueDepths, System};
+use recado_pipeline::ports::{DiskSpace, Gauges, PortError, QueueDepths, System};
 use std::pin::pin;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -31,6 +31,8 @@ struct HealthProbeState {
     tried: Option<Timestamp>,
     written: Option<Timestamp>,
     queue: HealthStatus,
+    /// `true` if the disk was full; `None` if the records are not on a disk.
+    disk_full: Option<bool>,
 }
 
 /// The result of the last check.
@@ -38,6 +40,8 @@ struct HealthProbeState {
 pub(crate) struct HealthProbeResult {
     pub(crate) store: HealthStatus,
     pub(crate) queue: HealthStatus,
+    /// State of the disk; `None` if the records are not on a disk.
+    pub(crate) disk: Option<HealthStatus>,
     /// Time of the last successful write that was made to prove that the store accepts writes.
     pub(crate) written: Option<Timestamp>,
 }
@@ -59,6 +63,7 @@ impl HealthProbe {
             tried: None,
             written: None,
             queue: HealthStatus::Degraded,
+            disk_full: None,
         };
         Self {
             last: Arc::new(Mutex::new(last)),
@@ -70,7 +75,7 @@ impl HealthProbe {
         self.last.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Writes a record, reads the depth of a queue and stores both results. A store that refuses the write is
+    /// Writes a record, reads the depth of a queue, measures the disk and stores the results. A store that refuses the write is
     /// unhealthy. A queue whose depth cannot be read is only degraded, since it may still accept messages.
     pub async fn probe_store<Ports: Deps, D: QueueDepths>(&self, deps: &Ports, depths: &D) {
         let at = deps.system().now();
@@ -82,7 +87,12 @@ impl HealthProbe {
             depths.read_queue_depth(QueueName::Inbound),
         )
         .await;
+        let disk = deps.store().read_disk_space().await;
         let mut last = self.lock_state();
+        match disk {
+            Ok(space) => last.disk_full = note_disk(last.disk_full, space),
+            Err(error) => problem::log_port_error(&error),
+        }
         match write {
             Ok(()) => last.written = Some(at),
             Err(error) => problem::log_port_error(&error),
@@ -116,12 +126,35 @@ impl HealthProbe {
         } else {
             HealthStatus::Unhealthy
         };
+        let disk = last.disk_full.map(|full| {
+            if full {
+                HealthStatus::Unhealthy
+            } else {
+                HealthStatus::Healthy
+            }
+        });
         HealthProbeResult {
             store,
             queue: last.queue,
+            disk,
             written: last.written,
         }
     }
+}
+
+/// Logs that the disk became full, and returns whether it is; `None` if the records are not on a disk.
+fn note_disk(before: Option<bool>, space: Option<DiskSpace>) -> Option<bool> {
+    let space = space?;
+    if space.is_full() && before != Some(true) {
+        let (free_bytes, least_bytes) = (space.free, space.least);
+        tracing::error!(
+            event = "disk_full",
+            free_bytes,
+            least_bytes,
+            "the disk of the data folder is full"
+        );
+    }
+    Some(space.is_full())
 }
 
 /// Returns whether `at` is at most ten seconds away from `now`. A time ahead of `now` counts by its distance too: after

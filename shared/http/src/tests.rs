@@ -163,6 +163,7 @@ impl Site {
             simulator: self.simulator.clone(),
             depths: self.depths.clone(),
             health_probe: self.pulse.clone(),
+            asks_models: false,
         }
     }
 

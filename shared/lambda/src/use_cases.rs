@@ -61,6 +61,7 @@ pub fn build_api_router(composed: AwsComposition) -> Router {
         simulator: None,
         depths: composed.deps.queues.clone(),
         health_probe: HealthProbe::on_request(),
+        asks_models: false,
     };
     let keys = AwsKeys::new(composed.secrets);
     recado_http::api_router(Arc::new(composed.deps), Arc::new(keys), options)

@@ -42,7 +42,9 @@ pub use conversations::{
 pub use dead_letters::{DeadLetterCounts, DeadLetterFilter, DeadLetters};
 pub use dead_queues::{DeadLetterQueues, DeadQueueMessage};
 pub use deliveries::Deliveries;
-pub use gauges::{ClosedInstance, Gauges, OpenEvent, OpenMessage, OpenWork, QueueDepth, QueueDepths};
+pub use gauges::{
+    ClosedInstance, DiskSpace, Gauges, OpenEvent, OpenMessage, OpenWork, OwedAnswer, QueueDepth, QueueDepths,
+};
 pub use history::{HistoryError, HistoryPage, HistoryRecord, HistorySpan};
 pub use identity::IdentityKeyStore;
 pub use inbox::{InboundWrite, Inbox, RecordEventOutcome, StoreInboundOutcome};

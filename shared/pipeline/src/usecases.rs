@@ -10,5 +10,6 @@ pub mod operate;
 pub mod process;
 pub mod reconcile;
 pub mod reply;
+pub mod self_check;
 pub mod send;
 pub mod trace;

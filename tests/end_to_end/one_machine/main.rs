@@ -13,6 +13,7 @@ mod commands;
 mod consent;
 mod crashes;
 mod dialog360;
+mod doctor;
 mod examples;
 mod finding_the_server;
 mod first_steps;

@@ -20,7 +20,8 @@ pub(super) async fn check_installation(there: &InstallationClient) -> Vec<CheckR
     vec![if status.is_success() {
         CheckResult::check_passed("-", "health", said)
     } else {
-        CheckResult::check_failed("-", "health", format!("{status}: {said}"))
+        let problem = body["problem"].as_str().unwrap_or("no reason is given");
+        CheckResult::check_failed("-", "health", format!("{status}: {said}: {problem}"))
             .with_fix("see its log; GET /health/whatsapp/detailed tells what waits")
     }]
 }

@@ -13,7 +13,9 @@ use recado_domain::instance::{ConnectionStatus, ParkedConversation};
 use recado_domain::millis;
 use recado_domain::outbox::Outbox;
 use recado_domain::provider::Provider;
-use recado_pipeline::ports::{ClosedInstance, Gauges, OpenEvent, OpenMessage, OpenWork, PortResult, System};
+use recado_pipeline::ports::{
+    ClosedInstance, Gauges, OpenEvent, OpenMessage, OpenWork, OwedAnswer, PortResult, System,
+};
 use serde::Deserialize;
 
 const WHAT: &str = "counting what is open";
@@ -47,6 +49,23 @@ struct IndexedState {
     connection: ConnectionStatus,
     #[serde(default, with = "millis::optional")]
     since: Option<Timestamp>,
+}
+
+/// The part of a conversation in which an answer is owed that the index holds.
+#[derive(Deserialize)]
+struct IndexedConversation {
+    instance: InstanceId,
+    #[serde(with = "millis")]
+    waiting_since: Timestamp,
+}
+
+impl From<IndexedConversation> for OwedAnswer {
+    fn from(conversation: IndexedConversation) -> Self {
+        Self {
+            instance: conversation.instance,
+            since: conversation.waiting_since,
+        }
+    }
 }
 
 impl From<IndexedMessage> for OpenMessage {
@@ -113,6 +132,7 @@ impl<A: System> Gauges for DynamoStore<A> {
         let (events, more_events) = self.query_open_of_kind('E', limit).await?;
         let (parked, more_parked) = self.query_open_of_kind('P', limit).await?;
         let (states, more_states) = self.query_open_of_kind('I', limit).await?;
+        let (owing, more_owing) = self.query_open_of_kind('C', limit).await?;
         // One record that cannot be read must not hide the others from a monitor.
         let message = |item: &Item| {
             let message: Option<IndexedMessage> = item::decode_record(WHAT, item).ok();
@@ -126,12 +146,17 @@ impl<A: System> Gauges for DynamoStore<A> {
             let parked: Option<ParkedConversation> = item::decode_record(WHAT, item).ok();
             parked.map(|parked| parked.instance)
         };
+        let owed = |item: &Item| {
+            let conversation: Option<IndexedConversation> = item::decode_record(WHAT, item).ok();
+            conversation.map(OwedAnswer::from)
+        };
         Ok(OpenWork {
+            owed: owing.iter().filter_map(owed).collect(),
             messages: messages.iter().filter_map(message).collect(),
             events: events.iter().filter_map(event).collect(),
             parked: parked.iter().filter_map(instance).collect(),
             closed: states.iter().filter_map(parse_closed_instance).collect(),
-            at_least: more_messages || more_events || more_parked || more_states,
+            at_least: more_messages || more_events || more_parked || more_owing || more_states,
         })
     }
 }

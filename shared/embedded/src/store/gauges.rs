@@ -1,11 +1,14 @@
 use crate::Embedded;
 use crate::db_error::DbError;
 use crate::sql_records::{decode_json, query_all, to_sql_limit};
+use recado_domain::conversation::Conversation;
 use recado_domain::event::EventRecord;
 use recado_domain::ids::InstanceId;
 use recado_domain::instance::{ConnectionStatus, InstanceState, ParkedConversation};
 use recado_domain::message::Message;
-use recado_pipeline::ports::{ClosedInstance, Gauges, OpenEvent, OpenMessage, OpenWork, PortResult};
+use recado_pipeline::ports::{
+    ClosedInstance, DiskSpace, Gauges, OpenEvent, OpenMessage, OpenWork, OwedAnswer, PortError, PortResult,
+};
 use rusqlite::Connection;
 use serde::de::DeserializeOwned;
 
@@ -50,12 +53,15 @@ fn select_open_work(c: &Connection, most: usize) -> Result<OpenWork, DbError> {
     let (events, more_events) = select_longest_due::<EventRecord>(c, sql, most)?;
     let sql = "SELECT body FROM parked ORDER BY due LIMIT ?1";
     let (parked, more_parked) = select_longest_due::<ParkedConversation>(c, sql, most)?;
+    let sql = "SELECT body FROM conversations WHERE due IS NOT NULL ORDER BY due LIMIT ?1";
+    let (owing, more_owing) = select_longest_due::<Conversation>(c, sql, most)?;
     Ok(OpenWork {
+        owed: owing.iter().map(OwedAnswer::from_conversation).collect(),
         messages: messages.iter().filter_map(OpenMessage::from_message).collect(),
         events: events.iter().map(OpenEvent::from_record).collect(),
         parked: parked.into_iter().map(|parked| parked.instance).collect(),
         closed: select_closed(c)?,
-        at_least: more_messages || more_events || more_parked,
+        at_least: more_messages || more_events || more_parked || more_owing,
     })
 }
 
@@ -63,5 +69,10 @@ impl Gauges for Embedded {
     async fn read_open_work(&self, limit: usize) -> PortResult<OpenWork> {
         self.run_read("open work", move |c| select_open_work(c, limit))
             .await
+    }
+
+    async fn read_disk_space(&self) -> PortResult<Option<DiskSpace>> {
+        self.measure_disk_space()
+            .map_err(|error| PortError::unavailable("measuring the disk", error))
     }
 }

@@ -34,7 +34,7 @@ pub(super) struct WebhookSetupView {
     #[serde(rename = "webhook_url")]
     url: Option<String>,
     /// The instance's webhook secret, if the provider proves its webhooks with a secret. Only in the answer to `PUT`
-    /// and `POST`.
+    /// and `POST`, and of `/v1/config/webhooks`.
     secret: Option<String>,
     /// The header in which the provider must send the secret. Absent if the provider needs no such setting.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -83,6 +83,35 @@ pub(super) async fn get_configuration(
         .map(|instance| site.setup_view(instance, false))
         .collect();
     Ok(Json(ConfigurationView { document, instances }))
+}
+
+/// The webhook settings of instances.
+#[derive(Debug, Serialize, ToSchema)]
+pub(super) struct WebhooksView {
+    instances: Vec<WebhookSetupView>,
+}
+
+/// Returns the webhook URL and secret of each instance, as they are to be entered at its provider.
+#[utoipa::path(
+    get,
+    path = "/v1/config/webhooks",
+    tag = "Configuration",
+    responses((status = 200, body = WebhooksView, description = "The webhook settings, with their secrets"))
+)]
+pub(super) async fn list_webhooks(
+    State(api): State<Api<impl ApiContext>>,
+    headers: HeaderMap,
+    uri: Uri,
+) -> Result<Json<WebhooksView>, HttpProblem> {
+    let document = configure::read_configuration(&*api.deps).await?;
+    let site = WebhookSetups::for_instances(&api, &document.instances, &headers, &uri).await?;
+    let instances = document
+        .instances
+        .iter()
+        .map(|instance| site.setup_view(instance, true));
+    Ok(Json(WebhooksView {
+        instances: instances.collect(),
+    }))
 }
 
 /// Applies a configuration document.

@@ -26,6 +26,9 @@ pub(super) fn health_status_code(status: HealthStatus) -> StatusCode {
 pub(super) struct HealthView {
     #[schema(value_type = HealthStatusSchema)]
     status: HealthStatus,
+    /// The reason why the status is `unhealthy`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    problem: Option<&'static str>,
     timestamp: Timestamp,
     /// Time of the last successful write that was made to prove that the store accepts writes.
     last_write: Option<Timestamp>,
@@ -38,12 +41,17 @@ struct ServicesView {
     store: HealthStatus,
     #[schema(value_type = HealthStatusSchema)]
     queue: HealthStatus,
+    /// Absent if the records are not on a disk of the installation.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Option<HealthStatusSchema>)]
+    disk: Option<HealthStatus>,
 }
 
 /// Returns the health of the process, for load balancers.
 ///
-/// `status` is `unhealthy`, and the answer a 503, if no test write to the store succeeded in the last 10 seconds. The
-/// request itself does not touch the store, except in a process that checks on request.
+/// `status` is `unhealthy`, and the answer a 503, if no test write to the store succeeded in the last 10 seconds, or if
+/// the disk has less free space than it should. The request itself does not touch the store, except in a process that
+/// checks on request.
 #[utoipa::path(
     get,
     path = "/health",
@@ -59,14 +67,22 @@ pub(super) async fn get_health(State(api): State<Api<impl ApiContext>>) -> (Stat
         .health_probe
         .probe_if_stale(&*api.deps, &api.options.depths)
         .await;
-    let status = vitals.store.max(vitals.queue);
+    let disk = vitals.disk.unwrap_or(HealthStatus::Healthy);
+    let status = vitals.store.max(vitals.queue).max(disk);
+    let problem = match (disk, vitals.store) {
+        (HealthStatus::Unhealthy, _) => Some("the disk is full"),
+        (_, HealthStatus::Unhealthy) => Some("the store takes no writes"),
+        _ => None,
+    };
     let view = HealthView {
         status,
+        problem,
         timestamp: api.deps.system().now(),
         last_write: vitals.written,
         services: ServicesView {
             store: vitals.store,
             queue: vitals.queue,
+            disk: vitals.disk,
         },
     };
     (health_status_code(status), Json(view))

@@ -40,7 +40,7 @@ impl Providers for NotCalled {
     }
 
     async fn query_connection(&self, _: &InstanceConfig) -> ConnectionAnswer {
-        unreachable!("the HTTP surface calls no provider")
+        ConnectionAnswer::Open
     }
 
     async fn find_send_evidence(

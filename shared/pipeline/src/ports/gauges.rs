@@ -1,5 +1,6 @@
 use super::PortResult;
 use jiff::Timestamp;
+use recado_domain::conversation::Conversation;
 use recado_domain::dead_letter::QueueName;
 use recado_domain::event::EventRecord;
 use recado_domain::ids::{ExternalId, InstanceId};
@@ -69,7 +70,33 @@ pub struct ClosedInstance {
     pub since: Option<Timestamp>,
 }
 
-/// The open work of all instances (messages, events and parked conversations), and the instances that are not open.
+/// A conversation in which the agent owes an answer.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct OwedAnswer {
+    /// Instance of the conversation.
+    pub instance: InstanceId,
+    /// Time since which the contact waits.
+    pub since: Timestamp,
+}
+
+/// The space on the disk that holds the records.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct DiskSpace {
+    /// Free bytes.
+    pub free: u64,
+    /// Number of free bytes below which the disk counts as full.
+    pub least: u64,
+}
+
+impl DiskSpace {
+    /// Returns `true` if the disk counts as full.
+    pub fn is_full(self) -> bool {
+        self.free < self.least
+    }
+}
+
+/// The open work of all instances (messages, events, parked conversations, owed answers), and the instances that are not
+/// open.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct OpenWork {
     /// Open outgoing messages. A dead message is open until its dead letter exists.
@@ -78,6 +105,8 @@ pub struct OpenWork {
     pub events: Vec<OpenEvent>,
     /// Instance of each parked conversation.
     pub parked: Vec<InstanceId>,
+    /// Answers that the agent owes.
+    pub owed: Vec<OwedAnswer>,
     /// Instances that are not open.
     pub closed: Vec<ClosedInstance>,
     /// `true` if there is more open work than was read.
@@ -88,6 +117,21 @@ pub struct OpenWork {
 pub trait Gauges: Send + Sync {
     /// Returns the open work, about `limit` records of each kind at most: the longest overdue ones.
     fn read_open_work(&self, limit: usize) -> impl Future<Output = PortResult<OpenWork>> + Send;
+
+    /// Returns the space on the disk that holds the records. `None`: they are not on a disk of the installation.
+    fn read_disk_space(&self) -> impl Future<Output = PortResult<Option<DiskSpace>>> + Send {
+        std::future::ready(Ok(None))
+    }
+}
+
+impl OwedAnswer {
+    /// Returns the data about an owed answer that monitors see.
+    pub fn from_conversation(conversation: &Conversation) -> Self {
+        Self {
+            instance: conversation.instance.clone(),
+            since: conversation.waiting_since.unwrap_or(conversation.last_message_at),
+        }
+    }
 }
 
 impl OpenMessage {

@@ -35,13 +35,13 @@ pub struct OutgoingMessage {
 /// The key or token with which an instance sends, as far as it can be told without asking the provider.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum CredentialState {
-    /// It is there.
+    /// The key is there.
     Present,
-    /// It is missing, and the instance is simulated.
+    /// The key is missing, and the instance is simulated.
     Simulated,
-    /// It cannot be used, for this reason: the instance's messages wait.
+    /// The key cannot be used, for this reason: the instance's messages wait.
     Missing(String),
-    /// It could not be read.
+    /// The key could not be read.
     Unclear,
 }
 

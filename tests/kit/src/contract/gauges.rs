@@ -9,7 +9,9 @@ use recado_domain::instance::{
     ConnectionStatus, DEFAULT_PATIENCE, InstanceChange, InstanceState, ParkedConversation,
 };
 use recado_domain::rate::Rate;
-use recado_pipeline::ports::{ClosedInstance, OpenEvent, OpenMessage, OpenWork, Store, WriteOutcome};
+use recado_pipeline::ports::{
+    ClosedInstance, OpenEvent, OpenMessage, OpenWork, OwedAnswer, Store, WriteOutcome,
+};
 
 /// Other cases have open work too; all of it is looked at.
 const LIMIT: usize = 100_000;
@@ -23,6 +25,7 @@ async fn open<S: Store>(store: &S, fixture: &Fixture) -> OpenWork {
     open.events
         .retain(|event| event.external == fixture.job().external);
     open.parked.retain(|instance| instance == fixture.instance());
+    open.owed.retain(|owed| owed.instance == *fixture.instance());
     open.closed
         .retain(|closed| closed.instance == *fixture.instance());
     open
@@ -143,4 +146,27 @@ pub async fn every_reserved_slot_is_counted<S: Store>(store: &S) {
     }
     change_instance(store, id, InstanceChange::ModelKeyMissing(true)).await;
     assert_eq!(read().await.slots, 9);
+}
+
+pub async fn an_owed_answer_is_told_until_it_is_given<S: Store>(store: &S) {
+    let fixture = Fixture::new();
+    let mut conversation = begun(store, &fixture).await;
+    let expected = OwedAnswer {
+        instance: fixture.instance().clone(),
+        since: conversation.waiting_since.unwrap(),
+    };
+    let told = |open: &OpenWork| !open.owed.is_empty();
+    let found = eventually(INDEX, async || open(store, &fixture).await, told).await;
+    assert_eq!(found.owed, [expected]);
+    replied(store, &fixture, &mut conversation).await;
+    let none = |open: &OpenWork| open.owed.is_empty();
+    let found = eventually(INDEX, async || open(store, &fixture).await, none).await;
+    assert_eq!(found.owed, []);
+}
+
+pub async fn the_disk_is_full_only_below_its_limit<S: Store>(store: &S) {
+    // Records that are not on a disk of the installation have no space to tell.
+    if let Some(space) = succeed(store.read_disk_space()).await {
+        assert_eq!(space.is_full(), space.free < space.least);
+    }
 }

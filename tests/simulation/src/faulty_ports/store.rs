@@ -20,9 +20,9 @@ use recado_domain::sample::MinuteSample;
 use recado_domain::scheduled::{ScheduledId, ScheduledMessage};
 use recado_pipeline::ports::{
     CommitOutcome, ConfigurationStore, ContactAliases, CorrelatedRecords, CorrelationIndex, DeadLetterCounts,
-    DeadLetterFilter, DeadLetters, Deliveries, Gauges, IdempotencyClaim, IdentityKeyStore, Notices, OpenWork,
-    OverdueIndex, OverdueWork, Page, PageRequest, PortResult, RetainedRecords, Samples, ScheduledMessages,
-    Store, WriteOutcome,
+    DeadLetterFilter, DeadLetters, Deliveries, DiskSpace, Gauges, IdempotencyClaim, IdentityKeyStore,
+    Notices, OpenWork, OverdueIndex, OverdueWork, Page, PageRequest, PortResult, RetainedRecords, Samples,
+    ScheduledMessages, Store, WriteOutcome,
 };
 use recado_testkit::delegate_calls;
 
@@ -117,6 +117,7 @@ impl<S: Store> RetainedRecords for FaultyPort<S> {
 impl<S: Store> Gauges for FaultyPort<S> {
     delegate_calls! {
         read_open_work(limit: usize) -> OpenWork;
+        read_disk_space() -> Option<DiskSpace>;
     }
 }
 

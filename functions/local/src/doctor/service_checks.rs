@@ -1,0 +1,175 @@
+//! The checks that the installation makes with its own keys.
+
+use crate::installation::InstallationClient;
+use anyhow::{Context, Result};
+use jiff::{SpanRound, Timestamp, Unit};
+use recado_domain::config::Instance;
+use recado_onboarding::CheckResult;
+use reqwest::Method;
+use serde::Deserialize;
+
+/// The answer of `GET /v1/checks`.
+#[derive(Debug, Deserialize)]
+pub(super) struct ServiceChecks {
+    timestamp: Timestamp,
+    disk: Option<DiskReport>,
+    models: Vec<ModelReport>,
+    instances: Vec<KeysReport>,
+    waiting_conversations: u64,
+    waiting_since: Option<Timestamp>,
+    dead_letters: u64,
+    unknown_outcomes: u64,
+}
+
+#[derive(Debug, Deserialize)]
+struct DiskReport {
+    free_bytes: u64,
+    least_bytes: u64,
+    full: bool,
+}
+
+#[derive(Debug, Deserialize)]
+struct ModelReport {
+    model: String,
+    answer: String,
+    #[serde(default)]
+    detail: String,
+}
+
+#[derive(Debug, Deserialize)]
+struct KeysReport {
+    id: String,
+    credential: String,
+    #[serde(default)]
+    detail: String,
+    connection: Option<String>,
+}
+
+/// Asks the installation to check itself.
+pub(super) async fn fetch_checks(there: &InstallationClient) -> Result<ServiceChecks> {
+    let request = there.build_request(Method::GET, &["v1", "checks"])?;
+    let answer = there.request_json(request).await?;
+    serde_json::from_value(answer).context("the installation answers in another way: is it another version?")
+}
+
+/// Judges what concerns the whole installation: disk, models, and what waits or was given up.
+pub(super) fn check_service(checks: &ServiceChecks) -> Vec<CheckResult> {
+    let mut findings: Vec<CheckResult> = checks.disk.iter().map(check_disk).collect();
+    findings.extend(checks.models.iter().map(check_model));
+    if checks.waiting_conversations > 0 {
+        let since = checks.waiting_since.unwrap_or(checks.timestamp);
+        let found = format!(
+            "{} wait for the agent, the oldest for {}",
+            count(checks.waiting_conversations, "conversation"),
+            describe_age(since, checks.timestamp)
+        );
+        findings.push(CheckResult::check_noted("-", "waiting", found));
+    }
+    if checks.dead_letters > 0 {
+        let found = format!("{} given up", count(checks.dead_letters, "message or event"));
+        findings.push(CheckResult::check_noted("-", "dead-letters", found).with_fix("recado dlq list"));
+    }
+    if checks.unknown_outcomes > 0 {
+        let found = format!(
+            "{} may have been sent or not",
+            count(checks.unknown_outcomes, "message")
+        );
+        let fix = "nothing to do: Recado looks for evidence, then repeats them";
+        findings.push(CheckResult::check_noted("-", "unknown", found).with_fix(fix));
+    }
+    findings
+}
+
+fn count(number: u64, what: &str) -> String {
+    format!("{number} {what}{}", if number == 1 { "" } else { "s" })
+}
+
+/// Describes the time from `since` to `now` in its two largest units.
+fn describe_age(since: Timestamp, now: Timestamp) -> String {
+    let unit = if now.as_second() - since.as_second() < 3600 {
+        Unit::Second
+    } else {
+        Unit::Minute
+    };
+    let rounded = SpanRound::new().largest(Unit::Hour).smallest(unit);
+    let span = (now - since).round(rounded).unwrap_or_default();
+    format!("{span:#}")
+}
+
+fn check_disk(disk: &DiskReport) -> CheckResult {
+    let (free, least) = (disk.free_bytes / 1_000_000, disk.least_bytes / 1_000_000);
+    let found = format!("{free} MB free in the data folder");
+    if disk.full {
+        let found = format!("{found}, less than {least} MB: soon no message can be stored");
+        return CheckResult::check_failed("-", "disk", found)
+            .with_fix("make room there (RECADO_DISK_MIN_MB sets the limit)");
+    }
+    CheckResult::check_passed("-", "disk", found)
+}
+
+fn check_model(model: &ModelReport) -> CheckResult {
+    let (name, why) = (&model.model, &model.detail);
+    let failed = |found: String, fix: &str| CheckResult::check_failed("-", "model", found).with_fix(fix);
+    match model.answer.as_str() {
+        "answers" => CheckResult::check_passed("-", "model", format!("{name} answers")),
+        "needs_credentials" => failed(
+            format!("{name}: the key is missing or was refused ({why})"),
+            "set ANTHROPIC_API_KEY where Recado runs, and start it again",
+        ),
+        "refused" => failed(
+            format!("{name} refuses requests ({why})"),
+            "mend the agent's `model` in recado.toml, and apply it",
+        ),
+        "not_asked" => CheckResult::check_noted("-", "model", format!("{name}: not asked")),
+        _ => failed(
+            format!("{name} does not answer ({why})"),
+            "see https://status.anthropic.com, and ANTHROPIC_BASE_URL if it is set",
+        ),
+    }
+}
+
+/// Advice for a missing key of a provider.
+const SET_KEY: &str = "set it where Recado runs, and start it again (docs/settings.md)";
+
+/// Judges the installation's own key for an instance, and what the provider answers to it.
+pub(super) fn check_keys(checks: &ServiceChecks, instance: &Instance) -> Option<CheckResult> {
+    let name = instance.id.as_str();
+    let keys = checks.instances.iter().find(|keys| keys.id == name)?;
+    let failed = |found: String, fix: &str| CheckResult::check_failed(name, "sends", found).with_fix(fix);
+    Some(match (keys.credential.as_str(), keys.connection.as_deref()) {
+        ("simulated", _) => failed(
+            "simulated: replies go to no phone".to_owned(),
+            "set the keys of the model and of its provider where Recado runs, and start it again",
+        ),
+        ("missing", _) => failed(format!("{}: its messages wait", keys.detail), SET_KEY),
+        ("present", Some("open")) => {
+            CheckResult::check_passed(name, "sends", "for real: its provider takes Recado's key")
+        }
+        ("present", Some("needs_credentials")) => failed(
+            "its provider refuses Recado's key: its messages wait".to_owned(),
+            "docs/runbooks/needs-credentials.md",
+        ),
+        ("present", Some("closed")) => failed(
+            "its provider has lost WhatsApp: its messages wait".to_owned(),
+            "docs/runbooks/disconnected-instance.md",
+        ),
+        _ => CheckResult::check_noted(name, "sends", "its provider did not answer Recado clearly"),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_wait_is_told_in_units_that_people_use() {
+        let now: Timestamp = "2026-11-22T12:00:00Z".parse().unwrap();
+        for (since, told) in [
+            ("2026-11-22T11:59:18Z", "42s"),
+            ("2026-11-22T11:48:00Z", "12m"),
+            ("2026-11-20T11:30:00Z", "48h 30m"),
+        ] {
+            assert_eq!(describe_age(since.parse().unwrap(), now), told);
+        }
+    }
+}

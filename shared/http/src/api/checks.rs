@@ -1,0 +1,188 @@
+//! `GET /v1/checks`: the checks that the installation makes with its own keys.
+
+use super::problem_answers::NotFound;
+use super::{Api, ApiContext};
+use crate::problem::HttpProblem;
+use crate::query::QueryParams;
+use axum::Json;
+use axum::extract::State;
+use recado_domain::Timestamp;
+use recado_domain::ids::InstanceId;
+use recado_pipeline::ports::{ConnectionAnswer, CredentialState, DiskSpace, LlmError};
+use recado_pipeline::self_check::{InstanceCheck, ModelAnswer, ModelCheck, SelfCheck, check_installation};
+use serde::{Deserialize, Serialize};
+use utoipa::{IntoParams, ToSchema};
+
+/// The filter of `/v1/checks`.
+#[derive(Debug, Deserialize, IntoParams)]
+#[into_params(parameter_in = Query)]
+#[serde(deny_unknown_fields)]
+pub(super) struct ChecksQuery {
+    /// Only of this instance.
+    #[param(value_type = Option<String>)]
+    instance: Option<InstanceId>,
+}
+
+/// The results of all checks.
+#[derive(Debug, Serialize, ToSchema)]
+pub(super) struct ChecksView {
+    timestamp: Timestamp,
+    /// Absent if the records are not on a disk of the installation.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    disk: Option<DiskView>,
+    models: Vec<ModelCheckView>,
+    instances: Vec<InstanceCheckView>,
+    /// Number of conversations in which the agent owes an answer.
+    waiting_conversations: u64,
+    /// Time since which the longest of them waits.
+    waiting_since: Option<Timestamp>,
+    dead_letters: u64,
+    /// Number of outgoing messages whose outcome is unknown.
+    unknown_outcomes: u64,
+}
+
+#[derive(Debug, Serialize, ToSchema)]
+struct DiskView {
+    free_bytes: u64,
+    /// With less than this, the disk counts as full.
+    least_bytes: u64,
+    full: bool,
+}
+
+#[derive(Debug, Serialize, ToSchema)]
+struct ModelCheckView {
+    model: String,
+    answer: ModelAnswerView,
+    /// The reason why it does not answer.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    detail: Option<String>,
+}
+
+/// The answer of a model that was asked for one token.
+#[derive(Debug, Clone, Copy, Serialize, ToSchema)]
+#[serde(rename_all = "snake_case")]
+enum ModelAnswerView {
+    Answers,
+    NeedsCredentials,
+    Refused,
+    Unavailable,
+    NotAsked,
+}
+
+#[derive(Debug, Serialize, ToSchema)]
+struct InstanceCheckView {
+    #[schema(value_type = String)]
+    id: InstanceId,
+    credential: CredentialView,
+    /// The reason why the credential cannot be used.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    detail: Option<String>,
+    /// The provider's answer. Absent if it was not asked.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    connection: Option<ConnectionView>,
+}
+
+/// The state of the installation's own key for an instance.
+#[derive(Debug, Clone, Copy, Serialize, ToSchema)]
+#[serde(rename_all = "snake_case")]
+enum CredentialView {
+    Present,
+    Missing,
+    Simulated,
+    Unclear,
+}
+
+/// The answer of a provider to the installation's own key.
+#[derive(Debug, Clone, Copy, Serialize, ToSchema)]
+#[serde(rename_all = "snake_case")]
+enum ConnectionView {
+    Open,
+    Closed,
+    NeedsCredentials,
+    Unclear,
+}
+
+impl From<ModelCheck> for ModelCheckView {
+    fn from(check: ModelCheck) -> Self {
+        let (answer, detail) = match check.answer {
+            ModelAnswer::Answers => (ModelAnswerView::Answers, None),
+            ModelAnswer::NotAsked => (ModelAnswerView::NotAsked, None),
+            ModelAnswer::Failed(LlmError::Credentials(why)) => (ModelAnswerView::NeedsCredentials, Some(why)),
+            ModelAnswer::Failed(LlmError::Refused(why)) => (ModelAnswerView::Refused, Some(why)),
+            ModelAnswer::Failed(LlmError::Unavailable(why)) => (ModelAnswerView::Unavailable, Some(why)),
+        };
+        Self {
+            model: check.model,
+            answer,
+            detail,
+        }
+    }
+}
+
+impl From<InstanceCheck> for InstanceCheckView {
+    fn from(check: InstanceCheck) -> Self {
+        let (credential, detail) = match check.credential {
+            CredentialState::Present => (CredentialView::Present, None),
+            CredentialState::Simulated => (CredentialView::Simulated, None),
+            CredentialState::Missing(why) => (CredentialView::Missing, Some(why)),
+            CredentialState::Unclear => (CredentialView::Unclear, None),
+        };
+        let connection = check.connection.map(|answer| match answer {
+            ConnectionAnswer::Open => ConnectionView::Open,
+            ConnectionAnswer::Closed => ConnectionView::Closed,
+            ConnectionAnswer::NeedsCredentials => ConnectionView::NeedsCredentials,
+            ConnectionAnswer::Unclear => ConnectionView::Unclear,
+        });
+        Self {
+            id: check.instance.id,
+            credential,
+            detail,
+            connection,
+        }
+    }
+}
+
+impl From<DiskSpace> for DiskView {
+    fn from(space: DiskSpace) -> Self {
+        Self {
+            free_bytes: space.free,
+            least_bytes: space.least,
+            full: space.is_full(),
+        }
+    }
+}
+
+impl From<SelfCheck> for ChecksView {
+    fn from(check: SelfCheck) -> Self {
+        Self {
+            timestamp: check.at,
+            disk: check.disk.map(DiskView::from),
+            models: check.models.into_iter().map(ModelCheckView::from).collect(),
+            instances: check.instances.into_iter().map(InstanceCheckView::from).collect(),
+            waiting_conversations: check.waiting.conversations,
+            waiting_since: check.waiting.since,
+            dead_letters: check.dead_letters,
+            unknown_outcomes: check.unknown,
+        }
+    }
+}
+
+/// Checks the installation with its own keys, and changes nothing.
+///
+/// Each provider is asked for its connection, and each model for one token. On AWS no model is asked: only the function
+/// that writes replies has its key.
+#[utoipa::path(
+    get,
+    path = "/v1/checks",
+    tag = "Health",
+    params(ChecksQuery),
+    responses((status = 200, body = ChecksView, description = "The results"), NotFound)
+)]
+pub(super) async fn get_checks(
+    State(api): State<Api<impl ApiContext>>,
+    QueryParams(wanted): QueryParams<ChecksQuery>,
+) -> Result<Json<ChecksView>, HttpProblem> {
+    let found = check_installation(&*api.deps, wanted.instance.as_ref(), api.options.asks_models).await?;
+    let found = found.ok_or_else(|| HttpProblem::not_found("there is no such instance"))?;
+    Ok(Json(found.into()))
+}

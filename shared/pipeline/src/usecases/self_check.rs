@@ -1,0 +1,189 @@
+//! Checks the installation with its own keys, for `recado doctor`. Nothing is changed: the providers are asked for their
+//! connections, and the model for one token.
+
+use crate::Deps;
+use crate::ports::{
+    ChatTurn, ConfigurationStore, ConnectionAnswer, CredentialState, DeadLetters, DiskSpace, Gauges, Llm,
+    LlmError, LlmRequest, PortResult, Providers, Speaker, System,
+};
+use futures::stream::{self, StreamExt};
+use jiff::Timestamp;
+use recado_domain::config::{ConfigDocument, Instance};
+use recado_domain::ids::{AgentId, InstanceId};
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+/// Maximum number of open records of each kind that are read, approximately.
+const OPEN_WORK_LIMIT: usize = 2_000;
+
+/// Number of providers, and of models, that are asked side by side.
+const ASKED_AT_ONCE: usize = 16;
+
+/// Maximum time for a model to answer.
+const MODEL_TIMEOUT: Duration = Duration::from_secs(15);
+
+/// The answer of a model to a request for one token.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum ModelAnswer {
+    /// The model answers.
+    Answers,
+    /// The model was not asked, because this process has no key for it, or only simulated instances use it.
+    NotAsked,
+    /// The request failed.
+    Failed(LlmError),
+}
+
+/// The check of a model.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ModelCheck {
+    /// Name of the model.
+    pub model: String,
+    /// Answer of the model.
+    pub answer: ModelAnswer,
+}
+
+/// The check of an instance.
+#[derive(Debug, Clone, PartialEq)]
+pub struct InstanceCheck {
+    /// The instance.
+    pub instance: Instance,
+    /// State of the key or token with which it sends.
+    pub credential: CredentialState,
+    /// Answer of its provider; `None` if it was not asked.
+    pub connection: Option<ConnectionAnswer>,
+}
+
+/// The customers who wait for an answer of the agent.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct WaitingContacts {
+    /// Number of conversations.
+    pub conversations: u64,
+    /// Time since which the one that waits longest has been waiting.
+    pub since: Option<Timestamp>,
+}
+
+/// The result of all checks.
+#[derive(Debug, Clone, PartialEq)]
+pub struct SelfCheck {
+    /// Time of the checks.
+    pub at: Timestamp,
+    /// Space on the disk; `None` if the store is not on a disk of its own.
+    pub disk: Option<DiskSpace>,
+    /// The models that the agents name.
+    pub models: Vec<ModelCheck>,
+    /// The instances.
+    pub instances: Vec<InstanceCheck>,
+    /// The customers who wait for the agent.
+    pub waiting: WaitingContacts,
+    /// Number of dead letters.
+    pub dead_letters: u64,
+    /// Number of outgoing messages whose outcome is unknown.
+    pub unknown: u64,
+}
+
+/// Makes all checks; with `wanted`, those of one instance (`None` if it does not exist). Without `asks_models` no model is
+/// asked: not every process has the model's key.
+pub async fn check_installation(
+    deps: &impl Deps,
+    wanted: Option<&InstanceId>,
+    asks_models: bool,
+) -> PortResult<Option<SelfCheck>> {
+    let configured = deps.store().read_configuration().await?;
+    let fits = |instance: &&Instance| wanted.is_none_or(|id| *id == instance.id);
+    let chosen: Vec<Instance> = configured.instances.iter().filter(fits).cloned().collect();
+    if wanted.is_some() && chosen.is_empty() {
+        return Ok(None);
+    }
+    let open = deps.store().read_open_work(OPEN_WORK_LIMIT).await?;
+    let ours = |instance: &InstanceId| wanted.is_none_or(|id| id == instance);
+    let owed = || open.owed.iter().filter(|owed| ours(&owed.instance));
+    let unknown = open
+        .messages
+        .iter()
+        .filter(|message| ours(&message.instance) && message.state == "unknown");
+    let waiting = WaitingContacts {
+        conversations: owed().count() as u64,
+        since: owed().map(|owed| owed.since).min(),
+    };
+    let looks: Vec<_> = chosen
+        .into_iter()
+        .map(|instance| check_instance(deps, instance))
+        .collect();
+    let instances: Vec<InstanceCheck> = stream::iter(looks).buffered(ASKED_AT_ONCE).collect().await;
+    Ok(Some(SelfCheck {
+        at: deps.system().now(),
+        disk: deps.store().read_disk_space().await?,
+        models: check_models(deps, &configured, &instances, asks_models).await,
+        waiting,
+        dead_letters: deps.store().count_dead_letters().await?.count_of(wanted),
+        unknown: unknown.count() as u64,
+        instances,
+    }))
+}
+
+async fn check_instance(deps: &impl Deps, instance: Instance) -> InstanceCheck {
+    let credential = deps.providers().check_credential(&instance).await;
+    let connection = match (&credential, deps.store().instance_config(&instance.id).await) {
+        (CredentialState::Present, Ok(Some(bound))) => Some(deps.providers().query_connection(&bound).await),
+        _ => None,
+    };
+    InstanceCheck {
+        instance,
+        credential,
+        connection,
+    }
+}
+
+/// Asks each model that an agent of these instances names. A model of simulated instances alone is not asked.
+async fn check_models(
+    deps: &impl Deps,
+    configured: &ConfigDocument,
+    instances: &[InstanceCheck],
+    asks_models: bool,
+) -> Vec<ModelCheck> {
+    let agents: BTreeMap<&AgentId, &str> = configured
+        .agents
+        .iter()
+        .map(|agent| (&agent.id, agent.model.as_str()))
+        .collect();
+    let mut used: BTreeMap<&str, bool> = BTreeMap::new();
+    for check in instances {
+        if let Some(model) = agents.get(&check.instance.agent) {
+            *used.entry(model).or_default() |= check.credential != CredentialState::Simulated;
+        }
+    }
+    let asked: Vec<_> = used
+        .into_iter()
+        .map(|(model, is_real)| check_model(deps, model.to_owned(), is_real && asks_models))
+        .collect();
+    stream::iter(asked).buffered(ASKED_AT_ONCE).collect().await
+}
+
+async fn check_model(deps: &impl Deps, model: String, is_asked: bool) -> ModelCheck {
+    let answer = if is_asked {
+        ask_model(deps, &model).await
+    } else {
+        ModelAnswer::NotAsked
+    };
+    ModelCheck { model, answer }
+}
+
+/// Asks a model for one token, which proves the key and the model's name.
+async fn ask_model(deps: &impl Deps, model: &str) -> ModelAnswer {
+    let turn = ChatTurn {
+        speaker: Speaker::User,
+        text: "Answer with one word.".to_owned(),
+    };
+    let request = LlmRequest {
+        model: model.to_owned(),
+        system: String::new(),
+        turns: vec![turn],
+        max_tokens: 1,
+        within: MODEL_TIMEOUT,
+        simulated: false,
+    };
+    match deps.llm().generate_reply(&request).await {
+        Ok(_) => ModelAnswer::Answers,
+        Err(error) => ModelAnswer::Failed(error),
+    }
+}
