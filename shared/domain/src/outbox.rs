@@ -119,7 +119,7 @@ pub struct Outbox {
     /// Time of the contact's last message as known at the commit. While the service window after this time is open, the
     /// conversation need not be read again.
     #[serde(default, with = "millis::optional", skip_serializing_if = "Option::is_none")]
-    pub heard_at: Option<Timestamp>,
+    pub last_inbound_at: Option<Timestamp>,
     /// The person's conversations under linked identities. Messages that were stored there earlier are sent before this
     /// message.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -169,7 +169,7 @@ impl Outbox {
             scheduled: None,
             metadata: None,
             options: SendOptions::default(),
-            heard_at: None,
+            last_inbound_at: None,
             beside: Vec::new(),
         }
     }

@@ -14,10 +14,10 @@ pub const WINDOW: SignedDuration = SignedDuration::from_hours(24);
 /// minute.
 pub const WINDOW_MARGIN: SignedDuration = SignedDuration::from_mins(2);
 
-/// Returns `true` if a message that is not a template may leave at `now`. `heard_at` is the time of the contact's last
+/// Returns `true` if a message that is not a template may leave at `now`. `last_inbound_at` is the time of the contact's last
 /// message, by the provider's clock; `None`: the contact never wrote, so no window is open.
-pub fn is_window_open(heard_at: Option<Timestamp>, now: Timestamp) -> bool {
-    heard_at.is_some_and(|at| now <= add_duration(at, WINDOW - WINDOW_MARGIN))
+pub fn is_window_open(last_inbound_at: Option<Timestamp>, now: Timestamp) -> bool {
+    last_inbound_at.is_some_and(|at| now <= add_duration(at, WINDOW - WINDOW_MARGIN))
 }
 
 /// Returns `true` if a contact's message with this content opens the window. Meta counts every message of a user, also a

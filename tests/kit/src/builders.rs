@@ -202,7 +202,7 @@ impl Fixture {
             covers,
             stored_at,
         );
-        out.heard_at = conversation.last_inbound_at;
+        out.last_inbound_at = conversation.last_inbound_at;
         Message {
             role: match author {
                 Author::Ai => Role::Assistant,

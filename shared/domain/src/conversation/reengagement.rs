@@ -33,17 +33,19 @@ pub enum ReengagementDecision {
 }
 
 impl Conversation {
-    /// Requests, at `now`, the template in the place of message `by`. The contact, who wrote last at `heard_at`, gets
+    /// Requests, at `now`, the template in the place of message `by`. The contact, who wrote last at `last_inbound_at`, gets
     /// at most one template in 24 hours, unless the contact writes in between.
     pub fn request_reengagement(
         &mut self,
         by: &MessageId,
-        heard_at: Option<Timestamp>,
+        last_inbound_at: Option<Timestamp>,
         now: Timestamp,
     ) -> ReengagementDecision {
         match &self.reengaged {
             Some(last)
-                if last.by == *by && Some(last.at) > heard_at && now < add_duration(last.at, RENEWED) =>
+                if last.by == *by
+                    && Some(last.at) > last_inbound_at
+                    && now < add_duration(last.at, RENEWED) =>
             {
                 ReengagementDecision::AlreadyRecorded
             }
@@ -52,7 +54,7 @@ impl Conversation {
                 self.record_reengagement(by, now);
                 ReengagementDecision::Recorded
             }
-            Some(last) if Some(last.at) > heard_at && now < add_duration(last.at, WINDOW) => {
+            Some(last) if Some(last.at) > last_inbound_at && now < add_duration(last.at, WINDOW) => {
                 ReengagementDecision::RecordedForOther(last.by.clone())
             }
             _ => {

@@ -127,10 +127,10 @@ impl PreparedContent {
 
 impl NewOutgoing<'_> {
     /// Makes the queued message of `conversation`, written and stored at `now`, and reserves its slot in the contact's
-    /// own rate. [`Outbox::heard_at`] and [`Outbox::beside`] are taken from `conversation`.
+    /// own rate. [`Outbox::last_inbound_at`] and [`Outbox::beside`] are taken from `conversation`.
     pub fn queue_in(self, conversation: &mut Conversation, now: Timestamp) -> Outgoing {
         let mut out = Outbox::new_queued(self.to, self.author, conversation.epoch, self.covers, now);
-        out.heard_at = conversation.last_inbound_at;
+        out.last_inbound_at = conversation.last_inbound_at;
         out.beside = conversation.linked_conversations();
         out.options = self.ready.options;
         if let Some(rate) = self.pair_rate

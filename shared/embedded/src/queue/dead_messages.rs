@@ -38,7 +38,7 @@ pub(super) fn move_to_dead_letters(connection: &Connection, seq: i64, now: Times
 }
 
 /// The columns that [`parse_dead_message`] reads.
-const COLUMNS: &str = "seq, grp, receives, body, sent_at, dead_at, letter";
+const COLUMNS: &str = "seq, grp, receives, body, sent_at, dead_at, dead_letter";
 
 fn parse_dead_message(queue: QueueName, row: &Row<'_>) -> Result<DeadMessage, DbError> {
     Ok(DeadMessage {
@@ -116,7 +116,7 @@ impl DeadLetterCopy {
     /// Puts the copy into the dead-letter queue, in the place of an earlier copy of the same dead letter.
     pub(super) fn insert_copy(&self, connection: &Connection, now: Timestamp) -> Result<(), DbError> {
         let sql = "INSERT OR REPLACE INTO queue_messages
-            (queue, grp, name, visible_at, sent_at, dead_at, body, letter) VALUES (?1, ?2, ?3, ?5, ?4, ?5, ?6, ?7)";
+            (queue, grp, name, visible_at, sent_at, dead_at, body, dead_letter) VALUES (?1, ?2, ?3, ?5, ?4, ?5, ?6, ?7)";
         let Self {
             queue,
             group,

@@ -22,7 +22,7 @@ fn receive_dead_rows(
     now: Timestamp,
 ) -> Result<Vec<DeadQueueMessage>, DbError> {
     let sql =
-        "SELECT seq, body, CASE WHEN letter IS NULL THEN sent_at ELSE dead_at END, letter FROM queue_messages
+        "SELECT seq, body, CASE WHEN dead_letter IS NULL THEN sent_at ELSE dead_at END, dead_letter FROM queue_messages
         WHERE queue = ?1 AND dead_at IS NOT NULL AND visible_at <= ?2 ORDER BY seq LIMIT ?3";
     let mut statement = connection.prepare_cached(sql)?;
     let mut rows = statement.query(params![queue.as_str(), now.as_millisecond(), RECEIVE_MAX])?;

@@ -78,7 +78,7 @@ fn delete_expired_rows(connection: &Connection, now: Timestamp) -> Result<SweepC
         copies: before(
             millis::add_millis(now, -COPY_MS),
             "DELETE FROM queue_messages WHERE seq IN
-                (SELECT seq FROM queue_messages WHERE letter IS NOT NULL AND dead_at <= ?1 LIMIT ?2)",
+                (SELECT seq FROM queue_messages WHERE dead_letter IS NOT NULL AND dead_at <= ?1 LIMIT ?2)",
         )?,
         payloads: 0,
     })

@@ -121,7 +121,7 @@ pub(super) struct DeletionView {
     id: String,
     by: String,
     at: Timestamp,
-    died_at: Timestamp,
+    failed_at: Timestamp,
     #[schema(value_type = QueueNameSchema)]
     queue: QueueName,
     what: String,
@@ -139,7 +139,7 @@ impl From<DeadLetterDeletion> for DeletionView {
             id: deletion.dead_letter,
             by: deletion.by,
             at: deletion.at,
-            died_at: deletion.failed_at,
+            failed_at: deletion.failed_at,
             queue: deletion.queue,
             what: deletion.what,
             reason: deletion.reason,

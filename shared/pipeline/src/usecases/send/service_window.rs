@@ -41,30 +41,30 @@ pub(super) async fn check_service_window(
     context: SendContext<'_>,
     message: &Outgoing,
 ) -> StepResult<Option<Content>> {
-    let known = message.out.heard_at;
+    let known = message.out.last_inbound_at;
     let has_window = capabilities(deps, context.bound).has_service_window;
     if !has_window || bypasses_window(&message.content) || is_window_open(known, deps.system().now()) {
         return Ok(None);
     }
     let (_, latest) = find_latest_conversation(deps, message.conversation.thread_id().clone()).await?;
-    let heard_at = latest
+    let last_inbound_at = latest
         .as_ref()
         .and_then(|latest| latest.last_inbound_at)
         .max(known);
-    if is_window_open(heard_at, deps.system().now()) {
+    if is_window_open(last_inbound_at, deps.system().now()) {
         return Ok(None);
     }
     if is_taken_over(deps, message, latest.as_ref()).await? {
         // A claim of this message would have been refused, and the reply cancelled, in the same way.
         return cancel::cancel_void_reply(deps, message).await;
     }
-    let (Some(latest), Some(_)) = (latest, heard_at) else {
+    let (Some(latest), Some(_)) = (latest, last_inbound_at) else {
         return give_up_closed_window(deps, message, NEVER_WROTE).await;
     };
     let Some(template) = &context.bound.instance.reengagement_template else {
         return give_up_closed_window(deps, message, NO_TEMPLATE).await;
     };
-    match claim_template(deps, message, latest, heard_at).await? {
+    match claim_template(deps, message, latest, last_inbound_at).await? {
         TemplateClaim::Ours => Ok(Some(Content::Template(template.clone()))),
         TemplateClaim::Another => give_up_closed_window(deps, message, TEMPLATE_ALREADY_SENT).await,
         TemplateClaim::Waits => {
@@ -90,10 +90,10 @@ async fn claim_template(
     deps: &impl Deps,
     message: &Outgoing,
     mut latest: Conversation,
-    heard_at: Option<Timestamp>,
+    last_inbound_at: Option<Timestamp>,
 ) -> PortResult<TemplateClaim> {
     let (id, now) = (message.message_id(), deps.system().now());
-    match latest.request_reengagement(&id, heard_at, now) {
+    match latest.request_reengagement(&id, last_inbound_at, now) {
         ReengagementDecision::AlreadyRecorded => return Ok(TemplateClaim::Ours),
         ReengagementDecision::RecordedForOther(other) => match find_noted_state(deps, message, &other).await?
         {

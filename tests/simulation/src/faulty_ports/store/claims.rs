@@ -41,7 +41,7 @@ impl<S: Store> OutboxStore for FaultyPort<S> {
         }
         if self.injector.lacks(Mutation::WindowNotJudged) {
             for out in open.iter_mut().filter_map(|message| message.out.as_mut()) {
-                out.heard_at = Some(self.injector.now());
+                out.last_inbound_at = Some(self.injector.now());
             }
         }
         // For an hour: what goes on for days is no other, and slow to tell.

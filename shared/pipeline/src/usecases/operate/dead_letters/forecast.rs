@@ -129,10 +129,10 @@ async fn is_window_closed(deps: &impl Deps, conversation: &Conversation) -> Port
         .store()
         .find_latest_conversation(conversation.id.thread_id())
         .await?;
-    let heard_at = latest
+    let last_inbound_at = latest
         .and_then(|latest| latest.last_inbound_at)
         .max(conversation.last_inbound_at);
-    Ok(!is_window_open(heard_at, deps.system().now()))
+    Ok(!is_window_open(last_inbound_at, deps.system().now()))
 }
 
 /// Returns `true` if the messages that this message answers were answered since its commit, by another reply or a

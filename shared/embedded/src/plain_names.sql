@@ -1,0 +1,1 @@
+ALTER TABLE queue_messages RENAME COLUMN letter TO dead_letter;
