@@ -2,7 +2,7 @@
 
 mod client;
 mod filters;
-mod tables;
+pub(crate) mod tables;
 
 use crate::environment::LocalEnvironment;
 use crate::installation::InstallationArguments;
@@ -57,7 +57,7 @@ enum DeadLetterCommand {
         #[arg(long)]
         dry_run: bool,
     },
-    /// Deletes dead letters for good. Who deleted them is recorded: see `recado dlq audit`.
+    /// Deletes dead letters for good. The name of the token is recorded: see `recado dlq audit`.
     Purge {
         /// The ids of the dead letters.
         #[arg(conflicts_with_all = ["all", "queue", "reason", "instance", "since", "until"])]
@@ -67,11 +67,8 @@ enum DeadLetterCommand {
         all: bool,
         #[command(flatten)]
         which: DeadLetterFilterArguments,
-        /// The name of the person who deletes them.
-        #[arg(long, env = "USER", default_value = "operator")]
-        by: String,
     },
-    /// Lists the deletions of dead letters and who made them, the newest first.
+    /// Lists the deletions of dead letters and the tokens that made them, the newest first.
     Audit {
         /// Lists at most so many.
         #[arg(long, default_value_t = 50)]
@@ -105,12 +102,9 @@ pub(crate) async fn run_dead_letter_command(
                 format_fields,
             )
         }
-        DeadLetterCommand::Purge { ids, all, which, by } => {
+        DeadLetterCommand::Purge { ids, all, which } => {
             which.require_selection(&ids, all)?;
-            (
-                there.purge_dead_letters(&ids, all, &which, &by).await?,
-                format_fields,
-            )
+            (there.purge_dead_letters(&ids, all, &which).await?, format_fields)
         }
         DeadLetterCommand::Audit { limit } => (there.list_deletions(limit).await?, format_deletions),
     };

@@ -2,6 +2,7 @@
 
 use crate::environment::LocalEnvironment;
 use anyhow::{Context, Result, anyhow, bail};
+use recado_domain::access::TOKEN_LENGTH_MIN;
 use recado_domain::config::CredentialRef;
 use recado_domain::provider::Provider;
 use recado_domain::secret::Secret;
@@ -37,9 +38,6 @@ impl Secrets for EnvironmentSecrets {
     async fn forget_secret(&self, _: &CredentialRef) {}
 }
 
-/// The shortest token that is accepted without a warning, in bytes: a shorter one can be guessed.
-const TOKEN_MIN: usize = 32;
-
 /// The secrets with which this installation checks requests.
 #[derive(Debug, Clone)]
 pub(crate) struct Keyring {
@@ -64,8 +62,11 @@ impl Keyring {
             .collect();
         let webhook = environment.webhook.clone().with_masters(masters);
         let token = kept(&environment.token, "operator-token")?;
-        if token.expose_secret().len() < TOKEN_MIN {
-            tracing::warn!("the operators' token has less than {TOKEN_MIN} characters: it could be guessed");
+        if token.expose_secret().len() < TOKEN_LENGTH_MIN {
+            bail!(
+                "the operators' token (RECADO_TOKEN, or the file operator-token of the data folder) has less than \
+                 {TOKEN_LENGTH_MIN} characters, so it could be guessed"
+            );
         }
         Ok(Self {
             token,

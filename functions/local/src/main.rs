@@ -24,6 +24,7 @@ mod serve;
 mod server;
 mod start_checks;
 mod stop_signals;
+mod token;
 mod try_command;
 mod welcome;
 mod workers;
@@ -70,6 +71,7 @@ enum RecadoCommand {
     Doctor(doctor::DoctorArguments),
     CatchUp(catch_up::CatchUpArguments),
     Dlq(dlq::DeadLetterArguments),
+    Token(token::TokenArguments),
     Replay(replay::ReplayArguments),
     Record(record::RecordArguments),
 }
@@ -144,6 +146,9 @@ fn run_command(arguments: CommandLine) -> Result<()> {
         }
         Some(RecadoCommand::Replay(command)) => runtime.block_on(replay::run_replay(command, &environment)),
         Some(RecadoCommand::Record(command)) => record::run_record_command(command),
+        Some(RecadoCommand::Token(command)) => {
+            runtime.block_on(token::run_token_command(command, &environment))
+        }
         Some(RecadoCommand::Dlq(command)) => {
             runtime.block_on(dlq::run_dead_letter_command(command, &environment))
         }

@@ -15,6 +15,7 @@ use crate::welcome::Welcome;
 use crate::workers;
 use anyhow::{Context, Result, bail};
 use axum::Router;
+use recado_domain::access::Caller;
 use recado_embedded::{Embedded, EmbeddedSystem, RecoveryCounts};
 use recado_http::{ApiOptions, HealthProbe, record_webhooks, whole_router};
 use recado_pipeline::key_check::InstanceKeys;
@@ -38,7 +39,7 @@ pub(crate) async fn serve_until_signal(environment: LocalEnvironment, demonstrat
     } = compose_components(&environment, simulate).await?;
     start_checks::check_webhook_secret(&deps, &environment).await?;
     let keyring = Keyring::load_or_generate(&environment)?;
-    let applied = configure::apply_configuration(&deps, document)
+    let applied = configure::apply_configuration(&deps, &Caller::installation(), document)
         .await
         .with_context(|| format!("the configuration ({source}) was not applied"))?;
     let listener = start_checks::listen(environment.address).await?;

@@ -3,6 +3,7 @@
 use crate::compose::LocalDeps;
 use crate::environment::LocalEnvironment;
 use anyhow::{Context, Result, anyhow, bail};
+use recado_domain::access::Caller;
 use recado_pipeline::configure;
 use std::io::ErrorKind;
 use std::net::SocketAddr;
@@ -14,7 +15,10 @@ pub(crate) async fn check_webhook_secret(deps: &LocalDeps, environment: &LocalEn
     if environment.master.is_some() || file.exists() {
         return Ok(());
     }
-    let known = configure::read_configuration(deps).await?.instances.len();
+    let known = configure::read_configuration(deps, &Caller::installation())
+        .await?
+        .instances
+        .len();
     if known == 0 {
         return Ok(());
     }

@@ -24,12 +24,14 @@ mod retention;
 mod samples;
 mod scheduled;
 mod table;
+mod tokens;
 mod trace;
 mod transaction;
 
 use crate::cache::Cache;
 use crate::system::OsSystem;
 use aws_sdk_dynamodb::Client;
+use recado_domain::access::{Token, TokenHash};
 use recado_domain::config::InstanceConfig;
 use recado_domain::identity::IdentityKey;
 use recado_domain::ids::{ExternalId, InstanceId};
@@ -47,6 +49,7 @@ pub struct DynamoStore<A = OsSystem> {
     delivery_ttl: Duration,
     by_external: Cache<(Provider, ExternalId), InstanceConfig>,
     by_id: Cache<InstanceId, InstanceConfig>,
+    tokens: Cache<TokenHash, Token>,
     /// The identity key. It never changes, so a process reads it once.
     identity: Arc<OnceLock<IdentityKey>>,
 }
@@ -57,8 +60,8 @@ impl<A: System> DynamoStore<A> {
         generate_nonce(&self.table.system).as_str().to_owned()
     }
 
-    /// Creates the store on the table `name`. Configuration may be `config_ttl` old (zero: it is read every time). A
-    /// delivery record for which no status ever came is kept for `delivery_ttl`.
+    /// Creates the store on the table `name`. Configuration and tokens may be `config_ttl` old (zero: they are read
+    /// every time). A delivery record for which no status ever came is kept for `delivery_ttl`.
     pub fn new(
         client: Client,
         name: impl Into<String>,
@@ -77,6 +80,7 @@ impl<A: System> DynamoStore<A> {
             delivery_ttl,
             by_external: Cache::new(config_ttl, missed),
             by_id: Cache::new(config_ttl, missed),
+            tokens: Cache::new(config_ttl, missed),
             identity: Arc::default(),
         }
     }

@@ -174,105 +174,6 @@ impl From<CredentialRef> for String {
     }
 }
 
-/// The reasons why a configuration is not valid.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum ConfigError {
-    /// The text is not a reference to a secret.
-    #[error("a credential must be a reference, `env:NAME` or `ssm:/path/name`, never the secret itself")]
-    Credential,
-    /// The text is not a time zone.
-    #[error("tenant `{tenant}`: `{zone}` is not an IANA time zone, such as America/Sao_Paulo")]
-    UnknownTimeZone {
-        /// The tenant with the wrong time zone.
-        tenant: TenantId,
-        /// The time zone as written.
-        zone: String,
-    },
-    /// Two items of one kind have the same id.
-    #[error("{kind} `{id}` is declared twice")]
-    DuplicateId {
-        /// `tenant`, `agent` or `instance`.
-        kind: &'static str,
-        /// The id that is declared twice.
-        id: String,
-    },
-    /// A reference to an item that is neither in the document nor configured.
-    #[error("{from}: there is no {kind} `{id}`")]
-    MissingReference {
-        /// The item that holds the reference, such as "instance `clinic`".
-        from: String,
-        /// Kind of the missing item: `tenant` or `agent`.
-        kind: &'static str,
-        /// The missing item's id.
-        id: String,
-    },
-    /// The instance uses an agent of another tenant.
-    #[error("instance `{instance}` belongs to tenant `{tenant}`, its agent `{agent}` to another")]
-    ForeignAgent {
-        /// The instance.
-        instance: InstanceId,
-        /// The instance's tenant.
-        tenant: TenantId,
-        /// The agent of another tenant.
-        agent: AgentId,
-    },
-    /// Two instances have the same provider and the same provider's name.
-    #[error("instances `{first}` and `{second}` are the same {provider} instance")]
-    SameExternal {
-        /// The instance that was found first.
-        first: InstanceId,
-        /// The instance that was found second.
-        second: InstanceId,
-        /// The provider of both instances.
-        provider: Provider,
-    },
-    /// The credential is a secret that the instance may not use.
-    #[error("instance `{instance}`: its credential must be {allowed}")]
-    ForeignCredential {
-        /// The instance with the wrong credential.
-        instance: InstanceId,
-        /// Description of the credentials that the instance may use.
-        allowed: String,
-    },
-    /// The credential is a variable that would belong to two tenants.
-    #[error(
-        "instance `{instance}`: two tenants' ids are alike in capitals, so its credential cannot be a variable of one of them"
-    )]
-    SharedVariable {
-        /// The instance with this credential.
-        instance: InstanceId,
-    },
-    /// The base URL is one to which nothing may be sent.
-    #[error("instance `{instance}`: base_url {why}")]
-    BaseUrl {
-        /// The instance with the wrong base URL.
-        instance: InstanceId,
-        /// Explanation of the problem.
-        why: &'static str,
-    },
-    /// The installation's own key would be sent to a host that is not the installation's.
-    #[error(
-        "instance `{instance}`: its base_url is not the installation's own ({setting}), so the installation's key is not sent \
-         there: it needs a `credential` of its own, {allowed}"
-    )]
-    KeyForForeignHost {
-        /// The instance with this base URL.
-        instance: InstanceId,
-        /// The setting that holds the installation's own base URL.
-        setting: &'static str,
-        /// Description of the credentials that the instance may use.
-        allowed: String,
-    },
-    /// A value is outside its range, empty or reserved.
-    #[error("{of}: {what}")]
-    InvalidValue {
-        /// The item with the invalid value, such as "agent `front`".
-        of: String,
-        /// Explanation of the problem, with the allowed range.
-        what: &'static str,
-    },
-}
-
 fn default_time_zone() -> String {
     "UTC".to_owned()
 }
@@ -346,6 +247,10 @@ impl InstanceConfig {
 
 mod check;
 mod credential;
+mod error;
+mod tenant_change;
+
+pub use error::ConfigError;
 
 #[cfg(test)]
 mod tests;

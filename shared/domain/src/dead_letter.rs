@@ -1,7 +1,7 @@
 //! Dead letters: events, messages and queue messages that were given up for good, kept so that a person can see them.
 
 use crate::event::InboundJob;
-use crate::ids::{CorrelationId, IdError, InstanceId, MessageId};
+use crate::ids::{CorrelationId, IdError, InstanceId, MessageId, TenantId};
 use crate::millis;
 use crate::reason::Reason;
 use crate::wake_up::{Redrive, SendJob, TurnJob};
@@ -28,6 +28,9 @@ pub struct DeadLetter {
     pub last_error: Option<String>,
     /// The correlation id, which follows the work through every queue, record and log line.
     pub correlation: CorrelationId,
+    /// The tenant, where it is known. A dead letter of nobody is for the installation's operators alone.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tenant: Option<TenantId>,
     /// The instance, where it is known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub instance: Option<InstanceId>,
@@ -154,6 +157,9 @@ pub struct DeadLetterDeletion {
     pub what: String,
     /// The reason for which the work was given up.
     pub reason: Reason,
+    /// The tenant, if known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tenant: Option<TenantId>,
     /// The instance, if known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub instance: Option<InstanceId>,
@@ -175,6 +181,7 @@ impl DeadLetterDeletion {
             queue: dead_letter.queue,
             what: dead_letter.kind_name().to_owned(),
             reason: dead_letter.reason,
+            tenant: dead_letter.tenant.clone(),
             instance: dead_letter.instance.clone(),
             correlation: dead_letter.correlation.clone(),
             by: by.to_owned(),

@@ -1,5 +1,6 @@
 //! The installation's identity key, which makes ids from addresses. The ids do not reveal the phone number.
 
+use crate::access::TokenHash;
 use crate::contact::canonical_spelling;
 use crate::ids::{ExternalId, InstanceId, ThreadId};
 use crate::provider::Provider;
@@ -59,15 +60,25 @@ impl IdentityKey {
         self.compute_digest(&["group", provider.as_str(), instance.as_str(), &address])
     }
 
-    /// Returns the first 16 bytes, in hexadecimal, of HMAC-SHA256 of `recado:identity:v1` and `parts`, each part
-    /// preceded by its length.
+    /// Returns the hash under which the token `text` is stored and found. Without the key, nobody can tell from a hash
+    /// whether it is of a given token.
+    pub fn hash_token(&self, text: &str) -> TokenHash {
+        TokenHash(hex::encode(self.compute_mac(&["token", text])))
+    }
+
+    /// Returns the first 16 bytes of [`Self::compute_mac`], in hexadecimal.
     fn compute_digest(&self, parts: &[&str]) -> String {
+        hex::encode(&self.compute_mac(parts)[..16])
+    }
+
+    /// Returns HMAC-SHA256 of `recado:identity:v1` and `parts`, each part preceded by its length.
+    fn compute_mac(&self, parts: &[&str]) -> [u8; 32] {
         let mut message = b"recado:identity:v1".to_vec();
         for part in parts {
             message.extend((part.len() as u64).to_be_bytes());
             message.extend(part.as_bytes());
         }
-        hex::encode(&hmac_sha256(&self.0, &message)[..16])
+        hmac_sha256(&self.0, &message)
     }
 }
 
@@ -128,6 +139,18 @@ mod tests {
         assert_ne!(thread, on(&key(7), "b", "5511987654321"));
         assert_ne!(thread, on(&key(7), "a", "5511987654322"));
         assert_ne!(thread, group(&key(7), "a", Some("5511987654321")));
+    }
+
+    /// Computed apart from this code, with the hmac module of Python.
+    #[test]
+    fn the_hash_of_a_token_is_known_and_needs_the_key() {
+        let hash = key(7).hash_token("recado_00");
+        assert_eq!(
+            hash.as_str(),
+            "4523b81549efda15c036c6fbefda621721c7c66ba044822dc499384073f0339d"
+        );
+        assert_ne!(hash, key(8).hash_token("recado_00"));
+        assert_ne!(hash, key(7).hash_token("recado_01"));
     }
 
     #[test]

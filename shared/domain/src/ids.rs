@@ -145,6 +145,19 @@ id!(
     IdempotencyKey,
     "idempotency key"
 );
+id!(
+    /// The name of a token, by which records and logs say who did something.
+    TokenName,
+    "token name"
+);
+
+impl TokenName {
+    /// Returns the name of the installation's own token, and of the installation where it acts by itself. No other
+    /// token can have the name.
+    pub fn installation() -> Self {
+        Self("installation".to_owned())
+    }
+}
 
 /// The place of a message in its conversation, counted from 1 in the order of arrival. 0 stands for "none".
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]

@@ -6,6 +6,7 @@
 //! Instants are [`jiff::Timestamp`] cut to milliseconds, the precision that both stores keep; lengths of time are
 //! [`jiff::SignedDuration`]. Ports and adapters convert them at the edges ([`millis`]).
 
+pub mod access;
 pub mod backoff;
 pub mod clock_rollback;
 pub mod config;

@@ -19,6 +19,11 @@ impl Secret {
         (!text.is_empty()).then(|| Self(text.to_owned()))
     }
 
+    /// Takes a secret that was just generated.
+    pub fn from_generated(text: String) -> Self {
+        Self(text)
+    }
+
     /// Returns the secret itself. It must never be written to a log.
     pub fn expose_secret(&self) -> &str {
         &self.0

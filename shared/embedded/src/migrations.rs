@@ -2,7 +2,7 @@ use crate::open_error::OpenError;
 use rusqlite::Connection;
 
 /// The migrations. Each brings a database one version further, beginning at 0; `PRAGMA user_version` holds the version.
-const MIGRATIONS: [&str; 10] = [
+const MIGRATIONS: [&str; 11] = [
     include_str!("schema.sql"),
     include_str!("sends_and_traces.sql"),
     include_str!("deletions.sql"),
@@ -13,6 +13,7 @@ const MIGRATIONS: [&str; 10] = [
     include_str!("samples.sql"),
     include_str!("retention.sql"),
     include_str!("plain_names.sql"),
+    include_str!("tenants.sql"),
 ];
 
 /// Brings the database to this program's version. A database of a newer program is refused and left unchanged.

@@ -18,6 +18,7 @@ mod overdue;
 mod retention;
 mod samples;
 mod scheduled;
+mod tokens;
 mod trace;
 
 pub(crate) use conversations::ConversationRow;

@@ -1,8 +1,9 @@
 //! The routes that operators, monitors and the command line call.
 //!
 //! A route stands in one of two lists. `list_public_routes` needs no token: `GET /health/whatsapp` returns the status
-//! alone without one. `list_operator_routes` needs the operators' token, as `Authorization: Bearer`. The description of
-//! the API (`GET /openapi.json`) is made of the same two lists by the tests, and kept as `docs/openapi.json`.
+//! alone without one. `list_operator_routes` needs a token, as `Authorization: Bearer`; [`permissions`] says which
+//! permission its role must include. The description of the API (`GET /openapi.json`) is made of the same two lists by the
+//! tests, and kept as `docs/openapi.json`.
 
 mod auth;
 mod catch_up;
@@ -19,10 +20,12 @@ mod media;
 mod messages;
 mod notices;
 mod outgoing_fields;
+pub(crate) mod permissions;
 mod problem_answers;
 mod schema;
 mod sends;
 mod simulator;
+mod tokens;
 mod trace;
 mod view;
 mod whatsapp;
@@ -76,6 +79,8 @@ pub(crate) struct Api<C: ApiContext> {
     options: Arc<ApiOptions<C::Depths>>,
     /// The status that a request without a token got last.
     last_status: Arc<whatsapp::PublicStatusCache>,
+    /// The number of refused tokens.
+    refused_tokens: Arc<auth::RefusedTokens>,
 }
 
 impl<C: ApiContext> Clone for Api<C> {
@@ -85,6 +90,7 @@ impl<C: ApiContext> Clone for Api<C> {
             keys: Arc::clone(&self.keys),
             options: Arc::clone(&self.options),
             last_status: Arc::clone(&self.last_status),
+            refused_tokens: Arc::clone(&self.refused_tokens),
         }
     }
 }
@@ -102,7 +108,7 @@ macro_rules! list_public_routes {
     };
 }
 
-/// Lists the routes that need the operators' token. `$routes` makes what is wanted of handlers that share a path.
+/// Lists the routes that need a token. Each has a line in [`permissions::PERMISSIONS`]. `$routes` makes what is wanted of handlers that share a path.
 macro_rules! list_operator_routes {
     ($routes:ident) => {
         [
@@ -134,6 +140,8 @@ macro_rules! list_operator_routes {
                 dead_letters::mutations::delete_dead_letter
             ),
             $routes!(dead_letters::mutations::redrive_dead_letter),
+            $routes!(tokens::list_tokens, tokens::post_token),
+            $routes!(tokens::delete_token),
             $routes!(trace::get_trace),
             $routes!(simulator::list_simulated_outbox),
         ]
@@ -194,9 +202,10 @@ pub(crate) fn api_routes<Ports: Deps + 'static, K: Keys, D: QueueDepths>(
         keys,
         options: Arc::new(options),
         last_status: Arc::default(),
+        refused_tokens: Arc::default(),
     };
     make_router(list_operator_routes!(plain_routes))
-        .route_layer(from_fn_with_state(api.clone(), auth::require_operator))
+        .route_layer(from_fn_with_state(api.clone(), auth::require_permission))
         .merge(make_router(list_public_routes!(plain_routes)))
         .with_state(api)
 }

@@ -19,9 +19,11 @@ mod notices;
 mod outages;
 mod privacy;
 mod recording;
+mod roles;
 mod sends;
 mod stand_ins;
 mod strangers;
+mod tokens;
 mod traces;
 mod unsteady;
 mod webhooks;
@@ -57,7 +59,7 @@ use std::time::Duration;
 use tower::ServiceExt;
 use unsteady::Unsteady;
 
-pub(crate) const TOKEN: &str = "operator-token-1";
+pub(crate) const TOKEN: &str = "operator-token-1-of-32-characters";
 pub(crate) const BYTES_MAX: usize = 64 * 1024;
 const LIMITS: WebhookLimits = WebhookLimits { bytes_max: BYTES_MAX };
 

@@ -20,5 +20,5 @@ pub use steps::verdict::Verdict;
 pub use steps::{installation_reading, random_id, upload};
 pub use usecases::{
     catch_up, configure, deliver, health, ingest, key_check, operate, process, reconcile, reply, self_check,
-    send, trace,
+    send, tokens, trace,
 };

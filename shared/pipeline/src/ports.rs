@@ -32,6 +32,7 @@ mod samples;
 mod scheduled;
 mod secrets;
 mod system;
+mod tokens;
 mod trace;
 
 pub use aliases::ContactAliases;
@@ -62,6 +63,7 @@ pub use samples::Samples;
 pub use scheduled::ScheduledMessages;
 pub use secrets::Secrets;
 pub use system::System;
+pub use tokens::Tokens;
 pub use trace::{CorrelatedRecords, CorrelationIndex};
 
 /// A failure of a store or a queue.
@@ -174,6 +176,7 @@ pub trait Store:
     + Gauges
     + Samples
     + CorrelationIndex
+    + Tokens
 {
 }
 
@@ -194,5 +197,6 @@ impl<T> Store for T where
         + Gauges
         + Samples
         + CorrelationIndex
+        + Tokens
 {
 }

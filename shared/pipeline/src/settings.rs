@@ -55,7 +55,7 @@ pub struct Settings {
     pub parked_max: SignedDuration,
     /// Time for which the stored state `open` of an instance is trusted before a sender asks again. 0: without limit.
     pub connection_stale: SignedDuration,
-    /// Maximum age of the configuration in a warm function.
+    /// Maximum age of the configuration and of tokens in a warm function: a revoked token is accepted no longer than that.
     pub config_ttl: SignedDuration,
     /// Maximum time to store and enqueue a webhook before it is refused.
     pub webhook_deadline: SignedDuration,

@@ -17,6 +17,7 @@ pub mod random_id;
 pub(crate) mod reply_coverage;
 pub(crate) mod requeue_dead;
 pub(crate) mod save_conversation;
+pub(crate) mod scope;
 pub mod upload;
 pub(crate) mod verdict;
 pub(crate) mod wake_up;

@@ -12,4 +12,5 @@ pub mod reconcile;
 pub mod reply;
 pub mod self_check;
 pub mod send;
+pub mod tokens;
 pub mod trace;

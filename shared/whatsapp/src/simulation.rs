@@ -42,12 +42,14 @@ impl SimulatedOutbox {
 
     /// Returns the messages in the order in which they were sent.
     pub fn list_messages(&self) -> Vec<SimulatedMessage> {
-        self.messages
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .iter()
-            .cloned()
-            .collect()
+        self.list_messages_of(|_| true)
+    }
+
+    /// Returns the messages of the instances that `wanted` accepts, in the order in which they were sent.
+    pub fn list_messages_of(&self, wanted: impl Fn(&InstanceId) -> bool) -> Vec<SimulatedMessage> {
+        let messages = self.messages.lock().unwrap_or_else(PoisonError::into_inner);
+        let accepted = messages.iter().filter(|message| wanted(&message.instance_id));
+        accepted.cloned().collect()
     }
 }
 

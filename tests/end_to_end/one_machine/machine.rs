@@ -16,7 +16,7 @@ use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 pub(crate) const MASTER: &str = "master-of-this-test";
-pub(crate) const TOKEN: &str = "token-of-this-test";
+pub(crate) const TOKEN: &str = "token-of-this-test-of-32-characters";
 pub(crate) const APP_SECRET: &str = "app-secret-of-this-test";
 pub(crate) const VERIFY_TOKEN: &str = "verify-token-of-this-test";
 pub(crate) const D360_KEY: &str = "d360-key-of-this-test";

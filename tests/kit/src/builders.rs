@@ -249,6 +249,7 @@ impl Fixture {
             attempts: 3,
             last_error: Some("no such field".to_owned()),
             correlation: job.correlation.clone(),
+            tenant: Some(self.bound.tenant.id.clone()),
             instance: Some(self.instance().clone()),
             what: DeadLetterContent::Event(Box::new(InboundJob {
                 redrive: Some(BASE),

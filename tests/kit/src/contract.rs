@@ -36,6 +36,8 @@ pub mod samples;
 pub mod scheduled;
 pub mod settlements;
 pub mod stored_messages;
+pub mod tenants;
+pub mod tokens;
 pub mod traces;
 
 mod given;

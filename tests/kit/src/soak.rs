@@ -17,7 +17,7 @@ use std::time::{Duration, Instant};
 /// The master of the webhook secrets of a run.
 pub const MASTER: &str = "master-of-this-run";
 /// The operators' token of a run.
-pub const TOKEN: &str = "token-of-this-run";
+pub const TOKEN: &str = "token-of-this-run-of-32-characters";
 /// What the agent of a run says when the model fails.
 pub const ERROR_MESSAGE: &str = "Desculpe, pode repetir?";
 

@@ -55,7 +55,7 @@ where
         counters: sim.common.counters(),
         steps: sim.common.steps(),
         repeated: repeated(sim),
-        dead: futures::executor::block_on(sim.store.count_dead_letters())
+        dead: futures::executor::block_on(sim.store.count_dead_letters(None))
             .map(|counts| counts.count_of(None))
             .unwrap_or_default(),
         polls: sim.simulation().polls(),

@@ -65,10 +65,9 @@ impl DeadLetterClient {
         ids: &[String],
         all: bool,
         which: &DeadLetterFilterArguments,
-        by: &str,
     ) -> Result<Value> {
         for id in ids {
-            let request = self.build_request(Method::DELETE, &[id])?.query(&[("by", by)]);
+            let request = self.build_request(Method::DELETE, &[id])?;
             self.there
                 .request_json(request)
                 .await
@@ -81,7 +80,7 @@ impl DeadLetterClient {
         loop {
             let all = if all { "true" } else { "false" };
             let mut query = which.query_fields();
-            query.extend([("by", by), ("limit", "200"), ("all", all)]);
+            query.extend([("limit", "200"), ("all", all)]);
             let request = self.build_request(Method::DELETE, &[])?.query(&query);
             let part = self.there.request_json(request).await?;
             let more = add_part(&mut total, &part);

@@ -5,7 +5,7 @@ use comfy_table::presets::NOTHING;
 use serde_json::Value;
 
 /// Formats rows as a table without lines, two blanks between columns. Each column is as wide as its longest cell.
-fn format_table(heading: &[&str], rows: Vec<Vec<String>>) -> String {
+pub(crate) fn format_table(heading: &[&str], rows: Vec<Vec<String>>) -> String {
     let mut table = Table::new();
     table.load_preset(NOTHING).add_rows(rows);
     if !heading.is_empty() {
@@ -17,7 +17,8 @@ fn format_table(heading: &[&str], rows: Vec<Vec<String>>) -> String {
     format!("{}\n", table.trim_fmt())
 }
 
-fn collect_rows(answer: &Value, columns: &[&str]) -> Vec<Vec<String>> {
+/// Returns the fields `columns` of each item of an answer, `-` for one that is missing.
+pub(crate) fn collect_rows(answer: &Value, columns: &[&str]) -> Vec<Vec<String>> {
     let cell = |item: &Value, name: &str| match item.get(name) {
         None | Some(Value::Null) => "-".to_owned(),
         Some(Value::String(text)) => text.clone(),
@@ -58,7 +59,7 @@ pub(super) fn format_deletions(answer: &Value) -> String {
 }
 
 /// Formats an object, one line for each field.
-pub(super) fn format_fields(answer: &Value) -> String {
+pub(crate) fn format_fields(answer: &Value) -> String {
     let fields = answer.as_object().into_iter().flatten();
     let rows = fields.map(|(name, value)| {
         let value = match value {

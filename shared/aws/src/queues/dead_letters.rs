@@ -256,6 +256,7 @@ mod tests {
             attempts: 3,
             last_error: Some(String::new()),
             correlation: CorrelationId::parse("r").unwrap(),
+            tenant: None,
             instance: None,
             what,
         }

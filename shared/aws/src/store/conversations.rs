@@ -144,6 +144,7 @@ impl<A: System> Conversations for DynamoStore<A> {
         let newest = RecordQuery {
             index: None,
             keys,
+            filter: None,
             reverse: true,
             limit: Some(1),
         };
@@ -179,6 +180,7 @@ impl<A: System> Conversations for DynamoStore<A> {
         let query = RecordQuery {
             index: None,
             keys,
+            filter: None,
             reverse: true,
             limit: Some(limit.saturating_add(1)),
         };
@@ -215,6 +217,7 @@ impl<A: System> Conversations for DynamoStore<A> {
         let query = RecordQuery {
             index: None,
             keys,
+            filter: None,
             reverse: false,
             limit: Some(limit),
         };
@@ -313,6 +316,7 @@ impl<A: System> Conversations for DynamoStore<A> {
         let query = RecordQuery {
             index: None,
             keys,
+            filter: None,
             reverse: true,
             limit: Some(limit.saturating_add(1)),
         };

@@ -7,7 +7,7 @@ use super::table::RecordQuery;
 use super::transaction::TransactionAction;
 use jiff::Timestamp;
 use recado_domain::dead_letter::{DeadLetter, DeadLetterDeletion};
-use recado_domain::ids::InstanceId;
+use recado_domain::ids::{InstanceId, TenantId};
 use recado_pipeline::ports::{
     DeadLetterCounts, DeadLetterFilter, DeadLetters, Page, PageRequest, PortResult, System,
 };
@@ -92,7 +92,11 @@ impl<A: System> DeadLetters for DynamoStore<A> {
         Ok(kept.as_ref() == Some(deletion))
     }
 
-    async fn list_deletions(&self, page: &PageRequest) -> PortResult<Page<DeadLetterDeletion>> {
+    async fn list_deletions(
+        &self,
+        tenant: Option<&TenantId>,
+        page: &PageRequest,
+    ) -> PortResult<Page<DeadLetterDeletion>> {
         const WHAT: &str = "listing deleted dead letters";
         let wanted = |item: &Item| {
             let deletion: DeadLetterDeletion = item::decode_record(WHAT, item)?;
@@ -103,7 +107,7 @@ impl<A: System> DeadLetters for DynamoStore<A> {
             )))
         };
         let found = self
-            .read_list(WHAT, DELETED_LIST_KEY.to_owned(), page, wanted)
+            .read_list(WHAT, DELETED_LIST_KEY.to_owned(), tenant, page, wanted)
             .await?;
         Ok(lists::build_page(found, page.limit.max(1)))
     }
@@ -126,15 +130,23 @@ impl<A: System> DeadLetters for DynamoStore<A> {
             until: filter.until,
         };
         let found = self
-            .read_list_between(WHAT, DEAD_LIST_KEY.to_owned(), span, page, wanted)
+            .read_list_between(
+                WHAT,
+                DEAD_LIST_KEY.to_owned(),
+                filter.tenant.as_ref(),
+                span,
+                page,
+                wanted,
+            )
             .await?;
         Ok(lists::build_page(found, page.limit.max(1)))
     }
 
-    async fn count_dead_letters(&self) -> PortResult<DeadLetterCounts> {
+    async fn count_dead_letters(&self, tenant: Option<&TenantId>) -> PortResult<DeadLetterCounts> {
         let query = RecordQuery {
             index: Some("lists"),
             keys: Expression::new("#list_key = :key").with_text(":key", DEAD_LIST_KEY),
+            filter: Expression::of_tenant(tenant),
             reverse: true,
             limit: None,
         };

@@ -1,24 +1,34 @@
 use super::DynamoStore;
 use super::configuration_writes;
+use super::expression::Expression;
 use super::item::{self, Item};
 use super::keys::{ConfigurationKind, TableKey};
+use super::table::RecordQuery;
 use crate::cache::CacheLookup;
 use futures::future::try_join3;
 use recado_domain::config::{ConfigDocument, Instance, InstanceConfig};
-use recado_domain::ids::{ExternalId, InstanceId};
+use recado_domain::ids::{ExternalId, InstanceId, TenantId};
 use recado_domain::provider::Provider;
 use recado_pipeline::ports::{ConfigurationStore, PortError, PortResult, System};
 use serde::de::DeserializeOwned;
 use std::collections::HashMap;
 
 impl<A: System> DynamoStore<A> {
-    /// Reads all records of a kind, sorted by id.
-    async fn read_all_of_kind<T: DeserializeOwned>(&self, kind: ConfigurationKind) -> PortResult<Vec<T>> {
+    /// Reads the records of a kind that meet `filter`, sorted by id.
+    async fn read_kind<T: DeserializeOwned>(
+        &self,
+        kind: ConfigurationKind,
+        filter: Option<Expression>,
+    ) -> PortResult<Vec<T>> {
         const WHAT: &str = "reading the configuration";
-        let found = self
-            .table
-            .query_partition(WHAT, kind.partition_key(), None)
-            .await?;
+        let query = RecordQuery {
+            index: None,
+            keys: Expression::new("#pk = :pk").with_text(":pk", kind.partition_key()),
+            filter,
+            reverse: false,
+            limit: None,
+        };
+        let found = self.table.query_records(WHAT, &query).await?;
         found.iter().map(|item| item::decode_record(WHAT, item)).collect()
     }
 
@@ -57,11 +67,13 @@ impl<A: System> DynamoStore<A> {
 }
 
 impl<A: System> ConfigurationStore for DynamoStore<A> {
-    async fn read_configuration(&self) -> PortResult<ConfigDocument> {
+    async fn read_configuration(&self, tenant: Option<&TenantId>) -> PortResult<ConfigDocument> {
+        let itself =
+            tenant.map(|tenant| Expression::new("#id = :tenant").with_text(":tenant", tenant.as_str()));
         let all = try_join3(
-            self.read_all_of_kind(ConfigurationKind::Tenant),
-            self.read_all_of_kind(ConfigurationKind::Agent),
-            self.read_all_of_kind(ConfigurationKind::Instance),
+            self.read_kind(ConfigurationKind::Tenant, itself),
+            self.read_kind(ConfigurationKind::Agent, Expression::of_tenant(tenant)),
+            self.read_kind(ConfigurationKind::Instance, Expression::of_tenant(tenant)),
         );
         let (tenants, agents, instances) = Box::pin(all).await?;
         Ok(ConfigDocument {

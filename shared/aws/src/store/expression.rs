@@ -3,6 +3,7 @@
 
 use super::item::{number_attribute, text_attribute};
 use aws_sdk_dynamodb::types::AttributeValue;
+use recado_domain::ids::TenantId;
 use std::collections::HashMap;
 
 /// An expression and its values.
@@ -37,6 +38,11 @@ impl Expression {
     /// Adds a number as the value of `placeholder`.
     pub(crate) fn with_number(self, placeholder: &str, value: impl ToString + Copy) -> Self {
         self.with_value(placeholder, number_attribute(value))
+    }
+
+    /// Returns the condition that the record belongs to `tenant`; `None` if every tenant's records are wanted.
+    pub(crate) fn of_tenant(tenant: Option<&TenantId>) -> Option<Self> {
+        tenant.map(|tenant| Self::new("#tenant = :tenant").with_text(":tenant", tenant.as_str()))
     }
 
     /// Returns the condition that the record does not exist.

@@ -8,6 +8,7 @@ use super::keys::{self, STATE};
 use super::table::RecordQuery;
 use futures::future::try_join_all;
 use jiff::Timestamp;
+use recado_domain::config::Instance;
 use recado_domain::ids::{ExternalId, InstanceId};
 use recado_domain::instance::{ConnectionStatus, ParkedConversation};
 use recado_domain::millis;
@@ -19,6 +20,9 @@ use recado_pipeline::ports::{
 use serde::Deserialize;
 
 const WHAT: &str = "counting what is open";
+
+/// The number of instances whose work one query finds at most: a condition has 4 KB.
+const INSTANCES_AT_ONCE: usize = 20;
 
 /// What the index holds of an open message.
 #[derive(Deserialize)]
@@ -89,27 +93,41 @@ impl From<IndexedEvent> for OpenEvent {
     }
 }
 
-impl<A: System> DynamoStore<A> {
-    /// Returns the longest overdue records of a kind, and whether there are more. Each shard contributes an equal part
-    /// of `limit`.
-    async fn query_open_of_kind(&self, kind: char, limit: usize) -> PortResult<(Vec<Item>, bool)> {
-        let most = limit.div_ceil(keys::SHARDS as usize).max(1);
-        let shard = |number: u32| async move {
-            let keys =
-                Expression::new("#open_shard = :shard").with_text(":shard", keys::open_shard(kind, number));
-            let query = RecordQuery {
-                index: Some("open"),
-                keys,
-                reverse: false,
-                limit: Some(most + 1),
-            };
-            self.table.query_records(WHAT, &query).await
-        };
-        let found = try_join_all((0..keys::SHARDS).map(shard)).await?;
-        let more = found.iter().any(|items| items.len() > most);
-        let first = found.into_iter().flat_map(|items| items.into_iter().take(most));
-        Ok((first.collect(), more))
+/// Returns the condition that a message or parked conversation is of one of `instances`.
+fn of_instances(instances: &[Instance]) -> Expression {
+    let names: Vec<String> = (0..instances.len()).map(|number| format!(":i{number}")).collect();
+    let condition = Expression::new(format!("#instance IN ({})", names.join(", ")));
+    let values = names.iter().zip(instances);
+    values.fold(condition, |condition, (name, instance)| {
+        condition.with_text(name, instance.id.as_str())
+    })
+}
+
+/// Returns the condition that the state of an instance is that of one of `instances`.
+fn states_of_instances(instances: &[Instance]) -> Expression {
+    let mut condition = of_instances(instances);
+    condition.text = condition.text.replace("#instance", "#pk");
+    for (number, instance) in instances.iter().enumerate() {
+        condition = condition.with_text(&format!(":i{number}"), keys::instance_pk(&instance.id));
     }
+    condition
+}
+
+/// Returns the condition that an event is of one of `instances`. An event names its instance as the provider does.
+fn events_of_instances(instances: &[Instance]) -> Expression {
+    let (mut texts, mut condition) = (Vec::new(), Expression::default());
+    for (number, instance) in instances.iter().enumerate() {
+        let Some(external) = instance.resolve_external_id() else {
+            continue;
+        };
+        let (p, e) = (format!(":p{number}"), format!(":e{number}"));
+        texts.push(format!("(#job.#provider = {p} AND #job.#external = {e})"));
+        condition = condition
+            .with_text(&p, instance.provider.as_str())
+            .with_text(&e, external.as_str());
+    }
+    condition.text = texts.join(" OR ");
+    condition
 }
 
 /// Returns the instance whose state `item` holds, if it is not open. Such an instance has a next probe, so it is in the
@@ -126,13 +144,47 @@ fn parse_closed_instance(item: &Item) -> Option<ClosedInstance> {
     })
 }
 
-impl<A: System> Gauges for DynamoStore<A> {
-    async fn read_open_work(&self, limit: usize) -> PortResult<OpenWork> {
-        let (messages, more_messages) = self.query_open_of_kind('O', limit).await?;
-        let (events, more_events) = self.query_open_of_kind('E', limit).await?;
-        let (parked, more_parked) = self.query_open_of_kind('P', limit).await?;
-        let (states, more_states) = self.query_open_of_kind('I', limit).await?;
-        let (owing, more_owing) = self.query_open_of_kind('C', limit).await?;
+impl<A: System> DynamoStore<A> {
+    /// Returns the longest overdue records of a kind that `filter` lets through, and whether there are more. Each shard
+    /// contributes an equal part of `limit`.
+    async fn query_open_of_kind(
+        &self,
+        kind: char,
+        filter: Option<&Expression>,
+        limit: usize,
+    ) -> PortResult<(Vec<Item>, bool)> {
+        let most = limit.div_ceil(keys::SHARDS as usize).max(1);
+        let shard = |number: u32| async move {
+            let keys =
+                Expression::new("#open_shard = :shard").with_text(":shard", keys::open_shard(kind, number));
+            let query = RecordQuery {
+                index: Some("open"),
+                keys,
+                filter: filter.cloned(),
+                reverse: false,
+                limit: Some(most + 1),
+            };
+            self.table.query_records(WHAT, &query).await
+        };
+        let found = try_join_all((0..keys::SHARDS).map(shard)).await?;
+        let more = found.iter().any(|items| items.len() > most);
+        let first = found.into_iter().flat_map(|items| items.into_iter().take(most));
+        Ok((first.collect(), more))
+    }
+
+    /// Reads the open work of the instances `of`, or of all (`None`).
+    async fn read_work_of(&self, of: Option<&[Instance]>, limit: usize) -> PortResult<OpenWork> {
+        let (of_part, events) = (of.map(of_instances), of.map(events_of_instances));
+        let (messages, more_messages) = self.query_open_of_kind('O', of_part.as_ref(), limit).await?;
+        let (events, more_events) = match events {
+            Some(none) if none.text.is_empty() => (Vec::new(), false),
+            events => self.query_open_of_kind('E', events.as_ref(), limit).await?,
+        };
+        let (parked, more_parked) = self.query_open_of_kind('P', of_part.as_ref(), limit).await?;
+        let (states, more_states) = self
+            .query_open_of_kind('I', of.map(states_of_instances).as_ref(), limit)
+            .await?;
+        let (owing, more_owing) = self.query_open_of_kind('C', of_part.as_ref(), limit).await?;
         // One record that cannot be read must not hide the others from a monitor.
         let message = |item: &Item| {
             let message: Option<IndexedMessage> = item::decode_record(WHAT, item).ok();
@@ -158,5 +210,24 @@ impl<A: System> Gauges for DynamoStore<A> {
             closed: states.iter().filter_map(parse_closed_instance).collect(),
             at_least: more_messages || more_events || more_parked || more_owing || more_states,
         })
+    }
+}
+
+impl<A: System> Gauges for DynamoStore<A> {
+    async fn read_open_work(&self, of: Option<&[Instance]>, limit: usize) -> PortResult<OpenWork> {
+        let Some(instances) = of else {
+            return self.read_work_of(None, limit).await;
+        };
+        let mut work = OpenWork::default();
+        for some in instances.chunks(INSTANCES_AT_ONCE) {
+            let part = self.read_work_of(Some(some), limit).await?;
+            work.messages.extend(part.messages);
+            work.events.extend(part.events);
+            work.parked.extend(part.parked);
+            work.closed.extend(part.closed);
+            work.owed.extend(part.owed);
+            work.at_least |= part.at_least;
+        }
+        Ok(work)
     }
 }

@@ -21,6 +21,8 @@
 //! | instance by the provider's name | `G#X#{provider}` | `{external}` |
 //! | the installation's identity key | `G#K` | `identity` |
 //! | sample of a minute | `M#{tenant}`, `M#` | `{time}` |
+//! | token, by its hash | `U#{hash}` | `U` |
+//! | token, by its name | `G#U` | `{tenant}#{name}`, `#{name}` for one of the installation |
 //!
 //! Numbers are padded with zeros, so that they sort. `Z` comes after `M`: read backwards, a thread begins with its
 //! newest conversation's record, followed by that conversation's messages from the newest on.
@@ -33,12 +35,13 @@
 
 use super::item::{Item, get_string, number_attribute, text_attribute};
 use recado_domain::Timestamp;
+use recado_domain::access::TokenHash;
 use recado_domain::config::Instance;
 use recado_domain::dead_letter::DeadLetterDeletion;
 use recado_domain::delivery::DeliveryKey;
 use recado_domain::ids::{
     ConversationId, CorrelationId, EventId, ExternalId, IdempotencyKey, InstanceId, Ordinal, TenantId,
-    ThreadId, hash_parts,
+    ThreadId, TokenName, hash_parts,
 };
 use recado_domain::instance::InFlightSend;
 use recado_domain::notice::Notice;
@@ -91,6 +94,17 @@ impl TableKey {
     /// Returns the key of the installation's identity key.
     pub(crate) fn for_identity_key() -> Self {
         Self::new("G#K".to_owned(), "identity")
+    }
+
+    /// Returns the key of a token's record under its hash.
+    pub(crate) fn for_token(hash: &TokenHash) -> Self {
+        Self::new(format!("U#{}", hash.as_str()), "U")
+    }
+
+    /// Returns the key of a token's record under its tenant and name.
+    pub(crate) fn for_named_token(tenant: Option<&TenantId>, name: &TokenName) -> Self {
+        let tenant = tenant.map_or("", TenantId::as_str);
+        Self::new(TOKENS.to_owned(), format!("{tenant}#{name}"))
     }
 
     /// Returns the key of a message's record.
@@ -226,6 +240,14 @@ impl ConfigurationKind {
             Self::Instance => "G#I",
         }
     }
+}
+
+/// The `pk` of the tokens by their names.
+pub(crate) const TOKENS: &str = "G#U";
+
+/// Returns the prefix of the `sk` of a tenant's tokens. No id contains a `#`.
+pub(crate) fn tenant_token_prefix(tenant: &TenantId) -> String {
+    format!("{tenant}#")
 }
 
 /// The `sk` of an instance's state.

@@ -9,6 +9,7 @@ use super::table::RecordQuery;
 use futures::future::try_join_all;
 use jiff::Timestamp;
 use recado_domain::conversation::Conversation;
+use recado_domain::ids::TenantId;
 use recado_pipeline::ports::{ConversationFilter, Page, PageRequest, PortError, PortResult, System};
 
 /// The position of a record in a list: its time, in milliseconds, and its id, which orders records of the same time.
@@ -48,9 +49,9 @@ pub(super) struct ListTimeRange {
     pub(super) until: Option<Timestamp>,
 }
 
-/// Returns whether all records that come before `place` in the list have been read. `last` is the time of the last
-/// record that was read. Records of one time come in no fixed order, so a record is final only if its time is later
-/// than `last`.
+/// Returns whether all records that come before `place` in the list have been read. `last` is the time up to which the
+/// list was read; `None` if it was read to its end. Records of one time come in no fixed order, so a record is final only
+/// if its time is later than `last`.
 fn is_final_position(place: &ListPosition, last: Option<i64>) -> bool {
     last.is_none_or(|last| place.at > last)
 }
@@ -68,17 +69,18 @@ pub(super) fn build_page<T>(mut found: Vec<(ListPosition, T)>, limit: usize) -> 
 }
 
 impl<A: System> DynamoStore<A> {
-    /// Reads the records under `list_key` that come after the cursor and that `wanted` accepts: at least one more than
-    /// the page holds, if there are so many. Filters are applied here and not by the index, so a rare match makes it
-    /// read far.
+    /// Reads the records of `tenant`, or of all (`None`), under `list_key` that come after the cursor and that `wanted`
+    /// accepts: at least one more than the page holds, if there are so many. The database itself leaves out the records
+    /// of other tenants; the other filters are applied here. A rare match makes it read far.
     pub(super) async fn read_list<T>(
         &self,
         what: &'static str,
         list_key: String,
+        tenant: Option<&TenantId>,
         request: &PageRequest,
         wanted: impl Fn(&Item) -> PortResult<Option<(ListPosition, T)>>,
     ) -> PortResult<Vec<(ListPosition, T)>> {
-        self.read_list_between(what, list_key, ListTimeRange::default(), request, wanted)
+        self.read_list_between(what, list_key, tenant, ListTimeRange::default(), request, wanted)
             .await
     }
 
@@ -87,6 +89,7 @@ impl<A: System> DynamoStore<A> {
         &self,
         what: &'static str,
         list_key: String,
+        tenant: Option<&TenantId>,
         span: ListTimeRange,
         request: &PageRequest,
         wanted: impl Fn(&Item) -> PortResult<Option<(ListPosition, T)>>,
@@ -110,6 +113,7 @@ impl<A: System> DynamoStore<A> {
         let query = RecordQuery {
             index: Some("lists"),
             keys,
+            filter: Expression::of_tenant(tenant),
             reverse: true,
             limit: Some(limit),
         };
@@ -122,7 +126,8 @@ impl<A: System> DynamoStore<A> {
                     wanted(item)?.filter(|(place, _)| after.as_ref().is_none_or(|after| place < after)),
                 );
             }
-            let last = items.last().and_then(|item| item::get_integer(item, "list_at"));
+            // Of a filtered page the last records may be missing: the next page begins where the database stopped.
+            let last = next.as_ref().and_then(|next| item::get_integer(next, "list_at"));
             let enough = found
                 .iter()
                 .filter(|(place, _)| is_final_position(place, last))
@@ -156,7 +161,7 @@ impl<A: System> DynamoStore<A> {
         };
         let lists = shards
             .into_iter()
-            .map(|shard| self.read_list(WHAT, shard, request, wanted));
+            .map(|shard| self.read_list(WHAT, shard, filter.tenant.as_ref(), request, wanted));
         Ok(build_page(
             try_join_all(lists).await?.into_iter().flatten().collect(),
             request.limit.max(1),
@@ -201,7 +206,7 @@ mod tests {
         assert!(!is_final_position(&place(7), Some(7)));
         assert!(
             is_final_position(&place(7), None),
-            "nothing was read: there is nothing more"
+            "all was read: there is nothing more"
         );
     }
 

@@ -44,6 +44,7 @@ impl<A: System> OverdueIndex for DynamoStore<A> {
             let query = RecordQuery {
                 index: Some("open"),
                 keys,
+                filter: None,
                 reverse: false,
                 limit: Some(limit),
             };

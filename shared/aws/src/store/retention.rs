@@ -26,6 +26,7 @@ impl<A: System> RetainedRecords for DynamoStore<A> {
         let query = RecordQuery {
             index: Some("lists"),
             keys,
+            filter: None,
             reverse: false,
             limit: Some(limit),
         };

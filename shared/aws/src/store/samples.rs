@@ -46,6 +46,7 @@ impl<A: System> Samples for DynamoStore<A> {
         let query = RecordQuery {
             index: None,
             keys,
+            filter: None,
             reverse: false,
             limit: None,
         };

@@ -259,25 +259,44 @@ pub(crate) struct RecordQuery {
     pub(crate) index: Option<&'static str>,
     /// The condition on the keys.
     pub(crate) keys: Expression,
+    /// A condition that the records must meet besides. The database checks it after it has counted `limit`, so a page may
+    /// be empty although more follow.
+    pub(crate) filter: Option<Expression>,
     /// `true` reads from the last record to the first.
     pub(crate) reverse: bool,
     /// The number of records at most. `None`: all.
     pub(crate) limit: Option<usize>,
 }
 
+impl RecordQuery {
+    /// Returns the attribute names that the conditions and `texts` use.
+    fn attribute_names(&self, texts: &[&str]) -> HashMap<String, String> {
+        let filter = self.filter.as_ref().map_or("", |filter| &filter.text);
+        Expression::attribute_names(&[&[self.keys.text.as_str(), filter], texts].concat())
+    }
+}
+
+/// The number of records that the database looks at for one page of a filtered query. Few of them may meet the
+/// condition.
+const FILTERED_AT_ONCE: i32 = 1000;
+
 impl<A: System> DynamoTable<A> {
     fn build_query(
         &self,
         query: &RecordQuery,
     ) -> aws_sdk_dynamodb::operation::query::builders::QueryFluentBuilder {
+        let filter = query.filter.clone().unwrap_or_default();
+        let mut values = query.keys.values.clone();
+        values.extend(filter.values);
         self.client
             .query()
             .table_name(&self.name)
             .set_index_name(query.index.map(str::to_owned))
             .consistent_read(query.index.is_none())
             .key_condition_expression(&query.keys.text)
-            .set_expression_attribute_names(Some(Expression::attribute_names(&[&query.keys.text])))
-            .set_expression_attribute_values(non_empty_map(query.keys.values.clone()))
+            .set_expression_attribute_names(Some(query.attribute_names(&[])))
+            .set_expression_attribute_values(non_empty_map(values))
+            .set_filter_expression((!filter.text.is_empty()).then_some(filter.text))
             .scan_index_forward(!query.reverse)
     }
 
@@ -288,9 +307,10 @@ impl<A: System> DynamoTable<A> {
         query: &RecordQuery,
         start: Option<Item>,
     ) -> PortResult<(Vec<Item>, Option<Item>)> {
-        let limit = query
-            .limit
-            .map(|limit| i32::try_from(limit).unwrap_or(i32::MAX).max(1));
+        let limit = query.limit.map(|limit| match query.filter {
+            None => i32::try_from(limit).unwrap_or(i32::MAX).max(1),
+            Some(_) => FILTERED_AT_ONCE,
+        });
         let request = self
             .build_query(query)
             .set_limit(limit)
@@ -338,6 +358,7 @@ impl<A: System> DynamoTable<A> {
         let query = RecordQuery {
             index: None,
             keys: keys.with_text(":pk", pk),
+            filter: None,
             reverse: false,
             limit: None,
         };
@@ -353,7 +374,7 @@ impl<A: System> DynamoTable<A> {
         name: &str,
     ) -> PortResult<BTreeMap<Option<String>, u64>> {
         let projection = format!("#{name}");
-        let names = Expression::attribute_names(&[&query.keys.text, &projection]);
+        let names = query.attribute_names(&[&projection]);
         let request = self
             .build_query(query)
             .projection_expression(&projection)

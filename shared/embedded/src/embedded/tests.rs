@@ -55,6 +55,7 @@ fn dead_letter(id: &str) -> DeadLetter {
         attempts: 1,
         last_error: None,
         correlation: CorrelationId::parse("k").unwrap(),
+        tenant: None,
         instance: None,
         what: DeadLetterContent::Unreadable { body: "{".to_owned() },
     }
@@ -162,7 +163,10 @@ fn a_closed_store_has_finished_everything_and_refuses_more() {
     let refused = block_on(store.put_dead_letter(&dead_letter("late"))).unwrap_err();
     assert!(matches!(refused, PortError::Unavailable { .. }));
     let store = scratch.store();
-    assert_eq!(block_on(store.count_dead_letters()).unwrap().count_of(None), 50);
+    assert_eq!(
+        block_on(store.count_dead_letters(None)).unwrap().count_of(None),
+        50
+    );
 }
 
 #[cfg(unix)]
@@ -203,7 +207,7 @@ async fn thirty_two_writers_at_once_all_get_through() {
     for writer in join_all(writers).await {
         writer.unwrap();
     }
-    assert_eq!(store.count_dead_letters().await.unwrap().count_of(None), 640);
+    assert_eq!(store.count_dead_letters(None).await.unwrap().count_of(None), 640);
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

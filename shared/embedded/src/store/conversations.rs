@@ -8,7 +8,9 @@ use crate::sql_records::{
 };
 use jiff::Timestamp;
 use recado_domain::conversation::{Conversation, ConversationMode, ConversationStatus};
-use recado_domain::ids::{ConversationId, IdempotencyKey, InstanceId, MessageId, Ordinal, ThreadId};
+use recado_domain::ids::{
+    ConversationId, IdempotencyKey, InstanceId, MessageId, Ordinal, TenantId, ThreadId,
+};
 use recado_domain::message::Message;
 use recado_pipeline::ports::{
     CommitOutcome, ConversationFilter, Conversations, IdempotencyClaim, IdempotencyRecord, Page, PageRequest,
@@ -335,6 +337,7 @@ impl Conversations for Embedded {
         let (filter, page) = (filter.clone(), page.clone());
         let work = move |c: &Connection| {
             NewestFirstQuery::for_table("conversations", "last_at", &page)?
+                .where_equal("tenant", filter.tenant.as_ref().map(TenantId::as_str))
                 .where_equal("instance", filter.instance.as_ref().map(InstanceId::as_str))
                 .where_equal("mode", filter.mode.map(mode_name))
                 .where_equal("status", filter.status.map(status_name))

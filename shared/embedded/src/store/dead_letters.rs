@@ -3,17 +3,18 @@ use crate::db_error::DbError;
 use crate::sql_records::{NewestFirstQuery, count_from_sql, encode_json, execute_sql, query_one};
 use jiff::Timestamp;
 use recado_domain::dead_letter::{DeadLetter, DeadLetterDeletion, QueueName};
-use recado_domain::ids::InstanceId;
+use recado_domain::ids::{InstanceId, TenantId};
 use recado_domain::reason::Reason;
 use recado_pipeline::ports::{
     DeadLetterCounts, DeadLetterFilter, DeadLetters, Page, PageRequest, PortResult,
 };
-use rusqlite::{Connection, params};
+use rusqlite::{Connection, params, params_from_iter};
 
 fn upsert_dead_letter(connection: &Connection, dead_letter: &DeadLetter) -> Result<(), DbError> {
-    let sql = "INSERT INTO dead_letters (id, queue, reason, instance, at, body) VALUES (?1, ?2, ?3, ?4, ?5, ?6)
-        ON CONFLICT (id) DO UPDATE SET queue = excluded.queue, reason = excluded.reason, instance = excluded.instance,
-        at = excluded.at, body = excluded.body WHERE excluded.at >= at";
+    let sql = "INSERT INTO dead_letters (id, queue, reason, tenant, instance, at, body) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)
+        ON CONFLICT (id) DO UPDATE SET queue = excluded.queue, reason = excluded.reason, tenant = excluded.tenant,
+        instance = excluded.instance, at = excluded.at, body = excluded.body WHERE excluded.at >= at";
+    let tenant = dead_letter.tenant.as_ref().map(TenantId::as_str);
     let instance = dead_letter.instance.as_ref().map(InstanceId::as_str);
     let (queue, reason, at) = (
         dead_letter.queue.as_str(),
@@ -27,6 +28,7 @@ fn upsert_dead_letter(connection: &Connection, dead_letter: &DeadLetter) -> Resu
             dead_letter.id,
             queue,
             reason,
+            tenant,
             instance,
             at,
             encode_json(dead_letter)?
@@ -44,20 +46,27 @@ fn delete_and_record(connection: &Connection, deletion: &DeadLetterDeletion) -> 
     if !delete_letter_row(connection, &deletion.dead_letter, deletion.failed_at)? {
         return Ok(false);
     }
-    let sql = "INSERT OR REPLACE INTO dead_letter_deletions (id, at, body) VALUES (?1, ?2, ?3)";
+    let sql = "INSERT OR REPLACE INTO dead_letter_deletions (id, tenant, at, body) VALUES (?1, ?2, ?3, ?4)";
+    let tenant = deletion.tenant.as_ref().map(TenantId::as_str);
     let id = format!("{}@{}", deletion.dead_letter, deletion.failed_at.as_millisecond());
     execute_sql(
         connection,
         sql,
-        params![id, deletion.at.as_millisecond(), encode_json(deletion)?],
+        params![id, tenant, deletion.at.as_millisecond(), encode_json(deletion)?],
     )?;
     Ok(true)
 }
 
-fn count_letter_rows(connection: &Connection) -> Result<DeadLetterCounts, DbError> {
-    let sql = "SELECT instance, COUNT(*) FROM dead_letters GROUP BY instance";
+fn count_letter_rows(
+    connection: &Connection,
+    tenant: Option<&TenantId>,
+) -> Result<DeadLetterCounts, DbError> {
+    let sql = match tenant {
+        None => "SELECT instance, COUNT(*) FROM dead_letters GROUP BY instance",
+        Some(_) => "SELECT instance, COUNT(*) FROM dead_letters WHERE tenant = ?1 GROUP BY instance",
+    };
     let mut statement = connection.prepare_cached(sql)?;
-    let mut rows = statement.query([])?;
+    let mut rows = statement.query(params_from_iter(tenant.map(TenantId::as_str)))?;
     let mut counts = DeadLetterCounts::default();
     while let Some(row) = rows.next()? {
         let instance: Option<String> = row.get(0)?;
@@ -96,10 +105,16 @@ impl DeadLetters for Embedded {
             .await
     }
 
-    async fn list_deletions(&self, page: &PageRequest) -> PortResult<Page<DeadLetterDeletion>> {
-        let page = page.clone();
+    async fn list_deletions(
+        &self,
+        tenant: Option<&TenantId>,
+        page: &PageRequest,
+    ) -> PortResult<Page<DeadLetterDeletion>> {
+        let (tenant, page) = (tenant.cloned(), page.clone());
         self.run_read("deletions", move |c| {
-            NewestFirstQuery::for_table("dead_letter_deletions", "at", &page)?.fetch_page(c)
+            NewestFirstQuery::for_table("dead_letter_deletions", "at", &page)?
+                .where_equal("tenant", tenant.as_ref().map(TenantId::as_str))
+                .fetch_page(c)
         })
         .await
     }
@@ -112,6 +127,7 @@ impl DeadLetters for Embedded {
         let (filter, page) = (filter.clone(), page.clone());
         let work = move |c: &Connection| {
             NewestFirstQuery::for_table("dead_letters", "at", &page)?
+                .where_equal("tenant", filter.tenant.as_ref().map(TenantId::as_str))
                 .where_equal("instance", filter.instance.as_ref().map(InstanceId::as_str))
                 .where_equal("queue", filter.queue.map(QueueName::as_str))
                 .where_equal("reason", filter.reason.map(Reason::as_str))
@@ -121,7 +137,11 @@ impl DeadLetters for Embedded {
         self.run_read("dead_letters", work).await
     }
 
-    async fn count_dead_letters(&self) -> PortResult<DeadLetterCounts> {
-        self.run_read("count_dead_letters", count_letter_rows).await
+    async fn count_dead_letters(&self, tenant: Option<&TenantId>) -> PortResult<DeadLetterCounts> {
+        let tenant = tenant.cloned();
+        self.run_read("count_dead_letters", move |c| {
+            count_letter_rows(c, tenant.as_ref())
+        })
+        .await
     }
 }

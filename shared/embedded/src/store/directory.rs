@@ -2,16 +2,25 @@ use crate::Embedded;
 use crate::db_error::DbError;
 use crate::sql_records::{decode_json, encode_json, execute_sql, query_all};
 use recado_domain::config::{ConfigDocument, Instance, InstanceConfig};
-use recado_domain::ids::{ExternalId, InstanceId};
+use recado_domain::ids::{ExternalId, InstanceId, TenantId};
 use recado_domain::provider::Provider;
 use recado_pipeline::ports::{ConfigurationStore, PortResult};
 use rusqlite::{Connection, OptionalExtension, Params, params};
 
-fn select_configuration(connection: &Connection) -> Result<ConfigDocument, DbError> {
+fn select_configuration(
+    connection: &Connection,
+    tenant: Option<&TenantId>,
+) -> Result<ConfigDocument, DbError> {
+    let tenant = [tenant.map(TenantId::as_str)];
+    let tenants = "SELECT body FROM tenants WHERE ?1 IS NULL OR id = ?1 ORDER BY id";
+    // Few agents, and changes of them are rare: they need no column for their tenant.
+    let agents =
+        "SELECT body FROM agents WHERE ?1 IS NULL OR json_extract(body, '$.tenant') = ?1 ORDER BY id";
+    let instances = "SELECT body FROM instances WHERE ?1 IS NULL OR tenant = ?1 ORDER BY id";
     Ok(ConfigDocument {
-        tenants: query_all(connection, "SELECT body FROM tenants ORDER BY id", [])?,
-        agents: query_all(connection, "SELECT body FROM agents ORDER BY id", [])?,
-        instances: query_all(connection, "SELECT body FROM instances ORDER BY id", [])?,
+        tenants: query_all(connection, tenants, tenant)?,
+        agents: query_all(connection, agents, tenant)?,
+        instances: query_all(connection, instances, tenant)?,
     })
 }
 
@@ -79,8 +88,10 @@ fn select_instance_config(
 }
 
 impl ConfigurationStore for Embedded {
-    async fn read_configuration(&self) -> PortResult<ConfigDocument> {
-        self.run_read("configuration", select_configuration).await
+    async fn read_configuration(&self, tenant: Option<&TenantId>) -> PortResult<ConfigDocument> {
+        let tenant = tenant.cloned();
+        self.run_read("configuration", move |c| select_configuration(c, tenant.as_ref()))
+            .await
     }
 
     async fn apply_configuration(&self, change: &ConfigDocument) -> PortResult<()> {

@@ -131,7 +131,7 @@ fn two_instances_cannot_share_a_number_and_a_change_that_says_so_changes_nothing
         for fixture in [&one, &other] {
             succeed(store.apply_configuration(&fixture.document())).await;
         }
-        let before = succeed(store.read_configuration()).await;
+        let before = succeed(store.read_configuration(None)).await;
         other.bound.instance.external_id = one.bound.instance.external_id.clone();
         let change = ConfigDocument {
             instances: vec![other.bound.instance],
@@ -139,7 +139,7 @@ fn two_instances_cannot_share_a_number_and_a_change_that_says_so_changes_nothing
         };
         let refused = store.apply_configuration(&change).await;
         assert!(!refused.unwrap_err().is_retryable());
-        assert_eq!(succeed(store.read_configuration()).await, before);
+        assert_eq!(succeed(store.read_configuration(None)).await, before);
     });
 }
 

@@ -2,23 +2,29 @@ use crate::Embedded;
 use crate::db_error::DbError;
 use crate::sql_records::{query_all, to_sql_limit};
 use jiff::Timestamp;
-use recado_domain::ids::CorrelationId;
+use recado_domain::ids::{CorrelationId, TenantId};
 use recado_pipeline::ports::{CorrelatedRecords, CorrelationIndex, PortResult};
 use rusqlite::{Connection, params};
 
 fn select_traced(
     connection: &Connection,
     id: &CorrelationId,
+    tenant: Option<&TenantId>,
     most: usize,
     now: Timestamp,
 ) -> Result<CorrelatedRecords, DbError> {
+    let tenant = tenant.map(TenantId::as_str);
     let events =
-        "SELECT body FROM events WHERE correlation = ?1 AND (expires IS NULL OR expires > ?2) LIMIT ?3";
-    let values = params![id.as_str(), now.as_millisecond(), to_sql_limit(most)];
+        "SELECT body FROM events WHERE correlation = ?1 AND (expires IS NULL OR expires > ?2) AND (?4 IS NULL OR EXISTS (
+            SELECT 1 FROM instances WHERE provider = json_extract(events.body, '$.job.provider')
+            AND external = json_extract(events.body, '$.job.external') AND tenant = ?4)) LIMIT ?3";
+    let values = params![id.as_str(), now.as_millisecond(), to_sql_limit(most), tenant];
     let events = query_all(connection, events, values)?;
     let most = most.saturating_sub(events.len());
-    let messages = "SELECT body FROM messages WHERE correlation = ?1 LIMIT ?2";
-    let messages = query_all(connection, messages, params![id.as_str(), to_sql_limit(most)])?;
+    let messages = "SELECT body FROM messages WHERE correlation = ?1
+        AND (?3 IS NULL OR json_extract(body, '$.tenant') = ?3) LIMIT ?2";
+    let values = params![id.as_str(), to_sql_limit(most), tenant];
+    let messages = query_all(connection, messages, values)?;
     Ok(CorrelatedRecords { events, messages })
 }
 
@@ -26,10 +32,13 @@ impl CorrelationIndex for Embedded {
     async fn find_by_correlation(
         &self,
         correlation: &CorrelationId,
+        tenant: Option<&TenantId>,
         limit: usize,
     ) -> PortResult<CorrelatedRecords> {
-        let (id, now) = (correlation.clone(), self.current_time());
-        self.run_read("traced", move |c| select_traced(c, &id, limit, now))
-            .await
+        let (id, tenant, now) = (correlation.clone(), tenant.cloned(), self.current_time());
+        self.run_read("traced", move |c| {
+            select_traced(c, &id, tenant.as_ref(), limit, now)
+        })
+        .await
     }
 }

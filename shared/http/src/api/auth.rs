@@ -1,45 +1,78 @@
-//! Checks the operators' bearer token.
+//! Finds the caller that a request's bearer token stands for, and checks its permission.
 
+use super::permissions::find_permission;
 use super::{Api, ApiContext};
 use crate::correlation::RequestCorrelation;
 use crate::keys::Keys;
 use crate::problem::HttpProblem;
-use axum::extract::{Request, State};
-use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
+use axum::extract::{MatchedPath, Request, State};
+use axum::http::{HeaderMap, HeaderValue, Method, StatusCode, header};
 use axum::middleware::Next;
 use axum::response::Response;
+use recado_domain::Timestamp;
+use recado_domain::access::{Caller, TOKEN_LENGTH_MIN};
+use recado_pipeline::ports::System;
+use recado_pipeline::{Deps, tokens};
+use std::sync::{Mutex, PoisonError};
 
-/// Lets a request pass if it carries the operators' token. If no token is configured, every request is refused.
-pub(super) async fn require_operator(
+/// Lets a request pass if its token's role has the permission that the route needs. The caller is added to the request.
+pub(super) async fn require_permission(
     State(api): State<Api<impl ApiContext>>,
+    path: MatchedPath,
     mut request: Request,
     next: Next,
 ) -> Result<Response, HttpProblem> {
-    check_operator_token(&*api.keys, request.headers()).await?;
+    let caller = identify_caller(&api, request.headers()).await?;
+    check_permission(&caller, request.method(), path.as_str())?;
     if let Some(correlation) = request.extensions().get::<RequestCorrelation>() {
         let id = correlation.accept_client_id();
         request.extensions_mut().insert(id);
     }
+    request.extensions_mut().insert(caller);
     Ok(next.run(request).await)
 }
 
-/// Checks that the request carries the operators' token. The error is a 401, or a 503 if no token is configured or it
-/// cannot be read.
-pub(super) async fn check_operator_token<K: Keys>(keys: &K, headers: &HeaderMap) -> Result<(), HttpProblem> {
-    let Some(token) = keys.operator_token().await? else {
-        tracing::error!("a request was refused because no operator token is configured");
+/// Returns the caller whose token the request carries. The error is a 401, or a 503 if no installation's token is
+/// configured or the tokens cannot be read.
+pub(super) async fn identify_caller(
+    api: &Api<impl ApiContext>,
+    headers: &HeaderMap,
+) -> Result<Caller, HttpProblem> {
+    let own = api.keys.operator_token().await?;
+    let Some(own) = own.filter(|own| own.expose_secret().len() >= TOKEN_LENGTH_MIN) else {
+        tracing::error!(
+            "a request was refused because no operator token of {TOKEN_LENGTH_MIN} characters is configured"
+        );
         return Err(HttpProblem::unavailable("no operator token is configured"));
     };
-    match bearer_token(headers) {
-        Some(shown) if token.matches(shown) => Ok(()),
-        // RFC 6750, section 3: the code `invalid_token` is sent only if the request carried a token.
-        Some(_) => Err(token_challenge(r#"Bearer realm="recado", error="invalid_token""#)),
-        None => Err(token_challenge(r#"Bearer realm="recado""#)),
+    let Some(shown) = bearer_token(headers) else {
+        return Err(token_challenge(r#"Bearer realm="recado""#));
+    };
+    if own.matches(shown) {
+        return Ok(Caller::installation());
     }
+    if let Some(caller) = tokens::find_caller(&*api.deps, shown).await? {
+        return Ok(caller);
+    }
+    api.refused_tokens.note_refusal(api.deps.system().now());
+    // RFC 6750, section 3: the code `invalid_token` is sent only if the request carried a token.
+    Err(token_challenge(r#"Bearer realm="recado", error="invalid_token""#))
+}
+
+/// Checks that the caller's role has the permission that the route needs. The error is a 403.
+pub(super) fn check_permission(caller: &Caller, method: &Method, path: &str) -> Result<(), HttpProblem> {
+    let needed = find_permission(method, path);
+    if needed.is_some_and(|needed| caller.role.permits(needed)) {
+        return Ok(());
+    }
+    Err(HttpProblem::new(
+        StatusCode::FORBIDDEN,
+        format!("a token with the role `{}` does not open this", caller.role),
+    ))
 }
 
 fn token_challenge(challenge: &'static str) -> HttpProblem {
-    HttpProblem::new(StatusCode::UNAUTHORIZED, "the operator token is missing or wrong")
+    HttpProblem::new(StatusCode::UNAUTHORIZED, "the token is missing or wrong")
         .with_header(header::WWW_AUTHENTICATE, HeaderValue::from_static(challenge))
 }
 
@@ -50,4 +83,37 @@ fn bearer_token(headers: &HeaderMap) -> Option<&str> {
         .ok()?
         .split_once(' ')?;
     scheme.eq_ignore_ascii_case("bearer").then(|| token.trim())
+}
+
+/// Time between two log lines about refused tokens, in milliseconds: a stranger must not be able to fill the log.
+const LOGGED_EVERY_MS: i64 = 10_000;
+
+/// The number of refused tokens, and the part of it that is not logged yet.
+#[derive(Debug, Default)]
+pub(super) struct RefusedTokens(Mutex<RefusalCounts>);
+
+#[derive(Debug, Default)]
+struct RefusalCounts {
+    total: u64,
+    unlogged: u64,
+    logged_at: Option<Timestamp>,
+}
+
+impl RefusedTokens {
+    /// Counts a refused token, and logs the number of those since the last line if that is long ago.
+    fn note_refusal(&self, now: Timestamp) {
+        let mut counts = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        counts.total += 1;
+        counts.unlogged += 1;
+        let due = |at: Timestamp| now.as_millisecond() - at.as_millisecond() >= LOGGED_EVERY_MS;
+        if counts.logged_at.is_none_or(due) {
+            tracing::warn!(
+                refused = counts.unlogged,
+                total = counts.total,
+                "requests with a wrong token were refused"
+            );
+            counts.unlogged = 0;
+            counts.logged_at = Some(now);
+        }
+    }
 }

@@ -10,6 +10,7 @@ use axum::extract::State;
 use axum::http::{HeaderMap, StatusCode};
 use axum::{Extension, Json};
 use recado_domain::Timestamp;
+use recado_domain::access::Caller;
 use recado_domain::ids::{CorrelationId, InstanceId};
 use recado_pipeline::catch_up::{self, CatchUpError, CatchUpReport};
 use recado_pipeline::ports::HistoryError;
@@ -43,6 +44,7 @@ struct CatchUpRequest {
 )]
 pub(super) async fn post_catch_up(
     State(api): State<Api<impl ApiContext>>,
+    Extension(caller): Extension<Caller>,
     PathParam(id): PathParam<String>,
     Extension(correlation): Extension<CorrelationId>,
     headers: HeaderMap,
@@ -55,7 +57,7 @@ pub(super) async fn post_catch_up(
     } else {
         parse_json_body(&body)?
     };
-    let done = catch_up::catch_up(&*api.deps, &instance, wanted.since, &correlation);
+    let done = catch_up::catch_up(&*api.deps, &caller, &instance, wanted.since, &correlation);
     Ok(Json(Box::pin(done).await?))
 }
 

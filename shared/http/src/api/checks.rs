@@ -4,9 +4,10 @@ use super::problem_answers::NotFound;
 use super::{Api, ApiContext};
 use crate::problem::HttpProblem;
 use crate::query::QueryParams;
-use axum::Json;
 use axum::extract::State;
+use axum::{Extension, Json};
 use recado_domain::Timestamp;
+use recado_domain::access::Caller;
 use recado_domain::ids::InstanceId;
 use recado_pipeline::ports::{ConnectionAnswer, CredentialState, DiskSpace, LlmError};
 use recado_pipeline::self_check::{InstanceCheck, ModelAnswer, ModelCheck, SelfCheck, check_installation};
@@ -180,9 +181,16 @@ impl From<SelfCheck> for ChecksView {
 )]
 pub(super) async fn get_checks(
     State(api): State<Api<impl ApiContext>>,
+    Extension(caller): Extension<Caller>,
     QueryParams(wanted): QueryParams<ChecksQuery>,
 ) -> Result<Json<ChecksView>, HttpProblem> {
-    let found = check_installation(&*api.deps, wanted.instance.as_ref(), api.options.asks_models).await?;
+    let found = check_installation(
+        &*api.deps,
+        &caller,
+        wanted.instance.as_ref(),
+        api.options.asks_models,
+    )
+    .await?;
     let found = found.ok_or_else(|| HttpProblem::not_found("there is no such instance"))?;
     Ok(Json(found.into()))
 }

@@ -6,11 +6,12 @@ use super::{Api, ApiContext, BODY_MAX};
 use crate::keys::Keys;
 use crate::problem::HttpProblem;
 use crate::query::{parse_json_body, read_body};
-use axum::Json;
 use axum::body::Body;
 use axum::extract::State;
 use axum::http::uri::Authority;
 use axum::http::{HeaderMap, Uri, header};
+use axum::{Extension, Json};
+use recado_domain::access::Caller;
 use recado_domain::config::{ConfigDocument, Instance};
 use recado_domain::ids::InstanceId;
 use recado_domain::provider::Provider;
@@ -63,7 +64,7 @@ pub(super) struct ConfigurationView {
     instances: Vec<WebhookSetupView>,
 }
 
-/// Returns the whole configuration, without secrets.
+/// Returns the configuration that the token opens, without secrets.
 #[utoipa::path(
     get,
     path = "/v1/config",
@@ -72,10 +73,11 @@ pub(super) struct ConfigurationView {
 )]
 pub(super) async fn get_configuration(
     State(api): State<Api<impl ApiContext>>,
+    Extension(caller): Extension<Caller>,
     headers: HeaderMap,
     uri: Uri,
 ) -> Result<Json<ConfigurationView>, HttpProblem> {
-    let document = configure::read_configuration(&*api.deps).await?;
+    let document = configure::read_configuration(&*api.deps, &caller).await?;
     let site = WebhookSetups::for_instances(&api, &document.instances, &headers, &uri).await?;
     let instances = document
         .instances
@@ -100,10 +102,11 @@ pub(super) struct WebhooksView {
 )]
 pub(super) async fn list_webhooks(
     State(api): State<Api<impl ApiContext>>,
+    Extension(caller): Extension<Caller>,
     headers: HeaderMap,
     uri: Uri,
 ) -> Result<Json<WebhooksView>, HttpProblem> {
-    let document = configure::read_configuration(&*api.deps).await?;
+    let document = configure::read_configuration(&*api.deps, &caller).await?;
     let site = WebhookSetups::for_instances(&api, &document.instances, &headers, &uri).await?;
     let instances = document
         .instances
@@ -116,7 +119,8 @@ pub(super) async fn list_webhooks(
 
 /// Applies a configuration document.
 ///
-/// What the document names is created or changed; everything else is left unchanged.
+/// What the document names is created or changed; everything else is left unchanged. A token of one tenant changes that
+/// tenant alone.
 #[utoipa::path(
     put,
     path = "/v1/config",
@@ -129,6 +133,7 @@ pub(super) async fn list_webhooks(
 )]
 pub(super) async fn put_configuration(
     State(api): State<Api<impl ApiContext>>,
+    Extension(caller): Extension<Caller>,
     headers: HeaderMap,
     uri: Uri,
     body: Body,
@@ -136,7 +141,7 @@ pub(super) async fn put_configuration(
     let document: ConfigDocument = parse_json_body(&read_body(&headers, body, BODY_MAX).await?)?;
     let named = document.instances.clone();
     let site = WebhookSetups::for_instances(&api, &named, &headers, &uri).await?;
-    let applied = configure::apply_configuration(&*api.deps, document).await?;
+    let applied = configure::apply_configuration(&*api.deps, &caller, document).await?;
     let instances = named
         .iter()
         .map(|instance| site.setup_view(instance, true))
@@ -160,11 +165,12 @@ pub(super) async fn put_configuration(
 )]
 pub(super) async fn post_configuration(
     state: State<Api<impl ApiContext>>,
+    Extension(caller): Extension<Caller>,
     headers: HeaderMap,
     uri: Uri,
     body: Body,
 ) -> Result<Json<AppliedView>, HttpProblem> {
-    put_configuration(state, headers, uri, body).await
+    put_configuration(state, Extension(caller), headers, uri, body).await
 }
 
 /// The installation's base URL, and each provider's webhook keys.

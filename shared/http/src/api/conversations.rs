@@ -11,6 +11,7 @@ use axum::body::Body;
 use axum::extract::State;
 use axum::http::HeaderMap;
 use axum::{Extension, Json};
+use recado_domain::access::Caller;
 use recado_domain::conversation::{ConversationMode, ConversationStatus};
 use recado_domain::ids::{ConversationId, CorrelationId, InstanceId, Ordinal};
 use recado_pipeline::operate;
@@ -48,6 +49,7 @@ pub(super) struct ConversationQuery {
 )]
 pub(super) async fn list_conversations(
     State(api): State<Api<impl ApiContext>>,
+    Extension(caller): Extension<Caller>,
     QueryParams(wanted): QueryParams<ConversationQuery>,
 ) -> Result<Json<ListView<ConversationView>>, HttpProblem> {
     let page = parse_page_request(wanted.limit, wanted.cursor)?;
@@ -55,8 +57,9 @@ pub(super) async fn list_conversations(
         instance: wanted.instance,
         mode: wanted.mode,
         status: wanted.status,
+        ..ConversationFilter::default()
     };
-    let found = operate::list_conversations(&*api.deps, &filter, &page).await;
+    let found = operate::list_conversations(&*api.deps, &caller, filter, &page).await;
     let found = found.map_err(|error| list_problem(error, page.cursor.is_some()))?;
     Ok(Json(ListView::from_page(found, ConversationView::from)))
 }
@@ -71,9 +74,10 @@ pub(super) async fn list_conversations(
 )]
 pub(super) async fn get_conversation(
     State(api): State<Api<impl ApiContext>>,
+    Extension(caller): Extension<Caller>,
     PathParam(id): PathParam<String>,
 ) -> Result<Json<ConversationView>, HttpProblem> {
-    let found = operate::find_conversation(&*api.deps, &parse_conversation_id(&id)?).await?;
+    let found = operate::find_conversation(&*api.deps, &caller, &parse_conversation_id(&id)?).await?;
     Ok(Json(found.into()))
 }
 
@@ -107,6 +111,7 @@ struct ConversationChange {
 )]
 pub(super) async fn patch_conversation(
     State(api): State<Api<impl ApiContext>>,
+    Extension(caller): Extension<Caller>,
     PathParam(id): PathParam<String>,
     Extension(correlation): Extension<CorrelationId>,
     headers: HeaderMap,
@@ -130,11 +135,11 @@ pub(super) async fn patch_conversation(
     }
     let deps = &*api.deps;
     let mut changed = match change.mode {
-        Some(mode) => Some(operate::set_conversation_mode(deps, &id, mode, &correlation).await?),
+        Some(mode) => Some(operate::set_conversation_mode(deps, &caller, &id, mode, &correlation).await?),
         None => None,
     };
     if resolve {
-        changed = Some(operate::resolve_conversation(deps, &id, change.seen, &correlation).await?);
+        changed = Some(operate::resolve_conversation(deps, &caller, &id, change.seen, &correlation).await?);
     }
     changed
         .map(|conversation| Json(conversation.into()))

@@ -9,15 +9,15 @@ use super::view::{DeadLetterView, ListView};
 use super::{Api, ApiContext};
 use crate::problem::HttpProblem;
 use crate::query::{PathParam, QueryParams, parse_page_request};
-use axum::Json;
 use axum::extract::State;
+use axum::{Extension, Json};
 use recado_domain::Timestamp;
+use recado_domain::access::Caller;
 use recado_domain::dead_letter::{DeadLetterDeletion, QueueName};
 use recado_domain::ids::{CorrelationId, InstanceId};
 use recado_domain::reason::Reason;
-use recado_pipeline::Deps;
 use recado_pipeline::operate::dead_letters::{self, DeadLetterWithPayload};
-use recado_pipeline::ports::{DeadLetterFilter, DeadLetters};
+use recado_pipeline::ports::DeadLetterFilter;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use utoipa::{IntoParams, ToSchema};
@@ -59,6 +59,7 @@ pub(super) struct DeadLetterQuery {
 )]
 pub(super) async fn list_dead_letters(
     State(api): State<Api<impl ApiContext>>,
+    Extension(caller): Extension<Caller>,
     QueryParams(wanted): QueryParams<DeadLetterQuery>,
 ) -> Result<Json<ListView<DeadLetterView>>, HttpProblem> {
     let page = parse_page_request(wanted.limit, wanted.cursor)?;
@@ -68,8 +69,9 @@ pub(super) async fn list_dead_letters(
         instance: wanted.instance,
         since: wanted.since,
         until: wanted.until,
+        ..DeadLetterFilter::default()
     };
-    let found = dead_letters::list_dead_letters(&*api.deps, &filter, &page).await;
+    let found = dead_letters::list_dead_letters(&*api.deps, &caller, filter, &page).await;
     let found = found.map_err(|error| list_problem(error, page.cursor.is_some()))?;
     Ok(Json(ListView::from_page(found, DeadLetterView::from)))
 }
@@ -93,10 +95,11 @@ pub(super) struct DeadLetterDetail {
 )]
 pub(super) async fn get_dead_letter(
     State(api): State<Api<impl ApiContext>>,
+    Extension(caller): Extension<Caller>,
     PathParam(id): PathParam<String>,
 ) -> Result<Json<DeadLetterDetail>, HttpProblem> {
     let DeadLetterWithPayload { dead_letter, payload } =
-        dead_letters::find_dead_letter(&*api.deps, &id).await?;
+        dead_letters::find_dead_letter(&*api.deps, &caller, &id).await?;
     Ok(Json(DeadLetterDetail {
         original_id: dead_letter.id.clone(),
         dead_letter: dead_letter.into(),
@@ -159,10 +162,11 @@ impl From<DeadLetterDeletion> for DeletionView {
 )]
 pub(super) async fn list_deletions(
     State(api): State<Api<impl ApiContext>>,
+    Extension(caller): Extension<Caller>,
     QueryParams(part): QueryParams<DeletionQuery>,
 ) -> Result<Json<ListView<DeletionView>>, HttpProblem> {
     let page = parse_page_request(part.limit, part.cursor)?;
-    let found = dead_letters::list_deletions(&*api.deps, &page).await;
+    let found = dead_letters::list_deletions(&*api.deps, &caller, &page).await;
     let found = found.map_err(|error| list_problem(error, page.cursor.is_some()))?;
     Ok(Json(ListView::from_page(found, DeletionView::from)))
 }
@@ -227,19 +231,15 @@ impl From<DeadLetterWithPayload> for DlqMessage {
 )]
 pub(super) async fn get_dlq_health(
     State(api): State<Api<impl ApiContext>>,
+    Extension(caller): Extension<Caller>,
     QueryParams(DlqQuery { instance }): QueryParams<DlqQuery>,
 ) -> Result<Json<DlqView>, HttpProblem> {
-    let dlq_depth = api
-        .deps
-        .store()
-        .count_dead_letters()
-        .await?
-        .count_of(instance.as_ref());
+    let dlq_depth = dead_letters::count_dead_letters(&*api.deps, &caller, instance.as_ref()).await?;
     let filter = DeadLetterFilter {
         instance,
         ..DeadLetterFilter::default()
     };
-    let newest = dead_letters::newest_with_payloads(&*api.deps, &filter, DLQ_MESSAGES_MAX).await?;
+    let newest = dead_letters::newest_with_payloads(&*api.deps, &caller, filter, DLQ_MESSAGES_MAX).await?;
     Ok(Json(DlqView {
         dlq_depth,
         messages: newest.into_iter().map(DlqMessage::from).collect(),

@@ -24,18 +24,19 @@ that `cursor`. Every answer has the header `X-Correlation-Id`: the id that the r
 are added to answers, never renamed, so a client must ignore fields that it does not know.";
 
 /// The groups of routes, in the order in which a reader meets them.
-const TAGS: [&str; 8] = [
+const TAGS: [&str; 9] = [
     "Health",
     "Conversations",
     "Messages",
     "Instances",
     "Configuration",
     "Dead letters",
+    "Tokens",
     "Traces",
     "Description",
 ];
 
-/// Makes the description of the API from the routes that need no token and those that need the operators'.
+/// Makes the description of the API from the routes that need no token and those that need one.
 pub(super) fn describe_api(public: OpenApi, mut operators: OpenApi) -> OpenApi {
     for operation in operators.paths.paths.values_mut().flat_map(list_operations) {
         let token = SecurityRequirement::new(OPERATOR_TOKEN, Vec::<String>::new());
@@ -85,13 +86,14 @@ struct Problem {
 }
 
 /// The errors of every route that reads a token.
-const COMMON: [ProblemAnswer; 4] = [
+const COMMON: [ProblemAnswer; 5] = [
     (
         "BadRequest",
         "400",
         "The request is malformed; `detail` says what is wrong.",
     ),
-    ("Unauthorized", "401", "The operators' token is missing or wrong."),
+    ("Unauthorized", "401", "The token is missing or wrong."),
+    ("Forbidden", "403", "The role of the token does not include this."),
     ("Unreadable", "500", "A record cannot be read or written."),
     (
         "Unavailable",

@@ -4,15 +4,14 @@ use super::problem_answers::NotFound;
 use super::{Api, ApiContext};
 use crate::problem::HttpProblem;
 use crate::query::{PathParam, QueryParams, read_body};
-use axum::Json;
 use axum::body::Body;
 use axum::extract::State;
 use axum::http::{HeaderMap, StatusCode, header};
+use axum::{Extension, Json};
+use recado_domain::access::Caller;
 use recado_domain::content::{Content, Media, MediaKind};
 use recado_domain::ids::InstanceId;
 use recado_domain::outgoing::{OutgoingError, UPLOAD_PREFIX};
-use recado_pipeline::Deps;
-use recado_pipeline::ports::ConfigurationStore;
 use recado_pipeline::upload;
 use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
@@ -53,6 +52,7 @@ pub(super) struct UploadView {
 )]
 pub(super) async fn post_media(
     State(api): State<Api<impl ApiContext>>,
+    Extension(caller): Extension<Caller>,
     PathParam(id): PathParam<String>,
     QueryParams(about): QueryParams<UploadQuery>,
     headers: HeaderMap,
@@ -73,11 +73,9 @@ pub(super) async fn post_media(
     if bytes.is_empty() {
         return Err(HttpProblem::bad_request("the body must be the file"));
     }
-    deps.store()
-        .instance_config(&instance)
-        .await?
-        .ok_or_else(no_instance)?;
-    let source = upload::store_upload(deps, &instance, mime_type.to_owned(), about.file_name, &bytes).await?;
+    let (kind, name) = (mime_type.to_owned(), about.file_name);
+    let stored = upload::store_upload(deps, &caller, &instance, kind, name, &bytes).await?;
+    let source = stored.ok_or_else(no_instance)?;
     let view = UploadView {
         id: source.strip_prefix(UPLOAD_PREFIX).unwrap_or_default().to_owned(),
         source,

@@ -14,6 +14,7 @@ use axum::extract::State;
 use axum::http::{HeaderMap, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use axum::{Extension, Json};
+use recado_domain::access::Caller;
 use recado_domain::ids::{CorrelationId, IdempotencyKey, MessageId, Ordinal};
 use recado_domain::scheduled::{ScheduledId, ScheduledState};
 use recado_pipeline::operate::{self, OperatorAnswer};
@@ -43,12 +44,13 @@ pub(super) struct MessageListQuery {
 )]
 pub(super) async fn list_messages(
     State(api): State<Api<impl ApiContext>>,
+    Extension(caller): Extension<Caller>,
     PathParam(id): PathParam<String>,
     QueryParams(wanted): QueryParams<MessageListQuery>,
 ) -> Result<Json<ListView<MessageItem>>, HttpProblem> {
     let id = parse_conversation_id(&id)?;
     let page = parse_page_request(wanted.limit, wanted.cursor)?;
-    let found = operate::list_messages(&*api.deps, &id, &page).await;
+    let found = operate::list_messages(&*api.deps, &caller, &id, &page).await;
     let found = found.map_err(|error| list_problem(error, page.cursor.is_some()))?;
     Ok(Json(ListView::from_page(found, MessageItem::from)))
 }
@@ -73,12 +75,13 @@ pub(super) enum MessageAnswer {
 )]
 pub(super) async fn get_message(
     State(api): State<Api<impl ApiContext>>,
+    Extension(caller): Extension<Caller>,
     PathParam(id): PathParam<String>,
 ) -> Result<Json<MessageAnswer>, HttpProblem> {
     let deps = &*api.deps;
     let mut wanted = id;
     if let Ok(id) = ScheduledId::parse(&wanted) {
-        let scheduled = deliver::find_scheduled(deps, &id)
+        let scheduled = deliver::find_scheduled(deps, &caller, &id)
             .await?
             .ok_or_else(no_such_message)?;
         match &scheduled.state {
@@ -86,7 +89,7 @@ pub(super) async fn get_message(
             _ => return Ok(Json(MessageAnswer::Scheduled(Box::new(scheduled.into())))),
         }
     }
-    let found = trace::load_timeline(deps, &parse_message_id(&wanted)?).await?;
+    let found = trace::load_timeline(deps, &caller, &parse_message_id(&wanted)?).await?;
     let found = found.ok_or_else(no_such_message)?;
     Ok(Json(MessageAnswer::Message(Box::new(found.into()))))
 }
@@ -144,6 +147,7 @@ struct AnswerRequest {
 )]
 pub(super) async fn post_answer(
     State(api): State<Api<impl ApiContext>>,
+    Extension(caller): Extension<Caller>,
     PathParam(id): PathParam<String>,
     Extension(correlation): Extension<CorrelationId>,
     headers: HeaderMap,
@@ -162,6 +166,7 @@ pub(super) async fn post_answer(
     let (content, options) = said.parse_outgoing()?;
     let sent = operate::answer_as_operator(
         &*api.deps,
+        &caller,
         &id,
         OperatorAnswer {
             content,

@@ -5,9 +5,10 @@ use super::schema::NoticeKindSchema;
 use super::{Api, ApiContext};
 use crate::problem::HttpProblem;
 use crate::query::PathParam;
-use axum::Json;
 use axum::extract::State;
+use axum::{Extension, Json};
 use recado_domain::Timestamp;
+use recado_domain::access::Caller;
 use recado_domain::ids::InstanceId;
 use recado_domain::notice::{Notice, NoticeKind};
 use recado_pipeline::operate;
@@ -55,10 +56,11 @@ impl From<Notice> for NoticeView {
 )]
 pub(super) async fn list_notices(
     State(api): State<Api<impl ApiContext>>,
+    Extension(caller): Extension<Caller>,
     PathParam(id): PathParam<String>,
 ) -> Result<Json<NoticesView>, HttpProblem> {
     let instance = InstanceId::parse(&id).map_err(|_| HttpProblem::not_found("there is no such instance"))?;
-    let notices = operate::list_notices(&*api.deps, &instance).await?;
+    let notices = operate::list_notices(&*api.deps, &caller, &instance).await?;
     let items = notices.into_iter().map(NoticeView::from).collect();
     Ok(Json(NoticesView { items }))
 }

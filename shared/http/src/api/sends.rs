@@ -15,6 +15,7 @@ use axum::http::{HeaderMap, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use axum::{Extension, Json};
 use recado_domain::Timestamp;
+use recado_domain::access::Caller;
 use recado_domain::ids::{CorrelationId, IdempotencyKey, InstanceId};
 use recado_domain::metadata::Metadata;
 use recado_domain::scheduled::ScheduledId;
@@ -77,6 +78,7 @@ struct SendRequest {
 )]
 pub(super) async fn post_send(
     State(api): State<Api<impl ApiContext>>,
+    Extension(caller): Extension<Caller>,
     PathParam(id): PathParam<String>,
     Extension(correlation): Extension<CorrelationId>,
     headers: HeaderMap,
@@ -103,7 +105,7 @@ pub(super) async fn post_send(
         send_at: wanted.send_at,
         correlation,
     };
-    let accepted = deliver::accept_message(&*api.deps, &instance, send).await?;
+    let accepted = deliver::accept_message(&*api.deps, &caller, &instance, send).await?;
     let location = [(header::LOCATION, format!("/v1/messages/{}", accepted.id))];
     let status = if accepted.repeated {
         StatusCode::OK
@@ -135,13 +137,14 @@ fn merge_keys(
 )]
 pub(super) async fn delete_message(
     State(api): State<Api<impl ApiContext>>,
+    Extension(caller): Extension<Caller>,
     PathParam(id): PathParam<String>,
 ) -> Result<Json<ScheduledView>, HttpProblem> {
     let deps = &*api.deps;
     if let Ok(id) = ScheduledId::parse(&id) {
-        return Ok(Json(deliver::cancel_scheduled(deps, &id).await?.into()));
+        return Ok(Json(deliver::cancel_scheduled(deps, &caller, &id).await?.into()));
     }
-    operate::find_message(deps, &parse_message_id(&id)?).await?;
+    operate::find_message(deps, &caller, &parse_message_id(&id)?).await?;
     Err(HttpProblem::new(
         StatusCode::CONFLICT,
         "only a scheduled message can be taken back",

@@ -4,8 +4,10 @@ use super::problem_answers::NotFound;
 use super::schema::SimulatedMessageSchema;
 use super::{Api, ApiContext};
 use crate::problem::HttpProblem;
-use axum::Json;
 use axum::extract::State;
+use axum::{Extension, Json};
+use recado_domain::access::{Caller, Scope};
+use recado_pipeline::configure;
 use recado_whatsapp::SimulatedMessage;
 use serde::Serialize;
 use utoipa::ToSchema;
@@ -28,10 +30,19 @@ pub(super) struct SimulatedOutboxView {
 )]
 pub(super) async fn list_simulated_outbox(
     State(api): State<Api<impl ApiContext>>,
+    Extension(caller): Extension<Caller>,
 ) -> Result<Json<SimulatedOutboxView>, HttpProblem> {
     let Some(outbox) = &api.options.simulator else {
         return Err(HttpProblem::not_found("nothing is simulated here"));
     };
-    let items = outbox.list_messages();
+    let items = match &caller.scope {
+        Scope::Installation => outbox.list_messages(),
+        Scope::Tenant(_) => {
+            let own = configure::read_configuration(&*api.deps, &caller)
+                .await?
+                .instances;
+            outbox.list_messages_of(|id| own.iter().any(|instance| instance.id == *id))
+        }
+    };
     Ok(Json(SimulatedOutboxView { items }))
 }

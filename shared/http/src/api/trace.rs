@@ -6,8 +6,9 @@ use super::view::{EventView, MessageItem};
 use super::{Api, ApiContext};
 use crate::problem::HttpProblem;
 use crate::query::QueryParams;
-use axum::Json;
 use axum::extract::State;
+use axum::{Extension, Json};
+use recado_domain::access::Caller;
 use recado_domain::ids::{CorrelationId, EventId};
 use recado_domain::scheduled::{ScheduledId, ScheduledState};
 use recado_pipeline::Deps;
@@ -57,6 +58,7 @@ impl From<MessageTrace> for TraceView {
 )]
 pub(super) async fn get_trace(
     State(api): State<Api<impl ApiContext>>,
+    Extension(caller): Extension<Caller>,
     QueryParams(wanted): QueryParams<TraceQuery>,
 ) -> Result<Json<TraceView>, HttpProblem> {
     let deps = &*api.deps;
@@ -66,7 +68,7 @@ pub(super) async fn get_trace(
             trace::TraceTarget::Event(id)
         }
         (None, Some(id), None) => match ScheduledId::parse(&id) {
-            Ok(id) => resolve_scheduled(deps, &id).await?,
+            Ok(id) => resolve_scheduled(deps, &caller, &id).await?,
             Err(_) => trace::TraceTarget::Message(parse_message_id(&id)?),
         },
         (None, None, Some(id)) => trace::TraceTarget::Correlation(
@@ -82,15 +84,19 @@ pub(super) async fn get_trace(
         trace::TraceTarget::Event(_) => "there is no such event",
         _ => "there is no such message",
     };
-    let found = trace::find_trace(deps, &wanted).await?;
+    let found = trace::find_trace(deps, &caller, &wanted).await?;
     let found = found.ok_or_else(|| HttpProblem::not_found(missing))?;
     Ok(Json(found.into()))
 }
 
 /// Resolves a scheduled message to the message that was sent for it. Before it is sent, only its correlation id can be
 /// traced.
-async fn resolve_scheduled(deps: &impl Deps, id: &ScheduledId) -> Result<trace::TraceTarget, HttpProblem> {
-    let scheduled = deliver::find_scheduled(deps, id).await?;
+async fn resolve_scheduled(
+    deps: &impl Deps,
+    caller: &Caller,
+    id: &ScheduledId,
+) -> Result<trace::TraceTarget, HttpProblem> {
+    let scheduled = deliver::find_scheduled(deps, caller, id).await?;
     let scheduled = scheduled.ok_or_else(|| HttpProblem::not_found("there is no such message"))?;
     Ok(match scheduled.state {
         ScheduledState::Became { message, .. } => trace::TraceTarget::Message(message),

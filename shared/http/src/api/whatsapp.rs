@@ -9,8 +9,9 @@ use crate::problem::HttpProblem;
 use crate::query::QueryParams;
 use axum::Json;
 use axum::extract::State;
-use axum::http::{HeaderMap, StatusCode, header};
+use axum::http::{HeaderMap, Method, StatusCode, header};
 use recado_domain::Timestamp;
+use recado_domain::access::Caller;
 use recado_domain::dead_letter::QueueName;
 use recado_domain::ids::InstanceId;
 use recado_domain::instance::ConnectionStatus;
@@ -90,7 +91,7 @@ pub(super) struct WhatsappView {
     at_least: bool,
     evolution_connected: bool,
     dlq_depth: u64,
-    /// The number of messages in each queue, for all instances together.
+    /// The number of messages in each queue, for all tenants together. Empty with a token of one tenant.
     queues: BTreeMap<&'static str, u64>,
     /// The number of instances in each connection state.
     connection: BTreeMap<&'static str, u64>,
@@ -159,6 +160,9 @@ pub(super) enum WhatsappHealthAnswer {
     Status(StatusView),
 }
 
+/// The path by which the table of permissions names this route.
+const ROUTE: &str = "/health/whatsapp";
+
 type HealthAnswer = Result<(StatusCode, Json<WhatsappHealthAnswer>), HttpProblem>;
 
 /// Returns the health of all instances, or with a token also the details.
@@ -166,7 +170,7 @@ type HealthAnswer = Result<(StatusCode, Json<WhatsappHealthAnswer>), HttpProblem
 /// Each connection, the waiting messages and the dead letters. `?instance=` narrows everything except the queues, which
 /// all instances share. More than 100 waiting messages, or an instance that is not connected: degraded. More than 1000:
 /// unhealthy, with 503 unless several tenants share the installation. A request without a token gets `status` and
-/// `timestamp` alone.
+/// `timestamp` alone. With a token of one tenant, everything is about that tenant.
 #[utoipa::path(
     get,
     path = "/health/whatsapp",
@@ -188,8 +192,9 @@ pub(super) async fn get_whatsapp_health(
     if wanted.instance.is_none() && !headers.contains_key(header::AUTHORIZATION) {
         return get_public_status(&api).await;
     }
-    auth::check_operator_token(&*api.keys, &headers).await?;
-    let found = read_health(&api, &wanted).await?;
+    let caller = auth::identify_caller(&api, &headers).await?;
+    auth::check_permission(&caller, &Method::GET, ROUTE)?;
+    let found = read_health(&api, &caller, &wanted).await?;
     let mut connection = BTreeMap::from([
         (ConnectionStatus::Open.as_str(), 0),
         (ConnectionStatus::Closed.as_str(), 0),
@@ -219,9 +224,10 @@ pub(super) async fn get_whatsapp_health(
 
 async fn read_health(
     api: &Api<impl ApiContext>,
+    caller: &Caller,
     wanted: &WhatsappHealthQuery,
 ) -> Result<Health, HttpProblem> {
-    assess_health(&*api.deps, &api.options.depths, wanted.instance.as_ref())
+    assess_health(&*api.deps, &api.options.depths, caller, wanted.instance.as_ref())
         .await?
         .ok_or_else(|| HttpProblem::not_found("there is no such instance"))
 }
@@ -231,7 +237,8 @@ async fn get_public_status(api: &Api<impl ApiContext>) -> HealthAnswer {
     let view = if let Some(view) = kept {
         view
     } else {
-        let found = read_health(api, &WhatsappHealthQuery { instance: None }).await?;
+        let all = Caller::installation();
+        let found = read_health(api, &all, &WhatsappHealthQuery { instance: None }).await?;
         let view = StatusView {
             status: found.status,
             timestamp: found.at,

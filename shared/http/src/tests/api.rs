@@ -274,6 +274,7 @@ async fn dead_letters_show_why_and_not_what_was_said() {
         attempts: 2,
         last_error: Some("131047 Re-engagement message".to_owned()),
         correlation: CorrelationId::parse("c-1").unwrap(),
+        tenant: None,
         instance: Some(InstanceId::parse("suporte-01").unwrap()),
         what: DeadLetterContent::Unreadable {
             body: "bom dia".to_owned(),

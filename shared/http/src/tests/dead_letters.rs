@@ -74,6 +74,7 @@ async fn the_health_page_shows_the_newest_hundred() {
             id: format!("e{number}"),
             queue: QueueName::Inbound,
             reason: Reason::Poison,
+            tenant: None,
             instance: None,
             at: add_millis(now(), number),
             attempts: 3,
@@ -301,7 +302,7 @@ async fn a_deleted_letter_does_not_come_back_and_who_deleted_it_can_be_read() {
         .remove(0);
     for id in [dead_letter.id.as_str(), job.event.as_str()] {
         let answered = site
-            .operate("DELETE", &format!("/v1/dead-letters/{id}?by=Bia"), &Value::Null)
+            .operate("DELETE", &format!("/v1/dead-letters/{id}"), &Value::Null)
             .await;
         assert_eq!(answered.status, StatusCode::NO_CONTENT, "{}", answered.text);
         let again = site
@@ -330,7 +331,7 @@ async fn a_deleted_letter_does_not_come_back_and_who_deleted_it_can_be_read() {
     let audit = get(&site, "/v1/dead-letters/audit").await;
     let items = audit["items"].as_array().unwrap();
     assert_eq!(items.len(), 2, "{audit}");
-    assert!(items.iter().all(|item| item["by"] == "Bia"));
+    assert!(items.iter().all(|item| item["by"] == "installation"));
     assert!(!audit.to_string().contains("segredo") && !audit.to_string().contains("Até logo"));
 }
 
@@ -343,13 +344,7 @@ async fn all_are_deleted_only_if_that_is_said() {
         site.operate("DELETE", &format!("/v1/dead-letters{query}"), &Value::Null)
             .await
     };
-    for wrong in [
-        "",
-        "?by=Bia",
-        "?all=true&limit=0",
-        "?all=true&by=%20",
-        "?all=true&x=1",
-    ] {
+    for wrong in ["", "?all=true&by=Bia", "?all=true&limit=0", "?all=true&x=1"] {
         assert_eq!(delete(wrong).await.status, StatusCode::BAD_REQUEST, "{wrong}");
     }
     assert_eq!(delete("?queue=inbound").await.body["deleted"], 1);

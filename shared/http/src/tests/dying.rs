@@ -97,6 +97,7 @@ pub(super) async fn dies(site: &Site, message: &Message, at: Timestamp) -> DeadL
         attempts: 5,
         last_error: Some("500".to_owned()),
         correlation: message.correlation.clone(),
+        tenant: Some(message.tenant.clone()),
         instance: Some(message.instance.clone()),
         what: DeadLetterContent::Message {
             message: message.message_id(),

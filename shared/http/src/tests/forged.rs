@@ -286,7 +286,7 @@ async fn a_forged_status_is_no_evidence_for_an_unknown_send() {
 
 /// Gives the victim's number to the attacker's tenant.
 async fn hand_over(town: &Town) {
-    let mut document = town.site.store.read_configuration().await.unwrap();
+    let mut document = town.site.store.read_configuration(None).await.unwrap();
     for instance in &mut document.instances {
         let number = match instance.id.as_str() {
             "d-a" => PARTNERS,

@@ -141,6 +141,7 @@ async fn a_copy_without_its_letter_goes_unless_it_is_so_young_that_its_letter_ma
             attempts: 1,
             last_error: None,
             correlation: CorrelationId::parse("c-9").unwrap(),
+            tenant: None,
             instance: Some(InstanceId::parse("suporte-01").unwrap()),
             what: DeadLetterContent::Unreadable { body: "{".to_owned() },
         };

@@ -116,6 +116,7 @@ async fn dead_letters_are_reported_and_change_no_status() {
         id: "e1".to_owned(),
         queue: QueueName::Inbound,
         reason: Reason::Poison,
+        tenant: None,
         instance: Some(instance),
         at: Clock::from_system().now(),
         attempts: 3,

@@ -28,14 +28,14 @@ impl Write for ThreadLog {
 }
 
 /// Keeps what this test logs.
-fn keep_log() {
+pub(super) fn keep_log() {
     static STARTED: Once = Once::new();
     STARTED.call_once(|| tracing_subscriber::fmt().json().with_writer(|| ThreadLog).init());
     LINES.with_borrow_mut(Vec::clear);
 }
 
 /// What this test has logged.
-fn log() -> String {
+pub(super) fn log() -> String {
     LINES.with_borrow(|lines| String::from_utf8(lines.clone()).unwrap())
 }
 

@@ -1,13 +1,16 @@
 use super::PortResult;
 use recado_domain::config::{ConfigDocument, InstanceConfig};
-use recado_domain::ids::{ExternalId, InstanceId};
+use recado_domain::ids::{ExternalId, InstanceId, TenantId};
 use recado_domain::provider::Provider;
 use std::future::Future;
 
 /// A store of the configuration: tenants, agents and instances.
 pub trait ConfigurationStore: Send + Sync {
-    /// Returns the whole configuration.
-    fn read_configuration(&self) -> impl Future<Output = PortResult<ConfigDocument>> + Send;
+    /// Returns the configuration of `tenant` with its agents and instances, or the whole configuration (`None`).
+    fn read_configuration(
+        &self,
+        tenant: Option<&TenantId>,
+    ) -> impl Future<Output = PortResult<ConfigDocument>> + Send;
 
     /// Creates or replaces the tenants, agents and instances in `change`, and leaves all others unchanged. One change
     /// may exchange the external ids of two instances. The caller has validated `change`.

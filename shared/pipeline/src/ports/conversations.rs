@@ -1,7 +1,10 @@
 use super::{PortResult, WriteOutcome};
 use jiff::Timestamp;
+use recado_domain::access::Scope;
 use recado_domain::conversation::{Conversation, ConversationMode, ConversationStatus};
-use recado_domain::ids::{ConversationId, IdempotencyKey, InstanceId, MessageId, Ordinal, ThreadId};
+use recado_domain::ids::{
+    ConversationId, IdempotencyKey, InstanceId, MessageId, Ordinal, TenantId, ThreadId,
+};
 use recado_domain::message::Message;
 use std::future::Future;
 
@@ -26,12 +29,23 @@ pub struct Page<T> {
 /// Conditions for a list of conversations. A field that is `None` sets no condition.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct ConversationFilter {
+    /// Tenant of the conversation.
+    pub tenant: Option<TenantId>,
     /// Instance of the conversation.
     pub instance: Option<InstanceId>,
     /// Mode of the conversation.
     pub mode: Option<ConversationMode>,
     /// Status of the conversation.
     pub status: Option<ConversationStatus>,
+}
+
+impl ConversationFilter {
+    /// Limits the filter to the tenant of `scope`, if it has one.
+    #[must_use]
+    pub fn within_scope(mut self, scope: &Scope) -> Self {
+        self.tenant = scope.tenant().cloned().or(self.tenant);
+        self
+    }
 }
 
 /// A client's idempotency key for a request that the client may repeat.

@@ -1,7 +1,8 @@
 use super::{Page, PageRequest, PortResult};
 use jiff::Timestamp;
+use recado_domain::access::Scope;
 use recado_domain::dead_letter::{DeadLetter, DeadLetterDeletion, QueueName};
-use recado_domain::ids::InstanceId;
+use recado_domain::ids::{InstanceId, TenantId};
 use recado_domain::reason::Reason;
 use std::collections::BTreeMap;
 use std::future::Future;
@@ -9,6 +10,8 @@ use std::future::Future;
 /// Conditions for a list of dead letters. A field that is `None` sets no condition.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct DeadLetterFilter {
+    /// Tenant of the dead letter.
+    pub tenant: Option<TenantId>,
     /// Queue from which the dead letter came.
     pub queue: Option<QueueName>,
     /// Reason of the dead letter.
@@ -22,9 +25,19 @@ pub struct DeadLetterFilter {
 }
 
 impl DeadLetterFilter {
+    /// Limits the filter to the tenant of `scope`, if it has one.
+    #[must_use]
+    pub fn within_scope(mut self, scope: &Scope) -> Self {
+        self.tenant = scope.tenant().cloned().or(self.tenant);
+        self
+    }
+
     /// Returns `true` if `dead_letter` meets all conditions.
     pub fn matches_letter(&self, dead_letter: &DeadLetter) -> bool {
-        self.queue.is_none_or(|queue| queue == dead_letter.queue)
+        self.tenant
+            .as_ref()
+            .is_none_or(|tenant| Some(tenant) == dead_letter.tenant.as_ref())
+            && self.queue.is_none_or(|queue| queue == dead_letter.queue)
             && self.reason.is_none_or(|reason| reason == dead_letter.reason)
             && self
                 .instance
@@ -74,9 +87,11 @@ pub trait DeadLetters: Send + Sync {
         deletion: &DeadLetterDeletion,
     ) -> impl Future<Output = PortResult<bool>> + Send;
 
-    /// Lists the deletions of dead letters, each with the person who deleted it, the newest first.
+    /// Lists the deletions of dead letters of `tenant`, or of all (`None`), each with the person who deleted it, the
+    /// newest first.
     fn list_deletions(
         &self,
+        tenant: Option<&TenantId>,
         page: &PageRequest,
     ) -> impl Future<Output = PortResult<Page<DeadLetterDeletion>>> + Send;
 
@@ -87,6 +102,9 @@ pub trait DeadLetters: Send + Sync {
         page: &PageRequest,
     ) -> impl Future<Output = PortResult<Page<DeadLetter>>> + Send;
 
-    /// Counts all dead letters by instance, in one pass.
-    fn count_dead_letters(&self) -> impl Future<Output = PortResult<DeadLetterCounts>> + Send;
+    /// Counts the dead letters of `tenant`, or all (`None`), by instance, in one pass.
+    fn count_dead_letters(
+        &self,
+        tenant: Option<&TenantId>,
+    ) -> impl Future<Output = PortResult<DeadLetterCounts>> + Send;
 }

@@ -1,5 +1,6 @@
 use super::PortResult;
 use jiff::Timestamp;
+use recado_domain::config::Instance;
 use recado_domain::conversation::Conversation;
 use recado_domain::dead_letter::QueueName;
 use recado_domain::event::EventRecord;
@@ -115,8 +116,13 @@ pub struct OpenWork {
 
 /// The store's numbers for monitors. They may be some seconds old: no decision may rest on them.
 pub trait Gauges: Send + Sync {
-    /// Returns the open work, about `limit` records of each kind at most: the longest overdue ones.
-    fn read_open_work(&self, limit: usize) -> impl Future<Output = PortResult<OpenWork>> + Send;
+    /// Returns the open work of the instances `of`, or of all (`None`), about `limit` records of each kind at most: the
+    /// longest overdue ones. Work of other instances has no influence on the answer.
+    fn read_open_work(
+        &self,
+        of: Option<&[Instance]>,
+        limit: usize,
+    ) -> impl Future<Output = PortResult<OpenWork>> + Send;
 
     /// Returns the space on the disk that holds the records. `None`: they are not on a disk of the installation.
     fn read_disk_space(&self) -> impl Future<Output = PortResult<Option<DiskSpace>>> + Send {

@@ -1,6 +1,6 @@
 use super::PortResult;
 use recado_domain::event::EventRecord;
-use recado_domain::ids::CorrelationId;
+use recado_domain::ids::{CorrelationId, TenantId};
 use recado_domain::message::Message;
 use std::future::Future;
 
@@ -15,11 +15,12 @@ pub struct CorrelatedRecords {
 
 /// An index of records by correlation id, for people who investigate. No processing step depends on it.
 pub trait CorrelationIndex: Send + Sync {
-    /// Returns the records that carry `correlation`, in any order, at most `limit` in all. The index may be some seconds
-    /// old.
+    /// Returns the records of `tenant`, or of all tenants (`None`), that carry `correlation`, in any order, at most
+    /// `limit` in all. An event is of the tenant of its instance as configured now. The index may be some seconds old.
     fn find_by_correlation(
         &self,
         correlation: &CorrelationId,
+        tenant: Option<&TenantId>,
         limit: usize,
     ) -> impl Future<Output = PortResult<CorrelatedRecords>> + Send;
 }

@@ -32,6 +32,12 @@ impl Settings {
                 (0.0, 365.0 * DAY),
                 &mut self.stale_after,
             ),
+            (
+                "RECADO_CONFIG_TTL_SECONDS",
+                1.0,
+                (0.0, 300.0),
+                &mut self.config_ttl,
+            ),
             ("RECADO_EVENT_TTL_DAYS", DAY, (0.0, 365.0), &mut self.event_ttl),
             ("RECADO_KEY_TTL_HOURS", HOUR, (48.0, 8760.0), &mut self.key_ttl),
             (

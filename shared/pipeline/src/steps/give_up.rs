@@ -3,23 +3,25 @@
 //! order, a crash would leave a dead letter of work that is still to be done.
 
 use crate::Deps;
-use crate::ports::{DeadLetters, Inbox, OutboxStore, PortResult, Queues, System, WriteOutcome};
+use crate::ports::{
+    ConfigurationStore, DeadLetters, Inbox, OutboxStore, PortResult, Queues, System, WriteOutcome,
+};
 use crate::steps::outgoing::find_outgoing;
 use jiff::SignedDuration;
 use recado_domain::dead_letter::{DeadLetter, DeadLetterContent, QueueName};
 use recado_domain::event::InboundJob;
-use recado_domain::ids::{InstanceId, hash_parts};
+use recado_domain::ids::hash_parts;
 use recado_domain::instance::InFlightSend;
 use recado_domain::message::Outgoing;
 use recado_domain::millis::add_duration;
 use recado_domain::outbox::OutboxState;
 use recado_domain::reason::Reason;
 
-/// Gives up an event: marks its record as dead and makes its dead letter.
+/// Gives up an event: marks its record as dead and makes its dead letter, which names the event's instance and tenant if
+/// the instance is configured.
 pub(crate) async fn give_up_event(
     deps: &impl Deps,
     job: &InboundJob,
-    instance: Option<InstanceId>,
     reason: Reason,
     attempts: u32,
     last_error: Option<String>,
@@ -39,6 +41,10 @@ pub(crate) async fn give_up_event(
     else {
         return Ok(());
     };
+    let owner = deps
+        .store()
+        .find_instance_config(job.provider, &job.external)
+        .await?;
     let dead_letter = DeadLetter {
         id: job.event.to_string(),
         queue: QueueName::Inbound,
@@ -47,7 +53,8 @@ pub(crate) async fn give_up_event(
         attempts,
         last_error,
         correlation: job.correlation.clone(),
-        instance,
+        tenant: owner.as_ref().map(|owner| owner.tenant.id.clone()),
+        instance: owner.map(|owner| owner.instance.id),
         what: DeadLetterContent::Event(Box::new(InboundJob {
             redrive: Some(failed_at),
             ..job.clone()
@@ -98,6 +105,7 @@ pub(crate) async fn dead_letter_poison(
         attempts: 1,
         last_error: Some(error),
         correlation: crate::steps::random_id::generate_correlation_id(deps.system()),
+        tenant: None,
         instance: None,
         what: DeadLetterContent::Unreadable {
             body: body[..body.floor_char_boundary(UNREADABLE_BYTES_MAX)].to_owned(),
@@ -130,6 +138,7 @@ pub(crate) fn build_message_letter(message: &Outgoing) -> Option<DeadLetter> {
         attempts: out.attempts,
         last_error: out.history.last().and_then(|step| step.why.clone()),
         correlation: message.correlation.clone(),
+        tenant: Some(message.tenant.clone()),
         instance: Some(message.instance.clone()),
         what: DeadLetterContent::Message { message: id },
     })

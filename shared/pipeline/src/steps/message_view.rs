@@ -3,6 +3,7 @@
 use crate::Deps;
 use crate::deps::capabilities;
 use crate::ports::{ConfigurationStore, Conversations, Deliveries, PortResult};
+use recado_domain::access::Caller;
 use recado_domain::config::InstanceConfig;
 use recado_domain::delivery::{Delivery, DeliveryKey};
 use recado_domain::ids::MessageId;
@@ -19,9 +20,14 @@ pub struct MessageView {
     pub delivery: Option<Delivery>,
 }
 
-/// Returns a message with its delivery; `None` if it does not exist.
-pub(crate) async fn find_message_view(deps: &impl Deps, id: &MessageId) -> PortResult<Option<MessageView>> {
-    let Some(message) = deps.store().find_message(id).await? else {
+/// Returns a message with its delivery; `None` if it does not exist or is outside the caller's scope.
+pub(crate) async fn find_message_view(
+    deps: &impl Deps,
+    caller: &Caller,
+    id: &MessageId,
+) -> PortResult<Option<MessageView>> {
+    let message = deps.store().find_message(id).await?;
+    let Some(message) = message.filter(|message| caller.scope.covers(&message.tenant)) else {
         return Ok(None);
     };
     let bound = deps.store().instance_config(&message.instance).await?;

@@ -4,9 +4,11 @@
 use crate::Deps;
 use crate::ports::{PortError, PortResult, Queues, System};
 use crate::steps::random_id::generate_nonce;
+use crate::steps::scope::find_instance_within;
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use jiff::{SignedDuration, Timestamp};
+use recado_domain::access::Caller;
 use recado_domain::content::{Content, Media};
 use recado_domain::ids::InstanceId;
 use recado_domain::message::{Message, OutgoingSide};
@@ -35,15 +37,19 @@ impl StoredUpload {
     }
 }
 
-/// Stores a file for messages of this instance, and returns the source to name in them. `mime_type` and `file_name` are
-/// as the client gave them.
+/// Stores a file for messages of this instance, and returns the source to name in them. `None`: the instance is unknown or
+/// outside the caller's scope. `mime_type` and `file_name` are as the client gave them.
 pub async fn store_upload(
     deps: &impl Deps,
+    caller: &Caller,
     instance: &InstanceId,
     mime_type: String,
     file_name: Option<String>,
     bytes: &[u8],
-) -> PortResult<String> {
+) -> PortResult<Option<String>> {
+    if find_instance_within(deps, caller, instance).await?.is_none() {
+        return Ok(None);
+    }
     let id = generate_nonce(deps.system()).to_string();
     let upload = StoredUpload {
         mime_type,
@@ -56,7 +62,7 @@ pub async fn store_upload(
         .put_payload(&payload_key(instance.as_str(), &id), &kept)
         .await?;
     tracing::info!(%instance, bytes = bytes.len(), "took an upload");
-    Ok(format!("{UPLOAD_PREFIX}{id}"))
+    Ok(Some(format!("{UPLOAD_PREFIX}{id}")))
 }
 
 /// The result of looking for the upload that a content sends.

@@ -6,15 +6,16 @@
 
 use crate::Deps;
 use crate::ports::{
-    ConfigurationStore, ConversationFilter, Conversations, HistoryError, InstanceStates, PageRequest,
-    PortResult, System,
+    ConversationFilter, Conversations, HistoryError, InstanceStates, PageRequest, PortResult, System,
 };
 pub use crate::steps::history_reader::{CatchUpError, CatchUpReport};
 use crate::steps::history_reader::{
     CatchUpLimits, earliest_known_time, history_span, read_history, record_catch_up,
 };
+use crate::steps::scope::find_instance_within;
 use jiff::SignedDuration;
 use jiff::Timestamp;
+use recado_domain::access::Caller;
 use recado_domain::ids::{CorrelationId, InstanceId};
 
 /// Limits of one catch-up on demand: a function of the API has 29 seconds.
@@ -27,13 +28,12 @@ const ON_DEMAND: CatchUpLimits = CatchUpLimits {
 /// starts at the newest known message of a contact.
 pub async fn catch_up(
     deps: &impl Deps,
+    caller: &Caller,
     id: &InstanceId,
     since: Option<Timestamp>,
     correlation: &CorrelationId,
 ) -> Result<CatchUpReport, CatchUpError> {
-    let bound = deps
-        .store()
-        .instance_config(id)
+    let bound = find_instance_within(deps, caller, id)
         .await?
         .ok_or(CatchUpError::NotFound)?;
     let now = deps.system().now();

@@ -1,8 +1,13 @@
 //! The use case of `recado apply`: checks a document against the stored configuration and reports the changes.
 
 use crate::Deps;
-use crate::ports::{ConfigurationStore, PortError, PortResult, Providers};
+use crate::ports::{
+    ConfigurationStore, ConversationFilter, Conversations, DeadLetterFilter, DeadLetters, PageRequest,
+    PortError, PortResult, Providers,
+};
+use recado_domain::access::Caller;
 use recado_domain::config::{ConfigDocument, ConfigError};
+use recado_domain::ids::InstanceId;
 use serde::Serialize;
 use serde_json::Value;
 
@@ -52,24 +57,20 @@ pub enum ConfigureError {
     Port(#[from] PortError),
 }
 
-/// Returns the whole configuration.
-pub async fn read_configuration(deps: &impl Deps) -> PortResult<ConfigDocument> {
-    deps.store().read_configuration().await
+/// Returns the configuration within the caller's scope.
+pub async fn read_configuration(deps: &impl Deps, caller: &Caller) -> PortResult<ConfigDocument> {
+    deps.store().read_configuration(caller.scope.tenant()).await
 }
 
-/// Applies `change`: creates and replaces the entries in it, and leaves all others unchanged.
+/// Applies `change`: creates and replaces the entries in it, and leaves all others unchanged. A caller of one tenant
+/// changes that tenant alone.
 pub async fn apply_configuration(
     deps: &impl Deps,
+    caller: &Caller,
     mut change: ConfigDocument,
 ) -> Result<AppliedDocument, ConfigureError> {
-    let adopt = |instance| deps.providers().normalize(instance);
-    change.instances = change
-        .instances
-        .into_iter()
-        .map(adopt)
-        .collect::<Result<_, _>>()?;
-    let known = deps.store().read_configuration().await?;
-    change.validate_against(&known)?;
+    let known = check_document(deps, caller, &mut change).await?;
+    check_tenant_changes(deps, &change, &known).await?;
     let mut changes = Vec::new();
     collect_changes(
         "tenant",
@@ -100,6 +101,80 @@ pub async fn apply_configuration(
     }
     let document = known.with_changes(&change);
     Ok(AppliedDocument { changes, document })
+}
+
+/// Brings the document into its providers' forms and checks it. Returns the configuration within the caller's scope as it is
+/// now.
+async fn check_document(
+    deps: &impl Deps,
+    caller: &Caller,
+    change: &mut ConfigDocument,
+) -> Result<ConfigDocument, ConfigureError> {
+    let all = deps.store().read_configuration(None).await?;
+    if let Some(tenant) = caller.scope.tenant() {
+        change.check_within_tenant(tenant, &all)?;
+    }
+    let adopt = |instance| deps.providers().normalize(instance);
+    let instances = std::mem::take(&mut change.instances).into_iter();
+    change.instances = instances.map(adopt).collect::<Result<_, _>>()?;
+    let Some(tenant) = caller.scope.tenant() else {
+        change.validate_against(&all)?;
+        return Ok(all);
+    };
+    // Checked again, since a provider may write an instance's name in several ways. Validated against its own tenant
+    // first, a document that names what others have gets the same errors as one that names what nobody has.
+    change.check_within_tenant(tenant, &all)?;
+    let own = deps.store().read_configuration(Some(tenant)).await?;
+    change.validate_against(&own)?;
+    change.validate_against(&all)?;
+    Ok(own)
+}
+
+/// Checks that no instance with a history gets another tenant, which would read that history.
+async fn check_tenant_changes(
+    deps: &impl Deps,
+    change: &ConfigDocument,
+    known: &ConfigDocument,
+) -> Result<(), ConfigureError> {
+    for instance in &change.instances {
+        let before = known.instances.iter().find(|known| known.id == instance.id);
+        if let Some(before) = before.filter(|before| before.tenant != instance.tenant)
+            && has_history(deps, &before.id).await?
+        {
+            return Err(ConfigError::TenantChange {
+                instance: before.id.clone(),
+                tenant: before.tenant.clone(),
+            }
+            .into());
+        }
+    }
+    Ok(())
+}
+
+async fn has_history(deps: &impl Deps, instance: &InstanceId) -> PortResult<bool> {
+    let page = PageRequest {
+        limit: 1,
+        cursor: None,
+    };
+    let conversations = ConversationFilter {
+        instance: Some(instance.clone()),
+        ..ConversationFilter::default()
+    };
+    if !deps
+        .store()
+        .search_conversations(&conversations, &page)
+        .await?
+        .items
+        .is_empty()
+    {
+        return Ok(true);
+    }
+    let dead_letters = DeadLetterFilter {
+        instance: Some(instance.clone()),
+        ..DeadLetterFilter::default()
+    };
+    let found = deps.store().list_dead_letters(&dead_letters, &page).await?;
+    Ok(!found.items.is_empty())
 }
 
 fn collect_changes<T: Serialize>(

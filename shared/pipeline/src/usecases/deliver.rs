@@ -9,7 +9,7 @@ mod scheduling;
 use crate::Deps;
 use crate::deps::capabilities;
 use crate::ports::{
-    ConfigurationStore, Conversations, IdempotencyClaim, IdempotencyRecord, PortError, PortResult, System,
+    Conversations, IdempotencyClaim, IdempotencyRecord, PortError, PortResult, ScheduledMessages, System,
 };
 pub use crate::steps::due_message::release_due_message;
 use crate::steps::idempotency::{find_claimed, make_claim};
@@ -18,8 +18,10 @@ use crate::steps::linked_threads;
 use crate::steps::outgoing_check::{
     NotSendable, OutgoingContentError, needs_store_lookups, prepare_content, request_fingerprint,
 };
+use crate::steps::scope::find_instance_within;
 use crate::steps::wake_up;
 use jiff::{SignedDuration, Timestamp};
+use recado_domain::access::Caller;
 use recado_domain::config::InstanceConfig;
 use recado_domain::contact::ContactAddress;
 use recado_domain::content::Content;
@@ -120,10 +122,11 @@ struct CheckedDelivery {
 /// message is scheduled. A repeated request with the same key returns the first request's message.
 pub async fn accept_message(
     deps: &impl Deps,
+    caller: &Caller,
     instance: &InstanceId,
     send: DeliverRequest,
 ) -> Result<AcceptedMessage, DeliverError> {
-    let bound = deps.store().instance_config(instance).await?;
+    let bound = find_instance_within(deps, caller, instance).await?;
     let bound = bound.ok_or(DeliverError::NotFound("instance"))?;
     let to = parse_recipient(capabilities(deps, &bound).address_format, &send.to)?;
     let now = deps.system().now();
@@ -196,7 +199,9 @@ async fn return_repeated_send(
     }
     let (mut at, mut send_at) = (record.message.clone(), None);
     if let Ok(id) = ScheduledId::parse(record.message.as_str()) {
-        let scheduled = find_scheduled(deps, &id)
+        let scheduled = deps
+            .store()
+            .find_scheduled(&id)
             .await?
             .ok_or(DeliverError::NotFound("message"))?;
         send_at = Some(scheduled.send_at);

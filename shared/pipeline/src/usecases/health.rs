@@ -8,6 +8,7 @@ use crate::ports::{
 };
 use futures::stream::{self, StreamExt, TryStreamExt};
 use jiff::Timestamp;
+use recado_domain::access::Caller;
 use recado_domain::config::{Instance, RESERVED_INSTANCE};
 use recado_domain::dead_letter::QueueName;
 use recado_domain::ids::InstanceId;
@@ -103,8 +104,8 @@ pub struct Health {
     pub status: HealthStatus,
     /// Time of the assessment.
     pub at: Timestamp,
-    /// Number of waiting messages. For one instance: its open messages and pending events in the store. For all: the
-    /// messages in the queues, plus the parked conversations.
+    /// Number of waiting messages. For one instance or tenant: the open messages and pending events in the store. For
+    /// all: the messages in the queues, plus the parked conversations.
     pub depth: u64,
     /// `true` if the store has more open records than were read: counts from the store, and ages, are then lower bounds.
     pub at_least: bool,
@@ -113,7 +114,7 @@ pub struct Health {
     pub connected: bool,
     /// Number of dead letters.
     pub dead_letters: u64,
-    /// Depth of each queue, all instances together.
+    /// Depth of each queue, all tenants together. Empty for a caller who sees one tenant.
     pub queues: BTreeMap<QueueName, QueueDepth>,
     /// Counts of the open records of the assessed instances. For all instances, those that are no longer configured
     /// count too.
@@ -135,24 +136,30 @@ pub async fn check_store_writes(deps: &impl Deps, at: Timestamp) -> PortResult<(
         .map(drop)
 }
 
-/// Assesses the health of all instances, or of the instance `wanted`; `None` if that instance does not exist.
+/// Assesses the health of all instances within the caller's scope, or of the instance `wanted`; `None` if that instance
+/// does not exist there. The queues are shared by all tenants, so the health of one tenant does not contain them.
 pub async fn assess_health<D: QueueDepths>(
     deps: &impl Deps,
     depths: &D,
+    caller: &Caller,
     wanted: Option<&InstanceId>,
 ) -> PortResult<Option<Health>> {
-    let configured = deps.store().read_configuration().await?.instances;
+    let tenant = caller.scope.tenant();
+    let configured = deps.store().read_configuration(tenant).await?.instances;
     let fits = |instance: &Instance| wanted.is_none_or(|id| *id == instance.id);
     let chosen: Vec<Instance> = configured.into_iter().filter(fits).collect();
     if wanted.is_some() && chosen.is_empty() {
         return Ok(None);
     }
     let mut queues = BTreeMap::new();
-    for queue in QueueName::ALL {
-        queues.insert(queue, depths.read_queue_depth(queue).await?);
+    if tenant.is_none() {
+        for queue in QueueName::ALL {
+            queues.insert(queue, depths.read_queue_depth(queue).await?);
+        }
     }
-    let open = deps.store().read_open_work(OPEN_WORK_LIMIT).await?;
-    let dead_letters = deps.store().count_dead_letters().await?;
+    let part = (wanted.is_some() || tenant.is_some()).then_some(&chosen[..]);
+    let open = deps.store().read_open_work(part, OPEN_WORK_LIMIT).await?;
+    let dead_letters = deps.store().count_dead_letters(tenant).await?;
     let looks = chosen
         .into_iter()
         .map(|instance| assess_instance(deps, instance, &open, &dead_letters));
@@ -164,9 +171,10 @@ pub async fn assess_health<D: QueueDepths>(
             .unwrap_or_default(),
         None => count_open_work(&open, None),
     };
-    let depth = match wanted {
-        Some(_) => waiting.depth,
-        None => queues.values().map(QueueDepth::total_messages).sum::<u64>() + waiting.parked,
+    let depth = if wanted.is_some() || tenant.is_some() {
+        waiting.depth
+    } else {
+        queues.values().map(QueueDepth::total_messages).sum::<u64>() + waiting.parked
     };
     let mut tenants = instances.iter().map(|one| &one.instance.tenant);
     let shared = tenants

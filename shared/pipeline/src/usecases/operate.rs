@@ -18,6 +18,7 @@ use crate::steps::save_conversation::save_conversation;
 use crate::steps::wake_up;
 pub use answer::{OperatorAnswer, answer_as_operator};
 pub use notices::list_notices;
+use recado_domain::access::Caller;
 use recado_domain::conversation::{Conversation, ConversationError, ConversationMode};
 use recado_domain::ids::{ConversationId, CorrelationId, MessageId, Ordinal};
 
@@ -56,31 +57,42 @@ impl From<OutgoingContentError> for OperateError {
 /// Lists conversations, the most recently active first.
 pub async fn list_conversations(
     deps: &impl Deps,
-    filter: &ConversationFilter,
+    caller: &Caller,
+    filter: ConversationFilter,
     page: &PageRequest,
 ) -> Result<Page<Conversation>, OperateError> {
-    Ok(deps.store().search_conversations(filter, page).await?)
+    let filter = filter.within_scope(&caller.scope);
+    Ok(deps.store().search_conversations(&filter, page).await?)
 }
 
 /// Returns a conversation. If nobody wrote in it and it only leads to another conversation of the same person, returns
-/// that other conversation.
-pub async fn find_conversation(deps: &impl Deps, id: &ConversationId) -> Result<Conversation, OperateError> {
+/// that other conversation. A conversation outside the caller's scope counts as unknown.
+pub async fn find_conversation(
+    deps: &impl Deps,
+    caller: &Caller,
+    id: &ConversationId,
+) -> Result<Conversation, OperateError> {
+    let within = |found: &Conversation| caller.scope.covers(&found.tenant);
     let missing = OperateError::NotFound("conversation");
-    let found = deps.store().find_conversation(id).await?.ok_or(missing)?;
+    let found = deps.store().find_conversation(id).await?;
+    let found = found.filter(within).ok_or(missing)?;
     if found.listed_status().is_some() {
         return Ok(found);
     }
     let (_, newest) = find_latest_conversation(deps, id.thread_id().clone()).await?;
-    newest.ok_or(OperateError::NotFound("conversation"))
+    newest
+        .filter(within)
+        .ok_or(OperateError::NotFound("conversation"))
 }
 
 /// Lists a conversation's messages, the newest first.
 pub async fn list_messages(
     deps: &impl Deps,
+    caller: &Caller,
     id: &ConversationId,
     page: &PageRequest,
 ) -> Result<Page<MessageView>, OperateError> {
-    let conversation = find_conversation(deps, id).await?;
+    let conversation = find_conversation(deps, caller, id).await?;
     let found = deps.store().list_messages(&conversation.id, page).await?;
     let bound = deps.store().instance_config(&conversation.instance).await?;
     let items = join_deliveries(deps, bound.as_ref(), found.items).await?;
@@ -91,8 +103,12 @@ pub async fn list_messages(
 }
 
 /// Returns a message with its delivery.
-pub async fn find_message(deps: &impl Deps, id: &MessageId) -> Result<MessageView, OperateError> {
-    let view = find_message_view(deps, id).await?;
+pub async fn find_message(
+    deps: &impl Deps,
+    caller: &Caller,
+    id: &MessageId,
+) -> Result<MessageView, OperateError> {
+    let view = find_message_view(deps, caller, id).await?;
     view.ok_or(OperateError::NotFound("message"))
 }
 
@@ -100,13 +116,14 @@ pub async fn find_message(deps: &impl Deps, id: &MessageId) -> Result<MessageVie
 /// answered are owed an answer again.
 pub async fn set_conversation_mode(
     deps: &impl Deps,
+    caller: &Caller,
     id: &ConversationId,
     mode: ConversationMode,
     correlation: &CorrelationId,
 ) -> Result<Conversation, OperateError> {
     let now = deps.system().now();
     for _ in 0..WRITE_TRIES {
-        let mut conversation = find_conversation(deps, id).await?;
+        let mut conversation = find_conversation(deps, caller, id).await?;
         let changed = match mode {
             ConversationMode::Manual => conversation.take_over(),
             ConversationMode::Ai => {
@@ -139,12 +156,13 @@ pub async fn set_conversation_mode(
 /// saw; `None`: all messages. A newer message is an error.
 pub async fn resolve_conversation(
     deps: &impl Deps,
+    caller: &Caller,
     id: &ConversationId,
     seen: Option<Ordinal>,
     correlation: &CorrelationId,
 ) -> Result<Conversation, OperateError> {
     for _ in 0..WRITE_TRIES {
-        let mut conversation = find_conversation(deps, id).await?;
+        let mut conversation = find_conversation(deps, caller, id).await?;
         if conversation.resolve_if_seen(seen.unwrap_or(conversation.last_inbound))?
             && save_conversation(deps, &mut conversation).await? == WriteOutcome::Conflict
         {

@@ -69,7 +69,7 @@ async fn apply_event(deps: &impl Deps, job: &InboundJob, receives: u32) -> PortR
         .await?
     else {
         tracing::warn!("event of an instance that is not configured");
-        give_up_event(deps, job, None, Reason::UnknownInstance, 1, None).await?;
+        give_up_event(deps, job, Reason::UnknownInstance, 1, None).await?;
         return Ok(Verdict::Done);
     };
     if receives > 1 {
@@ -88,7 +88,7 @@ async fn handle_event(
     let started_at = deps.system().now();
     let payload = match load_event_payload(deps, job).await {
         Err(error @ PortError::Invalid { .. }) => {
-            return give_up_as_poison(deps, job, bound, receives, &error).await;
+            return give_up_as_poison(deps, job, receives, &error).await;
         }
         read => read?,
     };
@@ -103,7 +103,7 @@ async fn handle_event(
     }
     let enqueued = match apply_inbound(deps, job, bound, inbound).await {
         Err(error @ PortError::TooLarge { .. }) => {
-            return give_up_as_poison(deps, job, bound, receives, &error).await;
+            return give_up_as_poison(deps, job, receives, &error).await;
         }
         followed => followed?,
     };
@@ -115,12 +115,11 @@ async fn handle_event(
 async fn give_up_as_poison(
     deps: &impl Deps,
     job: &InboundJob,
-    bound: &InstanceConfig,
     receives: u32,
     error: &PortError,
 ) -> PortResult<Verdict> {
-    let (instance, why) = (Some(bound.instance.id.clone()), Some(format_error_chain(error)));
-    give_up_event(deps, job, instance, Reason::Poison, receives, why).await?;
+    let why = Some(format_error_chain(error));
+    give_up_event(deps, job, Reason::Poison, receives, why).await?;
     Ok(Verdict::Done)
 }
 
@@ -184,7 +183,7 @@ async fn is_settled_event(deps: &impl Deps, job: &InboundJob) -> PortResult<bool
     if record.state == EventState::Dead && deps.store().find_dead_letter(job.event.as_str()).await?.is_none()
     {
         let reason = record.reason.unwrap_or(Reason::Poison);
-        give_up_event(deps, job, None, reason, record.attempts, None).await?;
+        give_up_event(deps, job, reason, record.attempts, None).await?;
     }
     Ok(record.state != EventState::Pending)
 }

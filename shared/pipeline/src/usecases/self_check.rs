@@ -8,6 +8,7 @@ use crate::ports::{
 };
 use futures::stream::{self, StreamExt};
 use jiff::Timestamp;
+use recado_domain::access::Caller;
 use recado_domain::config::{ConfigDocument, Instance};
 use recado_domain::ids::{AgentId, InstanceId};
 use std::collections::BTreeMap;
@@ -81,20 +82,28 @@ pub struct SelfCheck {
     pub unknown: u64,
 }
 
-/// Makes all checks; with `wanted`, those of one instance (`None` if it does not exist). Without `asks_models` no model is
+/// Makes all checks within the caller's scope; with `wanted`, those of one instance (`None` if it does not exist there). The
+/// disk is the installation's, so a caller who sees one tenant is not told of it. Without `asks_models` no model is
 /// asked: not every process has the model's key.
 pub async fn check_installation(
     deps: &impl Deps,
+    caller: &Caller,
     wanted: Option<&InstanceId>,
     asks_models: bool,
 ) -> PortResult<Option<SelfCheck>> {
-    let configured = deps.store().read_configuration().await?;
+    let tenant = caller.scope.tenant();
+    let configured = deps.store().read_configuration(tenant).await?;
     let fits = |instance: &&Instance| wanted.is_none_or(|id| *id == instance.id);
     let chosen: Vec<Instance> = configured.instances.iter().filter(fits).cloned().collect();
     if wanted.is_some() && chosen.is_empty() {
         return Ok(None);
     }
-    let open = deps.store().read_open_work(OPEN_WORK_LIMIT).await?;
+    let part = (wanted.is_some() || tenant.is_some()).then_some(&chosen[..]);
+    let open = deps.store().read_open_work(part, OPEN_WORK_LIMIT).await?;
+    let disk = match tenant {
+        None => deps.store().read_disk_space().await?,
+        Some(_) => None,
+    };
     let ours = |instance: &InstanceId| wanted.is_none_or(|id| id == instance);
     let owed = || open.owed.iter().filter(|owed| ours(&owed.instance));
     let unknown = open
@@ -112,10 +121,10 @@ pub async fn check_installation(
     let instances: Vec<InstanceCheck> = stream::iter(looks).buffered(ASKED_AT_ONCE).collect().await;
     Ok(Some(SelfCheck {
         at: deps.system().now(),
-        disk: deps.store().read_disk_space().await?,
+        disk,
         models: check_models(deps, &configured, &instances, asks_models).await,
         waiting,
-        dead_letters: deps.store().count_dead_letters().await?.count_of(wanted),
+        dead_letters: deps.store().count_dead_letters(tenant).await?.count_of(wanted),
         unknown: unknown.count() as u64,
         instances,
     }))

@@ -6,6 +6,7 @@ mod timeline;
 use crate::Deps;
 use crate::ports::{ConfigurationStore, Conversations, CorrelationIndex, Inbox, PortResult};
 use crate::steps::message_view::{MessageView, find_message_view, join_deliveries};
+use recado_domain::access::{Caller, Scope};
 use recado_domain::event::EventRecord;
 use recado_domain::ids::{CorrelationId, EventId, MessageId};
 use recado_domain::message::Message;
@@ -37,11 +38,15 @@ pub struct MessageTrace {
 
 /// Finds the target of a trace and the records that belong to it. To a contact's message belongs the reply that covers
 /// it; to a reply, the newest message that it covers; to each message, its event. `None`: the event or message does not
-/// exist.
-pub async fn find_trace(deps: &impl Deps, wanted: &TraceTarget) -> PortResult<Option<MessageTrace>> {
+/// exist or is outside the caller's scope.
+pub async fn find_trace(
+    deps: &impl Deps,
+    caller: &Caller,
+    wanted: &TraceTarget,
+) -> PortResult<Option<MessageTrace>> {
     let (events, messages) = match wanted {
         TraceTarget::Event(id) => {
-            let Some(event) = deps.store().find_event(id).await? else {
+            let Some(event) = find_event_within(deps, caller, id).await? else {
                 return Ok(None);
             };
             let messages = match &event.stored {
@@ -57,18 +62,41 @@ pub async fn find_trace(deps: &impl Deps, wanted: &TraceTarget) -> PortResult<Op
             (vec![event], messages)
         }
         TraceTarget::Message(id) => {
-            let Some(found) = deps.store().find_message(id).await? else {
+            let found = deps.store().find_message(id).await?;
+            let Some(found) = found.filter(|message| caller.scope.covers(&message.tenant)) else {
                 return Ok(None);
             };
             let messages = reply_lookup::load_with_counterpart(deps, found).await?;
             (load_events(deps, &messages).await?, messages)
         }
         TraceTarget::Correlation(id) => {
-            let traced = deps.store().find_by_correlation(id, TRACED_MAX).await?;
+            let tenant = caller.scope.tenant();
+            let traced = deps.store().find_by_correlation(id, tenant, TRACED_MAX).await?;
             (traced.events, traced.messages)
         }
     };
     sort_trace(deps, events, messages).await.map(Some)
+}
+
+/// Returns an event; `None` if it does not exist or is outside the caller's scope. An event is of the tenant of its
+/// instance as configured now.
+async fn find_event_within(
+    deps: &impl Deps,
+    caller: &Caller,
+    id: &EventId,
+) -> PortResult<Option<EventRecord>> {
+    let Some(event) = deps.store().find_event(id).await? else {
+        return Ok(None);
+    };
+    if caller.scope == Scope::Installation {
+        return Ok(Some(event));
+    }
+    let bound = deps
+        .store()
+        .find_instance_config(event.job.provider, &event.job.external)
+        .await?;
+    let within = bound.is_some_and(|bound| caller.scope.covers(&bound.tenant.id));
+    Ok(within.then_some(event))
 }
 
 async fn sort_trace(
@@ -110,9 +138,13 @@ pub struct TimelineResult {
 }
 
 /// Returns a message's timeline. The timeline of a contact's message goes up to the reply that covers it; that of a
-/// reply begins with the message that it covers. `None`: the message does not exist.
-pub async fn load_timeline(deps: &impl Deps, id: &MessageId) -> PortResult<Option<TimelineResult>> {
-    let Some(view) = find_message_view(deps, id).await? else {
+/// reply begins with the message that it covers. `None`: the message does not exist or is outside the caller's scope.
+pub async fn load_timeline(
+    deps: &impl Deps,
+    caller: &Caller,
+    id: &MessageId,
+) -> PortResult<Option<TimelineResult>> {
+    let Some(view) = find_message_view(deps, caller, id).await? else {
         return Ok(None);
     };
     let timeline = timeline::build_timeline(deps, &view).await?;

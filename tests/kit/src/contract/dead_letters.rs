@@ -51,7 +51,7 @@ async fn settled<S: Store>(store: &S, filter: &DeadLetterFilter, limit: usize, e
 
 async fn count<S: Store>(store: &S, fixture: &Fixture, expected: u64) {
     let read = async || {
-        succeed(store.count_dead_letters())
+        succeed(store.count_dead_letters(None))
             .await
             .count_of(Some(fixture.instance()))
     };
@@ -210,7 +210,7 @@ async fn listed_deletion<S: Store>(store: &S, deletion: &DeadLetterDeletion, is:
         cursor: None,
     };
     let read = async || {
-        succeed(store.list_deletions(&page))
+        succeed(store.list_deletions(None, &page))
             .await
             .items
             .contains(deletion)
@@ -282,7 +282,7 @@ pub async fn deletions_come_newest_first_by_pages<S: Store>(store: &S) {
     let read = async || {
         let (mut all, mut cursor) = (Vec::new(), None);
         for _ in 0..PAGES_MAX {
-            let page = succeed(store.list_deletions(&PageRequest { limit: 2, cursor })).await;
+            let page = succeed(store.list_deletions(None, &PageRequest { limit: 2, cursor })).await;
             all.extend(page.items.into_iter().filter(of_scene));
             cursor = page.next_cursor;
             if cursor.is_none() || all.len() == expected.len() {
@@ -410,7 +410,7 @@ pub async fn they_are_counted_by_instance_and_in_all<S: Store>(store: &S) {
     count(store, &fixture, 0).await;
     let dead_letters = six(store, &fixture).await;
     count(store, &fixture, 6).await;
-    assert!(succeed(store.count_dead_letters()).await.count_of(None) >= 6);
+    assert!(succeed(store.count_dead_letters(None)).await.count_of(None) >= 6);
     assert!(succeed(store.remove_dead_letter(&dead_letters[0].id, dead_letters[0].at)).await);
     count(store, &fixture, 5).await;
 }

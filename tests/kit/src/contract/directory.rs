@@ -33,7 +33,7 @@ async fn assert_bound<S: Store>(store: &S, fixture: &Fixture, expected: &Instanc
 
 /// Asserts that all of `part` is configured as it says.
 async fn assert_configured<S: Store>(store: &S, part: &ConfigDocument) {
-    let all = succeed(store.read_configuration()).await;
+    let all = succeed(store.read_configuration(None)).await;
     for tenant in &part.tenants {
         assert_eq!(all.tenants.iter().filter(|known| *known == tenant).count(), 1);
         assert_eq!(

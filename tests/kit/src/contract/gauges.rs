@@ -18,7 +18,7 @@ const LIMIT: usize = 100_000;
 
 /// What is open of the fixture's instance.
 async fn open<S: Store>(store: &S, fixture: &Fixture) -> OpenWork {
-    let mut open = succeed(store.read_open_work(LIMIT)).await;
+    let mut open = succeed(store.read_open_work(None, LIMIT)).await;
     assert!(!open.at_least);
     open.messages
         .retain(|message| message.instance == *fixture.instance());
@@ -72,7 +72,7 @@ pub async fn an_event_is_told_until_it_is_applied<S: Store>(store: &S) {
     let job = fixture.job();
     let _ = succeed(store.record_event(&job)).await;
     let ours = async || {
-        let mut events = succeed(store.read_open_work(LIMIT)).await.events;
+        let mut events = succeed(store.read_open_work(None, LIMIT)).await.events;
         events.retain(|event| event.external == job.external && event.since == job.received_at);
         events
     };
@@ -96,7 +96,7 @@ pub async fn a_limit_that_was_reached_is_told<S: Store>(store: &S) {
     for job in &jobs {
         let _ = succeed(store.record_event(job)).await;
     }
-    let look = async || succeed(store.read_open_work(most)).await;
+    let look = async || succeed(store.read_open_work(None, most)).await;
     let found = eventually(INDEX, look, |open: &OpenWork| open.at_least).await;
     assert!(found.at_least);
     assert!(found.events.len() <= most);

@@ -9,7 +9,7 @@ use recado_domain::message::Message;
 use recado_pipeline::ports::{CommitOutcome, CorrelatedRecords, Store};
 
 async fn traced<S: Store>(store: &S, message: &Message, events: usize, messages: usize) -> CorrelatedRecords {
-    let look = async || succeed(store.find_by_correlation(&message.correlation, 100)).await;
+    let look = async || succeed(store.find_by_correlation(&message.correlation, None, 100)).await;
     let whole = |found: &CorrelatedRecords| found.events.len() == events && found.messages.len() == messages;
     let mut found = eventually(INDEX, look, whole).await;
     assert!(whole(&found), "{found:?}");
@@ -18,7 +18,7 @@ async fn traced<S: Store>(store: &S, message: &Message, events: usize, messages:
 }
 
 pub async fn an_unknown_correlation_leads_nowhere<S: Store>(store: &S) {
-    let found = succeed(store.find_by_correlation(&correlation(), 100)).await;
+    let found = succeed(store.find_by_correlation(&correlation(), None, 100)).await;
     assert_eq!(found, CorrelatedRecords::default());
 }
 
@@ -36,7 +36,7 @@ pub async fn an_event_its_message_and_the_reply_are_found_by_their_correlation<S
     let found = traced(store, &asked, 1, 2).await;
     assert_eq!(found.events[0].job.event, job.event);
     assert_eq!(found.messages, [asked.clone(), reply]);
-    let one = succeed(store.find_by_correlation(&asked.correlation, 1)).await;
+    let one = succeed(store.find_by_correlation(&asked.correlation, None, 1)).await;
     assert_eq!(one.events.len() + one.messages.len(), 1, "no more than asked for");
 }
 

@@ -4,6 +4,7 @@
 use crate::world::{Setup, Time};
 use jiff::SignedDuration;
 use recado_domain::Timestamp;
+use recado_domain::access::Caller;
 use recado_domain::content::{Content, Media, MediaKind};
 use recado_domain::dead_letter::{DeadLetter, QueueName, RedrivenLetter};
 use recado_domain::event::{EventKind, EventPayload, InboundJob, derive_event_id};
@@ -157,12 +158,14 @@ async fn waiting(setup: &Setup, world: &World) -> deliver::AcceptedMessage {
     .await;
     let source = succeed(upload::store_upload(
         world,
+        &Caller::installation(),
         instance,
         "image/png".to_owned(),
         None,
         b"\x89PNG",
     ))
-    .await;
+    .await
+    .unwrap();
     let content = Content::Media(Media {
         source: Some(source),
         ..Media::from_kind(MediaKind::Image)
@@ -176,7 +179,9 @@ async fn waiting(setup: &Setup, world: &World) -> deliver::AcceptedMessage {
         send_at: None,
         correlation: correlation(),
     };
-    let accepted = deliver::accept_message(world, instance, send).await.unwrap();
+    let accepted = deliver::accept_message(world, &Caller::installation(), instance, send)
+        .await
+        .unwrap();
     job(world, &accepted).await;
     accepted
 }
@@ -241,6 +246,7 @@ async fn an_upload_lives_while_a_dead_letter_names_its_message() {
     assert!(
         succeed(operate::dead_letters::redrive_dead_letter(
             &world,
+            &Caller::installation(),
             &dead_letter.id
         ))
         .await
@@ -287,6 +293,7 @@ async fn a_large_body_lives_while_a_dead_letter_names_its_event() {
     assert!(
         succeed(operate::dead_letters::redrive_dead_letter(
             &world,
+            &Caller::installation(),
             &dead_letter.id
         ))
         .await

@@ -1,6 +1,7 @@
 //! More messages than a turn reads, and longer ones.
 
 use crate::world::Setup;
+use recado_domain::access::Caller;
 use recado_domain::conversation::{Conversation, ConversationMode};
 use recado_domain::message::{Message, Role};
 use recado_domain::reason::Reason;
@@ -142,6 +143,7 @@ async fn what_waits_for_a_person_is_read_after_a_give_back() {
         for mode in modes.into_iter().skip(usize::from(!taken_over)) {
             succeed(operate::set_conversation_mode(
                 &setup.world,
+                &Caller::installation(),
                 &id,
                 mode,
                 &correlation(),

@@ -3,6 +3,7 @@
 use crate::memory::Kept;
 use crate::world::Setup;
 use crate::{setup, state};
+use recado_domain::access::Caller;
 use recado_domain::contact::ContactAddress;
 use recado_domain::dead_letter::QueueName;
 use recado_domain::delivery::{DeliveryKey, DeliveryStatus};
@@ -38,6 +39,7 @@ async fn ask(setup: &Setup, seconds_ago: i64) -> CatchUpReport {
     let since = add_millis(setup.now(), -seconds_ago * 1000);
     succeed(catch_up(
         &setup.world,
+        &Caller::installation(),
         setup.fixture.instance(),
         Some(since),
         &correlation(),
@@ -197,16 +199,30 @@ async fn what_would_no_longer_be_known_again_is_not_asked_for() {
     let setup = setup().await;
     let since = |days: i64| Some(add_millis(setup.now(), -days * 86_400_000));
     let id = setup.fixture.instance();
-    let refused = catch_up(&setup.world, id, since(8), &correlation())
-        .await
-        .unwrap_err();
+    let refused = catch_up(
+        &setup.world,
+        &Caller::installation(),
+        id,
+        since(8),
+        &correlation(),
+    )
+    .await
+    .unwrap_err();
     assert!(matches!(refused, CatchUpError::TooFarBack { .. }), "{refused}");
-    let refused = catch_up(&setup.world, id, since(-1), &correlation())
-        .await
-        .unwrap_err();
+    let refused = catch_up(
+        &setup.world,
+        &Caller::installation(),
+        id,
+        since(-1),
+        &correlation(),
+    )
+    .await
+    .unwrap_err();
     assert!(matches!(refused, CatchUpError::Ahead), "{refused}");
     assert_eq!(setup.world.providers.memory.asked(), []);
-    catch_up(&setup.world, id, None, &correlation()).await.unwrap();
+    catch_up(&setup.world, &Caller::installation(), id, None, &correlation())
+        .await
+        .unwrap();
     let (span, _) = setup.world.providers.memory.asked()[0];
     assert!(span.since > add_millis(setup.now(), -7 * 86_400_000));
 }
@@ -218,7 +234,14 @@ async fn a_provider_that_keeps_nothing_says_so_and_one_that_fails_is_an_error() 
     memory.fails(Some(HistoryError::NotOffered));
     assert!(!ask(&setup, 60).await.offered);
     memory.fails(Some(HistoryError::Credentials));
-    let failed = catch_up(&setup.world, setup.fixture.instance(), None, &correlation()).await;
+    let failed = catch_up(
+        &setup.world,
+        &Caller::installation(),
+        setup.fixture.instance(),
+        None,
+        &correlation(),
+    )
+    .await;
     assert!(matches!(
         failed.unwrap_err(),
         CatchUpError::Provider(HistoryError::Credentials)
@@ -327,9 +350,15 @@ async fn an_instance_that_is_silent_against_its_custom_is_caught_up_with() {
 async fn an_instance_that_is_not_configured_has_no_history() {
     let setup = setup().await;
     let nobody = recado_domain::ids::InstanceId::parse("ninguem").unwrap();
-    let refused = catch_up(&setup.world, &nobody, None, &correlation())
-        .await
-        .unwrap_err();
+    let refused = catch_up(
+        &setup.world,
+        &Caller::installation(),
+        &nobody,
+        None,
+        &correlation(),
+    )
+    .await
+    .unwrap_err();
     assert!(matches!(refused, CatchUpError::NotFound));
 }
 
@@ -380,7 +409,9 @@ async fn who_asks_for_many_messages_of_a_few_minutes_gets_to_the_last_by_asking_
     let (mut since, mut missed) = (Some(add_millis(setup.now(), -1_000_000)), Vec::new());
     while since.is_some() && missed.len() < 5 {
         let id = setup.fixture.instance();
-        let part = catch_up(&setup.world, id, since, &correlation()).await.unwrap();
+        let part = catch_up(&setup.world, &Caller::installation(), id, since, &correlation())
+            .await
+            .unwrap();
         missed.push(part.missed);
         since = part.next.filter(|_| part.more);
     }

@@ -2,6 +2,7 @@
 
 use crate::world::Setup;
 use recado_domain::Timestamp;
+use recado_domain::access::Caller;
 use recado_domain::content::Content;
 use recado_domain::ids::IdempotencyKey;
 use recado_domain::millis::add_millis;
@@ -19,7 +20,13 @@ async fn schedule(setup: &Setup, at: Timestamp) -> AcceptedMessage {
         send_at: Some(at),
         correlation: correlation(),
     };
-    let accepted = deliver::accept_message(&setup.world, setup.fixture.instance(), send).await;
+    let accepted = deliver::accept_message(
+        &setup.world,
+        &Caller::installation(),
+        setup.fixture.instance(),
+        send,
+    )
+    .await;
     accepted.unwrap()
 }
 

@@ -1,6 +1,7 @@
 //! A machine whose clock ran ahead and is set back.
 
 use crate::world::Setup;
+use recado_domain::access::Caller;
 use recado_domain::conversation::ConversationMode;
 use recado_domain::dead_letter::QueueName;
 use recado_domain::event::EventKind;
@@ -209,6 +210,7 @@ async fn people_keep_what_they_took_over_while_the_clock_was_ahead() {
         .unwrap();
     succeed(operate::set_conversation_mode(
         &setup.world,
+        &Caller::installation(),
         &latest.id,
         ConversationMode::Manual,
         &correlation(),

@@ -2,6 +2,7 @@
 
 use crate::bucket;
 use crate::world::Setup;
+use recado_domain::access::Caller;
 use recado_domain::dead_letter::QueueName;
 use recado_domain::reason::Reason;
 use recado_pipeline::operate::dead_letters;
@@ -57,13 +58,17 @@ async fn what_stands_behind_a_message_that_could_not_be_redriven_is_left_too() {
         ids: Vec::new(),
         limit: 100,
     };
-    let done = dead_letters::redrive_dead_letters(&world, &all).await.unwrap();
+    let done = dead_letters::redrive_dead_letters(&world, &Caller::installation(), &all)
+        .await
+        .unwrap();
     assert_eq!((done.selected, done.redriven, done.failed), (2, 0, 2));
     for message in &messages {
         let dead_letter = world.store.find_dead_letter(message.id.as_str()).await.unwrap();
         assert!(dead_letter.is_some());
     }
-    let done = dead_letters::redrive_dead_letters(&world, &all).await.unwrap();
+    let done = dead_letters::redrive_dead_letters(&world, &Caller::installation(), &all)
+        .await
+        .unwrap();
     assert_eq!((done.selected, done.redriven, done.failed), (2, 2, 0));
     setup.send(conversation).await;
     assert_eq!(setup.world.providers.sent(), 4);
@@ -91,7 +96,9 @@ async fn what_is_redriven_has_all_its_attempts_again() {
         setup.send(&conversation).await;
         assert_eq!(setup.world.providers.sent(), attempts);
         assert_eq!(dead_letter().await.unwrap().attempts, 5);
-        let again = dead_letters::redrive_dead_letter(&setup.world, message.id.as_str()).await;
+        let again =
+            dead_letters::redrive_dead_letter(&setup.world, &Caller::installation(), message.id.as_str())
+                .await;
         assert!(again.unwrap());
     }
     fails(4);

@@ -1,6 +1,7 @@
 //! One person under two names: with a number, and under an identity that shows none.
 
 use crate::world::Setup;
+use recado_domain::access::Caller;
 use recado_domain::contact::ContactAddress;
 use recado_domain::conversation::{Conversation, ConversationMode};
 use recado_domain::event::{EventKind, InboundJob};
@@ -108,6 +109,7 @@ async fn a_person_known_without_a_number_keeps_the_conversation_when_the_number_
     assert_eq!((&alone.address, &alone.known_as), (&known(LID), &None));
     succeed(operate::set_conversation_mode(
         &setup.world,
+        &Caller::installation(),
         &alone.id,
         ConversationMode::Manual,
         &correlation(),
@@ -124,7 +126,12 @@ async fn a_person_known_without_a_number_keeps_the_conversation_when_the_number_
     // The number's thread leads there, also for people.
     assert!(leads(&setup, NUMBER, &one).await);
     let leading = thread(&setup, NUMBER).await.unwrap();
-    let shown = succeed(operate::find_conversation(&setup.world, &leading.id)).await;
+    let shown = succeed(operate::find_conversation(
+        &setup.world,
+        &Caller::installation(),
+        &leading.id,
+    ))
+    .await;
     assert_eq!(shown.id, alone.id);
 }
 
@@ -150,6 +157,7 @@ async fn a_takeover_of_either_of_two_conversations_is_one_of_both_from_when_they
         let taken = thread(&setup, before).await.unwrap();
         succeed(operate::set_conversation_mode(
             &setup.world,
+            &Caller::installation(),
             &taken.id,
             ConversationMode::Manual,
             &correlation(),
@@ -166,6 +174,7 @@ async fn a_takeover_of_either_of_two_conversations_is_one_of_both_from_when_they
         let taken = thread(&setup, after).await.unwrap();
         succeed(operate::set_conversation_mode(
             &setup.world,
+            &Caller::installation(),
             &taken.id,
             ConversationMode::Manual,
             &correlation(),
@@ -187,6 +196,7 @@ async fn it_is_learnt_once_for_a_contact_also_when_a_new_conversation_begins() {
     receive(&setup, words("e aí", NUMBER, Some(LID), false)).await;
     succeed(operate::resolve_conversation(
         &setup.world,
+        &Caller::installation(),
         &first.id,
         None,
         &correlation(),

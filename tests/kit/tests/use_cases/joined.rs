@@ -2,6 +2,7 @@
 
 use crate::identities::{LID, NEW_NUMBER, NUMBER, known, leads, line, on, receive, said, thread, words};
 use crate::world::Setup;
+use recado_domain::access::Caller;
 use recado_domain::content::Content;
 use recado_domain::conversation::{Conversation, ConversationError, ConversationMode, ConversationStatus};
 use recado_domain::event::EventKind;
@@ -42,6 +43,7 @@ async fn both(setup: &Setup) -> (Conversation, Conversation) {
 async fn becomes(setup: &Setup, conversation: &Conversation, mode: ConversationMode) {
     succeed(operate::set_conversation_mode(
         &setup.world,
+        &Caller::installation(),
         &conversation.id,
         mode,
         &correlation(),
@@ -58,7 +60,8 @@ async fn answers(setup: &Setup, conversation: &Conversation, text: &str) -> Resu
         key: None,
         correlation: correlation(),
     };
-    let made = operate::answer_as_operator(&setup.world, &conversation.id, answer).await?;
+    let made =
+        operate::answer_as_operator(&setup.world, &Caller::installation(), &conversation.id, answer).await?;
     Ok(made.message.message_id())
 }
 
@@ -122,7 +125,9 @@ async fn what_comes_in_goes_to_the_conversation_under_the_number_and_what_is_owe
     assert_eq!(all[4..], [line(Role::Assistant, "certo")], "after the client's");
     assert_eq!(left.listed_status(), Some(ConversationStatus::Resolved));
     // Its id shows what was said in it.
-    let shown = operate::find_conversation(&setup.world, &left.id).await.unwrap();
+    let shown = operate::find_conversation(&setup.world, &Caller::installation(), &left.id)
+        .await
+        .unwrap();
     assert_eq!(shown.id, left.id);
     // Once all has left, nothing waits for it any more.
     assert_eq!(going_on.beside, std::slice::from_ref(&left.id));
@@ -256,6 +261,7 @@ async fn where_only_the_conversation_under_the_identity_goes_on_the_number_leads
     becomes(&setup, &alone, ConversationMode::Manual).await;
     succeed(operate::resolve_conversation(
         &setup.world,
+        &Caller::installation(),
         &numbered.id,
         None,
         &correlation(),
@@ -293,6 +299,7 @@ async fn none_begins_either_where_the_one_under_the_identity_was_resolved() {
     let (alone, _) = both(&setup).await;
     succeed(operate::resolve_conversation(
         &setup.world,
+        &Caller::installation(),
         &alone.id,
         None,
         &correlation(),

@@ -1,6 +1,7 @@
 //! Replies that are longer than one message may be.
 
 use crate::world::{Setup, TEXT_MAX};
+use recado_domain::access::Caller;
 use recado_domain::content::Content;
 use recado_domain::conversation::ConversationMode;
 use recado_domain::ids::ConversationId;
@@ -79,6 +80,7 @@ fn comes_back() -> SendOutcome {
 async fn set_mode(setup: &Setup, conversation: &ConversationId, mode: ConversationMode) {
     succeed(operate::set_conversation_mode(
         &setup.world,
+        &Caller::installation(),
         conversation,
         mode,
         &correlation(),
@@ -227,6 +229,7 @@ async fn a_part_that_is_dead_is_redriven_alone() {
     assert_eq!(states(&setup, &parts).await, ["sent", "dead", "sent"]);
     succeed(operate::dead_letters::redrive_dead_letter(
         &setup.world,
+        &Caller::installation(),
         parts[1].message_id().as_str(),
     ))
     .await;

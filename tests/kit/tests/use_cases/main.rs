@@ -33,6 +33,7 @@ mod waiting;
 mod window;
 mod world;
 
+use recado_domain::access::Caller;
 use recado_domain::content::Content;
 use recado_domain::conversation::ConversationMode;
 use recado_domain::event::EventKind;
@@ -318,6 +319,7 @@ async fn answers_to_one_contact_of_meta_are_spaced_beyond_the_burst() {
         };
         let made = succeed(operate::answer_as_operator(
             &setup.world,
+            &Caller::installation(),
             &first.conversation,
             answer,
         ))

@@ -2,6 +2,7 @@
 
 use crate::world::{Model, Setup, Time};
 use recado_domain::Timestamp;
+use recado_domain::access::Caller;
 use recado_domain::conversation::ConversationMode;
 use recado_domain::instance::InFlightSend;
 use recado_domain::message::Message;
@@ -30,6 +31,7 @@ async fn a_message_of_the_next_conversation_waits_for_what_a_resolved_one_still_
     let _ = setup.job(&conversation).await;
     succeed(operate::resolve_conversation(
         &setup.world,
+        &Caller::installation(),
         &conversation,
         None,
         &correlation(),
@@ -65,6 +67,7 @@ async fn a_cancelled_reply_is_a_conflict_for_who_read_the_conversation_before() 
     let id = &reply.conversation;
     succeed(operate::set_conversation_mode(
         &setup.world,
+        &Caller::installation(),
         id,
         ConversationMode::Manual,
         &correlation(),

@@ -1,6 +1,7 @@
 //! People who answer, take conversations over and give them back.
 
 use crate::world::Setup;
+use recado_domain::access::Caller;
 use recado_domain::content::Content;
 use recado_domain::conversation::ConversationMode;
 use recado_domain::dead_letter::QueueName;
@@ -36,7 +37,9 @@ async fn what_the_agent_answered_before_hundreds_of_messages_is_not_answered_aga
     let id = &reply.conversation;
     setup.send(id).await;
     let set_mode = async |mode| {
-        let set = operate::set_conversation_mode(&setup.world, id, mode, &correlation()).await;
+        let set =
+            operate::set_conversation_mode(&setup.world, &Caller::installation(), id, mode, &correlation())
+                .await;
         set.unwrap()
     };
     let taken_over = set_mode(ConversationMode::Manual).await;
@@ -70,7 +73,7 @@ async fn an_answer_that_is_sent_in_again_is_one_message_and_is_kicked_again() {
             key: IdempotencyKey::parse("answer-1").ok(),
             correlation: correlation(),
         };
-        let made = operate::answer_as_operator(&setup.world, &id, answer).await;
+        let made = operate::answer_as_operator(&setup.world, &Caller::installation(), &id, answer).await;
         made.unwrap().message.ordinal
     };
     let first = answer().await;
@@ -98,6 +101,7 @@ impl Llm for Interrupted {
             for mode in [ConversationMode::Manual, ConversationMode::Ai] {
                 succeed(operate::set_conversation_mode(
                     &self.setup.world,
+                    &Caller::installation(),
                     &self.conversation,
                     mode,
                     &correlation(),

@@ -1,6 +1,7 @@
 //! What is kept no longer goes when its time has come, and what is still owed stays until it is settled.
 
 use crate::world::Setup;
+use recado_domain::access::Caller;
 use recado_domain::content::Content;
 use recado_domain::context::{MessageContext, QuotedMessage};
 use recado_domain::event::EventKind;
@@ -122,9 +123,15 @@ async fn a_message_that_waits_for_an_answer_stays_and_what_was_answered_goes() {
         sweep(&setup).await;
         assert_eq!(stored(&setup, &conversation).await, [3]);
     }
-    operate::resolve_conversation(&setup.world, &conversation, None, &correlation())
-        .await
-        .unwrap();
+    operate::resolve_conversation(
+        &setup.world,
+        &Caller::installation(),
+        &conversation,
+        None,
+        &correlation(),
+    )
+    .await
+    .unwrap();
     setup.pass(2 * DAY);
     assert_eq!(sweep(&setup).await, 1);
     assert!(!exists(&setup, &conversation).await);
@@ -145,7 +152,7 @@ async fn a_message_that_can_be_redriven_stays_until_its_dead_letter_is_settled()
     setup.pass(400 * DAY);
     assert_eq!(sweep(&setup).await, 0);
     let dead = conversation.message_id(Ordinal(1));
-    operate::dead_letters::delete_dead_letter(&setup.world, dead.as_str(), "Ana")
+    operate::dead_letters::delete_dead_letter(&setup.world, &Caller::installation(), dead.as_str())
         .await
         .unwrap();
     setup.pass(2 * DAY);
@@ -177,9 +184,15 @@ async fn a_number_that_was_learnt_goes_with_the_conversation() {
     let identity = identity_key().derive_thread_id(setup.fixture.instance(), "123456@lid");
     assert!(succeed(store.find_alias(&identity)).await.is_some());
     let conversation = setup.turns(&setup.fixture).await;
-    operate::resolve_conversation(&setup.world, &conversation, None, &correlation())
-        .await
-        .unwrap();
+    operate::resolve_conversation(
+        &setup.world,
+        &Caller::installation(),
+        &conversation,
+        None,
+        &correlation(),
+    )
+    .await
+    .unwrap();
     setup.send(&conversation).await;
     setup.pass(31 * DAY);
     assert!(sweep(&setup).await > 0);

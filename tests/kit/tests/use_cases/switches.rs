@@ -1,6 +1,7 @@
 //! What an instance's configuration switches, and what a webhook says of the contact.
 
 use crate::world::Setup;
+use recado_domain::access::Caller;
 use recado_domain::conversation::{Conversation, ConversationMode};
 use recado_domain::event::EventKind;
 use recado_pipeline::ports::{ConfigurationStore, Conversations};
@@ -51,6 +52,7 @@ async fn an_instance_that_does_not_start_with_the_agent_leaves_its_conversations
     assert_eq!((known.mode, calls(&setup)), (ConversationMode::Manual, 0));
     succeed(operate::set_conversation_mode(
         &setup.world,
+        &Caller::installation(),
         &known.id,
         ConversationMode::Ai,
         &correlation(),

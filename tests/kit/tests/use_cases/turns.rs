@@ -1,6 +1,7 @@
 //! What a turn does besides asking the model, and what a contact's notes change.
 
 use crate::world::Setup;
+use recado_domain::access::Caller;
 use recado_domain::content::{Content, SystemNote};
 use recado_pipeline::operate;
 use recado_pipeline::ports::{Conversations, OutboxStore};
@@ -101,6 +102,7 @@ async fn an_opt_out_is_kept_in_the_conversation_and_in_the_next() {
     assert!(!first.owes_answer(), "a note wants no answer");
     succeed(operate::resolve_conversation(
         &setup.world,
+        &Caller::installation(),
         &first.id,
         None,
         &correlation(),

@@ -3,6 +3,7 @@
 use crate::identities::{LID, NUMBER, known, receive, thread, words};
 use crate::world::Setup;
 use jiff::Timestamp;
+use recado_domain::access::Caller;
 use recado_domain::delivery::{DeliveryKey, DeliveryStatus, StatusUpdate};
 use recado_domain::event::{EventKind, InboundJob};
 use recado_domain::inbound::{FailedDelivery, InboundEvent};
@@ -209,6 +210,7 @@ async fn an_echo_that_comes_after_giving_up_is_ours_and_a_redrive_sends_nothing_
     assert!(setup.now() > dead);
     succeed(dead_letters::redrive_dead_letter(
         &setup.world,
+        &Caller::installation(),
         reply.message_id().as_str(),
     ))
     .await;
@@ -261,8 +263,8 @@ async fn a_late_second_failure_makes_no_letter_of_what_was_purged() {
     assert!(dead_letter().await.is_some());
     succeed(dead_letters::delete_dead_letter(
         &setup.world,
+        &Caller::installation(),
         id.as_str(),
-        "operator",
     ))
     .await;
     setup.pass(5);
@@ -289,7 +291,14 @@ async fn a_second_report_of_a_failure_does_not_give_up_what_was_redriven_and_wai
     let first = failed(&setup, &reply, "P0").await;
     assert_eq!(setup.receive(&first, 1).await, Verdict::Done);
     let id = reply.message_id();
-    assert!(succeed(dead_letters::redrive_dead_letter(&setup.world, id.as_str())).await);
+    assert!(
+        succeed(dead_letters::redrive_dead_letter(
+            &setup.world,
+            &Caller::installation(),
+            id.as_str()
+        ))
+        .await
+    );
     setup.pass(5);
     let second = failed(&setup, &reply, "P0").await;
     assert_eq!(setup.receive(&second, 1).await, Verdict::Done);

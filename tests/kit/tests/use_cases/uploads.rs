@@ -1,6 +1,7 @@
 //! Files that a client puts here and sends.
 
 use crate::world::Setup;
+use recado_domain::access::Caller;
 use recado_domain::content::{Content, Media, MediaKind};
 use recado_domain::options::SendOptions;
 use recado_pipeline::deliver::{self, AcceptedMessage, DeliverError};
@@ -27,7 +28,13 @@ async fn deliver(setup: &Setup, content: Content) -> Result<AcceptedMessage, Del
         send_at: None,
         correlation: correlation(),
     };
-    deliver::accept_message(&setup.world, setup.fixture.instance(), send).await
+    deliver::accept_message(
+        &setup.world,
+        &Caller::installation(),
+        setup.fixture.instance(),
+        send,
+    )
+    .await
 }
 
 #[tokio::test]
@@ -37,12 +44,14 @@ async fn the_bytes_are_given_to_the_provider_and_stored_with_no_message() {
     let mime = "image/png".to_owned();
     let source = succeed(upload::store_upload(
         &setup.world,
+        &Caller::installation(),
         instance,
         mime,
         Some("a.png".to_owned()),
         b"\x89PNG",
     ))
-    .await;
+    .await
+    .unwrap();
     let accepted = deliver(&setup, picture(source.clone())).await.unwrap();
     setup.send(accepted.conversation.as_ref().unwrap()).await;
     let given = setup.world.providers.contents();

@@ -1,6 +1,7 @@
 //! A reply of the agent that a takeover made void keeps nobody's words waiting, whatever it waits for itself.
 
 use crate::world::{Model, Setup, TEXT_MAX, World};
+use recado_domain::access::Caller;
 use recado_domain::content::Content;
 use recado_domain::conversation::{Conversation, ConversationMode};
 use recado_domain::dead_letter::QueueName;
@@ -66,12 +67,19 @@ async fn answers(world: &World, conversation: &ConversationId, text: &str) -> Me
         key: None,
         correlation: correlation(),
     };
-    let made = operate::answer_as_operator(world, conversation, answer).await;
+    let made = operate::answer_as_operator(world, &Caller::installation(), conversation, answer).await;
     made.unwrap().message.message_id()
 }
 
 async fn set_mode(setup: &Setup, conversation: &ConversationId, mode: ConversationMode) -> Conversation {
-    let changed = operate::set_conversation_mode(&setup.world, conversation, mode, &correlation()).await;
+    let changed = operate::set_conversation_mode(
+        &setup.world,
+        &Caller::installation(),
+        conversation,
+        mode,
+        &correlation(),
+    )
+    .await;
     changed.unwrap()
 }
 
@@ -150,6 +158,7 @@ async fn after_a_resolve_the_next_conversations_reply_leaves_at_once() {
         let (setup, reply) = waiting(busy(seconds)).await;
         succeed(operate::resolve_conversation(
             &setup.world,
+            &Caller::installation(),
             &reply.conversation,
             None,
             &correlation(),
@@ -165,6 +174,7 @@ async fn after_a_resolve_the_next_conversations_reply_leaves_at_once() {
     let (setup, reply) = waiting(busy(120)).await;
     succeed(operate::resolve_conversation(
         &setup.world,
+        &Caller::installation(),
         &reply.conversation,
         None,
         &correlation(),

@@ -1,6 +1,7 @@
 //! Meta's 24 hours, judged when a message is about to leave.
 
 use crate::world::Setup;
+use recado_domain::access::Caller;
 use recado_domain::contact::ContactAddress;
 use recado_domain::content::{Content, MessageTemplate};
 use recado_domain::conversation::ConversationMode;
@@ -127,6 +128,7 @@ async fn the_window_is_the_contacts_and_outlives_a_resolved_conversation() {
         .unwrap();
     succeed(operate::resolve_conversation(
         &setup.world,
+        &Caller::installation(),
         &first.id,
         None,
         &correlation(),
@@ -181,6 +183,7 @@ async fn what_was_taken_over_is_cancelled_and_not_given_up() {
     let reply = setup.replied().await;
     succeed(operate::set_conversation_mode(
         &setup.world,
+        &Caller::installation(),
         &reply.conversation,
         ConversationMode::Manual,
         &correlation(),
@@ -204,6 +207,7 @@ async fn a_redrive_is_judged_again() {
     let dead_letter = reply.message_id().to_string();
     succeed(operate::dead_letters::redrive_dead_letter(
         &setup.world,
+        &Caller::installation(),
         &dead_letter,
     ))
     .await;
@@ -215,6 +219,7 @@ async fn a_redrive_is_judged_again() {
     setup.message(&contact, "W2", "alô?", false).await;
     succeed(operate::dead_letters::redrive_dead_letter(
         &setup.world,
+        &Caller::installation(),
         &dead_letter,
     ))
     .await;
@@ -263,6 +268,7 @@ async fn what_a_client_sends_meanwhile_is_no_second_template_until_a_day_is_over
     setup.send(&reply.conversation).await;
     succeed(operate::resolve_conversation(
         &setup.world,
+        &Caller::installation(),
         &reply.conversation,
         None,
         &correlation(),
@@ -311,6 +317,7 @@ async fn a_template_that_was_stopped_before_it_left_makes_room_for_the_next() {
     ));
     succeed(operate::set_conversation_mode(
         &setup.world,
+        &Caller::installation(),
         &reply.conversation,
         ConversationMode::Manual,
         &correlation(),
@@ -338,6 +345,7 @@ async fn what_was_given_up_for_the_template_leaves_as_it_is_once_the_contact_wro
     setup.message(&setup.fixture, "W4", "oi de novo", false).await;
     succeed(operate::dead_letters::redrive_dead_letter(
         &setup.world,
+        &Caller::installation(),
         waiting[1].message_id().as_str(),
     ))
     .await;
@@ -379,6 +387,7 @@ async fn a_redriven_message_takes_the_template_over_from_one_that_stands_behind_
     assert_eq!(templates(&setup), 1);
     succeed(operate::dead_letters::redrive_dead_letter(
         &setup.world,
+        &Caller::installation(),
         waiting[0].message_id().as_str(),
     ))
     .await;

@@ -3,6 +3,7 @@
 use crate::memory::Memory;
 use futures::future::BoxFuture;
 use recado_domain::Timestamp;
+use recado_domain::access::Caller;
 use recado_domain::config::{ConfigError, Instance, InstanceConfig};
 use recado_domain::contact::ContactAddress;
 use recado_domain::content::Content;
@@ -296,7 +297,13 @@ impl Setup {
             send_at: None,
             correlation: correlation(),
         };
-        let accepted = deliver::accept_message(&self.world, self.fixture.instance(), send).await;
+        let accepted = deliver::accept_message(
+            &self.world,
+            &Caller::installation(),
+            self.fixture.instance(),
+            send,
+        )
+        .await;
         accepted.unwrap()
     }
 

@@ -6,13 +6,16 @@ mod instances;
 use super::FaultyPort;
 use crate::mutation::Mutation;
 use jiff::Timestamp;
-use recado_domain::config::{ConfigDocument, InstanceConfig};
+use recado_domain::access::{Token, TokenHash};
+use recado_domain::config::{ConfigDocument, Instance, InstanceConfig};
 use recado_domain::contact::ContactAddress;
 use recado_domain::conversation::Conversation;
 use recado_domain::dead_letter::{DeadLetter, DeadLetterDeletion};
 use recado_domain::delivery::{Delivery, DeliveryKey, StatusUpdate};
 use recado_domain::identity::IdentityKey;
-use recado_domain::ids::{ConversationId, CorrelationId, ExternalId, InstanceId, TenantId, ThreadId};
+use recado_domain::ids::{
+    ConversationId, CorrelationId, ExternalId, InstanceId, TenantId, ThreadId, TokenName,
+};
 use recado_domain::message::Message;
 use recado_domain::notice::Notice;
 use recado_domain::provider::Provider;
@@ -22,7 +25,7 @@ use recado_pipeline::ports::{
     CommitOutcome, ConfigurationStore, ContactAliases, CorrelatedRecords, CorrelationIndex, DeadLetterCounts,
     DeadLetterFilter, DeadLetters, Deliveries, DiskSpace, Gauges, IdempotencyClaim, IdentityKeyStore,
     Notices, OpenWork, OverdueIndex, OverdueWork, Page, PageRequest, PortResult, RetainedRecords, Samples,
-    ScheduledMessages, Store, WriteOutcome,
+    ScheduledMessages, Store, Tokens, WriteOutcome,
 };
 use recado_testkit::delegate_calls;
 
@@ -76,15 +79,15 @@ impl<S: Store> DeadLetters for FaultyPort<S> {
         find_dead_letter(id: &str) -> Option<DeadLetter>;
         remove_dead_letter(id: &str, failed_at: Timestamp) -> bool;
         delete_dead_letter(deletion: &DeadLetterDeletion) -> bool;
-        list_deletions(page: &PageRequest) -> Page<DeadLetterDeletion>;
+        list_deletions(tenant: Option<&TenantId>, page: &PageRequest) -> Page<DeadLetterDeletion>;
         list_dead_letters(filter: &DeadLetterFilter, page: &PageRequest) -> Page<DeadLetter>;
-        count_dead_letters() -> DeadLetterCounts;
+        count_dead_letters(tenant: Option<&TenantId>) -> DeadLetterCounts;
     }
 }
 
 impl<S: Store> ConfigurationStore for FaultyPort<S> {
     delegate_calls! {
-        read_configuration() -> ConfigDocument;
+        read_configuration(tenant: Option<&TenantId>) -> ConfigDocument;
         apply_configuration(change: &ConfigDocument) -> ();
         find_instance_config(provider: Provider, external: &ExternalId) -> Option<InstanceConfig>;
     }
@@ -116,7 +119,7 @@ impl<S: Store> RetainedRecords for FaultyPort<S> {
 
 impl<S: Store> Gauges for FaultyPort<S> {
     delegate_calls! {
-        read_open_work(limit: usize) -> OpenWork;
+        read_open_work(of: Option<&[Instance]>, limit: usize) -> OpenWork;
         read_disk_space() -> Option<DiskSpace>;
     }
 }
@@ -164,9 +167,19 @@ impl<S: Store> ScheduledMessages for FaultyPort<S> {
     }
 }
 
+/// No use case of a message's way calls it.
+impl<S: Store> Tokens for FaultyPort<S> {
+    delegate_calls! { directly:
+        put_token(token: &Token) -> bool;
+        find_token(hash: &TokenHash) -> Option<Token>;
+        list_tokens(tenant: Option<&TenantId>, page: &PageRequest) -> Page<Token>;
+        delete_token(tenant: Option<&TenantId>, name: &TokenName) -> bool;
+    }
+}
+
 impl<S: Store> CorrelationIndex for FaultyPort<S> {
     delegate_calls! {
-        find_by_correlation(correlation: &CorrelationId, limit: usize) -> CorrelatedRecords;
+        find_by_correlation(correlation: &CorrelationId, tenant: Option<&TenantId>, limit: usize) -> CorrelatedRecords;
     }
 }
 

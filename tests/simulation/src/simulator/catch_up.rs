@@ -4,6 +4,7 @@ use crate::executor::Life;
 use crate::fault_injector::FaultInjector;
 use crate::queue::WorkQueues;
 use jiff::Timestamp;
+use recado_domain::access::Caller;
 use recado_domain::ids::InstanceId;
 use recado_domain::inbound::WebhookEvent;
 use recado_pipeline::catch_up::{CatchUpError, catch_up};
@@ -71,6 +72,7 @@ where
         let request = async move {
             let done = catch_up(
                 &world,
+                &Caller::installation(),
                 &instance,
                 since,
                 &random_id::generate_correlation_id(&caller),

@@ -2,6 +2,7 @@ use super::{Act, LINGERS_MS, Redrive, Simulator};
 use crate::executor::Life;
 use crate::fault_injector::FaultInjector;
 use crate::queue::{Dead, WorkQueues};
+use recado_domain::access::Caller;
 use recado_domain::config::ConfigDocument;
 use recado_domain::content::Content;
 use recado_domain::conversation::ConversationMode;
@@ -111,7 +112,11 @@ where
         for _ in 0..20 {
             let injector = FaultInjector::new(&self.common, "api");
             let (world, change) = (self.world(&injector), change.clone());
-            let request = async move { configure::apply_configuration(&world, change).await.is_ok() };
+            let request = async move {
+                configure::apply_configuration(&world, &Caller::installation(), change)
+                    .await
+                    .is_ok()
+            };
             if self.answered_in(injector, REQUEST_PATIENCE_MS, request).await == Some(true) {
                 break;
             }
@@ -145,8 +150,12 @@ where
     async fn redrive_once(self: &Arc<Self>, dead_letter: String) -> bool {
         let injector = FaultInjector::new(&self.common, "api");
         let world = self.world(&injector);
-        let request =
-            async move { told(&operate::dead_letters::redrive_dead_letter(&world, &dead_letter).await) };
+        let request = async move {
+            told(
+                &operate::dead_letters::redrive_dead_letter(&world, &Caller::installation(), &dead_letter)
+                    .await,
+            )
+        };
         let told = self.answered_in(injector, REQUEST_PATIENCE_MS, request).await;
         told.flatten().is_some()
     }
@@ -172,17 +181,29 @@ where
         let correlation = random_id::generate_correlation_id(injector);
         self.common.note(|| format!("a person wants {wish:?} of {id}"));
         match wish {
-            Wish::TakeOver => {
-                operate::set_conversation_mode(&world, id, ConversationMode::Manual, &correlation)
+            Wish::TakeOver => operate::set_conversation_mode(
+                &world,
+                &Caller::installation(),
+                id,
+                ConversationMode::Manual,
+                &correlation,
+            )
+            .await
+            .map(|_| ()),
+            Wish::GiveBack => operate::set_conversation_mode(
+                &world,
+                &Caller::installation(),
+                id,
+                ConversationMode::Ai,
+                &correlation,
+            )
+            .await
+            .map(|_| ()),
+            Wish::Resolve(seen) => {
+                operate::resolve_conversation(&world, &Caller::installation(), id, Some(seen), &correlation)
                     .await
                     .map(|_| ())
             }
-            Wish::GiveBack => operate::set_conversation_mode(&world, id, ConversationMode::Ai, &correlation)
-                .await
-                .map(|_| ()),
-            Wish::Resolve(seen) => operate::resolve_conversation(&world, id, Some(seen), &correlation)
-                .await
-                .map(|_| ()),
             Wish::Answer(text, seen) => {
                 let key = IdempotencyKey::parse(&text).ok();
                 let answer = OperatorAnswer {
@@ -192,7 +213,9 @@ where
                     key,
                     correlation,
                 };
-                operate::answer_as_operator(&world, id, answer).await.map(|_| ())
+                operate::answer_as_operator(&world, &Caller::installation(), id, answer)
+                    .await
+                    .map(|_| ())
             }
         }
     }

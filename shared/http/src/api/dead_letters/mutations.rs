@@ -5,12 +5,13 @@ use super::super::schema::{QueueNameSchema, ReasonSchema};
 use super::super::{Api, ApiContext};
 use crate::problem::HttpProblem;
 use crate::query::{PathParam, QueryParams, parse_json_body, read_body};
-use axum::Json;
 use axum::body::Body;
 use axum::extract::State;
 use axum::http::{HeaderMap, StatusCode};
 use axum::response::{IntoResponse, Response};
+use axum::{Extension, Json};
 use recado_domain::Timestamp;
+use recado_domain::access::Caller;
 use recado_domain::dead_letter::QueueName;
 use recado_domain::ids::InstanceId;
 use recado_domain::reason::Reason;
@@ -27,12 +28,6 @@ const LIMIT_DEFAULT: usize = 500;
 
 /// The largest body, in bytes. A thousand ids fit.
 const BODY_MAX: usize = 256 * 1024;
-
-/// The name that is recorded as the deleting person if the request names nobody.
-const DEFAULT_DELETED_BY: &str = "operator";
-
-/// The longest name of a deleting person, in characters.
-const BY_MAX: usize = 200;
 
 /// The result of redriving one dead letter.
 #[derive(Debug, Serialize, ToSchema)]
@@ -55,9 +50,10 @@ pub(crate) struct RedrivenLetterView {
 )]
 pub(crate) async fn redrive_dead_letter(
     State(api): State<Api<impl ApiContext>>,
+    Extension(caller): Extension<Caller>,
     PathParam(id): PathParam<String>,
 ) -> Result<(StatusCode, Json<RedrivenLetterView>), HttpProblem> {
-    let redriven = dead_letters::redrive_dead_letter(&*api.deps, &id).await?;
+    let redriven = dead_letters::redrive_dead_letter(&*api.deps, &caller, &id).await?;
     Ok((StatusCode::ACCEPTED, Json(RedrivenLetterView { id, redriven })))
 }
 
@@ -133,6 +129,7 @@ fn parse_limit(asked: Option<usize>) -> Result<usize, HttpProblem> {
 )]
 pub(crate) async fn redrive_dead_letters(
     State(api): State<Api<impl ApiContext>>,
+    Extension(caller): Extension<Caller>,
     headers: HeaderMap,
     body: Body,
 ) -> Result<Response, HttpProblem> {
@@ -156,12 +153,13 @@ pub(crate) async fn redrive_dead_letters(
             instance: asked.instance,
             since: asked.since,
             until: asked.until,
+            ..DeadLetterFilter::default()
         },
         ids: asked.ids,
         limit: parse_limit(asked.limit)?,
     };
     if asked.dry_run {
-        let found = dead_letters::forecast_redrive(&*api.deps, &selection).await?;
+        let found = dead_letters::forecast_redrive(&*api.deps, &caller, &selection).await?;
         let view = RedriveForecastView {
             dry_run: true,
             selected: found.selected,
@@ -172,7 +170,7 @@ pub(crate) async fn redrive_dead_letters(
         };
         return Ok(Json(view).into_response());
     }
-    let done = dead_letters::redrive_dead_letters(&*api.deps, &selection).await?;
+    let done = dead_letters::redrive_dead_letters(&*api.deps, &caller, &selection).await?;
     let view = RedriveView {
         dry_run: false,
         selected: done.selected,
@@ -184,40 +182,20 @@ pub(crate) async fn redrive_dead_letters(
     Ok((StatusCode::ACCEPTED, Json(view)).into_response())
 }
 
-/// The name of the person who deletes, as a query parameter.
-#[derive(Debug, Deserialize, IntoParams)]
-#[into_params(parameter_in = Query)]
-#[serde(deny_unknown_fields)]
-pub(crate) struct DeletedByQuery {
-    /// Name of the person who deletes, which is recorded: `operator` if absent.
-    by: Option<String>,
-}
-
-fn parse_deleted_by(said: Option<String>) -> Result<String, HttpProblem> {
-    let by = said.unwrap_or_else(|| DEFAULT_DELETED_BY.to_owned());
-    let by = by.trim();
-    if by.is_empty() || by.chars().count() > BY_MAX || by.chars().any(char::is_control) {
-        return Err(HttpProblem::bad_request(format!(
-            "by must have 1 to {BY_MAX} printable characters"
-        )));
-    }
-    Ok(by.to_owned())
-}
-
-/// Deletes one dead letter for good.
+/// Deletes one dead letter for good. The name of the token is recorded.
 #[utoipa::path(
     delete,
     path = "/v1/dead-letters/{id}",
     tag = "Dead letters",
-    params(("id" = String, Path, description = "Id of the dead letter"), DeletedByQuery),
+    params(("id" = String, Path, description = "Id of the dead letter")),
     responses((status = 204, description = "The dead letter is deleted"), NotFound)
 )]
 pub(crate) async fn delete_dead_letter(
     State(api): State<Api<impl ApiContext>>,
+    Extension(caller): Extension<Caller>,
     PathParam(id): PathParam<String>,
-    QueryParams(who): QueryParams<DeletedByQuery>,
 ) -> Result<StatusCode, HttpProblem> {
-    dead_letters::delete_dead_letter(&*api.deps, &id, &parse_deleted_by(who.by)?).await?;
+    dead_letters::delete_dead_letter(&*api.deps, &caller, &id).await?;
     Ok(StatusCode::NO_CONTENT)
 }
 
@@ -244,8 +222,6 @@ pub(crate) struct PurgeQuery {
     all: bool,
     /// Number of dead letters to delete at most: 1 to 1,000, 500 if absent.
     limit: Option<usize>,
-    /// Name of the person who deletes, which is recorded: `operator` if absent.
-    by: Option<String>,
 }
 
 /// The result of deleting many dead letters.
@@ -260,7 +236,7 @@ pub(crate) struct PurgeView {
 
 /// Deletes all dead letters that match the filter, for good.
 ///
-/// Without a filter the request must say `all=true`.
+/// Without a filter the request must say `all=true`. The name of the token is recorded with each deletion.
 #[utoipa::path(
     delete,
     path = "/v1/dead-letters",
@@ -270,6 +246,7 @@ pub(crate) struct PurgeView {
 )]
 pub(crate) async fn delete_dead_letters(
     State(api): State<Api<impl ApiContext>>,
+    Extension(caller): Extension<Caller>,
     QueryParams(unwanted): QueryParams<PurgeQuery>,
 ) -> Result<Json<PurgeView>, HttpProblem> {
     let filter = DeadLetterFilter {
@@ -278,19 +255,19 @@ pub(crate) async fn delete_dead_letters(
         instance: unwanted.instance,
         since: unwanted.since,
         until: unwanted.until,
+        ..DeadLetterFilter::default()
     };
     if filter == DeadLetterFilter::default() && !unwanted.all {
         return Err(HttpProblem::bad_request(
             "say which dead letters (queue, reason, instance, since, until), or all=true",
         ));
     }
-    let by = parse_deleted_by(unwanted.by)?;
     let selection = DeadLetterSelection {
         filter,
         ids: Vec::new(),
         limit: parse_limit(unwanted.limit)?,
     };
-    let done = dead_letters::delete_dead_letters(&*api.deps, &selection, &by).await?;
+    let done = dead_letters::delete_dead_letters(&*api.deps, &caller, &selection).await?;
     Ok(Json(PurgeView {
         selected: done.selected,
         deleted: done.deleted,

@@ -6,10 +6,11 @@ use super::super::{Api, ApiContext};
 use super::{DepthMarks, InstanceView, MARKS, WhatsappHealthQuery, read_health, shared_status_code};
 use crate::problem::HttpProblem;
 use crate::query::QueryParams;
-use axum::Json;
 use axum::extract::State;
 use axum::http::StatusCode;
+use axum::{Extension, Json};
 use recado_domain::Timestamp;
+use recado_domain::access::Caller;
 use recado_domain::ids::InstanceId;
 use recado_domain::rate::Rate;
 use recado_pipeline::health::{HealthStatus, InstanceHealth, OpenWorkCounts};
@@ -124,9 +125,10 @@ struct ProbesView {
 )]
 pub(crate) async fn get_detailed_whatsapp_health(
     State(api): State<Api<impl ApiContext>>,
+    Extension(caller): Extension<Caller>,
     QueryParams(wanted): QueryParams<WhatsappHealthQuery>,
 ) -> Result<(StatusCode, Json<DetailedView>), HttpProblem> {
-    let found = read_health(&api, &wanted).await?;
+    let found = read_health(&api, &caller, &wanted).await?;
     let (now, at_least) = (found.at, found.at_least);
     let shared = found.shared && wanted.instance.is_none();
     let instance = |one: &InstanceHealth| DetailedInstanceView {

@@ -5,6 +5,7 @@ use crate::ports::{
 };
 use crate::steps::random_id::generate_nonce;
 use jiff::Timestamp;
+use recado_domain::access::Caller;
 use recado_domain::scheduled::{ScheduledId, ScheduledMessage, ScheduledState};
 
 /// Stores the message until `at`, together with the client's key.
@@ -49,15 +50,25 @@ pub(super) async fn schedule_message(
     }
 }
 
-/// Returns a scheduled message, also after it was sent or cancelled.
-pub async fn find_scheduled(deps: &impl Deps, id: &ScheduledId) -> PortResult<Option<ScheduledMessage>> {
-    deps.store().find_scheduled(id).await
+/// Returns a scheduled message, also after it was sent or cancelled; `None` if it does not exist or is outside the
+/// caller's scope.
+pub async fn find_scheduled(
+    deps: &impl Deps,
+    caller: &Caller,
+    id: &ScheduledId,
+) -> PortResult<Option<ScheduledMessage>> {
+    let found = deps.store().find_scheduled(id).await?;
+    Ok(found.filter(|scheduled| caller.scope.covers(&scheduled.tenant)))
 }
 
 /// Cancels a scheduled message that is still pending. A message that was cancelled before is returned as it is.
-pub async fn cancel_scheduled(deps: &impl Deps, id: &ScheduledId) -> Result<ScheduledMessage, DeliverError> {
+pub async fn cancel_scheduled(
+    deps: &impl Deps,
+    caller: &Caller,
+    id: &ScheduledId,
+) -> Result<ScheduledMessage, DeliverError> {
     for _ in 0..WRITE_TRIES {
-        let found = find_scheduled(deps, id).await?;
+        let found = find_scheduled(deps, caller, id).await?;
         let mut scheduled = found.ok_or(DeliverError::NotFound("message"))?;
         if matches!(scheduled.state, ScheduledState::Cancelled { .. }) {
             return Ok(scheduled);

@@ -9,6 +9,7 @@ use crate::steps::idempotency::{find_claimed, make_claim};
 use crate::steps::linked_threads::take_over_others;
 use crate::steps::outgoing_check::{prepare_content, request_fingerprint};
 use crate::steps::wake_up;
+use recado_domain::access::Caller;
 use recado_domain::content::Content;
 use recado_domain::conversation::Conversation;
 use recado_domain::ids::{ConversationId, CorrelationId, IdempotencyKey, Ordinal};
@@ -37,6 +38,7 @@ pub struct OperatorAnswer {
 /// request's message.
 pub async fn answer_as_operator(
     deps: &impl Deps,
+    caller: &Caller,
     id: &ConversationId,
     answer: OperatorAnswer,
 ) -> Result<MessageView, OperateError> {
@@ -47,9 +49,10 @@ pub async fn answer_as_operator(
         .transpose()?;
     let mut known = None;
     for _ in 0..WRITE_TRIES {
-        let mut conversation = find_conversation(deps, id).await?;
+        let mut conversation = find_conversation(deps, caller, id).await?;
         if let Some(record) = find_claimed(deps, claim.as_ref()).await? {
-            return return_repeated_answer(deps, id, claim.as_ref(), record, &answer.correlation).await;
+            return return_repeated_answer(deps, caller, id, claim.as_ref(), record, &answer.correlation)
+                .await;
         }
         if conversation.is_finished() {
             return Err(recado_domain::conversation::ConversationError::Resolved.into());
@@ -98,6 +101,7 @@ fn make_answer_claim(
 /// prevented it. If the first request was a different one, the error is `KeyReused`.
 async fn return_repeated_answer(
     deps: &impl Deps,
+    caller: &Caller,
     id: &ConversationId,
     claim: Option<&IdempotencyClaim>,
     record: IdempotencyRecord,
@@ -107,7 +111,7 @@ async fn return_repeated_answer(
         return Err(OperateError::KeyReused);
     }
     wake_up::enqueue_after_handover(deps, id, correlation).await?;
-    find_message(deps, &record.message).await
+    find_message(deps, caller, &record.message).await
 }
 
 /// Prepares the answer's content, and finds the contact's own rate. If the instance is no longer configured, nothing

@@ -15,8 +15,10 @@ use crate::Deps;
 use crate::ports::{
     Conversations, DeadLetterFilter, DeadLetters, Page, PageRequest, PortError, PortResult, Queues,
 };
+use recado_domain::access::Caller;
 use recado_domain::dead_letter::{DeadLetter, DeadLetterContent, DeadLetterDeletion};
 use recado_domain::event::EventPayload;
+use recado_domain::ids::InstanceId;
 use serde_json::{Value, json};
 
 /// Number of dead letters that are handled at the same time.
@@ -35,15 +37,21 @@ pub struct DeadLetterWithPayload {
 /// Lists dead letters, the newest first.
 pub async fn list_dead_letters(
     deps: &impl Deps,
-    filter: &DeadLetterFilter,
+    caller: &Caller,
+    filter: DeadLetterFilter,
     page: &PageRequest,
 ) -> Result<Page<DeadLetter>, OperateError> {
-    Ok(deps.store().list_dead_letters(filter, page).await?)
+    let filter = filter.within_scope(&caller.scope);
+    Ok(deps.store().list_dead_letters(&filter, page).await?)
 }
 
 /// Returns a dead letter with its payload.
-pub async fn find_dead_letter(deps: &impl Deps, id: &str) -> Result<DeadLetterWithPayload, OperateError> {
-    let dead_letter = require_dead_letter(deps, id).await?;
+pub async fn find_dead_letter(
+    deps: &impl Deps,
+    caller: &Caller,
+    id: &str,
+) -> Result<DeadLetterWithPayload, OperateError> {
+    let dead_letter = require_dead_letter(deps, caller, id).await?;
     let payload = load_payload(deps, &dead_letter).await?;
     Ok(DeadLetterWithPayload { dead_letter, payload })
 }
@@ -51,20 +59,22 @@ pub async fn find_dead_letter(deps: &impl Deps, id: &str) -> Result<DeadLetterWi
 /// Lists deletions of dead letters with the person who made them, the newest first.
 pub async fn list_deletions(
     deps: &impl Deps,
+    caller: &Caller,
     page: &PageRequest,
 ) -> Result<Page<DeadLetterDeletion>, OperateError> {
-    Ok(deps.store().list_deletions(page).await?)
+    Ok(deps.store().list_deletions(caller.scope.tenant(), page).await?)
 }
 
 /// Lists the newest dead letters with their payloads, at most `limit`.
 pub async fn newest_with_payloads(
     deps: &impl Deps,
-    filter: &DeadLetterFilter,
+    caller: &Caller,
+    filter: DeadLetterFilter,
     limit: usize,
 ) -> Result<Vec<DeadLetterWithPayload>, OperateError> {
     let page = PageRequest { limit, cursor: None };
     let mut views = Vec::new();
-    for dead_letter in deps.store().list_dead_letters(filter, &page).await?.items {
+    for dead_letter in list_dead_letters(deps, caller, filter, &page).await?.items {
         let payload = match &dead_letter.what {
             // Many large stored bodies would be too much for one answer. They are shown when a dead letter is read by
             // its id.
@@ -76,9 +86,29 @@ pub async fn newest_with_payloads(
     Ok(views)
 }
 
-async fn require_dead_letter(deps: &impl Deps, id: &str) -> Result<DeadLetter, OperateError> {
-    let dead_letter = deps.store().find_dead_letter(id).await?;
+/// Returns a dead letter; `None` if it does not exist or is outside the caller's scope.
+async fn find_letter_within(deps: &impl Deps, caller: &Caller, id: &str) -> PortResult<Option<DeadLetter>> {
+    let found = deps.store().find_dead_letter(id).await?;
+    Ok(found.filter(|found| caller.scope.covers_owner(found.tenant.as_ref())))
+}
+
+async fn require_dead_letter(
+    deps: &impl Deps,
+    caller: &Caller,
+    id: &str,
+) -> Result<DeadLetter, OperateError> {
+    let dead_letter = find_letter_within(deps, caller, id).await?;
     dead_letter.ok_or(OperateError::NotFound("dead letter"))
+}
+
+/// Counts the dead letters of an instance, or of all in the caller's scope (`None`).
+pub async fn count_dead_letters(
+    deps: &impl Deps,
+    caller: &Caller,
+    instance: Option<&InstanceId>,
+) -> Result<u64, OperateError> {
+    let counts = deps.store().count_dead_letters(caller.scope.tenant()).await?;
+    Ok(counts.count_of(instance))
 }
 
 fn inline_payload(payload: &EventPayload) -> Value {

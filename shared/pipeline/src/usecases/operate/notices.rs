@@ -1,13 +1,19 @@
 use super::OperateError;
 use crate::Deps;
-use crate::ports::{ConfigurationStore, Notices};
+use crate::ports::Notices;
+use crate::steps::scope::find_instance_within;
+use recado_domain::access::Caller;
 use recado_domain::ids::InstanceId;
 use recado_domain::notice::Notice;
 
 /// Lists the provider's notices about the account of the instance's number, the newest first. The list is empty if the
 /// configuration does not name the account.
-pub async fn list_notices(deps: &impl Deps, instance: &InstanceId) -> Result<Vec<Notice>, OperateError> {
-    let bound = deps.store().instance_config(instance).await?;
+pub async fn list_notices(
+    deps: &impl Deps,
+    caller: &Caller,
+    instance: &InstanceId,
+) -> Result<Vec<Notice>, OperateError> {
+    let bound = find_instance_within(deps, caller, instance).await?;
     let instance = bound.ok_or(OperateError::NotFound("instance"))?.instance;
     match &instance.account_id {
         Some(account) => Ok(deps.store().list_notices(instance.provider, account).await?),

@@ -35,8 +35,7 @@ pub(super) async fn handle_counted_attempt(
     let before = record.attempts;
     if before >= deps.settings().attempts.inbound {
         wake_up::enqueue_turn_if_stored(deps, job, bound).await?;
-        let instance = Some(bound.instance.id.clone());
-        give_up_event(deps, job, instance, Reason::Poison, before, None).await?;
+        give_up_event(deps, job, Reason::Poison, before, None).await?;
         return Ok(Verdict::Done);
     }
     let with_this = before.saturating_add(1);

@@ -127,11 +127,8 @@ async fn give_up_queued_event(deps: &impl Deps, job: &InboundJob) -> PortResult<
                 // The answer to a message that was stored is still owed.
                 wake_up::enqueue_turn_if_stored(deps, job, bound).await?;
             }
-            let (instance, why) = (
-                bound.map(|bound| bound.instance.id),
-                Some(GIVEN_UP_BY_QUEUE.to_owned()),
-            );
-            give_up_event(deps, job, instance, Reason::Poison, record.attempts, why).await
+            let why = Some(GIVEN_UP_BY_QUEUE.to_owned());
+            give_up_event(deps, job, Reason::Poison, record.attempts, why).await
         }
         EventState::Dead => match deps.store().find_dead_letter(job.event.as_str()).await? {
             // The message was the redriven copy of this dead letter: make the copy again.
@@ -141,7 +138,7 @@ async fn give_up_queued_event(deps: &impl Deps, job: &InboundJob) -> PortResult<
             Some(_) => Ok(()),
             None => {
                 let reason = record.reason.unwrap_or(Reason::Poison);
-                give_up_event(deps, job, None, reason, record.attempts, None).await
+                give_up_event(deps, job, reason, record.attempts, None).await
             }
         },
     }
@@ -199,6 +196,7 @@ async fn dead_letter_turn(deps: &impl Deps, job: TurnJob) -> PortResult<()> {
         attempts: 0,
         last_error: Some(GIVEN_UP_BY_QUEUE.to_owned()),
         correlation: job.correlation.clone(),
+        tenant: Some(job.tenant.clone()),
         instance: conversation.map(|conversation| conversation.instance),
         what: DeadLetterContent::Turn(Box::new(job)),
     };

@@ -42,7 +42,7 @@ pub(super) async fn delete_due_messages(deps: &impl Deps) -> PortResult<usize> {
         .as_second()
         .div_euclid(60 * INTERVAL_MINUTES)
         .rem_euclid(PASSES);
-    let tenants = deps.store().read_configuration().await?.tenants;
+    let tenants = deps.store().read_configuration(None).await?.tenants;
     let has_turn = |number: usize| i64::try_from(number).unwrap_or_default() % PASSES == pass;
     let turns = tenants.into_iter().enumerate();
     let turns = turns.filter(|(number, _)| has_turn(*number));

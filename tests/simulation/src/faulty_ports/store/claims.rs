@@ -173,6 +173,7 @@ fn letter_of(message: &Message) -> DeadLetter {
         attempts: 1,
         last_error: None,
         correlation: message.correlation.clone(),
+        tenant: Some(message.tenant.clone()),
         instance: Some(message.instance.clone()),
         what: DeadLetterContent::Message {
             message: message.message_id(),

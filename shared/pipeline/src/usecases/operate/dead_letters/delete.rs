@@ -9,6 +9,7 @@ use crate::steps::outgoing::find_outgoing;
 use crate::steps::queue_message::format_error_chain;
 use crate::usecases::operate::OperateError;
 use futures::stream::{self, StreamExt};
+use recado_domain::access::Caller;
 use recado_domain::dead_letter::{DeadLetter, DeadLetterContent, DeadLetterDeletion};
 use recado_domain::ids::MessageId;
 use recado_domain::millis::add_duration;
@@ -27,9 +28,9 @@ pub struct DeletionSummary {
 }
 
 /// Deletes a dead letter for good, and keeps who deleted it.
-pub async fn delete_dead_letter(deps: &impl Deps, id: &str, by: &str) -> Result<(), OperateError> {
-    let dead_letter = require_dead_letter(deps, id).await?;
-    let deleted = delete_letter_and_record(deps, &dead_letter, by).await?;
+pub async fn delete_dead_letter(deps: &impl Deps, caller: &Caller, id: &str) -> Result<(), OperateError> {
+    let dead_letter = require_dead_letter(deps, caller, id).await?;
+    let deleted = delete_letter_and_record(deps, &dead_letter, caller).await?;
     let mut gone = RemovedLetters::new();
     record_removed_letter(&mut gone, &dead_letter);
     clear_queue_copies(deps, &gone).await;
@@ -44,10 +45,10 @@ pub async fn delete_dead_letter(deps: &impl Deps, id: &str, by: &str) -> Result<
 /// Deletes several dead letters for good, and keeps who deleted each.
 pub async fn delete_dead_letters(
     deps: &impl Deps,
+    caller: &Caller,
     selection: &DeadLetterSelection,
-    by: &str,
 ) -> Result<DeletionSummary, OperateError> {
-    let selected = select_letters(deps, selection).await?;
+    let selected = select_letters(deps, caller, selection).await?;
     let mut done = DeletionSummary {
         selected: selected.count,
         more: selected.more,
@@ -59,7 +60,7 @@ pub async fn delete_dead_letters(
         .flat_map(OrderedLetters::into_letter_ids);
     let mut gone = RemovedLetters::new();
     let mut dead_letters = stream::iter(ids)
-        .map(|id| delete_listed_letter(deps, id, by))
+        .map(|id| delete_listed_letter(deps, id, caller))
         .buffer_unordered(SIDE_BY_SIDE);
     while let Some(outcome) = dead_letters.next().await {
         match outcome {
@@ -78,9 +79,13 @@ pub async fn delete_dead_letters(
     Ok(done)
 }
 
-async fn delete_listed_letter(deps: &impl Deps, id: String, by: &str) -> PortResult<Option<DeadLetter>> {
+async fn delete_listed_letter(
+    deps: &impl Deps,
+    id: String,
+    caller: &Caller,
+) -> PortResult<Option<DeadLetter>> {
     match deps.store().find_dead_letter(&id).await? {
-        Some(dead_letter) => Ok(delete_letter_and_record(deps, &dead_letter, by)
+        Some(dead_letter) => Ok(delete_letter_and_record(deps, &dead_letter, caller)
             .await?
             .then_some(dead_letter)),
         None => Ok(None),
@@ -91,7 +96,11 @@ async fn delete_listed_letter(deps: &impl Deps, id: String, by: &str) -> PortRes
 /// copy revives it and no new dead letter is made of it. The note of who deleted the dead letter is stored together
 /// with the deletion. A crash in between leaves a dead letter that can be deleted again. Returns `false` if the dead
 /// letter was already gone.
-async fn delete_letter_and_record(deps: &impl Deps, dead_letter: &DeadLetter, by: &str) -> PortResult<bool> {
+async fn delete_letter_and_record(
+    deps: &impl Deps,
+    dead_letter: &DeadLetter,
+    caller: &Caller,
+) -> PortResult<bool> {
     let now = deps.system().now();
     match &dead_letter.what {
         DeadLetterContent::Event(job) => {
@@ -105,7 +114,11 @@ async fn delete_letter_and_record(deps: &impl Deps, dead_letter: &DeadLetter, by
     }
     let deleted = deps
         .store()
-        .delete_dead_letter(&DeadLetterDeletion::from_letter(dead_letter, by, now))
+        .delete_dead_letter(&DeadLetterDeletion::from_letter(
+            dead_letter,
+            caller.name.as_str(),
+            now,
+        ))
         .await?;
     if deleted {
         tracing::warn!(dead_letter = %dead_letter.id, correlation_id = %dead_letter.correlation, "deleted by an operator");

@@ -7,6 +7,7 @@ use crate::steps::outgoing::find_outgoing;
 use crate::usecases::operate::OperateError;
 use futures::stream::{self, StreamExt, TryStreamExt};
 use jiff::Timestamp;
+use recado_domain::access::Caller;
 use recado_domain::conversation::Conversation;
 use recado_domain::dead_letter::DeadLetterContent;
 use recado_domain::ids::{EventId, MessageId};
@@ -40,9 +41,10 @@ struct LetterForecast {
 /// Predicts the result of redriving `selection`. Nothing is changed.
 pub async fn forecast_redrive(
     deps: &impl Deps,
+    caller: &Caller,
     selection: &DeadLetterSelection,
 ) -> Result<RedriveForecast, OperateError> {
-    let selected = select_letters(deps, selection).await?;
+    let selected = select_letters(deps, caller, selection).await?;
     let ids = selected
         .lines
         .into_iter()

@@ -8,6 +8,7 @@ use crate::steps::random_id::generate_nonce;
 use crate::steps::requeue_dead::requeue_dead_message;
 use crate::usecases::operate::OperateError;
 use futures::stream::{self, StreamExt};
+use recado_domain::access::Caller;
 use recado_domain::dead_letter::{DeadLetter, DeadLetterContent, QueueName, RedrivenLetter};
 use recado_domain::wake_up::Redrive;
 use std::collections::{BTreeMap, BTreeSet};
@@ -86,8 +87,8 @@ async fn remove_dead_copies(
 
 /// Redrives one dead letter. Returns `false` if its record is no longer dead, or failed again later: then only the dead
 /// letter was removed.
-pub async fn redrive_dead_letter(deps: &impl Deps, id: &str) -> Result<bool, OperateError> {
-    let dead_letter = require_dead_letter(deps, id).await?;
+pub async fn redrive_dead_letter(deps: &impl Deps, caller: &Caller, id: &str) -> Result<bool, OperateError> {
+    let dead_letter = require_dead_letter(deps, caller, id).await?;
     let revived = redrive_if_dead(deps, &dead_letter).await?;
     let mut gone = RemovedLetters::new();
     record_removed_letter(&mut gone, &dead_letter);
@@ -99,9 +100,10 @@ pub async fn redrive_dead_letter(deps: &impl Deps, id: &str) -> Result<bool, Ope
 /// no longer dead is left unchanged.
 pub async fn redrive_dead_letters(
     deps: &impl Deps,
+    caller: &Caller,
     selection: &DeadLetterSelection,
 ) -> Result<RedriveSummary, OperateError> {
-    let selected = select_letters(deps, selection).await?;
+    let selected = select_letters(deps, caller, selection).await?;
     let mut done = RedriveSummary {
         selected: selected.count,
         more: selected.more,

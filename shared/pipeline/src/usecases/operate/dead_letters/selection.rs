@@ -1,6 +1,8 @@
+use super::find_letter_within;
 use crate::Deps;
 use crate::ports::{DeadLetterFilter, DeadLetters, PageRequest, PortResult};
 use jiff::Timestamp;
+use recado_domain::access::Caller;
 use recado_domain::dead_letter::{DeadLetter, DeadLetterContent};
 use std::collections::BTreeMap;
 
@@ -73,6 +75,7 @@ fn letter_position(dead_letter: &DeadLetter) -> (String, LetterPosition) {
 /// letters.
 pub(super) async fn select_letters(
     deps: &impl Deps,
+    caller: &Caller,
     selection: &DeadLetterSelection,
 ) -> PortResult<SelectedLetters> {
     let mut lines: BTreeMap<String, OrderedLetters> = BTreeMap::new();
@@ -85,8 +88,9 @@ pub(super) async fn select_letters(
             limit: PAGE,
             cursor: None,
         };
+        let filter = selection.filter.clone().within_scope(&caller.scope);
         loop {
-            let found = deps.store().list_dead_letters(&selection.filter, &page).await?;
+            let found = deps.store().list_dead_letters(&filter, &page).await?;
             found.items.iter().for_each(&mut take);
             page.cursor = found.next_cursor;
             if page.cursor.is_none() {
@@ -95,7 +99,7 @@ pub(super) async fn select_letters(
         }
     }
     for id in &selection.ids {
-        let dead_letter = deps.store().find_dead_letter(id).await?;
+        let dead_letter = find_letter_within(deps, caller, id).await?;
         dead_letter.iter().for_each(&mut take);
     }
     Ok(limit_letters(lines.into_values().collect(), selection.limit))

@@ -1,0 +1,151 @@
+use crate::ids::{AgentId, InstanceId, TenantId};
+use crate::provider::Provider;
+
+/// The reasons why a configuration is not valid.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum ConfigError {
+    /// The text is not a reference to a secret.
+    #[error("a credential must be a reference, `env:NAME` or `ssm:/path/name`, never the secret itself")]
+    Credential,
+    /// The text is not a time zone.
+    #[error("tenant `{tenant}`: `{zone}` is not an IANA time zone, such as America/Sao_Paulo")]
+    UnknownTimeZone {
+        /// The tenant with the wrong time zone.
+        tenant: TenantId,
+        /// The time zone as written.
+        zone: String,
+    },
+    /// Two items of one kind have the same id.
+    #[error("{kind} `{id}` is declared twice")]
+    DuplicateId {
+        /// `tenant`, `agent` or `instance`.
+        kind: &'static str,
+        /// The id that is declared twice.
+        id: String,
+    },
+    /// A reference to an item that is neither in the document nor configured.
+    #[error("{from}: there is no {kind} `{id}`")]
+    MissingReference {
+        /// The item that holds the reference, such as "instance `clinic`".
+        from: String,
+        /// Kind of the missing item: `tenant` or `agent`.
+        kind: &'static str,
+        /// The missing item's id.
+        id: String,
+    },
+    /// The instance uses an agent of another tenant.
+    #[error("instance `{instance}` belongs to tenant `{tenant}`, its agent `{agent}` to another")]
+    ForeignAgent {
+        /// The instance.
+        instance: InstanceId,
+        /// The instance's tenant.
+        tenant: TenantId,
+        /// The agent of another tenant.
+        agent: AgentId,
+    },
+    /// Two instances have the same provider and the same provider's name.
+    #[error("instances `{first}` and `{second}` are the same {provider} instance")]
+    SameExternal {
+        /// The instance that was found first.
+        first: InstanceId,
+        /// The instance that was found second.
+        second: InstanceId,
+        /// The provider of both instances.
+        provider: Provider,
+    },
+    /// The credential is a secret that the instance may not use.
+    #[error("instance `{instance}`: its credential must be {allowed}")]
+    ForeignCredential {
+        /// The instance with the wrong credential.
+        instance: InstanceId,
+        /// Description of the credentials that the instance may use.
+        allowed: String,
+    },
+    /// The credential is a variable that would belong to two tenants.
+    #[error(
+        "instance `{instance}`: two tenants' ids are alike in capitals, so its credential cannot be a variable of one of them"
+    )]
+    SharedVariable {
+        /// The instance with this credential.
+        instance: InstanceId,
+    },
+    /// The base URL is one to which nothing may be sent.
+    #[error("instance `{instance}`: base_url {why}")]
+    BaseUrl {
+        /// The instance with the wrong base URL.
+        instance: InstanceId,
+        /// Explanation of the problem.
+        why: &'static str,
+    },
+    /// The installation's own key would be sent to a host that is not the installation's.
+    #[error(
+        "instance `{instance}`: its base_url is not the installation's own ({setting}), so the installation's key is not sent \
+         there: it needs a `credential` of its own, {allowed}"
+    )]
+    KeyForForeignHost {
+        /// The instance with this base URL.
+        instance: InstanceId,
+        /// The setting that holds the installation's own base URL.
+        setting: &'static str,
+        /// Description of the credentials that the instance may use.
+        allowed: String,
+    },
+    /// A token of one tenant would change another.
+    #[error("{of}: this token configures tenant `{tenant}` alone")]
+    OtherTenant {
+        /// The item of another tenant.
+        of: String,
+        /// The token's tenant.
+        tenant: TenantId,
+    },
+    /// A tenant adds an item whose id is not its own to give.
+    #[error(
+        "{of}: a tenant gives new agents and instances ids that nobody has and that begin with `{tenant}-`"
+    )]
+    ForeignId {
+        /// The item with the id.
+        of: String,
+        /// The tenant.
+        tenant: TenantId,
+    },
+    /// A tenant sets up an instance with a provider's name that it cannot use.
+    #[error("instance `{instance}`: this name at the provider cannot be used")]
+    UnusableExternal {
+        /// The instance.
+        instance: InstanceId,
+    },
+    /// A tenant sets up an instance that would use the installation's own key.
+    #[error(
+        "instance `{instance}`: a tenant that sets an instance up must name a `credential` of its own, {allowed}"
+    )]
+    CredentialNeeded {
+        /// The instance.
+        instance: InstanceId,
+        /// Description of the credentials that the instance may use.
+        allowed: String,
+    },
+    /// A tenant names or changes the account of an instance.
+    #[error("instance `{instance}`: account_id can be changed with a token of the installation alone")]
+    AccountByTenant {
+        /// The instance.
+        instance: InstanceId,
+    },
+    /// An instance with conversations or dead letters would be given to another tenant.
+    #[error(
+        "instance `{instance}` has a history, so it stays with tenant `{tenant}`; configure a new instance"
+    )]
+    TenantChange {
+        /// The instance.
+        instance: InstanceId,
+        /// The tenant that the instance has.
+        tenant: TenantId,
+    },
+    /// A value is outside its range, empty or reserved.
+    #[error("{of}: {what}")]
+    InvalidValue {
+        /// The item with the invalid value, such as "agent `front`".
+        of: String,
+        /// Explanation of the problem, with the allowed range.
+        what: &'static str,
+    },
+}

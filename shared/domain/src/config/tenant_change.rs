@@ -1,0 +1,183 @@
+//! Checks a configuration document that a tenant applies itself, with a token of that tenant alone.
+
+use super::{ConfigDocument, ConfigError, CredentialRef, Instance};
+use crate::ids::TenantId;
+
+impl ConfigDocument {
+    /// Checks that the document stays within `tenant`. `all` is everything configured so far. The errors say the same
+    /// whether another tenant has an id or nobody has it.
+    pub fn check_within_tenant(&self, tenant: &TenantId, all: &ConfigDocument) -> Result<(), ConfigError> {
+        for named in &self.tenants {
+            check_owner(format!("tenant `{}`", named.id), &named.id, tenant)?;
+        }
+        for agent in &self.agents {
+            let of = || format!("agent `{}`", agent.id);
+            check_owner(of(), &agent.tenant, tenant)?;
+            let known = all.agents.iter().find(|known| known.id == agent.id);
+            check_id(of, agent.id.as_str(), known.map(|known| &known.tenant), tenant)?;
+        }
+        for instance in &self.instances {
+            let of = || format!("instance `{}`", instance.id);
+            check_owner(of(), &instance.tenant, tenant)?;
+            let known = all.instances.iter().find(|known| known.id == instance.id);
+            check_id(of, instance.id.as_str(), known.map(|known| &known.tenant), tenant)?;
+            instance.check_set_up_by_tenant(known)?;
+            let taken = |other: &Instance| {
+                other.tenant != *tenant
+                    && other.provider == instance.provider
+                    && other.resolve_external_id() == instance.resolve_external_id()
+            };
+            if all.instances.iter().any(taken) {
+                return Err(ConfigError::UnusableExternal {
+                    instance: instance.id.clone(),
+                });
+            }
+        }
+        Ok(())
+    }
+}
+
+fn check_owner(of: String, owner: &TenantId, tenant: &TenantId) -> Result<(), ConfigError> {
+    if owner == tenant {
+        return Ok(());
+    }
+    Err(ConfigError::OtherTenant {
+        of,
+        tenant: tenant.clone(),
+    })
+}
+
+/// Checks an id: the tenant has it already, or nobody has it and it begins with the tenant's id.
+fn check_id(
+    of: impl Fn() -> String,
+    id: &str,
+    owner: Option<&TenantId>,
+    tenant: &TenantId,
+) -> Result<(), ConfigError> {
+    let own = owner.map_or(id.starts_with(&format!("{tenant}-")), |owner| owner == tenant);
+    own.then_some(()).ok_or_else(|| ConfigError::ForeignId {
+        of: of(),
+        tenant: tenant.clone(),
+    })
+}
+
+impl Instance {
+    /// Checks what a tenant may set itself. The installation's own keys open other numbers too, and an account's notices
+    /// are of all of its numbers: both are for the installation's operators to give.
+    fn check_set_up_by_tenant(&self, known: Option<&Instance>) -> Result<(), ConfigError> {
+        if self.account_id.as_ref() != known.and_then(|known| known.account_id.as_ref()) {
+            return Err(ConfigError::AccountByTenant {
+                instance: self.id.clone(),
+            });
+        }
+        let same_place = known.is_some_and(|known| {
+            known.provider == self.provider
+                && known.resolve_external_id() == self.resolve_external_id()
+                && known.base_url == self.base_url
+                && known.credential == self.credential
+        });
+        let credential = self.credential.as_ref();
+        let own_key = credential.is_some_and(|credential| credential.belongs_to_tenant(&self.tenant));
+        if !own_key && !same_place {
+            return Err(ConfigError::CredentialNeeded {
+                instance: self.id.clone(),
+                allowed: CredentialRef::describe_allowed_for(&self.tenant),
+            });
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::{Value, json};
+
+    const OWN: &str = "env:RECADO_CREDENTIAL_A_KEY";
+
+    fn document(value: &Value) -> ConfigDocument {
+        serde_json::from_value(value.clone()).unwrap()
+    }
+
+    fn all() -> ConfigDocument {
+        document(&json!({
+            "tenants": [{"id": "a"}, {"id": "b"}],
+            "agents": [
+                {"id": "ana", "tenant": "a", "model": "m", "system_prompt": "p"},
+                {"id": "bia", "tenant": "b", "model": "m", "system_prompt": "p"},
+                {"id": "a-bia", "tenant": "b", "model": "m", "system_prompt": "p"},
+            ],
+            "instances": [
+                {"id": "desk", "tenant": "a", "agent": "ana", "provider": "evolution", "account_id": "7"},
+                {"id": "ward", "tenant": "b", "agent": "bia", "provider": "meta", "external_id": "100"},
+            ],
+        }))
+    }
+
+    fn fault(value: &Value) -> Option<String> {
+        let checked = document(value).check_within_tenant(&TenantId::parse("a").unwrap(), &all());
+        checked.err().map(|error| error.to_string())
+    }
+
+    fn agent(id: &str, tenant: &str) -> Value {
+        json!({"agents": [{"id": id, "tenant": tenant, "model": "m", "system_prompt": "p"}]})
+    }
+
+    fn instance(fields: &Value) -> Value {
+        let mut instance = json!({"tenant": "a", "agent": "ana", "provider": "evolution"});
+        for (name, value) in fields.as_object().unwrap() {
+            instance[name] = value.clone();
+        }
+        json!({ "instances": [instance] })
+    }
+
+    #[test]
+    fn a_tenant_changes_what_it_has_and_adds_under_its_own_name() {
+        for fine in [
+            json!({"tenants": [{"id": "a", "name": "A"}]}),
+            agent("ana", "a"),
+            agent("a-zoe", "a"),
+            instance(&json!({"id": "desk", "account_id": "7", "typing": true})),
+            instance(&json!({"id": "a-new", "credential": OWN})),
+        ] {
+            assert_eq!(fault(&fine), None, "{fine}");
+        }
+    }
+
+    #[test]
+    fn what_another_tenant_has_and_what_nobody_has_are_refused_alike() {
+        for (theirs, nobodys) in [
+            (
+                json!({"tenants": [{"id": "b"}]}),
+                json!({"tenants": [{"id": "nobody"}]}),
+            ),
+            (agent("bia", "a"), agent("nobody", "a")),
+            (agent("x", "b"), agent("x", "nobody")),
+            (
+                instance(&json!({"id": "ward", "credential": OWN})),
+                instance(&json!({"id": "nobody", "credential": OWN})),
+            ),
+        ] {
+            let known = fault(&theirs).unwrap().replace("ward", "nobody");
+            let known = known.replace("bia", "nobody").replace("`b`", "`nobody`");
+            assert_eq!(fault(&nobodys), Some(known));
+        }
+        assert!(fault(&agent("a-bia", "a")).is_some(), "its id is taken");
+    }
+
+    #[test]
+    fn a_tenant_gets_neither_the_installations_keys_nor_an_account_nor_anothers_number() {
+        for refused in [
+            json!({"id": "a-new"}),
+            json!({"id": "desk", "account_id": "7", "external_id": "other"}),
+            json!({"id": "desk", "account_id": "7", "base_url": "https://a.example"}),
+            json!({"id": "desk", "account_id": "8"}),
+            json!({"id": "desk"}),
+            json!({"id": "a-new", "credential": "env:EVOLUTION_API_KEY"}),
+            json!({"id": "a-new", "credential": "env:RECADO_CREDENTIAL_B_KEY"}),
+            json!({"id": "a-new", "credential": OWN, "provider": "meta", "external_id": "100"}),
+        ] {
+            assert!(fault(&instance(&refused)).is_some(), "{refused}");
+        }
+    }
+}

@@ -1,0 +1,78 @@
+use crate::Embedded;
+use crate::db_error::DbError;
+use crate::sql_records::{encode_json, execute_sql, query_all, query_one, row_exists, to_sql_limit};
+use recado_domain::access::{Token, TokenHash};
+use recado_domain::ids::{TenantId, TokenName};
+use recado_pipeline::ports::{Page, PageRequest, PortResult, Tokens};
+use rusqlite::{Connection, params};
+
+/// Returns the value of the column `tenant`. No tenant's id is empty.
+fn tenant_column(tenant: Option<&TenantId>) -> &str {
+    tenant.map_or("", TenantId::as_str)
+}
+
+fn insert_token(connection: &Connection, token: &Token) -> Result<bool, DbError> {
+    let (tenant, name) = (tenant_column(token.tenant.as_ref()), token.name.as_str());
+    let same_name = "SELECT 1 FROM tokens WHERE tenant = ?1 AND name = ?2";
+    if row_exists(connection, same_name, [tenant, name])? {
+        return Ok(false);
+    }
+    let sql = "INSERT INTO tokens (tenant, name, hash, body) VALUES (?1, ?2, ?3, ?4)";
+    let values = params![tenant, name, token.hash.as_str(), encode_json(token)?];
+    execute_sql(connection, sql, values)?;
+    Ok(true)
+}
+
+/// Returns a page of tokens. Its cursor is the tenant and the name of the last token, with a line feed in between, which
+/// neither can contain.
+fn select_tokens(
+    connection: &Connection,
+    tenant: Option<&TenantId>,
+    page: &PageRequest,
+) -> Result<Page<Token>, DbError> {
+    let (after_tenant, after_name) = match &page.cursor {
+        Some(cursor) => cursor.split_once('\n').ok_or(DbError::Cursor)?,
+        None => ("", ""),
+    };
+    let sql = "SELECT body FROM tokens WHERE (tenant, name) > (?1, ?2) AND (?3 IS NULL OR tenant = ?3)
+        ORDER BY tenant, name LIMIT ?4";
+    let most = to_sql_limit(page.limit.saturating_add(1));
+    let values = params![after_tenant, after_name, tenant.map(TenantId::as_str), most];
+    let mut items: Vec<Token> = query_all(connection, sql, values)?;
+    let more = items.len() > page.limit;
+    items.truncate(page.limit);
+    let cursor = |last: &Token| format!("{}\n{}", tenant_column(last.tenant.as_ref()), last.name);
+    let next_cursor = items.last().filter(|_| more).map(cursor);
+    Ok(Page { items, next_cursor })
+}
+
+impl Tokens for Embedded {
+    async fn put_token(&self, token: &Token) -> PortResult<bool> {
+        let token = token.clone();
+        self.run_write("put_token", move |c| insert_token(c, &token))
+            .await
+    }
+
+    async fn find_token(&self, hash: &TokenHash) -> PortResult<Option<Token>> {
+        let hash = hash.as_str().to_owned();
+        self.run_read("token", move |c| {
+            query_one(c, "SELECT body FROM tokens WHERE hash = ?1", [hash])
+        })
+        .await
+    }
+
+    async fn list_tokens(&self, tenant: Option<&TenantId>, page: &PageRequest) -> PortResult<Page<Token>> {
+        let (tenant, page) = (tenant.cloned(), page.clone());
+        self.run_read("tokens", move |c| select_tokens(c, tenant.as_ref(), &page))
+            .await
+    }
+
+    async fn delete_token(&self, tenant: Option<&TenantId>, name: &TokenName) -> PortResult<bool> {
+        let (tenant, name) = (tenant_column(tenant).to_owned(), name.clone());
+        self.run_write("delete_token", move |c| {
+            let sql = "DELETE FROM tokens WHERE tenant = ?1 AND name = ?2";
+            Ok(execute_sql(c, sql, [tenant.as_str(), name.as_str()])? > 0)
+        })
+        .await
+    }
+}

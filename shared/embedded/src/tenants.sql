@@ -1,0 +1,23 @@
+-- The tenant of what is listed, so that a list is queried by it, and the tokens of the API: their hashes, not their texts.
+
+CREATE INDEX conversations_newest_of_tenant ON conversations (tenant, last_at, id);
+
+-- A dead letter of before gets the tenant of its instance, if that is still configured.
+ALTER TABLE dead_letters ADD COLUMN tenant TEXT;
+UPDATE dead_letters SET tenant = (SELECT tenant FROM instances WHERE instances.id = dead_letters.instance);
+UPDATE dead_letters SET body = json_set(body, '$.tenant', tenant) WHERE tenant IS NOT NULL;
+CREATE INDEX dead_letters_newest_of_tenant ON dead_letters (tenant, at, id);
+
+ALTER TABLE dead_letter_deletions ADD COLUMN tenant TEXT;
+UPDATE dead_letter_deletions SET tenant =
+    (SELECT tenant FROM instances WHERE instances.id = json_extract(dead_letter_deletions.body, '$.instance'));
+UPDATE dead_letter_deletions SET body = json_set(body, '$.tenant', tenant) WHERE tenant IS NOT NULL;
+CREATE INDEX dead_letter_deletions_newest_of_tenant ON dead_letter_deletions (tenant, at, id);
+
+CREATE TABLE tokens (
+    tenant TEXT NOT NULL, -- '' for a token of the installation
+    name TEXT NOT NULL,
+    hash TEXT NOT NULL UNIQUE,
+    body TEXT NOT NULL,
+    PRIMARY KEY (tenant, name)
+) STRICT, WITHOUT ROWID;

@@ -1,0 +1,55 @@
+//! The permission that each route needs. [`TokenRole::permits`](recado_domain::access::TokenRole::permits) says which roles have it.
+
+use axum::http::Method;
+use recado_domain::access::Permission::{self, Administer, Configure, Operate, Read, Send};
+
+/// Every route that needs a token: its method, its path, and the permission that the token's role must include.
+pub(crate) const PERMISSIONS: &[(&str, &str, Permission)] = &[
+    ("GET", "/health/whatsapp", Read),
+    ("GET", "/health/whatsapp/detailed", Read),
+    ("GET", "/health/whatsapp/dlq", Read),
+    ("GET", "/v1/config", Read),
+    ("PUT", "/v1/config", Configure),
+    ("POST", "/v1/config", Configure),
+    // It holds the webhook secrets.
+    ("GET", "/v1/config/webhooks", Configure),
+    // It asks the providers and the model.
+    ("GET", "/v1/checks", Configure),
+    ("GET", "/v1/conversations", Read),
+    ("GET", "/v1/conversations/{id}", Read),
+    ("PATCH", "/v1/conversations/{id}", Operate),
+    ("GET", "/v1/conversations/{id}/messages", Read),
+    ("POST", "/v1/conversations/{id}/messages", Operate),
+    ("GET", "/v1/messages/{id}", Read),
+    ("DELETE", "/v1/messages/{id}", Send),
+    ("POST", "/v1/instances/{id}/messages", Send),
+    ("POST", "/v1/instances/{id}/media", Send),
+    ("GET", "/v1/instances/{id}/notices", Read),
+    ("POST", "/v1/instances/{id}/catch-up", Operate),
+    ("GET", "/v1/dead-letters", Read),
+    ("DELETE", "/v1/dead-letters", Operate),
+    ("POST", "/v1/dead-letters/redrive", Operate),
+    ("GET", "/v1/dead-letters/audit", Read),
+    ("GET", "/v1/dead-letters/{id}", Read),
+    ("DELETE", "/v1/dead-letters/{id}", Operate),
+    ("POST", "/v1/dead-letters/{id}/redrive", Operate),
+    ("GET", "/v1/tokens", Administer),
+    ("POST", "/v1/tokens", Administer),
+    ("DELETE", "/v1/tokens/{name}", Administer),
+    ("GET", "/v1/trace", Read),
+    ("GET", "/simulator/outbox", Read),
+];
+
+/// Returns the permission that a route needs. `None`: the table lacks the route, so nobody may use it.
+pub(super) fn find_permission(method: &Method, path: &str) -> Option<Permission> {
+    // axum answers HEAD by the handler of GET.
+    let method = if *method == Method::HEAD {
+        "GET"
+    } else {
+        method.as_str()
+    };
+    let entry = PERMISSIONS
+        .iter()
+        .find(|(known, route, _)| *known == method && *route == path);
+    entry.map(|(_, _, permission)| *permission)
+}

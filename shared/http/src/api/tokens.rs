@@ -1,0 +1,195 @@
+//! `/v1/tokens`: creates, lists and revokes the tokens of the API.
+
+use super::problem_answers::{Conflict, NotFound};
+use super::view::ListView;
+use super::{Api, ApiContext, BODY_MAX};
+use crate::problem::HttpProblem;
+use crate::query::{PathParam, QueryParams, parse_json_body, parse_page_request, read_body};
+use axum::body::Body;
+use axum::extract::State;
+use axum::http::{HeaderMap, StatusCode};
+use axum::{Extension, Json};
+use recado_domain::Timestamp;
+use recado_domain::access::{Caller, Token, TokenRole};
+use recado_domain::ids::{TenantId, TokenName};
+use recado_pipeline::ports::PortError;
+use recado_pipeline::tokens::{self, NewToken, TokenError};
+use serde::{Deserialize, Serialize};
+use utoipa::{IntoParams, ToSchema};
+
+/// The role of a token.
+#[derive(Debug, ToSchema)]
+#[schema(rename_all = "snake_case")]
+#[expect(dead_code, reason = "the variants describe those of `TokenRole`")]
+enum TokenRoleSchema {
+    Viewer,
+    Operator,
+    Sender,
+    Manager,
+    Admin,
+}
+
+/// A token, without its text.
+#[derive(Debug, Serialize, ToSchema)]
+pub(super) struct TokenView {
+    #[schema(value_type = String)]
+    name: TokenName,
+    /// The tenant that the token is limited to. `null`: the whole installation.
+    #[schema(value_type = Option<String>)]
+    tenant: Option<TenantId>,
+    #[schema(value_type = TokenRoleSchema)]
+    role: TokenRole,
+    created_at: Timestamp,
+    /// Name of the token that created this one.
+    #[schema(value_type = String)]
+    created_by: TokenName,
+    /// Time from which the token is refused. `null`: it does not expire.
+    expires_at: Option<Timestamp>,
+}
+
+impl From<Token> for TokenView {
+    fn from(token: Token) -> Self {
+        Self {
+            name: token.name,
+            tenant: token.tenant,
+            role: token.role,
+            created_at: token.created_at,
+            created_by: token.created_by,
+            expires_at: token.expires_at,
+        }
+    }
+}
+
+/// A token that was created.
+#[derive(Debug, Serialize, ToSchema)]
+pub(super) struct CreatedTokenView {
+    #[serde(flatten)]
+    token: TokenView,
+    /// The token itself. It is shown here and never again.
+    secret: String,
+}
+
+/// The token to create.
+#[derive(Debug, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+#[schema(example = json!({"name": "front desk", "role": "operator", "tenant": "clinic"}))]
+struct TokenRequest {
+    /// A name that no other token of the same tenant has. Records of what the token's holder did hold it.
+    #[schema(value_type = String)]
+    name: TokenName,
+    #[schema(value_type = TokenRoleSchema)]
+    role: TokenRole,
+    /// The tenant that the token is limited to. If absent, the token opens what the creating one opens.
+    #[schema(value_type = Option<String>)]
+    tenant: Option<TenantId>,
+    expires_at: Option<Timestamp>,
+}
+
+/// Creates a token. Its text stands in the answer and can never be read again.
+#[utoipa::path(
+    post,
+    path = "/v1/tokens",
+    tag = "Tokens",
+    request_body = TokenRequest,
+    responses((status = 201, body = CreatedTokenView, description = "The token"), NotFound, Conflict)
+)]
+pub(super) async fn post_token(
+    State(api): State<Api<impl ApiContext>>,
+    Extension(caller): Extension<Caller>,
+    headers: HeaderMap,
+    body: Body,
+) -> Result<(StatusCode, Json<CreatedTokenView>), HttpProblem> {
+    let wanted: TokenRequest = parse_json_body(&read_body(&headers, body, BODY_MAX).await?)?;
+    let new = NewToken {
+        name: wanted.name,
+        tenant: wanted.tenant,
+        role: wanted.role,
+        expires_at: wanted.expires_at,
+    };
+    let created = tokens::create_token(&*api.deps, &caller, new).await?;
+    let view = CreatedTokenView {
+        token: created.token.into(),
+        secret: created.text.expose_secret().to_owned(),
+    };
+    Ok((StatusCode::CREATED, Json(view)))
+}
+
+/// The filter and the page of the list of tokens.
+#[derive(Debug, Deserialize, IntoParams)]
+#[into_params(parameter_in = Query)]
+#[serde(deny_unknown_fields)]
+pub(super) struct TokenListQuery {
+    /// Only of this tenant.
+    #[param(value_type = Option<String>)]
+    tenant: Option<TenantId>,
+    /// Number of items on a page: 1 to 200, 50 if absent.
+    limit: Option<usize>,
+    /// `next_cursor` of the page before.
+    cursor: Option<String>,
+}
+
+/// Lists tokens, without their texts. An expired token is listed until it is revoked.
+#[utoipa::path(
+    get,
+    path = "/v1/tokens",
+    tag = "Tokens",
+    params(TokenListQuery),
+    responses((status = 200, body = ListView<TokenView>, description = "A page of tokens"))
+)]
+pub(super) async fn list_tokens(
+    State(api): State<Api<impl ApiContext>>,
+    Extension(caller): Extension<Caller>,
+    QueryParams(wanted): QueryParams<TokenListQuery>,
+) -> Result<Json<ListView<TokenView>>, HttpProblem> {
+    let page = parse_page_request(wanted.limit, wanted.cursor)?;
+    let found = tokens::list_tokens(&*api.deps, &caller, wanted.tenant.as_ref(), &page).await;
+    let found = found.map_err(|error| match error {
+        PortError::Invalid { .. } if page.cursor.is_some() => {
+            HttpProblem::bad_request("the cursor is not one that a list gave")
+        }
+        error => error.into(),
+    })?;
+    Ok(Json(ListView::from_page(found, TokenView::from)))
+}
+
+/// The tenant of the token to revoke.
+#[derive(Debug, Deserialize, IntoParams)]
+#[into_params(parameter_in = Query)]
+#[serde(deny_unknown_fields)]
+pub(super) struct TokenTenantQuery {
+    /// The tenant that the token is limited to. If absent, the token is one of the whole installation, or of the only
+    /// tenant that the caller's token opens.
+    #[param(value_type = Option<String>)]
+    tenant: Option<TenantId>,
+}
+
+/// Revokes a token. On AWS it may be accepted for another 30 seconds (`RECADO_CONFIG_TTL_SECONDS`).
+#[utoipa::path(
+    delete,
+    path = "/v1/tokens/{name}",
+    tag = "Tokens",
+    params(("name" = String, Path, description = "Name of the token"), TokenTenantQuery),
+    responses((status = 204, description = "The token is revoked"), NotFound)
+)]
+pub(super) async fn delete_token(
+    State(api): State<Api<impl ApiContext>>,
+    Extension(caller): Extension<Caller>,
+    PathParam(name): PathParam<String>,
+    QueryParams(of): QueryParams<TokenTenantQuery>,
+) -> Result<StatusCode, HttpProblem> {
+    let name = TokenName::parse(&name).map_err(|_| TokenError::NotFound("token"))?;
+    tokens::revoke_token(&*api.deps, &caller, of.tenant.as_ref(), &name).await?;
+    Ok(StatusCode::NO_CONTENT)
+}
+
+impl From<TokenError> for HttpProblem {
+    fn from(error: TokenError) -> Self {
+        let status = match &error {
+            TokenError::NotFound(_) => StatusCode::NOT_FOUND,
+            TokenError::Name | TokenError::Expired => StatusCode::BAD_REQUEST,
+            TokenError::NameTaken => StatusCode::CONFLICT,
+            TokenError::Port(error) => return Self::from_port_error(error),
+        };
+        Self::new(status, error.to_string())
+    }
+}

@@ -1,0 +1,245 @@
+//! A request to every route, about records with given ids.
+
+use serde_json::{Value, json};
+
+/// The ids of one tenant's records.
+#[derive(Debug, Clone)]
+pub(super) struct Ids {
+    pub(super) tenant: String,
+    pub(super) agent: String,
+    pub(super) instance: String,
+    pub(super) external: String,
+    pub(super) conversation: String,
+    pub(super) message: String,
+    pub(super) provider_message: String,
+    pub(super) scheduled: String,
+    pub(super) event: String,
+    pub(super) correlation: String,
+    pub(super) dead_letter: String,
+    pub(super) upload: String,
+    pub(super) token: String,
+    pub(super) contact: String,
+    /// A text that only this tenant's records hold.
+    pub(super) said: String,
+}
+
+impl Ids {
+    /// Ids in their proper forms, which nobody has.
+    pub(super) fn unknown() -> Self {
+        let text = |text: &str| text.to_owned();
+        Self {
+            tenant: text("nobody"),
+            agent: text("no-agent"),
+            instance: text("no-instance"),
+            external: text("no-line"),
+            conversation: format!("c_{}-1", "0".repeat(32)),
+            message: format!("c_{}-1.1", "0".repeat(32)),
+            provider_message: text("no-wa"),
+            scheduled: format!("s_{}", "0".repeat(32)),
+            event: "0".repeat(64),
+            correlation: text("no-correlation"),
+            dead_letter: "1".repeat(64),
+            upload: format!("upload:{}", "2".repeat(32)),
+            token: text("no-token"),
+            contact: text("5500000000000"),
+            said: text("nothing was said"),
+        }
+    }
+
+    /// The longest come first: some contain others.
+    fn texts(&self) -> Vec<&str> {
+        let mut texts = vec![
+            self.message.as_str(),
+            &self.conversation,
+            &self.tenant,
+            &self.agent,
+            &self.instance,
+            &self.external,
+            &self.provider_message,
+            &self.scheduled,
+            &self.event,
+            &self.correlation,
+            &self.dead_letter,
+            &self.upload,
+            &self.token,
+            &self.contact,
+            &self.said,
+        ];
+        texts.sort_by_key(|text| std::cmp::Reverse(text.len()));
+        texts
+    }
+
+    /// The text with each of these ids replaced by the same word, and without what the clock changes.
+    pub(super) fn blank(&self, text: &str) -> String {
+        let text = super::without_times(text);
+        self.texts().iter().fold(text, |text, id| text.replace(id, "ID"))
+    }
+
+    /// The first of these ids that the text holds.
+    pub(super) fn find_in(&self, text: &str) -> Option<&str> {
+        self.texts().into_iter().find(|id| text.contains(id))
+    }
+}
+
+/// A request to a route.
+#[derive(Debug, Clone)]
+pub(super) struct Wanted {
+    pub(super) method: &'static str,
+    /// The route as it is described.
+    pub(super) route: &'static str,
+    pub(super) path: String,
+    pub(super) body: String,
+}
+
+impl Wanted {
+    pub(super) fn new(method: &'static str, route: &'static str, path: &str, body: &Value) -> Self {
+        Self {
+            method,
+            route,
+            path: path.to_owned(),
+            body: if body.is_null() {
+                String::new()
+            } else {
+                body.to_string()
+            },
+        }
+    }
+
+    pub(super) fn reads(&self) -> bool {
+        self.method == "GET"
+    }
+}
+
+/// A document that would change, or add, what has these ids. `tenant` is the one that it says they are of.
+fn document(ids: &Ids, tenant: &str) -> Value {
+    json!({
+        "tenants": [{"id": tenant, "name": "changed"}],
+        "agents": [{"id": ids.agent, "tenant": tenant, "model": "m", "system_prompt": "changed"}],
+        "instances": [{"id": ids.instance, "tenant": tenant, "agent": ids.agent, "provider": "evolution",
+            "external_id": ids.external, "credential": "env:RECADO_CREDENTIAL_X_KEY"}],
+    })
+}
+
+/// Reads.
+fn list_reads(ids: &Ids) -> Vec<Wanted> {
+    let Ids {
+        instance,
+        conversation,
+        message,
+        scheduled,
+        event,
+        correlation,
+        dead_letter,
+        tenant,
+        ..
+    } = ids;
+    let get = |route, path: String| Wanted::new("GET", route, &path, &Value::Null);
+    let plain = |route: &'static str| get(route, route.to_owned());
+    let of_instance = |route: &'static str| get(route, format!("{route}?instance={instance}"));
+    let one = |route: &'static str, id: &str| get(route, route.replace("{id}", id));
+    vec![
+        plain("/health/whatsapp"),
+        of_instance("/health/whatsapp"),
+        plain("/health/whatsapp/detailed"),
+        of_instance("/health/whatsapp/detailed"),
+        plain("/health/whatsapp/dlq"),
+        of_instance("/health/whatsapp/dlq"),
+        plain("/v1/config"),
+        plain("/v1/config/webhooks"),
+        plain("/v1/checks"),
+        of_instance("/v1/checks"),
+        plain("/v1/conversations"),
+        of_instance("/v1/conversations"),
+        one("/v1/conversations/{id}", conversation),
+        one("/v1/conversations/{id}/messages", conversation),
+        one("/v1/messages/{id}", message),
+        one("/v1/messages/{id}", scheduled),
+        one("/v1/instances/{id}/notices", instance),
+        plain("/v1/dead-letters"),
+        of_instance("/v1/dead-letters"),
+        plain("/v1/dead-letters/audit"),
+        one("/v1/dead-letters/{id}", dead_letter),
+        plain("/v1/tokens"),
+        get("/v1/tokens", format!("/v1/tokens?tenant={tenant}")),
+        get("/v1/trace", format!("/v1/trace?event={event}")),
+        get("/v1/trace", format!("/v1/trace?message={message}")),
+        get("/v1/trace", format!("/v1/trace?message={scheduled}")),
+        get("/v1/trace", format!("/v1/trace?correlation={correlation}")),
+        plain("/simulator/outbox"),
+    ]
+}
+
+/// Changes.
+fn list_changes(ids: &Ids) -> Vec<Wanted> {
+    let one = |method, route: &'static str, id: &str, body: Value| {
+        let path = route.replace("{id}", id).replace("{name}", id);
+        Wanted::new(method, route, &path, &body)
+    };
+    let Ids {
+        tenant,
+        instance,
+        conversation,
+        message,
+        scheduled,
+        dead_letter,
+        token,
+        ..
+    } = ids;
+    let nothing = || Value::Null;
+    let foreign = json!({"ids": [dead_letter]});
+    let of_instance = json!({"instance": instance, "dry_run": true});
+    let new_token = json!({"name": "intruder", "role": "viewer", "tenant": tenant});
+    let delete_of = |route, path: String| Wanted::new("DELETE", route, &path, &Value::Null);
+    vec![
+        one("PUT", "/v1/config", "", document(ids, tenant)),
+        one("PUT", "/v1/config", "", json!({"tenants": [{"id": tenant}]})),
+        one("POST", "/v1/config", "", document(ids, tenant)),
+        one(
+            "PATCH",
+            "/v1/conversations/{id}",
+            conversation,
+            json!({"mode": "manual"}),
+        ),
+        one(
+            "PATCH",
+            "/v1/conversations/{id}",
+            conversation,
+            json!({"status": "resolved"}),
+        ),
+        one(
+            "POST",
+            "/v1/conversations/{id}/messages",
+            conversation,
+            json!({"text": "oi"}),
+        ),
+        one("DELETE", "/v1/messages/{id}", scheduled, nothing()),
+        one("DELETE", "/v1/messages/{id}", message, nothing()),
+        one(
+            "POST",
+            "/v1/instances/{id}/messages",
+            instance,
+            json!({"to": "+55 11 90000-0001", "text": "oi"}),
+        ),
+        Wanted {
+            body: "file".to_owned(),
+            ..one("POST", "/v1/instances/{id}/media", instance, nothing())
+        },
+        one("POST", "/v1/instances/{id}/catch-up", instance, nothing()),
+        one("POST", "/v1/dead-letters/redrive", "", foreign),
+        one("POST", "/v1/dead-letters/redrive", "", of_instance),
+        delete_of(
+            "/v1/dead-letters",
+            format!("/v1/dead-letters?instance={instance}"),
+        ),
+        one("DELETE", "/v1/dead-letters/{id}", dead_letter, nothing()),
+        one("POST", "/v1/dead-letters/{id}/redrive", dead_letter, nothing()),
+        one("POST", "/v1/tokens", "", new_token),
+        delete_of("/v1/tokens/{name}", format!("/v1/tokens/{token}")),
+        delete_of("/v1/tokens/{name}", format!("/v1/tokens/{token}?tenant={tenant}")),
+    ]
+}
+
+/// At least one request to every route that needs a token, about the records with these ids.
+pub(super) fn list_requests(ids: &Ids) -> Vec<Wanted> {
+    [list_reads(ids), list_changes(ids)].concat()
+}

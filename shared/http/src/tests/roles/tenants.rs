@@ -1,0 +1,187 @@
+//! An installation with two tenants, each with records of every kind and tokens of every role.
+
+use super::requests::Ids;
+use crate::tests::{Site, TOKEN};
+use recado_domain::access::TokenRole;
+use recado_domain::content::Content;
+use recado_domain::dead_letter::DeadLetterDeletion;
+use recado_domain::ids::ConversationId;
+use recado_domain::millis::add_millis;
+use recado_domain::notice::{NewNotice, Notice, NoticeKind};
+use recado_domain::provider::Provider;
+use recado_pipeline::ports::{
+    CommitOutcome, ConfigurationStore, Conversations, DeadLetters, IdentityKeyStore, InboundWrite, Inbox,
+    Notices,
+};
+use recado_testkit::builders::{Fixture, at, far_ahead, fresh, identity_key};
+use recado_testkit::ports::succeed;
+use recado_whatsapp::{SimulatedMessage, SimulatedOutbox};
+use serde_json::json;
+use std::collections::BTreeMap;
+
+pub(super) struct TwoTenants {
+    pub(super) site: Site,
+    /// The records of the tenant whose tokens ask.
+    pub(super) one: Ids,
+    /// The records of the other tenant.
+    pub(super) other: Ids,
+    other_fixture: Fixture,
+    outbox: SimulatedOutbox,
+    tokens: BTreeMap<(bool, TokenRole), String>,
+    token_of_other: String,
+}
+
+impl TwoTenants {
+    pub(super) async fn new() -> Self {
+        let outbox = SimulatedOutbox::default();
+        let site = Site::in_memory().simulating(outbox.clone());
+        succeed(site.store.put_identity_key_if_absent(&identity_key())).await;
+        let fixture = || {
+            let mut fixture = Fixture::on(Provider::Evolution);
+            fixture.bound.instance.account_id = Some(fresh("account"));
+            fixture
+        };
+        let (one_fixture, other_fixture) = (fixture(), fixture());
+        for fixture in [&one_fixture, &other_fixture] {
+            succeed(site.store.apply_configuration(&fixture.document())).await;
+        }
+        let one = add_records(&site, &outbox, &one_fixture).await;
+        let other = add_records(&site, &outbox, &other_fixture).await;
+        let mut tokens = BTreeMap::new();
+        for role in TokenRole::ALL {
+            for of_one in [true, false] {
+                let tenant = of_one.then_some(one.tenant.as_str());
+                let token = create_token(&site, &format!("a {role}"), role, tenant).await;
+                tokens.insert((of_one, role), token);
+            }
+        }
+        let token_of_other =
+            create_token(&site, &fresh("the-others"), TokenRole::Admin, Some(&other.tenant)).await;
+        Self {
+            site,
+            one,
+            other,
+            other_fixture,
+            outbox,
+            tokens,
+            token_of_other,
+        }
+    }
+
+    pub(super) fn token_of_one(&self, role: TokenRole) -> &str {
+        &self.tokens[&(true, role)]
+    }
+
+    pub(super) fn token_of_all(&self, role: TokenRole) -> &str {
+        &self.tokens[&(false, role)]
+    }
+
+    pub(super) fn token_of_other(&self) -> &str {
+        &self.token_of_other
+    }
+
+    pub(super) async fn add_records_of_other(&mut self) {
+        let contact = self.other_fixture.other_contact();
+        add_records(&self.site, &self.outbox, &contact).await;
+    }
+}
+
+async fn create_token(site: &Site, name: &str, role: TokenRole, tenant: Option<&str>) -> String {
+    let body = json!({"name": name, "role": role, "tenant": tenant});
+    let created = site.operate("POST", "/v1/tokens", &body).await;
+    assert_eq!(created.status, 201, "{}", created.text);
+    created.body["secret"].as_str().unwrap().to_owned()
+}
+
+/// Stores a conversation with a message and a reply, a dead letter, a deletion, a scheduled message, an upload, a notice, a
+/// token and a simulated send.
+async fn add_records(site: &Site, outbox: &SimulatedOutbox, fixture: &Fixture) -> Ids {
+    let (store, said) = (&site.store, fresh("said"));
+    let (mut conversation, job) = (fixture.conversation(1), fixture.job());
+    let _ = succeed(store.record_event(&job)).await;
+    let mut message = fixture.inbound(&mut conversation, &job);
+    message.content = Content::from_text(said.clone());
+    let write = InboundWrite {
+        event: &job.event,
+        conversation: &conversation,
+        message: &message,
+    };
+    let _ = succeed(store.store_inbound(write)).await;
+    let reply = fixture.reply(&mut conversation);
+    let committed = succeed(store.commit_message(&conversation, &reply, None)).await;
+    assert_eq!(committed, CommitOutcome::Committed);
+    let (dead_letter, deleted) = (fixture.dead_letter(), fixture.dead_letter());
+    for letter in [&dead_letter, &deleted] {
+        succeed(store.put_dead_letter(letter)).await;
+    }
+    let deletion = DeadLetterDeletion::from_letter(&deleted, "ana", at(5));
+    assert!(succeed(store.delete_dead_letter(&deletion)).await);
+    let account = fixture.bound.instance.account_id.clone().unwrap();
+    let told = NewNotice {
+        kind: NoticeKind::Account,
+        summary: said.clone(),
+        at: None,
+        details: json!({}),
+    };
+    let notice = Notice::with_derived_id(fixture.bound.instance.provider, &account, told, at(0));
+    succeed(store.put_notice(&notice, far_ahead())).await;
+    add_simulated_send(outbox, fixture, &conversation.id, &said);
+    let (scheduled, upload) = add_by_api(site, fixture).await;
+    let token = fresh("token");
+    create_token(
+        site,
+        &token,
+        TokenRole::Viewer,
+        Some(fixture.bound.tenant.id.as_str()),
+    )
+    .await;
+    Ids {
+        tenant: fixture.bound.tenant.id.to_string(),
+        agent: fixture.bound.agent.id.to_string(),
+        instance: fixture.instance().to_string(),
+        external: fixture.external().to_string(),
+        conversation: conversation.id.to_string(),
+        message: message.message_id().to_string(),
+        provider_message: message.provider_message_id.clone().unwrap(),
+        scheduled,
+        event: job.event.to_string(),
+        correlation: job.correlation.to_string(),
+        dead_letter: dead_letter.id,
+        upload,
+        token,
+        contact: fixture.address.as_str().split('@').next().unwrap().to_owned(),
+        said,
+    }
+}
+
+fn add_simulated_send(
+    outbox: &SimulatedOutbox,
+    fixture: &Fixture,
+    conversation: &ConversationId,
+    said: &str,
+) {
+    outbox.add_message(SimulatedMessage {
+        message_id: conversation.message_id(recado_domain::ids::Ordinal(2)),
+        instance_id: fixture.instance().clone(),
+        to: fixture.address.as_str().to_owned(),
+        text: said.to_owned(),
+        provider_message_id: fresh("sim"),
+        sent_at: at(0),
+    });
+}
+
+/// Schedules a message and uploads a file, and returns the id and the source.
+async fn add_by_api(site: &Site, fixture: &Fixture) -> (String, String) {
+    let path = format!("/v1/instances/{}", fixture.instance());
+    let later = add_millis(recado_domain::Timestamp::now(), 86_400_000);
+    let to = fixture.address.as_str();
+    let body = json!({"to": to, "text": "lembrete", "send_at": later});
+    let scheduled = site.operate("POST", &format!("{path}/messages"), &body).await;
+    assert_eq!(scheduled.status, 202, "{}", scheduled.text);
+    let bearer = format!("Bearer {TOKEN}");
+    let headers = [("authorization", bearer.as_str()), ("content-type", "text/plain")];
+    let upload = site.ask("POST", &format!("{path}/media"), &headers, "file").await;
+    assert_eq!(upload.status, 201, "{}", upload.text);
+    let text = |answer: &serde_json::Value| answer.as_str().unwrap().to_owned();
+    (text(&scheduled.body["id"]), text(&upload.body["source"]))
+}

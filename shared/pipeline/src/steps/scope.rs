@@ -1,0 +1,17 @@
+//! Finds records that a request names, within the scope of its caller. A record outside of it counts as unknown.
+
+use crate::Deps;
+use crate::ports::{ConfigurationStore, PortResult};
+use recado_domain::access::Caller;
+use recado_domain::config::InstanceConfig;
+use recado_domain::ids::InstanceId;
+
+/// Returns an instance with its tenant and agent; `None` if it is unknown or outside the caller's scope.
+pub(crate) async fn find_instance_within(
+    deps: &impl Deps,
+    caller: &Caller,
+    id: &InstanceId,
+) -> PortResult<Option<InstanceConfig>> {
+    let bound = deps.store().instance_config(id).await?;
+    Ok(bound.filter(|bound| caller.scope.covers(&bound.tenant.id)))
+}

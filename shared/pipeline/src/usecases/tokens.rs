@@ -1,0 +1,174 @@
+//! Creates, lists and revokes the tokens of the API, and finds the caller that a token stands for.
+
+use crate::Deps;
+use crate::ports::{ConfigurationStore, Page, PageRequest, PortError, PortResult, System, Tokens};
+use crate::steps::identity::load_identity_key;
+use crate::steps::random_id::generate_nonce;
+use jiff::Timestamp;
+use recado_domain::access::{Caller, Scope, Token, TokenRole};
+use recado_domain::ids::{TenantId, TokenName};
+use recado_domain::secret::Secret;
+
+/// The prefix of every token's text, by which people and scanners recognize it.
+const PREFIX: &str = "recado_";
+
+/// The number of hexadecimal digits after the prefix: 256 random bits.
+const DIGITS: usize = 64;
+
+/// The longest name of a token, in characters.
+const NAME_MAX: usize = 64;
+
+/// The token that a request asks for.
+#[derive(Debug, Clone)]
+pub struct NewToken {
+    /// Name of the token.
+    pub name: TokenName,
+    /// Tenant that the token is limited to. If absent, the token has the scope of its creator.
+    pub tenant: Option<TenantId>,
+    /// Role of the token.
+    pub role: TokenRole,
+    /// Time from which the token is refused.
+    pub expires_at: Option<Timestamp>,
+}
+
+/// A token that was created, with its text, which nobody can read again.
+#[derive(Debug)]
+pub struct CreatedToken {
+    /// The token as it is stored.
+    pub token: Token,
+    /// Text of the token.
+    pub text: Secret,
+}
+
+/// The reason for which a token was not created or revoked.
+#[derive(Debug, thiserror::Error)]
+pub enum TokenError {
+    /// The named record does not exist.
+    #[error("there is no such {0}")]
+    NotFound(&'static str),
+    /// The name cannot be used for a token.
+    #[error(
+        "a token's name has 1 to {NAME_MAX} ASCII letters, digits, spaces and . _ - @ : + = /, and is not `installation`"
+    )]
+    Name,
+    /// The token would have expired already.
+    #[error("`expires_at` must be in the future")]
+    Expired,
+    /// A token with this name exists.
+    #[error("there is a token with this name; revoke it first, or choose another name")]
+    NameTaken,
+    /// The store failed.
+    #[error(transparent)]
+    Port(#[from] PortError),
+}
+
+/// Creates a token with a random text. A caller of one tenant creates tokens of that tenant.
+pub async fn create_token(
+    deps: &impl Deps,
+    caller: &Caller,
+    new: NewToken,
+) -> Result<CreatedToken, TokenError> {
+    let name = new.name.as_str();
+    let fine = name.is_ascii() && name.len() <= NAME_MAX && name.trim() == name;
+    if !fine || new.name == TokenName::installation() {
+        return Err(TokenError::Name);
+    }
+    let now = deps.system().now();
+    if new.expires_at.is_some_and(|expires_at| expires_at <= now) {
+        return Err(TokenError::Expired);
+    }
+    let tenant = choose_tenant(deps, caller, new.tenant).await?;
+    let text = generate_token_text(deps.system());
+    let token = Token {
+        name: new.name,
+        tenant,
+        role: new.role,
+        hash: load_identity_key(deps).await?.hash_token(text.expose_secret()),
+        created_at: now,
+        created_by: caller.name.clone(),
+        expires_at: new.expires_at,
+    };
+    if !deps.store().put_token(&token).await? {
+        return Err(TokenError::NameTaken);
+    }
+    tracing::info!(by = %caller.name, token = %token.name, role = %token.role, "a token was created");
+    Ok(CreatedToken { token, text })
+}
+
+/// Returns the tenant of a token that `caller` names. A tenant outside the caller's scope counts as unknown.
+async fn choose_tenant(
+    deps: &impl Deps,
+    caller: &Caller,
+    wanted: Option<TenantId>,
+) -> Result<Option<TenantId>, TokenError> {
+    match (&caller.scope, wanted) {
+        (Scope::Tenant(own), wanted) => {
+            if wanted.is_some_and(|wanted| wanted != *own) {
+                return Err(TokenError::NotFound("tenant"));
+            }
+            Ok(Some(own.clone()))
+        }
+        (Scope::Installation, None) => Ok(None),
+        (Scope::Installation, Some(wanted)) => {
+            let known = deps.store().read_configuration(Some(&wanted)).await?;
+            if known.tenants.is_empty() {
+                return Err(TokenError::NotFound("tenant"));
+            }
+            Ok(Some(wanted))
+        }
+    }
+}
+
+/// Generates the text of a token: 256 random bits, as two nonces.
+fn generate_token_text(system: &impl System) -> Secret {
+    let (first, second) = (generate_nonce(system), generate_nonce(system));
+    Secret::from_generated(format!("{PREFIX}{first}{second}"))
+}
+
+/// Lists the tokens within the caller's scope, or those of `tenant`.
+pub async fn list_tokens(
+    deps: &impl Deps,
+    caller: &Caller,
+    tenant: Option<&TenantId>,
+    page: &PageRequest,
+) -> PortResult<Page<Token>> {
+    if tenant.is_some_and(|tenant| !caller.scope.covers(tenant)) {
+        return Ok(Page {
+            items: Vec::new(),
+            next_cursor: None,
+        });
+    }
+    let tenant = caller.scope.tenant().or(tenant);
+    deps.store().list_tokens(tenant, page).await
+}
+
+/// Revokes a token of `tenant` (if absent, of the caller's own scope). A token outside the caller's scope counts as
+/// unknown.
+pub async fn revoke_token(
+    deps: &impl Deps,
+    caller: &Caller,
+    tenant: Option<&TenantId>,
+    name: &TokenName,
+) -> Result<(), TokenError> {
+    let within = tenant.is_none_or(|tenant| caller.scope.covers(tenant));
+    let tenant = caller.scope.tenant().or(tenant);
+    if !within || !deps.store().delete_token(tenant, name).await? {
+        return Err(TokenError::NotFound("token"));
+    }
+    tracing::info!(by = %caller.name, token = %name, "a token was revoked");
+    Ok(())
+}
+
+/// Returns the caller whose token has the text `shown`; `None` if there is no such token, or it has expired. A text that
+/// cannot be a token's is refused without a read.
+pub async fn find_caller(deps: &impl Deps, shown: &str) -> PortResult<Option<Caller>> {
+    let digits = shown.strip_prefix(PREFIX).unwrap_or_default();
+    if digits.len() != DIGITS || !digits.bytes().all(|digit| digit.is_ascii_hexdigit()) {
+        return Ok(None);
+    }
+    let hash = load_identity_key(deps).await?.hash_token(shown);
+    let found = deps.store().find_token(&hash).await?;
+    let now = deps.system().now();
+    let valid = found.filter(|token| token.hash == hash && token.is_valid_at(now));
+    Ok(valid.map(|token| token.to_caller()))
+}
