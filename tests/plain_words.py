@@ -17,6 +17,7 @@ LIMITS = {
     "comments that begin with What, How, Whether, Who or It, per cent": 0.5,
     "first sentences of more than 24 words": 0,
     "words that are not in the glossary and had a better one": 0,
+    "old names in tests": 0,
 }
 # Old names of this code, where another word is right: wake-up job, to give up, dead letter, failed, system, context.
 OLD_NAMES = re.compile(
@@ -25,6 +26,8 @@ OLD_NAMES = re.compile(
 )
 # The same in sentences, where "letters" of a text, or a wish, may be what is meant.
 OLD_WORDS = re.compile(r"\b(kick(?:s|ed|ing)?|bur(?:y|ied|ies)|ambient|sightings?)\b|`(?:letters?|died|heard|wish|world)`", re.IGNORECASE)
+# The worst of them in tests too, also as a part of a longer name.
+OLD_TEST_NAMES = re.compile(r"(?<![a-z])(?:kick(?:s|ed|ing)?|bur(?:y|ied|ies)|hears?|heard|sightings?|apolog(?:y|ies))(?![a-z])")
 PAGES = ["*.md", "docs/*.json", "*.yaml", "*.toml", "Makefile", ":!CHANGELOG.md", ":!tests/*"]
 TOKEN = re.compile(r"//(?P<comment>[^\n]*)|r(?P<h>#*)\"(?P<raw>.*?)\"(?P=h)|\"(?P<text>(?:[^\"\\]|\\.)*)\"|'(?:[^'\\]|\\[^\n]+?)'", re.DOTALL)
 NOT_SHIPPED = re.compile(r"(^|/)(tests?|benches|fuzz)(/|\.rs$)")
@@ -82,11 +85,22 @@ def old_words(paths):
     return found
 
 
+def old_test_names():
+    found = []
+    for path in subprocess.check_output(["git", "ls-files", "--", "*.rs"], text=True).split():
+        if NOT_SHIPPED.search(path):
+            with open(path, encoding="utf-8") as file:
+                code = TOKEN.sub(lambda token: re.sub(r"[^\n]", " ", token[0]), file.read())
+            hits = OLD_TEST_NAMES.finditer(code)
+            found.extend(f"{hit[0]} {path}:{code.count(chr(10), 0, hit.start()) + 1}" for hit in hits)
+    return found
+
+
 def first_sentence(comment):
     return re.split(r"(?<=[.!?:])\s", comment, maxsplit=1)[0]
 
 
-def count(functions, types, comments, old):
+def count(functions, types, comments, old, in_tests):
     short = [f"{name} {place}" for name, place in functions if len(name) <= 4]
     shared = [f"{name} {place}" for name, places in sorted(types.items()) if len(places) > 1 for place in places]
     vague = [f"{comment[:90]} {place}" for comment, place in comments if VAGUE.match(comment)]
@@ -98,13 +112,14 @@ def count(functions, types, comments, old):
         100 * len(vague) / len(comments),
         len(long),
         len(old),
+        len(in_tests),
     ]
-    return dict(zip(LIMITS, numbers)), short + shared + vague + long + old
+    return dict(zip(LIMITS, numbers)), short + shared + vague + long + old + in_tests
 
 
 def main():
     paths = shipped()
-    numbers, found = count(*read(paths), old_words(paths))
+    numbers, found = count(*read(paths), old_words(paths), old_test_names())
     if "--list" in sys.argv[1:]:
         print("\n".join(found))
     failed = False

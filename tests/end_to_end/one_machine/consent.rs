@@ -9,7 +9,7 @@ use std::sync::{Arc, Mutex};
 /// A server that keeps what it hears and answers as `answer` says of the request's first line.
 struct Server {
     url: String,
-    heard: Arc<Mutex<Vec<String>>>,
+    requests: Arc<Mutex<Vec<String>>>,
 }
 
 impl Server {
@@ -17,7 +17,7 @@ impl Server {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let url = format!("http://{}", listener.local_addr().unwrap());
         let kept: Arc<Mutex<Vec<String>>> = Arc::default();
-        let heard = Arc::clone(&kept);
+        let requests = Arc::clone(&kept);
         std::thread::spawn(move || {
             for stream in listener.incoming() {
                 let mut stream = stream.unwrap();
@@ -34,11 +34,11 @@ impl Server {
                     stream.write_all(format!("{first_part}\r\nconnection: close\r\n\r\n{body}").as_bytes());
             }
         });
-        Self { url, heard }
+        Self { url, requests }
     }
 
-    fn heard(&self) -> Vec<String> {
-        self.heard.lock().unwrap().clone()
+    fn requests(&self) -> Vec<String> {
+        self.requests.lock().unwrap().clone()
     }
 }
 
@@ -97,9 +97,9 @@ fn no_secret_of_this_machine_goes_to_a_host_that_the_installation_named() {
             );
             assert!(!said.contains("CANARY"), "{fields} {command:?}: {said}");
         }
-        assert_eq!(host.heard(), [""; 0], "{fields}");
-        let heard = there.heard().concat();
-        assert!(!heard.contains("CANARY"), "{fields}: {heard}");
+        assert_eq!(host.requests(), [""; 0], "{fields}");
+        let requests = there.requests().concat();
+        assert!(!requests.contains("CANARY"), "{fields}: {requests}");
     }
 }
 
@@ -116,11 +116,11 @@ fn the_refusal_shows_the_secrets_name_and_the_host_and_yes_sends_what_may_be_nam
         "{said}"
     );
     run(&there, &["doctor", "--yes"]);
-    assert!(host.heard().concat().contains("CANARY-TENANT"));
+    assert!(host.requests().concat().contains("CANARY-TENANT"));
     // What no instance may name is not sent for a yes either.
     let other = Server::start(|_| json!({}));
     let there = installation(&json!({"credential": "env:AWS_SECRET_ACCESS_KEY"}), &other.url);
     run(&there, &["doctor", "--yes"]);
     run(&there, &["connect", "evil", "--yes"]);
-    assert_eq!(other.heard(), [""; 0]);
+    assert_eq!(other.requests(), [""; 0]);
 }

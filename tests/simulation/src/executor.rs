@@ -253,7 +253,7 @@ impl Tasks {
     }
 
     /// Drops every task whose life is over, wherever it waits.
-    pub fn bury(&mut self) {
+    pub fn drop_ended(&mut self) {
         for at in 0..self.slots.len() {
             if self.slots[at].as_ref().is_some_and(|(_, life, _)| life.is_over()) {
                 self.remove(at);
@@ -361,7 +361,7 @@ mod tests {
         while tasks.step(&simulation, 999) != Progress::Idle {}
         assert_eq!(simulation.elapsed_ms(), 0, "the timer lies beyond the bound");
         life.end();
-        tasks.bury();
+        tasks.drop_ended();
         while tasks.step(&simulation, 2_000) != Progress::Idle {}
         assert!(!reached.is_over() && tasks.alive() == 0);
     }

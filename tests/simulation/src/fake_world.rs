@@ -127,7 +127,7 @@ impl FakeWorld {
             wrote: BTreeMap::new(),
             refused: Vec::new(),
             kept: Vec::new(),
-            heard: Vec::new(),
+            received: Vec::new(),
         };
         self.state().lines.insert(instance.clone(), line);
     }

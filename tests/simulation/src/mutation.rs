@@ -32,7 +32,7 @@ pub enum Mutation {
     ClockNotReadAgain,
     /// The dead letter is made before the record says dead.
     LetterBeforeDead,
-    /// A dead message's missing letter is not made later.
+    /// A dead message's missing dead letter is not made later.
     MissingLetterStays,
     /// The turn timer is set after the event is applied (and nothing else looks).
     TimerAfterApplied,

@@ -34,7 +34,7 @@ pub struct Dead {
     pub id: u64,
     /// Which queue it was on.
     pub queue: QueueName,
-    /// Of which letter it is the copy; absent: the queue put it there by itself.
+    /// Of which dead letter it is the copy; absent: the queue put it there by itself.
     pub copy_of: Option<RedrivenLetter>,
     /// When it was sent.
     pub sent_at: Timestamp,

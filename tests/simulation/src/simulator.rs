@@ -296,7 +296,7 @@ impl Loops {
         Q: WorkQueues,
     {
         if sim.common.take_ended() {
-            self.tasks.bury();
+            self.tasks.drop_ended();
             for queue in QueueName::ALL {
                 sim.common.make_dirty(queue);
             }

@@ -32,12 +32,12 @@ pub struct Witness {
     pub connections: Vec<(InstanceId, i64, bool)>,
     /// When a function died or stalled, or a call failed.
     pub disturbed: Vec<i64>,
-    /// When the sender was kicked, by conversation and ordinal, for a mutation.
+    /// When the sender was enqueued, by conversation and ordinal, for a mutation.
     pub send_jobs: BTreeMap<String, i64>,
     /// What contacts were shown of their messages being read.
     pub marks: Vec<Mark>,
     /// When an echo was taken first for an attempt at each message.
-    pub heard: BTreeMap<MessageId, i64>,
+    pub echoed: BTreeMap<MessageId, i64>,
     /// Writes of each message that a store began and did not answer: it may have done them or not. Only a store that is
     /// reached by requests of its own has any.
     unanswered: BTreeMap<MessageId, u32>,
@@ -66,8 +66,8 @@ impl Witness {
     }
 
     /// An echo is taken for an attempt at `message`.
-    pub fn hear(&mut self, message: &MessageId, at_ms: i64) {
-        self.heard.entry(message.clone()).or_insert(at_ms);
+    pub fn record_echo(&mut self, message: &MessageId, at_ms: i64) {
+        self.echoed.entry(message.clone()).or_insert(at_ms);
     }
 
     /// A store begins to write a message.

@@ -304,7 +304,7 @@ fn a_note_of_whatsapp_is_no_word_of_the_contact() {
 }
 
 #[test]
-fn marketing_is_stopped_until_a_later_wish_resumes_it() {
+fn marketing_is_stopped_until_a_later_choice_resumes_it() {
     let mut c = conversation();
     c.apply_preference(&note(SystemNote::MarketingStopped), from_unix_millis(10));
     c.apply_preference(&note(SystemNote::MarketingResumed), from_unix_millis(9));
@@ -335,29 +335,29 @@ fn one_template_goes_to_a_contact_in_a_day_unless_it_writes_in_between() {
     let mut c = conversation();
     let message = |ordinal| c.id.message_id(Ordinal(ordinal));
     let (first, second) = (message(1), message(2));
-    let (heard, sent) = (Some(from_unix_millis(0)), from_unix_millis(2 * WINDOW_MS));
+    let (last_inbound, sent) = (Some(from_unix_millis(0)), from_unix_millis(2 * WINDOW_MS));
     assert_eq!(
-        c.request_reengagement(&first, heard, sent),
+        c.request_reengagement(&first, last_inbound, sent),
         ReengagementDecision::Recorded
     );
     // A retry of the same message is no second one.
     assert_eq!(
-        c.request_reengagement(&first, heard, add_millis(sent, 1)),
+        c.request_reengagement(&first, last_inbound, add_millis(sent, 1)),
         ReengagementDecision::AlreadyRecorded
     );
     assert_eq!(
-        c.request_reengagement(&second, heard, add_millis(sent, 1)),
+        c.request_reengagement(&second, last_inbound, add_millis(sent, 1)),
         ReengagementDecision::RecordedForOther(first.clone())
     );
     // It waited for long, and leaves only now: its day begins now.
     let mut waited = c.clone();
     let left = add_millis(sent, WINDOW_MS + 6);
     assert_eq!(
-        waited.request_reengagement(&first, heard, left),
+        waited.request_reengagement(&first, last_inbound, left),
         ReengagementDecision::Recorded
     );
     assert_eq!(
-        waited.request_reengagement(&second, heard, add_millis(left, 1)),
+        waited.request_reengagement(&second, last_inbound, add_millis(left, 1)),
         ReengagementDecision::RecordedForOther(first.clone())
     );
     let mut wrote = c.clone();
@@ -367,20 +367,20 @@ fn one_template_goes_to_a_contact_in_a_day_unless_it_writes_in_between() {
         ReengagementDecision::Recorded
     );
     assert_eq!(
-        c.request_reengagement(&second, heard, later),
+        c.request_reengagement(&second, last_inbound, later),
         ReengagementDecision::RecordedForOther(first.clone())
     );
     assert_eq!(
-        c.request_reengagement(&second, heard, add_millis(sent, WINDOW_MS)),
+        c.request_reengagement(&second, last_inbound, add_millis(sent, WINDOW_MS)),
         ReengagementDecision::Recorded
     );
     assert!(matches!(
-        c.request_reengagement(&first, heard, add_millis(sent, WINDOW_MS)),
+        c.request_reengagement(&first, last_inbound, add_millis(sent, WINDOW_MS)),
         ReengagementDecision::RecordedForOther(_)
     ));
     c.record_reengagement(&first, add_millis(sent, WINDOW_MS));
     assert_eq!(
-        c.request_reengagement(&first, heard, add_millis(sent, WINDOW_MS)),
+        c.request_reengagement(&first, last_inbound, add_millis(sent, WINDOW_MS)),
         ReengagementDecision::AlreadyRecorded
     );
 }

@@ -200,7 +200,7 @@ fn a_repeat_within_five_minutes_is_dropped_even_after_the_first_is_gone() {
 }
 
 #[test]
-fn the_sender_is_kicked_in_the_group_of_the_contact() {
+fn a_send_job_is_enqueued_in_the_group_of_the_contact() {
     let bench = Bench::new();
     block_on(async {
         let correlation = CorrelationId::parse("k").unwrap();
@@ -218,7 +218,7 @@ fn the_sender_is_kicked_in_the_group_of_the_contact() {
 }
 
 #[test]
-fn a_kick_in_a_replys_group_that_waits_holds_up_no_other_of_the_contact() {
+fn a_send_job_that_waits_in_a_replys_group_holds_up_no_other_of_the_contact() {
     let bench = Bench::new();
     block_on(async {
         let contacts = SendJob::new(conversation(), Ordinal(3), CorrelationId::parse("k").unwrap());
@@ -232,7 +232,7 @@ fn a_kick_in_a_replys_group_that_waits_holds_up_no_other_of_the_contact() {
         assert_eq!(waiting.group.as_deref(), Some(reply.as_str()));
         let long = Duration::from_secs(600);
         assert!(succeed(bench.queues.change_visibility(&waiting.receipt, long)).await);
-        // The same id in another group is another kick.
+        // The same id in another group is another send job.
         bench.queues.enqueue_send_job(&contacts, "n").await.unwrap();
         let come = bench.receive(QueueName::Outbound, 10).await;
         let come: Vec<SendJob> = come

@@ -30,7 +30,7 @@ impl Secrets for EverySecret {
 #[derive(Debug, Clone)]
 struct Host {
     url: String,
-    heard: Arc<Mutex<Vec<String>>>,
+    requests: Arc<Mutex<Vec<String>>>,
 }
 
 impl Host {
@@ -40,7 +40,7 @@ impl Host {
         let kept: Arc<Mutex<Vec<String>>> = Arc::default();
         let host = Self {
             url,
-            heard: Arc::clone(&kept),
+            requests: Arc::clone(&kept),
         };
         tokio::spawn(async move {
             while let Ok((mut stream, _)) = listener.accept().await {
@@ -60,8 +60,8 @@ impl Host {
         host
     }
 
-    fn heard(&self) -> Vec<String> {
-        self.heard.lock().unwrap().clone()
+    fn requests(&self) -> Vec<String> {
+        self.requests.lock().unwrap().clone()
     }
 }
 
@@ -172,7 +172,7 @@ async fn an_instance_that_names_anothers_secret_or_takes_a_key_elsewhere_is_not_
         let shown = vault.operate("GET", "/v1/config", &json!({})).await;
         assert_eq!(shown.body["document"]["instances"], json!([]), "{attack}");
     }
-    assert_eq!(host.heard(), [""; 0]);
+    assert_eq!(host.requests(), [""; 0]);
 }
 
 #[tokio::test]
@@ -220,7 +220,7 @@ async fn a_configuration_that_was_stored_before_sends_no_secret_either() {
             health.text
         );
     }
-    assert_eq!(host.heard(), [""; 0]);
+    assert_eq!(host.requests(), [""; 0]);
 }
 
 #[tokio::test]
@@ -231,10 +231,10 @@ async fn an_instance_with_a_key_of_its_tenants_own_sends_that_key_to_its_own_hos
     let answered = vault.operate("PUT", "/v1/config", &document(&own)).await;
     assert_eq!(answered.status, StatusCode::OK, "{}", answered.text);
     vault.send().await;
-    let heard = host.heard();
+    let requests = host.requests();
     assert!(
-        heard[0].contains("apikey: env:recado_credential_clinic_key"),
-        "{heard:?}"
+        requests[0].contains("apikey: env:recado_credential_clinic_key"),
+        "{requests:?}"
     );
 }
 

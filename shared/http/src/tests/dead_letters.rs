@@ -21,7 +21,7 @@ use serde_json::{Value, json};
 use std::time::Duration;
 
 #[tokio::test]
-async fn a_letter_is_shown_with_what_would_be_done_again() {
+async fn a_dead_letter_is_shown_with_what_would_be_done_again() {
     let site = Site::in_memory().configured().await;
     let (_, message, dead_letter) = with_dead_reply(&site).await;
     let event = dead_event(&site, "A1").await;
@@ -293,7 +293,7 @@ async fn a_redriven_event_is_pending_and_a_second_redrive_after_it_died_again_is
 }
 
 #[tokio::test]
-async fn a_deleted_letter_does_not_come_back_and_who_deleted_it_can_be_read() {
+async fn a_deleted_dead_letter_does_not_come_back_and_who_deleted_it_can_be_read() {
     let site = Site::in_memory().configured().await;
     let (_, message, dead_letter) = with_dead_reply(&site).await;
     let job = dead_event(&site, "C1").await;

@@ -79,7 +79,7 @@ fn outgoing(conversation: &Conversation, ordinal: recado_domain::ids::Ordinal, a
     }
 }
 
-/// Gives a message up as the sender does: the record, the copy, the letter, the mark.
+/// Gives a message up as the sender does: the record, the copy, the dead letter, the mark.
 pub(super) async fn dies(site: &Site, message: &Message, at: Timestamp) -> DeadLetter {
     let mut message = message.clone();
     let out = message.out.as_mut().unwrap();
@@ -124,7 +124,7 @@ pub(super) async fn state(site: &Site, id: &MessageId) -> OutboxState {
     message.out.unwrap().state
 }
 
-/// The kicks that lie on `outbound`, which they leave.
+/// The send jobs that lie on `outbound`, which they leave.
 pub(super) async fn jobs(site: &Site) -> Vec<SendJob> {
     let mut all = Vec::new();
     loop {

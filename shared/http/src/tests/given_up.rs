@@ -34,7 +34,7 @@ async fn given_up_by_its_queue(site: &Site, queue: QueueName, send: impl AsyncFn
     assert_eq!(dead_depth(site, queue).await, before + 1, "{queue:?}");
 }
 
-/// One thing on each queue that the queue gave up by itself: a message's kick, an event, a turn.
+/// One thing on each queue that the queue gave up by itself: a message's send job, an event, a turn.
 async fn one_of_each(site: &Site) -> (Message, InboundJob) {
     let id = site.conversation(CONTACT).await;
     let message = reply(site, &id).await;
@@ -130,7 +130,7 @@ async fn at(time: Timestamp) -> (Site, Arc<AtomicI64>) {
 }
 
 #[tokio::test]
-async fn a_copy_without_its_letter_goes_unless_it_is_so_young_that_its_letter_may_just_be_made() {
+async fn a_copy_without_its_dead_letter_goes_unless_it_is_so_young_that_one_may_just_be_made() {
     for (minutes, left) in [(0, 1), (1, 1), (3, 0)] {
         let (site, _) = at(add_millis(now(), -minutes * 60_000)).await;
         let dead_letter = DeadLetter {
@@ -156,7 +156,7 @@ async fn a_copy_without_its_letter_goes_unless_it_is_so_young_that_its_letter_ma
 }
 
 #[tokio::test]
-async fn a_copy_stays_as_long_as_its_letter_does() {
+async fn a_copy_stays_as_long_as_its_dead_letter_does() {
     let (site, clock) = at(add_millis(now(), -3_600_000)).await;
     let id = site.conversation(CONTACT).await;
     let message = reply(&site, &id).await;

@@ -96,7 +96,7 @@ fn each_function_is_given_what_its_use_cases_read_and_nothing_else() {
 fn each_role_may_send_to_the_queues_that_its_function_is_given() {
     for (function, _, _) in FUNCTIONS {
         let sends = statement(function, "Enqueue");
-        let reads_letters = statement(function, "DeadLetters");
+        let reads_dead_letters = statement(function, "DeadLetters");
         for name in variables(function) {
             let Some(queue) = name.strip_prefix("RECADO_") else {
                 continue;
@@ -113,7 +113,7 @@ fn each_role_may_send_to_the_queues_that_its_function_is_given() {
                 words.any(|word| word.trim() == arn || word.trim().ends_with(&format!(" {arn}")))
             };
             assert!(
-                allowed(&sends) || allowed(&reads_letters),
+                allowed(&sends) || allowed(&reads_dead_letters),
                 "{function} {name}: {sends}"
             );
         }

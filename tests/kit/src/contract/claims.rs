@@ -230,10 +230,11 @@ pub async fn a_note_takes_one_echo<S: Store>(store: &S) {
     };
     let of_another = store.record_echo(id, &of_another_attempt, "A", Echo::Sure).await;
     assert!(!of_another.unwrap());
-    let heard = join_all(["A", "B", "C"].map(|echo| store.record_echo(id, &flight, echo, Echo::Sure))).await;
-    let heard: Vec<bool> = heard.into_iter().map(Result::unwrap).collect();
-    assert_eq!(heard.iter().filter(|heard| **heard).count(), 1);
-    let first = ["A", "B", "C"][heard.iter().position(|heard| *heard).unwrap()];
+    let recorded =
+        join_all(["A", "B", "C"].map(|echo| store.record_echo(id, &flight, echo, Echo::Sure))).await;
+    let recorded: Vec<bool> = recorded.into_iter().map(Result::unwrap).collect();
+    assert_eq!(recorded.iter().filter(|recorded| **recorded).count(), 1);
+    let first = ["A", "B", "C"][recorded.iter().position(|recorded| *recorded).unwrap()];
     let noted = InFlightSend {
         echo: Some(first.to_owned()),
         ..flight.clone()
@@ -248,7 +249,7 @@ pub async fn a_note_takes_one_echo<S: Store>(store: &S) {
     assert_eq!(settled, WriteOutcome::Written);
     assert!(
         flights(store, &fixture).await.is_empty(),
-        "an attempt that lands takes its note with it, heard or not"
+        "an attempt that lands takes its note with it, recorded or not"
     );
 }
 
@@ -258,8 +259,8 @@ pub async fn a_note_takes_one_that_may_be_its_echo_beside_its_echo<S: Store>(sto
     claim(store, &sending, &flight).await;
     for (echo, first, other) in [(Echo::Maybe, "A", "B"), (Echo::Sure, "B", "A")] {
         for (id, noted) in [(first, true), (other, false), (first, true)] {
-            let heard = store.record_echo(fixture.instance(), &flight, id, echo).await;
-            assert_eq!(heard.unwrap(), noted, "{echo:?} {id}");
+            let recorded = store.record_echo(fixture.instance(), &flight, id, echo).await;
+            assert_eq!(recorded.unwrap(), noted, "{echo:?} {id}");
         }
     }
     let noted = InFlightSend {
@@ -277,9 +278,9 @@ pub async fn notes_are_kept_by_instance<S: Store>(store: &S) {
     let (sending, flight) = claimed(&message);
     claim(store, &sending, &flight).await;
     assert!(flights(store, &other).await.is_empty());
-    let heard = store
+    let recorded = store
         .record_echo(other.instance(), &flight, "A", Echo::Sure)
         .await;
-    assert!(!heard.unwrap());
+    assert!(!recorded.unwrap());
     assert_eq!(flights(store, &fixture).await, [flight]);
 }

@@ -8,7 +8,7 @@ use recado_domain::ids::Ordinal;
 use recado_domain::wake_up::{Redrive, SendJob};
 use recado_pipeline::ports::{DeadLetterQueues, DeadQueueMessage, Queues};
 
-/// A letter on each FIFO queue.
+/// A dead letter on each FIFO queue.
 fn dead_letters() -> [DeadLetter; 2] {
     let fixture = Fixture::new();
     let message = fixture.conversation(1).id.message_id(Ordinal(3));

@@ -1,5 +1,5 @@
 //! Large bodies and uploads where everything expires after two weeks, as in the bucket on AWS: what a message or a dead
-//! letter names is kept longer.
+//! dead letter names is kept longer.
 
 use crate::world::{Setup, Time};
 use jiff::SignedDuration;

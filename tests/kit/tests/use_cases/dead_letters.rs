@@ -17,12 +17,12 @@ async fn copies(setup: &Setup) -> usize {
 }
 
 #[tokio::test]
-async fn a_copy_without_a_letter_stays_for_as_long_as_the_letter_may_still_come() {
+async fn a_copy_without_a_dead_letter_stays_for_as_long_as_one_may_still_come() {
     for comes in [true, false] {
         let setup = Setup::set(Fixture::new()).await;
         let mut dead_letter = setup.fixture.dead_letter();
         dead_letter.at = setup.now();
-        // Whoever gives an event up sends the copy first, then writes the letter.
+        // Whoever gives an event up sends the copy first, then writes the dead letter.
         setup.world.queues.enqueue_dead_copy(&dead_letter).await.unwrap();
         setup.pass(60);
         assert_eq!(reconcile(&setup.world).await.unwrap().collected, 0);

@@ -17,7 +17,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
-/// The kicks that are due; they are gone then.
+/// The send jobs that are due; they are gone then.
 async fn jobs(setup: &Setup) -> Vec<SendJob> {
     let queues = &setup.world.queues;
     let visibility = Duration::from_secs(60);
@@ -54,7 +54,7 @@ async fn what_the_agent_answered_before_hundreds_of_messages_is_not_answered_aga
 }
 
 #[tokio::test]
-async fn an_answer_that_is_sent_in_again_is_one_message_and_is_kicked_again() {
+async fn an_answer_that_is_sent_in_again_is_one_message_and_its_send_job_is_enqueued_again() {
     let setup = Setup::set(Fixture::new()).await;
     setup.message(&setup.fixture, "W1", "oi", false).await;
     let latest = succeed(

@@ -13,16 +13,16 @@ use recado_testkit::builders::correlation;
 use std::time::Duration;
 
 impl Setup {
-    /// One receive of a kick for everything open in this conversation. One that moves to another group is followed there.
+    /// One receive of a send job for everything open in this conversation. One that moves to another group is followed there.
     pub(crate) async fn job(&self, conversation: &ConversationId) -> Verdict {
         self.send_jobs().await;
         let job = SendJob::new(conversation.clone(), SendJob::ALL_OPEN, correlation());
-        let mut verdict = self.one_kick(&serde_json::to_string(&job).unwrap(), 1).await;
+        let mut verdict = self.run_send_job(&serde_json::to_string(&job).unwrap(), 1).await;
         while verdict == Verdict::Done {
             let Some(moved) = self.send_jobs().await.pop() else {
                 break;
             };
-            verdict = self.one_kick(&moved.body, 1).await;
+            verdict = self.run_send_job(&moved.body, 1).await;
         }
         verdict
     }
@@ -38,11 +38,11 @@ impl Setup {
         panic!("a kick never ends");
     }
 
-    /// The kicks that the queue hands out now; they are gone then.
+    /// The send jobs that the queue hands out now; they are gone then.
     pub(crate) async fn send_jobs(&self) -> Vec<DequeuedMessage> {
         let mut all = Vec::new();
         loop {
-            let jobs = self.receive_kicks().await;
+            let jobs = self.receive_send_jobs().await;
             if jobs.is_empty() {
                 return all;
             }
@@ -53,7 +53,7 @@ impl Setup {
         }
     }
 
-    async fn receive_kicks(&self) -> Vec<DequeuedMessage> {
+    async fn receive_send_jobs(&self) -> Vec<DequeuedMessage> {
         let queues = &self.world.queues;
         let received = queues
             .receive_messages(QueueName::Outbound, 10, VisibilityTimeouts::OUTBOUND)
@@ -61,7 +61,7 @@ impl Setup {
         received.unwrap()
     }
 
-    async fn one_kick(&self, body: &str, receives: u32) -> Verdict {
+    async fn run_send_job(&self, body: &str, receives: u32) -> Verdict {
         send::handle_outbound_message(&self.world, body, receives, None).await
     }
 
@@ -75,8 +75,8 @@ impl Setup {
             }
             let wait = next.as_millisecond().saturating_sub(now.as_millisecond()).max(0);
             self.world.system.pass(wait);
-            for job in self.receive_kicks().await {
-                match self.one_kick(&job.body, job.receives).await {
+            for job in self.receive_send_jobs().await {
+                match self.run_send_job(&job.body, job.receives).await {
                     Verdict::Done => assert!(queues.delete_received(&job.receipt).await.unwrap()),
                     Verdict::Retry { after } => {
                         let whole = Duration::from_secs(

@@ -69,7 +69,7 @@ async fn messages_typed(setup: &Setup, message: &Message) -> usize {
 }
 
 #[tokio::test]
-async fn five_attempts_of_unknown_outcome_end_in_a_marked_letter() {
+async fn five_attempts_of_unknown_outcome_end_in_a_marked_dead_letter() {
     let setup = Setup::set(Fixture::new()).await;
     let reply = setup.replied().await;
     for _ in 0..7 {
@@ -252,7 +252,7 @@ async fn what_one_contact_is_told_does_not_wait_for_what_another_is_sent() {
 }
 
 #[tokio::test]
-async fn a_late_second_failure_makes_no_letter_of_what_was_purged() {
+async fn a_late_second_failure_makes_no_dead_letter_of_what_was_purged() {
     let setup = Setup::set(Fixture::new()).await;
     let reply = setup.replied().await;
     setup.send(&reply.conversation).await;

@@ -22,7 +22,7 @@ use recado_testkit::ports::succeed;
 use serde_json::Value;
 use std::time::Duration;
 
-/// What no wait in these cases may exceed, in seconds: that of a kick which lost a race.
+/// What no wait in these cases may exceed, in seconds: that of a send job which lost a race.
 const AT_ONCE: i64 = 2;
 
 /// How long the provider asks to wait: in the queue, and beside it.
@@ -101,7 +101,7 @@ async fn a_persons_answer_leaves_at_once_although_a_void_reply_waits_for_its_tim
         at_once(&setup).await;
         assert_eq!(state(&setup, &reply.message_id()).await, "cancelled", "{seconds}");
         assert_eq!(state(&setup, &answer).await, "sent", "{seconds}");
-        // Nothing is left but the kick that waits.
+        // Nothing is left but the send job that waits.
         setup.sender(add_millis(setup.now(), 7_200_000)).await;
         assert_eq!(said(&setup), ["a resposta", "sou eu"]);
     }
@@ -129,7 +129,7 @@ async fn a_takeover_alone_cancels_at_once_what_waits_and_what_a_client_sent_behi
 async fn a_takeover_that_comes_again_after_a_crash_cancels_at_once_too() {
     let (setup, reply) = waiting(busy(120)).await;
     set_mode(&setup, &reply.conversation, ConversationMode::Manual).await;
-    // Its kick was never sent.
+    // Its send job was never sent.
     setup.send_jobs().await;
     set_mode(&setup, &reply.conversation, ConversationMode::Manual).await;
     at_once(&setup).await;
@@ -301,7 +301,7 @@ async fn words_behind_a_reply_that_is_being_sent_leave_with_its_outcome() {
         let (world, id) = (beside(&setup.world), reply.conversation.clone());
         setup.world.providers.meanwhile.set(async move {
             answers(&world, &id, "sou eu").await;
-            // Another sender has their kick, and finds the reply being sent.
+            // Another sender has their send job, and finds the reply being sent.
             let queues = &world.queues;
             let job = queues
                 .receive_messages(QueueName::Outbound, 1, VisibilityTimeouts::OUTBOUND)
@@ -347,7 +347,7 @@ async fn the_parts_of_a_reply_share_a_group_and_what_people_send_the_contacts() 
 }
 
 #[tokio::test]
-async fn a_kick_that_was_handed_out_often_is_sent_anew_where_it_waits() {
+async fn a_send_job_that_was_handed_out_often_is_sent_anew_where_it_waits() {
     let setup = Setup::set(Fixture::new()).await;
     let reply = setup.replied().await;
     let job = SendJob {

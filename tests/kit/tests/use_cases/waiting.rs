@@ -150,7 +150,7 @@ async fn a_retry_waits_and_the_fifth_failure_is_the_last() {
             assert_eq!(verdict, Verdict::Done);
             break;
         }
-        // Whoever kicks, and however often: no attempt before its time.
+        // However many send jobs come: no attempt before its time.
         let not_before = out(&setup, &reply).await.not_before.unwrap();
         let wait = not_before.as_millisecond() - setup.now().as_millisecond();
         let least = asked.map_or(1_000 << (attempt - 1), |_| 120_000);
@@ -210,7 +210,7 @@ async fn overdue(setup: &Setup) -> usize {
 }
 
 #[tokio::test]
-async fn what_was_kicked_hides_no_others_for_five_minutes() {
+async fn messages_whose_send_job_was_enqueued_hide_no_others_for_five_minutes() {
     let setup = setup().await;
     let reply = setup.replied().await;
     setup.pass(360);
@@ -230,7 +230,7 @@ async fn what_was_kicked_hides_no_others_for_five_minutes() {
 }
 
 #[tokio::test]
-async fn a_dead_message_without_its_letter_gets_it_also_while_its_instance_is_closed() {
+async fn a_dead_message_without_its_dead_letter_gets_it_also_while_its_instance_is_closed() {
     let setup = setup().await;
     let fixture = setup.fixture.other_contact();
     let reply = setup.replied_to(&fixture).await;
@@ -241,7 +241,7 @@ async fn a_dead_message_without_its_letter_gets_it_also_while_its_instance_is_cl
     let job = setup.event(EventKind::Connection, Value::Null).await;
     assert_eq!(setup.receive(&job, 1).await, Verdict::Done);
     assert_eq!(setup.job(&reply.conversation).await, Verdict::Done);
-    // The function that gave it up died before the letter.
+    // The function that gave it up died before the dead letter.
     let mut dead = stored(&setup, &reply).await;
     dead.out
         .as_mut()

@@ -77,7 +77,7 @@ async fn a_reply_leaves_as_it_is_until_two_minutes_before_the_day_is_over() {
 }
 
 #[tokio::test]
-async fn later_it_is_given_up_and_its_letter_says_why() {
+async fn later_it_is_given_up_and_its_dead_letter_says_why() {
     let setup = on_meta(None).await;
     let reply = setup.replied().await;
     setup.pass(DAY - 119);

@@ -439,7 +439,7 @@ impl Setup {
         open.into_iter().next_back().unwrap()
     }
 
-    /// The kicks of turns that are due now; they are gone then.
+    /// The turn jobs that are due now; they are gone then.
     pub(crate) async fn due_turns(&self) -> Vec<TurnJob> {
         let queues = &self.world.queues;
         let due = succeed(queues.receive_messages(QueueName::Turns, 100, Duration::from_secs(60))).await;
@@ -468,7 +468,7 @@ impl Setup {
         }
     }
 
-    /// One kick of the contact's turn.
+    /// One turn job of the contact's turn.
     pub(crate) async fn turns(&self, fixture: &Fixture) -> ConversationId {
         let latest = succeed(self.world.store.find_latest_conversation(&fixture.thread())).await;
         let conversation = latest.unwrap();

@@ -136,7 +136,7 @@ pub(super) fn covers(reply: &Message) -> Ordinal {
     reply.out.as_ref().map(|out| out.covers).unwrap_or_default()
 }
 
-/// It was sent, or may have been, or there is a letter about it.
+/// It was sent, or may have been, or there is a dead letter about it.
 pub(super) fn counts(reply: &Message) -> bool {
     reply.out.as_ref().is_some_and(|out| {
         matches!(out.state, OutboxState::Sent { .. } | OutboxState::Dead { .. }) || out.maybe_sent

@@ -1,4 +1,4 @@
-//! What was acknowledged is stored once, or dead with its letter.
+//! What was acknowledged is stored once, or dead with its dead letter.
 
 use super::Told;
 use crate::queue::WorkQueues;
@@ -31,7 +31,7 @@ where
     let acknowledged = sim.ledger().acknowledged.clone();
     for id in &acknowledged {
         came_to_its_end(sim, id);
-        if is_a_message(sim, id) && !stored.contains(id) && !has_letter(sim, id) {
+        if is_a_message(sim, id) && !stored.contains(id) && !has_dead_letter(sim, id) {
             sim.common
                 .broken(format!("event {id} was acknowledged, and no message has it"));
         }
@@ -58,7 +58,7 @@ where
     }
 }
 
-/// Its record says that it is applied, or dead with its letter.
+/// Its record says that it is applied, or dead with its dead letter.
 fn came_to_its_end<S, Q>(sim: &Simulator<S, Q>, id: &EventId)
 where
     S: Store + Clone + Debug + 'static,
@@ -78,7 +78,7 @@ where
     }
     match record.map(|record| record.state) {
         Some(EventState::Applied) => {}
-        Some(EventState::Dead) if has_letter(sim, id) => {}
+        Some(EventState::Dead) if has_dead_letter(sim, id) => {}
         Some(EventState::Dead) => sim.common.broken(format!("event {id} is dead without a letter")),
         state => sim
             .common
@@ -101,7 +101,7 @@ fn is_a_message<S, Q>(sim: &Simulator<S, Q>, id: &EventId) -> bool {
     }
 }
 
-fn has_letter<S, Q>(sim: &Simulator<S, Q>, id: &EventId) -> bool
+fn has_dead_letter<S, Q>(sim: &Simulator<S, Q>, id: &EventId) -> bool
 where
     S: Store + Clone + Debug + 'static,
     Q: WorkQueues,

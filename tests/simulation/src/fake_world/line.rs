@@ -40,7 +40,7 @@ pub struct Line {
     pub(super) wrote: BTreeMap<ContactAddress, Vec<Timestamp>>,
     pub(super) refused: Vec<MessageId>,
     pub(super) kept: Vec<Kept>,
-    pub(super) heard: Vec<(Timestamp, WebhookEvent)>,
+    pub(super) received: Vec<(Timestamp, WebhookEvent)>,
 }
 
 impl Line {

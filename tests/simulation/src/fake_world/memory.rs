@@ -62,14 +62,14 @@ impl FakeWorld {
         }
         let said_at = event.payload["sent_at"].as_i64();
         let at = said_at.map_or_else(|| self.simulation.now(), from_unix_millis);
-        self.line(&instance, |line| line.heard.push((at, event.clone())));
+        self.line(&instance, |line| line.received.push((at, event.clone())));
     }
 
     /// The events of contacts' messages that the instance's provider remembers up to `until`.
     pub fn remembered(&self, instance: &InstanceId, until: Timestamp) -> Vec<EventId> {
         let before = |line: &mut Line| {
-            let heard = line.heard.iter().filter(|(at, _)| *at <= until);
-            heard.map(|(_, event)| event.id.clone()).collect()
+            let received = line.received.iter().filter(|(at, _)| *at <= until);
+            received.map(|(_, event)| event.id.clone()).collect()
         };
         self.line(instance, before).unwrap_or_default()
     }
@@ -102,7 +102,7 @@ impl FakeWorld {
 
 /// What contacts wrote, and what went out.
 fn told(line: &Line, external: &ExternalId) -> Vec<HistoryRecord> {
-    let heard = line.heard.iter().map(|(at, event)| HistoryRecord {
+    let received = line.received.iter().map(|(at, event)| HistoryRecord {
         items: vec![WebhookItem::Event(event.clone())],
         at: Some(*at),
         own_delivery: None,
@@ -124,5 +124,5 @@ fn told(line: &Line, external: &ExternalId) -> Vec<HistoryRecord> {
             own_delivery: Some(DeliveryKey::from_provider_id(line.provider, external, &kept.id)),
         }
     });
-    heard.chain(said).collect()
+    received.chain(said).collect()
 }

@@ -212,8 +212,8 @@ impl Edge {
     /// somebody stalls.
     fn check_echo(&self, message: &MessageId) {
         let common = &self.injector.common;
-        let heard = common.witness().heard.get(message).copied();
-        let is_late = heard.is_some_and(|heard| heard + 10_000 < common.simulation.elapsed_ms());
+        let echoed = common.witness().echoed.get(message).copied();
+        let is_late = echoed.is_some_and(|echoed| echoed + 10_000 < common.simulation.elapsed_ms());
         let excused = common.counters().stalls > 0 || !self.fake_world.failures(message).is_empty();
         if is_late && !excused {
             common.broken(format!("{message} was sent again although its echo had come"));

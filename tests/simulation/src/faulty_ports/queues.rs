@@ -13,8 +13,8 @@ use std::time::Duration;
 const KNOWN_MS: i64 = 300_000;
 
 impl<Q: Queues> FaultyPort<Q> {
-    /// Whether a kick of the same conversation and ordinal is known, for a mutation.
-    fn was_kicked(&self, job: &SendJob) -> bool {
+    /// Whether a send job of the same conversation and ordinal is known, for a mutation.
+    fn was_enqueued(&self, job: &SendJob) -> bool {
         let now = self.injector.common.simulation.elapsed_ms();
         let id = format!("{}-{}", job.conversation, job.upto);
         let mut witness = self.injector.common.witness();
@@ -85,12 +85,12 @@ impl<Q: Queues> Queues for FaultyPort<Q> {
     }
 
     async fn enqueue_send_job(&self, job: &SendJob, deduplication: &str) -> PortResult<()> {
-        if self.injector.lacks(Mutation::SendJobsShareOneId) && self.was_kicked(job) {
+        if self.injector.lacks(Mutation::SendJobsShareOneId) && self.was_enqueued(job) {
             return Ok(());
         }
         self.sends(
             QueueName::Outbound,
-            "send_kick",
+            "enqueue_send_job",
             self.inner.enqueue_send_job(job, deduplication),
         )
         .await

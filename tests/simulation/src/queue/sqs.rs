@@ -115,7 +115,7 @@ fn json(what: &'static str, value: &impl Serialize) -> PortResult<String> {
     serde_json::to_string(value).map_err(|error| PortError::invalid(what, error))
 }
 
-/// Whose turn a kick on `turns` asks for.
+/// Whose turn a job on `turns` asks for.
 fn tenant_of(body: &str) -> String {
     let job: Result<TurnJob, _> = serde_json::from_str(body);
     job.map(|job| job.tenant.to_string()).unwrap_or_default()
@@ -176,7 +176,7 @@ impl Queues for Sqs {
     }
 
     async fn enqueue_send_job(&self, job: &SendJob, deduplication: &str) -> PortResult<()> {
-        let body = json("send_kick", job)?;
+        let body = json("enqueue_send_job", job)?;
         self.append(QueueName::Outbound, job.queue_group(), deduplication, &body);
         Ok(())
     }

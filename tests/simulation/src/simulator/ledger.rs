@@ -98,12 +98,12 @@ impl Spoken {
 /// A redrive of a dead letter, in milliseconds since the start.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Redrive {
-    /// The letter's id.
+    /// The dead letter's id.
     pub dead_letter: String,
     /// When it was asked for.
     pub from_ms: i64,
     /// Until when it may find a death to undo. In the console the copy names one that was before; a request by the API
-    /// names the letter alone, and is repeated until it is answered.
+    /// names the dead letter alone, and is repeated until it is answered.
     pub to_ms: i64,
 }
 
@@ -157,7 +157,7 @@ impl Ledger {
         versions.any(|(_, spoken)| spoken.kind == Kind::Deletion)
     }
 
-    /// Whether somebody redrove the letter `id` in this time.
+    /// Whether somebody redrove the dead letter `id` in this time.
     pub fn redriven(&self, id: &str, from_ms: i64, to_ms: i64) -> bool {
         let mut redrives = self.redrives.iter();
         redrives

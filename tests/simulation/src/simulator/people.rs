@@ -81,8 +81,8 @@ where
         let now = self.simulation().elapsed_ms();
         if let Some(act) = self.ledger().acts.get_mut(act) {
             act.told = told;
-            let heard_at_once = at_once && told.is_some();
-            act.over_ms = now + if heard_at_once { 0 } else { LINGERS_MS };
+            let ends_at_once = at_once && told.is_some();
+            act.over_ms = now + if ends_at_once { 0 } else { LINGERS_MS };
         }
     }
 

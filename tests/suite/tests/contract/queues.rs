@@ -194,7 +194,7 @@ async fn a_body_is_ascii_and_comes_back_with_all_that_people_write() {
 #[tokio::test]
 async fn a_turns_timer_comes_after_its_delay() {
     let bench = Bench::new().await;
-    let job = turn_kick();
+    let job = sample_turn_job();
     let began = Instant::now();
     bench
         .queues
@@ -215,7 +215,7 @@ async fn a_turns_timer_comes_after_its_delay() {
     );
 }
 
-fn turn_kick() -> TurnJob {
+fn sample_turn_job() -> TurnJob {
     let (conversation, tenant) = (conversation(), Fixture::new().bound.tenant.id);
     TurnJob {
         conversation,
@@ -232,7 +232,7 @@ async fn a_turn_scheduled_twice_for_a_minute_is_one_schedule_and_the_first_stays
     let at: Timestamp = "2100-01-05T09:00:00Z".parse().unwrap();
     let first = TurnJob {
         due: Some(at),
-        ..turn_kick()
+        ..sample_turn_job()
     };
     let again = TurnJob {
         ordinal: Ordinal(2),
@@ -275,7 +275,7 @@ async fn a_turn_scheduled_twice_for_a_minute_is_one_schedule_and_the_first_stays
 }
 
 #[tokio::test]
-async fn a_kick_with_an_id_of_its_own_is_not_dropped() {
+async fn a_send_job_with_an_id_of_its_own_is_not_dropped() {
     let bench = Bench::new().await;
     let job = SendJob::new(conversation(), Ordinal(2), correlation());
     for deduplication in ["first", "second", "first"] {
@@ -292,7 +292,7 @@ async fn a_kick_with_an_id_of_its_own_is_not_dropped() {
 }
 
 #[tokio::test]
-async fn a_kick_in_a_replys_group_that_waits_holds_up_no_other_of_the_contact() {
+async fn a_send_job_that_waits_in_a_replys_group_holds_up_no_other_of_the_contact() {
     let bench = Bench::new().await;
     let contacts = SendJob::new(conversation(), Ordinal(3), correlation());
     let replys = SendJob {
@@ -348,7 +348,7 @@ async fn a_dead_letters_copy_is_what_its_queue_carries_marked_redrive_with_its_f
 }
 
 #[tokio::test]
-async fn a_dead_messages_copy_is_the_kick_that_revives_it() {
+async fn a_dead_messages_copy_is_the_send_job_that_revives_it() {
     let bench = Bench::new().await;
     let message = conversation().message_id(Ordinal(7));
     let what = DeadLetterContent::Message {

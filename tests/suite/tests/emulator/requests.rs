@@ -14,7 +14,7 @@ const FUNCTIONS: [&str; 4] = ["webhook", "processor", "deferred-reply", "sender"
 /// is what it costs when they are known: so several are sent, and the cheapest counts.
 const ROUNDS: usize = 4;
 
-/// The message whose price `docs/aws.md` states: a webhook of so many bytes, and a reply of so many letters.
+/// The message whose price `docs/aws.md` states: a webhook of so many bytes, and a reply of so many dead letters.
 const BODY_BYTES: usize = 676;
 const REPLY_LETTERS: usize = 300;
 

@@ -68,17 +68,17 @@ fn an_echo_whose_webhook_came_late_counts_by_when_it_was_written() {
 
 #[test]
 fn a_note_is_good_for_one_echo_however_often_that_one_comes() {
-    let heard = InFlightSend {
+    let echoed = InFlightSend {
         echo: Some("A".to_owned()),
         ..note()
     };
-    assert_eq!(heard.matches_echo(said("A", 1_060_000), WAIT), Some(Echo::Sure));
-    assert_eq!(heard.matches_echo(said("B", 1_060_000), WAIT), None);
+    assert_eq!(echoed.matches_echo(said("A", 1_060_000), WAIT), Some(Echo::Sure));
+    assert_eq!(echoed.matches_echo(said("B", 1_060_000), WAIT), None);
     let nameless = OwnMessageEcho {
         provider_message_id: None,
         ..said("A", 1_060_000)
     };
-    assert_eq!(heard.matches_echo(nameless, WAIT), None);
+    assert_eq!(echoed.matches_echo(nameless, WAIT), None);
 }
 
 #[test]

@@ -7,7 +7,7 @@ use recado_testkit::builders::Fixture;
 use recado_testkit::ports::succeed;
 
 /// Returns the dead letter of an outgoing message.
-fn letter_of(message: &MessageId) -> DeadLetter {
+fn dead_letter_of(message: &MessageId) -> DeadLetter {
     DeadLetter {
         id: message.to_string(),
         queue: QueueName::Outbound,
@@ -69,7 +69,7 @@ fn a_dead_letters_copy_is_single_and_a_redrive_of_it_says_so() {
     let bench = Bench::new();
     block_on(async {
         let message = conversation().message_id(Ordinal(5));
-        let dead_letter = letter_of(&message);
+        let dead_letter = dead_letter_of(&message);
         bench.queues.enqueue_dead_copy(&dead_letter).await.unwrap();
         bench.queues.enqueue_dead_copy(&dead_letter).await.unwrap();
         let dead = succeed(bench.queues.list_dead_messages(QueueName::Outbound, 10)).await;
@@ -122,7 +122,7 @@ fn what_is_redriven_lies_on_its_own_queue_with_the_death_that_it_undoes() {
     use recado_pipeline::ports::DeadLetterQueues;
     let bench = Bench::new();
     block_on(async {
-        let dead_letter = letter_of(&conversation().message_id(Ordinal(5)));
+        let dead_letter = dead_letter_of(&conversation().message_id(Ordinal(5)));
         for deduplication in ["one", "one", "two"] {
             succeed(bench.queues.enqueue_redrive(&dead_letter, deduplication)).await;
         }

@@ -119,7 +119,7 @@ fn turns_go_round_between_tenants_and_those_to_come_are_no_turn() {
 }
 
 #[test]
-fn kicks_go_round_between_the_instances_of_their_conversations() {
+fn send_jobs_go_round_between_the_instances_of_their_conversations() {
     let bench = Bench::new();
     block_on(async {
         let job = |instance: &str, contact: &str| {

@@ -159,7 +159,7 @@ fn sends(instance: &InstanceId, id: &str) -> (Conversation, Message) {
     (serde_json::from_value(body).unwrap(), message)
 }
 
-fn letter_of(dead: &Message, now: Timestamp) -> DeadLetter {
+fn dead_letter_of(dead: &Message, now: Timestamp) -> DeadLetter {
     DeadLetter {
         id: dead.message_id().to_string(),
         queue: QueueName::Outbound,
@@ -222,7 +222,7 @@ fn an_upload_stays_as_long_as_a_message_or_a_dead_letter_names_it() {
         assert!(!there("later").await, "it will not be sent");
         assert!(!there("nobodys").await);
 
-        let dead_letter = letter_of(&dead, now);
+        let dead_letter = dead_letter_of(&dead, now);
         store.put_dead_letter(&dead_letter).await.unwrap();
         dead.out.as_mut().unwrap().mark_dead_lettered();
         assert_eq!(

@@ -65,7 +65,7 @@ impl<S: Store> OutboxStore for FaultyPort<S> {
         let mut message = message.clone();
         self.mutate_state(&mut message, landed);
         if is_dead(&message) && self.injector.lacks(Mutation::LetterBeforeDead) {
-            let dead_letter = letter_of(&message);
+            let dead_letter = dead_letter_of(&message);
             self.around("put_dead_letter", self.inner.put_dead_letter(&dead_letter))
                 .await?;
         }
@@ -148,14 +148,14 @@ impl<S: Store> OutboxStore for FaultyPort<S> {
         echo: Echo,
     ) -> PortResult<bool> {
         let effect = async {
-            let heard = self.inner.record_echo(instance, flight, id, echo).await?;
-            if heard && echo == Echo::Sure {
+            let recorded = self.inner.record_echo(instance, flight, id, echo).await?;
+            if recorded && echo == Echo::Sure {
                 let at = self.injector.common.simulation.elapsed_ms();
-                self.injector.common.witness().hear(&flight.message, at);
+                self.injector.common.witness().record_echo(&flight.message, at);
             }
-            Ok(heard)
+            Ok(recorded)
         };
-        self.around("hear", effect).await
+        self.around("record_echo", effect).await
     }
 }
 
@@ -164,7 +164,7 @@ fn is_dead(message: &Message) -> bool {
     message.out.as_ref().is_some_and(dead)
 }
 
-fn letter_of(message: &Message) -> DeadLetter {
+fn dead_letter_of(message: &Message) -> DeadLetter {
     DeadLetter {
         id: message.message_id().to_string(),
         queue: QueueName::Outbound,

@@ -35,7 +35,7 @@ impl Left {
     }
 }
 
-/// A letter's body as its own queue carries it, marked as a redrive, and its group.
+/// A dead letter's body as its own queue carries it, marked as a redrive, and its group.
 fn marked(dead_letter: &DeadLetter) -> PortResult<(String, String)> {
     let carried = dead_letter
         .build_redrive_payload()
@@ -72,7 +72,7 @@ impl Sqs {
         Some(state.dead.remove(at))
     }
 
-    /// Puts the copy of a letter into its queue's dead-letter queue. One of the same death inside five minutes is dropped.
+    /// Puts the copy of a dead letter into its queue's dead-letter queue. One of the same death inside five minutes is dropped.
     pub(super) fn put_copy(&self, dead_letter: &DeadLetter) -> PortResult<()> {
         let (group, body) = marked(dead_letter)?;
         let (sent_at, now) = (self.simulation.now(), self.now());
