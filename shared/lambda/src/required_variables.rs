@@ -1,4 +1,5 @@
-//! The environment variables that each function needs besides the table. `template.yaml` sets them.
+//! What each function needs: the environment variables that `template.yaml` sets, and what its role in
+//! `infra/permissions.yaml` lets it do with the records. [`FUNCTIONS`] is the table of both; tests hold the files against it.
 
 use recado_aws::variable;
 
@@ -47,6 +48,124 @@ pub const API: &[&str] = &[
 
 /// Variables of `reconcile`, which looks for work that a crash or an outage left open.
 pub const RECONCILE: &[&str] = API;
+
+type Names = &'static [&'static str];
+
+/// The providers' base URLs and the installation's own credentials, for functions that speak to providers.
+pub const PROVIDERS: Names = &[
+    "EVOLUTION_API_URL",
+    "EVOLUTION_API_KEY_PARAMETER",
+    "META_BASE_URL",
+    "META_API_VERSION",
+    "META_ACCESS_TOKEN_PARAMETER",
+    "D360_API_KEY_PARAMETER",
+];
+
+/// The secrets that prove webhooks. `api` reads them to show whether webhooks can be proven.
+pub const PROOFS: Names = &[
+    "META_APP_SECRET_PARAMETER",
+    "META_VERIFY_TOKEN_PARAMETER",
+    "D360_PARTNER_SECRET_PARAMETER",
+    "RECADO_WEBHOOK_SECRET_ARN",
+];
+
+/// The language model's base URL and key.
+pub const MODEL: Names = &["ANTHROPIC_BASE_URL", "ANTHROPIC_API_KEY_PARAMETER"];
+
+/// The variables of a catch-up that is asked for by API: only Evolution remembers messages.
+pub const CATCH_UP: Names = &["EVOLUTION_API_URL", "EVOLUTION_API_KEY_PARAMETER"];
+
+/// The operators' token, the URL that is shown, and the installation's own hosts, which alone get its keys.
+pub const OPERATORS: Names = &["RECADO_TOKEN_SECRET_ARN", "RECADO_PUBLIC_URL", "META_BASE_URL"];
+
+/// The queue of AWS End User Messaging Social.
+pub const SOCIAL: Names = &[
+    "RECADO_AWS_SOCIAL_QUEUE_ARN",
+    "RECADO_AWS_SOCIAL_QUEUE_URL",
+    "RECADO_AWS_SOCIAL_TOPICS",
+];
+
+/// The actions of the functions that work on the records. A transaction needs those of its parts: it puts, updates and
+/// deletes. A read of settled records needs `GetItem`.
+const RECORD_ACTIONS: Names = &[
+    "GetItem",
+    "BatchGetItem",
+    "Query",
+    "PutItem",
+    "UpdateItem",
+    "DeleteItem",
+];
+
+/// What a function needs.
+#[derive(Debug, Clone, Copy)]
+pub struct FunctionNeeds {
+    /// Name of the function in `template.yaml`, without `Function`.
+    pub name: &'static str,
+    /// Variables without which the function does not start.
+    pub required: Names,
+    /// Variables that its use cases read besides.
+    pub read: &'static [Names],
+    /// Actions of DynamoDB on the table.
+    pub actions: Names,
+    /// Indexes of the table that it queries.
+    pub indexes: Names,
+}
+
+/// The needs of each function.
+pub const FUNCTIONS: [FunctionNeeds; 6] = [
+    FunctionNeeds {
+        name: "Webhook",
+        required: WEBHOOK,
+        read: &[PROOFS],
+        // Puts events and notices, and updates deliveries. It reads the configuration, which notices are compared with.
+        actions: &["GetItem", "BatchGetItem", "PutItem", "UpdateItem"],
+        indexes: &[],
+    },
+    FunctionNeeds {
+        name: "Processor",
+        required: PROCESSOR,
+        read: &[PROVIDERS, SOCIAL],
+        actions: RECORD_ACTIONS,
+        indexes: &[],
+    },
+    FunctionNeeds {
+        name: "DeferredReply",
+        required: DEFERRED_REPLY,
+        read: &[PROVIDERS, MODEL],
+        actions: RECORD_ACTIONS,
+        indexes: &[],
+    },
+    FunctionNeeds {
+        name: "Sender",
+        required: SENDER,
+        read: &[PROVIDERS],
+        // A claim checks that nobody took the conversation over.
+        actions: &[
+            "GetItem",
+            "BatchGetItem",
+            "Query",
+            "PutItem",
+            "UpdateItem",
+            "DeleteItem",
+            "ConditionCheckItem",
+        ],
+        indexes: &[],
+    },
+    FunctionNeeds {
+        name: "Api",
+        required: API,
+        read: &[PROOFS, CATCH_UP, OPERATORS],
+        actions: RECORD_ACTIONS,
+        indexes: &["lists", "open", "trace"],
+    },
+    FunctionNeeds {
+        name: "Reconcile",
+        required: RECONCILE,
+        read: &[PROVIDERS],
+        actions: RECORD_ACTIONS,
+        indexes: &["lists", "open"],
+    },
+];
 
 #[cfg(test)]
 mod tests;

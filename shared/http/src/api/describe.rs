@@ -3,6 +3,8 @@
 //!
 //! What holds for every operators' route is added here, once.
 
+mod webhooks;
+
 use super::problem_answers::{OF_SINGLE_ROUTES, ProblemAnswer};
 use crate::problem::CONTENT_TYPE;
 use utoipa::openapi::path::{Operation, PathItem};
@@ -16,8 +18,8 @@ use utoipa::{PartialSchema, ToSchema};
 const OPERATOR_TOKEN: &str = "operator_token";
 
 const INTRODUCTION: &str = "\
-What operators, monitors and programs of your own ask of Recado. The webhooks are not part of it: providers call them, \
-each in its own format.
+What operators, monitors and programs of your own ask of Recado. The webhooks are for providers: each posts them in its \
+own format, and proves them in its own way.
 
 Errors are `application/problem+json` (RFC 9457). Lists hold `items` and `next_cursor`; the next page is requested with \
 that `cursor`. Every answer has the header `X-Correlation-Id`: the id that the request gave there, or a new one. Fields \
@@ -34,6 +36,7 @@ const TAGS: [&str; 9] = [
     "Tokens",
     "Traces",
     "Description",
+    webhooks::TAG,
 ];
 
 /// Makes the description of the API from the routes that need no token and those that need one.
@@ -48,6 +51,7 @@ pub(super) fn describe_api(public: OpenApi, mut operators: OpenApi) -> OpenApi {
     api.info = info;
     api.tags = Some(TAGS.map(Tag::new).into());
     api.merge(operators);
+    webhooks::add_webhooks(&mut api.paths);
     let operations = api.paths.paths.values_mut().flat_map(list_operations);
     for operation in operations.filter(|operation| operation.security.is_some()) {
         add_common_answers(operation);

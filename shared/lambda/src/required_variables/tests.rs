@@ -6,45 +6,6 @@ use std::collections::BTreeSet;
 const TEMPLATE: &str = include_str!("../../../../template.yaml");
 const PERMISSIONS: &str = include_str!("../../../../infra/permissions.yaml");
 
-type Names = &'static [&'static str];
-
-/// What speaks to providers reads where they are and the installation's own credentials.
-const PROVIDERS: &[&str] = &[
-    "EVOLUTION_API_URL",
-    "EVOLUTION_API_KEY_PARAMETER",
-    "META_BASE_URL",
-    "META_API_VERSION",
-    "META_ACCESS_TOKEN_PARAMETER",
-    "D360_API_KEY_PARAMETER",
-];
-/// What proves webhooks, or shows whether they can be proven.
-const PROOFS: &[&str] = &[
-    "META_APP_SECRET_PARAMETER",
-    "META_VERIFY_TOKEN_PARAMETER",
-    "D360_PARTNER_SECRET_PARAMETER",
-    "RECADO_WEBHOOK_SECRET_ARN",
-];
-const MODEL: &[&str] = &["ANTHROPIC_BASE_URL", "ANTHROPIC_API_KEY_PARAMETER"];
-/// A catch-up by API asks Evolution, which alone remembers.
-const CATCH_UP: &[&str] = &["EVOLUTION_API_URL", "EVOLUTION_API_KEY_PARAMETER"];
-/// The token, the address that is shown, and the installation's own hosts, which alone get its keys.
-const OPERATORS: &[&str] = &["RECADO_TOKEN_SECRET_ARN", "RECADO_PUBLIC_URL", "META_BASE_URL"];
-const SOCIAL: &[&str] = &[
-    "RECADO_AWS_SOCIAL_QUEUE_ARN",
-    "RECADO_AWS_SOCIAL_QUEUE_URL",
-    "RECADO_AWS_SOCIAL_TOPICS",
-];
-
-/// The functions, what each cannot do without, and what its use cases read besides.
-const FUNCTIONS: [(&str, Names, &[Names]); 6] = [
-    ("Webhook", WEBHOOK, &[PROOFS]),
-    ("Processor", PROCESSOR, &[PROVIDERS, SOCIAL]),
-    ("DeferredReply", DEFERRED_REPLY, &[PROVIDERS, MODEL]),
-    ("Sender", SENDER, &[PROVIDERS]),
-    ("Api", API, &[PROOFS, CATCH_UP, OPERATORS]),
-    ("Reconcile", RECONCILE, &[PROVIDERS]),
-];
-
 /// The lines of a resource.
 fn resource<'a>(file: &'a str, name: &str) -> Vec<&'a str> {
     let heading = format!("  {name}:");
@@ -79,9 +40,15 @@ fn statement(function: &str, sid: &str) -> String {
 
 #[test]
 fn each_function_is_given_what_its_use_cases_read_and_nothing_else() {
-    for (function, needed, read) in FUNCTIONS {
+    for FunctionNeeds {
+        name: function,
+        required,
+        read,
+        ..
+    } in FUNCTIONS
+    {
         let given = variables(function);
-        let mut expected: BTreeSet<&str> = needed.iter().copied().collect();
+        let mut expected: BTreeSet<&str> = required.iter().copied().collect();
         expected.extend(read.iter().copied().flatten());
         let known = |name: &&str| {
             // Their own: the size of a body; the version that the sender's SDK asks for.
@@ -94,7 +61,7 @@ fn each_function_is_given_what_its_use_cases_read_and_nothing_else() {
 
 #[test]
 fn each_role_may_send_to_the_queues_that_its_function_is_given() {
-    for (function, _, _) in FUNCTIONS {
+    for FunctionNeeds { name: function, .. } in FUNCTIONS {
         let sends = statement(function, "Enqueue");
         let reads_dead_letters = statement(function, "DeadLetters");
         for name in variables(function) {
@@ -127,7 +94,7 @@ fn capital(word: &str) -> String {
 
 #[test]
 fn each_role_reads_the_credentials_that_its_function_names() {
-    for (function, _, _) in FUNCTIONS {
+    for FunctionNeeds { name: function, .. } in FUNCTIONS {
         let role = role(function);
         for (variable, parameter) in [
             ("ANTHROPIC_API_KEY_PARAMETER", "${AnthropicApiKeyParameter}"),
@@ -161,9 +128,78 @@ fn each_role_reads_the_credentials_that_its_function_names() {
     }
 }
 
+/// What a text allows of DynamoDB, by resource: the actions on the table, and the indexes that may be queried.
+fn allowed_of_records(text: &str) -> (BTreeSet<&str>, BTreeSet<&str>) {
+    let (mut actions, mut indexes) = (BTreeSet::new(), BTreeSet::new());
+    for statement in text
+        .split("- Sid: ")
+        .skip(1)
+        .filter(|one| one.contains("dynamodb:"))
+    {
+        let of_statement: Vec<&str> = names_after(statement, "dynamodb:");
+        let of_indexes = names_after(statement, "${TableArn}/index/");
+        if of_indexes.is_empty() {
+            assert!(statement.contains("Resource: !Ref TableArn"), "{statement}");
+            actions.extend(of_statement);
+        } else {
+            assert_eq!(
+                of_statement,
+                ["Query"],
+                "an index is queried and nothing else: {statement}"
+            );
+            indexes.extend(of_indexes);
+        }
+    }
+    (actions, indexes)
+}
+
+/// The names that follow this beginning, wherever it stands.
+fn names_after<'a>(text: &'a str, beginning: &str) -> Vec<&'a str> {
+    let is_letter = |c: char| c.is_ascii_alphanumeric();
+    let parts = text.split(beginning).skip(1);
+    parts
+        .map(|rest| rest.split(|c| !is_letter(c)).next().unwrap_or_default())
+        .collect()
+}
+
+#[test]
+fn each_role_may_do_with_the_records_what_its_function_does_and_nothing_else() {
+    let shared = resource(PERMISSIONS, "RecordsPolicy").join("\n");
+    let (shared_actions, shared_indexes) = allowed_of_records(&shared);
+    assert_eq!(shared_indexes, BTreeSet::new());
+    assert!(!shared_actions.is_empty());
+    for needs in FUNCTIONS {
+        let role = role(needs.name);
+        let (mut actions, indexes) = allowed_of_records(&role);
+        if role.contains("!Ref RecordsPolicy") {
+            let twice: Vec<_> = actions.intersection(&shared_actions).collect();
+            assert!(twice.is_empty(), "{}: {twice:?} is allowed already", needs.name);
+            actions.extend(&shared_actions);
+        }
+        assert_eq!(actions, needs.actions.iter().copied().collect(), "{}", needs.name);
+        assert_eq!(indexes, needs.indexes.iter().copied().collect(), "{}", needs.name);
+    }
+    assert!(!PERMISSIONS.contains("dynamodb:*") && !PERMISSIONS.contains("dynamodb:Scan"));
+}
+
+#[test]
+fn each_index_is_queried_by_a_function_and_is_in_the_table() {
+    let table = resource(TEMPLATE, "Table").join("\n");
+    let made: BTreeSet<&str> = names_after(&table, "IndexName: ").into_iter().collect();
+    let queried: BTreeSet<&str> = FUNCTIONS
+        .iter()
+        .flat_map(|needs| needs.indexes)
+        .copied()
+        .collect();
+    assert_eq!(made, queried);
+}
+
 #[test]
 fn what_configuration_can_name_is_no_secret_of_the_installation() {
-    for (function, _, read) in FUNCTIONS {
+    for FunctionNeeds {
+        name: function, read, ..
+    } in FUNCTIONS
+    {
         let role = role(function);
         assert!(!role.contains(":parameter${ParameterPrefix}*"), "{function}");
         assert!(!role.contains("own/*"), "{function}");
@@ -185,7 +221,7 @@ fn what_configuration_can_name_is_no_secret_of_the_installation() {
 
 #[test]
 fn what_is_kept_aside_can_be_told_from_what_is_forbidden() {
-    for (function, _, _) in FUNCTIONS {
+    for FunctionNeeds { name: function, .. } in FUNCTIONS {
         let role = role(function);
         if role.contains("s3:GetObject") {
             assert!(role.contains("s3:ListBucket"), "{function}");

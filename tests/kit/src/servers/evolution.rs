@@ -29,6 +29,8 @@ pub(super) fn router(journal: Arc<Journal>) -> Router {
         .route("/message/{action}/{instance}", post(send))
         .route("/instance/connectionState/{instance}", get(connection_state))
         .route("/chat/findMessages/{instance}", post(find_messages))
+        .route("/chat/markMessageAsRead/{instance}", post(mark_read))
+        .route("/chat/sendPresence/{instance}", post(send_presence))
         .merge(setup::routes())
         .layer(DefaultBodyLimit::max(BODY_MAX))
         .fallback(no_route)
@@ -154,6 +156,50 @@ async fn connection_state(
         StatusCode::OK,
         json!({"instance": {"instanceName": instance, "state": state}}),
     )
+}
+
+/// A read mark, in the form of version 2.
+async fn mark_read(call: Call) -> Response {
+    let keyed = || {
+        let keys = call.request.body["readMessages"].as_array();
+        let whole =
+            |key: &Value| key["id"].is_string() && key["remoteJid"].is_string() && key["fromMe"] == false;
+        if keys.is_some_and(|keys| !keys.is_empty() && keys.iter().all(whole)) {
+            return Ok(());
+        }
+        wrong("readMessages is no list of keys of messages that came in")
+    };
+    let checked = check_key(&call)
+        .and_then(|()| call.check_json())
+        .and_then(|()| keyed());
+    match checked {
+        Ok(()) => json(
+            StatusCode::CREATED,
+            json!({"message": "Read messages", "read": "success"}),
+        ),
+        Err(refusal) => refuse(&call, &refusal),
+    }
+}
+
+/// “typing…”, in the form of version 2. The real one answers only when it is over; the sender does not wait for that.
+async fn send_presence(call: Call) -> Response {
+    let whole = || {
+        call.text("/presence")?;
+        match call.request.body["delay"].as_u64() {
+            Some(_) => check_number(call.text("/number")?),
+            None => wrong("delay is no number"),
+        }
+    };
+    let checked = check_key(&call)
+        .and_then(|()| call.check_json())
+        .and_then(|()| whole());
+    match checked {
+        Ok(()) => json(
+            StatusCode::CREATED,
+            json!({"presence": call.request.body["presence"]}),
+        ),
+        Err(refusal) => refuse(&call, &refusal),
+    }
 }
 
 async fn find_messages(

@@ -30,6 +30,17 @@ async fn health_is_open_to_all_and_everything_else_wants_the_token() {
 }
 
 #[tokio::test]
+async fn the_api_describes_itself_and_the_webhooks() {
+    let bench = Bench::new().await;
+    let (status, api) = answer(bench.http.get(bench.stack.url("/openapi.json"))).await;
+    assert_eq!(status, StatusCode::OK, "{api}");
+    let kept: serde_json::Value =
+        serde_json::from_str(include_str!("../../../../docs/openapi.json")).unwrap();
+    assert_eq!(api, kept);
+    assert!(api["paths"]["/webhooks/evolution"]["post"].is_object());
+}
+
+#[tokio::test]
 async fn a_webhook_without_its_proof_is_refused_and_malformed_ones_too() {
     let bench = Bench::new().await;
     let contact = Contact::new();

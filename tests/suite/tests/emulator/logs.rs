@@ -9,6 +9,17 @@ impl Bench {
     /// The log lines of a function in whose spans this correlation id stands. Of an invocation they are there all at
     /// once, when it has ended.
     pub(crate) async fn log(&self, function: &str, correlation: &str) -> Vec<Value> {
+        let lines = self.log_texts(function).await;
+        let lines = lines.iter().filter_map(|line| serde_json::from_str(line).ok());
+        let follows = |line: &Value| {
+            let spans = line["spans"].as_array();
+            spans.is_some_and(|spans| spans.iter().any(|span| span["correlation_id"] == correlation))
+        };
+        lines.filter(follows).collect()
+    }
+
+    /// All that a function has logged, line by line.
+    pub(crate) async fn log_texts(&self, function: &str) -> Vec<String> {
         // One operation of a service whose SDK nothing else here needs. The emulator reads only the account from the
         // signature.
         let credential = format!("Credential={ACCOUNT}/20260101/{REGION}/logs/aws4_request");
@@ -27,13 +38,7 @@ impl Bench {
         let events = answer["events"]
             .as_array()
             .unwrap_or_else(|| panic!("no log of {function}: {text}"));
-        let lines = events
-            .iter()
-            .filter_map(|event| serde_json::from_str(event["message"].as_str()?).ok());
-        let follows = |line: &Value| {
-            let spans = line["spans"].as_array();
-            spans.is_some_and(|spans| spans.iter().any(|span| span["correlation_id"] == correlation))
-        };
-        lines.filter(follows).collect()
+        let text = |event: &Value| event["message"].as_str().map(str::to_owned);
+        events.iter().filter_map(text).collect()
     }
 }

@@ -9,16 +9,20 @@
 
 #[path = "../account.rs"]
 mod account;
+mod alarms;
 mod balance;
 mod bench;
 mod contact;
 mod dead_letters;
+mod deliveries;
 mod doors;
+mod expired;
 mod hours;
 mod logs;
 mod people;
 mod queues;
 mod replies;
 mod requests;
+mod settings;
 mod stack;
 mod throttle;

@@ -28,6 +28,10 @@ pub(crate) const BALANCED: &str = "balanco-01";
 pub(crate) const CLOSED: &str = "fechada-01";
 /// An Evolution instance that opens soon after the tests began.
 pub(crate) const OPENING: &str = "abre-logo-01";
+/// An Evolution instance that shows contacts what it does with their messages.
+pub(crate) const TYPING: &str = "digita-01";
+/// An Evolution instance whose provider refuses its key.
+pub(crate) const KEYLESS: &str = "sem-chave-01";
 /// Meta's name of the Meta instance.
 pub(crate) const PHONE_NUMBER_ID: &str = "100000000000001";
 pub(crate) const APP_SECRET: &str = "app-secret-of-this-test";
@@ -53,6 +57,8 @@ pub(crate) struct Stack {
     pub(crate) refusing: StandIn,
     /// The provider of [`BALANCED`].
     pub(crate) balanced: StandIn,
+    /// The provider of [`KEYLESS`].
+    keyless: StandIn,
     pub(crate) token: String,
     /// Who wrote to [`OPENING`] when the tests began.
     pub(crate) early: Contact,
@@ -79,7 +85,8 @@ pub(crate) async fn stack() -> &'static Stack {
 impl Stack {
     async fn deploy() -> Self {
         let (stand_ins, refusing) = (StandIns::start(), StandIn::evolution());
-        let balanced = StandIn::evolution();
+        let (balanced, keyless) = (StandIn::evolution(), StandIn::evolution());
+        keyless.expect_credential("another key");
         let keyed = [&stand_ins.evolution, &stand_ins.meta, &stand_ins.anthropic];
         for (stand_in, (_, key)) in keyed.into_iter().zip(PARAMETERS) {
             stand_in.expect_credential(key);
@@ -95,6 +102,7 @@ impl Stack {
             stand_ins,
             refusing,
             balanced,
+            keyless,
             token,
             early: Contact::new(),
             outputs,
@@ -168,6 +176,8 @@ impl Stack {
                 instance("meta-01", json!({"provider": "meta", "external_id": PHONE_NUMBER_ID})),
                 instance(REFUSING, elsewhere(&self.refusing)),
                 instance(BALANCED, elsewhere(&self.balanced)),
+                instance(TYPING, json!({"mark_read": true, "typing": true})),
+                instance(KEYLESS, elsewhere(&self.keyless)),
                 instance(CLOSED, json!({"opening_hours": hours::closed_today()})),
                 instance(OPENING, json!({"opening_hours": hours::opening_soon()})),
             ],

@@ -5,8 +5,8 @@ use super::{Value, operations};
 use crate::tests::Answered;
 use std::collections::BTreeSet;
 
-/// Checks that the answer, and the request's body if it was accepted, are as described. Routes that are not described
-/// are left out: the webhooks, and paths that do not exist.
+/// Checks that the answer, and the request's body if it was accepted, are as described. Paths that do not exist are left
+/// out.
 pub(crate) fn check_agreement(api: &Value, method: &str, path: &str, sent: &[u8], answered: &Answered) {
     if answered.body["detail"] == "there is no such route" {
         return;

@@ -1,7 +1,7 @@
 //! What stands in the repository about the API is what the description says.
 
 use super::agreement::fits;
-use super::{Site, description, operations};
+use super::{Site, description, is_providers, operations};
 use std::collections::BTreeSet;
 
 const HTTP_PAGE: &str = include_str!("../../../../../docs/http-api.md");
@@ -45,14 +45,15 @@ fn the_page_names_every_route_and_no_other() {
         }
     }
     let described: BTreeSet<_> = operations(description())
+        .filter(|(_, _, operation)| !is_providers(operation))
         .map(|(method, path, _)| format!("{method} {path}"))
         .collect();
     assert_eq!(told, described);
 }
 
-/// API Gateway sends what fits no route of the template to the function `api`.
+/// API Gateway sends the webhooks to their function, and what fits no route of the template to the function `api`.
 #[test]
-fn the_stack_sends_every_described_path_to_the_api() {
+fn the_stack_sends_every_described_path_to_its_function() {
     let rest = TEMPLATE.split("RouteKey: $default").nth(1).unwrap();
     assert!(
         rest.trim()
@@ -64,15 +65,17 @@ fn the_stack_sends_every_described_path_to_the_api() {
         .map(|(_, path)| path.split("/{").next().unwrap())
         .collect();
     assert!(prefixes.contains(&"/webhooks"), "{prefixes:?}");
-    for (_, path, _) in operations(description()) {
-        assert!(
-            prefixes.iter().all(|prefix| !path.starts_with(prefix)),
-            "{path} is one of {prefixes:?}"
+    for (_, path, operation) in operations(description()) {
+        assert_eq!(
+            prefixes.iter().any(|prefix| path.starts_with(prefix)),
+            is_providers(operation),
+            "{path} and {prefixes:?}"
         );
     }
 }
 
-/// Each route has an example, which a test of `functions/local` runs. The page and its script are for browsers.
+/// Each route has an example, which a test of `functions/local` runs. The page and its script are for browsers, the webhooks
+/// for providers.
 #[test]
 fn every_route_has_an_example() {
     let page = EXAMPLES.replace("\\\n", " ");
@@ -86,10 +89,10 @@ fn every_route_has_an_example() {
         Some((stated.unwrap_or(if posts { "POST" } else { "GET" }), path))
     });
     let calls: Vec<_> = calls.collect();
-    for (method, route, _) in operations(description()) {
+    for (method, route, operation) in operations(description()) {
         let shown = |(said, path): &(&str, &str)| *said == method && fits(route, path);
         assert!(
-            route.starts_with("/docs") || calls.iter().any(shown),
+            route.starts_with("/docs") || is_providers(operation) || calls.iter().any(shown),
             "docs/http-examples.md has no {method} {route}"
         );
     }

@@ -179,3 +179,33 @@ async fn messages_are_found_by_chat_and_time_newest_first_by_pages() {
     .await;
     assert_eq!(none["messages"]["total"], 0);
 }
+
+#[tokio::test]
+async fn read_marks_and_typing_are_taken_in_their_own_form_only() {
+    let server = StandIn::evolution();
+    let ask = async |action: &str, body: Value| {
+        let address = format!("{}/chat/{action}/loja-1", server.url());
+        go(client().post(address).header("apikey", "key-1").json(&body))
+            .await
+            .0
+    };
+    let key = json!({"id": "A1", "fromMe": false, "remoteJid": "5511944440000@s.whatsapp.net"});
+    assert_eq!(
+        ask("markMessageAsRead", json!({"readMessages": [key]})).await,
+        201
+    );
+    let typing = json!({"number": "5511944440000", "presence": "composing", "delay": 20_000});
+    assert_eq!(ask("sendPresence", typing).await, 201);
+    assert_eq!(server.violations(), []);
+    assert_eq!(ask("markMessageAsRead", json!({"readMessages": []})).await, 400);
+    assert_eq!(
+        ask(
+            "sendPresence",
+            json!({"number": "5511944440000", "presence": "composing"})
+        )
+        .await,
+        400
+    );
+    assert_eq!(server.violations().len(), 2);
+    assert_eq!(server.phone(), [], "nothing of it is a message");
+}
