@@ -38,6 +38,7 @@ pub(crate) async fn serve_until_signal(environment: LocalEnvironment, demonstrat
         simulator,
     } = compose_components(&environment, simulate).await?;
     start_checks::check_webhook_secret(&deps, &environment).await?;
+    start_checks::check_named_credentials(&document, simulator.is_some())?;
     let keyring = Keyring::load_or_generate(&environment)?;
     let applied = configure::apply_configuration(&deps, &Caller::installation(), document)
         .await

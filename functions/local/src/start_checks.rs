@@ -1,9 +1,11 @@
 //! Checks at a start. What is wrong stops the process, with the reason and what to do.
 
 use crate::compose::LocalDeps;
+use crate::credential;
 use crate::environment::LocalEnvironment;
 use anyhow::{Context, Result, anyhow, bail};
 use recado_domain::access::Caller;
+use recado_domain::config::{ConfigDocument, CredentialRef, Instance};
 use recado_pipeline::configure;
 use std::io::ErrorKind;
 use std::net::SocketAddr;
@@ -28,6 +30,29 @@ pub(crate) async fn check_webhook_secret(deps: &LocalDeps, environment: &LocalEn
          providers would be refused. Put the file back from a backup, or set RECADO_WEBHOOK_SECRET as it was. If it is \
          lost, make a new one (umask 077; openssl rand -hex 32 > {file}), start again, and run `recado connect` for each \
          instance"
+    )
+}
+
+/// Refuses a configuration whose instances name secrets that are not here. With `simulated` they need none.
+pub(crate) fn check_named_credentials(document: &ConfigDocument, simulated: bool) -> Result<()> {
+    if simulated {
+        return Ok(());
+    }
+    let find_problem = |instance: &Instance| match instance.credential.as_ref()? {
+        CredentialRef::Env(name) if credential::read_secret_variable(name).is_some() => None,
+        CredentialRef::Env(name) => Some(format!("\n  {}: {name} is not set: set it here", instance.id)),
+        CredentialRef::Ssm(name) => Some(format!(
+            "\n  {}: {name} is a parameter of AWS: name a variable, env:NAME",
+            instance.id
+        )),
+    };
+    let problems: Vec<String> = document.instances.iter().filter_map(find_problem).collect();
+    if problems.is_empty() {
+        return Ok(());
+    }
+    bail!(
+        "these instances name a credential that is not here:{}",
+        problems.concat()
     )
 }
 

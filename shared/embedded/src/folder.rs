@@ -1,5 +1,5 @@
 use crate::file_permissions::{FolderPrivacy, restrict_to_owner};
-use crate::migrations::apply_migrations;
+use crate::format::prepare_tables;
 use crate::open_error::OpenError;
 use rusqlite::config::DbConfig;
 use rusqlite::{Connection, OpenFlags};
@@ -49,13 +49,13 @@ impl DataFolder {
         })
     }
 
-    /// Opens the connection that writes, and brings the database to this program's version.
+    /// Opens the connection that writes, and makes the tables of a new database.
     pub(crate) fn open_writer(&self) -> Result<Connection, OpenError> {
         let connection = Connection::open(&self.database)?;
         configure_connection(&connection)?;
         connection.query_row("PRAGMA journal_mode = WAL", [], |_| Ok(()))?;
         connection.execute_batch("PRAGMA synchronous = FULL; PRAGMA journal_size_limit = 67108864")?;
-        apply_migrations(&connection)?;
+        prepare_tables(&connection)?;
         Ok(connection)
     }
 
@@ -78,11 +78,11 @@ impl DataFolder {
     }
 }
 
-/// Opens a database in memory, in this program's version.
+/// Opens a database in memory.
 pub(crate) fn open_in_memory() -> Result<Connection, OpenError> {
     let connection = Connection::open_in_memory()?;
     configure_connection(&connection)?;
-    apply_migrations(&connection)?;
+    prepare_tables(&connection)?;
     Ok(connection)
 }
 

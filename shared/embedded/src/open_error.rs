@@ -20,13 +20,13 @@ pub enum OpenError {
         /// The folder.
         path: PathBuf,
     },
-    /// A newer version of recado has changed the database.
-    #[error("the database is of version {found}, this recado knows up to {known}: use a newer one")]
-    Newer {
-        /// The database's version.
-        found: usize,
-        /// The newest version that this program knows.
-        known: usize,
+    /// The database is of another format.
+    #[error("the database is of format {found}, and this recado's is {known}: {}", advise_on_format(*found, *known))]
+    OtherFormat {
+        /// The database's format.
+        found: u32,
+        /// The format of this program.
+        known: u32,
     },
     /// The database reported an error.
     #[error("the database: {source}{}", remedy_of(source))]
@@ -38,6 +38,15 @@ pub enum OpenError {
     /// A thread could not be started.
     #[error("a thread could not be started: {0}")]
     Thread(#[source] io::Error),
+}
+
+/// Returns what to do about a database of another format.
+fn advise_on_format(found: u32, known: u32) -> &'static str {
+    if found > known {
+        "use a newer recado"
+    } else {
+        "until 0.1.0 is released, folders are not converted. Use the recado that wrote it, or another folder (--data)"
+    }
 }
 
 /// Returns what to do about an error of the database, to be added to its text; empty if that is not known.

@@ -17,7 +17,7 @@ use axum::response::{IntoResponse, Response};
 use axum::routing::{MethodRouter, get};
 use axum::{Extension, Json, Router};
 use futures::future::{Either, select};
-use recado_domain::ids::CorrelationId;
+use recado_domain::ids::{CorrelationId, ExternalId};
 use recado_domain::inbound::WebhookItem;
 use recado_domain::provider::Provider;
 use recado_pipeline::Deps;
@@ -278,8 +278,9 @@ fn refusal_problem(refusal: WebhookRefusal, provider: Provider) -> HttpProblem {
             );
             HttpProblem::unavailable("this webhook is not set up yet")
         }
-        WebhookRefusal::Unauthorized(what) => {
-            tracing::warn!("{what}");
+        WebhookRefusal::Unauthorized { what, instance } => {
+            let instance = instance.as_ref().map(ExternalId::as_str);
+            tracing::warn!(instance, "{what}");
             HttpProblem::unauthenticated()
         }
     }

@@ -4,7 +4,9 @@
 use crate::config::ProviderConfig;
 use crate::registry::{base_url, base_url_variable, credential_variable, normalize_external_id};
 use recado_domain::config::{ConfigError, CredentialRef, Instance};
+use recado_domain::ids::ExternalId;
 use recado_domain::network_address::{is_forbidden_address, is_local_or_private};
+use recado_domain::provider::Provider;
 use reqwest::Url;
 use std::net::IpAddr;
 
@@ -24,8 +26,22 @@ pub fn find_credential_ref(instance: &Instance) -> Option<CredentialRef> {
 pub fn normalize(mut instance: Instance) -> Result<Instance, ConfigError> {
     let external = instance.external_id.take();
     instance.external_id = external.map(|id| normalize_external_id(instance.provider, id));
+    check_external_id(&instance)?;
     check_credential_and_url(&instance)?;
     Ok(instance)
+}
+
+/// Checks that Meta's webhooks and requests can name the instance: they know it by the number's id alone.
+fn check_external_id(instance: &Instance) -> Result<(), ConfigError> {
+    let is_number = |id: &ExternalId| id.as_str().bytes().all(|byte| byte.is_ascii_digit());
+    if instance.provider != Provider::Meta || instance.resolve_external_id().is_some_and(|id| is_number(&id))
+    {
+        return Ok(());
+    }
+    Err(ConfigError::InvalidValue {
+        of: format!("instance `{}`", instance.id),
+        what: "external_id must be Meta's phone_number_id, a number (WhatsApp Manager, API setup)",
+    })
 }
 
 /// Checks an instance's credential and base URL, without the installation's settings.

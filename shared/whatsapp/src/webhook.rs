@@ -16,6 +16,7 @@ pub(crate) use setup::{HIDDEN_SECRET, current_webhook_secret};
 use crate::wire::json::WebhookParseError;
 use jiff::Timestamp;
 use recado_domain::config::Instance;
+use recado_domain::ids::ExternalId;
 use recado_domain::inbound::WebhookItem;
 use reqwest::header::HeaderMap;
 use std::collections::BTreeMap;
@@ -93,7 +94,7 @@ impl<'a> WebhookRequest<'a> {
 }
 
 /// The reason why a request was refused. No text repeats anything of the request.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum WebhookRefusal {
     /// The body is not JSON, or not of this provider's form: 400.
     #[error("the body is not JSON, or not a webhook of this provider")]
@@ -104,9 +105,14 @@ pub enum WebhookRefusal {
     /// The key for the proof is not configured: 503. The text names the missing key for the log, not for the caller.
     #[error("{0} is not configured")]
     NotConfigured(&'static str),
-    /// The proof is missing or wrong: 401. The text is for the log.
-    #[error("{0}")]
-    Unauthorized(&'static str),
+    /// The proof is missing or wrong: 401. It is for the log.
+    #[error("{what}")]
+    Unauthorized {
+        /// Description of the refusal.
+        what: &'static str,
+        /// Provider's name of the instance that the request names without a proof.
+        instance: Option<ExternalId>,
+    },
 }
 
 impl From<WebhookParseError> for WebhookRefusal {

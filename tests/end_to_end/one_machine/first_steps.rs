@@ -1,5 +1,6 @@
 use crate::commands::run;
-use crate::machine::{Machine, PATIENCE, TOKEN, eventually};
+use crate::machine::{INSTANCE, Machine, PATIENCE, TOKEN, eventually, seconds};
+use recado_testkit::webhooks::evolution_text;
 use std::process::Stdio;
 
 #[tokio::test]
@@ -139,4 +140,103 @@ async fn nothing_is_open_for_want_of_a_secret() {
         .unwrap();
     assert_eq!(meta.status(), 503, "without an app secret nothing can be proven");
     assert!(meta.headers().contains_key("retry-after"));
+}
+
+/// Runs `recado serve`, which must end by itself with an error.
+fn refused(machine: &Machine, arguments: &[&str]) -> String {
+    let output = machine.command(arguments).output().unwrap();
+    let error = String::from_utf8(output.stderr).unwrap();
+    assert!(!output.status.success(), "{error}");
+    error
+}
+
+#[tokio::test]
+async fn a_start_without_a_configuration_stops_and_makes_no_folder() {
+    let mut machine = Machine::prepared(&[]);
+    machine.unset("RECADO_CONFIG");
+    std::fs::remove_file(machine.data().with_file_name("recado.toml")).unwrap();
+    let error = refused(&machine, &["serve"]);
+    assert!(
+        error.contains("there is no recado.toml") && error.contains("--config"),
+        "{error}"
+    );
+    assert!(!machine.data().exists());
+}
+
+#[tokio::test]
+async fn a_lost_webhook_secret_is_not_replaced_without_a_word() {
+    let mut machine = Machine::prepared(&[]);
+    machine.unset("RECADO_WEBHOOK_SECRET");
+    machine.start("serve");
+    let file = machine.data().join("webhook-secret");
+    let secret = std::fs::read(&file).unwrap();
+    machine.stop("-TERM");
+    std::fs::remove_file(&file).unwrap();
+    let error = refused(&machine, &["serve"]);
+    assert!(
+        error.contains("webhook-secret is missing") && error.contains("recado connect"),
+        "{error}"
+    );
+    assert!(!file.exists());
+    std::fs::write(&file, secret).unwrap();
+    machine.start("serve");
+}
+
+#[tokio::test]
+async fn a_taken_address_and_a_credential_that_is_not_there_are_named_with_the_remedy() {
+    let first = Machine::serving(&[]);
+    let address = first.url("").trim_start_matches("http://").to_owned();
+    let mut machine = Machine::prepared(&[]);
+    let error = refused(&machine, &["serve", "--addr", &address]);
+    assert!(
+        error.contains(&address) && error.contains("choose another: --addr"),
+        "{error}"
+    );
+    let sample = include_str!("../../../recado.toml");
+    machine.configure(&sample.replace(
+        "# credential = \"env:RECADO_CREDENTIAL_DEMO_META\" ",
+        "credential = \"env:RECADO_CREDENTIAL_DEMO_META\" ",
+    ));
+    let error = refused(&machine, &["serve"]);
+    assert!(
+        error.contains("meta-01: RECADO_CREDENTIAL_DEMO_META is not set"),
+        "{error}"
+    );
+    machine.configure(&sample.replace("external_id = \"100000000000001\"", ""));
+    let error = refused(&machine, &["serve"]);
+    assert!(error.contains("phone_number_id"), "{error}");
+}
+
+#[tokio::test]
+async fn a_hang_up_finishes_what_was_begun_and_each_line_names_its_span_once() {
+    let mut machine = Machine::serving(&[]);
+    let wrong = evolution_text(INSTANCE, "5511900000001@s.whatsapp.net", "H1", "Oi", seconds());
+    let request = machine.http.post(machine.url("/webhooks/evolution"));
+    assert_eq!(request.json(&wrong).send().await.unwrap().status(), 401);
+    assert_eq!(machine.evolution(&wrong).await, 200);
+    machine.phone(1).await;
+    machine.quiet().await;
+    let log = machine.log();
+    let lines: Vec<serde_json::Value> = log
+        .lines()
+        .map(|line| serde_json::from_str(line).unwrap())
+        .collect();
+    assert!(
+        lines.iter().any(|line| line["spans"].is_array())
+            && lines.iter().all(|line| line.get("span").is_none())
+    );
+    let refused = lines
+        .iter()
+        .find(|line| line["message"].as_str().unwrap().contains("its proof is missing"));
+    assert_eq!(refused.unwrap()["instance"], INSTANCE);
+    machine.set("RECADO_LOG", "text");
+    assert_eq!(machine.stop("-HUP").code(), Some(0));
+    machine.start("serve");
+    eventually("a line for people", || async {
+        machine
+            .log()
+            .contains("INFO connections are limited")
+            .then_some(())
+    })
+    .await;
 }

@@ -16,6 +16,11 @@ async fn write(machine: &Machine, jid: &str, id: &str) {
     assert_eq!(machine.evolution(&body).await, 200);
 }
 
+/// Waits until the start has said this.
+async fn told_at_the_start(machine: &Machine, text: &str) {
+    eventually(text, || async { machine.output().contains(text).then_some(()) }).await;
+}
+
 /// What the health says of the instance, once `fits` does.
 async fn instance_once(machine: &Machine, fits: impl Fn(&serde_json::Value) -> bool) -> serde_json::Value {
     let path = format!("/health/whatsapp?instance={INSTANCE}");
@@ -35,7 +40,7 @@ async fn with_a_senders_key_and_no_models_key_nobody_gets_simulated_words() {
         let told = format!(
             "{INSTANCE}   evolution  sends for real, but has no model: ANTHROPIC_API_KEY is not set."
         );
-        assert!(machine.output().contains(&told), "{}", machine.output());
+        told_at_the_start(&machine, &told).await;
         let found = instance_once(&machine, |found| found["llm_needs_credentials"] == true).await;
         assert_eq!(
             (&found["simulated"], &found["status"]),
@@ -70,7 +75,7 @@ async fn with_a_models_key_and_no_senders_key_no_real_reply_goes_to_a_simulator(
         machine.start(command);
         let told =
             format!("{INSTANCE}   evolution  has a model, but cannot send: EVOLUTION_API_KEY is not set.");
-        assert!(machine.output().contains(&told), "{}", machine.output());
+        told_at_the_start(&machine, &told).await;
         instance_once(&machine, |found| found["connection"] == "needs_credentials").await;
         write(&machine, MARIA, "K2").await;
         let conversation = machine.conversation().await;
@@ -100,11 +105,7 @@ async fn a_reply_of_the_simulated_model_is_never_sent_for_real() {
     machine.unset("ANTHROPIC_API_KEY");
     machine.unset("EVOLUTION_API_KEY");
     machine.start("serve");
-    assert!(
-        machine.output().contains("evolution  simulated"),
-        "{}",
-        machine.output()
-    );
+    told_at_the_start(&machine, "evolution  simulated").await;
     let found = instance_once(&machine, |found| found["status"] == "healthy").await;
     assert_eq!(found["simulated"], true);
     write(&machine, MARIA, "K3").await;

@@ -144,8 +144,9 @@ fn authenticate(
         AddressedNumbers::Unnamed => WebhookRefusal::BadRequest(
             "the body names no number, so the URL must: /webhooks/360dialog/{number}",
         ),
-        AddressedNumbers::Numbers(_) => {
-            WebhookRefusal::Unauthorized("a webhook of 360dialog was refused: its proof is missing or wrong")
-        }
+        AddressedNumbers::Numbers(_) => WebhookRefusal::Unauthorized {
+            what: "a webhook of 360dialog was refused: its proof is missing or wrong",
+            instance: None,
+        },
     })
 }

@@ -107,9 +107,10 @@ impl WebhookHandler for EvolutionWebhook {
             path_token: said.token,
         };
         if !verify_credentials(&proof, &keys.masters, &instance, now) {
-            return Err(WebhookRefusal::Unauthorized(
-                "a webhook of Evolution was refused: its proof is missing or wrong",
-            ));
+            return Err(WebhookRefusal::Unauthorized {
+                what: "a webhook of Evolution was refused: its proof is missing or wrong",
+                instance: Some(instance),
+            });
         }
         Ok(split_instance_webhook(request.body, &instance, now)?)
     }

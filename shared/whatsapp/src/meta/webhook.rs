@@ -55,9 +55,10 @@ impl WebhookHandler for MetaWebhook {
             return Err(WebhookRefusal::NotConfigured("Meta's app secret"));
         }
         if !verify_signature(request.header("x-hub-signature-256"), body, secrets) {
-            return Err(WebhookRefusal::Unauthorized(
-                "a webhook of Meta was refused: its signature is missing or wrong",
-            ));
+            return Err(WebhookRefusal::Unauthorized {
+                what: "a webhook of Meta was refused: its signature is missing or wrong",
+                instance: None,
+            });
         }
         Ok(split_webhook(body, now)?)
     }
@@ -78,7 +79,8 @@ fn receive_handshake(query: &str, keys: &WebhookKeys) -> Result<String, WebhookR
     let Some(token) = keys.named_secrets(VERIFY_TOKEN.setting).first() else {
         return Err(WebhookRefusal::NotConfigured("Meta's verify token"));
     };
-    answer_handshake(query, token).ok_or(WebhookRefusal::Unauthorized(
-        "a verification handshake of Meta was refused",
-    ))
+    answer_handshake(query, token).ok_or(WebhookRefusal::Unauthorized {
+        what: "a verification handshake of Meta was refused",
+        instance: None,
+    })
 }
