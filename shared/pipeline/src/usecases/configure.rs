@@ -98,6 +98,7 @@ pub async fn apply_configuration(
         .any(|change| change.what != ConfigurationChangeKind::Unchanged)
     {
         deps.store().apply_configuration(&change).await?;
+        tracing::info!(by = %caller.name, "the configuration was changed");
     }
     let document = known.with_changes(&change);
     Ok(AppliedDocument { changes, document })

@@ -137,7 +137,7 @@ pub async fn set_conversation_mode(
             if save_conversation(deps, &mut conversation).await? == WriteOutcome::Conflict {
                 continue;
             }
-            tracing::info!(conversation_id = %id, ?mode, "mode changed by a person");
+            tracing::info!(conversation_id = %id, ?mode, by = %caller.name, "mode changed by a person");
         }
         // A send job is enqueued, so that queued messages that are void now are cancelled at once.
         wake_up::enqueue_after_handover(deps, &conversation.id, correlation).await?;
@@ -163,10 +163,11 @@ pub async fn resolve_conversation(
 ) -> Result<Conversation, OperateError> {
     for _ in 0..WRITE_TRIES {
         let mut conversation = find_conversation(deps, caller, id).await?;
-        if conversation.resolve_if_seen(seen.unwrap_or(conversation.last_inbound))?
-            && save_conversation(deps, &mut conversation).await? == WriteOutcome::Conflict
-        {
-            continue;
+        if conversation.resolve_if_seen(seen.unwrap_or(conversation.last_inbound))? {
+            if save_conversation(deps, &mut conversation).await? == WriteOutcome::Conflict {
+                continue;
+            }
+            tracing::info!(conversation_id = %id, by = %caller.name, "resolved by a person");
         }
         // Done even if nothing changed: the request may repeat an earlier request that crashed before this step.
         wake_up::enqueue_after_handover(deps, &conversation.id, correlation).await?;

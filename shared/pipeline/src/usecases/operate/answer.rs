@@ -69,7 +69,7 @@ pub async fn answer_as_operator(
             .await?
         {
             CommitOutcome::Committed => {
-                tracing::info!(conversation_id = %id, ordinal = made.ordinal.0, "answered by a person");
+                tracing::info!(conversation_id = %id, ordinal = made.ordinal.0, by = %caller.name, "answered by a person");
                 wake_up::enqueue_send(deps, &made, &answer.correlation).await?;
                 let status = made.status_with_delivery(None);
                 return Ok(MessageView {

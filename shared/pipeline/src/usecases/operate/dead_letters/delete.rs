@@ -121,7 +121,7 @@ async fn delete_letter_and_record(
         ))
         .await?;
     if deleted {
-        tracing::warn!(dead_letter = %dead_letter.id, correlation_id = %dead_letter.correlation, "deleted by an operator");
+        tracing::warn!(dead_letter = %dead_letter.id, correlation_id = %dead_letter.correlation, by = %caller.name, "deleted by an operator");
     }
     Ok(deleted)
 }

@@ -89,7 +89,7 @@ async fn remove_dead_copies(
 /// letter was removed.
 pub async fn redrive_dead_letter(deps: &impl Deps, caller: &Caller, id: &str) -> Result<bool, OperateError> {
     let dead_letter = require_dead_letter(deps, caller, id).await?;
-    let revived = redrive_if_dead(deps, &dead_letter).await?;
+    let revived = redrive_if_dead(deps, caller, &dead_letter).await?;
     let mut gone = RemovedLetters::new();
     record_removed_letter(&mut gone, &dead_letter);
     clear_queue_copies(deps, &gone).await;
@@ -111,7 +111,7 @@ pub async fn redrive_dead_letters(
     };
     let mut gone = RemovedLetters::new();
     let mut lines = stream::iter(selected.lines)
-        .map(|line| redrive_in_order(deps, line))
+        .map(|line| redrive_in_order(deps, caller, line))
         .buffer_unordered(SIDE_BY_SIDE);
     while let Some((part, dead_letters)) = lines.next().await {
         done.redriven += part.redriven;
@@ -125,7 +125,11 @@ pub async fn redrive_dead_letters(
     Ok(done)
 }
 
-async fn redrive_in_order(deps: &impl Deps, line: OrderedLetters) -> (RedriveSummary, Vec<DeadLetter>) {
+async fn redrive_in_order(
+    deps: &impl Deps,
+    caller: &Caller,
+    line: OrderedLetters,
+) -> (RedriveSummary, Vec<DeadLetter>) {
     let (mut done, mut gone) = (RedriveSummary::default(), Vec::new());
     for id in line.into_letter_ids() {
         if done.failed > 0 {
@@ -133,7 +137,7 @@ async fn redrive_in_order(deps: &impl Deps, line: OrderedLetters) -> (RedriveSum
             done.failed += 1;
             continue;
         }
-        match redrive_listed_letter(deps, &id).await {
+        match redrive_listed_letter(deps, caller, &id).await {
             Ok(Some((dead_letter, revived))) => {
                 done.redriven += usize::from(revived);
                 done.no_longer_dead += usize::from(!revived);
@@ -149,11 +153,15 @@ async fn redrive_in_order(deps: &impl Deps, line: OrderedLetters) -> (RedriveSum
     (done, gone)
 }
 
-async fn redrive_listed_letter(deps: &impl Deps, id: &str) -> PortResult<Option<(DeadLetter, bool)>> {
+async fn redrive_listed_letter(
+    deps: &impl Deps,
+    caller: &Caller,
+    id: &str,
+) -> PortResult<Option<(DeadLetter, bool)>> {
     let Some(dead_letter) = deps.store().find_dead_letter(id).await? else {
         return Ok(None);
     };
-    let revived = redrive_if_dead(deps, &dead_letter).await?;
+    let revived = redrive_if_dead(deps, caller, &dead_letter).await?;
     Ok(Some((dead_letter, revived)))
 }
 
@@ -162,14 +170,14 @@ async fn redrive_listed_letter(deps: &impl Deps, id: &str) -> PortResult<Option<
 /// record is revived here too, so that it is alive when the client gets its answer, and the dead letter is removed. No
 /// queue message is enqueued for a record that is alive or failed again. Returns whether the record was dead with that
 /// failure.
-async fn redrive_if_dead(deps: &impl Deps, dead_letter: &DeadLetter) -> PortResult<bool> {
+async fn redrive_if_dead(deps: &impl Deps, caller: &Caller, dead_letter: &DeadLetter) -> PortResult<bool> {
     let dead = has_same_failure(deps, dead_letter).await?;
     if dead {
         deps.queues()
             .enqueue_redrive(dead_letter, generate_nonce(deps.system()).as_str())
             .await?;
         revive_record(deps, dead_letter).await?;
-        tracing::info!(dead_letter = %dead_letter.id, correlation_id = %dead_letter.correlation, "redriven by an operator");
+        tracing::info!(dead_letter = %dead_letter.id, correlation_id = %dead_letter.correlation, by = %caller.name, "redriven by an operator");
     }
     deps.store()
         .remove_dead_letter(&dead_letter.id, dead_letter.at)
