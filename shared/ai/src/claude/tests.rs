@@ -1,16 +1,11 @@
-//! Against a stand-in of Anthropic's API on a port of its own.
+//! Against a stand-in of Anthropic's API that answers what each test wants.
 
 use super::*;
-use axum::Router;
-use axum::body::Bytes;
-use axum::extract::State;
-use axum::http::{HeaderMap, StatusCode};
-use axum::response::{IntoResponse, Response};
-use axum::routing::post;
 use recado_domain::Timestamp;
-use serde_json::{Value, json};
+use recado_testkit::servers::scripted::{Does, StandIn};
+use serde_json::json;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
-use std::sync::{Arc, Mutex};
 use tokio::sync::Notify;
 
 /// A clock that only waits move on. The time-out of a request is longer than any wait between two; it is over once its
@@ -101,48 +96,21 @@ pub(crate) fn request() -> LlmRequest {
     }
 }
 
-/// What the stand-in answers, one after the other; the last one repeats.
-#[derive(Debug, Clone)]
-enum Answer {
-    Fine,
-    Status(u16, &'static str, Option<&'static str>),
-    Body(&'static str, &'static str),
-    Slow,
+const JSON: (&str, &str) = ("content-type", "application/json");
+
+fn fine() -> Does {
+    Does::AnswersWith(200, vec![JSON], FINE.to_owned())
 }
 
-#[derive(Clone)]
-struct StandIn {
-    answers: Arc<Vec<Answer>>,
-    seen: Arc<Mutex<Vec<(HeaderMap, Value)>>>,
-    hangs: Arc<Notify>,
+fn answer_status(status: u16, kind: &str, after: Option<&'static str>) -> Does {
+    let body = json!({"type": "error", "error": {"type": kind, "message": "PRIVATE words"}});
+    let after = after.map(|after| ("retry-after", after));
+    let headers = [JSON, ("request-id", "req_011")].into_iter().chain(after);
+    Does::AnswersWith(status, headers.collect(), body.to_string())
 }
 
-async fn messages(State(stand_in): State<StandIn>, headers: HeaderMap, body: Bytes) -> Response {
-    let at = {
-        let mut seen = stand_in.seen.lock().unwrap();
-        seen.push((headers, serde_json::from_slice(&body).unwrap()));
-        seen.len() - 1
-    };
-    let json = [("content-type", "application/json"), ("request-id", "req_011")];
-    match stand_in.answers[at.min(stand_in.answers.len() - 1)].clone() {
-        Answer::Fine => (json, FINE).into_response(),
-        Answer::Body(kind, body) => ([("content-type", kind)], body).into_response(),
-        Answer::Status(status, kind, after) => {
-            let body =
-                json!({"type": "error", "error": {"type": kind, "message": "PRIVATE words"}}).to_string();
-            let mut response = (StatusCode::from_u16(status).unwrap(), json, body).into_response();
-            if let Some(after) = after {
-                response
-                    .headers_mut()
-                    .insert("retry-after", after.parse().unwrap());
-            }
-            response
-        }
-        Answer::Slow => {
-            stand_in.hangs.notify_one();
-            std::future::pending().await
-        }
-    }
+fn answer_body(kind: &'static str, body: &str) -> Does {
+    Does::AnswersWith(200, vec![("content-type", kind)], body.to_owned())
 }
 
 const FINE: &str = r#"{"id":"msg_1","type":"message","role":"assistant","model":"claude-sonnet-4-5-20250929",
@@ -155,19 +123,13 @@ struct Trial {
     keys: KeyBox,
 }
 
-async fn trial(answers: Vec<Answer>) -> Trial {
-    let time = Time::default();
-    let stand_in = StandIn {
-        answers: Arc::new(answers),
-        seen: Arc::default(),
-        hangs: Arc::clone(&time.hangs),
-    };
-    let router = Router::new()
-        .route("/v1/messages", post(messages))
-        .with_state(stand_in.clone());
-    let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
-    let base_url = format!("http://{}", listener.local_addr().unwrap());
-    tokio::spawn(async move { axum::serve(listener, router).await.unwrap() });
+async fn trial(script: Vec<Does>) -> Trial {
+    trial_at(Time::default(), script).await
+}
+
+async fn trial_at(time: Time, script: Vec<Does>) -> Trial {
+    let stand_in = StandIn::start(script).await;
+    let base_url = stand_in.url.clone();
     let keys = KeyBox::with("sk-test-1");
     let settings = ClaudeSettings {
         base_url,
@@ -189,13 +151,13 @@ async fn trial(answers: Vec<Answer>) -> Trial {
 
 impl Trial {
     fn requests(&self) -> usize {
-        self.stand_in.seen.lock().unwrap().len()
+        self.stand_in.requests().len()
     }
 }
 
 #[tokio::test]
 async fn the_request_has_the_shape_that_the_api_documents() {
-    let trial = trial(vec![Answer::Fine]).await;
+    let trial = trial(vec![fine()]).await;
     let mut asked = request();
     asked.turns = vec![
         said(Speaker::User, "hi"),
@@ -214,11 +176,13 @@ async fn the_request_has_the_shape_that_the_api_documents() {
         cache_write_tokens: 100,
     };
     assert_eq!(reply.usage, usage);
-    let (headers, body) = trial.stand_in.seen.lock().unwrap()[0].clone();
-    assert_eq!(headers["x-api-key"], "sk-test-1");
-    assert_eq!(headers["anthropic-version"], "2023-06-01");
+    let sent = trial.stand_in.requests().remove(0);
+    assert_eq!(sent.line, "POST /v1/messages");
+    for header in ["x-api-key: sk-test-1", "anthropic-version: 2023-06-01"] {
+        assert!(sent.headers.iter().any(|sent| sent == header), "{header}");
+    }
     assert_eq!(
-        body,
+        sent.body,
         json!({
             "model": "claude-sonnet-4-5",
             "stream": false,
@@ -235,7 +199,7 @@ async fn the_request_has_the_shape_that_the_api_documents() {
 
 #[tokio::test]
 async fn an_empty_system_prompt_is_left_out() {
-    let trial = trial(vec![Answer::Fine]).await;
+    let trial = trial(vec![fine()]).await;
     trial
         .claude
         .generate_reply(&LlmRequest {
@@ -244,16 +208,16 @@ async fn an_empty_system_prompt_is_left_out() {
         })
         .await
         .unwrap();
-    assert!(trial.stand_in.seen.lock().unwrap()[0].1.get("system").is_none());
+    assert!(trial.stand_in.requests()[0].body.get("system").is_none());
 }
 
 #[tokio::test]
 async fn what_may_pass_is_tried_again_and_retry_after_is_waited_for() {
     let trial = trial(vec![
-        Answer::Status(429, "rate_limit_error", Some("5")),
-        Answer::Status(529, "overloaded_error", None),
-        Answer::Status(500, "api_error", None),
-        Answer::Fine,
+        answer_status(429, "rate_limit_error", Some("5")),
+        answer_status(529, "overloaded_error", None),
+        answer_status(500, "api_error", None),
+        fine(),
     ])
     .await;
     trial.claude.generate_reply(&request()).await.unwrap();
@@ -265,7 +229,7 @@ async fn what_may_pass_is_tried_again_and_retry_after_is_waited_for() {
 
 #[tokio::test]
 async fn a_wait_that_does_not_fit_is_not_begun() {
-    let trial = trial(vec![Answer::Status(429, "rate_limit_error", Some("90"))]).await;
+    let trial = trial(vec![answer_status(429, "rate_limit_error", Some("90"))]).await;
     let error = trial.claude.generate_reply(&request()).await.unwrap_err();
     assert_eq!(
         error,
@@ -276,7 +240,7 @@ async fn a_wait_that_does_not_fit_is_not_begun() {
 
 #[tokio::test]
 async fn attempts_end_at_their_number() {
-    let trial = trial(vec![Answer::Status(529, "overloaded_error", None)]).await;
+    let trial = trial(vec![answer_status(529, "overloaded_error", None)]).await;
     let error = trial.claude.generate_reply(&request()).await.unwrap_err();
     assert!(matches!(error, LlmError::Unavailable(_)));
     assert_eq!(trial.requests(), 6);
@@ -285,7 +249,7 @@ async fn attempts_end_at_their_number() {
 #[tokio::test]
 async fn a_refused_key_is_forgotten_and_the_turn_waits_for_another() {
     for status in [401, 403] {
-        let trial = trial(vec![Answer::Status(status, "authentication_error", None)]).await;
+        let trial = trial(vec![answer_status(status, "authentication_error", None)]).await;
         let error = trial.claude.generate_reply(&request()).await.unwrap_err();
         assert!(matches!(error, LlmError::Credentials(_)), "{error}");
         assert_eq!(
@@ -302,7 +266,7 @@ async fn a_bad_request_is_refused_at_once_and_its_body_is_not_repeated() {
         (404, "not_found_error"),
         (307, "moved"),
     ] {
-        let trial = trial(vec![Answer::Status(status, kind, None)]).await;
+        let trial = trial(vec![answer_status(status, kind, None)]).await;
         let error = trial.claude.generate_reply(&request()).await.unwrap_err();
         assert!(matches!(error, LlmError::Refused(_)), "{error}");
         let shown = format!("{error} {error:?}");
@@ -317,14 +281,14 @@ async fn a_bad_request_is_refused_at_once_and_its_body_is_not_repeated() {
 #[tokio::test]
 async fn an_answer_that_cannot_be_read_is_asked_for_again() {
     let trial = trial(vec![
-        Answer::Body("application/json", "{\"content\": PRIVATE"),
-        Answer::Body("text/html", "<html>PRIVATE</html>"),
-        Answer::Body("application/json", "{\"PRIVATE\": 1}"),
-        Answer::Body(
+        answer_body("application/json", "{\"content\": PRIVATE"),
+        answer_body("text/html", "<html>PRIVATE</html>"),
+        answer_body("application/json", "{\"PRIVATE\": 1}"),
+        answer_body(
             "application/json",
             "{\"content\": [], \"stop_reason\": \"end_turn\"}",
         ),
-        Answer::Fine,
+        fine(),
     ])
     .await;
     assert_eq!(
@@ -336,7 +300,7 @@ async fn an_answer_that_cannot_be_read_is_asked_for_again() {
 
 #[tokio::test]
 async fn a_model_that_declines_is_not_asked_again() {
-    let trial = trial(vec![Answer::Body(
+    let trial = trial(vec![answer_body(
         "application/json",
         "{\"content\": [], \"stop_reason\": \"refusal\"}",
     )])
@@ -350,14 +314,18 @@ async fn a_model_that_declines_is_not_asked_again() {
 
 #[tokio::test]
 async fn a_slow_attempt_is_cut_off_and_the_whole_ends_in_time() {
-    let mut trial = trial(vec![Answer::Slow, Answer::Fine]).await;
+    let time = Time::default();
+    let slow = || Does::HangsAndTells(Arc::clone(&time.hangs));
+    let mut trial = trial_at(time.clone(), vec![slow(), fine()]).await;
     trial.claude.settings.attempt_timeout = Duration::from_secs(30);
     trial.claude.generate_reply(&request()).await.unwrap();
     assert_eq!(trial.requests(), 2);
     let passed = trial.claude.system.passed();
     assert!((30_250..=30_750).contains(&passed), "{passed}");
 
-    let trial = self::trial(vec![Answer::Slow]).await;
+    let time = Time::default();
+    let slow = Does::HangsAndTells(Arc::clone(&time.hangs));
+    let trial = trial_at(time, vec![slow]).await;
     let error = trial.claude.generate_reply(&request()).await.unwrap_err();
     assert!(matches!(error, LlmError::Unavailable(_)));
     // One attempt of 45 seconds, a wait of half a second, and what is left of 60.

@@ -3,18 +3,23 @@
 use std::sync::{Arc, Mutex};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
+use tokio::sync::Notify;
 
 /// What a stand-in does with a request.
 #[derive(Debug, Clone)]
 pub enum Does {
     /// Answers with this status and body.
     Answers(u16, &'static str),
+    /// Answers with this status, these headers and this body.
+    AnswersWith(u16, Vec<(&'static str, &'static str)>, String),
     /// Answers 401 with a problem, as Recado answers a webhook without proof.
     RefusesProof,
     /// Answers 307 to this address.
     Redirects(String),
     /// Reads the request and never answers.
     Hangs,
+    /// Reads the request, says so here, and never answers.
+    HangsAndTells(Arc<Notify>),
     /// Reads the request and breaks the connection.
     Breaks,
     /// Begins an answer and breaks the connection.
@@ -82,7 +87,19 @@ async fn serve(mut stream: TcpStream, does: Does, seen: Arc<Mutex<Vec<Request>>>
         Does::Redirects(to) => {
             format!("HTTP/1.1 307 X\r\nlocation: {to}\r\ncontent-length: 0\r\nconnection: close\r\n\r\n")
         }
+        Does::AnswersWith(status, headers, body) => {
+            let headers = headers.iter().map(|(name, value)| format!("{name}: {value}\r\n"));
+            let headers = headers.collect::<Vec<_>>().concat();
+            format!(
+                "HTTP/1.1 {status} X\r\n{headers}content-length: {}\r\nconnection: close\r\n\r\n{body}",
+                body.len()
+            )
+        }
         Does::Hangs => return std::future::pending().await,
+        Does::HangsAndTells(hangs) => {
+            hangs.notify_one();
+            return std::future::pending().await;
+        }
         Does::Breaks => return,
         Does::BreaksHalfway => "HTTP/1.1 201 X\r\ncontent-length: 500\r\n\r\n{\"key\":".to_owned(),
     };
