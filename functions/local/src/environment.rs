@@ -54,6 +54,10 @@ pub(crate) struct LocalEnvironment {
     pub(crate) log: Option<LogFormat>,
     /// `RECADO_DISK_MIN_MB`: free space below which the disk counts as full, in bytes.
     pub(crate) least_free: u64,
+    /// `RECADO_METRICS_TOKEN`: the token that opens `/metrics` and nothing else.
+    pub(crate) metrics_token: Option<Secret>,
+    /// `RECADO_METRICS_INSTANCES`: the number of instances that have series of their own.
+    pub(crate) metrics_instances: usize,
     /// Times and limits of the use cases.
     pub(crate) settings: Settings,
 }
@@ -94,6 +98,8 @@ impl LocalEnvironment {
             record_folder: read_path(reader, "RECADO_RECORD_DIR", "recorded"),
             log: read_log_format(reader),
             least_free: reader.read_number(&["RECADO_DISK_MIN_MB"], (0, 1_000_000_000), 100_u64) * 1_000_000,
+            metrics_token: reader.read_secret("RECADO_METRICS_TOKEN"),
+            metrics_instances: reader.read_number(&["RECADO_METRICS_INSTANCES"], (0, 100_000), 100),
             settings,
         }
     }

@@ -43,6 +43,8 @@ impl Secrets for EnvironmentSecrets {
 pub(crate) struct Keyring {
     /// The operators' token.
     pub(crate) token: Secret,
+    /// The token that opens the metrics.
+    metrics_token: Option<Secret>,
     /// The secrets that prove webhooks.
     webhook: Arc<WebhookKeys>,
 }
@@ -68,8 +70,13 @@ impl Keyring {
                  {TOKEN_LENGTH_MIN} characters, so it could be guessed"
             );
         }
+        let metrics = environment.metrics_token.as_ref();
+        if metrics.is_some_and(|token| token.expose_secret().len() < TOKEN_LENGTH_MIN) {
+            bail!("RECADO_METRICS_TOKEN has less than {TOKEN_LENGTH_MIN} characters, so it could be guessed");
+        }
         Ok(Self {
             token,
+            metrics_token: environment.metrics_token.clone(),
             webhook: Arc::new(webhook),
         })
     }
@@ -83,6 +90,10 @@ impl Keyring {
 impl Keys for Keyring {
     async fn webhook_keys(&self, _: Provider) -> Result<Arc<WebhookKeys>, PortError> {
         Ok(Arc::clone(&self.webhook))
+    }
+
+    async fn metrics_token(&self) -> Result<Option<Secret>, PortError> {
+        Ok(self.metrics_token.clone())
     }
 
     async fn operator_token(&self) -> Result<Option<Secret>, PortError> {

@@ -18,6 +18,7 @@ mod environment;
 mod installation;
 mod keyring;
 mod logging;
+mod metrics;
 mod record;
 mod replay;
 mod serve;

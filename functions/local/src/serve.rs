@@ -7,6 +7,7 @@ use crate::configuration;
 use crate::demonstration;
 use crate::environment::LocalEnvironment;
 use crate::keyring::Keyring;
+use crate::metrics::ProcessMetrics;
 use crate::record::WebhookRecorder;
 use crate::server;
 use crate::start_checks;
@@ -53,29 +54,23 @@ pub(crate) async fn serve_until_signal(environment: LocalEnvironment, demonstrat
     let (stop, stopped) = watch::channel(false);
     let health_probe = HealthProbe::by_timer();
     health_probe.probe_store(&*deps, &embedded).await;
+    let metrics = ProcessMetrics::install_recorder(environment.metrics_instances, &applied.document)?;
     let options = ApiOptions {
         public_url: environment.public_url.clone(),
         simulator,
+        metrics: Some(metrics.to_page()),
         depths: embedded.clone(),
         health_probe: health_probe.clone(),
         asks_models: true,
     };
-    let limits = environment.webhook_limits;
-    let router = whole_router(Arc::clone(&deps), Arc::new(keyring.clone()), limits, options);
-    let router = record_if_configured(router, &environment)?;
+    let router = build_router(&deps, &keyring, &environment, options)?;
     let limits = environment.server.clone();
-    let server = tokio::spawn(server::serve_connections(
-        listener,
-        router,
-        limits,
-        stopped.clone(),
-    ));
-    let workers = tokio::spawn(workers::run_workers(Arc::clone(&deps), embedded.clone(), stopped));
-    let probing = tokio::spawn(probe_periodically(
-        health_probe,
-        Arc::clone(&deps),
-        embedded.clone(),
-    ));
+    let serving = server::serve_connections(listener, router, limits, stopped.clone());
+    let server = tokio::spawn(serving);
+    let working = workers::run_workers(Arc::clone(&deps), embedded.clone(), metrics.clone(), stopped);
+    let workers = tokio::spawn(working);
+    let probing = probe_periodically(health_probe, Arc::clone(&deps), embedded.clone(), metrics);
+    let probing = tokio::spawn(probing);
     let welcome = Welcome {
         environment: &environment,
         address,
@@ -100,6 +95,18 @@ pub(crate) async fn serve_until_signal(environment: LocalEnvironment, demonstrat
     }
 }
 
+/// Builds the routes of both sides, which record webhooks if the settings say so.
+fn build_router(
+    deps: &Arc<LocalDeps>,
+    keyring: &Keyring,
+    environment: &LocalEnvironment,
+    options: ApiOptions<Embedded>,
+) -> Result<Router> {
+    let (keys, limits) = (Arc::new(keyring.clone()), environment.webhook_limits);
+    let router = whole_router(Arc::clone(deps), keys, limits, options);
+    record_if_configured(router, environment)
+}
+
 /// Records the webhooks that `router` receives, if the settings say so.
 fn record_if_configured(router: Router, environment: &LocalEnvironment) -> Result<Router> {
     let folder = &environment.record_folder;
@@ -119,10 +126,17 @@ async fn record_keys(deps: Arc<LocalDeps>, keys: Vec<InstanceKeys>) {
     }
 }
 
-/// Checks every few seconds that the store accepts writes. `/health` reports the result.
-async fn probe_periodically(health_probe: HealthProbe, deps: Arc<LocalDeps>, embedded: Embedded) {
+/// Checks every few seconds that the store accepts writes, and moves recorded durations into their buckets. `/health`
+/// reports the result of the check.
+async fn probe_periodically(
+    health_probe: HealthProbe,
+    deps: Arc<LocalDeps>,
+    embedded: Embedded,
+    metrics: ProcessMetrics,
+) {
     loop {
         tokio::time::sleep(PROBE_INTERVAL).await;
+        metrics.run_upkeep();
         health_probe.probe_store(&*deps, &embedded).await;
     }
 }

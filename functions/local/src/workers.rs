@@ -2,6 +2,7 @@
 
 use crate::clock::ClockWatch;
 use crate::compose::LocalDeps;
+use crate::metrics::ProcessMetrics;
 use futures::FutureExt;
 use jiff::SignedDuration;
 use recado_domain::dead_letter::QueueName;
@@ -90,7 +91,12 @@ fn visibility_timeout(queue: QueueName) -> Duration {
 
 /// Runs until `stop` is `true`. Then receives no more messages and finishes those that were begun, for as long as the
 /// longest lease.
-pub(crate) async fn run_workers(deps: Arc<LocalDeps>, queues: Embedded, mut stop: watch::Receiver<bool>) {
+pub(crate) async fn run_workers(
+    deps: Arc<LocalDeps>,
+    queues: Embedded,
+    metrics: ProcessMetrics,
+    mut stop: watch::Receiver<bool>,
+) {
     let mut loops = JoinSet::new();
     for queue in QueueName::ALL {
         loops.spawn(run_queue_worker(
@@ -105,7 +111,7 @@ pub(crate) async fn run_workers(deps: Arc<LocalDeps>, queues: Embedded, mut stop
         queues.clone(),
         stop.clone(),
     ));
-    loops.spawn(run_every_minute(deps, queues, stop.clone()));
+    loops.spawn(run_every_minute(deps, queues, metrics, stop.clone()));
     // An error means that the sender is gone, which is a stop as well.
     let _ = stop.wait_for(|stopped| *stopped).await;
     let all = async { while loops.join_next().await.is_some() {} };
@@ -259,7 +265,12 @@ async fn run_scheduled_sends(deps: Arc<LocalDeps>, queues: Embedded, mut stop: w
 }
 
 /// Runs `reconcile` and deletes expired records, every minute.
-async fn run_every_minute(deps: Arc<LocalDeps>, queues: Embedded, mut stop: watch::Receiver<bool>) {
+async fn run_every_minute(
+    deps: Arc<LocalDeps>,
+    queues: Embedded,
+    metrics: ProcessMetrics,
+    mut stop: watch::Receiver<bool>,
+) {
     let mut minute = tokio::time::interval(Duration::from_secs(60));
     minute.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
     let mut watch = ClockWatch::new(deps.system().now(), Instant::now());
@@ -272,6 +283,8 @@ async fn run_every_minute(deps: Arc<LocalDeps>, queues: Embedded, mut stop: watc
         set_back = handle_clock_set_back(&mut watch, set_back, &deps, &queues).await;
         if let Err(error) = reconcile::reconcile(&*deps).await {
             tracing::error!(%error, "reconcile failed");
+        } else {
+            metrics.record_reconcile(deps.system().now());
         }
         if let Err(error) = queues.delete_expired(deps.system().now()).await {
             tracing::error!(%error, "expired records were not removed");

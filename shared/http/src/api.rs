@@ -18,6 +18,7 @@ mod error_mapping;
 mod health;
 mod media;
 mod messages;
+mod metrics;
 mod notices;
 mod outgoing_fields;
 pub(crate) mod permissions;
@@ -29,6 +30,8 @@ mod tokens;
 mod trace;
 mod view;
 mod whatsapp;
+
+pub use metrics::{GaugeReading, MetricsPage};
 
 use crate::keys::Keys;
 use axum::Router;
@@ -53,6 +56,8 @@ pub struct ApiOptions<D> {
     pub simulator: Option<SimulatedOutbox>,
     /// The source of the queues' depths.
     pub depths: D,
+    /// The function that writes the metrics. `None` where they are elsewhere.
+    pub metrics: Option<MetricsPage>,
     /// The check that the store accepts writes.
     pub health_probe: crate::HealthProbe,
     /// `true` if this process has the model's key, so that it can ask the model.
@@ -81,6 +86,8 @@ pub(crate) struct Api<C: ApiContext> {
     last_status: Arc<whatsapp::PublicStatusCache>,
     /// The number of refused tokens.
     refused_tokens: Arc<auth::RefusedTokens>,
+    /// What the metrics were last made of.
+    last_reading: Arc<metrics::ReadingCache>,
 }
 
 impl<C: ApiContext> Clone for Api<C> {
@@ -91,6 +98,7 @@ impl<C: ApiContext> Clone for Api<C> {
             options: Arc::clone(&self.options),
             last_status: Arc::clone(&self.last_status),
             refused_tokens: Arc::clone(&self.refused_tokens),
+            last_reading: Arc::clone(&self.last_reading),
         }
     }
 }
@@ -114,6 +122,7 @@ macro_rules! list_operator_routes {
         [
             $routes!(whatsapp::detailed::get_detailed_whatsapp_health),
             $routes!(dead_letters::get_dlq_health),
+            $routes!(metrics::get_metrics),
             $routes!(
                 config::get_configuration,
                 config::put_configuration,
@@ -203,6 +212,7 @@ pub(crate) fn api_routes<Ports: Deps + 'static, K: Keys, D: QueueDepths>(
         options: Arc::new(options),
         last_status: Arc::default(),
         refused_tokens: Arc::default(),
+        last_reading: Arc::default(),
     };
     make_router(list_operator_routes!(plain_routes))
         .route_layer(from_fn_with_state(api.clone(), auth::require_permission))

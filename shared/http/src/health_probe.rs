@@ -80,8 +80,8 @@ impl HealthProbe {
     pub async fn probe_store<Ports: Deps, D: QueueDepths>(&self, deps: &Ports, depths: &D) {
         let at = deps.system().now();
         self.lock_state().tried = Some(at);
-        let write = with_timeout(deps, "proving a write", check_store_writes(deps, at)).await;
-        let depth = with_timeout(
+        let write = run_with_timeout(deps, "proving a write", check_store_writes(deps, at)).await;
+        let depth = run_with_timeout(
             deps,
             "the depth of a queue",
             depths.read_queue_depth(QueueName::Inbound),
@@ -163,7 +163,8 @@ fn is_fresh(at: Option<Timestamp>, now: Timestamp) -> bool {
     at.is_some_and(|at| now.as_millisecond().abs_diff(at.as_millisecond()) <= FRESH_MS.unsigned_abs())
 }
 
-async fn with_timeout<Ports: Deps, T>(
+/// Returns the result of `work`, or an error after four seconds.
+pub(crate) async fn run_with_timeout<Ports: Deps, T>(
     deps: &Ports,
     what: &'static str,
     work: impl Future<Output = Result<T, PortError>>,

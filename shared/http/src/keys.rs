@@ -18,6 +18,11 @@ pub trait Keys: Send + Sync + 'static {
         provider: Provider,
     ) -> impl Future<Output = Result<Arc<WebhookKeys>, PortError>> + Send;
 
+    /// Returns the bearer token that opens the metrics and nothing else; `None`: there is none.
+    fn metrics_token(&self) -> impl Future<Output = Result<Option<Secret>, PortError>> + Send {
+        std::future::ready(Ok(None))
+    }
+
     /// Returns the operators' bearer token. `None` if no token is configured: then every request is refused.
     fn operator_token(&self) -> impl Future<Output = Result<Option<Secret>, PortError>> + Send;
 }

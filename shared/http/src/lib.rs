@@ -18,7 +18,7 @@ mod query;
 mod webhook;
 mod webhook_recording;
 
-pub use api::ApiOptions;
+pub use api::{ApiOptions, GaugeReading, MetricsPage};
 pub use health_probe::HealthProbe;
 pub use keys::Keys;
 pub use problem::HttpProblem;

@@ -30,6 +30,11 @@ impl HttpProblem {
     }
 
     /// Creates a 400: the request itself is wrong.
+    /// Returns the HTTP status of the answer.
+    pub(crate) fn status(&self) -> StatusCode {
+        self.status
+    }
+
     pub(crate) fn bad_request(detail: impl Into<String>) -> Self {
         Self::new(StatusCode::BAD_REQUEST, detail)
     }

@@ -15,6 +15,7 @@ mod forged;
 mod given_up;
 mod health;
 mod known_answers;
+mod metrics;
 mod notices;
 mod outages;
 mod privacy;
@@ -29,7 +30,10 @@ mod unsteady;
 mod webhooks;
 mod wrong_webhooks;
 
-use crate::{ApiOptions, HealthProbe, WebhookKeys, WebhookLimits, api_router, webhook_router, whole_router};
+use crate::{
+    ApiOptions, HealthProbe, MetricsPage, WebhookKeys, WebhookLimits, api_router, webhook_router,
+    whole_router,
+};
 use axum::Router;
 use axum::body::{Body, Bytes, HttpBody};
 use axum::http::{HeaderMap, Request, StatusCode};
@@ -60,6 +64,7 @@ use tower::ServiceExt;
 use unsteady::Unsteady;
 
 pub(crate) const TOKEN: &str = "operator-token-1-of-32-characters";
+pub(crate) const METRICS_TOKEN: &str = "metrics-token-1-of-32-characters";
 pub(crate) const BYTES_MAX: usize = 64 * 1024;
 const LIMITS: WebhookLimits = WebhookLimits { bytes_max: BYTES_MAX };
 
@@ -75,6 +80,7 @@ pub(crate) struct Site {
     keys: FixedKeys,
     simulator: Option<SimulatedOutbox>,
     public_url: Option<String>,
+    metrics: Option<MetricsPage>,
 }
 
 impl Site {
@@ -96,6 +102,7 @@ impl Site {
         let keys = FixedKeys {
             webhook: Arc::new(webhook),
             token: Some(secret(TOKEN)),
+            metrics: Some(secret(METRICS_TOKEN)),
         };
         Self {
             queues: Unsteady::over(store.clone()),
@@ -106,6 +113,7 @@ impl Site {
             keys,
             simulator: None,
             public_url: None,
+            metrics: None,
         }
     }
 
@@ -113,12 +121,18 @@ impl Site {
         self.keys = FixedKeys {
             webhook: Arc::default(),
             token: None,
+            metrics: None,
         };
         self
     }
 
     pub(crate) fn simulating(mut self, outbox: SimulatedOutbox) -> Self {
         self.simulator = Some(outbox);
+        self
+    }
+
+    pub(crate) fn showing_metrics(mut self, page: MetricsPage) -> Self {
+        self.metrics = Some(page);
         self
     }
 
@@ -163,6 +177,7 @@ impl Site {
         ApiOptions {
             public_url: self.public_url.clone(),
             simulator: self.simulator.clone(),
+            metrics: self.metrics.clone(),
             depths: self.depths.clone(),
             health_probe: self.pulse.clone(),
             asks_models: false,

@@ -22,6 +22,7 @@ use recado_domain::inbound::WebhookItem;
 use recado_domain::provider::Provider;
 use recado_pipeline::Deps;
 use recado_pipeline::ingest::ingest;
+use recado_pipeline::measure;
 use recado_pipeline::ports::System;
 use recado_pipeline::settings::VariableReader;
 use recado_whatsapp::webhook::{AnswerHandshake, WebhookHandler, WebhookRefusal, WebhookRequest};
@@ -30,7 +31,7 @@ use serde_json::json;
 use std::collections::BTreeMap;
 use std::pin::pin;
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 use tracing::Span;
 
 /// The limits of a webhook request.
@@ -125,13 +126,16 @@ fn method_routes<Ports: Deps + 'static, K: Keys>(
                 return Err(HttpProblem::no_such_provider());
             }
             Span::current().record("provider", provider.as_str());
-            let received = (params, headers, body);
+            let (received, began) = ((params, headers, body), Instant::now());
             let work = webhook.read_and_handle((provider, handler), &correlation, received);
             // The answer comes before the provider gives up waiting.
-            match handler.response_timeout() {
+            let answer = match handler.response_timeout() {
                 Some(patience) => webhook.answer_within(patience, work).await,
                 None => work.await,
-            }
+            };
+            let code = answer.as_ref().map_or_else(HttpProblem::status, Response::status);
+            measure::record_webhook(provider, code.as_u16(), began.elapsed());
+            answer
         },
     )
 }
@@ -217,7 +221,8 @@ impl<Ports: Deps, K: Keys> WebhookState<Ports, K> {
             receive()
         };
         let items = taken.map_err(|refusal| refusal_problem(refusal, provider))?;
-        self.ingest_items(items, &correlation.accept_client_id()).await
+        self.ingest_items(provider, items, &correlation.accept_client_id())
+            .await
     }
 
     /// Runs slow work on a thread of its own, so that other requests go on meanwhile.
@@ -240,10 +245,12 @@ impl<Ports: Deps, K: Keys> WebhookState<Ports, K> {
     /// Stores the items of a webhook whose sender has proven itself.
     async fn ingest_items(
         &self,
+        provider: Provider,
         items: Vec<WebhookItem>,
         correlation: &CorrelationId,
     ) -> Result<Response, HttpProblem> {
         let done = ingest(&*self.deps, items, correlation).await?;
+        measure::count_webhook_items(provider, &done);
         let span = Span::current();
         span.record("events", done.events);
         span.record("duplicates", done.duplicates);

@@ -10,6 +10,7 @@ use jiff::SignedDuration;
 use recado_domain::ids::{CorrelationId, hash_parts};
 use recado_domain::provider::Provider;
 use recado_pipeline::ingest::{ingest, keep_unreadable_webhook};
+use recado_pipeline::measure::count_webhook_items;
 use recado_pipeline::ports::{PortError, System};
 use recado_pipeline::settings::VariableReader;
 use recado_pipeline::{Deps, Verdict};
@@ -100,6 +101,7 @@ pub(crate) async fn ingest_social_message(
     };
     match ingest(deps, items, &correlation).await {
         Ok(done) => {
+            count_webhook_items(Provider::AwsSocial, &done);
             tracing::info!(
                 correlation_id = %correlation,
                 events = done.events,

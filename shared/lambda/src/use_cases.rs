@@ -59,6 +59,7 @@ pub fn build_api_router(composed: AwsComposition) -> Router {
     let options = ApiOptions {
         public_url: composed.environment.public_url,
         simulator: None,
+        metrics: None,
         depths: composed.deps.queues.clone(),
         health_probe: HealthProbe::on_request(),
         asks_models: false,

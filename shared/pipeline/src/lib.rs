@@ -8,6 +8,7 @@
 //! if it is a rule, in the domain. Other crates name both as modules of this crate.
 
 pub mod deps;
+pub mod measure;
 pub mod ports;
 pub mod settings;
 mod steps;

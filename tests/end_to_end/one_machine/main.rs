@@ -23,6 +23,7 @@ mod isolation;
 mod keys;
 mod machine;
 mod meta;
+mod metrics;
 mod missed;
 mod operators;
 mod payloads;

@@ -40,15 +40,15 @@ fn failed_at_condition(failed_at: Timestamp) -> Expression {
 }
 
 impl<A: System> DeadLetters for DynamoStore<A> {
-    async fn put_dead_letter(&self, dead_letter: &DeadLetter) -> PortResult<()> {
+    async fn put_dead_letter(&self, dead_letter: &DeadLetter) -> PortResult<bool> {
         const WHAT: &str = "keeping a dead letter";
-        let newest = Expression::new("attribute_not_exists(#pk) OR #at <= :failed_at")
+        let newest = Expression::new("attribute_not_exists(#pk) OR #at < :failed_at")
             .with_number(":failed_at", dead_letter.at.as_millisecond());
-        let _refused = self
+        let stored = self
             .table
             .put_record(WHAT, dead_letter_item(WHAT, dead_letter)?, Some(newest))
             .await?;
-        Ok(())
+        Ok(stored.is_ok())
     }
 
     async fn find_dead_letter(&self, id: &str) -> PortResult<Option<DeadLetter>> {

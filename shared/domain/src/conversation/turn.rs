@@ -163,6 +163,7 @@ impl Conversation {
         let turn = TurnRecord {
             began_at: now,
             attempt: self.attempts.count,
+            asked_at: self.waiting_since,
             opening: self.scheduled_for.take(),
         };
         self.idle_nudges = 0;

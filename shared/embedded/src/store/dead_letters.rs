@@ -10,10 +10,10 @@ use recado_pipeline::ports::{
 };
 use rusqlite::{Connection, params, params_from_iter};
 
-fn upsert_dead_letter(connection: &Connection, dead_letter: &DeadLetter) -> Result<(), DbError> {
+fn upsert_dead_letter(connection: &Connection, dead_letter: &DeadLetter) -> Result<bool, DbError> {
     let sql = "INSERT INTO dead_letters (id, queue, reason, tenant, instance, at, body) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)
         ON CONFLICT (id) DO UPDATE SET queue = excluded.queue, reason = excluded.reason, tenant = excluded.tenant,
-        instance = excluded.instance, at = excluded.at, body = excluded.body WHERE excluded.at >= at";
+        instance = excluded.instance, at = excluded.at, body = excluded.body WHERE excluded.at > at";
     let tenant = dead_letter.tenant.as_ref().map(TenantId::as_str);
     let instance = dead_letter.instance.as_ref().map(InstanceId::as_str);
     let (queue, reason, at) = (
@@ -21,7 +21,7 @@ fn upsert_dead_letter(connection: &Connection, dead_letter: &DeadLetter) -> Resu
         dead_letter.reason.as_str(),
         dead_letter.at.as_millisecond(),
     );
-    execute_sql(
+    let stored = execute_sql(
         connection,
         sql,
         params![
@@ -34,7 +34,7 @@ fn upsert_dead_letter(connection: &Connection, dead_letter: &DeadLetter) -> Resu
             encode_json(dead_letter)?
         ],
     )?;
-    Ok(())
+    Ok(stored > 0)
 }
 
 fn delete_letter_row(connection: &Connection, id: &str, failed_at: Timestamp) -> Result<bool, DbError> {
@@ -77,7 +77,7 @@ fn count_letter_rows(
 }
 
 impl DeadLetters for Embedded {
-    async fn put_dead_letter(&self, dead_letter: &DeadLetter) -> PortResult<()> {
+    async fn put_dead_letter(&self, dead_letter: &DeadLetter) -> PortResult<bool> {
         let dead_letter = dead_letter.clone();
         self.run_write("put_dead_letter", move |c| upsert_dead_letter(c, &dead_letter))
             .await

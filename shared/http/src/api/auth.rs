@@ -1,5 +1,6 @@
 //! Finds the caller that a request's bearer token stands for, and checks its permission.
 
+use super::metrics::METRICS_PATH;
 use super::permissions::find_permission;
 use super::{Api, ApiContext};
 use crate::correlation::RequestCorrelation;
@@ -10,7 +11,7 @@ use axum::http::{HeaderMap, HeaderValue, Method, StatusCode, header};
 use axum::middleware::Next;
 use axum::response::Response;
 use recado_domain::Timestamp;
-use recado_domain::access::{Caller, TOKEN_LENGTH_MIN};
+use recado_domain::access::{Caller, TOKEN_LENGTH_MIN, TokenRole};
 use recado_pipeline::ports::System;
 use recado_pipeline::{Deps, tokens};
 use std::sync::{Mutex, PoisonError};
@@ -22,7 +23,10 @@ pub(super) async fn require_permission(
     mut request: Request,
     next: Next,
 ) -> Result<Response, HttpProblem> {
-    let caller = identify_caller(&api, request.headers()).await?;
+    let caller = match identify_metrics_reader(&api, path.as_str(), request.headers()).await? {
+        Some(caller) => caller,
+        None => identify_caller(&api, request.headers()).await?,
+    };
     check_permission(&caller, request.method(), path.as_str())?;
     if let Some(correlation) = request.extensions().get::<RequestCorrelation>() {
         let id = correlation.accept_client_id();
@@ -30,6 +34,26 @@ pub(super) async fn require_permission(
     }
     request.extensions_mut().insert(caller);
     Ok(next.run(request).await)
+}
+
+/// Returns the caller that the metrics' own token stands for, if the request is for the metrics and carries it.
+async fn identify_metrics_reader(
+    api: &Api<impl ApiContext>,
+    path: &str,
+    headers: &HeaderMap,
+) -> Result<Option<Caller>, HttpProblem> {
+    if path != METRICS_PATH {
+        return Ok(None);
+    }
+    let own = api.keys.metrics_token().await?;
+    let shown = bearer_token(headers);
+    let ours = own.is_some_and(|own| {
+        own.expose_secret().len() >= TOKEN_LENGTH_MIN && shown.is_some_and(|shown| own.matches(shown))
+    });
+    Ok(ours.then(|| Caller {
+        role: TokenRole::Viewer,
+        ..Caller::installation()
+    }))
 }
 
 /// Returns the caller whose token the request carries. The error is a 401, or a 503 if no installation's token is

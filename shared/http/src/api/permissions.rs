@@ -8,6 +8,7 @@ pub(crate) const PERMISSIONS: &[(&str, &str, Permission)] = &[
     ("GET", "/health/whatsapp", Read),
     ("GET", "/health/whatsapp/detailed", Read),
     ("GET", "/health/whatsapp/dlq", Read),
+    ("GET", "/metrics", Read),
     ("GET", "/v1/config", Read),
     ("PUT", "/v1/config", Configure),
     ("POST", "/v1/config", Configure),

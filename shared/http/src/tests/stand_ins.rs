@@ -12,7 +12,7 @@ use recado_domain::provider::Provider;
 use recado_domain::secret::Secret;
 use recado_pipeline::ports::{
     ConnectionAnswer, HistoryError, HistoryPage, HistorySpan, Llm, LlmError, LlmReply, LlmRequest,
-    OutgoingMessage, PortResult, Providers, QueueDepth, QueueDepths, SendEvidence, SendOutcome,
+    OutgoingMessage, PortError, PortResult, Providers, QueueDepth, QueueDepths, SendEvidence, SendOutcome,
 };
 use serde_json::Value;
 use std::sync::Arc;
@@ -78,6 +78,7 @@ impl Llm for NotCalled {
 pub(crate) struct FixedKeys {
     pub(crate) webhook: Arc<WebhookKeys>,
     pub(crate) token: Option<Secret>,
+    pub(crate) metrics: Option<Secret>,
 }
 
 impl Keys for FixedKeys {
@@ -85,10 +86,17 @@ impl Keys for FixedKeys {
         Ok(Arc::clone(&self.webhook))
     }
 
+    async fn metrics_token(&self) -> PortResult<Option<Secret>> {
+        Ok(self.metrics.clone())
+    }
+
     async fn operator_token(&self) -> PortResult<Option<Secret>> {
         Ok(self.token.clone())
     }
 }
+
+/// The depth at which [`SetDepths`] fails.
+pub(crate) const UNREADABLE: u64 = u64::MAX;
 
 /// Every queue holds as much as it is set to.
 #[derive(Debug, Clone, Default)]
@@ -97,6 +105,9 @@ pub(crate) struct SetDepths(pub(crate) Arc<AtomicU64>);
 impl QueueDepths for SetDepths {
     async fn read_queue_depth(&self, queue: QueueName) -> PortResult<QueueDepth> {
         let waiting = match queue {
+            QueueName::Inbound if self.0.load(Ordering::Relaxed) == UNREADABLE => {
+                return Err(PortError::unavailable("the depth", "as the test wants"));
+            }
             QueueName::Inbound => self.0.load(Ordering::Relaxed),
             QueueName::Turns | QueueName::Outbound => 0,
         };

@@ -65,10 +65,10 @@ impl DeadLetterCounts {
 
 /// A store of dead letters.
 pub trait DeadLetters: Send + Sync {
-    /// Stores a dead letter. A stored dead letter with the same id is replaced, unless the stored one is of a later
-    /// failure: a worker that was delayed for long may store the dead letter of a failure that was redriven meanwhile
-    /// and followed by another failure.
-    fn put_dead_letter(&self, dead_letter: &DeadLetter) -> impl Future<Output = PortResult<()>> + Send;
+    /// Stores a dead letter. A stored dead letter with the same id is replaced if it is of an earlier failure. `false`,
+    /// and nothing is stored: there is the dead letter of this failure already, or of a later one. (A worker that was
+    /// delayed for long may store the dead letter of a failure that was redriven meanwhile and followed by another.)
+    fn put_dead_letter(&self, dead_letter: &DeadLetter) -> impl Future<Output = PortResult<bool>> + Send;
 
     /// Returns one dead letter; `None` if it does not exist.
     fn find_dead_letter(&self, id: &str) -> impl Future<Output = PortResult<Option<DeadLetter>>> + Send;

@@ -3,6 +3,7 @@
 //! order, a crash would leave a dead letter of work that is still to be done.
 
 use crate::Deps;
+use crate::measure::{self, MessageEnd};
 use crate::ports::{
     ConfigurationStore, DeadLetters, Inbox, OutboxStore, PortResult, Queues, System, WriteOutcome,
 };
@@ -198,6 +199,7 @@ pub(crate) async fn give_up_message(
     {
         return Ok(false);
     }
+    measure::count_message_end(&message.instance, MessageEnd::Failed);
     move_to_dead_letters(deps, message).await
 }
 
@@ -230,7 +232,10 @@ pub(crate) async fn save_dead_letter(deps: &impl Deps, dead_letter: &DeadLetter)
         correlation_id = %dead_letter.correlation, "dead letter"
     );
     deps.queues().enqueue_dead_copy(dead_letter).await?;
-    deps.store().put_dead_letter(dead_letter).await
+    if deps.store().put_dead_letter(dead_letter).await? {
+        measure::count_dead_letter(dead_letter);
+    }
+    Ok(())
 }
 
 #[cfg(test)]

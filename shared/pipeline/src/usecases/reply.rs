@@ -7,6 +7,7 @@ mod transcript;
 mod typing;
 
 use crate::Deps;
+use crate::measure::{self, MessageStage, TurnStep};
 use crate::ports::{
     ConfigurationStore, Conversations, DeadLetters, PortResult, Queues, System, WRITE_TRIES, WriteOutcome,
 };
@@ -69,6 +70,7 @@ const LEASE_RECHECK: SignedDuration = SignedDuration::from_secs(3);
 /// Runs the turn step by step. The steps: stand down, check that an answer is owed, wait for the opening hours, take
 /// the lease, draft, commit, enqueue the send job.
 async fn run_turn(deps: &impl Deps, job: &TurnJob) -> PortResult<Verdict> {
+    let began_at = deps.system().now();
     let (conversation, messages) = match reading::read_newest_messages(deps, &job.conversation).await? {
         TurnHistory::Whole(conversation, messages) => (*conversation, messages),
         TurnHistory::Torn => return Ok(Verdict::RETRY_SOON),
@@ -97,7 +99,7 @@ async fn run_turn(deps: &impl Deps, job: &TurnJob) -> PortResult<Verdict> {
         return finish_turn(deps, job).await;
     };
     match bound.opening_state_at(now) {
-        OpeningState::Open => answer_turn(deps, job, &bound, conversation, messages).await,
+        OpeningState::Open => answer_turn(deps, job, &bound, conversation, messages, began_at).await,
         OpeningState::OpensAt(at) => wait_for_opening(deps, job, conversation, at).await,
         OpeningState::NeverOpens => {
             tracing::info!("the instance is never open: the turn waits for people");
@@ -152,6 +154,7 @@ async fn answer_turn(
     bound: &InstanceConfig,
     mut conversation: Conversation,
     newest: Vec<Message>,
+    began_at: Timestamp,
 ) -> PortResult<Verdict> {
     let known = reading::read_older_messages(deps, &conversation, newest).await?;
     let (answered, upto) = (conversation.answered, conversation.turn_upto);
@@ -170,6 +173,11 @@ async fn answer_turn(
     if save_conversation(deps, &mut conversation).await? == WriteOutcome::Conflict {
         return Ok(Verdict::RETRY_SOON);
     }
+    let instance = &conversation.instance;
+    if draft.attempt > 1 {
+        measure::count_retry(instance, QueueName::Turns);
+    }
+    measure::record_turn_step(instance, TurnStep::Read, began_at, deps.system().now());
     let answered = if draft.attempt > deps.settings().attempts.turn {
         // The attempts are used up: several workers crashed or failed. The contact gets the agent's error message, and
         // the model is not called again.
@@ -236,6 +244,7 @@ async fn commit_draft(
     draft: &Draft,
     answered: DraftedReply,
 ) -> PortResult<Verdict> {
+    let drafted_at = deps.system().now();
     for _ in 0..WRITE_TRIES {
         let before = conversation.clone();
         let ordinal = match conversation.commit_reply(draft, deps.system().now()) {
@@ -254,6 +263,7 @@ async fn commit_draft(
                 // The sender handles earlier open messages first, so a send job for the last part is enough.
                 wake_up::enqueue_send(deps, last, &job.correlation).await?;
             }
+            measure_commit(deps, &conversation, draft, drafted_at);
             enqueue_rest(deps, job, draft, &conversation).await?;
             return Ok(Verdict::Done);
         }
@@ -263,6 +273,15 @@ async fn commit_draft(
         conversation = read_again;
     }
     Ok(Verdict::RETRY_SOON)
+}
+
+/// Records the time that the commit took, and the whole turn.
+fn measure_commit(deps: &impl Deps, conversation: &Conversation, draft: &Draft, drafted_at: Timestamp) {
+    let (instance, now) = (&conversation.instance, deps.system().now());
+    measure::record_turn_step(instance, TurnStep::Commit, drafted_at, now);
+    if let Some(asked_at) = draft.turn.answers_since() {
+        measure::record_stage(instance, MessageStage::Turn, asked_at, now);
+    }
 }
 
 /// Enqueues a turn for the messages that this turn could not read. The turn is due at once, because the timers of those

@@ -16,6 +16,7 @@ mod identities;
 mod joined;
 mod long_replies;
 mod lookalikes;
+mod measured;
 mod memory;
 mod order;
 mod people;

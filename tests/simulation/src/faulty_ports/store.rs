@@ -75,7 +75,7 @@ impl<S: Store> Notices for FaultyPort<S> {
 
 impl<S: Store> DeadLetters for FaultyPort<S> {
     delegate_calls! {
-        put_dead_letter(dead_letter: &DeadLetter) -> ();
+        put_dead_letter(dead_letter: &DeadLetter) -> bool;
         find_dead_letter(id: &str) -> Option<DeadLetter>;
         remove_dead_letter(id: &str, failed_at: Timestamp) -> bool;
         delete_dead_letter(deletion: &DeadLetterDeletion) -> bool;

@@ -3,6 +3,7 @@
 
 use super::handle_event;
 use crate::Deps;
+use crate::measure::count_retry;
 use crate::ports::{Inbox, PortResult, System};
 use crate::steps::give_up::give_up_event;
 use crate::steps::queue_message::format_error_chain;
@@ -10,6 +11,7 @@ use crate::steps::verdict::Verdict;
 use crate::steps::wake_up;
 use jiff::SignedDuration;
 use recado_domain::config::InstanceConfig;
+use recado_domain::dead_letter::QueueName;
 use recado_domain::event::{EventState, InboundJob};
 use recado_domain::reason::Reason;
 
@@ -54,7 +56,9 @@ pub(super) async fn handle_counted_attempt(
         Ok(verdict) => *verdict == Verdict::Done,
         Err(error) => !error.is_retryable(),
     };
-    if !is_attempt {
+    if is_attempt {
+        count_retry(&bound.instance.id, QueueName::Inbound);
+    } else {
         take_back_attempt(deps, job, with_this, before).await;
     }
     worked

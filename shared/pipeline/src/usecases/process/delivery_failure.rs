@@ -1,4 +1,5 @@
 use crate::Deps;
+use crate::measure::{MessageEnd, count_message_end};
 use crate::ports::{Deliveries, OutboxStore, PortError, PortResult, System, WriteOutcome};
 use crate::steps::give_up::move_to_dead_letters;
 use crate::steps::outgoing::find_outgoing;
@@ -42,10 +43,11 @@ pub(super) async fn record_delivery_failure(
     let marked = message
         .out
         .mark_dead(now, failed.reason, Some(failed.error.clone()));
-    if marked.is_ok()
-        && deps.store().update_closed_message(&message.to_record()).await? == WriteOutcome::Conflict
-    {
-        return Err(PortError::contended("message"));
+    if marked.is_ok() {
+        if deps.store().update_closed_message(&message.to_record()).await? == WriteOutcome::Conflict {
+            return Err(PortError::contended("message"));
+        }
+        count_message_end(instance, MessageEnd::Undelivered);
     }
     // A dead letter that was made before is not made again: it may have been deleted since.
     if message.out.copied {

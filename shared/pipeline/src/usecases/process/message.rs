@@ -1,6 +1,7 @@
 use super::removed_content::remove_deleted_content;
 use super::{identity, is_stale};
 use crate::Deps;
+use crate::measure::{MessageStage, record_stage};
 use crate::ports::{InboundWrite, Inbox, PortError, PortResult, StoreInboundOutcome, System, WRITE_TRIES};
 use crate::steps::wake_up;
 use recado_domain::config::InstanceConfig;
@@ -54,6 +55,8 @@ async fn store_message(
         message.unanswered = stale.then_some(Reason::Stale);
         match save_with_message(deps, job, &mut conversation, &message).await? {
             StoreInboundOutcome::Stored => {
+                let now = deps.system().now();
+                record_stage(&bound.instance.id, MessageStage::Inbound, job.received_at, now);
                 return Ok(MessagePosition {
                     conversation: conversation.id,
                     ordinal,

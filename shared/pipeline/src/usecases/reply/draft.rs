@@ -4,13 +4,15 @@ use super::reading::TurnReading;
 use super::transcript::build_transcript;
 use crate::Deps;
 use crate::deps::{capabilities, pair_rate};
-use crate::ports::{Llm, LlmError, LlmRequest, PortResult, Providers, System};
+use crate::measure::{self, TurnStep};
+use crate::ports::{Llm, LlmError, LlmReply, LlmRequest, PortResult, Providers, System};
 use crate::steps::connection::record_missing_model_key;
+use jiff::Timestamp;
 use recado_domain::config::InstanceConfig;
 use recado_domain::content::Content;
 use recado_domain::conversation::{Conversation, Draft};
 use recado_domain::formatting::markdown_to_whatsapp;
-use recado_domain::ids::{CorrelationId, Ordinal};
+use recado_domain::ids::{CorrelationId, InstanceId, Ordinal};
 use recado_domain::message::{Message, NewOutgoing, PreparedContent, TokenUsage};
 use recado_domain::outbox::{Author, ReplyPart};
 use recado_domain::rate::Rate;
@@ -122,6 +124,25 @@ fn draft_unsupported_reply(
     all.then(|| DraftedReply::from_text(deps, bound, words))
 }
 
+/// Records the time, the tokens and the error of a request to the model.
+fn measure_answer(
+    deps: &impl Deps,
+    instance: &InstanceId,
+    asked_at: Timestamp,
+    answer: &Result<LlmReply, LlmError>,
+) {
+    measure::record_turn_step(instance, TurnStep::Model, asked_at, deps.system().now());
+    match answer {
+        Ok(reply) => {
+            measure::count_tokens(instance, reply.usage);
+            if reply.text.trim().is_empty() {
+                measure::count_model_error(instance, None);
+            }
+        }
+        Err(error) => measure::count_model_error(instance, Some(error)),
+    }
+}
+
 /// Asks the model for a reply, unless there is nothing that it could read. Returns `None` if the model's key is
 /// missing: then the turn must wait. If the model fails or its answer is empty, the reply is the agent's error message.
 pub(super) async fn draft_reply(
@@ -141,7 +162,10 @@ pub(super) async fn draft_reply(
         within: deps.settings().llm_timeout.unsigned_abs(),
         simulated: deps.providers().is_simulated(&bound.instance).await,
     };
-    match deps.llm().generate_reply(&request).await {
+    let asked_at = deps.system().now();
+    let answer = deps.llm().generate_reply(&request).await;
+    measure_answer(deps, &bound.instance.id, asked_at, &answer);
+    match answer {
         Ok(reply) if !reply.text.trim().is_empty() => Ok(Some(DraftedReply {
             model: Some(reply.model),
             usage: Some(reply.usage),

@@ -3,6 +3,7 @@
 
 use super::{RETRY_SOON, StepResult, Stop, require_written};
 use crate::Deps;
+use crate::measure::{MessageEnd, count_message_end};
 use crate::ports::{Conversations, OutboxStore, PortResult, System};
 use crate::steps::reply_coverage::highest_covered_ordinal;
 use crate::steps::wake_up;
@@ -104,6 +105,7 @@ async fn write_cancellation(
         .store()
         .settle_message(&record, None, None, Some(&conversation));
     require_written(settled.await?)?;
+    count_message_end(&message.instance, MessageEnd::Cancelled);
     tracing::info!(
         ordinal = message.ordinal.0,
         "cancelled: the conversation was taken over"

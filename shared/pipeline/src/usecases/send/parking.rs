@@ -2,6 +2,7 @@
 
 use super::{RETRY_SOON, StepResult, Stop, cancel};
 use crate::Deps;
+use crate::measure::count_parked;
 use crate::ports::{InstanceStates, System};
 use crate::steps::random_id::generate_nonce;
 use crate::steps::verdict::Verdict;
@@ -33,6 +34,7 @@ pub(super) async fn park_conversation<T>(
     };
     deps.store().put_parked(&parked).await?;
     if not_before.is_some() {
+        count_parked(&message.instance);
         return Err(Stop::Later(Verdict::Done));
     }
     let state = deps.store().read_instance_state(&message.instance).await?;
@@ -40,6 +42,7 @@ pub(super) async fn park_conversation<T>(
         deps.store().remove_parked(&parked).await?;
         return Err(RETRY_SOON);
     }
+    count_parked(&message.instance);
     tracing::info!(connection = state.connection.as_str(), "parked");
     Err(Stop::Later(Verdict::Done))
 }

@@ -6,6 +6,7 @@ use super::{
 };
 use crate::Deps;
 use crate::deps::capabilities;
+use crate::measure::{count_provider_error, count_retry, record_sent_message};
 use crate::ports::{
     DeliveryLink, InstanceStates, OutboxStore, PortResult, SendOutcome, System, WriteOutcome,
 };
@@ -13,6 +14,7 @@ use crate::steps::connection::record_closed;
 use crate::steps::verdict::Verdict;
 use jiff::SignedDuration;
 use recado_domain::config::InstanceConfig;
+use recado_domain::dead_letter::QueueName;
 use recado_domain::delivery::DeliveryKey;
 use recado_domain::instance::{ConnectionStatus, InFlightSend, InstanceChange, UnansweredAttempt};
 use recado_domain::message::Outgoing;
@@ -36,6 +38,7 @@ pub(super) async fn settle_outcome(
     outcome: SendOutcome,
 ) -> StepResult {
     let instance = &context.bound.instance.id;
+    count_provider_error(instance, &outcome);
     match outcome {
         SendOutcome::Accepted {
             provider_message_id,
@@ -123,7 +126,9 @@ pub(super) async fn store_sent(
     message.out.mark_sent(deps.system().now(), why)?;
     let record = message.to_record();
     let settled = deps.store().settle_message(&record, landed, link.as_ref(), None);
-    require_written(settled.await?)
+    require_written(settled.await?)?;
+    record_sent_message(message, deps.system().now());
+    Ok(())
 }
 
 async fn settle_accepted(
@@ -196,6 +201,7 @@ async fn retry_or_give_up(
             .save_open_message(&message.to_record(), Some(flight))
             .await?,
     )?;
+    count_retry(&message.instance, QueueName::Outbound);
     tracing::warn!(
         ordinal = message.ordinal.0,
         attempt = attempts,

@@ -6,12 +6,16 @@ use super::settle::store_sent;
 use super::{RETRY_SOON, SendContext, StepResult, Stop, give_up};
 use crate::Deps;
 use crate::deps::capabilities;
-use crate::ports::{Deliveries, InstanceStates, OutboxStore, PortResult, Providers, SendEvidence, System};
+use crate::measure::count_retry;
+use crate::ports::{
+    Deliveries, InstanceStates, OutboxStore, PortResult, Providers, SendEvidence, System, WriteOutcome,
+};
 use crate::steps::linked_threads::{find_latest_conversation, other_name};
 use crate::steps::verdict::Verdict;
 use jiff::SignedDuration;
 use recado_domain::config::InstanceConfig;
 use recado_domain::contact::ContactAddress;
+use recado_domain::dead_letter::QueueName;
 use recado_domain::delivery::{Delivery, DeliveryKey, DeliveryStatus};
 use recado_domain::ids::Nonce;
 use recado_domain::instance::{ConnectionStatus, InFlightSend};
@@ -125,9 +129,11 @@ async fn repeat_or_give_up(deps: &impl Deps, mut message: Outgoing) -> StepResul
         return give_up(deps, message, Reason::UnknownOutcome, Some(why)).await;
     }
     if message.out.requeue_unknown(deps.system().now()).is_ok() {
-        // The result of the write does not matter: the retried send job reads what is stored. The in-flight note stays:
-        // a hung request may go out late, and its echo must not count as typed on the phone.
-        let _ = deps.store().save_open_message(&message.to_record(), None).await?;
+        // If another worker was faster, the retried send job reads what it stored. The in-flight note stays: a hung
+        // request may go out late, and its echo must not count as typed on the phone.
+        if deps.store().save_open_message(&message.to_record(), None).await? == WriteOutcome::Written {
+            count_retry(&message.instance, QueueName::Outbound);
+        }
         tracing::warn!(
             ordinal = message.ordinal.0,
             "no evidence that it was sent: it is sent again, and marked"

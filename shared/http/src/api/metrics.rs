@@ -1,0 +1,117 @@
+//! `GET /metrics`: the metrics of one machine, in the text format of Prometheus.
+
+use super::problem_answers::NotFound;
+use super::{Api, ApiContext};
+use crate::health_probe::run_with_timeout;
+use crate::problem::{self, HttpProblem};
+use axum::Extension;
+use axum::extract::State;
+use axum::http::{StatusCode, header};
+use axum::response::{IntoResponse, Response};
+use futures::lock::Mutex;
+use recado_domain::Timestamp;
+use recado_domain::access::{Caller, Scope};
+use recado_domain::dead_letter::QueueName;
+use recado_pipeline::Deps;
+use recado_pipeline::installation_reading::{InstallationReading, read_installation};
+use recado_pipeline::ports::{PortResult, QueueDepth, QueueDepths, System};
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+/// The path of the metrics.
+pub(super) const METRICS_PATH: &str = "/metrics";
+
+/// Time for which the same reading is shown, in milliseconds, so that several scrapers do not load the store.
+const READING_KEPT_MS: i64 = 5_000;
+
+/// What is read of the store and the queues when the metrics are asked for.
+#[derive(Debug, Clone, PartialEq)]
+pub struct GaugeReading {
+    /// State of all instances.
+    pub installation: InstallationReading,
+    /// Depth of each queue.
+    pub queues: BTreeMap<QueueName, QueueDepth>,
+}
+
+/// The function that writes the metrics. It is given what was read, or `None` if the store could not be read.
+#[derive(Clone)]
+pub struct MetricsPage(Arc<WritePage>);
+
+type WritePage = dyn Fn(Option<&GaugeReading>) -> String + Send + Sync;
+
+impl MetricsPage {
+    /// Creates a page that `write` writes.
+    pub fn new(write: impl Fn(Option<&GaugeReading>) -> String + Send + Sync + 'static) -> Self {
+        Self(Arc::new(write))
+    }
+}
+
+impl std::fmt::Debug for MetricsPage {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("MetricsPage")
+    }
+}
+
+/// The last reading, with its time; `None` in it: the store could not be read.
+#[derive(Debug, Default)]
+pub(super) struct ReadingCache(Mutex<Option<(Timestamp, Option<GaugeReading>)>>);
+
+async fn read_gauges<C: ApiContext>(api: &Api<C>) -> PortResult<GaugeReading> {
+    let mut queues = BTreeMap::new();
+    for queue in QueueName::ALL {
+        queues.insert(queue, api.options.depths.read_queue_depth(queue).await?);
+    }
+    let installation = read_installation(&*api.deps).await?;
+    Ok(GaugeReading { installation, queues })
+}
+
+/// Writes the metrics with a reading that is at most five seconds old. Concurrent requests wait for one reading.
+async fn write_page<C: ApiContext>(api: &Api<C>, page: &MetricsPage) -> String {
+    let mut last = api.last_reading.0.lock().await;
+    let now = api.deps.system().now();
+    let is_fresh =
+        |at: Timestamp| now.as_millisecond().abs_diff(at.as_millisecond()) < READING_KEPT_MS.unsigned_abs();
+    let kept = last.take().filter(|(at, _)| is_fresh(*at));
+    let (at, reading) = if let Some(kept) = kept {
+        kept
+    } else {
+        let read = run_with_timeout(&*api.deps, "reading the gauges", read_gauges(api)).await;
+        (now, read.map_err(|error| problem::log_port_error(&error)).ok())
+    };
+    let text = (page.0)(reading.as_ref());
+    *last = Some((at, reading));
+    text
+}
+
+/// Returns the metrics in the text format of Prometheus.
+///
+/// Wants the token of `RECADO_METRICS_TOKEN`, or an operators' token. A 404 on AWS: there they are metrics of CloudWatch.
+#[utoipa::path(
+    get,
+    path = METRICS_PATH,
+    tag = "Health",
+    responses(
+        (status = 200, body = String, content_type = "text/plain", description = "The metrics"),
+        NotFound
+    )
+)]
+pub(super) async fn get_metrics(
+    State(api): State<Api<impl ApiContext>>,
+    Extension(caller): Extension<Caller>,
+) -> Result<Response, HttpProblem> {
+    if caller.scope != Scope::Installation {
+        let detail = "the metrics are of all tenants: a token of one tenant does not open them";
+        return Err(HttpProblem::new(StatusCode::FORBIDDEN, detail));
+    }
+    let Some(page) = &api.options.metrics else {
+        return Err(HttpProblem::not_found(
+            "the metrics of this installation are in CloudWatch",
+        ));
+    };
+    let text = write_page(&api, page).await;
+    Ok((
+        [(header::CONTENT_TYPE, "text/plain; version=0.0.4; charset=utf-8")],
+        text,
+    )
+        .into_response())
+}
