@@ -3,6 +3,7 @@
 use crate::builders::{Fixture, at, change_instance, seen};
 use crate::ports::succeed;
 use futures::future::join_all;
+use jiff::Timestamp;
 use recado_domain::instance::{ConnectionStatus, InstanceChange, InstanceState};
 use recado_pipeline::ports::Store;
 
@@ -16,126 +17,73 @@ async fn set<S: Store>(store: &S, fixture: &Fixture, to: ConnectionStatus, now: 
     assert!(changed.done);
 }
 
+/// Claims the catch-up at `now`, if the last one is older than `before`.
+async fn claim<S: Store>(store: &S, fixture: &Fixture, now: i64, before: i64) -> bool {
+    let (now, before) = (at(now), at(before));
+    let claim = InstanceChange::ClaimCatchUp { now, before };
+    change_instance(store, fixture.instance(), claim).await.done
+}
+
+/// Stores what is left to catch up, as one who saw the state `seen` does. Returns what is noted then.
+async fn finish<S: Store>(
+    store: &S,
+    fixture: &Fixture,
+    seen: &InstanceState,
+    rest: Option<i64>,
+) -> Option<Timestamp> {
+    let (from, since, rest) = (seen.catch_up_from, seen.since, rest.map(at));
+    let finished = InstanceChange::CatchUp { from, since, rest };
+    change_instance(store, fixture.instance(), finished).await;
+    state(store, fixture).await.catch_up_from
+}
+
+/// Closes the instance at `begun` and opens it 10 ms later.
+async fn close_and_open<S: Store>(store: &S, fixture: &Fixture, begun: i64) {
+    set(store, fixture, ConnectionStatus::Closed, begun).await;
+    set(store, fixture, ConnectionStatus::Open, begun + 10).await;
+}
+
 pub async fn of_ten_who_want_to_catch_up_one_does<S: Store>(store: &S) {
     let fixture = Fixture::new();
-    let claims = join_all((0..10).map(|_| {
-        change_instance(
-            store,
-            fixture.instance(),
-            InstanceChange::ClaimCatchUp {
-                now: at(1_000),
-                before: at(0),
-            },
-        )
-    }))
-    .await;
-    let won = claims.into_iter().filter(|claim| claim.done);
-    assert_eq!(won.count(), 1);
+    let claims = join_all((0..10).map(|_| claim(store, &fixture, 1_000, 0))).await;
+    assert_eq!(claims.into_iter().filter(|won| *won).count(), 1);
     assert_eq!(state(store, &fixture).await.caught_up_at, Some(at(1_000)));
 }
 
 pub async fn a_catch_up_may_be_claimed_again_once_the_last_one_is_old_enough<S: Store>(store: &S) {
-    let (fixture, claim) = (Fixture::new(), |fixture: &Fixture, now, before| {
-        let id = fixture.instance().clone();
-        async move {
-            change_instance(
-                store,
-                &id,
-                InstanceChange::ClaimCatchUp {
-                    now: at(now),
-                    before: at(before),
-                },
-            )
-            .await
-            .done
-        }
-    });
-    assert!(claim(&fixture, 1_000, 0).await);
-    assert!(!claim(&fixture, 1_500, 999).await);
-    assert!(claim(&fixture, 2_000, 1_000).await);
+    let fixture = Fixture::new();
+    assert!(claim(store, &fixture, 1_000, 0).await);
+    assert!(!claim(store, &fixture, 1_500, 999).await);
+    assert!(claim(store, &fixture, 2_000, 1_000).await);
     assert!(
-        claim(&Fixture::new(), 2_000, 1_000).await,
+        claim(store, &Fixture::new(), 2_000, 1_000).await,
         "each instance has its own"
     );
 }
 
 pub async fn what_was_missed_since_the_closing_is_noted_until_it_is_fetched<S: Store>(store: &S) {
     let fixture = Fixture::new();
-    set(store, &fixture, ConnectionStatus::Closed, 10).await;
-    set(store, &fixture, ConnectionStatus::Open, 20).await;
-    set(store, &fixture, ConnectionStatus::Closed, 30).await;
-    set(store, &fixture, ConnectionStatus::Open, 40).await;
-    let seen = state(store, &fixture).await;
-    assert_eq!(seen.catch_up_from, Some(at(10)));
-    change_instance(
-        store,
-        fixture.instance(),
-        InstanceChange::CatchUp {
-            from: seen.catch_up_from,
-            since: seen.since,
-            rest: Some(at(35)),
-        },
-    )
-    .await;
-    assert_eq!(state(store, &fixture).await.catch_up_from, Some(at(35)));
-    change_instance(
-        store,
-        fixture.instance(),
-        InstanceChange::CatchUp {
-            from: seen.catch_up_from,
-            since: seen.since,
-            rest: None,
-        },
-    )
-    .await;
-    let seen = state(store, &fixture).await;
+    close_and_open(store, &fixture, 10).await;
+    close_and_open(store, &fixture, 30).await;
+    let first = state(store, &fixture).await;
+    assert_eq!(first.catch_up_from, Some(at(10)));
+    assert_eq!(finish(store, &fixture, &first, Some(35)).await, Some(at(35)));
     assert_eq!(
-        seen.catch_up_from,
+        finish(store, &fixture, &first, None).await,
         Some(at(35)),
         "another state than the one seen"
     );
-    change_instance(
-        store,
-        fixture.instance(),
-        InstanceChange::CatchUp {
-            from: seen.catch_up_from,
-            since: seen.since,
-            rest: None,
-        },
-    )
-    .await;
-    assert_eq!(state(store, &fixture).await.catch_up_from, None);
+    let second = state(store, &fixture).await;
+    assert_eq!(finish(store, &fixture, &second, None).await, None);
     // From a state that has no note, too.
-    let seen = state(store, &fixture).await;
-    change_instance(
-        store,
-        fixture.instance(),
-        InstanceChange::CatchUp {
-            from: seen.catch_up_from,
-            since: seen.since,
-            rest: Some(at(50)),
-        },
-    )
-    .await;
-    assert_eq!(state(store, &fixture).await.catch_up_from, Some(at(50)));
+    let third = state(store, &fixture).await;
+    assert_eq!(finish(store, &fixture, &third, Some(50)).await, Some(at(50)));
 }
 
 pub async fn one_that_closed_meanwhile_keeps_its_note<S: Store>(store: &S) {
     let fixture = Fixture::new();
-    set(store, &fixture, ConnectionStatus::Closed, 10).await;
-    set(store, &fixture, ConnectionStatus::Open, 20).await;
+    close_and_open(store, &fixture, 10).await;
     let seen = state(store, &fixture).await;
-    set(store, &fixture, ConnectionStatus::Closed, 30).await;
-    set(store, &fixture, ConnectionStatus::Open, 40).await;
-    change_instance(
-        store,
-        fixture.instance(),
-        InstanceChange::CatchUp {
-            from: seen.catch_up_from,
-            since: seen.since,
-            rest: None,
-        },
-    )
-    .await;
-    assert_eq!(state(store, &fixture).await.catch_up_from, Some(at(10)));
+    close_and_open(store, &fixture, 30).await;
+    assert_eq!(finish(store, &fixture, &seen, None).await, Some(at(10)));
 }
