@@ -6,7 +6,7 @@ use crate::health_probe::run_with_timeout;
 use crate::problem::{self, HttpProblem};
 use axum::Extension;
 use axum::extract::State;
-use axum::http::{StatusCode, header};
+use axum::http::header;
 use axum::response::{IntoResponse, Response};
 use futures::lock::Mutex;
 use recado_domain::Timestamp;
@@ -100,8 +100,9 @@ pub(super) async fn get_metrics(
     Extension(caller): Extension<Caller>,
 ) -> Result<Response, HttpProblem> {
     if caller.scope != Scope::Installation {
-        let detail = "the metrics are of all tenants: a token of one tenant does not open them";
-        return Err(HttpProblem::new(StatusCode::FORBIDDEN, detail));
+        return Err(HttpProblem::not_found(
+            "the metrics are of all tenants: there are none of one",
+        ));
     }
     let Some(page) = &api.options.metrics else {
         return Err(HttpProblem::not_found(

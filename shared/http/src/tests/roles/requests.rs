@@ -166,6 +166,7 @@ fn list_reads(ids: &Ids) -> Vec<Wanted> {
         get("/v1/trace", format!("/v1/trace?message={scheduled}")),
         get("/v1/trace", format!("/v1/trace?correlation={correlation}")),
         plain("/simulator/outbox"),
+        plain("/metrics"),
     ]
 }
 
