@@ -85,7 +85,7 @@ async fn write_page<C: ApiContext>(api: &Api<C>, page: &MetricsPage) -> String {
 
 /// Returns the metrics in the text format of Prometheus.
 ///
-/// Wants the token of `RECADO_METRICS_TOKEN`, or an operators' token. A 404 on AWS: there they are metrics of CloudWatch.
+/// Wants the token of `RECADO_METRICS_TOKEN`, or an operators' token. A 404 on AWS, and for a token of one tenant.
 #[utoipa::path(
     get,
     path = METRICS_PATH,
@@ -106,7 +106,7 @@ pub(super) async fn get_metrics(
     }
     let Some(page) = &api.options.metrics else {
         return Err(HttpProblem::not_found(
-            "the metrics of this installation are in CloudWatch",
+            "there are metrics only where `recado serve` runs",
         ));
     };
     let text = write_page(&api, page).await;

@@ -121,7 +121,7 @@ pub async fn a_dead_letter_is_kept_as_it_is<S: Store>(store: &S) {
 pub async fn one_of_the_same_id_is_replaced<S: Store>(store: &S) {
     let fixture = Fixture::new();
     let first = fixture.dead_letter();
-    succeed(store.put_dead_letter(&first)).await;
+    assert!(succeed(store.put_dead_letter(&first)).await);
     let second = DeadLetter {
         queue: QueueName::Turns,
         reason: Reason::Stale,
@@ -129,7 +129,7 @@ pub async fn one_of_the_same_id_is_replaced<S: Store>(store: &S) {
         attempts: 9,
         ..first
     };
-    succeed(store.put_dead_letter(&second)).await;
+    assert!(succeed(store.put_dead_letter(&second)).await);
     assert_eq!(
         succeed(store.find_dead_letter(&second.id)).await,
         Some(second.clone())
@@ -143,26 +143,26 @@ pub async fn one_of_the_same_id_is_replaced<S: Store>(store: &S) {
     count(store, &fixture, 1).await;
 }
 
-pub async fn one_of_an_earlier_death_replaces_none<S: Store>(store: &S) {
+pub async fn one_of_the_same_or_an_earlier_death_replaces_none<S: Store>(store: &S) {
     let fixture = Fixture::new();
     let later = DeadLetter {
         at: at(60_000),
         ..fixture.dead_letter()
     };
-    succeed(store.put_dead_letter(&later)).await;
-    for failed_at in [0, 59_999] {
+    assert!(succeed(store.put_dead_letter(&later)).await);
+    for failed_at in [0, 59_999, 60_000] {
         let earlier = DeadLetter {
             at: at(failed_at),
             attempts: 9,
             ..later.clone()
         };
-        succeed(store.put_dead_letter(&earlier)).await;
+        assert!(!succeed(store.put_dead_letter(&earlier)).await, "{failed_at}");
         assert_eq!(
             succeed(store.find_dead_letter(&later.id)).await,
             Some(later.clone())
         );
-        assert!(!succeed(store.remove_dead_letter(&later.id, earlier.at)).await);
     }
+    assert!(!succeed(store.remove_dead_letter(&later.id, at(59_999))).await);
     settled(store, &of_instance(&fixture), 10, std::slice::from_ref(&later)).await;
     count(store, &fixture, 1).await;
 }
