@@ -45,3 +45,22 @@ impl Consent {
         Ok(())
     }
 }
+
+/// Succeeds if the person at the terminal answers `question` with yes, or `yes` was given. Without a terminal the answer
+/// is no.
+pub(crate) fn confirm_change(yes: bool, question: &str) -> Result<()> {
+    if yes {
+        return Ok(());
+    }
+    if !stdin().is_terminal() || !stderr().is_terminal() {
+        bail!("nothing was changed: give --yes where nobody can be asked");
+    }
+    eprint!("{question} [y/N] ");
+    stderr().flush()?;
+    let mut answer = String::new();
+    stdin().lock().read_line(&mut answer)?;
+    if !matches!(answer.trim(), "y" | "Y" | "yes") {
+        bail!("nothing was changed");
+    }
+    Ok(())
+}

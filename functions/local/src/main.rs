@@ -10,6 +10,7 @@ mod compose;
 mod configuration;
 mod connect;
 mod consent;
+mod contact;
 mod credential;
 mod demonstration;
 mod dlq;
@@ -73,6 +74,7 @@ enum RecadoCommand {
     CatchUp(catch_up::CatchUpArguments),
     Dlq(dlq::DeadLetterArguments),
     Token(token::TokenArguments),
+    Contact(contact::ContactArguments),
     Replay(replay::ReplayArguments),
     Record(record::RecordArguments),
 }
@@ -152,6 +154,9 @@ fn run_command(arguments: CommandLine) -> Result<()> {
         }
         Some(RecadoCommand::Dlq(command)) => {
             runtime.block_on(dlq::run_dead_letter_command(command, &environment))
+        }
+        Some(RecadoCommand::Contact(command)) => {
+            runtime.block_on(contact::run_contact_command(command, &environment))
         }
     };
     // Tasks that are still running at this point are not waited for.

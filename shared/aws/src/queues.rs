@@ -20,6 +20,7 @@ use recado_domain::ids::hash_parts;
 use recado_domain::wake_up::{SendJob, TurnJob};
 use recado_pipeline::ports::{InboundEntry, PortError, PortResult, Queues, System};
 use serde_json::Value;
+use std::collections::BTreeSet;
 use std::time::Duration;
 
 /// The longest delay of an SQS message, in seconds.
@@ -324,6 +325,19 @@ impl<A: System> Queues for AwsQueues<A> {
         serde_json::from_slice(&bytes.into_bytes())
             .map(Some)
             .map_err(|error| PortError::invalid(WHAT, error))
+    }
+
+    async fn delete_payload(&self, key: &str) -> PortResult<()> {
+        const WHAT: &str = "deleting a large body";
+        let bucket = require_setting(WHAT, variable::BUCKET, self.config.bucket.as_ref())?;
+        let request = self.clients.s3.delete_object().bucket(bucket);
+        let sent = request.key(payload_object_key(key)).send().await;
+        sent.map(|_| ()).map_err(|error| port_error(WHAT, &error))
+    }
+
+    /// SQS deletes only what was received: the messages come and find their events settled.
+    async fn delete_inbound(&self, _: &BTreeSet<String>) -> PortResult<()> {
+        Ok(())
     }
 }
 

@@ -6,6 +6,7 @@ mod conversations;
 mod dead_letters;
 mod deliveries;
 mod directory;
+mod erasure;
 mod expression;
 mod gauges;
 mod identity;

@@ -7,6 +7,7 @@
 //! committed in an earlier epoch can no longer be claimed for sending.
 
 mod contact;
+mod erasure;
 mod linked_identity;
 mod reengagement;
 mod retention;
@@ -140,6 +141,9 @@ pub struct Conversation {
     /// Time from which the retention period of the oldest message counts, if it is not `created_at`.
     #[serde(default, with = "millis::optional", skip_serializing_if = "Option::is_none")]
     pub oldest_at: Option<Timestamp>,
+    /// Time at which the contact was erased. The record is a tombstone from then on.
+    #[serde(default, with = "millis::optional", skip_serializing_if = "Option::is_none")]
+    pub erased_at: Option<Timestamp>,
     /// Revision: grows at every write. The next write is made only if the stored revision is still the one that was
     /// read.
     pub rev: u64,
@@ -192,6 +196,7 @@ impl Conversation {
             beside: Vec::new(),
             kept_from: Ordinal(0),
             oldest_at: None,
+            erased_at: None,
             rev: 0,
         }
     }

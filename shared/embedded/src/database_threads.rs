@@ -1,4 +1,4 @@
-use crate::job::{DatabaseJob, TransactionMode, commit_together};
+use crate::job::{DatabaseJob, TransactionMode, commit_together, run_alone};
 use crate::open_error::OpenError;
 use rusqlite::Connection;
 use std::fs::File;
@@ -104,7 +104,13 @@ fn run_jobs(
         // The lock must be released before the work begins, or the reading threads would work one after the other.
         let batch = next_batch(&lock_unpoisoned(work), most);
         let Some(batch) = batch else { return };
-        commit_together(connection, begin, batch);
+        let (alone, together): (Vec<_>, Vec<_>) = batch.into_iter().partition(|job| job.runs_alone());
+        if !together.is_empty() {
+            commit_together(connection, begin, together);
+        }
+        for job in alone {
+            run_alone(connection, job);
+        }
     }
 }
 

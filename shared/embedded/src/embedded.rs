@@ -2,7 +2,7 @@ use crate::clock::Clock;
 use crate::database_threads::{DatabaseThreads, lock_unpoisoned};
 use crate::db_error::DbError;
 use crate::folder::{DataFolder, open_in_memory};
-use crate::job::{ClosureJob, TransactionMode, commit_together};
+use crate::job::{ClosureJob, LoneJob, TransactionMode, commit_together};
 use crate::open_error::OpenError;
 use crate::payloads::EmbeddedPayloads;
 use crate::queue::RoundRobin;
@@ -206,6 +206,24 @@ impl Embedded {
         work: impl FnOnce(&Connection) -> Result<T, DbError> + Send + 'static,
     ) -> PortResult<T> {
         self.run_operation(TransactionMode::Read, None, what, work).await
+    }
+
+    /// Runs `work` on the writing thread outside of any transaction. Other writes wait meanwhile. In memory nothing is
+    /// done: there are no files.
+    pub(crate) async fn run_alone(
+        &self,
+        what: &'static str,
+        work: impl FnOnce(&Connection) -> Result<(), DbError> + Send + 'static,
+    ) -> PortResult<()> {
+        let DatabaseAccess::Threads { writer, .. } = &self.inner.access else {
+            return Ok(());
+        };
+        let (task, answer) = LoneJob::new(work);
+        writer.submit_job(Box::new(task));
+        answer
+            .await
+            .unwrap_or(Err(DbError::Closed))
+            .map_err(|fault| fault.into_port_error(what))
     }
 
     async fn run_operation<T: Send + 'static>(

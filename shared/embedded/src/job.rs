@@ -12,6 +12,11 @@ pub(crate) trait DatabaseJob: Send {
     /// An error here means that the transaction cannot go on.
     fn run_in_savepoint(&mut self, connection: &Connection) -> Result<(), DbError>;
 
+    /// Returns `true` if the operation must run outside of any transaction.
+    fn runs_alone(&self) -> bool {
+        false
+    }
+
     /// Sends the result to the caller, after the commit or instead of it. `committed` holds the error of a failed
     /// commit.
     fn send_result(self: Box<Self>, committed: Result<(), &str>);
@@ -75,6 +80,52 @@ impl<T: Send, F: FnOnce(&Connection) -> Result<T, DbError> + Send> DatabaseJob f
         // A caller that gave up waiting does not need the result. The committed changes stay.
         let _ = self.reply.send(outcome);
     }
+}
+
+/// A [`DatabaseJob`] that runs outside of any transaction.
+pub(crate) struct LoneJob<F> {
+    work: Option<F>,
+    reply: oneshot::Sender<Result<(), DbError>>,
+}
+
+impl<F: FnOnce(&Connection) -> Result<(), DbError>> LoneJob<F> {
+    /// Creates a job that runs `work`.
+    pub(crate) fn new(work: F) -> (Self, oneshot::Receiver<Result<(), DbError>>) {
+        let (reply, receiver) = oneshot::channel();
+        let work = Some(work);
+        (Self { work, reply }, receiver)
+    }
+}
+
+impl<F: FnOnce(&Connection) -> Result<(), DbError> + Send> DatabaseJob for LoneJob<F> {
+    fn run_in_savepoint(&mut self, connection: &Connection) -> Result<(), DbError> {
+        let work = self.work.take();
+        work.map_or(Ok(()), |work| {
+            catch_unwind(AssertUnwindSafe(|| work(connection))).unwrap_or(Err(DbError::Panicked))
+        })
+    }
+
+    fn runs_alone(&self) -> bool {
+        true
+    }
+
+    fn send_result(self: Box<Self>, committed: Result<(), &str>) {
+        // A caller that gave up waiting does not need the result.
+        let _ = self
+            .reply
+            .send(committed.map_err(|why| DbError::Commit(why.to_owned())));
+    }
+}
+
+/// Runs a job that needs to be alone, and sends its result.
+pub(crate) fn run_alone(connection: &Connection, mut job: Box<dyn DatabaseJob>) {
+    let ended = job
+        .run_in_savepoint(connection)
+        .map_err(|fault| fault.to_string());
+    if let Err(why) = &ended {
+        tracing::error!(why, "an operation outside of transactions failed");
+    }
+    job.send_result(ended.as_ref().map(|&()| ()).map_err(String::as_str));
 }
 
 fn run_statement(connection: &Connection, sql: &str) -> Result<(), DbError> {

@@ -71,6 +71,22 @@ impl EmbeddedPayloads {
         }
     }
 
+    /// Deletes the body under `key`, if there is one.
+    pub(crate) fn delete_payload(&self, key: &str) -> Result<(), DbError> {
+        let name = payload_file_name(key);
+        match self {
+            Self::Memory(bodies) => {
+                lock_unpoisoned(bodies).remove(&name);
+                Ok(())
+            }
+            Self::Folder(folder) => match fs::remove_file(folder.join(name)) {
+                Ok(()) => Ok(sync_folder(folder)?),
+                Err(error) if error.kind() == ErrorKind::NotFound => Ok(()),
+                Err(error) => Err(error.into()),
+            },
+        }
+    }
+
     /// Deletes files older than a day that are not `needed`, at most `most`. Returns how many were deleted.
     pub(crate) fn delete_unclaimed(
         &self,

@@ -5,6 +5,7 @@ mod conversations;
 mod dead_letters;
 mod deliveries;
 mod directory;
+mod erasure;
 mod expiry;
 mod gauges;
 mod idempotency_keys;

@@ -9,6 +9,7 @@ mod auth;
 mod catch_up;
 mod checks;
 mod config;
+mod contacts;
 mod conversations;
 mod dead_letters;
 #[cfg(test)]
@@ -136,6 +137,9 @@ macro_rules! list_operator_routes {
             $routes!(messages::get_message, sends::delete_message),
             $routes!(sends::post_send),
             $routes!(media::post_media),
+            $routes!(contacts::post_find),
+            $routes!(contacts::post_export),
+            $routes!(contacts::post_erase),
             $routes!(notices::list_notices),
             $routes!(catch_up::post_catch_up),
             $routes!(

@@ -5,6 +5,7 @@ mod attacks;
 mod catching_up;
 mod changes;
 mod config;
+mod contacts;
 mod contents;
 mod credentials;
 mod dead_letters;

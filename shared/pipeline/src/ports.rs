@@ -16,6 +16,7 @@ mod conversations;
 mod dead_letters;
 mod dead_queues;
 mod deliveries;
+mod erasure;
 mod gauges;
 mod history;
 mod identity;
@@ -43,6 +44,7 @@ pub use conversations::{
 pub use dead_letters::{DeadLetterCounts, DeadLetterFilter, DeadLetters};
 pub use dead_queues::{DeadLetterQueues, DeadQueueMessage};
 pub use deliveries::Deliveries;
+pub use erasure::ErasableRecords;
 pub use gauges::{
     ClosedInstance, DiskSpace, Gauges, OpenEvent, OpenMessage, OpenWork, OwedAnswer, QueueDepth, QueueDepths,
 };
@@ -168,6 +170,7 @@ pub trait Store:
     + RetainedRecords
     + ScheduledMessages
     + Deliveries
+    + ErasableRecords
     + Notices
     + InstanceStates
     + DeadLetters
@@ -189,6 +192,7 @@ impl<T> Store for T where
         + RetainedRecords
         + ScheduledMessages
         + Deliveries
+        + ErasableRecords
         + Notices
         + InstanceStates
         + DeadLetters

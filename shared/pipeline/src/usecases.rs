@@ -2,6 +2,7 @@
 
 pub mod catch_up;
 pub mod configure;
+pub mod contacts;
 pub mod deliver;
 pub mod health;
 pub mod ingest;

@@ -20,6 +20,7 @@ pub mod dead_letters;
 pub mod dead_queues;
 pub mod deliveries;
 pub mod directory;
+pub mod erasure;
 pub mod gauges;
 pub mod identity;
 pub mod inbox;

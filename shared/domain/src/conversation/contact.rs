@@ -67,13 +67,16 @@ impl Conversation {
 
     /// Copies from the resolved conversation what belongs to the contact rather than to a conversation. That is the
     /// contact's rate limit, the service window with the template that went out after it, the marketing opt-out, the
-    /// linked identity and the conversations under that identity.
+    /// linked identity and the conversations under that identity. Of an erased contact, only the opt-out is copied.
     pub fn carry_over(&mut self, resolved: &Self) {
+        self.marketing_stopped_at = resolved.marketing_stopped_at;
+        if resolved.erased_at.is_some() {
+            return;
+        }
         self.known_as.clone_from(&resolved.known_as);
         self.beside.clone_from(&resolved.beside);
         self.pair_arrival = resolved.pair_arrival;
         self.last_inbound_at = resolved.last_inbound_at;
-        self.marketing_stopped_at = resolved.marketing_stopped_at;
         self.reengaged.clone_from(&resolved.reengaged);
     }
 }

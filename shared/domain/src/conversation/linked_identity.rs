@@ -59,8 +59,12 @@ impl Conversation {
         self.status == ConversationStatus::Resolved || (self.moved_to.is_some() && !self.owes_answer())
     }
 
-    /// Returns the status that people see. `None`: nobody wrote in this conversation, and it only points to another.
+    /// Returns the status that people see. `None`: nobody wrote in this conversation, and it only points to another; or
+    /// the contact was erased.
     pub fn listed_status(&self) -> Option<ConversationStatus> {
+        if self.erased_at.is_some() {
+            return None;
+        }
         if self.moved_to.is_some() && self.last == Ordinal(0) {
             return None;
         }

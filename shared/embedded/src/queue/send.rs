@@ -9,6 +9,7 @@ use recado_domain::wake_up::{SendJob, TurnJob};
 use recado_pipeline::ports::{InboundEntry, PortResult, Queues};
 use rusqlite::{Connection, params};
 use serde_json::Value;
+use std::collections::BTreeSet;
 use std::time::Duration;
 
 /// Time for which a deduplication id is remembered, the same as in SQS.
@@ -174,4 +175,24 @@ impl Queues for Embedded {
         })
         .await
     }
+
+    async fn delete_payload(&self, key: &str) -> PortResult<()> {
+        let (payloads, key) = (self.payload_store(), key.to_owned());
+        self.run_read("delete_payload", move |_| payloads.delete_payload(&key))
+            .await
+    }
+
+    async fn delete_inbound(&self, groups: &BTreeSet<String>) -> PortResult<()> {
+        let groups = groups.clone();
+        let work = move |c: &Connection| groups.iter().try_for_each(|group| delete_group(c, group));
+        self.run_write("delete_inbound", work).await
+    }
+}
+
+/// Deletes all messages of a group of `inbound`, those in its dead-letter queue too.
+fn delete_group(connection: &Connection, group: &str) -> Result<(), DbError> {
+    let inbound = QueueName::Inbound;
+    let sql = "DELETE FROM queue_messages WHERE queue = ?1 AND grp = ?2";
+    execute_sql(connection, sql, params![inbound.as_str(), group])?;
+    update_group_row(connection, inbound, Some(group))
 }

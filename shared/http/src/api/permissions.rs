@@ -25,6 +25,10 @@ pub(crate) const PERMISSIONS: &[(&str, &str, Permission)] = &[
     ("DELETE", "/v1/messages/{id}", Send),
     ("POST", "/v1/instances/{id}/messages", Send),
     ("POST", "/v1/instances/{id}/media", Send),
+    // A person's whole data, and its end.
+    ("POST", "/v1/contacts/find", Configure),
+    ("POST", "/v1/contacts/export", Configure),
+    ("POST", "/v1/contacts/erase", Configure),
     ("GET", "/v1/instances/{id}/notices", Read),
     ("POST", "/v1/instances/{id}/catch-up", Operate),
     ("GET", "/v1/dead-letters", Read),

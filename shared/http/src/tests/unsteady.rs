@@ -9,6 +9,7 @@ use recado_pipeline::ports::{
 };
 use recado_testkit::delegate_calls;
 use serde_json::Value;
+use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicU8, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -81,6 +82,8 @@ impl Queues for Unsteady {
         put_payload(key: &str, payload: &Value) -> ();
         renew_payload(key: &str) -> bool;
         find_payload(key: &str) -> Option<Value>;
+        delete_payload(key: &str) -> ();
+        delete_inbound(groups: &BTreeSet<String>) -> ();
     }
 }
 

@@ -4,6 +4,7 @@ use recado_domain::dead_letter::DeadLetter;
 use recado_domain::event::InboundJob;
 use recado_domain::wake_up::{SendJob, TurnJob};
 use serde_json::Value;
+use std::collections::BTreeSet;
 use std::future::Future;
 use std::time::Duration;
 
@@ -53,4 +54,11 @@ pub trait Queues: Send + Sync {
 
     /// Returns a body that [`Self::put_payload`] stored; `None` if there is none under this key.
     fn find_payload(&self, key: &str) -> impl Future<Output = PortResult<Option<Value>>> + Send;
+
+    /// Deletes a stored body. A body that does not exist is no error.
+    fn delete_payload(&self, key: &str) -> impl Future<Output = PortResult<()>> + Send;
+
+    /// Deletes the messages of these groups from `inbound`, where the queue can. SQS cannot: there the messages come,
+    /// find their events settled, and go.
+    fn delete_inbound(&self, groups: &BTreeSet<String>) -> impl Future<Output = PortResult<()>> + Send;
 }

@@ -22,10 +22,10 @@ const KEPT: SignedDuration = SignedDuration::from_hours(24);
 /// An uploaded file as it is stored.
 #[derive(Serialize, Deserialize)]
 pub(crate) struct StoredUpload {
-    mime_type: String,
+    pub(crate) mime_type: String,
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    file_name: Option<String>,
-    base64: String,
+    pub(crate) file_name: Option<String>,
+    pub(crate) base64: String,
     #[serde(with = "millis")]
     stored_at: Timestamp,
 }

@@ -80,8 +80,10 @@ pub async fn find_conversation(
         return Ok(found);
     }
     let (_, newest) = find_latest_conversation(deps, id.thread_id().clone()).await?;
+    let is_left = |newest: &Conversation| found.erased_at.is_none() && newest.erased_at.is_none();
     newest
         .filter(within)
+        .filter(is_left)
         .ok_or(OperateError::NotFound("conversation"))
 }
 

@@ -61,3 +61,15 @@ pub async fn a_payload_that_is_kept_longer_is_the_same<Q: Queues>(queues: &Q) {
         assert_eq!(payload(queues, &key).await, Some(body.clone()));
     }
 }
+
+pub async fn a_deleted_payload_is_gone_and_others_stay<Q: Queues>(queues: &Q) {
+    let (gone, stays) = (fresh("body"), fresh("body"));
+    for key in [&gone, &stays] {
+        queues.put_payload(key, &json!("Bia")).await.unwrap();
+    }
+    for _ in 0..2 {
+        queues.delete_payload(&gone).await.unwrap();
+        assert_eq!(payload(queues, &gone).await, None);
+        assert_eq!(payload(queues, &stays).await, Some(json!("Bia")));
+    }
+}

@@ -23,7 +23,7 @@ use recado_testkit::builders::{Fixture, change_instance, correlation, seen};
 use recado_testkit::delegate_calls;
 use recado_testkit::ports::succeed;
 use serde_json::{Value, json};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::atomic::{AtomicI64, AtomicU32, Ordering};
 use std::sync::{Arc, Mutex};
 
@@ -60,6 +60,12 @@ impl Queues for Bucket {
         schedule_turn_job(job: &TurnJob, at: Timestamp) -> ();
         enqueue_send_job(job: &SendJob, deduplication: &str) -> ();
         enqueue_dead_copy(dead_letter: &DeadLetter) -> ();
+        delete_inbound(groups: &BTreeSet<String>) -> ();
+    }
+
+    async fn delete_payload(&self, key: &str) -> PortResult<()> {
+        self.bodies.lock().unwrap().remove(key);
+        Ok(())
     }
 
     async fn enqueue_turn_job(&self, job: &TurnJob, delay: std::time::Duration) -> PortResult<()> {

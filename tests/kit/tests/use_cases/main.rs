@@ -10,6 +10,7 @@ mod changes;
 mod clients;
 mod clocks;
 mod dead_letters;
+mod erasure;
 mod evidence;
 mod hanging;
 mod identities;

@@ -308,12 +308,17 @@ impl Setup {
     }
 
     pub(crate) async fn set(fixture: Fixture) -> Self {
+        Self::set_on(fixture, |clock| Embedded::in_memory(clock).unwrap()).await
+    }
+
+    /// The same, on the store that `open` opens.
+    pub(crate) async fn set_on(fixture: Fixture, open: impl FnOnce(Clock) -> Embedded) -> Self {
         let time = Time {
             now: Arc::new(AtomicI64::new(BASE.as_millisecond())),
             dice: Arc::default(),
         };
         let clock = time.clone();
-        let store = Embedded::in_memory(Clock::new(move || clock.now())).unwrap();
+        let store = open(Clock::new(move || clock.now()));
         store.put_identity_key_if_absent(&identity_key()).await.unwrap();
         store.apply_configuration(&fixture.document()).await.unwrap();
         let providers = Provider {

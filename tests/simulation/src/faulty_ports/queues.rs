@@ -6,6 +6,7 @@ use recado_domain::wake_up::{SendJob, TurnJob};
 use recado_pipeline::ports::{DeadLetterQueues, DeadQueueMessage, InboundEntry, PortResult, Queues};
 use recado_testkit::delegate_calls;
 use serde_json::Value;
+use std::collections::BTreeSet;
 use std::future::Future;
 use std::time::Duration;
 
@@ -45,6 +46,8 @@ impl<Q: Queues> Queues for FaultyPort<Q> {
         put_payload(key: &str, payload: &Value) -> ();
         renew_payload(key: &str) -> bool;
         find_payload(key: &str) -> Option<Value>;
+        delete_payload(key: &str) -> ();
+        delete_inbound(groups: &BTreeSet<String>) -> ();
     }
 
     async fn enqueue_inbound(&self, events: &[InboundEntry]) -> PortResult<()> {

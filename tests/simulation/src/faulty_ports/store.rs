@@ -12,10 +12,12 @@ use recado_domain::contact::ContactAddress;
 use recado_domain::conversation::Conversation;
 use recado_domain::dead_letter::{DeadLetter, DeadLetterDeletion};
 use recado_domain::delivery::{Delivery, DeliveryKey, StatusUpdate};
+use recado_domain::event::EventRecord;
 use recado_domain::identity::IdentityKey;
 use recado_domain::ids::{
-    ConversationId, CorrelationId, ExternalId, InstanceId, TenantId, ThreadId, TokenName,
+    ConversationId, CorrelationId, ExternalId, IdempotencyKey, InstanceId, TenantId, ThreadId, TokenName,
 };
+use recado_domain::instance::InFlightSend;
 use recado_domain::message::Message;
 use recado_domain::notice::Notice;
 use recado_domain::provider::Provider;
@@ -23,11 +25,12 @@ use recado_domain::sample::MinuteSample;
 use recado_domain::scheduled::{ScheduledId, ScheduledMessage};
 use recado_pipeline::ports::{
     CommitOutcome, ConfigurationStore, ContactAliases, CorrelatedRecords, CorrelationIndex, DeadLetterCounts,
-    DeadLetterFilter, DeadLetters, Deliveries, DiskSpace, Gauges, IdempotencyClaim, IdentityKeyStore,
-    Notices, OpenWork, OverdueIndex, OverdueWork, Page, PageRequest, PortResult, RetainedRecords, Samples,
-    ScheduledMessages, Store, Tokens, WriteOutcome,
+    DeadLetterFilter, DeadLetters, Deliveries, DiskSpace, ErasableRecords, Gauges, IdempotencyClaim,
+    IdentityKeyStore, Notices, OpenWork, OverdueIndex, OverdueWork, Page, PageRequest, PortResult,
+    RetainedRecords, Samples, ScheduledMessages, Store, Tokens, WriteOutcome,
 };
 use recado_testkit::delegate_calls;
+use std::collections::BTreeSet;
 
 impl<S: Store> FaultyPort<S> {
     fn saw(&self, messages: &[Message]) {
@@ -104,6 +107,17 @@ impl<S: Store> ConfigurationStore for FaultyPort<S> {
 impl<S: Store> OverdueIndex for FaultyPort<S> {
     delegate_calls! {
         list_overdue(now: Timestamp, limit: usize) -> Vec<OverdueWork>;
+    }
+}
+
+impl<S: Store> ErasableRecords for FaultyPort<S> {
+    delegate_calls! {
+        list_pending_events(groups: &BTreeSet<String>) -> Vec<EventRecord>;
+        list_pending_scheduled(instance: &InstanceId) -> Vec<ScheduledMessage>;
+        delete_deliveries(keys: &[DeliveryKey]) -> ();
+        delete_idempotency_key(scope: &str, key: &IdempotencyKey) -> ();
+        delete_in_flight(instance: &InstanceId, flight: &InFlightSend) -> ();
+        overwrite_deleted() -> ();
     }
 }
 

@@ -197,6 +197,15 @@ impl Queues for Sqs {
     async fn find_payload(&self, key: &str) -> PortResult<Option<Value>> {
         Ok(self.state().payloads.get(key).cloned())
     }
+
+    async fn delete_payload(&self, key: &str) -> PortResult<()> {
+        self.state().payloads.remove(key);
+        Ok(())
+    }
+
+    async fn delete_inbound(&self, _: &BTreeSet<String>) -> PortResult<()> {
+        Ok(())
+    }
 }
 
 impl State {

@@ -242,5 +242,12 @@ fn list_changes(ids: &Ids) -> Vec<Wanted> {
 
 /// At least one request to every route that needs a token, about the records with these ids.
 pub(super) fn list_requests(ids: &Ids) -> Vec<Wanted> {
-    [list_reads(ids), list_changes(ids)].concat()
+    [list_reads(ids), list_changes(ids), list_contact_requests(ids)].concat()
+}
+
+fn list_contact_requests(ids: &Ids) -> Vec<Wanted> {
+    let person = json!({"tenant": ids.tenant, "contact": ids.contact});
+    let routes = ["/v1/contacts/find", "/v1/contacts/export", "/v1/contacts/erase"];
+    let ask = |route| Wanted::new("POST", route, route, &person);
+    routes.map(ask).to_vec()
 }

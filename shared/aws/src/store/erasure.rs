@@ -1,0 +1,95 @@
+use super::DynamoStore;
+use super::expression::Expression;
+use super::item::{self, Item};
+use super::keys::{self, TableKey};
+use super::records;
+use super::table::RecordQuery;
+use recado_domain::delivery::DeliveryKey;
+use recado_domain::event::{EventRecord, EventState};
+use recado_domain::ids::{IdempotencyKey, InstanceId};
+use recado_domain::instance::InFlightSend;
+use recado_domain::scheduled::ScheduledMessage;
+use recado_pipeline::ports::{ErasableRecords, PortResult, System};
+use std::collections::BTreeSet;
+
+impl<A: System> DynamoStore<A> {
+    /// Reads all open records of a kind. The index holds their keys, the records come from the table.
+    async fn read_open_of_kind(&self, what: &'static str, kind: char) -> PortResult<Vec<Item>> {
+        let mut found = Vec::new();
+        for shard in 0..keys::SHARDS {
+            let key = keys::open_shard(kind, shard);
+            let query = RecordQuery {
+                index: Some("open"),
+                keys: Expression::new("#open_shard = :shard").with_text(":shard", key),
+                filter: None,
+                reverse: false,
+                limit: None,
+            };
+            let open = self.table.query_records(what, &query).await?;
+            let keys = open.iter().filter_map(|item| {
+                let text = |name| item::get_string(item, name).map(str::to_owned);
+                Some(TableKey {
+                    pk: text("pk")?,
+                    sk: text("sk")?,
+                })
+            });
+            found.extend(self.table.get_records(what, keys.collect(), true).await?);
+        }
+        Ok(found)
+    }
+
+    async fn delete_any(&self, what: &'static str, key: TableKey) -> PortResult<()> {
+        let exists = Expression::new("attribute_exists(#pk)");
+        let _absent = self.table.delete_record(what, key, exists).await?;
+        Ok(())
+    }
+}
+
+impl<A: System> ErasableRecords for DynamoStore<A> {
+    async fn list_pending_events(&self, groups: &BTreeSet<String>) -> PortResult<Vec<EventRecord>> {
+        const WHAT: &str = "listing pending events";
+        let mut found = Vec::new();
+        for item in self.read_open_of_kind(WHAT, 'E').await? {
+            let record = records::parse_event_record(WHAT, &item)?;
+            if record.state == EventState::Pending && groups.contains(&record.job.group) {
+                found.push(record);
+            }
+        }
+        Ok(found)
+    }
+
+    async fn list_pending_scheduled(&self, instance: &InstanceId) -> PortResult<Vec<ScheduledMessage>> {
+        const WHAT: &str = "listing scheduled messages";
+        let mut found = Vec::new();
+        for item in self.read_open_of_kind(WHAT, 'S').await? {
+            let scheduled: ScheduledMessage = item::decode_record(WHAT, &item)?;
+            if scheduled.instance == *instance && scheduled.send_due_at().is_some() {
+                found.push(scheduled);
+            }
+        }
+        Ok(found)
+    }
+
+    async fn delete_deliveries(&self, keys: &[DeliveryKey]) -> PortResult<()> {
+        for key in keys {
+            self.delete_any("deleting a delivery", TableKey::for_delivery(key))
+                .await?;
+        }
+        Ok(())
+    }
+
+    async fn delete_idempotency_key(&self, scope: &str, key: &IdempotencyKey) -> PortResult<()> {
+        self.delete_any("deleting a client's key", TableKey::for_client_key(scope, key))
+            .await
+    }
+
+    async fn delete_in_flight(&self, instance: &InstanceId, flight: &InFlightSend) -> PortResult<()> {
+        self.delete_any("deleting a note", TableKey::for_in_flight(instance, flight))
+            .await
+    }
+
+    /// Nothing is left to do: the table has no files of ours.
+    async fn overwrite_deleted(&self) -> PortResult<()> {
+        Ok(())
+    }
+}

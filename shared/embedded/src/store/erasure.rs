@@ -1,0 +1,104 @@
+use crate::Embedded;
+use crate::db_error::DbError;
+use crate::sql_records::{execute_sql, query_all};
+use recado_domain::delivery::DeliveryKey;
+use recado_domain::event::EventRecord;
+use recado_domain::ids::{IdempotencyKey, InstanceId};
+use recado_domain::instance::InFlightSend;
+use recado_domain::scheduled::ScheduledMessage;
+use recado_pipeline::ports::{ErasableRecords, PortResult};
+use rusqlite::{Connection, params};
+use std::collections::BTreeSet;
+use std::path::Path;
+use std::time::Duration;
+
+/// The number of times that the log is truncated again while somebody reads, and the wait in between.
+const TRUNCATIONS_MAX: usize = 50;
+const TRUNCATION_WAIT: Duration = Duration::from_millis(100);
+
+fn select_pending_events(
+    connection: &Connection,
+    groups: &BTreeSet<String>,
+) -> Result<Vec<EventRecord>, DbError> {
+    let sql = "SELECT body FROM events WHERE due IS NOT NULL AND json_extract(body, '$.job.group') = ?1";
+    let mut found = Vec::new();
+    for group in groups {
+        found.extend(query_all::<EventRecord>(connection, sql, [group])?);
+    }
+    Ok(found)
+}
+
+/// Writes the whole database anew and truncates its log: what was deleted is in neither any more. The copy that SQLite
+/// needs meanwhile lies in the data folder and not in memory.
+fn rewrite_database(connection: &Connection) -> Result<(), DbError> {
+    let sql = "SELECT file FROM pragma_database_list WHERE name = 'main'";
+    let file: String = connection.query_row(sql, [], |row| row.get(0))?;
+    let folder = Path::new(&file).parent().and_then(Path::to_str);
+    let folder = folder.ok_or(DbError::Argument("the data folder's name is unreadable"))?;
+    connection.flush_prepared_statement_cache();
+    connection.execute_batch("PRAGMA temp_store = FILE")?;
+    connection.pragma_update(None, "temp_store_directory", folder)?;
+    let rewritten = connection.execute_batch("VACUUM");
+    connection.execute_batch("PRAGMA temp_store = MEMORY")?;
+    rewritten?;
+    for _ in 0..TRUNCATIONS_MAX {
+        let busy: bool = connection.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |row| row.get(0))?;
+        if !busy {
+            return Ok(());
+        }
+        std::thread::sleep(TRUNCATION_WAIT);
+    }
+    Err(DbError::Commit("the log is being read by others".to_owned()))
+}
+
+impl ErasableRecords for Embedded {
+    async fn list_pending_events(&self, groups: &BTreeSet<String>) -> PortResult<Vec<EventRecord>> {
+        let groups = groups.clone();
+        self.run_read("pending_events", move |c| select_pending_events(c, &groups))
+            .await
+    }
+
+    async fn list_pending_scheduled(&self, instance: &InstanceId) -> PortResult<Vec<ScheduledMessage>> {
+        let instance = instance.clone();
+        let sql =
+            "SELECT body FROM scheduled WHERE due IS NOT NULL AND json_extract(body, '$.instance') = ?1";
+        self.run_read("pending_scheduled", move |c| {
+            query_all(c, sql, [instance.as_str()])
+        })
+        .await
+    }
+
+    async fn delete_deliveries(&self, keys: &[DeliveryKey]) -> PortResult<()> {
+        let keys = keys.to_vec();
+        let work = move |c: &Connection| {
+            let delete = |key: &DeliveryKey| {
+                execute_sql(c, "DELETE FROM deliveries WHERE key = ?1", [key.as_str()]).map(drop)
+            };
+            keys.iter().try_for_each(delete)
+        };
+        self.run_write("delete_deliveries", work).await
+    }
+
+    async fn delete_idempotency_key(&self, scope: &str, key: &IdempotencyKey) -> PortResult<()> {
+        let (scope, key) = (scope.to_owned(), key.clone());
+        let sql = "DELETE FROM keys WHERE scope = ?1 AND key = ?2";
+        self.run_write("delete_key", move |c| {
+            execute_sql(c, sql, params![scope, key.as_str()]).map(drop)
+        })
+        .await
+    }
+
+    async fn delete_in_flight(&self, instance: &InstanceId, flight: &InFlightSend) -> PortResult<()> {
+        let (instance, flight) = (instance.clone(), flight.clone());
+        let sql = "DELETE FROM in_flight WHERE instance = ?1 AND message = ?2 AND nonce = ?3";
+        self.run_write("delete_in_flight", move |c| {
+            let (message, nonce) = (flight.message.as_str(), flight.nonce.as_str());
+            execute_sql(c, sql, params![instance.as_str(), message, nonce]).map(drop)
+        })
+        .await
+    }
+
+    async fn overwrite_deleted(&self) -> PortResult<()> {
+        self.run_alone("overwrite_deleted", rewrite_database).await
+    }
+}

@@ -1,0 +1,263 @@
+//! `/v1/contacts`: finds, exports and erases a contact. The contact stands in the body, because paths and queries of
+//! requests are written to logs.
+
+use super::problem_answers::{NotFound, Unprocessable};
+use super::schema::ConversationStatusSchema;
+use super::{Api, ApiContext, BODY_MAX};
+use crate::problem::HttpProblem;
+use crate::query::{parse_json_body, read_body};
+use axum::body::Body;
+use axum::extract::State;
+use axum::http::{HeaderMap, StatusCode};
+use axum::{Extension, Json};
+use recado_domain::Timestamp;
+use recado_domain::access::Caller;
+use recado_domain::conversation::ConversationStatus;
+use recado_domain::ids::{ConversationId, InstanceId, TenantId};
+use recado_pipeline::contacts::{
+    self, ContactError, ContactExport, ContactQuery, EraseReport, ExportedFile, FoundContact,
+    FoundConversation,
+};
+use recado_pipeline::ports::PortError;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+use utoipa::ToSchema;
+
+impl From<ContactError> for HttpProblem {
+    fn from(error: ContactError) -> Self {
+        match error {
+            ContactError::NotFound(_) => Self::not_found(error.to_string()),
+            ContactError::Recipient(_) => Self::new(
+                StatusCode::UNPROCESSABLE_ENTITY,
+                "`contact` must be a phone number with its country code, such as +55 11 98888-0000, or a WhatsApp \
+                 address",
+            ),
+            ContactError::Port(error) => Self::from_port_error(&error),
+        }
+    }
+}
+
+/// The contact that is asked for.
+#[derive(Debug, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+#[schema(example = json!({"tenant": "demo", "contact": "+55 11 98888-0000"}))]
+struct ContactRequest {
+    /// Id of the tenant whose contact it is.
+    #[schema(value_type = String)]
+    tenant: TenantId,
+    /// The phone number in any spelling, or an identity without a number (`…@lid`, a business-scoped user id).
+    contact: String,
+    /// Only on this instance. If absent, on all of the tenant.
+    #[schema(value_type = Option<String>)]
+    instance: Option<InstanceId>,
+}
+
+/// The person on each instance of the tenant where anything of it is stored.
+#[derive(Debug, Serialize, ToSchema)]
+pub(super) struct ContactsView {
+    items: Vec<FoundContactView>,
+}
+
+#[derive(Debug, Serialize, ToSchema)]
+struct FoundContactView {
+    #[schema(value_type = String)]
+    instance_id: InstanceId,
+    /// Addresses of the person: numbers and identities without a number.
+    addresses: Vec<String>,
+    /// Names by which the person calls itself.
+    names: Vec<String>,
+    conversations: Vec<ContactConversationView>,
+}
+
+#[derive(Debug, Serialize, ToSchema)]
+struct ContactConversationView {
+    #[schema(value_type = String)]
+    id: ConversationId,
+    #[schema(value_type = ConversationStatusSchema)]
+    status: ConversationStatus,
+    last_message_at: Timestamp,
+    /// Time at which the contact was erased: only a tombstone is left.
+    erased_at: Option<Timestamp>,
+}
+
+impl From<FoundContact> for FoundContactView {
+    fn from(contact: FoundContact) -> Self {
+        Self {
+            instance_id: contact.instance.id,
+            addresses: contact
+                .addresses
+                .iter()
+                .map(|address| address.as_str().to_owned())
+                .collect(),
+            names: contact.names.into_iter().collect(),
+            conversations: contact
+                .conversations
+                .into_iter()
+                .map(ContactConversationView::from)
+                .collect(),
+        }
+    }
+}
+
+impl From<FoundConversation> for ContactConversationView {
+    fn from(found: FoundConversation) -> Self {
+        Self {
+            id: found.id,
+            status: found.status,
+            last_message_at: found.last_message_at,
+            erased_at: found.erased_at,
+        }
+    }
+}
+
+/// Finds a contact: its addresses, names and conversations.
+#[utoipa::path(
+    post,
+    path = "/v1/contacts/find",
+    tag = "Contacts",
+    request_body = ContactRequest,
+    responses((status = 200, body = ContactsView, description = "The contact on each instance"), NotFound, Unprocessable)
+)]
+pub(super) async fn post_find(
+    State(api): State<Api<impl ApiContext>>,
+    Extension(caller): Extension<Caller>,
+    headers: HeaderMap,
+    body: Body,
+) -> Result<Json<ContactsView>, HttpProblem> {
+    let query = read_query(&caller, &headers, body).await?;
+    let found = contacts::find_contact(&*api.deps, &query).await?;
+    let items = found.into_iter().map(FoundContactView::from).collect();
+    Ok(Json(ContactsView { items }))
+}
+
+/// Everything that is stored of a contact.
+#[derive(Debug, Serialize, ToSchema)]
+pub(super) struct ContactExportView {
+    #[schema(value_type = String)]
+    tenant: TenantId,
+    exported_at: Timestamp,
+    /// The person on each instance: `instance`, `addresses`, `conversations` with their `messages`, and `scheduled`
+    /// messages. The records stand in it as they are stored.
+    instances: Vec<Value>,
+    /// Uploaded files that the messages name.
+    files: Vec<ExportedFileView>,
+}
+
+#[derive(Debug, Serialize, ToSchema)]
+struct ExportedFileView {
+    /// The source by which messages name the file.
+    source: String,
+    mime_type: String,
+    file_name: Option<String>,
+    /// Content of the file.
+    base64: String,
+}
+
+impl From<ExportedFile> for ExportedFileView {
+    fn from(file: ExportedFile) -> Self {
+        Self {
+            source: file.source,
+            mime_type: file.mime_type,
+            file_name: file.file_name,
+            base64: file.base64,
+        }
+    }
+}
+
+impl TryFrom<ContactExport> for ContactExportView {
+    type Error = HttpProblem;
+
+    fn try_from(export: ContactExport) -> Result<Self, HttpProblem> {
+        let instances: Result<Vec<Value>, _> = export.instances.iter().map(serde_json::to_value).collect();
+        Ok(Self {
+            tenant: export.tenant,
+            exported_at: export.exported_at,
+            instances: instances
+                .map_err(|error| HttpProblem::from_port_error(&PortError::invalid("export", error)))?,
+            files: export.files.into_iter().map(ExportedFileView::from).collect(),
+        })
+    }
+}
+
+/// Exports everything that is stored of a contact, with the files that were uploaded for it.
+#[utoipa::path(
+    post,
+    path = "/v1/contacts/export",
+    tag = "Contacts",
+    request_body = ContactRequest,
+    responses((status = 200, body = ContactExportView, description = "The export"), NotFound, Unprocessable)
+)]
+pub(super) async fn post_export(
+    State(api): State<Api<impl ApiContext>>,
+    Extension(caller): Extension<Caller>,
+    headers: HeaderMap,
+    body: Body,
+) -> Result<Json<ContactExportView>, HttpProblem> {
+    let query = read_query(&caller, &headers, body).await?;
+    let export = contacts::export_contact(&*api.deps, &query).await?;
+    Ok(Json(export.try_into()?))
+}
+
+/// The result of an erasure, in numbers.
+#[derive(Debug, Serialize, ToSchema)]
+pub(super) struct ErasureView {
+    /// `false`: a message of the contact is being sent. The request must be repeated at `waits_until`.
+    done: bool,
+    waits_until: Option<Timestamp>,
+    conversations: usize,
+    messages: usize,
+    /// Events that were not applied yet.
+    events: usize,
+    /// Dead letters and their copies.
+    dead_letters: usize,
+    /// Messages that were to be sent later.
+    scheduled: usize,
+}
+
+impl From<EraseReport> for ErasureView {
+    fn from(report: EraseReport) -> Self {
+        Self {
+            done: report.waits_until.is_none(),
+            waits_until: report.waits_until,
+            conversations: report.conversations,
+            messages: report.messages,
+            events: report.events,
+            dead_letters: report.dead_letters,
+            scheduled: report.scheduled,
+        }
+    }
+}
+
+/// Erases everything that is stored of a contact, for good.
+///
+/// A tombstone without personal data stays: it says that a contact was erased and when. A request that was cut off is
+/// repeated and goes on.
+#[utoipa::path(
+    post,
+    path = "/v1/contacts/erase",
+    tag = "Contacts",
+    request_body = ContactRequest,
+    responses((status = 200, body = ErasureView, description = "What was erased"), NotFound, Unprocessable)
+)]
+pub(super) async fn post_erase(
+    State(api): State<Api<impl ApiContext>>,
+    Extension(caller): Extension<Caller>,
+    headers: HeaderMap,
+    body: Body,
+) -> Result<Json<ErasureView>, HttpProblem> {
+    let query = read_query(&caller, &headers, body).await?;
+    Ok(Json(contacts::erase_contact(&*api.deps, &query).await?.into()))
+}
+
+/// Reads whom the request is about. A tenant outside the caller's scope counts as unknown.
+async fn read_query(caller: &Caller, headers: &HeaderMap, body: Body) -> Result<ContactQuery, HttpProblem> {
+    let request: ContactRequest = parse_json_body(&read_body(headers, body, BODY_MAX).await?)?;
+    if !caller.scope.covers(&request.tenant) {
+        return Err(ContactError::NotFound("tenant").into());
+    }
+    Ok(ContactQuery {
+        tenant: request.tenant,
+        instance: request.instance,
+        contact: request.contact,
+    })
+}

@@ -1,0 +1,44 @@
+use super::PortResult;
+use recado_domain::delivery::DeliveryKey;
+use recado_domain::event::EventRecord;
+use recado_domain::ids::{IdempotencyKey, InstanceId};
+use recado_domain::instance::InFlightSend;
+use recado_domain::scheduled::ScheduledMessage;
+use std::collections::BTreeSet;
+use std::future::Future;
+
+/// A store whose records of a person can be found and erased. Each deletion of a record that does not exist succeeds.
+pub trait ErasableRecords: Send + Sync {
+    /// Lists the pending events of these FIFO groups, all of them. The index may be some seconds old.
+    fn list_pending_events(
+        &self,
+        groups: &BTreeSet<String>,
+    ) -> impl Future<Output = PortResult<Vec<EventRecord>>> + Send;
+
+    /// Lists the pending scheduled messages of an instance, all of them. The index may be some seconds old.
+    fn list_pending_scheduled(
+        &self,
+        instance: &InstanceId,
+    ) -> impl Future<Output = PortResult<Vec<ScheduledMessage>>> + Send;
+
+    /// Deletes delivery records.
+    fn delete_deliveries(&self, keys: &[DeliveryKey]) -> impl Future<Output = PortResult<()>> + Send;
+
+    /// Deletes a client's idempotency key.
+    fn delete_idempotency_key(
+        &self,
+        scope: &str,
+        key: &IdempotencyKey,
+    ) -> impl Future<Output = PortResult<()>> + Send;
+
+    /// Deletes the note of an in-flight send of this instance.
+    fn delete_in_flight(
+        &self,
+        instance: &InstanceId,
+        flight: &InFlightSend,
+    ) -> impl Future<Output = PortResult<()>> + Send;
+
+    /// Overwrites deleted records in the files of the store, so that nothing of them can be read there. A store without
+    /// files of its own has nothing to do.
+    fn overwrite_deleted(&self) -> impl Future<Output = PortResult<()>> + Send;
+}

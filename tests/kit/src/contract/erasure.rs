@@ -1,0 +1,140 @@
+//! What an erasure finds and takes away.
+
+use super::given::{key_claim, with_reply};
+use super::patience::{INDEX, eventually};
+use crate::builders::{BASE, Fixture, at, claimed, far_ahead, fresh};
+use crate::ports::succeed;
+use recado_domain::delivery::{DeliveryKey, DeliveryStatus, StatusUpdate};
+use recado_domain::ids::EventId;
+use recado_domain::scheduled::{ScheduledId, ScheduledMessage, ScheduledState};
+use recado_pipeline::ports::{ClaimOutcome, CommitOutcome, Store};
+use std::collections::BTreeSet;
+
+async fn pending<S: Store>(store: &S, groups: &BTreeSet<String>, expected: &[EventId]) {
+    let found = async || {
+        let found = succeed(store.list_pending_events(groups)).await;
+        found
+            .into_iter()
+            .map(|record| record.job.event)
+            .collect::<BTreeSet<_>>()
+    };
+    let expected: BTreeSet<EventId> = expected.iter().cloned().collect();
+    assert_eq!(
+        eventually(INDEX, found, |found| *found == expected).await,
+        expected
+    );
+}
+
+pub async fn pending_events_are_found_by_their_group_until_they_are_settled<S: Store>(store: &S) {
+    let fixture = Fixture::new();
+    let (one, two, other) = (fixture.job(), fixture.job(), fixture.other_contact().job());
+    for job in [&one, &two, &other] {
+        succeed(store.record_event(job)).await;
+    }
+    let groups = BTreeSet::from([one.group.clone()]);
+    pending(store, &groups, &[one.event.clone(), two.event.clone()]).await;
+    let both = BTreeSet::from([one.group.clone(), other.group.clone()]);
+    pending(
+        store,
+        &both,
+        &[one.event.clone(), two.event.clone(), other.event.clone()],
+    )
+    .await;
+    succeed(store.settle_event(&one.event, None, at(1), far_ahead())).await;
+    pending(store, &groups, &[two.event]).await;
+    pending(store, &BTreeSet::new(), &[]).await;
+    let record = succeed(store.find_event(&one.event)).await.unwrap();
+    let text = serde_json::to_string(&record).unwrap();
+    assert!(!text.contains("Bom dia"), "its body is gone: {text}");
+}
+
+pub async fn pending_scheduled_messages_are_found_by_their_instance<S: Store>(store: &S) {
+    let fixture = Fixture::new();
+    let id = fresh("s").replace("s-", "");
+    let scheduled = ScheduledMessage {
+        id: ScheduledId::parse(&format!("s_{id}{id}")).unwrap(),
+        tenant: fixture.bound.tenant.id.clone(),
+        instance: fixture.instance().clone(),
+        to: fixture.address.clone(),
+        content: recado_domain::content::Content::from_text("Até amanhã"),
+        options: recado_domain::options::SendOptions::default(),
+        metadata: None,
+        send_at: far_ahead(),
+        created_at: BASE,
+        correlation: crate::builders::correlation(),
+        idempotency_key: None,
+        state: ScheduledState::Pending,
+        rev: 1,
+    };
+    let put = succeed(store.put_scheduled(&scheduled, None)).await;
+    assert_eq!(put, CommitOutcome::Committed);
+    let instance = fixture.instance();
+    let found = async || succeed(store.list_pending_scheduled(instance)).await;
+    let expected = vec![scheduled.clone()];
+    assert_eq!(
+        eventually(INDEX, found, |found| *found == expected).await,
+        expected
+    );
+    let elsewhere = Fixture::new();
+    assert!(
+        succeed(store.list_pending_scheduled(elsewhere.instance()))
+            .await
+            .is_empty()
+    );
+    let mut cancelled = scheduled;
+    cancelled.cancel_pending(at(1)).unwrap();
+    let _ = succeed(store.save_scheduled(&cancelled)).await;
+    let found = async || succeed(store.list_pending_scheduled(instance)).await;
+    assert!(eventually(INDEX, found, Vec::is_empty).await.is_empty());
+}
+
+pub async fn deleted_deliveries_are_gone_and_others_stay<S: Store>(store: &S) {
+    let fixture = Fixture::new();
+    let keys = [(); 3].map(|()| {
+        let provider = fixture.bound.instance.provider;
+        DeliveryKey::from_provider_id(provider, &fixture.external(), &fresh("wa"))
+    });
+    for key in &keys[..2] {
+        let update = StatusUpdate {
+            key: key.clone(),
+            status: DeliveryStatus::Read,
+            at: at(1),
+            provider_message_id: None,
+            detail: None,
+        };
+        succeed(store.record_status(&update, far_ahead())).await;
+    }
+    let [gone, stays, absent] = keys;
+    for _ in 0..2 {
+        succeed(store.delete_deliveries(&[gone.clone(), absent.clone()])).await;
+        assert_eq!(succeed(store.find_delivery(&gone)).await, None);
+        assert!(succeed(store.find_delivery(&stays)).await.is_some());
+    }
+}
+
+pub async fn a_deleted_idempotency_key_can_be_used_again<S: Store>(store: &S) {
+    let (fixture, conversation, _) = with_reply(store).await;
+    let claim = key_claim(&fresh("scope"), "order-7", far_ahead());
+    let mut conversation = conversation;
+    for _ in 0..2 {
+        succeed(store.delete_idempotency_key(&claim.scope, &claim.key)).await;
+        assert_eq!(
+            succeed(store.find_idempotency_key(&claim.scope, &claim.key)).await,
+            None
+        );
+        let message = fixture.answer(&mut conversation);
+        super::given::committed_once(store, &conversation, &message, &claim).await;
+    }
+}
+
+pub async fn a_deleted_note_of_an_in_flight_send_is_gone<S: Store>(store: &S) {
+    let (fixture, _, reply) = with_reply(store).await;
+    let (sending, flight) = claimed(&reply);
+    let found = succeed(store.claim_message(&sending, None, &flight)).await;
+    assert_eq!(found, ClaimOutcome::Claimed);
+    for _ in 0..2 {
+        succeed(store.delete_in_flight(fixture.instance(), &flight)).await;
+        assert!(succeed(store.list_in_flight(fixture.instance())).await.is_empty());
+    }
+    succeed(store.overwrite_deleted()).await;
+}

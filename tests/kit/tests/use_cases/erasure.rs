@@ -1,0 +1,542 @@
+//! An erased contact is nowhere: not in a record, a queue, a file of the data folder or its free pages, whenever the
+//! erasure was cut off before. The folder's raw bytes are searched.
+
+use crate::world::Setup;
+use futures::future::FutureExt;
+use recado_domain::access::Caller;
+use recado_domain::contact::ContactAddress;
+use recado_domain::content::{Content, Media, MediaKind};
+use recado_domain::dead_letter::{DeadLetter, DeadLetterContent, QueueName};
+use recado_domain::delivery::{DeliveryKey, DeliveryStatus, StatusUpdate};
+use recado_domain::event::{EventKind, EventPayload, InboundJob, derive_event_id};
+use recado_domain::ids::{ConversationId, IdempotencyKey};
+use recado_domain::millis::add_millis;
+use recado_domain::options::SendOptions;
+use recado_domain::reason::Reason;
+use recado_embedded::Embedded;
+use recado_pipeline::contacts::{ContactQuery, EraseReport, erase_contact, export_contact, find_contact};
+use recado_pipeline::deliver::{self, DeliverRequest};
+use recado_pipeline::ports::{
+    ConfigurationStore, Conversations, DeadLetters, Deliveries, InboundEntry, Inbox, OutboxStore, Queues,
+    SendOutcome,
+};
+use recado_pipeline::{Verdict, upload};
+use recado_testkit::builders::{Fixture, correlation, far_ahead, fresh, identity_key};
+use recado_testkit::ports::succeed;
+use serde_json::json;
+use std::path::{Path, PathBuf};
+use std::task::{Context, Waker};
+
+const NUMBER: &str = "5511987650001@s.whatsapp.net";
+const IDENTITY: &str = "998877665544332@lid";
+
+/// What belongs to the erased contact: in every spelling that is stored or sent.
+const CANARIES: [&str; 8] = [
+    "5511987650001",
+    "551187650001",
+    "998877665544332",
+    "Canaria Silva",
+    "segredo-canario",
+    "WAMID-CANARIO",
+    "Q0FOQVJJTy1CWVRFUw", // the bytes "CANARIO-BYTES" of an upload
+    "pedido-do-canario",
+];
+
+/// What belongs to another contact of the same tenant.
+const OTHERS: [&str; 3] = ["5511987650002", "Outra Pessoa", "palavras-alheias"];
+
+struct Site {
+    setup: Setup,
+    folder: PathBuf,
+}
+
+impl Drop for Site {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_dir_all(&self.folder);
+    }
+}
+
+impl Site {
+    async fn open() -> Self {
+        let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join(fresh("erasure"));
+        let place = folder.clone();
+        let setup = Setup::set_on(Fixture::new(), |clock| {
+            Embedded::open_folder(&place, clock).unwrap()
+        })
+        .await;
+        Self { setup, folder }
+    }
+
+    fn query(&self, contact: &str) -> ContactQuery {
+        ContactQuery {
+            tenant: self.setup.fixture.bound.tenant.id.clone(),
+            instance: None,
+            contact: contact.to_owned(),
+        }
+    }
+
+    async fn erase(&self, contact: &str) -> EraseReport {
+        erase_contact(&self.setup.world, &self.query(contact))
+            .await
+            .unwrap()
+    }
+
+    /// Which of `texts` stand in the bytes of any file of the data folder, and in which.
+    fn search(&self, texts: &[&str]) -> Vec<String> {
+        let mut files = vec![self.folder.clone()];
+        let mut found = Vec::new();
+        while let Some(path) = files.pop() {
+            if path.is_dir() {
+                files.extend(
+                    std::fs::read_dir(&path)
+                        .unwrap()
+                        .map(|entry| entry.unwrap().path()),
+                );
+                continue;
+            }
+            let bytes = std::fs::read(&path).unwrap();
+            let holds = |text: &&&str| bytes.windows(text.len()).any(|window| window == text.as_bytes());
+            let name = path.file_name().unwrap().to_string_lossy().into_owned();
+            found.extend(texts.iter().filter(holds).map(|text| format!("{text} in {name}")));
+        }
+        found
+    }
+
+    fn assert_erased(&self) {
+        let found = self.search(&CANARIES);
+        assert!(found.is_empty(), "{found:?}");
+        for other in OTHERS {
+            assert!(!self.search(&[other]).is_empty(), "{other} must stay");
+        }
+    }
+
+    async fn inbound(
+        &self,
+        address: &str,
+        also: Option<&str>,
+        name: &str,
+        id: &str,
+        text: &str,
+    ) -> InboundJob {
+        let payload = json!({
+            "address": address, "also": also, "name": name, "id": id, "text": text, "from_me": false,
+        });
+        let (fixture, external) = (&self.setup.fixture, self.setup.fixture.external());
+        let provider = fixture.bound.instance.provider;
+        let job = InboundJob {
+            event: derive_event_id(provider, &external, EventKind::Message, id),
+            group: identity_key().derive_event_group(provider, &external, Some(address)),
+            received_at: self.setup.now(),
+            payload: EventPayload::Inline(payload),
+            ..fixture.job()
+        };
+        succeed(self.setup.world.store.record_event(&job)).await;
+        job
+    }
+
+    /// A message of the contact is recorded in its own group, and processed.
+    async fn process_message(&self, address: &str, also: Option<&str>, name: &str, id: &str, text: &str) {
+        let job = self.inbound(address, also, name, id, text).await;
+        assert_eq!(self.setup.receive(&job, 1).await, Verdict::Done);
+    }
+
+    /// The conversation in which the messages of this address go on.
+    async fn conversation(&self, address: &str) -> ConversationId {
+        let mut thread = identity_key().derive_thread_id(self.setup.fixture.instance(), address);
+        loop {
+            let latest = succeed(self.setup.world.store.find_latest_conversation(&thread)).await;
+            let latest = latest.unwrap();
+            match latest.moved_to {
+                Some(moved_to) => thread = moved_to.thread_id().clone(),
+                None => return latest.id,
+            }
+        }
+    }
+
+    async fn client_sends(&self, to: &str, content: Content, key: Option<&str>, later: bool) {
+        let send = DeliverRequest {
+            to: to.to_owned(),
+            content,
+            options: SendOptions::default(),
+            key: key.map(|key| IdempotencyKey::parse(key).unwrap()),
+            metadata: None,
+            send_at: later.then(|| add_millis(self.setup.now(), 86_400_000)),
+            correlation: correlation(),
+        };
+        let accepted = deliver::accept_message(
+            &self.setup.world,
+            &Caller::installation(),
+            self.setup.fixture.instance(),
+            send,
+        )
+        .await;
+        accepted.unwrap();
+    }
+
+    async fn uploads(&self) -> Content {
+        let (instance, caller) = (self.setup.fixture.instance(), Caller::installation());
+        let stored = upload::store_upload(
+            &self.setup.world,
+            &caller,
+            instance,
+            "image/png".to_owned(),
+            Some("Canaria Silva.png".to_owned()),
+            b"CANARIO-BYTES",
+        );
+        Content::Media(Media {
+            source: succeed(stored).await,
+            caption: Some("segredo-canario".to_owned()),
+            ..Media::from_kind(MediaKind::Image)
+        })
+    }
+
+    /// A contact in two threads, with something in every kind of record, queue and file; and somebody else.
+    async fn live() -> Self {
+        let site = Self::open().await;
+        let (setup, store) = (&site.setup, &site.setup.world.store);
+        site.process_message(
+            "5511987650002@s.whatsapp.net",
+            None,
+            "Outra Pessoa",
+            "B1",
+            "palavras-alheias",
+        )
+        .await;
+        site.process_message(
+            IDENTITY,
+            None,
+            "Canaria Silva",
+            "WAMID-CANARIO-1",
+            "segredo-canario 1",
+        )
+        .await;
+        site.process_message(
+            NUMBER,
+            Some(IDENTITY),
+            "Canaria Silva",
+            "WAMID-CANARIO-2",
+            "segredo-canario 2",
+        )
+        .await;
+        site.client_sends(
+            "+55 11 98765-0001",
+            Content::from_text("segredo-canario 3"),
+            Some("pedido-do-canario"),
+            false,
+        )
+        .await;
+        setup.send(&site.conversation(NUMBER).await).await;
+        site.dead_message().await;
+        site.pending_and_dead_events().await;
+        let picture = site.uploads().await;
+        site.client_sends(
+            "5511987650001",
+            picture.clone(),
+            Some("pedido-do-canario-2"),
+            true,
+        )
+        .await;
+        setup.times_out();
+        site.client_sends("551187650001", picture, None, false).await;
+        let _ = setup.job(&site.conversation(NUMBER).await).await;
+        let open = succeed(store.list_open_messages(site.conversation(NUMBER).await.thread_id())).await;
+        assert!(!open.is_empty(), "one is of unknown outcome");
+        site
+    }
+
+    async fn dead_message(&self) {
+        self.setup.answers(SendOutcome::Permanent {
+            reason: Reason::WhatsappPermanentError,
+            why: "no such number".to_owned(),
+        });
+        self.client_sends(
+            "5511987650001",
+            Content::from_text("segredo-canario 4"),
+            None,
+            false,
+        )
+        .await;
+        self.setup.send(&self.conversation(NUMBER).await).await;
+    }
+
+    async fn pending_and_dead_events(&self) {
+        let (store, queues) = (&self.setup.world.store, &self.setup.world.queues);
+        let waiting = self
+            .inbound(
+                NUMBER,
+                None,
+                "Canaria Silva",
+                "WAMID-CANARIO-5",
+                "segredo-canario 5",
+            )
+            .await;
+        let key = waiting.event.to_string();
+        let large = InboundJob {
+            payload: EventPayload::Stored(key.clone()),
+            ..self.setup.fixture.job()
+        };
+        let large = InboundJob {
+            group: waiting.group.clone(),
+            ..large
+        };
+        succeed(queues.put_payload(&key, &json!({"text": "segredo-canario 6", "from": NUMBER}))).await;
+        succeed(store.record_event(&large)).await;
+        let entry = |job: &InboundJob| InboundEntry {
+            job: job.clone(),
+            deduplication: job.event.to_string(),
+        };
+        succeed(queues.enqueue_inbound(&[entry(&waiting), entry(&large)])).await;
+        let dead = self
+            .inbound(
+                NUMBER,
+                None,
+                "Canaria Silva",
+                "WAMID-CANARIO-7",
+                "segredo-canario 7",
+            )
+            .await;
+        let letter = DeadLetter {
+            id: dead.event.to_string(),
+            at: self.setup.now(),
+            what: DeadLetterContent::Event(Box::new(dead.clone())),
+            ..self.setup.fixture.dead_letter()
+        };
+        succeed(queues.enqueue_dead_copy(&letter)).await;
+        succeed(store.settle_event(&dead.event, Some(Reason::Poison), letter.at, far_ahead())).await;
+        succeed(store.put_dead_letter(&letter)).await;
+        let status = StatusUpdate {
+            key: DeliveryKey::from_provider_id(dead.provider, &self.setup.fixture.external(), "P0"),
+            status: DeliveryStatus::Read,
+            at: self.setup.now(),
+            provider_message_id: Some("WAMID-CANARIO-8".to_owned()),
+            detail: None,
+        };
+        succeed(store.record_status(&status, far_ahead())).await;
+    }
+}
+
+/// Polls `work` so often, then drops it: what it had begun is finished, and nothing more is done. Returns `true` if it
+/// ended by itself.
+async fn cut_off<T>(work: impl Future<Output = T>, polls: usize) -> bool {
+    let mut work = Box::pin(work);
+    for _ in 0..polls {
+        if work
+            .as_mut()
+            .poll(&mut Context::from_waker(Waker::noop()))
+            .is_ready()
+        {
+            return true;
+        }
+        std::thread::sleep(std::time::Duration::from_micros(300));
+        tokio::task::yield_now().await;
+    }
+    false
+}
+
+#[tokio::test]
+async fn an_erased_contact_stands_in_no_byte_of_the_data_folder() {
+    let site = Site::live().await;
+    for canary in CANARIES.iter().filter(|canary| **canary != "551187650001") {
+        assert!(
+            !site.search(&[canary]).is_empty(),
+            "{canary} must be there before"
+        );
+    }
+    let done = site.erase("+55 (11) 98765-0001").await;
+    assert!(done.waits_until.is_none() && done.messages >= 5, "{done:?}");
+    assert!(
+        done.events >= 2 && done.dead_letters >= 2 && done.scheduled == 1,
+        "{done:?}"
+    );
+    site.assert_erased();
+    let left = find_contact(&site.setup.world, &site.query(NUMBER))
+        .await
+        .unwrap();
+    assert_eq!(left.len(), 1);
+    assert!(
+        left[0]
+            .conversations
+            .iter()
+            .all(|found| found.erased_at.is_some())
+    );
+    assert!(left[0].names.is_empty());
+    site.setup.due_events().await;
+    site.assert_erased();
+}
+
+#[tokio::test]
+async fn an_erasure_by_any_spelling_or_identity_finds_the_same_person() {
+    for named in ["551187650001", "5511987650001@s.whatsapp.net", IDENTITY] {
+        let site = Site::live().await;
+        site.erase(named).await;
+        site.assert_erased();
+    }
+}
+
+#[tokio::test]
+async fn an_erasure_that_is_cut_off_anywhere_is_finished_by_the_next_one() {
+    let mut polls = 1;
+    loop {
+        for named in [NUMBER, IDENTITY] {
+            let site = Site::live().await;
+            let query = site.query(named);
+            let ended = cut_off(erase_contact(&site.setup.world, &query), polls).await;
+            site.erase(named).await;
+            site.assert_erased();
+            if ended && named == IDENTITY {
+                return;
+            }
+        }
+        polls += 1 + polls / 4;
+    }
+}
+
+#[tokio::test]
+async fn a_later_message_begins_anew() {
+    let site = Site::live().await;
+    let before = site.conversation(NUMBER).await;
+    site.erase(NUMBER).await;
+    site.process_message(NUMBER, None, "Bia", "C1", "olá de novo")
+        .await;
+    let after = site.conversation(NUMBER).await;
+    assert_eq!(after.number_in_thread(), before.number_in_thread() + 1);
+    let store = &site.setup.world.store;
+    let (conversation, history) = succeed(store.find_with_history(&after, 10)).await.unwrap();
+    assert_eq!((history.len(), conversation.known_as), (1, None));
+    *site.setup.world.llm.says.lock().unwrap() = Some("Olá!".to_owned());
+    let fixture = Fixture {
+        address: ContactAddress::parse(NUMBER).unwrap(),
+        ..site.setup.fixture.clone()
+    };
+    assert_eq!(site.setup.turns(&fixture).await, after);
+}
+
+#[tokio::test]
+async fn a_reply_that_is_being_written_is_not_committed() {
+    let site = Site::open().await;
+    site.process_message(
+        "5511987650002@s.whatsapp.net",
+        None,
+        "Outra Pessoa",
+        "B1",
+        "palavras-alheias",
+    )
+    .await;
+    site.process_message(
+        NUMBER,
+        None,
+        "Canaria Silva",
+        "WAMID-CANARIO-1",
+        "segredo-canario",
+    )
+    .await;
+    let fixture = Fixture {
+        address: ContactAddress::parse(NUMBER).unwrap(),
+        ..site.setup.fixture.clone()
+    };
+    let conversation = site.conversation(NUMBER).await;
+    let store = &site.setup.world.store;
+    let mut stale = succeed(store.find_conversation(&conversation)).await.unwrap();
+    site.erase(NUMBER).await;
+    *site.setup.world.llm.says.lock().unwrap() = Some("Olá, Canaria Silva".to_owned());
+    let _ = site.setup.turns(&fixture).now_or_never();
+    stale.rev += 1;
+    let written = succeed(store.update_conversation(&stale)).await;
+    assert_eq!(written, recado_pipeline::ports::WriteOutcome::Conflict);
+    site.assert_erased();
+}
+
+#[tokio::test]
+async fn a_send_that_runs_is_waited_for() {
+    let site = Site::live().await;
+    let conversation = site.conversation(NUMBER).await;
+    let store = &site.setup.world.store;
+    site.client_sends(
+        "5511987650001",
+        Content::from_text("segredo-canario 9"),
+        None,
+        false,
+    )
+    .await;
+    let open = succeed(store.list_open_messages(conversation.thread_id())).await;
+    let queued = open.last().unwrap();
+    let (mut sending, flight) = recado_testkit::builders::claimed(queued);
+    let until = add_millis(site.setup.now(), 35_000);
+    if let recado_domain::outbox::OutboxState::Sending { lease_until, .. } =
+        &mut sending.out.as_mut().unwrap().state
+    {
+        *lease_until = until;
+    }
+    succeed(store.claim_message(&sending, None, &flight)).await;
+    let done = site.erase(NUMBER).await;
+    assert_eq!(done.waits_until, Some(until));
+    site.setup.pass(36);
+    assert_eq!(site.erase(NUMBER).await.waits_until, None);
+    site.assert_erased();
+}
+
+#[tokio::test]
+async fn an_export_holds_everything_and_nothing_of_others() {
+    let site = Site::live().await;
+    let export = export_contact(&site.setup.world, &site.query(NUMBER))
+        .await
+        .unwrap();
+    let text = serde_json::to_string(&export).unwrap();
+    for canary in [
+        "Canaria Silva",
+        "segredo-canario 1",
+        "segredo-canario 3",
+        "998877665544332",
+        "WAMID-CANARIO-2",
+    ] {
+        assert!(text.contains(canary), "{canary}");
+    }
+    assert_eq!(export.files.len(), 1);
+    assert_eq!(export.instances[0].scheduled.len(), 1);
+    for other in OTHERS {
+        assert!(!text.contains(other), "{other}");
+    }
+}
+
+#[tokio::test]
+async fn what_another_tenant_holds_of_the_same_person_stays() {
+    let site = Site::live().await;
+    let (store, queues) = (&site.setup.world.store, &site.setup.world.queues);
+    let theirs = Fixture::new();
+    store.apply_configuration(&theirs.document()).await.unwrap();
+    let external = theirs.external();
+    let job = InboundJob {
+        group: identity_key().derive_event_group(theirs.bound.instance.provider, &external, Some(NUMBER)),
+        payload: EventPayload::Inline(json!({"address": NUMBER, "text": "palavras-do-vizinho"})),
+        ..theirs.job()
+    };
+    let letter = DeadLetter {
+        id: job.event.to_string(),
+        at: site.setup.now(),
+        what: DeadLetterContent::Event(Box::new(job.clone())),
+        ..theirs.dead_letter()
+    };
+    succeed(store.record_event(&job)).await;
+    succeed(queues.enqueue_dead_copy(&letter)).await;
+    succeed(store.put_dead_letter(&letter)).await;
+    site.erase(NUMBER).await;
+    assert!(succeed(store.find_dead_letter(&letter.id)).await.is_some());
+    let copies = succeed(queues.list_dead_messages(QueueName::Inbound, 100)).await;
+    assert_eq!(copies.len(), 1);
+    let record = succeed(store.find_event(&job.event)).await.unwrap();
+    assert_eq!(record.job, job);
+}
+
+#[tokio::test]
+async fn nobody_is_found_at_another_tenant_and_nothing_is_no_contact() {
+    let site = Site::live().await;
+    let mut query = site.query(NUMBER);
+    query.tenant = recado_domain::ids::TenantId::parse("nobody").unwrap();
+    assert!(erase_contact(&site.setup.world, &query).await.is_err());
+    let stranger = find_contact(&site.setup.world, &site.query("5511900000000"))
+        .await
+        .unwrap();
+    assert!(stranger.is_empty());
+    assert!(find_contact(&site.setup.world, &site.query("abc")).await.is_err());
+    assert!(!site.search(&CANARIES).is_empty());
+}
