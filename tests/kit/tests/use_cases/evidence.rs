@@ -2,12 +2,14 @@
 
 use crate::world::Setup;
 use recado_domain::contact::ContactAddress;
+use recado_domain::delivery::{DeliveryKey, DeliveryStatus, StatusUpdate};
 use recado_domain::instance::InFlightSend;
 use recado_domain::message::Message;
 use recado_domain::outbox::{Outbox, OutboxState};
+use recado_domain::provider::Provider;
 use recado_domain::reason::Reason;
-use recado_pipeline::ports::{Conversations, OutboxStore, SendEvidence, System};
-use recado_testkit::builders::{Fixture, claimed};
+use recado_pipeline::ports::{Conversations, Deliveries, OutboxStore, SendEvidence, System};
+use recado_testkit::builders::{Fixture, claimed, far_ahead};
 use recado_testkit::ports::succeed;
 use std::time::Duration;
 
@@ -49,6 +51,17 @@ async fn equal_words_that_are_known_as_another_message_are_no_evidence() {
 
 #[tokio::test]
 async fn equal_words_that_another_attempt_may_just_have_sent_are_no_evidence_while_it_runs() {
+    settle_only_after_the_equal_attempt(false).await;
+}
+
+#[tokio::test]
+async fn a_status_before_the_answer_makes_equal_words_of_a_running_attempt_no_evidence() {
+    settle_only_after_the_equal_attempt(true).await;
+}
+
+/// Finds a message's words at the provider while another attempt with equal words runs. `status_first`: the provider
+/// reported a status of the found message, which is linked to no message yet.
+async fn settle_only_after_the_equal_attempt(status_first: bool) {
     let setup = Setup::set(Fixture::new()).await;
     let store = &setup.world.store;
     let reply = setup.replied().await;
@@ -78,6 +91,16 @@ async fn equal_words_that_another_attempt_may_just_have_sent_are_no_evidence_whi
             provider_message_id: Some("P9".to_owned()),
         },
     );
+    if status_first {
+        let status = StatusUpdate {
+            key: DeliveryKey::from_provider_id(Provider::Evolution, &setup.fixture.external(), "P9"),
+            status: DeliveryStatus::Delivered,
+            at: setup.world.system.now(),
+            provider_message_id: Some("P9".to_owned()),
+            detail: None,
+        };
+        succeed(store.record_status(&status, far_ahead())).await;
+    }
     let _ = setup.job(&reply.conversation).await;
     assert!(matches!(
         out(&setup, &reply).await.state,

@@ -200,17 +200,20 @@ async fn match_evidence(
     let key = DeliveryKey::from_provider_id(instance.provider, &external, id);
     // The notes are read before the delivery: an attempt whose note is gone by then has linked its delivery.
     let flights = deps.store().list_in_flight(&message.instance).await?;
-    let Some(delivery) = deps.store().find_delivery(&key).await? else {
-        let running = find_running_equal(&flights, message, deps.system().now());
-        return Ok(running.map_or(EvidenceMatch::Ours, |until| EvidenceMatch::Unclear { until }));
-    };
-    if delivery
-        .message
-        .as_ref()
-        .is_some_and(|known| *known != message.message_id())
-    {
+    let delivery = deps.store().find_delivery(&key).await?;
+    let linked = delivery.as_ref().and_then(|delivery| delivery.message.as_ref());
+    if linked.is_some_and(|known| *known != message.message_id()) {
         return Ok(EvidenceMatch::Another);
     }
+    // A status can arrive before the provider's answer: then the delivery is stored, and linked to no message yet.
+    if linked.is_none()
+        && let Some(until) = find_running_equal(&flights, message, deps.system().now())
+    {
+        return Ok(EvidenceMatch::Unclear { until });
+    }
+    let Some(delivery) = delivery else {
+        return Ok(EvidenceMatch::Ours);
+    };
     // When this status arrived, the delivery was linked to no message, so a failure was not applied yet.
     Ok(match delivery.status_since_claim(Some(claimed_at)) {
         Some(DeliveryStatus::Failed) => EvidenceMatch::Failed,
