@@ -10,7 +10,7 @@ mod work;
 
 pub use aids::{Aids, Due, Recover};
 pub use ledger::{Act, Kind, LINGERS_MS, Ledger, Redrive, Spoken};
-pub use people::Wish;
+pub use people::OperatorRequest;
 
 use crate::executor::{Progress, Simulation, Tasks};
 use crate::fake_world::{Edge, FakeWorld, Model};

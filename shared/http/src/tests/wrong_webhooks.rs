@@ -189,9 +189,9 @@ async fn a_store_that_does_not_answer_is_503_and_never_200() {
         (health.status, &health.body["status"]),
         (StatusCode::SERVICE_UNAVAILABLE, &json!("unhealthy"))
     );
-    let wish = json!({"to": "+55 11 90000-0001", "text": "Olá"});
+    let request = json!({"to": "+55 11 90000-0001", "text": "Olá"});
     let sent = site
-        .operate("POST", "/v1/instances/suporte-01/messages", &wish)
+        .operate("POST", "/v1/instances/suporte-01/messages", &request)
         .await;
     assert_eq!(sent.status, StatusCode::SERVICE_UNAVAILABLE, "{}", sent.text);
     assert_eq!(sent.header("retry-after"), Some("5"));

@@ -6,7 +6,7 @@ use super::persons::Persons;
 use crate::executor::START_MS;
 use crate::person::phone;
 use crate::queue::WorkQueues;
-use crate::simulator::{Act, Simulator, Wish};
+use crate::simulator::{Act, OperatorRequest, Simulator};
 use recado_domain::contact::ContactAddress;
 use recado_domain::conversation::{Conversation, ConversationMode, ConversationStatus};
 use recado_domain::ids::ConversationId;
@@ -82,7 +82,7 @@ fn answered<S, Q>(sim: &Simulator<S, Q>, answer: &Message, message: &Message) ->
     if answer.out.is_some() {
         let mut acts = ledger.acts_on(&answer.conversation);
         return acts.any(
-            |act| matches!(&act.wish, Wish::Answer(text, seen) if *text == words && *seen >= message.ordinal),
+            |act| matches!(&act.request, OperatorRequest::Answer(text, seen) if *text == words && *seen >= message.ordinal),
         );
     }
     let sent_at = |message: &Message| {
@@ -97,7 +97,7 @@ fn answered<S, Q>(sim: &Simulator<S, Q>, answer: &Message, message: &Message) ->
 fn answers<S, Q>(sim: &Simulator<S, Q>, told: &[Told]) {
     let acts = sim.ledger().acts.clone();
     for act in acts {
-        let Wish::Answer(text, _) = &act.wish else {
+        let OperatorRequest::Answer(text, _) = &act.request else {
             continue;
         };
         let all = told.iter().flat_map(|(_, messages)| messages);
@@ -248,7 +248,7 @@ fn reach<S, Q>(
     let began = to.created_at.as_millisecond() - START_MS;
     let joined = persons.joined_ms(&to.id);
     let over = change.to_ms.max(joined.unwrap_or(i64::MAX));
-    let ended = |act: &Act| matches!(act.wish, Wish::Resolve(_)) && act.may_be_done();
+    let ended = |act: &Act| matches!(act.request, OperatorRequest::Resolve(_)) && act.may_be_done();
     // Also the one in whose place this one began: with it ended what it and the others had been taken over for.
     let all_go_on = !persons.all(&to.id).any(|id| sim.ledger().acts_on(id).any(ended));
     if began - skew > over && !all_go_on {
@@ -302,7 +302,7 @@ fn changes<S, Q>(sim: &Simulator<S, Q>, conversation: &Conversation, messages: &
         };
         if act.takes_over() {
             changes.taken.push(change);
-        } else if act.wish == Wish::GiveBack {
+        } else if act.request == OperatorRequest::GiveBack {
             changes.given_back.push(change);
         }
     }

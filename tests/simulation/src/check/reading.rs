@@ -5,7 +5,7 @@ use super::Told;
 use super::answers::{Wants, covers, wants};
 use super::people::{People, see_to};
 use crate::fake_world::Shown;
-use crate::simulator::{Kind, Simulator, Wish};
+use crate::simulator::{Kind, OperatorRequest, Simulator};
 use recado_domain::ids::{EventId, Ordinal};
 use recado_domain::message::{Message, Role};
 use recado_domain::reason::Reason;
@@ -162,9 +162,9 @@ fn is_in_its_place<S, Q>(sim: &Simulator<S, Q>, told: &Told, change: &Change) ->
     });
     let ledger = sim.ledger();
     let mut acts = ledger.acts_on(&conversation.id);
-    let seen = acts.any(|act| match act.wish {
-        Wish::Answer(_, seen) | Wish::Resolve(seen) => between(seen),
-        Wish::TakeOver | Wish::GiveBack => false,
+    let seen = acts.any(|act| match act.request {
+        OperatorRequest::Answer(_, seen) | OperatorRequest::Resolve(seen) => between(seen),
+        OperatorRequest::TakeOver | OperatorRequest::GiveBack => false,
     });
     messages.len() <= sim.settings.turn_reads.messages && !answered && !seen
 }

@@ -6,7 +6,7 @@ use crate::fake_world::{Fate, Said};
 use crate::person::{Shows, identity};
 use crate::plan::{address, identity_key};
 use crate::queue::WorkQueues;
-use crate::simulator::Wish;
+use crate::simulator::OperatorRequest;
 use futures::executor::block_on;
 use recado_domain::ids::{ConversationId, Ordinal};
 use recado_domain::inbound::WebhookItem;
@@ -20,7 +20,7 @@ where
     Q: WorkQueues,
 {
     pub(super) fn persons(&self, story: Story) {
-        let answer = |words: &str, seen| Wish::Answer(words.to_owned(), Ordinal(seen));
+        let answer = |words: &str, seen| OperatorRequest::Answer(words.to_owned(), Ordinal(seen));
         let unexplained = || self.on_line(|line| line.script.push_back(Fate::Unexplained));
         match story {
             Story::TwoNames => {
@@ -29,9 +29,9 @@ where
                     (Shows::Both, 20_000),
                     (Shows::Number, 40_000),
                 ]);
-                self.wishes_under(vec![
-                    (Shows::Identity, 2_000, Wish::TakeOver),
-                    (Shows::Identity, 78_000, Wish::GiveBack),
+                self.requests_under(vec![
+                    (Shows::Identity, 2_000, OperatorRequest::TakeOver),
+                    (Shows::Identity, 78_000, OperatorRequest::GiveBack),
                 ]);
             }
             Story::TwoConversations => {
@@ -41,25 +41,25 @@ where
                     (Shows::Number, 20_000),
                     (Shows::Both, 40_000),
                 ]);
-                self.wishes_under(vec![
-                    (Shows::Number, 50_000, Wish::TakeOver),
-                    (Shows::Number, 80_000, Wish::GiveBack),
+                self.requests_under(vec![
+                    (Shows::Number, 50_000, OperatorRequest::TakeOver),
+                    (Shows::Number, 80_000, OperatorRequest::GiveBack),
                 ]);
             }
             Story::OrderOfTwo => {
                 unexplained();
                 self.appears(&[(Shows::Identity, 0), (Shows::Number, 500), (Shows::Both, 15_000)]);
-                self.wishes_under(vec![
+                self.requests_under(vec![
                     (Shows::Identity, 2_000, answer("person-1", 1)),
                     (Shows::Number, 28_000, answer("person-2", 2)),
-                    (Shows::Number, 70_000, Wish::GiveBack),
+                    (Shows::Number, 70_000, OperatorRequest::GiveBack),
                 ]);
             }
             _ => {
                 self.appears(&[(Shows::Number, 0), (Shows::Identity, 5_000), (Shows::Both, 7_000)]);
-                self.wishes_under(vec![
-                    (Shows::Number, 12_000, Wish::TakeOver),
-                    (Shows::Number, 48_000, Wish::GiveBack),
+                self.requests_under(vec![
+                    (Shows::Number, 12_000, OperatorRequest::TakeOver),
+                    (Shows::Number, 48_000, OperatorRequest::GiveBack),
                 ]);
             }
         }
@@ -84,14 +84,14 @@ where
         }
     }
 
-    /// Wishes about the conversation that there is under a name, each after so many milliseconds from the one before.
-    fn wishes_under(&self, wishes: Vec<(Shows, i64, Wish)>) {
+    /// Requests about the conversation that there is under a name, each after so many milliseconds from the one before.
+    fn requests_under(&self, requests: Vec<(Shows, i64, OperatorRequest)>) {
         let tell = self.clone();
         self.happens(async move {
-            for (shows, after, wish) in wishes {
+            for (shows, after, request) in requests {
                 tell.sim.simulation().sleep(after).await;
                 if let Some(id) = tell.conversation_under(shows) {
-                    tell.sim.wish(&id, wish);
+                    tell.sim.request(&id, request);
                 }
             }
         });

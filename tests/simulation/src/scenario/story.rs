@@ -2,7 +2,7 @@ use super::teller::Teller;
 use crate::fake_world::Fate;
 use crate::plan::bound;
 use crate::queue::WorkQueues;
-use crate::simulator::{Simulator, Wish};
+use crate::simulator::{OperatorRequest, Simulator};
 use jiff::SignedDuration;
 use recado_domain::config::InstanceConfig;
 use recado_domain::ids::Ordinal;
@@ -220,7 +220,10 @@ impl Story {
             Self::Crowd => tell.crowd(12),
             Self::DayLate => {
                 tell.says("m1", 10_000 - to_millis(WINDOW), 0);
-                tell.wishes(vec![(25_000, Wish::Answer("person-1".to_owned(), Ordinal(1)))]);
+                tell.requests(vec![(
+                    25_000,
+                    OperatorRequest::Answer("person-1".to_owned(), Ordinal(1)),
+                )]);
             }
             Self::TakeOver | Self::GiveBack | Self::Answer | Self::Phone => tell.people(self),
             Self::GiveBackInFlight => tell.gives_back_during(Fate::Closed, 2_000),

@@ -5,7 +5,7 @@ use crate::executor::Life;
 use crate::fake_world::{Changed, Fate, Fates, Line, Said, connection_event};
 use crate::plan::{address, identity_key};
 use crate::queue::WorkQueues;
-use crate::simulator::{Simulator, Wish};
+use crate::simulator::{OperatorRequest, Simulator};
 use futures::executor::block_on;
 use recado_domain::config::InstanceConfig;
 use recado_domain::contact::ContactAddress;
@@ -140,45 +140,51 @@ where
             .map(|conversation| conversation.id)
     }
 
-    pub(super) fn wishes(&self, wishes: Vec<(i64, Wish)>) {
-        self.wishes_of(0, wishes);
+    pub(super) fn requests(&self, requests: Vec<(i64, OperatorRequest)>) {
+        self.requests_of(0, requests);
     }
 
-    /// Wishes about a contact, each after so many milliseconds from the one before.
-    pub(super) fn wishes_of(&self, contact: usize, wishes: Vec<(i64, Wish)>) {
+    /// Requests about a contact, each after so many milliseconds from the one before.
+    pub(super) fn requests_of(&self, contact: usize, requests: Vec<(i64, OperatorRequest)>) {
         let tell = self.clone();
         self.happens(async move {
-            for (after, wish) in wishes {
+            for (after, request) in requests {
                 tell.sim.simulation().sleep(after).await;
                 if let Some(id) = tell.conversation(contact) {
-                    tell.sim.wish(&id, wish);
+                    tell.sim.request(&id, request);
                 }
             }
         });
     }
 
     pub(super) fn people(&self, story: Story) {
-        let answer = |words: &str| Wish::Answer(words.to_owned(), Ordinal(1));
+        let answer = |words: &str| OperatorRequest::Answer(words.to_owned(), Ordinal(1));
         match story {
             Story::TakeOver => {
                 self.messages(&[0, 30_000]);
-                let wishes = vec![
-                    (4_500, Wish::TakeOver),
+                let requests = vec![
+                    (4_500, OperatorRequest::TakeOver),
                     (3_000, answer("person-1")),
-                    (12_000, Wish::GiveBack),
+                    (12_000, OperatorRequest::GiveBack),
                 ];
-                self.wishes(wishes);
+                self.requests(requests);
             }
             Story::GiveBack => {
                 // The burst is used up, so the reply waits for its slot.
                 self.crowd(12);
                 for contact in 0..12 {
-                    self.wishes_of(contact, vec![(6_000, Wish::TakeOver), (40_000, Wish::GiveBack)]);
+                    self.requests_of(
+                        contact,
+                        vec![
+                            (6_000, OperatorRequest::TakeOver),
+                            (40_000, OperatorRequest::GiveBack),
+                        ],
+                    );
                 }
             }
             Story::Answer => {
                 self.messages(&[0]);
-                self.wishes(vec![(2_000, answer("person-1"))]);
+                self.requests(vec![(2_000, answer("person-1"))]);
             }
             _ => {
                 self.messages(&[0, 20_000]);
@@ -188,7 +194,7 @@ where
     }
 
     /// Until so many requests have left, or two minutes are over.
-    async fn requests(&self, count: usize) {
+    async fn wait_for_requests(&self, count: usize) {
         let instance = self.bound().instance.id.clone();
         for _ in 0..600 {
             self.sim.simulation().sleep(200).await;
@@ -203,19 +209,19 @@ where
     pub(super) fn void_replies(&self) {
         self.on_line(|line| line.script.extend([Fate::Throttled; 4]));
         self.crowd(4);
-        let answer = |words: &str| Wish::Answer(words.to_owned(), Ordinal(1));
-        let wishes = [
+        let answer = |words: &str| OperatorRequest::Answer(words.to_owned(), Ordinal(1));
+        let requests = [
             vec![(0, answer("person-1"))],
-            vec![(0, Wish::TakeOver), (4_000, Wish::GiveBack)],
-            vec![(0, Wish::Resolve(Ordinal(1)))],
+            vec![(0, OperatorRequest::TakeOver), (4_000, OperatorRequest::GiveBack)],
+            vec![(0, OperatorRequest::Resolve(Ordinal(1)))],
             vec![(8_000, answer("person-2"))],
         ];
         let tell = self.clone();
         self.happens(async move {
-            tell.requests(4).await;
+            tell.wait_for_requests(4).await;
             tell.sim.simulation().sleep(3_000).await;
-            for (contact, wishes) in wishes.into_iter().enumerate() {
-                tell.wishes_of(contact, wishes);
+            for (contact, requests) in requests.into_iter().enumerate() {
+                tell.requests_of(contact, requests);
             }
             tell.says_to(&address(0, 2), "m4", false, 2_000, 2_000);
             tell.types_to(3, 1_000, "typed-1");
@@ -228,11 +234,11 @@ where
         self.messages(&[0]);
         let tell = self.clone();
         self.happens(async move {
-            tell.requests(1).await;
+            tell.wait_for_requests(1).await;
             if let Some(id) = tell.conversation(0) {
-                tell.sim.wish(&id, Wish::TakeOver);
+                tell.sim.request(&id, OperatorRequest::TakeOver);
                 tell.sim.simulation().sleep(after).await;
-                tell.sim.wish(&id, Wish::GiveBack);
+                tell.sim.request(&id, OperatorRequest::GiveBack);
             }
         });
     }
@@ -241,8 +247,11 @@ where
     pub(super) fn resolves_with_open(&self) {
         self.on_line(|line| line.script.push_back(Fate::Unexplained));
         self.messages(&[0, 40_000]);
-        let answer = Wish::Answer("person-1".to_owned(), Ordinal(1));
-        self.wishes(vec![(2_000, answer), (10_000, Wish::Resolve(Ordinal(1)))]);
+        let answer = OperatorRequest::Answer("person-1".to_owned(), Ordinal(1));
+        self.requests(vec![
+            (2_000, answer),
+            (10_000, OperatorRequest::Resolve(Ordinal(1))),
+        ]);
     }
 
     /// As soon as something is dead, it is redriven.

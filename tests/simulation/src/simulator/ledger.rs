@@ -8,7 +8,7 @@ use recado_domain::inbound::WebhookEvent;
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::Wish;
+use super::OperatorRequest;
 
 /// How long a request that nobody waits for any more may still take effect, in milliseconds: its function may stall.
 pub const LINGERS_MS: i64 = 600_000;
@@ -113,7 +113,7 @@ pub struct Act {
     /// About which conversation.
     pub conversation: ConversationId,
     /// What for.
-    pub wish: Wish,
+    pub request: OperatorRequest,
     /// When it was asked for first, in milliseconds since the start.
     pub begun_ms: i64,
     /// From when on it changes nothing any more, in milliseconds since the start.
@@ -125,7 +125,10 @@ pub struct Act {
 impl Act {
     /// Whether it gives the conversation to people.
     pub fn takes_over(&self) -> bool {
-        matches!(self.wish, Wish::TakeOver | Wish::Answer(..))
+        matches!(
+            self.request,
+            OperatorRequest::TakeOver | OperatorRequest::Answer(..)
+        )
     }
 
     /// Whether it may have been done.
@@ -171,10 +174,10 @@ impl Ledger {
             .filter(move |act| act.conversation == *conversation)
     }
 
-    /// Up to which ordinal the author of a wish to end the conversation had read it, if one may have been granted.
+    /// Up to which ordinal the author of a request to end the conversation had read it, if one may have been granted.
     pub fn resolved_upto(&self, conversation: &ConversationId) -> Option<Ordinal> {
-        let seen = |act: &Act| match act.wish {
-            Wish::Resolve(seen) if act.may_be_done() => Some(seen),
+        let seen = |act: &Act| match act.request {
+            OperatorRequest::Resolve(seen) if act.may_be_done() => Some(seen),
             _ => None,
         };
         self.acts_on(conversation).filter_map(seen).max()

@@ -26,16 +26,16 @@ fn told<T>(done: &Result<T, OperateError>) -> Option<bool> {
     }
 }
 
-/// What a person wants.
+/// A person's request about a conversation.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Wish {
-    /// To take the conversation over.
+pub enum OperatorRequest {
+    /// Takes the conversation over.
     TakeOver,
-    /// To answer, having seen up to this ordinal.
+    /// Answers, having seen up to this ordinal.
     Answer(String, Ordinal),
-    /// To give it back.
+    /// Gives it back.
     GiveBack,
-    /// To end it, having seen up to this ordinal.
+    /// Ends it, having seen up to this ordinal.
     Resolve(Ordinal),
 }
 
@@ -45,13 +45,13 @@ where
     Q: WorkQueues,
 {
     /// A person's request, repeated until it is answered.
-    pub fn wish(self: &Arc<Self>, conversation: &ConversationId, wish: Wish) {
+    pub fn request(self: &Arc<Self>, conversation: &ConversationId, request: OperatorRequest) {
         self.ledger().pending += 1;
-        let act = self.begin(conversation, &wish);
+        let act = self.begin(conversation, &request);
         let (sim, conversation) = (Arc::clone(self), conversation.clone());
         self.simulation().spawn(Life::default(), async move {
             for asked in 0..20 {
-                let told = sim.ask_once(&conversation, &wish).await;
+                let told = sim.ask_once(&conversation, &request).await;
                 if told.is_some() || !sim.clients_repeat {
                     sim.end(act, told, asked == 0);
                     break;
@@ -63,10 +63,10 @@ where
     }
 
     /// Notes what a person asks for.
-    fn begin(&self, conversation: &ConversationId, wish: &Wish) -> usize {
+    fn begin(&self, conversation: &ConversationId, request: &OperatorRequest) -> usize {
         let act = Act {
             conversation: conversation.clone(),
-            wish: wish.clone(),
+            request: request.clone(),
             begun_ms: self.simulation().elapsed_ms(),
             over_ms: i64::MAX,
             told: None,
@@ -161,12 +161,16 @@ where
     }
 
     /// What was answered: whether it was done.
-    async fn ask_once(self: &Arc<Self>, conversation: &ConversationId, wish: &Wish) -> Option<bool> {
+    async fn ask_once(
+        self: &Arc<Self>,
+        conversation: &ConversationId,
+        request: &OperatorRequest,
+    ) -> Option<bool> {
         let injector = FaultInjector::new(&self.common, "api");
         let (sim, caller) = (Arc::clone(self), injector.clone());
-        let (conversation, wish) = (conversation.clone(), wish.clone());
-        let request = async move { told(&sim.grant(&caller, &conversation, wish).await) };
-        self.answered_in(injector, REQUEST_PATIENCE_MS, request)
+        let (conversation, request) = (conversation.clone(), request.clone());
+        let granting = async move { told(&sim.grant(&caller, &conversation, request).await) };
+        self.answered_in(injector, REQUEST_PATIENCE_MS, granting)
             .await
             .flatten()
     }
@@ -175,13 +179,13 @@ where
         &self,
         injector: &FaultInjector,
         id: &ConversationId,
-        wish: Wish,
+        request: OperatorRequest,
     ) -> Result<(), OperateError> {
         let world = self.world(injector);
         let correlation = random_id::generate_correlation_id(injector);
-        self.common.note(|| format!("a person wants {wish:?} of {id}"));
-        match wish {
-            Wish::TakeOver => operate::set_conversation_mode(
+        self.common.note(|| format!("a person wants {request:?} of {id}"));
+        match request {
+            OperatorRequest::TakeOver => operate::set_conversation_mode(
                 &world,
                 &Caller::installation(),
                 id,
@@ -190,7 +194,7 @@ where
             )
             .await
             .map(|_| ()),
-            Wish::GiveBack => operate::set_conversation_mode(
+            OperatorRequest::GiveBack => operate::set_conversation_mode(
                 &world,
                 &Caller::installation(),
                 id,
@@ -199,12 +203,12 @@ where
             )
             .await
             .map(|_| ()),
-            Wish::Resolve(seen) => {
+            OperatorRequest::Resolve(seen) => {
                 operate::resolve_conversation(&world, &Caller::installation(), id, Some(seen), &correlation)
                     .await
                     .map(|_| ())
             }
-            Wish::Answer(text, seen) => {
+            OperatorRequest::Answer(text, seen) => {
                 let key = IdempotencyKey::parse(&text).ok();
                 let answer = OperatorAnswer {
                     content: Content::from_text(text),

@@ -5,7 +5,7 @@ use crate::fake_world::{Changed, Said};
 use crate::person::{Habit, identity};
 use crate::plan::identity_key;
 use crate::queue::WorkQueues;
-use crate::simulator::{Simulator, Wish};
+use crate::simulator::{OperatorRequest, Simulator};
 use futures::executor::block_on;
 use recado_domain::contact::ContactAddress;
 use recado_domain::conversation::Conversation;
@@ -34,11 +34,11 @@ where
                 "person-{}-{number}",
                 contact.0.as_str().len() + usize::try_from(on.simulation().below(1 << 40)).unwrap_or(0)
             );
-            let wish = match on.simulation().below(11) {
-                0..=2 => Wish::TakeOver,
-                3..=5 => Wish::Answer(answer, last),
-                6..=7 => Wish::GiveBack,
-                8 => Wish::Resolve(last),
+            let request = match on.simulation().below(11) {
+                0..=2 => OperatorRequest::TakeOver,
+                3..=5 => OperatorRequest::Answer(answer, last),
+                6..=7 => OperatorRequest::GiveBack,
+                8 => OperatorRequest::Resolve(last),
                 9 => {
                     reword(&on, &line, &contact, &answer);
                     continue;
@@ -48,13 +48,13 @@ where
                     continue;
                 }
             };
-            on.wish(&conversation.id, wish);
+            on.request(&conversation.id, request);
         }
         on.simulation()
             .sleep(on.simulation().between(1_000, 90_000))
             .await;
         if let Some(conversation) = seen(&on, &line, &contact) {
-            on.wish(&conversation.id, Wish::GiveBack);
+            on.request(&conversation.id, OperatorRequest::GiveBack);
         }
     });
 }
