@@ -27,6 +27,7 @@ mod server;
 mod start_checks;
 mod stop_signals;
 mod token;
+mod trends;
 mod try_command;
 mod welcome;
 mod workers;
@@ -75,6 +76,7 @@ enum RecadoCommand {
     Dlq(dlq::DeadLetterArguments),
     Token(token::TokenArguments),
     Contact(contact::ContactArguments),
+    Trends(trends::TrendArguments),
     Replay(replay::ReplayArguments),
     Record(record::RecordArguments),
 }
@@ -158,6 +160,7 @@ fn run_command(arguments: CommandLine) -> Result<()> {
         Some(RecadoCommand::Contact(command)) => {
             runtime.block_on(contact::run_contact_command(command, &environment))
         }
+        Some(RecadoCommand::Trends(command)) => runtime.block_on(trends::run_trends(command, &environment)),
     };
     // Tasks that are still running at this point are not waited for.
     runtime.shutdown_background();

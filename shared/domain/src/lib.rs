@@ -41,6 +41,7 @@ pub mod scheduled;
 pub mod secret;
 pub mod service_window;
 pub mod split;
+pub mod trend;
 pub mod turn;
 pub mod wake_up;
 pub mod web_url;

@@ -41,6 +41,10 @@ pub struct MinuteSample {
     /// Number of instances of which something was to be told and that are not listed.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub left_out: u64,
+    /// In the installation's sample: the number of tenants of which something was to be told and that have no sample of
+    /// this minute.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub tenants_left_out: u64,
 }
 
 /// The state of one instance in one minute.
@@ -113,6 +117,7 @@ impl MinuteSample {
             at_least: false,
             instances: Vec::new(),
             left_out: 0,
+            tenants_left_out: 0,
         };
         let mut told: Vec<InstanceSample> = all.into_iter().filter(|one| !one.is_idle()).collect();
         told.sort_by(|a, b| b.rank().cmp(&a.rank()).then_with(|| a.id.cmp(&b.id)));
@@ -130,6 +135,14 @@ impl MinuteSample {
     /// Returns the state of an instance in this minute; `None` if it is not listed.
     pub fn find_instance(&self, id: &InstanceId) -> Option<&InstanceSample> {
         self.instances.iter().find(|one| one.id == *id)
+    }
+
+    /// Returns `true` if an instance was open in this minute, `false` if it was not; `None` if the sample does not tell.
+    pub fn is_connected(&self, id: &InstanceId) -> Option<bool> {
+        let open = |one: &InstanceSample| one.connection == ConnectionStatus::Open;
+        // Those that cannot send are listed first: if the last one listed is open, so are all that are left out.
+        let unlisted = || (self.left_out == 0 || self.instances.last().is_some_and(open)).then_some(true);
+        self.find_instance(id).map(open).or_else(unlisted)
     }
 
     /// Returns the rate at which an instance took send slots since `before`, per second. `None` if one of the samples

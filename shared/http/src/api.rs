@@ -29,6 +29,7 @@ mod sends;
 mod simulator;
 mod tokens;
 mod trace;
+mod trends;
 mod view;
 mod whatsapp;
 
@@ -124,6 +125,7 @@ macro_rules! list_operator_routes {
             $routes!(whatsapp::detailed::get_detailed_whatsapp_health),
             $routes!(dead_letters::get_dlq_health),
             $routes!(metrics::get_metrics),
+            $routes!(trends::get_trends),
             $routes!(
                 config::get_configuration,
                 config::put_configuration,

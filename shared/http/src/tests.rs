@@ -27,6 +27,7 @@ mod stand_ins;
 mod strangers;
 mod tokens;
 mod traces;
+mod trends;
 mod unsteady;
 mod webhooks;
 mod wrong_webhooks;

@@ -15,3 +15,4 @@ pub mod self_check;
 pub mod send;
 pub mod tokens;
 pub mod trace;
+pub mod trends;

@@ -42,6 +42,7 @@ pub(crate) const PERMISSIONS: &[(&str, &str, Permission)] = &[
     ("POST", "/v1/tokens", Administer),
     ("DELETE", "/v1/tokens/{name}", Administer),
     ("GET", "/v1/trace", Read),
+    ("GET", "/v1/trends", Read),
     ("GET", "/simulator/outbox", Read),
 ];
 

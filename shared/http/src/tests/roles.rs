@@ -119,7 +119,13 @@ fn without_times(text: &str) -> String {
 fn blank_times(value: &mut serde_json::Value) {
     match value {
         serde_json::Value::Object(fields) => {
-            for name in ["timestamp", "next_slot", "oldest_message_age_seconds"] {
+            for name in [
+                "timestamp",
+                "next_slot",
+                "oldest_message_age_seconds",
+                "from",
+                "to",
+            ] {
                 fields.remove(name);
             }
             fields.values_mut().for_each(blank_times);

@@ -2,6 +2,7 @@
 
 use crate::setup;
 use crate::world::Setup;
+use recado_domain::access::Caller;
 use recado_domain::config::ConfigDocument;
 use recado_domain::ids::TenantId;
 use recado_domain::instance::{ConnectionStatus, InstanceChange};
@@ -9,6 +10,7 @@ use recado_domain::reason::Reason;
 use recado_domain::sample::{MinuteSample, start_of_minute};
 use recado_pipeline::ports::{ConfigurationStore, ConnectionAnswer, Samples, SendOutcome};
 use recado_pipeline::reconcile::reconcile;
+use recado_pipeline::trends::{TrendRequest, read_trends};
 use recado_testkit::builders::{BASE, Fixture, change_instance, seen};
 use recado_testkit::ports::succeed;
 
@@ -96,6 +98,50 @@ async fn an_instance_that_cannot_send_is_listed_while_it_lasts() {
 }
 
 #[tokio::test]
+async fn trends_tell_the_uptime_and_the_new_dead_letters_of_a_tenant_that_was_idle_in_between() {
+    let setup = setup().await;
+    let (id, tenant) = (setup.fixture.instance(), &setup.fixture.bound.tenant.id);
+    pass_minute(&setup).await;
+    setup.world.providers.is(ConnectionAnswer::Closed);
+    let closed = seen(ConnectionStatus::Closed, setup.now(), Some(setup.now()));
+    change_instance(&setup.world.store, id, InstanceChange::Connection(closed)).await;
+    pass_minute(&setup).await;
+    setup.world.providers.is(ConnectionAnswer::Open);
+    pass_minute(&setup).await;
+    let dead = setup.replied().await;
+    setup.answers(SendOutcome::Permanent {
+        reason: Reason::WhatsappPermanentError,
+        why: "no".to_owned(),
+    });
+    setup.send(&dead.conversation).await;
+    pass_minute(&setup).await;
+    setup.pass(-60);
+    let request = TrendRequest {
+        tenant: Some(tenant.clone()),
+        instance: None,
+        hours: 1,
+        step_minutes: 1,
+    };
+    let caller = Caller::installation();
+    let report = read_trends(&setup.world, &caller, &request)
+        .await
+        .unwrap()
+        .unwrap();
+    let whole = &report.trends.whole;
+    assert_eq!((whole.minutes, whole.disconnected_max), (4, 1));
+    assert_eq!((whole.dead_letters, whole.dead_letters_added), (1, 1));
+    let [uptime] = &report.trends.uptimes[..] else {
+        panic!("{report:?}")
+    };
+    assert_eq!((uptime.connected, uptime.percent()), (3, Some(75.0)));
+    let last: Vec<u32> = report.trends.points[55..]
+        .iter()
+        .map(|one| one.summary.minutes)
+        .collect();
+    assert_eq!(last, [0, 1, 1, 1, 1], "the last part is the current minute");
+}
+
+#[tokio::test]
 async fn no_more_than_a_hundred_samples_are_written_in_a_minute_and_those_of_closed_instances_first() {
     let setup = setup().await;
     let mut configured = ConfigDocument::default();
@@ -126,7 +172,7 @@ async fn no_more_than_a_hundred_samples_are_written_in_a_minute_and_those_of_clo
     for fixture in &fixtures {
         stored += samples(&setup, Some(&fixture.bound.tenant.id)).await.len();
     }
-    assert_eq!(stored, 99);
+    assert_eq!((stored, whole.tenants_left_out), (99, 21));
     for fixture in down {
         let of_tenant = samples(&setup, Some(&fixture.bound.tenant.id)).await;
         assert_eq!(of_tenant.len(), 1, "its uptime is counted from the samples");

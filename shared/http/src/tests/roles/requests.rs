@@ -165,6 +165,9 @@ fn list_reads(ids: &Ids) -> Vec<Wanted> {
         get("/v1/trace", format!("/v1/trace?message={message}")),
         get("/v1/trace", format!("/v1/trace?message={scheduled}")),
         get("/v1/trace", format!("/v1/trace?correlation={correlation}")),
+        plain("/v1/trends"),
+        of_instance("/v1/trends"),
+        get("/v1/trends", format!("/v1/trends?tenant={tenant}")),
         plain("/simulator/outbox"),
         plain("/metrics"),
     ]

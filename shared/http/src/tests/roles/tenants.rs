@@ -2,16 +2,19 @@
 
 use super::requests::Ids;
 use crate::tests::{Site, TOKEN};
+use recado_domain::Timestamp;
 use recado_domain::access::TokenRole;
 use recado_domain::content::Content;
 use recado_domain::dead_letter::DeadLetterDeletion;
 use recado_domain::ids::ConversationId;
+use recado_domain::instance::ConnectionStatus;
 use recado_domain::millis::add_millis;
 use recado_domain::notice::{NewNotice, Notice, NoticeKind};
 use recado_domain::provider::Provider;
+use recado_domain::sample::{InstanceSample, MinuteSample};
 use recado_pipeline::ports::{
     CommitOutcome, ConfigurationStore, Conversations, DeadLetters, IdentityKeyStore, InboundWrite, Inbox,
-    Notices,
+    Notices, Samples,
 };
 use recado_testkit::builders::{Fixture, at, far_ahead, fresh, identity_key};
 use recado_testkit::ports::succeed;
@@ -126,6 +129,7 @@ async fn add_records(site: &Site, outbox: &SimulatedOutbox, fixture: &Fixture) -
     let notice = Notice::with_derived_id(fixture.bound.instance.provider, &account, told, at(0));
     succeed(store.put_notice(&notice, far_ahead())).await;
     add_simulated_send(outbox, fixture, &conversation.id, &said);
+    add_samples(site, fixture).await;
     let (scheduled, upload) = add_by_api(site, fixture).await;
     let token = fresh("token");
     create_token(
@@ -154,6 +158,22 @@ async fn add_records(site: &Site, outbox: &SimulatedOutbox, fixture: &Fixture) -
     }
 }
 
+/// Stores the tenant's sample of this minute, and the installation's.
+async fn add_samples(site: &Site, fixture: &Fixture) {
+    let waiting = InstanceSample {
+        id: fixture.instance().clone(),
+        connection: ConnectionStatus::Closed,
+        depth: 3,
+        parked: 1,
+        dead_letters: 2,
+        slots: None,
+    };
+    let tenant = Some(fixture.bound.tenant.id.clone());
+    let samples = [tenant, None]
+        .map(|tenant| MinuteSample::from_instances(Timestamp::now(), tenant, vec![waiting.clone()]));
+    succeed(site.store.put_samples(&samples, far_ahead())).await;
+}
+
 fn add_simulated_send(
     outbox: &SimulatedOutbox,
     fixture: &Fixture,
@@ -173,7 +193,7 @@ fn add_simulated_send(
 /// Schedules a message and uploads a file, and returns the id and the source.
 async fn add_by_api(site: &Site, fixture: &Fixture) -> (String, String) {
     let path = format!("/v1/instances/{}", fixture.instance());
-    let later = add_millis(recado_domain::Timestamp::now(), 86_400_000);
+    let later = add_millis(Timestamp::now(), 86_400_000);
     let to = fixture.address.as_str();
     let body = json!({"to": to, "text": "lembrete", "send_at": later});
     let scheduled = site.operate("POST", &format!("{path}/messages"), &body).await;

@@ -21,7 +21,7 @@ const RATES_MAX: usize = 100;
 pub(super) async fn record_samples(deps: &impl Deps) -> PortResult<MinuteSample> {
     let reading = read_installation(deps).await?;
     let slots = read_slots(deps, &reading).await?;
-    let installation = reading.to_sample(&slots);
+    let mut installation = reading.to_sample(&slots);
     let mut samples = reading.to_tenant_samples(&slots);
     // A tenant with an instance that cannot send goes first: its uptime is counted from the samples.
     samples.sort_by_key(|sample| {
@@ -33,6 +33,7 @@ pub(super) async fn record_samples(deps: &impl Deps) -> PortResult<MinuteSample>
             most = TENANTS_MAX,
             "not every tenant's sample is stored"
         );
+        installation.tenants_left_out = (samples.len() - TENANTS_MAX) as u64;
         samples.truncate(TENANTS_MAX);
     }
     samples.push(installation.clone());

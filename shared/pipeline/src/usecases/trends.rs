@@ -1,0 +1,84 @@
+//! Makes trends of the samples that `reconcile` stores each minute.
+
+use crate::Deps;
+use crate::ports::{ConfigurationStore, PortResult, Samples, System};
+use jiff::{SignedDuration, Timestamp};
+use recado_domain::access::Caller;
+use recado_domain::config::Instance;
+use recado_domain::ids::{InstanceId, TenantId};
+use recado_domain::millis::add_duration;
+use recado_domain::trend::{SampledMinutes, TrendPeriod, Trends};
+
+/// Time before the period from which samples are read too: the first of the period is compared with the last of these.
+const BEFORE: SignedDuration = SignedDuration::from_mins(5);
+
+/// The trends that a request asks for.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct TrendRequest {
+    /// Only of this tenant.
+    pub tenant: Option<TenantId>,
+    /// Only of this instance.
+    pub instance: Option<InstanceId>,
+    /// Number of hours up to now.
+    pub hours: u32,
+    /// Length of each part of the period, in minutes.
+    pub step_minutes: u32,
+}
+
+/// The trends with the period that they are made of.
+#[derive(Debug, Clone, PartialEq)]
+pub struct TrendReport {
+    /// The period.
+    pub period: TrendPeriod,
+    /// Time of the request.
+    pub now: Timestamp,
+    /// The trends.
+    pub trends: Trends,
+}
+
+/// Makes the trends of what a request names, within the caller's scope. Returns `None` if its tenant or its instance does
+/// not exist there.
+pub async fn read_trends(
+    deps: &impl Deps,
+    caller: &Caller,
+    request: &TrendRequest,
+) -> PortResult<Option<TrendReport>> {
+    let wanted = request.tenant.as_ref().or(caller.scope.tenant());
+    if wanted.is_some_and(|tenant| !caller.scope.covers(tenant)) {
+        return Ok(None);
+    }
+    let configured = deps.store().read_configuration(wanted).await?;
+    let fits = |instance: &&Instance| request.instance.as_ref().is_none_or(|id| *id == instance.id);
+    let instances: Vec<&Instance> = configured.instances.iter().filter(fits).collect();
+    let known = match (&request.instance, wanted) {
+        (Some(_), _) => !instances.is_empty(),
+        (None, Some(tenant)) => configured.tenants.iter().any(|one| one.id == *tenant),
+        (None, None) => true,
+    };
+    if !known {
+        return Ok(None);
+    }
+    let now = deps.system().now();
+    let period = TrendPeriod::ending_at(now, request.hours, request.step_minutes);
+    // A tenant's samples list more of its instances than the installation's.
+    let one = request.instance.as_ref().and(instances.first());
+    let tenant = wanted.or(one.map(|instance| &instance.tenant));
+    let since = add_duration(period.from, -BEFORE);
+    let minutes = read_minutes(deps, tenant, since).await?;
+    let ids = instances.iter().map(|instance| &instance.id);
+    let trends = minutes.make_trends(period, request.instance.as_ref(), ids);
+    Ok(Some(TrendReport { period, now, trends }))
+}
+
+async fn read_minutes(
+    deps: &impl Deps,
+    tenant: Option<&TenantId>,
+    since: Timestamp,
+) -> PortResult<SampledMinutes> {
+    let installation = deps.store().list_samples(None, since).await?;
+    let Some(tenant) = tenant else {
+        return Ok(SampledMinutes::of_installation(installation));
+    };
+    let own = deps.store().list_samples(Some(tenant), since).await?;
+    Ok(SampledMinutes::of_tenant(&installation, own))
+}
