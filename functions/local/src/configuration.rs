@@ -1,5 +1,6 @@
 //! Reads `recado.toml`, and applies it to a running installation.
 
+use crate::confirm::confirm_action;
 use crate::environment::LocalEnvironment;
 use crate::installation::InstallationArguments;
 use anyhow::{Context, Result, bail};
@@ -46,6 +47,19 @@ pub(crate) struct ApplyArguments {
     /// The configuration file.
     #[arg(default_value = "recado.toml")]
     file: PathBuf,
+    /// Removes what the file does not name, after showing it and asking. An instance with conversations or dead letters is
+    /// disabled instead: what it has stays readable.
+    #[arg(long)]
+    prune: bool,
+    /// Only shows what would change.
+    #[arg(long)]
+    dry_run: bool,
+    /// Removes or disables an instance also if it still owes a reply, which then waits.
+    #[arg(long, requires = "prune")]
+    force: bool,
+    /// Removes without asking.
+    #[arg(long, short)]
+    yes: bool,
     #[command(flatten)]
     there: InstallationArguments,
 }
@@ -57,24 +71,82 @@ pub(crate) async fn apply_configuration(
 ) -> Result<()> {
     let document = read_configuration(&command.file)?;
     let there = command.there.build_client(environment)?;
-    print_applied_changes(&there.apply_configuration(&document).await?);
+    let options = |dry_run| {
+        let given = [
+            ("prune", command.prune),
+            ("dry_run", dry_run),
+            ("force", command.force),
+        ];
+        given.map(|(name, value)| (name, value.to_string()))
+    };
+    if command.dry_run || command.prune {
+        let preview = there.apply_with_options(&document, &options(true)).await?;
+        if command.dry_run {
+            print_changes(list_items(&preview, "changes"));
+            return Ok(());
+        }
+        confirm_removal(&preview, command.yes)?;
+    }
+    let applied = there.apply_with_options(&document, &options(false)).await?;
+    print_changes(list_items(&applied, "changes"));
+    print_webhooks(&applied);
     Ok(())
 }
 
-fn print_applied_changes(body: &Value) {
-    for change in list_items(body, "changes") {
-        let fields: Vec<&str> = list_items(change, "fields")
-            .iter()
-            .filter_map(Value::as_str)
-            .collect();
-        let fields = if fields.is_empty() {
-            String::new()
-        } else {
-            format!(" ({})", fields.join(", "))
-        };
-        let part = |name| get_text(change, name).unwrap_or_default();
-        println!("{:<9} {} {}{fields}", part("what"), part("kind"), part("id"));
+/// Shows what would be removed or disabled, and asks. Succeeds at once if there is nothing.
+fn confirm_removal(preview: &Value, yes: bool) -> Result<()> {
+    let is_removal = |change: &&Value| matches!(get_text(change, "what"), Some("removed" | "disabled"));
+    let removals: Vec<Value> = list_items(preview, "changes")
+        .iter()
+        .filter(is_removal)
+        .cloned()
+        .collect();
+    if removals.is_empty() {
+        return Ok(());
     }
+    if !yes {
+        eprintln!("The file does not name:");
+        for removal in &removals {
+            eprintln!("  {}", describe_change(removal));
+        }
+    }
+    confirm_action(&format!("Remove or disable these {}?", removals.len()), yes)
+}
+
+fn print_changes(changes: &[Value]) {
+    for change in changes {
+        println!("{}", describe_change(change));
+    }
+}
+
+/// Describes a change in a line: its kind, the entry, and the fields or conversations that it concerns.
+fn describe_change(change: &Value) -> String {
+    let fields: Vec<&str> = list_items(change, "fields")
+        .iter()
+        .filter_map(Value::as_str)
+        .collect();
+    let part = |name| get_text(change, name).unwrap_or_default();
+    let more = match change.get("conversations").and_then(Value::as_u64) {
+        Some(count) if part("what") == "disabled" => {
+            format!(" ({}, readable as before)", describe_conversations(count))
+        }
+        Some(count) => format!(" ({})", describe_conversations(count)),
+        None if fields.is_empty() => String::new(),
+        None => format!(" ({})", fields.join(", ")),
+    };
+    format!("{:<9} {} {}{more}", part("what"), part("kind"), part("id"))
+}
+
+/// Formats a number of conversations. The installation counts up to 200.
+fn describe_conversations(count: u64) -> String {
+    match count {
+        1 => "1 conversation".to_owned(),
+        200.. => "200 conversations or more".to_owned(),
+        _ => format!("{count} conversations"),
+    }
+}
+
+fn print_webhooks(body: &Value) {
     for instance in list_items(body, "instances") {
         let part = |name| get_text(instance, name).unwrap_or("-");
         println!("\n{} ({})", part("id"), part("provider"));

@@ -1,6 +1,6 @@
 //! `recado contact`: finds, exports and erases a contact of a running installation, here or on AWS.
 
-use crate::consent::confirm_change;
+use crate::confirm::confirm_action;
 use crate::environment::LocalEnvironment;
 use crate::installation::{InstallationArguments, InstallationClient, add_part};
 use anyhow::{Context, Result, bail};
@@ -94,7 +94,7 @@ pub(crate) async fn run_contact_command(
         ContactCommand::Erase { which, yes } => {
             let found = which.post(&there, "find").await?;
             eprint!("{}", format_found(&found));
-            confirm_change(*yes, "Erase everything of this contact, for good?")?;
+            confirm_action("Erase everything of this contact, for good?", *yes)?;
             erase(&there, which).await?
         }
     };

@@ -117,6 +117,12 @@ async fn check_instances(
         }
     };
     for instance in chosen {
+        if !configured.is_enabled(instance) {
+            let name = instance.id.as_str();
+            let found = "disabled: its webhooks are ignored, and nothing is sent";
+            findings.push(CheckResult::check_noted(name, "state", found));
+            continue;
+        }
         let told = secrets.iter().find(|told| told.id == instance.id.as_str());
         let webhook = told.or_else(|| configured.find_webhook(instance));
         findings.extend(installation_checks::check_instance(there, instance, webhook).await);

@@ -127,9 +127,13 @@ impl InstallationClient {
         Ok((status, answer.json().await.unwrap_or_default()))
     }
 
-    /// Applies a configuration and returns what that changed.
-    pub(crate) async fn apply_configuration(&self, document: &impl Serialize) -> Result<Value> {
-        let request = self.build_request(Method::PUT, &["v1", "config"])?;
+    /// Applies a configuration with options of the API, and returns what that changed.
+    pub(crate) async fn apply_with_options(
+        &self,
+        document: &impl Serialize,
+        options: &[(&str, String)],
+    ) -> Result<Value> {
+        let request = self.build_request(Method::PUT, &["v1", "config"])?.query(options);
         self.request_json(request.json(document)).await
     }
 
@@ -189,6 +193,12 @@ impl InstalledConfiguration {
                 let known: Vec<&str> = instances.iter().map(|instance| instance.id.as_str()).collect();
                 format!("there is no instance {name}; there is {}", known.join(", "))
             })
+    }
+
+    /// Returns `true` if neither the instance nor its tenant is disabled.
+    pub(crate) fn is_enabled(&self, instance: &Instance) -> bool {
+        let mut enabled = self.document.enabled_instances();
+        enabled.any(|enabled| enabled.id == instance.id)
     }
 
     /// Returns the webhook settings of an instance, without its secret.

@@ -8,6 +8,7 @@ mod catch_up;
 mod clock;
 mod compose;
 mod configuration;
+mod confirm;
 mod connect;
 mod consent;
 mod contact;

@@ -19,8 +19,8 @@ use axum::Router;
 use recado_domain::access::Caller;
 use recado_embedded::{Embedded, EmbeddedSystem, RecoveryCounts};
 use recado_http::{ApiOptions, HealthProbe, record_webhooks, whole_router};
-use recado_pipeline::key_check::InstanceKeys;
-use recado_pipeline::{configure, key_check};
+use recado_pipeline::configure::{self, ApplyOptions};
+use recado_pipeline::key_check::{self, InstanceKeys};
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::sync::watch;
@@ -41,7 +41,8 @@ pub(crate) async fn serve_until_signal(environment: LocalEnvironment, demonstrat
     start_checks::check_webhook_secret(&deps, &environment).await?;
     start_checks::check_named_credentials(&document, simulator.is_some())?;
     let keyring = Keyring::load_or_generate(&environment)?;
-    let applied = configure::apply_configuration(&deps, &Caller::installation(), document)
+    let (caller, options) = (Caller::installation(), ApplyOptions::default());
+    let applied = configure::apply_configuration(&deps, &caller, document, options)
         .await
         .with_context(|| format!("the configuration ({source}) was not applied"))?;
     let listener = start_checks::listen(environment.address).await?;

@@ -46,6 +46,9 @@ pub struct Tenant {
     /// The times for which the tenant's records are kept.
     #[serde(default, skip_serializing_if = "RetentionPolicy::is_default")]
     pub retention: RetentionPolicy,
+    /// `true` if none of the tenant's instances works, as if each were disabled.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub disabled: bool,
 }
 
 /// An agent: the AI that answers, with its model and instructions.
@@ -70,6 +73,9 @@ pub struct Agent {
     /// the model is asked.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub unsupported_message: Option<String>,
+    /// `true` if the agent answers nobody: what comes in waits for people.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub disabled: bool,
 }
 
 /// A WhatsApp number, connected through a provider.
@@ -88,6 +94,10 @@ pub struct Instance {
     pub external_id: Option<ExternalId>,
     /// The agent that answers.
     pub agent: AgentId,
+    /// `true` if the instance does not work: its webhooks are acknowledged and ignored, and nothing is sent. What it has
+    /// stays readable.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub disabled: bool,
     /// `true` if the agent answers new conversations; `false` if people answer until they give a conversation to the
     /// agent.
     #[serde(default = "default_true")]
@@ -235,9 +245,17 @@ pub struct InstanceConfig {
 }
 
 impl InstanceConfig {
+    /// Returns `true` if neither the instance nor its tenant is disabled.
+    pub fn is_enabled(&self) -> bool {
+        !self.instance.disabled && !self.tenant.disabled
+    }
+
     /// Returns whether the agent may answer at `now`, or when the instance opens. An instance without opening hours is
-    /// always open.
+    /// always open; one whose agent is disabled is never open.
     pub fn opening_state_at(&self, now: Timestamp) -> OpeningState {
+        if self.agent.disabled {
+            return OpeningState::NeverOpens;
+        }
         let hours = self.instance.opening_hours.as_ref();
         hours.map_or(OpeningState::Open, |hours| {
             hours.opening_state_at(now, &self.tenant.resolve_time_zone())
@@ -248,9 +266,11 @@ impl InstanceConfig {
 mod check;
 mod credential;
 mod error;
+mod prune;
 mod tenant_change;
 
 pub use error::ConfigError;
+pub use prune::{ConfigRemoval, PrunePlan};
 
 #[cfg(test)]
 mod tests;

@@ -188,6 +188,8 @@ pub struct ProcessingRecord {
 pub enum FollowUpJob {
     /// No job follows.
     Nothing,
+    /// No job follows, because the event was ignored: its instance is disabled.
+    Ignored,
     /// The turn job for the message with this ordinal.
     Turn(Ordinal),
 }

@@ -140,6 +140,11 @@ pub fn count_webhook_items(provider: Provider, report: &IngestReport) {
     }
 }
 
+/// Counts an event that was acknowledged and then ignored, because its instance is disabled.
+pub(crate) fn count_ignored_event(provider: Provider) {
+    counter!(WEBHOOK_ITEMS, "provider" => provider.as_str(), "kind" => "ignored").increment(1);
+}
+
 /// Records the time that a message spent in a stage.
 pub(crate) fn record_stage(instance: &InstanceId, stage: MessageStage, from: Timestamp, to: Timestamp) {
     histogram!(LATENCY, "instance" => to_label(instance), "stage" => stage.as_str())

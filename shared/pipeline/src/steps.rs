@@ -3,6 +3,7 @@
 pub(crate) mod client_message;
 pub(crate) mod connection;
 pub(crate) mod due_message;
+pub(crate) mod enabled_instance;
 pub(crate) mod give_up;
 pub(crate) mod history_reader;
 pub(crate) mod idempotency;

@@ -79,7 +79,7 @@ async fn applying_twice_changes_nothing_and_prints_each_webhook() {
     assert!(done);
     assert!(output.contains("unchanged instance suporte-01"), "{output}");
     assert!(
-        output.contains(&Machine::secret("suporte-01")) && output.contains("/webhooks/meta"),
+        output.contains(&Machine::secret("suporte-01")) && output.contains("/webhooks/evolution"),
         "{output}"
     );
     let (done, _, error) = apply("wrong");
@@ -192,10 +192,9 @@ async fn a_taken_address_and_a_credential_that_is_not_there_are_named_with_the_r
         error.contains(&address) && error.contains("choose another: --addr"),
         "{error}"
     );
-    let sample = include_str!("../../../recado.toml");
-    machine.configure(&sample.replace(
-        "# credential = \"env:RECADO_CREDENTIAL_DEMO_META\" ",
-        "credential = \"env:RECADO_CREDENTIAL_DEMO_META\" ",
+    let sample = Machine::sample();
+    machine.configure(&format!(
+        "{sample}\ncredential = \"env:RECADO_CREDENTIAL_DEMO_META\""
     ));
     let error = refused(&machine, &["serve"]);
     assert!(

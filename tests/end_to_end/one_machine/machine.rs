@@ -124,9 +124,24 @@ impl Machine {
         self.set("RECADO_CONFIG", &file.display().to_string());
     }
 
-    /// Takes the sample configuration for the next start.
+    /// Takes the sample configuration for the next start, with a number of Meta.
     pub(crate) fn configure_sample(&mut self) {
-        self.configure(include_str!("../../../recado.toml"));
+        self.configure(&Self::sample());
+    }
+
+    /// The sample configuration, with a number of Meta.
+    pub(crate) fn sample() -> String {
+        let meta = format!(
+            r#"
+            [[instances]]
+            id = "meta-01"
+            tenant = "demo"
+            agent = "ana"
+            provider = "meta"
+            external_id = "{PHONE_NUMBER_ID}"
+            "#
+        );
+        format!("{}{meta}", include_str!("../../../recado.toml"))
     }
 
     /// Changes a setting for the next start.

@@ -27,6 +27,7 @@ mod metrics;
 mod missed;
 mod operators;
 mod payloads;
+mod removing;
 mod replies;
 mod resources;
 mod sends;

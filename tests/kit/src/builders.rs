@@ -308,6 +308,7 @@ pub fn bound(provider: Provider) -> InstanceConfig {
             provider,
             external_id: Some(ExternalId::parse(&fresh("line")).unwrap()),
             agent: agent.clone(),
+            disabled: false,
             starts_with_ai: true,
             phone_takes_over: true,
             opening_hours: None,
@@ -328,6 +329,7 @@ pub fn bound(provider: Provider) -> InstanceConfig {
             name: Some("Clínica Aurora".to_owned()),
             time_zone: "America/Sao_Paulo".to_owned(),
             retention: RetentionPolicy::default(),
+            disabled: false,
         },
         agent: Agent {
             id: agent,
@@ -337,6 +339,7 @@ pub fn bound(provider: Provider) -> InstanceConfig {
             error_message: "Um momento, por favor.".to_owned(),
             max_tokens: 1024,
             unsupported_message: None,
+            disabled: false,
         },
     }
 }

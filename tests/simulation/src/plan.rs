@@ -77,6 +77,7 @@ pub fn bound(number: usize, tenant: usize, provider: Provider, rate: Option<Rate
             provider,
             external_id: Some(ExternalId::parse(&line).expect("a name")),
             agent: agent.clone(),
+            disabled: false,
             starts_with_ai: true,
             phone_takes_over: true,
             opening_hours: None,
@@ -97,6 +98,7 @@ pub fn bound(number: usize, tenant: usize, provider: Provider, rate: Option<Rate
             name: None,
             time_zone: "America/Sao_Paulo".to_owned(),
             retention: RetentionPolicy::default(),
+            disabled: false,
         },
         agent: Agent {
             id: agent,
@@ -106,6 +108,7 @@ pub fn bound(number: usize, tenant: usize, provider: Provider, rate: Option<Rate
             error_message: "Um momento, por favor.".to_owned(),
             max_tokens: 1024,
             unsupported_message: None,
+            disabled: false,
         },
     }
 }

@@ -4,7 +4,7 @@
 use super::item::{self, Item};
 use super::keys::{ConfigurationKind, TableKey};
 use super::transaction::TransactionAction;
-use recado_domain::config::{ConfigDocument, Instance};
+use recado_domain::config::{ConfigDocument, ConfigRemoval, Instance};
 use recado_pipeline::ports::PortResult;
 use serde::Serialize;
 use std::collections::{HashMap, HashSet};
@@ -67,6 +67,37 @@ pub(super) fn configuration_actions(
         );
     }
     Ok(actions)
+}
+
+/// Returns the writes that remove what `removal` names, in the order in which they must be made: instances before the
+/// agents and tenants to which they refer. `before` holds the instances as they are stored now, by id.
+pub(super) fn removal_actions(
+    removal: &ConfigRemoval,
+    before: &HashMap<String, Instance>,
+) -> Vec<TransactionAction> {
+    let lookups = removal
+        .instances
+        .iter()
+        .filter_map(|id| TableKey::for_instance_lookup(before.get(id.as_str())?));
+    let of = TableKey::for_configured;
+    let instances = removal
+        .instances
+        .iter()
+        .map(|id| of(ConfigurationKind::Instance, id.as_str()));
+    let agents = removal
+        .agents
+        .iter()
+        .map(|id| of(ConfigurationKind::Agent, id.as_str()));
+    let tenants = removal
+        .tenants
+        .iter()
+        .map(|id| of(ConfigurationKind::Tenant, id.as_str()));
+    lookups
+        .chain(instances)
+        .chain(agents)
+        .chain(tenants)
+        .map(|key| TransactionAction::Delete(key, None))
+        .collect()
 }
 
 /// Splits the actions into as few transactions as possible. A document of usual size needs one.

@@ -4,9 +4,10 @@ use super::expression::Expression;
 use super::item::{self, Item};
 use super::keys::{ConfigurationKind, TableKey};
 use super::table::RecordQuery;
+use super::transaction::TransactionAction;
 use crate::cache::CacheLookup;
 use futures::future::try_join3;
-use recado_domain::config::{ConfigDocument, Instance, InstanceConfig};
+use recado_domain::config::{ConfigDocument, ConfigRemoval, Instance, InstanceConfig};
 use recado_domain::ids::{ExternalId, InstanceId, TenantId};
 use recado_domain::provider::Provider;
 use recado_pipeline::ports::{ConfigurationStore, PortError, PortResult, System};
@@ -30,6 +31,38 @@ impl<A: System> DynamoStore<A> {
         };
         let found = self.table.query_records(WHAT, &query).await?;
         found.iter().map(|item| item::decode_record(WHAT, item)).collect()
+    }
+
+    /// Reads instances by a strong read. Returns them by id.
+    async fn read_stored_instances(
+        &self,
+        what: &'static str,
+        keys: Vec<TableKey>,
+    ) -> PortResult<HashMap<String, Instance>> {
+        let found = self.table.get_records(what, keys, true).await?;
+        let decode = |item| {
+            item::decode_record::<Instance>(what, item).map(|instance| (instance.id.to_string(), instance))
+        };
+        found.iter().map(decode).collect()
+    }
+
+    /// Writes configuration in as few transactions as possible, and forgets what is cached of it.
+    async fn write_configuration(
+        &self,
+        what: &'static str,
+        actions: Vec<TransactionAction>,
+    ) -> PortResult<()> {
+        for transaction in configuration_writes::split_transactions(actions) {
+            if self.table.run_transaction(what, transaction).await?.is_err() {
+                return Err(PortError::invalid(
+                    what,
+                    "a write without a condition was refused",
+                ));
+            }
+        }
+        self.by_external.clear();
+        self.by_id.clear();
+        Ok(())
     }
 
     /// Adds its tenant and agent to an instance. `None` if there is no instance. An instance whose tenant or agent is
@@ -89,27 +122,20 @@ impl<A: System> ConfigurationStore for DynamoStore<A> {
             .instances
             .iter()
             .map(|instance| TableKey::for_configured(ConfigurationKind::Instance, instance.id.as_str()));
-        let known = self.table.get_records(WHAT, keys.collect(), true).await?;
-        let known: HashMap<String, Instance> = known
+        let known = self.read_stored_instances(WHAT, keys.collect()).await?;
+        let actions = configuration_writes::configuration_actions(WHAT, change, &known)?;
+        self.write_configuration(WHAT, actions).await
+    }
+
+    async fn remove_configuration(&self, removal: &ConfigRemoval) -> PortResult<()> {
+        const WHAT: &str = "removing configuration";
+        let keys = removal
+            .instances
             .iter()
-            .map(|item| {
-                item::decode_record::<Instance>(WHAT, item)
-                    .map(|instance| (instance.id.to_string(), instance))
-            })
-            .collect::<PortResult<_>>()?;
-        for transaction in configuration_writes::split_transactions(
-            configuration_writes::configuration_actions(WHAT, change, &known)?,
-        ) {
-            if self.table.run_transaction(WHAT, transaction).await?.is_err() {
-                return Err(PortError::invalid(
-                    WHAT,
-                    "a write without a condition was refused",
-                ));
-            }
-        }
-        self.by_external.clear();
-        self.by_id.clear();
-        Ok(())
+            .map(|id| TableKey::for_configured(ConfigurationKind::Instance, id.as_str()));
+        let known = self.read_stored_instances(WHAT, keys.collect()).await?;
+        let actions = configuration_writes::removal_actions(removal, &known);
+        self.write_configuration(WHAT, actions).await
     }
 
     async fn find_instance_config(

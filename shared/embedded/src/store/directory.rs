@@ -1,7 +1,7 @@
 use crate::Embedded;
 use crate::db_error::DbError;
 use crate::sql_records::{decode_json, encode_json, execute_sql, query_all};
-use recado_domain::config::{ConfigDocument, Instance, InstanceConfig};
+use recado_domain::config::{ConfigDocument, ConfigRemoval, Instance, InstanceConfig};
 use recado_domain::ids::{ExternalId, InstanceId, TenantId};
 use recado_domain::provider::Provider;
 use recado_pipeline::ports::{ConfigurationStore, PortResult};
@@ -43,6 +43,19 @@ fn apply_document(connection: &Connection, change: &ConfigDocument) -> Result<()
     }
     for instance in &change.instances {
         insert_instance(connection, instance)?;
+    }
+    Ok(())
+}
+
+fn delete_entries(connection: &Connection, removal: &ConfigRemoval) -> Result<(), DbError> {
+    for id in &removal.instances {
+        execute_sql(connection, "DELETE FROM instances WHERE id = ?1", [id.as_str()])?;
+    }
+    for id in &removal.agents {
+        execute_sql(connection, "DELETE FROM agents WHERE id = ?1", [id.as_str()])?;
+    }
+    for id in &removal.tenants {
+        execute_sql(connection, "DELETE FROM tenants WHERE id = ?1", [id.as_str()])?;
     }
     Ok(())
 }
@@ -97,6 +110,12 @@ impl ConfigurationStore for Embedded {
     async fn apply_configuration(&self, change: &ConfigDocument) -> PortResult<()> {
         let change = change.clone();
         self.run_write("apply", move |c| apply_document(c, &change)).await
+    }
+
+    async fn remove_configuration(&self, removal: &ConfigRemoval) -> PortResult<()> {
+        let removal = removal.clone();
+        self.run_write("remove_configuration", move |c| delete_entries(c, &removal))
+            .await
     }
 
     async fn find_instance_config(

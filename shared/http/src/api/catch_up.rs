@@ -66,7 +66,7 @@ impl From<CatchUpError> for HttpProblem {
         let status = match &error {
             CatchUpError::NotFound => StatusCode::NOT_FOUND,
             CatchUpError::TooFarBack { .. } | CatchUpError::Ahead => StatusCode::BAD_REQUEST,
-            CatchUpError::Provider(HistoryError::NotOffered) => StatusCode::CONFLICT,
+            CatchUpError::Disabled | CatchUpError::Provider(HistoryError::NotOffered) => StatusCode::CONFLICT,
             CatchUpError::Provider(HistoryError::Credentials | HistoryError::Unavailable { .. }) => {
                 StatusCode::BAD_GATEWAY
             }

@@ -1,11 +1,11 @@
 //! `/v1/config`: the configuration, and the webhook URLs and secrets to enter at the provider.
 
-use super::problem_answers::Unprocessable;
+use super::problem_answers::{Conflict, Unprocessable};
 use super::schema::{ConfigDocumentSchema, ConfigurationChangeSchema, ProviderSchema};
 use super::{Api, ApiContext, BODY_MAX};
 use crate::keys::Keys;
 use crate::problem::HttpProblem;
-use crate::query::{parse_json_body, read_body};
+use crate::query::{QueryParams, parse_json_body, read_body};
 use axum::body::Body;
 use axum::extract::State;
 use axum::http::uri::Authority;
@@ -15,14 +15,14 @@ use recado_domain::access::Caller;
 use recado_domain::config::{ConfigDocument, Instance};
 use recado_domain::ids::InstanceId;
 use recado_domain::provider::Provider;
-use recado_pipeline::configure::{self, ConfigurationChange};
+use recado_pipeline::configure::{self, ApplyOptions, ConfigurationChange};
 use recado_whatsapp::describe_webhook_setup;
 use recado_whatsapp::webhook::WebhookKeys;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
 use std::sync::Arc;
-use utoipa::ToSchema;
+use utoipa::{IntoParams, ToSchema};
 
 /// The webhook settings to enter at the provider of an instance.
 #[derive(Debug, Serialize, ToSchema)]
@@ -117,23 +117,43 @@ pub(super) async fn list_webhooks(
     }))
 }
 
+/// The options of applying a document.
+#[derive(Debug, Deserialize, IntoParams)]
+#[into_params(parameter_in = Query)]
+#[serde(deny_unknown_fields)]
+pub(super) struct ApplyQuery {
+    /// `true`: what the document does not name is removed. An instance with conversations or dead letters is disabled
+    /// instead.
+    #[serde(default)]
+    prune: bool,
+    /// `true`: nothing is changed, and the answer tells what would be.
+    #[serde(default)]
+    dry_run: bool,
+    /// `true`: an instance is removed or disabled also if it still owes a reply.
+    #[serde(default)]
+    force: bool,
+}
+
 /// Applies a configuration document.
 ///
-/// What the document names is created or changed; everything else is left unchanged. A token of one tenant changes that
-/// tenant alone.
+/// What the document names is created or changed; everything else is left unchanged, or with `prune` removed. A token of
+/// one tenant changes that tenant alone.
 #[utoipa::path(
     put,
     path = "/v1/config",
     tag = "Configuration",
+    params(ApplyQuery),
     request_body = ConfigDocumentSchema,
     responses(
         (status = 200, body = AppliedView, description = "The changes, and the webhook settings with their secrets"),
+        Conflict,
         Unprocessable
     )
 )]
 pub(super) async fn put_configuration(
     State(api): State<Api<impl ApiContext>>,
     Extension(caller): Extension<Caller>,
+    QueryParams(wanted): QueryParams<ApplyQuery>,
     headers: HeaderMap,
     uri: Uri,
     body: Body,
@@ -141,7 +161,12 @@ pub(super) async fn put_configuration(
     let document: ConfigDocument = parse_json_body(&read_body(&headers, body, BODY_MAX).await?)?;
     let named = document.instances.clone();
     let site = WebhookSetups::for_instances(&api, &named, &headers, &uri).await?;
-    let applied = configure::apply_configuration(&*api.deps, &caller, document).await?;
+    let options = ApplyOptions {
+        prune: wanted.prune,
+        dry_run: wanted.dry_run,
+        force: wanted.force,
+    };
+    let applied = configure::apply_configuration(&*api.deps, &caller, document, options).await?;
     let instances = named
         .iter()
         .map(|instance| site.setup_view(instance, true))
@@ -157,20 +182,23 @@ pub(super) async fn put_configuration(
     post,
     path = "/v1/config",
     tag = "Configuration",
+    params(ApplyQuery),
     request_body = ConfigDocumentSchema,
     responses(
         (status = 200, body = AppliedView, description = "The changes, and the webhook settings with their secrets"),
+        Conflict,
         Unprocessable
     )
 )]
 pub(super) async fn post_configuration(
     state: State<Api<impl ApiContext>>,
     Extension(caller): Extension<Caller>,
+    query: QueryParams<ApplyQuery>,
     headers: HeaderMap,
     uri: Uri,
     body: Body,
 ) -> Result<Json<AppliedView>, HttpProblem> {
-    put_configuration(state, Extension(caller), headers, uri, body).await
+    put_configuration(state, Extension(caller), query, headers, uri, body).await
 }
 
 /// The installation's base URL, and each provider's webhook keys.

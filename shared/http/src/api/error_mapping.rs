@@ -38,9 +38,10 @@ impl From<DeliverError> for HttpProblem {
 
 impl From<ConfigureError> for HttpProblem {
     fn from(error: ConfigureError) -> Self {
-        match error {
+        match &error {
             ConfigureError::Invalid(error) => Self::new(StatusCode::UNPROCESSABLE_ENTITY, error.to_string()),
-            ConfigureError::Port(error) => Self::from_port_error(&error),
+            ConfigureError::StillOwes(_) => Self::new(StatusCode::CONFLICT, error.to_string()),
+            ConfigureError::Port(error) => Self::from_port_error(error),
         }
     }
 }
@@ -54,7 +55,7 @@ fn not_sendable_status(why: &NotSendable) -> StatusCode {
         | NotSendable::PrivateSource
         | NotSendable::UploadTooOld => StatusCode::BAD_REQUEST,
         NotSendable::NoSuchMessage(_) | NotSendable::NoSuchUpload => StatusCode::NOT_FOUND,
-        NotSendable::NotYetSent(_) => StatusCode::CONFLICT,
+        NotSendable::NotYetSent(_) | NotSendable::InstanceDisabled => StatusCode::CONFLICT,
     }
 }
 

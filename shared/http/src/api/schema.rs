@@ -75,7 +75,7 @@ word_schemas! {
         MaxRetriesExceeded, WhatsappPermanentError, InstanceDisconnected, WindowClosed, Poison, UnknownInstance,
         TakenOver, Stale, ModelFailed, UnknownOutcome, Purged, TooMuchToRead, SimulatedReply,
     }
-    ConfigurationChangeKindSchema: ConfigurationChangeKind { Created, Changed, Unchanged }
+    ConfigurationChangeKindSchema: ConfigurationChangeKind { Created, Changed, Unchanged, Removed, Disabled }
     HealthStatusSchema: HealthStatus { Healthy, Degraded, Unhealthy }
     TimelineStageSchema: TimelineStage {
         Received, Deduplicated, Processing, Stored, Scheduled, Turn, Committed, Claimed, QueuedAgain, Unknown, Sent,

@@ -73,6 +73,63 @@ async fn a_number_of_360dialog_gets_its_own_url_and_header_and_one_of_aws_needs_
 }
 
 #[tokio::test]
+async fn pruning_is_shown_first_removes_what_is_unused_and_disables_what_has_a_history() {
+    let site = Site::in_memory().configured().await;
+    site.conversation("5511900000001@s.whatsapp.net").await;
+    let mut wanted = serde_json::to_value(document()).unwrap();
+    wanted["instances"]
+        .as_array_mut()
+        .unwrap()
+        .retain(|one| one["id"] == "antiga");
+    let removals = |answered: &super::Answered| {
+        let changes = answered.body["changes"].as_array().unwrap().iter();
+        let removal = changes.filter(|change| change["what"] == "removed" || change["what"] == "disabled");
+        removal.cloned().collect::<Vec<Value>>()
+    };
+    let owed = site.operate("PUT", "/v1/config?prune=true", &wanted).await;
+    assert_eq!(owed.status, StatusCode::CONFLICT, "{}", owed.text);
+    assert!(owed.text.contains("1 of instance suporte-01"), "{}", owed.text);
+    let ids = async || {
+        let shown = site.operate("GET", "/v1/config", &Value::Null).await;
+        let instances = shown.body["document"]["instances"].as_array().unwrap().clone();
+        instances
+            .into_iter()
+            .map(|one| (one["id"].as_str().unwrap().to_owned(), one["disabled"] == true))
+            .collect::<Vec<_>>()
+    };
+    let before = ids().await;
+    let forced = "/v1/config?prune=true&force=true";
+    let preview = site
+        .operate("PUT", &format!("{forced}&dry_run=true"), &wanted)
+        .await;
+    assert_eq!(preview.status, StatusCode::OK, "{}", preview.text);
+    let expected = [
+        json!({"kind": "instance", "id": "suporte-01", "what": "disabled", "conversations": 1}),
+        json!({"kind": "instance", "id": "oficial", "what": "removed", "conversations": 0}),
+    ];
+    assert_eq!(removals(&preview), expected);
+    assert_eq!(ids().await, before, "a preview changes nothing");
+    let done = site.operate("PUT", forced, &wanted).await;
+    assert_eq!(removals(&done), expected);
+    let left = [("antiga".to_owned(), false), ("suporte-01".to_owned(), true)];
+    assert_eq!(ids().await, left);
+    // What it has is readable, and nothing new is sent.
+    let list = site.operate("GET", "/v1/conversations", &Value::Null).await;
+    let id = list.body["items"][0]["id"].as_str().unwrap().to_owned();
+    let messages = format!("/v1/conversations/{id}/messages");
+    let read = site.operate("GET", &messages, &Value::Null).await;
+    assert_eq!(read.body["items"][0]["content"], "bom dia", "{}", read.text);
+    let answered = site.operate("POST", &messages, &json!({"text": "Oi"})).await;
+    assert_eq!(answered.status, StatusCode::CONFLICT, "{}", answered.text);
+    let to = json!({"to": "+5511900000001", "text": "Oi"});
+    let sent = site
+        .operate("POST", "/v1/instances/suporte-01/messages", &to)
+        .await;
+    assert_eq!(sent.status, StatusCode::CONFLICT, "{}", sent.text);
+    assert!(sent.text.contains("disabled"), "{}", sent.text);
+}
+
+#[tokio::test]
 async fn showing_gives_urls_and_no_secrets() {
     let site = Site::in_memory().configured().await;
     let answered = site.operate("GET", "/v1/config", &Value::Null).await;

@@ -96,6 +96,9 @@ pub enum CatchUpError {
     /// The instance does not exist.
     #[error("there is no such instance")]
     NotFound,
+    /// The instance is disabled.
+    #[error("the instance is disabled: nothing is fetched for it")]
+    Disabled,
     /// The requested start is too early: older messages are no longer recognized and would be stored a second time.
     #[error("messages are known again for so long only: nothing before {earliest} can be fetched")]
     TooFarBack {

@@ -69,7 +69,8 @@ impl OpenCounts {
 
 /// Reads the state of all instances.
 pub async fn read_installation(deps: &impl Deps) -> PortResult<InstallationReading> {
-    let configured = deps.store().read_configuration(None).await?.instances;
+    let configured = deps.store().read_configuration(None).await?;
+    let configured = configured.enabled_instances().cloned().collect();
     let open = deps.store().read_open_work(None, OPEN_WORK_LIMIT).await?;
     let dead = deps.store().count_dead_letters(None).await?;
     Ok(InstallationReading::build(

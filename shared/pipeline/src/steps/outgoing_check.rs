@@ -23,6 +23,9 @@ pub enum NotSendable {
     /// The instance's provider cannot send the content.
     #[error("the instance's provider cannot send this: {0}")]
     Provider(&'static str),
+    /// The instance is disabled.
+    #[error("the instance is disabled (`disabled` in its configuration or its tenant's): it sends nothing")]
+    InstanceDisabled,
     /// The message that is named does not exist, or is not a message with this contact.
     #[error("`{0}` names no message with this contact")]
     NoSuchMessage(&'static str),

@@ -36,6 +36,9 @@ pub async fn catch_up(
     let bound = find_instance_within(deps, caller, id)
         .await?
         .ok_or(CatchUpError::NotFound)?;
+    if !bound.is_enabled() {
+        return Err(CatchUpError::Disabled);
+    }
     let now = deps.system().now();
     let earliest = earliest_known_time(deps, now);
     match since {

@@ -6,10 +6,25 @@ use crate::ports::{
     PortError, PortResult, Providers,
 };
 use recado_domain::access::Caller;
-use recado_domain::config::{ConfigDocument, ConfigError};
+use recado_domain::config::{ConfigDocument, ConfigError, ConfigRemoval, PrunePlan};
 use recado_domain::ids::InstanceId;
 use serde::Serialize;
 use serde_json::Value;
+
+mod prune;
+
+use prune::PlannedRemoval;
+
+/// The options of applying a document.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct ApplyOptions {
+    /// `true`: what the document does not name is removed. An instance with a history is disabled instead.
+    pub prune: bool,
+    /// `true`: nothing is written; the result tells what would change.
+    pub dry_run: bool,
+    /// `true`: an instance is removed or disabled also if it still owes a reply.
+    pub force: bool,
+}
 
 /// The result of applying a document.
 #[derive(Debug, Clone, PartialEq)]
@@ -32,6 +47,9 @@ pub struct ConfigurationChange {
     /// Names of the fields that changed.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub fields: Vec<String>,
+    /// Number of conversations of an instance that is removed or disabled, at most 200.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub conversations: Option<usize>,
 }
 
 /// The kind of a [`ConfigurationChange`].
@@ -44,6 +62,10 @@ pub enum ConfigurationChangeKind {
     Changed,
     /// The stored entry was equal already.
     Unchanged,
+    /// The entry is removed: the document does not name it.
+    Removed,
+    /// The instance is disabled: the document does not name it, and it has a history.
+    Disabled,
 }
 
 /// The reason why applying a document failed.
@@ -52,9 +74,17 @@ pub enum ConfigureError {
     /// The document is not valid; nothing of it was applied.
     #[error(transparent)]
     Invalid(#[from] ConfigError),
+    /// Instances that should be removed or disabled still owe replies.
+    #[error("still owed: {}. Wait until they are answered or sent, or answer them; `force` leaves them waiting", describe_owed(.0))]
+    StillOwes(Vec<(InstanceId, usize)>),
     /// The store failed. The document may or may not have been applied.
     #[error(transparent)]
     Port(#[from] PortError),
+}
+
+fn describe_owed(owed: &[(InstanceId, usize)]) -> String {
+    let one = |(id, count): &(InstanceId, usize)| format!("{count} of instance {id}");
+    owed.iter().map(one).collect::<Vec<_>>().join(", ")
 }
 
 /// Returns the configuration within the caller's scope.
@@ -62,15 +92,55 @@ pub async fn read_configuration(deps: &impl Deps, caller: &Caller) -> PortResult
     deps.store().read_configuration(caller.scope.tenant()).await
 }
 
-/// Applies `change`: creates and replaces the entries in it, and leaves all others unchanged. A caller of one tenant
-/// changes that tenant alone.
+/// Applies `change`: creates and replaces the entries in it, and leaves all others unchanged. With
+/// [`ApplyOptions::prune`], all others are removed instead, or disabled. A caller of one tenant changes that tenant alone.
 pub async fn apply_configuration(
     deps: &impl Deps,
     caller: &Caller,
     mut change: ConfigDocument,
+    options: ApplyOptions,
 ) -> Result<AppliedDocument, ConfigureError> {
-    let known = check_document(deps, caller, &mut change).await?;
+    let (known, removal) = check_document(deps, caller, &mut change, options).await?;
     check_tenant_changes(deps, &change, &known).await?;
+    let mut changes = list_changes(&known, &change);
+    let document = removal.apply_to(&known).with_changes(&change);
+    changes.extend(removal.changes);
+    if !options.dry_run
+        && changes
+            .iter()
+            .any(|change| change.what != ConfigurationChangeKind::Unchanged)
+    {
+        write_changes(deps, change, removal.plan).await?;
+        tracing::info!(by = %caller.name, "the configuration was changed");
+    }
+    Ok(AppliedDocument { changes, document })
+}
+
+/// Writes a change and a removal. Instances are removed first, since a new one may take the name of a removed one at its
+/// provider; agents and tenants last, since changed instances may refer to them until then.
+async fn write_changes(deps: &impl Deps, mut change: ConfigDocument, plan: PrunePlan) -> PortResult<()> {
+    let store = deps.store();
+    let instances = ConfigRemoval {
+        instances: plan.remove.instances,
+        ..ConfigRemoval::default()
+    };
+    let others = ConfigRemoval {
+        instances: Vec::new(),
+        agents: plan.remove.agents,
+        tenants: plan.remove.tenants,
+    };
+    change.instances.extend(plan.disable);
+    if !instances.is_empty() {
+        store.remove_configuration(&instances).await?;
+    }
+    store.apply_configuration(&change).await?;
+    if !others.is_empty() {
+        store.remove_configuration(&others).await?;
+    }
+    Ok(())
+}
+
+fn list_changes(known: &ConfigDocument, change: &ConfigDocument) -> Vec<ConfigurationChange> {
     let mut changes = Vec::new();
     collect_changes(
         "tenant",
@@ -93,24 +163,17 @@ pub async fn apply_configuration(
         |i| i.id.as_str(),
         &mut changes,
     );
-    if changes
-        .iter()
-        .any(|change| change.what != ConfigurationChangeKind::Unchanged)
-    {
-        deps.store().apply_configuration(&change).await?;
-        tracing::info!(by = %caller.name, "the configuration was changed");
-    }
-    let document = known.with_changes(&change);
-    Ok(AppliedDocument { changes, document })
+    changes
 }
 
 /// Brings the document into its providers' forms and checks it. Returns the configuration within the caller's scope as it is
-/// now.
+/// now, and what is to be removed of it.
 async fn check_document(
     deps: &impl Deps,
     caller: &Caller,
     change: &mut ConfigDocument,
-) -> Result<ConfigDocument, ConfigureError> {
+    options: ApplyOptions,
+) -> Result<(ConfigDocument, PlannedRemoval), ConfigureError> {
     let all = deps.store().read_configuration(None).await?;
     if let Some(tenant) = caller.scope.tenant() {
         change.check_within_tenant(tenant, &all)?;
@@ -119,16 +182,19 @@ async fn check_document(
     let instances = std::mem::take(&mut change.instances).into_iter();
     change.instances = instances.map(adopt).collect::<Result<_, _>>()?;
     let Some(tenant) = caller.scope.tenant() else {
-        change.validate_against(&all)?;
-        return Ok(all);
+        let removal = prune::plan_removal(deps, &all, change, options).await?;
+        change.validate_against(&removal.apply_to(&all))?;
+        return Ok((all, removal));
     };
     // Checked again, since a provider may write an instance's name in several ways. Validated against its own tenant
     // first, a document that names what others have gets the same errors as one that names what nobody has.
     change.check_within_tenant(tenant, &all)?;
     let own = deps.store().read_configuration(Some(tenant)).await?;
-    change.validate_against(&own)?;
-    change.validate_against(&all)?;
-    Ok(own)
+    let mut removal = prune::plan_removal(deps, &own, change, options).await?;
+    removal.keep_tenants();
+    change.validate_against(&removal.apply_to(&own))?;
+    change.validate_against(&removal.apply_to(&all))?;
+    Ok((own, removal))
 }
 
 /// Checks that no instance with a history gets another tenant, which would read that history.
@@ -200,6 +266,7 @@ fn collect_changes<T: Serialize>(
             id: id(item).to_owned(),
             what,
             fields,
+            conversations: None,
         });
     }
 }

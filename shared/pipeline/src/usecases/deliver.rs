@@ -128,6 +128,9 @@ pub async fn accept_message(
 ) -> Result<AcceptedMessage, DeliverError> {
     let bound = find_instance_within(deps, caller, instance).await?;
     let bound = bound.ok_or(DeliverError::NotFound("instance"))?;
+    if !bound.is_enabled() {
+        return Err(NotSendable::InstanceDisabled.into());
+    }
     let to = parse_recipient(capabilities(deps, &bound).address_format, &send.to)?;
     let now = deps.system().now();
     let ahead = send.send_at.filter(|at| *at > now);

@@ -91,9 +91,10 @@ pub struct InstanceHealth {
 
 impl InstanceHealth {
     fn is_working(&self) -> bool {
-        self.state.connection == ConnectionStatus::Open
-            && !self.state.llm_needs_credentials
-            && self.state.inactive_since().is_none()
+        self.instance.disabled
+            || self.state.connection == ConnectionStatus::Open
+                && !self.state.llm_needs_credentials
+                && self.state.inactive_since().is_none()
     }
 }
 
@@ -136,8 +137,9 @@ pub async fn check_store_writes(deps: &impl Deps, at: Timestamp) -> PortResult<(
         .map(drop)
 }
 
-/// Assesses the health of all instances within the caller's scope, or of the instance `wanted`; `None` if that instance
-/// does not exist there. The queues are shared by all tenants, so the health of one tenant does not contain them.
+/// Assesses the health of the instance `wanted`, or of all within the caller's scope that are not disabled. `None` if
+/// `wanted` does not exist there. The queues are shared by all tenants, so the health of one tenant does not
+/// contain them.
 pub async fn assess_health<D: QueueDepths>(
     deps: &impl Deps,
     depths: &D,
@@ -145,9 +147,15 @@ pub async fn assess_health<D: QueueDepths>(
     wanted: Option<&InstanceId>,
 ) -> PortResult<Option<Health>> {
     let tenant = caller.scope.tenant();
-    let configured = deps.store().read_configuration(tenant).await?.instances;
-    let fits = |instance: &Instance| wanted.is_none_or(|id| *id == instance.id);
-    let chosen: Vec<Instance> = configured.into_iter().filter(fits).collect();
+    let configured = deps.store().read_configuration(tenant).await?;
+    let chosen: Vec<Instance> = match wanted {
+        None => configured.enabled_instances().cloned().collect(),
+        Some(id) => configured
+            .instances
+            .into_iter()
+            .filter(|one| one.id == *id)
+            .collect(),
+    };
     if wanted.is_some() && chosen.is_empty() {
         return Ok(None);
     }

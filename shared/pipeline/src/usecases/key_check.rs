@@ -38,7 +38,8 @@ pub async fn find_instance_keys(deps: &impl Deps) -> PortResult<Vec<InstanceKeys
     // A key that cannot be read now counts as there: the first turn finds out.
     let has_key = deps.llm().has_key().await.unwrap_or(true);
     let mut found = Vec::new();
-    for instance in deps.store().read_configuration(None).await?.instances {
+    let configured = deps.store().read_configuration(None).await?;
+    for instance in configured.enabled_instances().cloned() {
         let credential = deps.providers().check_credential(&instance).await;
         found.push(InstanceKeys {
             model_key_missing: !has_key && credential != CredentialState::Simulated,

@@ -9,6 +9,7 @@ mod operator_message;
 mod removed_content;
 
 use crate::Deps;
+use crate::measure;
 use crate::ports::{
     ConfigurationStore, DeadLetters, Inbox, PortError, PortResult, Providers, Queues, System,
 };
@@ -72,6 +73,16 @@ async fn apply_event(deps: &impl Deps, job: &InboundJob, receives: u32) -> PortR
         give_up_event(deps, job, Reason::UnknownInstance, 1, None).await?;
         return Ok(Verdict::Done);
     };
+    if !bound.is_enabled() {
+        tracing::info!(instance_id = %bound.instance.id, "event of a disabled instance ignored");
+        measure::count_ignored_event(job.provider);
+        let processed = ProcessingRecord {
+            started_at: deps.system().now(),
+            enqueued: FollowUpJob::Ignored,
+        };
+        finish_event(deps, job, processed).await?;
+        return Ok(Verdict::Done);
+    }
     if receives > 1 {
         return attempts::handle_counted_attempt(deps, job, &bound, receives).await;
     }

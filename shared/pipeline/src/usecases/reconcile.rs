@@ -10,11 +10,12 @@ mod sampling;
 
 use crate::Deps;
 use crate::ports::{
-    ConfigurationStore, Conversations, InboundEntry, Inbox, InstanceStates, OutboxStore, OverdueIndex,
-    OverdueWork, PortResult, Queues, System, WriteOutcome,
+    Conversations, InboundEntry, Inbox, InstanceStates, OutboxStore, OverdueIndex, OverdueWork, PortResult,
+    Queues, System, WriteOutcome,
 };
 use crate::steps::connection::{refresh_connection, release_conversation};
 use crate::steps::due_message::release_due_message;
+use crate::steps::enabled_instance::find_enabled_instance;
 use crate::steps::give_up::{give_up_message, move_to_dead_letters};
 use crate::steps::outgoing::list_open_outgoing;
 use crate::steps::queue_message::format_error_chain;
@@ -216,8 +217,7 @@ async fn enqueue_overdue_sends(
     let thread = conversation.thread_id();
     let open = list_open_outgoing(deps, thread).await?;
     let Some(last) = open.last() else { return Ok(false) };
-    if deps.store().instance_config(&last.instance).await?.is_none() {
-        tracing::error!(instance_id = %last.instance, "messages of an instance that is no longer configured");
+    if find_enabled_instance(deps, &last.instance).await?.is_none() {
         postpone_messages(deps, open, add_duration(now, REMOVED_INSTANCE)).await?;
         return Ok(false);
     }
@@ -293,7 +293,7 @@ async fn enqueue_owed_turn(deps: &impl Deps, id: &ConversationId) -> PortResult<
         return Ok(false);
     }
     let now = deps.system().now();
-    let bound = deps.store().instance_config(&conversation.instance).await?;
+    let bound = find_enabled_instance(deps, &conversation.instance).await?;
     let idle = bound.is_none_or(|bound| bound.opening_state_at(now) == OpeningState::NeverOpens);
     conversation.record_nudge(idle, now);
     if save_conversation(deps, &mut conversation).await? == WriteOutcome::Conflict {
@@ -315,7 +315,7 @@ async fn enqueue_owed_turn(deps: &impl Deps, id: &ConversationId) -> PortResult<
 }
 
 async fn probe_instance(deps: &impl Deps, instance: &InstanceId) -> PortResult<()> {
-    let Some(bound) = deps.store().instance_config(instance).await? else {
+    let Some(bound) = find_enabled_instance(deps, instance).await? else {
         return Ok(());
     };
     // A minute after an opening, a probe is due. Messages missed until then are fetched before the provider is asked,

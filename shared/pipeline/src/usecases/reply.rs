@@ -8,9 +8,8 @@ mod typing;
 
 use crate::Deps;
 use crate::measure::{self, MessageStage, TurnStep};
-use crate::ports::{
-    ConfigurationStore, Conversations, DeadLetters, PortResult, Queues, System, WRITE_TRIES, WriteOutcome,
-};
+use crate::ports::{Conversations, DeadLetters, PortResult, Queues, System, WRITE_TRIES, WriteOutcome};
+use crate::steps::enabled_instance::find_enabled_instance;
 use crate::steps::queue_message::{self, REQUEUE_AFTER_RECEIVES};
 use crate::steps::random_id::generate_nonce;
 use crate::steps::save_conversation::save_conversation;
@@ -94,8 +93,7 @@ async fn run_turn(deps: &impl Deps, job: &TurnJob) -> PortResult<Verdict> {
         }
         TurnDecision::AnswerNow => {}
     }
-    let Some(bound) = deps.store().instance_config(&conversation.instance).await? else {
-        tracing::error!("turn of an instance that is no longer configured");
+    let Some(bound) = find_enabled_instance(deps, &conversation.instance).await? else {
         return finish_turn(deps, job).await;
     };
     match bound.opening_state_at(now) {

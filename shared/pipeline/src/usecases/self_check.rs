@@ -93,8 +93,15 @@ pub async fn check_installation(
 ) -> PortResult<Option<SelfCheck>> {
     let tenant = caller.scope.tenant();
     let configured = deps.store().read_configuration(tenant).await?;
-    let fits = |instance: &&Instance| wanted.is_none_or(|id| *id == instance.id);
-    let chosen: Vec<Instance> = configured.instances.iter().filter(fits).cloned().collect();
+    let chosen: Vec<Instance> = match wanted {
+        None => configured.enabled_instances().cloned().collect(),
+        Some(id) => configured
+            .instances
+            .iter()
+            .filter(|one| one.id == *id)
+            .cloned()
+            .collect(),
+    };
     if wanted.is_some() && chosen.is_empty() {
         return Ok(None);
     }

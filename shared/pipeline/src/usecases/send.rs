@@ -14,7 +14,8 @@ mod unknown_outcome;
 mod waiting;
 
 use crate::Deps;
-use crate::ports::{ConfigurationStore, OutboxStore, PortError, PortResult, System, WriteOutcome};
+use crate::ports::{OutboxStore, PortError, PortResult, System, WriteOutcome};
+use crate::steps::enabled_instance::find_enabled_instance;
 use crate::steps::give_up::{give_up_message, move_to_dead_letters};
 use crate::steps::outgoing::list_open_outgoing;
 use crate::steps::queue_message::{self, REQUEUE_AFTER_RECEIVES};
@@ -143,8 +144,7 @@ async fn handle_send_job(
     let Some(instance) = open.first().map(|message| message.instance.clone()) else {
         return Ok(Verdict::Done);
     };
-    let Some(bound) = deps.store().instance_config(&instance).await? else {
-        tracing::error!(instance_id = %instance, "message of an instance that is no longer configured");
+    let Some(bound) = find_enabled_instance(deps, &instance).await? else {
         return Ok(Verdict::Retry {
             after: recado_domain::backoff::WAIT_MAX,
         });

@@ -3,7 +3,7 @@
 use super::patience::{CONFIGURATION, eventually};
 use crate::builders::{Fixture, fresh};
 use crate::ports::succeed;
-use recado_domain::config::{ConfigDocument, CredentialRef, InstanceConfig};
+use recado_domain::config::{ConfigDocument, ConfigRemoval, CredentialRef, InstanceConfig};
 use recado_domain::ids::ExternalId;
 use recado_domain::provider::Provider;
 use recado_domain::rate::Rate;
@@ -163,6 +163,63 @@ pub async fn an_instance_may_change_its_provider<S: Store>(store: &S) {
     assert_bound(store, &fixture, &fixture.bound).await;
     let found = async || succeed(store.find_instance_config(Provider::Evolution, &fixture.external())).await;
     assert_eq!(eventually(CONFIGURATION, found, Option::is_none).await, None);
+}
+
+pub async fn what_is_removed_is_not_found_and_may_be_configured_anew<S: Store>(store: &S) {
+    let (gone, stays) = (Fixture::new(), Fixture::new());
+    let both = gone.document().with_changes(&stays.document());
+    succeed(store.apply_configuration(&both)).await;
+    let removal = ConfigRemoval {
+        tenants: vec![gone.bound.tenant.id.clone()],
+        agents: vec![gone.bound.agent.id.clone()],
+        instances: vec![gone.instance().clone()],
+    };
+    // Removing is repeatable.
+    for _ in 0..2 {
+        succeed(store.remove_configuration(&removal)).await;
+        let found = async || bound(store, &gone, &gone.external()).await;
+        assert_eq!(eventually(CONFIGURATION, found, Option::is_none).await, None);
+        let found = async || succeed(store.instance_config(gone.instance())).await;
+        assert_eq!(eventually(CONFIGURATION, found, Option::is_none).await, None);
+        let all = succeed(store.read_configuration(None)).await;
+        assert_eq!(all.without(&removal), all);
+        assert_bound(store, &stays, &stays.bound).await;
+    }
+    // The name at the provider is free again.
+    let mut other = Fixture::new();
+    other.bound.instance.external_id = gone.bound.instance.external_id.clone();
+    succeed(store.apply_configuration(&other.document())).await;
+    assert_bound(store, &other, &other.bound).await;
+}
+
+pub async fn a_removal_of_agents_leaves_instances_alone<S: Store>(store: &S) {
+    let (fixture, other) = (Fixture::new(), Fixture::new());
+    succeed(store.apply_configuration(&fixture.document())).await;
+    let mut agent = other.document();
+    agent.instances.clear();
+    succeed(store.apply_configuration(&agent)).await;
+    let removal = ConfigRemoval {
+        agents: vec![other.bound.agent.id.clone()],
+        ..ConfigRemoval::default()
+    };
+    succeed(store.remove_configuration(&removal)).await;
+    let all = succeed(store.read_configuration(None)).await;
+    assert!(!all.agents.iter().any(|agent| agent.id == other.bound.agent.id));
+    assert!(
+        all.tenants
+            .iter()
+            .any(|tenant| tenant.id == other.bound.tenant.id)
+    );
+    assert_bound(store, &fixture, &fixture.bound).await;
+}
+
+pub async fn what_is_disabled_is_found_as_such<S: Store>(store: &S) {
+    let mut fixture = Fixture::new();
+    fixture.bound.instance.disabled = true;
+    fixture.bound.agent.disabled = true;
+    fixture.bound.tenant.disabled = true;
+    succeed(store.apply_configuration(&fixture.document())).await;
+    assert_bound(store, &fixture, &fixture.bound).await;
 }
 
 pub async fn fifty_instances_are_applied_in_one_change<S: Store>(store: &S) {

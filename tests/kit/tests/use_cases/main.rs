@@ -10,6 +10,7 @@ mod changes;
 mod clients;
 mod clocks;
 mod dead_letters;
+mod disabled;
 mod erasure;
 mod evidence;
 mod hanging;

@@ -7,7 +7,7 @@ use super::FaultyPort;
 use crate::mutation::Mutation;
 use jiff::Timestamp;
 use recado_domain::access::{Token, TokenHash};
-use recado_domain::config::{ConfigDocument, Instance, InstanceConfig};
+use recado_domain::config::{ConfigDocument, ConfigRemoval, Instance, InstanceConfig};
 use recado_domain::contact::ContactAddress;
 use recado_domain::conversation::Conversation;
 use recado_domain::dead_letter::{DeadLetter, DeadLetterDeletion};
@@ -92,6 +92,7 @@ impl<S: Store> ConfigurationStore for FaultyPort<S> {
     delegate_calls! {
         read_configuration(tenant: Option<&TenantId>) -> ConfigDocument;
         apply_configuration(change: &ConfigDocument) -> ();
+        remove_configuration(removal: &ConfigRemoval) -> ();
         find_instance_config(provider: Provider, external: &ExternalId) -> Option<InstanceConfig>;
     }
 

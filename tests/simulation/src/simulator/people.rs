@@ -113,7 +113,8 @@ where
             let injector = FaultInjector::new(&self.common, "api");
             let (world, change) = (self.world(&injector), change.clone());
             let request = async move {
-                configure::apply_configuration(&world, &Caller::installation(), change)
+                let options = configure::ApplyOptions::default();
+                configure::apply_configuration(&world, &Caller::installation(), change, options)
                     .await
                     .is_ok()
             };

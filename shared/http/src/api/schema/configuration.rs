@@ -34,6 +34,9 @@ struct TenantSchema {
     time_zone: String,
     /// The times for which the tenant's records are kept. If absent, the defaults.
     retention: Option<RetentionSchema>,
+    /// `true` if none of the tenant's instances works.
+    #[schema(required = false, default = false)]
+    disabled: bool,
 }
 
 /// What is kept of a tenant's records, and for how long.
@@ -80,6 +83,9 @@ struct AgentSchema {
     max_tokens: u32,
     /// The answer to messages of which all are of kinds that Recado does not know. If absent, the model is asked.
     unsupported_message: Option<String>,
+    /// `true` if the agent answers nobody: what comes in waits for people.
+    #[schema(required = false, default = false)]
+    disabled: bool,
 }
 
 /// A WhatsApp number, connected through a provider.
@@ -97,6 +103,9 @@ struct InstanceSchema {
     external_id: Option<String>,
     /// Id of the agent that answers.
     agent: String,
+    /// `true` if the instance does not work: its webhooks are acknowledged and ignored, and nothing is sent.
+    #[schema(required = false, default = false)]
+    disabled: bool,
     /// `false` if people answer until they give a conversation to the agent.
     #[schema(required = false, default = true)]
     starts_with_ai: bool,

@@ -46,6 +46,8 @@ pub(in crate::api) struct ConfigurationChangeSchema {
     /// Names of the fields that changed. Absent if none did.
     #[schema(required = false)]
     fields: Vec<String>,
+    /// Number of conversations of an instance that is removed or disabled: at most 200 are counted.
+    conversations: Option<usize>,
 }
 
 /// The price of a message, in the provider's words.

@@ -156,7 +156,7 @@ impl From<EventRecord> for EventView {
             started_at: record.processed.map(|processed| processed.started_at),
             finished_at: record.settled_at,
             enqueued_turn: record.processed.and_then(|processed| match processed.enqueued {
-                FollowUpJob::Nothing => None,
+                FollowUpJob::Nothing | FollowUpJob::Ignored => None,
                 FollowUpJob::Turn(ordinal) => Some(ordinal),
             }),
             attempts: record.attempts,

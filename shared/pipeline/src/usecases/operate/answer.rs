@@ -7,7 +7,7 @@ use crate::ports::{
 };
 use crate::steps::idempotency::{find_claimed, make_claim};
 use crate::steps::linked_threads::take_over_others;
-use crate::steps::outgoing_check::{prepare_content, request_fingerprint};
+use crate::steps::outgoing_check::{NotSendable, prepare_content, request_fingerprint};
 use crate::steps::wake_up;
 use recado_domain::access::Caller;
 use recado_domain::content::Content;
@@ -123,6 +123,9 @@ async fn prepare_answer(
 ) -> Result<(PreparedContent, Option<Rate>), OperateError> {
     let bound = deps.store().instance_config(&conversation.instance).await?;
     let bound = bound.ok_or(OperateError::NotFound("instance"))?;
+    if !bound.is_enabled() {
+        return Err(NotSendable::InstanceDisabled.into());
+    }
     let content = (answer.content.clone(), answer.options.clone());
     let ready = prepare_content(deps, &bound, conversation.id.thread_id(), content, None).await?;
     Ok((ready, pair_rate(deps, &bound)))

@@ -2,7 +2,8 @@
 
 use crate::Deps;
 use crate::deps::capabilities;
-use crate::ports::{ConfigurationStore, HistoryError, InstanceStates, PortResult, System};
+use crate::ports::{HistoryError, InstanceStates, PortResult, System};
+use crate::steps::enabled_instance::find_enabled_instance;
 use crate::steps::history_reader::{
     CatchUpError, CatchUpLimits, CatchUpReport, earliest_known_time, history_span, read_history,
     record_catch_up,
@@ -40,7 +41,7 @@ pub(super) async fn catch_up_automatically(
     if state.caught_up_at.is_some_and(|at| at > before) {
         return Ok(false);
     }
-    let Some(bound) = deps.store().instance_config(id).await? else {
+    let Some(bound) = find_enabled_instance(deps, id).await? else {
         return Ok(false);
     };
     // Meta repeats its webhooks for seven days by itself, and has no history that can be read.

@@ -38,8 +38,8 @@ pub(super) fn is_check_minute(now: Timestamp) -> bool {
 pub(super) async fn check_inactivity(deps: &impl Deps) -> PortResult<usize> {
     let now = deps.system().now();
     let newest = newest_inbound_times(deps, add_duration(now, -LOOK_BACK)).await?;
-    let instances = deps.store().read_configuration(None).await?.instances;
-    let looks = instances.into_iter().map(|instance| {
+    let configured = deps.store().read_configuration(None).await?;
+    let looks = configured.enabled_instances().cloned().map(|instance| {
         let newest = newest.get(&instance.id).copied();
         check_instance(deps, instance, newest, now)
     });

@@ -147,7 +147,7 @@ async fn add_inbound_entries(
 fn add_processing_entry(way: &mut MessageTimeline, id: &MessageId, event: &EventRecord) {
     let Some(processed) = event.processed else { return };
     let turn = match processed.enqueued {
-        FollowUpJob::Nothing => None,
+        FollowUpJob::Nothing | FollowUpJob::Ignored => None,
         FollowUpJob::Turn(ordinal) => Some(ordinal),
     };
     let detail = json!({"attempts": event.attempts.max(1), "enqueued_turn": turn});

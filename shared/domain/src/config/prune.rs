@@ -1,0 +1,170 @@
+//! The removal of configuration that a document does not name.
+
+use super::{ConfigDocument, Instance};
+use crate::ids::{AgentId, InstanceId, TenantId};
+use std::collections::BTreeSet;
+
+/// The entries to remove from the configuration.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct ConfigRemoval {
+    /// The tenants to remove.
+    pub tenants: Vec<TenantId>,
+    /// The agents to remove.
+    pub agents: Vec<AgentId>,
+    /// The instances to remove.
+    pub instances: Vec<InstanceId>,
+}
+
+/// The effect of removing what a document does not name.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct PrunePlan {
+    /// Entries to remove.
+    pub remove: ConfigRemoval,
+    /// Instances to disable, as they will be stored: they have a history, which needs their configuration.
+    pub disable: Vec<Instance>,
+}
+
+impl ConfigRemoval {
+    /// Returns `true` if there is nothing to remove.
+    pub fn is_empty(&self) -> bool {
+        self.tenants.is_empty() && self.agents.is_empty() && self.instances.is_empty()
+    }
+}
+
+impl ConfigDocument {
+    /// Returns the instances that work: neither they nor their tenants are disabled.
+    pub fn enabled_instances(&self) -> impl Iterator<Item = &Instance> {
+        let disabled: BTreeSet<&TenantId> = self
+            .tenants
+            .iter()
+            .filter(|tenant| tenant.disabled)
+            .map(|tenant| &tenant.id)
+            .collect();
+        self.instances
+            .iter()
+            .filter(move |instance| !instance.disabled && !disabled.contains(&instance.tenant))
+    }
+
+    /// Returns the instances of this configuration that `wanted` does not name.
+    pub fn unnamed_instances<'a>(&'a self, wanted: &ConfigDocument) -> impl Iterator<Item = &'a Instance> {
+        let named: BTreeSet<InstanceId> = wanted.instances.iter().map(|named| named.id.clone()).collect();
+        self.instances
+            .iter()
+            .filter(move |instance| !named.contains(&instance.id))
+    }
+
+    /// Plans the removal of all that `wanted` does not name from this configuration, which holds `wanted` already. An
+    /// instance in `with_history` is disabled instead, and its agent and tenant stay.
+    pub fn plan_prune(&self, wanted: &ConfigDocument, with_history: &BTreeSet<InstanceId>) -> PrunePlan {
+        let (kept, removed): (Vec<&Instance>, Vec<&Instance>) = self
+            .unnamed_instances(wanted)
+            .partition(|instance| with_history.contains(&instance.id));
+        let stays = |instance: &&Instance| !removed.iter().any(|removed| removed.id == instance.id);
+        let staying: Vec<&Instance> = self.instances.iter().filter(stays).collect();
+        let needs_agent = |agent: &AgentId| {
+            wanted.agents.iter().any(|named| named.id == *agent)
+                || staying.iter().any(|instance| instance.agent == *agent)
+        };
+        let (staying_agents, agents): (Vec<_>, Vec<_>) =
+            self.agents.iter().partition(|agent| needs_agent(&agent.id));
+        let needs_tenant = |tenant: &TenantId| {
+            wanted.tenants.iter().any(|named| named.id == *tenant)
+                || staying.iter().any(|instance| instance.tenant == *tenant)
+                || staying_agents.iter().any(|agent| agent.tenant == *tenant)
+        };
+        let tenants = self.tenants.iter().filter(|tenant| !needs_tenant(&tenant.id));
+        let disable = kept.into_iter().filter(|instance| !instance.disabled).cloned();
+        PrunePlan {
+            remove: ConfigRemoval {
+                tenants: tenants.map(|tenant| tenant.id.clone()).collect(),
+                agents: agents.into_iter().map(|agent| agent.id.clone()).collect(),
+                instances: removed.into_iter().map(|instance| instance.id.clone()).collect(),
+            },
+            disable: disable
+                .map(|instance| Instance {
+                    disabled: true,
+                    ..instance
+                })
+                .collect(),
+        }
+    }
+
+    /// Returns this document without what `removal` names.
+    #[must_use]
+    pub fn without(&self, removal: &ConfigRemoval) -> ConfigDocument {
+        let mut left = self.clone();
+        left.tenants
+            .retain(|tenant| !removal.tenants.contains(&tenant.id));
+        left.agents.retain(|agent| !removal.agents.contains(&agent.id));
+        left.instances
+            .retain(|instance| !removal.instances.contains(&instance.id));
+        left
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    fn document(instances: &[(&str, &str)]) -> ConfigDocument {
+        let instance = |(id, agent): &(&str, &str)| {
+            let tenant = if *agent == "bob" { "shop" } else { "clinic" };
+            json!({"id": id, "tenant": tenant, "agent": agent, "provider": "evolution"})
+        };
+        serde_json::from_value(json!({
+            "tenants": [{"id": "clinic"}, {"id": "shop"}],
+            "agents": [
+                {"id": "ana", "tenant": "clinic", "model": "m", "system_prompt": "p"},
+                {"id": "bob", "tenant": "shop", "model": "m", "system_prompt": "p"},
+            ],
+            "instances": instances.iter().map(instance).collect::<Vec<_>>(),
+        }))
+        .unwrap()
+    }
+
+    fn wanted() -> ConfigDocument {
+        let mut wanted = document(&[("a", "ana")]);
+        wanted.agents.retain(|agent| agent.id.as_str() == "ana");
+        wanted.tenants.retain(|tenant| tenant.id.as_str() == "clinic");
+        wanted
+    }
+
+    #[test]
+    fn what_is_not_named_and_not_needed_is_removed() {
+        let known = document(&[("a", "ana"), ("b", "bob")]);
+        let plan = known.plan_prune(&wanted(), &BTreeSet::new());
+        assert_eq!(plan.disable, []);
+        assert_eq!(plan.remove.instances[0].as_str(), "b");
+        assert_eq!(plan.remove.agents[0].as_str(), "bob");
+        assert_eq!(plan.remove.tenants[0].as_str(), "shop");
+        let left = known.without(&plan.remove);
+        assert_eq!(left, wanted());
+        assert_eq!(left.plan_prune(&wanted(), &BTreeSet::new()), PrunePlan::default());
+    }
+
+    #[test]
+    fn an_instance_with_a_history_is_disabled_and_keeps_its_agent_and_tenant() {
+        let known = document(&[("a", "ana"), ("b", "bob")]);
+        let history = BTreeSet::from([InstanceId::parse("b").unwrap()]);
+        let plan = known.plan_prune(&wanted(), &history);
+        assert!(plan.remove.is_empty(), "{plan:?}");
+        assert_eq!(plan.disable.len(), 1);
+        assert!(plan.disable[0].disabled && plan.disable[0].id.as_str() == "b");
+        let mut done = known.clone();
+        done.instances[1].disabled = true;
+        assert_eq!(done.plan_prune(&wanted(), &history), PrunePlan::default());
+    }
+
+    #[test]
+    fn the_instances_of_a_disabled_tenant_do_not_work() {
+        let mut known = document(&[("a", "ana"), ("b", "bob"), ("c", "ana")]);
+        known.tenants[1].disabled = true;
+        known.instances[2].disabled = true;
+        let ids: Vec<&str> = known
+            .enabled_instances()
+            .map(|instance| instance.id.as_str())
+            .collect();
+        assert_eq!(ids, ["a"]);
+    }
+}

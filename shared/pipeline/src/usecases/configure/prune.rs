@@ -1,0 +1,191 @@
+//! Removes what a document does not name: finds out which instances have a history, and which still owe replies.
+
+use super::{ApplyOptions, ConfigurationChange, ConfigurationChangeKind, ConfigureError};
+use crate::Deps;
+use crate::ports::{
+    ConversationFilter, Conversations, DeadLetterFilter, DeadLetters, Inbox, OverdueIndex, OverdueWork,
+    PageRequest, PortResult, ScheduledMessages, System,
+};
+use jiff::SignedDuration;
+use recado_domain::config::{ConfigDocument, Instance, PrunePlan};
+use recado_domain::ids::InstanceId;
+use recado_domain::millis::add_duration;
+use std::collections::{BTreeMap, BTreeSet};
+
+/// Number of conversations that are counted at most.
+const CONVERSATIONS_MAX: usize = 200;
+
+/// Number of open records of each kind that are looked through at most.
+const OPEN_RECORDS_MAX: usize = 2_000;
+
+/// Time within which every open record becomes overdue: longer than the farthest scheduled message waits.
+const FAR_AHEAD: SignedDuration = SignedDuration::from_hours(24 * 3_650);
+
+/// The effect of a removal, and its changes.
+#[derive(Default)]
+pub(super) struct PlannedRemoval {
+    /// Entries to remove and instances to disable.
+    pub(super) plan: PrunePlan,
+    /// The same as changes, instances first.
+    pub(super) changes: Vec<ConfigurationChange>,
+}
+
+impl PlannedRemoval {
+    /// Returns `known` without what is removed, and with what is disabled.
+    pub(super) fn apply_to(&self, known: &ConfigDocument) -> ConfigDocument {
+        let disabled = ConfigDocument {
+            instances: self.plan.disable.clone(),
+            ..ConfigDocument::default()
+        };
+        known.with_changes(&disabled).without(&self.plan.remove)
+    }
+
+    /// Takes the tenants out: a caller of one tenant does not remove that tenant.
+    pub(super) fn keep_tenants(&mut self) {
+        self.plan.remove.tenants.clear();
+        self.changes.retain(|change| change.kind != "tenant");
+    }
+}
+
+/// Plans the removal of what `wanted` does not name from `known`, to which it is applied as well. Without
+/// [`ApplyOptions::prune`], nothing is removed. Fails if one of the instances owes a reply, unless `force`.
+pub(super) async fn plan_removal(
+    deps: &impl Deps,
+    known: &ConfigDocument,
+    wanted: &ConfigDocument,
+    options: ApplyOptions,
+) -> Result<PlannedRemoval, ConfigureError> {
+    if !options.prune {
+        return Ok(PlannedRemoval::default());
+    }
+    let document = &known.with_changes(wanted);
+    let unnamed: Vec<&Instance> = document
+        .unnamed_instances(wanted)
+        .filter(|instance| !instance.disabled)
+        .collect();
+    if !options.force && !unnamed.is_empty() {
+        let owed = count_owed(deps, document).await?;
+        let owed: Vec<(InstanceId, usize)> = unnamed
+            .iter()
+            .filter_map(|instance| Some((instance.id.clone(), *owed.get(&instance.id)?)))
+            .collect();
+        if !owed.is_empty() {
+            return Err(ConfigureError::StillOwes(owed));
+        }
+    }
+    let mut counted: BTreeMap<InstanceId, usize> = BTreeMap::new();
+    let mut with_history = BTreeSet::new();
+    for instance in document.unnamed_instances(wanted) {
+        let conversations = count_conversations(deps, &instance.id).await?;
+        if conversations > 0 || has_dead_letters(deps, &instance.id).await? {
+            with_history.insert(instance.id.clone());
+        }
+        counted.insert(instance.id.clone(), conversations);
+    }
+    let plan = document.plan_prune(wanted, &with_history);
+    let changes = list_removals(&plan, &counted);
+    Ok(PlannedRemoval { plan, changes })
+}
+
+fn list_removals(plan: &PrunePlan, counted: &BTreeMap<InstanceId, usize>) -> Vec<ConfigurationChange> {
+    let change = |kind, id: &str, what, conversations| ConfigurationChange {
+        kind,
+        id: id.to_owned(),
+        what,
+        fields: Vec::new(),
+        conversations,
+    };
+    let removed = ConfigurationChangeKind::Removed;
+    let instances = plan
+        .disable
+        .iter()
+        .map(|instance| (&instance.id, ConfigurationChangeKind::Disabled))
+        .chain(plan.remove.instances.iter().map(|id| (id, removed)));
+    let mut changes: Vec<ConfigurationChange> = instances
+        .map(|(id, what)| change("instance", id.as_str(), what, counted.get(id).copied()))
+        .collect();
+    let agents = plan.remove.agents.iter().map(|id| ("agent", id.as_str()));
+    let tenants = plan.remove.tenants.iter().map(|id| ("tenant", id.as_str()));
+    changes.extend(
+        agents
+            .chain(tenants)
+            .map(|(kind, id)| change(kind, id, removed, None)),
+    );
+    changes
+}
+
+async fn count_conversations(deps: &impl Deps, id: &InstanceId) -> PortResult<usize> {
+    let filter = ConversationFilter {
+        instance: Some(id.clone()),
+        ..ConversationFilter::default()
+    };
+    let page = PageRequest {
+        limit: CONVERSATIONS_MAX,
+        cursor: None,
+    };
+    let found = deps.store().search_conversations(&filter, &page).await?;
+    Ok(found.items.len())
+}
+
+async fn has_dead_letters(deps: &impl Deps, id: &InstanceId) -> PortResult<bool> {
+    let filter = DeadLetterFilter {
+        instance: Some(id.clone()),
+        ..DeadLetterFilter::default()
+    };
+    let page = PageRequest {
+        limit: 1,
+        cursor: None,
+    };
+    Ok(!deps
+        .store()
+        .list_dead_letters(&filter, &page)
+        .await?
+        .items
+        .is_empty())
+}
+
+/// Counts what each instance owes: events to apply, answers of the agent, and messages to send, now or later.
+async fn count_owed(deps: &impl Deps, document: &ConfigDocument) -> PortResult<BTreeMap<InstanceId, usize>> {
+    let horizon = add_duration(deps.system().now(), FAR_AHEAD);
+    let open = deps.store().list_overdue(horizon, OPEN_RECORDS_MAX).await?;
+    let mut owed: BTreeMap<InstanceId, usize> = BTreeMap::new();
+    for work in open {
+        if let Some(id) = find_owing_instance(deps, document, work).await? {
+            *owed.entry(id).or_default() += 1;
+        }
+    }
+    Ok(owed)
+}
+
+/// Returns the instance that owes an open record. `None`: nobody is owed, or the record is gone meanwhile.
+async fn find_owing_instance(
+    deps: &impl Deps,
+    document: &ConfigDocument,
+    work: OverdueWork,
+) -> PortResult<Option<InstanceId>> {
+    let conversation = match work {
+        OverdueWork::Event(id) => {
+            let Some(event) = deps.store().find_event(&id).await? else {
+                return Ok(None);
+            };
+            let (provider, external) = (event.job.provider, &event.job.external);
+            let named = |instance: &&Instance| {
+                instance.provider == provider && instance.resolve_external_id().as_ref() == Some(external)
+            };
+            return Ok(document
+                .instances
+                .iter()
+                .find(named)
+                .map(|found| found.id.clone()));
+        }
+        OverdueWork::Scheduled(id) => {
+            let found = deps.store().find_scheduled(&id).await?;
+            return Ok(found.map(|scheduled| scheduled.instance));
+        }
+        // A parked conversation has an open message, which counts; a probe owes nobody anything.
+        OverdueWork::Parked(_) | OverdueWork::Probe(_) => return Ok(None),
+        OverdueWork::Outgoing { conversation, .. } | OverdueWork::Owed(conversation) => conversation,
+    };
+    let found = deps.store().find_conversation(&conversation).await?;
+    Ok(found.map(|conversation| conversation.instance))
+}

@@ -1,0 +1,232 @@
+//! Instances, agents and tenants that are disabled, and what is removed from the configuration.
+
+use crate::world::Setup;
+use recado_domain::access::Caller;
+use recado_domain::content::Content;
+use recado_domain::event::{EventKind, FollowUpJob};
+use recado_domain::options::SendOptions;
+use recado_pipeline::catch_up::CatchUpError;
+use recado_pipeline::configure::{
+    ApplyOptions, ConfigurationChangeKind, ConfigureError, apply_configuration,
+};
+use recado_pipeline::deliver::{DeliverError, DeliverRequest, accept_message};
+use recado_pipeline::ports::{ConfigurationStore, Conversations, DeadLetters, Inbox, OutboxStore};
+use recado_pipeline::reconcile::reconcile;
+use recado_pipeline::{NotSendable, Verdict, catch_up, health};
+use recado_testkit::builders::{Fixture, correlation};
+use recado_testkit::ports::succeed;
+use serde_json::json;
+
+const PRUNE: ApplyOptions = ApplyOptions {
+    prune: true,
+    dry_run: false,
+    force: false,
+};
+
+const FORCED: ApplyOptions = ApplyOptions {
+    prune: true,
+    dry_run: false,
+    force: true,
+};
+
+async fn setup() -> Setup {
+    let setup = Setup::set(Fixture::new()).await;
+    *setup.world.llm.says.lock().unwrap() = Some("Olá!".to_owned());
+    setup
+}
+
+/// Changes the configuration of the setup's own fixture.
+async fn configure(setup: &Setup, change: impl FnOnce(&mut Fixture)) {
+    let mut fixture = setup.fixture.clone();
+    change(&mut fixture);
+    succeed(setup.world.store.apply_configuration(&fixture.document())).await;
+}
+
+#[tokio::test]
+async fn the_events_of_a_disabled_instance_or_tenant_are_acknowledged_and_ignored() {
+    for tenant in [false, true] {
+        let setup = setup().await;
+        configure(&setup, |fixture| {
+            fixture.bound.instance.disabled = !tenant;
+            fixture.bound.tenant.disabled = tenant;
+        })
+        .await;
+        let address = setup.fixture.address.as_str();
+        let payload = json!({"address": address, "id": "W1", "text": "oi", "from_me": false});
+        let job = setup.event(EventKind::Message, payload).await;
+        assert_eq!(setup.receive(&job, 1).await, Verdict::Done);
+        let store = &setup.world.store;
+        let latest = succeed(store.find_latest_conversation(&setup.fixture.thread())).await;
+        assert_eq!(latest, None);
+        let record = succeed(store.find_event(&job.event)).await.unwrap();
+        assert_eq!(record.processed.unwrap().enqueued, FollowUpJob::Ignored);
+        assert_eq!(succeed(store.count_dead_letters(None)).await.count_of(None), 0);
+        // The same webhook again.
+        assert_eq!(setup.receive(&job, 2).await, Verdict::Done);
+        let health = health::assess_health(&setup.world, &store.clone(), &Caller::installation(), None)
+            .await
+            .unwrap();
+        assert!(health.unwrap().instances.is_empty(), "it is not watched");
+    }
+}
+
+#[tokio::test]
+async fn a_disabled_agent_answers_nobody_and_what_comes_in_is_stored() {
+    let setup = setup().await;
+    configure(&setup, |fixture| fixture.bound.agent.disabled = true).await;
+    setup.message(&setup.fixture, "W1", "oi", false).await;
+    setup.pass(60);
+    setup.turns(&setup.fixture).await;
+    assert_eq!(setup.world.llm.asked.lock().unwrap().len(), 0);
+    configure(&setup, |_| {}).await;
+    setup.turns(&setup.fixture).await;
+    assert_eq!(setup.world.llm.asked.lock().unwrap().len(), 1);
+}
+
+#[tokio::test]
+async fn what_a_disabled_instance_owes_waits_until_it_is_enabled() {
+    let setup = setup().await;
+    let reply = setup.replied_to(&setup.fixture).await;
+    configure(&setup, |fixture| fixture.bound.instance.disabled = true).await;
+    for _ in 0..3 {
+        setup.pass(3_700);
+        reconcile(&setup.world).await.unwrap();
+        assert_ne!(setup.job(&reply.conversation).await, Verdict::Done);
+    }
+    assert_eq!(setup.world.providers.sent(), 0);
+    let open = setup
+        .world
+        .store
+        .list_open_messages(reply.conversation.thread_id());
+    assert_eq!(succeed(open).await.len(), 1);
+    configure(&setup, |_| {}).await;
+    setup.send(&reply.conversation).await;
+    assert_eq!(setup.world.providers.sent(), 1);
+}
+
+#[tokio::test]
+async fn nothing_is_accepted_for_a_disabled_instance() {
+    let setup = setup().await;
+    configure(&setup, |fixture| fixture.bound.instance.disabled = true).await;
+    let request = DeliverRequest {
+        to: "+5511900000001".to_owned(),
+        content: Content::from_text("Olá"),
+        options: SendOptions::default(),
+        key: None,
+        metadata: None,
+        send_at: None,
+        correlation: correlation(),
+    };
+    let refused = accept_message(
+        &setup.world,
+        &Caller::installation(),
+        setup.fixture.instance(),
+        request,
+    )
+    .await;
+    assert!(matches!(
+        refused,
+        Err(DeliverError::NotSendable(NotSendable::InstanceDisabled))
+    ));
+    let caught = catch_up::catch_up(
+        &setup.world,
+        &Caller::installation(),
+        setup.fixture.instance(),
+        None,
+        &correlation(),
+    )
+    .await;
+    assert!(matches!(caught, Err(CatchUpError::Disabled)));
+}
+
+/// An instance that owes a turn, one that was never used, and a document that names neither.
+async fn setup_to_prune() -> (Setup, Fixture, Fixture) {
+    let (setup, unused) = (setup().await, Fixture::new());
+    succeed(setup.world.store.apply_configuration(&unused.document())).await;
+    setup.message(&setup.fixture, "W1", "oi", false).await;
+    setup.pass(60);
+    (setup, unused, Fixture::new())
+}
+
+#[tokio::test]
+async fn an_instance_that_owes_a_reply_is_pruned_by_force_only_and_a_preview_writes_nothing() {
+    let (setup, _, wanted) = setup_to_prune().await;
+    let before = succeed(setup.world.store.read_configuration(None)).await;
+    let caller = Caller::installation();
+    let prune = |options| apply_configuration(&setup.world, &caller, wanted.document(), options);
+    let refused = prune(PRUNE).await.unwrap_err();
+    let ConfigureError::StillOwes(owed) = refused else {
+        panic!("{refused:?}")
+    };
+    assert_eq!(owed, [(setup.fixture.instance().clone(), 1)]);
+    assert_eq!(succeed(setup.world.store.read_configuration(None)).await, before);
+    let preview = ApplyOptions {
+        dry_run: true,
+        ..FORCED
+    };
+    let told = prune(preview).await.unwrap();
+    assert_eq!(succeed(setup.world.store.read_configuration(None)).await, before);
+    assert_eq!(told.changes, prune(FORCED).await.unwrap().changes);
+}
+
+#[tokio::test]
+async fn pruning_removes_what_was_never_used_and_disables_what_has_a_history() {
+    let (setup, unused, wanted) = setup_to_prune().await;
+    let caller = Caller::installation();
+    let prune = |options| apply_configuration(&setup.world, &caller, wanted.document(), options);
+    let done = prune(FORCED).await.unwrap();
+    let changes: Vec<_> = done
+        .changes
+        .iter()
+        .filter(|change| change.kind == "instance")
+        .map(|change| (change.id.as_str(), change.what, change.conversations))
+        .collect();
+    let (own, unused_id) = (setup.fixture.instance(), unused.instance());
+    let (created, disabled, removed) = (
+        ConfigurationChangeKind::Created,
+        ConfigurationChangeKind::Disabled,
+        ConfigurationChangeKind::Removed,
+    );
+    assert_eq!(
+        changes,
+        [
+            (wanted.instance().as_str(), created, None),
+            (own.as_str(), disabled, Some(1)),
+            (unused_id.as_str(), removed, Some(0)),
+        ]
+    );
+    let stored = succeed(setup.world.store.read_configuration(None)).await;
+    assert_eq!(stored.instances.len(), 2);
+    assert!(stored.instances.iter().any(|one| one.id == *own && one.disabled));
+    let (agent, tenant) = (&unused.bound.agent.id, &unused.bound.tenant.id);
+    assert!(!stored.agents.iter().any(|one| one.id == *agent));
+    assert!(!stored.tenants.iter().any(|one| one.id == *tenant));
+    // What it has stays readable, and pruning again changes nothing.
+    let thread = setup.fixture.thread();
+    let latest = succeed(setup.world.store.find_latest_conversation(&thread)).await;
+    assert!(latest.is_some());
+    let again = prune(PRUNE).await.unwrap();
+    let unchanged = ConfigurationChangeKind::Unchanged;
+    assert!(again.changes.iter().all(|change| change.what == unchanged));
+}
+
+#[tokio::test]
+async fn a_new_instance_may_take_the_name_of_a_pruned_one() {
+    let setup = setup().await;
+    let mut wanted = Fixture::new();
+    wanted.bound.instance.external_id = setup.fixture.bound.instance.external_id.clone();
+    let plain = apply_configuration(
+        &setup.world,
+        &Caller::installation(),
+        wanted.document(),
+        ApplyOptions::default(),
+    )
+    .await;
+    assert!(matches!(plain, Err(ConfigureError::Invalid(_))), "{plain:?}");
+    apply_configuration(&setup.world, &Caller::installation(), wanted.document(), PRUNE)
+        .await
+        .unwrap();
+    let (store, external) = (&setup.world.store, wanted.external());
+    let found = succeed(store.find_instance_config(wanted.bound.instance.provider, &external)).await;
+    assert_eq!(found.unwrap().instance.id, *wanted.instance());
+}
