@@ -2,9 +2,10 @@
 
 use crate::environment::LocalEnvironment;
 use crate::installation::{InstallationArguments, add_part};
-use anyhow::{Context, Result, bail};
+use crate::instant::parse_instant_option;
+use anyhow::{Result, bail};
 use clap::Args;
-use jiff::{SignedDuration, Timestamp};
+use jiff::Timestamp;
 use reqwest::Method;
 use serde_json::{Map, Value, json};
 
@@ -16,8 +17,8 @@ pub(crate) struct CatchUpArguments {
     instance: String,
     /// From this time on: an instant (RFC 3339), or a time ago, such as 90m, 6h or 2d. Absent: since the last message
     /// that is known.
-    #[arg(long)]
-    since: Option<String>,
+    #[arg(long, value_parser = parse_instant_option)]
+    since: Option<Timestamp>,
     #[command(flatten)]
     there: InstallationArguments,
     /// Prints the report as JSON.
@@ -29,11 +30,7 @@ pub(crate) struct CatchUpArguments {
 /// the one before.
 pub(crate) async fn run_catch_up(command: CatchUpArguments, environment: &LocalEnvironment) -> Result<()> {
     let there = command.there.build_client(environment)?;
-    let since = command
-        .since
-        .as_deref()
-        .map(|text| parse_instant(text, Timestamp::now()));
-    let mut since: Option<String> = since.transpose()?.map(|at| at.to_string());
+    let mut since = command.since.map(|at| at.to_string());
     let path = ["v1", "instances", &command.instance, "catch-up"];
     let mut report = Map::new();
     loop {
@@ -56,29 +53,6 @@ pub(crate) async fn run_catch_up(command: CatchUpArguments, environment: &LocalE
         print!("{}", format_report(&report));
     }
     Ok(())
-}
-
-/// Parses an instant, or a time before `now` such as `90m`.
-fn parse_instant(text: &str, now: Timestamp) -> Result<Timestamp> {
-    if let Ok(at) = text.parse::<Timestamp>() {
-        return Ok(at);
-    }
-    let unit = text.chars().last().map_or(0, |unit| match unit {
-        's' => 1,
-        'm' => 60,
-        'h' => 3600,
-        'd' => 86_400,
-        _ => 0,
-    });
-    let count = text
-        .get(..text.len().saturating_sub(1))
-        .and_then(|digits| digits.parse::<u32>().ok());
-    let ago = count
-        .filter(|_| unit > 0)
-        .map(|count| SignedDuration::from_secs(i64::from(count) * unit));
-    let ago = ago.with_context(|| format!("{text} is no instant: 2026-03-01T08:00:00Z, 90m, 6h, 2d"))?;
-    now.checked_sub(ago)
-        .with_context(|| format!("{text} is too long ago"))
 }
 
 /// Adds a part to the report, which keeps its beginning. Returns whether there is more.
@@ -113,18 +87,6 @@ fn format_report(report: &Map<String, Value>) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn an_instant_is_written_out_or_told_by_how_long_ago_it_was() {
-        let now: Timestamp = "2026-03-03T10:00:00Z".parse().unwrap();
-        let read = |text: &str| parse_instant(text, now).map(|at| at.to_string());
-        assert_eq!(read("2026-03-01T08:00:00Z").unwrap(), "2026-03-01T08:00:00Z");
-        assert_eq!(read("90m").unwrap(), "2026-03-03T08:30:00Z");
-        assert_eq!(read("2d").unwrap(), "2026-03-01T10:00:00Z");
-        for wrong in ["", "h", "yesterday", "-3h", "9999999999999d", "3ü"] {
-            assert!(read(wrong).is_err(), "{wrong}");
-        }
-    }
 
     #[test]
     fn parts_add_up_and_keep_their_beginning() {

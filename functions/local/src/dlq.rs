@@ -4,14 +4,16 @@ mod client;
 mod filters;
 pub(crate) mod tables;
 
+use crate::confirm::confirm_action;
 use crate::environment::LocalEnvironment;
 use crate::installation::InstallationArguments;
 use anyhow::Result;
 use clap::{Args, Subcommand};
 use client::DeadLetterClient;
 use filters::DeadLetterFilterArguments;
+use jiff::Timestamp;
 use serde_json::Value;
-use tables::{format_dead_letters, format_deletions, format_fields};
+use tables::{format_dead_letters, format_deletions, format_fields, format_purge_preview};
 
 /// Dead letters of a running installation, here or on AWS: list, show, redrive, purge.
 #[derive(Debug, Args)]
@@ -57,7 +59,8 @@ enum DeadLetterCommand {
         #[arg(long)]
         dry_run: bool,
     },
-    /// Deletes dead letters for good. The name of the token is recorded: see `recado dlq audit`.
+    /// Deletes dead letters for good, after showing them and asking. The name of the token is recorded: see `recado dlq
+    /// audit`.
     Purge {
         /// The ids of the dead letters.
         #[arg(conflicts_with_all = ["all", "queue", "reason", "instance", "since", "until"])]
@@ -67,6 +70,12 @@ enum DeadLetterCommand {
         all: bool,
         #[command(flatten)]
         which: DeadLetterFilterArguments,
+        /// Only shows what would be deleted.
+        #[arg(long)]
+        dry_run: bool,
+        /// Deletes without asking.
+        #[arg(long, short)]
+        yes: bool,
     },
     /// Lists the deletions of dead letters and the tokens that made them, the newest first.
     Audit {
@@ -102,9 +111,28 @@ pub(crate) async fn run_dead_letter_command(
                 format_fields,
             )
         }
-        DeadLetterCommand::Purge { ids, all, which } => {
+        DeadLetterCommand::Purge {
+            ids,
+            all,
+            mut which,
+            dry_run,
+            yes,
+        } => {
             which.require_selection(&ids, all)?;
-            (there.purge_dead_letters(&ids, all, &which).await?, format_fields)
+            // What is given up while a person reads the preview is not deleted.
+            which.end_by(Timestamp::now());
+            if dry_run {
+                (there.preview_purge(&ids, &which).await?, format_purge_preview)
+            } else {
+                if !yes {
+                    let found = there.preview_purge(&ids, &which).await?;
+                    eprint!("{}", format_purge_preview(&found));
+                    if has_items(&found) {
+                        confirm_action("Delete these dead letters for good?", yes)?;
+                    }
+                }
+                (there.purge_dead_letters(&ids, all, &which).await?, format_fields)
+            }
         }
         DeadLetterCommand::Audit { limit } => (there.list_deletions(limit).await?, format_deletions),
     };
@@ -114,4 +142,9 @@ pub(crate) async fn run_dead_letter_command(
         print!("{}", table(&answer));
     }
     Ok(())
+}
+
+fn has_items(answer: &Value) -> bool {
+    let items = answer.get("items").and_then(Value::as_array);
+    items.is_some_and(|items| !items.is_empty())
 }

@@ -18,6 +18,7 @@ mod dlq;
 mod doctor;
 mod environment;
 mod installation;
+mod instant;
 mod keyring;
 mod logging;
 mod metrics;

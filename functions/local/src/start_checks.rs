@@ -33,7 +33,7 @@ pub(crate) async fn check_webhook_secret(deps: &LocalDeps, environment: &LocalEn
     )
 }
 
-/// Refuses a configuration whose instances name secrets that are not here. With `simulated` they need none.
+/// Refuses a configuration whose enabled instances name secrets that are not here. With `simulated` they need none.
 pub(crate) fn check_named_credentials(document: &ConfigDocument, simulated: bool) -> Result<()> {
     if simulated {
         return Ok(());
@@ -46,7 +46,7 @@ pub(crate) fn check_named_credentials(document: &ConfigDocument, simulated: bool
             instance.id
         )),
     };
-    let problems: Vec<String> = document.instances.iter().filter_map(find_problem).collect();
+    let problems: Vec<String> = document.enabled_instances().filter_map(find_problem).collect();
     if problems.is_empty() {
         return Ok(());
     }

@@ -3,6 +3,7 @@
 use crate::dlq::tables::{collect_rows, format_fields, format_table};
 use crate::environment::LocalEnvironment;
 use crate::installation::{InstallationArguments, InstallationClient};
+use crate::instant::format_local_time;
 use anyhow::{Context, Result};
 use clap::{Args, Subcommand};
 use recado_domain::Timestamp;
@@ -91,7 +92,12 @@ pub(crate) async fn run_token_command(
         TokenCommand::List { tenant } => {
             let answer = list_tokens(&there, tenant.as_deref()).await?;
             let columns = ["name", "tenant", "role", "created_at", "created_by", "expires_at"];
-            let rows = collect_rows(&answer, &columns);
+            let mut rows = collect_rows(&answer, &columns);
+            for row in &mut rows {
+                for cell in row.iter_mut().skip(3) {
+                    *cell = format_local_time(cell);
+                }
+            }
             let text = if rows.is_empty() {
                 "No tokens but the installation's own.\n".to_owned()
             } else {

@@ -1,7 +1,7 @@
 //! Instances are removed or disabled by `recado apply --prune`, after a look at what that means.
 
 use crate::commands::{findings, grade, run};
-use crate::machine::{INSTANCE, Machine, seconds};
+use crate::machine::{INSTANCE, Machine, eventually, seconds};
 use recado_testkit::webhooks::evolution_text;
 
 /// A file with the tenant and the agent of the sample, and one instance that nobody knows yet.
@@ -77,4 +77,57 @@ async fn pruning_shows_what_it_removes_and_asks() {
         "{found:?}"
     );
     assert_eq!(grade(&found, INSTANCE, "state"), "note");
+}
+
+#[tokio::test]
+async fn purging_shows_what_it_deletes_and_asks() {
+    let machine = Machine::serving(&[]);
+    let unknown = evolution_text(
+        "not-configured",
+        "5511900000072@s.whatsapp.net",
+        "U1",
+        "Oi",
+        seconds(),
+    );
+    machine.evolution(&unknown).await;
+    let letters = async || {
+        let list = machine.get("/v1/dead-letters").await;
+        list["items"].as_array().unwrap().clone()
+    };
+    eventually("the dead letter", || async { letters().await.pop() }).await;
+    let id = letters().await[0]["id"].as_str().unwrap().to_owned();
+    for selection in [&["--all"][..], &["--since", "6h"], &[&id]] {
+        let arguments = [&["dlq", "purge"][..], selection].concat();
+        let asked = run(&machine, &arguments);
+        assert!(!asked.success, "nobody can answer: {}", asked.out);
+        assert!(
+            asked.err.contains(&id)
+                && asked.err.contains("1 unknown_instance")
+                && asked.err.contains("--yes"),
+            "{}",
+            asked.err
+        );
+        let preview = run(&machine, &[&arguments[..], &["--dry-run"]].concat());
+        assert!(
+            preview.success && preview.out.contains(&id),
+            "{}{}",
+            preview.out,
+            preview.err
+        );
+        assert_eq!(letters().await.len(), 1, "{selection:?}");
+    }
+    // A filter that finds nothing deletes nothing.
+    let none = run(&machine, &["dlq", "purge", "--until", "6h", "--yes"]);
+    assert!(none.success, "{}", none.err);
+    assert_eq!(letters().await.len(), 1);
+    let done = run(&machine, &["dlq", "purge", "--all", "--yes"]);
+    assert!(
+        done.success && done.out.contains("deleted"),
+        "{}{}",
+        done.out,
+        done.err
+    );
+    assert_eq!(letters().await.len(), 0);
+    let nothing = run(&machine, &["dlq", "purge", "--all"]);
+    assert!(nothing.success, "there is nothing to ask for: {}", nothing.err);
 }

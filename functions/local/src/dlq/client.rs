@@ -6,6 +6,9 @@ use anyhow::{Context, Result};
 use reqwest::{Method, RequestBuilder};
 use serde_json::{Map, Value, json};
 
+/// The number of dead letters that a preview lists at most. Further ones are only mentioned.
+const PREVIEW_MAX: usize = 1000;
+
 /// The dead letters of an installation.
 pub(super) struct DeadLetterClient {
     pub(super) there: InstallationClient,
@@ -24,10 +27,9 @@ impl DeadLetterClient {
         limit: usize,
         cursor: Option<String>,
     ) -> Result<Value> {
-        let limit = limit.to_string();
         let mut query = which.query_fields();
-        query.push(("limit", &limit));
-        query.extend(cursor.as_deref().map(|cursor| ("cursor", cursor)));
+        query.push(("limit", limit.to_string()));
+        query.extend(cursor.map(|cursor| ("cursor", cursor)));
         let request = self.build_request(Method::GET, &[])?.query(&query);
         self.there.request_json(request).await
     }
@@ -59,6 +61,31 @@ impl DeadLetterClient {
         }
     }
 
+    /// Lists the dead letters that a deletion would find: those with these ids, or all that match the filter. Lists at most
+    /// [`PREVIEW_MAX`]; if there are more, the answer has a `next_cursor`.
+    pub(super) async fn preview_purge(
+        &self,
+        ids: &[String],
+        which: &DeadLetterFilterArguments,
+    ) -> Result<Value> {
+        let mut items = Vec::new();
+        for id in ids {
+            items.push(self.get_dead_letter(id).await.with_context(|| id.clone())?);
+        }
+        let mut cursor = None;
+        while ids.is_empty() && items.len() < PREVIEW_MAX {
+            let page = self.list_dead_letters(which, 200, cursor.take()).await?;
+            let found = page.get("items").and_then(Value::as_array);
+            items.extend(found.into_iter().flatten().cloned());
+            let next = page.get("next_cursor").and_then(Value::as_str);
+            cursor = next.map(str::to_owned);
+            if cursor.is_none() {
+                break;
+            }
+        }
+        Ok(json!({ "items": items, "next_cursor": cursor }))
+    }
+
     /// Deletes the dead letters with these ids, or all that match the filter. Returns the sum of the counts.
     pub(super) async fn purge_dead_letters(
         &self,
@@ -78,9 +105,8 @@ impl DeadLetterClient {
         }
         let mut total = Map::new();
         loop {
-            let all = if all { "true" } else { "false" };
             let mut query = which.query_fields();
-            query.extend([("limit", "200"), ("all", all)]);
+            query.extend([("limit", "200".to_owned()), ("all", all.to_string())]);
             let request = self.build_request(Method::DELETE, &[])?.query(&query);
             let part = self.there.request_json(request).await?;
             let more = add_part(&mut total, &part);

@@ -1,5 +1,7 @@
+use crate::instant::parse_instant_option;
 use anyhow::{Result, bail};
 use clap::Args;
+use jiff::Timestamp;
 
 /// The filter of a command about dead letters.
 #[derive(Debug, Default, Args)]
@@ -13,28 +15,33 @@ pub(super) struct DeadLetterFilterArguments {
     /// Only of this instance.
     #[arg(long)]
     instance: Option<String>,
-    /// Only if given up at this time (RFC 3339) or later.
-    #[arg(long)]
-    since: Option<String>,
+    /// Only if given up at this time or later: an instant (RFC 3339), or a time ago, such as 90m, 6h or 2d.
+    #[arg(long, value_parser = parse_instant_option)]
+    since: Option<Timestamp>,
     /// Only if given up before this time.
-    #[arg(long)]
-    until: Option<String>,
+    #[arg(long, value_parser = parse_instant_option)]
+    until: Option<Timestamp>,
 }
 
 impl DeadLetterFilterArguments {
     /// Returns the filters that were given, by the names of the API.
-    pub(super) fn query_fields(&self) -> Vec<(&'static str, &str)> {
+    pub(super) fn query_fields(&self) -> Vec<(&'static str, String)> {
         let fields = [
-            ("queue", &self.queue),
-            ("reason", &self.reason),
-            ("instance", &self.instance),
-            ("since", &self.since),
-            ("until", &self.until),
+            ("queue", self.queue.clone()),
+            ("reason", self.reason.clone()),
+            ("instance", self.instance.clone()),
+            ("since", self.since.map(|at| at.to_string())),
+            ("until", self.until.map(|at| at.to_string())),
         ];
         fields
             .into_iter()
-            .filter_map(|(name, value)| Some((name, value.as_deref()?)))
+            .filter_map(|(name, value)| Some((name, value?)))
             .collect()
+    }
+
+    /// Leaves out what is given up at `at` or later, unless the filter ends earlier already.
+    pub(super) fn end_by(&mut self, at: Timestamp) {
+        self.until = Some(self.until.map_or(at, |until| until.min(at)));
     }
 
     /// Fails unless dead letters were selected by ids, by a filter or by `--all`: an empty selection must not mean all.
@@ -95,11 +102,30 @@ mod tests {
             let line = std::iter::once("dlq").chain(options.iter().map(String::as_str));
             <Line as clap::Parser>::try_parse_from(line).unwrap().which
         };
+        let given = given.map(|(name, value)| (name, value.to_owned()));
         assert_eq!(which(&all).query_fields(), given);
         for (option, field) in all.iter().zip(given) {
             let alone = which(std::slice::from_ref(option));
             assert_eq!(alone.query_fields(), [field]);
             assert!(alone.require_selection(&[], false).is_ok(), "{option}");
+        }
+    }
+
+    #[test]
+    fn an_end_is_only_ever_moved_to_an_earlier_time() {
+        let at = |text: &str| text.parse::<Timestamp>().unwrap();
+        let (early, late) = (at("2026-03-01T00:00:00Z"), at("2026-03-02T00:00:00Z"));
+        for (given, end, until) in [
+            (None, late, late),
+            (Some(early), late, early),
+            (Some(late), early, early),
+        ] {
+            let mut which = DeadLetterFilterArguments {
+                until: given,
+                ..DeadLetterFilterArguments::default()
+            };
+            which.end_by(end);
+            assert_eq!(which.until, Some(until));
         }
     }
 }

@@ -1,8 +1,10 @@
 //! Formats answers for people.
 
+use crate::instant::format_local_time;
 use comfy_table::Table;
 use comfy_table::presets::NOTHING;
-use serde_json::Value;
+use serde_json::{Value, json};
+use std::collections::BTreeMap;
 
 /// Formats rows as a table without lines, two blanks between columns. Each column is as wide as its longest cell.
 pub(crate) fn format_table(heading: &[&str], rows: Vec<Vec<String>>) -> String {
@@ -32,14 +34,12 @@ pub(crate) fn collect_rows(answer: &Value, columns: &[&str]) -> Vec<Vec<String>>
         .collect()
 }
 
-/// Formats a list of dead letters.
+/// The width that lists keep to where names and ids allow.
+const WIDTH: usize = 80;
+
+/// Formats a list of dead letters, two lines for each, within 80 columns.
 pub(super) fn format_dead_letters(answer: &Value) -> String {
-    let columns = ["at", "queue", "reason", "instance_id", "attempts", "what", "id"];
-    let rows = collect_rows(answer, &columns);
-    if rows.is_empty() {
-        return "No dead letters.\n".to_owned();
-    }
-    let mut all = format_table(&columns, rows);
+    let mut all = format_letters(answer);
     if let Some(cursor) = answer.get("next_cursor").and_then(Value::as_str) {
         all.push_str("There are more: --cursor ");
         all.push_str(cursor);
@@ -48,14 +48,92 @@ pub(super) fn format_dead_letters(answer: &Value) -> String {
     all
 }
 
-/// Formats a list of deletions.
+fn format_letters(answer: &Value) -> String {
+    let rows = collect_rows(answer, &["at", "reason", "id"]);
+    if rows.is_empty() {
+        return "No dead letters.\n".to_owned();
+    }
+    let columns = ["instance_id", "queue", "what", "attempts", "last_error"];
+    let more = collect_rows(answer, &columns)
+        .into_iter()
+        .map(|cells| match &cells[..] {
+            [instance, queue, what, attempts, error] => {
+                format!("{instance}: {what}, {queue}, attempts {attempts}: {error}")
+            }
+            _ => String::new(),
+        });
+    format_two_lines(&["at", "reason", "id"], rows, &more.collect::<Vec<_>>())
+}
+
+/// Formats rows as a table, with a further line under each row that is cut at the width of lists. The first cell of each
+/// row is an instant.
+fn format_two_lines(heading: &[&str], mut rows: Vec<Vec<String>>, more: &[String]) -> String {
+    for cell in rows.iter_mut().filter_map(|row| row.first_mut()) {
+        // The year is in the JSON.
+        *cell = format_local_time(cell).chars().skip("2026-".len()).collect();
+    }
+    let table = format_table(heading, rows);
+    let mut told: Vec<String> = Vec::new();
+    let below = more.iter().map(|more| indent_line(more));
+    // Nothing stands below the heading.
+    for (line, below) in table.lines().zip(std::iter::once(None).chain(below.map(Some))) {
+        told.push(line.to_owned());
+        told.extend(below);
+    }
+    told.join("\n") + "\n"
+}
+
+/// Indents a line, and cuts it at the width of lists.
+fn indent_line(text: &str) -> String {
+    let line = format!("  {}", text.replace(char::is_control, " "));
+    if line.chars().count() <= WIDTH {
+        return line;
+    }
+    let cut: String = line.chars().take(WIDTH - 1).collect();
+    cut + "…"
+}
+
+/// Formats what a deletion would find: their number by reason, and the newest.
+pub(super) fn format_purge_preview(answer: &Value) -> String {
+    const SHOWN: usize = 10;
+    let items = answer.get("items").and_then(Value::as_array);
+    let items = items.map_or(&[][..], Vec::as_slice);
+    let mut reasons: BTreeMap<&str, usize> = BTreeMap::new();
+    for item in items {
+        let reason = item.get("reason").and_then(Value::as_str).unwrap_or("-");
+        *reasons.entry(reason).or_default() += 1;
+    }
+    let newest = json!({ "items": items.iter().take(SHOWN).collect::<Vec<_>>() });
+    let counts: Vec<String> = reasons
+        .iter()
+        .map(|(reason, count)| format!("{count} {reason}"))
+        .collect();
+    let or_more = match answer.get("next_cursor") {
+        None | Some(Value::Null) => "",
+        Some(_) => " or more",
+    };
+    let older = match items.len().saturating_sub(SHOWN) {
+        0 => String::new(),
+        older => format!("and {older} older ones\n"),
+    };
+    let sum = if items.is_empty() {
+        String::new()
+    } else {
+        format!("{}{or_more}: {}\n", items.len(), counts.join(", "))
+    };
+    format!("{}{older}{sum}", format_letters(&newest))
+}
+
+/// Formats a list of deletions, two lines for each, within 80 columns.
 pub(super) fn format_deletions(answer: &Value) -> String {
-    let columns = ["at", "by", "queue", "reason", "instance_id", "what", "id"];
+    let columns = ["at", "by", "id"];
     let rows = collect_rows(answer, &columns);
     if rows.is_empty() {
         return "None was deleted.\n".to_owned();
     }
-    format_table(&columns, rows)
+    let more = collect_rows(answer, &["instance_id", "what", "queue", "reason"]);
+    let more = more.into_iter().map(|cells| cells.join(", "));
+    format_two_lines(&columns, rows, &more.collect::<Vec<_>>())
 }
 
 /// Formats an object, one line for each field.
@@ -76,21 +154,57 @@ pub(crate) fn format_fields(answer: &Value) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use serde_json::json;
+
+    fn letter(reason: &str, error: Option<&str>) -> Value {
+        json!({"at": "2026-01-05T12:00:00Z", "queue": "outbound", "reason": reason, "instance_id": "suporte-01",
+            "attempts": 2, "what": "message", "id": "c_cf4776b402bf56206b7659991d6cfd34-1.1", "last_error": error})
+    }
 
     #[test]
-    fn a_table_is_as_wide_as_it_needs_to_be() {
+    fn a_list_of_dead_letters_fits_eighty_columns() {
+        let long = "HTTP 400: ".to_owned() + &"palavra ".repeat(30);
         let answer = json!({"items": [
-            {"at": "2026-01-05T12:00:00Z", "queue": "outbound", "reason": "window_closed", "instance_id": null,
-             "attempts": 2, "what": "message", "id": "x"},
+            letter("whatsapp_permanent_error", Some(&long)),
+            letter("window_closed", None),
         ], "next_cursor": "c"});
         let shown = format_dead_letters(&answer);
         let lines: Vec<&str> = shown.lines().collect();
-        assert_eq!(lines.len(), 3);
-        assert_eq!(lines[0].find("queue"), lines[1].find("outbound"));
-        assert_eq!(lines[0].find("instance_id"), lines[1].find("-  "));
-        assert_eq!(lines[2], "There are more: --cursor c");
+        assert_eq!(lines.len(), 6);
+        assert!(lines.iter().all(|line| line.chars().count() <= 80), "{shown}");
+        assert_eq!(lines[0].find("id"), lines[1].find("c_cf4776"));
+        assert_eq!(lines[0].find("reason"), lines[3].find("window_closed"));
+        assert!(
+            lines[2].starts_with("  suporte-01: message, outbound, attempts 2: HTTP 400")
+                && lines[2].ends_with('…')
+        );
+        assert_eq!(lines[4], "  suporte-01: message, outbound, attempts 2: -");
+        assert_eq!(lines[5], "There are more: --cursor c");
         assert_eq!(format_dead_letters(&json!({"items": []})), "No dead letters.\n");
+    }
+
+    #[test]
+    fn a_preview_counts_by_reason_and_shows_the_newest() {
+        let mut items = vec![letter("poison", None)];
+        items.extend(std::iter::repeat_n(letter("window_closed", None), 11));
+        let shown = format_purge_preview(&json!({"items": items, "next_cursor": null}));
+        assert_eq!(shown.matches("c_cf4776").count(), 10);
+        assert!(
+            shown.ends_with("and 2 older ones\n12: 1 poison, 11 window_closed\n"),
+            "{shown}"
+        );
+        let more = format_purge_preview(&json!({"items": items, "next_cursor": "c"}));
+        assert!(more.contains("12 or more: "), "{more}");
+        assert_eq!(format_purge_preview(&json!({"items": []})), "No dead letters.\n");
+    }
+
+    #[test]
+    fn a_list_of_deletions_fits_eighty_columns() {
+        let answer = json!({"items": [{"at": "2026-01-05T12:00:00Z", "by": "installation", "queue": "outbound",
+            "reason": "whatsapp_permanent_error", "instance_id": "suporte-01", "what": "message",
+            "id": "c_cf4776b402bf56206b7659991d6cfd34-1.1"}]});
+        let shown = format_deletions(&answer);
+        assert!(shown.lines().all(|line| line.chars().count() <= 80), "{shown}");
+        assert!(shown.contains("  suporte-01, message, outbound, whatsapp_permanent_error"));
     }
 
     #[test]
