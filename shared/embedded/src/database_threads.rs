@@ -1,3 +1,4 @@
+use crate::checkpoint::Checkpoints;
 use crate::job::{DatabaseJob, TransactionMode, commit_together, run_alone};
 use crate::open_error::OpenError;
 use rusqlite::Connection;
@@ -20,7 +21,11 @@ pub(crate) struct DatabaseThreads {
 
 impl DatabaseThreads {
     /// Starts the one thread that writes. The thread holds `lock` until its last commit.
-    pub(crate) fn start_writer(connection: Connection, lock: File) -> Result<Self, OpenError> {
+    pub(crate) fn start_writer(
+        connection: Connection,
+        checkpoints: Checkpoints,
+        lock: File,
+    ) -> Result<Self, OpenError> {
         let (sender, receiver) = channel();
         let serve = move || {
             run_jobs(
@@ -28,7 +33,10 @@ impl DatabaseThreads {
                 TransactionMode::Write,
                 &Mutex::new(receiver),
                 JOBS_PER_COMMIT_MAX,
+                |connection| checkpoints.after_commit(connection),
             );
+            // The last connection tidies the log up.
+            drop(checkpoints);
             drop(connection);
             drop(lock);
         };
@@ -52,7 +60,7 @@ impl DatabaseThreads {
         };
         for connection in connections {
             let receiver = Arc::clone(&receiver);
-            let serve = move || run_jobs(&connection, TransactionMode::Read, &receiver, 1);
+            let serve = move || run_jobs(&connection, TransactionMode::Read, &receiver, 1, |_| ());
             let thread = Builder::new()
                 .name("recado-read".to_owned())
                 .spawn(serve)
@@ -99,6 +107,7 @@ fn run_jobs(
     begin: TransactionMode,
     work: &Mutex<Receiver<Box<dyn DatabaseJob>>>,
     most: usize,
+    after_commit: impl Fn(&Connection),
 ) {
     loop {
         // The lock must be released before the work begins, or the reading threads would work one after the other.
@@ -107,6 +116,7 @@ fn run_jobs(
         let (alone, together): (Vec<_>, Vec<_>) = batch.into_iter().partition(|job| job.runs_alone());
         if !together.is_empty() {
             commit_together(connection, begin, together);
+            after_commit(connection);
         }
         for job in alone {
             run_alone(connection, job);

@@ -1,3 +1,4 @@
+use crate::checkpoint::Checkpoints;
 use crate::clock::Clock;
 use crate::database_threads::{DatabaseThreads, lock_unpoisoned};
 use crate::db_error::DbError;
@@ -69,11 +70,12 @@ impl Embedded {
         let readers = (0..READERS)
             .map(|_| folder.open_reader())
             .collect::<Result<_, _>>()?;
+        let checkpoints = Checkpoints::start(folder.open_checkpointer()?)?;
         let payloads = EmbeddedPayloads::Folder(folder.payload_folder());
         let path = Some(dir.to_owned());
         let front = DatabaseAccess::Threads {
             readers: DatabaseThreads::start_readers(readers)?,
-            writer: DatabaseThreads::start_writer(connection, folder.into_lock())?,
+            writer: DatabaseThreads::start_writer(connection, checkpoints, folder.into_lock())?,
         };
         Ok(Self::new(front, clock, payloads, path))
     }
@@ -178,7 +180,7 @@ impl Embedded {
     pub(crate) async fn run_write<T: Send + 'static>(
         &self,
         what: &'static str,
-        work: impl FnOnce(&Connection) -> Result<T, DbError> + Send + 'static,
+        work: impl FnMut(&Connection) -> Result<T, DbError> + Send + 'static,
     ) -> PortResult<T> {
         self.run_operation(TransactionMode::Write, None, what, work).await
     }
@@ -188,7 +190,7 @@ impl Embedded {
         &self,
         queue: QueueName,
         what: &'static str,
-        work: impl FnOnce(&Connection) -> Result<T, DbError> + Send + 'static,
+        work: impl FnMut(&Connection) -> Result<T, DbError> + Send + 'static,
     ) -> PortResult<T> {
         self.run_operation(
             TransactionMode::Write,
@@ -203,7 +205,7 @@ impl Embedded {
     pub(crate) async fn run_read<T: Send + 'static>(
         &self,
         what: &'static str,
-        work: impl FnOnce(&Connection) -> Result<T, DbError> + Send + 'static,
+        work: impl FnMut(&Connection) -> Result<T, DbError> + Send + 'static,
     ) -> PortResult<T> {
         self.run_operation(TransactionMode::Read, None, what, work).await
     }
@@ -213,7 +215,7 @@ impl Embedded {
     pub(crate) async fn run_alone(
         &self,
         what: &'static str,
-        work: impl FnOnce(&Connection) -> Result<(), DbError> + Send + 'static,
+        work: impl FnMut(&Connection) -> Result<(), DbError> + Send + 'static,
     ) -> PortResult<()> {
         let DatabaseAccess::Threads { writer, .. } = &self.inner.access else {
             return Ok(());
@@ -231,7 +233,7 @@ impl Embedded {
         begin: TransactionMode,
         wake: Option<Arc<Notify>>,
         what: &'static str,
-        work: impl FnOnce(&Connection) -> Result<T, DbError> + Send + 'static,
+        work: impl FnMut(&Connection) -> Result<T, DbError> + Send + 'static,
     ) -> PortResult<T> {
         let (task, answer) = ClosureJob::new(work, wake);
         match (&self.inner.access, begin) {

@@ -54,8 +54,20 @@ impl DataFolder {
         let connection = Connection::open(&self.database)?;
         configure_connection(&connection)?;
         connection.query_row("PRAGMA journal_mode = WAL", [], |_| Ok(()))?;
-        connection.execute_batch("PRAGMA synchronous = FULL; PRAGMA journal_size_limit = 67108864")?;
+        // Checkpoints have a thread of their own. The cache holds the pages that every commit needs.
+        connection.execute_batch(
+            "PRAGMA synchronous = FULL; PRAGMA journal_size_limit = 67108864;
+                PRAGMA wal_autocheckpoint = 0; PRAGMA cache_size = -24576",
+        )?;
         prepare_tables(&connection)?;
+        Ok(connection)
+    }
+
+    /// Opens the connection that copies the log into the database.
+    pub(crate) fn open_checkpointer(&self) -> Result<Connection, OpenError> {
+        let connection = Connection::open(&self.database)?;
+        configure_connection(&connection)?;
+        connection.execute_batch("PRAGMA synchronous = FULL")?;
         Ok(connection)
     }
 

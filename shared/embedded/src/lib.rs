@@ -10,6 +10,7 @@
 //! Store and queues lie in one file but are written by separate calls and separate commits, as they are on AWS: a crash
 //! can fall between any two of them here too.
 
+mod checkpoint;
 mod clock;
 mod clock_set_back;
 mod database_threads;
