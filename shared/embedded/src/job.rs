@@ -1,4 +1,4 @@
-//! Operations that share a transaction: each runs in a savepoint of its own and gets its result after the commit.
+//! Operations that share a transaction: each is undone by itself if it fails, and gets its result after the commit.
 
 use crate::db_error::DbError;
 use rusqlite::Connection;
@@ -8,9 +8,9 @@ use tokio::sync::{Notify, oneshot};
 
 /// An operation with a result of any type. (`dyn`: the threads take operations of many types from one channel.)
 pub(crate) trait DatabaseJob: Send {
-    /// Runs the operation inside the open transaction. If the operation itself fails, only its own changes are undone.
-    /// An error here means that the transaction cannot go on.
-    fn run_in_savepoint(&mut self, connection: &Connection) -> Result<(), DbError>;
+    /// Runs the operation inside the open transaction. Returns whether it succeeded; if not, its changes must be undone.
+    /// An operation may be run again after it was undone.
+    fn run(&mut self, connection: &Connection) -> bool;
 
     /// Returns `true` if the operation must run outside of any transaction.
     fn runs_alone(&self) -> bool {
@@ -24,19 +24,19 @@ pub(crate) trait DatabaseJob: Send {
 
 /// A [`DatabaseJob`] made of a closure.
 pub(crate) struct ClosureJob<T, F> {
-    work: Option<F>,
+    work: F,
     outcome: Option<Result<T, DbError>>,
     reply: oneshot::Sender<Result<T, DbError>>,
     wake: Option<Arc<Notify>>,
 }
 
-impl<T, F: FnOnce(&Connection) -> Result<T, DbError>> ClosureJob<T, F> {
+impl<T, F: FnMut(&Connection) -> Result<T, DbError>> ClosureJob<T, F> {
     /// Creates a job that runs `work`. Once the job is committed, `wake` is notified.
     pub(crate) fn new(work: F, wake: Option<Arc<Notify>>) -> (Self, oneshot::Receiver<Result<T, DbError>>) {
         let (reply, receiver) = oneshot::channel();
         (
             Self {
-                work: Some(work),
+                work,
                 outcome: None,
                 reply,
                 wake,
@@ -46,22 +46,11 @@ impl<T, F: FnOnce(&Connection) -> Result<T, DbError>> ClosureJob<T, F> {
     }
 }
 
-impl<T: Send, F: FnOnce(&Connection) -> Result<T, DbError> + Send> DatabaseJob for ClosureJob<T, F> {
-    fn run_in_savepoint(&mut self, connection: &Connection) -> Result<(), DbError> {
-        let Some(work) = self.work.take() else {
-            return Ok(());
-        };
-        run_statement(connection, "SAVEPOINT job")?;
+impl<T: Send, F: FnMut(&Connection) -> Result<T, DbError> + Send> DatabaseJob for ClosureJob<T, F> {
+    fn run(&mut self, connection: &Connection) -> bool {
+        let work = &mut self.work;
         let outcome = catch_unwind(AssertUnwindSafe(|| work(connection))).unwrap_or(Err(DbError::Panicked));
-        if outcome.is_err() && !connection.is_autocommit() {
-            run_statement(connection, "ROLLBACK TO job")?;
-        }
-        self.outcome = Some(outcome);
-        // A full disk makes SQLite undo the whole transaction by itself; then there is no savepoint to release.
-        if connection.is_autocommit() {
-            return Err(DbError::Commit("the transaction was rolled back".to_owned()));
-        }
-        run_statement(connection, "RELEASE job")
+        self.outcome.insert(outcome).is_ok()
     }
 
     fn send_result(self: Box<Self>, committed: Result<(), &str>) {
@@ -84,48 +73,44 @@ impl<T: Send, F: FnOnce(&Connection) -> Result<T, DbError> + Send> DatabaseJob f
 
 /// A [`DatabaseJob`] that runs outside of any transaction.
 pub(crate) struct LoneJob<F> {
-    work: Option<F>,
+    work: F,
+    outcome: Option<Result<(), DbError>>,
     reply: oneshot::Sender<Result<(), DbError>>,
 }
 
-impl<F: FnOnce(&Connection) -> Result<(), DbError>> LoneJob<F> {
+impl<F: FnMut(&Connection) -> Result<(), DbError>> LoneJob<F> {
     /// Creates a job that runs `work`.
     pub(crate) fn new(work: F) -> (Self, oneshot::Receiver<Result<(), DbError>>) {
         let (reply, receiver) = oneshot::channel();
-        let work = Some(work);
-        (Self { work, reply }, receiver)
+        let outcome = None;
+        (Self { work, outcome, reply }, receiver)
     }
 }
 
-impl<F: FnOnce(&Connection) -> Result<(), DbError> + Send> DatabaseJob for LoneJob<F> {
-    fn run_in_savepoint(&mut self, connection: &Connection) -> Result<(), DbError> {
-        let work = self.work.take();
-        work.map_or(Ok(()), |work| {
-            catch_unwind(AssertUnwindSafe(|| work(connection))).unwrap_or(Err(DbError::Panicked))
-        })
+impl<F: FnMut(&Connection) -> Result<(), DbError> + Send> DatabaseJob for LoneJob<F> {
+    fn run(&mut self, connection: &Connection) -> bool {
+        let work = &mut self.work;
+        let outcome = catch_unwind(AssertUnwindSafe(|| work(connection))).unwrap_or(Err(DbError::Panicked));
+        if let Err(error) = &outcome {
+            tracing::error!(%error, "an operation outside of transactions failed");
+        }
+        self.outcome.insert(outcome).is_ok()
     }
 
     fn runs_alone(&self) -> bool {
         true
     }
 
-    fn send_result(self: Box<Self>, committed: Result<(), &str>) {
+    fn send_result(self: Box<Self>, _: Result<(), &str>) {
         // A caller that gave up waiting does not need the result.
-        let _ = self
-            .reply
-            .send(committed.map_err(|why| DbError::Commit(why.to_owned())));
+        let _ = self.reply.send(self.outcome.unwrap_or(Err(DbError::Closed)));
     }
 }
 
 /// Runs a job that needs to be alone, and sends its result.
 pub(crate) fn run_alone(connection: &Connection, mut job: Box<dyn DatabaseJob>) {
-    let ended = job
-        .run_in_savepoint(connection)
-        .map_err(|fault| fault.to_string());
-    if let Err(why) = &ended {
-        tracing::error!(why, "an operation outside of transactions failed");
-    }
-    job.send_result(ended.as_ref().map(|&()| ()).map_err(String::as_str));
+    job.run(connection);
+    job.send_result(Ok(()));
 }
 
 fn run_statement(connection: &Connection, sql: &str) -> Result<(), DbError> {
@@ -162,33 +147,63 @@ pub(crate) fn commit_together(
     }
 }
 
+/// Runs the jobs and commits. A job that fails undoes only its own changes.
+///
+/// A savepoint makes SQLite keep a copy of each page that a job changes, and a job that fails is rare. So the jobs first run
+/// without savepoints. Only if one of them fails, all are undone and run again, each in a savepoint of its own.
 fn run_in_transaction(
     connection: &Connection,
     begin: TransactionMode,
     batch: &mut [Box<dyn DatabaseJob>],
 ) -> Result<(), DbError> {
-    run_statement(
-        connection,
-        if matches!(begin, TransactionMode::Write) {
-            "BEGIN IMMEDIATE"
-        } else {
-            "BEGIN"
-        },
-    )?;
+    begin_transaction(connection, begin)?;
+    // SQLite may have undone the whole transaction by itself; then nothing more may be written.
+    let succeeded = batch
+        .iter_mut()
+        .all(|job| job.run(connection) && !connection.is_autocommit());
+    if succeeded {
+        return run_statement(connection, "COMMIT");
+    }
+    if !connection.is_autocommit() {
+        run_statement(connection, "ROLLBACK")?;
+    }
+    begin_transaction(connection, begin)?;
     for job in batch {
-        job.run_in_savepoint(connection)?;
+        run_in_savepoint(connection, job.as_mut())?;
     }
     run_statement(connection, "COMMIT")
+}
+
+fn begin_transaction(connection: &Connection, begin: TransactionMode) -> Result<(), DbError> {
+    let sql = match begin {
+        TransactionMode::Write => "BEGIN IMMEDIATE",
+        TransactionMode::Read => "BEGIN",
+    };
+    run_statement(connection, sql)
+}
+
+/// Runs `job`, and undoes its changes if it fails. An error means that the transaction cannot go on.
+fn run_in_savepoint(connection: &Connection, job: &mut dyn DatabaseJob) -> Result<(), DbError> {
+    run_statement(connection, "SAVEPOINT job")?;
+    if !job.run(connection) && !connection.is_autocommit() {
+        run_statement(connection, "ROLLBACK TO job")?;
+    }
+    // A full disk makes SQLite undo the whole transaction by itself; then there is no savepoint to release.
+    if connection.is_autocommit() {
+        return Err(DbError::Commit("the transaction was rolled back".to_owned()));
+    }
+    run_statement(connection, "RELEASE job")
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::sync::atomic::{AtomicUsize, Ordering};
 
     type Answer = oneshot::Receiver<Result<i64, DbError>>;
 
     fn job(
-        work: impl FnOnce(&Connection) -> Result<i64, DbError> + Send + 'static,
+        work: impl FnMut(&Connection) -> Result<i64, DbError> + Send + 'static,
     ) -> (Box<dyn DatabaseJob>, Answer) {
         let (task, answer) = ClosureJob::new(work, None);
         (Box::new(task), answer)
@@ -243,6 +258,27 @@ mod tests {
             answers[..],
             [Ok(1), Err(DbError::Sql(_)), Err(DbError::Panicked), Ok(4)]
         ));
+    }
+
+    #[test]
+    fn only_a_failure_costs_savepoints_and_a_second_run() {
+        let connection = table();
+        let runs = Arc::new(AtomicUsize::new(0));
+        let counted = || {
+            let runs = Arc::clone(&runs);
+            job(move |c| {
+                let run = runs.fetch_add(1, Ordering::Relaxed);
+                insert(c, i64::try_from(run).unwrap())
+            })
+        };
+        let ((first, _one), (second, _two)) = (counted(), counted());
+        commit_together(&connection, TransactionMode::Write, vec![first, second]);
+        assert_eq!(runs.load(Ordering::Relaxed), 2);
+        let ((third, mut three), (fails, mut failed)) = (counted(), job(|c| insert(c, 0)));
+        commit_together(&connection, TransactionMode::Write, vec![third, fails]);
+        assert_eq!(rows(&connection), [0, 1, 3], "what the first run wrote is undone");
+        assert_eq!(three.try_recv().unwrap().unwrap(), 3, "the answer is that of the run that counts");
+        assert!(failed.try_recv().unwrap().is_err());
     }
 
     #[test]

@@ -55,8 +55,8 @@ fn receive_dead_rows(
 /// Appends the copy of a dead letter to its own queue, to be processed again.
 fn append_redrive(
     connection: &Connection,
-    copy: DeadLetterCopy,
-    deduplication: String,
+    copy: &DeadLetterCopy,
+    deduplication: &str,
     now: Timestamp,
 ) -> Result<(), DbError> {
     let DeadLetterCopy {
@@ -64,13 +64,13 @@ fn append_redrive(
     } = copy;
     if let Some(group) = group {
         let dead_letter = FifoMessage {
-            group,
-            deduplication,
-            body,
+            group: group.clone(),
+            deduplication: deduplication.to_owned(),
+            body: body.clone(),
         };
-        return append_fifo(connection, queue, &dead_letter, now);
+        return append_fifo(connection, *queue, &dead_letter, now);
     }
-    insert_turn(connection, None, &body, now.as_millisecond(), now)
+    insert_turn(connection, None, body, now.as_millisecond(), now)
 }
 
 fn delete_dead_row(connection: &Connection, queue: QueueName, receipt: &str) -> Result<(), DbError> {
@@ -100,7 +100,7 @@ impl DeadLetterQueues for Embedded {
         let copy = DeadLetterCopy::from_letter(dead_letter).map_err(|fault| fault.into_port_error(WHAT))?;
         let (deduplication, now) = (deduplication.to_owned(), self.current_time());
         self.run_queue_write(dead_letter.queue, WHAT, move |c| {
-            append_redrive(c, copy, deduplication, now)
+            append_redrive(c, &copy, &deduplication, now)
         })
         .await
     }

@@ -30,7 +30,7 @@ impl IdentityKeyStore for Embedded {
         let key = self
             .run_write("keep_identity_key", move |c| {
                 execute_sql(c, sql, params![new.to_hex()])?;
-                Ok(select_identity_key(c)?.unwrap_or(new))
+                Ok(select_identity_key(c)?.unwrap_or_else(|| new.clone()))
             })
             .await?;
         Ok(self.identity_cell().get_or_init(|| key).clone())

@@ -63,7 +63,7 @@ fn store_message_row(
     id: &EventId,
     conversation: &ConversationRow,
     message: &MessageRow,
-    stored: MessagePosition,
+    stored: &MessagePosition,
     now: Timestamp,
 ) -> Result<StoreInboundOutcome, DbError> {
     let Some(mut event) = select_event(connection, id, now)? else {
@@ -78,7 +78,7 @@ fn store_message_row(
     {
         return Ok(StoreInboundOutcome::Conflict);
     }
-    event.stored = Some(stored);
+    event.stored = Some(stored.clone());
     upsert_event(connection, &event, None)?;
     conversation.write_row(connection)?;
     message.write_row(connection)?;
@@ -151,7 +151,7 @@ impl Inbox for Embedded {
         };
         let (id, now) = (write.event.clone(), self.current_time());
         self.run_write(WHAT, move |c| {
-            store_message_row(c, &id, &conversation, &message, stored, now)
+            store_message_row(c, &id, &conversation, &message, &stored, now)
         })
         .await
     }

@@ -56,7 +56,7 @@ impl Tokens for Embedded {
     async fn find_token(&self, hash: &TokenHash) -> PortResult<Option<Token>> {
         let hash = hash.as_str().to_owned();
         self.run_read("token", move |c| {
-            query_one(c, "SELECT body FROM tokens WHERE hash = ?1", [hash])
+            query_one(c, "SELECT body FROM tokens WHERE hash = ?1", [&hash])
         })
         .await
     }
