@@ -151,9 +151,15 @@ mod tests {
             written,
             copied: written,
         };
-        assert!(!is_rest_due(pages(LONG_LOG - 1), LONG_LOG - 2), "the log is short");
+        assert!(
+            !is_rest_due(pages(LONG_LOG - 1), LONG_LOG - 2),
+            "the log is short"
+        );
         assert!(is_rest_due(pages(LONG_LOG), LONG_LOG - REST));
-        assert!(!is_rest_due(pages(LONG_LOG), LONG_LOG - REST - 1), "too much of it is left");
+        assert!(
+            !is_rest_due(pages(LONG_LOG), LONG_LOG - REST - 1),
+            "too much of it is left"
+        );
         assert!(is_rest_due(pages(LOG_MAX), 0));
     }
 

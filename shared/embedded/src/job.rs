@@ -277,7 +277,11 @@ mod tests {
         let ((third, mut three), (fails, mut failed)) = (counted(), job(|c| insert(c, 0)));
         commit_together(&connection, TransactionMode::Write, vec![third, fails]);
         assert_eq!(rows(&connection), [0, 1, 3], "what the first run wrote is undone");
-        assert_eq!(three.try_recv().unwrap().unwrap(), 3, "the answer is that of the run that counts");
+        assert_eq!(
+            three.try_recv().unwrap().unwrap(),
+            3,
+            "the answer is that of the run that counts"
+        );
         assert!(failed.try_recv().unwrap().is_err());
     }
 

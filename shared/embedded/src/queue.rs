@@ -18,6 +18,7 @@
 mod dead_messages;
 mod depth;
 mod fair_share;
+mod intake;
 mod receive;
 mod redrive;
 mod round_robin;

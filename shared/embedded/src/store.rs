@@ -24,6 +24,7 @@ mod trace;
 
 pub(crate) use conversations::ConversationRow;
 pub use expiry::SweepCounts;
+pub(crate) use inbox::EventRow;
 pub(crate) use messages::MessageRow;
 
 #[cfg(test)]

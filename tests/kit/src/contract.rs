@@ -25,6 +25,7 @@ pub mod gauges;
 pub mod identity;
 pub mod inbox;
 pub mod instances;
+pub mod intake;
 pub mod lists;
 pub mod notices;
 pub mod outbox;

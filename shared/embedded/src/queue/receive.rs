@@ -228,7 +228,14 @@ impl Embedded {
     ) -> PortResult<Vec<DequeuedMessage>> {
         let (now, rounds) = (self.current_time(), self.round_robin());
         self.run_write("receive", move |c| {
-            receive_rows(c, queue, room.clone(), &rounds, now, millis_after(now, visibility))
+            receive_rows(
+                c,
+                queue,
+                room.clone(),
+                &rounds,
+                now,
+                millis_after(now, visibility),
+            )
         })
         .await
     }

@@ -63,12 +63,13 @@ fn append_redrive(
         queue, group, body, ..
     } = copy;
     if let Some(group) = group {
-        let dead_letter = FifoMessage {
+        let message = FifoMessage {
             group: group.clone(),
             deduplication: deduplication.to_owned(),
             body: body.clone(),
+            owner: None,
         };
-        return append_fifo(connection, *queue, &dead_letter, now);
+        return append_fifo(connection, *queue, &message, now);
     }
     insert_turn(connection, None, body, now.as_millisecond(), now)
 }

@@ -5,8 +5,9 @@ use crate::db_error::DbError;
 use crate::sql_records::{decode_json, encode_json, execute_sql, millis_after, row_exists};
 use jiff::Timestamp;
 use recado_domain::dead_letter::{DeadLetter, QueueName};
+use recado_domain::event::InboundJob;
 use recado_domain::wake_up::{SendJob, TurnJob};
-use recado_pipeline::ports::{InboundEntry, PortResult, Queues};
+use recado_pipeline::ports::{InboundEntry, PortResult, Queues, RecordEventOutcome};
 use rusqlite::{Connection, params};
 use serde_json::Value;
 use std::collections::BTreeSet;
@@ -23,20 +24,20 @@ pub(super) struct FifoMessage {
     pub(super) group: String,
     pub(super) deduplication: String,
     pub(super) body: String,
+    /// `None`: the records tell, see [`TenantKey::for_message`].
+    pub(super) owner: Option<TenantKey>,
 }
 
 /// Appends a message to a FIFO queue, unless its deduplication id is known.
 pub(super) fn append_fifo(
     connection: &Connection,
     queue: QueueName,
-    dead_letter: &FifoMessage,
+    message: &FifoMessage,
     now: Timestamp,
 ) -> Result<(), DbError> {
     let FifoMessage {
-        group,
-        deduplication,
-        body,
-    } = dead_letter;
+        group, deduplication, ..
+    } = message;
     let (name, at) = (queue.as_str(), now.as_millisecond());
     let sql = "SELECT 1 FROM queue_dedup WHERE queue = ?1 AND grp = ?2 AND dedup = ?3 AND until > ?4";
     if row_exists(connection, sql, params![name, group, deduplication, at])? {
@@ -48,11 +49,36 @@ pub(super) fn append_fifo(
         sql,
         params![name, group, deduplication, millis_after(now, DEDUPLICATION)],
     )?;
-    let owner = TenantKey::for_message(connection, queue, body)?;
+    insert_fifo(connection, queue, message, now)
+}
+
+/// Appends a message to a FIFO queue, whatever its deduplication id.
+pub(super) fn insert_fifo(
+    connection: &Connection,
+    queue: QueueName,
+    message: &FifoMessage,
+    now: Timestamp,
+) -> Result<(), DbError> {
+    let FifoMessage { group, body, .. } = message;
+    let looked_up = match &message.owner {
+        Some(_) => None,
+        None => Some(TenantKey::for_message(connection, queue, body)?),
+    };
+    let owner = message
+        .owner
+        .as_ref()
+        .or(looked_up.as_ref())
+        .map_or("", TenantKey::as_str);
+    let (name, at) = (queue.as_str(), now.as_millisecond());
     let sql = "INSERT INTO queue_messages (queue, grp, owner, visible_at, sent_at, body)
         VALUES (?1, ?2, ?3, ?4, ?4, ?5)";
-    execute_sql(connection, sql, params![name, group, owner.as_str(), at, body])?;
-    update_group_row(connection, queue, Some(group))
+    execute_sql(connection, sql, params![name, group, owner, at, body])?;
+    // A group that has messages keeps its row: the new message is not its oldest one.
+    let sql = "INSERT INTO queue_groups (queue, grp, head, owner, free_at) VALUES (?1, ?2, ?3, ?4, 0)
+        ON CONFLICT DO NOTHING";
+    let head = connection.last_insert_rowid();
+    execute_sql(connection, sql, params![name, group, head, owner])?;
+    Ok(())
 }
 
 /// Puts a turn job on `turns`, visible from `visible_at` on (in milliseconds). If a job of the same `name` is still
@@ -78,12 +104,12 @@ pub(super) fn insert_turn(
 }
 
 /// Builds the queue message of an event.
-fn event_fifo_message(event: &InboundEntry) -> Result<FifoMessage, DbError> {
-    let body = encode_json(&event.job)?;
+pub(super) fn event_fifo_message(job: &InboundJob, deduplication: &str) -> Result<FifoMessage, DbError> {
     Ok(FifoMessage {
-        group: event.job.group.clone(),
-        deduplication: event.deduplication.clone(),
-        body,
+        group: job.group.clone(),
+        deduplication: deduplication.to_owned(),
+        body: encode_json(job)?,
+        owner: Some(TenantKey::for_event(job)),
     })
 }
 
@@ -92,16 +118,23 @@ impl Queues for Embedded {
         const WHAT: &str = "send_inbound";
         let messages: Vec<FifoMessage> = events
             .iter()
-            .map(event_fifo_message)
+            .map(|event| event_fifo_message(&event.job, &event.deduplication))
             .collect::<Result<_, _>>()
             .map_err(|fault: DbError| fault.into_port_error(WHAT))?;
         let now = self.current_time();
         let work = move |c: &Connection| {
             messages
                 .iter()
-                .try_for_each(|dead_letter| append_fifo(c, QueueName::Inbound, dead_letter, now))
+                .try_for_each(|message| append_fifo(c, QueueName::Inbound, message, now))
         };
         self.run_queue_write(QueueName::Inbound, WHAT, work).await
+    }
+
+    fn record_and_enqueue(
+        &self,
+        events: &[InboundJob],
+    ) -> Option<impl Future<Output = PortResult<Vec<RecordEventOutcome>>> + Send> {
+        Some(self.record_and_enqueue_events(events))
     }
 
     async fn enqueue_turn_job(&self, job: &TurnJob, delay: Duration) -> PortResult<()> {
@@ -128,16 +161,17 @@ impl Queues for Embedded {
         const WHAT: &str = "send_kick";
         let body = encode_json(job).map_err(|fault| fault.into_port_error(WHAT))?;
         let (group, deduplication) = (job.queue_group().to_owned(), deduplication.to_owned());
-        let (dead_letter, now) = (
+        let (message, now) = (
             FifoMessage {
                 group,
                 deduplication,
                 body,
+                owner: None,
             },
             self.current_time(),
         );
         self.run_queue_write(QueueName::Outbound, WHAT, move |c| {
-            append_fifo(c, QueueName::Outbound, &dead_letter, now)
+            append_fifo(c, QueueName::Outbound, &message, now)
         })
         .await
     }

@@ -1,5 +1,6 @@
 use crate::db_error::DbError;
 use recado_domain::dead_letter::QueueName;
+use recado_domain::event::InboundJob;
 use recado_domain::ids::{ConversationId, ExternalId, TenantId};
 use recado_domain::provider::Provider;
 use rusqlite::{Connection, OptionalExtension};
@@ -40,6 +41,15 @@ impl TenantKey {
         &self.0
     }
 
+    /// Returns the tenant key of an event.
+    pub(super) fn for_event(job: &InboundJob) -> Self {
+        Self::of_instance(job.provider, &job.external)
+    }
+
+    fn of_instance(provider: Provider, external: &ExternalId) -> Self {
+        Self(format!("{provider}/{external}"))
+    }
+
     /// Determines the tenant key of the message `body` on `queue`.
     pub(super) fn for_message(
         connection: &Connection,
@@ -49,7 +59,7 @@ impl TenantKey {
         let owner = match queue {
             QueueName::Inbound => serde_json::from_str::<InboundTenantFields>(body)
                 .ok()
-                .map(|event| format!("{}/{}", event.provider, event.external)),
+                .map(|event| Self::of_instance(event.provider, &event.external).0),
             QueueName::Turns => serde_json::from_str::<TurnTenantFields>(body)
                 .ok()
                 .map(|turn| turn.tenant.as_str().to_owned()),

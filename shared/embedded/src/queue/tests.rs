@@ -18,6 +18,7 @@ use std::time::Duration;
 
 mod dead;
 mod fair;
+mod intake;
 
 const HIDDEN: Duration = Duration::from_secs(30);
 

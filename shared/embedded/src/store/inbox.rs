@@ -24,38 +24,82 @@ fn select_event(
     query_one(connection, sql, params![id.as_str(), now.as_millisecond()])
 }
 
-/// Writes the record of an event. Only applied events have an `expires`: pending and dead ones stay.
+/// A row of the table of events.
+#[derive(Debug)]
+pub(crate) struct EventRow {
+    id: EventId,
+    due: Option<i64>,
+    expires: Option<i64>,
+    payload: Option<String>,
+    body: String,
+    correlation: String,
+}
+
+impl EventRow {
+    /// Makes the row of `record`. Only applied events have an `expires`: pending and dead ones stay.
+    pub(crate) fn from_record(record: &EventRecord, expires: Option<Timestamp>) -> Result<Self, DbError> {
+        let payload = match &record.job.payload {
+            EventPayload::Stored(key) => Some(payload_file_name(key)),
+            EventPayload::Inline(_) => None,
+        };
+        Ok(Self {
+            id: record.job.event.clone(),
+            due: record.overdue_at().map(Timestamp::as_millisecond),
+            expires: expires.map(Timestamp::as_millisecond),
+            payload,
+            body: encode_json(record)?,
+            correlation: record.job.correlation.as_str().to_owned(),
+        })
+    }
+
+    /// Adds the row of a new event, unless the event is known.
+    pub(crate) fn insert_new(
+        &self,
+        connection: &Connection,
+        now: Timestamp,
+    ) -> Result<RecordEventOutcome, DbError> {
+        if self.run_insert(connection, "ON CONFLICT (id) DO NOTHING")? == 1 {
+            return Ok(RecordEventOutcome::New);
+        }
+        match select_event(connection, &self.id, now)?.map(|known| known.state) {
+            Some(EventState::Pending) => Ok(RecordEventOutcome::Pending),
+            Some(EventState::Applied | EventState::Dead) => Ok(RecordEventOutcome::Settled),
+            // The known record has expired.
+            None => self.write_row(connection).map(|()| RecordEventOutcome::New),
+        }
+    }
+
+    fn write_row(&self, connection: &Connection) -> Result<(), DbError> {
+        // Unlike a replacement, this leaves the indexes alone whose columns do not change.
+        let update = "ON CONFLICT (id) DO UPDATE SET due = excluded.due, expires = excluded.expires,
+            payload = excluded.payload, body = excluded.body, correlation = excluded.correlation";
+        self.run_insert(connection, update).map(drop)
+    }
+
+    fn run_insert(&self, connection: &Connection, on_conflict: &str) -> Result<usize, DbError> {
+        let sql = format!(
+            "INSERT INTO events (id, due, expires, payload, body, correlation)
+                VALUES (?1, ?2, ?3, ?4, ?5, ?6) {on_conflict}"
+        );
+        let id = self.id.as_str();
+        let values = params![
+            id,
+            self.due,
+            self.expires,
+            self.payload,
+            self.body,
+            self.correlation
+        ];
+        execute_sql(connection, &sql, values)
+    }
+}
+
 fn upsert_event(
     connection: &Connection,
     record: &EventRecord,
     expires: Option<Timestamp>,
 ) -> Result<(), DbError> {
-    let payload = match &record.job.payload {
-        EventPayload::Stored(key) => Some(payload_file_name(key)),
-        EventPayload::Inline(_) => None,
-    };
-    let sql = "INSERT OR REPLACE INTO events (id, due, expires, payload, body, correlation)
-        VALUES (?1, ?2, ?3, ?4, ?5, ?6)";
-    let (due, expires) = (
-        record.overdue_at().map(Timestamp::as_millisecond),
-        expires.map(Timestamp::as_millisecond),
-    );
-    let (id, correlation) = (record.job.event.as_str(), record.job.correlation.as_str());
-    let values = params![id, due, expires, payload, encode_json(record)?, correlation];
-    execute_sql(connection, sql, values)?;
-    Ok(())
-}
-
-fn insert_new_event(
-    connection: &Connection,
-    new: &EventRecord,
-    now: Timestamp,
-) -> Result<RecordEventOutcome, DbError> {
-    match select_event(connection, &new.job.event, now)?.map(|known| known.state) {
-        Some(EventState::Pending) => Ok(RecordEventOutcome::Pending),
-        Some(EventState::Applied | EventState::Dead) => Ok(RecordEventOutcome::Settled),
-        None => upsert_event(connection, new, None).map(|()| RecordEventOutcome::New),
-    }
+    EventRow::from_record(record, expires)?.write_row(connection)
 }
 
 fn store_message_row(
@@ -130,9 +174,11 @@ fn settle_record(record: &mut EventRecord, reason: Option<Reason>, at: Timestamp
 
 impl Inbox for Embedded {
     async fn record_event(&self, job: &InboundJob) -> PortResult<RecordEventOutcome> {
-        let (new, now) = (EventRecord::new_pending(job.clone()), self.current_time());
-        self.run_write("record_event", move |c| insert_new_event(c, &new, now))
-            .await
+        const WHAT: &str = "record_event";
+        let new = EventRow::from_record(&EventRecord::new_pending(job.clone()), None)
+            .map_err(|fault| fault.into_port_error(WHAT))?;
+        let now = self.current_time();
+        self.run_write(WHAT, move |c| new.insert_new(c, now)).await
     }
 
     async fn find_event(&self, id: &EventId) -> PortResult<Option<EventRecord>> {

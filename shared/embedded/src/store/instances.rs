@@ -120,7 +120,8 @@ impl InstanceStates for Embedded {
 
     async fn put_parked(&self, parked: &ParkedConversation) -> PortResult<()> {
         let parked = parked.clone();
-        self.run_write("park", move |c| upsert_parked(c, parked.clone())).await
+        self.run_write("park", move |c| upsert_parked(c, parked.clone()))
+            .await
     }
 
     async fn list_parked(&self, id: &InstanceId, most: usize) -> PortResult<Vec<ParkedConversation>> {

@@ -160,7 +160,9 @@ impl OutboxStore for Embedded {
             format!("c_{}.", thread.as_str()),
         ];
         let sql = "SELECT body FROM messages WHERE conversation > ?1 AND conversation < ?2 AND open = 1";
-        let mut open: Vec<Message> = self.run_read("open", move |c| query_all(c, sql, bounds.each_ref())).await?;
+        let mut open: Vec<Message> = self
+            .run_read("open", move |c| query_all(c, sql, bounds.each_ref()))
+            .await?;
         open.sort_by_key(|message| (message.conversation.number_in_thread(), message.ordinal));
         Ok(open)
     }

@@ -1,11 +1,11 @@
-use super::PortResult;
+use super::{PortResult, RecordEventOutcome};
 use jiff::Timestamp;
 use recado_domain::dead_letter::DeadLetter;
 use recado_domain::event::InboundJob;
 use recado_domain::wake_up::{SendJob, TurnJob};
 use serde_json::Value;
 use std::collections::BTreeSet;
-use std::future::Future;
+use std::future::{Future, Ready};
 use std::time::Duration;
 
 /// An event that is to be enqueued.
@@ -23,6 +23,18 @@ pub trait Queues: Send + Sync {
     /// Enqueues events on `inbound` in their order (FIFO, group = [`InboundJob::group`]). An error means that some of
     /// them may not be enqueued; those of a group that are enqueued are its first ones.
     fn enqueue_inbound(&self, events: &[InboundEntry]) -> impl Future<Output = PortResult<()>> + Send;
+
+    /// Records events as pending and enqueues those that are not settled, all in one transaction, where records and queue lie
+    /// in one database. Returns what recording found of each ([`RecordEventOutcome`]). An error means that none of them was
+    /// recorded or enqueued. A pending event that is repeated is enqueued under its own id as deduplication id.
+    ///
+    /// `None`: records and queue lie apart, and nothing is done. The caller records each event and then enqueues it.
+    fn record_and_enqueue(
+        &self,
+        _events: &[InboundJob],
+    ) -> Option<impl Future<Output = PortResult<Vec<RecordEventOutcome>>> + Send> {
+        None::<Ready<PortResult<Vec<RecordEventOutcome>>>>
+    }
 
     /// Enqueues a turn job on `turns` that is handed out after `delay`, 15 minutes at most.
     fn enqueue_turn_job(&self, job: &TurnJob, delay: Duration)

@@ -1,7 +1,7 @@
 //! Records what a webhook or a provider's history reports, and enqueues the events.
 //!
-//! One message costs one conditional write and one queue request; a delivery status or a notice costs one conditional
-//! write. No provider and no model is called here. The configuration is read only for a notice that an instance's own
+//! One message costs one conditional write and one queue request, or one transaction where records and queue lie in one
+//! database; a delivery status or a notice costs one conditional write. No provider and no model is called here. The configuration is read only for a notice that an instance's own
 //! secret proved.
 
 use crate::Deps;
@@ -67,11 +67,20 @@ pub async fn ingest(
     done.ignored += told - notices.len();
     record_statuses(deps, statuses).await?;
     record_notices(deps, notices).await?;
-    let owed = record_events(deps, events, correlation, &mut done).await?;
-    done.events = owed.len();
-    if !owed.is_empty() {
-        deps.queues().enqueue_inbound(&owed).await?;
-    }
+    let jobs: Vec<InboundJob> = stream::iter(events)
+        .map(|event| build_inbound_job(deps, event, correlation.clone()))
+        .buffered(WRITES_AT_ONCE)
+        .try_collect()
+        .await?;
+    let recorded = if jobs.is_empty() {
+        Vec::new()
+    } else {
+        record_and_enqueue(deps, jobs).await?
+    };
+    let count = |outcome| recorded.iter().filter(|found| **found == outcome).count();
+    done.owed_before = count(RecordEventOutcome::Pending);
+    done.events = count(RecordEventOutcome::New) + done.owed_before;
+    done.duplicates += count(RecordEventOutcome::Settled);
     Ok(done)
 }
 
@@ -124,38 +133,43 @@ async fn record_notices(deps: &impl Deps, notices: Vec<Notice>) -> PortResult<()
         .await
 }
 
-/// Records each event as pending. Returns the events that must be enqueued, in their order.
-async fn record_events(
-    deps: &impl Deps,
-    events: Vec<WebhookEvent>,
-    correlation: &CorrelationId,
-    done: &mut IngestReport,
-) -> PortResult<Vec<InboundEntry>> {
-    let recorded: Vec<(InboundJob, RecordEventOutcome)> = stream::iter(events)
-        .map(|event| record_webhook_event(deps, event, correlation.clone()))
+/// Records each event as pending and enqueues those that are not settled, in their order. Returns what recording each of
+/// them found.
+async fn record_and_enqueue(deps: &impl Deps, jobs: Vec<InboundJob>) -> PortResult<Vec<RecordEventOutcome>> {
+    if let Some(both) = deps.queues().record_and_enqueue(&jobs) {
+        return both.await;
+    }
+    let recorded: Vec<(InboundJob, RecordEventOutcome)> = stream::iter(jobs)
+        .map(|job| record_event(deps, job))
         .buffered(WRITES_AT_ONCE)
         .try_collect()
         .await?;
-    let mut owed = Vec::with_capacity(recorded.len());
-    for (job, recorded) in recorded {
-        if recorded == RecordEventOutcome::Settled {
-            done.duplicates += 1;
-        } else {
-            done.owed_before += usize::from(recorded == RecordEventOutcome::Pending);
-            owed.push(InboundEntry {
-                deduplication: job.event.to_string(),
-                job,
-            });
-        }
+    let found = recorded.iter().map(|(_, found)| *found).collect();
+    let owed: Vec<InboundEntry> = recorded
+        .into_iter()
+        .filter(|(_, found)| *found != RecordEventOutcome::Settled)
+        .map(|(job, _)| InboundEntry {
+            deduplication: job.event.to_string(),
+            job,
+        })
+        .collect();
+    if !owed.is_empty() {
+        deps.queues().enqueue_inbound(&owed).await?;
     }
-    Ok(owed)
+    Ok(found)
 }
 
-async fn record_webhook_event(
+async fn record_event(deps: &impl Deps, job: InboundJob) -> PortResult<(InboundJob, RecordEventOutcome)> {
+    let found = deps.store().record_event(&job).await?;
+    Ok((job, found))
+}
+
+/// Builds the job of an event. A large body is stored first.
+async fn build_inbound_job(
     deps: &impl Deps,
     event: WebhookEvent,
     correlation: CorrelationId,
-) -> PortResult<(InboundJob, RecordEventOutcome)> {
+) -> PortResult<InboundJob> {
     let key = crate::steps::identity::load_identity_key(deps).await?;
     let group = event.derive_group(&key);
     let inline = event.payload.to_string().len() <= PAYLOAD_INLINE_BYTES_MAX;
@@ -166,7 +180,7 @@ async fn record_webhook_event(
         deps.queues().put_payload(&key, &event.payload).await?;
         EventPayload::Stored(key)
     };
-    let job = InboundJob {
+    Ok(InboundJob {
         event: event.id,
         provider: event.provider,
         external: event.external,
@@ -177,7 +191,5 @@ async fn record_webhook_event(
         payload,
         lookalike: event.lookalike,
         redrive: None,
-    };
-    let recorded = deps.store().record_event(&job).await?;
-    Ok((job, recorded))
+    })
 }

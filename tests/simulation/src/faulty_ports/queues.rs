@@ -2,8 +2,11 @@ use super::FaultyPort;
 use crate::mutation::Mutation;
 use jiff::Timestamp;
 use recado_domain::dead_letter::{DeadLetter, QueueName};
+use recado_domain::event::InboundJob;
 use recado_domain::wake_up::{SendJob, TurnJob};
-use recado_pipeline::ports::{DeadLetterQueues, DeadQueueMessage, InboundEntry, PortResult, Queues};
+use recado_pipeline::ports::{
+    DeadLetterQueues, DeadQueueMessage, InboundEntry, PortResult, Queues, RecordEventOutcome,
+};
 use recado_testkit::delegate_calls;
 use serde_json::Value;
 use std::collections::BTreeSet;
@@ -60,6 +63,35 @@ impl<Q: Queues> Queues for FaultyPort<Q> {
             Ok(())
         };
         self.sends(QueueName::Inbound, "send_inbound", effect).await
+    }
+
+    fn record_and_enqueue(
+        &self,
+        events: &[InboundJob],
+    ) -> Option<impl Future<Output = PortResult<Vec<RecordEventOutcome>>> + Send> {
+        // Only where two steps are needed can a pending event be one that was never enqueued.
+        if self.injector.lacks(Mutation::PendingIsNotEnqueuedAgain) {
+            return None;
+        }
+        let both = self.inner.record_and_enqueue(events)?;
+        let at = self.injector.common.simulation.elapsed_ms();
+        for job in events {
+            self.injector.common.witness().receive(&job.event, at);
+        }
+        Some(async move {
+            let effect = async {
+                self.injector.common.make_dirty(QueueName::Inbound);
+                let recorded = both.await?;
+                let at = self.injector.common.simulation.elapsed_ms();
+                for (job, found) in events.iter().zip(&recorded) {
+                    if *found != RecordEventOutcome::Settled {
+                        self.injector.common.witness().enqueue(&job.event, at);
+                    }
+                }
+                Ok(recorded)
+            };
+            self.around("record_and_enqueue", effect).await
+        })
     }
 
     async fn enqueue_turn_job(&self, job: &TurnJob, delay: Duration) -> PortResult<()> {

@@ -1,0 +1,77 @@
+//! Events are recorded and enqueued in one transaction.
+
+use super::*;
+use recado_pipeline::ports::{Inbox, PortResult, RecordEventOutcome};
+use recado_testkit::builders::{at, far_ahead};
+
+async fn take(bench: &Bench, jobs: &[InboundJob]) -> PortResult<Vec<RecordEventOutcome>> {
+    bench.queues.record_and_enqueue_events(jobs).await
+}
+
+#[test]
+fn an_event_is_recorded_and_comes_from_the_queue_behind_its_group() {
+    let bench = Bench::new();
+    block_on(async {
+        let jobs = [event("a", "a1").job, event("a", "a2").job, event("b", "b1").job];
+        let recorded = succeed(take(&bench, &jobs)).await;
+        assert_eq!(recorded, [RecordEventOutcome::New; 3]);
+        for job in &jobs {
+            assert!(succeed(bench.queues.find_event(&job.event)).await.is_some());
+        }
+        let received = bench.receive(QueueName::Inbound, 10).await;
+        assert_eq!(received.iter().map(id_of).collect::<Vec<_>>(), ["a1", "b1"]);
+        assert_eq!(received[0].owner, TenantKey::for_event(&jobs[0]));
+        assert!(bench.queues.delete_received(&received[0].receipt).await.unwrap());
+        assert_eq!(bench.ids(10).await, ["a2"]);
+    });
+}
+
+#[test]
+fn a_repeat_is_enqueued_while_the_event_is_pending_and_then_only_acknowledged() {
+    let bench = Bench::new();
+    block_on(async {
+        let job = event("a", "a1").job;
+        for expected in ["New", "Pending", "Pending", "Pending"] {
+            let recorded = succeed(take(&bench, std::slice::from_ref(&job))).await;
+            assert_eq!(format!("{:?}", recorded[0]), expected);
+        }
+        // The first repeat is enqueued, those behind it are dropped: their deduplication id is known for five minutes.
+        let waiting = bench.queues.queue_depth(QueueName::Inbound).await.unwrap();
+        assert_eq!(waiting.visible, 2);
+        succeed(bench.queues.settle_event(&job.event, None, at(1), far_ahead())).await;
+        bench.pass(600);
+        let recorded = succeed(take(&bench, std::slice::from_ref(&job))).await;
+        assert_eq!(recorded, [RecordEventOutcome::Settled]);
+        assert_eq!(
+            bench
+                .queues
+                .queue_depth(QueueName::Inbound)
+                .await
+                .unwrap()
+                .visible,
+            2
+        );
+    });
+}
+
+#[test]
+fn what_cannot_be_enqueued_is_not_recorded() {
+    let bench = Bench::new();
+    block_on(async {
+        let rename = |from: &str, to: &str| {
+            let sql = format!("ALTER TABLE {from} RENAME TO {to}");
+            bench
+                .queues
+                .run_write("test", move |c| Ok(c.execute_batch(&sql)?))
+        };
+        let jobs = [event("a", "a1").job, event("b", "b1").job];
+        succeed(rename("queue_groups", "hidden")).await;
+        assert!(take(&bench, &jobs).await.is_err());
+        succeed(rename("hidden", "queue_groups")).await;
+        for job in &jobs {
+            assert!(succeed(bench.queues.find_event(&job.event)).await.is_none());
+        }
+        assert_eq!(succeed(take(&bench, &jobs)).await, [RecordEventOutcome::New; 2]);
+        assert_eq!(bench.ids(10).await, ["a1", "b1"]);
+    });
+}
