@@ -54,7 +54,7 @@ struct LogPages {
 
 impl Checkpoints {
     /// Starts the thread, which makes its checkpoints over `connection`.
-    pub(crate) fn start(connection: Connection) -> Result<Self, OpenError> {
+    pub(crate) fn start_thread(connection: Connection) -> Result<Self, OpenError> {
         let state = Arc::new(LogState::default());
         let (stop, stopped) = channel();
         let shared = Arc::clone(&state);

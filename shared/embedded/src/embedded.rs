@@ -70,7 +70,7 @@ impl Embedded {
         let readers = (0..READERS)
             .map(|_| folder.open_reader())
             .collect::<Result<_, _>>()?;
-        let checkpoints = Checkpoints::start(folder.open_checkpointer()?)?;
+        let checkpoints = Checkpoints::start_thread(folder.open_checkpointer()?)?;
         let payloads = EmbeddedPayloads::Folder(folder.payload_folder());
         let path = Some(dir.to_owned());
         let front = DatabaseAccess::Threads {

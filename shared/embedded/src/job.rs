@@ -10,7 +10,7 @@ use tokio::sync::{Notify, oneshot};
 pub(crate) trait DatabaseJob: Send {
     /// Runs the operation inside the open transaction. Returns whether it succeeded; if not, its changes must be undone.
     /// An operation may be run again after it was undone.
-    fn run(&mut self, connection: &Connection) -> bool;
+    fn run_once(&mut self, connection: &Connection) -> bool;
 
     /// Returns `true` if the operation must run outside of any transaction.
     fn runs_alone(&self) -> bool {
@@ -47,7 +47,7 @@ impl<T, F: FnMut(&Connection) -> Result<T, DbError>> ClosureJob<T, F> {
 }
 
 impl<T: Send, F: FnMut(&Connection) -> Result<T, DbError> + Send> DatabaseJob for ClosureJob<T, F> {
-    fn run(&mut self, connection: &Connection) -> bool {
+    fn run_once(&mut self, connection: &Connection) -> bool {
         let work = &mut self.work;
         let outcome = catch_unwind(AssertUnwindSafe(|| work(connection))).unwrap_or(Err(DbError::Panicked));
         self.outcome.insert(outcome).is_ok()
@@ -88,7 +88,7 @@ impl<F: FnMut(&Connection) -> Result<(), DbError>> LoneJob<F> {
 }
 
 impl<F: FnMut(&Connection) -> Result<(), DbError> + Send> DatabaseJob for LoneJob<F> {
-    fn run(&mut self, connection: &Connection) -> bool {
+    fn run_once(&mut self, connection: &Connection) -> bool {
         let work = &mut self.work;
         let outcome = catch_unwind(AssertUnwindSafe(|| work(connection))).unwrap_or(Err(DbError::Panicked));
         if let Err(error) = &outcome {
@@ -109,7 +109,7 @@ impl<F: FnMut(&Connection) -> Result<(), DbError> + Send> DatabaseJob for LoneJo
 
 /// Runs a job that needs to be alone, and sends its result.
 pub(crate) fn run_alone(connection: &Connection, mut job: Box<dyn DatabaseJob>) {
-    job.run(connection);
+    job.run_once(connection);
     job.send_result(Ok(()));
 }
 
@@ -160,7 +160,7 @@ fn run_in_transaction(
     // SQLite may have undone the whole transaction by itself; then nothing more may be written.
     let succeeded = batch
         .iter_mut()
-        .all(|job| job.run(connection) && !connection.is_autocommit());
+        .all(|job| job.run_once(connection) && !connection.is_autocommit());
     if succeeded {
         return run_statement(connection, "COMMIT");
     }
@@ -185,7 +185,7 @@ fn begin_transaction(connection: &Connection, begin: TransactionMode) -> Result<
 /// Runs `job`, and undoes its changes if it fails. An error means that the transaction cannot go on.
 fn run_in_savepoint(connection: &Connection, job: &mut dyn DatabaseJob) -> Result<(), DbError> {
     run_statement(connection, "SAVEPOINT job")?;
-    if !job.run(connection) && !connection.is_autocommit() {
+    if !job.run_once(connection) && !connection.is_autocommit() {
         run_statement(connection, "ROLLBACK TO job")?;
     }
     // A full disk makes SQLite undo the whole transaction by itself; then there is no savepoint to release.

@@ -4,7 +4,7 @@ use super::*;
 use recado_pipeline::ports::{Inbox, PortResult, RecordEventOutcome};
 use recado_testkit::builders::{at, far_ahead};
 
-async fn take(bench: &Bench, jobs: &[InboundJob]) -> PortResult<Vec<RecordEventOutcome>> {
+async fn take_in(bench: &Bench, jobs: &[InboundJob]) -> PortResult<Vec<RecordEventOutcome>> {
     bench.queues.record_and_enqueue_events(jobs).await
 }
 
@@ -13,7 +13,7 @@ fn an_event_is_recorded_and_comes_from_the_queue_behind_its_group() {
     let bench = Bench::new();
     block_on(async {
         let jobs = [event("a", "a1").job, event("a", "a2").job, event("b", "b1").job];
-        let recorded = succeed(take(&bench, &jobs)).await;
+        let recorded = succeed(take_in(&bench, &jobs)).await;
         assert_eq!(recorded, [RecordEventOutcome::New; 3]);
         for job in &jobs {
             assert!(succeed(bench.queues.find_event(&job.event)).await.is_some());
@@ -32,7 +32,7 @@ fn a_repeat_is_enqueued_while_the_event_is_pending_and_then_only_acknowledged() 
     block_on(async {
         let job = event("a", "a1").job;
         for expected in ["New", "Pending", "Pending", "Pending"] {
-            let recorded = succeed(take(&bench, std::slice::from_ref(&job))).await;
+            let recorded = succeed(take_in(&bench, std::slice::from_ref(&job))).await;
             assert_eq!(format!("{:?}", recorded[0]), expected);
         }
         // The first repeat is enqueued, those behind it are dropped: their deduplication id is known for five minutes.
@@ -40,7 +40,7 @@ fn a_repeat_is_enqueued_while_the_event_is_pending_and_then_only_acknowledged() 
         assert_eq!(waiting.visible, 2);
         succeed(bench.queues.settle_event(&job.event, None, at(1), far_ahead())).await;
         bench.pass(600);
-        let recorded = succeed(take(&bench, std::slice::from_ref(&job))).await;
+        let recorded = succeed(take_in(&bench, std::slice::from_ref(&job))).await;
         assert_eq!(recorded, [RecordEventOutcome::Settled]);
         assert_eq!(
             bench
@@ -66,12 +66,15 @@ fn what_cannot_be_enqueued_is_not_recorded() {
         };
         let jobs = [event("a", "a1").job, event("b", "b1").job];
         succeed(rename("queue_groups", "hidden")).await;
-        assert!(take(&bench, &jobs).await.is_err());
+        assert!(take_in(&bench, &jobs).await.is_err());
         succeed(rename("hidden", "queue_groups")).await;
         for job in &jobs {
             assert!(succeed(bench.queues.find_event(&job.event)).await.is_none());
         }
-        assert_eq!(succeed(take(&bench, &jobs)).await, [RecordEventOutcome::New; 2]);
+        assert_eq!(
+            succeed(take_in(&bench, &jobs)).await,
+            [RecordEventOutcome::New; 2]
+        );
         assert_eq!(bench.ids(10).await, ["a1", "b1"]);
     });
 }
