@@ -4,6 +4,7 @@
 mod output;
 
 mod address_file;
+mod audit;
 mod catch_up;
 mod clock;
 mod compose;
@@ -79,6 +80,7 @@ enum RecadoCommand {
     Token(token::TokenArguments),
     Contact(contact::ContactArguments),
     Trends(trends::TrendArguments),
+    Audit(audit::AuditArguments),
     Replay(replay::ReplayArguments),
     Record(record::RecordArguments),
 }
@@ -163,6 +165,7 @@ fn run_command(arguments: CommandLine) -> Result<()> {
             runtime.block_on(contact::run_contact_command(command, &environment))
         }
         Some(RecadoCommand::Trends(command)) => runtime.block_on(trends::run_trends(command, &environment)),
+        Some(RecadoCommand::Audit(command)) => runtime.block_on(audit::show_audit(command, &environment)),
     };
     // Tasks that are still running at this point are not waited for.
     runtime.shutdown_background();

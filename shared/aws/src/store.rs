@@ -1,6 +1,7 @@
 //! Records on `DynamoDB`: one table with three indexes. [`keys`] lists the key of each kind of record.
 
 mod aliases;
+mod audit;
 mod configuration_writes;
 mod conversations;
 mod dead_letters;

@@ -1,6 +1,6 @@
 //! Access to the API: the tokens, their roles, and the permissions of each role.
 
-use crate::ids::{TenantId, TokenName};
+use crate::ids::{CorrelationId, TenantId, TokenName};
 use crate::millis;
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
@@ -131,6 +131,8 @@ pub struct Caller {
     pub role: TokenRole,
     /// Scope of the token.
     pub scope: Scope,
+    /// Correlation id of the request; `None` if the installation acts by itself.
+    pub request: Option<CorrelationId>,
 }
 
 impl Caller {
@@ -140,6 +142,7 @@ impl Caller {
             name: TokenName::installation(),
             role: TokenRole::Admin,
             scope: Scope::Installation,
+            request: None,
         }
     }
 }
@@ -190,6 +193,7 @@ impl Token {
             name: self.name.clone(),
             role: self.role,
             scope: Scope::from_tenant(self.tenant.clone()),
+            request: None,
         }
     }
 }

@@ -1,6 +1,7 @@
 //! The ports of the store, one file each: plain functions over a connection, and the port that calls them.
 
 mod aliases;
+mod audit;
 mod conversations;
 mod dead_letters;
 mod deliveries;

@@ -5,6 +5,7 @@
 //! permission its role must include. The description of the API (`GET /openapi.json`) is made of the same two lists by the
 //! tests, and kept as `docs/openapi.json`.
 
+mod audit;
 mod auth;
 mod catch_up;
 mod checks;
@@ -157,6 +158,7 @@ macro_rules! list_operator_routes {
             $routes!(dead_letters::mutations::redrive_dead_letter),
             $routes!(tokens::list_tokens, tokens::post_token),
             $routes!(tokens::delete_token),
+            $routes!(audit::get_audit),
             $routes!(trace::get_trace),
             $routes!(simulator::list_simulated_outbox),
         ]

@@ -11,6 +11,7 @@
 //! transaction's records before the others), so its store reads again if records are missing.
 
 mod aliases;
+mod audit;
 mod configuration;
 mod conversations;
 mod dead_letters;
@@ -37,6 +38,7 @@ mod tokens;
 mod trace;
 
 pub use aliases::ContactAliases;
+pub use audit::{Audit, AuditFilter};
 pub use configuration::ConfigurationStore;
 pub use conversations::{
     CommitOutcome, ConversationFilter, Conversations, IdempotencyClaim, IdempotencyRecord, Page, PageRequest,
@@ -180,6 +182,7 @@ pub trait Store:
     + Samples
     + CorrelationIndex
     + Tokens
+    + Audit
 {
 }
 
@@ -202,5 +205,6 @@ impl<T> Store for T where
         + Samples
         + CorrelationIndex
         + Tokens
+        + Audit
 {
 }

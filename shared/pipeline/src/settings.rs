@@ -25,6 +25,8 @@ pub struct Settings {
     pub stale_after: SignedDuration,
     /// Time for which an applied event is recognized again.
     pub event_ttl: SignedDuration,
+    /// Retention of audit entries.
+    pub audit_ttl: SignedDuration,
     /// Retention of delivery records.
     pub delivery_ttl: SignedDuration,
     /// Retention of clients' idempotency keys.
@@ -94,6 +96,7 @@ impl Default for Settings {
             debounce_max: seconds(20),
             stale_after: seconds(3600),
             event_ttl: seconds(7 * 86_400),
+            audit_ttl: seconds(365 * 86_400),
             delivery_ttl: seconds(30 * 86_400),
             key_ttl: seconds(48 * 3600),
             turn_reads: TurnReadLimits {

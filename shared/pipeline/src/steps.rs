@@ -1,5 +1,6 @@
 //! The steps: what several use cases share.
 
+pub(crate) mod audit;
 pub(crate) mod client_message;
 pub(crate) mod connection;
 pub(crate) mod due_message;

@@ -11,6 +11,7 @@
 //! a while.
 
 pub mod aliases;
+pub mod audit;
 pub mod catching_up;
 pub mod claims;
 pub mod commits;

@@ -21,6 +21,7 @@
 //! | instance by the provider's name | `G#X#{provider}` | `{external}` |
 //! | the installation's identity key | `G#K` | `identity` |
 //! | sample of a minute | `M#{tenant}`, `M#` | `{time}` |
+//! | entry of the audit | `L#{tenant}`, `L#` | `{time}#{id}` |
 //! | token, by its hash | `U#{hash}` | `U` |
 //! | token, by its name | `G#U` | `{tenant}#{name}`, `#{name}` for one of the installation |
 //!
@@ -28,14 +29,15 @@
 //! newest conversation's record, followed by that conversation's messages from the newest on.
 //!
 //! Index `open` (`open_shard`, `open_due`) holds records with work that is or will be due. Index `lists` (`list_key`,
-//! `list_at`) holds conversations under `CONV#{shard}`, dead letters under `DEAD`, their deletions under `DELETED`, and
-//! under `KEEP#{tenant}` the retention of its conversations, by the time since when the oldest message is kept. Open records and conversations are spread over shards, since one key of an index takes 1,000 writes a second, and an
+//! `list_at`) holds conversations under `CONV#{shard}`, dead letters under `DEAD`, their deletions under `DELETED`, the
+//! audit under `AUDIT`, and under `KEEP#{tenant}` the retention of its conversations, by the time since when the oldest message is kept. Open records and conversations are spread over shards, since one key of an index takes 1,000 writes a second, and an
 //! index that cannot keep up holds up the table. Index `trace` (`trace`: a correlation id) holds the keys of events and
 //! messages.
 
 use super::item::{Item, get_string, number_attribute, text_attribute};
 use recado_domain::Timestamp;
 use recado_domain::access::TokenHash;
+use recado_domain::audit::AuditEntry;
 use recado_domain::config::Instance;
 use recado_domain::dead_letter::DeadLetterDeletion;
 use recado_domain::delivery::DeliveryKey;
@@ -63,6 +65,9 @@ pub(crate) const SHARDS: u32 = 8;
 
 /// The `list_key` of dead letters.
 pub(crate) const DEAD_LIST_KEY: &str = "DEAD";
+
+/// The `list_key` of the audit.
+pub(crate) const AUDIT_LIST_KEY: &str = "AUDIT";
 
 /// The `list_key` of deleted dead letters.
 pub(crate) const DELETED_LIST_KEY: &str = "DELETED";
@@ -105,6 +110,14 @@ impl TableKey {
     pub(crate) fn for_named_token(tenant: Option<&TenantId>, name: &TokenName) -> Self {
         let tenant = tenant.map_or("", TenantId::as_str);
         Self::new(TOKENS.to_owned(), format!("{tenant}#{name}"))
+    }
+
+    /// Returns the key of an entry of the audit.
+    pub(crate) fn for_audit_entry(entry: &AuditEntry) -> Self {
+        Self::new(
+            audit_pk(entry.tenant.as_ref()),
+            audit_sk(entry.at.as_millisecond(), entry.id.as_str()),
+        )
     }
 
     /// Returns the key of a message's record.
@@ -305,6 +318,16 @@ pub(crate) fn sample_sk(at: Timestamp) -> String {
 /// Returns the `pk` of the records of an instance.
 pub(crate) fn instance_pk(id: &InstanceId) -> String {
     format!("I#{id}")
+}
+
+/// Returns the `pk` of a tenant's audit, or of what belongs to no tenant.
+pub(crate) fn audit_pk(tenant: Option<&TenantId>) -> String {
+    format!("L#{}", tenant.map_or("", TenantId::as_str))
+}
+
+/// Returns the `sk` of the audit's entry with this time, in milliseconds, and id.
+pub(crate) fn audit_sk(at: i64, id: &str) -> String {
+    format!("{:015}#{id}", at.max(0))
 }
 
 /// Returns the prefix of the `sk` of a conversation and of its messages.

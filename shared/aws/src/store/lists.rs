@@ -26,11 +26,21 @@ impl ListPosition {
         Self { at, id: id.into() }
     }
 
+    /// Returns the time, in milliseconds.
+    pub(super) fn time(&self) -> i64 {
+        self.at
+    }
+
+    /// Returns the id.
+    pub(super) fn id(&self) -> &str {
+        &self.id
+    }
+
     fn to_cursor(&self) -> String {
         format!("{}~{}", self.at, self.id)
     }
 
-    fn parse_cursor(what: &'static str, cursor: &str) -> PortResult<Self> {
+    pub(super) fn parse_cursor(what: &'static str, cursor: &str) -> PortResult<Self> {
         let (at, id) = cursor
             .split_once('~')
             .ok_or_else(|| PortError::invalid(what, "not a cursor"))?;

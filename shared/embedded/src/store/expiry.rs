@@ -28,6 +28,8 @@ pub struct SweepCounts {
     pub notices: usize,
     /// Samples.
     pub samples: usize,
+    /// Entries of the audit.
+    pub audit: usize,
     /// Clients' idempotency keys.
     pub keys: usize,
     /// Deduplication ids of the queues.
@@ -62,6 +64,9 @@ fn delete_expired_rows(connection: &Connection, now: Timestamp) -> Result<SweepC
         samples: delete(
             "DELETE FROM samples WHERE (tenant, at) IN
                 (SELECT tenant, at FROM samples WHERE expires <= ?1 LIMIT ?2)",
+        )?,
+        audit: delete(
+            "DELETE FROM audit WHERE (at, id) IN (SELECT at, id FROM audit WHERE expires <= ?1 LIMIT ?2)",
         )?,
         keys: delete(
             "DELETE FROM keys WHERE rowid IN (SELECT rowid FROM keys WHERE expires <= ?1 LIMIT ?2)",

@@ -23,13 +23,14 @@ pub(super) async fn require_permission(
     mut request: Request,
     next: Next,
 ) -> Result<Response, HttpProblem> {
-    let caller = match identify_metrics_reader(&api, path.as_str(), request.headers()).await? {
+    let mut caller = match identify_metrics_reader(&api, path.as_str(), request.headers()).await? {
         Some(caller) => caller,
         None => identify_caller(&api, request.headers()).await?,
     };
     check_permission(&caller, request.method(), path.as_str())?;
     if let Some(correlation) = request.extensions().get::<RequestCorrelation>() {
         let id = correlation.accept_client_id();
+        caller.request = Some(id.clone());
         request.extensions_mut().insert(id);
     }
     request.extensions_mut().insert(caller);

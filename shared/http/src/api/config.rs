@@ -15,6 +15,7 @@ use recado_domain::access::Caller;
 use recado_domain::config::{ConfigDocument, Instance};
 use recado_domain::ids::InstanceId;
 use recado_domain::provider::Provider;
+use recado_pipeline::audit;
 use recado_pipeline::configure::{self, ApplyOptions, ConfigurationChange};
 use recado_whatsapp::describe_webhook_setup;
 use recado_whatsapp::webhook::WebhookKeys;
@@ -106,6 +107,7 @@ pub(super) async fn list_webhooks(
     headers: HeaderMap,
     uri: Uri,
 ) -> Result<Json<WebhooksView>, HttpProblem> {
+    audit::note_secrets_read(&*api.deps, &caller).await?;
     let document = configure::read_configuration(&*api.deps, &caller).await?;
     let site = WebhookSetups::for_instances(&api, &document.instances, &headers, &uri).await?;
     let instances = document
@@ -161,6 +163,9 @@ pub(super) async fn put_configuration(
     let document: ConfigDocument = parse_json_body(&read_body(&headers, body, BODY_MAX).await?)?;
     let named = document.instances.clone();
     let site = WebhookSetups::for_instances(&api, &named, &headers, &uri).await?;
+    if !named.is_empty() {
+        audit::note_secrets_read(&*api.deps, &caller).await?;
+    }
     let options = ApplyOptions {
         prune: wanted.prune,
         dry_run: wanted.dry_run,

@@ -125,7 +125,7 @@ pub(super) async fn post_find(
     body: Body,
 ) -> Result<Json<ContactsView>, HttpProblem> {
     let query = read_query(&caller, &headers, body).await?;
-    let found = contacts::find_contact(&*api.deps, &query).await?;
+    let found = contacts::find_contact(&*api.deps, &caller, &query).await?;
     let items = found.into_iter().map(FoundContactView::from).collect();
     Ok(Json(ContactsView { items }))
 }
@@ -194,7 +194,7 @@ pub(super) async fn post_export(
     body: Body,
 ) -> Result<Json<ContactExportView>, HttpProblem> {
     let query = read_query(&caller, &headers, body).await?;
-    let export = contacts::export_contact(&*api.deps, &query).await?;
+    let export = contacts::export_contact(&*api.deps, &caller, &query).await?;
     Ok(Json(export.try_into()?))
 }
 
@@ -246,7 +246,9 @@ pub(super) async fn post_erase(
     body: Body,
 ) -> Result<Json<ErasureView>, HttpProblem> {
     let query = read_query(&caller, &headers, body).await?;
-    Ok(Json(contacts::erase_contact(&*api.deps, &query).await?.into()))
+    Ok(Json(
+        contacts::erase_contact(&*api.deps, &caller, &query).await?.into(),
+    ))
 }
 
 /// Reads whom the request is about. A tenant outside the caller's scope counts as unknown.

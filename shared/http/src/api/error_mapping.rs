@@ -61,8 +61,8 @@ fn not_sendable_status(why: &NotSendable) -> StatusCode {
 
 /// Maps an error of a list that was requested with or without a cursor. With a cursor, input that the store cannot read
 /// is reported as a bad cursor (400).
-pub(super) fn list_problem(error: OperateError, with_cursor: bool) -> HttpProblem {
-    match error {
+pub(super) fn list_problem(error: impl Into<OperateError>, with_cursor: bool) -> HttpProblem {
+    match error.into() {
         OperateError::Port(PortError::Invalid { .. }) if with_cursor => {
             HttpProblem::bad_request("the cursor is not one that a list gave")
         }

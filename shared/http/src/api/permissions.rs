@@ -41,6 +41,7 @@ pub(crate) const PERMISSIONS: &[(&str, &str, Permission)] = &[
     ("GET", "/v1/tokens", Administer),
     ("POST", "/v1/tokens", Administer),
     ("DELETE", "/v1/tokens/{name}", Administer),
+    ("GET", "/v1/audit", Configure),
     ("GET", "/v1/trace", Read),
     ("GET", "/v1/trends", Read),
     ("GET", "/simulator/outbox", Read),

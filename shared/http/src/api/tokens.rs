@@ -1,5 +1,6 @@
 //! `/v1/tokens`: creates, lists and revokes the tokens of the API.
 
+use super::error_mapping::list_problem;
 use super::problem_answers::{Conflict, NotFound};
 use super::view::ListView;
 use super::{Api, ApiContext, BODY_MAX};
@@ -12,7 +13,6 @@ use axum::{Extension, Json};
 use recado_domain::Timestamp;
 use recado_domain::access::{Caller, Token, TokenRole};
 use recado_domain::ids::{TenantId, TokenName};
-use recado_pipeline::ports::PortError;
 use recado_pipeline::tokens::{self, NewToken, TokenError};
 use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
@@ -21,7 +21,7 @@ use utoipa::{IntoParams, ToSchema};
 #[derive(Debug, ToSchema)]
 #[schema(rename_all = "snake_case")]
 #[expect(dead_code, reason = "the variants describe those of `TokenRole`")]
-enum TokenRoleSchema {
+pub(super) enum TokenRoleSchema {
     Viewer,
     Operator,
     Sender,
@@ -143,12 +143,7 @@ pub(super) async fn list_tokens(
 ) -> Result<Json<ListView<TokenView>>, HttpProblem> {
     let page = parse_page_request(wanted.limit, wanted.cursor)?;
     let found = tokens::list_tokens(&*api.deps, &caller, wanted.tenant.as_ref(), &page).await;
-    let found = found.map_err(|error| match error {
-        PortError::Invalid { .. } if page.cursor.is_some() => {
-            HttpProblem::bad_request("the cursor is not one that a list gave")
-        }
-        error => error.into(),
-    })?;
+    let found = found.map_err(|error| list_problem(error, page.cursor.is_some()))?;
     Ok(Json(ListView::from_page(found, TokenView::from)))
 }
 

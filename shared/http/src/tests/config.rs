@@ -196,3 +196,31 @@ async fn without_a_public_url_the_proxy_in_front_says_the_scheme() {
         answered.text
     );
 }
+
+#[tokio::test]
+async fn a_field_that_is_left_out_goes_back_to_its_default() {
+    let site = Site::in_memory().configured().await;
+    let tenant = |retention: Value| {
+        let mut tenant = json!({"id": "clinic", "time_zone": "America/Sao_Paulo"});
+        if !retention.is_null() {
+            tenant["retention"] = retention;
+        }
+        json!({"tenants": [tenant]})
+    };
+    for (retention, expected) in [(json!({"messages": 30}), json!(30)), (Value::Null, Value::Null)] {
+        let applied = site.operate("PUT", "/v1/config", &tenant(retention)).await;
+        let change = &applied.body["changes"][0];
+        assert_eq!(
+            (&change["what"], &change["fields"]),
+            (&json!("changed"), &json!(["retention"])),
+            "{}",
+            applied.text
+        );
+        let shown = site.operate("GET", "/v1/config", &Value::Null).await;
+        assert_eq!(
+            shown.body["document"]["tenants"][0]["retention"]["messages"], expected,
+            "{}",
+            shown.text
+        );
+    }
+}

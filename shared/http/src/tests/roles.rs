@@ -1,5 +1,6 @@
 //! Every route, asked with every role and with another tenant's token.
 
+mod audit;
 mod requests;
 mod tenants;
 
@@ -130,7 +131,11 @@ fn blank_times(value: &mut serde_json::Value) {
             }
             fields.values_mut().for_each(blank_times);
         }
-        serde_json::Value::Array(items) => items.iter_mut().for_each(blank_times),
+        serde_json::Value::Array(items) => {
+            // To read the secrets, as these tests do, is a change of the audit.
+            items.retain(|item| item["action"] != "webhook_secrets_read");
+            items.iter_mut().for_each(blank_times);
+        }
         _ => {}
     }
 }
@@ -205,6 +210,7 @@ async fn a_cursor_of_another_tenants_list_leads_to_nothing_of_it() {
         "/v1/dead-letters",
         "/v1/dead-letters/audit",
         "/v1/tokens",
+        "/v1/audit",
     ] {
         let first = Wanted::new("GET", list, &format!("{list}?limit=1"), &json!(null));
         let first = ask_as(&world.site, world.token_of_other(), &first).await;

@@ -39,6 +39,7 @@ impl Settings {
                 &mut self.config_ttl,
             ),
             ("RECADO_EVENT_TTL_DAYS", DAY, (0.0, 365.0), &mut self.event_ttl),
+            ("RECADO_AUDIT_TTL_DAYS", DAY, (1.0, 3650.0), &mut self.audit_ttl),
             ("RECADO_KEY_TTL_HOURS", HOUR, (48.0, 8760.0), &mut self.key_ttl),
             (
                 "RECADO_UNKNOWN_WAIT_SECONDS",

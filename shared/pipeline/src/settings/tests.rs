@@ -38,6 +38,7 @@ fn every_setting_that_cannot_be_used_is_named_at_once() {
     let wrong = [
         ("RECADO_DEBOUNCE_SECONDS", "four"),
         ("RECADO_STALE_SECONDS", "-1"),
+        ("RECADO_AUDIT_TTL_DAYS", "0"),
         ("RECADO_KEY_TTL_HOURS", "47"),
         ("RECADO_PARKED_MAX_HOURS", "0"),
         ("RECADO_WEBHOOK_DEADLINE_SECONDS", "0"),

@@ -8,6 +8,7 @@ use crate::Deps;
 use crate::ports::{
     ConversationFilter, Conversations, HistoryError, InstanceStates, PageRequest, PortResult, System,
 };
+use crate::steps::audit::audit_action;
 pub use crate::steps::history_reader::{CatchUpError, CatchUpReport};
 use crate::steps::history_reader::{
     CatchUpLimits, earliest_known_time, history_span, read_history, record_catch_up,
@@ -16,6 +17,7 @@ use crate::steps::scope::find_instance_within;
 use jiff::SignedDuration;
 use jiff::Timestamp;
 use recado_domain::access::Caller;
+use recado_domain::audit::{AuditAction, AuditedAction};
 use recado_domain::ids::{CorrelationId, InstanceId};
 
 /// Limits of one catch-up on demand: a function of the API has 29 seconds.
@@ -46,6 +48,13 @@ pub async fn catch_up(
         Some(since) if since > now => return Err(CatchUpError::Ahead),
         _ => {}
     }
+    let asked = AuditedAction::on_object(
+        AuditAction::CaughtUp,
+        Some(&bound.tenant.id),
+        "instance",
+        id.as_str(),
+    );
+    audit_action(deps, caller, asked).await?;
     let state = deps.store().read_instance_state(id).await?;
     let from = match since {
         Some(since) => since,

@@ -5,14 +5,17 @@ use crate::ports::{
     ConfigurationStore, ConversationFilter, Conversations, DeadLetterFilter, DeadLetters, PageRequest,
     PortError, PortResult, Providers,
 };
+use crate::steps::audit::audit_actions;
 use recado_domain::access::Caller;
 use recado_domain::config::{ConfigDocument, ConfigError, ConfigRemoval, PrunePlan};
 use recado_domain::ids::InstanceId;
 use serde::Serialize;
-use serde_json::Value;
+use serde_json::{Map, Value};
 
+mod audited_changes;
 mod prune;
 
+use audited_changes::list_audited_changes;
 use prune::PlannedRemoval;
 
 /// The options of applying a document.
@@ -110,6 +113,7 @@ pub async fn apply_configuration(
             .iter()
             .any(|change| change.what != ConfigurationChangeKind::Unchanged)
     {
+        audit_actions(deps, caller, list_audited_changes(&known, &document)).await?;
         write_changes(deps, change, removal.plan).await?;
         tracing::info!(by = %caller.name, "the configuration was changed");
     }
@@ -271,13 +275,17 @@ fn collect_changes<T: Serialize>(
     }
 }
 
-/// Returns the names of the fields in which two records differ.
+/// Returns the names of the fields in which two records differ. A field that only one of them has differs, too.
 fn differing_fields<T: Serialize>(before: &T, after: &T) -> Vec<String> {
-    let object = |item: &T| match serde_json::to_value(item) {
-        Ok(Value::Object(fields)) => fields,
-        _ => serde_json::Map::new(),
-    };
-    let (before, after) = (object(before), object(after));
+    let (before, after) = (to_fields(before), to_fields(after));
+    let gone = before.keys().filter(|name| !after.contains_key(*name));
     let changed = |name: &&String| before.get(*name) != after.get(*name);
-    after.keys().filter(changed).cloned().collect()
+    after.keys().chain(gone).filter(changed).cloned().collect()
+}
+
+fn to_fields<T: Serialize>(item: &T) -> Map<String, Value> {
+    match serde_json::to_value(item) {
+        Ok(Value::Object(fields)) => fields,
+        _ => Map::new(),
+    }
 }

@@ -5,10 +5,14 @@ mod export;
 mod lookup;
 mod thread_erasure;
 
-use crate::ports::PortError;
+use crate::Deps;
+use crate::ports::{PortError, PortResult};
+use crate::steps::audit::audit_actions;
 pub use erase::{EraseReport, erase_contact};
 pub use export::{ContactExport, ExportedFile, export_contact};
 pub use lookup::{ContactQuery, FoundContact, FoundConversation, find_contact};
+use recado_domain::access::Caller;
+use recado_domain::audit::{AuditAction, AuditedAction};
 use recado_domain::recipient::RecipientError;
 
 /// The reason for which a request about a contact was not carried out.
@@ -23,4 +27,28 @@ pub enum ContactError {
     /// A store or queue failed.
     #[error(transparent)]
     Port(#[from] PortError),
+}
+
+/// Notes in the audit what `caller` does with a contact, on each instance where it is known, or on the first. Its
+/// thread, a keyed hash, stands for it.
+async fn audit_contacts(
+    deps: &impl Deps,
+    caller: &Caller,
+    action: AuditAction,
+    contacts: &[FoundContact],
+) -> PortResult<()> {
+    let known = contacts
+        .iter()
+        .filter(|contact| !contact.conversations.is_empty());
+    let nowhere = contacts
+        .iter()
+        .take(1)
+        .filter(|_| contacts.iter().all(|contact| contact.conversations.is_empty()));
+    let actions = known.chain(nowhere).map(|contact| {
+        let thread = contact.threads.first().map_or("", |thread| thread.as_str());
+        let done = AuditedAction::on_object(action, Some(&contact.instance.tenant), "contact", thread);
+        let (instance, count) = (&contact.instance.id, contact.conversations.len());
+        done.with_result(format!("{count} conversations on {instance}"))
+    });
+    audit_actions(deps, caller, actions).await
 }

@@ -9,6 +9,7 @@ use crate::ports::{
     ConfigurationStore, ConversationFilter, Conversations, Page, PageRequest, PortError, System, WRITE_TRIES,
     WriteOutcome,
 };
+use crate::steps::audit::audit_action;
 use crate::steps::linked_threads::{find_latest_conversation, give_back_others, take_over_others};
 pub use crate::steps::message_view::MessageView;
 use crate::steps::message_view::{find_message_view, join_deliveries};
@@ -19,7 +20,8 @@ use crate::steps::wake_up;
 pub use answer::{OperatorAnswer, answer_as_operator};
 pub use notices::list_notices;
 use recado_domain::access::Caller;
-use recado_domain::conversation::{Conversation, ConversationError, ConversationMode};
+use recado_domain::audit::{AuditAction, AuditedAction};
+use recado_domain::conversation::{Conversation, ConversationError, ConversationMode, ConversationStatus};
 use recado_domain::ids::{ConversationId, CorrelationId, MessageId, Ordinal};
 
 /// The reason for which an operator's request was not carried out.
@@ -124,8 +126,14 @@ pub async fn set_conversation_mode(
     correlation: &CorrelationId,
 ) -> Result<Conversation, OperateError> {
     let now = deps.system().now();
+    let (action, after) = match mode {
+        ConversationMode::Manual => (AuditAction::ConversationTakenOver, "manual"),
+        ConversationMode::Ai => (AuditAction::ConversationGivenBack, "ai"),
+    };
+    let mut noted = false;
     for _ in 0..WRITE_TRIES {
         let mut conversation = find_conversation(deps, caller, id).await?;
+        let before = conversation.clone();
         let changed = match mode {
             ConversationMode::Manual => conversation.take_over(),
             ConversationMode::Ai => {
@@ -133,6 +141,9 @@ pub async fn set_conversation_mode(
                 conversation.give_back_to_agent(left, now)
             }
         };
+        if changed && !std::mem::replace(&mut noted, true) {
+            audit_action(deps, caller, conversation_action(action, &before, after)).await?;
+        }
         // Done even if nothing changed: the request may repeat an earlier request that crashed before this step.
         take_over_others(deps, &conversation, correlation).await?;
         if changed {
@@ -163,9 +174,15 @@ pub async fn resolve_conversation(
     seen: Option<Ordinal>,
     correlation: &CorrelationId,
 ) -> Result<Conversation, OperateError> {
+    let mut noted = false;
     for _ in 0..WRITE_TRIES {
         let mut conversation = find_conversation(deps, caller, id).await?;
+        let before = conversation.clone();
         if conversation.resolve_if_seen(seen.unwrap_or(conversation.last_inbound))? {
+            if !std::mem::replace(&mut noted, true) {
+                let action = AuditAction::ConversationResolved;
+                audit_action(deps, caller, conversation_action(action, &before, "resolved")).await?;
+            }
             if save_conversation(deps, &mut conversation).await? == WriteOutcome::Conflict {
                 continue;
             }
@@ -176,4 +193,20 @@ pub async fn resolve_conversation(
         return Ok(conversation);
     }
     Err(OperateError::Busy)
+}
+
+/// Returns what a person does with a conversation. A mode and a status say what it was before.
+fn conversation_action(action: AuditAction, before: &Conversation, after: &str) -> AuditedAction {
+    let known = match (before.status, before.mode) {
+        (ConversationStatus::Resolved, _) => "resolved",
+        (ConversationStatus::Active, ConversationMode::Ai) => "ai",
+        (ConversationStatus::Active, ConversationMode::Manual) => "manual",
+    };
+    AuditedAction::on_object(
+        action,
+        Some(&before.tenant),
+        "conversation",
+        before.id.to_string(),
+    )
+    .with_change(known, after)
 }

@@ -2,10 +2,12 @@
 
 use crate::Deps;
 use crate::ports::{ConfigurationStore, Page, PageRequest, PortError, PortResult, System, Tokens};
+use crate::steps::audit::audit_action;
 use crate::steps::identity::load_identity_key;
 use crate::steps::random_id::generate_nonce;
 use jiff::Timestamp;
 use recado_domain::access::{Caller, Scope, Token, TokenRole};
+use recado_domain::audit::{AuditAction, AuditedAction};
 use recado_domain::ids::{TenantId, TokenName};
 use recado_domain::secret::Secret;
 
@@ -88,6 +90,21 @@ pub async fn create_token(
         created_by: caller.name.clone(),
         expires_at: new.expires_at,
     };
+    let made = AuditedAction::on_object(
+        AuditAction::TokenCreated,
+        token.tenant.as_ref(),
+        "token",
+        token.name.as_str(),
+    );
+    let expiry = token
+        .expires_at
+        .map_or_else(|| "never expires".to_owned(), |at| format!("expires {at}"));
+    audit_action(
+        deps,
+        caller,
+        made.with_result(format!("{}, {expiry}", token.role)),
+    )
+    .await?;
     if !deps.store().put_token(&token).await? {
         return Err(TokenError::NameTaken);
     }
@@ -150,9 +167,13 @@ pub async fn revoke_token(
     tenant: Option<&TenantId>,
     name: &TokenName,
 ) -> Result<(), TokenError> {
-    let within = tenant.is_none_or(|tenant| caller.scope.covers(tenant));
+    if tenant.is_some_and(|tenant| !caller.scope.covers(tenant)) {
+        return Err(TokenError::NotFound("token"));
+    }
     let tenant = caller.scope.tenant().or(tenant);
-    if !within || !deps.store().delete_token(tenant, name).await? {
+    let revoked = AuditedAction::on_object(AuditAction::TokenRevoked, tenant, "token", name.as_str());
+    audit_action(deps, caller, revoked).await?;
+    if !deps.store().delete_token(tenant, name).await? {
         return Err(TokenError::NotFound("token"));
     }
     tracing::info!(by = %caller.name, token = %name, "a token was revoked");

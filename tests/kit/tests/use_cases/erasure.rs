@@ -76,7 +76,7 @@ impl Site {
     }
 
     async fn erase(&self, contact: &str) -> EraseReport {
-        erase_contact(&self.setup.world, &self.query(contact))
+        erase_contact(&self.setup.world, &Caller::installation(), &self.query(contact))
             .await
             .unwrap()
     }
@@ -349,7 +349,7 @@ async fn an_erased_contact_stands_in_no_byte_of_the_data_folder() {
         "{done:?}"
     );
     site.assert_erased();
-    let left = find_contact(&site.setup.world, &site.query(NUMBER))
+    let left = find_contact(&site.setup.world, &Caller::installation(), &site.query(NUMBER))
         .await
         .unwrap();
     assert_eq!(left.len(), 1);
@@ -380,7 +380,11 @@ async fn an_erasure_that_is_cut_off_anywhere_is_finished_by_the_next_one() {
         for named in [NUMBER, IDENTITY] {
             let site = Site::live().await;
             let query = site.query(named);
-            let ended = cut_off(erase_contact(&site.setup.world, &query), polls).await;
+            let ended = cut_off(
+                erase_contact(&site.setup.world, &Caller::installation(), &query),
+                polls,
+            )
+            .await;
             site.erase(named).await;
             site.assert_erased();
             if ended && named == IDENTITY {
@@ -478,7 +482,7 @@ async fn a_send_that_runs_is_waited_for() {
 #[tokio::test]
 async fn an_export_holds_everything_and_nothing_of_others() {
     let site = Site::live().await;
-    let export = export_contact(&site.setup.world, &site.query(NUMBER))
+    let export = export_contact(&site.setup.world, &Caller::installation(), &site.query(NUMBER))
         .await
         .unwrap();
     let text = serde_json::to_string(&export).unwrap();
@@ -532,11 +536,23 @@ async fn nobody_is_found_at_another_tenant_and_nothing_is_no_contact() {
     let site = Site::live().await;
     let mut query = site.query(NUMBER);
     query.tenant = recado_domain::ids::TenantId::parse("nobody").unwrap();
-    assert!(erase_contact(&site.setup.world, &query).await.is_err());
-    let stranger = find_contact(&site.setup.world, &site.query("5511900000000"))
-        .await
-        .unwrap();
+    assert!(
+        erase_contact(&site.setup.world, &Caller::installation(), &query)
+            .await
+            .is_err()
+    );
+    let stranger = find_contact(
+        &site.setup.world,
+        &Caller::installation(),
+        &site.query("5511900000000"),
+    )
+    .await
+    .unwrap();
     assert!(stranger.is_empty());
-    assert!(find_contact(&site.setup.world, &site.query("abc")).await.is_err());
+    assert!(
+        find_contact(&site.setup.world, &Caller::installation(), &site.query("abc"))
+            .await
+            .is_err()
+    );
     assert!(!site.search(&CANARIES).is_empty());
 }

@@ -7,6 +7,7 @@ use super::FaultyPort;
 use crate::mutation::Mutation;
 use jiff::Timestamp;
 use recado_domain::access::{Token, TokenHash};
+use recado_domain::audit::AuditEntry;
 use recado_domain::config::{ConfigDocument, ConfigRemoval, Instance, InstanceConfig};
 use recado_domain::contact::ContactAddress;
 use recado_domain::conversation::Conversation;
@@ -24,10 +25,11 @@ use recado_domain::provider::Provider;
 use recado_domain::sample::MinuteSample;
 use recado_domain::scheduled::{ScheduledId, ScheduledMessage};
 use recado_pipeline::ports::{
-    CommitOutcome, ConfigurationStore, ContactAliases, CorrelatedRecords, CorrelationIndex, DeadLetterCounts,
-    DeadLetterFilter, DeadLetters, Deliveries, DiskSpace, ErasableRecords, Gauges, IdempotencyClaim,
-    IdentityKeyStore, Notices, OpenWork, OverdueIndex, OverdueWork, Page, PageRequest, PortResult,
-    RetainedRecords, Samples, ScheduledMessages, Store, Tokens, WriteOutcome,
+    Audit, AuditFilter, CommitOutcome, ConfigurationStore, ContactAliases, CorrelatedRecords,
+    CorrelationIndex, DeadLetterCounts, DeadLetterFilter, DeadLetters, Deliveries, DiskSpace,
+    ErasableRecords, Gauges, IdempotencyClaim, IdentityKeyStore, Notices, OpenWork, OverdueIndex,
+    OverdueWork, Page, PageRequest, PortResult, RetainedRecords, Samples, ScheduledMessages, Store, Tokens,
+    WriteOutcome,
 };
 use recado_testkit::delegate_calls;
 use std::collections::BTreeSet;
@@ -66,6 +68,13 @@ impl<S: Store> ContactAliases for FaultyPort<S> {
     delegate_calls! {
         find_alias(other: &ThreadId) -> Option<ContactAddress>;
         save_alias(other: &ThreadId, address: &ContactAddress) -> ();
+    }
+}
+
+impl<S: Store> Audit for FaultyPort<S> {
+    delegate_calls! {
+        append_audit(entries: &[AuditEntry], expires: Timestamp) -> ();
+        list_audit(filter: &AuditFilter, page: &PageRequest) -> Page<AuditEntry>;
     }
 }
 

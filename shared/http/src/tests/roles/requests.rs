@@ -161,6 +161,8 @@ fn list_reads(ids: &Ids) -> Vec<Wanted> {
         one("/v1/dead-letters/{id}", dead_letter),
         plain("/v1/tokens"),
         get("/v1/tokens", format!("/v1/tokens?tenant={tenant}")),
+        plain("/v1/audit"),
+        get("/v1/audit", format!("/v1/audit?tenant={tenant}")),
         get("/v1/trace", format!("/v1/trace?event={event}")),
         get("/v1/trace", format!("/v1/trace?message={message}")),
         get("/v1/trace", format!("/v1/trace?message={scheduled}")),

@@ -3,7 +3,7 @@
 
 use super::lookup::{ContactQuery, FoundContact, find_on_instances};
 use super::thread_erasure::{ThreadErasure, erase_thread};
-use super::{ContactError, export::upload_key};
+use super::{ContactError, audit_contacts, export::upload_key};
 use crate::Deps;
 use crate::ports::{
     DeadLetterFilter, DeadLetterQueues, DeadLetters, DeadQueueMessage, ErasableRecords, Inbox, OutboxStore,
@@ -11,6 +11,8 @@ use crate::ports::{
 };
 use crate::steps::identity::{derive_thread_id, load_identity_key};
 use jiff::Timestamp;
+use recado_domain::access::Caller;
+use recado_domain::audit::AuditAction;
 use recado_domain::dead_letter::{DeadLetter, DeadLetterContent, QueueName};
 use recado_domain::event::{EventPayload, InboundJob};
 use recado_domain::ids::ThreadId;
@@ -42,9 +44,15 @@ pub struct EraseReport {
 
 /// Erases everything of a contact on the tenant's instances but tombstones. [`EraseReport::waits_until`] tells that the
 /// request must be repeated.
-pub async fn erase_contact(deps: &impl Deps, query: &ContactQuery) -> Result<EraseReport, ContactError> {
+pub async fn erase_contact(
+    deps: &impl Deps,
+    caller: &Caller,
+    query: &ContactQuery,
+) -> Result<EraseReport, ContactError> {
     let mut done = EraseReport::default();
-    for contact in find_on_instances(deps, query).await? {
+    let found = find_on_instances(deps, query).await?;
+    audit_contacts(deps, caller, AuditAction::ContactErased, &found).await?;
+    for contact in found {
         erase_on_instance(deps, &contact, &mut done).await?;
     }
     deps.store().overwrite_deleted().await?;

@@ -1,13 +1,15 @@
 //! Exports everything that is stored of a contact: one JSON document, and the files that clients uploaded for it.
 
-use super::ContactError;
-use super::lookup::{ContactQuery, FoundContact, find_contact, find_on_instances};
+use super::lookup::{ContactQuery, FoundContact, find_on_instances};
+use super::{ContactError, audit_contacts};
 use crate::Deps;
 use crate::ports::{
     Conversations, Deliveries, ErasableRecords, PageRequest, PortError, PortResult, Queues, System,
 };
 use crate::steps::upload::{StoredUpload, upload_payload_key};
 use jiff::Timestamp;
+use recado_domain::access::Caller;
+use recado_domain::audit::AuditAction;
 use recado_domain::content::Content;
 use recado_domain::conversation::Conversation;
 use recado_domain::delivery::{Delivery, DeliveryKey};
@@ -77,18 +79,22 @@ pub struct ExportedFile {
 }
 
 /// Exports everything that is stored of a contact. Tombstones are left out.
-pub async fn export_contact(deps: &impl Deps, query: &ContactQuery) -> Result<ContactExport, ContactError> {
+pub async fn export_contact(
+    deps: &impl Deps,
+    caller: &Caller,
+    query: &ContactQuery,
+) -> Result<ContactExport, ContactError> {
+    let found = find_on_instances(deps, query).await?;
+    audit_contacts(deps, caller, AuditAction::ContactExported, &found).await?;
     let mut export = ContactExport {
         tenant: query.tenant.clone(),
         exported_at: deps.system().now(),
         instances: Vec::new(),
         files: Vec::new(),
     };
-    let known = find_contact(deps, query).await?;
-    for contact in find_on_instances(deps, query).await? {
+    for contact in found {
         let scheduled = list_scheduled(deps, &contact).await?;
-        let is_known = known.iter().any(|known| known.instance.id == contact.instance.id);
-        if !is_known && scheduled.is_empty() {
+        if contact.conversations.is_empty() && scheduled.is_empty() {
             continue;
         }
         for scheduled in &scheduled {

@@ -1,10 +1,12 @@
 //! Finds all identities and threads of one person.
 
-use super::ContactError;
+use super::{ContactError, audit_contacts};
 use crate::Deps;
 use crate::ports::{ConfigurationStore, ContactAliases, Conversations, PortResult, Providers};
 use crate::steps::identity::derive_thread_id;
 use jiff::Timestamp;
+use recado_domain::access::Caller;
+use recado_domain::audit::AuditAction;
 use recado_domain::config::Instance;
 use recado_domain::contact::ContactAddress;
 use recado_domain::conversation::{Conversation, ConversationStatus};
@@ -70,8 +72,13 @@ impl FoundContact {
 }
 
 /// Finds a contact on the tenant's instances. An instance on which nothing of it is stored is left out.
-pub async fn find_contact(deps: &impl Deps, query: &ContactQuery) -> Result<Vec<FoundContact>, ContactError> {
+pub async fn find_contact(
+    deps: &impl Deps,
+    caller: &Caller,
+    query: &ContactQuery,
+) -> Result<Vec<FoundContact>, ContactError> {
     let found = find_on_instances(deps, query).await?;
+    audit_contacts(deps, caller, AuditAction::ContactFound, &found).await?;
     Ok(found
         .into_iter()
         .filter(|contact| !contact.conversations.is_empty())

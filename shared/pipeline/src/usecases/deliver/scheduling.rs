@@ -3,9 +3,11 @@ use crate::Deps;
 use crate::ports::{
     CommitOutcome, PortError, PortResult, ScheduledMessages, System, WRITE_TRIES, WriteOutcome,
 };
+use crate::steps::audit::audit_action;
 use crate::steps::random_id::generate_nonce;
 use jiff::Timestamp;
 use recado_domain::access::Caller;
+use recado_domain::audit::{AuditAction, AuditedAction};
 use recado_domain::scheduled::{ScheduledId, ScheduledMessage, ScheduledState};
 
 /// Stores the message until `at`, together with the client's key.
@@ -67,6 +69,7 @@ pub async fn cancel_scheduled(
     caller: &Caller,
     id: &ScheduledId,
 ) -> Result<ScheduledMessage, DeliverError> {
+    let mut noted = false;
     for _ in 0..WRITE_TRIES {
         let found = find_scheduled(deps, caller, id).await?;
         let mut scheduled = found.ok_or(DeliverError::NotFound("message"))?;
@@ -74,6 +77,11 @@ pub async fn cancel_scheduled(
             return Ok(scheduled);
         }
         scheduled.cancel_pending(deps.system().now())?;
+        if !std::mem::replace(&mut noted, true) {
+            let (action, id) = (AuditAction::MessageCancelled, scheduled.id.to_string());
+            let done = AuditedAction::on_object(action, Some(&scheduled.tenant), "message", id);
+            audit_action(deps, caller, done.with_change("pending", "cancelled")).await?;
+        }
         if deps.store().save_scheduled(&scheduled).await? == WriteOutcome::Written {
             tracing::info!(message_id = %id, "a scheduled message was taken back");
             return Ok(scheduled);

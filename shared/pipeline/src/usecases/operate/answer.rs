@@ -1,15 +1,17 @@
-use super::{MessageView, OperateError, find_conversation, find_message};
+use super::{MessageView, OperateError, conversation_action, find_conversation, find_message};
 use crate::Deps;
 use crate::deps::pair_rate;
 use crate::ports::{
     CommitOutcome, ConfigurationStore, Conversations, IdempotencyClaim, IdempotencyRecord, PortResult,
     System, WRITE_TRIES,
 };
+use crate::steps::audit::audit_action;
 use crate::steps::idempotency::{find_claimed, make_claim};
 use crate::steps::linked_threads::take_over_others;
 use crate::steps::outgoing_check::{NotSendable, prepare_content, request_fingerprint};
 use crate::steps::wake_up;
 use recado_domain::access::Caller;
+use recado_domain::audit::AuditAction;
 use recado_domain::content::Content;
 use recado_domain::conversation::Conversation;
 use recado_domain::ids::{ConversationId, CorrelationId, IdempotencyKey, Ordinal};
@@ -47,7 +49,7 @@ pub async fn answer_as_operator(
         .clone()
         .map(|key| make_answer_claim(deps, id, &answer, key))
         .transpose()?;
-    let mut known = None;
+    let (mut known, mut noted) = (None, false);
     for _ in 0..WRITE_TRIES {
         let mut conversation = find_conversation(deps, caller, id).await?;
         if let Some(record) = find_claimed(deps, claim.as_ref()).await? {
@@ -61,6 +63,10 @@ pub async fn answer_as_operator(
             Some(known) => known,
             None => known.insert(prepare_answer(deps, &conversation, &answer).await?),
         };
+        if !std::mem::replace(&mut noted, true) {
+            let action = AuditAction::ConversationAnswered;
+            audit_action(deps, caller, conversation_action(action, &conversation, "manual")).await?;
+        }
         let made = build_answer_message(deps, &mut conversation, &answer, ready, *pair);
         take_over_others(deps, &conversation, &answer.correlation).await?;
         match deps

@@ -15,7 +15,9 @@ use crate::Deps;
 use crate::ports::{
     Conversations, DeadLetterFilter, DeadLetters, Page, PageRequest, PortError, PortResult, Queues,
 };
+use crate::steps::audit::audit_action;
 use recado_domain::access::Caller;
+use recado_domain::audit::{AuditAction, AuditedAction};
 use recado_domain::dead_letter::{DeadLetter, DeadLetterContent, DeadLetterDeletion};
 use recado_domain::event::EventPayload;
 use recado_domain::ids::InstanceId;
@@ -139,4 +141,27 @@ async fn load_payload(deps: &impl Deps, dead_letter: &DeadLetter) -> PortResult<
         DeadLetterContent::Turn(job) => serde_json::to_value(job).map_err(invalid),
         DeadLetterContent::Unreadable { body } => Ok(Value::String(body.clone())),
     }
+}
+
+/// Notes in the audit what `caller` does with a dead letter.
+async fn audit_letter(
+    deps: &impl Deps,
+    caller: &Caller,
+    action: AuditAction,
+    dead_letter: &DeadLetter,
+) -> PortResult<()> {
+    let tenant = dead_letter.tenant.as_ref();
+    let done = AuditedAction::on_object(action, tenant, "dead_letter", dead_letter.id.as_str());
+    let what = format!(
+        "{} of {}, {}, {}",
+        dead_letter.kind_name(),
+        dead_letter.queue.as_str(),
+        dead_letter.reason.as_str(),
+        dead_letter.at
+    );
+    let after = match action {
+        AuditAction::DeadLetterRedriven => "redriven",
+        _ => "deleted",
+    };
+    audit_action(deps, caller, done.with_change(what, after)).await
 }

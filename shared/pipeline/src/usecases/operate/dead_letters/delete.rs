@@ -1,6 +1,6 @@
 use super::redrive::{RemovedLetters, clear_queue_copies, record_removed_letter};
 use super::selection::{DeadLetterSelection, OrderedLetters, select_letters};
-use super::{SIDE_BY_SIDE, require_dead_letter};
+use super::{SIDE_BY_SIDE, audit_letter, require_dead_letter};
 use crate::Deps;
 use crate::ports::{
     DeadLetters, Inbox, OutboxStore, PortError, PortResult, System, WRITE_TRIES, WriteOutcome,
@@ -10,6 +10,7 @@ use crate::steps::queue_message::format_error_chain;
 use crate::usecases::operate::OperateError;
 use futures::stream::{self, StreamExt};
 use recado_domain::access::Caller;
+use recado_domain::audit::AuditAction;
 use recado_domain::dead_letter::{DeadLetter, DeadLetterContent, DeadLetterDeletion};
 use recado_domain::ids::MessageId;
 use recado_domain::millis::add_duration;
@@ -101,6 +102,7 @@ async fn delete_letter_and_record(
     dead_letter: &DeadLetter,
     caller: &Caller,
 ) -> PortResult<bool> {
+    audit_letter(deps, caller, AuditAction::DeadLetterDeleted, dead_letter).await?;
     let now = deps.system().now();
     match &dead_letter.what {
         DeadLetterContent::Event(job) => {

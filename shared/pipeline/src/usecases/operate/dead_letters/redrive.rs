@@ -1,5 +1,5 @@
 use super::selection::{DeadLetterSelection, OrderedLetters, select_letters};
-use super::{SIDE_BY_SIDE, require_dead_letter};
+use super::{SIDE_BY_SIDE, audit_letter, require_dead_letter};
 use crate::Deps;
 use crate::ports::{DeadLetterQueues, DeadLetters, Inbox, PortResult};
 use crate::steps::outgoing::find_outgoing;
@@ -9,6 +9,7 @@ use crate::steps::requeue_dead::requeue_dead_message;
 use crate::usecases::operate::OperateError;
 use futures::stream::{self, StreamExt};
 use recado_domain::access::Caller;
+use recado_domain::audit::AuditAction;
 use recado_domain::dead_letter::{DeadLetter, DeadLetterContent, QueueName, RedrivenLetter};
 use recado_domain::wake_up::Redrive;
 use std::collections::{BTreeMap, BTreeSet};
@@ -171,6 +172,7 @@ async fn redrive_listed_letter(
 /// queue message is enqueued for a record that is alive or failed again. Returns whether the record was dead with that
 /// failure.
 async fn redrive_if_dead(deps: &impl Deps, caller: &Caller, dead_letter: &DeadLetter) -> PortResult<bool> {
+    audit_letter(deps, caller, AuditAction::DeadLetterRedriven, dead_letter).await?;
     let dead = has_same_failure(deps, dead_letter).await?;
     if dead {
         deps.queues()

@@ -1,0 +1,143 @@
+//! `/v1/audit`: who did what. There is no route that writes, changes or deletes an entry.
+
+use super::error_mapping::list_problem;
+use super::tokens::TokenRoleSchema;
+use super::view::ListView;
+use super::{Api, ApiContext};
+use crate::problem::HttpProblem;
+use crate::query::{QueryParams, parse_page_request};
+use axum::extract::State;
+use axum::{Extension, Json};
+use recado_domain::Timestamp;
+use recado_domain::access::{Caller, TokenRole};
+use recado_domain::audit::{AuditAction, AuditEntry};
+use recado_domain::ids::{CorrelationId, Nonce, TenantId, TokenName};
+use recado_pipeline::audit;
+use recado_pipeline::ports::AuditFilter;
+use serde::{Deserialize, Serialize};
+use utoipa::{IntoParams, ToSchema};
+
+/// An action that is audited.
+#[derive(Debug, ToSchema)]
+#[schema(rename_all = "snake_case")]
+#[expect(dead_code, reason = "the variants describe those of `AuditAction`")]
+enum AuditActionSchema {
+    ConfigurationChanged,
+    WebhookSecretsRead,
+    TokenCreated,
+    TokenRevoked,
+    ConversationTakenOver,
+    ConversationGivenBack,
+    ConversationResolved,
+    ConversationAnswered,
+    MessageCancelled,
+    DeadLetterRedriven,
+    DeadLetterDeleted,
+    ContactFound,
+    ContactExported,
+    ContactErased,
+    CaughtUp,
+}
+
+/// The filter and the page of the audit.
+#[derive(Debug, Deserialize, IntoParams)]
+#[into_params(parameter_in = Query)]
+#[serde(deny_unknown_fields)]
+pub(super) struct AuditQuery {
+    /// Only what was done to records of this tenant.
+    #[param(value_type = Option<String>)]
+    tenant: Option<TenantId>,
+    /// Only what was done with the token of this name.
+    #[param(value_type = Option<String>)]
+    actor: Option<TokenName>,
+    /// Only this action.
+    #[param(value_type = Option<AuditActionSchema>)]
+    action: Option<AuditAction>,
+    /// Only what was done at this time or later.
+    since: Option<Timestamp>,
+    /// Only what was done before this time.
+    until: Option<Timestamp>,
+    /// Number of items on a page: 1 to 200, 50 if absent.
+    limit: Option<usize>,
+    /// `next_cursor` of the page before.
+    cursor: Option<String>,
+}
+
+/// An entry of the audit.
+#[derive(Debug, Serialize, ToSchema)]
+pub(super) struct AuditEntryView {
+    #[schema(value_type = String)]
+    id: Nonce,
+    at: Timestamp,
+    /// Name of the token.
+    #[schema(value_type = String)]
+    actor: TokenName,
+    /// The tenant that the token is limited to. `null`: the whole installation.
+    #[schema(value_type = Option<String>)]
+    actor_tenant: Option<TenantId>,
+    #[schema(value_type = TokenRoleSchema)]
+    role: TokenRole,
+    #[schema(value_type = AuditActionSchema)]
+    action: AuditAction,
+    /// The tenant whose record it was done to. `null`: it belongs to no tenant.
+    #[schema(value_type = Option<String>)]
+    tenant: Option<TenantId>,
+    /// The kind of the object, such as `conversation`.
+    kind: String,
+    /// The id of the object. For a contact: its thread, which is no address.
+    object: String,
+    /// The state before, in short.
+    before: Option<String>,
+    /// The state after, in short.
+    after: Option<String>,
+    /// Correlation id of the request. `null`: the installation did it by itself.
+    #[schema(value_type = Option<String>)]
+    correlation_id: Option<CorrelationId>,
+}
+
+impl From<AuditEntry> for AuditEntryView {
+    fn from(entry: AuditEntry) -> Self {
+        Self {
+            id: entry.id,
+            at: entry.at,
+            actor: entry.actor,
+            actor_tenant: entry.actor_tenant,
+            role: entry.role,
+            action: entry.action,
+            tenant: entry.tenant,
+            kind: entry.kind,
+            object: entry.object,
+            before: entry.before,
+            after: entry.after,
+            correlation_id: entry.correlation,
+        }
+    }
+}
+
+/// Lists who did what, the newest first.
+///
+/// An entry is written before the change that it tells of. If the change then failed, the entry stays.
+#[utoipa::path(
+    get,
+    path = "/v1/audit",
+    tag = "Audit",
+    params(AuditQuery),
+    responses((status = 200, body = ListView<AuditEntryView>, description = "A page of entries"))
+)]
+pub(super) async fn get_audit(
+    State(api): State<Api<impl ApiContext>>,
+    Extension(caller): Extension<Caller>,
+    QueryParams(wanted): QueryParams<AuditQuery>,
+) -> Result<Json<ListView<AuditEntryView>>, HttpProblem> {
+    let page = parse_page_request(wanted.limit, wanted.cursor)?;
+    let filter = AuditFilter {
+        tenant: wanted.tenant,
+        actor: wanted.actor,
+        action: wanted.action,
+        since: wanted.since,
+        until: wanted.until,
+    };
+    let found = audit::list_audit(&*api.deps, &caller, filter, &page).await;
+    let found = found.map_err(|error| list_problem(error, page.cursor.is_some()))?;
+    Ok(Json(ListView::from_page(found, AuditEntryView::from)))
+}

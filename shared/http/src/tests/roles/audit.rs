@@ -1,0 +1,209 @@
+//! All that is done with a token is in the audit, and nothing in there tells of people or of secrets.
+
+use super::requests::{Ids, Wanted, list_requests};
+use super::tenants::TwoTenants;
+use super::{PERMISSIONS, ask_as};
+use crate::tests::TOKEN;
+use axum::http::StatusCode;
+use recado_domain::access::TokenRole;
+use serde_json::{Value, json};
+use std::collections::{BTreeMap, BTreeSet};
+
+/// Routes whose actor stands on the message that they make: a client sends many.
+const ACTOR_ON_MESSAGE: [(&str, &str); 2] = [
+    ("POST", "/v1/instances/{id}/messages"),
+    ("POST", "/v1/instances/{id}/media"),
+];
+
+/// The action that each route is audited as.
+fn audited_routes() -> BTreeMap<(&'static str, &'static str), &'static str> {
+    BTreeMap::from([
+        (("PUT", "/v1/config"), "configuration_changed"),
+        (("POST", "/v1/config"), "configuration_changed"),
+        (("GET", "/v1/config/webhooks"), "webhook_secrets_read"),
+        (("PATCH", "/v1/conversations/{id}"), "conversation_taken_over"),
+        (
+            ("POST", "/v1/conversations/{id}/messages"),
+            "conversation_answered",
+        ),
+        (("DELETE", "/v1/messages/{id}"), "message_cancelled"),
+        (("POST", "/v1/contacts/find"), "contact_found"),
+        (("POST", "/v1/contacts/export"), "contact_exported"),
+        (("POST", "/v1/contacts/erase"), "contact_erased"),
+        (("POST", "/v1/instances/{id}/catch-up"), "caught_up"),
+        (("DELETE", "/v1/dead-letters"), "dead_letter_deleted"),
+        (("POST", "/v1/dead-letters/redrive"), "dead_letter_redriven"),
+        (("DELETE", "/v1/dead-letters/{id}"), "dead_letter_deleted"),
+        (("POST", "/v1/dead-letters/{id}/redrive"), "dead_letter_redriven"),
+        (("POST", "/v1/tokens"), "token_created"),
+        (("DELETE", "/v1/tokens/{name}"), "token_revoked"),
+    ])
+}
+
+async fn read_audit(world: &TwoTenants, query: &str) -> Vec<Value> {
+    let path = format!("/v1/audit?limit=200{query}");
+    let answered = world.site.operate("GET", &path, &Value::Null).await;
+    assert_eq!(answered.status, StatusCode::OK, "{}", answered.text);
+    answered.body["items"].as_array().unwrap().clone()
+}
+
+/// A request that works to a route. Most are those of the list.
+fn find_request(ids: &Ids, method: &str, route: &str) -> Wanted {
+    match (method, route) {
+        ("PUT" | "POST", "/v1/config") => {
+            let renamed = json!({"tenants": [{"id": ids.tenant, "name": "renamed"}]});
+            let method = if method == "PUT" { "PUT" } else { "POST" };
+            Wanted::new(method, "/v1/config", "/v1/config", &renamed)
+        }
+        ("DELETE", "/v1/tokens/{name}") => {
+            let path = format!("/v1/tokens/{}", ids.token);
+            Wanted::new("DELETE", "/v1/tokens/{name}", &path, &Value::Null)
+        }
+        _ => list_requests(ids)
+            .into_iter()
+            .find(|wanted| wanted.method == method && wanted.route == route)
+            .unwrap(),
+    }
+}
+
+#[test]
+fn every_route_that_changes_something_is_audited_or_leaves_its_actor_on_the_message() {
+    let changing: BTreeSet<(&str, &str)> = PERMISSIONS
+        .iter()
+        .filter(|(method, ..)| *method != "GET")
+        .map(|(method, route, _)| (*method, *route))
+        .collect();
+    let known: BTreeSet<(&str, &str)> = audited_routes()
+        .into_keys()
+        .filter(|(method, _)| *method != "GET")
+        .chain(ACTOR_ON_MESSAGE)
+        .collect();
+    assert_eq!(known, changing);
+}
+
+#[tokio::test]
+async fn each_audited_route_says_who_did_what_to_whose_record_and_by_which_request() {
+    for ((method, route), action) in audited_routes() {
+        let world = TwoTenants::new().await;
+        let wanted = find_request(&world.one, method, route);
+        let token = format!("Bearer {}", world.token_of_one(TokenRole::Admin));
+        let headers = [
+            ("authorization", token.as_str()),
+            ("x-correlation-id", "the-request"),
+        ];
+        let answered = world
+            .site
+            .ask(wanted.method, &wanted.path, &headers, wanted.body.clone())
+            .await;
+        let place = format!("{method} {route}: {}", answered.text);
+        assert!(answered.status.is_success(), "{place}");
+        let mut found = read_audit(&world, "").await;
+        found.retain(|entry| entry["correlation_id"] == "the-request");
+        assert_eq!(found.len(), 1, "{place}: {found:?}");
+        let entry = &found[0];
+        assert_eq!(entry["action"], action, "{place}");
+        assert_eq!(entry["actor"], "a admin", "{place}");
+        assert_eq!(entry["role"], "admin", "{place}");
+        assert_eq!(entry["actor_tenant"], world.one.tenant, "{place}");
+        assert_eq!(entry["tenant"], world.one.tenant, "{place}");
+        assert!(!entry["object"].as_str().unwrap().is_empty(), "{place}");
+        let of_other = read_audit(&world, &format!("&tenant={}", world.other.tenant)).await;
+        assert!(
+            of_other
+                .iter()
+                .all(|entry| entry["correlation_id"] != "the-request"),
+            "{place}"
+        );
+    }
+}
+
+#[tokio::test]
+async fn the_change_is_told_in_short() {
+    let world = TwoTenants::new().await;
+    let path = format!("/v1/conversations/{}", world.one.conversation);
+    for body in [
+        json!({"mode": "manual"}),
+        json!({"mode": "manual"}),
+        json!({"mode": "ai"}),
+        json!({"status": "resolved"}),
+    ] {
+        let answered = world.site.operate("PATCH", &path, &body).await;
+        assert_eq!(answered.status, StatusCode::OK, "{}", answered.text);
+    }
+    let renamed = json!({"tenants": [{"id": world.one.tenant, "name": "x".repeat(500)}]});
+    let applied = world.site.operate("PUT", "/v1/config", &renamed).await;
+    assert_eq!(applied.status, StatusCode::OK, "{}", applied.text);
+    let found = read_audit(&world, "&actor=installation").await;
+    let told = |action: &str| -> Vec<(String, String)> {
+        let of_action = found.iter().filter(|entry| entry["action"] == action);
+        of_action
+            .map(|entry| {
+                let text = |name: &str| entry[name].as_str().unwrap_or("-").to_owned();
+                (text("before"), text("after"))
+            })
+            .collect()
+    };
+    let pair = |before: &str, after: &str| (before.to_owned(), after.to_owned());
+    assert_eq!(
+        told("conversation_taken_over"),
+        [pair("ai", "manual")],
+        "what changes nothing is not told"
+    );
+    assert_eq!(told("conversation_given_back"), [pair("manual", "ai")]);
+    assert_eq!(told("conversation_resolved"), [pair("ai", "resolved")]);
+    let [(before, after)] = &told("configuration_changed")[..] else {
+        panic!("one change: {found:?}");
+    };
+    assert_ne!(before, after);
+    assert!(
+        after.contains("\"name\":\"xxx") && after.chars().count() < 200,
+        "{after}"
+    );
+}
+
+#[tokio::test]
+async fn the_audit_names_no_person_no_words_and_no_secret() {
+    let world = TwoTenants::new().await;
+    for role in TokenRole::ALL {
+        for wanted in list_requests(&world.one) {
+            ask_as(&world.site, world.token_of_one(role), &wanted).await;
+        }
+    }
+    let entries = read_audit(&world, "").await;
+    assert!(entries.len() > 20, "{}", entries.len());
+    let all = json!(entries).to_string();
+    let tokens = TokenRole::ALL.map(|role| world.token_of_one(role));
+    let secret = [&world.one.contact, &world.one.said, &world.one.provider_message];
+    for text in secret
+        .map(String::as_str)
+        .into_iter()
+        .chain(tokens)
+        .chain([TOKEN])
+    {
+        assert!(!all.contains(text), "{text}");
+    }
+    assert!(!all.contains("90000-0001") && !all.contains("@s.whatsapp.net"));
+}
+
+#[tokio::test]
+async fn nobody_writes_or_deletes_an_entry() {
+    let world = TwoTenants::new().await;
+    let token = world.token_of_all(TokenRole::Admin);
+    let before = read_audit(&world, "").await;
+    let id = before[0]["id"].as_str().unwrap();
+    for method in ["POST", "PUT", "PATCH", "DELETE"] {
+        let wanted = Wanted {
+            method,
+            ..Wanted::new("GET", "", "/v1/audit", &json!({"id": id}))
+        };
+        let answered = ask_as(&world.site, token, &wanted).await;
+        assert_eq!(answered.status, StatusCode::METHOD_NOT_ALLOWED, "{method}");
+        let one = Wanted {
+            path: format!("/v1/audit/{id}"),
+            ..wanted
+        };
+        let answered = ask_as(&world.site, token, &one).await;
+        assert_eq!(answered.status, StatusCode::NOT_FOUND, "{method}");
+    }
+    assert_eq!(read_audit(&world, "").await, before);
+}

@@ -1,0 +1,29 @@
+//! Writes the audit. An entry is written before the change that it tells of: without the entry there is no change.
+
+use crate::Deps;
+use crate::ports::{Audit, PortResult, System};
+use crate::steps::random_id::generate_nonce;
+use recado_domain::access::Caller;
+use recado_domain::audit::{AuditEntry, AuditedAction};
+use recado_domain::millis::add_duration;
+
+/// Appends what `caller` is about to do to the audit.
+pub(crate) async fn audit_actions(
+    deps: &impl Deps,
+    caller: &Caller,
+    actions: impl IntoIterator<Item = AuditedAction>,
+) -> PortResult<()> {
+    let now = deps.system().now();
+    let entry = |done| AuditEntry::of_caller(generate_nonce(deps.system()), now, caller, done);
+    let entries: Vec<AuditEntry> = actions.into_iter().map(entry).collect();
+    if entries.is_empty() {
+        return Ok(());
+    }
+    let expires = add_duration(now, deps.settings().audit_ttl);
+    deps.store().append_audit(&entries, expires).await
+}
+
+/// Appends one action of `caller` to the audit.
+pub(crate) async fn audit_action(deps: &impl Deps, caller: &Caller, done: AuditedAction) -> PortResult<()> {
+    audit_actions(deps, caller, [done]).await
+}

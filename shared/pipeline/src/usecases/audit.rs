@@ -1,0 +1,43 @@
+//! Lists the audit, and notes what only reads.
+
+use crate::Deps;
+use crate::ports::{Audit, AuditFilter, Page, PageRequest, PortResult};
+use crate::steps::audit::audit_action;
+use recado_domain::access::Caller;
+use recado_domain::audit::{AuditAction, AuditEntry, AuditedAction};
+
+/// Lists the entries within the caller's scope that match `filter`, the newest first.
+pub async fn list_audit(
+    deps: &impl Deps,
+    caller: &Caller,
+    mut filter: AuditFilter,
+    page: &PageRequest,
+) -> PortResult<Page<AuditEntry>> {
+    if filter
+        .tenant
+        .as_ref()
+        .is_some_and(|tenant| !caller.scope.covers(tenant))
+    {
+        return Ok(Page {
+            items: Vec::new(),
+            next_cursor: None,
+        });
+    }
+    filter.tenant = caller.scope.tenant().cloned().or(filter.tenant);
+    deps.store().list_audit(&filter, page).await
+}
+
+/// Notes that `caller` reads the webhook secrets of its instances.
+pub async fn note_secrets_read(deps: &impl Deps, caller: &Caller) -> PortResult<()> {
+    let (kind, object) = match caller.scope.tenant() {
+        Some(tenant) => ("tenant", tenant.as_str()),
+        None => ("installation", "all"),
+    };
+    let read = AuditedAction::on_object(
+        AuditAction::WebhookSecretsRead,
+        caller.scope.tenant(),
+        kind,
+        object,
+    );
+    audit_action(deps, caller, read).await
+}

@@ -1,0 +1,78 @@
+//! Tells the audit what a change of the configuration does to each tenant, agent and instance.
+
+use super::{differing_fields, to_fields};
+use recado_domain::audit::{AuditAction, AuditedAction};
+use recado_domain::config::ConfigDocument;
+use recado_domain::ids::TenantId;
+use serde::Serialize;
+use serde_json::{Map, Value};
+use std::collections::BTreeMap;
+
+/// The longest text of a field that the audit shows, in characters.
+const FIELD_MAX: usize = 80;
+
+/// Lists what makes `after` of `before`: what is created, changed and removed.
+pub(super) fn list_audited_changes(before: &ConfigDocument, after: &ConfigDocument) -> Vec<AuditedAction> {
+    let tenants = compare_entries("tenant", &before.tenants, &after.tenants, |tenant| {
+        (tenant.id.as_str(), &tenant.id)
+    });
+    let agents = compare_entries("agent", &before.agents, &after.agents, |agent| {
+        (agent.id.as_str(), &agent.tenant)
+    });
+    let instances = compare_entries("instance", &before.instances, &after.instances, |instance| {
+        (instance.id.as_str(), &instance.tenant)
+    });
+    [tenants, agents, instances].concat()
+}
+
+fn compare_entries<T: Serialize + PartialEq>(
+    kind: &'static str,
+    before: &[T],
+    after: &[T],
+    identify: impl Fn(&T) -> (&str, &TenantId),
+) -> Vec<AuditedAction> {
+    let audited = |entry: &T| {
+        let (id, tenant) = identify(entry);
+        AuditedAction::on_object(AuditAction::ConfigurationChanged, Some(tenant), kind, id)
+    };
+    let old: BTreeMap<&str, &T> = before.iter().map(|entry| (identify(entry).0, entry)).collect();
+    let mut removed = old.clone();
+    let mut changes = Vec::new();
+    for entry in after {
+        let id = identify(entry).0;
+        removed.remove(id);
+        match old.get(id) {
+            Some(known) if *known == entry => {}
+            Some(known) => {
+                let fields = differing_fields(*known, entry);
+                let (old, new) = (shorten_fields(*known, &fields), shorten_fields(entry, &fields));
+                changes.push(audited(entry).with_change(old, new));
+            }
+            None => {
+                let fields: Vec<String> = to_fields(entry).keys().cloned().collect();
+                changes.push(audited(entry).with_result(shorten_fields(entry, &fields)));
+            }
+        }
+    }
+    changes.extend(
+        removed
+            .into_values()
+            .map(|entry| audited(entry).with_result("removed")),
+    );
+    changes
+}
+
+/// Writes the named fields as JSON, each long text cut.
+fn shorten_fields<T: Serialize>(entry: &T, names: &[String]) -> String {
+    let shorten = |value: &Value| match value {
+        Value::String(text) if text.chars().count() > FIELD_MAX => {
+            Value::String(text.chars().take(FIELD_MAX).chain(['…']).collect())
+        }
+        value => value.clone(),
+    };
+    let all = to_fields(entry);
+    let known = names
+        .iter()
+        .filter_map(|name| Some((name.clone(), shorten(all.get(name)?))));
+    Value::Object(known.collect::<Map<String, Value>>()).to_string()
+}

@@ -1,0 +1,169 @@
+//! The audit: entries are appended and listed, and nothing else.
+
+use super::patience::{INDEX, eventually};
+use crate::builders::{at, far_ahead, fresh, long_ago};
+use crate::ports::succeed;
+use recado_domain::access::{Caller, Scope, TokenRole};
+use recado_domain::audit::{AuditAction, AuditEntry, AuditedAction};
+use recado_domain::ids::{CorrelationId, Nonce, TenantId, TokenName};
+use recado_pipeline::ports::{AuditFilter, PageRequest, Store};
+
+/// More pages than any list here has.
+const PAGES_MAX: usize = 1000;
+
+fn tenant() -> TenantId {
+    TenantId::parse(&fresh("tenant")).unwrap()
+}
+
+fn entry(tenant: Option<&TenantId>, actor: &str, action: AuditAction, second: i64) -> AuditEntry {
+    let caller = Caller {
+        name: TokenName::parse(actor).unwrap(),
+        role: TokenRole::Operator,
+        scope: Scope::from_tenant(tenant.cloned()),
+        request: Some(CorrelationId::parse(&fresh("request")).unwrap()),
+    };
+    let done = AuditedAction::on_object(action, tenant, "conversation", fresh("c"));
+    let id = Nonce::parse(&fresh("entry")).unwrap();
+    AuditEntry::of_caller(id, at(second), &caller, done.with_change("ai", "manual"))
+}
+
+fn of_tenant(tenant: &TenantId) -> AuditFilter {
+    AuditFilter {
+        tenant: Some(tenant.clone()),
+        ..AuditFilter::default()
+    }
+}
+
+async fn list<S: Store>(store: &S, filter: &AuditFilter, limit: usize) -> Vec<AuditEntry> {
+    let (mut all, mut cursor) = (Vec::new(), None);
+    for _ in 0..PAGES_MAX {
+        let page = succeed(store.list_audit(filter, &PageRequest { limit, cursor })).await;
+        assert!(page.items.len() <= limit, "a page holds at most {limit}");
+        all.extend(page.items);
+        cursor = page.next_cursor;
+        if cursor.is_none() {
+            return all;
+        }
+    }
+    panic!("the list does not end");
+}
+
+async fn assert_listed<S: Store>(store: &S, filter: &AuditFilter, limit: usize, expected: &[AuditEntry]) {
+    let found = async || list(store, filter, limit).await;
+    let found = eventually(INDEX, found, |found| found == expected).await;
+    assert_eq!(found, expected, "{filter:?} by {limit}");
+}
+
+pub async fn entries_come_back_as_they_were_appended_the_newest_first_by_pages<S: Store>(store: &S) {
+    let tenant = tenant();
+    let mut entries: Vec<AuditEntry> = [3, 1, 4, 1, 5, 9, 2, 6]
+        .map(|second| entry(Some(&tenant), "ana", AuditAction::ConversationTakenOver, second))
+        .to_vec();
+    succeed(store.append_audit(&entries[..5], far_ahead())).await;
+    succeed(store.append_audit(&entries[5..], far_ahead())).await;
+    entries.sort_by(|a, b| (b.at, b.id.as_str()).cmp(&(a.at, a.id.as_str())));
+    for limit in [1, 2, 3, 8, 50] {
+        assert_listed(store, &of_tenant(&tenant), limit, &entries).await;
+    }
+    succeed(store.append_audit(&[], far_ahead())).await;
+}
+
+pub async fn a_stored_entry_is_never_replaced<S: Store>(store: &S) {
+    let tenant = tenant();
+    let first = entry(Some(&tenant), "ana", AuditAction::TokenCreated, 1);
+    succeed(store.append_audit(std::slice::from_ref(&first), far_ahead())).await;
+    let forged = AuditEntry {
+        actor: TokenName::parse("bia").unwrap(),
+        after: None,
+        ..first.clone()
+    };
+    succeed(store.append_audit(&[forged], far_ahead())).await;
+    assert_listed(store, &of_tenant(&tenant), 10, &[first]).await;
+}
+
+pub async fn a_list_holds_what_its_filter_names<S: Store>(store: &S) {
+    let tenant = tenant();
+    let (taken, resolved) = (
+        AuditAction::ConversationTakenOver,
+        AuditAction::ConversationResolved,
+    );
+    let entries = [
+        entry(Some(&tenant), "bia", resolved, 40),
+        entry(Some(&tenant), "ana", resolved, 30),
+        entry(Some(&tenant), "bia", taken, 20),
+        entry(Some(&tenant), "ana", taken, 10),
+    ];
+    succeed(store.append_audit(&entries, far_ahead())).await;
+    let filter = |actor: Option<&str>, action, since: Option<i64>, until: Option<i64>| AuditFilter {
+        tenant: Some(tenant.clone()),
+        actor: actor.map(|name| TokenName::parse(name).unwrap()),
+        action,
+        since: since.map(at),
+        until: until.map(at),
+    };
+    for (filter, expected) in [
+        (filter(Some("ana"), None, None, None), vec![1, 3]),
+        (filter(None, Some(taken), None, None), vec![2, 3]),
+        (filter(None, None, Some(20), Some(40)), vec![1, 2]),
+        (filter(None, None, Some(41), None), vec![]),
+        (filter(None, None, None, Some(10)), vec![]),
+        (filter(None, None, Some(30), Some(20)), vec![]),
+        (filter(Some("ana"), Some(resolved), None, None), vec![1]),
+    ] {
+        let expected: Vec<AuditEntry> = expected.into_iter().map(|n: usize| entries[n].clone()).collect();
+        for limit in [1, 10] {
+            assert_listed(store, &filter, limit, &expected).await;
+        }
+    }
+}
+
+pub async fn a_tenants_list_holds_no_entry_of_another_or_of_nobody<S: Store>(store: &S) {
+    let (one, other) = (tenant(), tenant());
+    // One tenant's id begins as the other's does.
+    let longer = TenantId::parse(&format!("{one}-2")).unwrap();
+    let actor = fresh("actor");
+    let make = |tenant, second| entry(tenant, &actor, AuditAction::ContactErased, second);
+    let [first, second] = [make(Some(&one), 1), make(Some(&one), 3)];
+    let others = [make(Some(&other), 2), make(Some(&longer), 2), make(None, 2)];
+    succeed(store.append_audit(&[first.clone(), second.clone()], far_ahead())).await;
+    succeed(store.append_audit(&others, far_ahead())).await;
+    for limit in [1, 10] {
+        assert_listed(store, &of_tenant(&one), limit, &[second.clone(), first.clone()]).await;
+    }
+    let everybodys = AuditFilter {
+        actor: Some(TokenName::parse(&actor).unwrap()),
+        ..AuditFilter::default()
+    };
+    for limit in [2, 10] {
+        let found = async || list(store, &everybodys, limit).await;
+        let found = eventually(INDEX, found, |found| found.len() == 5).await;
+        assert_eq!(found.len(), 5);
+        assert_eq!((&found[0], &found[4]), (&second, &first));
+        assert!(others.iter().all(|entry| found.contains(entry)));
+    }
+    // A cursor of one tenant's list is no way into another's.
+    let page = PageRequest {
+        limit: 1,
+        cursor: None,
+    };
+    let cursor = succeed(store.list_audit(&of_tenant(&one), &page))
+        .await
+        .next_cursor;
+    let page = PageRequest { limit: 10, cursor };
+    let found = succeed(store.list_audit(&of_tenant(&other), &page)).await;
+    assert!(
+        found
+            .items
+            .iter()
+            .all(|entry| entry.tenant.as_ref() == Some(&other))
+    );
+}
+
+pub async fn an_expired_entry_is_left_out<S: Store>(store: &S) {
+    let tenant = tenant();
+    let old = entry(Some(&tenant), "ana", AuditAction::CaughtUp, 1);
+    let kept = entry(Some(&tenant), "ana", AuditAction::CaughtUp, 2);
+    succeed(store.append_audit(&[old], long_ago())).await;
+    succeed(store.append_audit(std::slice::from_ref(&kept), far_ahead())).await;
+    assert_listed(store, &of_tenant(&tenant), 10, &[kept]).await;
+}
