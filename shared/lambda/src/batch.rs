@@ -1,6 +1,7 @@
 //! Handling of one batch of queue messages. Groups run side by side and the messages of a group one after the other. The
 //! response names exactly the messages that are to come back.
 
+use crate::emf::write_metrics;
 use crate::event::{BatchItemFailure, SqsBatchResponse, SqsEvent, SqsRecord};
 use futures::FutureExt;
 use futures::future::join_all;
@@ -58,7 +59,7 @@ enum MessageReturn {
 /// Handles a batch of queue messages and returns those that come back. In a `fifo` queue, the messages of a group are
 /// handled in order; after the first one that comes back, the rest of its group comes back unhandled, after the same
 /// wait. In a standard queue, each message is handled on its own. A panic counts as a failure of the message that was
-/// being handled.
+/// being handled. At the end, the metrics of the batch are written.
 pub async fn run_batch<V, F, H>(
     event: SqsEvent,
     fifo: bool,
@@ -78,6 +79,7 @@ where
         .collect();
     let groups = group_records(event.records, fifo).into_iter();
     let back = join_all(groups.map(|group| run_group(group, visibility, deadline, &handle))).await;
+    write_metrics();
     build_response(order, &back.into_iter().flatten().collect())
 }
 

@@ -2,6 +2,7 @@
 
 use crate::AwsDeps;
 use crate::batch::MessageVisibility;
+use crate::emf::{MetricsSettings, start_metrics};
 use crate::social::SocialQueue;
 use recado_ai::{ClaudeError, Model, ModelSettings};
 use recado_aws::{AwsConfig, AwsQueues, AwsSecrets, Clients, DynamoStore, OsSystem};
@@ -55,6 +56,7 @@ pub struct LambdaEnvironment {
     pub public_url: Option<String>,
     /// The queue of AWS End User Messaging Social.
     pub social: SocialQueue,
+    metrics: MetricsSettings,
     settings: Settings,
     providers: ProviderConfig,
     model: ModelSettings,
@@ -75,6 +77,7 @@ impl LambdaEnvironment {
             webhook_limits: WebhookLimits::from_environment(reader),
             public_url: reader.read_base_url("RECADO_PUBLIC_URL"),
             social: SocialQueue::from_environment(reader),
+            metrics: MetricsSettings::from_environment(reader),
             settings,
             providers,
             model: ModelSettings::from_environment(reader),
@@ -108,6 +111,7 @@ pub async fn compose_aws_deps(required: &[&str]) -> Result<AwsComposition, Compo
     if !problems.is_empty() {
         return Err(ComposeError::Environment(problems));
     }
+    start_metrics(&environment.metrics);
     let clients = Clients::load_from_env(environment.log_requests).await;
     let secrets = AwsSecrets::new(&clients, OsSystem);
     let http = build_http_client()?;

@@ -1,4 +1,4 @@
-//! The common parts of the Lambda functions: their dependencies, their handling of batches, their logs.
+//! The common parts of the Lambda functions: their dependencies, their handling of batches, their logs, their metrics.
 //!
 //! A function that works on a queue looks like this, with its own use case of [`use_cases`]:
 //!
@@ -23,6 +23,7 @@
 
 mod batch;
 mod compose;
+mod emf;
 mod event;
 mod keys;
 pub mod required_variables;
@@ -34,6 +35,7 @@ pub mod use_cases;
 
 pub use batch::{BatchMessage, MessageVisibility, run_batch};
 pub use compose::{AwsComposition, ComposeError, LambdaEnvironment, QueueVisibility, compose_aws_deps};
+pub use emf::{MetricsMode, MetricsSettings};
 pub use event::{BatchItemFailure, SqsAttributes, SqsBatchResponse, SqsEvent, SqsRecord};
 pub use social::{SocialQueue, SocialVisibility};
 

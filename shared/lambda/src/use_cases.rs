@@ -4,9 +4,13 @@
 use crate::AwsDeps;
 use crate::batch::BatchMessage;
 use crate::compose::AwsComposition;
+use crate::emf;
 use crate::keys::AwsKeys;
 use crate::social::{self, SocialQueue};
 use axum::Router;
+use axum::extract::Request;
+use axum::middleware::{Next, from_fn};
+use axum::response::Response;
 use futures::future::BoxFuture;
 use recado_http::{ApiOptions, HealthProbe};
 use recado_pipeline::ports::PortResult;
@@ -42,16 +46,29 @@ pub fn run_send_job(deps: &AwsDeps, message: BatchMessage) -> BoxFuture<'_, Verd
     })
 }
 
-/// Enqueues work that has been open too long.
+/// Enqueues work that has been open too long, and writes the metrics.
 pub fn reconcile_open_work(deps: &AwsDeps) -> BoxFuture<'_, PortResult<ReconcileReport>> {
-    Box::pin(reconcile::reconcile(deps))
+    Box::pin(async move {
+        let done = reconcile::reconcile(deps).await;
+        emf::write_metrics();
+        if let Ok(ReconcileReport {
+            sample: Some(sample),
+            reading: Some(reading),
+            ..
+        }) = &done
+        {
+            emf::write_state(reading, sample);
+        }
+        done
+    })
 }
 
 /// Returns the routes that providers call.
 pub fn build_webhook_router(composed: AwsComposition) -> Router {
     let keys = AwsKeys::new(composed.secrets);
     let limits = composed.environment.webhook_limits;
-    recado_http::webhook_router(Arc::new(composed.deps), Arc::new(keys), limits)
+    let router = recado_http::webhook_router(Arc::new(composed.deps), Arc::new(keys), limits);
+    router.layer(from_fn(write_metrics_after))
 }
 
 /// Returns the routes that operators call.
@@ -65,5 +82,13 @@ pub fn build_api_router(composed: AwsComposition) -> Router {
         asks_models: false,
     };
     let keys = AwsKeys::new(composed.secrets);
-    recado_http::api_router(Arc::new(composed.deps), Arc::new(keys), options)
+    let router = recado_http::api_router(Arc::new(composed.deps), Arc::new(keys), options);
+    router.layer(from_fn(write_metrics_after))
+}
+
+/// Answers a request, and writes the metrics of it.
+async fn write_metrics_after(request: Request, next: Next) -> Response {
+    let answer = next.run(request).await;
+    emf::write_metrics();
+    answer
 }

@@ -3,6 +3,7 @@
 #![expect(clippy::unwrap_used, reason = "this is test code")]
 
 use recado_http::WebhookLimits;
+use recado_lambda::{MetricsMode, MetricsSettings};
 use recado_pipeline::Settings;
 use recado_pipeline::settings::VariableReader;
 use std::collections::BTreeMap;
@@ -64,6 +65,8 @@ fn the_stacks_defaults_are_the_codes() {
         WebhookLimits::default()
     );
     assert_eq!(reader.read_simulation(), Some(false), "a stack simulates nothing");
+    let metrics = MetricsSettings::from_environment(&mut reader);
+    assert_eq!(metrics.mode, MetricsMode::Totals);
     assert_eq!(reader.into_problems(), []);
 }
 

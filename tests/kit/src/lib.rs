@@ -3,7 +3,8 @@
 //! [`contract`] holds what every backend must do, written once against the ports; [`builders`] makes the records that
 //! tests begin from. [`servers`] stands in for the servers outside, over HTTP; [`webhooks`] makes the bodies that
 //! providers post. [`soak`] puts a running `recado` under load and faults, and [`audit`] says whether all that came in
-//! was answered once; [`chance`] is where their dice come from. [`ports`] helps to call ports and to wrap them.
+//! was answered once; [`chance`] is where their dice come from. [`emf`] reads the
+//! metrics in the log of a function. [`ports`] helps to call ports and to wrap them.
 
 #![expect(
     clippy::unwrap_used,
@@ -15,6 +16,7 @@ pub mod audit;
 pub mod builders;
 pub mod chance;
 pub mod contract;
+pub mod emf;
 pub mod ports;
 pub mod servers;
 #[cfg(feature = "soak")]

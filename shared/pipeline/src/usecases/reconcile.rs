@@ -17,6 +17,7 @@ use crate::steps::connection::{refresh_connection, release_conversation};
 use crate::steps::due_message::release_due_message;
 use crate::steps::enabled_instance::find_enabled_instance;
 use crate::steps::give_up::{give_up_message, move_to_dead_letters};
+use crate::steps::installation_reading::InstallationReading;
 use crate::steps::outgoing::list_open_outgoing;
 use crate::steps::queue_message::format_error_chain;
 use crate::steps::random_id::{generate_correlation_id, generate_nonce};
@@ -44,7 +45,7 @@ use std::collections::BTreeSet;
 const PASS_LIMIT: usize = 1000;
 
 /// The result of one pass, in numbers.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq)]
 pub struct ReconcileReport {
     /// Events enqueued again.
     pub events: usize,
@@ -69,6 +70,8 @@ pub struct ReconcileReport {
     pub failed: usize,
     /// The sample of the installation that was stored.
     pub sample: Option<MinuteSample>,
+    /// The state of the installation that the sample was made of.
+    pub reading: Option<InstallationReading>,
 }
 
 /// Number of records handled at the same time. A provider that does not answer must not delay the others.
@@ -120,8 +123,8 @@ pub async fn reconcile(deps: &impl Deps) -> PortResult<ReconcileReport> {
         let collected = collect_dead_queue(deps, queue).await;
         done.collected += done.count_failure("a dead-letter queue was not looked through", collected);
     }
-    let sampled = sampling::record_samples(deps).await.map(Some);
-    done.sample = done.count_failure("no sample was stored", sampled);
+    let sampled = sampling::record_samples(deps).await.map(Option::Some);
+    (done.sample, done.reading) = done.count_failure("no sample was stored", sampled).unzip();
     Ok(done)
 }
 

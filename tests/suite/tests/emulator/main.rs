@@ -19,6 +19,7 @@ mod doors;
 mod expired;
 mod hours;
 mod logs;
+mod metrics;
 mod people;
 mod queues;
 mod replies;

@@ -17,8 +17,9 @@ const TENANTS_MAX: usize = 99;
 /// Maximum number of instances whose states are read for their rate.
 const RATES_MAX: usize = 100;
 
-/// Stores the sample of the installation and those of tenants, the worst first. Returns the installation's.
-pub(super) async fn record_samples(deps: &impl Deps) -> PortResult<MinuteSample> {
+/// Stores the sample of the installation and those of tenants, the worst first. Returns the installation's, with the
+/// state that it was made of.
+pub(super) async fn record_samples(deps: &impl Deps) -> PortResult<(MinuteSample, InstallationReading)> {
     let reading = read_installation(deps).await?;
     let slots = read_slots(deps, &reading).await?;
     let mut installation = reading.to_sample(&slots);
@@ -39,7 +40,7 @@ pub(super) async fn record_samples(deps: &impl Deps) -> PortResult<MinuteSample>
     samples.push(installation.clone());
     let expires = add_duration(deps.system().now(), SAMPLE_RETENTION);
     deps.store().put_samples(&samples, expires).await?;
-    Ok(installation)
+    Ok((installation, reading))
 }
 
 /// Reads the numbers of send slots of the instances for which messages wait.

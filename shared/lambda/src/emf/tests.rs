@@ -1,0 +1,259 @@
+use super::*;
+use metrics::{counter, histogram, with_local_recorder};
+use recado_domain::config::{ConfigDocument, Instance};
+use recado_domain::millis::from_unix_millis;
+use recado_domain::provider::Provider;
+use recado_testkit::builders::Fixture;
+use recado_testkit::emf::{LineMetric, read_line};
+
+const NAMESPACE: &str = "Recado/recado";
+
+fn settings(mode: MetricsMode) -> MetricsSettings {
+    MetricsSettings {
+        mode,
+        namespace: NAMESPACE.to_owned(),
+    }
+}
+
+fn metrics_of(lines: &[Value]) -> Vec<LineMetric> {
+    lines.iter().flat_map(|line| read_line(line).unwrap()).collect()
+}
+
+/// The lines of what `record` counts, in several invocations of one process.
+fn lines_after(recorder: &EmfRecorder, record: impl FnOnce()) -> Vec<Value> {
+    with_local_recorder(recorder, record);
+    format_lines(
+        NAMESPACE,
+        from_unix_millis(1_700_000_000_000),
+        recorder.take_points(),
+    )
+}
+
+fn metric(name: &str, dimensions: &[(&str, &str)], values: &[f64]) -> LineMetric {
+    let text = |(name, value): &(&str, &str)| ((*name).to_owned(), (*value).to_owned());
+    LineMetric {
+        name: name.to_owned(),
+        dimensions: dimensions.iter().map(text).collect(),
+        values: values.to_vec(),
+    }
+}
+
+#[test]
+fn an_invocations_counts_are_written_once_without_the_instance() {
+    let recorder = EmfRecorder::default();
+    let first = lines_after(&recorder, || {
+        for instance in ["a", "b"] {
+            counter!(measure::PROCESSED, "instance" => instance, "status" => "success").increment(2);
+        }
+        counter!(measure::CONVERSATIONS_PARKED, "instance" => "a").increment(1);
+        histogram!(measure::LATENCY, "instance" => "a", "stage" => "turn").record(4.000_04);
+        histogram!(measure::LATENCY, "instance" => "b", "stage" => "turn").record(5.5);
+    });
+    let found = metrics_of(&first);
+    let expected = [
+        metric(measure::CONVERSATIONS_PARKED, &[], &[1.0]),
+        metric(measure::LATENCY, &[("stage", "turn")], &[4.0, 5.5]),
+        metric(measure::PROCESSED, &[("status", "success")], &[4.0]),
+    ];
+    for one in &expected {
+        assert!(found.contains(one), "{one:?}: {found:?}");
+    }
+    assert_eq!(
+        (found.len(), first.len()),
+        (3, 1),
+        "no two need lines of their own"
+    );
+    assert!(!first[0].to_string().contains("instance"));
+    assert_eq!(first[0]["_aws"]["Timestamp"], 1_700_000_000_000_i64);
+    assert_eq!(
+        lines_after(&recorder, || ()),
+        Vec::<Value>::new(),
+        "they are written once"
+    );
+    let again = lines_after(&recorder, || {
+        counter!(measure::CONVERSATIONS_PARKED, "instance" => "a").increment(3);
+    });
+    assert_eq!(
+        metrics_of(&again),
+        [metric(measure::CONVERSATIONS_PARKED, &[], &[3.0])]
+    );
+}
+
+#[test]
+fn values_that_disagree_are_in_different_lines() {
+    let recorder = EmfRecorder::default();
+    let lines = lines_after(&recorder, || {
+        for kind in ["input", "output"] {
+            counter!(measure::TOKENS, "kind" => kind).increment(7);
+        }
+        // Another metric whose dimension has the same name.
+        counter!(measure::WEBHOOK_ITEMS, "provider" => "meta", "kind" => "event").increment(1);
+    });
+    let found = metrics_of(&lines);
+    assert_eq!((lines.len(), found.len()), (3, 3));
+    for (name, dimensions) in [
+        (measure::TOKENS, &[("kind", "input")][..]),
+        (measure::TOKENS, &[("kind", "output")]),
+        (measure::WEBHOOK_ITEMS, &[("provider", "meta"), ("kind", "event")]),
+    ] {
+        let value = if name == measure::TOKENS { 7.0 } else { 1.0 };
+        assert!(found.contains(&metric(name, dimensions, &[value])), "{found:?}");
+    }
+}
+
+#[test]
+fn more_values_than_a_line_may_hold_are_all_written() {
+    let recorder = EmfRecorder::default();
+    let lines = lines_after(&recorder, || {
+        for number in 0..250 {
+            histogram!(measure::LATENCY, "stage" => "outbound").record(f64::from(number));
+        }
+    });
+    let found = metrics_of(&lines);
+    let lengths: Vec<usize> = found.iter().map(|one| one.values.len()).collect();
+    assert_eq!(lengths, [100, 100, 50]);
+    let sum: f64 = found.iter().flat_map(|one| &one.values).sum();
+    assert!((sum - 31_125.0).abs() < f64::EPSILON);
+}
+
+#[test]
+fn every_metric_of_the_catalogue_can_be_written() {
+    let recorder = EmfRecorder::default();
+    let lines = lines_after(&recorder, || {
+        for metric in measure::METRICS {
+            let labels: Vec<metrics::Label> = metric
+                .labels
+                .iter()
+                .map(|name| metrics::Label::new(*name, "x"))
+                .collect();
+            let about = Metadata::new("", metrics::Level::INFO, None);
+            let key = Key::from_parts(metric.name, labels);
+            match metric.kind {
+                measure::MetricKind::Counter => recorder.register_counter(&key, &about).increment(1),
+                measure::MetricKind::Histogram(_) => recorder.register_histogram(&key, &about).record(0.1),
+                measure::MetricKind::Gauge => recorder.register_gauge(&key, &about).set(1.0),
+            }
+        }
+    });
+    let found = metrics_of(&lines);
+    let counted = measure::METRICS
+        .iter()
+        .filter(|metric| metric.kind != measure::MetricKind::Gauge);
+    assert_eq!(found.len(), counted.count());
+    assert!(
+        found
+            .iter()
+            .all(|one| one.dimensions.iter().all(|(name, _)| name != "instance"))
+    );
+}
+
+/// The state of `count` instances, of which the one with this number is closed.
+fn make_state(count: usize, closed: Option<usize>) -> (InstallationReading, MinuteSample) {
+    let fixtures: Vec<Fixture> = (0..count).map(|_| Fixture::on(Provider::Evolution)).collect();
+    let mut configured = ConfigDocument::default();
+    for fixture in &fixtures {
+        configured.instances.extend(fixture.document().instances);
+    }
+    let reading = |(number, instance): (usize, &Instance)| InstanceReading {
+        instance: instance.clone(),
+        connection: if closed == Some(number) {
+            ConnectionStatus::Closed
+        } else {
+            ConnectionStatus::Open
+        },
+        since: None,
+        depth: number as u64,
+        parked: 0,
+        dead_letters: 1,
+        oldest: None,
+    };
+    let instances: Vec<InstanceReading> = configured.instances.iter().enumerate().map(reading).collect();
+    let sample = |one: &InstanceReading| InstanceSample {
+        id: one.instance.id.clone(),
+        connection: one.connection,
+        depth: one.depth,
+        parked: one.parked,
+        dead_letters: one.dead_letters,
+        slots: None,
+    };
+    let sample =
+        MinuteSample::from_instances(from_unix_millis(0), None, instances.iter().map(sample).collect());
+    let reading = InstallationReading {
+        at: from_unix_millis(90_000),
+        at_least: false,
+        depth: sample.depth,
+        parked: 0,
+        dead_letters: sample.dead_letters,
+        oldest: Some(from_unix_millis(30_000)),
+        instances,
+    };
+    (reading, sample)
+}
+
+fn state_lines(mode: MetricsMode, count: usize, closed: Option<usize>) -> Vec<Value> {
+    let (reading, sample) = make_state(count, closed);
+    format_state(&settings(mode), from_unix_millis(90_000), &reading, &sample)
+}
+
+#[test]
+fn the_state_of_all_instances_is_one_line_that_names_the_ten_worst() {
+    let lines = state_lines(MetricsMode::Totals, 30, Some(3));
+    let [line] = &lines[..] else { panic!("{lines:?}") };
+    let mut expected = vec![
+        metric(measure::QUEUE_DEPTH, &[], &[435.0]),
+        metric(measure::DEAD_LETTERS, &[], &[30.0]),
+        metric(measure::PARKED, &[], &[0.0]),
+        metric(measure::OLDEST, &[], &[60.0]),
+        metric(measure::INSTANCE_CONNECTED, &[], &[0.0]),
+        metric(measure::EVOLUTION_CONNECTED, &[], &[0.0]),
+    ];
+    assert_eq!(metrics_of(&lines), expected);
+    let worst = line["worst_instances"].as_array().unwrap();
+    let first: Vec<&Value> = worst.iter().take(2).map(|one| &one["connection"]).collect();
+    assert_eq!((worst.len(), first[0].as_str()), (10, Some("closed")));
+    assert_eq!(worst[1]["depth"], 29);
+    expected[4] = metric(measure::INSTANCE_CONNECTED, &[], &[1.0]);
+    expected[5] = metric(measure::EVOLUTION_CONNECTED, &[], &[1.0]);
+    assert_eq!(metrics_of(&state_lines(MetricsMode::Totals, 30, None)), expected);
+}
+
+#[test]
+fn the_worst_instances_are_metrics_of_their_own_only_if_that_is_wanted() {
+    let lines = state_lines(MetricsMode::Instances, 30, Some(3));
+    let of_instances: Vec<LineMetric> = metrics_of(&lines)
+        .into_iter()
+        .filter(|one| !one.dimensions.is_empty())
+        .collect();
+    assert_eq!(of_instances.len(), 40);
+    let worst = lines[0]["worst_instances"][0]["id"].as_str().unwrap();
+    let closed = metric(measure::INSTANCE_CONNECTED, &[("instance", worst)], &[0.0]);
+    assert!(of_instances.contains(&closed), "{of_instances:?}");
+    assert_eq!(
+        state_lines(MetricsMode::Instances, 0, None).len(),
+        1,
+        "without instances there is nothing to name"
+    );
+}
+
+#[test]
+fn the_settings_are_read() {
+    let mut reader = VariableReader::new([
+        ("RECADO_METRICS", "instances"),
+        ("RECADO_METRICS_NAMESPACE", "Recado/x"),
+    ]);
+    let read = MetricsSettings::from_environment(&mut reader);
+    assert_eq!(
+        (read.mode, read.namespace.as_str()),
+        (MetricsMode::Instances, "Recado/x")
+    );
+    let mut wrong = VariableReader::new([("RECADO_METRICS", "all")]);
+    assert_eq!(
+        MetricsSettings::from_environment(&mut wrong).mode,
+        MetricsMode::Off
+    );
+    assert_eq!(wrong.into_problems().len(), 1);
+    assert_eq!(
+        MetricsSettings::from_environment(&mut VariableReader::default()).mode,
+        MetricsMode::Off
+    );
+}
