@@ -2,9 +2,10 @@
 //!
 //! [`load`] writes to it as contacts do and repeats each webhook until it is acknowledged, as providers do; [`process`]
 //! kills it and starts it again; [`weather`] makes the provider fail; [`console`] reads its records for the
-//! [`audit`](crate::audit). [`crashes`] is all of that together, [`isolation`] whether one customer's trouble is another's.
+//! [`audit`](crate::audit), and [`counted`] its metrics. [`crashes`] is all of that together, [`isolation`] whether one customer's trouble is another's.
 
 pub mod console;
+pub mod counted;
 pub mod crashes;
 pub mod isolation;
 pub mod load;

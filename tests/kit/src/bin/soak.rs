@@ -96,7 +96,20 @@ async fn run_crashes(binary: &std::path::Path, wanted: &Crashes) -> Result<()> {
         "killed {} times, wrote for {wrote:.1} s, settled in {settled:.1} s: {}",
         outcome.kills, outcome.balance
     );
+    let (counted, recorded) = (outcome.counted, outcome.recorded);
+    println!("by the metrics {counted:?}\nby the records {recorded:?}");
     ensure!(outcome.balance.holds(), "the audit does not pass");
+    if wanted.kills == 0 {
+        ensure!(
+            counted == recorded,
+            "the metrics counted something else than the records hold"
+        );
+    } else {
+        ensure!(
+            counted.is_within(&recorded),
+            "the metrics counted more than the records hold"
+        );
+    }
     ensure!(outcome.wrong.is_empty(), "wrong requests: {:?}", outcome.wrong);
     if !wanted.storm {
         ensure!(

@@ -41,6 +41,14 @@ impl Console {
         request.send().await.ok()?.json().await.ok()
     }
 
+    /// Reads a text once; `None` if there is none.
+    pub async fn look_text(&self, path: &str) -> Option<String> {
+        let request = self.http.get(format!("{}{path}", self.base));
+        let request = request.bearer_auth(&self.token).timeout(ANSWER_MAX);
+        let answer = request.send().await.ok()?.error_for_status().ok()?;
+        answer.text().await.ok()
+    }
+
     /// Reads once.
     ///
     /// # Panics

@@ -1,12 +1,14 @@
 //! Load while the process is killed every so often, and its provider fails; then peace, and the audit.
 
 use super::console::Console;
+use super::counted::Counted;
 use super::load::{Door, Load};
 use super::process::Process;
 use super::{ERROR_MESSAGE, MASTER, TOKEN, eventually, weather};
 use crate::audit::{Audit, Balance};
 use crate::chance::Dice;
 use crate::servers::StandIns;
+use reqwest::Client;
 use std::fmt::Write as _;
 use std::path::Path;
 use std::time::{Duration, Instant};
@@ -40,6 +42,10 @@ pub struct Plan {
 pub struct Outcome {
     /// What the audit found.
     pub balance: Balance,
+    /// What the metrics counted, read before each kill and at the end.
+    pub counted: Counted,
+    /// The same by the records.
+    pub recorded: Counted,
     /// How often the process was killed.
     pub kills: u32,
     /// How long writing took.
@@ -115,21 +121,24 @@ pub async fn run(binary: &Path, plan: &Plan) -> Outcome {
         plan.over,
     );
     let began = Instant::now();
+    let mut counted = Counted::default();
     let disturbed = async {
-        tokio::join!(load.run(&door), kill_now_and_then(plan, &mut process, &door));
+        let kills = kill_now_and_then(plan, &mut process, &door, &http, &mut counted);
+        tokio::join!(load.run(&door), kills);
     };
     tokio::select! {
         () = disturbed => {}
         () = weather::unplug(plan.seed, &instances, &stand_ins.evolution, &door), if plan.storm => {}
     }
     let wrote = began.elapsed();
-    // One more start, on what the last kill left.
-    process.kill();
-    let base = process.start().await;
-    door.moved(&base);
+    if plan.kills > 0 {
+        // One more start, on what the last kill left.
+        kill_and_start(&mut process, &door, &http, &mut counted).await;
+    }
     weather::clear(&instances, &stand_ins.evolution, &door).await;
-    let console = Console::new(http, &base, TOKEN);
+    let console = Console::new(http, &door.base(), TOKEN);
     settle(plan, &console, &door).await;
+    counted += Counted::read(&console).await;
     let settled = began.elapsed().saturating_sub(wrote);
     let audit = Audit {
         asked: load.asked(),
@@ -144,7 +153,9 @@ pub async fn run(binary: &Path, plan: &Plan) -> Outcome {
     }
     Outcome {
         balance,
-        kills: plan.kills + 1,
+        counted,
+        recorded: Counted::from_records(&audit.records, audit.dead_letters.len()),
+        kills: if plan.kills > 0 { plan.kills + 1 } else { 0 },
         wrote,
         settled,
         wrong: stand_ins
@@ -156,15 +167,27 @@ pub async fn run(binary: &Path, plan: &Plan) -> Outcome {
 }
 
 /// Kills and starts again at even distances, give or take.
-async fn kill_now_and_then(plan: &Plan, process: &mut Process, door: &Door) {
+async fn kill_now_and_then(
+    plan: &Plan,
+    process: &mut Process,
+    door: &Door,
+    http: &Client,
+    counted: &mut Counted,
+) {
     let mut dice = Dice::new(plan.seed, "kills");
     let every = u64::try_from(plan.over.as_millis()).unwrap_or(u64::MAX) / u64::from(plan.kills + 1);
     for _ in 0..plan.kills {
         let wait = every * 3 / 4 + dice.below(every / 2);
         tokio::time::sleep(Duration::from_millis(wait)).await;
-        process.kill();
-        door.moved(&process.start().await);
+        kill_and_start(process, door, http, counted).await;
     }
+}
+
+/// Adds what the process has counted, kills it and starts it again.
+async fn kill_and_start(process: &mut Process, door: &Door, http: &Client, counted: &mut Counted) {
+    *counted += Counted::read(&Console::new(http.clone(), &door.base(), TOKEN)).await;
+    process.kill();
+    door.moved(&process.start().await);
 }
 
 /// Waits until no queue holds anything and no message is open. An instance that was closed because its provider hung is not

@@ -37,6 +37,11 @@ impl Door {
         }
     }
 
+    /// Its address.
+    pub fn base(&self) -> String {
+        self.base.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
     /// Moves it.
     pub fn moved(&self, base: &str) {
         base.clone_into(&mut self.base.lock().unwrap_or_else(PoisonError::into_inner));
@@ -44,7 +49,7 @@ impl Door {
 
     /// Posts a webhook once; whether it was acknowledged.
     pub async fn knock(&self, body: &Value) -> bool {
-        let base = self.base.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        let base = self.base();
         let instance = body["instance"].as_str().unwrap_or_default();
         let request = self
             .http
