@@ -156,6 +156,23 @@ async fn a_tenants_token_sees_its_own_and_nothing_else() {
 }
 
 #[tokio::test]
+async fn a_disabled_instance_has_no_uptime() {
+    let sampled = Sampled::new().await;
+    let mut document = sampled.other.document();
+    document.instances[0].disabled = true;
+    succeed(sampled.site.store.apply_configuration(&document)).await;
+    let answered = sampled.look("").await;
+    assert_eq!(
+        answered.body["instances"],
+        json!([uptime(&sampled.one, 66.66, 1)])
+    );
+    let of_it = sampled
+        .look(&format!("?instance={}", sampled.other.instance()))
+        .await;
+    assert_eq!(pick(&of_it, &["depth_max", "instances"]), json!([30, []]));
+}
+
+#[tokio::test]
 async fn the_time_may_be_chosen_within_what_is_kept() {
     let sampled = Sampled::new().await;
     let parts = |answered: &Answered| answered.body["points"].as_array().unwrap().len();

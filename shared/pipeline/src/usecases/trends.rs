@@ -48,10 +48,10 @@ pub async fn read_trends(
         return Ok(None);
     }
     let configured = deps.store().read_configuration(wanted).await?;
-    let fits = |instance: &&Instance| request.instance.as_ref().is_none_or(|id| *id == instance.id);
-    let instances: Vec<&Instance> = configured.instances.iter().filter(fits).collect();
+    let named = |instance: &&Instance| request.instance.as_ref().is_none_or(|id| *id == instance.id);
+    let one = configured.instances.iter().find(named);
     let known = match (&request.instance, wanted) {
-        (Some(_), _) => !instances.is_empty(),
+        (Some(_), _) => one.is_some(),
         (None, Some(tenant)) => configured.tenants.iter().any(|one| one.id == *tenant),
         (None, None) => true,
     };
@@ -61,11 +61,13 @@ pub async fn read_trends(
     let now = deps.system().now();
     let period = TrendPeriod::ending_at(now, request.hours, request.step_minutes);
     // A tenant's samples list more of its instances than the installation's.
-    let one = request.instance.as_ref().and(instances.first());
+    let one = request.instance.as_ref().and(one);
     let tenant = wanted.or(one.map(|instance| &instance.tenant));
     let since = add_duration(period.from, -BEFORE);
     let minutes = read_minutes(deps, tenant, since).await?;
-    let ids = instances.iter().map(|instance| &instance.id);
+    // Nothing is sampled of an instance that is disabled.
+    let instances = configured.enabled_instances().filter(named);
+    let ids = instances.map(|instance| &instance.id);
     let trends = minutes.make_trends(period, request.instance.as_ref(), ids);
     Ok(Some(TrendReport { period, now, trends }))
 }
