@@ -5,6 +5,7 @@ use crate::server::{ServerLimits, TrustedProxies};
 use jiff::SignedDuration;
 use recado_ai::ModelSettings;
 use recado_domain::secret::Secret;
+use recado_domain::web_url::WebUrl;
 use recado_http::WebhookLimits;
 use recado_pipeline::Settings;
 use recado_pipeline::settings::VariableReader;
@@ -58,6 +59,8 @@ pub(crate) struct LocalEnvironment {
     pub(crate) metrics_token: Option<Secret>,
     /// `RECADO_METRICS_INSTANCES`: the number of instances that have series of their own.
     pub(crate) metrics_instances: usize,
+    /// `RECADO_HEARTBEAT_URL`: the URL that is requested every minute.
+    pub(crate) heartbeat_url: Option<String>,
     /// Times and limits of the use cases.
     pub(crate) settings: Settings,
 }
@@ -100,6 +103,7 @@ impl LocalEnvironment {
             least_free: reader.read_number(&["RECADO_DISK_MIN_MB"], (0, 1_000_000_000), 100_u64) * 1_000_000,
             metrics_token: reader.read_secret("RECADO_METRICS_TOKEN"),
             metrics_instances: reader.read_number(&["RECADO_METRICS_INSTANCES"], (0, 100_000), 100),
+            heartbeat_url: read_heartbeat_url(reader),
             settings,
         }
     }
@@ -144,6 +148,13 @@ fn read_log_format(reader: &mut VariableReader) -> Option<LogFormat> {
         "text" => Some(Some(LogFormat::Text)),
         "json" => Some(Some(LogFormat::Json)),
         _ => None,
+    })
+}
+
+fn read_heartbeat_url(reader: &mut VariableReader) -> Option<String> {
+    let what = "must be a URL that begins with https:// or http://";
+    reader.read_parsed("RECADO_HEARTBEAT_URL", None, what, |text| {
+        WebUrl::parse(text).map(|_| Some(text.to_owned()))
     })
 }
 

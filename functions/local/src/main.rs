@@ -4,6 +4,7 @@
 mod output;
 
 mod address_file;
+mod alerts;
 mod audit;
 mod catch_up;
 mod clock;
@@ -32,6 +33,7 @@ mod stop_signals;
 mod token;
 mod trends;
 mod try_command;
+mod watchman;
 mod welcome;
 mod workers;
 
@@ -80,6 +82,7 @@ enum RecadoCommand {
     Token(token::TokenArguments),
     Contact(contact::ContactArguments),
     Trends(trends::TrendArguments),
+    Alerts(alerts::AlertArguments),
     Audit(audit::AuditArguments),
     Replay(replay::ReplayArguments),
     Record(record::RecordArguments),
@@ -155,6 +158,9 @@ fn run_command(arguments: CommandLine) -> Result<()> {
         }
         Some(RecadoCommand::Replay(command)) => runtime.block_on(replay::run_replay(command, &environment)),
         Some(RecadoCommand::Record(command)) => record::run_record_command(command),
+        Some(RecadoCommand::Alerts(command)) => {
+            runtime.block_on(alerts::run_alert_command(command, &environment))
+        }
         Some(RecadoCommand::Token(command)) => {
             runtime.block_on(token::run_token_command(command, &environment))
         }

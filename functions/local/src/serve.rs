@@ -12,6 +12,7 @@ use crate::record::WebhookRecorder;
 use crate::server;
 use crate::start_checks;
 use crate::stop_signals::StopSignals;
+use crate::watchman::Watchman;
 use crate::welcome::Welcome;
 use crate::workers;
 use anyhow::{Context, Result, bail};
@@ -68,7 +69,14 @@ pub(crate) async fn serve_until_signal(environment: LocalEnvironment, demonstrat
     let limits = environment.server.clone();
     let serving = server::serve_connections(listener, router, limits, stopped.clone());
     let server = tokio::spawn(serving);
-    let working = workers::run_workers(Arc::clone(&deps), embedded.clone(), metrics.clone(), stopped);
+    let watchman = Watchman::new(&environment)?;
+    let working = workers::run_workers(
+        Arc::clone(&deps),
+        embedded.clone(),
+        metrics.clone(),
+        watchman,
+        stopped,
+    );
     let workers = tokio::spawn(working);
     let probing = probe_periodically(health_probe, Arc::clone(&deps), embedded.clone(), metrics);
     let probing = tokio::spawn(probing);

@@ -3,6 +3,7 @@
 use crate::clock::ClockWatch;
 use crate::compose::LocalDeps;
 use crate::metrics::ProcessMetrics;
+use crate::watchman::Watchman;
 use futures::FutureExt;
 use jiff::SignedDuration;
 use recado_domain::dead_letter::QueueName;
@@ -95,6 +96,7 @@ pub(crate) async fn run_workers(
     deps: Arc<LocalDeps>,
     queues: Embedded,
     metrics: ProcessMetrics,
+    watchman: Watchman,
     mut stop: watch::Receiver<bool>,
 ) {
     let mut loops = JoinSet::new();
@@ -111,7 +113,7 @@ pub(crate) async fn run_workers(
         queues.clone(),
         stop.clone(),
     ));
-    loops.spawn(run_every_minute(deps, queues, metrics, stop.clone()));
+    loops.spawn(run_every_minute(deps, queues, metrics, watchman, stop.clone()));
     // An error means that the sender is gone, which is a stop as well.
     let _ = stop.wait_for(|stopped| *stopped).await;
     let all = async { while loops.join_next().await.is_some() {} };
@@ -264,11 +266,12 @@ async fn run_scheduled_sends(deps: Arc<LocalDeps>, queues: Embedded, mut stop: w
     }
 }
 
-/// Runs `reconcile` and deletes expired records, every minute.
+/// Runs `reconcile`, tells alerts and deletes expired records, every minute.
 async fn run_every_minute(
     deps: Arc<LocalDeps>,
     queues: Embedded,
     metrics: ProcessMetrics,
+    watchman: Watchman,
     mut stop: watch::Receiver<bool>,
 ) {
     let mut minute = tokio::time::interval(Duration::from_secs(60));
@@ -281,11 +284,13 @@ async fn run_every_minute(
             _ = stop.changed() => return,
         }
         set_back = handle_clock_set_back(&mut watch, set_back, &deps, &queues).await;
-        if let Err(error) = reconcile::reconcile(&*deps).await {
+        let reconciled = reconcile::reconcile(&*deps).await;
+        if let Err(error) = &reconciled {
             tracing::error!(%error, "reconcile failed");
         } else {
             metrics.record_reconcile(deps.system().now());
         }
+        watchman.run_pass(&deps, &queues, reconciled.is_ok()).await;
         if let Err(error) = queues.delete_expired(deps.system().now()).await {
             tracing::error!(%error, "expired records were not removed");
         }

@@ -1,16 +1,22 @@
 //! The function `reconcile`: every minute, enqueues work that has been open too long, and records the messages that the
-//! queues dead-lettered by themselves.
+//! queues dead-lettered by themselves. Then tells alerts.
 
 use lambda_runtime::{Error, LambdaEvent, service_fn};
-use recado_lambda::{compose_aws_deps, required_variables, telemetry, use_cases};
+use recado_lambda::{AwsComposition, compose_aws_deps, required_variables, telemetry, use_cases};
 use serde_json::Value;
+use std::time::Duration;
+
+/// Longest time for alerts. The rest is told a minute later.
+const ALERTS_TIMEOUT: Duration = Duration::from_secs(20);
 
 #[tokio::main(flavor = "current_thread")]
 async fn main() -> Result<(), Error> {
     telemetry::start_logging();
-    let deps = &compose_aws_deps(required_variables::RECONCILE).await?.deps;
+    let composed = &compose_aws_deps(required_variables::RECONCILE).await?;
     lambda_runtime::run(service_fn(async |_: LambdaEvent<Value>| {
-        let done = use_cases::reconcile_open_work(deps).await?;
+        let reconciled = use_cases::reconcile_open_work(&composed.deps).await;
+        tell_alerts(composed).await;
+        let done = reconciled?;
         tracing::info!(
             events = done.events,
             send_jobs = done.send_jobs,
@@ -25,4 +31,19 @@ async fn main() -> Result<(), Error> {
         Ok::<_, Error>(())
     }))
     .await
+}
+
+/// Tells alerts. A failure is no failure of the run: what is open was enqueued.
+async fn tell_alerts(composed: &AwsComposition) {
+    match tokio::time::timeout(ALERTS_TIMEOUT, use_cases::tell_alerts(composed)).await {
+        Ok(Ok((told, delivered))) => tracing::info!(
+            fired = told.fired,
+            ended = told.ended,
+            delivered = delivered.delivered,
+            failed = delivered.failed,
+            "alerts"
+        ),
+        Ok(Err(error)) => tracing::error!(%error, "alerts were not told"),
+        Err(_) => tracing::warn!("alerts took too long: the rest is told a minute later"),
+    }
 }

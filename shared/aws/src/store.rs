@@ -1,5 +1,6 @@
 //! Records on `DynamoDB`: one table with three indexes. [`keys`] lists the key of each kind of record.
 
+mod alerts;
 mod aliases;
 mod audit;
 mod configuration_writes;

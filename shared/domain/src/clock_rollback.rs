@@ -81,6 +81,7 @@ impl ClockRollback {
     pub fn correct_instance(self, state: &mut InstanceState) -> bool {
         self.clamp_known_times([
             &mut state.since,
+            &mut state.lost_at,
             &mut state.probe_at,
             &mut state.arrival,
             &mut state.confirmed_at,

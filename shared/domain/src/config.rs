@@ -29,6 +29,9 @@ pub struct ConfigDocument {
     /// The instances to create or change.
     #[serde(default)]
     pub instances: Vec<Instance>,
+    /// The alerts: thresholds and destinations. If absent, they are left as they are.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub alerts: Option<AlertConfig>,
 }
 
 /// A customer of the installation, for example a clinic or a shop.
@@ -263,6 +266,7 @@ impl InstanceConfig {
     }
 }
 
+mod alerts;
 mod check;
 mod credential;
 mod error;
@@ -271,6 +275,12 @@ mod tenant_change;
 
 pub use error::ConfigError;
 pub use prune::{ConfigRemoval, PrunePlan};
+
+pub use alerts::{
+    AlertConfig, AlertDestination, DestinationChannel, EmailDestination, ServerParts, WebhookDestination,
+    WhatsAppDestination,
+};
+pub use credential::ALERT_VARIABLE_PREFIX;
 
 #[cfg(test)]
 mod tests;

@@ -49,6 +49,9 @@ pub struct InstanceState {
     /// Time since which the connection has this state.
     #[serde(default, with = "millis::optional", skip_serializing_if = "Option::is_none")]
     pub since: Option<Timestamp>,
+    /// Time at which the connection was lost. It stays while the instance is not open, whatever its state is then.
+    #[serde(default, with = "millis::optional", skip_serializing_if = "Option::is_none")]
+    pub lost_at: Option<Timestamp>,
     /// Time of the next probe while the instance is not open. For an open instance: the time at which to release
     /// conversations that may still be parked.
     #[serde(default, with = "millis::optional", skip_serializing_if = "Option::is_none")]
@@ -135,6 +138,19 @@ impl InstanceState {
         }
     }
 
+    /// Returns the time under which a store indexes the state: that of the next probe. A state that only monitors look
+    /// for is indexed under a time that never comes. `None`: the instance works as it should.
+    pub fn index_time(&self) -> Option<Timestamp> {
+        let is_troubled = self.llm_needs_credentials || self.inactive_since().is_some();
+        self.next_probe_at().or_else(|| is_troubled.then_some(NEVER))
+    }
+
+    /// Returns the time since which the instance is not open; `None` if it is open.
+    pub fn disconnected_since(&self) -> Option<Timestamp> {
+        let lost = self.connection != ConnectionStatus::Open;
+        self.lost_at.or(self.since).filter(|_| lost)
+    }
+
     /// Stores an observation of the connection. Returns `true` if the state of the connection changed.
     pub fn apply_connection_update(&mut self, seen: &ConnectionUpdate) -> bool {
         let changed = self.connection != seen.connection;
@@ -144,8 +160,11 @@ impl InstanceState {
             self.released_at = Some(seen.at);
         }
         if changed {
-            if seen.connection != ConnectionStatus::Open {
+            if seen.connection == ConnectionStatus::Open {
+                self.lost_at = None;
+            } else {
                 self.catch_up_from.get_or_insert(seen.at);
+                self.lost_at.get_or_insert(seen.at);
             }
             self.connection = seen.connection;
             self.since = Some(seen.at);
@@ -203,6 +222,9 @@ impl InstanceState {
         self.pattern.as_ref().and_then(|pattern| pattern.silent_since)
     }
 }
+
+/// A time that never comes: the year 9999.
+const NEVER: Timestamp = Timestamp::constant(253_370_764_800, 0);
 
 /// Default time for which a parked conversation waits: 72 hours.
 pub const DEFAULT_PATIENCE: SignedDuration = SignedDuration::from_hours(72);

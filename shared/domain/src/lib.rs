@@ -7,6 +7,7 @@
 //! [`jiff::SignedDuration`]. Ports and adapters convert them at the edges ([`millis`]).
 
 pub mod access;
+pub mod alert;
 pub mod audit;
 pub mod backoff;
 pub mod clock_rollback;

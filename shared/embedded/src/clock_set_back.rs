@@ -85,7 +85,7 @@ fn reset_messages(connection: &Connection, back: ClockRollback) -> Result<usize,
 
 fn reset_instance_states(connection: &Connection, back: ClockRollback) -> Result<usize, DbError> {
     let put = |row, state: &InstanceState| {
-        let due = state.next_probe_at().map(Timestamp::as_millisecond);
+        let due = state.index_time().map(Timestamp::as_millisecond);
         let sql = "UPDATE instance_states SET due = ?2, body = ?3 WHERE rowid = ?1";
         execute_sql(connection, sql, params![row, due, encode_json(state)?]).map(drop)
     };

@@ -5,7 +5,7 @@ use recado_domain::RECORD_FORMAT;
 use rusqlite::Connection;
 
 /// The scripts that make the tables of a new database, in order.
-const SCHEMA: [&str; 12] = [
+const SCHEMA: [&str; 13] = [
     include_str!("schema.sql"),
     include_str!("sends_and_traces.sql"),
     include_str!("deletions.sql"),
@@ -17,6 +17,7 @@ const SCHEMA: [&str; 12] = [
     include_str!("retention.sql"),
     include_str!("plain_names.sql"),
     include_str!("tenants.sql"),
+    include_str!("alerts.sql"),
     include_str!("audit.sql"),
 ];
 

@@ -1,5 +1,6 @@
 //! The ports of the store, one file each: plain functions over a connection, and the port that calls them.
 
+mod alerts;
 mod aliases;
 mod audit;
 mod conversations;

@@ -5,6 +5,7 @@
 //! permission its role must include. The description of the API (`GET /openapi.json`) is made of the same two lists by the
 //! tests, and kept as `docs/openapi.json`.
 
+mod alerts;
 mod audit;
 mod auth;
 mod catch_up;
@@ -156,6 +157,10 @@ macro_rules! list_operator_routes {
                 dead_letters::mutations::delete_dead_letter
             ),
             $routes!(dead_letters::mutations::redrive_dead_letter),
+            $routes!(alerts::list_alerts),
+            $routes!(alerts::list_notifications),
+            $routes!(alerts::redrive_notification),
+            $routes!(alerts::post_test),
             $routes!(tokens::list_tokens, tokens::post_token),
             $routes!(tokens::delete_token),
             $routes!(audit::get_audit),

@@ -23,6 +23,8 @@ pub struct AwsComposition {
     pub secrets: AwsSecrets<OsSystem>,
     /// The settings.
     pub environment: LambdaEnvironment,
+    /// Client of outgoing requests.
+    pub(crate) http: reqwest::Client,
 }
 
 /// The reason why a function cannot start. All unusable variables are named at once.
@@ -128,7 +130,7 @@ pub async fn compose_aws_deps(required: &[&str]) -> Result<AwsComposition, Compo
         aws_social: aws_social_client(&clients, config.bucket.as_deref()),
         ..environment.provider_config()
     };
-    let providers = WhatsApp::new(http, secrets.clone(), OsSystem, providers);
+    let providers = WhatsApp::new(http.clone(), secrets.clone(), OsSystem, providers);
     let queues = AwsQueues::new(clients, config, OsSystem);
     let deps = Components {
         store,
@@ -143,6 +145,7 @@ pub async fn compose_aws_deps(required: &[&str]) -> Result<AwsComposition, Compo
         deps,
         secrets,
         environment,
+        http,
     })
 }
 

@@ -13,6 +13,8 @@ use axum::middleware::{Next, from_fn};
 use axum::response::Response;
 use futures::future::BoxFuture;
 use recado_http::{ApiOptions, HealthProbe};
+use recado_notify::Notifier;
+use recado_pipeline::alert::{self, AlertReport, DeliveryReport};
 use recado_pipeline::ports::PortResult;
 use recado_pipeline::reconcile::ReconcileReport;
 use recado_pipeline::{Verdict, process, reconcile, reply, send};
@@ -60,6 +62,23 @@ pub fn reconcile_open_work(deps: &AwsDeps) -> BoxFuture<'_, PortResult<Reconcile
             emf::write_state(reading, sample);
         }
         done
+    })
+}
+
+/// Tells alerts, and delivers the notifications that are due.
+pub fn tell_alerts(composed: &AwsComposition) -> BoxFuture<'_, PortResult<(AlertReport, DeliveryReport)>> {
+    Box::pin(async move {
+        let deps = &composed.deps;
+        let told = Box::pin(alert::evaluate_alerts(
+            &deps.store,
+            &deps.queues,
+            &deps.system,
+            None,
+        ))
+        .await?;
+        let notifier = Notifier::new(deps, composed.http.clone(), composed.secrets.clone());
+        let delivered = alert::deliver_notifications(&deps.store, &deps.system, &notifier).await?;
+        Ok((told, delivered))
     })
 }
 

@@ -10,6 +10,7 @@
 //! caller that has seen some of them sees the rest. DynamoDB does not guarantee this (a query may return some of a
 //! transaction's records before the others), so its store reads again if records are missing.
 
+mod alerts;
 mod aliases;
 mod audit;
 mod configuration;
@@ -25,6 +26,7 @@ mod inbox;
 mod instances;
 mod llm;
 mod notices;
+mod notification_channels;
 mod outbox;
 mod overdue;
 mod providers;
@@ -37,6 +39,7 @@ mod system;
 mod tokens;
 mod trace;
 
+pub use alerts::{ALERTS_PER_COMMIT, Alerts};
 pub use aliases::ContactAliases;
 pub use audit::{Audit, AuditFilter};
 pub use configuration::ConfigurationStore;
@@ -49,6 +52,7 @@ pub use deliveries::Deliveries;
 pub use erasure::ErasableRecords;
 pub use gauges::{
     ClosedInstance, DiskSpace, Gauges, OpenEvent, OpenMessage, OpenWork, OwedAnswer, QueueDepth, QueueDepths,
+    TroubledInstances, WaitingForPerson,
 };
 pub use history::{HistoryError, HistoryPage, HistoryRecord, HistorySpan};
 pub use identity::IdentityKeyStore;
@@ -56,6 +60,7 @@ pub use inbox::{InboundWrite, Inbox, RecordEventOutcome, StoreInboundOutcome};
 pub use instances::{InstanceStates, Reservation};
 pub use llm::{ChatTurn, Llm, LlmError, LlmReply, LlmRequest, Speaker};
 pub use notices::Notices;
+pub use notification_channels::{ChannelError, NotificationChannels};
 pub use outbox::{ClaimGuard, ClaimOutcome, DeliveryLink, OutboxStore};
 pub use overdue::{OverdueIndex, OverdueWork};
 pub use providers::{
@@ -180,6 +185,7 @@ pub trait Store:
     + OverdueIndex
     + Gauges
     + Samples
+    + Alerts
     + CorrelationIndex
     + Tokens
     + Audit
@@ -203,6 +209,7 @@ impl<T> Store for T where
         + OverdueIndex
         + Gauges
         + Samples
+        + Alerts
         + CorrelationIndex
         + Tokens
         + Audit

@@ -1,5 +1,6 @@
 //! The use cases: what the functions do. A use case imports steps and no other use case.
 
+pub mod alert;
 pub mod audit;
 pub mod catch_up;
 pub mod configure;

@@ -128,6 +128,7 @@ impl Fixture {
             tenants: vec![tenant],
             agents: vec![agent],
             instances: vec![instance],
+            alerts: None,
         }
     }
 

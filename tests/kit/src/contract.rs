@@ -10,6 +10,7 @@
 //! away from it. Lists and indexes may be some seconds old, so they are asked again until they are as they should be, for
 //! a while.
 
+pub mod alerts;
 pub mod aliases;
 pub mod audit;
 pub mod catching_up;

@@ -95,6 +95,7 @@ where
             tenants: distinct(bounds.iter().map(|bound| bound.tenant.clone())),
             agents: distinct(bounds.iter().map(|bound| bound.agent.clone())),
             instances: bounds.iter().map(|bound| bound.instance.clone()).collect(),
+            alerts: None,
         };
         block_on(store.apply_configuration(&document)).expect("the configuration is applied");
         block_on(store.put_identity_key_if_absent(&identity_key())).expect("the identity key is kept");

@@ -1,5 +1,5 @@
-//! Writes the configuration as records: one for each tenant, agent and instance. Each instance has a second record
-//! under the provider's name for it, so that one read finds a webhook's instance among any number.
+//! Writes the configuration as records: one for each tenant, agent and instance, and one of the alerts. Each instance
+//! has a second record under the provider's name for it, so that one read finds a webhook's instance among any number.
 
 use super::item::{self, Item};
 use super::keys::{ConfigurationKind, TableKey};
@@ -43,6 +43,9 @@ pub(super) fn configuration_actions(
             TableKey::for_configured(ConfigurationKind::Agent, agent.id.as_str()),
             agent,
         )?);
+    }
+    if let Some(alerts) = &change.alerts {
+        actions.push(put_action(what, TableKey::for_alert_config(), alerts)?);
     }
     let current: HashSet<TableKey> = change
         .instances

@@ -6,7 +6,7 @@ use super::keys::{ConfigurationKind, TableKey};
 use super::table::RecordQuery;
 use super::transaction::TransactionAction;
 use crate::cache::CacheLookup;
-use futures::future::try_join3;
+use futures::future::try_join4;
 use recado_domain::config::{ConfigDocument, ConfigRemoval, Instance, InstanceConfig};
 use recado_domain::ids::{ExternalId, InstanceId, TenantId};
 use recado_domain::provider::Provider;
@@ -103,16 +103,25 @@ impl<A: System> ConfigurationStore for DynamoStore<A> {
     async fn read_configuration(&self, tenant: Option<&TenantId>) -> PortResult<ConfigDocument> {
         let itself =
             tenant.map(|tenant| Expression::new("#id = :tenant").with_text(":tenant", tenant.as_str()));
-        let all = try_join3(
+        // The alerts are the installation's.
+        let alerts = async {
+            match tenant {
+                None => self.find_alert_config().await,
+                Some(_) => Ok(None),
+            }
+        };
+        let all = try_join4(
             self.read_kind(ConfigurationKind::Tenant, itself),
             self.read_kind(ConfigurationKind::Agent, Expression::of_tenant(tenant)),
             self.read_kind(ConfigurationKind::Instance, Expression::of_tenant(tenant)),
+            alerts,
         );
-        let (tenants, agents, instances) = Box::pin(all).await?;
+        let (tenants, agents, instances, alerts) = Box::pin(all).await?;
         Ok(ConfigDocument {
             tenants,
             agents,
             instances,
+            alerts,
         })
     }
 

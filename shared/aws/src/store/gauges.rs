@@ -4,11 +4,12 @@
 use super::DynamoStore;
 use super::expression::Expression;
 use super::item::{self, Item};
-use super::keys::{self, STATE};
+use super::keys::{self, STATE, TableKey};
 use super::table::RecordQuery;
 use futures::future::try_join_all;
 use jiff::Timestamp;
 use recado_domain::config::Instance;
+use recado_domain::conversation::Conversation;
 use recado_domain::ids::{ExternalId, InstanceId};
 use recado_domain::instance::{ConnectionStatus, ParkedConversation};
 use recado_domain::millis;
@@ -16,6 +17,7 @@ use recado_domain::outbox::Outbox;
 use recado_domain::provider::Provider;
 use recado_pipeline::ports::{
     ClosedInstance, Gauges, OpenEvent, OpenMessage, OpenWork, OwedAnswer, PortResult, System,
+    TroubledInstances, WaitingForPerson,
 };
 use serde::Deserialize;
 
@@ -130,6 +132,14 @@ fn events_of_instances(instances: &[Instance]) -> Expression {
     condition
 }
 
+impl<A: System> DynamoStore<A> {
+    /// Reads the whole records of items that the index `open` holds in part.
+    pub(super) async fn get_indexed_records(&self, indexed: Vec<Item>) -> PortResult<Vec<Item>> {
+        let keys = indexed.iter().filter_map(TableKey::from_item).collect();
+        self.table.get_records(WHAT, keys, true).await
+    }
+}
+
 /// Returns the instance whose state `item` holds, if it is not open. Such an instance has a next probe, so it is in the
 /// index.
 fn parse_closed_instance(item: &Item) -> Option<ClosedInstance> {
@@ -153,15 +163,27 @@ impl<A: System> DynamoStore<A> {
         filter: Option<&Expression>,
         limit: usize,
     ) -> PortResult<(Vec<Item>, bool)> {
+        let keys = |shard| Expression::new("#open_shard = :shard").with_text(":shard", shard);
+        self.query_open_shards(kind, keys, filter, false, limit).await
+    }
+
+    /// Returns records of a kind that `keys` finds in each shard, and whether there are more.
+    pub(super) async fn query_open_shards(
+        &self,
+        kind: char,
+        keys: impl Fn(String) -> Expression + Send + Sync,
+        filter: Option<&Expression>,
+        reverse: bool,
+        limit: usize,
+    ) -> PortResult<(Vec<Item>, bool)> {
         let most = limit.div_ceil(keys::SHARDS as usize).max(1);
+        let keys = &keys;
         let shard = |number: u32| async move {
-            let keys =
-                Expression::new("#open_shard = :shard").with_text(":shard", keys::open_shard(kind, number));
             let query = RecordQuery {
                 index: Some("open"),
-                keys,
+                keys: keys(keys::open_shard(kind, number)),
                 filter: filter.cloned(),
-                reverse: false,
+                reverse,
                 limit: Some(most + 1),
             };
             self.table.query_records(WHAT, &query).await
@@ -229,5 +251,34 @@ impl<A: System> Gauges for DynamoStore<A> {
             work.at_least |= part.at_least;
         }
         Ok(work)
+    }
+
+    async fn list_troubled_instances(&self, limit: usize) -> PortResult<TroubledInstances> {
+        let (indexed, at_least) = self.query_open_of_kind('I', None, limit).await?;
+        let items = self.get_indexed_records(indexed).await?;
+        let state = |item: &Item| {
+            let id = item::get_string(item, "pk")?.strip_prefix("I#")?;
+            let state = item::decode_record(WHAT, item).ok()?;
+            Some((InstanceId::parse(id).ok()?, state))
+        };
+        Ok(TroubledInstances {
+            states: items.iter().filter_map(state).collect(),
+            at_least,
+        })
+    }
+
+    async fn list_waiting_for_person(&self, before: Timestamp, limit: usize) -> PortResult<WaitingForPerson> {
+        let keys = |shard| {
+            Expression::new("#open_shard = :shard AND #open_due <= :before")
+                .with_text(":shard", shard)
+                .with_number(":before", before.as_millisecond())
+        };
+        let (indexed, at_least) = self
+            .query_open_shards(keys::PERSON_OWED, keys, None, true, limit)
+            .await?;
+        let items = self.get_indexed_records(indexed).await?;
+        let conversation = |item: &Item| item::decode_record::<Conversation>(WHAT, item).ok();
+        let found = items.iter().filter_map(conversation).collect();
+        Ok(WaitingForPerson::from_conversations(found, at_least))
     }
 }

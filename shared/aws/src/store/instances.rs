@@ -42,7 +42,7 @@ fn has_revision(rev: u64) -> Expression {
 }
 
 /// Returns the update that makes the state `after` of `before`. It names only the attributes that differ, so that it
-/// does not undo a reservation of a slot. The index holds the time of the next probe.
+/// does not undo a reservation of a slot. The index holds [`InstanceState::index_time`].
 fn state_update(
     what: &'static str,
     id: &InstanceId,
@@ -62,8 +62,8 @@ fn state_update(
     for name in old.keys().filter(|name| !new.contains_key(*name)) {
         update = update.remove_attributes(&[name.as_str()]);
     }
-    Ok(match after.next_probe_at() {
-        due if due == before.next_probe_at() => update,
+    Ok(match after.index_time() {
+        due if due == before.index_time() => update,
         None => update.remove_attributes(&["open_shard", "open_due"]),
         Some(due) => update
             .set_value(

@@ -24,15 +24,23 @@
 //! | entry of the audit | `L#{tenant}`, `L#` | `{time}#{id}` |
 //! | token, by its hash | `U#{hash}` | `U` |
 //! | token, by its name | `G#U` | `{tenant}#{name}`, `#{name}` for one of the installation |
+//! | configuration of alerts | `G#L` | `alerts` |
+//! | what the last look for alerts left | `T#W` | `alerts` |
+//! | live alert | `T#A` | `{tenant}#{condition}` |
+//! | ended alert | `T#E#{tenant}` | `{time of its end}#{id}` |
+//! | notification: pending, dead | `T#N#pending`, `T#N#dead` | `{tenant}#{id}` |
 //!
 //! Numbers are padded with zeros, so that they sort. `Z` comes after `M`: read backwards, a thread begins with its
 //! newest conversation's record, followed by that conversation's messages from the newest on.
 //!
 //! Index `open` (`open_shard`, `open_due`) holds records with work that is or will be due. Index `lists` (`list_key`,
-//! `list_at`) holds conversations under `CONV#{shard}`, dead letters under `DEAD`, their deletions under `DELETED`, the
-//! audit under `AUDIT`, and under `KEEP#{tenant}` the retention of its conversations, by the time since when the oldest message is kept. Open records and conversations are spread over shards, since one key of an index takes 1,000 writes a second, and an
+//! `list_at`) holds conversations under `CONV#{shard}`, dead letters under `DEAD`, their deletions under `DELETED`,
+//! ended alerts under `ALERTS`, the audit under `AUDIT`, and under `KEEP#{tenant}` the retention of its conversations, by the time since when the
+//! oldest message is kept. Open records and conversations are spread over shards, since one key of an index takes 1,000 writes a second, and an
 //! index that cannot keep up holds up the table. Index `trace` (`trace`: a correlation id) holds the keys of events and
 //! messages.
+
+pub(super) mod alerts;
 
 use super::item::{Item, get_string, number_attribute, text_attribute};
 use recado_domain::Timestamp;
@@ -209,6 +217,12 @@ impl TableKey {
             .map(|external| Self::for_external_id(instance.provider, &external))
     }
 
+    /// Returns the key of an item.
+    pub(crate) fn from_item(item: &Item) -> Option<Self> {
+        let text = |name| get_string(item, name).map(str::to_owned);
+        Some(Self::new(text("pk")?, text("sk")?))
+    }
+
     /// Adds the key to an item.
     pub(crate) fn into_item(self, mut item: Item) -> Item {
         item.insert("pk".to_owned(), text_attribute(self.pk));
@@ -348,6 +362,9 @@ fn padded_ordinal(ordinal: Ordinal) -> String {
 /// scheduled messages.
 pub(crate) const OPEN_KINDS: [char; 6] = ['E', 'O', 'C', 'I', 'P', 'S'];
 
+/// The kind of conversations in which a person owes an answer. They are only looked at, so `reconcile` leaves them out.
+pub(crate) const PERSON_OWED: char = 'W';
+
 /// Returns the `open_shard` of a kind in the shard `shard`.
 pub(crate) fn open_shard(kind: char, shard: u32) -> String {
     format!("{kind}{shard}")
@@ -378,6 +395,16 @@ pub(crate) fn index_open(item: &mut Item, key: &TableKey, due: Option<Timestamp>
     if let Some(due) = due {
         item.insert("open_shard".to_owned(), text_attribute(key.open_shard_key()));
         item.insert("open_due".to_owned(), number_attribute(due.as_millisecond()));
+    }
+}
+
+/// Adds the time since which a person owes an answer to `item`, so that the index `open` finds it under
+/// [`PERSON_OWED`]. Nothing else is due in such a conversation.
+pub(crate) fn index_person_owed(item: &mut Item, key: &TableKey, since: Option<Timestamp>) {
+    if let Some(since) = since {
+        let shard = open_shard(PERSON_OWED, hash_to_shard(&[&key.pk, &key.sk]));
+        item.insert("open_shard".to_owned(), text_attribute(shard));
+        item.insert("open_due".to_owned(), number_attribute(since.as_millisecond()));
     }
 }
 

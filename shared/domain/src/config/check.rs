@@ -40,16 +40,23 @@ impl ConfigDocument {
                 });
             }
         }
-        Ok(())
+        match &merged.alerts {
+            Some(alerts) => alerts.validate_alerts(&merged),
+            None => Ok(()),
+        }
     }
 
-    /// Returns this document with `change` applied: items with the same id are replaced, new items are added.
+    /// Returns this document with `change` applied: items with the same id are replaced, new items are
+    /// added. The alerts are replaced as a whole.
     #[must_use]
     pub fn with_changes(&self, change: &ConfigDocument) -> ConfigDocument {
         let mut merged = self.clone();
         upsert_items(&mut merged.tenants, &change.tenants, |t| t.id.as_str());
         upsert_items(&mut merged.agents, &change.agents, |a| a.id.as_str());
         upsert_items(&mut merged.instances, &change.instances, |i| i.id.as_str());
+        if change.alerts.is_some() {
+            merged.alerts.clone_from(&change.alerts);
+        }
         merged
     }
 }

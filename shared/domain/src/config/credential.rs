@@ -7,6 +7,9 @@ use std::collections::BTreeSet;
 /// The beginning of the name of every variable that holds a tenant's own secret; the tenant follows.
 const VARIABLE_PREFIX: &str = "RECADO_CREDENTIAL_";
 
+/// The beginning of the name of every variable that holds the secret of an alert's destination.
+pub const ALERT_VARIABLE_PREFIX: &str = "RECADO_ALERT_";
+
 impl CredentialRef {
     /// Returns `true` if the reference names a secret of `tenant`: `env:RECADO_CREDENTIAL_{TENANT}_{NAME}` or
     /// `ssm:{prefix}instances/{tenant}/{name}`.
@@ -25,6 +28,23 @@ impl CredentialRef {
         match self {
             Self::Env(name) => format!("{name} is not set"),
             Self::Ssm(name) => format!("the parameter {name} is not there"),
+        }
+    }
+
+    /// Returns `true` if the reference names a secret of an alert's destination: `env:RECADO_ALERT_{NAME}` or
+    /// `ssm:{prefix}alerts/{name}`.
+    pub fn belongs_to_alerts(&self) -> bool {
+        match self {
+            Self::Env(name) => name.strip_prefix(ALERT_VARIABLE_PREFIX).is_some_and(|own| {
+                !own.is_empty() && own.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_')
+            }),
+            Self::Ssm(name) => {
+                let path = name.strip_prefix('/').filter(|path| !path.starts_with("aws/"));
+                let own = path.and_then(|path| path.rsplit_once("/alerts/"));
+                own.is_some_and(|(_, name)| {
+                    !name.is_empty() && !path.is_some_and(|p| p.contains("instances/"))
+                })
+            }
         }
     }
 
@@ -103,6 +123,30 @@ mod tests {
         assert!(is_of("env:RECADO_CREDENTIAL_CLINICA_SUL_KEY2", "clinica-sul"));
         assert!(is_of("ssm:/recado/instances/clinic/evolution-key", "clinic"));
         assert!(is_of("ssm:/a/b/instances/clinic/meta/token", "clinic"));
+    }
+
+    #[test]
+    fn a_destination_of_alerts_names_only_secrets_of_alerts() {
+        let fits = |text: &str| {
+            CredentialRef::try_from(text.to_owned())
+                .unwrap()
+                .belongs_to_alerts()
+        };
+        assert!(fits("env:RECADO_ALERT_PAGER") && fits("env:RECADO_ALERT_SMTP_2"));
+        assert!(fits("ssm:/recado/alerts/pager"));
+        for other in [
+            "env:RECADO_ALERT_",
+            "env:RECADO_TOKEN",
+            "env:RECADO_CREDENTIAL_CLINIC_KEY",
+            "env:META_ACCESS_TOKEN",
+            "ssm:/recado/own/anthropic-api-key",
+            "ssm:/recado/alerts/",
+            "ssm:/recado/instances/clinic/alerts/key",
+            "ssm:/aws/reference/secretsmanager/alerts/key",
+            "ssm:recado/alerts/key",
+        ] {
+            assert!(!fits(other), "{other}");
+        }
     }
 
     #[test]

@@ -3,6 +3,7 @@
 
 use super::{Conversation, ConversationMode, ConversationStatus};
 use crate::reason::Reason;
+use jiff::Timestamp;
 
 /// Number of turns in a row that may leave a message unread. After that, the rest waits for a person.
 pub const UNREAD_TURNS_MAX: u32 = 3;
@@ -14,6 +15,13 @@ impl Conversation {
             && self.mode == ConversationMode::Ai
             && self.status == ConversationStatus::Active
             && self.needs_person.is_none()
+    }
+
+    /// Returns the time since which the contact waits for a person; `None` if no person owes an answer.
+    pub fn person_owed_since(&self) -> Option<Timestamp> {
+        let by_person = self.mode == ConversationMode::Manual || self.needs_person.is_some();
+        let owed = by_person && self.owes_answer() && !self.is_finished();
+        self.waiting_since.filter(|_| owed)
     }
 
     /// Counts a turn that was committed. `rest`: the turn read less than was owed.

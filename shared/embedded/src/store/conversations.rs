@@ -50,6 +50,7 @@ pub(crate) struct ConversationRow {
     due: Option<i64>,
     tenant: String,
     kept_since: Option<i64>,
+    person_since: Option<i64>,
     body: String,
 }
 
@@ -68,6 +69,7 @@ impl ConversationRow {
             due: conversation.answer_overdue_at().map(Timestamp::as_millisecond),
             tenant: conversation.tenant.as_str().to_owned(),
             kept_since: (!conversation.last.is_zero()).then(|| conversation.kept_since().as_millisecond()),
+            person_since: conversation.person_owed_since().map(Timestamp::as_millisecond),
             body: encode_json(conversation)?,
         })
     }
@@ -85,8 +87,9 @@ impl ConversationRow {
 
     pub(crate) fn write_row(&self, connection: &Connection) -> Result<(), DbError> {
         let sql = "INSERT OR REPLACE INTO conversations
-            (id, thread, number, instance, mode, status, epoch, rev, last_at, due, tenant, kept_since, body)
-            VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13)";
+            (id, thread, number, instance, mode, status, epoch, rev, last_at, due, tenant, kept_since, person_since,
+                body)
+            VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14)";
         let Self {
             id,
             thread,
@@ -100,10 +103,24 @@ impl ConversationRow {
             due,
             tenant,
             kept_since,
+            person_since,
             body,
         } = self;
         let values = params![
-            id, thread, number, instance, mode, status, epoch, rev, last_at, due, tenant, kept_since, body
+            id,
+            thread,
+            number,
+            instance,
+            mode,
+            status,
+            epoch,
+            rev,
+            last_at,
+            due,
+            tenant,
+            kept_since,
+            person_since,
+            body
         ];
         execute_sql(connection, sql, values)?;
         Ok(())

@@ -1,3 +1,4 @@
+use super::alerts::{ALERT_CONFIG, select_alert_config, write_installation_value};
 use crate::Embedded;
 use crate::db_error::DbError;
 use crate::sql_records::{decode_json, encode_json, execute_sql, query_all};
@@ -11,6 +12,7 @@ fn select_configuration(
     connection: &Connection,
     tenant: Option<&TenantId>,
 ) -> Result<ConfigDocument, DbError> {
+    let is_whole = tenant.is_none();
     let tenant = [tenant.map(TenantId::as_str)];
     let tenants = "SELECT body FROM tenants WHERE ?1 IS NULL OR id = ?1 ORDER BY id";
     // Few agents, and changes of them are rare: they need no column for their tenant.
@@ -21,6 +23,12 @@ fn select_configuration(
         tenants: query_all(connection, tenants, tenant)?,
         agents: query_all(connection, agents, tenant)?,
         instances: query_all(connection, instances, tenant)?,
+        // The alerts are the installation's.
+        alerts: if is_whole {
+            select_alert_config(connection)?
+        } else {
+            None
+        },
     })
 }
 
@@ -32,6 +40,9 @@ fn apply_document(connection: &Connection, change: &ConfigDocument) -> Result<()
     for agent in &change.agents {
         let sql = "INSERT OR REPLACE INTO agents (id, body) VALUES (?1, ?2)";
         execute_sql(connection, sql, params![agent.id.as_str(), encode_json(agent)?])?;
+    }
+    if let Some(alerts) = &change.alerts {
+        write_installation_value(connection, ALERT_CONFIG, &encode_json(alerts)?)?;
     }
     // All of them are deleted first: two instances may swap their numbers in one change.
     for instance in &change.instances {

@@ -30,6 +30,10 @@ pub struct SweepCounts {
     pub samples: usize,
     /// Entries of the audit.
     pub audit: usize,
+    /// Alerts that ended long ago.
+    pub alerts: usize,
+    /// Notifications that were given up long ago.
+    pub notifications: usize,
     /// Clients' idempotency keys.
     pub keys: usize,
     /// Deduplication ids of the queues.
@@ -67,6 +71,12 @@ fn delete_expired_rows(connection: &Connection, now: Timestamp) -> Result<SweepC
         )?,
         audit: delete(
             "DELETE FROM audit WHERE (at, id) IN (SELECT at, id FROM audit WHERE expires <= ?1 LIMIT ?2)",
+        )?,
+        alerts: delete(
+            "DELETE FROM ended_alerts WHERE rowid IN (SELECT rowid FROM ended_alerts WHERE expires <= ?1 LIMIT ?2)",
+        )?,
+        notifications: delete(
+            "DELETE FROM notifications WHERE id IN (SELECT id FROM notifications WHERE expires <= ?1 LIMIT ?2)",
         )?,
         keys: delete(
             "DELETE FROM keys WHERE rowid IN (SELECT rowid FROM keys WHERE expires <= ?1 LIMIT ?2)",

@@ -1,6 +1,7 @@
 use crate::Embedded;
 use crate::db_error::DbError;
 use crate::sql_records::{decode_json, encode_json, query_all, to_sql_limit};
+use jiff::Timestamp;
 use recado_domain::config::Instance;
 use recado_domain::conversation::Conversation;
 use recado_domain::event::EventRecord;
@@ -9,6 +10,7 @@ use recado_domain::instance::{ConnectionStatus, InstanceState, ParkedConversatio
 use recado_domain::message::Message;
 use recado_pipeline::ports::{
     ClosedInstance, DiskSpace, Gauges, OpenEvent, OpenMessage, OpenWork, OwedAnswer, PortError, PortResult,
+    TroubledInstances, WaitingForPerson,
 };
 use rusqlite::{Connection, params};
 use serde::de::DeserializeOwned;
@@ -106,6 +108,23 @@ fn select_open_work(
     })
 }
 
+fn select_troubled(c: &Connection, most: usize) -> Result<TroubledInstances, DbError> {
+    let sql = "SELECT id, body FROM instance_states WHERE due IS NOT NULL ORDER BY due LIMIT ?1";
+    let mut statement = c.prepare_cached(sql)?;
+    let mut rows = statement.query([to_sql_limit(most.saturating_add(1))])?;
+    let mut found = TroubledInstances::default();
+    while let Some(row) = rows.next()? {
+        if found.states.len() == most {
+            found.at_least = true;
+            break;
+        }
+        let (id, body): (String, String) = (row.get(0)?, row.get(1)?);
+        let id = InstanceId::parse(&id).map_err(|_| DbError::Argument("a damaged id"))?;
+        found.states.push((id, decode_json(&body)?));
+    }
+    Ok(found)
+}
+
 impl Gauges for Embedded {
     async fn read_open_work(&self, of: Option<&[Instance]>, limit: usize) -> PortResult<OpenWork> {
         const WHAT: &str = "open work";
@@ -118,5 +137,23 @@ impl Gauges for Embedded {
     async fn read_disk_space(&self) -> PortResult<Option<DiskSpace>> {
         self.measure_disk_space()
             .map_err(|error| PortError::unavailable("measuring the disk", error))
+    }
+
+    async fn list_troubled_instances(&self, limit: usize) -> PortResult<TroubledInstances> {
+        self.run_read("troubled_instances", move |c| select_troubled(c, limit))
+            .await
+    }
+
+    async fn list_waiting_for_person(&self, before: Timestamp, limit: usize) -> PortResult<WaitingForPerson> {
+        let sql =
+            "SELECT body FROM conversations WHERE person_since <= ?2 ORDER BY person_since DESC LIMIT ?1";
+        self.run_read("waiting_for_person", move |c| {
+            let most = to_sql_limit(limit.saturating_add(1));
+            let mut found: Vec<Conversation> = query_all(c, sql, params![most, before.as_millisecond()])?;
+            let more = found.len() > limit;
+            found.truncate(limit);
+            Ok(WaitingForPerson::from_conversations(found, more))
+        })
+        .await
     }
 }

@@ -33,6 +33,7 @@ const TAGS: [&str; 12] = [
     "Contacts",
     "Instances",
     "Configuration",
+    "Alerts",
     "Dead letters",
     "Tokens",
     "Audit",

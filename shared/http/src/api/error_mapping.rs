@@ -3,6 +3,7 @@
 use crate::problem::HttpProblem;
 use axum::http::StatusCode;
 use recado_pipeline::NotSendable;
+use recado_pipeline::alert::NotificationError;
 use recado_pipeline::configure::ConfigureError;
 use recado_pipeline::deliver::DeliverError;
 use recado_pipeline::operate::OperateError;
@@ -33,6 +34,17 @@ impl From<DeliverError> for HttpProblem {
             DeliverError::Port(error) => return Self::from_port_error(error),
         };
         Self::new(status, error.to_string())
+    }
+}
+
+impl From<NotificationError> for HttpProblem {
+    fn from(error: NotificationError) -> Self {
+        match &error {
+            NotificationError::NotFound => Self::not_found(error.to_string()),
+            NotificationError::NoDestination => Self::new(StatusCode::CONFLICT, error.to_string()),
+            NotificationError::Busy => Self::unavailable(error.to_string()),
+            NotificationError::Port(error) => Self::from_port_error(error),
+        }
     }
 }
 

@@ -2,6 +2,7 @@
 //!
 //! A test holds every answer and every accepted request of the tests of this crate against these schemas.
 
+mod alerts;
 mod configuration;
 mod content;
 mod reports;
@@ -12,6 +13,7 @@ pub(super) use reports::{
     CatchUpReportSchema, ConfigurationChangeSchema, PricingSchema, SimulatedMessageSchema, StatusErrorSchema,
 };
 
+use recado_domain::alert::{AlertKind, AlertSeverity, AlertState, NotificationState};
 use recado_domain::conversation::{ConversationMode, ConversationStatus};
 use recado_domain::dead_letter::QueueName;
 use recado_domain::delivery::DeliveryStatus;
@@ -77,6 +79,13 @@ word_schemas! {
     }
     ConfigurationChangeKindSchema: ConfigurationChangeKind { Created, Changed, Unchanged, Removed, Disabled }
     HealthStatusSchema: HealthStatus { Healthy, Degraded, Unhealthy }
+    AlertKindSchema: AlertKind {
+        NoHeartbeat, FullDisk, QueueDepth, SlowProcessing, DeadLetters, Disconnected, MissingKey, SilentInstance,
+        CustomerWaits,
+    }
+    AlertStateSchema: AlertState { Watched, Firing, Ended, Forgotten }
+    NotificationStateSchema: NotificationState { Pending, Dead }
+    SeveritySchema: AlertSeverity { Warning, Critical }
     TimelineStageSchema: TimelineStage {
         Received, Deduplicated, Processing, Stored, Scheduled, Turn, Committed, Claimed, QueuedAgain, Unknown, Sent,
         Delivered, Read, Failed, Dead, Cancelled,

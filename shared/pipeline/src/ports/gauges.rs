@@ -1,11 +1,12 @@
 use super::PortResult;
 use jiff::Timestamp;
+use recado_domain::alert::PersonWait;
 use recado_domain::config::Instance;
 use recado_domain::conversation::Conversation;
 use recado_domain::dead_letter::QueueName;
 use recado_domain::event::EventRecord;
 use recado_domain::ids::{ExternalId, InstanceId};
-use recado_domain::instance::ConnectionStatus;
+use recado_domain::instance::{ConnectionStatus, InstanceState};
 use recado_domain::message::Message;
 use recado_domain::provider::Provider;
 use std::future::Future;
@@ -128,6 +129,21 @@ pub trait Gauges: Send + Sync {
     fn read_disk_space(&self) -> impl Future<Output = PortResult<Option<DiskSpace>>> + Send {
         std::future::ready(Ok(None))
     }
+
+    /// Returns the states of instances that do not work as they should: not open, silent, or without the model's key.
+    /// About `limit` are returned at most. An instance that just opened may be among them.
+    fn list_troubled_instances(
+        &self,
+        limit: usize,
+    ) -> impl Future<Output = PortResult<TroubledInstances>> + Send;
+
+    /// Returns the conversations in which a person owes an answer since `before` or earlier, about `limit` at most:
+    /// those that wait for the shortest time.
+    fn list_waiting_for_person(
+        &self,
+        before: Timestamp,
+        limit: usize,
+    ) -> impl Future<Output = PortResult<WaitingForPerson>> + Send;
 }
 
 impl OwedAnswer {
@@ -136,6 +152,42 @@ impl OwedAnswer {
         Self {
             instance: conversation.instance.clone(),
             since: conversation.waiting_since.unwrap_or(conversation.last_message_at),
+        }
+    }
+}
+
+/// The instances that do not work as they should.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct TroubledInstances {
+    /// Instances with their states.
+    pub states: Vec<(InstanceId, InstanceState)>,
+    /// `true` if there are more than were read.
+    pub at_least: bool,
+}
+
+/// The conversations in which a person owes an answer.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct WaitingForPerson {
+    /// Conversations, each with its tenant, its instance and the time since which the customer waits.
+    pub waits: Vec<PersonWait>,
+    /// `true` if there are more than were read.
+    pub at_least: bool,
+}
+
+impl WaitingForPerson {
+    /// Makes the list of those of `conversations` in which a person owes an answer.
+    pub fn from_conversations(conversations: Vec<Conversation>, at_least: bool) -> Self {
+        let wait = |conversation: Conversation| {
+            Some(PersonWait {
+                since: conversation.person_owed_since()?,
+                tenant: conversation.tenant,
+                instance: conversation.instance,
+                conversation: conversation.id,
+            })
+        };
+        Self {
+            waits: conversations.into_iter().filter_map(wait).collect(),
+            at_least,
         }
     }
 }

@@ -2,6 +2,7 @@
 
 use super::legacy_names::IGNORED_VARIABLES;
 use jiff::SignedDuration;
+use recado_domain::config::ALERT_VARIABLE_PREFIX;
 use recado_domain::secret::Secret;
 use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsString;
@@ -168,7 +169,8 @@ impl VariableReader {
         let ignored = IGNORED_VARIABLES.into_iter().filter(is_set);
         let ignored = ignored.map(|(name, why)| (name, why.to_owned()));
         let is_unknown = |name: &&str| {
-            let is_credential = name.starts_with("RECADO_CREDENTIAL_");
+            let is_credential =
+                name.starts_with("RECADO_CREDENTIAL_") || name.starts_with(ALERT_VARIABLE_PREFIX);
             name.starts_with("RECADO_") && !is_credential && !self.known.contains(*name)
         };
         let unknown = self.variables.keys().map(String::as_str).filter(is_unknown);

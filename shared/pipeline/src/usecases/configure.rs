@@ -32,18 +32,18 @@ pub struct ApplyOptions {
 /// The result of applying a document.
 #[derive(Debug, Clone, PartialEq)]
 pub struct AppliedDocument {
-    /// Changes of tenants, then agents, then instances, in the document's order.
+    /// Changes of tenants, then agents, then instances, in the document's order, then of the alerts.
     pub changes: Vec<ConfigurationChange>,
     /// Whole configuration after the change.
     pub document: ConfigDocument,
 }
 
-/// The result for one tenant, agent or instance of a document.
+/// The result for one tenant, agent or instance of a document, or for its alerts.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct ConfigurationChange {
-    /// Kind of the entry: `tenant`, `agent` or `instance`.
+    /// Kind of the entry: `tenant`, `agent`, `instance` or `alerts`.
     pub kind: &'static str,
-    /// Id of the tenant, agent or instance.
+    /// Id of the tenant, agent or instance; `alerts` for the alerts.
     pub id: String,
     /// Kind of the change.
     pub what: ConfigurationChangeKind,
@@ -165,6 +165,13 @@ fn list_changes(known: &ConfigDocument, change: &ConfigDocument) -> Vec<Configur
         &known.instances,
         &change.instances,
         |i| i.id.as_str(),
+        &mut changes,
+    );
+    collect_changes(
+        "alerts",
+        known.alerts.as_slice(),
+        change.alerts.as_slice(),
+        |_| "alerts",
         &mut changes,
     );
     changes

@@ -1,16 +1,18 @@
 //! What monitors are told of what is open.
 
-use super::given::{begun, claim, replied};
+use super::given::{begun, claim, replied, updated};
 use super::patience::{INDEX, eventually};
-use crate::builders::{Fixture, accepted, at, change_instance, claimed, nonce, seen};
+use crate::builders::{Fixture, accepted, at, change_instance, claimed, far_ahead, nonce, seen};
 use crate::ports::succeed;
+use recado_domain::alert::PersonWait;
 use recado_domain::event::InboundJob;
 use recado_domain::instance::{
-    ConnectionStatus, DEFAULT_PATIENCE, InstanceChange, InstanceState, ParkedConversation,
+    ConnectionStatus, DEFAULT_PATIENCE, InstanceChange, InstanceState, ParkedConversation, TrafficProfile,
 };
+use recado_domain::millis::add_millis;
 use recado_domain::rate::Rate;
 use recado_pipeline::ports::{
-    ClosedInstance, OpenEvent, OpenMessage, OpenWork, OwedAnswer, Store, WriteOutcome,
+    ClosedInstance, OpenEvent, OpenMessage, OpenWork, OverdueWork, OwedAnswer, Store, WriteOutcome,
 };
 
 /// Other cases have open work too; all of it is looked at.
@@ -169,4 +171,85 @@ pub async fn the_disk_is_full_only_below_its_limit<S: Store>(store: &S) {
     if let Some(space) = succeed(store.read_disk_space()).await {
         assert_eq!(space.is_full(), space.free < space.least);
     }
+}
+
+pub async fn an_instance_that_does_not_work_is_told_with_its_state_until_it_works<S: Store>(store: &S) {
+    let fixture = Fixture::new();
+    let ours = async || {
+        let mut found = succeed(store.list_troubled_instances(LIMIT)).await;
+        assert!(!found.at_least);
+        found.states.retain(|(id, _)| id == fixture.instance());
+        found.states.pop().map(|(_, state)| state)
+    };
+    let works = |found: &Option<InstanceState>| found.is_none();
+    assert_eq!(ours().await, None);
+    let pattern = |silent_since| {
+        let json = serde_json::json!({ "silent_since": silent_since });
+        serde_json::from_value::<TrafficProfile>(json).unwrap()
+    };
+    let steps = [
+        (
+            InstanceChange::Connection(seen(ConnectionStatus::Closed, at(1_000), Some(at(2_000)))),
+            InstanceChange::Connection(seen(ConnectionStatus::Open, at(3_000), None)),
+        ),
+        (
+            InstanceChange::ModelKeyMissing(true),
+            InstanceChange::ModelKeyMissing(false),
+        ),
+        (
+            InstanceChange::Traffic(pattern(Some(at(4_000).as_millisecond()))),
+            InstanceChange::Traffic(pattern(None)),
+        ),
+    ];
+    for (begin, end) in steps {
+        change_instance(store, fixture.instance(), begin).await;
+        let stored = succeed(store.read_instance_state(fixture.instance())).await;
+        let told = |found: &Option<InstanceState>| found.as_ref() == Some(&stored);
+        assert_eq!(eventually(INDEX, ours, told).await, Some(stored.clone()));
+        let overdue = succeed(store.list_overdue(at(900), LIMIT)).await;
+        let probes = overdue
+            .iter()
+            .any(|work| *work == OverdueWork::Probe(fixture.instance().clone()));
+        assert!(!probes, "nothing is to be done for it yet");
+        change_instance(store, fixture.instance(), end).await;
+        assert_eq!(eventually(INDEX, ours, works).await, None);
+    }
+}
+
+pub async fn who_waits_for_a_person_is_told_until_the_person_answers<S: Store>(store: &S) {
+    let fixture = Fixture::new();
+    let mut conversation = begun(store, &fixture).await;
+    let ours = async |before| {
+        let mut found = succeed(store.list_waiting_for_person(before, LIMIT)).await;
+        assert!(!found.at_least);
+        found.waits.retain(|wait| wait.instance == *fixture.instance());
+        found.waits
+    };
+    assert_eq!(ours(far_ahead()).await, [], "the agent owes the answer");
+    assert!(conversation.take_over());
+    updated(store, &mut conversation).await;
+    let since = conversation.waiting_since.unwrap();
+    let expected = [PersonWait {
+        tenant: conversation.tenant.clone(),
+        instance: conversation.instance.clone(),
+        conversation: conversation.id.clone(),
+        since,
+    }];
+    let found = eventually(
+        INDEX,
+        async || ours(since).await,
+        |found: &Vec<_>| !found.is_empty(),
+    )
+    .await;
+    assert_eq!(found, expected);
+    assert_eq!(ours(add_millis(since, -1)).await, [], "not for so long");
+    let overdue = succeed(store.list_overdue(far_ahead(), LIMIT)).await;
+    assert!(!overdue.contains(&OverdueWork::Owed(conversation.id.clone())));
+    conversation.record_operator_answer(conversation.last, true, since);
+    updated(store, &mut conversation).await;
+    let none = |found: &Vec<_>| found.is_empty();
+    assert_eq!(
+        eventually(INDEX, async || ours(far_ahead()).await, none).await,
+        []
+    );
 }

@@ -64,6 +64,7 @@ pub async fn a_change_of_connection_is_told_and_begins_anew<S: Store>(store: &S)
     let expected = InstanceState {
         connection: ConnectionStatus::Closed,
         since: Some(at(10)),
+        lost_at: Some(at(10)),
         probe_at: Some(at(60_000)),
         catch_up_from: Some(at(10)),
         ..InstanceState::default()
@@ -82,6 +83,7 @@ pub async fn a_change_of_connection_is_told_and_begins_anew<S: Store>(store: &S)
     let expected = InstanceState {
         connection: ConnectionStatus::NeedsCredentials,
         since: Some(at(20)),
+        lost_at: Some(at(10)),
         probe_at: Some(at(70_000)),
         catch_up_from: Some(at(10)),
         ..InstanceState::default()
@@ -325,6 +327,7 @@ pub async fn what_is_noted_of_an_instance_does_not_disturb_the_rest<S: Store>(st
     let expected = InstanceState {
         connection: ConnectionStatus::Closed,
         since: Some(at(10)),
+        lost_at: Some(at(10)),
         probe_at: Some(at(60_000)),
         probes: 0,
         arrival: Some(Rate::EVOLUTION.reserve_slot(None, at(0)).arrival),

@@ -7,8 +7,9 @@ use super::FaultyPort;
 use crate::mutation::Mutation;
 use jiff::Timestamp;
 use recado_domain::access::{Token, TokenHash};
+use recado_domain::alert::{Alert, AlertWatch, Notification, NotificationState};
 use recado_domain::audit::AuditEntry;
-use recado_domain::config::{ConfigDocument, ConfigRemoval, Instance, InstanceConfig};
+use recado_domain::config::{AlertConfig, ConfigDocument, ConfigRemoval, Instance, InstanceConfig};
 use recado_domain::contact::ContactAddress;
 use recado_domain::conversation::Conversation;
 use recado_domain::dead_letter::{DeadLetter, DeadLetterDeletion};
@@ -25,11 +26,11 @@ use recado_domain::provider::Provider;
 use recado_domain::sample::MinuteSample;
 use recado_domain::scheduled::{ScheduledId, ScheduledMessage};
 use recado_pipeline::ports::{
-    Audit, AuditFilter, CommitOutcome, ConfigurationStore, ContactAliases, CorrelatedRecords,
+    Alerts, Audit, AuditFilter, CommitOutcome, ConfigurationStore, ContactAliases, CorrelatedRecords,
     CorrelationIndex, DeadLetterCounts, DeadLetterFilter, DeadLetters, Deliveries, DiskSpace,
     ErasableRecords, Gauges, IdempotencyClaim, IdentityKeyStore, Notices, OpenWork, OverdueIndex,
     OverdueWork, Page, PageRequest, PortResult, RetainedRecords, Samples, ScheduledMessages, Store, Tokens,
-    WriteOutcome,
+    TroubledInstances, WaitingForPerson, WriteOutcome,
 };
 use recado_testkit::delegate_calls;
 use std::collections::BTreeSet;
@@ -145,6 +146,8 @@ impl<S: Store> Gauges for FaultyPort<S> {
     delegate_calls! {
         read_open_work(of: Option<&[Instance]>, limit: usize) -> OpenWork;
         read_disk_space() -> Option<DiskSpace>;
+        list_troubled_instances(limit: usize) -> TroubledInstances;
+        list_waiting_for_person(before: Timestamp, limit: usize) -> WaitingForPerson;
     }
 }
 
@@ -152,6 +155,21 @@ impl<S: Store> Samples for FaultyPort<S> {
     delegate_calls! {
         put_samples(samples: &[MinuteSample], expires: Timestamp) -> ();
         list_samples(tenant: Option<&TenantId>, since: Timestamp) -> Vec<MinuteSample>;
+    }
+}
+
+impl<S: Store> Alerts for FaultyPort<S> {
+    delegate_calls! {
+        read_alert_config() -> AlertConfig;
+        read_alert_watch() -> AlertWatch;
+        save_alert_watch(watch: &AlertWatch) -> ();
+        list_live_alerts(tenant: Option<&TenantId>, limit: usize) -> Vec<Alert>;
+        list_ended_alerts(tenant: Option<&TenantId>, page: &PageRequest) -> Page<Alert>;
+        commit_alerts(alerts: &[Alert], notifications: &[Notification]) -> WriteOutcome;
+        list_due_notifications(now: Timestamp, limit: usize) -> Vec<Notification>;
+        list_notifications(tenant: Option<&TenantId>, state: NotificationState, limit: usize) -> Vec<Notification>;
+        save_notification(notification: &Notification) -> WriteOutcome;
+        remove_notification(notification: &Notification) -> bool;
     }
 }
 

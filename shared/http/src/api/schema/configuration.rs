@@ -1,6 +1,7 @@
 //! Schemas of the configuration document.
 
 use super::ProviderSchema;
+use super::alerts::AlertConfigSchema;
 use super::content::MessageTemplateSchema;
 use recado_domain::provider::Provider;
 use serde::Serialize;
@@ -18,6 +19,8 @@ pub(in crate::api) struct ConfigDocumentSchema {
     agents: Vec<AgentSchema>,
     #[schema(required = false)]
     instances: Vec<InstanceSchema>,
+    /// Thresholds and destinations of alerts. If present, they replace those before.
+    alerts: Option<AlertConfigSchema>,
 }
 
 /// A customer of the installation, for example a clinic or a shop.

@@ -43,5 +43,6 @@ fn changed(simulation: &Simulation, known: &InstanceConfig, last: bool) -> Confi
         tenants: vec![changed.tenant],
         agents: vec![changed.agent],
         instances: vec![changed.instance],
+        alerts: None,
     }
 }

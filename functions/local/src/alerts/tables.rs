@@ -1,0 +1,98 @@
+//! Formats alerts and notifications for people.
+
+use serde_json::Value;
+use std::fmt::Write;
+
+fn cell(item: &Value, name: &str) -> String {
+    match item.get(name) {
+        None | Some(Value::Null) => "-".to_owned(),
+        Some(Value::String(text)) => text.clone(),
+        Some(other) => other.to_string(),
+    }
+}
+
+fn items(answer: &Value) -> &[Value] {
+    answer
+        .get("items")
+        .and_then(Value::as_array)
+        .map_or(&[], Vec::as_slice)
+}
+
+/// Formats a list of alerts, two lines for each.
+pub(super) fn format_alerts(answer: &Value) -> String {
+    if items(answer).is_empty() {
+        return "No alerts.\n".to_owned();
+    }
+    let mut text = String::new();
+    for alert in items(answer) {
+        let end = match cell(alert, "ended_at").as_str() {
+            "-" => format!("recado alerts runbook {}", cell(alert, "kind")),
+            ended => format!("over at {ended}"),
+        };
+        // Writing to a text cannot fail.
+        let _ = writeln!(
+            text,
+            "{} {}: {}\n  since {}; {end}",
+            cell(alert, "severity").to_uppercase(),
+            cell(alert, "kind"),
+            cell(alert, "summary"),
+            cell(alert, "since"),
+        );
+    }
+    if let Some(cursor) = answer.get("next_cursor").and_then(Value::as_str) {
+        let _ = writeln!(text, "There are more: --cursor {cursor}");
+    }
+    text
+}
+
+/// Formats a list of notifications, two lines for each.
+pub(super) fn format_notifications(answer: &Value) -> String {
+    if items(answer).is_empty() {
+        return "No notifications.\n".to_owned();
+    }
+    let line = |notification: &Value| {
+        format!(
+            "{} to {}: {}\n  {} attempts, last error: {}; made at {}\n",
+            cell(notification, "id"),
+            cell(notification, "destination"),
+            cell(notification, "subject"),
+            cell(notification, "attempts"),
+            cell(notification, "last_error"),
+            cell(notification, "created_at"),
+        )
+    };
+    items(answer).iter().map(line).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn an_alert_says_what_since_when_and_what_to_do() {
+        let mut alert = json!({"kind": "disconnected", "severity": "critical", "summary": "instance desk is closed",
+            "since": "2026-01-05T12:00:00Z", "ended_at": null});
+        let shown = format_alerts(&json!({"items": [alert], "next_cursor": null}));
+        let expected = "CRITICAL disconnected: instance desk is closed\n  since 2026-01-05T12:00:00Z; recado alerts runbook disconnected\n";
+        assert_eq!(shown, expected);
+        alert["ended_at"] = json!("2026-01-05T13:00:00Z");
+        let shown = format_alerts(&json!({"items": [alert], "next_cursor": "c"}));
+        assert!(
+            shown.contains("over at 2026-01-05T13:00:00Z\nThere are more: --cursor c\n"),
+            "{shown}"
+        );
+        assert_eq!(format_alerts(&json!({"items": []})), "No alerts.\n");
+    }
+
+    #[test]
+    fn a_notification_says_why_it_was_given_up() {
+        let given_up = json!({"items": [{"id": "alert_1", "destination": "pager", "subject": "[Recado] x", "attempts": 12,
+            "last_error": "it answered 500", "created_at": "2026-01-05T12:00:00Z"}]});
+        let shown = format_notifications(&given_up);
+        assert!(
+            shown.contains("alert_1 to pager: [Recado] x\n  12 attempts, last error: it answered 500"),
+            "{shown}"
+        );
+    }
+}

@@ -1,0 +1,67 @@
+//! The watchman: tells alerts every minute, delivers their notifications, and shows somebody else that Recado runs.
+
+use crate::compose::LocalDeps;
+use crate::environment::LocalEnvironment;
+use crate::keyring::EnvironmentSecrets;
+use anyhow::Result;
+use recado_embedded::Embedded;
+use recado_notify::{DELIVERY_TIMEOUT, Notifier};
+use recado_pipeline::Deps;
+use recado_pipeline::alert::{deliver_notifications, evaluate_alerts};
+use recado_pipeline::ports::{Gauges, PortResult};
+use std::time::Duration;
+
+/// Longest time of one pass. The rest is done a minute later, so that `reconcile` is never kept waiting.
+const PASS_TIMEOUT: Duration = Duration::from_secs(25);
+
+/// The watchman of one machine.
+#[derive(Debug, Clone)]
+pub(crate) struct Watchman {
+    http: reqwest::Client,
+    heartbeat_url: Option<String>,
+}
+
+impl Watchman {
+    pub(crate) fn new(environment: &LocalEnvironment) -> Result<Self> {
+        Ok(Self {
+            http: recado_http_client::build_http_client()?,
+            heartbeat_url: environment.heartbeat_url.clone(),
+        })
+    }
+
+    /// Runs one pass. If it succeeds, and `reconcile` did, the heartbeat's URL is requested.
+    pub(crate) async fn run_pass(&self, deps: &LocalDeps, queues: &Embedded, reconciled: bool) {
+        let pass = tokio::time::timeout(PASS_TIMEOUT, self.tell_alerts(deps, queues)).await;
+        let told = pass.unwrap_or_else(|_| {
+            tracing::warn!("alerts took too long: the rest is told a minute later");
+            Ok(())
+        });
+        if let Err(error) = &told {
+            tracing::error!(%error, "alerts were not told");
+        }
+        let told = told.is_ok();
+        if reconciled && told {
+            self.request_heartbeat().await;
+        }
+    }
+
+    async fn tell_alerts(&self, deps: &LocalDeps, queues: &Embedded) -> PortResult<()> {
+        let disk = deps.store().read_disk_space().await?;
+        let disk_free = disk.map(|disk| disk.free);
+        evaluate_alerts(deps.store(), queues, deps.system(), disk_free).await?;
+        let notifier = Notifier::new(deps, self.http.clone(), EnvironmentSecrets);
+        deliver_notifications(deps.store(), deps.system(), &notifier).await?;
+        Ok(())
+    }
+
+    /// Requests the heartbeat's URL. Whoever watches it raises the alarm when the requests stop.
+    async fn request_heartbeat(&self) {
+        let Some(url) = &self.heartbeat_url else { return };
+        let answer = self.http.get(url).timeout(DELIVERY_TIMEOUT).send().await;
+        match answer.and_then(reqwest::Response::error_for_status) {
+            Ok(_) => {}
+            // The URL is left out: whoever knows it can stop the alarm.
+            Err(error) => tracing::warn!(error = %error.without_url(), "the heartbeat was not taken"),
+        }
+    }
+}

@@ -1,0 +1,301 @@
+//! Alerts: conditions that a person should know of. Each is told once when it begins, and once when it is over.
+//!
+//! A [`Finding`] is a condition that holds now. [`decide_alerts`] compares the findings with the live alerts and returns
+//! the alerts that change. Alerts that must hold for a time before they are told are remembered as watched.
+
+mod notification;
+mod rules;
+
+pub use notification::{
+    ATTEMPTS_MAX, DestinationId, Notification, NotificationId, NotificationState, RunbookHint, retry_delay,
+};
+pub use rules::{
+    AlertWatch, BacklogLook, BacklogSample, InstallationLook, InstanceLook, PersonWait, find_conditions,
+};
+
+use crate::ids::{ConversationId, InstanceId, TenantId, hash_parts};
+use crate::millis::{self, add_duration};
+use jiff::{SignedDuration, Timestamp};
+use serde::{Deserialize, Serialize};
+use std::collections::{BTreeMap, BTreeSet};
+
+/// Time for which an alert that is over is kept: 90 days.
+pub const ALERT_RETENTION: SignedDuration = SignedDuration::from_hours(90 * 24);
+
+/// The condition that an alert is about.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum AlertKind {
+    /// Recado was not running, or its minutely pass did not run.
+    NoHeartbeat,
+    /// The disk of the data folder is almost full.
+    FullDisk,
+    /// Too many messages wait.
+    QueueDepth,
+    /// Messages wait, and too few of them are processed.
+    SlowProcessing,
+    /// There are too many dead letters.
+    DeadLetters,
+    /// An instance is not connected.
+    Disconnected,
+    /// The key of an instance or of its model is missing or was refused.
+    MissingKey,
+    /// An instance says that it is connected, and nothing comes in.
+    SilentInstance,
+    /// A customer waits for a person.
+    CustomerWaits,
+}
+
+impl AlertKind {
+    /// All kinds, those of the whole installation first.
+    pub const ALL: [Self; 9] = [
+        Self::NoHeartbeat,
+        Self::FullDisk,
+        Self::QueueDepth,
+        Self::SlowProcessing,
+        Self::DeadLetters,
+        Self::Disconnected,
+        Self::MissingKey,
+        Self::SilentInstance,
+        Self::CustomerWaits,
+    ];
+
+    /// Returns the word for the kind in records, in the configuration and in the API.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::NoHeartbeat => "no_heartbeat",
+            Self::FullDisk => "full_disk",
+            Self::QueueDepth => "queue_depth",
+            Self::SlowProcessing => "slow_processing",
+            Self::DeadLetters => "dead_letters",
+            Self::Disconnected => "disconnected",
+            Self::MissingKey => "missing_key",
+            Self::SilentInstance => "silent_instance",
+            Self::CustomerWaits => "customer_waits",
+        }
+    }
+
+    /// Returns the kind's page of `docs/runbooks`, without its ending.
+    pub fn runbook(self) -> &'static str {
+        match self {
+            Self::NoHeartbeat => "no-heartbeat",
+            Self::FullDisk => "full-disk",
+            Self::QueueDepth => "waiting",
+            Self::SlowProcessing => "slow-processing",
+            Self::DeadLetters => "dead-letters",
+            Self::Disconnected => "disconnected-instance",
+            Self::MissingKey => "needs-credentials",
+            Self::SilentInstance => "silent-instance",
+            Self::CustomerWaits => "customer-waits",
+        }
+    }
+}
+
+/// The urgency of an alert.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum AlertSeverity {
+    /// A person should look within the hour.
+    Warning,
+    /// A person should act now.
+    Critical,
+}
+
+impl AlertSeverity {
+    /// Returns the word for the severity in records and the API.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Warning => "warning",
+            Self::Critical => "critical",
+        }
+    }
+}
+
+/// The part of the installation that an alert is about. All fields are `None` for the whole installation.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct AlertSubject {
+    /// The tenant.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tenant: Option<TenantId>,
+    /// The instance.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub instance: Option<InstanceId>,
+    /// The conversation.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub conversation: Option<ConversationId>,
+}
+
+/// The state of an alert.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum AlertState {
+    /// The condition holds, but not long enough yet. Nobody is told.
+    Watched,
+    /// The condition holds, and it is told.
+    Firing,
+    /// The condition is over, and that is told.
+    Ended,
+    /// The condition was over before it was told. The record is removed.
+    Forgotten,
+}
+
+/// An alert's record: one occurrence of a condition, from its beginning to its end.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Alert {
+    /// Id of this occurrence: the same at its beginning and at its end.
+    pub id: String,
+    /// The condition.
+    pub kind: AlertKind,
+    /// The urgency.
+    pub severity: AlertSeverity,
+    /// The part of the installation that the alert is about.
+    #[serde(default)]
+    pub subject: AlertSubject,
+    /// Short text for people. No personal data.
+    pub summary: String,
+    /// Time since which the condition holds.
+    #[serde(with = "millis")]
+    pub since: Timestamp,
+    /// Time at which the alert was told. `None`: the condition does not hold long enough yet.
+    #[serde(default, with = "millis::optional", skip_serializing_if = "Option::is_none")]
+    pub fired_at: Option<Timestamp>,
+    /// Time at which the condition was found to be over.
+    #[serde(default, with = "millis::optional", skip_serializing_if = "Option::is_none")]
+    pub ended_at: Option<Timestamp>,
+    /// Revision: grows at every write. The next write is made only if the stored revision is still the one that was
+    /// read.
+    pub rev: u64,
+}
+
+impl Alert {
+    /// Returns the alert's state.
+    pub fn state(&self) -> AlertState {
+        match (self.fired_at, self.ended_at) {
+            (None, None) => AlertState::Watched,
+            (Some(_), None) => AlertState::Firing,
+            (Some(_), Some(_)) => AlertState::Ended,
+            (None, Some(_)) => AlertState::Forgotten,
+        }
+    }
+
+    /// Returns the text that names the condition of the alert: there is one live alert of each.
+    pub fn condition_key(&self) -> String {
+        condition_key(self.severity, self.kind, &self.subject)
+    }
+
+    /// Returns the time at which the record of an ended alert expires; `None` while the alert is live.
+    pub fn expires_at(&self) -> Option<Timestamp> {
+        self.ended_at.map(|at| add_duration(at, ALERT_RETENTION))
+    }
+
+    fn begin_watch(finding: &Finding, since: Timestamp) -> Self {
+        let key = condition_key(finding.severity, finding.kind, &finding.subject);
+        Self {
+            id: hash_parts(&[&key, &since.as_millisecond().to_string()], 16),
+            kind: finding.kind,
+            severity: finding.severity,
+            subject: finding.subject.clone(),
+            summary: finding.summary.clone(),
+            since,
+            fired_at: None,
+            ended_at: None,
+            rev: 0,
+        }
+    }
+
+    /// Makes an alert that tells nothing but that alerts arrive.
+    pub fn for_test(now: Timestamp) -> Self {
+        let finding = Finding {
+            kind: AlertKind::NoHeartbeat,
+            severity: AlertSeverity::Critical,
+            subject: AlertSubject::default(),
+            summary: "This is a test: nothing is wrong.".to_owned(),
+            since: None,
+            hold: SignedDuration::ZERO,
+        };
+        Self {
+            fired_at: Some(now),
+            ..Self::begin_watch(&finding, now)
+        }
+    }
+}
+
+fn condition_key(severity: AlertSeverity, kind: AlertKind, subject: &AlertSubject) -> String {
+    let instance = subject.instance.as_ref().map_or("", InstanceId::as_str);
+    let conversation = subject.conversation.as_ref().map(ToString::to_string);
+    let conversation = conversation.unwrap_or_default();
+    let (kind, severity) = (kind.as_str(), severity.as_str());
+    format!("{kind}#{severity}#{instance}#{conversation}")
+}
+
+/// A condition that holds now.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Finding {
+    /// The condition.
+    pub kind: AlertKind,
+    /// The urgency.
+    pub severity: AlertSeverity,
+    /// The part of the installation that the condition is about.
+    pub subject: AlertSubject,
+    /// Short text for people. No personal data.
+    pub summary: String,
+    /// Time since which the condition is known to hold; `None`: since now.
+    pub since: Option<Timestamp>,
+    /// Time for which the condition must hold before it is told.
+    pub hold: SignedDuration,
+}
+
+/// The result of one look: the conditions that hold, and the kinds of which all conditions were looked at.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Findings {
+    /// Conditions that hold now.
+    pub found: Vec<Finding>,
+    /// Kinds of which every condition was looked at. A live alert of another kind is left as it is.
+    pub looked_at: BTreeSet<AlertKind>,
+}
+
+/// Returns the live alerts that change, and those that begin, each as it is to be stored. The most urgent come first.
+pub fn decide_alerts(live: &[Alert], findings: &Findings, now: Timestamp) -> Vec<Alert> {
+    let known: BTreeMap<String, &Alert> = live.iter().map(|alert| (alert.condition_key(), alert)).collect();
+    let mut changed = Vec::new();
+    let mut holding = BTreeSet::new();
+    for finding in &findings.found {
+        let key = condition_key(finding.severity, finding.kind, &finding.subject);
+        let before = known.get(&key).copied();
+        if holding.insert(key) {
+            changed.extend(update_alert(before, finding, now));
+        }
+    }
+    let is_over = |alert: &&Alert| {
+        findings.looked_at.contains(&alert.kind) && !holding.contains(&alert.condition_key())
+    };
+    changed.extend(live.iter().filter(is_over).map(|alert| Alert {
+        ended_at: Some(now),
+        rev: alert.rev + 1,
+        ..alert.clone()
+    }));
+    changed.sort_by_key(|alert| (alert.kind, std::cmp::Reverse(alert.severity)));
+    changed
+}
+
+/// Returns the alert of a condition that holds, if its record changes.
+fn update_alert(before: Option<&Alert>, finding: &Finding, now: Timestamp) -> Option<Alert> {
+    let mut alert = match before {
+        Some(alert) if alert.fired_at.is_some() => return None,
+        Some(alert) => alert.clone(),
+        None => Alert::begin_watch(finding, finding.since.unwrap_or(now).min(now)),
+    };
+    let is_due = add_duration(alert.since, finding.hold) <= now;
+    if before.is_some() && !is_due {
+        return None;
+    }
+    if is_due {
+        alert.fired_at = Some(now);
+        alert.summary.clone_from(&finding.summary);
+    }
+    alert.rev += 1;
+    Some(alert)
+}
+
+#[cfg(test)]
+mod tests;

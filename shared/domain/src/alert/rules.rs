@@ -1,0 +1,336 @@
+//! The rules of alerts: which conditions hold, by the numbers of one look and the thresholds of the configuration.
+
+use super::{AlertKind, AlertSeverity, AlertSubject, Finding, Findings};
+use crate::config::AlertConfig;
+use crate::ids::{ConversationId, InstanceId, TenantId};
+use crate::instance::{ConnectionStatus, InstanceState};
+use crate::millis::{self, add_duration};
+use jiff::{SignedDuration, Timestamp};
+use serde::{Deserialize, Serialize};
+
+/// Longest time between two looks of which a rate of processing is computed.
+const RATE_WINDOW_MAX: SignedDuration = SignedDuration::from_mins(10);
+
+/// The record that one look leaves for the next.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct AlertWatch {
+    /// Time of the last look; `None` before the first. Its age shows for how long nothing was running.
+    #[serde(default, with = "millis::optional", skip_serializing_if = "Option::is_none")]
+    pub looked_at: Option<Timestamp>,
+    /// Messages that waited then; `None` if they were not counted.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub backlog: Option<BacklogSample>,
+}
+
+/// The number of messages that waited at a time.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct BacklogSample {
+    /// Time of the count.
+    #[serde(with = "millis")]
+    pub at: Timestamp,
+    /// Number of messages.
+    pub waiting: u64,
+}
+
+/// The progress of messages that waited at the look before.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct BacklogLook {
+    /// The count of the look before.
+    pub before: BacklogSample,
+    /// Number of those messages that still wait.
+    pub rest: u64,
+}
+
+/// The state of an instance that does not work as it should.
+#[derive(Debug, Clone, PartialEq)]
+pub struct InstanceLook {
+    /// The instance's tenant.
+    pub tenant: TenantId,
+    /// The instance.
+    pub instance: InstanceId,
+    /// Run-time state of the instance.
+    pub state: InstanceState,
+}
+
+/// A conversation in which a person owes an answer.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PersonWait {
+    /// The conversation's tenant.
+    pub tenant: TenantId,
+    /// The conversation's instance.
+    pub instance: InstanceId,
+    /// The conversation.
+    pub conversation: ConversationId,
+    /// Time since which the customer waits.
+    pub since: Timestamp,
+}
+
+/// The numbers of one look at the installation. `None`: the number is not known this time.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct InstallationLook {
+    /// Number of waiting messages.
+    pub depth: Option<u64>,
+    /// Progress of the messages that waited at the look before.
+    pub backlog: Option<BacklogLook>,
+    /// Number of dead letters, at least.
+    pub dead_letters: Option<u64>,
+    /// Time of the look before.
+    pub last_look: Option<Timestamp>,
+    /// Free space on the disk of the data folder, in bytes.
+    pub disk_free: Option<u64>,
+    /// Instances that do not work as they should, or some of them.
+    pub instances: Option<Vec<InstanceLook>>,
+    /// `true` if `instances` lacks some.
+    pub more_instances: bool,
+    /// Conversations in which a person owes an answer, or some of them.
+    pub person_waits: Option<Vec<PersonWait>>,
+    /// `true` if `person_waits` lacks some.
+    pub more_person_waits: bool,
+}
+
+/// Returns the conditions that hold at `now`. Kinds that the configuration switches off are never found.
+pub fn find_conditions(config: &AlertConfig, look: &InstallationLook, now: Timestamp) -> Findings {
+    let mut findings = Findings::default();
+    find_heartbeat(config, look, now, &mut findings);
+    find_depth(config, look, &mut findings);
+    find_slow_processing(config, look, now, &mut findings);
+    find_dead_letters(config, look, &mut findings);
+    find_full_disk(config, look, &mut findings);
+    find_instance_troubles(config, look, now, &mut findings);
+    find_person_waits(config, look, now, &mut findings);
+    findings
+        .found
+        .retain(|finding| !config.off.contains(&finding.kind));
+    findings.looked_at.extend(&config.off);
+    findings
+}
+
+fn installation_finding(kind: AlertKind, severity: AlertSeverity, summary: String) -> Finding {
+    Finding {
+        kind,
+        severity,
+        subject: AlertSubject::default(),
+        summary,
+        since: None,
+        hold: SignedDuration::ZERO,
+    }
+}
+
+fn from_minutes(minutes: u32) -> SignedDuration {
+    SignedDuration::from_mins(i64::from(minutes))
+}
+
+fn find_heartbeat(config: &AlertConfig, look: &InstallationLook, now: Timestamp, into: &mut Findings) {
+    into.looked_at.insert(AlertKind::NoHeartbeat);
+    let Some(last) = look.last_look else { return };
+    if add_duration(last, from_minutes(config.heartbeat_minutes)) < now {
+        let summary = format!(
+            "Recado was not running from {} to {}",
+            in_seconds(last),
+            in_seconds(now)
+        );
+        into.found.push(Finding {
+            since: Some(last),
+            ..installation_finding(AlertKind::NoHeartbeat, AlertSeverity::Critical, summary)
+        });
+    }
+}
+
+fn in_seconds(at: Timestamp) -> Timestamp {
+    Timestamp::from_second(at.as_second()).unwrap_or(at)
+}
+
+fn find_depth(config: &AlertConfig, look: &InstallationLook, into: &mut Findings) {
+    let Some(depth) = look.depth else { return };
+    into.looked_at.insert(AlertKind::QueueDepth);
+    for (severity, threshold) in [
+        (AlertSeverity::Critical, config.depth_critical),
+        (AlertSeverity::Warning, config.depth_warning),
+    ] {
+        if depth > threshold {
+            let minutes = config.depth_minutes;
+            let summary = format!("{depth} messages wait: more than {threshold} for {minutes} minutes");
+            into.found.push(Finding {
+                hold: from_minutes(minutes),
+                ..installation_finding(AlertKind::QueueDepth, severity, summary)
+            });
+        }
+    }
+}
+
+fn find_slow_processing(config: &AlertConfig, look: &InstallationLook, now: Timestamp, into: &mut Findings) {
+    let Some(BacklogLook { before, rest }) = look.backlog else {
+        return;
+    };
+    let window = now.duration_since(before.at);
+    if !window.is_positive() || window > RATE_WINDOW_MAX {
+        return;
+    }
+    into.looked_at.insert(AlertKind::SlowProcessing);
+    let done = before.waiting.saturating_sub(rest);
+    let rate = count_to_f64(done) / window.as_secs_f64();
+    if rest > 0 && rate < config.rate_per_second {
+        let (least, minutes) = (config.rate_per_second, config.rate_minutes);
+        let summary = format!(
+            "{rate:.2} messages a second are processed, less than {least}, for {minutes} minutes, and {rest} wait"
+        );
+        into.found.push(Finding {
+            hold: from_minutes(minutes),
+            ..installation_finding(AlertKind::SlowProcessing, AlertSeverity::Warning, summary)
+        });
+    }
+}
+
+/// Converts a count. A count that is too large for exact arithmetic is far above every threshold.
+fn count_to_f64(count: u64) -> f64 {
+    f64::from(u32::try_from(count).unwrap_or(u32::MAX))
+}
+
+fn find_dead_letters(config: &AlertConfig, look: &InstallationLook, into: &mut Findings) {
+    let Some(count) = look.dead_letters else { return };
+    into.looked_at.insert(AlertKind::DeadLetters);
+    for (severity, threshold) in [
+        (AlertSeverity::Critical, config.dead_letters_critical),
+        (AlertSeverity::Warning, config.dead_letters_warning),
+    ] {
+        if count > threshold {
+            let summary = format!("there are more than {threshold} dead letters");
+            let finding = installation_finding(AlertKind::DeadLetters, severity, summary);
+            into.found.push(finding);
+        }
+    }
+}
+
+fn find_full_disk(config: &AlertConfig, look: &InstallationLook, into: &mut Findings) {
+    let Some(free) = look.disk_free else { return };
+    into.looked_at.insert(AlertKind::FullDisk);
+    let (free, least) = (free / 1_000_000, config.disk_free_megabytes);
+    if free < least {
+        let summary = format!("the disk of the data folder has {free} MB left, less than {least} MB");
+        let finding = installation_finding(AlertKind::FullDisk, AlertSeverity::Critical, summary);
+        into.found.push(finding);
+    }
+}
+
+fn find_instance_troubles(
+    config: &AlertConfig,
+    look: &InstallationLook,
+    now: Timestamp,
+    into: &mut Findings,
+) {
+    let Some(instances) = &look.instances else { return };
+    if !look.more_instances {
+        into.looked_at.extend([
+            AlertKind::Disconnected,
+            AlertKind::MissingKey,
+            AlertKind::SilentInstance,
+        ]);
+    }
+    for one in instances {
+        into.found.extend(disconnected_findings(config, one, now));
+        into.found.extend(missing_key_finding(one));
+        into.found.extend(silent_finding(one));
+    }
+}
+
+fn instance_finding(
+    one: &InstanceLook,
+    kind: AlertKind,
+    severity: AlertSeverity,
+    summary: String,
+) -> Finding {
+    Finding {
+        subject: AlertSubject {
+            tenant: Some(one.tenant.clone()),
+            instance: Some(one.instance.clone()),
+            conversation: None,
+        },
+        ..installation_finding(kind, severity, summary)
+    }
+}
+
+fn disconnected_findings(config: &AlertConfig, one: &InstanceLook, now: Timestamp) -> Vec<Finding> {
+    let connection = one.state.connection;
+    if !matches!(
+        connection,
+        ConnectionStatus::Closed | ConnectionStatus::Unreachable
+    ) {
+        return Vec::new();
+    }
+    let Some(since) = one.state.disconnected_since() else {
+        return Vec::new();
+    };
+    let levels = [
+        (AlertSeverity::Critical, config.disconnected_critical_minutes),
+        (AlertSeverity::Warning, config.disconnected_warning_minutes),
+    ];
+    let holds = |(_, minutes): &(AlertSeverity, u32)| add_duration(since, from_minutes(*minutes)) < now;
+    let finding = |(severity, minutes): (AlertSeverity, u32)| {
+        let summary = format!(
+            "instance {} is {} for more than {minutes} minutes: its messages wait",
+            one.instance,
+            connection.as_str()
+        );
+        Finding {
+            since: Some(since),
+            ..instance_finding(one, AlertKind::Disconnected, severity, summary)
+        }
+    };
+    levels.into_iter().filter(holds).map(finding).collect()
+}
+
+fn missing_key_finding(one: &InstanceLook) -> Option<Finding> {
+    let of_provider = one.state.connection == ConnectionStatus::NeedsCredentials;
+    let whose = match (of_provider, one.state.llm_needs_credentials) {
+        (true, _) => "the provider's key",
+        (false, true) => "the model's key",
+        (false, false) => return None,
+    };
+    let summary = format!("instance {}: {whose} is missing or was refused", one.instance);
+    Some(instance_finding(
+        one,
+        AlertKind::MissingKey,
+        AlertSeverity::Critical,
+        summary,
+    ))
+}
+
+fn silent_finding(one: &InstanceLook) -> Option<Finding> {
+    let since = one.state.inactive_since()?;
+    if one.state.connection != ConnectionStatus::Open {
+        return None;
+    }
+    let summary = format!(
+        "instance {} says it is connected, and nothing came in since {}",
+        one.instance,
+        in_seconds(since)
+    );
+    Some(Finding {
+        since: Some(since),
+        ..instance_finding(one, AlertKind::SilentInstance, AlertSeverity::Warning, summary)
+    })
+}
+
+fn find_person_waits(config: &AlertConfig, look: &InstallationLook, now: Timestamp, into: &mut Findings) {
+    let Some(waits) = &look.person_waits else { return };
+    if !look.more_person_waits {
+        into.looked_at.insert(AlertKind::CustomerWaits);
+    }
+    let minutes = config.customer_wait_minutes;
+    let long = |wait: &&PersonWait| add_duration(wait.since, from_minutes(minutes)) < now;
+    into.found.extend(waits.iter().filter(long).map(|wait| Finding {
+        kind: AlertKind::CustomerWaits,
+        severity: AlertSeverity::Warning,
+        subject: AlertSubject {
+            tenant: Some(wait.tenant.clone()),
+            instance: Some(wait.instance.clone()),
+            conversation: Some(wait.conversation.clone()),
+        },
+        summary: format!(
+            "a customer of {} waits for a person for more than {minutes} minutes: conversation {}",
+            wait.instance, wait.conversation
+        ),
+        since: Some(wait.since),
+        hold: SignedDuration::ZERO,
+    }));
+}

@@ -1,0 +1,257 @@
+//! `/v1/alerts`: the alerts, and the notifications that are not delivered.
+
+use super::problem_answers::{Conflict, NotFound};
+use super::schema::{AlertKindSchema, AlertStateSchema, NotificationStateSchema, SeveritySchema};
+use super::view::ListView;
+use super::{Api, ApiContext};
+use crate::problem::HttpProblem;
+use crate::query::{PathParam, QueryParams, parse_page_request};
+use axum::extract::State;
+use axum::{Extension, Json};
+use recado_domain::Timestamp;
+use recado_domain::access::Caller;
+use recado_domain::alert::{Alert, AlertKind, AlertSeverity, AlertState, Notification, NotificationState};
+use recado_domain::ids::{ConversationId, InstanceId, TenantId};
+use recado_pipeline::Deps;
+use recado_pipeline::alert;
+use recado_pipeline::ports::{Alerts, Page, PortError};
+use serde::{Deserialize, Serialize};
+use utoipa::{IntoParams, ToSchema};
+
+/// The number of live alerts, and of notifications, that one answer shows at most.
+const SHOWN_MAX: usize = 1_000;
+
+/// The filter and the page of a list of alerts.
+#[derive(Debug, Deserialize, IntoParams)]
+#[into_params(parameter_in = Query)]
+#[serde(deny_unknown_fields)]
+pub(super) struct AlertQuery {
+    /// `firing` (if absent): those that hold and were told. `watched`: those that do not hold long enough yet. `ended`:
+    /// those that are over, the newest first, of 90 days.
+    #[param(value_type = Option<AlertStateSchema>)]
+    state: Option<AlertState>,
+    /// Only of this tenant.
+    #[param(value_type = Option<String>)]
+    tenant: Option<TenantId>,
+    /// Number of ended alerts on a page: 1 to 200, 50 if absent.
+    limit: Option<usize>,
+    /// `next_cursor` of the page before.
+    cursor: Option<String>,
+}
+
+/// An alert.
+#[derive(Debug, Serialize, ToSchema)]
+pub(super) struct AlertView {
+    /// Id of this occurrence: the same at its beginning and at its end.
+    id: String,
+    #[schema(value_type = AlertKindSchema)]
+    kind: AlertKind,
+    #[schema(value_type = SeveritySchema)]
+    severity: AlertSeverity,
+    #[schema(value_type = AlertStateSchema)]
+    state: AlertState,
+    summary: String,
+    /// Absent for an alert of the whole installation.
+    #[schema(value_type = Option<String>)]
+    tenant: Option<TenantId>,
+    #[schema(value_type = Option<String>)]
+    instance_id: Option<InstanceId>,
+    #[schema(value_type = Option<String>)]
+    conversation_id: Option<ConversationId>,
+    /// Time since which the condition holds.
+    since: Timestamp,
+    fired_at: Option<Timestamp>,
+    ended_at: Option<Timestamp>,
+    /// Page of `docs/runbooks`; `recado alerts runbook KIND` prints it.
+    runbook: &'static str,
+}
+
+impl From<Alert> for AlertView {
+    fn from(alert: Alert) -> Self {
+        Self {
+            state: alert.state(),
+            runbook: alert.kind.runbook(),
+            id: alert.id,
+            kind: alert.kind,
+            severity: alert.severity,
+            summary: alert.summary,
+            tenant: alert.subject.tenant,
+            instance_id: alert.subject.instance,
+            conversation_id: alert.subject.conversation,
+            since: alert.since,
+            fired_at: alert.fired_at,
+            ended_at: alert.ended_at,
+        }
+    }
+}
+
+/// Returns the tenant whose records are listed: that of the token, else the one that the request names.
+fn choose_tenant(caller: &Caller, wanted: Option<TenantId>) -> Result<Option<TenantId>, HttpProblem> {
+    match caller.scope.tenant() {
+        None => Ok(wanted),
+        Some(own) if wanted.as_ref().is_none_or(|wanted| wanted == own) => Ok(Some(own.clone())),
+        Some(_) => Err(HttpProblem::not_found("there is no such tenant")),
+    }
+}
+
+/// Lists alerts.
+#[utoipa::path(
+    get,
+    path = "/v1/alerts",
+    tag = "Alerts",
+    params(AlertQuery),
+    responses((status = 200, body = ListView<AlertView>, description = "The alerts, or a page of those that ended"), NotFound)
+)]
+pub(super) async fn list_alerts(
+    State(api): State<Api<impl ApiContext>>,
+    Extension(caller): Extension<Caller>,
+    QueryParams(wanted): QueryParams<AlertQuery>,
+) -> Result<Json<ListView<AlertView>>, HttpProblem> {
+    let page = parse_page_request(wanted.limit, wanted.cursor)?;
+    let tenant = choose_tenant(&caller, wanted.tenant)?;
+    let (store, tenant) = (api.deps.store(), tenant.as_ref());
+    let state = wanted.state.unwrap_or(AlertState::Firing);
+    let found = if state == AlertState::Ended {
+        store.list_ended_alerts(tenant, &page).await.map_err(|error| {
+            if page.cursor.is_some() && matches!(error, PortError::Invalid { .. }) {
+                HttpProblem::bad_request("the cursor is not one that a list gave")
+            } else {
+                error.into()
+            }
+        })?
+    } else {
+        let mut items = store.list_live_alerts(tenant, SHOWN_MAX).await?;
+        items.retain(|alert| alert.state() == state);
+        items.sort_by_key(|alert| (std::cmp::Reverse(alert.severity), alert.since));
+        Page {
+            items,
+            next_cursor: None,
+        }
+    };
+    Ok(Json(ListView::from_page(found, AlertView::from)))
+}
+
+/// The filter of a list of notifications.
+#[derive(Debug, Deserialize, IntoParams)]
+#[into_params(parameter_in = Query)]
+#[serde(deny_unknown_fields)]
+pub(super) struct NotificationQuery {
+    /// `dead` (if absent): those that were given up. `pending`: those that are still tried.
+    #[param(value_type = Option<NotificationStateSchema>)]
+    state: Option<NotificationState>,
+    /// Only to destinations of this tenant.
+    #[param(value_type = Option<String>)]
+    tenant: Option<TenantId>,
+}
+
+/// A notification that is not delivered.
+#[derive(Debug, Serialize, ToSchema)]
+pub(super) struct NotificationView {
+    id: String,
+    destination: String,
+    #[schema(value_type = Option<String>)]
+    tenant: Option<TenantId>,
+    #[schema(value_type = NotificationStateSchema)]
+    state: NotificationState,
+    /// `true` for a notification that only tests its destination.
+    is_test: bool,
+    subject: String,
+    attempts: u32,
+    last_error: Option<String>,
+    created_at: Timestamp,
+    /// Time of the next attempt; absent for a notification that was given up.
+    due_at: Option<Timestamp>,
+}
+
+impl From<Notification> for NotificationView {
+    fn from(notification: Notification) -> Self {
+        Self {
+            subject: notification.subject_line(),
+            due_at: notification.pending_due_at(),
+            id: notification.id,
+            destination: notification.destination,
+            tenant: notification.tenant,
+            state: notification.state,
+            is_test: notification.is_test,
+            attempts: notification.attempts,
+            last_error: notification.last_error,
+            created_at: notification.created_at,
+        }
+    }
+}
+
+/// Lists the notifications that are not delivered: those that were given up, or those that are still tried.
+#[utoipa::path(
+    get,
+    path = "/v1/alerts/notifications",
+    tag = "Alerts",
+    params(NotificationQuery),
+    responses((status = 200, body = ListView<NotificationView>, description = "The notifications, 1000 at most"), NotFound)
+)]
+pub(super) async fn list_notifications(
+    State(api): State<Api<impl ApiContext>>,
+    Extension(caller): Extension<Caller>,
+    QueryParams(wanted): QueryParams<NotificationQuery>,
+) -> Result<Json<ListView<NotificationView>>, HttpProblem> {
+    let state = wanted.state.unwrap_or(NotificationState::Dead);
+    let tenant = choose_tenant(&caller, wanted.tenant)?;
+    let store = api.deps.store();
+    let items = store
+        .list_notifications(tenant.as_ref(), state, SHOWN_MAX)
+        .await?;
+    let page = Page {
+        items,
+        next_cursor: None,
+    };
+    Ok(Json(ListView::from_page(page, NotificationView::from)))
+}
+
+/// Makes a notification that was given up pending again, with all its attempts.
+#[utoipa::path(
+    post,
+    path = "/v1/alerts/notifications/{id}/redrive",
+    tag = "Alerts",
+    params(("id" = String, Path, description = "Id of the notification")),
+    responses((status = 200, body = NotificationView, description = "The notification"), NotFound)
+)]
+pub(super) async fn redrive_notification(
+    State(api): State<Api<impl ApiContext>>,
+    Extension(caller): Extension<Caller>,
+    PathParam(id): PathParam<String>,
+) -> Result<Json<NotificationView>, HttpProblem> {
+    let redriven =
+        alert::redrive_notification(api.deps.store(), api.deps.system(), &caller.scope, &id).await?;
+    Ok(Json(redriven.into()))
+}
+
+/// The destination of a test.
+#[derive(Debug, Deserialize, IntoParams)]
+#[into_params(parameter_in = Query)]
+#[serde(deny_unknown_fields)]
+pub(super) struct TestQuery {
+    /// Only this destination.
+    destination: Option<String>,
+}
+
+/// Makes a test notification for each destination. They are delivered within a minute.
+#[utoipa::path(
+    post,
+    path = "/v1/alerts/test",
+    tag = "Alerts",
+    params(TestQuery),
+    responses((status = 200, body = ListView<NotificationView>, description = "The notifications"), Conflict)
+)]
+pub(super) async fn post_test(
+    State(api): State<Api<impl ApiContext>>,
+    Extension(caller): Extension<Caller>,
+    QueryParams(wanted): QueryParams<TestQuery>,
+) -> Result<Json<ListView<NotificationView>>, HttpProblem> {
+    let only = wanted.destination.as_deref();
+    let items =
+        alert::add_test_notifications(api.deps.store(), api.deps.system(), &caller.scope, only).await?;
+    let page = Page {
+        items,
+        next_cursor: None,
+    };
+    Ok(Json(ListView::from_page(page, NotificationView::from)))
+}

@@ -1,0 +1,130 @@
+//! Requests to a URL, signed as Standard Webhooks defines it: <https://www.standardwebhooks.com>.
+
+use crate::Notifier;
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
+use jiff::Timestamp;
+use recado_domain::alert::{Alert, AlertKind, AlertSeverity, AlertState, Notification};
+use recado_domain::config::WebhookDestination;
+use recado_domain::ids::{ConversationId, InstanceId, TenantId};
+use recado_domain::secret::{Secret, hmac_sha256};
+use recado_pipeline::Deps;
+use recado_pipeline::ports::{ChannelError, Secrets, System};
+use serde::Serialize;
+
+/// The prefix of a secret.
+const SECRET_PREFIX: &str = "whsec_";
+
+/// The body of a request.
+#[derive(Debug, Serialize)]
+struct WebhookBody<'a> {
+    r#type: &'static str,
+    timestamp: Timestamp,
+    data: WebhookData<'a>,
+}
+
+#[derive(Debug, Serialize)]
+struct WebhookData<'a> {
+    alerts: Vec<WebhookAlert<'a>>,
+}
+
+#[derive(Debug, Serialize)]
+struct WebhookAlert<'a> {
+    id: &'a str,
+    kind: AlertKind,
+    severity: AlertSeverity,
+    state: AlertState,
+    summary: &'a str,
+    tenant: Option<&'a TenantId>,
+    instance_id: Option<&'a InstanceId>,
+    conversation_id: Option<&'a ConversationId>,
+    since: Timestamp,
+    ended_at: Option<Timestamp>,
+    runbook: &'static str,
+}
+
+impl<'a> From<&'a Alert> for WebhookAlert<'a> {
+    fn from(alert: &'a Alert) -> Self {
+        Self {
+            id: &alert.id,
+            kind: alert.kind,
+            severity: alert.severity,
+            state: alert.state(),
+            summary: &alert.summary,
+            tenant: alert.subject.tenant.as_ref(),
+            instance_id: alert.subject.instance.as_ref(),
+            conversation_id: alert.subject.conversation.as_ref(),
+            since: alert.since,
+            ended_at: alert.ended_at,
+            runbook: alert.kind.runbook(),
+        }
+    }
+}
+
+/// Returns the body. It is the same at every attempt.
+fn build_body(notification: &Notification) -> Result<String, ChannelError> {
+    let body = WebhookBody {
+        r#type: if notification.is_test {
+            "alerts.test"
+        } else {
+            "alerts.changed"
+        },
+        timestamp: notification.created_at,
+        data: WebhookData {
+            alerts: notification.alerts.iter().map(WebhookAlert::from).collect(),
+        },
+    };
+    serde_json::to_string(&body).map_err(|_| ChannelError::Failed("the body cannot be written".to_owned()))
+}
+
+/// Signs a body that is sent at `seconds` of the Unix epoch.
+fn sign_body(secret: &Secret, id: &str, seconds: i64, body: &str) -> Result<String, ChannelError> {
+    let text = secret.expose_secret();
+    let key = STANDARD.decode(text.strip_prefix(SECRET_PREFIX).unwrap_or(text));
+    let key = key.map_err(|_| {
+        ChannelError::NotConfigured("the secret must be whsec_ and base64 (of 24 to 64 bytes)".to_owned())
+    })?;
+    let signed = hmac_sha256(&key, format!("{id}.{seconds}.{body}").as_bytes());
+    Ok(format!("v1,{}", STANDARD.encode(signed)))
+}
+
+impl<D: Deps, S: Secrets> Notifier<'_, D, S> {
+    /// Posts the notification. Any answer of the class 2xx accepts it.
+    pub(crate) async fn post_webhook(
+        &self,
+        webhook: &WebhookDestination,
+        notification: &Notification,
+    ) -> Result<(), ChannelError> {
+        let secret = self.resolve_secret(&webhook.secret).await?;
+        let (body, seconds) = (build_body(notification)?, self.deps.system().now().as_second());
+        let signature = sign_body(&secret, &notification.id, seconds, &body)?;
+        let request = self
+            .http
+            .post(&webhook.url)
+            .timeout(self.timeout)
+            .header("content-type", "application/json")
+            .header("webhook-id", &notification.id)
+            .header("webhook-timestamp", seconds.to_string())
+            .header("webhook-signature", signature)
+            .body(body);
+        match request.send().await {
+            Ok(answer) if answer.status().is_success() => Ok(()),
+            Ok(answer) => Err(ChannelError::Failed(format!(
+                "it answered {}",
+                answer.status().as_u16()
+            ))),
+            Err(error) => Err(ChannelError::Failed(describe_failure(&error).to_owned())),
+        }
+    }
+}
+
+/// Describes why no answer came. The URL is left out: it may be a secret.
+fn describe_failure(error: &reqwest::Error) -> &'static str {
+    if error.is_timeout() {
+        "no answer in time"
+    } else if error.is_connect() {
+        "it could not be reached"
+    } else {
+        "the request failed"
+    }
+}

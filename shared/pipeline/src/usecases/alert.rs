@@ -1,0 +1,115 @@
+//! Alerts: looks at the installation once a minute, after `reconcile`, and tells what begins and what is over.
+//!
+//! An alert and the notifications that tell it are stored in one transaction, so a crash loses neither and tells nothing
+//! twice. A notification is delivered afterwards, at least once, always under the same id.
+
+mod delivery;
+mod look;
+
+pub use delivery::{
+    DeliveryReport, NotificationError, add_test_notifications, deliver_notifications, redrive_notification,
+};
+
+use crate::ports::{
+    ALERTS_PER_COMMIT, Alerts, ConfigurationStore, DeadLetters, Gauges, PortResult, QueueDepths, System,
+    WriteOutcome,
+};
+use jiff::Timestamp;
+use look::look_at_installation;
+use recado_domain::alert::{Alert, AlertSeverity, AlertState, Notification, decide_alerts, find_conditions};
+use recado_domain::config::{AlertConfig, AlertDestination};
+use recado_domain::ids::InstanceId;
+
+/// Greatest number of live alerts that are read.
+const LIVE_MAX: usize = 10_000;
+
+/// Greatest number of commits in one pass. What is left changes in the next pass.
+const COMMITS_MAX: usize = 10;
+
+/// The result of one pass, in numbers.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct AlertReport {
+    /// Alerts that began to be told.
+    pub fired: usize,
+    /// Alerts that are over.
+    pub ended: usize,
+    /// Notifications that were made.
+    pub notifications: usize,
+}
+
+/// Runs one pass: compares what holds now with the live alerts, and stores what changed with its notifications.
+/// `disk_free` is the free space of the disk that holds the records, in bytes, if there is one.
+pub async fn evaluate_alerts(
+    store: &(impl Alerts + Gauges + DeadLetters + ConfigurationStore),
+    depths: &impl QueueDepths,
+    system: &impl System,
+    disk_free: Option<u64>,
+) -> PortResult<AlertReport> {
+    let now = system.now();
+    let config = store.read_alert_config().await?;
+    let watch = store.read_alert_watch().await?;
+    let live = store.list_live_alerts(None, LIVE_MAX).await?;
+    let (look, watch) = look_at_installation(store, depths, &config, &watch, disk_free, now).await;
+    let changed = decide_alerts(&live, &find_conditions(&config, &look, now), now);
+    let mut report = AlertReport::default();
+    for alerts in changed.chunks(ALERTS_PER_COMMIT).take(COMMITS_MAX) {
+        let notifications = make_notifications(&config, alerts, now);
+        if store.commit_alerts(alerts, &notifications).await? == WriteOutcome::Conflict {
+            // Another pass runs at the same time, and tells it.
+            tracing::warn!("another pass changed the alerts meanwhile");
+            break;
+        }
+        report.notifications += notifications.len();
+        for alert in alerts {
+            log_change(alert);
+            report.fired += usize::from(alert.state() == AlertState::Firing);
+            report.ended += usize::from(alert.state() == AlertState::Ended);
+        }
+    }
+    // Stored last: if the pass fails before, the next one finds the same gap.
+    store.save_alert_watch(&watch).await?;
+    Ok(report)
+}
+
+/// Makes a notification of `alerts` for each destination that is told of one of them.
+fn make_notifications(config: &AlertConfig, alerts: &[Alert], now: Timestamp) -> Vec<Notification> {
+    let told = |alert: &&Alert| matches!(alert.state(), AlertState::Firing | AlertState::Ended);
+    let for_destination = |destination: &AlertDestination| {
+        let accepted = alerts.iter().filter(told);
+        let accepted = accepted.filter(|alert| destination.accepts_alert(alert)).cloned();
+        let accepted: Vec<Alert> = accepted.collect();
+        let notification =
+            || Notification::new(&destination.id, destination.tenant.clone(), accepted.clone(), now);
+        (!accepted.is_empty()).then(notification)
+    };
+    config.destinations.iter().filter_map(for_destination).collect()
+}
+
+fn log_change(alert: &Alert) {
+    let instance_id = alert.subject.instance.as_ref().map(InstanceId::as_str);
+    let (kind, summary) = (alert.kind.as_str(), alert.summary.as_str());
+    match (alert.state(), alert.severity) {
+        (AlertState::Firing, AlertSeverity::Critical) => {
+            tracing::error!(
+                event = "alert",
+                kind,
+                instance_id,
+                summary,
+                "a critical alert begins"
+            );
+        }
+        (AlertState::Firing, AlertSeverity::Warning) => {
+            tracing::warn!(event = "alert", kind, instance_id, summary, "an alert begins");
+        }
+        (AlertState::Ended, _) => {
+            tracing::info!(
+                event = "alert_over",
+                kind,
+                instance_id,
+                summary,
+                "an alert is over"
+            );
+        }
+        (AlertState::Watched | AlertState::Forgotten, _) => {}
+    }
+}

@@ -1,0 +1,172 @@
+//! Delivers notifications, and makes those that a person asks for.
+
+use crate::ports::{Alerts, NotificationChannels, PortError, PortResult, System, WriteOutcome};
+use futures::stream::{self, StreamExt};
+use recado_domain::access::Scope;
+use recado_domain::alert::{Notification, NotificationState};
+use recado_domain::config::{AlertConfig, AlertDestination};
+
+/// Greatest number of notifications that one pass delivers, and number of those that are delivered at the same time. A
+/// destination that does not answer must not delay the others.
+const DUE_MAX: usize = 100;
+const SIDE_BY_SIDE: usize = 16;
+
+/// Greatest number of dead notifications that are looked through for a redrive.
+const DEAD_MAX: usize = 1_000;
+
+/// The result of one pass, in numbers.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct DeliveryReport {
+    /// Notifications that their destinations took.
+    pub delivered: usize,
+    /// Attempts that failed.
+    pub failed: usize,
+    /// Notifications that were given up.
+    pub given_up: usize,
+}
+
+/// The reason why a notification was not requeued or made.
+#[derive(Debug, thiserror::Error)]
+pub enum NotificationError {
+    /// There is no dead notification with this id.
+    #[error("there is no such dead notification")]
+    NotFound,
+    /// No destination is configured.
+    #[error("no destination of alerts is configured")]
+    NoDestination,
+    /// Others changed the notification. The client may try again.
+    #[error("the notification is being changed by others, try again")]
+    Busy,
+    /// A store failed.
+    #[error(transparent)]
+    Port(#[from] PortError),
+}
+
+enum AttemptResult {
+    Delivered,
+    Failed,
+    GivenUp,
+    Nothing,
+}
+
+/// Runs one pass: delivers the notifications that are due. The caller limits its time.
+pub async fn deliver_notifications(
+    store: &impl Alerts,
+    system: &impl System,
+    channels: &impl NotificationChannels,
+) -> PortResult<DeliveryReport> {
+    let due = store.list_due_notifications(system.now(), DUE_MAX).await?;
+    if due.is_empty() {
+        return Ok(DeliveryReport::default());
+    }
+    let config = store.read_alert_config().await?;
+    let attempts = due
+        .into_iter()
+        .map(|notification| attempt_delivery(store, system, channels, &config, notification));
+    let results: Vec<PortResult<AttemptResult>> = stream::iter(attempts)
+        .buffer_unordered(SIDE_BY_SIDE)
+        .collect()
+        .await;
+    let mut report = DeliveryReport::default();
+    for result in results {
+        match result? {
+            AttemptResult::Delivered => report.delivered += 1,
+            AttemptResult::Failed => report.failed += 1,
+            AttemptResult::GivenUp => report.given_up += 1,
+            AttemptResult::Nothing => {}
+        }
+    }
+    Ok(report)
+}
+
+/// Tries to deliver one notification. The attempt is counted before it is made, so a crash meanwhile only delays the
+/// next one.
+async fn attempt_delivery(
+    store: &impl Alerts,
+    system: &impl System,
+    channels: &impl NotificationChannels,
+    config: &AlertConfig,
+    mut notification: Notification,
+) -> PortResult<AttemptResult> {
+    let Some(destination) = config.find_destination(&notification.destination) else {
+        tracing::warn!(
+            destination = notification.destination,
+            "a notification's destination was removed"
+        );
+        store.remove_notification(&notification).await?;
+        return Ok(AttemptResult::Nothing);
+    };
+    notification.begin_attempt(system.now());
+    if store.save_notification(&notification).await? == WriteOutcome::Conflict {
+        // Another pass attempts it.
+        return Ok(AttemptResult::Nothing);
+    }
+    let Err(error) = channels.deliver_notification(destination, &notification).await else {
+        store.remove_notification(&notification).await?;
+        return Ok(AttemptResult::Delivered);
+    };
+    notification.record_failure(&error.to_string());
+    let (id, attempts) = (&notification.id, notification.attempts);
+    let result = if notification.state == NotificationState::Dead {
+        tracing::error!(notification = %id, destination = destination.id, attempts, %error, "a notification was given up");
+        AttemptResult::GivenUp
+    } else {
+        tracing::warn!(notification = %id, destination = destination.id, attempts, %error, "a notification was not delivered");
+        AttemptResult::Failed
+    };
+    if store.save_notification(&notification).await? == WriteOutcome::Conflict {
+        tracing::warn!(notification = %notification.id, "a notification was changed during its attempt");
+    }
+    Ok(result)
+}
+
+/// Makes a test notification for each destination within the scope, or for the one named `only`. The next pass delivers
+/// them.
+pub async fn add_test_notifications(
+    store: &impl Alerts,
+    system: &impl System,
+    scope: &Scope,
+    only: Option<&str>,
+) -> Result<Vec<Notification>, NotificationError> {
+    let config = store.read_alert_config().await?;
+    let wanted = |destination: &&AlertDestination| {
+        only.is_none_or(|id| destination.id == id) && scope.covers_owner(destination.tenant.as_ref())
+    };
+    let now = system.now();
+    let tests = config.destinations.iter().filter(wanted);
+    let tests = tests.map(|destination| {
+        Notification::for_test(
+            &destination.id,
+            destination.tenant.clone(),
+            system.random_u64(),
+            now,
+        )
+    });
+    let tests: Vec<Notification> = tests.collect();
+    if tests.is_empty() {
+        return Err(NotificationError::NoDestination);
+    }
+    match store.commit_alerts(&[], &tests).await? {
+        WriteOutcome::Written => Ok(tests),
+        WriteOutcome::Conflict => Err(NotificationError::Busy),
+    }
+}
+
+/// Makes a dead notification pending again. The next pass delivers it.
+pub async fn redrive_notification(
+    store: &impl Alerts,
+    system: &impl System,
+    scope: &Scope,
+    id: &str,
+) -> Result<Notification, NotificationError> {
+    let dead = store
+        .list_notifications(scope.tenant(), NotificationState::Dead, DEAD_MAX)
+        .await?;
+    let found = dead.into_iter().find(|notification| notification.id == id);
+    let mut notification = found.ok_or(NotificationError::NotFound)?;
+    notification.redrive(system.now());
+    match store.save_notification(&notification).await? {
+        WriteOutcome::Written => Ok(notification),
+        WriteOutcome::Conflict => Err(NotificationError::Busy),
+    }
+}

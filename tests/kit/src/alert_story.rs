@@ -1,0 +1,395 @@
+//! The story of each alert: it is made to fire and to end, on a store of its own and on a clock that the story moves.
+
+mod ending_store;
+
+use crate::builders::{Fixture, change_instance, far_ahead, seen};
+use crate::ports::succeed;
+use ending_store::EndingStore;
+use jiff::Timestamp;
+use recado_domain::alert::{AlertKind, AlertSeverity, AlertState, NotificationState};
+use recado_domain::conversation::Conversation;
+use recado_domain::dead_letter::QueueName;
+use recado_domain::instance::{ConnectionStatus, InstanceChange, TrafficProfile};
+use recado_domain::millis::add_millis;
+use recado_pipeline::alert::{AlertReport, evaluate_alerts};
+use recado_pipeline::ports::{
+    InboundWrite, PageRequest, PortResult, QueueDepth, QueueDepths, Store, StoreInboundOutcome, System,
+    WriteOutcome,
+};
+use serde_json::json;
+use std::collections::BTreeSet;
+use std::ops::Range;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU64, AtomicUsize, Ordering};
+use std::time::Duration;
+
+/// The number of messages in the queues, as the story says.
+#[derive(Debug, Clone, Default)]
+pub struct ToldDepth(Arc<AtomicU64>);
+
+impl QueueDepths for ToldDepth {
+    async fn read_queue_depth(&self, queue: QueueName) -> PortResult<QueueDepth> {
+        let waiting = match queue {
+            QueueName::Inbound => self.0.load(Ordering::SeqCst),
+            QueueName::Turns | QueueName::Outbound => 0,
+        };
+        Ok(QueueDepth {
+            waiting,
+            ..QueueDepth::default()
+        })
+    }
+}
+
+/// A clock that the story moves. It begins far ahead, so that no store takes a record for expired.
+#[derive(Debug, Clone, Default)]
+pub struct StoryClock {
+    passed_ms: Arc<AtomicI64>,
+    random: Arc<AtomicU64>,
+}
+
+impl System for StoryClock {
+    fn now(&self) -> Timestamp {
+        add_millis(far_ahead(), self.passed_ms.load(Ordering::SeqCst))
+    }
+
+    fn random_u64(&self) -> u64 {
+        self.random.fetch_add(1, Ordering::SeqCst)
+    }
+
+    async fn sleep(&self, duration: Duration) {
+        let milliseconds = i64::try_from(duration.as_millis()).unwrap();
+        self.passed_ms.fetch_add(milliseconds, Ordering::SeqCst);
+    }
+}
+
+impl StoryClock {
+    /// Moves the clock.
+    pub fn pass_minutes(&self, minutes: i64) {
+        self.passed_ms.fetch_add(minutes * 60_000, Ordering::SeqCst);
+    }
+}
+
+/// What was told: kind, severity, and whether it begins or is over.
+pub type Told = (AlertKind, AlertSeverity, AlertState);
+
+/// An installation with one instance and one destination of alerts.
+#[derive(Debug)]
+pub struct AlertStory<'a, S> {
+    /// The store.
+    pub store: &'a S,
+    /// The clock.
+    pub clock: StoryClock,
+    /// What waits in the queues.
+    pub depth: ToldDepth,
+    /// The tenant, its instance and a contact.
+    pub fixture: Fixture,
+    /// Free space on the disk, in bytes.
+    pub disk_free: Option<u64>,
+}
+
+impl<'a, S: Store> AlertStory<'a, S> {
+    /// Configures the installation.
+    pub async fn begin(store: &'a S) -> Self {
+        let fixture = Fixture::new();
+        let mut document = fixture.document();
+        document.alerts = Some(
+            serde_json::from_value(json!({
+                "destinations": [{"id": "pager", "webhook": {"url": "https://pager.example", "secret": "env:RECADO_ALERT_A"}}],
+            }))
+            .unwrap(),
+        );
+        succeed(store.apply_configuration(&document)).await;
+        Self {
+            store,
+            clock: StoryClock::default(),
+            depth: ToldDepth::default(),
+            fixture,
+            disk_free: None,
+        }
+    }
+
+    /// Lets `queued` messages wait in the queues.
+    pub fn queue_holds(&self, queued: u64) {
+        self.depth.0.store(queued, Ordering::SeqCst);
+    }
+
+    /// Runs one pass.
+    pub async fn evaluate(&self) -> PortResult<AlertReport> {
+        evaluate_alerts(self.store, &self.depth, &self.clock, self.disk_free).await
+    }
+
+    /// Takes what was told since the last time, as a receiver of all notifications would.
+    pub async fn take_told(&self) -> Vec<Told> {
+        let pending = self
+            .store
+            .list_notifications(None, NotificationState::Pending, 1_000);
+        let mut told = Vec::new();
+        for notification in succeed(pending).await {
+            told.extend(
+                notification
+                    .alerts
+                    .iter()
+                    .map(|alert| (alert.kind, alert.severity, alert.state())),
+            );
+            assert!(succeed(self.store.remove_notification(&notification)).await);
+        }
+        told.sort();
+        told
+    }
+
+    /// Lets a minute pass, runs a pass, and returns what it told.
+    pub async fn next_minute(&self) -> Vec<Told> {
+        self.clock.pass_minutes(1);
+        succeed(self.evaluate()).await;
+        self.take_told().await
+    }
+
+    /// Lets minutes pass of which nothing is told.
+    pub async fn quiet_minutes(&self, minutes: u32) {
+        for minute in 0..minutes {
+            assert_eq!(self.next_minute().await, [], "minute {minute}");
+        }
+    }
+
+    async fn connection_is(&self, connection: ConnectionStatus) {
+        let change = InstanceChange::Connection(seen(connection, self.clock.now(), None));
+        change_instance(self.store, self.fixture.instance(), change).await;
+    }
+
+    /// Stores a message of the contact in a conversation that a person has.
+    async fn person_owes_answer(&self) -> Conversation {
+        let mut job = self.fixture.job();
+        job.received_at = self.clock.now();
+        let mut conversation = self.fixture.conversation(1);
+        conversation.take_over();
+        let _ = succeed(self.store.record_event(&job)).await;
+        let message = self.fixture.inbound(&mut conversation, &job);
+        let write = InboundWrite {
+            event: &job.event,
+            conversation: &conversation,
+            message: &message,
+        };
+        let stored = succeed(self.store.store_inbound(write)).await;
+        assert_eq!(stored, StoreInboundOutcome::Stored);
+        let now = self.clock.now();
+        succeed(self.store.settle_event(&job.event, None, now, far_ahead())).await;
+        conversation
+    }
+}
+
+const WARNING: AlertSeverity = AlertSeverity::Warning;
+const CRITICAL: AlertSeverity = AlertSeverity::Critical;
+const FIRING: AlertState = AlertState::Firing;
+const ENDED: AlertState = AlertState::Ended;
+
+/// Makes every alert fire and end, each told once and once when it is over.
+///
+/// # Panics
+/// If an alert is told at another time, or twice, or not at all.
+pub async fn every_alert_fires_and_ends<S: Store>(store: &S) {
+    let mut scene = AlertStory::begin(store).await;
+    scene.quiet_minutes(2).await;
+    depth_and_gap(&scene).await;
+    disconnection(&scene).await;
+    dead_letters(&scene).await;
+    slow_processing(&scene).await;
+    silence(&scene).await;
+    waiting_customer(&scene).await;
+    missing_keys(&scene).await;
+    full_disk(&mut scene).await;
+    scene.quiet_minutes(3).await;
+    let live = succeed(store.list_live_alerts(None, 100)).await;
+    assert_eq!(live, []);
+    let kinds: BTreeSet<AlertKind> = ended_kinds(store).await.into_iter().collect();
+    assert_eq!(kinds, AlertKind::ALL.into_iter().collect(), "each kind was there");
+}
+
+async fn ended_kinds<S: Store>(store: &S) -> Vec<AlertKind> {
+    let page = PageRequest {
+        limit: 200,
+        cursor: None,
+    };
+    let ended = succeed(store.list_ended_alerts(None, &page)).await;
+    ended.items.into_iter().map(|alert| alert.kind).collect()
+}
+
+/// A depth is remembered while nothing runs, and the time without a run is told.
+async fn depth_and_gap<S: Store>(scene: &AlertStory<'_, S>) {
+    let kind = AlertKind::QueueDepth;
+    scene.queue_holds(1_001);
+    scene.quiet_minutes(5).await;
+    assert_eq!(
+        scene.next_minute().await,
+        [(kind, WARNING, FIRING), (kind, CRITICAL, FIRING)]
+    );
+    scene.quiet_minutes(2).await;
+    scene.queue_holds(101);
+    assert_eq!(scene.next_minute().await, [(kind, CRITICAL, ENDED)]);
+    scene.queue_holds(100);
+    assert_eq!(scene.next_minute().await, [(kind, WARNING, ENDED)]);
+    scene.queue_holds(500);
+    scene.quiet_minutes(1).await;
+    scene.clock.pass_minutes(6);
+    let gap = AlertKind::NoHeartbeat;
+    assert_eq!(
+        scene.next_minute().await,
+        [(gap, CRITICAL, FIRING), (kind, WARNING, FIRING)],
+        "the restart does not begin to count anew"
+    );
+    assert_eq!(scene.next_minute().await, [(gap, CRITICAL, ENDED)]);
+    scene.queue_holds(0);
+    assert_eq!(scene.next_minute().await, [(kind, WARNING, ENDED)]);
+}
+
+async fn disconnection<S: Store>(scene: &AlertStory<'_, S>) {
+    let kind = AlertKind::Disconnected;
+    scene.connection_is(ConnectionStatus::Unreachable).await;
+    scene.quiet_minutes(2).await;
+    scene.connection_is(ConnectionStatus::Closed).await;
+    assert_eq!(scene.next_minute().await, [(kind, WARNING, FIRING)]);
+    scene.quiet_minutes(7).await;
+    assert_eq!(scene.next_minute().await, [(kind, CRITICAL, FIRING)]);
+    scene.quiet_minutes(1).await;
+    let live = succeed(
+        scene
+            .store
+            .list_live_alerts(Some(&scene.fixture.bound.tenant.id), 10),
+    )
+    .await;
+    assert_eq!(live.len(), 2, "they are the tenant's");
+    scene.connection_is(ConnectionStatus::Open).await;
+    assert_eq!(
+        scene.next_minute().await,
+        [(kind, WARNING, ENDED), (kind, CRITICAL, ENDED)]
+    );
+}
+
+async fn dead_letters<S: Store>(scene: &AlertStory<'_, S>) {
+    let kind = AlertKind::DeadLetters;
+    let dead: Vec<_> = (0..51).map(|_| scene.fixture.dead_letter()).collect();
+    let put = async |range: Range<usize>| {
+        for one in &dead[range] {
+            succeed(scene.store.put_dead_letter(one)).await;
+        }
+    };
+    put(0..10).await;
+    scene.quiet_minutes(1).await;
+    put(10..50).await;
+    assert_eq!(scene.next_minute().await, [(kind, WARNING, FIRING)]);
+    put(50..51).await;
+    assert_eq!(scene.next_minute().await, [(kind, CRITICAL, FIRING)]);
+    for one in &dead {
+        assert!(succeed(scene.store.remove_dead_letter(&one.id, one.at)).await);
+    }
+    assert_eq!(
+        scene.next_minute().await,
+        [(kind, WARNING, ENDED), (kind, CRITICAL, ENDED)]
+    );
+}
+
+async fn slow_processing<S: Store>(scene: &AlertStory<'_, S>) {
+    let kind = AlertKind::SlowProcessing;
+    let mut job = scene.fixture.job();
+    job.received_at = scene.clock.now();
+    let _ = succeed(scene.store.record_event(&job)).await;
+    scene.quiet_minutes(5).await;
+    let mut told = scene.next_minute().await;
+    if told.is_empty() {
+        // The first look after it came is either one that knows it from the look before, or not yet.
+        told = scene.next_minute().await;
+    }
+    assert_eq!(told, [(kind, WARNING, FIRING)]);
+    let now = scene.clock.now();
+    succeed(scene.store.settle_event(&job.event, None, now, far_ahead())).await;
+    assert_eq!(scene.next_minute().await, [(kind, WARNING, ENDED)]);
+}
+
+async fn silence<S: Store>(scene: &AlertStory<'_, S>) {
+    let kind = AlertKind::SilentInstance;
+    let silent = |since: Option<i64>| {
+        let pattern: TrafficProfile = serde_json::from_value(json!({ "silent_since": since })).unwrap();
+        InstanceChange::Traffic(pattern)
+    };
+    let since = scene.clock.now().as_millisecond();
+    change_instance(scene.store, scene.fixture.instance(), silent(Some(since))).await;
+    assert_eq!(scene.next_minute().await, [(kind, WARNING, FIRING)]);
+    scene.quiet_minutes(1).await;
+    change_instance(scene.store, scene.fixture.instance(), silent(None)).await;
+    assert_eq!(scene.next_minute().await, [(kind, WARNING, ENDED)]);
+}
+
+async fn waiting_customer<S: Store>(scene: &AlertStory<'_, S>) {
+    let kind = AlertKind::CustomerWaits;
+    let mut conversation = scene.person_owes_answer().await;
+    scene.quiet_minutes(60).await;
+    assert_eq!(scene.next_minute().await, [(kind, WARNING, FIRING)]);
+    scene.quiet_minutes(2).await;
+    conversation.record_operator_answer(conversation.last, true, scene.clock.now());
+    conversation.rev += 1;
+    let written = succeed(scene.store.update_conversation(&conversation)).await;
+    assert_eq!(written, WriteOutcome::Written);
+    assert_eq!(scene.next_minute().await, [(kind, WARNING, ENDED)]);
+}
+
+async fn missing_keys<S: Store>(scene: &AlertStory<'_, S>) {
+    let kind = AlertKind::MissingKey;
+    scene.connection_is(ConnectionStatus::NeedsCredentials).await;
+    assert_eq!(scene.next_minute().await, [(kind, CRITICAL, FIRING)]);
+    scene.quiet_minutes(12).await;
+    scene.connection_is(ConnectionStatus::Open).await;
+    assert_eq!(scene.next_minute().await, [(kind, CRITICAL, ENDED)]);
+    let instance = scene.fixture.instance();
+    change_instance(scene.store, instance, InstanceChange::ModelKeyMissing(true)).await;
+    assert_eq!(scene.next_minute().await, [(kind, CRITICAL, FIRING)]);
+    change_instance(scene.store, instance, InstanceChange::ModelKeyMissing(false)).await;
+    assert_eq!(scene.next_minute().await, [(kind, CRITICAL, ENDED)]);
+}
+
+async fn full_disk<S: Store>(scene: &mut AlertStory<'_, S>) {
+    let kind = AlertKind::FullDisk;
+    scene.disk_free = Some(500_000_000);
+    scene.quiet_minutes(1).await;
+    scene.disk_free = Some(499_000_000);
+    assert_eq!(scene.next_minute().await, [(kind, CRITICAL, FIRING)]);
+    scene.disk_free = Some(501_000_000);
+    assert_eq!(scene.next_minute().await, [(kind, CRITICAL, ENDED)]);
+}
+
+/// Ends a pass at each of its calls of the store in turn, before and after the call's effect, and checks that what it
+/// was to tell is told once.
+///
+/// # Panics
+/// If an alert was told twice, or not at all.
+pub async fn a_pass_may_end_at_any_step<S: Store, F: Future<Output = S>>(make: impl Fn() -> F) {
+    let mut calls = 0;
+    for (at_call, after) in (0..).flat_map(|call| [(call, false), (call, true)]) {
+        let store = make().await;
+        let scene = AlertStory::begin(&store).await;
+        scene.quiet_minutes(1).await;
+        for one in (0..11).map(|_| scene.fixture.dead_letter()) {
+            succeed(store.put_dead_letter(&one)).await;
+        }
+        let ended = EndingStore {
+            inner: &store,
+            calls: AtomicUsize::new(0),
+            at_call,
+            after,
+            is_over: AtomicBool::new(false),
+        };
+        let pass = evaluate_alerts(&ended, &scene.depth, &scene.clock, scene.disk_free);
+        let finished = ended.run_until_end(pass).await;
+        succeed(scene.evaluate()).await;
+        succeed(scene.evaluate()).await;
+        let told = scene.take_told().await;
+        let expected = [(AlertKind::DeadLetters, WARNING, FIRING)];
+        assert_eq!(
+            told, expected,
+            "ended at call {at_call}, after its effect: {after}"
+        );
+        if finished {
+            break;
+        }
+        calls = at_call + 1;
+    }
+    assert!(calls > 8, "the pass made {calls} calls");
+}

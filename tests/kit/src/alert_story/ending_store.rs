@@ -1,0 +1,98 @@
+//! A store at one of whose calls the process ends.
+
+use crate::delegate_calls;
+use jiff::Timestamp;
+use recado_domain::alert::{Alert, AlertWatch, Notification, NotificationState};
+use recado_domain::config::{AlertConfig, ConfigDocument, Instance, InstanceConfig};
+use recado_domain::dead_letter::{DeadLetter, DeadLetterDeletion};
+use recado_domain::ids::{ExternalId, InstanceId, TenantId};
+use recado_domain::provider::Provider;
+use recado_pipeline::ports::{
+    Alerts, ConfigurationStore, DeadLetterCounts, DeadLetterFilter, DeadLetters, Gauges, OpenWork, Page,
+    PageRequest, PortResult, Store, TroubledInstances, WaitingForPerson, WriteOutcome,
+};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::task::Poll;
+
+/// A store at one of whose calls the process ends.
+#[derive(Debug)]
+pub(super) struct EndingStore<'a, S> {
+    pub(super) inner: &'a S,
+    pub(super) calls: AtomicUsize,
+    pub(super) at_call: usize,
+    pub(super) after: bool,
+    pub(super) is_over: AtomicBool,
+}
+
+impl<S> EndingStore<'_, S> {
+    async fn around<T>(&self, _: &'static str, call: impl Future<Output = PortResult<T>>) -> PortResult<T> {
+        let ends = self.calls.fetch_add(1, Ordering::SeqCst) == self.at_call;
+        if !ends || self.after {
+            let done = call.await;
+            if !ends {
+                return done;
+            }
+        }
+        self.is_over.store(true, Ordering::SeqCst);
+        std::future::pending().await
+    }
+
+    /// Runs `pass` until it finishes (`true`) or the process ends.
+    pub(super) async fn run_until_end<T>(&self, pass: impl Future<Output = T>) -> bool {
+        let mut pass = std::pin::pin!(pass);
+        std::future::poll_fn(|context| {
+            if pass.as_mut().poll(context).is_ready() {
+                return Poll::Ready(true);
+            }
+            if self.is_over.load(Ordering::SeqCst) {
+                return Poll::Ready(false);
+            }
+            Poll::Pending
+        })
+        .await
+    }
+}
+
+impl<S: Store> Alerts for EndingStore<'_, S> {
+    delegate_calls! {
+        read_alert_config() -> AlertConfig;
+        read_alert_watch() -> AlertWatch;
+        save_alert_watch(watch: &AlertWatch) -> ();
+        list_live_alerts(tenant: Option<&TenantId>, limit: usize) -> Vec<Alert>;
+        list_ended_alerts(tenant: Option<&TenantId>, page: &PageRequest) -> Page<Alert>;
+        commit_alerts(alerts: &[Alert], notifications: &[Notification]) -> WriteOutcome;
+        list_due_notifications(now: Timestamp, limit: usize) -> Vec<Notification>;
+        list_notifications(tenant: Option<&TenantId>, state: NotificationState, limit: usize) -> Vec<Notification>;
+        save_notification(notification: &Notification) -> WriteOutcome;
+        remove_notification(notification: &Notification) -> bool;
+    }
+}
+
+impl<S: Store> Gauges for EndingStore<'_, S> {
+    delegate_calls! {
+        read_open_work(of: Option<&[Instance]>, limit: usize) -> OpenWork;
+        list_troubled_instances(limit: usize) -> TroubledInstances;
+        list_waiting_for_person(before: Timestamp, limit: usize) -> WaitingForPerson;
+    }
+}
+
+impl<S: Store> DeadLetters for EndingStore<'_, S> {
+    delegate_calls! {
+        put_dead_letter(dead_letter: &DeadLetter) -> bool;
+        find_dead_letter(id: &str) -> Option<DeadLetter>;
+        remove_dead_letter(id: &str, failed_at: Timestamp) -> bool;
+        delete_dead_letter(deletion: &DeadLetterDeletion) -> bool;
+        list_deletions(tenant: Option<&TenantId>, page: &PageRequest) -> Page<DeadLetterDeletion>;
+        list_dead_letters(filter: &DeadLetterFilter, page: &PageRequest) -> Page<DeadLetter>;
+        count_dead_letters(tenant: Option<&TenantId>) -> DeadLetterCounts;
+    }
+}
+
+impl<S: Store> ConfigurationStore for EndingStore<'_, S> {
+    delegate_calls! {
+        read_configuration(tenant: Option<&TenantId>) -> ConfigDocument;
+        apply_configuration(change: &ConfigDocument) -> ();
+        find_instance_config(provider: Provider, external: &ExternalId) -> Option<InstanceConfig>;
+        instance_config(id: &InstanceId) -> Option<InstanceConfig>;
+    }
+}
