@@ -69,12 +69,11 @@ pub(crate) async fn serve_until_signal(environment: LocalEnvironment, demonstrat
     let limits = environment.server.clone();
     let serving = server::serve_connections(listener, router, limits, stopped.clone());
     let server = tokio::spawn(serving);
-    let watchman = Watchman::new(&environment)?;
     let working = workers::run_workers(
         Arc::clone(&deps),
         embedded.clone(),
         metrics.clone(),
-        watchman,
+        Watchman::new(&environment)?,
         stopped,
     );
     let workers = tokio::spawn(working);

@@ -189,6 +189,7 @@ async fn no_request_with_one_tenants_token_changes_anything_of_another() {
         for (path, body) in [
             ("/v1/dead-letters?all=true", json!(null)),
             ("/v1/dead-letters/redrive", json!({})),
+            ("/v1/alerts/test", json!({})),
         ] {
             let method = if body.is_null() { "DELETE" } else { "POST" };
             let wanted = Wanted::new(method, path, path, &body);
@@ -211,14 +212,16 @@ async fn a_cursor_of_another_tenants_list_leads_to_nothing_of_it() {
         "/v1/dead-letters/audit",
         "/v1/tokens",
         "/v1/audit",
+        "/v1/alerts?state=ended",
     ] {
-        let first = Wanted::new("GET", list, &format!("{list}?limit=1"), &json!(null));
+        let mark = if list.contains('?') { '&' } else { '?' };
+        let first = Wanted::new("GET", list, &format!("{list}{mark}limit=1"), &json!(null));
         let first = ask_as(&world.site, world.token_of_other(), &first).await;
         let cursor = first.body["next_cursor"]
             .as_str()
             .unwrap_or_else(|| panic!("{list}: {}", first.text));
         let cursor = cursor.replace('\n', "%0A").replace('#', "%23");
-        let next = Wanted::new("GET", list, &format!("{list}?cursor={cursor}"), &json!(null));
+        let next = Wanted::new("GET", list, &format!("{list}{mark}cursor={cursor}"), &json!(null));
         let answered = ask_as(&world.site, world.token_of_one(TokenRole::Admin), &next).await;
         assert!(
             world.other.find_in(&answered.text).is_none(),

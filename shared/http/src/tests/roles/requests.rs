@@ -17,6 +17,9 @@ pub(super) struct Ids {
     pub(super) correlation: String,
     pub(super) dead_letter: String,
     pub(super) upload: String,
+    pub(super) alert: String,
+    pub(super) notification: String,
+    pub(super) destination: String,
     pub(super) token: String,
     pub(super) contact: String,
     /// A text that only this tenant's records hold.
@@ -40,6 +43,9 @@ impl Ids {
             correlation: text("no-correlation"),
             dead_letter: "1".repeat(64),
             upload: format!("upload:{}", "2".repeat(32)),
+            alert: "3".repeat(16),
+            notification: format!("alert_{}", "4".repeat(32)),
+            destination: text("no-destination"),
             token: text("no-token"),
             contact: text("5500000000000"),
             said: text("nothing was said"),
@@ -61,6 +67,9 @@ impl Ids {
             &self.correlation,
             &self.dead_letter,
             &self.upload,
+            &self.alert,
+            &self.notification,
+            &self.destination,
             &self.token,
             &self.contact,
             &self.said,
@@ -147,13 +156,6 @@ fn list_reads(ids: &Ids) -> Vec<Wanted> {
         plain("/v1/config"),
         plain("/v1/config/webhooks"),
         plain("/v1/checks"),
-        plain("/v1/alerts"),
-        get("/v1/alerts", format!("/v1/alerts?state=ended&tenant={tenant}")),
-        plain("/v1/alerts/notifications"),
-        get(
-            "/v1/alerts/notifications",
-            format!("/v1/alerts/notifications?tenant={tenant}"),
-        ),
         of_instance("/v1/checks"),
         plain("/v1/conversations"),
         of_instance("/v1/conversations"),
@@ -246,13 +248,6 @@ fn list_changes(ids: &Ids) -> Vec<Wanted> {
         ),
         one("DELETE", "/v1/dead-letters/{id}", dead_letter, nothing()),
         one("POST", "/v1/dead-letters/{id}/redrive", dead_letter, nothing()),
-        one("POST", "/v1/alerts/test", "", nothing()),
-        one(
-            "POST",
-            "/v1/alerts/notifications/{id}/redrive",
-            dead_letter,
-            nothing(),
-        ),
         one("POST", "/v1/tokens", "", new_token),
         delete_of("/v1/tokens/{name}", format!("/v1/tokens/{token}")),
         delete_of("/v1/tokens/{name}", format!("/v1/tokens/{token}?tenant={tenant}")),
@@ -261,7 +256,36 @@ fn list_changes(ids: &Ids) -> Vec<Wanted> {
 
 /// At least one request to every route that needs a token, about the records with these ids.
 pub(super) fn list_requests(ids: &Ids) -> Vec<Wanted> {
-    [list_reads(ids), list_changes(ids), list_contact_requests(ids)].concat()
+    [
+        list_reads(ids),
+        list_changes(ids),
+        list_contact_requests(ids),
+        list_alert_requests(ids),
+    ]
+    .concat()
+}
+
+fn list_alert_requests(ids: &Ids) -> Vec<Wanted> {
+    let (tenant, destination) = (&ids.tenant, &ids.destination);
+    let ask = |method, route, path: &str| Wanted::new(method, route, path, &Value::Null);
+    let (alerts, notifications) = ("/v1/alerts", "/v1/alerts/notifications");
+    let test = "/v1/alerts/test";
+    let redrive = "/v1/alerts/notifications/{id}/redrive";
+    vec![
+        ask("GET", alerts, alerts),
+        ask("GET", alerts, "/v1/alerts?state=ended"),
+        ask("GET", alerts, &format!("/v1/alerts?tenant={tenant}")),
+        ask("GET", alerts, &format!("/v1/alerts?state=ended&tenant={tenant}")),
+        ask("GET", notifications, notifications),
+        ask("GET", notifications, "/v1/alerts/notifications?state=pending"),
+        ask(
+            "GET",
+            notifications,
+            &format!("/v1/alerts/notifications?tenant={tenant}"),
+        ),
+        ask("POST", test, &format!("{test}?destination={destination}")),
+        ask("POST", redrive, &redrive.replace("{id}", &ids.notification)),
+    ]
 }
 
 fn list_contact_requests(ids: &Ids) -> Vec<Wanted> {

@@ -4,17 +4,19 @@ use super::requests::Ids;
 use crate::tests::{Site, TOKEN};
 use recado_domain::Timestamp;
 use recado_domain::access::TokenRole;
+use recado_domain::alert::{Alert, AlertSubject, Notification, NotificationState};
+use recado_domain::config::{AlertConfig, AlertDestination, ConfigDocument};
 use recado_domain::content::Content;
 use recado_domain::dead_letter::DeadLetterDeletion;
-use recado_domain::ids::ConversationId;
+use recado_domain::ids::{ConversationId, TenantId};
 use recado_domain::instance::ConnectionStatus;
 use recado_domain::millis::add_millis;
 use recado_domain::notice::{NewNotice, Notice, NoticeKind};
 use recado_domain::provider::Provider;
 use recado_domain::sample::{InstanceSample, MinuteSample};
 use recado_pipeline::ports::{
-    CommitOutcome, ConfigurationStore, Conversations, DeadLetters, IdentityKeyStore, InboundWrite, Inbox,
-    Notices, Samples,
+    Alerts, CommitOutcome, ConfigurationStore, Conversations, DeadLetters, IdentityKeyStore, InboundWrite,
+    Inbox, Notices, Samples, WriteOutcome,
 };
 use recado_testkit::builders::{Fixture, at, far_ahead, fresh, identity_key};
 use recado_testkit::ports::succeed;
@@ -50,6 +52,7 @@ impl TwoTenants {
         }
         let one = add_records(&site, &outbox, &one_fixture).await;
         let other = add_records(&site, &outbox, &other_fixture).await;
+        add_destinations(&site, &[&one, &other]).await;
         let mut tokens = BTreeMap::new();
         for role in TokenRole::ALL {
             for of_one in [true, false] {
@@ -96,8 +99,59 @@ async fn create_token(site: &Site, name: &str, role: TokenRole, tenant: Option<&
     created.body["secret"].as_str().unwrap().to_owned()
 }
 
+/// Configures a destination of alerts for each tenant, and one of the installation.
+async fn add_destinations(site: &Site, tenants: &[&Ids]) {
+    let destination = |id: &str, tenant: Option<&str>| -> AlertDestination {
+        let webhook = json!({"url": "https://example.test/alerts", "secret": "env:RECADO_CREDENTIAL_PAGER"});
+        serde_json::from_value(json!({"id": id, "tenant": tenant, "webhook": webhook})).unwrap()
+    };
+    let own = tenants.iter();
+    let own = own.map(|ids| destination(&ids.destination, Some(&ids.tenant)));
+    let alerts = AlertConfig {
+        destinations: own.chain([destination("everything", None)]).collect(),
+        ..AlertConfig::default()
+    };
+    let document = ConfigDocument {
+        alerts: Some(alerts),
+        ..ConfigDocument::default()
+    };
+    succeed(site.store.apply_configuration(&document)).await;
+}
+
+/// Stores an alert that holds, one that is over, and a notification that was given up. Returns the ids of the first and of
+/// the last, and the notification's destination.
+async fn add_alerts(site: &Site, tenant: &TenantId, subject: AlertSubject, said: &str) -> [String; 3] {
+    let begun = Alert {
+        id: fresh("alert"),
+        subject,
+        summary: said.to_owned(),
+        rev: 1,
+        ..Alert::for_test(at(0))
+    };
+    let holds = Alert {
+        id: fresh("alert"),
+        ..begun.clone()
+    };
+    let over = Alert {
+        ended_at: Some(far_ahead()),
+        rev: 2,
+        ..begun.clone()
+    };
+    let destination = fresh("pager");
+    let mut dead = Notification::new(&destination, Some(tenant.clone()), vec![holds.clone()], at(0));
+    dead.state = NotificationState::Dead;
+    for (alerts, told) in [
+        (vec![begun, holds.clone()], vec![dead.clone()]),
+        (vec![over], vec![]),
+    ] {
+        let written = succeed(site.store.commit_alerts(&alerts, &told)).await;
+        assert_eq!(written, WriteOutcome::Written);
+    }
+    [holds.id, dead.id, destination]
+}
+
 /// Stores a conversation with a message and a reply, a dead letter, a deletion, a scheduled message, an upload, a notice, a
-/// token and a simulated send.
+/// token, a simulated send and alerts.
 async fn add_records(site: &Site, outbox: &SimulatedOutbox, fixture: &Fixture) -> Ids {
     let (store, said) = (&site.store, fresh("said"));
     let (mut conversation, job) = (fixture.conversation(1), fixture.job());
@@ -131,6 +185,13 @@ async fn add_records(site: &Site, outbox: &SimulatedOutbox, fixture: &Fixture) -
     add_simulated_send(outbox, fixture, &conversation.id, &said);
     add_samples(site, fixture).await;
     let (scheduled, upload) = add_by_api(site, fixture).await;
+    let tenant = &fixture.bound.tenant.id;
+    let subject = AlertSubject {
+        tenant: Some(tenant.clone()),
+        instance: Some(fixture.instance().clone()),
+        conversation: Some(conversation.id.clone()),
+    };
+    let [alert, notification, destination] = add_alerts(site, tenant, subject, &said).await;
     let token = fresh("token");
     create_token(
         site,
@@ -152,6 +213,9 @@ async fn add_records(site: &Site, outbox: &SimulatedOutbox, fixture: &Fixture) -
         correlation: job.correlation.to_string(),
         dead_letter: dead_letter.id,
         upload,
+        alert,
+        notification,
+        destination,
         token,
         contact: fixture.address.as_str().split('@').next().unwrap().to_owned(),
         said,
