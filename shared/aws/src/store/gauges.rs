@@ -5,11 +5,11 @@ use super::DynamoStore;
 use super::expression::Expression;
 use super::item::{self, Item};
 use super::keys::{self, STATE, TableKey};
+use super::records;
 use super::table::RecordQuery;
 use futures::future::try_join_all;
 use jiff::Timestamp;
 use recado_domain::config::Instance;
-use recado_domain::conversation::Conversation;
 use recado_domain::ids::{ExternalId, InstanceId};
 use recado_domain::instance::{ConnectionStatus, ParkedConversation};
 use recado_domain::millis;
@@ -277,7 +277,7 @@ impl<A: System> Gauges for DynamoStore<A> {
             .query_open_shards(keys::PERSON_OWED, keys, None, true, limit)
             .await?;
         let items = self.get_indexed_records(indexed).await?;
-        let conversation = |item: &Item| item::decode_record::<Conversation>(WHAT, item).ok();
+        let conversation = |item: &Item| records::parse_conversation(WHAT, item).ok();
         let found = items.iter().filter_map(conversation).collect();
         Ok(WaitingForPerson::from_conversations(found, at_least))
     }
