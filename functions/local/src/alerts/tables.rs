@@ -3,7 +3,7 @@
 use serde_json::Value;
 use std::fmt::Write;
 
-fn cell(item: &Value, name: &str) -> String {
+fn format_cell(item: &Value, name: &str) -> String {
     match item.get(name) {
         None | Some(Value::Null) => "-".to_owned(),
         Some(Value::String(text)) => text.clone(),
@@ -25,18 +25,18 @@ pub(super) fn format_alerts(answer: &Value) -> String {
     }
     let mut text = String::new();
     for alert in items(answer) {
-        let end = match cell(alert, "ended_at").as_str() {
-            "-" => format!("recado alerts runbook {}", cell(alert, "kind")),
+        let end = match format_cell(alert, "ended_at").as_str() {
+            "-" => format!("recado alerts runbook {}", format_cell(alert, "kind")),
             ended => format!("over at {ended}"),
         };
         // Writing to a text cannot fail.
         let _ = writeln!(
             text,
             "{} {}: {}\n  since {}; {end}",
-            cell(alert, "severity").to_uppercase(),
-            cell(alert, "kind"),
-            cell(alert, "summary"),
-            cell(alert, "since"),
+            format_cell(alert, "severity").to_uppercase(),
+            format_cell(alert, "kind"),
+            format_cell(alert, "summary"),
+            format_cell(alert, "since"),
         );
     }
     if let Some(cursor) = answer.get("next_cursor").and_then(Value::as_str) {
@@ -53,12 +53,12 @@ pub(super) fn format_notifications(answer: &Value) -> String {
     let line = |notification: &Value| {
         format!(
             "{} to {}: {}\n  {} attempts, last error: {}; made at {}\n",
-            cell(notification, "id"),
-            cell(notification, "destination"),
-            cell(notification, "subject"),
-            cell(notification, "attempts"),
-            cell(notification, "last_error"),
-            cell(notification, "created_at"),
+            format_cell(notification, "id"),
+            format_cell(notification, "destination"),
+            format_cell(notification, "subject"),
+            format_cell(notification, "attempts"),
+            format_cell(notification, "last_error"),
+            format_cell(notification, "created_at"),
         )
     };
     items(answer).iter().map(line).collect()
