@@ -88,11 +88,8 @@ pub(crate) async fn serve_until_signal(environment: LocalEnvironment, demonstrat
     };
     welcome.print();
     let recording = tokio::spawn(record_keys(Arc::clone(&deps), keys.clone()));
-    wait_for_stop(
-        demonstration::run_demonstration(demonstrate, address, &keyring, &keys),
-        &mut signals,
-    )
-    .await;
+    let demonstrating = demonstration::run_demonstration(demonstrate, address, &keyring, &keys);
+    wait_for_stop(demonstrating, &mut signals).await;
     recording.abort();
     probing.abort();
     println!("\nFinishing what was begun … (a second signal stops at once)");

@@ -3,7 +3,7 @@
 use crate::delegate_calls;
 use jiff::Timestamp;
 use recado_domain::alert::{Alert, AlertWatch, Notification, NotificationState};
-use recado_domain::config::{AlertConfig, ConfigDocument, Instance, InstanceConfig};
+use recado_domain::config::{AlertConfig, ConfigDocument, ConfigRemoval, Instance, InstanceConfig};
 use recado_domain::dead_letter::{DeadLetter, DeadLetterDeletion};
 use recado_domain::ids::{ExternalId, InstanceId, TenantId};
 use recado_domain::provider::Provider;
@@ -92,6 +92,7 @@ impl<S: Store> ConfigurationStore for EndingStore<'_, S> {
     delegate_calls! {
         read_configuration(tenant: Option<&TenantId>) -> ConfigDocument;
         apply_configuration(change: &ConfigDocument) -> ();
+        remove_configuration(removal: &ConfigRemoval) -> ();
         find_instance_config(provider: Provider, external: &ExternalId) -> Option<InstanceConfig>;
         instance_config(id: &InstanceId) -> Option<InstanceConfig>;
     }

@@ -9,7 +9,7 @@ use futures::join;
 use futures::stream::{self, StreamExt, TryStreamExt};
 use jiff::{SignedDuration, Timestamp};
 use recado_domain::alert::{AlertWatch, BacklogLook, BacklogSample, InstallationLook, InstanceLook};
-use recado_domain::config::AlertConfig;
+use recado_domain::config::{AlertConfig, InstanceConfig};
 use recado_domain::dead_letter::QueueName;
 use recado_domain::ids::InstanceId;
 use recado_domain::instance::{ConnectionStatus, InstanceState};
@@ -118,7 +118,7 @@ async fn count_dead_letters(store: &impl DeadLetters, config: &AlertConfig) -> P
     Ok(count_items(found.items.len()))
 }
 
-/// Returns the configured instances that do not work as they should, those that are not open, and whether there are
+/// Returns the enabled instances that do not work as they should, those that are not open, and whether there are
 /// more.
 async fn find_troubled(
     store: &(impl Gauges + ConfigurationStore),
@@ -129,7 +129,8 @@ async fn find_troubled(
     let closed = closed.map(|(id, _)| id.clone()).collect();
     let configured = |(instance, state): (InstanceId, InstanceState)| async move {
         let bound = store.instance_config(&instance).await?;
-        PortResult::Ok(bound.map(|bound| InstanceLook {
+        let enabled = bound.filter(InstanceConfig::is_enabled);
+        PortResult::Ok(enabled.map(|bound| InstanceLook {
             tenant: bound.tenant.id,
             instance,
             state,
