@@ -13,7 +13,7 @@ const TEXT_MAX: usize = 400;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum AuditAction {
-    /// Created a tenant, an agent or an instance, or changed it.
+    /// Created, changed or removed a tenant, an agent, an instance or the configuration of alerts.
     ConfigurationChanged,
     /// Read the webhook secrets of instances.
     WebhookSecretsRead,
@@ -43,11 +43,15 @@ pub enum AuditAction {
     ContactErased,
     /// Fetched what an instance missed.
     CaughtUp,
+    /// Sent a test to a destination of alerts.
+    AlertsTested,
+    /// Redrove a notification of alerts.
+    NotificationRedriven,
 }
 
 impl AuditAction {
     /// All actions.
-    pub const ALL: [Self; 15] = [
+    pub const ALL: [Self; 17] = [
         Self::ConfigurationChanged,
         Self::WebhookSecretsRead,
         Self::TokenCreated,
@@ -63,6 +67,8 @@ impl AuditAction {
         Self::ContactExported,
         Self::ContactErased,
         Self::CaughtUp,
+        Self::AlertsTested,
+        Self::NotificationRedriven,
     ];
 
     /// Returns the name of the action in records, requests and on the command line.
@@ -83,6 +89,8 @@ impl AuditAction {
             Self::ContactExported => "contact_exported",
             Self::ContactErased => "contact_erased",
             Self::CaughtUp => "caught_up",
+            Self::AlertsTested => "alerts_tested",
+            Self::NotificationRedriven => "notification_redriven",
         }
     }
 

@@ -121,7 +121,7 @@ impl<A: System> DynamoStore<A> {
             None => Expression::new("#pk = :pk"),
             Some(cursor) => {
                 let after = ListPosition::parse_cursor(what, cursor)?;
-                let sk = alert_keys::ended_alert_sk(after.millisecond(), after.id());
+                let sk = alert_keys::ended_alert_sk(after.time(), after.id());
                 Expression::new("#pk = :pk AND #sk < :after").with_text(":after", sk)
             }
         };

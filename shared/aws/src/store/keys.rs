@@ -217,12 +217,6 @@ impl TableKey {
             .map(|external| Self::for_external_id(instance.provider, &external))
     }
 
-    /// Returns the key of an item.
-    pub(crate) fn from_item(item: &Item) -> Option<Self> {
-        let text = |name| get_string(item, name).map(str::to_owned);
-        Some(Self::new(text("pk")?, text("sk")?))
-    }
-
     /// Adds the key to an item.
     pub(crate) fn into_item(self, mut item: Item) -> Item {
         item.insert("pk".to_owned(), text_attribute(self.pk));
@@ -362,9 +356,6 @@ fn padded_ordinal(ordinal: Ordinal) -> String {
 /// scheduled messages.
 pub(crate) const OPEN_KINDS: [char; 6] = ['E', 'O', 'C', 'I', 'P', 'S'];
 
-/// The kind of conversations in which a person owes an answer. They are only looked at, so `reconcile` leaves them out.
-pub(crate) const PERSON_OWED: char = 'W';
-
 /// Returns the `open_shard` of a kind in the shard `shard`.
 pub(crate) fn open_shard(kind: char, shard: u32) -> String {
     format!("{kind}{shard}")
@@ -395,16 +386,6 @@ pub(crate) fn index_open(item: &mut Item, key: &TableKey, due: Option<Timestamp>
     if let Some(due) = due {
         item.insert("open_shard".to_owned(), text_attribute(key.open_shard_key()));
         item.insert("open_due".to_owned(), number_attribute(due.as_millisecond()));
-    }
-}
-
-/// Adds the time since which a person owes an answer to `item`, so that the index `open` finds it under
-/// [`PERSON_OWED`]. Nothing else is due in such a conversation.
-pub(crate) fn index_person_owed(item: &mut Item, key: &TableKey, since: Option<Timestamp>) {
-    if let Some(since) = since {
-        let shard = open_shard(PERSON_OWED, hash_to_shard(&[&key.pk, &key.sk]));
-        item.insert("open_shard".to_owned(), text_attribute(shard));
-        item.insert("open_due".to_owned(), number_attribute(since.as_millisecond()));
     }
 }
 

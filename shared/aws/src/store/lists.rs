@@ -40,16 +40,6 @@ impl ListPosition {
         format!("{}~{}", self.at, self.id)
     }
 
-    /// Returns the time of the position, in milliseconds.
-    pub(super) fn millisecond(&self) -> i64 {
-        self.at
-    }
-
-    /// Returns the id of the position.
-    pub(super) fn id(&self) -> &str {
-        &self.id
-    }
-
     /// Parses a cursor that [`build_page`] made.
     pub(super) fn parse_cursor(what: &'static str, cursor: &str) -> PortResult<Self> {
         let (at, id) = cursor

@@ -70,7 +70,7 @@ pub(super) fn conversation_item(what: &'static str, conversation: &Conversation)
         );
     }
     keys::index_open(&mut item, &key, conversation.answer_overdue_at());
-    keys::index_person_owed(&mut item, &key, conversation.person_owed_since());
+    keys::alerts::index_person_owed(&mut item, &key, conversation.person_owed_since());
     Ok(key.into_item(item))
 }
 

@@ -37,6 +37,8 @@ enum AuditActionSchema {
     ContactExported,
     ContactErased,
     CaughtUp,
+    AlertsTested,
+    NotificationRedriven,
 }
 
 /// The filter and the page of the audit.

@@ -5,7 +5,7 @@
 mod stand_ins;
 
 use recado_ai::{Model, ModelSettings};
-use recado_domain::access::Scope;
+use recado_domain::access::Caller;
 use recado_domain::alert::{AlertKind, AlertSeverity, AlertState, NotificationState};
 use recado_domain::config::{AlertConfig, ConfigDocument, CredentialRef};
 use recado_domain::secret::Secret;
@@ -208,13 +208,7 @@ async fn what_is_never_taken_is_a_dead_letter_that_can_be_redriven() {
     )
     .await;
     let deps = deps(&store, &scene.clock);
-    succeed(add_test_notifications(
-        &store,
-        &scene.clock,
-        &Scope::Installation,
-        None,
-    ))
-    .await;
+    succeed(add_test_notifications(&deps, &Caller::installation(), None)).await;
     for _ in 0..11 {
         assert_eq!(deliver(&deps).await, FAILED);
         scene.clock.pass_minutes(120);
@@ -233,21 +227,15 @@ async fn what_is_never_taken_is_a_dead_letter_that_can_be_redriven() {
     );
     receiver.now_does(Does::Answers(200));
     assert!(
-        redrive_notification(&store, &scene.clock, &Scope::Installation, "no-such")
+        redrive_notification(&deps, &Caller::installation(), "no-such")
             .await
             .is_err()
     );
-    succeed(redrive_notification(
-        &store,
-        &scene.clock,
-        &Scope::Installation,
-        &dead[0].id,
-    ))
-    .await;
+    succeed(redrive_notification(&deps, &Caller::installation(), &dead[0].id)).await;
     assert_eq!(deliver(&deps).await, DELIVERED);
     assert_eq!(receiver.requests().len(), 13);
     assert!(
-        redrive_notification(&store, &scene.clock, &Scope::Installation, &dead[0].id)
+        redrive_notification(&deps, &Caller::installation(), &dead[0].id)
             .await
             .is_err()
     );
@@ -265,14 +253,13 @@ async fn a_missing_secret_is_named_and_its_absence_can_be_mended() {
     .await;
     let deps = deps(&store, &scene.clock);
     succeed(add_test_notifications(
-        &store,
-        &scene.clock,
-        &Scope::Installation,
+        &deps,
+        &Caller::installation(),
         Some("pager"),
     ))
     .await;
     assert!(
-        add_test_notifications(&store, &scene.clock, &Scope::Installation, Some("other"))
+        add_test_notifications(&deps, &Caller::installation(), Some("other"))
             .await
             .is_err()
     );
@@ -307,13 +294,7 @@ async fn a_url_that_redirects_gets_nothing_sent_on() {
     )
     .await;
     let deps = deps(&store, &scene.clock);
-    succeed(add_test_notifications(
-        &store,
-        &scene.clock,
-        &Scope::Installation,
-        None,
-    ))
-    .await;
+    succeed(add_test_notifications(&deps, &Caller::installation(), None)).await;
     assert_eq!(deliver(&deps).await, FAILED);
     assert_eq!((receiver.requests().len(), elsewhere.requests().len()), (1, 0));
 }
@@ -326,13 +307,7 @@ async fn an_e_mail_is_taken_by_a_mail_server_that_is_busy_first() {
     let email = json!({"server": server.url, "from": "recado@clinic.example", "to": ["ana@clinic.example", "bia@clinic.example"]});
     configure(&store, &json!({ "email": email })).await;
     let deps = deps(&store, &scene.clock);
-    let made = succeed(add_test_notifications(
-        &store,
-        &scene.clock,
-        &Scope::Installation,
-        None,
-    ))
-    .await;
+    let made = succeed(add_test_notifications(&deps, &Caller::installation(), None)).await;
     assert_eq!(deliver(&deps).await, FAILED);
     let pending = succeed(store.list_notifications(None, NotificationState::Pending, 10)).await;
     assert_eq!(
@@ -367,13 +342,7 @@ async fn a_whatsapp_message_is_stored_once_however_often_it_is_delivered() {
     )
     .await;
     let deps = deps(&store, &scene.clock);
-    succeed(add_test_notifications(
-        &store,
-        &scene.clock,
-        &Scope::Installation,
-        None,
-    ))
-    .await;
+    succeed(add_test_notifications(&deps, &Caller::installation(), None)).await;
     let pending = succeed(store.list_notifications(None, NotificationState::Pending, 10)).await;
     assert_eq!(deliver(&deps).await, DELIVERED);
     // The process died after the message was stored and before that was noted.

@@ -1,6 +1,7 @@
 //! The keys of alerts and notifications.
 
-use super::TableKey;
+use super::super::item::{Item, get_string, number_attribute, text_attribute};
+use super::{TableKey, hash_to_shard, open_shard};
 use recado_domain::Timestamp;
 use recado_domain::alert::{Alert, Notification, NotificationState};
 use recado_domain::ids::TenantId;
@@ -14,7 +15,16 @@ pub(crate) const LIVE_ALERTS_PK: &str = "T#A";
 /// The kind of pending notifications, as [`TableKey::open_shard_key`] makes it of their keys.
 pub(crate) const NOTIFICATION: char = 'T';
 
+/// The kind of conversations in which a person owes an answer. They are only looked at, so `reconcile` leaves them out.
+pub(crate) const PERSON_OWED: char = 'W';
+
 impl TableKey {
+    /// Returns the key of an item.
+    pub(crate) fn from_item(item: &Item) -> Option<Self> {
+        let text = |name| get_string(item, name).map(str::to_owned);
+        Some(Self::new(text("pk")?, text("sk")?))
+    }
+
     /// Returns the key of the configuration of alerts.
     pub(crate) fn for_alert_config() -> Self {
         Self::new("G#L".to_owned(), "alerts")
@@ -67,4 +77,14 @@ pub(crate) fn ended_alert_sk(ended: i64, id: &str) -> String {
 /// Returns the `pk` of the notifications in `state`.
 pub(crate) fn notifications_pk(state: NotificationState) -> String {
     format!("T#N#{}", state.as_str())
+}
+
+/// Adds the time since which a person owes an answer to `item`, so that the index `open` finds it under
+/// [`PERSON_OWED`]. Nothing else is due in such a conversation.
+pub(crate) fn index_person_owed(item: &mut Item, key: &TableKey, since: Option<Timestamp>) {
+    if let Some(since) = since {
+        let shard = open_shard(PERSON_OWED, hash_to_shard(&[&key.pk, &key.sk]));
+        item.insert("open_shard".to_owned(), text_attribute(shard));
+        item.insert("open_due".to_owned(), number_attribute(since.as_millisecond()));
+    }
 }

@@ -31,6 +31,11 @@ fn audited_routes() -> BTreeMap<(&'static str, &'static str), &'static str> {
         (("POST", "/v1/contacts/export"), "contact_exported"),
         (("POST", "/v1/contacts/erase"), "contact_erased"),
         (("POST", "/v1/instances/{id}/catch-up"), "caught_up"),
+        (("POST", "/v1/alerts/test"), "alerts_tested"),
+        (
+            ("POST", "/v1/alerts/notifications/{id}/redrive"),
+            "notification_redriven",
+        ),
         (("DELETE", "/v1/dead-letters"), "dead_letter_deleted"),
         (("POST", "/v1/dead-letters/redrive"), "dead_letter_redriven"),
         (("DELETE", "/v1/dead-letters/{id}"), "dead_letter_deleted"),

@@ -102,7 +102,7 @@ async fn create_token(site: &Site, name: &str, role: TokenRole, tenant: Option<&
 /// Configures a destination of alerts for each tenant, and one of the installation.
 async fn add_destinations(site: &Site, tenants: &[&Ids]) {
     let destination = |id: &str, tenant: Option<&str>| -> AlertDestination {
-        let webhook = json!({"url": "https://example.test/alerts", "secret": "env:RECADO_CREDENTIAL_PAGER"});
+        let webhook = json!({"url": "https://example.test/alerts", "secret": "env:RECADO_ALERT_PAGER"});
         serde_json::from_value(json!({"id": id, "tenant": tenant, "webhook": webhook})).unwrap()
     };
     let own = tenants.iter();
@@ -138,7 +138,12 @@ async fn add_alerts(site: &Site, tenant: &TenantId, subject: AlertSubject, said:
         ..begun.clone()
     };
     let destination = fresh("pager");
-    let mut dead = Notification::new(&destination, Some(tenant.clone()), vec![holds.clone()], at(0));
+    let mut dead = Notification::new(
+        &destination,
+        Some(tenant.clone()),
+        vec![holds.clone()],
+        far_ahead(),
+    );
     dead.state = NotificationState::Dead;
     for (alerts, told) in [
         (vec![begun, holds.clone()], vec![dead.clone()]),

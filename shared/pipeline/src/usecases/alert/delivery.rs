@@ -1,9 +1,12 @@
 //! Delivers notifications, and makes those that a person asks for.
 
+use crate::Deps;
 use crate::ports::{Alerts, NotificationChannels, PortError, PortResult, System, WriteOutcome};
+use crate::steps::audit::{audit_action, audit_actions};
 use futures::stream::{self, StreamExt};
-use recado_domain::access::Scope;
+use recado_domain::access::Caller;
 use recado_domain::alert::{Notification, NotificationState};
+use recado_domain::audit::{AuditAction, AuditedAction};
 use recado_domain::config::{AlertConfig, AlertDestination};
 
 /// Greatest number of notifications that one pass delivers, and number of those that are delivered at the same time. A
@@ -123,11 +126,11 @@ async fn attempt_delivery(
 /// Makes a test notification for each destination within the scope, or for the one named `only`. The next pass delivers
 /// them.
 pub async fn add_test_notifications(
-    store: &impl Alerts,
-    system: &impl System,
-    scope: &Scope,
+    deps: &impl Deps,
+    caller: &Caller,
     only: Option<&str>,
 ) -> Result<Vec<Notification>, NotificationError> {
+    let (store, system, scope) = (deps.store(), deps.system(), &caller.scope);
     let config = store.read_alert_config().await?;
     let wanted = |destination: &&AlertDestination| {
         only.is_none_or(|id| destination.id == id) && scope.covers_owner(destination.tenant.as_ref())
@@ -146,6 +149,16 @@ pub async fn add_test_notifications(
     if tests.is_empty() {
         return Err(NotificationError::NoDestination);
     }
+    let audited = |test: &Notification| {
+        let tenant = test.tenant.as_ref();
+        AuditedAction::on_object(
+            AuditAction::AlertsTested,
+            tenant,
+            "destination",
+            &test.destination,
+        )
+    };
+    audit_actions(deps, caller, tests.iter().map(audited)).await?;
     match store.commit_alerts(&[], &tests).await? {
         WriteOutcome::Written => Ok(tests),
         WriteOutcome::Conflict => Err(NotificationError::Busy),
@@ -154,16 +167,20 @@ pub async fn add_test_notifications(
 
 /// Makes a dead notification pending again. The next pass delivers it.
 pub async fn redrive_notification(
-    store: &impl Alerts,
-    system: &impl System,
-    scope: &Scope,
+    deps: &impl Deps,
+    caller: &Caller,
     id: &str,
 ) -> Result<Notification, NotificationError> {
+    let (store, system, scope) = (deps.store(), deps.system(), &caller.scope);
     let dead = store
         .list_notifications(scope.tenant(), NotificationState::Dead, DEAD_MAX)
         .await?;
     let found = dead.into_iter().find(|notification| notification.id == id);
     let mut notification = found.ok_or(NotificationError::NotFound)?;
+    let action = AuditAction::NotificationRedriven;
+    let tenant = notification.tenant.as_ref();
+    let audited = AuditedAction::on_object(action, tenant, "notification", id);
+    audit_action(deps, caller, audited).await?;
     notification.redrive(system.now());
     match store.save_notification(&notification).await? {
         WriteOutcome::Written => Ok(notification),

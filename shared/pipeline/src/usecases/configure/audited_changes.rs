@@ -2,7 +2,7 @@
 
 use super::{differing_fields, to_fields};
 use recado_domain::audit::{AuditAction, AuditedAction};
-use recado_domain::config::ConfigDocument;
+use recado_domain::config::{AlertConfig, ConfigDocument};
 use recado_domain::ids::TenantId;
 use serde::Serialize;
 use serde_json::{Map, Value};
@@ -22,7 +22,19 @@ pub(super) fn list_audited_changes(before: &ConfigDocument, after: &ConfigDocume
     let instances = compare_entries("instance", &before.instances, &after.instances, |instance| {
         (instance.id.as_str(), &instance.tenant)
     });
-    [tenants, agents, instances].concat()
+    let alerts = compare_alerts(before.alerts.as_ref(), after.alerts.as_ref());
+    [tenants, agents, instances, alerts.into_iter().collect()].concat()
+}
+
+/// Tells which fields of the alerts change. Their contents are left out: they hold numbers and addresses of people.
+fn compare_alerts(before: Option<&AlertConfig>, after: Option<&AlertConfig>) -> Option<AuditedAction> {
+    let default = AlertConfig::default();
+    let fields = differing_fields(before.unwrap_or(&default), after.unwrap_or(&default));
+    (!fields.is_empty()).then(|| {
+        let changed = AuditAction::ConfigurationChanged;
+        let audited = AuditedAction::on_object(changed, None, "alerts", "alerts");
+        audited.with_result(fields.join(", "))
+    })
 }
 
 fn compare_entries<T: Serialize + PartialEq>(
