@@ -49,7 +49,8 @@ impl<A: System> DynamoStore<A> {
         let after = after
             .map(|cursor| ListPosition::parse_cursor(WHAT, cursor))
             .transpose()?;
-        let from = filter.since.map_or_else(String::new, keys::sample_sk);
+        // DynamoDB refuses an empty text as the value of a key.
+        let from = filter.since.map_or_else(|| "0".to_owned(), keys::sample_sk);
         // No text between a time and its entries is later than any id.
         let upto = match (&after, filter.until) {
             (Some(after), _) => keys::audit_sk(after.time(), after.id()),
