@@ -2,7 +2,7 @@
 
 use crate::environment::LocalEnvironment;
 use crate::installation::{InstallationArguments, add_part};
-use crate::instant::parse_instant_option;
+use crate::instant::{format_local_time, parse_instant_option};
 use anyhow::{Result, bail};
 use clap::Args;
 use jiff::Timestamp;
@@ -19,6 +19,9 @@ pub(crate) struct CatchUpArguments {
     /// that is known.
     #[arg(long, value_parser = parse_instant_option)]
     since: Option<Timestamp>,
+    /// Only tells what was missed, and how much of it would be answered. Nothing is stored.
+    #[arg(long)]
+    dry_run: bool,
     #[command(flatten)]
     there: InstallationArguments,
     /// Prints the report as JSON.
@@ -36,7 +39,7 @@ pub(crate) async fn run_catch_up(command: CatchUpArguments, environment: &LocalE
     loop {
         let request = there.build_request(Method::POST, &path)?;
         let part = there
-            .request_json(request.json(&json!({ "since": since })))
+            .request_json(request.json(&json!({ "since": since, "dry_run": command.dry_run })))
             .await?;
         let next = part.get("next").and_then(Value::as_str).map(str::to_owned);
         if !add_to_report(&mut report, &part) {
@@ -58,9 +61,32 @@ pub(crate) async fn run_catch_up(command: CatchUpArguments, environment: &LocalE
 /// Adds a part to the report, which keeps its beginning. Returns whether there is more.
 fn add_to_report(report: &mut Map<String, Value>, part: &Value) -> bool {
     let begins = report.remove("since");
+    let preview = report.remove("preview");
     let more = add_part(report, part);
     report.extend(begins.map(|since| ("since".to_owned(), since)));
+    if let (Some(Value::Object(mut sum)), Some(part)) = (preview, part.get("preview")) {
+        let oldest = sum.remove("oldest");
+        add_part(&mut sum, part);
+        sum.extend(oldest.map(|oldest| ("oldest".to_owned(), oldest)));
+        report.insert("preview".to_owned(), Value::Object(sum));
+    }
     more
+}
+
+/// Tells what a catch-up would do.
+fn format_preview(missed: u64, preview: &Value) -> String {
+    let number = |name: &str| preview.get(name).and_then(Value::as_u64).unwrap_or(0);
+    let time = |name: &str| preview.get(name).and_then(Value::as_str).map(format_local_time);
+    let span = match (time("oldest"), time("newest")) {
+        (Some(oldest), Some(newest)) => format!(" ({oldest} to {newest})"),
+        _ => String::new(),
+    };
+    format!(
+        "{missed} missed{span}; {} would be answered, unless a person has the conversation; {} too old for an answer\n\
+         Nothing was changed.\n",
+        number("answerable"),
+        number("too_old"),
+    )
 }
 
 fn format_report(report: &Map<String, Value>) -> String {
@@ -69,15 +95,17 @@ fn format_report(report: &Map<String, Value>) -> String {
     if report.get("offered") == Some(&Value::Bool(false)) {
         return "Nothing to fetch: the provider keeps no messages that could be asked for.\n".to_owned();
     }
-    let mut told = format!(
-        "{} missed, {} known, {} statuses ({} messages on {} pages since {})\n",
-        number("missed"),
-        number("known"),
-        number("statuses"),
-        number("looked_at"),
-        number("pages"),
-        text("since"),
-    );
+    let mut told = match report.get("preview") {
+        Some(preview) => format_preview(number("missed"), preview),
+        None => format!(
+            "{} missed, {} known, {} statuses (of {} messages since {})\n",
+            number("missed"),
+            number("known"),
+            number("statuses"),
+            number("looked_at"),
+            format_local_time(text("since")),
+        ),
+    };
     if report.get("cut") == Some(&Value::Bool(true)) {
         told.push_str("The provider gives its newest messages only: there may be older ones.\n");
     }
@@ -102,6 +130,22 @@ mod tests {
         assert_eq!(
             Value::Object(report),
             json!({"since": "a", "until": "d", "missed": 5, "known": 5, "more": false})
+        );
+    }
+
+    #[test]
+    fn previews_add_up_and_keep_their_oldest() {
+        let mut report = Map::new();
+        let part = |answerable: u64, oldest: &str, newest: &str| {
+            let preview = json!({"answerable": answerable, "too_old": 1, "oldest": oldest, "newest": newest});
+            json!({"since": oldest, "missed": answerable + 1, "preview": preview})
+        };
+        add_to_report(&mut report, &part(18, "a", "b"));
+        add_to_report(&mut report, &part(2, "c", "d"));
+        let shown = format_report(&report);
+        assert!(
+            shown.starts_with("22 missed (a to d); 20 would be answered") && shown.contains("; 2 too old"),
+            "{shown}"
         );
     }
 }

@@ -3,7 +3,7 @@
 use crate::confirm::confirm_action;
 use crate::environment::LocalEnvironment;
 use crate::installation::InstallationArguments;
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result, anyhow, bail};
 use clap::Args;
 use recado_domain::config::ConfigDocument;
 use serde_json::Value;
@@ -16,7 +16,27 @@ const SAMPLE: &str = include_str!("../../../recado.toml");
 /// Reads a configuration file.
 pub(crate) fn read_configuration(path: &Path) -> Result<ConfigDocument> {
     let text = fs::read_to_string(path).with_context(|| format!("cannot read {}", path.display()))?;
-    toml::from_str(&text).with_context(|| format!("{} is not a configuration", path.display()))
+    let parsed = toml::from_str(&text).map_err(|error: toml::de::Error| {
+        let told = error.to_string();
+        match suggest_key(error.message()) {
+            Some(nearest) => anyhow!("{}\ndid you mean `{nearest}`?", told.trim_end()),
+            None => anyhow!(told),
+        }
+    });
+    parsed.with_context(|| format!("{} is not a configuration", path.display()))
+}
+
+/// Returns the allowed key that is most like the unknown one of a parser's message; `None` if none is like it.
+fn suggest_key(message: &str) -> Option<&str> {
+    let (_, told) = message.split_once("unknown field `")?;
+    let (unknown, allowed) = told.split_once('`')?;
+    // Every second part stands between backquotes.
+    let nearest = allowed
+        .split('`')
+        .skip(1)
+        .step_by(2)
+        .min_by_key(|key| strsim::osa_distance(key, unknown))?;
+    (strsim::osa_distance(nearest, unknown) <= unknown.len() / 3 + 1).then_some(nearest)
 }
 
 /// Loads the configuration for a start. Also returns the place that it came from. Only with `or_sample` the sample takes
@@ -62,6 +82,9 @@ pub(crate) struct ApplyArguments {
     yes: bool,
     #[command(flatten)]
     there: InstallationArguments,
+    /// Prints the answer as JSON: the changes, the warnings, and the webhook settings with their secrets.
+    #[arg(long)]
+    json: bool,
 }
 
 /// `recado apply`: sends a configuration file to a running installation and prints what that changes.
@@ -82,15 +105,29 @@ pub(crate) async fn apply_configuration(
     if command.dry_run || command.prune {
         let preview = there.apply_with_options(&document, &options(true)).await?;
         if command.dry_run {
-            print_changes(list_items(&preview, "changes"));
+            command.print_answer(&preview)?;
             return Ok(());
         }
         confirm_removal(&preview, command.yes)?;
     }
     let applied = there.apply_with_options(&document, &options(false)).await?;
-    print_changes(list_items(&applied, "changes"));
-    print_webhooks(&applied);
+    command.print_answer(&applied)?;
+    if !command.json {
+        print_webhooks(&applied);
+    }
     Ok(())
+}
+
+impl ApplyArguments {
+    fn print_answer(&self, answer: &Value) -> Result<()> {
+        print_warnings(answer);
+        if self.json {
+            println!("{}", serde_json::to_string_pretty(answer)?);
+        } else {
+            print_changes(list_items(answer, "changes"));
+        }
+        Ok(())
+    }
 }
 
 /// Shows what would be removed or disabled, and asks. Succeeds at once if there is nothing.
@@ -111,6 +148,13 @@ fn confirm_removal(preview: &Value, yes: bool) -> Result<()> {
         }
     }
     confirm_action(&format!("Remove or disable these {}?", removals.len()), yes)
+}
+
+/// Prints the problems of the document that did not keep it from being applied.
+fn print_warnings(answer: &Value) {
+    for warning in list_items(answer, "warnings").iter().filter_map(Value::as_str) {
+        eprintln!("Warning: {warning}");
+    }
 }
 
 fn print_changes(changes: &[Value]) {
@@ -185,5 +229,21 @@ mod tests {
                 .iter()
                 .any(|instance| instance.id.as_str() == "suporte-01")
         );
+    }
+
+    #[test]
+    fn an_unknown_key_is_told_with_the_nearest_one() {
+        let message =
+            "unknown field `debounce_second`, expected one of `id`, `tenant`, `debounce_seconds`, `rate`";
+        assert_eq!(suggest_key(message), Some("debounce_seconds"));
+        assert_eq!(
+            suggest_key("unknown field `tenant`, expected `tenants`"),
+            Some("tenants")
+        );
+        assert_eq!(
+            suggest_key("unknown field `colour`, expected `id` or `tenant`"),
+            None
+        );
+        assert_eq!(suggest_key("invalid type: string, expected u32"), None);
     }
 }

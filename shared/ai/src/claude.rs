@@ -39,6 +39,9 @@ pub const ANTHROPIC_API_KEY: &str = "ANTHROPIC_API_KEY";
 /// fast.
 const ATTEMPT_MIN: Duration = Duration::from_millis(500);
 
+/// Maximum time for the list of models.
+const LIST_TIMEOUT: Duration = Duration::from_secs(5);
+
 /// The settings for requests to Claude.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ClaudeSettings {
@@ -119,6 +122,20 @@ impl<S: Secrets, A: System> Claude<S, A> {
         Ok(self.secrets.resolve_secret(&self.settings.key).await?.is_some())
     }
 
+    /// Lists the names of the models that the key opens. Empty if the API does not list them within some seconds.
+    pub async fn list_models(&self) -> Vec<String> {
+        let Ok(key) = self.resolve_key().await else {
+            return Vec::new();
+        };
+        let target = (self.endpoint.clone(), AuthData::from_single(key.expose_secret()));
+        let call = pin!(self.client.all_model_names(AdapterKind::Anthropic, target));
+        let alarm = pin!(self.system.sleep(LIST_TIMEOUT));
+        match select(call, alarm).await {
+            Either::Left((Ok(names), _)) => names,
+            _ => Vec::new(),
+        }
+    }
+
     async fn resolve_key(&self) -> Result<Secret, LlmError> {
         match self.secrets.resolve_secret(&self.settings.key).await {
             Ok(Some(key)) => Ok(key),
@@ -159,6 +176,10 @@ impl<S: Secrets, A: System> Claude<S, A> {
 }
 
 impl<S: Secrets, A: System> Llm for Claude<S, A> {
+    async fn list_models(&self) -> Vec<String> {
+        Self::list_models(self).await
+    }
+
     async fn generate_reply(&self, request: &LlmRequest) -> Result<LlmReply, LlmError> {
         let key = self.resolve_key().await?;
         let within = i64::try_from(request.within.as_millis()).unwrap_or(i64::MAX);

@@ -61,6 +61,10 @@ impl<S: Secrets, A: System> Llm for Model<S, A> {
         self.claude.has_key().await
     }
 
+    async fn list_models(&self) -> Vec<String> {
+        self.claude.list_models().await
+    }
+
     async fn generate_reply(&self, request: &LlmRequest) -> Result<LlmReply, LlmError> {
         if request.simulated {
             self.simulated.generate_reply(request).await

@@ -38,6 +38,20 @@ pub enum HoursError {
     /// The text is not a span of time.
     #[error("`{0}` is not a span of opening hours: write it as 09:00-18:00")]
     Span(String),
+    /// A weekday is named twice, in capitals and in small letters.
+    #[error("`{0}` is named twice")]
+    Repeated(&'static str),
+    /// No weekday has a span.
+    #[error("they name no hours, so nobody would ever be answered; leave them out for all hours")]
+    Empty,
+    /// Two spans have a time in common.
+    #[error("{first} and {second} overlap")]
+    Overlap {
+        /// The span that begins first, with its weekday.
+        first: String,
+        /// The span that begins before the first ends, with its weekday.
+        second: String,
+    },
 }
 
 fn parse_minute(text: &str) -> Option<MinuteOfDay> {
@@ -79,7 +93,12 @@ impl TryFrom<BTreeMap<String, Vec<String>>> for OpeningHours {
                 });
                 list.push(span.ok_or(HoursError::Span(text))?);
             }
-            spans.insert(u8::try_from(index).unwrap_or_default(), list);
+            if spans
+                .insert(u8::try_from(index).unwrap_or_default(), list)
+                .is_some()
+            {
+                return Err(HoursError::Repeated(DAYS[index]));
+            }
         }
         Ok(Self { spans })
     }
@@ -87,7 +106,7 @@ impl TryFrom<BTreeMap<String, Vec<String>>> for OpeningHours {
 
 impl From<OpeningHours> for BTreeMap<String, Vec<String>> {
     fn from(hours: OpeningHours) -> Self {
-        let text = |span: &OpeningSpan| format!("{}-{}", format_minute(span.from), format_minute(span.to));
+        let text = |span: &OpeningSpan| span.format();
         let day = |(index, spans): (u8, Vec<OpeningSpan>)| {
             (
                 DAYS[usize::from(index) % 7].to_owned(),
@@ -110,6 +129,41 @@ pub enum OpeningState {
 }
 
 impl OpeningHours {
+    /// Checks that there is a span, and that no two spans have a time in common. A span past midnight counts into the
+    /// next day, from Sunday into Monday.
+    pub fn check_spans(&self) -> Result<(), HoursError> {
+        let mut week: Vec<(u32, u32, String)> = Vec::new();
+        for (day, spans) in &self.spans {
+            let (name, midnight) = (
+                DAYS[usize::from(*day) % 7],
+                u32::from(*day) * u32::from(DAY_MINUTES),
+            );
+            week.extend(spans.iter().map(|span| {
+                let (from, to) = (u32::from(span.from), u32::from(span.end_minute()));
+                (
+                    midnight + from,
+                    midnight + to,
+                    format!("{name} {}", span.format()),
+                )
+            }));
+        }
+        week.sort_unstable();
+        let Some(first) = week.first().cloned() else {
+            return Err(HoursError::Empty);
+        };
+        let week_minutes = 7 * u32::from(DAY_MINUTES);
+        week.push((first.0 + week_minutes, first.1 + week_minutes, first.2));
+        // Sorted by their begin, spans overlap only if one begins before its neighbour ends. A lone span is its own
+        // neighbour a week later.
+        match week.windows(2).find(|pair| pair[1].0 < pair[0].1) {
+            None => Ok(()),
+            Some(pair) => Err(HoursError::Overlap {
+                first: pair[0].2.clone(),
+                second: pair[1].2.clone(),
+            }),
+        }
+    }
+
     /// Returns whether the hours are open at `now` in `zone`, or when they open next. A wall-clock time that a change
     /// of clocks skips counts as the instant after the gap. A wall-clock time that occurs twice counts as its first
     /// occurrence.
@@ -139,6 +193,10 @@ impl OpeningHours {
 }
 
 impl OpeningSpan {
+    fn format(self) -> String {
+        format!("{}-{}", format_minute(self.from), format_minute(self.to))
+    }
+
     /// Returns the end of the span, in minutes after the midnight that begins its day. The result is above 24 hours if
     /// the span runs past the next midnight.
     fn end_minute(self) -> MinuteOfDay {
@@ -188,6 +246,45 @@ mod tests {
             OpeningState::OpensAt(at) => at.to_string(),
         };
         assert_eq!(got, expected, "at {now}");
+    }
+
+    #[test]
+    fn spans_that_overlap_and_hours_without_a_span_are_found() {
+        let refused = |days: &[(&str, &[&str])]| hours(days).check_spans().unwrap_err().to_string();
+        assert_eq!(
+            refused(&[("mon", &["09:00-13:00", "12:59-18:00"])]),
+            "mon 09:00-13:00 and mon 12:59-18:00 overlap"
+        );
+        assert_eq!(
+            refused(&[("sat", &["22:00-02:00"]), ("sun", &["01:00-05:00"])]),
+            "sat 22:00-02:00 and sun 01:00-05:00 overlap"
+        );
+        assert_eq!(
+            refused(&[("sun", &["20:00-09:01"]), ("mon", &["09:00-18:00"])]),
+            "sun 20:00-09:01 and mon 09:00-18:00 overlap"
+        );
+        assert_eq!(
+            refused(&[("tue", &["09:00-18:00", "10:00-11:00"])]),
+            "tue 09:00-18:00 and tue 10:00-11:00 overlap"
+        );
+        for none in [&[][..], &[("mon", &[][..])]] {
+            assert!(refused(none).starts_with("they name no hours"));
+        }
+        let fine: [&[(&str, &[&str])]; 3] = [
+            &[("mon", &["09:00-12:00", "12:00-18:00"]), ("tue", &[])],
+            &[
+                ("sun", &["22:00-09:00"]),
+                ("mon", &["09:00-24:00"]),
+                ("tue", &["00:00-01:00"]),
+            ],
+            &[("wed", &["00:00-24:00"])],
+        ];
+        for days in fine {
+            hours(days).check_spans().unwrap();
+        }
+        let twice =
+            BTreeMap::from([("mon", vec![]), ("Mon", vec![])].map(|(day, spans)| (day.to_owned(), spans)));
+        assert_eq!(OpeningHours::try_from(twice), Err(HoursError::Repeated("mon")));
     }
 
     #[test]

@@ -7,6 +7,7 @@
     reason = "test code: whatever is not as it should be ends the test"
 )]
 
+mod applying;
 mod audit;
 mod bad_input;
 mod chaos;

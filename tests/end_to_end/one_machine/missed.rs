@@ -1,5 +1,6 @@
 //! Webhooks that never came: what the provider remembers is fetched.
 
+use crate::commands::run;
 use crate::machine::{BURST, INSTANCE, Machine, eventually, seconds};
 use recado_domain::Timestamp;
 use recado_testkit::webhooks::evolution_text;
@@ -122,4 +123,28 @@ async fn an_old_message_that_was_missed_is_stored_and_not_answered() {
     assert_eq!(way["reason"], "stale", "{way}");
     machine.quiet().await;
     assert_eq!(machine.stand_ins.evolution.phone(), []);
+}
+
+#[tokio::test]
+async fn a_dry_run_tells_whom_a_catch_up_would_write_to_and_writes_to_nobody() {
+    let machine = Machine::serving(&BURST);
+    remember(&machine, "OLD", "ontem", 86_400);
+    remember(&machine, "Y1", "agora", 120);
+    remember(&machine, "Y2", "agora mesmo", 60);
+    let dry = run(&machine, &["catch-up", INSTANCE, "--since", "2d", "--dry-run"]);
+    assert!(
+        dry.success
+            && dry.out.starts_with("3 missed (")
+            && dry.out.contains("; 2 would be answered")
+            && dry.out.contains("; 1 too old"),
+        "{}{}",
+        dry.out,
+        dry.err
+    );
+    machine.quiet().await;
+    assert_eq!(machine.get("/v1/conversations").await["items"], json!([]));
+    assert_eq!(machine.stand_ins.evolution.phone(), []);
+    let done = run(&machine, &["catch-up", INSTANCE, "--since", "2d"]);
+    assert!(done.success && done.out.starts_with("3 missed, "), "{}", done.out);
+    machine.phone(1).await;
 }

@@ -2,6 +2,7 @@
 
 use super::credential::check_shared_variables;
 use super::{Agent, ConfigDocument, ConfigError, Instance, RESERVED_INSTANCE};
+use crate::hours::OpeningHours;
 use crate::ids::{AgentId, TenantId};
 use jiff::tz::TimeZone;
 use std::collections::{BTreeMap, BTreeSet};
@@ -28,6 +29,10 @@ impl ConfigDocument {
             agent.validate_agent(&tenants)?;
         }
         check_shared_variables(&merged.instances, merged.tenants.iter().map(|tenant| &tenant.id))?;
+        // Only of the document itself: what is stored already must not stand in the way of another change.
+        for instance in &self.instances {
+            instance.check_opening_hours()?;
+        }
         let mut externals = BTreeMap::new();
         for instance in &merged.instances {
             instance.validate_instance(&tenants, &agents)?;
@@ -82,6 +87,17 @@ impl Agent {
 }
 
 impl Instance {
+    fn check_opening_hours(&self) -> Result<(), ConfigError> {
+        let checked = self
+            .opening_hours
+            .as_ref()
+            .map_or(Ok(()), OpeningHours::check_spans);
+        checked.map_err(|why| ConfigError::OpeningHours {
+            instance: self.id.clone(),
+            why,
+        })
+    }
+
     fn validate_instance(
         &self,
         tenants: &BTreeSet<&TenantId>,

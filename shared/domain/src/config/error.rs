@@ -1,3 +1,4 @@
+use crate::hours::HoursError;
 use crate::ids::{AgentId, InstanceId, TenantId};
 use crate::provider::Provider;
 
@@ -139,6 +140,14 @@ pub enum ConfigError {
         instance: InstanceId,
         /// The tenant that the instance has.
         tenant: TenantId,
+    },
+    /// The opening hours cannot be meant as they are written.
+    #[error("instance `{instance}`: opening_hours: {why}")]
+    OpeningHours {
+        /// The instance with these hours.
+        instance: InstanceId,
+        /// The problem.
+        why: HoursError,
     },
     /// A value is outside its range, empty or reserved.
     #[error("{of}: {what}")]

@@ -24,6 +24,9 @@ use utoipa::ToSchema;
 struct CatchUpRequest {
     /// Time from which the history is read. If absent, the time of the last message that is known.
     since: Option<Timestamp>,
+    /// `true`: nothing is stored, and the answer tells what would be (`preview`).
+    #[serde(default)]
+    dry_run: bool,
 }
 
 /// Fetches messages that the provider failed to deliver.
@@ -57,8 +60,20 @@ pub(super) async fn post_catch_up(
     } else {
         parse_json_body(&body)?
     };
-    let done = catch_up::catch_up(&*api.deps, &caller, &instance, wanted.since, &correlation);
-    Ok(Json(Box::pin(done).await?))
+    let (deps, since) = (&*api.deps, wanted.since);
+    let done = if wanted.dry_run {
+        Box::pin(catch_up::preview_catch_up(
+            deps,
+            &caller,
+            &instance,
+            since,
+            &correlation,
+        ))
+        .await
+    } else {
+        Box::pin(catch_up::catch_up(deps, &caller, &instance, since, &correlation)).await
+    };
+    Ok(Json(done?))
 }
 
 impl From<CatchUpError> for HttpProblem {

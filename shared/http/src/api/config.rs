@@ -16,7 +16,7 @@ use recado_domain::config::{ConfigDocument, Instance};
 use recado_domain::ids::InstanceId;
 use recado_domain::provider::Provider;
 use recado_pipeline::audit;
-use recado_pipeline::configure::{self, ApplyOptions, ConfigurationChange};
+use recado_pipeline::configure::{self, ApplyOptions, AskedParties, ConfigurationChange};
 use recado_whatsapp::describe_webhook_setup;
 use recado_whatsapp::webhook::WebhookKeys;
 use serde::{Deserialize, Serialize};
@@ -55,6 +55,8 @@ pub(super) struct AppliedView {
     changes: Vec<ConfigurationChange>,
     /// The instances that the document names.
     instances: Vec<WebhookSetupView>,
+    /// Problems that did not keep the document from being applied, such as a provider that does not answer.
+    warnings: Vec<String>,
 }
 
 /// The stored configuration, and the webhook settings of each instance.
@@ -139,7 +141,7 @@ pub(super) struct ApplyQuery {
 /// Applies a configuration document.
 ///
 /// What the document names is created or changed; everything else is left unchanged, or with `prune` removed. A token of
-/// one tenant changes that tenant alone.
+/// one tenant changes that tenant alone. The models and providers that are new in it are asked first.
 #[utoipa::path(
     put,
     path = "/v1/config",
@@ -170,6 +172,11 @@ pub(super) async fn put_configuration(
         prune: wanted.prune,
         dry_run: wanted.dry_run,
         force: wanted.force,
+        asks: if api.options.asks_models {
+            AskedParties::ProvidersAndModels
+        } else {
+            AskedParties::Providers
+        },
     };
     let applied = configure::apply_configuration(&*api.deps, &caller, document, options).await?;
     let instances = named
@@ -179,6 +186,7 @@ pub(super) async fn put_configuration(
     Ok(Json(AppliedView {
         changes: applied.changes,
         instances,
+        warnings: applied.warnings,
     }))
 }
 

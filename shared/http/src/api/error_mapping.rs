@@ -51,7 +51,9 @@ impl From<NotificationError> for HttpProblem {
 impl From<ConfigureError> for HttpProblem {
     fn from(error: ConfigureError) -> Self {
         match &error {
-            ConfigureError::Invalid(error) => Self::new(StatusCode::UNPROCESSABLE_ENTITY, error.to_string()),
+            ConfigureError::Invalid(_) | ConfigureError::ModelRefuses { .. } => {
+                Self::new(StatusCode::UNPROCESSABLE_ENTITY, error.to_string())
+            }
             ConfigureError::StillOwes(_) => Self::new(StatusCode::CONFLICT, error.to_string()),
             ConfigureError::Port(error) => Self::from_port_error(error),
         }

@@ -40,7 +40,7 @@ async fn applying_says_what_changed_and_what_to_enter_at_the_provider() {
     let changed = site.operate("PUT", "/v1/config", &agent).await;
     assert_eq!(
         changed.body,
-        json!({"changes": [{"kind": "agent", "id": "ana", "what": "changed", "fields": ["model"]}], "instances": []})
+        json!({"changes": [{"kind": "agent", "id": "ana", "what": "changed", "fields": ["model"]}], "instances": [], "warnings": []})
     );
 }
 

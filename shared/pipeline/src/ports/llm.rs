@@ -70,6 +70,11 @@ pub trait Llm: Send + Sync {
         std::future::ready(Ok(true))
     }
 
+    /// Lists the names of the models that the key opens. Empty if they cannot be asked for.
+    fn list_models(&self) -> impl Future<Output = Vec<String>> + Send {
+        std::future::ready(Vec::new())
+    }
+
     /// Asks the model for the next reply. Retries failures that may pass (429, 5xx, overloaded), honouring
     /// `retry-after`, within [`LlmRequest::within`].
     fn generate_reply(&self, request: &LlmRequest)

@@ -5,6 +5,7 @@ use crate::ports::{
     Deliveries, HistoryError, HistoryPage, HistoryRecord, HistorySpan, InstanceStates, PortError, PortResult,
     Providers, System,
 };
+use crate::steps::history_preview::{MissedMessages, preview_items};
 use crate::steps::webhook_items::ingest;
 use jiff::{SignedDuration, Timestamp};
 use recado_domain::config::InstanceConfig;
@@ -68,6 +69,18 @@ pub struct CatchUpReport {
     pub next: Option<Timestamp>,
     /// `true` if the provider offers only its newest messages, and they do not reach back to the requested start.
     pub cut: bool,
+    /// Future of the missed messages, if this was a preview: then nothing was stored.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub preview: Option<MissedMessages>,
+}
+
+/// The purpose of reading a history.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum HistoryUse {
+    /// Messages that are not known are processed.
+    Process,
+    /// Nothing is stored.
+    Preview,
 }
 
 impl CatchUpReport {
@@ -86,6 +99,7 @@ impl CatchUpReport {
             more: false,
             next: None,
             cut: false,
+            preview: None,
         }
     }
 }
@@ -130,12 +144,12 @@ pub(crate) fn history_span(from: Timestamp, earliest: Timestamp, now: Timestamp)
     }
 }
 
-/// Reads the history in `span` and processes messages that are not known, until a limit is reached.
+/// Reads the history in `span` and processes or previews messages that are not known, until a limit is reached.
 pub(crate) async fn read_history(
     deps: &impl Deps,
     bound: &InstanceConfig,
     span: HistorySpan,
-    limits: CatchUpLimits,
+    (limits, purpose): (CatchUpLimits, HistoryUse),
     correlation: &CorrelationId,
 ) -> Result<CatchUpReport, CatchUpError> {
     let end = add_duration(deps.system().now(), limits.time);
@@ -155,7 +169,7 @@ pub(crate) async fn read_history(
         let grown = page.total > total && page.pages > number;
         let pages = page.pages;
         total = total.max(page.total);
-        ingest_page(deps, page, correlation, &mut done).await?;
+        handle_page(deps, page, (purpose, correlation), &mut done).await?;
         if grown {
             // An older message came in and shifted messages to pages that were already read: read those pages again.
             number = pages;
@@ -179,12 +193,12 @@ fn next_start_time(newest: Timestamp, now: Timestamp) -> Timestamp {
     add_duration(newest, OVERLAP - REREAD).min(now)
 }
 
-/// Processes one page. Known messages that Recado sent are left out: their echoes have no news, and their statuses count
+/// Processes or previews one page. Known messages that Recado sent are left out: their echoes have no news, and their statuses count
 /// only if they are newer.
-async fn ingest_page(
+async fn handle_page(
     deps: &impl Deps,
     page: HistoryPage,
-    correlation: &CorrelationId,
+    (purpose, correlation): (HistoryUse, &CorrelationId),
     done: &mut CatchUpReport,
 ) -> PortResult<()> {
     let keys: Vec<DeliveryKey> = page
@@ -212,6 +226,9 @@ async fn ingest_page(
             }
             None => items.extend(record.items),
         }
+    }
+    if purpose == HistoryUse::Preview {
+        return preview_items(deps, items, correlation, done).await;
     }
     let taken = ingest(deps, items, correlation).await?;
     done.known += taken.duplicates + taken.owed_before;

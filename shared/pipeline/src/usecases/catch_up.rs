@@ -9,9 +9,10 @@ use crate::ports::{
     ConversationFilter, Conversations, HistoryError, InstanceStates, PageRequest, PortResult, System,
 };
 use crate::steps::audit::audit_action;
+pub use crate::steps::history_preview::MissedMessages;
 pub use crate::steps::history_reader::{CatchUpError, CatchUpReport};
 use crate::steps::history_reader::{
-    CatchUpLimits, earliest_known_time, history_span, read_history, record_catch_up,
+    CatchUpLimits, HistoryUse, earliest_known_time, history_span, read_history, record_catch_up,
 };
 use crate::steps::scope::find_instance_within;
 use jiff::SignedDuration;
@@ -35,6 +36,27 @@ pub async fn catch_up(
     since: Option<Timestamp>,
     correlation: &CorrelationId,
 ) -> Result<CatchUpReport, CatchUpError> {
+    run_catch_up(deps, caller, (id, since), HistoryUse::Process, correlation).await
+}
+
+/// Tells what [`catch_up`] would do. The provider's history is read, and nothing is stored.
+pub async fn preview_catch_up(
+    deps: &impl Deps,
+    caller: &Caller,
+    id: &InstanceId,
+    since: Option<Timestamp>,
+    correlation: &CorrelationId,
+) -> Result<CatchUpReport, CatchUpError> {
+    run_catch_up(deps, caller, (id, since), HistoryUse::Preview, correlation).await
+}
+
+async fn run_catch_up(
+    deps: &impl Deps,
+    caller: &Caller,
+    (id, since): (&InstanceId, Option<Timestamp>),
+    purpose: HistoryUse,
+    correlation: &CorrelationId,
+) -> Result<CatchUpReport, CatchUpError> {
     let bound = find_instance_within(deps, caller, id)
         .await?
         .ok_or(CatchUpError::NotFound)?;
@@ -48,20 +70,22 @@ pub async fn catch_up(
         Some(since) if since > now => return Err(CatchUpError::Ahead),
         _ => {}
     }
-    let asked = AuditedAction::on_object(
-        AuditAction::CaughtUp,
-        Some(&bound.tenant.id),
-        "instance",
-        id.as_str(),
-    );
-    audit_action(deps, caller, asked).await?;
+    if purpose == HistoryUse::Process {
+        let asked = AuditedAction::on_object(
+            AuditAction::CaughtUp,
+            Some(&bound.tenant.id),
+            "instance",
+            id.as_str(),
+        );
+        audit_action(deps, caller, asked).await?;
+    }
     let state = deps.store().read_instance_state(id).await?;
     let from = match since {
         Some(since) => since,
         None => find_last_inbound(deps, id).await?.unwrap_or(earliest),
     };
     let span = history_span(from, earliest, now);
-    let done = match read_history(deps, &bound, span, ON_DEMAND, correlation).await {
+    let done = match read_history(deps, &bound, span, (ON_DEMAND, purpose), correlation).await {
         Err(CatchUpError::Provider(HistoryError::NotOffered)) => {
             return Ok(CatchUpReport {
                 offered: false,
@@ -70,9 +94,10 @@ pub async fn catch_up(
         }
         read => read?,
     };
-    if state
-        .catch_up_from
-        .is_some_and(|noted| noted >= from && !done.more)
+    if purpose == HistoryUse::Process
+        && state
+            .catch_up_from
+            .is_some_and(|noted| noted >= from && !done.more)
     {
         record_catch_up(deps, id, &state, None).await?;
     }

@@ -8,11 +8,12 @@ use crate::ports::{
 use crate::steps::audit::audit_actions;
 use recado_domain::access::Caller;
 use recado_domain::config::{ConfigDocument, ConfigError, ConfigRemoval, PrunePlan};
-use recado_domain::ids::InstanceId;
+use recado_domain::ids::{AgentId, InstanceId};
 use serde::Serialize;
 use serde_json::{Map, Value};
 
 mod audited_changes;
+mod change_check;
 mod prune;
 
 use audited_changes::list_audited_changes;
@@ -27,6 +28,20 @@ pub struct ApplyOptions {
     pub dry_run: bool,
     /// `true`: an instance is removed or disabled also if it still owes a reply.
     pub force: bool,
+    /// Parties that are asked about what is new in the document.
+    pub asks: AskedParties,
+}
+
+/// The parties that are asked about a document before it is applied.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum AskedParties {
+    /// Nobody: the document is only checked by itself.
+    #[default]
+    Nobody,
+    /// The providers of instances that are new or reached in another way, for their connection.
+    Providers,
+    /// The providers, and the models of agents that are new or have another model, for a token.
+    ProvidersAndModels,
 }
 
 /// The result of applying a document.
@@ -36,6 +51,8 @@ pub struct AppliedDocument {
     pub changes: Vec<ConfigurationChange>,
     /// Whole configuration after the change.
     pub document: ConfigDocument,
+    /// Problems that are no reason to refuse the document, such as a provider that does not answer.
+    pub warnings: Vec<String>,
 }
 
 /// The result for one tenant, agent or instance of a document, or for its alerts.
@@ -80,9 +97,27 @@ pub enum ConfigureError {
     /// Instances that should be removed or disabled still owe replies.
     #[error("still owed: {}. Wait until they are answered or sent, or answer them; `force` leaves them waiting", describe_owed(.0))]
     StillOwes(Vec<(InstanceId, usize)>),
+    /// A model refuses every request; nothing was applied.
+    #[error("agent `{agent}`: the model `{model}` refuses requests ({why}){}", describe_nearest(.nearest.as_deref()))]
+    ModelRefuses {
+        /// The agent that names the model.
+        agent: AgentId,
+        /// The model.
+        model: String,
+        /// Answer of the model's API.
+        why: String,
+        /// The most similar name of a model that the API lists.
+        nearest: Option<String>,
+    },
     /// The store failed. The document may or may not have been applied.
     #[error(transparent)]
     Port(#[from] PortError),
+}
+
+fn describe_nearest(nearest: Option<&str>) -> String {
+    nearest.map_or_else(String::new, |name| {
+        format!("; the nearest that there is: `{name}`")
+    })
 }
 
 fn describe_owed(owed: &[(InstanceId, usize)]) -> String {
@@ -107,6 +142,7 @@ pub async fn apply_configuration(
     check_tenant_changes(deps, &change, &known).await?;
     let mut changes = list_changes(&known, &change);
     let document = removal.apply_to(&known).with_changes(&change);
+    let warnings = change_check::check_changes(deps, &changes, &document, options.asks).await?;
     changes.extend(removal.changes);
     if !options.dry_run
         && changes
@@ -117,7 +153,11 @@ pub async fn apply_configuration(
         write_changes(deps, change, removal.plan).await?;
         tracing::info!(by = %caller.name, "the configuration was changed");
     }
-    Ok(AppliedDocument { changes, document })
+    Ok(AppliedDocument {
+        changes,
+        document,
+        warnings,
+    })
 }
 
 /// Writes a change and a removal. Instances are removed first, since a new one may take the name of a removed one at its

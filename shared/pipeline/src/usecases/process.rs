@@ -23,7 +23,7 @@ use recado_domain::dead_letter::QueueName;
 use recado_domain::event::{
     EventKind, EventPayload, EventState, FollowUpJob, InboundJob, LOOKALIKE_DEDUP, ProcessingRecord,
 };
-use recado_domain::inbound::{InboundEvent, InboundMessage};
+use recado_domain::inbound::InboundEvent;
 use recado_domain::millis::add_duration;
 use recado_domain::reason::Reason;
 use serde_json::Value;
@@ -175,14 +175,6 @@ async fn finish_event(deps: &impl Deps, job: &InboundJob, processed: ProcessingR
     deps.store()
         .finish_event(&job.event, &processed, now, add_duration(now, ttl))
         .await
-}
-
-/// Returns `true` if the message was too old when it arrived. Old messages come with history syncs and late retries;
-/// they are stored and not answered.
-fn is_stale(deps: &impl Deps, job: &InboundJob, inbound: &InboundMessage) -> bool {
-    inbound
-        .sent_at
-        .is_some_and(|sent_at| add_duration(sent_at, deps.settings().stale_after) < job.received_at)
 }
 
 /// Returns `true` if the event is no longer pending. A dead event that has no dead letter gets it now: a crash may have

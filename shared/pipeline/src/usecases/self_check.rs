@@ -3,25 +3,22 @@
 
 use crate::Deps;
 use crate::ports::{
-    ChatTurn, ConfigurationStore, ConnectionAnswer, CredentialState, DeadLetters, DiskSpace, Gauges, Llm,
-    LlmError, LlmRequest, PortResult, Providers, Speaker, System,
+    ConfigurationStore, ConnectionAnswer, CredentialState, DeadLetters, DiskSpace, Gauges, LlmError,
+    PortResult, Providers, System,
 };
+use crate::steps::model_check::ask_model;
 use futures::stream::{self, StreamExt};
 use jiff::Timestamp;
 use recado_domain::access::Caller;
 use recado_domain::config::{ConfigDocument, Instance};
 use recado_domain::ids::{AgentId, InstanceId};
 use std::collections::BTreeMap;
-use std::time::Duration;
 
 /// Maximum number of open records of each kind that are read, approximately.
 const OPEN_WORK_LIMIT: usize = 2_000;
 
 /// Number of providers, and of models, that are asked side by side.
 const ASKED_AT_ONCE: usize = 16;
-
-/// Maximum time for a model to answer.
-const MODEL_TIMEOUT: Duration = Duration::from_secs(15);
 
 /// The answer of a model to a request for one token.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -177,29 +174,10 @@ async fn check_models(
 
 async fn check_model(deps: &impl Deps, model: String, is_asked: bool) -> ModelCheck {
     let answer = if is_asked {
-        ask_model(deps, &model).await
+        let asked = ask_model(deps, &model).await;
+        asked.map_or_else(ModelAnswer::Failed, |()| ModelAnswer::Answers)
     } else {
         ModelAnswer::NotAsked
     };
     ModelCheck { model, answer }
-}
-
-/// Asks a model for one token, which proves the key and the model's name.
-async fn ask_model(deps: &impl Deps, model: &str) -> ModelAnswer {
-    let turn = ChatTurn {
-        speaker: Speaker::User,
-        text: "Answer with one word.".to_owned(),
-    };
-    let request = LlmRequest {
-        model: model.to_owned(),
-        system: String::new(),
-        turns: vec![turn],
-        max_tokens: 1,
-        within: MODEL_TIMEOUT,
-        simulated: false,
-    };
-    match deps.llm().generate_reply(&request).await {
-        Ok(_) => ModelAnswer::Answers,
-        Err(error) => ModelAnswer::Failed(error),
-    }
 }

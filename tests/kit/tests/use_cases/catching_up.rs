@@ -12,7 +12,7 @@ use recado_domain::instance::ConnectionStatus;
 use recado_domain::message::{Message, Role};
 use recado_domain::millis::add_millis;
 use recado_domain::reason::Reason;
-use recado_pipeline::catch_up::{CatchUpError, CatchUpReport, catch_up};
+use recado_pipeline::catch_up::{CatchUpError, CatchUpReport, MissedMessages, catch_up, preview_catch_up};
 use recado_pipeline::ports::{
     ConnectionAnswer, ConversationFilter, Conversations, Deliveries, HistoryError, PageRequest,
 };
@@ -148,6 +148,42 @@ async fn old_ones_are_stored_and_not_answered_and_young_ones_are_owed_an_answer(
         .queues
         .receive_messages(QueueName::Turns, 10, Duration::from_secs(60));
     assert_eq!(turns.await.unwrap().len(), 1);
+}
+
+#[tokio::test]
+async fn a_preview_tells_what_would_be_answered_and_stores_nothing() {
+    let setup = setup().await;
+    let contact = setup.fixture.other_contact();
+    let memory = &setup.world.providers.memory;
+    let old = kept(&setup, &contact.address, "OLD", 2 * 3600);
+    let own = kept(&setup, &contact.address, "OWN", 700);
+    let young = kept(&setup, &contact.address, "YOUNG", 600);
+    let (oldest, newest) = (Some(old.at), Some(young.at));
+    memory.keep(old);
+    memory.keep(Kept { from_me: true, ..own });
+    memory.keep(young);
+    let since = Some(add_millis(setup.now(), -3 * 3_600_000));
+    let (caller, id) = (Caller::installation(), setup.fixture.instance());
+    let preview = async || succeed(preview_catch_up(&setup.world, &caller, id, since, &correlation())).await;
+    let told = preview().await;
+    assert_eq!((told.missed, told.known), (3, 0));
+    let missed = MissedMessages {
+        answerable: 1,
+        too_old: 1,
+        oldest,
+        newest,
+    };
+    assert_eq!(told.preview, Some(missed));
+    assert_eq!(preview().await, told, "a preview makes nothing known");
+    let inbound = setup
+        .world
+        .queues
+        .receive_messages(QueueName::Inbound, 10, Duration::from_secs(60));
+    assert!(inbound.await.unwrap().is_empty());
+    let done = ask(&setup, 3 * 3600).await;
+    assert_eq!((done.missed, done.preview), (3, None));
+    let after = preview().await;
+    assert_eq!((after.missed, after.known), (0, 3));
 }
 
 #[tokio::test]

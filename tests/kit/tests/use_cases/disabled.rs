@@ -7,7 +7,7 @@ use recado_domain::event::{EventKind, FollowUpJob};
 use recado_domain::options::SendOptions;
 use recado_pipeline::catch_up::CatchUpError;
 use recado_pipeline::configure::{
-    ApplyOptions, ConfigurationChangeKind, ConfigureError, apply_configuration,
+    ApplyOptions, AskedParties, ConfigurationChangeKind, ConfigureError, apply_configuration,
 };
 use recado_pipeline::deliver::{DeliverError, DeliverRequest, accept_message};
 use recado_pipeline::ports::{ConfigurationStore, Conversations, DeadLetters, Inbox, OutboxStore};
@@ -21,12 +21,14 @@ const PRUNE: ApplyOptions = ApplyOptions {
     prune: true,
     dry_run: false,
     force: false,
+    asks: AskedParties::Nobody,
 };
 
 const FORCED: ApplyOptions = ApplyOptions {
     prune: true,
     dry_run: false,
     force: true,
+    asks: AskedParties::Nobody,
 };
 
 async fn setup() -> Setup {

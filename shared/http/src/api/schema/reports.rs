@@ -33,6 +33,22 @@ pub(in crate::api) struct CatchUpReportSchema {
     next: Option<Timestamp>,
     /// `true` if the provider offers only its newest messages, and they do not reach back to the requested start.
     cut: bool,
+    /// The future of the missed messages. Only with `dry_run`: then nothing was stored.
+    preview: Option<MissedMessagesSchema>,
+}
+
+/// The messages that a catch-up would store, by what would become of them.
+#[derive(ToSchema)]
+#[schema(as = MissedMessages)]
+pub(in crate::api) struct MissedMessagesSchema {
+    /// Number of messages that would be answered, unless a person has the conversation.
+    answerable: usize,
+    /// Number of messages that are too old for an answer: they would be stored only.
+    too_old: usize,
+    /// Time of the oldest missed message.
+    oldest: Option<Timestamp>,
+    /// Time of the newest missed message.
+    newest: Option<Timestamp>,
 }
 
 /// The result for one tenant, agent or instance of a document.

@@ -4,11 +4,11 @@
 
 mod thread_join;
 
-use super::is_stale;
 use crate::Deps;
 use crate::ports::{ContactAliases, PortResult};
 use crate::steps::identity::derive_thread_id;
 use crate::steps::linked_threads::{find_latest_conversation, forget_quiet_conversations};
+use crate::steps::message_age::is_stale;
 use recado_domain::config::InstanceConfig;
 use recado_domain::conversation::Conversation;
 use recado_domain::event::InboundJob;

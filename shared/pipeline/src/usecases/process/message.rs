@@ -1,8 +1,9 @@
+use super::identity;
 use super::removed_content::remove_deleted_content;
-use super::{identity, is_stale};
 use crate::Deps;
 use crate::measure::{MessageStage, record_stage};
 use crate::ports::{InboundWrite, Inbox, PortError, PortResult, StoreInboundOutcome, System, WRITE_TRIES};
+use crate::steps::message_age::is_stale;
 use crate::steps::wake_up;
 use recado_domain::config::InstanceConfig;
 use recado_domain::conversation::Conversation;

@@ -1,8 +1,8 @@
 //! Messages with `fromMe`: echoes of messages that Recado sent, and messages that a person typed on the phone. Only a
 //! message typed on the phone is a person's answer.
 
+use super::identity;
 use super::message::{build_message, save_with_message};
-use super::{identity, is_stale};
 use crate::Deps;
 use crate::ports::{
     ContactAliases, Conversations, Deliveries, OutboxStore, PortError, PortResult, StoreInboundOutcome,
@@ -10,6 +10,7 @@ use crate::ports::{
 };
 use crate::steps::identity::derive_thread_id;
 use crate::steps::linked_threads::take_over_others;
+use crate::steps::message_age::is_stale;
 use crate::steps::verdict::Verdict;
 use crate::steps::wake_up;
 use jiff::{SignedDuration, Timestamp};

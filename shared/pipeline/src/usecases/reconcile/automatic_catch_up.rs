@@ -5,7 +5,7 @@ use crate::deps::capabilities;
 use crate::ports::{HistoryError, InstanceStates, PortResult, System};
 use crate::steps::enabled_instance::find_enabled_instance;
 use crate::steps::history_reader::{
-    CatchUpError, CatchUpLimits, CatchUpReport, earliest_known_time, history_span, read_history,
+    CatchUpError, CatchUpLimits, CatchUpReport, HistoryUse, earliest_known_time, history_span, read_history,
     record_catch_up,
 };
 use crate::steps::random_id::generate_correlation_id;
@@ -55,7 +55,7 @@ pub(super) async fn catch_up_automatically(
         deps,
         &bound,
         span,
-        LIMITS,
+        (LIMITS, HistoryUse::Process),
         &generate_correlation_id(deps.system()),
     ))
     .await

@@ -1,0 +1,90 @@
+//! Tells what a provider's history would bring, without storing any of it.
+
+use crate::Deps;
+use crate::ports::{Inbox, PortResult, Providers, System};
+use crate::steps::history_reader::CatchUpReport;
+use crate::steps::message_age::is_stale;
+use jiff::Timestamp;
+use recado_domain::event::{EventPayload, InboundJob};
+use recado_domain::ids::CorrelationId;
+use recado_domain::inbound::{InboundEvent, WebhookEvent, WebhookItem};
+use serde::Serialize;
+use serde_json::Value;
+
+/// The messages that a catch-up would store, by what would become of them.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
+pub struct MissedMessages {
+    /// Number of messages that would be answered, unless a person has the conversation.
+    pub answerable: usize,
+    /// Number of messages that are too old for an answer: they would be stored only.
+    pub too_old: usize,
+    /// Time of the oldest missed message.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub oldest: Option<Timestamp>,
+    /// Time of the newest missed message.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub newest: Option<Timestamp>,
+}
+
+/// Counts the items into `done`, as processing them would. Nothing is stored, so items of a page that is read twice count
+/// twice.
+pub(crate) async fn preview_items(
+    deps: &impl Deps,
+    items: Vec<WebhookItem>,
+    correlation: &CorrelationId,
+    done: &mut CatchUpReport,
+) -> PortResult<()> {
+    let mut missed = done.preview.take().unwrap_or_default();
+    for item in items {
+        match item {
+            WebhookItem::Status(_) => done.statuses += 1,
+            WebhookItem::Notice { .. } | WebhookItem::Ignored { .. } => done.ignored += 1,
+            WebhookItem::Event(event) => {
+                if deps.store().find_event(&event.id).await?.is_some() {
+                    done.known += 1;
+                } else {
+                    done.missed += 1;
+                    judge_event(deps, event, correlation, &mut missed);
+                }
+            }
+        }
+    }
+    done.preview = Some(missed);
+    Ok(())
+}
+
+/// Judges what would become of an event that is not known.
+fn judge_event(
+    deps: &impl Deps,
+    event: WebhookEvent,
+    correlation: &CorrelationId,
+    missed: &mut MissedMessages,
+) {
+    let job = InboundJob {
+        group: String::new(),
+        event: event.id,
+        provider: event.provider,
+        external: event.external,
+        kind: event.kind,
+        correlation: correlation.clone(),
+        received_at: deps.system().now(),
+        payload: EventPayload::Inline(Value::Null),
+        lookalike: event.lookalike,
+        redrive: None,
+    };
+    let InboundEvent::Message(inbound) = deps.providers().interpret_event(&job, &event.payload) else {
+        return;
+    };
+    if let Some(at) = inbound.sent_at {
+        missed.oldest = Some(missed.oldest.map_or(at, |oldest| oldest.min(at)));
+        missed.newest = missed.newest.max(Some(at));
+    }
+    if inbound.from_me || !inbound.content.expects_answer() {
+        return;
+    }
+    if is_stale(deps, &job, &inbound) {
+        missed.too_old += 1;
+    } else {
+        missed.answerable += 1;
+    }
+}

@@ -1,0 +1,25 @@
+//! Asks a model whether it would answer.
+
+use crate::Deps;
+use crate::ports::{ChatTurn, Llm, LlmError, LlmRequest, Speaker};
+use std::time::Duration;
+
+/// Maximum time for a model to answer.
+const MODEL_TIMEOUT: Duration = Duration::from_secs(15);
+
+/// Asks a model for one token, which proves the key and the model's name.
+pub(crate) async fn ask_model(deps: &impl Deps, model: &str) -> Result<(), LlmError> {
+    let turn = ChatTurn {
+        speaker: Speaker::User,
+        text: "Answer with one word.".to_owned(),
+    };
+    let request = LlmRequest {
+        model: model.to_owned(),
+        system: String::new(),
+        turns: vec![turn],
+        max_tokens: 1,
+        within: MODEL_TIMEOUT,
+        simulated: false,
+    };
+    deps.llm().generate_reply(&request).await.map(drop)
+}
