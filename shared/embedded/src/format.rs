@@ -5,7 +5,7 @@ use recado_domain::RECORD_FORMAT;
 use rusqlite::Connection;
 
 /// The scripts that make the tables of a new database, in order.
-const SCHEMA: [&str; 13] = [
+const SCHEMA: [&str; 14] = [
     include_str!("schema.sql"),
     include_str!("sends_and_traces.sql"),
     include_str!("deletions.sql"),
@@ -19,6 +19,7 @@ const SCHEMA: [&str; 13] = [
     include_str!("tenants.sql"),
     include_str!("alerts.sql"),
     include_str!("audit.sql"),
+    include_str!("queue_indexes.sql"),
 ];
 
 /// The format of this program's databases, which `PRAGMA user_version` holds. Another script makes another format, and so

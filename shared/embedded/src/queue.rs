@@ -40,9 +40,8 @@ use rusqlite::{Connection, OptionalExtension, params};
 /// Updates the row of a FIFO group after any change of its messages.
 fn update_group_row(connection: &Connection, queue: QueueName, group: Option<&str>) -> Result<(), DbError> {
     let Some(group) = group else { return Ok(()) };
-    let sql = "SELECT seq, owner,
-            (SELECT COALESCE(MAX(visible_at), 0) FROM queue_messages
-                WHERE queue = ?1 AND grp = ?2 AND dead_at IS NULL AND receives > 0)
+    // Only the oldest message is ever handed out, so no other can be in flight.
+    let sql = "SELECT seq, owner, CASE WHEN receives > 0 THEN visible_at ELSE 0 END
         FROM queue_messages WHERE queue = ?1 AND grp = ?2 AND dead_at IS NULL ORDER BY seq LIMIT 1";
     let oldest: Option<(i64, String, i64)> = connection
         .prepare_cached(sql)?
@@ -51,8 +50,8 @@ fn update_group_row(connection: &Connection, queue: QueueName, group: Option<&st
         })
         .optional()?;
     if let Some((head, owner, free_at)) = oldest {
-        let sql = "INSERT OR REPLACE INTO queue_groups (queue, grp, head, owner, free_at)
-            VALUES (?1, ?2, ?3, ?4, ?5)";
+        let sql = "INSERT INTO queue_groups (queue, grp, head, owner, free_at) VALUES (?1, ?2, ?3, ?4, ?5)
+            ON CONFLICT DO UPDATE SET head = excluded.head, owner = excluded.owner, free_at = excluded.free_at";
         execute_sql(
             connection,
             sql,
@@ -72,10 +71,15 @@ pub(crate) fn release_in_flight(
     now: jiff::Timestamp,
 ) -> Result<usize, DbError> {
     let now = now.as_millisecond();
-    let sql = "UPDATE queue_messages SET visible_at = ?2
-        WHERE queue = ?1 AND dead_at IS NULL AND receives > 0 AND visible_at > ?2";
+    let sql = if is_fifo(queue) {
+        "UPDATE queue_messages SET visible_at = ?2 WHERE receives > 0 AND visible_at > ?2 AND seq IN
+            (SELECT head FROM queue_groups WHERE queue = ?1 AND free_at > 0 AND free_at > ?2)"
+    } else {
+        "UPDATE queue_messages SET visible_at = ?2
+            WHERE queue = ?1 AND grp IS NULL AND dead_at IS NULL AND receives > 0 AND visible_at > ?2"
+    };
     let count = execute_sql(connection, sql, params![queue.as_str(), now])?;
-    let sql = "UPDATE queue_groups SET free_at = ?2 WHERE queue = ?1 AND free_at > ?2";
+    let sql = "UPDATE queue_groups SET free_at = ?2 WHERE queue = ?1 AND free_at > 0 AND free_at > ?2";
     execute_sql(connection, sql, params![queue.as_str(), now])?;
     Ok(count)
 }

@@ -1,3 +1,4 @@
+use super::is_fifo;
 use crate::Embedded;
 use crate::db_error::DbError;
 use crate::sql_records::count_from_sql;
@@ -27,24 +28,32 @@ fn select_depth(
     queue: QueueName,
     now: Timestamp,
 ) -> Result<EmbeddedQueueDepth, DbError> {
-    let live = "SELECT
+    // Each kind of queue has an index that begins with its name.
+    let of_kind = if is_fifo(queue) {
+        "grp IS NOT NULL"
+    } else {
+        "grp IS NULL"
+    };
+    let live = format!(
+        "SELECT
             COUNT(*) FILTER (WHERE visible_at <= ?2),
             COUNT(*) FILTER (WHERE visible_at > ?2 AND receives > 0),
             COUNT(*) FILTER (WHERE visible_at > ?2 AND receives = 0),
             MIN(sent_at)
-        FROM queue_messages WHERE queue = ?1 AND dead_at IS NULL";
-    let mut depth =
-        connection
-            .prepare_cached(live)?
-            .query_row(params![queue.as_str(), now.as_millisecond()], |row| {
-                Ok(EmbeddedQueueDepth {
-                    visible: count_from_sql(row.get(0)?),
-                    in_flight: count_from_sql(row.get(1)?),
-                    delayed: count_from_sql(row.get(2)?),
-                    dead: 0,
-                    oldest: row.get::<_, Option<i64>>(3)?.map(millis::from_unix_millis),
-                })
-            })?;
+        FROM queue_messages WHERE queue = ?1 AND dead_at IS NULL AND {of_kind}"
+    );
+    let mut depth = connection.prepare_cached(&live)?.query_row(
+        params![queue.as_str(), now.as_millisecond()],
+        |row| {
+            Ok(EmbeddedQueueDepth {
+                visible: count_from_sql(row.get(0)?),
+                in_flight: count_from_sql(row.get(1)?),
+                delayed: count_from_sql(row.get(2)?),
+                dead: 0,
+                oldest: row.get::<_, Option<i64>>(3)?.map(millis::from_unix_millis),
+            })
+        },
+    )?;
     let dead = "SELECT COUNT(*) FROM queue_messages WHERE queue = ?1 AND dead_at IS NOT NULL";
     depth.dead = count_from_sql(
         connection

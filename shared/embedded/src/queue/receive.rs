@@ -197,9 +197,11 @@ fn postpone_held(
 
 fn select_next_visible(connection: &Connection, queue: QueueName) -> Result<Option<i64>, DbError> {
     let sql = if is_fifo(queue) {
-        "SELECT MIN(free_at) FROM queue_groups WHERE queue = ?1"
+        "SELECT CASE
+            WHEN EXISTS (SELECT 1 FROM queue_groups WHERE queue = ?1 AND free_at = 0) THEN 0
+            ELSE (SELECT MIN(free_at) FROM queue_groups WHERE queue = ?1 AND free_at > 0) END"
     } else {
-        "SELECT MIN(visible_at) FROM queue_messages WHERE queue = ?1 AND dead_at IS NULL"
+        "SELECT MIN(visible_at) FROM queue_messages WHERE queue = ?1 AND dead_at IS NULL AND grp IS NULL"
     };
     Ok(connection
         .prepare_cached(sql)?

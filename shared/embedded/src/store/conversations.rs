@@ -86,10 +86,16 @@ impl ConversationRow {
     }
 
     pub(crate) fn write_row(&self, connection: &Connection) -> Result<(), DbError> {
-        let sql = "INSERT OR REPLACE INTO conversations
+        // Unlike a replacement, this leaves the indexes alone whose columns do not change.
+        let sql = "INSERT INTO conversations
             (id, thread, number, instance, mode, status, epoch, rev, last_at, due, tenant, kept_since, person_since,
                 body)
-            VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14)";
+            VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14)
+            ON CONFLICT (id) DO UPDATE SET thread = excluded.thread, number = excluded.number,
+                instance = excluded.instance, mode = excluded.mode, status = excluded.status,
+                epoch = excluded.epoch, rev = excluded.rev, last_at = excluded.last_at, due = excluded.due,
+                tenant = excluded.tenant, kept_since = excluded.kept_since,
+                person_since = excluded.person_since, body = excluded.body";
         let Self {
             id,
             thread,
