@@ -31,11 +31,11 @@ const FAILURE_PAUSE: Duration = Duration::from_secs(1);
 /// Returns the number of messages of each queue that are processed at a time.
 ///
 /// One tenant or instance gets three quarters of them at most ([`FairShare`]), so that a model or a provider that hangs
-/// does not hold the others up. Events wait for nothing but the store, which has one writer: more of them at a time
-/// would only make its queue longer, for everybody.
+/// does not hold the others up. Events wait for nothing but the store, whose one writer commits what is waiting
+/// together: so with more of them at a time, each commit does more. Acknowledgements go before them.
 fn max_concurrency(queue: QueueName) -> usize {
     match queue {
-        QueueName::Inbound => 12,
+        QueueName::Inbound => 48,
         QueueName::Turns | QueueName::Outbound => 80,
     }
 }

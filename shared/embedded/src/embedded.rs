@@ -1,6 +1,6 @@
 use crate::checkpoint::Checkpoints;
 use crate::clock::Clock;
-use crate::database_threads::{DatabaseThreads, lock_unpoisoned};
+use crate::database_threads::{DatabaseThreads, Urgency, lock_unpoisoned};
 use crate::db_error::DbError;
 use crate::folder::{DataFolder, open_in_memory};
 use crate::job::{ClosureJob, LoneJob, TransactionMode, commit_together};
@@ -182,7 +182,21 @@ impl Embedded {
         what: &'static str,
         work: impl FnMut(&Connection) -> Result<T, DbError> + Send + 'static,
     ) -> PortResult<T> {
-        self.run_operation(TransactionMode::Write, None, what, work).await
+        self.run_operation(TransactionMode::Write, Urgency::Ordinary, None, what, work)
+            .await
+    }
+
+    /// Runs `work` as [`Self::run_write`] does, but before what is not urgent: a provider waits for its acknowledgement. With a
+    /// `queue`, wakes the workers that wait for it.
+    pub(crate) async fn run_acknowledged_write<T: Send + 'static>(
+        &self,
+        queue: Option<QueueName>,
+        what: &'static str,
+        work: impl FnMut(&Connection) -> Result<T, DbError> + Send + 'static,
+    ) -> PortResult<T> {
+        let wake = queue.map(|queue| Arc::clone(self.queue_waker(queue)));
+        self.run_operation(TransactionMode::Write, Urgency::Acknowledgement, wake, what, work)
+            .await
     }
 
     /// Runs `work` as [`Self::run_write`] does, and wakes the workers that wait for `queue`.
@@ -194,6 +208,7 @@ impl Embedded {
     ) -> PortResult<T> {
         self.run_operation(
             TransactionMode::Write,
+            Urgency::Ordinary,
             Some(Arc::clone(self.queue_waker(queue))),
             what,
             work,
@@ -207,7 +222,8 @@ impl Embedded {
         what: &'static str,
         work: impl FnMut(&Connection) -> Result<T, DbError> + Send + 'static,
     ) -> PortResult<T> {
-        self.run_operation(TransactionMode::Read, None, what, work).await
+        self.run_operation(TransactionMode::Read, Urgency::Ordinary, None, what, work)
+            .await
     }
 
     /// Runs `work` on the writing thread outside of any transaction. Other writes wait meanwhile. In memory nothing is
@@ -221,7 +237,7 @@ impl Embedded {
             return Ok(());
         };
         let (task, answer) = LoneJob::new(work);
-        writer.submit_job(Box::new(task));
+        writer.submit_job(Box::new(task), Urgency::Ordinary);
         answer
             .await
             .unwrap_or(Err(DbError::Closed))
@@ -231,6 +247,7 @@ impl Embedded {
     async fn run_operation<T: Send + 'static>(
         &self,
         begin: TransactionMode,
+        urgency: Urgency,
         wake: Option<Arc<Notify>>,
         what: &'static str,
         work: impl FnMut(&Connection) -> Result<T, DbError> + Send + 'static,
@@ -241,10 +258,10 @@ impl Embedded {
                 commit_together(&lock_unpoisoned(connection), begin, vec![Box::new(task)]);
             }
             (DatabaseAccess::Threads { readers, .. }, TransactionMode::Read) => {
-                readers.submit_job(Box::new(task));
+                readers.submit_job(Box::new(task), urgency);
             }
             (DatabaseAccess::Threads { writer, .. }, TransactionMode::Write) => {
-                writer.submit_job(Box::new(task));
+                writer.submit_job(Box::new(task), urgency);
             }
         }
         answer

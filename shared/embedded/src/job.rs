@@ -18,8 +18,8 @@ pub(crate) trait DatabaseJob: Send {
     }
 
     /// Sends the result to the caller, after the commit or instead of it. `committed` holds the error of a failed
-    /// commit.
-    fn send_result(self: Box<Self>, committed: Result<(), &str>);
+    /// commit. Returns who is to be notified of the committed changes.
+    fn send_result(self: Box<Self>, committed: Result<(), &str>) -> Option<Arc<Notify>>;
 }
 
 /// A [`DatabaseJob`] made of a closure.
@@ -53,7 +53,7 @@ impl<T: Send, F: FnMut(&Connection) -> Result<T, DbError> + Send> DatabaseJob fo
         self.outcome.insert(outcome).is_ok()
     }
 
-    fn send_result(self: Box<Self>, committed: Result<(), &str>) {
+    fn send_result(self: Box<Self>, committed: Result<(), &str>) -> Option<Arc<Notify>> {
         let outcome = match (committed, self.outcome) {
             // The operation's own error says more than the error of the shared transaction.
             (_, Some(Err(fault))) => Err(fault),
@@ -61,13 +61,10 @@ impl<T: Send, F: FnMut(&Connection) -> Result<T, DbError> + Send> DatabaseJob fo
             (Err(why), _) => Err(DbError::Commit(why.to_owned())),
             (Ok(()), None) => Err(DbError::Closed),
         };
-        if let (Ok(_), Some(wake)) = (&outcome, &self.wake) {
-            wake.notify_waiters();
-            // Wakes also a worker that is just about to wait.
-            wake.notify_one();
-        }
+        let wake = self.wake.filter(|_| outcome.is_ok());
         // A caller that gave up waiting does not need the result. The committed changes stay.
         let _ = self.reply.send(outcome);
+        wake
     }
 }
 
@@ -101,9 +98,10 @@ impl<F: FnMut(&Connection) -> Result<(), DbError> + Send> DatabaseJob for LoneJo
         true
     }
 
-    fn send_result(self: Box<Self>, _: Result<(), &str>) {
+    fn send_result(self: Box<Self>, _: Result<(), &str>) -> Option<Arc<Notify>> {
         // A caller that gave up waiting does not need the result.
         let _ = self.reply.send(self.outcome.unwrap_or(Err(DbError::Closed)));
+        None
     }
 }
 
@@ -142,8 +140,16 @@ pub(crate) fn commit_together(
             tracing::error!(%error, "a failed transaction could not be rolled back");
         }
     }
+    let mut wakes: Vec<Arc<Notify>> = Vec::new();
     for job in batch {
-        job.send_result(committed.as_ref().map(|&()| ()).map_err(String::as_str));
+        let wake = job.send_result(committed.as_ref().map(|&()| ()).map_err(String::as_str));
+        // One notification tells of all changes of the commit.
+        wakes.extend(wake.filter(|wake| !wakes.iter().any(|known| Arc::ptr_eq(known, wake))));
+    }
+    for wake in wakes {
+        wake.notify_waiters();
+        // Wakes also a worker that is just about to wait.
+        wake.notify_one();
     }
 }
 

@@ -59,6 +59,7 @@ impl Embedded {
                 .map(|event| event.record_and_enqueue(c, now))
                 .collect()
         };
-        self.run_queue_write(QueueName::Inbound, WHAT, work).await
+        self.run_acknowledged_write(Some(QueueName::Inbound), WHAT, work)
+            .await
     }
 }

@@ -73,8 +73,10 @@ pub(super) fn link_message(
 impl Deliveries for Embedded {
     async fn record_status(&self, update: &StatusUpdate, expires: Timestamp) -> PortResult<()> {
         let (update, now) = (update.clone(), self.current_time());
-        self.run_write("record_status", move |c| apply_status(c, &update, expires, now))
-            .await
+        self.run_acknowledged_write(None, "record_status", move |c| {
+            apply_status(c, &update, expires, now)
+        })
+        .await
     }
 
     async fn find_delivery(&self, key: &DeliveryKey) -> PortResult<Option<Delivery>> {

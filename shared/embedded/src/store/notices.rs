@@ -55,8 +55,10 @@ fn select_newest(
 impl Notices for Embedded {
     async fn put_notice(&self, notice: &Notice, expires: Timestamp) -> PortResult<()> {
         let (notice, now) = (notice.clone(), self.current_time());
-        self.run_write("put_notice", move |c| insert_notice(c, &notice, expires, now))
-            .await
+        self.run_acknowledged_write(None, "put_notice", move |c| {
+            insert_notice(c, &notice, expires, now)
+        })
+        .await
     }
 
     async fn list_notices(&self, provider: Provider, account: &str) -> PortResult<Vec<Notice>> {
