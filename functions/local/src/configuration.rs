@@ -93,6 +93,9 @@ pub(crate) async fn apply_configuration(
     environment: &LocalEnvironment,
 ) -> Result<()> {
     let document = read_configuration(&command.file)?;
+    if document == ConfigDocument::default() {
+        bail!("{} names no tenant, agent or instance", command.file.display());
+    }
     let there = command.there.build_client(environment)?;
     let options = |dry_run| {
         let given = [

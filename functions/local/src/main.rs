@@ -44,10 +44,14 @@ use recado_pipeline::settings::VariableReader;
 use std::ffi::OsString;
 use std::process::ExitCode;
 
+/// The exit status of every command, for scripts.
+const EXIT_STATUS: &str = "Exit status: 0 done; 1 failed, refused or (doctor) something to mend; 2 arguments that cannot be used. \
+    Results go to standard output, errors, warnings and questions to standard error.";
+
 /// Puts an AI agent on your WhatsApp numbers without losing or doubling a message. Without a command: serves on this
 /// machine and shows a message going in and the reply coming out; what has no keys is simulated.
 #[derive(Debug, Parser)]
-#[command(version)]
+#[command(version, after_help = EXIT_STATUS)]
 struct CommandLine {
     #[command(flatten)]
     serve: ServeArguments,

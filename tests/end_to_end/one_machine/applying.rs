@@ -108,6 +108,25 @@ async fn hours_that_overlap_and_unknown_keys_are_refused_with_a_hint() {
 }
 
 #[tokio::test]
+async fn a_file_that_names_nothing_is_refused() {
+    let machine = Machine::serving(&[]);
+    let before = machine.get("/v1/config").await;
+    let file = machine.data().with_file_name("empty.toml");
+    std::fs::write(&file, "# nothing\n").unwrap();
+    let refused = run(
+        &machine,
+        &["apply", &file.display().to_string(), "--prune", "--yes"],
+    );
+    assert!(
+        !refused.success && refused.err.contains("names no tenant, agent or instance"),
+        "{}{}",
+        refused.out,
+        refused.err
+    );
+    assert_eq!(machine.get("/v1/config").await, before);
+}
+
+#[tokio::test]
 async fn the_answer_as_json_has_the_changes() {
     let machine = Machine::serving(&[]);
     let file = machine.data().with_file_name("recado.toml").display().to_string();
