@@ -26,6 +26,7 @@ mod logging;
 mod metrics;
 mod record;
 mod replay;
+mod secret;
 mod serve;
 mod server;
 mod start_checks;
@@ -88,6 +89,7 @@ enum RecadoCommand {
     Trends(trends::TrendArguments),
     Alerts(alerts::AlertArguments),
     Audit(audit::AuditArguments),
+    Secret(secret::SecretArguments),
     Replay(replay::ReplayArguments),
     Record(record::RecordArguments),
 }
@@ -175,6 +177,9 @@ fn run_command(arguments: CommandLine) -> Result<()> {
             runtime.block_on(contact::run_contact_command(command, &environment))
         }
         Some(RecadoCommand::Trends(command)) => runtime.block_on(trends::run_trends(command, &environment)),
+        Some(RecadoCommand::Secret(command)) => {
+            runtime.block_on(secret::run_secret_command(command, &environment))
+        }
         Some(RecadoCommand::Audit(command)) => runtime.block_on(audit::show_audit(command, &environment)),
     };
     // Tasks that are still running at this point are not waited for.

@@ -17,6 +17,8 @@ pub enum AuditAction {
     ConfigurationChanged,
     /// Read the webhook secrets of instances.
     WebhookSecretsRead,
+    /// Gave an instance a new webhook secret.
+    SecretRotated,
     /// Created a token.
     TokenCreated,
     /// Revoked a token.
@@ -51,9 +53,10 @@ pub enum AuditAction {
 
 impl AuditAction {
     /// All actions.
-    pub const ALL: [Self; 17] = [
+    pub const ALL: [Self; 18] = [
         Self::ConfigurationChanged,
         Self::WebhookSecretsRead,
+        Self::SecretRotated,
         Self::TokenCreated,
         Self::TokenRevoked,
         Self::ConversationTakenOver,
@@ -76,6 +79,7 @@ impl AuditAction {
         match self {
             Self::ConfigurationChanged => "configuration_changed",
             Self::WebhookSecretsRead => "webhook_secrets_read",
+            Self::SecretRotated => "secret_rotated",
             Self::TokenCreated => "token_created",
             Self::TokenRevoked => "token_revoked",
             Self::ConversationTakenOver => "conversation_taken_over",

@@ -149,10 +149,13 @@ pub struct Instance {
     /// ([`CredentialRef::belongs_to_tenant`]). AWS's own credentials need no reference.
     #[serde(default)]
     pub credential: Option<CredentialRef>,
-    /// Version of the webhook secret that is given out for this instance. A new version makes a new secret for this
-    /// instance alone; secrets of the other versions are still accepted.
+    /// Version of the webhook secret. A new version makes a new secret for this instance alone. A document cannot lower
+    /// it.
     #[serde(default, skip_serializing_if = "SecretVersion::is_first")]
     pub secret_version: SecretVersion,
+    /// Time until which the secret of the version before is accepted, too. In a document it has no effect.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub previous_secret_until: Option<Timestamp>,
 }
 
 /// A reference to the place where a secret is kept. Configuration never holds the secret itself.
@@ -272,6 +275,7 @@ mod credential;
 mod error;
 mod prune;
 mod tenant_change;
+mod webhook_secret;
 
 pub use error::ConfigError;
 pub use prune::{ConfigRemoval, PrunePlan};

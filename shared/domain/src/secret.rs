@@ -75,6 +75,11 @@ impl SecretVersion {
         *self == Self::FIRST
     }
 
+    /// Returns the version after this one. The error: this is the last.
+    pub fn next_version(self) -> Result<Self, NoSecretVersion> {
+        Self::try_from(self.0 + 1)
+    }
+
     /// Returns all possible versions, from 1 to 9.
     pub fn all_versions() -> impl Iterator<Item = Self> {
         (1..=Self::LAST).map(Self)
@@ -118,14 +123,18 @@ pub fn derive_webhook_secret(
     )))
 }
 
-/// Derives all webhook secrets of an instance under one master secret, from the first version to the last.
+/// Derives all webhook secrets of an instance under one master secret, each with its version.
 pub fn derive_webhook_secrets<'a>(
     master: &'a Secret,
     provider: Provider,
     instance: &'a ExternalId,
-) -> impl Iterator<Item = Secret> + 'a {
-    SecretVersion::all_versions()
-        .map(move |version| derive_webhook_secret(master, provider, instance, version))
+) -> impl Iterator<Item = (SecretVersion, Secret)> + 'a {
+    SecretVersion::all_versions().map(move |version| {
+        (
+            version,
+            derive_webhook_secret(master, provider, instance, version),
+        )
+    })
 }
 
 #[cfg(test)]

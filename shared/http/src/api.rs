@@ -134,6 +134,7 @@ macro_rules! list_operator_routes {
                 config::post_configuration
             ),
             $routes!(config::list_webhooks),
+            $routes!(config::post_secret_rotation),
             $routes!(checks::get_checks),
             $routes!(conversations::list_conversations),
             $routes!(conversations::get_conversation, conversations::patch_conversation),

@@ -21,11 +21,13 @@ use recado_domain::ids::{CorrelationId, ExternalId};
 use recado_domain::inbound::WebhookItem;
 use recado_domain::provider::Provider;
 use recado_pipeline::Deps;
-use recado_pipeline::ingest::ingest;
+use recado_pipeline::ingest::{ingest, is_secret_accepted};
 use recado_pipeline::measure;
 use recado_pipeline::ports::System;
 use recado_pipeline::settings::VariableReader;
-use recado_whatsapp::webhook::{AnswerHandshake, WebhookHandler, WebhookRefusal, WebhookRequest};
+use recado_whatsapp::webhook::{
+    AnswerHandshake, ProvenSecret, WebhookHandler, WebhookRefusal, WebhookRequest,
+};
 use recado_whatsapp::webhook_handlers;
 use serde_json::json;
 use std::collections::BTreeMap;
@@ -220,9 +222,28 @@ impl<Ports: Deps, K: Keys> WebhookState<Ports, K> {
         } else {
             receive()
         };
-        let items = taken.map_err(|refusal| refusal_problem(refusal, provider))?;
-        self.ingest_items(provider, items, &correlation.accept_client_id())
+        let proven = taken.map_err(|refusal| refusal_problem(refusal, provider))?;
+        if let Some(secret) = &proven.secret {
+            self.require_accepted_secret(provider, secret).await?;
+        }
+        self.ingest_items(provider, proven.items, &correlation.accept_client_id())
             .await
+    }
+
+    /// Refuses a webhook whose secret was replaced. Only who knew the secret gets here, so strangers cause no read.
+    async fn require_accepted_secret(
+        &self,
+        provider: Provider,
+        secret: &ProvenSecret,
+    ) -> Result<(), HttpProblem> {
+        if is_secret_accepted(&*self.deps, provider, &secret.instance, secret.version).await? {
+            return Ok(());
+        }
+        let refusal = WebhookRefusal::Unauthorized {
+            what: "a webhook was refused: its secret was replaced by a newer one",
+            instance: Some(secret.instance.clone()),
+        };
+        Err(refusal_problem(refusal, provider))
     }
 
     /// Runs slow work on a thread of its own, so that other requests go on meanwhile.

@@ -61,12 +61,10 @@ fn what_is_proven_here_is_verified_there() {
         ..recado_whatsapp::evolution::EvolutionCredentials::default()
     };
     let masters = [master.clone()];
-    assert!(recado_whatsapp::evolution::verify_credentials(
-        &shown,
-        &masters,
-        &external,
-        Timestamp::now()
-    ));
+    assert!(
+        recado_whatsapp::evolution::verify_credentials(&shown, &masters, &external, Timestamp::now())
+            .is_some()
+    );
 
     let number = instance(&json!({"provider": "360dialog", "external_id": "100200300"}));
     let (external, proofs) = known(&number);
@@ -81,7 +79,10 @@ fn what_is_proven_here_is_verified_there() {
         recado_whatsapp::dialog360::verify_credentials(&shown, &masters, [&external], &[], &signed.body);
     assert_eq!(
         proven,
-        Some(recado_whatsapp::dialog360::Dialog360Sender::Number(external))
+        Some(recado_whatsapp::dialog360::Dialog360Sender::Number(
+            external,
+            number.secret_version
+        ))
     );
 
     let signed = authenticate(Provider::Meta, body, &proofs).unwrap();

@@ -18,6 +18,7 @@ use jiff::Timestamp;
 use recado_domain::config::Instance;
 use recado_domain::ids::ExternalId;
 use recado_domain::inbound::WebhookItem;
+use recado_domain::secret::SecretVersion;
 use reqwest::header::HeaderMap;
 use std::collections::BTreeMap;
 use std::fmt;
@@ -45,14 +46,14 @@ pub trait WebhookHandler: Sync {
         None
     }
 
-    /// Checks that a request is authentic, then reads its items, in order. They must be stored before the webhook is
+    /// Checks that a request is authentic, then reads its items, in order. The secrets of all versions are authentic here. They must be stored before the webhook is
     /// acknowledged. `now` is the time of events and statuses without a time.
     fn authenticate_and_parse(
         &self,
         request: &WebhookRequest<'_>,
         keys: &WebhookKeys,
         now: Timestamp,
-    ) -> Result<Vec<WebhookItem>, WebhookRefusal>;
+    ) -> Result<ProvenWebhook, WebhookRefusal>;
 
     /// Describes the webhook setup of an instance. `base` is the installation's public URL, without a slash at its end.
     fn describe_webhook_setup(
@@ -62,6 +63,25 @@ pub trait WebhookHandler: Sync {
         base: &str,
         with_secret: bool,
     ) -> WebhookSetup;
+}
+
+/// A webhook that is authentic.
+#[derive(Debug)]
+pub struct ProvenWebhook {
+    /// Items of the webhook, in order.
+    pub items: Vec<WebhookItem>,
+    /// The instance's secret that proved it. The configuration says which version counts. `None`: it was proven by
+    /// another key.
+    pub secret: Option<ProvenSecret>,
+}
+
+/// The secret of an instance that proved a webhook.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ProvenSecret {
+    /// Provider's name of the instance.
+    pub instance: ExternalId,
+    /// Version of the secret.
+    pub version: SecretVersion,
 }
 
 /// A request to a provider's webhook. No part of it is trusted.

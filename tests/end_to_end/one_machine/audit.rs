@@ -75,3 +75,34 @@ async fn the_command_line_shows_who_did_what() {
     let none = run(&["audit", "--tenant", "nobody"]);
     assert_eq!(none, "Nothing was done.\n");
 }
+
+#[tokio::test]
+async fn one_webhook_secret_is_replaced_and_stays_so_over_a_restart() {
+    let mut machine = Machine::serving(&[]);
+    let old = Machine::secret(INSTANCE);
+    let rotate = ["secret", "rotate", INSTANCE, "--overlap-hours", "0", "--json"];
+    let asked = machine.command(&rotate).output().unwrap();
+    assert!(!asked.status.success(), "a script must say --yes");
+    let output = machine
+        .command(&[&rotate[..], &["--yes"]].concat())
+        .output()
+        .unwrap();
+    assert!(
+        output.status.success(),
+        "{}",
+        String::from_utf8_lossy(&output.stderr)
+    );
+    let rotated: Value = serde_json::from_slice(&output.stdout).unwrap();
+    let new = rotated["secret"].as_str().unwrap().to_owned();
+    machine.kill();
+    machine.start("serve");
+    let hello = evolution_text(INSTANCE, MARIA, "S1", "Oi", seconds());
+    for (secret, expected) in [(&old, StatusCode::UNAUTHORIZED), (&new, StatusCode::OK)] {
+        let posted = machine
+            .http
+            .post(machine.url("/webhooks/evolution"))
+            .header("apikey", secret)
+            .json(&hello);
+        assert_eq!(posted.send().await.unwrap().status(), expected);
+    }
+}

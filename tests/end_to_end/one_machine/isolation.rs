@@ -117,7 +117,8 @@ async fn take(door: &impl Deps, instance: &str, contact: usize) {
     let handler = webhook_handler(Provider::Evolution).unwrap();
     let items = handler
         .authenticate_and_parse(&request, &keys, EmbeddedSystem.now())
-        .unwrap();
+        .unwrap()
+        .items;
     let correlation = CorrelationId::parse("isolation").unwrap();
     assert_eq!(ingest::ingest(door, items, &correlation).await.unwrap().events, 1);
 }

@@ -324,6 +324,7 @@ pub fn bound(provider: Provider) -> InstanceConfig {
             api_version: 2,
             credential: None,
             secret_version: SecretVersion::FIRST,
+            previous_secret_until: None,
         },
         tenant: Tenant {
             id: tenant.clone(),

@@ -92,6 +92,7 @@ pub fn bound(number: usize, tenant: usize, provider: Provider, rate: Option<Rate
             api_version: 2,
             credential: None,
             secret_version: SecretVersion::FIRST,
+            previous_secret_until: None,
         },
         tenant: Tenant {
             id: tenant.clone(),

@@ -24,6 +24,7 @@ use utoipa::{IntoParams, ToSchema};
 enum AuditActionSchema {
     ConfigurationChanged,
     WebhookSecretsRead,
+    SecretRotated,
     TokenCreated,
     TokenRevoked,
     ConversationTakenOver,

@@ -1,22 +1,23 @@
 //! `/v1/config`: the configuration, and the webhook URLs and secrets to enter at the provider.
 
-use super::problem_answers::{Conflict, Unprocessable};
+use super::problem_answers::{Conflict, NotFound, Unprocessable};
 use super::schema::{ConfigDocumentSchema, ConfigurationChangeSchema, ProviderSchema};
 use super::{Api, ApiContext, BODY_MAX};
 use crate::keys::Keys;
 use crate::problem::HttpProblem;
-use crate::query::{QueryParams, parse_json_body, read_body};
+use crate::query::{PathParam, QueryParams, parse_json_body, read_body};
 use axum::body::Body;
 use axum::extract::State;
 use axum::http::uri::Authority;
-use axum::http::{HeaderMap, Uri, header};
+use axum::http::{HeaderMap, StatusCode, Uri, header};
 use axum::{Extension, Json};
 use recado_domain::access::Caller;
 use recado_domain::config::{ConfigDocument, Instance};
 use recado_domain::ids::InstanceId;
 use recado_domain::provider::Provider;
+use recado_domain::{SignedDuration, Timestamp};
 use recado_pipeline::audit;
-use recado_pipeline::configure::{self, ApplyOptions, AskedParties, ConfigurationChange};
+use recado_pipeline::configure::{self, ApplyOptions, AskedParties, ConfigurationChange, ConfigureError};
 use recado_whatsapp::describe_webhook_setup;
 use recado_whatsapp::webhook::WebhookKeys;
 use serde::{Deserialize, Serialize};
@@ -179,9 +180,11 @@ pub(super) async fn put_configuration(
         },
     };
     let applied = configure::apply_configuration(&*api.deps, &caller, document, options).await?;
+    // As they are stored now: a document may name an older version of a secret.
+    let stored = |id: &InstanceId| applied.document.instances.iter().find(|stored| stored.id == *id);
     let instances = named
         .iter()
-        .map(|instance| site.setup_view(instance, true))
+        .map(|instance| site.setup_view(stored(&instance.id).unwrap_or(instance), true))
         .collect();
     Ok(Json(AppliedView {
         changes: applied.changes,
@@ -212,6 +215,89 @@ pub(super) async fn post_configuration(
     body: Body,
 ) -> Result<Json<AppliedView>, HttpProblem> {
     put_configuration(state, Extension(caller), query, headers, uri, body).await
+}
+
+/// The longest time for which the secret before can stay valid, in seconds: 30 days.
+const OVERLAP_MAX: u64 = 30 * 86_400;
+
+/// The options of a rotation.
+#[derive(Debug, Default, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields, default)]
+#[schema(example = json!({"overlap_seconds": 3600}))]
+struct RotateRequest {
+    /// Seconds for which the secret before is accepted, too. If absent, a day; 0 for a secret that leaked.
+    #[schema(maximum = 2_592_000)]
+    overlap_seconds: Option<u64>,
+}
+
+/// The new webhook secret of an instance.
+#[derive(Debug, Serialize, ToSchema)]
+pub(super) struct RotatedSecretView {
+    #[serde(flatten)]
+    setup: WebhookSetupView,
+    #[schema(minimum = 1, maximum = 9)]
+    secret_version: u8,
+    /// Time until which the secret before is accepted, too. `null`: it is refused from now on (on AWS after
+    /// `RECADO_CONFIG_TTL_SECONDS`).
+    previous_secret_until: Option<Timestamp>,
+}
+
+/// Gives an instance a new webhook secret.
+///
+/// The new secret must then be entered at the provider. The secret before is accepted for the overlap, those before it no
+/// longer.
+#[utoipa::path(
+    post,
+    path = "/v1/instances/{id}/secret/rotate",
+    tag = "Instances",
+    params(("id" = String, Path, description = "Id of the instance")),
+    request_body = Option<RotateRequest>,
+    responses(
+        (status = 200, body = RotatedSecretView, description = "The new secret"),
+        NotFound,
+        Conflict
+    )
+)]
+pub(super) async fn post_secret_rotation(
+    State(api): State<Api<impl ApiContext>>,
+    Extension(caller): Extension<Caller>,
+    PathParam(id): PathParam<String>,
+    headers: HeaderMap,
+    uri: Uri,
+    body: Body,
+) -> Result<Json<RotatedSecretView>, HttpProblem> {
+    let body = read_body(&headers, body, BODY_MAX).await?;
+    let asked: RotateRequest = if body.is_empty() {
+        RotateRequest::default()
+    } else {
+        parse_json_body(&body)?
+    };
+    let overlap = match asked.overlap_seconds {
+        None => Instance::SECRET_OVERLAP,
+        Some(seconds @ ..=OVERLAP_MAX) => SignedDuration::from_secs(seconds.cast_signed()),
+        Some(_) => {
+            return Err(HttpProblem::bad_request(format!(
+                "overlap_seconds must be at most {OVERLAP_MAX}"
+            )));
+        }
+    };
+    let id = InstanceId::parse(&id).map_err(|_| ConfigureError::NotFound("instance"))?;
+    let known = configure::read_configuration(&*api.deps, &caller).await?;
+    let known = known.instances.iter().find(|known| known.id == id);
+    let known = known.ok_or(ConfigureError::NotFound("instance"))?;
+    let site = WebhookSetups::for_instances(&api, std::slice::from_ref(known), &headers, &uri).await?;
+    if site.setup_view(known, true).secret.is_none() {
+        return Err(HttpProblem::new(
+            StatusCode::CONFLICT,
+            "this instance has no webhook secret of its own",
+        ));
+    }
+    let rotated = configure::rotate_secret(&*api.deps, &caller, &id, overlap).await?;
+    Ok(Json(RotatedSecretView {
+        setup: site.setup_view(&rotated, true),
+        secret_version: rotated.secret_version.into(),
+        previous_secret_until: rotated.previous_secret_until,
+    }))
 }
 
 /// The installation's base URL, and each provider's webhook keys.

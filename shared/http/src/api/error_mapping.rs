@@ -54,7 +54,10 @@ impl From<ConfigureError> for HttpProblem {
             ConfigureError::Invalid(_) | ConfigureError::ModelRefuses { .. } => {
                 Self::new(StatusCode::UNPROCESSABLE_ENTITY, error.to_string())
             }
-            ConfigureError::StillOwes(_) => Self::new(StatusCode::CONFLICT, error.to_string()),
+            ConfigureError::NotFound(_) => Self::not_found(error.to_string()),
+            ConfigureError::StillOwes(_) | ConfigureError::LastSecretVersion => {
+                Self::new(StatusCode::CONFLICT, error.to_string())
+            }
             ConfigureError::Port(error) => Self::from_port_error(error),
         }
     }

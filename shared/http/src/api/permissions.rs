@@ -29,6 +29,7 @@ pub(crate) const PERMISSIONS: &[(&str, &str, Permission)] = &[
     ("POST", "/v1/contacts/find", Configure),
     ("POST", "/v1/contacts/export", Configure),
     ("POST", "/v1/contacts/erase", Configure),
+    ("POST", "/v1/instances/{id}/secret/rotate", Configure),
     ("GET", "/v1/instances/{id}/notices", Read),
     ("POST", "/v1/instances/{id}/catch-up", Operate),
     ("GET", "/v1/dead-letters", Read),

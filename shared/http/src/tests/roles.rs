@@ -2,6 +2,7 @@
 
 mod audit;
 mod requests;
+mod secret_rotation;
 mod tenants;
 
 use super::description::{description, is_operators, operations};

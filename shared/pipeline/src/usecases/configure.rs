@@ -3,7 +3,7 @@
 use crate::Deps;
 use crate::ports::{
     ConfigurationStore, ConversationFilter, Conversations, DeadLetterFilter, DeadLetters, PageRequest,
-    PortError, PortResult, Providers,
+    PortError, PortResult, Providers, System,
 };
 use crate::steps::audit::audit_actions;
 use recado_domain::access::Caller;
@@ -15,9 +15,11 @@ use serde_json::{Map, Value};
 mod audited_changes;
 mod change_check;
 mod prune;
+mod secret_rotation;
 
 use audited_changes::list_audited_changes;
 use prune::PlannedRemoval;
+pub use secret_rotation::rotate_secret;
 
 /// The options of applying a document.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -109,6 +111,12 @@ pub enum ConfigureError {
         /// The most similar name of a model that the API lists.
         nearest: Option<String>,
     },
+    /// The named record does not exist.
+    #[error("there is no such {0}")]
+    NotFound(&'static str),
+    /// The instance's webhook secret has its last version.
+    #[error("the webhook secret has its last version: rotate the master")]
+    LastSecretVersion,
     /// The store failed. The document may or may not have been applied.
     #[error(transparent)]
     Port(#[from] PortError),
@@ -232,6 +240,7 @@ async fn check_document(
     let adopt = |instance| deps.providers().normalize(instance);
     let instances = std::mem::take(&mut change.instances).into_iter();
     change.instances = instances.map(adopt).collect::<Result<_, _>>()?;
+    secret_rotation::keep_newest_secrets(change, &all, deps.system().now());
     let Some(tenant) = caller.scope.tenant() else {
         let removal = prune::plan_removal(deps, &all, change, options).await?;
         change.validate_against(&removal.apply_to(&all))?;

@@ -1,10 +1,13 @@
 //! The `webhook` function: records the events of a webhook, enqueues them, and only then acknowledges the webhook.
 
 use crate::Deps;
-use crate::ports::{DeadLetters, PortResult};
+use crate::ports::{ConfigurationStore, DeadLetters, PortResult, System};
 use crate::steps::give_up::{dead_letter_poison, unreadable_letter_id};
 pub use crate::steps::webhook_items::{IngestReport, ingest};
 use recado_domain::dead_letter::QueueName;
+use recado_domain::ids::ExternalId;
+use recado_domain::provider::Provider;
+use recado_domain::secret::SecretVersion;
 
 /// Makes a dead letter of a webhook that came by a queue and cannot be read. Over HTTP the sender would get an error;
 /// here nobody would be told. `why` is the reason and must not contain text of the body.
@@ -14,4 +17,17 @@ pub async fn keep_unreadable_webhook(deps: &impl Deps, body: &str, why: String) 
         return Ok(());
     }
     dead_letter_poison(deps, QueueName::Inbound, body, why).await
+}
+
+/// Returns `true` if a secret of this version proves webhooks of the instance that `provider` calls `external`. The
+/// secrets of an instance that is not configured all count: nothing of it is applied.
+pub async fn is_secret_accepted(
+    deps: &impl Deps,
+    provider: Provider,
+    external: &ExternalId,
+    version: SecretVersion,
+) -> PortResult<bool> {
+    let bound = deps.store().find_instance_config(provider, external).await?;
+    let now = deps.system().now();
+    Ok(bound.is_none_or(|bound| bound.instance.accepts_secret(version, now)))
 }

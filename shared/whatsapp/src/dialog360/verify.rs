@@ -5,7 +5,7 @@ use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use recado_domain::ids::ExternalId;
 use recado_domain::provider::Provider;
-use recado_domain::secret::{Secret, derive_webhook_secrets, hmac_sha256};
+use recado_domain::secret::{Secret, SecretVersion, derive_webhook_secrets, hmac_sha256};
 use std::fmt;
 
 /// Header in which 360dialog is asked to send the number's secret.
@@ -34,8 +34,8 @@ impl fmt::Debug for Dialog360Credentials<'_> {
 /// The sender that a request was proven to come from.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Dialog360Sender {
-    /// Sender who knows the secret of this number, and may report about this number only.
-    Number(ExternalId),
+    /// Sender who knows the secret of this number, of this version, and may report about this number only.
+    Number(ExternalId, SecretVersion),
     /// Sender who knows the partner's secret, and may report about every number and account of 360dialog.
     Partner,
 }
@@ -56,28 +56,30 @@ pub fn verify_credentials<'n>(
     let password = proof.authorization.and_then(decode_basic_password);
     let mut numbers = numbers.into_iter();
     let only = numbers.next().filter(|_| numbers.next().is_none());
-    let shown =
-        only.filter(|number| matches_number_secret(proof.secret, password.as_deref(), masters, number));
+    let shown = only.and_then(|number| {
+        let version = find_secret_version(proof.secret, password.as_deref(), masters, number)?;
+        Some(Dialog360Sender::Number(number.clone(), version))
+    });
     if matches_signature(proof.signature, partners, body) {
         return Some(Dialog360Sender::Partner);
     }
-    shown.map(|number| Dialog360Sender::Number(number.clone()))
+    shown
 }
 
-fn matches_number_secret(
+/// Returns the version of the number's secret that is shown.
+fn find_secret_version(
     secret: Option<&str>,
     password: Option<&str>,
     masters: &[Secret],
     number: &ExternalId,
-) -> bool {
+) -> Option<SecretVersion> {
     let secrets = masters
         .iter()
         .flat_map(|master| derive_webhook_secrets(master, Provider::Dialog360, number));
-    secrets.fold(false, |found, expected| {
-        [secret, password]
-            .into_iter()
-            .flatten()
-            .fold(found, |found, shown| expected.matches(shown.trim()) | found)
+    secrets.fold(None, |found, (version, expected)| {
+        let shown = [secret, password].into_iter().flatten();
+        let matches = shown.fold(false, |found, shown| expected.matches(shown.trim()) | found);
+        if matches { Some(version) } else { found }
     })
 }
 
@@ -107,7 +109,7 @@ fn decode_basic_password(header: &str) -> Option<String> {
 mod tests {
     use super::*;
 
-    use recado_domain::secret::{SecretVersion, derive_webhook_secret};
+    use recado_domain::secret::derive_webhook_secret;
 
     const BODY: &[u8] = b"{}";
 

@@ -6,8 +6,8 @@ use super::{
     read_addressed_numbers, split_webhook, verify_credentials,
 };
 use crate::webhook::{
-    NamedKey, RequiredKeys, WebhookHandler, WebhookKeys, WebhookRefusal, WebhookRequest, WebhookSetup,
-    current_webhook_secret,
+    NamedKey, ProvenSecret, ProvenWebhook, RequiredKeys, WebhookHandler, WebhookKeys, WebhookRefusal,
+    WebhookRequest, WebhookSetup, current_webhook_secret,
 };
 use jiff::Timestamp;
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
@@ -68,7 +68,7 @@ impl WebhookHandler for Dialog360Webhook {
         request: &WebhookRequest<'_>,
         keys: &WebhookKeys,
         now: Timestamp,
-    ) -> Result<Vec<WebhookItem>, WebhookRefusal> {
+    ) -> Result<ProvenWebhook, WebhookRefusal> {
         let body = request.body;
         let number = request.path_param("number").map(ExternalId::parse).transpose();
         let number = number.map_err(|_| WebhookRefusal::BadRequest("the path names no number"))?;
@@ -78,10 +78,14 @@ impl WebhookHandler for Dialog360Webhook {
         };
         let proven = authenticate(request, &said, keys)?;
         let mut items = split_webhook(body, number.as_ref(), now)?;
-        if let Dialog360Sender::Number(number) = proven {
-            restrict_notices(&mut items, &number);
-        }
-        Ok(items)
+        let secret = match proven {
+            Dialog360Sender::Number(instance, version) => {
+                restrict_notices(&mut items, &instance);
+                Some(ProvenSecret { instance, version })
+            }
+            Dialog360Sender::Partner => None,
+        };
+        Ok(ProvenWebhook { items, secret })
     }
 
     fn describe_webhook_setup(

@@ -4,7 +4,7 @@ use super::jwt;
 use jiff::Timestamp;
 use recado_domain::ids::ExternalId;
 use recado_domain::provider::Provider;
-use recado_domain::secret::{Secret, derive_webhook_secrets};
+use recado_domain::secret::{Secret, SecretVersion, derive_webhook_secrets};
 use std::fmt;
 
 /// The parts of a request that can prove that it is authentic. The body's `apikey` proves nothing: it is Evolution's own
@@ -26,7 +26,7 @@ impl fmt::Debug for EvolutionCredentials<'_> {
     }
 }
 
-/// Returns `true` if `proof` contains a webhook secret of `instance`, or a JWT that was signed with the secret. The
+/// Returns the version of the webhook secret of `instance` that `proof` contains, or with which its JWT was signed. The
 /// secrets are derived from `masters` (two during a rotation). One valid proof is enough. All secrets are compared in
 /// constant time.
 pub fn verify_credentials(
@@ -34,18 +34,18 @@ pub fn verify_credentials(
     masters: &[Secret],
     instance: &ExternalId,
     now: Timestamp,
-) -> bool {
+) -> Option<SecretVersion> {
     let bearer = proof.authorization.and_then(parse_bearer_token);
     let secrets = masters
         .iter()
         .flat_map(|master| derive_webhook_secrets(master, Provider::Evolution, instance));
-    secrets.fold(false, |found, secret| {
+    secrets.fold(None, |found, (version, secret)| {
         let plain = [proof.apikey, bearer, proof.path_token]
             .into_iter()
             .flatten()
             .fold(false, |found, shown| secret.matches(shown.trim()) | found);
         let signed = bearer.is_some_and(|token| jwt::verify_jwt(token, &secret, now));
-        found | plain | signed
+        if plain | signed { Some(version) } else { found }
     })
 }
 
@@ -58,7 +58,7 @@ fn parse_bearer_token(header: &str) -> Option<&str> {
 mod tests {
     use super::*;
     use recado_domain::millis::from_unix_millis;
-    use recado_domain::secret::{SecretVersion, derive_webhook_secret};
+    use recado_domain::secret::derive_webhook_secret;
 
     fn masters() -> Vec<Secret> {
         ["new master", "old master"]
@@ -85,6 +85,7 @@ mod tests {
             &instance("suporte-01"),
             from_unix_millis(1_760_000_000_000),
         )
+        .is_some()
     }
 
     #[test]
@@ -129,12 +130,8 @@ mod tests {
             apikey: Some(&good),
             ..EvolutionCredentials::default()
         };
-        assert!(!verify_credentials(
-            &proof,
-            &[],
-            &instance("suporte-01"),
-            from_unix_millis(0)
-        ));
+        let unproven = verify_credentials(&proof, &[], &instance("suporte-01"), from_unix_millis(0));
+        assert_eq!(unproven, None);
         assert!(!format!("{proof:?}").contains(&good));
     }
 }

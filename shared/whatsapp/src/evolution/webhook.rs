@@ -10,14 +10,13 @@
 
 use super::{EvolutionCredentials, read_instance_name, split_instance_webhook, verify_credentials};
 use crate::webhook::{
-    HIDDEN_SECRET, RequiredKeys, WebhookHandler, WebhookKeys, WebhookRefusal, WebhookRequest, WebhookSetup,
-    current_webhook_secret,
+    HIDDEN_SECRET, ProvenSecret, ProvenWebhook, RequiredKeys, WebhookHandler, WebhookKeys, WebhookRefusal,
+    WebhookRequest, WebhookSetup, current_webhook_secret,
 };
 use crate::wire::json::WebhookParseError;
 use jiff::Timestamp;
 use recado_domain::config::Instance;
 use recado_domain::ids::ExternalId;
-use recado_domain::inbound::WebhookItem;
 use recado_domain::secret::Secret;
 
 const PATHS: [&str; 10] = [
@@ -84,7 +83,7 @@ impl WebhookHandler for EvolutionWebhook {
         request: &WebhookRequest<'_>,
         keys: &WebhookKeys,
         now: Timestamp,
-    ) -> Result<Vec<WebhookItem>, WebhookRefusal> {
+    ) -> Result<ProvenWebhook, WebhookRefusal> {
         let said = EvolutionWebhookPath::from_request(request);
         let instance = match (read_instance_name(request.body), said.certain_instance()) {
             (Err(WebhookParseError::NotEnvelope { .. }), Some(instance)) => instance,
@@ -106,13 +105,16 @@ impl WebhookHandler for EvolutionWebhook {
             authorization: request.header("authorization"),
             path_token: said.token,
         };
-        if !verify_credentials(&proof, &keys.masters, &instance, now) {
+        let Some(version) = verify_credentials(&proof, &keys.masters, &instance, now) else {
             return Err(WebhookRefusal::Unauthorized {
                 what: "a webhook of Evolution was refused: its proof is missing or wrong",
                 instance: Some(instance),
             });
-        }
-        Ok(split_instance_webhook(request.body, &instance, now)?)
+        };
+        Ok(ProvenWebhook {
+            items: split_instance_webhook(request.body, &instance, now)?,
+            secret: Some(ProvenSecret { instance, version }),
+        })
     }
 
     fn describe_webhook_setup(

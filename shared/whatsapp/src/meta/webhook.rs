@@ -2,12 +2,11 @@
 
 use super::{answer_handshake, split_webhook, verify_signature};
 use crate::webhook::{
-    AnswerHandshake, NamedKey, RequiredKeys, WebhookHandler, WebhookKeys, WebhookRefusal, WebhookRequest,
-    WebhookSetup,
+    AnswerHandshake, NamedKey, ProvenWebhook, RequiredKeys, WebhookHandler, WebhookKeys, WebhookRefusal,
+    WebhookRequest, WebhookSetup,
 };
 use jiff::Timestamp;
 use recado_domain::config::Instance;
-use recado_domain::inbound::WebhookItem;
 
 const PATHS: [&str; 3] = ["/webhooks/meta", "/webhooks/whatsapp", "/webhook/whatsapp"];
 
@@ -49,7 +48,7 @@ impl WebhookHandler for MetaWebhook {
         request: &WebhookRequest<'_>,
         keys: &WebhookKeys,
         now: Timestamp,
-    ) -> Result<Vec<WebhookItem>, WebhookRefusal> {
+    ) -> Result<ProvenWebhook, WebhookRefusal> {
         let (body, secrets) = (request.body, keys.named_secrets(APP_SECRET.setting));
         if secrets.is_empty() {
             return Err(WebhookRefusal::NotConfigured("Meta's app secret"));
@@ -60,7 +59,10 @@ impl WebhookHandler for MetaWebhook {
                 instance: None,
             });
         }
-        Ok(split_webhook(body, now)?)
+        Ok(ProvenWebhook {
+            items: split_webhook(body, now)?,
+            secret: None,
+        })
     }
 
     fn describe_webhook_setup(&self, _: &Instance, keys: &WebhookKeys, base: &str, _: bool) -> WebhookSetup {

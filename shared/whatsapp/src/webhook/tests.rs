@@ -77,7 +77,8 @@ fn receive(
         headers: &map,
         body: body.as_bytes(),
     };
-    handler.authenticate_and_parse(&request, keys, from_unix_millis(1_760_000_000_000))
+    let taken = handler.authenticate_and_parse(&request, keys, from_unix_millis(1_760_000_000_000));
+    taken.map(|taken| taken.items)
 }
 
 fn ping() -> String {

@@ -1,7 +1,7 @@
 //! Configuration.
 
 use super::patience::{CONFIGURATION, eventually};
-use crate::builders::{Fixture, fresh};
+use crate::builders::{Fixture, far_ahead, fresh};
 use crate::ports::succeed;
 use recado_domain::config::{ConfigDocument, ConfigRemoval, CredentialRef, InstanceConfig};
 use recado_domain::ids::ExternalId;
@@ -247,6 +247,7 @@ pub async fn every_field_comes_back<S: Store>(store: &S) {
     instance.base_url = Some("https://wa.example.com/api".to_owned());
     instance.api_version = 1;
     instance.secret_version = SecretVersion::try_from(2).unwrap();
+    instance.previous_secret_until = Some(far_ahead());
     instance.credential = Some(CredentialRef::Ssm("/recado/front desk/key".to_owned()));
     fixture.bound.agent.system_prompt = format!("Olá \u{1F33B}\u{0}\n{}", "a".repeat(20_000));
     succeed(store.apply_configuration(&fixture.document())).await;

@@ -3,6 +3,7 @@
 use super::ProviderSchema;
 use super::alerts::AlertConfigSchema;
 use super::content::MessageTemplateSchema;
+use recado_domain::Timestamp;
 use recado_domain::provider::Provider;
 use serde::Serialize;
 use std::collections::BTreeMap;
@@ -141,9 +142,11 @@ struct InstanceSchema {
     api_version: u8,
     /// Reference to the key to send with, `env:NAME` or `ssm:/path/name`. If absent, the installation's key.
     credential: Option<String>,
-    /// Version of the webhook secret that is given out for this instance.
+    /// Version of the webhook secret. It cannot be lowered: a lower one counts as left out.
     #[schema(required = false, minimum = 1, maximum = 9, default = 1)]
     secret_version: u8,
+    /// Time until which the secret of the version before is accepted, too. Only shown; in a document it has no effect.
+    previous_secret_until: Option<Timestamp>,
 }
 
 /// A limit on the speed at which an instance sends.

@@ -36,6 +36,7 @@ fn audited_routes() -> BTreeMap<(&'static str, &'static str), &'static str> {
             ("POST", "/v1/alerts/notifications/{id}/redrive"),
             "notification_redriven",
         ),
+        (("POST", "/v1/instances/{id}/secret/rotate"), "secret_rotated"),
         (("DELETE", "/v1/dead-letters"), "dead_letter_deleted"),
         (("POST", "/v1/dead-letters/redrive"), "dead_letter_redriven"),
         (("DELETE", "/v1/dead-letters/{id}"), "dead_letter_deleted"),

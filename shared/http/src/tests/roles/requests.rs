@@ -240,6 +240,7 @@ fn list_changes(ids: &Ids) -> Vec<Wanted> {
             ..one("POST", "/v1/instances/{id}/media", instance, nothing())
         },
         one("POST", "/v1/instances/{id}/catch-up", instance, nothing()),
+        one("POST", "/v1/instances/{id}/secret/rotate", instance, nothing()),
         one("POST", "/v1/dead-letters/redrive", "", foreign),
         one("POST", "/v1/dead-letters/redrive", "", of_instance),
         delete_of(

@@ -1,0 +1,126 @@
+//! A webhook secret is replaced alone: what is accepted when, and that nothing brings an old one back.
+
+use super::super::webhooks::evolution_message;
+use crate::tests::{Site, TOKEN, document, secret_at};
+use axum::http::StatusCode;
+use recado_domain::ids::InstanceId;
+use recado_domain::provider::Provider;
+use recado_domain::secret::{Secret, SecretVersion, derive_webhook_secret};
+use recado_pipeline::ports::ConfigurationStore;
+use recado_testkit::builders::long_ago;
+use recado_testkit::ports::succeed;
+use serde_json::{Value, json};
+
+const ROTATE: &str = "/v1/instances/suporte-01/secret/rotate";
+
+fn secret(version: u8) -> String {
+    let (master, version) = (
+        Secret::new("master").unwrap(),
+        SecretVersion::try_from(version).unwrap(),
+    );
+    let external = recado_domain::ids::ExternalId::parse("suporte-01").unwrap();
+    let secret = derive_webhook_secret(&master, Provider::Evolution, &external, version);
+    secret.expose_secret().to_owned()
+}
+
+/// The answers to a webhook with the secrets of versions 1, 2 and 3.
+async fn answers(site: &Site) -> [u16; 3] {
+    let mut codes = [0; 3];
+    for (code, version) in codes.iter_mut().zip(1..) {
+        let headers = [("apikey", &*secret(version))];
+        let answered = site
+            .ask(
+                "POST",
+                "/webhooks/evolution",
+                &headers,
+                evolution_message().to_string(),
+            )
+            .await;
+        *code = answered.status.as_u16();
+    }
+    codes
+}
+
+async fn rotate(site: &Site, body: Value) -> Value {
+    let answered = site.operate("POST", ROTATE, &body).await;
+    assert_eq!(answered.status, StatusCode::OK, "{}", answered.text);
+    answered.body
+}
+
+#[tokio::test]
+async fn the_secret_before_counts_during_the_overlap_alone() {
+    let site = Site::in_memory().configured().await;
+    assert_eq!(answers(&site).await, [200, 401, 401]);
+    let rotated = rotate(&site, Value::Null).await;
+    assert_eq!(
+        (&rotated["secret"], &rotated["secret_version"]),
+        (&json!(secret(2)), &json!(2))
+    );
+    assert!(rotated["previous_secret_until"].is_string());
+    assert_eq!(answers(&site).await, [200, 200, 401]);
+    let rotated = rotate(&site, json!({"overlap_seconds": 0})).await;
+    assert_eq!(rotated["previous_secret_until"], Value::Null);
+    assert_eq!(answers(&site).await, [401, 401, 200]);
+    // The overlap of another instance ends by the clock.
+    let id = InstanceId::parse("suporte-01").unwrap();
+    let mut document = document();
+    document.instances.retain(|instance| instance.id == id);
+    document.instances[0].secret_version = SecretVersion::try_from(2).unwrap();
+    document.instances[0].previous_secret_until = Some(long_ago());
+    succeed(site.store.apply_configuration(&document)).await;
+    assert_eq!(answers(&site).await, [401, 200, 401]);
+}
+
+#[tokio::test]
+async fn a_document_brings_no_old_secret_back() {
+    let site = Site::in_memory().configured().await;
+    rotate(&site, json!({"overlap_seconds": 0})).await;
+    let mut written = serde_json::to_value(document()).unwrap();
+    written["instances"][0]["previous_secret_until"] = json!("2999-01-01T00:00:00Z");
+    let applied = site.operate("PUT", "/v1/config", &written).await;
+    assert_eq!(applied.status, StatusCode::OK, "{}", applied.text);
+    assert_eq!(applied.body["instances"][0]["secret"], secret(2));
+    assert_eq!(answers(&site).await, [401, 200, 401]);
+    written["instances"][0]["secret_version"] = json!(3);
+    let applied = site.operate("PUT", "/v1/config", &written).await;
+    assert_eq!(applied.body["instances"][0]["secret"], secret(3));
+    assert_eq!(
+        answers(&site).await,
+        [401, 200, 200],
+        "a raised version has an overlap"
+    );
+}
+
+#[tokio::test]
+async fn other_instances_keep_their_secrets_and_what_cannot_be_rotated_is_refused() {
+    let site = Site::in_memory().configured().await;
+    rotate(&site, json!({"overlap_seconds": 0})).await;
+    let shown = site.operate("GET", "/v1/config/webhooks", &Value::Null).await;
+    let other = secret_at(Provider::Evolution, "master", "antiga");
+    assert!(
+        shown.text.contains(&other) && !shown.text.contains(&secret(1)),
+        "{}",
+        shown.text
+    );
+    let meta = site
+        .operate("POST", "/v1/instances/oficial/secret/rotate", &Value::Null)
+        .await;
+    assert_eq!(meta.status, StatusCode::CONFLICT, "{}", meta.text);
+    for body in [
+        json!({"overlap_seconds": 2_592_001}),
+        json!({"overlap_seconds": -1}),
+        json!({"overlap": 1}),
+    ] {
+        let refused = site.operate("POST", ROTATE, &body).await;
+        assert_eq!(refused.status, StatusCode::BAD_REQUEST, "{body}");
+    }
+    for _ in 3..=9 {
+        rotate(&site, Value::Null).await;
+    }
+    let last = site.operate("POST", ROTATE, &Value::Null).await;
+    assert_eq!(last.status, StatusCode::CONFLICT, "{}", last.text);
+    let unknown = "/v1/instances/ninguem/secret/rotate";
+    let headers = [("authorization", &*format!("Bearer {TOKEN}"))];
+    let unknown = site.ask("POST", unknown, &headers, "").await;
+    assert_eq!(unknown.status, StatusCode::NOT_FOUND);
+}

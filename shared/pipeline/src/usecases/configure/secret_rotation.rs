@@ -1,0 +1,65 @@
+//! Gives an instance a new webhook secret, and tells which secret of an instance counts.
+
+use super::ConfigureError;
+use crate::Deps;
+use crate::ports::{ConfigurationStore, System};
+use crate::steps::audit::audit_action;
+use crate::steps::scope::find_instance_within;
+use jiff::{SignedDuration, Timestamp};
+use recado_domain::access::Caller;
+use recado_domain::audit::{AuditAction, AuditedAction};
+use recado_domain::config::{ConfigDocument, Instance};
+use recado_domain::ids::InstanceId;
+
+/// Gives the instance the next version of its webhook secret, and returns the instance as it is now. The secret before
+/// is accepted for `overlap` more.
+pub async fn rotate_secret(
+    deps: &impl Deps,
+    caller: &Caller,
+    id: &InstanceId,
+    overlap: SignedDuration,
+) -> Result<Instance, ConfigureError> {
+    let bound = find_instance_within(deps, caller, id).await?;
+    let tenant = bound.ok_or(ConfigureError::NotFound("instance"))?.tenant.id;
+    // The configuration itself, since the instance that was found may be some seconds old.
+    let known = deps.store().read_configuration(Some(&tenant)).await?;
+    let instance = known.instances.into_iter().find(|instance| instance.id == *id);
+    let mut instance = instance.ok_or(ConfigureError::NotFound("instance"))?;
+    let before = instance.secret_version;
+    instance
+        .rotate_secret(overlap, deps.system().now())
+        .map_err(|_| ConfigureError::LastSecretVersion)?;
+    let rotated =
+        AuditedAction::on_object(AuditAction::SecretRotated, Some(&tenant), "instance", id.as_str());
+    let after = describe_version(&instance);
+    audit_action(
+        deps,
+        caller,
+        rotated.with_change(format!("version {}", u8::from(before)), after),
+    )
+    .await?;
+    let change = ConfigDocument {
+        instances: vec![instance.clone()],
+        ..ConfigDocument::default()
+    };
+    deps.store().apply_configuration(&change).await?;
+    tracing::info!(by = %caller.name, instance_id = %id, "a webhook secret was rotated");
+    Ok(instance)
+}
+
+fn describe_version(instance: &Instance) -> String {
+    let version = u8::from(instance.secret_version);
+    let until = instance.previous_secret_until;
+    until.map_or_else(
+        || format!("version {version}"),
+        |until: Timestamp| format!("version {version}; the one before until {until}"),
+    )
+}
+
+/// Keeps the newest version of each instance's secret: a document that names an older one does not bring it back.
+pub(super) fn keep_newest_secrets(change: &mut ConfigDocument, known: &ConfigDocument, now: Timestamp) {
+    for instance in &mut change.instances {
+        let stored = known.instances.iter().find(|known| known.id == instance.id);
+        instance.keep_newest_secret(stored, now);
+    }
+}
