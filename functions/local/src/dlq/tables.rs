@@ -37,7 +37,7 @@ pub(crate) fn collect_rows(answer: &Value, columns: &[&str]) -> Vec<Vec<String>>
 /// The width that lists keep to where names and ids allow.
 const WIDTH: usize = 80;
 
-/// Formats a list of dead letters, two lines for each, within 80 columns.
+/// Formats a list of dead letters within 80 columns: below each its id, and its error if it has one.
 pub(super) fn format_dead_letters(answer: &Value) -> String {
     let mut all = format_letters(answer);
     if let Some(cursor) = answer.get("next_cursor").and_then(Value::as_str) {
@@ -49,36 +49,33 @@ pub(super) fn format_dead_letters(answer: &Value) -> String {
 }
 
 fn format_letters(answer: &Value) -> String {
-    let rows = collect_rows(answer, &["at", "reason", "id"]);
+    let rows = collect_rows(answer, &["at", "reason", "what", "attempts", "instance_id"]);
     if rows.is_empty() {
         return "No dead letters.\n".to_owned();
     }
-    let columns = ["instance_id", "queue", "what", "attempts", "last_error"];
-    let more = collect_rows(answer, &columns)
-        .into_iter()
-        .map(|cells| match &cells[..] {
-            [instance, queue, what, attempts, error] => {
-                format!("{instance}: {what}, {queue}, attempts {attempts}: {error}")
-            }
-            _ => String::new(),
-        });
-    format_two_lines(&["at", "reason", "id"], rows, &more.collect::<Vec<_>>())
+    let below = collect_rows(answer, &["id", "last_error"]);
+    format_with_lines_below(&["at", "reason", "what", "tries", "instance"], rows, below)
 }
 
-/// Formats rows as a table, with a further line under each row that is cut at the width of lists. The first cell of each
-/// row is an instant.
-fn format_two_lines(heading: &[&str], mut rows: Vec<Vec<String>>, more: &[String]) -> String {
+/// Formats rows as a table, with further lines under each row. The first cell of each row is an instant. The first line
+/// below is an id, which is never cut; a line that is only `-` is left out.
+fn format_with_lines_below(heading: &[&str], mut rows: Vec<Vec<String>>, below: Vec<Vec<String>>) -> String {
     for cell in rows.iter_mut().filter_map(|row| row.first_mut()) {
         // The year is in the JSON.
         *cell = format_local_time(cell).chars().skip("2026-".len()).collect();
     }
     let table = format_table(heading, rows);
     let mut told: Vec<String> = Vec::new();
-    let below = more.iter().map(|more| indent_line(more));
     // Nothing stands below the heading.
-    for (line, below) in table.lines().zip(std::iter::once(None).chain(below.map(Some))) {
+    for (line, below) in table.lines().zip(std::iter::once(Vec::new()).chain(below)) {
         told.push(line.to_owned());
-        told.extend(below);
+        for (number, text) in below.iter().enumerate().filter(|(_, text)| *text != "-") {
+            told.push(if number == 0 {
+                format!("  {text}")
+            } else {
+                indent_line(text)
+            });
+        }
     }
     told.join("\n") + "\n"
 }
@@ -124,16 +121,14 @@ pub(super) fn format_purge_preview(answer: &Value) -> String {
     format!("{}{older}{sum}", format_letters(&newest))
 }
 
-/// Formats a list of deletions, two lines for each, within 80 columns.
+/// Formats a list of deletions within 80 columns: below each the id of its dead letter.
 pub(super) fn format_deletions(answer: &Value) -> String {
-    let columns = ["at", "by", "id"];
-    let rows = collect_rows(answer, &columns);
+    let rows = collect_rows(answer, &["at", "by", "reason", "what", "instance_id"]);
     if rows.is_empty() {
         return "None was deleted.\n".to_owned();
     }
-    let more = collect_rows(answer, &["instance_id", "what", "queue", "reason"]);
-    let more = more.into_iter().map(|cells| cells.join(", "));
-    format_two_lines(&columns, rows, &more.collect::<Vec<_>>())
+    let below = collect_rows(answer, &["id"]);
+    format_with_lines_below(&["at", "by", "reason", "what", "instance"], rows, below)
 }
 
 /// Formats an object, one line for each field.
@@ -155,9 +150,12 @@ pub(crate) fn format_fields(answer: &Value) -> String {
 mod tests {
     use super::*;
 
+    /// The id of an event.
+    const ID: &str = "cf4776b402bf56206b7659991d6cfd34cf4776b402bf56206b7659991d6cfd34";
+
     fn letter(reason: &str, error: Option<&str>) -> Value {
         json!({"at": "2026-01-05T12:00:00Z", "queue": "outbound", "reason": reason, "instance_id": "suporte-01",
-            "attempts": 2, "what": "message", "id": "c_cf4776b402bf56206b7659991d6cfd34-1.1", "last_error": error})
+            "attempts": 2, "what": "message", "id": ID, "last_error": error})
     }
 
     #[test]
@@ -169,16 +167,14 @@ mod tests {
         ], "next_cursor": "c"});
         let shown = format_dead_letters(&answer);
         let lines: Vec<&str> = shown.lines().collect();
-        assert_eq!(lines.len(), 6);
+        assert_eq!(lines.len(), 7);
         assert!(lines.iter().all(|line| line.chars().count() <= 80), "{shown}");
-        assert_eq!(lines[0].find("id"), lines[1].find("c_cf4776"));
-        assert_eq!(lines[0].find("reason"), lines[3].find("window_closed"));
-        assert!(
-            lines[2].starts_with("  suporte-01: message, outbound, attempts 2: HTTP 400")
-                && lines[2].ends_with('…')
-        );
-        assert_eq!(lines[4], "  suporte-01: message, outbound, attempts 2: -");
-        assert_eq!(lines[5], "There are more: --cursor c");
+        assert_eq!(lines[0].find("reason"), lines[4].find("window_closed"));
+        assert_eq!(lines[0].find("instance"), lines[4].find("suporte-01"));
+        assert_eq!(lines[2], format!("  {ID}"));
+        assert!(lines[3].starts_with("  HTTP 400: palavra") && lines[3].ends_with('…'));
+        assert_eq!(lines[5], format!("  {ID}"));
+        assert_eq!(lines[6], "There are more: --cursor c");
         assert_eq!(format_dead_letters(&json!({"items": []})), "No dead letters.\n");
     }
 
@@ -187,7 +183,7 @@ mod tests {
         let mut items = vec![letter("poison", None)];
         items.extend(std::iter::repeat_n(letter("window_closed", None), 11));
         let shown = format_purge_preview(&json!({"items": items, "next_cursor": null}));
-        assert_eq!(shown.matches("c_cf4776").count(), 10);
+        assert_eq!(shown.matches(ID).count(), 10);
         assert!(
             shown.ends_with("and 2 older ones\n12: 1 poison, 11 window_closed\n"),
             "{shown}"
@@ -201,10 +197,10 @@ mod tests {
     fn a_list_of_deletions_fits_eighty_columns() {
         let answer = json!({"items": [{"at": "2026-01-05T12:00:00Z", "by": "installation", "queue": "outbound",
             "reason": "whatsapp_permanent_error", "instance_id": "suporte-01", "what": "message",
-            "id": "c_cf4776b402bf56206b7659991d6cfd34-1.1"}]});
+            "id": ID}]});
         let shown = format_deletions(&answer);
         assert!(shown.lines().all(|line| line.chars().count() <= 80), "{shown}");
-        assert!(shown.contains("  suporte-01, message, outbound, whatsapp_permanent_error"));
+        assert!(shown.contains("whatsapp_permanent_error  message  suporte-01") && shown.contains(ID));
     }
 
     #[test]
