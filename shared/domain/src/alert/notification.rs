@@ -116,6 +116,21 @@ impl Notification {
         notification
     }
 
+    /// Returns `true` if `later` tells more of an alert that this notification tells, to the same destination. It comes
+    /// after this one, so that nobody is told that an alert is over before it is told that it began.
+    pub fn precedes(&self, later: &Self) -> bool {
+        let same_alert = |alert: &Alert| later.alerts.iter().any(|other| other.id == alert.id);
+        self.destination == later.destination
+            && self.created_at < later.created_at
+            && self.alerts.iter().any(same_alert)
+    }
+
+    /// Lets the notification wait for one that precedes it, without an attempt.
+    pub fn wait_for(&mut self, earlier: &Self) {
+        self.due_at = self.due_at.max(earlier.due_at);
+        self.rev += 1;
+    }
+
     /// Counts an attempt that begins now. If nothing more is stored about it, the next one is due after its wait.
     pub fn begin_attempt(&mut self, now: Timestamp) {
         self.attempts = self.attempts.saturating_add(1);

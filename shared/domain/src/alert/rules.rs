@@ -120,6 +120,12 @@ fn from_minutes(minutes: u32) -> SignedDuration {
     SignedDuration::from_mins(i64::from(minutes))
 }
 
+/// Returns a number of minutes in words.
+fn count_minutes(minutes: u32) -> String {
+    let plural = if minutes == 1 { "" } else { "s" };
+    format!("{minutes} minute{plural}")
+}
+
 fn find_heartbeat(config: &AlertConfig, look: &InstallationLook, now: Timestamp, into: &mut Findings) {
     into.looked_at.insert(AlertKind::NoHeartbeat);
     let Some(last) = look.last_look else { return };
@@ -149,7 +155,10 @@ fn find_depth(config: &AlertConfig, look: &InstallationLook, into: &mut Findings
     ] {
         if depth > threshold {
             let minutes = config.depth_minutes;
-            let summary = format!("{depth} messages wait: more than {threshold} for {minutes} minutes");
+            let summary = format!(
+                "{depth} messages wait: more than {threshold} for {}",
+                count_minutes(minutes)
+            );
             into.found.push(Finding {
                 hold: from_minutes(minutes),
                 ..installation_finding(AlertKind::QueueDepth, severity, summary)
@@ -172,7 +181,8 @@ fn find_slow_processing(config: &AlertConfig, look: &InstallationLook, now: Time
     if rest > 0 && rate < config.rate_per_second {
         let (least, minutes) = (config.rate_per_second, config.rate_minutes);
         let summary = format!(
-            "{rate:.2} messages a second are processed, less than {least}, for {minutes} minutes, and {rest} wait"
+            "{rate:.2} messages a second are processed, less than {least}, for {}, and {rest} wait",
+            count_minutes(minutes)
         );
         into.found.push(Finding {
             hold: from_minutes(minutes),
@@ -267,9 +277,10 @@ fn disconnected_findings(config: &AlertConfig, one: &InstanceLook, now: Timestam
     let holds = |(_, minutes): &(AlertSeverity, u32)| add_duration(since, from_minutes(*minutes)) < now;
     let finding = |(severity, minutes): (AlertSeverity, u32)| {
         let summary = format!(
-            "instance {} is {} for more than {minutes} minutes: its messages wait",
+            "instance {} is {} for more than {}: its messages wait",
             one.instance,
-            connection.as_str()
+            connection.as_str(),
+            count_minutes(minutes)
         );
         Finding {
             since: Some(since),
@@ -327,8 +338,10 @@ fn find_person_waits(config: &AlertConfig, look: &InstallationLook, now: Timesta
             conversation: Some(wait.conversation.clone()),
         },
         summary: format!(
-            "a customer of {} waits for a person for more than {minutes} minutes: conversation {}",
-            wait.instance, wait.conversation
+            "a customer of {} waits for a person for more than {}: conversation {}",
+            wait.instance,
+            count_minutes(minutes),
+            wait.conversation
         ),
         since: Some(wait.since),
         hold: SignedDuration::ZERO,

@@ -198,6 +198,44 @@ async fn two_alerts_reach_a_receiver_that_fails_first_each_once_and_once_when_it
 }
 
 #[tokio::test]
+async fn nobody_is_told_that_an_alert_is_over_before_it_is_told_that_it_began() {
+    let receiver = Receiver::start(vec![Does::Answers(500), Does::Answers(500), Does::Answers(200)]).await;
+    let store = store();
+    let scene = AlertStory::begin(&store).await;
+    configure(
+        &store,
+        &json!({"webhook": {"url": receiver.url, "secret": "env:RECADO_ALERT_A"}}),
+    )
+    .await;
+    let deps = deps(&store, &scene.clock);
+    succeed(scene.evaluate()).await;
+    let dead: Vec<_> = (0..11).map(|_| scene.fixture.dead_letter()).collect();
+    for one in &dead {
+        succeed(recado_pipeline::ports::DeadLetters::put_dead_letter(&store, one)).await;
+    }
+    scene.clock.pass_minutes(1);
+    succeed(scene.evaluate()).await;
+    assert_eq!(deliver(&deps).await, FAILED);
+    for one in &dead {
+        let removed = recado_pipeline::ports::DeadLetters::remove_dead_letter(&store, &one.id, one.at);
+        assert!(succeed(removed).await);
+    }
+    for expected in [FAILED, NOTHING, DELIVERED, DELIVERED, NOTHING] {
+        scene.clock.pass_minutes(1);
+        succeed(scene.evaluate()).await;
+        assert_eq!(deliver(&deps).await, expected);
+    }
+    let told = receiver.requests();
+    let states: Vec<AlertState> = told
+        .iter()
+        .flat_map(|request| alerts_of(&request.body))
+        .map(|alert| alert.3)
+        .collect();
+    let (firing, ended) = (AlertState::Firing, AlertState::Ended);
+    assert_eq!(states, [firing, firing, firing, ended]);
+}
+
+#[tokio::test]
 async fn what_is_never_taken_is_a_dead_letter_that_can_be_redriven() {
     let receiver = Receiver::start(vec![Does::Answers(500)]).await;
     let store = store();

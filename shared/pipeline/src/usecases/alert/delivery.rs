@@ -14,6 +14,9 @@ use recado_domain::config::{AlertConfig, AlertDestination};
 const DUE_MAX: usize = 100;
 const SIDE_BY_SIDE: usize = 16;
 
+/// Greatest number of pending notifications among which one is looked for that comes before another.
+const PENDING_MAX: usize = 1_000;
+
 /// Greatest number of dead notifications that are looked through for a redrive.
 const DEAD_MAX: usize = 1_000;
 
@@ -63,7 +66,8 @@ pub async fn deliver_notifications(
         return Ok(DeliveryReport::default());
     }
     let config = store.read_alert_config().await?;
-    let attempts = due
+    let attempts = hold_later_notifications(store, due)
+        .await?
         .into_iter()
         .map(|notification| attempt_delivery(store, system, channels, &config, notification));
     let results: Vec<PortResult<AttemptResult>> = stream::iter(attempts)
@@ -80,6 +84,30 @@ pub async fn deliver_notifications(
         }
     }
     Ok(report)
+}
+
+/// Returns the notifications of `due` that no pending one precedes. The others wait for it.
+async fn hold_later_notifications(
+    store: &impl Alerts,
+    due: Vec<Notification>,
+) -> PortResult<Vec<Notification>> {
+    let tells_end = |told: &Notification| told.alerts.iter().any(|alert| alert.ended_at.is_some());
+    if !due.iter().any(tells_end) {
+        return Ok(due);
+    }
+    let pending = store
+        .list_notifications(None, NotificationState::Pending, PENDING_MAX)
+        .await?;
+    let mut ready = Vec::new();
+    for mut notification in due {
+        let Some(earlier) = pending.iter().find(|pending| pending.precedes(&notification)) else {
+            ready.push(notification);
+            continue;
+        };
+        notification.wait_for(earlier);
+        store.save_notification(&notification).await?;
+    }
+    Ok(ready)
 }
 
 /// Tries to deliver one notification. The attempt is counted before it is made, so a crash meanwhile only delays the
