@@ -105,7 +105,8 @@ async fn hold_later_notifications(
             continue;
         };
         notification.wait_for(earlier);
-        store.save_notification(&notification).await?;
+        // A conflict: another pass saw to it.
+        let _ = store.save_notification(&notification).await?;
     }
     Ok(ready)
 }
