@@ -17,6 +17,9 @@ use std::time::Duration;
 /// The time between two checkpoints while the log is short.
 const PAUSE: Duration = Duration::from_millis(100);
 
+/// The time until the next checkpoint after one that failed: a full disk must not fill the log of the program.
+const PAUSE_AFTER_FAILURE: Duration = Duration::from_secs(10);
+
 /// The pages from which on the log is long: 16 MB.
 const LONG_LOG: i64 = 4_096;
 
@@ -126,7 +129,10 @@ fn make_checkpoints(connection: &Connection, state: &LogState, stopped: &Receive
                 copied = pages.copied;
             }
             // Nothing is lost: the log keeps what is not copied yet.
-            Err(error) => tracing::warn!(%error, "a checkpoint failed"),
+            Err(error) => {
+                tracing::warn!(%error, "a checkpoint failed");
+                pause = PAUSE_AFTER_FAILURE;
+            }
         }
     }
 }
@@ -178,16 +184,18 @@ mod tests {
         };
         for _ in 0..10 {
             write();
-            checkpoints.after_commit(&connection);
         }
-        let long = copy_log(&connection).unwrap().written;
-        assert!(long >= 10, "nobody asked to copy the rest: {long} pages");
-        write();
         checkpoints.state.rest_is_due.store(true, Ordering::Relaxed);
         checkpoints.after_commit(&connection);
         write();
         let pages = copy_log(&connection).unwrap();
         assert!(pages.written <= 2, "{pages:?}");
         assert!(!checkpoints.state.rest_is_due.load(Ordering::Relaxed));
+        for _ in 0..10 {
+            write();
+            checkpoints.after_commit(&connection);
+        }
+        let long = copy_log(&connection).unwrap().written;
+        assert!(long >= 10, "nobody asked to copy the rest: {long} pages");
     }
 }
