@@ -156,6 +156,12 @@ impl<'a, S: Store> AlertStory<'a, S> {
         change_instance(self.store, self.fixture.instance(), change).await;
     }
 
+    async fn disable_instance(&self, disabled: bool) {
+        let mut document = self.fixture.document();
+        document.instances[0].disabled = disabled;
+        succeed(self.store.apply_configuration(&document)).await;
+    }
+
     /// Stores a message of the contact in a conversation that a person has.
     async fn person_owes_answer(&self) -> Conversation {
         let mut job = self.fixture.job();
@@ -257,6 +263,18 @@ async fn disconnection<S: Store>(scene: &AlertStory<'_, S>) {
     )
     .await;
     assert_eq!(live.len(), 2, "they are the tenant's");
+    scene.disable_instance(true).await;
+    assert_eq!(
+        scene.next_minute().await,
+        [(kind, WARNING, ENDED), (kind, CRITICAL, ENDED)],
+        "nobody wants to know of a disabled instance"
+    );
+    scene.quiet_minutes(1).await;
+    scene.disable_instance(false).await;
+    assert_eq!(
+        scene.next_minute().await,
+        [(kind, WARNING, FIRING), (kind, CRITICAL, FIRING)]
+    );
     scene.connection_is(ConnectionStatus::Open).await;
     assert_eq!(
         scene.next_minute().await,

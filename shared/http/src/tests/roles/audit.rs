@@ -192,6 +192,27 @@ async fn the_audit_names_no_person_no_words_and_no_secret() {
 }
 
 #[tokio::test]
+async fn a_change_of_the_alerts_is_told_without_the_numbers_and_addresses_in_it() {
+    let world = TwoTenants::new().await;
+    let email = json!({"server": "smtps://mail.example", "from": "recado@clinic.example", "to": ["ana@clinic.example"]});
+    let phone = json!({"instance": world.one.instance, "to": "+55 11 90000-0042"});
+    let alerts = json!({"alerts": {"depth_warning": 7, "destinations": [
+        {"id": "ana", "email": email}, {"id": "phone", "whatsapp": phone},
+    ]}});
+    let applied = world.site.operate("PUT", "/v1/config", &alerts).await;
+    assert_eq!(applied.status, StatusCode::OK, "{}", applied.text);
+    let found = read_audit(&world, "&action=configuration_changed").await;
+    let of_alerts: Vec<&Value> = found.iter().filter(|entry| entry["kind"] == "alerts").collect();
+    assert_eq!(of_alerts.len(), 1, "{found:?}");
+    assert_eq!(of_alerts[0]["after"], "depth_warning, destinations");
+    let all = json!(found).to_string();
+    assert!(
+        !all.contains("clinic.example") && !all.contains("90000-0042"),
+        "{all}"
+    );
+}
+
+#[tokio::test]
 async fn nobody_writes_or_deletes_an_entry() {
     let world = TwoTenants::new().await;
     let token = world.token_of_all(TokenRole::Admin);
