@@ -10,6 +10,12 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 
+/// The kinds of open records that `reconcile` reads, as the adapter's `list_overdue` names them.
+const DUE_KINDS: [char; 6] = ['E', 'O', 'C', 'I', 'P', 'S'];
+
+/// The first time that never comes, in milliseconds since the Unix epoch: the year 9999.
+const NEVER_MS: i64 = 253_370_764_800_000;
+
 /// An answer: the status and the JSON that the SDK reads.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Answer {
@@ -95,19 +101,24 @@ impl Database {
         Ok(self.inner.sweep_ttl()?)
     }
 
-    /// When the first of the open records falls due, in milliseconds since the Unix epoch.
+    /// When the first of the open records falls due, in milliseconds since the Unix epoch. The index also holds records
+    /// that only alerts look at: other kinds, and times that never come.
     pub(crate) fn first_due(&self) -> Result<Option<i64>, SimulationError> {
         let (mut first, mut start) = (None::<i64>, None);
         loop {
             let request = json!({
                 "TableName": TABLE,
                 "IndexName": "open",
-                "ProjectionExpression": "open_due",
+                "ProjectionExpression": "open_shard, open_due",
                 "ExclusiveStartKey": start,
             });
             let mut page = self.scan(&request)?;
             for item in page["Items"].as_array().into_iter().flatten() {
+                let is_due_kind = item["open_shard"]["S"]
+                    .as_str()
+                    .is_some_and(|shard| shard.starts_with(DUE_KINDS));
                 let due = item["open_due"]["N"].as_str().and_then(|due| due.parse().ok());
+                let due = due.filter(|due| is_due_kind && *due < NEVER_MS);
                 first = first.into_iter().chain(due).min();
             }
             start = page.get_mut("LastEvaluatedKey").map(Value::take);
