@@ -25,7 +25,9 @@ use recado_testkit::builders::{Fixture, correlation, far_ahead, fresh, identity_
 use recado_testkit::ports::succeed;
 use serde_json::json;
 use std::path::{Path, PathBuf};
-use std::task::{Context, Waker};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::task::{Context, Wake, Waker};
 
 const NUMBER: &str = "5511987650001@s.whatsapp.net";
 const IDENTITY: &str = "998877665544332@lid";
@@ -315,20 +317,28 @@ impl Site {
     }
 }
 
-/// Polls `work` so often, then drops it: what it had begun is finished, and nothing more is done. Returns `true` if it
-/// ended by itself.
+/// Whether the work that is cut off can go on.
+struct Woken(AtomicBool);
+
+impl Wake for Woken {
+    fn wake(self: Arc<Self>) {
+        self.0.store(true, Ordering::Release);
+    }
+}
+
+/// Polls `work` so often, each time after what it waits for is there, then drops it: what it had begun is finished, and
+/// nothing more is done. Returns `true` if it ended by itself.
 async fn cut_off<T>(work: impl Future<Output = T>, polls: usize) -> bool {
     let mut work = Box::pin(work);
+    let woken = Arc::new(Woken(AtomicBool::new(true)));
+    let waker = Waker::from(Arc::clone(&woken));
     for _ in 0..polls {
-        if work
-            .as_mut()
-            .poll(&mut Context::from_waker(Waker::noop()))
-            .is_ready()
-        {
+        while !woken.0.swap(false, Ordering::Acquire) {
+            tokio::task::yield_now().await;
+        }
+        if work.as_mut().poll(&mut Context::from_waker(&waker)).is_ready() {
             return true;
         }
-        std::thread::sleep(std::time::Duration::from_micros(300));
-        tokio::task::yield_now().await;
     }
     false
 }
@@ -391,7 +401,7 @@ async fn an_erasure_that_is_cut_off_anywhere_is_finished_by_the_next_one() {
                 return;
             }
         }
-        polls += 1 + polls / 4;
+        polls += 1;
     }
 }
 

@@ -6,8 +6,8 @@ use super::thread_erasure::{ThreadErasure, erase_thread};
 use super::{ContactError, audit_contacts, export::upload_key};
 use crate::Deps;
 use crate::ports::{
-    DeadLetterFilter, DeadLetterQueues, DeadLetters, DeadQueueMessage, ErasableRecords, Inbox, OutboxStore,
-    PageRequest, PortResult, Queues, RetainedRecords, ScheduledMessages, System,
+    DeadLetterFilter, DeadLetterQueues, DeadLetters, DeadQueueMessage, ErasableRecords, Inbox, PageRequest,
+    PortResult, Queues, RetainedRecords, ScheduledMessages, System,
 };
 use crate::steps::identity::{derive_thread_id, load_identity_key};
 use jiff::Timestamp;
@@ -87,15 +87,6 @@ async fn erase_on_instance(
         }
     }
     let instance = &contact.instance.id;
-    for flight in deps.store().list_in_flight(instance).await? {
-        let is_of_contact = flight
-            .message
-            .conversation_and_ordinal()
-            .is_ok_and(|(conversation, _)| contact.has_conversation(&conversation));
-        if is_of_contact {
-            deps.store().delete_in_flight(instance, &flight).await?;
-        }
-    }
     let entry = derive_thread_id(deps, instance, contact.entry.as_str()).await?;
     deps.store().delete_alias(&entry).await
 }

@@ -40,6 +40,8 @@ pub(super) async fn erase_thread(
     if let Some(until) = find_running_send(deps, &latest.id).await? {
         return Ok(ThreadErasure::WaitsUntil(until));
     }
+    // Before the messages: a tombstone does not lead to the person's other threads any more.
+    delete_notes_of_sends(deps, contact, thread).await?;
     for conversation in list_thread(deps, latest.clone()).await? {
         if conversation.id != latest.id {
             erase_messages(deps, contact, conversation, done).await?;
@@ -81,6 +83,22 @@ async fn find_running_send(deps: &impl Deps, newest: &ConversationId) -> PortRes
             _ => None,
         });
     Ok(running.filter(|until| *until > now).max())
+}
+
+/// Deletes the notes of the attempts to send a message of the thread. Each holds the person's address.
+async fn delete_notes_of_sends(
+    deps: &impl Deps,
+    contact: &FoundContact,
+    thread: &ThreadId,
+) -> PortResult<()> {
+    let instance = &contact.instance.id;
+    for flight in deps.store().list_in_flight(instance).await? {
+        let conversation = flight.message.conversation_and_ordinal();
+        if conversation.is_ok_and(|(conversation, _)| conversation.thread_id() == thread) {
+            deps.store().delete_in_flight(instance, &flight).await?;
+        }
+    }
+    Ok(())
 }
 
 /// Erases the messages of a conversation with all that belongs to them, then the conversation: the tombstone loses what
