@@ -8,6 +8,7 @@
 
 mod contact;
 mod erasure;
+mod handover;
 mod linked_identity;
 mod reengagement;
 mod retention;
@@ -20,6 +21,7 @@ use crate::ids::{ConversationId, InstanceId, Ordinal, TenantId};
 use crate::millis;
 use crate::rate::Rate;
 use crate::reason::Reason;
+pub use handover::Handover;
 use jiff::Timestamp;
 pub use reengagement::{ReengagementDecision, ReengagementRecord};
 use serde::{Deserialize, Serialize};
@@ -71,6 +73,9 @@ pub struct Conversation {
     pub mode: ConversationMode,
     /// The status: `Active` or `Resolved`.
     pub status: ConversationStatus,
+    /// The last takeover, give-back or resolve, which led to the mode and the status.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub handover: Option<Handover>,
     /// Number that grows at every takeover, give-back and resolve. A reply of an older epoch is void.
     pub epoch: u64,
     /// The newest ordinal given to a message.
@@ -194,6 +199,7 @@ impl Conversation {
             reengaged: None,
             moved_to: None,
             beside: Vec::new(),
+            handover: None,
             kept_from: Ordinal(0),
             oldest_at: None,
             erased_at: None,

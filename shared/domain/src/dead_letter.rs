@@ -1,7 +1,7 @@
 //! Dead letters: events, messages and queue messages that were given up for good, kept so that a person can see them.
 
 use crate::event::InboundJob;
-use crate::ids::{CorrelationId, IdError, InstanceId, MessageId, TenantId};
+use crate::ids::{CorrelationId, IdError, InstanceId, MessageId, TenantId, TokenName};
 use crate::millis;
 use crate::reason::Reason;
 use crate::wake_up::{Redrive, SendJob, TurnJob};
@@ -93,8 +93,12 @@ pub struct RedrivenLetter {
 
 impl DeadLetter {
     /// Builds the queue message for a redrive, together with its FIFO group. `None`: the dead letter holds an
-    /// unreadable body, which is sent unchanged. An error means that the message's id is malformed.
-    pub fn build_redrive_payload(&self) -> Result<Option<(String, RedrivePayload)>, IdError> {
+    /// unreadable body, which is sent unchanged. An error means that the message's id is malformed. `by`: name of the token
+    /// with which the redrive is ordered, if it is known.
+    pub fn build_redrive_payload(
+        &self,
+        by: Option<&TokenName>,
+    ) -> Result<Option<(String, RedrivePayload)>, IdError> {
         Ok(Some(match &self.what {
             DeadLetterContent::Event(job) => {
                 let job = InboundJob {
@@ -110,6 +114,7 @@ impl DeadLetter {
                     redrive: Some(Redrive {
                         message: message.clone(),
                         failed_at: self.at,
+                        by: by.cloned(),
                     }),
                     ..SendJob::new(conversation, upto, self.correlation.clone())
                 };

@@ -157,6 +157,17 @@ impl TokenName {
     pub fn installation() -> Self {
         Self("installation".to_owned())
     }
+
+    /// Returns the name that stands for the phone of the number itself, on which a person typed. No token can have the
+    /// name.
+    pub fn phone() -> Self {
+        Self("phone".to_owned())
+    }
+
+    /// Returns `true` if no token may be given the name: it stands for somebody else.
+    pub fn is_reserved(&self) -> bool {
+        *self == Self::installation() || *self == Self::phone()
+    }
 }
 
 /// The place of a message in its conversation, counted from 1 in the order of arrival. 0 stands for "none".

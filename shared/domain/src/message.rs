@@ -8,6 +8,7 @@ use crate::context::MessageContext;
 use crate::delivery::{Delivery, DeliveryStatus};
 use crate::ids::{
     ConversationId, CorrelationId, EventId, IdempotencyKey, InstanceId, MessageId, Ordinal, TenantId,
+    TokenName,
 };
 use crate::millis;
 use crate::outbox::{Author, Outbox, OutboxState};
@@ -204,6 +205,15 @@ impl<Out: OutgoingSide> Message<Out> {
         let beside = other.out.outbox().into_iter().flat_map(|out| &out.beside);
         let made = |message: &Self| (message.stored_at, message.message_id());
         beside.into_iter().any(|known| known.thread_id() == thread) && made(self) < made(other)
+    }
+
+    /// Returns who ordered the message: a token's name, or [`TokenName::phone`] if somebody typed it on the phone.
+    /// `None` for messages of the contact and of the agent.
+    pub fn ordered_by(&self) -> Option<TokenName> {
+        match self.out.outbox() {
+            Some(out) => out.ordered_by().cloned(),
+            None => (self.role == Role::Operator).then(TokenName::phone),
+        }
     }
 
     /// Returns `true` if the message is queued, being sent or of unknown outcome.

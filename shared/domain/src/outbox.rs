@@ -9,7 +9,7 @@ mod state;
 mod transitions;
 
 use crate::contact::ContactAddress;
-use crate::ids::{ConversationId, Nonce, Ordinal};
+use crate::ids::{ConversationId, Nonce, Ordinal, TokenName};
 use crate::metadata::Metadata;
 use crate::millis;
 use crate::options::SendOptions;
@@ -41,6 +41,9 @@ pub struct OutboxHistoryEntry {
     /// Details, such as an error's code and title or a reason. No personal data.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub why: Option<String>,
+    /// Name of the token with which somebody made the transition; `None` if Recado made it by itself.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub by: Option<TokenName>,
 }
 
 /// Largest number of history entries: the first one and the newest ones are kept.
@@ -163,6 +166,7 @@ impl Outbox {
                 at,
                 what: "queued".to_owned(),
                 why: None,
+                by: None,
             }],
             turn: None,
             part: None,
@@ -178,6 +182,11 @@ impl Outbox {
     /// outcome.
     pub fn is_certainly_unsent(&self) -> bool {
         !self.maybe_sent && matches!(self.state, OutboxState::Queued | OutboxState::Cancelled { .. })
+    }
+
+    /// Returns the token with which the message was ordered; `None` for the agent's messages.
+    pub fn ordered_by(&self) -> Option<&TokenName> {
+        self.history.first()?.by.as_ref()
     }
 
     /// Returns `true` if `nonce` holds the running attempt.

@@ -5,7 +5,7 @@
 
 use crate::contact::ContactAddress;
 use crate::content::Content;
-use crate::ids::{CorrelationId, IdError, IdempotencyKey, InstanceId, MessageId, TenantId};
+use crate::ids::{CorrelationId, IdError, IdempotencyKey, InstanceId, MessageId, TenantId, TokenName};
 use crate::metadata::Metadata;
 use crate::millis;
 use crate::options::SendOptions;
@@ -82,6 +82,9 @@ pub enum ScheduledState {
         /// Time of the cancellation.
         #[serde(with = "millis")]
         at: Timestamp,
+        /// Name of the token with which it was cancelled.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        cancelled_by: Option<TokenName>,
     },
     /// The message could not become a message of a conversation.
     GivenUp {
@@ -132,6 +135,9 @@ pub struct ScheduledMessage {
     pub created_at: Timestamp,
     /// Correlation id, which follows the message through every queue, record and log line.
     pub correlation: CorrelationId,
+    /// Name of the token with which the message was ordered.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub by: Option<TokenName>,
     /// Idempotency key of the client's request.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub idempotency_key: Option<IdempotencyKey>,
@@ -173,9 +179,12 @@ impl ScheduledMessage {
         self.leave_pending(ScheduledState::Became { message, at })
     }
 
-    /// Moves `pending → cancelled`.
-    pub fn cancel_pending(&mut self, at: Timestamp) -> Result<(), NotPending> {
-        self.leave_pending(ScheduledState::Cancelled { at })
+    /// Moves `pending → cancelled`. `by`: name of the token with which it was cancelled.
+    pub fn cancel_pending(&mut self, at: Timestamp, by: Option<&TokenName>) -> Result<(), NotPending> {
+        self.leave_pending(ScheduledState::Cancelled {
+            at,
+            cancelled_by: by.cloned(),
+        })
     }
 
     /// Moves `pending → given up`.
@@ -206,6 +215,7 @@ mod tests {
             send_at: from_unix_millis(2_000),
             created_at: from_unix_millis(1_000),
             correlation: CorrelationId::parse("r-1").unwrap(),
+            by: None,
             idempotency_key: None,
             state: ScheduledState::Pending,
             rev: 1,
@@ -217,7 +227,7 @@ mod tests {
         type Way = fn(&mut ScheduledMessage) -> Result<(), NotPending>;
         let message = MessageId::parse("c_0-1.1").unwrap();
         let ways: [Way; 2] = [
-            |scheduled| scheduled.cancel_pending(from_unix_millis(1_500)),
+            |scheduled| scheduled.cancel_pending(from_unix_millis(1_500), None),
             |scheduled| scheduled.give_up_pending(from_unix_millis(1_500), Reason::UnknownInstance),
         ];
         for leave in ways {
@@ -236,21 +246,25 @@ mod tests {
                     .become_message(message.clone(), from_unix_millis(2_000))
                     .is_err()
             );
-            assert!(scheduled.cancel_pending(from_unix_millis(2_000)).is_err());
+            assert!(scheduled.cancel_pending(from_unix_millis(2_000), None).is_err());
             assert_eq!(scheduled, after);
         }
     }
 
     #[test]
     fn a_record_survives_being_written_and_read() {
-        let mut scheduled = scheduled();
-        scheduled.metadata = serde_json::from_str::<Metadata>(r#""{\"order\":7}""#).ok();
-        let text = serde_json::to_string(&scheduled).unwrap();
-        assert!(scheduled.metadata.is_some());
-        assert_eq!(
-            serde_json::from_str::<ScheduledMessage>(&text).unwrap(),
-            scheduled
-        );
+        let mut pending = scheduled();
+        pending.metadata = serde_json::from_str::<Metadata>(r#""{\"order\":7}""#).ok();
+        pending.by = TokenName::parse("shop").ok();
+        assert!(pending.metadata.is_some() && pending.by.is_some());
+        let mut cancelled = pending.clone();
+        cancelled
+            .cancel_pending(from_unix_millis(1_500), Some(&TokenName::installation()))
+            .unwrap();
+        for record in [pending, cancelled] {
+            let text = serde_json::to_string(&record).unwrap();
+            assert_eq!(serde_json::from_str::<ScheduledMessage>(&text).unwrap(), record);
+        }
     }
 
     #[test]

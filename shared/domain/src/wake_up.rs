@@ -1,7 +1,7 @@
 //! Wake-up jobs on the queues `outbound` and `turns`. A job only names the messages or the conversation to look at, never
 //! their content.
 
-use crate::ids::{ConversationId, CorrelationId, MessageId, Ordinal, TenantId, ThreadId};
+use crate::ids::{ConversationId, CorrelationId, MessageId, Ordinal, TenantId, ThreadId, TokenName};
 use crate::message::{Message, OutgoingSide};
 use crate::millis;
 use jiff::Timestamp;
@@ -78,6 +78,9 @@ pub struct Redrive {
     /// nothing.
     #[serde(with = "millis")]
     pub failed_at: Timestamp,
+    /// Name of the token with which the redrive was ordered; `None` if the queue's own tools started it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub by: Option<TokenName>,
 }
 
 /// A wake-up job on the queue `turns`: the agent may have to answer in this conversation.

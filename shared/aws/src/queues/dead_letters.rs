@@ -8,7 +8,7 @@ use aws_sdk_sqs::types::{MessageAttributeValue, MessageSystemAttributeName, Queu
 use recado_domain::dead_letter::{
     DeadLetter, DeadLetterContent, QueueName, RedrivenLetter, UNREADABLE_GROUP,
 };
-use recado_domain::ids::hash_parts;
+use recado_domain::ids::{TokenName, hash_parts};
 use recado_domain::millis;
 use recado_pipeline::ports::{
     DeadLetterQueues, DeadQueueMessage, PortError, PortResult, QueueDepth, QueueDepths, System,
@@ -62,7 +62,7 @@ impl<A: System> AwsQueues<A> {
         what: &'static str,
         dead_letter: &DeadLetter,
     ) -> PortResult<()> {
-        let (group, body) = build_copy(what, dead_letter)?;
+        let (group, body) = build_copy(what, dead_letter, None)?;
         let mut request = self
             .clients
             .sqs
@@ -107,9 +107,13 @@ fn copy_group_id(group: &str) -> String {
 
 /// Returns the group and the body of a dead letter's copy. The body is the message that the queue itself would carry,
 /// marked as a redrive, so that a redrive in the AWS console works like Recado's own.
-fn build_copy(what: &'static str, dead_letter: &DeadLetter) -> PortResult<(String, String)> {
+fn build_copy(
+    what: &'static str,
+    dead_letter: &DeadLetter,
+    by: Option<&TokenName>,
+) -> PortResult<(String, String)> {
     let carried = dead_letter
-        .build_redrive_payload()
+        .build_redrive_payload(by)
         .map_err(|error| PortError::invalid(what, error))?;
     match (carried, &dead_letter.what) {
         (Some((group, carried)), _) => Ok((group, encode_body(what, &carried)?)),
@@ -183,9 +187,14 @@ impl<A: System> DeadLetterQueues for AwsQueues<A> {
         }
     }
 
-    async fn enqueue_redrive(&self, dead_letter: &DeadLetter, deduplication: &str) -> PortResult<()> {
+    async fn enqueue_redrive(
+        &self,
+        dead_letter: &DeadLetter,
+        by: &TokenName,
+        deduplication: &str,
+    ) -> PortResult<()> {
         const WHAT: &str = "redriving a dead letter";
-        let (group, body) = build_copy(WHAT, dead_letter)?;
+        let (group, body) = build_copy(WHAT, dead_letter, Some(by))?;
         let mut request = self
             .clients
             .sqs
@@ -270,6 +279,7 @@ mod tests {
             &dead_letter(DeadLetterContent::Message {
                 message: message.clone(),
             }),
+            None,
         )
         .unwrap();
         let job: SendJob = serde_json::from_str(&body).unwrap();
@@ -277,7 +287,14 @@ mod tests {
         assert_eq!(group, job.thread_id().as_str());
         assert_eq!(
             (job.redrive, job.upto.0),
-            (Some(Redrive { message, failed_at }), 7)
+            (
+                Some(Redrive {
+                    message,
+                    failed_at,
+                    by: None
+                }),
+                7
+            )
         );
     }
 
@@ -331,7 +348,7 @@ mod tests {
     #[test]
     fn what_cannot_be_read_is_kept_as_it_came_and_no_attribute_is_empty() {
         let dead_letter = dead_letter(DeadLetterContent::Unreadable { body: "{".to_owned() });
-        assert_eq!(build_copy("test", &dead_letter).unwrap().1, "{");
+        assert_eq!(build_copy("test", &dead_letter, None).unwrap().1, "{");
         assert!(
             copy_attributes(&dead_letter)
                 .iter()

@@ -29,6 +29,7 @@ impl Conversation {
         self.last_inbound_at = None;
         self.pair_arrival = None;
         self.reengaged = None;
+        self.handover = None;
         self.moved_to = None;
         self.beside = Vec::new();
         let end = self.last.next_ordinal();

@@ -1,7 +1,7 @@
 //! The transitions of an outgoing message. Each refuses a transition that is not allowed.
 
 use super::{HISTORY_MAX, InvalidTransition, Outbox, OutboxHistoryEntry, OutboxState};
-use crate::ids::Nonce;
+use crate::ids::{Nonce, TokenName};
 use crate::millis::add_duration;
 use crate::reason::Reason;
 use jiff::{SignedDuration, Timestamp};
@@ -12,6 +12,7 @@ impl Outbox {
             at,
             what: state.as_str().to_owned(),
             why,
+            by: None,
         };
         if self.history.len() >= HISTORY_MAX {
             self.history.remove(1);
@@ -56,6 +57,14 @@ impl Outbox {
     pub fn explain_last_step(&mut self, why: &str) {
         if let Some(step) = self.history.last_mut() {
             step.why = Some(why.to_owned());
+        }
+    }
+
+    /// Adds who made the newest transition to its history entry. It belongs to the transition just made, so `rev` does not
+    /// grow.
+    pub fn sign_last_step(&mut self, by: Option<&TokenName>) {
+        if let Some(step) = self.history.last_mut() {
+            step.by = by.cloned();
         }
     }
 

@@ -4,6 +4,7 @@ use crate::db_error::DbError;
 use crate::sql_records::{decode_json, encode_json, execute_sql, to_sql_limit};
 use jiff::Timestamp;
 use recado_domain::dead_letter::{DeadLetter, DeadLetterContent, QueueName, UNREADABLE_GROUP};
+use recado_domain::ids::TokenName;
 use recado_domain::millis;
 use recado_pipeline::ports::PortResult;
 use rusqlite::{Connection, Row, params};
@@ -92,9 +93,9 @@ pub(super) struct DeadLetterCopy {
 }
 
 impl DeadLetterCopy {
-    pub(super) fn from_letter(dead_letter: &DeadLetter) -> Result<Self, DbError> {
+    pub(super) fn from_letter(dead_letter: &DeadLetter, by: Option<&TokenName>) -> Result<Self, DbError> {
         let carried = dead_letter
-            .build_redrive_payload()
+            .build_redrive_payload(by)
             .map_err(|_| DbError::Argument("a dead letter of no message of ours"))?;
         let (group, body) = match (carried, &dead_letter.what) {
             (Some((group, carried)), _) => (group, encode_json(&carried)?),

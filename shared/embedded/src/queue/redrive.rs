@@ -5,6 +5,7 @@ use crate::db_error::DbError;
 use crate::sql_records::{decode_json, execute_sql, millis_after};
 use jiff::Timestamp;
 use recado_domain::dead_letter::{DeadLetter, QueueName, RedrivenLetter};
+use recado_domain::ids::TokenName;
 use recado_domain::millis;
 use recado_pipeline::ports::{DeadLetterQueues, DeadQueueMessage, PortResult};
 use rusqlite::{Connection, params};
@@ -96,9 +97,15 @@ impl DeadLetterQueues for Embedded {
             .await
     }
 
-    async fn enqueue_redrive(&self, dead_letter: &DeadLetter, deduplication: &str) -> PortResult<()> {
+    async fn enqueue_redrive(
+        &self,
+        dead_letter: &DeadLetter,
+        by: &TokenName,
+        deduplication: &str,
+    ) -> PortResult<()> {
         const WHAT: &str = "send_redrive";
-        let copy = DeadLetterCopy::from_letter(dead_letter).map_err(|fault| fault.into_port_error(WHAT))?;
+        let copy = DeadLetterCopy::from_letter(dead_letter, Some(by))
+            .map_err(|fault| fault.into_port_error(WHAT))?;
         let (deduplication, now) = (deduplication.to_owned(), self.current_time());
         self.run_queue_write(dead_letter.queue, WHAT, move |c| {
             append_redrive(c, &copy, &deduplication, now)

@@ -178,7 +178,8 @@ impl Queues for Embedded {
 
     async fn enqueue_dead_copy(&self, dead_letter: &DeadLetter) -> PortResult<()> {
         const WHAT: &str = "send_dead";
-        let copy = DeadLetterCopy::from_letter(dead_letter).map_err(|fault| fault.into_port_error(WHAT))?;
+        let copy =
+            DeadLetterCopy::from_letter(dead_letter, None).map_err(|fault| fault.into_port_error(WHAT))?;
         let now = self.current_time();
         self.run_write(WHAT, move |c| copy.insert_copy(c, now)).await
     }

@@ -10,9 +10,9 @@ use super::schema::{
 use delivery::DeliveryView;
 use recado_domain::Timestamp;
 use recado_domain::content::Content;
-use recado_domain::conversation::{Conversation, ConversationMode, ConversationStatus};
+use recado_domain::conversation::{Conversation, ConversationMode, ConversationStatus, Handover};
 use recado_domain::dead_letter::{DeadLetter, DeadLetterContent, QueueName};
-use recado_domain::ids::{ConversationId, CorrelationId, InstanceId, MessageId, Ordinal};
+use recado_domain::ids::{ConversationId, CorrelationId, InstanceId, MessageId, Ordinal, TokenName};
 use recado_domain::message::{MessageStatus, Role};
 use recado_domain::metadata::Metadata;
 use recado_domain::outbox::{OutboxHistoryEntry, OutboxState};
@@ -65,6 +65,8 @@ pub(super) struct ConversationView {
     /// The reason why the owed answer waits for a person although the agent has the conversation.
     #[schema(value_type = Option<ReasonSchema>)]
     needs_person: Option<Reason>,
+    /// The last takeover, give-back or resolve; absent if there was none.
+    handover: Option<HandoverView>,
     /// The conversation of the same person under another identity, in which the messages continue.
     #[schema(value_type = Option<String>)]
     moved_to: Option<ConversationId>,
@@ -75,6 +77,21 @@ struct ContactView {
     /// Absent if WhatsApp does not show the contact's number.
     phone: Option<String>,
     name: Option<String>,
+}
+
+/// A takeover, a give-back or a resolve. The conversation's mode and status say which one it was.
+#[derive(Debug, Serialize, ToSchema)]
+struct HandoverView {
+    /// Name of the token with which it was done; `phone` if somebody typed on the phone of the number.
+    #[schema(value_type = String)]
+    by: TokenName,
+    at: Timestamp,
+}
+
+impl From<Handover> for HandoverView {
+    fn from(Handover { by, at }: Handover) -> Self {
+        Self { by, at }
+    }
 }
 
 impl From<Conversation> for ConversationView {
@@ -95,6 +112,7 @@ impl From<Conversation> for ConversationView {
             last_inbound_at: conversation.last_inbound_at,
             marketing_stopped_at: conversation.marketing_stopped_at,
             needs_person: conversation.needs_person,
+            handover: conversation.handover.map(HandoverView::from),
             moved_to: conversation.moved_to,
         }
     }
@@ -109,6 +127,10 @@ pub(super) struct MessageItem {
     ordinal: Ordinal,
     #[schema(value_type = RoleSchema)]
     role: Role,
+    /// Name of the token with which the message was ordered; `phone` if somebody typed it on the phone. Absent for messages
+    /// of the contact and of the agent.
+    #[schema(value_type = Option<String>)]
+    by: Option<TokenName>,
     r#type: String,
     content: String,
     media_url: Option<String>,
@@ -127,6 +149,7 @@ impl From<MessageView> for MessageItem {
             id: message.message_id(),
             ordinal: message.ordinal,
             role: message.role,
+            by: message.ordered_by(),
             r#type: message.content.kind_name().to_owned(),
             content: message.render_text(),
             media_url: media_url(&message.content),
@@ -183,6 +206,9 @@ struct HistoryStepView {
     at: Timestamp,
     what: String,
     why: Option<String>,
+    /// Name of the token with which somebody made the step; absent if Recado made it by itself.
+    #[schema(value_type = Option<String>)]
+    by: Option<TokenName>,
 }
 
 impl From<OutboxHistoryEntry> for HistoryStepView {
@@ -191,6 +217,7 @@ impl From<OutboxHistoryEntry> for HistoryStepView {
             at: step.at,
             what: step.what,
             why: step.why,
+            by: step.by,
         }
     }
 }

@@ -196,7 +196,7 @@ async fn messages_have_the_documented_shape() {
     let mut message = listed.body["items"][0].clone();
     assert!(message["created_at"].take().as_str().unwrap().ends_with('Z'));
     let expected = json!({
-        "id": format!("{id}.1"), "ordinal": 1, "role": "user", "type": "text", "content": "bom dia",
+        "id": format!("{id}.1"), "ordinal": 1, "role": "user", "by": null, "type": "text", "content": "bom dia",
         "media_url": null, "provider_message_id": "3EB0A1", "status": "delivered",
         "input_tokens": null, "output_tokens": null, "created_at": null,
     });

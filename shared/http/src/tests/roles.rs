@@ -1,5 +1,6 @@
 //! Every route, asked with every role and with another tenant's token.
 
+mod actors;
 mod audit;
 mod requests;
 mod secret_rotation;

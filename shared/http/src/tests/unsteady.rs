@@ -2,6 +2,7 @@
 
 use recado_domain::Timestamp;
 use recado_domain::dead_letter::{DeadLetter, QueueName};
+use recado_domain::ids::TokenName;
 use recado_domain::wake_up::{SendJob, TurnJob};
 use recado_embedded::Embedded;
 use recado_pipeline::ports::{
@@ -91,6 +92,6 @@ impl DeadLetterQueues for Unsteady {
     delegate_calls! { directly:
         receive_dead_messages(queue: QueueName) -> Vec<DeadQueueMessage>;
         remove_dead_message(copy: &DeadQueueMessage) -> ();
-        enqueue_redrive(dead_letter: &DeadLetter, deduplication: &str) -> ();
+        enqueue_redrive(dead_letter: &DeadLetter, by: &TokenName, deduplication: &str) -> ();
     }
 }

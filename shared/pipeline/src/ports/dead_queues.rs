@@ -1,6 +1,7 @@
 use super::PortResult;
 use jiff::Timestamp;
 use recado_domain::dead_letter::{DeadLetter, QueueName, RedrivenLetter};
+use recado_domain::ids::TokenName;
 use std::future::Future;
 
 /// A message that was received from a dead-letter queue.
@@ -41,11 +42,13 @@ pub trait DeadLetterQueues: Send + Sync {
     /// Removes a received message. A message that is already gone is no error.
     fn remove_dead_message(&self, copy: &DeadQueueMessage) -> impl Future<Output = PortResult<()>> + Send;
 
-    /// Sends the content of a dead letter to its own queue, marked with the failure that the redrive undoes. A body that
-    /// could not be read is sent unchanged. `deduplication` must be new for every redrive.
+    /// Sends the content of a dead letter to its own queue, marked with the failure that the redrive undoes. A message is
+    /// also marked with `by`, the name of the token that ordered the redrive. A body that could not be read is sent
+    /// unchanged. `deduplication` must be new for every redrive.
     fn enqueue_redrive(
         &self,
         dead_letter: &DeadLetter,
+        by: &TokenName,
         deduplication: &str,
     ) -> impl Future<Output = PortResult<()>> + Send;
 }

@@ -58,6 +58,7 @@ async fn convert_to_message(
         now,
     );
     message.out.metadata.clone_from(&scheduled.metadata);
+    message.out.sign_last_step(scheduled.by.as_ref());
     message.out.scheduled = Some(scheduled.id.clone());
     if scheduled.become_message(message.message_id(), now).is_err() {
         return Ok(WriteOutcome::Conflict);

@@ -57,7 +57,7 @@ pub(crate) async fn take_over_others(
         return Ok(());
     }
     for other in list_other_conversations(deps, conversation).await? {
-        if let Some(other) = change_mode(deps, other, ConversationMode::Manual).await? {
+        if let Some(other) = change_mode(deps, other, conversation).await? {
             tracing::info!("taken over with the person's other conversation");
             wake_up::enqueue_after_handover(deps, &other.id, correlation).await?;
         }
@@ -72,7 +72,7 @@ pub(crate) async fn give_back_others(
     correlation: &CorrelationId,
 ) -> PortResult<()> {
     for other in list_other_conversations(deps, conversation).await? {
-        let other = match change_mode(deps, other.clone(), ConversationMode::Ai).await? {
+        let other = match change_mode(deps, other.clone(), conversation).await? {
             Some(changed) => {
                 wake_up::enqueue_after_handover(deps, &changed.id, correlation).await?;
                 changed
@@ -87,14 +87,14 @@ pub(crate) async fn give_back_others(
     Ok(())
 }
 
-/// Writes `conversation` with the mode `mode`; `None` if it has that mode already, or no longer exists.
+/// Writes `conversation` with the mode of `leading`; `None` if it has that mode already, or no longer exists.
 async fn change_mode(
     deps: &impl Deps,
     mut conversation: Conversation,
-    mode: ConversationMode,
+    leading: &Conversation,
 ) -> PortResult<Option<Conversation>> {
     for _ in 0..WRITE_TRIES {
-        let changed = match mode {
+        let changed = match leading.mode {
             ConversationMode::Manual => conversation.take_over(),
             ConversationMode::Ai => {
                 let left = highest_covered_ordinal(deps, &conversation, None).await?;
@@ -104,6 +104,7 @@ async fn change_mode(
         if !changed {
             return Ok(None);
         }
+        conversation.handover.clone_from(&leading.handover);
         if save_conversation(deps, &mut conversation).await? == WriteOutcome::Written {
             return Ok(Some(conversation));
         }

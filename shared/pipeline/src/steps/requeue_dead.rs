@@ -12,12 +12,16 @@ pub(crate) async fn requeue_dead_message(deps: &impl Deps, redrive: &Redrive) ->
     let Redrive {
         message: id,
         failed_at,
+        by,
     } = redrive;
     let revived = match find_outgoing(deps, id).await? {
         None => false,
         Some(mut message) => {
             let copied = message.out.copied;
             let revived = message.out.requeue_dead(deps.system().now(), *failed_at).is_ok();
+            if revived {
+                message.out.sign_last_step(by.as_ref());
+            }
             // A dead message stays on the open list until its dead letter exists.
             let written = match (revived, copied) {
                 (false, _) => WriteOutcome::Written,

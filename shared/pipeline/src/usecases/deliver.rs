@@ -160,8 +160,8 @@ pub async fn accept_message(
         claim,
     };
     match ahead {
-        Some(at) => scheduling::schedule_message(deps, checked, at).await,
-        None => immediate::commit_message(deps, checked).await,
+        Some(at) => scheduling::schedule_message(deps, caller, checked, at).await,
+        None => immediate::commit_message(deps, caller, checked).await,
     }
 }
 

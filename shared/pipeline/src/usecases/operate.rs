@@ -141,6 +141,9 @@ pub async fn set_conversation_mode(
                 conversation.give_back_to_agent(left, now)
             }
         };
+        if changed {
+            conversation.sign_handover(&caller.name, now);
+        }
         if changed && !std::mem::replace(&mut noted, true) {
             audit_action(deps, caller, conversation_action(action, &before, after)).await?;
         }
@@ -179,6 +182,7 @@ pub async fn resolve_conversation(
         let mut conversation = find_conversation(deps, caller, id).await?;
         let before = conversation.clone();
         if conversation.resolve_if_seen(seen.unwrap_or(conversation.last_inbound))? {
+            conversation.sign_handover(&caller.name, deps.system().now());
             if !std::mem::replace(&mut noted, true) {
                 let action = AuditAction::ConversationResolved;
                 audit_action(deps, caller, conversation_action(action, &before, "resolved")).await?;

@@ -72,7 +72,7 @@ pub async fn create_token(
 ) -> Result<CreatedToken, TokenError> {
     let name = new.name.as_str();
     let fine = name.is_ascii() && name.len() <= NAME_MAX && name.trim() == name;
-    if !fine || new.name == TokenName::installation() {
+    if !fine || new.name.is_reserved() {
         return Err(TokenError::Name);
     }
     let now = deps.system().now();

@@ -5,7 +5,7 @@ use crate::builders::{Fixture, at};
 use crate::ports::succeed;
 use futures::future::join_all;
 use recado_domain::conversation::Conversation;
-use recado_domain::ids::{ConversationId, Ordinal};
+use recado_domain::ids::{ConversationId, Ordinal, TokenName};
 use recado_pipeline::ports::{Store, WriteOutcome};
 
 async fn latest<S: Store>(store: &S, fixture: &Fixture) -> Option<Conversation> {
@@ -127,6 +127,7 @@ pub async fn an_update_is_taken_only_one_rev_after_the_stored_one<S: Store>(stor
     let fixture = Fixture::new();
     let mut conversation = begun(store, &fixture).await;
     conversation.take_over();
+    conversation.sign_handover(&TokenName::phone(), at(3));
     updated(store, &mut conversation).await;
     assert_eq!(
         succeed(store.find_conversation(&conversation.id)).await,

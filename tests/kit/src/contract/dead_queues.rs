@@ -53,6 +53,7 @@ pub async fn a_copy_is_received_with_the_death_it_names<Q: Queues + DeadLetterQu
             let redrive = Redrive {
                 message: message.clone(),
                 failed_at: dead_letter.at,
+                by: None,
             };
             assert_eq!(job.redrive, Some(redrive));
         } else {

@@ -62,6 +62,7 @@ pub async fn pending_scheduled_messages_are_found_by_their_instance<S: Store>(st
         send_at: far_ahead(),
         created_at: BASE,
         correlation: crate::builders::correlation(),
+        by: None,
         idempotency_key: None,
         state: ScheduledState::Pending,
         rev: 1,
@@ -82,7 +83,7 @@ pub async fn pending_scheduled_messages_are_found_by_their_instance<S: Store>(st
             .is_empty()
     );
     let mut cancelled = scheduled;
-    cancelled.cancel_pending(at(1)).unwrap();
+    cancelled.cancel_pending(at(1), None).unwrap();
     let _ = succeed(store.save_scheduled(&cancelled)).await;
     let found = async || succeed(store.list_pending_scheduled(instance)).await;
     assert!(eventually(INDEX, found, Vec::is_empty).await.is_empty());

@@ -7,6 +7,7 @@ use super::given::{
 use crate::builders::{Fixture, accepted, at, claimed, is, out};
 use crate::ports::succeed;
 use futures::future::join_all;
+use recado_domain::ids::TokenName;
 use recado_domain::message::Message;
 use recado_domain::reason::Reason;
 use recado_pipeline::ports::{Store, WriteOutcome};
@@ -178,6 +179,7 @@ pub async fn a_purged_message_is_not_open<S: Store>(store: &S) {
             assert_written(store.settle_message(&message, None, None, None)).await;
         }
         out(&mut message).purge_dead(at(2), at(1)).unwrap();
+        out(&mut message).sign_last_step(Some(&TokenName::phone()));
         let written = if copied {
             succeed(store.update_closed_message(&message)).await
         } else {

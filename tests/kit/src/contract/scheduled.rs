@@ -8,7 +8,7 @@ use futures::future::join_all;
 use recado_domain::Timestamp;
 use recado_domain::content::Content;
 use recado_domain::conversation::Conversation;
-use recado_domain::ids::Ordinal;
+use recado_domain::ids::{Ordinal, TokenName};
 use recado_domain::message::{Message, Role};
 use recado_domain::metadata::Metadata;
 use recado_domain::millis::{add_millis, from_unix_millis};
@@ -35,6 +35,7 @@ fn scheduled(fixture: &Fixture, send_at: Timestamp) -> ScheduledMessage {
         send_at,
         created_at: BASE,
         correlation: crate::builders::correlation(),
+        by: Some(TokenName::phone()),
         idempotency_key: None,
         state: ScheduledState::Pending,
         rev: 1,
@@ -60,6 +61,7 @@ fn due(scheduled: &mut ScheduledMessage, fixture: &Fixture, conversation: &mut C
         at(5_000),
     );
     out.metadata.clone_from(&scheduled.metadata);
+    out.sign_last_step(scheduled.by.as_ref());
     out.scheduled = Some(scheduled.id.clone());
     let message = Message {
         role: Role::Operator,
@@ -153,7 +155,9 @@ pub async fn one_is_overdue_from_its_time_on_until_it_left_pending<S: Store>(sto
     let mut scheduled = kept(store, &fixture, send_at).await;
     is_overdue(store, &scheduled.id, send_at, true).await;
     is_overdue(store, &scheduled.id, add_millis(send_at, -1), false).await;
-    scheduled.cancel_pending(at(0)).unwrap();
+    scheduled
+        .cancel_pending(at(0), Some(&TokenName::installation()))
+        .unwrap();
     assert_written(store.save_scheduled(&scheduled)).await;
     is_overdue(store, &scheduled.id, far_ahead(), false).await;
     assert_eq!(
@@ -198,7 +202,7 @@ pub async fn one_that_was_taken_back_does_not_fall_due<S: Store>(store: &S) {
     let before = conversation.clone();
     let mut scheduled = kept(store, &fixture, at(5_000)).await;
     let mut cancelled = scheduled.clone();
-    cancelled.cancel_pending(at(1_000)).unwrap();
+    cancelled.cancel_pending(at(1_000), None).unwrap();
     assert_written(store.save_scheduled(&cancelled)).await;
     let message = due(&mut scheduled, &fixture, &mut conversation);
     let written = succeed(store.commit_scheduled(&scheduled, &conversation, &message)).await;
@@ -215,7 +219,7 @@ pub async fn one_that_fell_due_is_not_taken_back_or_given_up<S: Store>(store: &S
     let mut conversation = begun(store, &fixture).await;
     let mut scheduled = kept(store, &fixture, at(5_000)).await;
     let (mut cancelled, mut given_up) = (scheduled.clone(), scheduled.clone());
-    cancelled.cancel_pending(at(6_000)).unwrap();
+    cancelled.cancel_pending(at(6_000), None).unwrap();
     given_up
         .give_up_pending(at(6_000), Reason::UnknownInstance)
         .unwrap();

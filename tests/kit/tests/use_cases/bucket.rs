@@ -8,6 +8,7 @@ use recado_domain::access::Caller;
 use recado_domain::content::{Content, Media, MediaKind};
 use recado_domain::dead_letter::{DeadLetter, QueueName, RedrivenLetter};
 use recado_domain::event::{EventKind, EventPayload, InboundJob, derive_event_id};
+use recado_domain::ids::TokenName;
 use recado_domain::millis::add_millis;
 use recado_domain::options::SendOptions;
 use recado_domain::reason::Reason;
@@ -112,9 +113,14 @@ impl DeadLetterQueues for Bucket {
         Ok(())
     }
 
-    async fn enqueue_redrive(&self, dead_letter: &DeadLetter, deduplication: &str) -> PortResult<()> {
+    async fn enqueue_redrive(
+        &self,
+        dead_letter: &DeadLetter,
+        by: &TokenName,
+        deduplication: &str,
+    ) -> PortResult<()> {
         fails(&self.redrives_fail)?;
-        self.inner.enqueue_redrive(dead_letter, deduplication).await
+        self.inner.enqueue_redrive(dead_letter, by, deduplication).await
     }
 }
 

@@ -158,12 +158,14 @@ async fn who_has_one_of_two_conversations_has_both_and_gives_back_both() {
             let (left, going_on) = both(&setup).await;
             let modes = [left.mode, going_on.mode];
             assert_eq!(modes, [ConversationMode::Manual; 2], "{under}, before: {before}");
+            assert!(left.handover.is_some() && left.handover == going_on.handover);
             turns(&setup).await;
             let taken = if under == LID { &going_on } else { &left };
             becomes(&setup, taken, ConversationMode::Ai).await;
             let (left, going_on) = both(&setup).await;
             let modes = [left.mode, going_on.mode];
             assert_eq!(modes, [ConversationMode::Ai; 2], "{under}, before: {before}");
+            assert!(left.handover.is_some() && left.handover == going_on.handover);
             turns(&setup).await;
             let (left, going_on) = both(&setup).await;
             assert!(

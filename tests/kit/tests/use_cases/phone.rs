@@ -3,7 +3,7 @@
 use crate::world::Setup;
 use recado_domain::conversation::{Conversation, ConversationMode};
 use recado_domain::event::EventKind;
-use recado_domain::ids::Ordinal;
+use recado_domain::ids::{Ordinal, TokenName};
 use recado_pipeline::Verdict;
 use recado_pipeline::ports::Conversations;
 use recado_testkit::builders::Fixture;
@@ -38,6 +38,8 @@ async fn typed_words_answer_what_their_author_had_seen_and_no_older_message_that
         written(&setup, "typed", true, typed).await;
         let found = conversation(&setup).await;
         assert_eq!(found.mode, ConversationMode::Manual);
+        let handover = found.handover.unwrap();
+        assert_eq!((handover.by, handover.at), (TokenName::phone(), setup.now()));
         assert_eq!(
             (found.human, found.answered),
             (Ordinal(answered), Ordinal(answered)),

@@ -3,6 +3,7 @@ use crate::mutation::Mutation;
 use jiff::Timestamp;
 use recado_domain::dead_letter::{DeadLetter, QueueName};
 use recado_domain::event::InboundJob;
+use recado_domain::ids::TokenName;
 use recado_domain::wake_up::{SendJob, TurnJob};
 use recado_pipeline::ports::{
     DeadLetterQueues, DeadQueueMessage, InboundEntry, PortResult, Queues, RecordEventOutcome,
@@ -147,10 +148,15 @@ impl<Q: DeadLetterQueues> DeadLetterQueues for FaultyPort<Q> {
         remove_dead_message(copy: &DeadQueueMessage) -> ();
     }
 
-    async fn enqueue_redrive(&self, dead_letter: &DeadLetter, deduplication: &str) -> PortResult<()> {
+    async fn enqueue_redrive(
+        &self,
+        dead_letter: &DeadLetter,
+        by: &TokenName,
+        deduplication: &str,
+    ) -> PortResult<()> {
         let marked = async {
             self.injector.common.make_dirty(dead_letter.queue);
-            self.inner.enqueue_redrive(dead_letter, deduplication).await
+            self.inner.enqueue_redrive(dead_letter, by, deduplication).await
         };
         self.around("send_redrive", marked).await
     }

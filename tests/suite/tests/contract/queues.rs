@@ -370,6 +370,7 @@ async fn a_dead_messages_copy_is_the_send_job_that_revives_it() {
     let redrive = Redrive {
         message,
         failed_at: dead_letter.at,
+        by: None,
     };
     assert_eq!((job.upto, job.redrive), (Ordinal(7), Some(redrive)));
 }

@@ -1,6 +1,6 @@
 use super::*;
 use recado_domain::dead_letter::{DeadLetter, DeadLetterContent};
-use recado_domain::ids::MessageId;
+use recado_domain::ids::{MessageId, TokenName};
 use recado_domain::wake_up::Redrive;
 use recado_pipeline::settings::VisibilityTimeouts;
 use recado_testkit::builders::Fixture;
@@ -84,6 +84,7 @@ fn a_dead_letters_copy_is_single_and_a_redrive_of_it_says_so() {
         let redrive = Redrive {
             message,
             failed_at: dead_letter.at,
+            by: None,
         };
         assert_eq!((job.upto, job.redrive), (Ordinal(5), Some(redrive)));
         bench.queues.enqueue_dead_copy(&dead_letter).await.unwrap();
@@ -124,7 +125,12 @@ fn what_is_redriven_lies_on_its_own_queue_with_the_death_that_it_undoes() {
     block_on(async {
         let dead_letter = dead_letter_of(&conversation().message_id(Ordinal(5)));
         for deduplication in ["one", "one", "two"] {
-            succeed(bench.queues.enqueue_redrive(&dead_letter, deduplication)).await;
+            succeed(
+                bench
+                    .queues
+                    .enqueue_redrive(&dead_letter, &TokenName::installation(), deduplication),
+            )
+            .await;
         }
         let mut jobs = Vec::new();
         while let Some(received) = bench.receive(QueueName::Outbound, 1).await.pop() {

@@ -216,7 +216,7 @@ fn an_upload_stays_as_long_as_a_message_or_a_dead_letter_names_it() {
                 assert!(there(id).await, "{id} after {days} days");
             }
         }
-        later.cancel_pending(now).unwrap();
+        later.cancel_pending(now, None).unwrap();
         assert_eq!(store.save_scheduled(&later).await.unwrap(), WriteOutcome::Written);
         succeed(store.delete_expired(millis::add_millis(now, 20 * 24 * HOUR))).await;
         assert!(!there("later").await, "it will not be sent");

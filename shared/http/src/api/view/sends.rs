@@ -6,7 +6,7 @@ use super::super::schema::{
 use recado_domain::Timestamp;
 use recado_domain::event::{EventKind, EventRecord, EventState, FollowUpJob};
 use recado_domain::ids::{
-    ConversationId, CorrelationId, EventId, ExternalId, InstanceId, MessageId, Ordinal,
+    ConversationId, CorrelationId, EventId, ExternalId, InstanceId, MessageId, Ordinal, TokenName,
 };
 use recado_domain::message::MessageStatus;
 use recado_domain::metadata::Metadata;
@@ -54,6 +54,9 @@ pub(in crate::api) struct ScheduledView {
     content: String,
     #[schema(value_type = MessageStatusSchema)]
     status: MessageStatus,
+    /// Name of the token with which the message was ordered.
+    #[schema(value_type = Option<String>)]
+    by: Option<TokenName>,
     send_at: Timestamp,
     #[schema(value_type = String)]
     instance_id: InstanceId,
@@ -74,6 +77,7 @@ impl From<ScheduledMessage> for ScheduledView {
                 .into_iter()
                 .map(TimelineEntryView::from)
                 .collect(),
+            by: scheduled.by.clone(),
             id: scheduled.id.as_message_id().clone(),
             r#type: scheduled.content.kind_name().to_owned(),
             content: scheduled.content.render_text(),

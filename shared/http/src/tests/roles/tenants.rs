@@ -92,7 +92,7 @@ impl TwoTenants {
     }
 }
 
-async fn create_token(site: &Site, name: &str, role: TokenRole, tenant: Option<&str>) -> String {
+pub(super) async fn create_token(site: &Site, name: &str, role: TokenRole, tenant: Option<&str>) -> String {
     let body = json!({"name": name, "role": role, "tenant": tenant});
     let created = site.operate("POST", "/v1/tokens", &body).await;
     assert_eq!(created.status, 201, "{}", created.text);

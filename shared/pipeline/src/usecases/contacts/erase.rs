@@ -263,7 +263,7 @@ async fn erase_scheduled(deps: &impl Deps, contact: &FoundContact, done: &mut Er
                 .delete_idempotency_key(instance.as_str(), key)
                 .await?;
         }
-        if scheduled.cancel_pending(deps.system().now()).is_ok() {
+        if scheduled.cancel_pending(deps.system().now(), None).is_ok() {
             // Lost to the message's own time: then it is a message of the conversation, which is erased next.
             let _ = deps.store().save_scheduled(&scheduled).await?;
             done.scheduled += 1;

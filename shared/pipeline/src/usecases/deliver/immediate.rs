@@ -4,10 +4,12 @@ use crate::deps::pair_rate;
 use crate::ports::{CommitOutcome, Conversations, System, WRITE_TRIES};
 use crate::steps::client_message::{append_client_message, find_or_start_conversation};
 use crate::steps::wake_up;
+use recado_domain::access::Caller;
 
 /// Commits the message to the contact's conversation, together with the client's key, and enqueues a send job.
 pub(super) async fn commit_message(
     deps: &impl Deps,
+    caller: &Caller,
     checked: CheckedDelivery,
 ) -> Result<AcceptedMessage, DeliverError> {
     let CheckedDelivery {
@@ -29,6 +31,7 @@ pub(super) async fn commit_message(
             deps.system().now(),
         );
         message.out.metadata.clone_from(&send.metadata);
+        message.out.sign_last_step(Some(&caller.name));
         match deps
             .store()
             .commit_message(&conversation, &message.to_record(), claim.as_ref())

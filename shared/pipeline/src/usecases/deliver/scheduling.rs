@@ -13,6 +13,7 @@ use recado_domain::scheduled::{ScheduledId, ScheduledMessage, ScheduledState};
 /// Stores the message until `at`, together with the client's key.
 pub(super) async fn schedule_message(
     deps: &impl Deps,
+    caller: &Caller,
     checked: CheckedDelivery,
     at: Timestamp,
 ) -> Result<AcceptedMessage, DeliverError> {
@@ -36,6 +37,7 @@ pub(super) async fn schedule_message(
         send_at: at,
         created_at: deps.system().now(),
         correlation: send.correlation,
+        by: Some(caller.name.clone()),
         idempotency_key: send.key,
         state: ScheduledState::Pending,
         rev: 1,
@@ -76,7 +78,7 @@ pub async fn cancel_scheduled(
         if matches!(scheduled.state, ScheduledState::Cancelled { .. }) {
             return Ok(scheduled);
         }
-        scheduled.cancel_pending(deps.system().now())?;
+        scheduled.cancel_pending(deps.system().now(), Some(&caller.name))?;
         if !std::mem::replace(&mut noted, true) {
             let (action, id) = (AuditAction::MessageCancelled, scheduled.id.to_string());
             let done = AuditedAction::on_object(action, Some(&scheduled.tenant), "message", id);

@@ -67,7 +67,7 @@ pub async fn answer_as_operator(
             let action = AuditAction::ConversationAnswered;
             audit_action(deps, caller, conversation_action(action, &conversation, "manual")).await?;
         }
-        let made = build_answer_message(deps, &mut conversation, &answer, ready, *pair);
+        let made = build_answer_message(deps, caller, &mut conversation, &answer, ready, *pair);
         take_over_others(deps, &conversation, &answer.correlation).await?;
         match deps
             .store()
@@ -139,6 +139,7 @@ async fn prepare_answer(
 
 fn build_answer_message(
     deps: &impl Deps,
+    caller: &Caller,
     conversation: &mut Conversation,
     answer: &OperatorAnswer,
     ready: &PreparedContent,
@@ -146,7 +147,11 @@ fn build_answer_message(
 ) -> Message {
     let now = deps.system().now();
     let seen = answer.seen.unwrap_or(conversation.last);
+    let had = conversation.mode;
     let ordinal = conversation.record_operator_answer(seen, true, now);
+    if conversation.mode != had {
+        conversation.sign_handover(&caller.name, now);
+    }
     conversation.rev += 1;
     let new = NewOutgoing {
         author: Author::Person,
@@ -158,5 +163,7 @@ fn build_answer_message(
         key: answer.key.as_ref(),
         correlation: &answer.correlation,
     };
-    new.queue_in(conversation, now).into_record()
+    let mut message = new.queue_in(conversation, now);
+    message.out.sign_last_step(Some(&caller.name));
+    message.into_record()
 }

@@ -20,7 +20,7 @@ use recado_domain::content::Content;
 use recado_domain::conversation::{Conversation, ConversationMode};
 use recado_domain::delivery::DeliveryKey;
 use recado_domain::event::InboundJob;
-use recado_domain::ids::{InstanceId, Ordinal};
+use recado_domain::ids::{InstanceId, Ordinal, TokenName};
 use recado_domain::inbound::InboundMessage;
 use recado_domain::instance::{Echo, InFlightSend, OwnMessageEcho};
 use recado_domain::message::Role;
@@ -121,7 +121,13 @@ pub(super) async fn store_operator_message(
             conversation.append_message(job.received_at)
         } else {
             let seen = find_seen_ordinal(deps, &conversation, inbound).await?;
-            conversation.record_operator_answer(seen, bound.instance.phone_takes_over, job.received_at)
+            let had = conversation.mode;
+            let takes_over = bound.instance.phone_takes_over;
+            let ordinal = conversation.record_operator_answer(seen, takes_over, job.received_at);
+            if conversation.mode != had {
+                conversation.sign_handover(&TokenName::phone(), job.received_at);
+            }
+            ordinal
         };
         conversation.update_contact_details(None, inbound.phone.as_deref());
         identity::learn_identity(deps, job, &mut conversation, inbound).await?;

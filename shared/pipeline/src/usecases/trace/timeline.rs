@@ -193,7 +193,10 @@ async fn add_origin_entry(deps: &impl Deps, way: &mut MessageTimeline, message: 
 }
 
 fn add_scheduled_entry(way: &mut MessageTimeline, scheduled: &ScheduledMessage) {
-    let detail = json!({"send_at": scheduled.send_at});
+    let mut detail = json!({"send_at": scheduled.send_at});
+    if let Some(by) = &scheduled.by {
+        detail["by"] = json!(by);
+    }
     let id = scheduled.id.as_message_id();
     way.add_entry(id, TimelineStage::Scheduled, Some(scheduled.created_at), detail);
 }
@@ -205,7 +208,10 @@ pub(super) fn build_scheduled_timeline(scheduled: &ScheduledMessage) -> Vec<Time
     let id = scheduled.id.as_message_id();
     match &scheduled.state {
         ScheduledState::Pending | ScheduledState::Became { .. } => {}
-        ScheduledState::Cancelled { at } => way.add_entry(id, TimelineStage::Cancelled, Some(*at), json!({})),
+        ScheduledState::Cancelled { at, cancelled_by: by } => {
+            let detail = by.as_ref().map_or(json!({}), |by| json!({"by": by}));
+            way.add_entry(id, TimelineStage::Cancelled, Some(*at), detail);
+        }
         ScheduledState::GivenUp { at, reason } => {
             way.add_entry(id, TimelineStage::Dead, Some(*at), json!({"reason": reason}));
         }
@@ -286,10 +292,14 @@ fn stage_of_step(what: &str, committed: bool) -> Option<TimelineStage> {
 }
 
 fn describe_step(step: &OutboxHistoryEntry, place: TimelineStage, out: &Outbox) -> Value {
-    match place {
+    let mut detail = match place {
         // The time from which the rate lets the message leave, for the attempt that holds the slot.
         TimelineStage::Claimed => json!({"slot": out.slot}),
         TimelineStage::Committed => json!({"covers": out.covers, "metadata": out.metadata.is_some()}),
         _ => step.why.as_ref().map_or(json!({}), |why| json!({"why": why})),
+    };
+    if let Some(by) = &step.by {
+        detail["by"] = json!(by);
     }
+    detail
 }

@@ -4,6 +4,7 @@
 use super::{DEDUPLICATION_MS, Sqs, State, json};
 use crate::queue::Dead;
 use recado_domain::dead_letter::{DeadLetter, DeadLetterContent, QueueName, RedrivenLetter};
+use recado_domain::ids::TokenName;
 use recado_pipeline::ports::{DeadLetterQueues, DeadQueueMessage, PortError, PortResult};
 
 /// How long what was received is not handed out again, in milliseconds.
@@ -36,9 +37,9 @@ impl Left {
 }
 
 /// A dead letter's body as its own queue carries it, marked as a redrive, and its group.
-fn marked(dead_letter: &DeadLetter) -> PortResult<(String, String)> {
+fn marked(dead_letter: &DeadLetter, by: Option<&TokenName>) -> PortResult<(String, String)> {
     let carried = dead_letter
-        .build_redrive_payload()
+        .build_redrive_payload(by)
         .map_err(|error| PortError::invalid("dead_letter", error))?;
     match (carried, &dead_letter.what) {
         (Some((group, carried)), _) => Ok((group, json("dead_letter", &carried)?)),
@@ -74,7 +75,7 @@ impl Sqs {
 
     /// Puts the copy of a dead letter into its queue's dead-letter queue. One of the same death inside five minutes is dropped.
     pub(super) fn put_copy(&self, dead_letter: &DeadLetter) -> PortResult<()> {
-        let (group, body) = marked(dead_letter)?;
+        let (group, body) = marked(dead_letter, None)?;
         let (sent_at, now) = (self.simulation.now(), self.now());
         let group = (dead_letter.queue != QueueName::Turns).then(|| format!("copies-{group}"));
         let mut state = self.state();
@@ -130,8 +131,13 @@ impl DeadLetterQueues for Sqs {
         Ok(())
     }
 
-    async fn enqueue_redrive(&self, dead_letter: &DeadLetter, deduplication: &str) -> PortResult<()> {
-        let (group, body) = marked(dead_letter)?;
+    async fn enqueue_redrive(
+        &self,
+        dead_letter: &DeadLetter,
+        by: &TokenName,
+        deduplication: &str,
+    ) -> PortResult<()> {
+        let (group, body) = marked(dead_letter, Some(by))?;
         if dead_letter.queue == QueueName::Turns {
             self.put(QueueName::Turns, None, &body, self.now());
         } else {

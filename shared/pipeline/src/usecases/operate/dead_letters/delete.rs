@@ -111,7 +111,7 @@ async fn delete_letter_and_record(
                 .purge_event(&job.event, dead_letter.at, now, expires)
                 .await?;
         }
-        DeadLetterContent::Message { message } => purge_message(deps, message, dead_letter).await?,
+        DeadLetterContent::Message { message } => purge_message(deps, caller, message, dead_letter).await?,
         DeadLetterContent::Turn(_) | DeadLetterContent::Unreadable { .. } => {}
     }
     let deleted = deps
@@ -130,7 +130,12 @@ async fn delete_letter_and_record(
 
 /// Marks a dead message as purged. A message that is no longer dead, or failed again later, is left unchanged: only its
 /// old dead letter is deleted.
-async fn purge_message(deps: &impl Deps, id: &MessageId, dead_letter: &DeadLetter) -> PortResult<()> {
+async fn purge_message(
+    deps: &impl Deps,
+    caller: &Caller,
+    id: &MessageId,
+    dead_letter: &DeadLetter,
+) -> PortResult<()> {
     for _ in 0..WRITE_TRIES {
         let Some(mut message) = find_outgoing(deps, id).await? else {
             return Ok(());
@@ -143,6 +148,7 @@ async fn purge_message(deps: &impl Deps, id: &MessageId, dead_letter: &DeadLette
         {
             return Ok(());
         }
+        message.out.sign_last_step(Some(&caller.name));
         // A dead message stays on the open list until its dead letter exists.
         let written = if copied {
             deps.store().update_closed_message(&message.to_record()).await?

@@ -176,9 +176,9 @@ async fn redrive_if_dead(deps: &impl Deps, caller: &Caller, dead_letter: &DeadLe
     let dead = has_same_failure(deps, dead_letter).await?;
     if dead {
         deps.queues()
-            .enqueue_redrive(dead_letter, generate_nonce(deps.system()).as_str())
+            .enqueue_redrive(dead_letter, &caller.name, generate_nonce(deps.system()).as_str())
             .await?;
-        revive_record(deps, dead_letter).await?;
+        revive_record(deps, caller, dead_letter).await?;
         tracing::info!(dead_letter = %dead_letter.id, correlation_id = %dead_letter.correlation, by = %caller.name, "redriven by an operator");
     }
     deps.store()
@@ -205,14 +205,18 @@ async fn has_same_failure(deps: &impl Deps, dead_letter: &DeadLetter) -> PortRes
 }
 
 /// Revives the record of a dead letter. Nothing changes if the worker of the queue message did so before.
-async fn revive_record(deps: &impl Deps, dead_letter: &DeadLetter) -> PortResult<()> {
+async fn revive_record(deps: &impl Deps, caller: &Caller, dead_letter: &DeadLetter) -> PortResult<()> {
     match &dead_letter.what {
         DeadLetterContent::Event(job) => {
             deps.store().revive_event(&job.event, dead_letter.at).await?;
         }
         DeadLetterContent::Message { message } => {
-            let (message, failed_at) = (message.clone(), dead_letter.at);
-            requeue_dead_message(deps, &Redrive { message, failed_at }).await?;
+            let redrive = Redrive {
+                message: message.clone(),
+                failed_at: dead_letter.at,
+                by: Some(caller.name.clone()),
+            };
+            requeue_dead_message(deps, &redrive).await?;
         }
         DeadLetterContent::Turn(_) | DeadLetterContent::Unreadable { .. } => {}
     }

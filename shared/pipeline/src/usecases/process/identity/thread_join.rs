@@ -119,7 +119,7 @@ impl<D: Deps> ThreadJoin<'_, D> {
         theirs: &Conversation,
     ) -> PortResult<Conversation> {
         let both = is_active(&newest) && is_active(theirs);
-        if both && theirs.mode == ConversationMode::Manual && newest.take_over() {
+        if both && theirs.mode == ConversationMode::Manual && newest.take_over_with(theirs) {
             self.write_conversation(&mut newest).await?;
         }
         Ok(newest)
@@ -129,7 +129,7 @@ impl<D: Deps> ThreadJoin<'_, D> {
     /// conversation. A person who took `newest` over since could not know of `left`, so `left` is taken over too.
     async fn resume_join(&self, newest: Conversation, mut left: Conversation) -> PortResult<Conversation> {
         let both = is_active(&newest) && is_active(&left);
-        if both && newest.mode == ConversationMode::Manual && left.take_over() {
+        if both && newest.mode == ConversationMode::Manual && left.take_over_with(&newest) {
             self.write_conversation(&mut left).await?;
         }
         Ok(replace_conversation(newest, &left))
@@ -166,7 +166,7 @@ impl<D: Deps> ThreadJoin<'_, D> {
             };
         }
         if is_active(to) && to.mode == ConversationMode::Manual {
-            left.take_over();
+            left.take_over_with(to);
         }
         left.mark_moved_to(&to.id);
         self.write_conversation(&mut left).await?;
