@@ -102,7 +102,7 @@ impl LocalEnvironment {
             log: read_log_format(reader),
             least_free: reader.read_number(&["RECADO_DISK_MIN_MB"], (0, 1_000_000_000), 100_u64) * 1_000_000,
             metrics_token: reader.read_secret("RECADO_METRICS_TOKEN"),
-            metrics_instances: reader.read_number(&["RECADO_METRICS_INSTANCES"], (0, 100_000), 100),
+            metrics_instances: reader.read_number(&["RECADO_METRICS_INSTANCES"], (0, 100_000), 50),
             heartbeat_url: read_heartbeat_url(reader),
             settings,
         }
