@@ -7,8 +7,10 @@ use anyhow::Result;
 use recado_embedded::Embedded;
 use recado_notify::{DELIVERY_TIMEOUT, Notifier};
 use recado_pipeline::Deps;
-use recado_pipeline::alert::{deliver_notifications, evaluate_alerts};
+use recado_pipeline::alert::{KnownState, deliver_notifications, evaluate_alerts};
+use recado_pipeline::installation_reading::InstallationReading;
 use recado_pipeline::ports::{Gauges, PortResult};
+use recado_pipeline::reconcile::ReconcileReport;
 use std::time::Duration;
 
 /// Longest time of one pass. The rest is done a minute later, so that `reconcile` is never kept waiting.
@@ -30,8 +32,14 @@ impl Watchman {
     }
 
     /// Runs one pass. If it succeeds, and `reconcile` did, the heartbeat's URL is requested.
-    pub(crate) async fn run_pass(&self, deps: &LocalDeps, queues: &Embedded, reconciled: bool) {
-        let pass = tokio::time::timeout(PASS_TIMEOUT, self.tell_alerts(deps, queues)).await;
+    pub(crate) async fn run_pass(
+        &self,
+        deps: &LocalDeps,
+        queues: &Embedded,
+        reconciled: Option<&ReconcileReport>,
+    ) {
+        let reading = reconciled.and_then(|done| done.reading.as_ref());
+        let pass = tokio::time::timeout(PASS_TIMEOUT, self.tell_alerts(deps, queues, reading)).await;
         let told = pass.unwrap_or_else(|_| {
             tracing::warn!("alerts took too long: the rest is told a minute later");
             Ok(())
@@ -40,15 +48,23 @@ impl Watchman {
             tracing::error!(%error, "alerts were not told");
         }
         let told = told.is_ok();
-        if reconciled && told {
+        if reconciled.is_some() && told {
             self.request_heartbeat().await;
         }
     }
 
-    async fn tell_alerts(&self, deps: &LocalDeps, queues: &Embedded) -> PortResult<()> {
+    async fn tell_alerts(
+        &self,
+        deps: &LocalDeps,
+        queues: &Embedded,
+        reading: Option<&InstallationReading>,
+    ) -> PortResult<()> {
         let disk = deps.store().read_disk_space().await?;
-        let disk_free = disk.map(|disk| disk.free);
-        evaluate_alerts(deps.store(), queues, deps.system(), disk_free).await?;
+        let known = KnownState {
+            disk_free: disk.map(|disk| disk.free),
+            reading,
+        };
+        evaluate_alerts(deps.store(), queues, deps.system(), known).await?;
         let notifier = Notifier::new(deps, self.http.clone(), EnvironmentSecrets);
         deliver_notifications(deps.store(), deps.system(), &notifier).await?;
         Ok(())

@@ -290,7 +290,7 @@ async fn run_every_minute(
         } else {
             metrics.record_reconcile(deps.system().now());
         }
-        watchman.run_pass(&deps, &queues, reconciled.is_ok()).await;
+        watchman.run_pass(&deps, &queues, reconciled.as_ref().ok()).await;
         if let Err(error) = queues.delete_expired(deps.system().now()).await {
             tracing::error!(%error, "expired records were not removed");
         }

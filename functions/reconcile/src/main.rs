@@ -15,7 +15,7 @@ async fn main() -> Result<(), Error> {
     let composed = &compose_aws_deps(required_variables::RECONCILE).await?;
     lambda_runtime::run(service_fn(async |_: LambdaEvent<Value>| {
         let reconciled = use_cases::reconcile_open_work(&composed.deps).await;
-        tell_alerts(composed).await;
+        tell_alerts(composed, reconciled.as_ref().ok()).await;
         let done = reconciled?;
         tracing::info!(
             events = done.events,
@@ -34,8 +34,8 @@ async fn main() -> Result<(), Error> {
 }
 
 /// Tells alerts. A failure is no failure of the run: what is open was enqueued.
-async fn tell_alerts(composed: &AwsComposition) {
-    match tokio::time::timeout(ALERTS_TIMEOUT, use_cases::tell_alerts(composed)).await {
+async fn tell_alerts(composed: &AwsComposition, reconciled: Option<&use_cases::ReconcileReport>) {
+    match tokio::time::timeout(ALERTS_TIMEOUT, use_cases::tell_alerts(composed, reconciled)).await {
         Ok(Ok((told, delivered))) => tracing::info!(
             fired = told.fired,
             ended = told.ended,

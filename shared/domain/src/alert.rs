@@ -10,7 +10,8 @@ pub use notification::{
     ATTEMPTS_MAX, DestinationId, Notification, NotificationId, NotificationState, RunbookHint, retry_delay,
 };
 pub use rules::{
-    AlertWatch, BacklogLook, BacklogSample, InstallationLook, InstanceLook, PersonWait, find_conditions,
+    AlertWatch, BacklogLook, BacklogSample, InstallationLook, InstanceLoad, InstanceLook, PersonWait,
+    find_conditions,
 };
 
 use crate::ids::{ConversationId, InstanceId, TenantId, hash_parts};
@@ -245,13 +246,26 @@ pub struct Finding {
     pub hold: SignedDuration,
 }
 
-/// The result of one look: the conditions that hold, and the kinds of which all conditions were looked at.
+/// The result of one look: the conditions that hold, and the kinds whose conditions were looked at.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Findings {
     /// Conditions that hold now.
     pub found: Vec<Finding>,
-    /// Kinds of which every condition was looked at. A live alert of another kind is left as it is.
+    /// Kinds whose condition of the whole installation was looked at. A live alert of another kind is left as it is.
     pub looked_at: BTreeSet<AlertKind>,
+    /// Kinds of which every condition of an instance or a conversation was looked at.
+    pub looked_at_parts: BTreeSet<AlertKind>,
+}
+
+impl Findings {
+    /// Returns `true` if the condition of `alert` was looked at.
+    fn covers_alert(&self, alert: &Alert) -> bool {
+        let kinds = match alert.subject.instance {
+            Some(_) => &self.looked_at_parts,
+            None => &self.looked_at,
+        };
+        kinds.contains(&alert.kind)
+    }
 }
 
 /// Returns the live alerts that change, and those that begin, each as it is to be stored. The most urgent come first.
@@ -266,9 +280,7 @@ pub fn decide_alerts(live: &[Alert], findings: &Findings, now: Timestamp) -> Vec
             changed.extend(update_alert(before, finding, now));
         }
     }
-    let is_over = |alert: &&Alert| {
-        findings.looked_at.contains(&alert.kind) && !holding.contains(&alert.condition_key())
-    };
+    let is_over = |alert: &&Alert| findings.covers_alert(alert) && !holding.contains(&alert.condition_key());
     changed.extend(live.iter().filter(is_over).map(|alert| Alert {
         ended_at: Some(now),
         rev: alert.rev + 1,

@@ -1,6 +1,8 @@
 //! The use cases over the AWS dependencies. Each generic use case is instantiated here, once for all functions: a
 //! function that called it directly would compile the code again.
 
+pub use recado_pipeline::reconcile::ReconcileReport;
+
 use crate::AwsDeps;
 use crate::batch::BatchMessage;
 use crate::compose::AwsComposition;
@@ -16,7 +18,6 @@ use recado_http::{ApiOptions, HealthProbe};
 use recado_notify::Notifier;
 use recado_pipeline::alert::{self, AlertReport, DeliveryReport};
 use recado_pipeline::ports::PortResult;
-use recado_pipeline::reconcile::ReconcileReport;
 use recado_pipeline::{Verdict, process, reconcile, reply, send};
 use std::sync::Arc;
 
@@ -65,15 +66,22 @@ pub fn reconcile_open_work(deps: &AwsDeps) -> BoxFuture<'_, PortResult<Reconcile
     })
 }
 
-/// Tells alerts, and delivers the notifications that are due.
-pub fn tell_alerts(composed: &AwsComposition) -> BoxFuture<'_, PortResult<(AlertReport, DeliveryReport)>> {
+/// Tells alerts of what `reconcile` just read, and delivers the notifications that are due.
+pub fn tell_alerts<'a>(
+    composed: &'a AwsComposition,
+    reconciled: Option<&'a ReconcileReport>,
+) -> BoxFuture<'a, PortResult<(AlertReport, DeliveryReport)>> {
     Box::pin(async move {
         let deps = &composed.deps;
+        let known = alert::KnownState {
+            disk_free: None,
+            reading: reconciled.and_then(|done| done.reading.as_ref()),
+        };
         let told = Box::pin(alert::evaluate_alerts(
             &deps.store,
             &deps.queues,
             &deps.system,
-            None,
+            known,
         ))
         .await?;
         let notifier = Notifier::new(deps, composed.http.clone(), composed.secrets.clone());

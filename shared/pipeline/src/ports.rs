@@ -51,7 +51,7 @@ pub use dead_queues::{DeadLetterQueues, DeadQueueMessage};
 pub use deliveries::Deliveries;
 pub use erasure::ErasableRecords;
 pub use gauges::{
-    ClosedInstance, DiskSpace, Gauges, OpenEvent, OpenMessage, OpenWork, OwedAnswer, QueueDepth, QueueDepths,
+    DiskSpace, Gauges, OpenEvent, OpenMessage, OpenWork, OwedAnswer, QueueDepth, QueueDepths,
     TroubledInstances, WaitingForPerson,
 };
 pub use history::{HistoryError, HistoryPage, HistoryRecord, HistorySpan};

@@ -1,6 +1,9 @@
 //! The story of each alert: it is made to fire and to end, on a store of its own and on a clock that the story moves.
 
 mod ending_store;
+mod instances;
+
+pub use instances::an_instance_is_judged_by_itself;
 
 use crate::builders::{Fixture, change_instance, far_ahead, seen};
 use crate::ports::succeed;
@@ -11,12 +14,12 @@ use recado_domain::conversation::Conversation;
 use recado_domain::dead_letter::QueueName;
 use recado_domain::instance::{ConnectionStatus, InstanceChange, TrafficProfile};
 use recado_domain::millis::add_millis;
-use recado_pipeline::alert::{AlertReport, evaluate_alerts};
+use recado_pipeline::alert::{AlertReport, KnownState, evaluate_alerts};
 use recado_pipeline::ports::{
     InboundWrite, PageRequest, PortResult, QueueDepth, QueueDepths, Store, StoreInboundOutcome, System,
     WriteOutcome,
 };
-use serde_json::json;
+use serde_json::{Value, json};
 use std::collections::BTreeSet;
 use std::ops::Range;
 use std::sync::Arc;
@@ -88,16 +91,18 @@ pub struct AlertStory<'a, S> {
 }
 
 impl<'a, S: Store> AlertStory<'a, S> {
-    /// Configures the installation.
+    /// Configures the installation, with the thresholds that there are by default.
     pub async fn begin(store: &'a S) -> Self {
+        Self::begin_with(store, json!({})).await
+    }
+
+    /// Configures the installation, with these thresholds.
+    async fn begin_with(store: &'a S, mut thresholds: Value) -> Self {
         let fixture = Fixture::new();
         let mut document = fixture.document();
-        document.alerts = Some(
-            serde_json::from_value(json!({
-                "destinations": [{"id": "pager", "webhook": {"url": "https://pager.example", "secret": "env:RECADO_ALERT_A"}}],
-            }))
-            .unwrap(),
-        );
+        let webhook = json!({"url": "https://pager.example", "secret": "env:RECADO_ALERT_A"});
+        thresholds["destinations"] = json!([{"id": "pager", "webhook": webhook}]);
+        document.alerts = Some(serde_json::from_value(thresholds).unwrap());
         succeed(store.apply_configuration(&document)).await;
         Self {
             store,
@@ -115,7 +120,14 @@ impl<'a, S: Store> AlertStory<'a, S> {
 
     /// Runs one pass.
     pub async fn evaluate(&self) -> PortResult<AlertReport> {
-        evaluate_alerts(self.store, &self.depth, &self.clock, self.disk_free).await
+        evaluate_alerts(self.store, &self.depth, &self.clock, self.known_state()).await
+    }
+
+    fn known_state(&self) -> KnownState<'static> {
+        KnownState {
+            disk_free: self.disk_free,
+            reading: None,
+        }
     }
 
     /// Takes what was told since the last time, as a receiver of all notifications would.
@@ -293,16 +305,20 @@ async fn dead_letters<S: Store>(scene: &AlertStory<'_, S>) {
     put(0..10).await;
     scene.quiet_minutes(1).await;
     put(10..50).await;
-    assert_eq!(scene.next_minute().await, [(kind, WARNING, FIRING)]);
+    let both = |severity, state| [(kind, severity, state); 2];
+    let told = scene.next_minute().await;
+    assert_eq!(
+        told,
+        both(WARNING, FIRING),
+        "the installation's and its instance's"
+    );
     put(50..51).await;
-    assert_eq!(scene.next_minute().await, [(kind, CRITICAL, FIRING)]);
+    assert_eq!(scene.next_minute().await, both(CRITICAL, FIRING));
     for one in &dead {
         assert!(succeed(scene.store.remove_dead_letter(&one.id, one.at)).await);
     }
-    assert_eq!(
-        scene.next_minute().await,
-        [(kind, WARNING, ENDED), (kind, CRITICAL, ENDED)]
-    );
+    let told = scene.next_minute().await;
+    assert_eq!(told, [both(WARNING, ENDED), both(CRITICAL, ENDED)].concat());
 }
 
 async fn slow_processing<S: Store>(scene: &AlertStory<'_, S>) {
@@ -394,12 +410,12 @@ pub async fn a_pass_may_end_at_any_step<S: Store, F: Future<Output = S>>(make: i
             after,
             is_over: AtomicBool::new(false),
         };
-        let pass = evaluate_alerts(&ended, &scene.depth, &scene.clock, scene.disk_free);
+        let pass = evaluate_alerts(&ended, &scene.depth, &scene.clock, scene.known_state());
         let finished = ended.run_until_end(pass).await;
         succeed(scene.evaluate()).await;
         succeed(scene.evaluate()).await;
         let told = scene.take_told().await;
-        let expected = [(AlertKind::DeadLetters, WARNING, FIRING)];
+        let expected = [(AlertKind::DeadLetters, WARNING, FIRING); 2];
         assert_eq!(
             told, expected,
             "ended at call {at_call}, after its effect: {after}"

@@ -3,7 +3,7 @@ use metrics::{counter, histogram};
 use recado_domain::config::ConfigDocument;
 use recado_domain::dead_letter::QueueName;
 use recado_pipeline::installation_reading::InstanceReading;
-use recado_pipeline::ports::QueueDepth;
+use recado_pipeline::ports::{QueueDepth, TroubledInstances};
 
 fn instance(id: &str, provider: &str) -> InstanceReading {
     let toml = format!(
@@ -32,6 +32,8 @@ fn reading(instances: Vec<InstanceReading>) -> GaugeReading {
             parked: 1,
             dead_letters: 4,
             oldest: None,
+            waiting_since: Vec::new(),
+            troubled: TroubledInstances::default(),
         },
         queues: [(
             QueueName::Turns,

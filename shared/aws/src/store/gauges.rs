@@ -4,20 +4,20 @@
 use super::DynamoStore;
 use super::expression::Expression;
 use super::item::{self, Item};
-use super::keys::{self, STATE, TableKey};
+use super::keys::{self, TableKey};
 use super::records;
 use super::table::RecordQuery;
 use futures::future::try_join_all;
 use jiff::Timestamp;
 use recado_domain::config::Instance;
 use recado_domain::ids::{ExternalId, InstanceId};
-use recado_domain::instance::{ConnectionStatus, ParkedConversation};
+use recado_domain::instance::ParkedConversation;
 use recado_domain::millis;
 use recado_domain::outbox::Outbox;
 use recado_domain::provider::Provider;
 use recado_pipeline::ports::{
-    ClosedInstance, Gauges, OpenEvent, OpenMessage, OpenWork, OwedAnswer, PortResult, System,
-    TroubledInstances, WaitingForPerson,
+    Gauges, OpenEvent, OpenMessage, OpenWork, OwedAnswer, PortResult, System, TroubledInstances,
+    WaitingForPerson,
 };
 use serde::Deserialize;
 
@@ -47,14 +47,6 @@ struct IndexedJob {
     external: ExternalId,
     #[serde(with = "millis")]
     received_at: Timestamp,
-}
-
-/// What the index holds of an instance's state.
-#[derive(Deserialize)]
-struct IndexedState {
-    connection: ConnectionStatus,
-    #[serde(default, with = "millis::optional")]
-    since: Option<Timestamp>,
 }
 
 /// The part of a conversation in which an answer is owed that the index holds.
@@ -105,16 +97,6 @@ fn of_instances(instances: &[Instance]) -> Expression {
     })
 }
 
-/// Returns the condition that the state of an instance is that of one of `instances`.
-fn states_of_instances(instances: &[Instance]) -> Expression {
-    let mut condition = of_instances(instances);
-    condition.text = condition.text.replace("#instance", "#pk");
-    for (number, instance) in instances.iter().enumerate() {
-        condition = condition.with_text(&format!(":i{number}"), keys::instance_pk(&instance.id));
-    }
-    condition
-}
-
 /// Returns the condition that an event is of one of `instances`. An event names its instance as the provider does.
 fn events_of_instances(instances: &[Instance]) -> Expression {
     let (mut texts, mut condition) = (Vec::new(), Expression::default());
@@ -138,20 +120,6 @@ impl<A: System> DynamoStore<A> {
         let keys = indexed.iter().filter_map(TableKey::from_item).collect();
         self.table.get_records(WHAT, keys, true).await
     }
-}
-
-/// Returns the instance whose state `item` holds, if it is not open. Such an instance has a next probe, so it is in the
-/// index.
-fn parse_closed_instance(item: &Item) -> Option<ClosedInstance> {
-    let id = item::get_string(item, "pk")?.strip_prefix("I#")?;
-    let instance = InstanceId::parse(id).ok()?;
-    let is_state = item::get_string(item, "sk") == Some(STATE);
-    let state: IndexedState = item::decode_record(WHAT, item).ok().filter(|_| is_state)?;
-    (state.connection != ConnectionStatus::Open).then_some(ClosedInstance {
-        instance,
-        connection: state.connection,
-        since: state.since,
-    })
 }
 
 impl<A: System> DynamoStore<A> {
@@ -203,9 +171,6 @@ impl<A: System> DynamoStore<A> {
             events => self.query_open_of_kind('E', events.as_ref(), limit).await?,
         };
         let (parked, more_parked) = self.query_open_of_kind('P', of_part.as_ref(), limit).await?;
-        let (states, more_states) = self
-            .query_open_of_kind('I', of.map(states_of_instances).as_ref(), limit)
-            .await?;
         let (owing, more_owing) = self.query_open_of_kind('C', of_part.as_ref(), limit).await?;
         // One record that cannot be read must not hide the others from a monitor.
         let message = |item: &Item| {
@@ -229,8 +194,7 @@ impl<A: System> DynamoStore<A> {
             messages: messages.iter().filter_map(message).collect(),
             events: events.iter().filter_map(event).collect(),
             parked: parked.iter().filter_map(instance).collect(),
-            closed: states.iter().filter_map(parse_closed_instance).collect(),
-            at_least: more_messages || more_events || more_parked || more_owing || more_states,
+            at_least: more_messages || more_events || more_parked || more_owing,
         })
     }
 }
@@ -246,7 +210,6 @@ impl<A: System> Gauges for DynamoStore<A> {
             work.messages.extend(part.messages);
             work.events.extend(part.events);
             work.parked.extend(part.parked);
-            work.closed.extend(part.closed);
             work.owed.extend(part.owed);
             work.at_least |= part.at_least;
         }

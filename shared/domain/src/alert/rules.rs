@@ -1,5 +1,9 @@
 //! The rules of alerts: which conditions hold, by the numbers of one look and the thresholds of the configuration.
 
+mod load;
+
+pub use load::InstanceLoad;
+
 use super::{AlertKind, AlertSeverity, AlertSubject, Finding, Findings};
 use crate::config::AlertConfig;
 use crate::ids::{ConversationId, InstanceId, TenantId};
@@ -78,6 +82,10 @@ pub struct InstallationLook {
     pub last_look: Option<Timestamp>,
     /// Free space on the disk of the data folder, in bytes.
     pub disk_free: Option<u64>,
+    /// Load of each instance.
+    pub loads: Option<Vec<InstanceLoad>>,
+    /// `true` if the depths in `loads` are lower bounds.
+    pub more_open: bool,
     /// Instances that do not work as they should, or some of them.
     pub instances: Option<Vec<InstanceLook>>,
     /// `true` if `instances` lacks some.
@@ -92,9 +100,8 @@ pub struct InstallationLook {
 pub fn find_conditions(config: &AlertConfig, look: &InstallationLook, now: Timestamp) -> Findings {
     let mut findings = Findings::default();
     find_heartbeat(config, look, now, &mut findings);
-    find_depth(config, look, &mut findings);
+    load::find_loads(config, look, &mut findings);
     find_slow_processing(config, look, now, &mut findings);
-    find_dead_letters(config, look, &mut findings);
     find_full_disk(config, look, &mut findings);
     find_instance_troubles(config, look, now, &mut findings);
     find_person_waits(config, look, now, &mut findings);
@@ -102,6 +109,7 @@ pub fn find_conditions(config: &AlertConfig, look: &InstallationLook, now: Times
         .found
         .retain(|finding| !config.off.contains(&finding.kind));
     findings.looked_at.extend(&config.off);
+    findings.looked_at_parts.extend(&config.off);
     findings
 }
 
@@ -146,27 +154,6 @@ fn in_seconds(at: Timestamp) -> Timestamp {
     Timestamp::from_second(at.as_second()).unwrap_or(at)
 }
 
-fn find_depth(config: &AlertConfig, look: &InstallationLook, into: &mut Findings) {
-    let Some(depth) = look.depth else { return };
-    into.looked_at.insert(AlertKind::QueueDepth);
-    for (severity, threshold) in [
-        (AlertSeverity::Critical, config.depth_critical),
-        (AlertSeverity::Warning, config.depth_warning),
-    ] {
-        if depth > threshold {
-            let minutes = config.depth_minutes;
-            let summary = format!(
-                "{depth} messages wait: more than {threshold} for {}",
-                count_minutes(minutes)
-            );
-            into.found.push(Finding {
-                hold: from_minutes(minutes),
-                ..installation_finding(AlertKind::QueueDepth, severity, summary)
-            });
-        }
-    }
-}
-
 fn find_slow_processing(config: &AlertConfig, look: &InstallationLook, now: Timestamp, into: &mut Findings) {
     let Some(BacklogLook { before, rest }) = look.backlog else {
         return;
@@ -196,21 +183,6 @@ fn count_to_f64(count: u64) -> f64 {
     f64::from(u32::try_from(count).unwrap_or(u32::MAX))
 }
 
-fn find_dead_letters(config: &AlertConfig, look: &InstallationLook, into: &mut Findings) {
-    let Some(count) = look.dead_letters else { return };
-    into.looked_at.insert(AlertKind::DeadLetters);
-    for (severity, threshold) in [
-        (AlertSeverity::Critical, config.dead_letters_critical),
-        (AlertSeverity::Warning, config.dead_letters_warning),
-    ] {
-        if count > threshold {
-            let summary = format!("there are more than {threshold} dead letters");
-            let finding = installation_finding(AlertKind::DeadLetters, severity, summary);
-            into.found.push(finding);
-        }
-    }
-}
-
 fn find_full_disk(config: &AlertConfig, look: &InstallationLook, into: &mut Findings) {
     let Some(free) = look.disk_free else { return };
     into.looked_at.insert(AlertKind::FullDisk);
@@ -230,7 +202,7 @@ fn find_instance_troubles(
 ) {
     let Some(instances) = &look.instances else { return };
     if !look.more_instances {
-        into.looked_at.extend([
+        into.looked_at_parts.extend([
             AlertKind::Disconnected,
             AlertKind::MissingKey,
             AlertKind::SilentInstance,
@@ -325,7 +297,7 @@ fn silent_finding(one: &InstanceLook) -> Option<Finding> {
 fn find_person_waits(config: &AlertConfig, look: &InstallationLook, now: Timestamp, into: &mut Findings) {
     let Some(waits) = &look.person_waits else { return };
     if !look.more_person_waits {
-        into.looked_at.insert(AlertKind::CustomerWaits);
+        into.looked_at_parts.insert(AlertKind::CustomerWaits);
     }
     let minutes = config.customer_wait_minutes;
     let long = |wait: &&PersonWait| add_duration(wait.since, from_minutes(minutes)) < now;

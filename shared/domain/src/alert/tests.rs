@@ -7,6 +7,8 @@ use crate::identity::IdentityKey;
 use crate::instance::{ConnectionStatus, ConnectionUpdate, InstanceState};
 use crate::millis::from_unix_millis;
 
+mod load;
+
 fn minute(number: i64) -> Timestamp {
     from_unix_millis(1_000_000_000_000 + number * 60_000)
 }

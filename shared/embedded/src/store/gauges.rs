@@ -6,10 +6,10 @@ use recado_domain::config::Instance;
 use recado_domain::conversation::Conversation;
 use recado_domain::event::EventRecord;
 use recado_domain::ids::InstanceId;
-use recado_domain::instance::{ConnectionStatus, InstanceState, ParkedConversation};
+use recado_domain::instance::ParkedConversation;
 use recado_domain::message::Message;
 use recado_pipeline::ports::{
-    ClosedInstance, DiskSpace, Gauges, OpenEvent, OpenMessage, OpenWork, OwedAnswer, PortError, PortResult,
+    DiskSpace, Gauges, OpenEvent, OpenMessage, OpenWork, OwedAnswer, PortError, PortResult,
     TroubledInstances, WaitingForPerson,
 };
 use rusqlite::{Connection, params};
@@ -51,31 +51,6 @@ fn select_longest_due<T: DeserializeOwned>(
     Ok((found, more))
 }
 
-/// Returns the instances that are not open, of those in the JSON list `wanted`. Such an instance has a next probe, so it is
-/// among those that are due.
-fn select_closed(c: &Connection, wanted: Option<&str>) -> Result<Vec<ClosedInstance>, DbError> {
-    let mut statement = c.prepare_cached(
-        "SELECT id, body FROM instance_states WHERE due IS NOT NULL
-        AND (?1 IS NULL OR id IN (SELECT value FROM json_each(?1)))",
-    )?;
-    let mut rows = statement.query([wanted])?;
-    let mut closed = Vec::new();
-    while let Some(row) = rows.next()? {
-        let (id, body): (String, String) = (row.get(0)?, row.get(1)?);
-        let state: InstanceState = decode_json(&body)?;
-        if let Ok(instance) = InstanceId::parse(&id)
-            && state.connection != ConnectionStatus::Open
-        {
-            closed.push(ClosedInstance {
-                instance,
-                connection: state.connection,
-                since: state.since,
-            });
-        }
-    }
-    Ok(closed)
-}
-
 fn select_open_work(
     c: &Connection,
     wanted: Option<&WantedInstances>,
@@ -103,7 +78,6 @@ fn select_open_work(
         messages: messages.iter().filter_map(OpenMessage::from_message).collect(),
         events: events.iter().map(OpenEvent::from_record).collect(),
         parked: parked.into_iter().map(|parked| parked.instance).collect(),
-        closed: select_closed(c, ids)?,
         at_least: more_messages || more_events || more_parked || more_owing,
     })
 }

@@ -61,7 +61,7 @@ async fn read_gauges<C: ApiContext>(api: &Api<C>) -> PortResult<GaugeReading> {
     for queue in QueueName::ALL {
         queues.insert(queue, api.options.depths.read_queue_depth(queue).await?);
     }
-    let installation = read_installation(&*api.deps).await?;
+    let installation = read_installation(api.deps.store(), api.deps.system().now()).await?;
     Ok(GaugeReading { installation, queues })
 }
 

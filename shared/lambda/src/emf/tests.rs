@@ -3,6 +3,7 @@ use metrics::{counter, histogram, with_local_recorder};
 use recado_domain::config::{ConfigDocument, Instance};
 use recado_domain::millis::from_unix_millis;
 use recado_domain::provider::Provider;
+use recado_pipeline::ports::TroubledInstances;
 use recado_testkit::builders::Fixture;
 use recado_testkit::emf::{LineMetric, read_line};
 
@@ -185,6 +186,8 @@ fn make_state(count: usize, closed: Option<usize>) -> (InstallationReading, Minu
         parked: 0,
         dead_letters: sample.dead_letters,
         oldest: Some(from_unix_millis(30_000)),
+        waiting_since: Vec::new(),
+        troubled: TroubledInstances::default(),
         instances,
     };
     (reading, sample)

@@ -6,7 +6,7 @@ use recado_domain::conversation::Conversation;
 use recado_domain::dead_letter::QueueName;
 use recado_domain::event::EventRecord;
 use recado_domain::ids::{ExternalId, InstanceId};
-use recado_domain::instance::{ConnectionStatus, InstanceState};
+use recado_domain::instance::InstanceState;
 use recado_domain::message::Message;
 use recado_domain::provider::Provider;
 use std::future::Future;
@@ -61,17 +61,6 @@ pub struct OpenEvent {
     pub since: Timestamp,
 }
 
-/// An instance that is not open: it cannot send.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct ClosedInstance {
-    /// The instance.
-    pub instance: InstanceId,
-    /// State of its connection.
-    pub connection: ConnectionStatus,
-    /// Time since which the connection has this state.
-    pub since: Option<Timestamp>,
-}
-
 /// A conversation in which the agent owes an answer.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct OwedAnswer {
@@ -97,8 +86,7 @@ impl DiskSpace {
     }
 }
 
-/// The open work of all instances (messages, events, parked conversations, owed answers), and the instances that are not
-/// open.
+/// The open work of all instances: messages, events, parked conversations and owed answers.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct OpenWork {
     /// Open outgoing messages. A dead message is open until its dead letter exists.
@@ -109,8 +97,6 @@ pub struct OpenWork {
     pub parked: Vec<InstanceId>,
     /// Answers that the agent owes.
     pub owed: Vec<OwedAnswer>,
-    /// Instances that are not open.
-    pub closed: Vec<ClosedInstance>,
     /// `true` if there is more open work than was read.
     pub at_least: bool,
 }

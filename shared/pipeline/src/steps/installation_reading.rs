@@ -1,18 +1,22 @@
 //! Reads the state of all instances at once: what waits, what was given up, and which of them cannot send. The number
 //! of requests does not depend on the number of instances.
 
-use crate::Deps;
-use crate::ports::{ConfigurationStore, DeadLetterCounts, DeadLetters, Gauges, OpenWork, PortResult, System};
+use crate::ports::{
+    ConfigurationStore, DeadLetterCounts, DeadLetters, Gauges, OpenWork, PortResult, TroubledInstances,
+};
 use jiff::Timestamp;
 use recado_domain::config::Instance;
 use recado_domain::ids::{ExternalId, InstanceId, TenantId};
-use recado_domain::instance::ConnectionStatus;
+use recado_domain::instance::{ConnectionStatus, InstanceState};
 use recado_domain::provider::Provider;
 use recado_domain::sample::{InstanceSample, MinuteSample};
 use std::collections::{BTreeMap, HashMap};
 
 /// Maximum number of open records of each kind that are read, approximately.
 const OPEN_WORK_LIMIT: usize = 2_000;
+
+/// Maximum number of instances that do not work as they should, approximately.
+const TROUBLED_LIMIT: usize = 2_000;
 
 /// The state of an instance.
 #[derive(Debug, Clone, PartialEq)]
@@ -50,6 +54,10 @@ pub struct InstallationReading {
     pub dead_letters: u64,
     /// Time of the oldest open message or pending event.
     pub oldest: Option<Timestamp>,
+    /// Times since which messages and events wait that could be processed: not those of instances that are not open.
+    pub waiting_since: Vec<Timestamp>,
+    /// Instances that do not work as they should, with their states.
+    pub troubled: TroubledInstances,
 }
 
 /// What is open of one instance.
@@ -68,17 +76,26 @@ impl OpenCounts {
 }
 
 /// Reads the state of all instances.
-pub async fn read_installation(deps: &impl Deps) -> PortResult<InstallationReading> {
-    let configured = deps.store().read_configuration(None).await?;
+pub async fn read_installation(
+    store: &(impl ConfigurationStore + Gauges + DeadLetters),
+    now: Timestamp,
+) -> PortResult<InstallationReading> {
+    let configured = store.read_configuration(None).await?;
     let configured = configured.enabled_instances().cloned().collect();
-    let open = deps.store().read_open_work(None, OPEN_WORK_LIMIT).await?;
-    let dead = deps.store().count_dead_letters(None).await?;
+    let open = store.read_open_work(None, OPEN_WORK_LIMIT).await?;
+    let troubled = store.list_troubled_instances(TROUBLED_LIMIT).await?;
+    let dead = store.count_dead_letters(None).await?;
     Ok(InstallationReading::build(
-        deps.system().now(),
-        configured,
-        &open,
-        &dead,
+        now, configured, &open, troubled, &dead,
     ))
+}
+
+/// Returns the times since which messages and events wait that could be processed: not those of instances in `closed`.
+fn list_waiting_times(open: &OpenWork, closed: &HashMap<&InstanceId, &InstanceState>) -> Vec<Timestamp> {
+    let messages = open.messages.iter();
+    let messages = messages.filter(|message| !closed.contains_key(&message.instance));
+    let events = open.events.iter().map(|event| event.since);
+    messages.map(|message| message.since).chain(events).collect()
 }
 
 /// Counts the open work of each instance.
@@ -109,10 +126,19 @@ fn count_by_instance<'a>(
 }
 
 impl InstallationReading {
-    fn build(at: Timestamp, mut configured: Vec<Instance>, open: &OpenWork, dead: &DeadLetterCounts) -> Self {
+    fn build(
+        at: Timestamp,
+        mut configured: Vec<Instance>,
+        open: &OpenWork,
+        troubled: TroubledInstances,
+        dead: &DeadLetterCounts,
+    ) -> Self {
         configured.sort_by(|a, b| a.id.cmp(&b.id));
         let counts = count_by_instance(&configured, open);
-        let closed: HashMap<&InstanceId, _> = open.closed.iter().map(|one| (&one.instance, one)).collect();
+        let states = troubled.states.iter().map(|(id, state)| (id, state));
+        let closed: HashMap<_, _> = states
+            .filter(|(_, state)| state.connection != ConnectionStatus::Open)
+            .collect();
         let read = |instance: &Instance| {
             let counts = counts.get(&instance.id).copied().unwrap_or_default();
             let closed = closed.get(&instance.id);
@@ -129,12 +155,14 @@ impl InstallationReading {
         let messages = open.messages.iter().map(|message| message.since);
         Self {
             at,
-            at_least: open.at_least,
+            at_least: open.at_least || troubled.at_least,
             instances: configured.iter().map(read).collect(),
+            waiting_since: list_waiting_times(open, &closed),
             depth: (open.messages.len() + open.events.len()) as u64,
             parked: open.parked.len() as u64,
             dead_letters: dead.count_of(None),
             oldest: messages.chain(open.events.iter().map(|event| event.since)).min(),
+            troubled,
         }
     }
 

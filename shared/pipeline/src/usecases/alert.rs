@@ -10,6 +10,8 @@ pub use delivery::{
     DeliveryReport, NotificationError, add_test_notifications, deliver_notifications, redrive_notification,
 };
 
+pub use look::KnownState;
+
 use crate::ports::{
     ALERTS_PER_COMMIT, Alerts, ConfigurationStore, DeadLetters, Gauges, PortResult, QueueDepths, System,
     WriteOutcome,
@@ -38,18 +40,17 @@ pub struct AlertReport {
 }
 
 /// Runs one pass: compares what holds now with the live alerts, and stores what changed with its notifications.
-/// `disk_free` is the free space of the disk that holds the records, in bytes, if there is one.
 pub async fn evaluate_alerts(
     store: &(impl Alerts + Gauges + DeadLetters + ConfigurationStore),
     depths: &impl QueueDepths,
     system: &impl System,
-    disk_free: Option<u64>,
+    known_state: KnownState<'_>,
 ) -> PortResult<AlertReport> {
     let now = system.now();
     let config = store.read_alert_config().await?;
     let watch = store.read_alert_watch().await?;
     let live = store.list_live_alerts(None, LIVE_MAX).await?;
-    let (look, watch) = look_at_installation(store, depths, &config, &watch, disk_free, now).await;
+    let (look, watch) = look_at_installation(store, depths, &config, &watch, known_state, now).await;
     let changed = decide_alerts(&live, &find_conditions(&config, &look, now), now);
     let mut report = AlertReport::default();
     for alerts in changed.chunks(ALERTS_PER_COMMIT).take(COMMITS_MAX) {

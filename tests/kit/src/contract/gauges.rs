@@ -12,7 +12,7 @@ use recado_domain::instance::{
 use recado_domain::millis::add_millis;
 use recado_domain::rate::Rate;
 use recado_pipeline::ports::{
-    ClosedInstance, OpenEvent, OpenMessage, OpenWork, OverdueWork, OwedAnswer, Store, WriteOutcome,
+    OpenEvent, OpenMessage, OpenWork, OverdueWork, OwedAnswer, Store, WriteOutcome,
 };
 
 /// Other cases have open work too; all of it is looked at.
@@ -28,8 +28,6 @@ async fn open<S: Store>(store: &S, fixture: &Fixture) -> OpenWork {
         .retain(|event| event.external == fixture.job().external);
     open.parked.retain(|instance| instance == fixture.instance());
     open.owed.retain(|owed| owed.instance == *fixture.instance());
-    open.closed
-        .retain(|closed| closed.instance == *fixture.instance());
     open
 }
 
@@ -113,23 +111,26 @@ pub async fn an_instance_that_is_not_open_is_told_until_it_opens<S: Store>(store
         let change = InstanceChange::Connection(seen(to, at(now), probe.map(at)));
         change_instance(store, fixture.instance(), change).await
     };
-    let closed = async || open(store, &fixture).await.closed;
+    let closed = async || {
+        let found = succeed(store.list_troubled_instances(LIMIT)).await;
+        assert!(!found.at_least);
+        let ours = found
+            .states
+            .into_iter()
+            .filter(|(id, _)| id == fixture.instance());
+        let states = ours.map(|(_, state)| (state.connection, state.since));
+        let closed = states.filter(|(connection, _)| *connection != ConnectionStatus::Open);
+        closed.collect::<Vec<_>>()
+    };
     for (now, connection) in [
         (1_000, ConnectionStatus::Closed),
         (2_000, ConnectionStatus::Unreachable),
         (3_000, ConnectionStatus::NeedsCredentials),
     ] {
         set(connection, now, Some(now + 30_000)).await;
-        let expected = ClosedInstance {
-            instance: fixture.instance().clone(),
-            connection,
-            since: Some(at(now)),
-        };
-        let told = |found: &Vec<ClosedInstance>| *found == [expected.clone()];
-        assert_eq!(
-            eventually(INDEX, closed, told).await,
-            std::slice::from_ref(&expected)
-        );
+        let expected = (connection, Some(at(now)));
+        let told = |found: &Vec<_>| *found == [expected];
+        assert_eq!(eventually(INDEX, closed, told).await, [expected]);
     }
     // Open, and due to be looked at once more.
     set(ConnectionStatus::Open, 4_000, Some(64_000)).await;

@@ -1,28 +1,32 @@
 //! One look at the installation: a fixed number of bounded reads, whatever the number of instances.
 
 use crate::ports::{
-    ConfigurationStore, DeadLetterFilter, DeadLetters, Gauges, OpenWork, PageRequest, PortResult,
-    QueueDepths, TroubledInstances, WaitingForPerson,
+    ConfigurationStore, DeadLetters, Gauges, PortResult, QueueDepths, TroubledInstances, WaitingForPerson,
 };
+use crate::steps::installation_reading::{InstallationReading, InstanceReading, read_installation};
 use crate::steps::queue_message::format_error_chain;
 use futures::join;
-use futures::stream::{self, StreamExt, TryStreamExt};
 use jiff::{SignedDuration, Timestamp};
-use recado_domain::alert::{AlertWatch, BacklogLook, BacklogSample, InstallationLook, InstanceLook};
-use recado_domain::config::{AlertConfig, InstanceConfig};
+use recado_domain::alert::{
+    AlertWatch, BacklogLook, BacklogSample, InstallationLook, InstanceLoad, InstanceLook,
+};
+use recado_domain::config::AlertConfig;
 use recado_domain::dead_letter::QueueName;
-use recado_domain::ids::InstanceId;
-use recado_domain::instance::{ConnectionStatus, InstanceState};
+use recado_domain::ids::{InstanceId, TenantId};
 use recado_domain::millis::add_duration;
-use std::collections::BTreeSet;
+use std::collections::HashMap;
 
-/// Greatest number of open records of each kind, of troubled instances and of waiting customers that a look reads.
-const OPEN_WORK_MAX: usize = 2_000;
-const TROUBLED_MAX: usize = 2_000;
+/// Greatest number of waiting customers that a look reads.
 const WAITS_MAX: usize = 1_000;
 
-/// Number of instances whose configuration is read at the same time.
-const READS_AT_ONCE: usize = 16;
+/// What a pass knows before it looks.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct KnownState<'a> {
+    /// Free space of the disk that holds the records, in bytes, if there is one.
+    pub disk_free: Option<u64>,
+    /// The state of the installation, if it was just read; `None`: the pass reads it.
+    pub reading: Option<&'a InstallationReading>,
+}
 
 /// Returns the numbers of this look, and the record for the next. A read that fails leaves its number unknown, so it
 /// neither begins nor ends an alert.
@@ -31,45 +35,43 @@ pub(super) async fn look_at_installation(
     depths: &impl QueueDepths,
     config: &AlertConfig,
     before: &AlertWatch,
-    disk_free: Option<u64>,
+    known_state: KnownState<'_>,
     now: Timestamp,
 ) -> (InstallationLook, AlertWatch) {
     let patience = SignedDuration::from_mins(i64::from(config.customer_wait_minutes));
-    let (queued, open, dead, troubled, waits) = join!(
+    let (queued, own, waits) = join!(
         count_queued(depths),
-        store.read_open_work(None, OPEN_WORK_MAX),
-        count_dead_letters(store, config),
-        find_troubled(store),
+        read_unless_known(store, known_state.reading, now),
         store.list_waiting_for_person(add_duration(now, -patience), WAITS_MAX),
     );
-    let open = known("open work", open);
-    let troubled = known("instances", troubled);
+    let reading = known_state.reading.or(own.as_ref());
     let waits: Option<WaitingForPerson> = known("waiting customers", waits);
     let queued = known("queues", queued);
-    let waiting = open
-        .as_ref()
-        .zip(troubled.as_ref())
-        .and_then(|(open, (_, closed, _))| {
-            // More than was read: how many of them were processed cannot be said.
-            (!open.at_least).then(|| list_waiting_times(open, closed))
-        });
-    let backlog = waiting.as_ref().map(|times| BacklogSample {
-        at: now,
-        waiting: count_items(times.len()),
+    // More than was read: how many of them were processed cannot be said.
+    let countable = reading.filter(|reading| !reading.at_least);
+    let backlog = countable.map(|reading| BacklogSample {
+        at: reading.at,
+        waiting: count_items(reading.waiting_since.len()),
     });
-    let progress = before.backlog.zip(waiting).map(|(before, times)| BacklogLook {
-        before,
-        rest: count_items(times.iter().filter(|since| **since <= before.at).count()),
+    let progress = before.backlog.zip(countable).map(|(before, reading)| {
+        let times = reading.waiting_since.iter();
+        BacklogLook {
+            before,
+            rest: count_items(times.filter(|since| **since <= before.at).count()),
+        }
     });
-    let parked = open.as_ref().map(|open| count_items(open.parked.len()));
     let look = InstallationLook {
-        depth: queued.zip(parked).map(|(queued, parked)| queued + parked),
+        depth: queued
+            .zip(reading)
+            .map(|(queued, reading)| queued + reading.parked),
         backlog: progress,
-        dead_letters: known("dead letters", dead),
+        dead_letters: reading.map(|reading| reading.dead_letters),
         last_look: before.looked_at,
-        disk_free,
-        more_instances: troubled.as_ref().is_some_and(|(_, _, more)| *more),
-        instances: troubled.map(|(instances, _, _)| instances),
+        disk_free: known_state.disk_free,
+        loads: reading.map(list_loads),
+        more_open: reading.is_some_and(|reading| reading.at_least),
+        more_instances: reading.is_some_and(|reading| reading.troubled.at_least),
+        instances: reading.map(list_troubled),
         more_person_waits: waits.as_ref().is_some_and(|waits| waits.at_least),
         person_waits: waits.map(|waits| waits.waits),
     };
@@ -85,6 +87,18 @@ fn known<T>(what: &'static str, read: PortResult<T>) -> Option<T> {
     .ok()
 }
 
+/// Reads the state of the installation, unless it is known; `None`, and a warning, if it could not be read.
+async fn read_unless_known(
+    store: &(impl Gauges + DeadLetters + ConfigurationStore),
+    reading: Option<&InstallationReading>,
+    now: Timestamp,
+) -> Option<InstallationReading> {
+    match reading {
+        Some(_) => None,
+        None => known("the installation", read_installation(store, now).await),
+    }
+}
+
 fn count_items(count: usize) -> u64 {
     u64::try_from(count).unwrap_or(u64::MAX)
 }
@@ -97,49 +111,27 @@ async fn count_queued(depths: &impl QueueDepths) -> PortResult<u64> {
     Ok(sum)
 }
 
-/// Returns the times since which messages and events wait that could be processed: not those of instances in `closed`.
-fn list_waiting_times(open: &OpenWork, closed: &BTreeSet<InstanceId>) -> Vec<Timestamp> {
-    let messages = open.messages.iter();
-    let messages = messages.filter(|message| !closed.contains(&message.instance));
-    let events = open.events.iter().map(|event| event.since);
-    messages.map(|message| message.since).chain(events).collect()
+fn list_loads(reading: &InstallationReading) -> Vec<InstanceLoad> {
+    let load = |one: &InstanceReading| InstanceLoad {
+        tenant: one.instance.tenant.clone(),
+        instance: one.instance.id.clone(),
+        depth: one.depth,
+        dead_letters: one.dead_letters,
+    };
+    reading.instances.iter().map(load).collect()
 }
 
-/// Counts dead letters, not further than the thresholds need.
-async fn count_dead_letters(store: &impl DeadLetters, config: &AlertConfig) -> PortResult<u64> {
-    let most = config.dead_letters_critical.max(config.dead_letters_warning);
-    let page = PageRequest {
-        limit: usize::try_from(most).unwrap_or(usize::MAX).saturating_add(1),
-        cursor: None,
-    };
-    let found = store
-        .list_dead_letters(&DeadLetterFilter::default(), &page)
-        .await?;
-    Ok(count_items(found.items.len()))
-}
-
-/// Returns the enabled instances that do not work as they should, those that are not open, and whether there are
-/// more.
-async fn find_troubled(
-    store: &(impl Gauges + ConfigurationStore),
-) -> PortResult<(Vec<InstanceLook>, BTreeSet<InstanceId>, bool)> {
-    let TroubledInstances { states, at_least } = store.list_troubled_instances(TROUBLED_MAX).await?;
-    let is_closed = |state: &InstanceState| state.connection != ConnectionStatus::Open;
-    let closed = states.iter().filter(|(_, state)| is_closed(state));
-    let closed = closed.map(|(id, _)| id.clone()).collect();
-    let configured = |(instance, state): (InstanceId, InstanceState)| async move {
-        let bound = store.instance_config(&instance).await?;
-        let enabled = bound.filter(InstanceConfig::is_enabled);
-        PortResult::Ok(enabled.map(|bound| InstanceLook {
-            tenant: bound.tenant.id,
-            instance,
-            state,
-        }))
-    };
-    let looks: Vec<Option<InstanceLook>> = stream::iter(states)
-        .map(configured)
-        .buffered(READS_AT_ONCE)
-        .try_collect()
-        .await?;
-    Ok((looks.into_iter().flatten().collect(), closed, at_least))
+/// Returns the enabled instances that do not work as they should.
+fn list_troubled(reading: &InstallationReading) -> Vec<InstanceLook> {
+    let instances = reading.instances.iter().map(|one| &one.instance);
+    let tenants: HashMap<&InstanceId, &TenantId> = instances.map(|one| (&one.id, &one.tenant)).collect();
+    let TroubledInstances { states, .. } = &reading.troubled;
+    let looks = states.iter().filter_map(|(instance, state)| {
+        Some(InstanceLook {
+            tenant: (*tenants.get(instance)?).clone(),
+            instance: instance.clone(),
+            state: state.clone(),
+        })
+    });
+    looks.collect()
 }

@@ -20,7 +20,7 @@ const RATES_MAX: usize = 100;
 /// Stores the sample of the installation and those of tenants, the worst first. Returns the installation's, with the
 /// state that it was made of.
 pub(super) async fn record_samples(deps: &impl Deps) -> PortResult<(MinuteSample, InstallationReading)> {
-    let reading = read_installation(deps).await?;
+    let reading = read_installation(deps.store(), deps.system().now()).await?;
     let slots = read_slots(deps, &reading).await?;
     let mut installation = reading.to_sample(&slots);
     let mut samples = reading.to_tenant_samples(&slots);
