@@ -273,11 +273,13 @@ mod alerts;
 mod check;
 mod credential;
 mod error;
+mod names;
 mod prune;
 mod tenant_change;
 mod webhook_secret;
 
 pub use error::ConfigError;
+pub use names::{ConfigEntry, ConfigNames};
 pub use prune::{ConfigRemoval, PrunePlan};
 
 pub use alerts::{

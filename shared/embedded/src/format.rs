@@ -5,8 +5,9 @@ use recado_domain::RECORD_FORMAT;
 use rusqlite::Connection;
 
 /// The scripts that make the tables of a new database, in order.
-const SCHEMA: [&str; 14] = [
+const SCHEMA: [&str; 15] = [
     include_str!("schema.sql"),
+    include_str!("configuration.sql"),
     include_str!("sends_and_traces.sql"),
     include_str!("deletions.sql"),
     include_str!("owners.sql"),

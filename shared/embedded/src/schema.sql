@@ -98,26 +98,6 @@ CREATE TABLE dead_letters (
 CREATE INDEX dead_letters_newest ON dead_letters (at, id);
 CREATE INDEX dead_letters_newest_of_instance ON dead_letters (instance, at, id);
 
-CREATE TABLE tenants (
-    id TEXT PRIMARY KEY,
-    body TEXT NOT NULL
-) STRICT;
-
-CREATE TABLE agents (
-    id TEXT PRIMARY KEY,
-    body TEXT NOT NULL
-) STRICT;
-
-CREATE TABLE instances (
-    id TEXT PRIMARY KEY,
-    provider TEXT NOT NULL,
-    external TEXT,
-    tenant TEXT NOT NULL,
-    agent TEXT NOT NULL,
-    body TEXT NOT NULL
-) STRICT;
-CREATE UNIQUE INDEX instances_external ON instances (provider, external);
-
 -- `receives` names the newest receive: a receipt holds the number it was given. `name` keeps a schedule single until it
 -- has come, a dead letter's copy single for good. `dead_at`: it lies in the queue's dead-letter queue; with a `letter` it
 -- was put there by the pipeline, without one by the queue itself.

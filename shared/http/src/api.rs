@@ -5,6 +5,7 @@
 //! permission its role must include. The description of the API (`GET /openapi.json`) is made of the same two lists by the
 //! tests, and kept as `docs/openapi.json`.
 
+mod agents;
 mod alerts;
 mod audit;
 mod auth;
@@ -17,8 +18,10 @@ mod dead_letters;
 #[cfg(test)]
 mod describe;
 mod description;
+mod entries;
 mod error_mapping;
 mod health;
+mod instances;
 mod media;
 mod messages;
 mod metrics;
@@ -29,6 +32,7 @@ mod problem_answers;
 mod schema;
 mod sends;
 mod simulator;
+mod tenants;
 mod tokens;
 mod trace;
 mod trends;
@@ -135,6 +139,17 @@ macro_rules! list_operator_routes {
             ),
             $routes!(config::list_webhooks),
             $routes!(config::post_secret_rotation),
+            $routes!(tenants::list_tenants, tenants::post_tenant),
+            $routes!(tenants::get_tenant, tenants::put_tenant),
+            $routes!(agents::list_agents, agents::post_agent),
+            $routes!(agents::get_agent, agents::put_agent, agents::delete_agent),
+            $routes!(instances::list_instances, instances::post_instance),
+            $routes!(
+                instances::get_instance,
+                instances::put_instance,
+                instances::delete_instance
+            ),
+            $routes!(instances::get_instance_webhook),
             $routes!(checks::get_checks),
             $routes!(conversations::list_conversations),
             $routes!(conversations::get_conversation, conversations::patch_conversation),

@@ -12,6 +12,7 @@ mod dead_letters;
 mod description;
 mod dialog360;
 mod dying;
+mod entries;
 mod forged;
 mod given_up;
 mod health;

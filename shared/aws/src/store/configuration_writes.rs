@@ -1,106 +1,106 @@
-//! Writes the configuration as records: one for each tenant, agent and instance, and one of the alerts. Each instance
-//! has a second record under the provider's name for it, so that one read finds a webhook's instance among any number.
+//! Writes the configuration as records: one for each tenant, agent and instance, and one of the alerts. Each entry has
+//! further records under the other keys by which it is found ([`super::keys`]), so that each way to it is one read.
 
+use super::expression::Expression;
 use super::item::{self, Item};
-use super::keys::{ConfigurationKind, TableKey};
+use super::keys::TableKey;
 use super::transaction::TransactionAction;
-use recado_domain::config::{ConfigDocument, ConfigRemoval, Instance};
-use recado_pipeline::ports::PortResult;
-use serde::Serialize;
+use recado_domain::config::{ConfigDocument, ConfigEntry};
+use recado_domain::ids::hash_parts;
+use recado_pipeline::ports::{PortError, PortResult};
 use std::collections::{HashMap, HashSet};
 
 /// The number of actions in one transaction at most.
-const ACTIONS_MAX: usize = 100;
+pub(super) const ACTIONS_MAX: usize = 100;
 /// The size of one transaction at most, in characters of its attributes (the limit of `DynamoDB` is 4 MB).
 const SIZE_MAX: usize = 3_000_000;
 
-fn put_action<T: Serialize>(what: &'static str, key: TableKey, record: &T) -> PortResult<TransactionAction> {
-    Ok(TransactionAction::Put(
-        key.into_item(item::encode_record(what, record)?),
-        None,
-    ))
+/// The attribute that holds the hash of an entry, for the conditions of its next change.
+const HASH: &str = "entry_hash";
+
+/// The hashes of entries as they are stored, by the keys under their ids. A write with them is made on condition that
+/// the entries are still those.
+pub(super) type EntryHashes = HashMap<TableKey, String>;
+
+/// Reads the hash of an entry's record.
+pub(super) fn read_hash(found: &Item) -> Option<(TableKey, String)> {
+    let text = |name| item::get_string(found, name).map(str::to_owned);
+    let key = TableKey {
+        pk: text("pk")?,
+        sk: text("sk")?,
+    };
+    Some((key, text(HASH)?))
 }
 
-/// Returns the writes that apply `change`, in the order in which they must be made: tenants and agents come before the
-/// instances that refer to them. `before` holds the instances of the change as they are stored now, by id. If an
-/// instance has another name at its provider now, the lookup record of the old name is deleted.
+/// Returns the condition that the entry under `key` is as it was read.
+fn unchanged_condition(key: &TableKey, expected: Option<&EntryHashes>) -> Option<Expression> {
+    expected.map(|expected| match expected.get(key) {
+        Some(hash) => Expression::new(format!("#{HASH} = :hash")).with_text(":hash", hash),
+        None => Expression::record_absent(),
+    })
+}
+
+/// Adds the writes of all records of one entry. The condition is that of the first, under its id.
+fn put_entry<T: ConfigEntry>(
+    what: &'static str,
+    entry: &T,
+    keys: Vec<TableKey>,
+    expected: Option<&EntryHashes>,
+    into: &mut Vec<TransactionAction>,
+) -> PortResult<()> {
+    let text = serde_json::to_string(entry).map_err(|error| PortError::invalid(what, error))?;
+    let mut record = item::encode_record(what, entry)?;
+    record.insert(HASH.to_owned(), item::text_attribute(hash_parts(&[&text], 16)));
+    for (place, key) in keys.into_iter().enumerate() {
+        let condition = unchanged_condition(&key, expected.filter(|_| place == 0));
+        into.push(TransactionAction::Put(key.into_item(record.clone()), condition));
+    }
+    Ok(())
+}
+
+/// Returns the writes that make `change` of `before`, in the order in which they must be made: tenants and agents come
+/// before the instances that refer to them, and go after them. `before` holds the entries to change or remove as they are
+/// stored now. Their records under keys that the change does not have are deleted.
 pub(super) fn configuration_actions(
     what: &'static str,
     change: &ConfigDocument,
-    before: &HashMap<String, Instance>,
+    before: &ConfigDocument,
+    expected: Option<&EntryHashes>,
 ) -> PortResult<Vec<TransactionAction>> {
     let mut actions = Vec::new();
     for tenant in &change.tenants {
-        actions.push(put_action(
-            what,
-            TableKey::for_configured(ConfigurationKind::Tenant, tenant.id.as_str()),
-            tenant,
-        )?);
+        let keys = TableKey::for_tenant_records(tenant);
+        put_entry(what, tenant, keys, expected, &mut actions)?;
     }
     for agent in &change.agents {
-        actions.push(put_action(
-            what,
-            TableKey::for_configured(ConfigurationKind::Agent, agent.id.as_str()),
-            agent,
-        )?);
+        let keys = TableKey::for_agent_records(agent);
+        put_entry(what, agent, keys, expected, &mut actions)?;
     }
     if let Some(alerts) = &change.alerts {
-        actions.push(put_action(what, TableKey::for_alert_config(), alerts)?);
+        let record = item::encode_record(what, alerts)?;
+        let record = TableKey::for_alert_config().into_item(record);
+        actions.push(TransactionAction::Put(record, None));
     }
-    let current: HashSet<TableKey> = change
-        .instances
-        .iter()
-        .filter_map(TableKey::for_instance_lookup)
-        .collect();
     for instance in &change.instances {
-        actions.push(put_action(
-            what,
-            TableKey::for_configured(ConfigurationKind::Instance, instance.id.as_str()),
-            instance,
-        )?);
-        if let Some(lookup) = TableKey::for_instance_lookup(instance) {
-            actions.push(put_action(what, lookup, instance)?);
-        }
-        let old = before
-            .get(instance.id.as_str())
-            .and_then(TableKey::for_instance_lookup);
-        actions.extend(
-            old.filter(|old| !current.contains(old))
-                .map(|old| TransactionAction::Delete(old, None)),
-        );
+        let keys = TableKey::for_instance_records(instance);
+        put_entry(what, instance, keys, expected, &mut actions)?;
     }
+    let kept: HashSet<TableKey> = list_keys(change).into_iter().collect();
+    let gone = list_keys(before).into_iter().filter(|key| !kept.contains(key));
+    actions.extend(gone.map(|key| {
+        let of_entry = expected.filter(|expected| expected.contains_key(&key));
+        let condition = unchanged_condition(&key, of_entry);
+        TransactionAction::Delete(key, condition)
+    }));
     Ok(actions)
 }
 
-/// Returns the writes that remove what `removal` names, in the order in which they must be made: instances before the
-/// agents and tenants to which they refer. `before` holds the instances as they are stored now, by id.
-pub(super) fn removal_actions(
-    removal: &ConfigRemoval,
-    before: &HashMap<String, Instance>,
-) -> Vec<TransactionAction> {
-    let lookups = removal
-        .instances
-        .iter()
-        .filter_map(|id| TableKey::for_instance_lookup(before.get(id.as_str())?));
-    let of = TableKey::for_configured;
-    let instances = removal
-        .instances
-        .iter()
-        .map(|id| of(ConfigurationKind::Instance, id.as_str()));
-    let agents = removal
-        .agents
-        .iter()
-        .map(|id| of(ConfigurationKind::Agent, id.as_str()));
-    let tenants = removal
-        .tenants
-        .iter()
-        .map(|id| of(ConfigurationKind::Tenant, id.as_str()));
-    lookups
-        .chain(instances)
-        .chain(agents)
-        .chain(tenants)
-        .map(|key| TransactionAction::Delete(key, None))
-        .collect()
+/// Lists the keys of all records of a document's entries: instances first, which refer to the others.
+fn list_keys(document: &ConfigDocument) -> Vec<TableKey> {
+    let instances = document.instances.iter().flat_map(TableKey::for_instance_records);
+    let agents = document.agents.iter().flat_map(TableKey::for_agent_records);
+    let tenants = document.tenants.iter().flat_map(TableKey::for_tenant_records);
+    instances.chain(agents).chain(tenants).collect()
 }
 
 /// Splits the actions into as few transactions as possible. A document of usual size needs one.
@@ -150,21 +150,25 @@ mod tests {
         .unwrap()
     }
 
+    fn actions(change: &ConfigDocument, before: &ConfigDocument) -> Vec<TransactionAction> {
+        configuration_actions("test", change, before, None).unwrap()
+    }
+
     #[test]
     fn an_instance_that_got_another_name_loses_the_old_one() {
-        let old = HashMap::from([("desk".to_owned(), document("100").instances.remove(0))]);
-        let same = configuration_actions("test", &document("100"), &old).unwrap();
+        let old = document("100");
+        let same = actions(&document("100"), &old);
         assert!(
             !same
                 .iter()
                 .any(|action| matches!(action, TransactionAction::Delete(..)))
         );
-        let moved = configuration_actions("test", &document("200"), &old).unwrap();
+        let moved = actions(&document("200"), &old);
         let gone = moved.iter().find_map(|action| match action {
             TransactionAction::Delete(key, _) => Some(key.sk.clone()),
             _ => None,
         });
-        assert_eq!((gone.as_deref(), moved.len()), (Some("100"), 5));
+        assert_eq!((gone.as_deref(), moved.len()), (Some("100"), 9));
     }
 
     #[test]
@@ -175,16 +179,54 @@ mod tests {
             other.id = recado_domain::ids::InstanceId::parse("ward").unwrap();
             other
         });
-        let mut before = HashMap::new();
-        for (instance, name) in change.instances.iter().zip(["100", "200"]) {
-            let mut instance = instance.clone();
+        let mut before = change.clone();
+        for (instance, name) in before.instances.iter_mut().zip(["100", "200"]) {
             instance.external_id = Some(recado_domain::ids::ExternalId::parse(name).unwrap());
-            before.insert(instance.id.to_string(), instance);
         }
-        let all = configuration_actions("test", &change, &before).unwrap();
+        let all = actions(&change, &before);
         assert!(
             !all.iter()
                 .any(|action| matches!(action, TransactionAction::Delete(..)))
+        );
+    }
+
+    #[test]
+    fn an_agent_that_got_another_tenant_leaves_the_list_of_the_old_one() {
+        let (before, mut after) = (document("100"), document("100"));
+        after.agents[0].tenant = recado_domain::ids::TenantId::parse("shop").unwrap();
+        let gone: Vec<String> = actions(&after, &before)
+            .into_iter()
+            .filter_map(|action| match action {
+                TransactionAction::Delete(key, _) => Some(format!("{} {}", key.pk, key.sk)),
+                _ => None,
+            })
+            .collect();
+        assert_eq!(gone, ["G#C#clinic A#ana"]);
+    }
+
+    #[test]
+    fn an_expected_entry_is_the_condition_of_its_first_record_alone() {
+        let key = TableKey::for_configured(super::super::keys::ConfigurationKind::Agent, "ana");
+        let expected = HashMap::from([(key.clone(), "a hash".to_owned())]);
+        let written = configuration_actions("test", &document("100"), &document("100"), Some(&expected));
+        let conditions: Vec<(String, String)> = written
+            .unwrap()
+            .into_iter()
+            .filter_map(|action| match action {
+                TransactionAction::Put(item, Some(condition)) => {
+                    Some((item::get_string(&item, "pk")?.to_owned(), condition.text))
+                }
+                _ => None,
+            })
+            .collect();
+        let told = |pk: &str, text: &str| (pk.to_owned(), text.to_owned());
+        assert_eq!(
+            conditions,
+            [
+                told("G#T", "attribute_not_exists(#pk)"),
+                told("G#A", "#entry_hash = :hash"),
+                told("G#I", "attribute_not_exists(#pk)"),
+            ]
         );
     }
 

@@ -1,31 +1,79 @@
 use super::DynamoStore;
-use super::configuration_writes;
+use super::configuration_writes::{self, EntryHashes};
 use super::expression::Expression;
 use super::item::{self, Item};
-use super::keys::{ConfigurationKind, TableKey};
+use super::keys::{self, ConfigurationKind, TableKey};
 use super::table::RecordQuery;
 use super::transaction::TransactionAction;
 use crate::cache::CacheLookup;
 use futures::future::try_join4;
-use recado_domain::config::{ConfigDocument, ConfigRemoval, Instance, InstanceConfig};
+use recado_domain::config::{
+    Agent, ConfigDocument, ConfigEntry, ConfigNames, ConfigRemoval, Instance, InstanceConfig, Tenant,
+};
 use recado_domain::ids::{ExternalId, InstanceId, TenantId};
 use recado_domain::provider::Provider;
-use recado_pipeline::ports::{ConfigurationStore, PortError, PortResult, System};
+use recado_pipeline::ports::{
+    ConfigurationStore, Page, PageRequest, PortError, PortResult, System, WriteOutcome,
+};
 use serde::de::DeserializeOwned;
-use std::collections::HashMap;
+use std::collections::BTreeSet;
+
+/// Returns the kind of an entry, by the key of any of its records.
+fn find_kind(item: &Item) -> Option<ConfigurationKind> {
+    use ConfigurationKind::{Agent, Instance, Tenant};
+    let (pk, sk) = (item::get_string(item, "pk")?, item::get_string(item, "sk")?);
+    if pk == keys::VARIABLES {
+        return Some(Tenant);
+    }
+    if pk.starts_with("G#X#") {
+        return Some(Instance);
+    }
+    let fits = |kind: &ConfigurationKind| pk == kind.partition_key();
+    let owned = |kind: &ConfigurationKind| pk.starts_with("G#C#") && sk.starts_with(kind.sort_prefix());
+    [Tenant, Agent, Instance]
+        .into_iter()
+        .find(|kind| fits(kind) || owned(kind))
+}
+
+/// Adds the entry of a record to the document.
+fn add_entry(what: &'static str, item: &Item, document: &mut ConfigDocument) -> PortResult<()> {
+    match find_kind(item) {
+        Some(ConfigurationKind::Tenant) => document.tenants.push(item::decode_record(what, item)?),
+        Some(ConfigurationKind::Agent) => document.agents.push(item::decode_record(what, item)?),
+        Some(ConfigurationKind::Instance) => document.instances.push(item::decode_record(what, item)?),
+        None => return Err(PortError::invalid(what, "the record is no entry")),
+    }
+    Ok(())
+}
+
+/// Lists the keys under which named entries are read. Those of variables are queried.
+fn list_named_keys(names: &ConfigNames) -> Vec<TableKey> {
+    let of = TableKey::for_configured;
+    let tenants = names.tenants.iter();
+    let tenants = tenants.map(|id| of(ConfigurationKind::Tenant, id.as_str()));
+    let agents = names.agents.iter();
+    let agents = agents.map(|id| of(ConfigurationKind::Agent, id.as_str()));
+    let instances = names.instances.iter();
+    let instances = instances.map(|id| of(ConfigurationKind::Instance, id.as_str()));
+    let externals = names.externals.iter();
+    let externals = externals.map(|(provider, external)| TableKey::for_external_id(*provider, external));
+    let alerts = names.alerts.then(TableKey::for_alert_config);
+    tenants
+        .chain(agents)
+        .chain(instances)
+        .chain(externals)
+        .chain(alerts)
+        .collect()
+}
 
 impl<A: System> DynamoStore<A> {
-    /// Reads the records of a kind that meet `filter`, sorted by id.
-    async fn read_kind<T: DeserializeOwned>(
-        &self,
-        kind: ConfigurationKind,
-        filter: Option<Expression>,
-    ) -> PortResult<Vec<T>> {
+    /// Reads all records of a kind, sorted by id.
+    async fn read_kind<T: DeserializeOwned>(&self, kind: ConfigurationKind) -> PortResult<Vec<T>> {
         const WHAT: &str = "reading the configuration";
         let query = RecordQuery {
             index: None,
             keys: Expression::new("#pk = :pk").with_text(":pk", kind.partition_key()),
-            filter,
+            filter: None,
             reverse: false,
             limit: None,
         };
@@ -33,17 +81,96 @@ impl<A: System> DynamoStore<A> {
         found.iter().map(|item| item::decode_record(WHAT, item)).collect()
     }
 
-    /// Reads instances by a strong read. Returns them by id.
-    async fn read_stored_instances(
-        &self,
-        what: &'static str,
-        keys: Vec<TableKey>,
-    ) -> PortResult<HashMap<String, Instance>> {
-        let found = self.table.get_records(what, keys, true).await?;
-        let decode = |item| {
-            item::decode_record::<Instance>(what, item).map(|instance| (instance.id.to_string(), instance))
+    /// Reads a tenant with its agents and instances, by one query.
+    async fn read_tenant_entries(&self, tenant: &TenantId) -> PortResult<ConfigDocument> {
+        const WHAT: &str = "reading a tenant's configuration";
+        let query = RecordQuery {
+            index: None,
+            keys: Expression::new("#pk = :pk").with_text(":pk", keys::tenant_entries_pk(tenant)),
+            filter: None,
+            reverse: false,
+            limit: None,
         };
-        found.iter().map(decode).collect()
+        let mut document = ConfigDocument::default();
+        for item in self.table.query_records(WHAT, &query).await? {
+            add_entry(WHAT, &item, &mut document)?;
+        }
+        Ok(document)
+    }
+
+    /// Reads a page of the entries of a kind, of one tenant or of all. The cursor is the id of the last entry before it.
+    async fn list_kind<T: ConfigEntry>(
+        &self,
+        kind: ConfigurationKind,
+        tenant: Option<&TenantId>,
+        page: &PageRequest,
+    ) -> PortResult<Page<T>> {
+        const WHAT: &str = "listing the configuration";
+        let (pk, prefix) = match tenant {
+            None => (kind.partition_key().to_owned(), ""),
+            Some(tenant) => (keys::tenant_entries_pk(tenant), kind.sort_prefix()),
+        };
+        // The first text after the cursor, and a text after every id.
+        let after = page.cursor.as_deref().unwrap_or_default();
+        let (from, upto) = (format!("{prefix}{after}\u{0}"), format!("{prefix}\u{10FFFF}"));
+        let limit = page.limit.max(1);
+        let query = RecordQuery {
+            index: None,
+            keys: Expression::new("#pk = :pk AND #sk BETWEEN :from AND :upto")
+                .with_text(":pk", pk)
+                .with_text(":from", from)
+                .with_text(":upto", upto),
+            filter: None,
+            reverse: false,
+            limit: Some(limit.saturating_add(1)),
+        };
+        let mut found = self.table.query_records(WHAT, &query).await?;
+        let more = found.len() > limit;
+        found.truncate(limit);
+        let items: Vec<T> = found
+            .iter()
+            .map(|item| item::decode_record(WHAT, item))
+            .collect::<PortResult<_>>()?;
+        let last = items.last().filter(|_| more);
+        let next_cursor = last.map(|last| last.entry_id().to_owned());
+        Ok(Page { items, next_cursor })
+    }
+
+    /// Reads the entries with these names by their keys, and their hashes.
+    async fn read_names(&self, names: &ConfigNames) -> PortResult<(ConfigDocument, EntryHashes)> {
+        const WHAT: &str = "reading configuration";
+        let mut document = ConfigDocument::default();
+        let mut hashes = EntryHashes::new();
+        let mut seen = BTreeSet::new();
+        let mut found = self.table.get_records(WHAT, list_named_keys(names), true).await?;
+        for part in &names.variable_parts {
+            let query = RecordQuery {
+                index: None,
+                keys: Expression::new("#pk = :pk AND begins_with(#sk, :prefix)")
+                    .with_text(":pk", keys::VARIABLES)
+                    .with_text(":prefix", keys::variable_sk_prefix(part)),
+                filter: None,
+                reverse: false,
+                limit: None,
+            };
+            found.extend(self.table.query_records(WHAT, &query).await?);
+        }
+        for item in &found {
+            hashes.extend(configuration_writes::read_hash(item));
+            if item::get_string(item, "pk") == Some(TableKey::for_alert_config().pk.as_str()) {
+                document.alerts = Some(item::decode_record(WHAT, item)?);
+                continue;
+            }
+            // An instance may be found by its id and by its provider's name.
+            let kind = find_kind(item).map(ConfigurationKind::partition_key);
+            if seen.insert((kind, item::get_string(item, "id").map(str::to_owned))) {
+                add_entry(WHAT, item, &mut document)?;
+            }
+        }
+        document.tenants.sort_by(|a, b| a.id.cmp(&b.id));
+        document.agents.sort_by(|a, b| a.id.cmp(&b.id));
+        document.instances.sort_by(|a, b| a.id.cmp(&b.id));
+        Ok((document, hashes))
     }
 
     /// Writes configuration in as few transactions as possible, and forgets what is cached of it.
@@ -60,9 +187,13 @@ impl<A: System> DynamoStore<A> {
                 ));
             }
         }
+        self.forget_configuration();
+        Ok(())
+    }
+
+    fn forget_configuration(&self) {
         self.by_external.clear();
         self.by_id.clear();
-        Ok(())
     }
 
     /// Adds its tenant and agent to an instance. `None` if there is no instance. An instance whose tenant or agent is
@@ -101,20 +232,14 @@ impl<A: System> DynamoStore<A> {
 
 impl<A: System> ConfigurationStore for DynamoStore<A> {
     async fn read_configuration(&self, tenant: Option<&TenantId>) -> PortResult<ConfigDocument> {
-        let itself =
-            tenant.map(|tenant| Expression::new("#id = :tenant").with_text(":tenant", tenant.as_str()));
-        // The alerts are the installation's.
-        let alerts = async {
-            match tenant {
-                None => self.find_alert_config().await,
-                Some(_) => Ok(None),
-            }
-        };
+        if let Some(tenant) = tenant {
+            return self.read_tenant_entries(tenant).await;
+        }
         let all = try_join4(
-            self.read_kind(ConfigurationKind::Tenant, itself),
-            self.read_kind(ConfigurationKind::Agent, Expression::of_tenant(tenant)),
-            self.read_kind(ConfigurationKind::Instance, Expression::of_tenant(tenant)),
-            alerts,
+            self.read_kind(ConfigurationKind::Tenant),
+            self.read_kind(ConfigurationKind::Agent),
+            self.read_kind(ConfigurationKind::Instance),
+            self.find_alert_config(),
         );
         let (tenants, agents, instances, alerts) = Box::pin(all).await?;
         Ok(ConfigDocument {
@@ -125,25 +250,70 @@ impl<A: System> ConfigurationStore for DynamoStore<A> {
         })
     }
 
+    async fn read_named(&self, names: &ConfigNames) -> PortResult<ConfigDocument> {
+        Ok(self.read_names(names).await?.0)
+    }
+
+    async fn list_tenants(&self, page: &PageRequest) -> PortResult<Page<Tenant>> {
+        self.list_kind(ConfigurationKind::Tenant, None, page).await
+    }
+
+    async fn list_agents(&self, tenant: Option<&TenantId>, page: &PageRequest) -> PortResult<Page<Agent>> {
+        self.list_kind(ConfigurationKind::Agent, tenant, page).await
+    }
+
+    async fn list_instances(
+        &self,
+        tenant: Option<&TenantId>,
+        page: &PageRequest,
+    ) -> PortResult<Page<Instance>> {
+        self.list_kind(ConfigurationKind::Instance, tenant, page).await
+    }
+
+    async fn replace_configuration(
+        &self,
+        change: &ConfigDocument,
+        removal: &ConfigRemoval,
+        known: &ConfigDocument,
+    ) -> PortResult<WriteOutcome> {
+        const WHAT: &str = "replacing configuration";
+        let names = ConfigNames::of_written(change, removal);
+        let (before, hashes) = self.read_names(&names).await?;
+        if !before.agrees_about(known, &names) {
+            return Ok(WriteOutcome::Conflict);
+        }
+        let actions = configuration_writes::configuration_actions(WHAT, change, &before, Some(&hashes))?;
+        if actions.len() > configuration_writes::ACTIONS_MAX {
+            return Err(PortError::invalid(WHAT, "too many entries"));
+        }
+        let written = self.table.run_transaction(WHAT, actions).await?;
+        self.forget_configuration();
+        if written.is_ok() {
+            return Ok(WriteOutcome::Written);
+        }
+        // A transaction that the client library repeated is refused because of its own effect.
+        let (after, _) = self.read_names(&names).await?;
+        Ok(if after.agrees_about(change, &names) {
+            WriteOutcome::Written
+        } else {
+            WriteOutcome::Conflict
+        })
+    }
+
     async fn apply_configuration(&self, change: &ConfigDocument) -> PortResult<()> {
         const WHAT: &str = "applying a configuration";
-        let keys = change
-            .instances
-            .iter()
-            .map(|instance| TableKey::for_configured(ConfigurationKind::Instance, instance.id.as_str()));
-        let known = self.read_stored_instances(WHAT, keys.collect()).await?;
-        let actions = configuration_writes::configuration_actions(WHAT, change, &known)?;
+        let names = ConfigNames::of_written(change, &ConfigRemoval::default());
+        let (before, _) = self.read_names(&names).await?;
+        let actions = configuration_writes::configuration_actions(WHAT, change, &before, None)?;
         self.write_configuration(WHAT, actions).await
     }
 
     async fn remove_configuration(&self, removal: &ConfigRemoval) -> PortResult<()> {
         const WHAT: &str = "removing configuration";
-        let keys = removal
-            .instances
-            .iter()
-            .map(|id| TableKey::for_configured(ConfigurationKind::Instance, id.as_str()));
-        let known = self.read_stored_instances(WHAT, keys.collect()).await?;
-        let actions = configuration_writes::removal_actions(removal, &known);
+        let nothing = ConfigDocument::default();
+        let names = ConfigNames::of_written(&nothing, removal);
+        let (before, _) = self.read_names(&names).await?;
+        let actions = configuration_writes::configuration_actions(WHAT, &nothing, &before, None)?;
         self.write_configuration(WHAT, actions).await
     }
 

@@ -19,7 +19,7 @@ const OPAQUE: [&str; 5] = ["payload", "raw", "answers", "components", "details"]
 
 /// Attributes that are stored beside a record's own fields: keys, indexes, expiry, and values that conditions need at
 /// the top level.
-const INDEX_ATTRIBUTES: [&str; 12] = [
+const INDEX_ATTRIBUTES: [&str; 13] = [
     "pk",
     "sk",
     "ttl",
@@ -32,6 +32,7 @@ const INDEX_ATTRIBUTES: [&str; 12] = [
     "rank",
     "trace",
     "counted_by",
+    "entry_hash",
 ];
 
 /// Makes a string attribute.

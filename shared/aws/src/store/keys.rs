@@ -18,6 +18,8 @@
 //! | deletion of a dead letter | `X#{id}` | `DEL#{time of its failure}` |
 //! | notice of an account | `A#{provider}#{account}` | `{notice}` |
 //! | tenant, agent, instance | `G#T`, `G#A`, `G#I` | `{id}` |
+//! | tenant, agent, instance, once more under its tenant | `G#C#{tenant}` | `T#{id}`, `A#{id}`, `I#{id}` |
+//! | tenant by its part of variables' names | `G#V` | `{part}#{tenant}` |
 //! | instance by the provider's name | `G#X#{provider}` | `{external}` |
 //! | the installation's identity key | `G#K` | `identity` |
 //! | sample of a minute | `M#{tenant}`, `M#` | `{time}` |
@@ -41,17 +43,19 @@
 //! messages.
 
 pub(super) mod alerts;
+mod configuration;
+
+pub(super) use configuration::{ConfigurationKind, VARIABLES, tenant_entries_pk, variable_sk_prefix};
 
 use super::item::{Item, get_string, number_attribute, text_attribute};
 use recado_domain::Timestamp;
 use recado_domain::access::TokenHash;
 use recado_domain::audit::AuditEntry;
-use recado_domain::config::Instance;
 use recado_domain::dead_letter::DeadLetterDeletion;
 use recado_domain::delivery::DeliveryKey;
 use recado_domain::ids::{
-    ConversationId, CorrelationId, EventId, ExternalId, IdempotencyKey, InstanceId, Ordinal, TenantId,
-    ThreadId, TokenName, hash_parts,
+    ConversationId, CorrelationId, EventId, IdempotencyKey, InstanceId, Ordinal, TenantId, ThreadId,
+    TokenName, hash_parts,
 };
 use recado_domain::instance::InFlightSend;
 use recado_domain::notice::Notice;
@@ -200,23 +204,6 @@ impl TableKey {
         Self::new(samples_pk(sample.tenant.as_ref()), sample_sk(sample.at))
     }
 
-    /// Returns the key of a tenant, an agent or an instance.
-    pub(crate) fn for_configured(kind: ConfigurationKind, id: &str) -> Self {
-        Self::new(kind.partition_key().to_owned(), id)
-    }
-
-    /// Returns the key of an instance's lookup record, under the provider's name for the instance.
-    pub(crate) fn for_external_id(provider: Provider, external: &ExternalId) -> Self {
-        Self::new(format!("G#X#{provider}"), external.as_str())
-    }
-
-    /// Returns the key of an instance's lookup record. `None` if the instance has no name at its provider.
-    pub(crate) fn for_instance_lookup(instance: &Instance) -> Option<Self> {
-        instance
-            .resolve_external_id()
-            .map(|external| Self::for_external_id(instance.provider, &external))
-    }
-
     /// Adds the key to an item.
     pub(crate) fn into_item(self, mut item: Item) -> Item {
         item.insert("pk".to_owned(), text_attribute(self.pk));
@@ -238,28 +225,6 @@ impl TableKey {
             self.pk.chars().next().unwrap_or('?')
         };
         open_shard(kind, hash_to_shard(&[&self.pk, &self.sk]))
-    }
-}
-
-/// The kinds of records that a configuration consists of.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum ConfigurationKind {
-    /// Tenants.
-    Tenant,
-    /// Agents.
-    Agent,
-    /// Instances.
-    Instance,
-}
-
-impl ConfigurationKind {
-    /// Returns the partition key of the records of this kind.
-    pub(crate) fn partition_key(self) -> &'static str {
-        match self {
-            Self::Tenant => "G#T",
-            Self::Agent => "G#A",
-            Self::Instance => "G#I",
-        }
     }
 }
 

@@ -1,11 +1,11 @@
 //! Checks configuration documents, and merges a changed document into the present one.
 
 use super::credential::check_shared_variables;
-use super::{Agent, ConfigDocument, ConfigError, Instance, RESERVED_INSTANCE};
+use super::{Agent, ConfigDocument, ConfigEntry, ConfigError, Instance, RESERVED_INSTANCE};
 use crate::hours::OpeningHours;
 use crate::ids::{AgentId, TenantId};
 use jiff::tz::TimeZone;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 impl ConfigDocument {
     /// Checks the document together with `known`, which is everything configured so far. Checked are references,
@@ -56,9 +56,9 @@ impl ConfigDocument {
     #[must_use]
     pub fn with_changes(&self, change: &ConfigDocument) -> ConfigDocument {
         let mut merged = self.clone();
-        upsert_items(&mut merged.tenants, &change.tenants, |t| t.id.as_str());
-        upsert_items(&mut merged.agents, &change.agents, |a| a.id.as_str());
-        upsert_items(&mut merged.instances, &change.instances, |i| i.id.as_str());
+        upsert_items(&mut merged.tenants, &change.tenants);
+        upsert_items(&mut merged.agents, &change.agents);
+        upsert_items(&mut merged.instances, &change.instances);
         if change.alerts.is_some() {
             merged.alerts.clone_from(&change.alerts);
         }
@@ -173,11 +173,17 @@ fn check_unique_ids<'a>(kind: &'static str, ids: impl Iterator<Item = &'a str>) 
     Ok(())
 }
 
-fn upsert_items<T: Clone>(into: &mut Vec<T>, from: &[T], id: impl Fn(&T) -> &str) {
+fn upsert_items<T: ConfigEntry>(into: &mut Vec<T>, from: &[T]) {
+    let places = into.iter().enumerate();
+    let mut places: HashMap<String, usize> = places
+        .map(|(place, entry)| (entry.entry_id().to_owned(), place))
+        .collect();
     for item in from {
-        match into.iter_mut().find(|known| id(known) == id(item)) {
-            Some(known) => *known = item.clone(),
-            None => into.push(item.clone()),
+        if let Some(place) = places.get(item.entry_id()) {
+            into[*place] = item.clone();
+        } else {
+            places.insert(item.entry_id().to_owned(), into.len());
+            into.push(item.clone());
         }
     }
 }

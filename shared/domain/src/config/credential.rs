@@ -57,7 +57,7 @@ impl CredentialRef {
     }
 }
 
-fn uppercase_tenant(tenant: &TenantId) -> String {
+pub(super) fn uppercase_tenant(tenant: &TenantId) -> String {
     let fine = |c: char| if c.is_ascii_alphanumeric() { c } else { '_' };
     tenant
         .as_str()

@@ -267,7 +267,11 @@ fn a_panic_in_one_operation_is_its_callers_error_and_nobody_elses() {
         Embedded::in_memory(Clock::from_system()).unwrap(),
     ] {
         let bug = store.run_write::<()>("bug", |c| {
-            execute_sql(c, "INSERT INTO tenants (id, body) VALUES ('t', '{}')", [])?;
+            execute_sql(
+                c,
+                "INSERT INTO tenants (id, variable_part, body) VALUES ('t', 'T', '{}')",
+                [],
+            )?;
             panic!("a bug");
         });
         assert!(matches!(block_on(bug).unwrap_err(), PortError::Invalid { .. }));

@@ -1,30 +1,80 @@
 use super::alerts::{ALERT_CONFIG, select_alert_config, write_installation_value};
 use crate::Embedded;
 use crate::db_error::DbError;
-use crate::sql_records::{decode_json, encode_json, execute_sql, query_all};
-use recado_domain::config::{ConfigDocument, ConfigRemoval, Instance, InstanceConfig};
+use crate::sql_records::{decode_json, encode_json, execute_sql, query_all, query_one, to_sql_limit};
+use recado_domain::config::{
+    Agent, ConfigDocument, ConfigEntry, ConfigNames, ConfigRemoval, Instance, InstanceConfig, Tenant,
+};
 use recado_domain::ids::{ExternalId, InstanceId, TenantId};
 use recado_domain::provider::Provider;
-use recado_pipeline::ports::{ConfigurationStore, PortResult};
+use recado_pipeline::ports::{ConfigurationStore, Page, PageRequest, PortResult, WriteOutcome};
 use rusqlite::{Connection, OptionalExtension, Params, params};
+use std::collections::BTreeMap;
 
 fn select_configuration(
     connection: &Connection,
     tenant: Option<&TenantId>,
 ) -> Result<ConfigDocument, DbError> {
-    let is_whole = tenant.is_none();
-    let tenant = [tenant.map(TenantId::as_str)];
-    let tenants = "SELECT body FROM tenants WHERE ?1 IS NULL OR id = ?1 ORDER BY id";
-    // Few agents, and changes of them are rare: they need no column for their tenant.
-    let agents =
-        "SELECT body FROM agents WHERE ?1 IS NULL OR json_extract(body, '$.tenant') = ?1 ORDER BY id";
-    let instances = "SELECT body FROM instances WHERE ?1 IS NULL OR tenant = ?1 ORDER BY id";
+    let Some(tenant) = tenant else {
+        return Ok(ConfigDocument {
+            tenants: query_all(connection, "SELECT body FROM tenants ORDER BY id", [])?,
+            agents: query_all(connection, "SELECT body FROM agents ORDER BY id", [])?,
+            instances: query_all(connection, "SELECT body FROM instances ORDER BY id", [])?,
+            alerts: select_alert_config(connection)?,
+        });
+    };
+    let tenant = [tenant.as_str()];
+    let agents = "SELECT body FROM agents WHERE tenant = ?1 ORDER BY id";
+    let instances = "SELECT body FROM instances WHERE tenant = ?1 ORDER BY id";
     Ok(ConfigDocument {
-        tenants: query_all(connection, tenants, tenant)?,
+        tenants: query_all(connection, "SELECT body FROM tenants WHERE id = ?1", tenant)?,
         agents: query_all(connection, agents, tenant)?,
         instances: query_all(connection, instances, tenant)?,
         // The alerts are the installation's.
-        alerts: if is_whole {
+        alerts: None,
+    })
+}
+
+/// Returns the entries that `names` names, each once, in the order of their ids.
+fn select_named(connection: &Connection, names: &ConfigNames) -> Result<ConfigDocument, DbError> {
+    let mut tenants: BTreeMap<String, Tenant> = BTreeMap::new();
+    let mut agents: BTreeMap<String, Agent> = BTreeMap::new();
+    let mut instances: BTreeMap<String, Instance> = BTreeMap::new();
+    let mut select_tenants = |sql: &str, name: &str| -> Result<(), DbError> {
+        let found = query_all(connection, sql, [name])?;
+        tenants.extend(
+            found
+                .into_iter()
+                .map(|found: Tenant| (found.id.to_string(), found)),
+        );
+        Ok(())
+    };
+    for id in &names.tenants {
+        select_tenants("SELECT body FROM tenants WHERE id = ?1", id.as_str())?;
+    }
+    for part in &names.variable_parts {
+        select_tenants("SELECT body FROM tenants WHERE variable_part = ?1", part)?;
+    }
+    for id in &names.agents {
+        let sql = "SELECT body FROM agents WHERE id = ?1";
+        let found: Option<Agent> = query_one(connection, sql, [id.as_str()])?;
+        agents.extend(found.map(|found| (found.id.to_string(), found)));
+    }
+    for id in &names.instances {
+        let sql = "SELECT body FROM instances WHERE id = ?1";
+        let found: Option<Instance> = query_one(connection, sql, [id.as_str()])?;
+        instances.extend(found.map(|found| (found.id.to_string(), found)));
+    }
+    for (provider, external) in &names.externals {
+        let sql = "SELECT body FROM instances WHERE provider = ?1 AND external = ?2";
+        let found: Option<Instance> = query_one(connection, sql, [provider.as_str(), external.as_str()])?;
+        instances.extend(found.map(|found| (found.id.to_string(), found)));
+    }
+    Ok(ConfigDocument {
+        tenants: tenants.into_values().collect(),
+        agents: agents.into_values().collect(),
+        instances: instances.into_values().collect(),
+        alerts: if names.alerts {
             select_alert_config(connection)?
         } else {
             None
@@ -32,14 +82,63 @@ fn select_configuration(
     })
 }
 
+/// Returns a page of the entries in `table`, of one tenant or of all. The cursor is the id of the last entry before it.
+fn select_entries<T: ConfigEntry>(
+    connection: &Connection,
+    table: &str,
+    tenant: Option<&TenantId>,
+    page: &PageRequest,
+) -> Result<Page<T>, DbError> {
+    let after = page.cursor.as_deref().unwrap_or_default();
+    let limit = page.limit.max(1);
+    let most = to_sql_limit(limit.saturating_add(1));
+    let mut items: Vec<T> = match tenant {
+        None => {
+            let sql = format!("SELECT body FROM {table} WHERE id > ?1 ORDER BY id LIMIT ?2");
+            query_all(connection, &sql, params![after, most])?
+        }
+        Some(tenant) => {
+            let sql = format!("SELECT body FROM {table} WHERE tenant = ?1 AND id > ?2 ORDER BY id LIMIT ?3");
+            query_all(connection, &sql, params![tenant.as_str(), after, most])?
+        }
+    };
+    let more = items.len() > limit;
+    items.truncate(limit);
+    let last = items.last().filter(|_| more);
+    let next_cursor = last.map(|last| last.entry_id().to_owned());
+    Ok(Page { items, next_cursor })
+}
+
+/// Writes and removes entries, unless one of them is no longer as `known` has it.
+fn replace_entries(
+    connection: &Connection,
+    change: &ConfigDocument,
+    removal: &ConfigRemoval,
+    known: &ConfigDocument,
+) -> Result<WriteOutcome, DbError> {
+    let names = ConfigNames::of_written(change, removal);
+    if !select_named(connection, &names)?.agrees_about(known, &names) {
+        return Ok(WriteOutcome::Conflict);
+    }
+    delete_entries(connection, removal)?;
+    apply_document(connection, change)?;
+    Ok(WriteOutcome::Written)
+}
+
 fn apply_document(connection: &Connection, change: &ConfigDocument) -> Result<(), DbError> {
     for tenant in &change.tenants {
-        let sql = "INSERT OR REPLACE INTO tenants (id, body) VALUES (?1, ?2)";
-        execute_sql(connection, sql, params![tenant.id.as_str(), encode_json(tenant)?])?;
+        let sql = "INSERT OR REPLACE INTO tenants (id, variable_part, body) VALUES (?1, ?2, ?3)";
+        let values = params![
+            tenant.id.as_str(),
+            tenant.id.variable_part(),
+            encode_json(tenant)?
+        ];
+        execute_sql(connection, sql, values)?;
     }
     for agent in &change.agents {
-        let sql = "INSERT OR REPLACE INTO agents (id, body) VALUES (?1, ?2)";
-        execute_sql(connection, sql, params![agent.id.as_str(), encode_json(agent)?])?;
+        let sql = "INSERT OR REPLACE INTO agents (id, tenant, body) VALUES (?1, ?2, ?3)";
+        let values = params![agent.id.as_str(), agent.tenant.as_str(), encode_json(agent)?];
+        execute_sql(connection, sql, values)?;
     }
     if let Some(alerts) = &change.alerts {
         write_installation_value(connection, ALERT_CONFIG, &encode_json(alerts)?)?;
@@ -116,6 +215,47 @@ impl ConfigurationStore for Embedded {
         let tenant = tenant.cloned();
         self.run_read("configuration", move |c| select_configuration(c, tenant.as_ref()))
             .await
+    }
+
+    async fn read_named(&self, names: &ConfigNames) -> PortResult<ConfigDocument> {
+        let names = names.clone();
+        self.run_read("named_configuration", move |c| select_named(c, &names))
+            .await
+    }
+
+    async fn list_tenants(&self, page: &PageRequest) -> PortResult<Page<Tenant>> {
+        let page = page.clone();
+        self.run_read("tenants", move |c| select_entries(c, "tenants", None, &page))
+            .await
+    }
+
+    async fn list_agents(&self, tenant: Option<&TenantId>, page: &PageRequest) -> PortResult<Page<Agent>> {
+        let (tenant, page) = (tenant.cloned(), page.clone());
+        let work = move |c: &Connection| select_entries(c, "agents", tenant.as_ref(), &page);
+        self.run_read("agents", work).await
+    }
+
+    async fn list_instances(
+        &self,
+        tenant: Option<&TenantId>,
+        page: &PageRequest,
+    ) -> PortResult<Page<Instance>> {
+        let (tenant, page) = (tenant.cloned(), page.clone());
+        let work = move |c: &Connection| select_entries(c, "instances", tenant.as_ref(), &page);
+        self.run_read("instances", work).await
+    }
+
+    async fn replace_configuration(
+        &self,
+        change: &ConfigDocument,
+        removal: &ConfigRemoval,
+        known: &ConfigDocument,
+    ) -> PortResult<WriteOutcome> {
+        let (change, removal, known) = (change.clone(), removal.clone(), known.clone());
+        self.run_write("replace_configuration", move |c| {
+            replace_entries(c, &change, &removal, &known)
+        })
+        .await
     }
 
     async fn apply_configuration(&self, change: &ConfigDocument) -> PortResult<()> {

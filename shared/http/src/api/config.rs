@@ -17,7 +17,7 @@ use recado_domain::ids::InstanceId;
 use recado_domain::provider::Provider;
 use recado_domain::{SignedDuration, Timestamp};
 use recado_pipeline::audit;
-use recado_pipeline::configure::{self, ApplyOptions, AskedParties, ConfigurationChange, ConfigureError};
+use recado_pipeline::configure::{self, ApplyOptions, ConfigurationChange, ConfigureError};
 use recado_whatsapp::describe_webhook_setup;
 use recado_whatsapp::webhook::WebhookKeys;
 use serde::{Deserialize, Serialize};
@@ -173,11 +173,7 @@ pub(super) async fn put_configuration(
         prune: wanted.prune,
         dry_run: wanted.dry_run,
         force: wanted.force,
-        asks: if api.options.asks_models {
-            AskedParties::ProvidersAndModels
-        } else {
-            AskedParties::Providers
-        },
+        asks: api.asked_parties(),
     };
     let applied = configure::apply_configuration(&*api.deps, &caller, document, options).await?;
     // As they are stored now: a document may name an older version of a secret.
@@ -282,11 +278,9 @@ pub(super) async fn post_secret_rotation(
         }
     };
     let id = InstanceId::parse(&id).map_err(|_| ConfigureError::NotFound("instance"))?;
-    let known = configure::read_configuration(&*api.deps, &caller).await?;
-    let known = known.instances.iter().find(|known| known.id == id);
-    let known = known.ok_or(ConfigureError::NotFound("instance"))?;
-    let site = WebhookSetups::for_instances(&api, std::slice::from_ref(known), &headers, &uri).await?;
-    if site.setup_view(known, true).secret.is_none() {
+    let known: Instance = configure::find_entry(&*api.deps, &caller, id.as_str()).await?;
+    let site = WebhookSetups::for_instances(&api, std::slice::from_ref(&known), &headers, &uri).await?;
+    if site.setup_view(&known, true).secret.is_none() {
         return Err(HttpProblem::new(
             StatusCode::CONFLICT,
             "this instance has no webhook secret of its own",
@@ -301,14 +295,14 @@ pub(super) async fn post_secret_rotation(
 }
 
 /// The installation's base URL, and each provider's webhook keys.
-struct WebhookSetups {
+pub(super) struct WebhookSetups {
     base: String,
     keys: BTreeMap<Provider, Arc<WebhookKeys>>,
 }
 
 impl WebhookSetups {
     /// Reads the base URL, and the webhook keys of the providers of `instances`.
-    async fn for_instances(
+    pub(super) async fn for_instances(
         api: &Api<impl ApiContext>,
         instances: &[Instance],
         headers: &HeaderMap,
@@ -327,7 +321,7 @@ impl WebhookSetups {
         Ok(Self { base, keys })
     }
 
-    fn setup_view(&self, instance: &Instance, with_secret: bool) -> WebhookSetupView {
+    pub(super) fn setup_view(&self, instance: &Instance, with_secret: bool) -> WebhookSetupView {
         let none = WebhookKeys::default();
         let keys = self.keys.get(&instance.provider).map_or(&none, |keys| &**keys);
         let setup = describe_webhook_setup(instance, keys, &self.base, with_secret);

@@ -55,9 +55,11 @@ impl From<ConfigureError> for HttpProblem {
                 Self::new(StatusCode::UNPROCESSABLE_ENTITY, error.to_string())
             }
             ConfigureError::NotFound(_) => Self::not_found(error.to_string()),
-            ConfigureError::StillOwes(_) | ConfigureError::LastSecretVersion => {
-                Self::new(StatusCode::CONFLICT, error.to_string())
-            }
+            ConfigureError::StillOwes(_)
+            | ConfigureError::LastSecretVersion
+            | ConfigureError::Exists(_)
+            | ConfigureError::AgentInUse { .. } => Self::new(StatusCode::CONFLICT, error.to_string()),
+            ConfigureError::Changed(_) => Self::new(StatusCode::PRECONDITION_FAILED, error.to_string()),
             ConfigureError::Port(error) => Self::from_port_error(error),
         }
     }

@@ -14,6 +14,22 @@ pub(crate) const PERMISSIONS: &[(&str, &str, Permission)] = &[
     ("POST", "/v1/config", Configure),
     // It holds the webhook secrets.
     ("GET", "/v1/config/webhooks", Configure),
+    ("GET", "/v1/tenants", Read),
+    ("POST", "/v1/tenants", Administer),
+    ("GET", "/v1/tenants/{id}", Read),
+    ("PUT", "/v1/tenants/{id}", Configure),
+    ("GET", "/v1/agents", Read),
+    ("POST", "/v1/agents", Configure),
+    ("GET", "/v1/agents/{id}", Read),
+    ("PUT", "/v1/agents/{id}", Configure),
+    ("DELETE", "/v1/agents/{id}", Configure),
+    ("GET", "/v1/instances", Read),
+    ("POST", "/v1/instances", Configure),
+    ("GET", "/v1/instances/{id}", Read),
+    ("PUT", "/v1/instances/{id}", Configure),
+    ("DELETE", "/v1/instances/{id}", Configure),
+    // It holds the webhook secret.
+    ("GET", "/v1/instances/{id}/webhook", Configure),
     // It asks the providers and the model.
     ("GET", "/v1/checks", Configure),
     ("GET", "/v1/conversations", Read),

@@ -7,7 +7,7 @@ mod configuration;
 mod content;
 mod reports;
 
-pub(super) use configuration::{ConfigDocumentSchema, RateSchema};
+pub(super) use configuration::{AgentSchema, ConfigDocumentSchema, InstanceSchema, RateSchema, TenantSchema};
 pub(super) use content::OutgoingContentSchema;
 pub(super) use reports::{
     CatchUpReportSchema, ConfigurationChangeSchema, PricingSchema, SimulatedMessageSchema, StatusErrorSchema,

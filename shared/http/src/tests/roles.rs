@@ -19,7 +19,11 @@ use tenants::TwoTenants;
 /// Asks as the holder of `token`.
 async fn ask_as(site: &Site, token: &str, wanted: &Wanted) -> Answered {
     let bearer = format!("Bearer {token}");
-    let headers = [("authorization", bearer.as_str()), ("content-type", "text/plain")];
+    let headers = [
+        ("authorization", bearer.as_str()),
+        ("content-type", "text/plain"),
+        ("if-match", "*"),
+    ];
     site.ask(wanted.method, &wanted.path, &headers, wanted.body.clone())
         .await
 }

@@ -1,5 +1,7 @@
-use super::PortResult;
-use recado_domain::config::{ConfigDocument, ConfigRemoval, InstanceConfig};
+use super::{Page, PageRequest, PortResult, WriteOutcome};
+use recado_domain::config::{
+    Agent, ConfigDocument, ConfigNames, ConfigRemoval, Instance, InstanceConfig, Tenant,
+};
 use recado_domain::ids::{ExternalId, InstanceId, TenantId};
 use recado_domain::provider::Provider;
 use std::future::Future;
@@ -11,6 +13,35 @@ pub trait ConfigurationStore: Send + Sync {
         &self,
         tenant: Option<&TenantId>,
     ) -> impl Future<Output = PortResult<ConfigDocument>> + Send;
+
+    /// Returns the entries that `names` names, each once. They are read by their keys, whatever the number of others.
+    fn read_named(&self, names: &ConfigNames) -> impl Future<Output = PortResult<ConfigDocument>> + Send;
+
+    /// Returns a page of all tenants, sorted by their ids.
+    fn list_tenants(&self, page: &PageRequest) -> impl Future<Output = PortResult<Page<Tenant>>> + Send;
+
+    /// Returns a page of the agents of `tenant`, or of all agents (`None`), sorted by their ids.
+    fn list_agents(
+        &self,
+        tenant: Option<&TenantId>,
+        page: &PageRequest,
+    ) -> impl Future<Output = PortResult<Page<Agent>>> + Send;
+
+    /// Returns a page of the instances of `tenant`, or of all instances (`None`), sorted by their ids.
+    fn list_instances(
+        &self,
+        tenant: Option<&TenantId>,
+        page: &PageRequest,
+    ) -> impl Future<Output = PortResult<Page<Instance>>> + Send;
+
+    /// Writes and removes a few entries (at most 15) in one transaction. If one of them is no longer stored as `known` has
+    /// it, nothing is written. The caller has validated the change.
+    fn replace_configuration(
+        &self,
+        change: &ConfigDocument,
+        removal: &ConfigRemoval,
+        known: &ConfigDocument,
+    ) -> impl Future<Output = PortResult<WriteOutcome>> + Send;
 
     /// Creates or replaces the tenants, agents and instances in `change`, and leaves all others unchanged. One change
     /// may exchange the external ids of two instances. The caller has validated `change`.

@@ -5,6 +5,7 @@ use crate::ports::{Audit, AuditFilter, Page, PageRequest, PortResult};
 use crate::steps::audit::audit_action;
 use recado_domain::access::Caller;
 use recado_domain::audit::{AuditAction, AuditEntry, AuditedAction};
+use recado_domain::config::Instance;
 
 /// Lists the entries within the caller's scope that match `filter`, the newest first.
 pub async fn list_audit(
@@ -39,5 +40,13 @@ pub async fn note_secrets_read(deps: &impl Deps, caller: &Caller) -> PortResult<
         kind,
         object,
     );
+    audit_action(deps, caller, read).await
+}
+
+/// Notes that `caller` reads the webhook secret of one instance.
+pub async fn note_secret_read(deps: &impl Deps, caller: &Caller, instance: &Instance) -> PortResult<()> {
+    let action = AuditAction::WebhookSecretsRead;
+    let id = instance.id.as_str();
+    let read = AuditedAction::on_object(action, Some(&instance.tenant), "instance", id);
     audit_action(deps, caller, read).await
 }

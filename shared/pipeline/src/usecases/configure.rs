@@ -7,17 +7,23 @@ use crate::ports::{
 };
 use crate::steps::audit::audit_actions;
 use recado_domain::access::Caller;
-use recado_domain::config::{ConfigDocument, ConfigError, ConfigRemoval, PrunePlan};
+use recado_domain::config::{ConfigDocument, ConfigError, ConfigNames, ConfigRemoval, PrunePlan};
 use recado_domain::ids::{AgentId, InstanceId};
 use serde::Serialize;
 use serde_json::{Map, Value};
 
 mod audited_changes;
 mod change_check;
+mod entries;
 mod prune;
 mod secret_rotation;
+mod surroundings;
 
 use audited_changes::list_audited_changes;
+pub use entries::{
+    ChangedEntry, EntryMatch, change_entry, compute_version, create_entry, find_entry, list_agents,
+    list_instances, list_tenants, remove_entry,
+};
 use prune::PlannedRemoval;
 pub use secret_rotation::rotate_secret;
 
@@ -51,7 +57,7 @@ pub enum AskedParties {
 pub struct AppliedDocument {
     /// Changes of tenants, then agents, then instances, in the document's order, then of the alerts.
     pub changes: Vec<ConfigurationChange>,
-    /// Whole configuration after the change.
+    /// Part of the configuration that the document touches, after the change.
     pub document: ConfigDocument,
     /// Problems that are no reason to refuse the document, such as a provider that does not answer.
     pub warnings: Vec<String>,
@@ -114,6 +120,20 @@ pub enum ConfigureError {
     /// The named record does not exist.
     #[error("there is no such {0}")]
     NotFound(&'static str),
+    /// An entry with the id of a new one exists.
+    #[error("there is such a {kind} already: change it with PUT", kind = .0)]
+    Exists(&'static str),
+    /// The entry was changed since the caller read it.
+    #[error("this {0} was changed meanwhile: read it again")]
+    Changed(&'static str),
+    /// Instances need the agent that was to be removed.
+    #[error("agent `{agent}` answers for instance `{instance}`: give that another agent first")]
+    AgentInUse {
+        /// The agent.
+        agent: AgentId,
+        /// An instance that needs it.
+        instance: InstanceId,
+    },
     /// The instance's webhook secret has its last version.
     #[error("the webhook secret has its last version: rotate the master")]
     LastSecretVersion,
@@ -225,23 +245,40 @@ fn list_changes(known: &ConfigDocument, change: &ConfigDocument) -> Vec<Configur
     changes
 }
 
-/// Brings the document into its providers' forms and checks it. Returns the configuration within the caller's scope as it is
-/// now, and what is to be removed of it.
+/// Brings the document into its providers' forms and checks it. Returns the part of the configuration within the caller's
+/// scope that the document touches, and what is to be removed of it.
 async fn check_document(
     deps: &impl Deps,
     caller: &Caller,
     change: &mut ConfigDocument,
     options: ApplyOptions,
 ) -> Result<(ConfigDocument, PlannedRemoval), ConfigureError> {
-    let all = deps.store().read_configuration(None).await?;
-    if let Some(tenant) = caller.scope.tenant() {
+    let adopt = |instance| deps.providers().normalize(instance);
+    let instances = change.instances.iter().cloned();
+    let adopted: Result<Vec<_>, _> = instances.map(adopt).collect();
+    let mut names = ConfigNames {
+        alerts: options.prune || change.alerts.is_some(),
+        ..ConfigNames::default()
+    };
+    names.add_change(change);
+    if let Ok(instances) = &adopted {
+        names.add_change(&ConfigDocument {
+            instances: instances.clone(),
+            ..ConfigDocument::default()
+        });
+    }
+    let own_tenant = caller.scope.tenant();
+    let all = if options.prune && own_tenant.is_none() {
+        deps.store().read_configuration(None).await?
+    } else {
+        surroundings::read_surroundings(deps, &names, own_tenant).await?
+    };
+    if let Some(tenant) = own_tenant {
         change.check_within_tenant(tenant, &all)?;
     }
-    let adopt = |instance| deps.providers().normalize(instance);
-    let instances = std::mem::take(&mut change.instances).into_iter();
-    change.instances = instances.map(adopt).collect::<Result<_, _>>()?;
+    change.instances = adopted?;
     secret_rotation::keep_newest_secrets(change, &all, deps.system().now());
-    let Some(tenant) = caller.scope.tenant() else {
+    let Some(tenant) = own_tenant else {
         let removal = prune::plan_removal(deps, &all, change, options).await?;
         change.validate_against(&removal.apply_to(&all))?;
         return Ok((all, removal));
@@ -249,7 +286,7 @@ async fn check_document(
     // Checked again, since a provider may write an instance's name in several ways. Validated against its own tenant
     // first, a document that names what others have gets the same errors as one that names what nobody has.
     change.check_within_tenant(tenant, &all)?;
-    let own = deps.store().read_configuration(Some(tenant)).await?;
+    let own = all.of_tenant(tenant);
     let mut removal = prune::plan_removal(deps, &own, change, options).await?;
     removal.keep_tenants();
     change.validate_against(&removal.apply_to(&own))?;

@@ -8,8 +8,10 @@ use crate::steps::random_id::generate_nonce;
 use jiff::Timestamp;
 use recado_domain::access::{Caller, Scope, Token, TokenRole};
 use recado_domain::audit::{AuditAction, AuditedAction};
+use recado_domain::config::ConfigNames;
 use recado_domain::ids::{TenantId, TokenName};
 use recado_domain::secret::Secret;
+use std::collections::BTreeSet;
 
 /// The prefix of every token's text, by which people and scanners recognize it.
 const PREFIX: &str = "recado_";
@@ -127,7 +129,11 @@ async fn choose_tenant(
         }
         (Scope::Installation, None) => Ok(None),
         (Scope::Installation, Some(wanted)) => {
-            let known = deps.store().read_configuration(Some(&wanted)).await?;
+            let names = ConfigNames {
+                tenants: BTreeSet::from([wanted.clone()]),
+                ..ConfigNames::default()
+            };
+            let known = deps.store().read_named(&names).await?;
             if known.tenants.is_empty() {
                 return Err(TokenError::NotFound("tenant"));
             }

@@ -3,7 +3,9 @@
 use crate::delegate_calls;
 use jiff::Timestamp;
 use recado_domain::alert::{Alert, AlertWatch, Notification, NotificationState};
-use recado_domain::config::{AlertConfig, ConfigDocument, ConfigRemoval, Instance, InstanceConfig};
+use recado_domain::config::{
+    Agent, AlertConfig, ConfigDocument, ConfigNames, ConfigRemoval, Instance, InstanceConfig, Tenant,
+};
 use recado_domain::dead_letter::{DeadLetter, DeadLetterDeletion};
 use recado_domain::ids::{ExternalId, InstanceId, TenantId};
 use recado_domain::provider::Provider;
@@ -91,6 +93,13 @@ impl<S: Store> DeadLetters for EndingStore<'_, S> {
 impl<S: Store> ConfigurationStore for EndingStore<'_, S> {
     delegate_calls! {
         read_configuration(tenant: Option<&TenantId>) -> ConfigDocument;
+        read_named(names: &ConfigNames) -> ConfigDocument;
+        list_tenants(page: &PageRequest) -> Page<Tenant>;
+        list_agents(tenant: Option<&TenantId>, page: &PageRequest) -> Page<Agent>;
+        list_instances(tenant: Option<&TenantId>, page: &PageRequest) -> Page<Instance>;
+        replace_configuration(
+            change: &ConfigDocument, removal: &ConfigRemoval, known: &ConfigDocument
+        ) -> WriteOutcome;
         apply_configuration(change: &ConfigDocument) -> ();
         remove_configuration(removal: &ConfigRemoval) -> ();
         find_instance_config(provider: Provider, external: &ExternalId) -> Option<InstanceConfig>;

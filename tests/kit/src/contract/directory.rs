@@ -11,12 +11,16 @@ use recado_domain::secret::SecretVersion;
 use recado_pipeline::ports::Store;
 use serde_json::json;
 
-async fn bound<S: Store>(store: &S, fixture: &Fixture, external: &ExternalId) -> Option<InstanceConfig> {
+pub(super) async fn bound<S: Store>(
+    store: &S,
+    fixture: &Fixture,
+    external: &ExternalId,
+) -> Option<InstanceConfig> {
     succeed(store.find_instance_config(fixture.bound.instance.provider, external)).await
 }
 
 /// Asserts what the instance is found as, by both of its names, as soon as configuration is no longer old.
-async fn assert_bound<S: Store>(store: &S, fixture: &Fixture, expected: &InstanceConfig) {
+pub(super) async fn assert_bound<S: Store>(store: &S, fixture: &Fixture, expected: &InstanceConfig) {
     let external = expected.instance.resolve_external_id().unwrap();
     let found = async || bound(store, fixture, &external).await;
     let fits = |found: &Option<InstanceConfig>| found.as_ref() == Some(expected);
@@ -32,7 +36,7 @@ async fn assert_bound<S: Store>(store: &S, fixture: &Fixture, expected: &Instanc
 }
 
 /// Asserts that all of `part` is configured as it says.
-async fn assert_configured<S: Store>(store: &S, part: &ConfigDocument) {
+pub(super) async fn assert_configured<S: Store>(store: &S, part: &ConfigDocument) {
     let all = succeed(store.read_configuration(None)).await;
     for tenant in &part.tenants {
         assert_eq!(all.tenants.iter().filter(|known| *known == tenant).count(), 1);

@@ -9,7 +9,9 @@ use jiff::Timestamp;
 use recado_domain::access::{Token, TokenHash};
 use recado_domain::alert::{Alert, AlertWatch, Notification, NotificationState};
 use recado_domain::audit::AuditEntry;
-use recado_domain::config::{AlertConfig, ConfigDocument, ConfigRemoval, Instance, InstanceConfig};
+use recado_domain::config::{
+    Agent, AlertConfig, ConfigDocument, ConfigNames, ConfigRemoval, Instance, InstanceConfig, Tenant,
+};
 use recado_domain::contact::ContactAddress;
 use recado_domain::conversation::Conversation;
 use recado_domain::dead_letter::{DeadLetter, DeadLetterDeletion};
@@ -101,6 +103,13 @@ impl<S: Store> DeadLetters for FaultyPort<S> {
 impl<S: Store> ConfigurationStore for FaultyPort<S> {
     delegate_calls! {
         read_configuration(tenant: Option<&TenantId>) -> ConfigDocument;
+        read_named(names: &ConfigNames) -> ConfigDocument;
+        list_tenants(page: &PageRequest) -> Page<Tenant>;
+        list_agents(tenant: Option<&TenantId>, page: &PageRequest) -> Page<Agent>;
+        list_instances(tenant: Option<&TenantId>, page: &PageRequest) -> Page<Instance>;
+        replace_configuration(
+            change: &ConfigDocument, removal: &ConfigRemoval, known: &ConfigDocument
+        ) -> WriteOutcome;
         apply_configuration(change: &ConfigDocument) -> ();
         remove_configuration(removal: &ConfigRemoval) -> ();
         find_instance_config(provider: Provider, external: &ExternalId) -> Option<InstanceConfig>;

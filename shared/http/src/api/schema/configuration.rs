@@ -28,7 +28,7 @@ pub(in crate::api) struct ConfigDocumentSchema {
 #[derive(Serialize, ToSchema)]
 #[schema(as = Tenant)]
 #[serde(deny_unknown_fields)]
-struct TenantSchema {
+pub(in crate::api) struct TenantSchema {
     #[schema(example = "clinic")]
     id: String,
     /// A name for people to read.
@@ -70,7 +70,7 @@ enum RetentionPeriodSchema {
 #[derive(Serialize, ToSchema)]
 #[schema(as = Agent)]
 #[serde(deny_unknown_fields)]
-struct AgentSchema {
+pub(in crate::api) struct AgentSchema {
     #[schema(example = "ana")]
     id: String,
     /// Id of the tenant.
@@ -96,7 +96,7 @@ struct AgentSchema {
 #[derive(Serialize, ToSchema)]
 #[schema(as = Instance)]
 #[serde(deny_unknown_fields)]
-struct InstanceSchema {
+pub(in crate::api) struct InstanceSchema {
     #[schema(example = "suporte-01")]
     id: String,
     /// Id of the tenant.

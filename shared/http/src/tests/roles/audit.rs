@@ -1,6 +1,6 @@
 //! All that is done with a token is in the audit, and nothing in there tells of people or of secrets.
 
-use super::requests::{Ids, Wanted, list_requests};
+use super::requests::{Wanted, list_requests};
 use super::tenants::TwoTenants;
 use super::{PERMISSIONS, ask_as};
 use crate::tests::TOKEN;
@@ -21,6 +21,15 @@ fn audited_routes() -> BTreeMap<(&'static str, &'static str), &'static str> {
         (("PUT", "/v1/config"), "configuration_changed"),
         (("POST", "/v1/config"), "configuration_changed"),
         (("GET", "/v1/config/webhooks"), "webhook_secrets_read"),
+        (("GET", "/v1/instances/{id}/webhook"), "webhook_secrets_read"),
+        (("POST", "/v1/tenants"), "configuration_changed"),
+        (("PUT", "/v1/tenants/{id}"), "configuration_changed"),
+        (("POST", "/v1/agents"), "configuration_changed"),
+        (("PUT", "/v1/agents/{id}"), "configuration_changed"),
+        (("DELETE", "/v1/agents/{id}"), "configuration_changed"),
+        (("POST", "/v1/instances"), "configuration_changed"),
+        (("PUT", "/v1/instances/{id}"), "configuration_changed"),
+        (("DELETE", "/v1/instances/{id}"), "configuration_changed"),
         (("PATCH", "/v1/conversations/{id}"), "conversation_taken_over"),
         (
             ("POST", "/v1/conversations/{id}/messages"),
@@ -54,8 +63,46 @@ async fn read_audit(world: &TwoTenants, query: &str) -> Vec<Value> {
 }
 
 /// A request that works to a route. Most are those of the list.
-fn find_request(ids: &Ids, method: &str, route: &str) -> Wanted {
+async fn find_request(world: &TwoTenants, method: &'static str, route: &'static str) -> Wanted {
+    let ids = &world.one;
+    let ask = |path: &str, body: Value| Wanted::new(method, route, path, &body);
+    let new_id = format!("{}-new", ids.tenant);
+    let new_agent = json!({"id": new_id, "tenant": ids.tenant, "model": "m", "system_prompt": "p"});
     match (method, route) {
+        ("POST", "/v1/tenants") => ask(route, json!({"id": "a-new-tenant"})),
+        ("PUT", "/v1/tenants/{id}") => {
+            let renamed = json!({"id": ids.tenant, "name": "renamed"});
+            ask(&format!("/v1/tenants/{}", ids.tenant), renamed)
+        }
+        ("POST", "/v1/agents") => ask(route, new_agent),
+        ("DELETE", "/v1/agents/{id}") => {
+            let created = world.site.operate("POST", "/v1/agents", &new_agent).await;
+            assert_eq!(created.status, StatusCode::CREATED, "{}", created.text);
+            ask(&format!("/v1/agents/{new_id}"), Value::Null)
+        }
+        ("POST", "/v1/instances") => {
+            let mut new = list_requests(ids)
+                .into_iter()
+                .find(|wanted| wanted.method == "POST" && wanted.route == "/v1/instances")
+                .map(|wanted| serde_json::from_str::<Value>(&wanted.body).unwrap())
+                .unwrap();
+            let part = recado_domain::ids::TenantId::parse(&ids.tenant)
+                .unwrap()
+                .variable_part();
+            new["id"] = json!(new_id);
+            new["external_id"] = json!(new_id);
+            new["credential"] = json!(format!("env:RECADO_CREDENTIAL_{part}_KEY"));
+            ask(route, new)
+        }
+        ("PUT", "/v1/instances/{id}") => {
+            let path = format!("/v1/instances/{}", ids.instance);
+            let mut found = world.site.operate("GET", &path, &Value::Null).await.body;
+            found["typing"] = json!(true);
+            ask(&path, found)
+        }
+        ("DELETE", "/v1/instances/{id}") => {
+            ask(&format!("/v1/instances/{}?force=true", ids.instance), Value::Null)
+        }
         ("PUT" | "POST", "/v1/config") => {
             let renamed = json!({"tenants": [{"id": ids.tenant, "name": "renamed"}]});
             let method = if method == "PUT" { "PUT" } else { "POST" };
@@ -91,10 +138,18 @@ fn every_route_that_changes_something_is_audited_or_leaves_its_actor_on_the_mess
 async fn each_audited_route_says_who_did_what_to_whose_record_and_by_which_request() {
     for ((method, route), action) in audited_routes() {
         let world = TwoTenants::new().await;
-        let wanted = find_request(&world.one, method, route);
-        let token = format!("Bearer {}", world.token_of_one(TokenRole::Admin));
+        let wanted = find_request(&world, method, route).await;
+        // A tenant creates no tenant.
+        let by_installation = (method, route) == ("POST", "/v1/tenants");
+        let token = if by_installation {
+            world.token_of_all(TokenRole::Admin)
+        } else {
+            world.token_of_one(TokenRole::Admin)
+        };
+        let token = format!("Bearer {token}");
         let headers = [
             ("authorization", token.as_str()),
+            ("if-match", "*"),
             ("x-correlation-id", "the-request"),
         ];
         let answered = world
@@ -110,8 +165,14 @@ async fn each_audited_route_says_who_did_what_to_whose_record_and_by_which_reque
         assert_eq!(entry["action"], action, "{place}");
         assert_eq!(entry["actor"], "a admin", "{place}");
         assert_eq!(entry["role"], "admin", "{place}");
-        assert_eq!(entry["actor_tenant"], world.one.tenant, "{place}");
-        assert_eq!(entry["tenant"], world.one.tenant, "{place}");
+        let tenant = json!(world.one.tenant);
+        let (actor, owner) = if by_installation {
+            (Value::Null, json!("a-new-tenant"))
+        } else {
+            (tenant.clone(), tenant)
+        };
+        assert_eq!(entry["actor_tenant"], actor, "{place}");
+        assert_eq!(entry["tenant"], owner, "{place}");
         assert!(!entry["object"].as_str().unwrap().is_empty(), "{place}");
         let of_other = read_audit(&world, &format!("&tenant={}", world.other.tenant)).await;
         assert!(

@@ -262,6 +262,7 @@ pub(super) fn list_requests(ids: &Ids) -> Vec<Wanted> {
         list_changes(ids),
         list_contact_requests(ids),
         list_alert_requests(ids),
+        list_entry_requests(ids),
     ]
     .concat()
 }
@@ -294,4 +295,37 @@ fn list_contact_requests(ids: &Ids) -> Vec<Wanted> {
     let routes = ["/v1/contacts/find", "/v1/contacts/export", "/v1/contacts/erase"];
     let ask = |route| Wanted::new("POST", route, route, &person);
     routes.map(ask).to_vec()
+}
+
+/// Requests to single tenants, agents and instances. Each is sent with `If-Match: *`.
+fn list_entry_requests(ids: &Ids) -> Vec<Wanted> {
+    let mut wanted = Vec::new();
+    let all = document(ids, &ids.tenant);
+    for (list, route, id, entry) in [
+        ("/v1/tenants", "/v1/tenants/{id}", &ids.tenant, &all["tenants"][0]),
+        ("/v1/agents", "/v1/agents/{id}", &ids.agent, &all["agents"][0]),
+        (
+            "/v1/instances",
+            "/v1/instances/{id}",
+            &ids.instance,
+            &all["instances"][0],
+        ),
+    ] {
+        let path = route.replace("{id}", id);
+        wanted.push(Wanted::new("GET", list, list, &Value::Null));
+        wanted.push(Wanted::new("GET", route, &path, &Value::Null));
+        wanted.push(Wanted::new("POST", list, list, entry));
+        wanted.push(Wanted::new("PUT", route, &path, entry));
+        if list != "/v1/tenants" {
+            let of_tenant = format!("{list}?tenant={}", ids.tenant);
+            wanted.push(Wanted::new("GET", list, &of_tenant, &Value::Null));
+            wanted.push(Wanted::new("DELETE", route, &path, &Value::Null));
+            let forced = format!("{path}?force=true");
+            wanted.push(Wanted::new("DELETE", route, &forced, &Value::Null));
+        }
+    }
+    let webhook = "/v1/instances/{id}/webhook";
+    let path = webhook.replace("{id}", &ids.instance);
+    wanted.push(Wanted::new("GET", webhook, &path, &Value::Null));
+    wanted
 }

@@ -1,14 +1,13 @@
 //! Gives an instance a new webhook secret, and tells which secret of an instance counts.
 
-use super::ConfigureError;
+use super::{ConfigureError, find_entry};
 use crate::Deps;
-use crate::ports::{ConfigurationStore, System};
+use crate::ports::{ConfigurationStore, System, WriteOutcome};
 use crate::steps::audit::audit_action;
-use crate::steps::scope::find_instance_within;
 use jiff::{SignedDuration, Timestamp};
 use recado_domain::access::Caller;
 use recado_domain::audit::{AuditAction, AuditedAction};
-use recado_domain::config::{ConfigDocument, Instance};
+use recado_domain::config::{ConfigDocument, ConfigEntry, ConfigRemoval, Instance};
 use recado_domain::ids::InstanceId;
 
 /// Gives the instance the next version of its webhook secret, and returns the instance as it is now. The secret before
@@ -19,13 +18,9 @@ pub async fn rotate_secret(
     id: &InstanceId,
     overlap: SignedDuration,
 ) -> Result<Instance, ConfigureError> {
-    let bound = find_instance_within(deps, caller, id).await?;
-    let tenant = bound.ok_or(ConfigureError::NotFound("instance"))?.tenant.id;
-    // The configuration itself, since the instance that was found may be some seconds old.
-    let known = deps.store().read_configuration(Some(&tenant)).await?;
-    let instance = known.instances.into_iter().find(|instance| instance.id == *id);
-    let mut instance = instance.ok_or(ConfigureError::NotFound("instance"))?;
-    let before = instance.secret_version;
+    let mut instance: Instance = find_entry(deps, caller, id.as_str()).await?;
+    let (tenant, before) = (instance.tenant.clone(), instance.secret_version);
+    let known = instance.clone().into_document();
     instance
         .rotate_secret(overlap, deps.system().now())
         .map_err(|_| ConfigureError::LastSecretVersion)?;
@@ -38,11 +33,12 @@ pub async fn rotate_secret(
         rotated.with_change(format!("version {}", u8::from(before)), after),
     )
     .await?;
-    let change = ConfigDocument {
-        instances: vec![instance.clone()],
-        ..ConfigDocument::default()
-    };
-    deps.store().apply_configuration(&change).await?;
+    let change = instance.clone().into_document();
+    let nothing = ConfigRemoval::default();
+    let written = deps.store().replace_configuration(&change, &nothing, &known);
+    if written.await? == WriteOutcome::Conflict {
+        return Err(ConfigureError::Changed(Instance::KIND));
+    }
     tracing::info!(by = %caller.name, instance_id = %id, "a webhook secret was rotated");
     Ok(instance)
 }

@@ -1,0 +1,161 @@
+//! The routes of tenants, agents and instances have the same form: what they share is here.
+
+use super::{Api, ApiContext, BODY_MAX};
+use crate::problem::HttpProblem;
+use crate::query::{parse_json_body, read_body};
+use axum::Json;
+use axum::body::Body;
+use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
+use axum::response::{IntoResponse, Response};
+use recado_domain::access::Caller;
+use recado_domain::config::ConfigEntry;
+use recado_domain::ids::TenantId;
+use recado_pipeline::configure::{self, AskedParties, ChangedEntry, ConfigurationChange, EntryMatch};
+use serde::{Deserialize, Serialize};
+use utoipa::{IntoParams, ToSchema};
+
+/// The filter and the page of a list of agents or instances.
+#[derive(Debug, Deserialize, IntoParams)]
+#[into_params(parameter_in = Query)]
+#[serde(deny_unknown_fields)]
+pub(super) struct EntryListQuery {
+    /// Only of this tenant.
+    #[param(value_type = Option<String>)]
+    pub(super) tenant: Option<TenantId>,
+    /// Number of items on a page: 1 to 200, 50 if absent.
+    pub(super) limit: Option<usize>,
+    /// `next_cursor` of the page before.
+    pub(super) cursor: Option<String>,
+}
+
+/// The option of a removal.
+#[derive(Debug, Deserialize, IntoParams)]
+#[into_params(parameter_in = Query)]
+#[serde(deny_unknown_fields)]
+pub(super) struct RemovalQuery {
+    /// `true`: an instance is removed or disabled also if it still owes a reply.
+    #[serde(default)]
+    pub(super) force: bool,
+}
+
+/// An entry of the configuration that was created or changed.
+#[derive(Debug, Serialize, ToSchema)]
+pub(super) struct ChangedEntryView<T> {
+    /// The entry as it is stored now.
+    entry: T,
+    /// Problems that did not keep the entry from being stored, such as a provider that does not answer.
+    warnings: Vec<String>,
+}
+
+/// Answers with an entry and its version.
+pub(super) async fn show_entry<T: ConfigEntry>(
+    api: &Api<impl ApiContext>,
+    caller: &Caller,
+    id: &str,
+) -> Result<Response, HttpProblem> {
+    let entry: T = configure::find_entry(&*api.deps, caller, id).await?;
+    Ok((version_header(&entry)?, Json(entry)).into_response())
+}
+
+/// Creates the entry of a request's body.
+pub(super) async fn create_entry<T: ConfigEntry>(
+    api: &Api<impl ApiContext>,
+    caller: &Caller,
+    headers: &HeaderMap,
+    body: Body,
+) -> Result<Response, HttpProblem> {
+    let entry: T = parse_json_body(&read_body(headers, body, BODY_MAX).await?)?;
+    let created = configure::create_entry(&*api.deps, caller, entry, api.asked_parties()).await?;
+    answer_changed(StatusCode::CREATED, created)
+}
+
+/// Replaces an entry by that of the request's body.
+pub(super) async fn change_entry<T: ConfigEntry>(
+    api: &Api<impl ApiContext>,
+    caller: &Caller,
+    id: &str,
+    headers: &HeaderMap,
+    body: Body,
+) -> Result<Response, HttpProblem> {
+    let Some(expected) = parse_if_match(headers)? else {
+        return Err(HttpProblem::new(
+            StatusCode::PRECONDITION_REQUIRED,
+            "name the version to change in If-Match: the ETag of GET, or * for any",
+        ));
+    };
+    let entry: T = parse_json_body(&read_body(headers, body, BODY_MAX).await?)?;
+    if entry.entry_id() != id {
+        return Err(HttpProblem::bad_request(
+            "the id in the body is not that of the path",
+        ));
+    }
+    let asks = api.asked_parties();
+    let changed = configure::change_entry(&*api.deps, caller, entry, &expected, asks).await?;
+    answer_changed(StatusCode::OK, changed)
+}
+
+/// Removes or disables an entry.
+pub(super) async fn remove_entry<T: ConfigEntry>(
+    api: &Api<impl ApiContext>,
+    caller: &Caller,
+    id: &str,
+    headers: &HeaderMap,
+    force: bool,
+) -> Result<Json<ConfigurationChange>, HttpProblem> {
+    let expected = parse_if_match(headers)?.unwrap_or(EntryMatch::Any);
+    let removed = configure::remove_entry::<T>(&*api.deps, caller, id, &expected, force).await?;
+    Ok(Json(removed))
+}
+
+fn answer_changed<T: ConfigEntry>(
+    status: StatusCode,
+    changed: ChangedEntry<T>,
+) -> Result<Response, HttpProblem> {
+    let version = version_header(&changed.entry)?;
+    let view = ChangedEntryView {
+        entry: changed.entry,
+        warnings: changed.warnings,
+    };
+    Ok((status, version, Json(view)).into_response())
+}
+
+fn version_header<T: ConfigEntry>(entry: &T) -> Result<[(header::HeaderName, HeaderValue); 1], HttpProblem> {
+    let text = format!("\"{}\"", configure::compute_version(entry));
+    let value = HeaderValue::try_from(text)
+        .map_err(|_| HttpProblem::new(StatusCode::INTERNAL_SERVER_ERROR, "the version is unreadable"))?;
+    Ok([(header::ETAG, value)])
+}
+
+/// Parses the versions that a request expects; `None` if it expects none. A weak one never counts as the same.
+fn parse_if_match(headers: &HeaderMap) -> Result<Option<EntryMatch>, HttpProblem> {
+    let mut versions = Vec::new();
+    for value in headers.get_all(header::IF_MATCH) {
+        let malformed = || HttpProblem::bad_request("If-Match is malformed: write \"version\" or *");
+        let text = value.to_str().map_err(|_| malformed())?;
+        for part in text.split(',').map(str::trim) {
+            if part == "*" {
+                return Ok(Some(EntryMatch::Any));
+            }
+            let quoted = part.strip_prefix("W/").unwrap_or(part);
+            let version = quoted.strip_prefix('"').and_then(|rest| rest.strip_suffix('"'));
+            let version = version.ok_or_else(malformed)?;
+            if quoted == part {
+                versions.push(version.to_owned());
+            } else {
+                versions.push(String::new());
+            }
+        }
+    }
+    Ok((!versions.is_empty()).then_some(EntryMatch::Versions(versions)))
+}
+
+impl<C: ApiContext> Api<C> {
+    /// Returns the parties that are asked about what is new in a change.
+    pub(super) fn asked_parties(&self) -> AskedParties {
+        if self.options.asks_models {
+            AskedParties::ProvidersAndModels
+        } else {
+            AskedParties::Providers
+        }
+    }
+}

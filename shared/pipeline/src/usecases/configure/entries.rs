@@ -1,0 +1,265 @@
+//! Lists, creates, changes and removes single tenants, agents and instances. Their checks are those of a document.
+
+use super::audited_changes::list_audited_changes;
+use super::prune::plan_removal;
+use super::surroundings::read_surroundings;
+use super::{
+    ApplyOptions, AskedParties, ConfigurationChange, ConfigurationChangeKind, ConfigureError, change_check,
+    check_document, check_tenant_changes, list_changes,
+};
+use crate::Deps;
+use crate::ports::{ConfigurationStore, Page, PageRequest, PortResult, WriteOutcome};
+use crate::steps::audit::audit_actions;
+use recado_domain::access::Caller;
+use recado_domain::config::{
+    Agent, ConfigDocument, ConfigEntry, ConfigNames, ConfigRemoval, Instance, Tenant,
+};
+use recado_domain::ids::{TenantId, hash_parts};
+
+/// The form that an entry must have for a request to change it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum EntryMatch {
+    /// Any form.
+    Any,
+    /// The form with one of these versions.
+    Versions(Vec<String>),
+}
+
+impl EntryMatch {
+    fn check_entry<T: ConfigEntry>(&self, entry: &T) -> Result<(), ConfigureError> {
+        match self {
+            Self::Versions(versions) if !versions.contains(&compute_version(entry)) => {
+                Err(ConfigureError::Changed(T::KIND))
+            }
+            _ => Ok(()),
+        }
+    }
+}
+
+/// An entry that was created or changed.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ChangedEntry<T> {
+    /// The entry as it is stored now.
+    pub entry: T,
+    /// Problems that are no reason to refuse it, such as a provider that does not answer.
+    pub warnings: Vec<String>,
+}
+
+/// Computes the version of an entry: equal entries have the same.
+pub fn compute_version<T: ConfigEntry>(entry: &T) -> String {
+    let text = serde_json::to_string(entry).unwrap_or_default();
+    hash_parts(&[T::KIND, &text], 16)
+}
+
+/// Lists the tenants within the caller's scope.
+pub async fn list_tenants(deps: &impl Deps, caller: &Caller, page: &PageRequest) -> PortResult<Page<Tenant>> {
+    let Some(own) = caller.scope.tenant() else {
+        return deps.store().list_tenants(page).await;
+    };
+    let mut names = ConfigNames::default();
+    if page.cursor.is_none() {
+        names.tenants.insert(own.clone());
+    }
+    Ok(Page {
+        items: deps.store().read_named(&names).await?.tenants,
+        next_cursor: None,
+    })
+}
+
+/// Lists the agents within the caller's scope, or those of `tenant`.
+pub async fn list_agents(
+    deps: &impl Deps,
+    caller: &Caller,
+    tenant: Option<&TenantId>,
+    page: &PageRequest,
+) -> PortResult<Page<Agent>> {
+    match narrow_scope(caller, tenant) {
+        Ok(tenant) => deps.store().list_agents(tenant, page).await,
+        Err(OutsideScope) => Ok(empty_page()),
+    }
+}
+
+/// Lists the instances within the caller's scope, or those of `tenant`.
+pub async fn list_instances(
+    deps: &impl Deps,
+    caller: &Caller,
+    tenant: Option<&TenantId>,
+    page: &PageRequest,
+) -> PortResult<Page<Instance>> {
+    match narrow_scope(caller, tenant) {
+        Ok(tenant) => deps.store().list_instances(tenant, page).await,
+        Err(OutsideScope) => Ok(empty_page()),
+    }
+}
+
+/// The request names a tenant that the caller does not see.
+struct OutsideScope;
+
+/// Returns the tenant whose entries are listed; `None` for those of all.
+fn narrow_scope<'a>(
+    caller: &'a Caller,
+    wanted: Option<&'a TenantId>,
+) -> Result<Option<&'a TenantId>, OutsideScope> {
+    match wanted {
+        Some(wanted) if !caller.scope.covers(wanted) => Err(OutsideScope),
+        wanted => Ok(caller.scope.tenant().or(wanted)),
+    }
+}
+
+fn empty_page<T>() -> Page<T> {
+    Page {
+        items: Vec::new(),
+        next_cursor: None,
+    }
+}
+
+/// Returns an entry by its id. An entry outside the caller's scope counts as unknown.
+pub async fn find_entry<T: ConfigEntry>(
+    deps: &impl Deps,
+    caller: &Caller,
+    id: &str,
+) -> Result<T, ConfigureError> {
+    let missing = ConfigureError::NotFound(T::KIND);
+    let Some(names) = T::name_entry(id) else {
+        return Err(missing);
+    };
+    let found = deps.store().read_named(&names).await?;
+    let within = |entry: &&T| entry.entry_id() == id && caller.scope.covers(entry.owner());
+    T::list_of(&found).iter().find(within).cloned().ok_or(missing)
+}
+
+/// Creates an entry, with the checks of a document that holds it alone. An entry that exists is left as it is.
+pub async fn create_entry<T: ConfigEntry>(
+    deps: &impl Deps,
+    caller: &Caller,
+    entry: T,
+    asks: AskedParties,
+) -> Result<ChangedEntry<T>, ConfigureError> {
+    write_entry(deps, caller, entry, None, asks).await
+}
+
+/// Replaces an entry, with the checks of a document that holds it alone.
+pub async fn change_entry<T: ConfigEntry>(
+    deps: &impl Deps,
+    caller: &Caller,
+    entry: T,
+    expected: &EntryMatch,
+    asks: AskedParties,
+) -> Result<ChangedEntry<T>, ConfigureError> {
+    let before: T = find_entry(deps, caller, entry.entry_id()).await?;
+    expected.check_entry(&before)?;
+    write_entry(deps, caller, entry, Some(expected), asks).await
+}
+
+/// Writes an entry that is new (without `expected`) or replaces the one before.
+async fn write_entry<T: ConfigEntry>(
+    deps: &impl Deps,
+    caller: &Caller,
+    entry: T,
+    expected: Option<&EntryMatch>,
+    asks: AskedParties,
+) -> Result<ChangedEntry<T>, ConfigureError> {
+    let id = entry.entry_id().to_owned();
+    let mut change = entry.into_document();
+    let options = ApplyOptions {
+        asks,
+        ..ApplyOptions::default()
+    };
+    let (known, _) = check_document(deps, caller, &mut change, options).await?;
+    let before = T::list_of(&known).iter().find(|known| known.entry_id() == id);
+    match (before, expected) {
+        (Some(_), None) => return Err(ConfigureError::Exists(T::KIND)),
+        (None, Some(_)) => return Err(ConfigureError::NotFound(T::KIND)),
+        (Some(before), Some(expected)) => expected.check_entry(before)?,
+        (None, None) => {}
+    }
+    check_tenant_changes(deps, &change, &known).await?;
+    let changes = list_changes(&known, &change);
+    let document = known.with_changes(&change);
+    let warnings = change_check::check_changes(deps, &changes, &document, options.asks).await?;
+    let unchanged = |change: &ConfigurationChange| change.what == ConfigurationChangeKind::Unchanged;
+    if !changes.iter().all(unchanged) {
+        audit_actions(deps, caller, list_audited_changes(&known, &document)).await?;
+        let nothing = ConfigRemoval::default();
+        let written = deps.store().replace_configuration(&change, &nothing, &known);
+        if written.await? == WriteOutcome::Conflict {
+            return Err(match expected {
+                None => ConfigureError::Exists(T::KIND),
+                Some(_) => ConfigureError::Changed(T::KIND),
+            });
+        }
+        tracing::info!(by = %caller.name, kind = T::KIND, id, "an entry of the configuration was written");
+    }
+    let stored = T::list_of(&change).first().cloned();
+    Ok(ChangedEntry {
+        entry: stored.ok_or(ConfigureError::NotFound(T::KIND))?,
+        warnings,
+    })
+}
+
+/// Removes an agent or an instance, by the rules of `prune`: an instance with a history is disabled instead, one that owes
+/// something stays unless `force`, and an agent that an instance needs stays.
+pub async fn remove_entry<T: ConfigEntry>(
+    deps: &impl Deps,
+    caller: &Caller,
+    id: &str,
+    expected: &EntryMatch,
+    force: bool,
+) -> Result<ConfigurationChange, ConfigureError> {
+    let entry: T = find_entry(deps, caller, id).await?;
+    expected.check_entry(&entry)?;
+    let mut names = T::name_entry(id).unwrap_or_default();
+    let doomed = ConfigRemoval {
+        tenants: Vec::new(),
+        agents: names.agents.iter().cloned().collect(),
+        instances: names.instances.iter().cloned().collect(),
+    };
+    names.alerts = true;
+    let known = read_surroundings(deps, &names, Some(entry.owner())).await?;
+    let current = T::list_of(&known).iter().find(|known| known.entry_id() == id);
+    expected.check_entry(current.ok_or(ConfigureError::NotFound(T::KIND))?)?;
+    let own = known.of_tenant(entry.owner());
+    check_agents_needed(&own, &doomed)?;
+    let options = ApplyOptions {
+        prune: true,
+        force,
+        ..ApplyOptions::default()
+    };
+    let mut removal = plan_removal(deps, &own, &own.without(&doomed), options).await?;
+    let after = removal.apply_to(&known);
+    ConfigDocument::default().validate_against(&after)?;
+    // Without a planned change, the instance is disabled already and has a history.
+    let Some(told) = removal.changes.pop() else {
+        return Ok(ConfigurationChange {
+            kind: T::KIND,
+            id: id.to_owned(),
+            what: ConfigurationChangeKind::Unchanged,
+            fields: Vec::new(),
+            conversations: None,
+        });
+    };
+    audit_actions(deps, caller, list_audited_changes(&known, &after)).await?;
+    let disabled = ConfigDocument {
+        instances: removal.plan.disable,
+        ..ConfigDocument::default()
+    };
+    let store = deps.store();
+    let written = store.replace_configuration(&disabled, &removal.plan.remove, &known);
+    if written.await? == WriteOutcome::Conflict {
+        return Err(ConfigureError::Changed(T::KIND));
+    }
+    tracing::info!(by = %caller.name, kind = T::KIND, id, "an entry of the configuration was removed or disabled");
+    Ok(told)
+}
+
+/// Refuses to remove an agent that an instance needs.
+fn check_agents_needed(own: &ConfigDocument, doomed: &ConfigRemoval) -> Result<(), ConfigureError> {
+    let needs = |instance: &&Instance| doomed.agents.contains(&instance.agent);
+    match own.instances.iter().find(needs) {
+        Some(instance) => Err(ConfigureError::AgentInUse {
+            agent: instance.agent.clone(),
+            instance: instance.id.clone(),
+        }),
+        None => Ok(()),
+    }
+}

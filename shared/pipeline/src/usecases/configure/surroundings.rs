@@ -1,0 +1,48 @@
+//! Reads the part of the configuration that a change touches, so that a check costs the same among ten thousand tenants.
+
+use crate::Deps;
+use crate::ports::{ConfigurationStore, PortResult};
+use recado_domain::config::{ConfigDocument, ConfigNames};
+use recado_domain::ids::TenantId;
+use std::collections::BTreeSet;
+
+/// Number of tenants that are read one by one at most. Of more, the whole configuration is read at once.
+const TENANTS_MAX: usize = 32;
+
+/// Reads what the check of `names` needs: all tenants that they touch, each with its agents and instances, and the
+/// tenants with which these would share variables. `own` is a tenant that is read in any case.
+pub(super) async fn read_surroundings(
+    deps: &impl Deps,
+    names: &ConfigNames,
+    own: Option<&TenantId>,
+) -> PortResult<ConfigDocument> {
+    let store = deps.store();
+    if names.tenants.len() > TENANTS_MAX {
+        return store.read_configuration(None).await;
+    }
+    let found = store.read_named(names).await?;
+    let mut tenants: BTreeSet<TenantId> = names.tenants.clone();
+    tenants.extend(found.list_owners());
+    tenants.extend(own.cloned());
+    // Stored destinations refer to further tenants and instances.
+    let mut further = ConfigNames {
+        variable_parts: tenants.iter().map(TenantId::variable_part).collect(),
+        ..ConfigNames::default()
+    };
+    further.add_destinations(&found);
+    tenants.extend(store.read_named(&further).await?.list_owners());
+    if tenants.len() > TENANTS_MAX {
+        return store.read_configuration(None).await;
+    }
+    let mut all = ConfigDocument {
+        alerts: found.alerts,
+        ..ConfigDocument::default()
+    };
+    for tenant in &tenants {
+        let of_tenant = store.read_configuration(Some(tenant)).await?;
+        all.tenants.extend(of_tenant.tenants);
+        all.agents.extend(of_tenant.agents);
+        all.instances.extend(of_tenant.instances);
+    }
+    Ok(all)
+}

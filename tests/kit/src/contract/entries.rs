@@ -1,0 +1,155 @@
+//! Configuration, entry by entry.
+
+use super::directory::{assert_bound, assert_configured, bound};
+use super::patience::{CONFIGURATION, eventually};
+use crate::builders::Fixture;
+use crate::ports::succeed;
+use recado_domain::config::{ConfigDocument, ConfigEntry, ConfigNames, ConfigRemoval};
+use recado_domain::ids::TenantId;
+use recado_pipeline::ports::{Page, PageRequest, PortResult, Store, WriteOutcome};
+use std::collections::BTreeSet;
+
+/// Reads all pages of a list.
+async fn all_pages<T, F: Future<Output = PortResult<Page<T>>>>(
+    limit: usize,
+    read: impl Fn(PageRequest) -> F,
+) -> Vec<T> {
+    let (mut all, mut cursor) = (Vec::new(), None);
+    for _ in 0..1000 {
+        let page = succeed(read(PageRequest { limit, cursor })).await;
+        assert!(page.items.len() <= limit);
+        all.extend(page.items);
+        cursor = page.next_cursor;
+        if cursor.is_none() {
+            break;
+        }
+    }
+    all
+}
+
+pub async fn agents_and_instances_are_listed_by_tenant_in_pages<S: Store>(store: &S) {
+    let (one, mut same, other) = (Fixture::new(), Fixture::new(), Fixture::new());
+    same.bound.tenant = one.bound.tenant.clone();
+    same.bound.agent.tenant = one.bound.tenant.id.clone();
+    same.bound.instance.tenant = one.bound.tenant.id.clone();
+    for fixture in [&one, &same, &other] {
+        succeed(store.apply_configuration(&fixture.document())).await;
+    }
+    let tenant = Some(&one.bound.tenant.id);
+    let mut agents = vec![one.bound.agent.clone(), same.bound.agent.clone()];
+    agents.sort_by(|a, b| a.id.cmp(&b.id));
+    let mut instances = vec![one.bound.instance.clone(), same.bound.instance.clone()];
+    instances.sort_by(|a, b| a.id.cmp(&b.id));
+    for limit in [1, 2, 200] {
+        let found = all_pages(limit, async |page| store.list_agents(tenant, &page).await).await;
+        assert_eq!(found, agents, "by {limit}");
+        let found = all_pages(limit, async |page| store.list_instances(tenant, &page).await).await;
+        assert_eq!(found, instances, "by {limit}");
+    }
+    let all = all_pages(2, async |page| store.list_tenants(&page).await).await;
+    for tenant in [&one.bound.tenant, &other.bound.tenant] {
+        assert_eq!(all.iter().filter(|found| *found == tenant).count(), 1);
+    }
+    assert!(all.is_sorted_by(|a, b| a.id < b.id));
+    let all = all_pages(200, async |page| store.list_instances(None, &page).await).await;
+    assert!(all.contains(&other.bound.instance) && all.contains(&one.bound.instance));
+    let own = succeed(store.read_configuration(tenant)).await;
+    assert_eq!((own.agents, own.instances), (agents, instances));
+    assert_eq!(own.tenants, std::slice::from_ref(&one.bound.tenant));
+}
+
+pub async fn what_moves_to_another_tenant_is_listed_there_alone<S: Store>(store: &S) {
+    let (mut moving, other) = (Fixture::new(), Fixture::new());
+    let former = moving.bound.tenant.id.clone();
+    for fixture in [&moving, &other] {
+        succeed(store.apply_configuration(&fixture.document())).await;
+    }
+    moving.bound.agent.tenant = other.bound.tenant.id.clone();
+    moving.bound.instance.tenant = other.bound.tenant.id.clone();
+    let mut change = moving.document();
+    change.tenants.clear();
+    succeed(store.apply_configuration(&change)).await;
+    let left = succeed(store.read_configuration(Some(&former))).await;
+    assert_eq!((left.agents, left.instances), (vec![], vec![]));
+    let gained = succeed(store.read_configuration(Some(&other.bound.tenant.id))).await;
+    assert_eq!((gained.agents.len(), gained.instances.len()), (2, 2));
+}
+
+pub async fn entries_are_read_by_their_names_and_no_others<S: Store>(store: &S) {
+    let (one, other) = (Fixture::new(), Fixture::new());
+    for fixture in [&one, &other] {
+        succeed(store.apply_configuration(&fixture.document())).await;
+    }
+    let names = ConfigNames {
+        tenants: BTreeSet::from([one.bound.tenant.id.clone()]),
+        agents: BTreeSet::from([one.bound.agent.id.clone()]),
+        instances: BTreeSet::from([one.instance().clone()]),
+        externals: BTreeSet::from([(one.bound.instance.provider, one.external())]),
+        ..ConfigNames::default()
+    };
+    assert_eq!(succeed(store.read_named(&names)).await, one.document());
+    let by_name = ConfigNames {
+        externals: names.externals.clone(),
+        ..ConfigNames::default()
+    };
+    let found = succeed(store.read_named(&by_name)).await;
+    assert_eq!(found.instances, std::slice::from_ref(&one.bound.instance));
+    let mut alike = other.bound.tenant.clone();
+    alike.id = TenantId::parse(&one.bound.tenant.id.as_str().replace('-', ".")).unwrap();
+    assert_ne!(alike.id, one.bound.tenant.id);
+    succeed(store.apply_configuration(&alike.clone().into_document())).await;
+    let by_variable = ConfigNames {
+        variable_parts: BTreeSet::from([alike.id.variable_part()]),
+        ..ConfigNames::default()
+    };
+    let mut both = vec![one.bound.tenant.clone(), alike];
+    both.sort_by(|a, b| a.id.cmp(&b.id));
+    assert_eq!(succeed(store.read_named(&by_variable)).await.tenants, both);
+    let nothing = succeed(store.read_named(&ConfigNames::default())).await;
+    assert_eq!(nothing, ConfigDocument::default());
+}
+
+pub async fn a_replacement_is_refused_if_an_entry_is_no_longer_as_it_was_known<S: Store>(store: &S) {
+    let nothing = (ConfigRemoval::default(), ConfigDocument::default());
+    let fixture = Fixture::new();
+    let mut changed = fixture.clone();
+    "changed".clone_into(&mut changed.bound.agent.system_prompt);
+    let (old, new) = (fixture.document(), changed.document());
+    let replace = async |change: &ConfigDocument, known: &ConfigDocument| {
+        succeed(store.replace_configuration(change, &nothing.0, known)).await
+    };
+    assert_eq!(
+        replace(&old, &new).await,
+        WriteOutcome::Conflict,
+        "nothing is there"
+    );
+    assert_eq!(replace(&old, &nothing.1).await, WriteOutcome::Written);
+    assert_eq!(
+        replace(&old, &nothing.1).await,
+        WriteOutcome::Conflict,
+        "it is there"
+    );
+    assert_eq!(replace(&new, &new).await, WriteOutcome::Conflict);
+    assert_configured(store, &old).await;
+    assert_eq!(replace(&new, &old).await, WriteOutcome::Written);
+    assert_configured(store, &new).await;
+    assert_bound(store, &changed, &changed.bound).await;
+    let removal = ConfigRemoval {
+        agents: vec![changed.bound.agent.id.clone()],
+        instances: vec![changed.instance().clone()],
+        ..ConfigRemoval::default()
+    };
+    let remove = async |known: &ConfigDocument| {
+        succeed(store.replace_configuration(&nothing.1, &removal, known)).await
+    };
+    assert_eq!(remove(&old).await, WriteOutcome::Conflict);
+    assert_configured(store, &new).await;
+    assert_eq!(remove(&new).await, WriteOutcome::Written);
+    let left = succeed(store.read_configuration(Some(&fixture.bound.tenant.id))).await;
+    assert_eq!((left.agents.len(), left.instances.len()), (0, 0));
+    let found = async || bound(store, &fixture, &fixture.external()).await;
+    assert_eq!(eventually(CONFIGURATION, found, Option::is_none).await, None);
+    // What was written without a condition has one from then on.
+    succeed(store.apply_configuration(&old)).await;
+    assert_eq!(replace(&new, &old).await, WriteOutcome::Written);
+}
