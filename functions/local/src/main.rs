@@ -31,6 +31,7 @@ mod serve;
 mod server;
 mod start_checks;
 mod stop_signals;
+mod tenant;
 mod token;
 mod trends;
 mod try_command;
@@ -84,6 +85,7 @@ enum RecadoCommand {
     Doctor(doctor::DoctorArguments),
     CatchUp(catch_up::CatchUpArguments),
     Dlq(dlq::DeadLetterArguments),
+    Tenant(tenant::TenantArguments),
     Token(token::TokenArguments),
     Contact(contact::ContactArguments),
     Trends(trends::TrendArguments),
@@ -166,6 +168,9 @@ fn run_command(arguments: CommandLine) -> Result<()> {
         Some(RecadoCommand::Record(command)) => record::run_record_command(command),
         Some(RecadoCommand::Alerts(command)) => {
             runtime.block_on(alerts::run_alert_command(command, &environment))
+        }
+        Some(RecadoCommand::Tenant(command)) => {
+            runtime.block_on(tenant::run_tenant_command(command, &environment))
         }
         Some(RecadoCommand::Token(command)) => {
             runtime.block_on(token::run_token_command(command, &environment))

@@ -27,6 +27,7 @@ mod retention;
 mod samples;
 mod scheduled;
 mod table;
+mod tenant_records;
 mod tokens;
 mod trace;
 mod transaction;

@@ -43,6 +43,8 @@ pub enum AuditAction {
     ContactExported,
     /// Erased a contact.
     ContactErased,
+    /// Began to remove a tenant.
+    TenantRemoved,
     /// Fetched what an instance missed.
     CaughtUp,
     /// Sent a test to a destination of alerts.
@@ -53,7 +55,7 @@ pub enum AuditAction {
 
 impl AuditAction {
     /// All actions.
-    pub const ALL: [Self; 18] = [
+    pub const ALL: [Self; 19] = [
         Self::ConfigurationChanged,
         Self::WebhookSecretsRead,
         Self::SecretRotated,
@@ -69,6 +71,7 @@ impl AuditAction {
         Self::ContactFound,
         Self::ContactExported,
         Self::ContactErased,
+        Self::TenantRemoved,
         Self::CaughtUp,
         Self::AlertsTested,
         Self::NotificationRedriven,
@@ -92,6 +95,7 @@ impl AuditAction {
             Self::ContactFound => "contact_found",
             Self::ContactExported => "contact_exported",
             Self::ContactErased => "contact_erased",
+            Self::TenantRemoved => "tenant_removed",
             Self::CaughtUp => "caught_up",
             Self::AlertsTested => "alerts_tested",
             Self::NotificationRedriven => "notification_redriven",

@@ -52,6 +52,9 @@ pub struct Tenant {
     /// `true` if none of the tenant's instances works, as if each were disabled.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub disabled: bool,
+    /// Time since which the tenant is being removed. In a document it has no effect.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub removing_since: Option<Timestamp>,
 }
 
 /// An agent: the AI that answers, with its model and instructions.
@@ -275,6 +278,7 @@ mod credential;
 mod error;
 mod names;
 mod prune;
+mod removal;
 mod tenant_change;
 mod webhook_secret;
 

@@ -24,6 +24,7 @@ mod redrive;
 mod round_robin;
 mod send;
 mod tenant_key;
+mod tenant_messages;
 
 pub use dead_messages::DeadMessage;
 pub use depth::EmbeddedQueueDepth;
@@ -31,6 +32,7 @@ pub use fair_share::FairShare;
 pub use receive::{DequeuedMessage, Receipt};
 pub(crate) use round_robin::RoundRobin;
 pub use tenant_key::TenantKey;
+pub(crate) use tenant_messages::delete_tenant_messages;
 
 use crate::db_error::DbError;
 use crate::sql_records::execute_sql;

@@ -21,6 +21,7 @@ mod overdue;
 mod retention;
 mod samples;
 mod scheduled;
+mod tenant_records;
 mod tokens;
 mod trace;
 

@@ -32,6 +32,7 @@ mod problem_answers;
 mod schema;
 mod sends;
 mod simulator;
+mod tenant_removal;
 mod tenants;
 mod tokens;
 mod trace;
@@ -140,7 +141,11 @@ macro_rules! list_operator_routes {
             $routes!(config::list_webhooks),
             $routes!(config::post_secret_rotation),
             $routes!(tenants::list_tenants, tenants::post_tenant),
-            $routes!(tenants::get_tenant, tenants::put_tenant),
+            $routes!(
+                tenants::get_tenant,
+                tenants::put_tenant,
+                tenant_removal::delete_tenant
+            ),
             $routes!(agents::list_agents, agents::post_agent),
             $routes!(agents::get_agent, agents::put_agent, agents::delete_agent),
             $routes!(instances::list_instances, instances::post_instance),

@@ -21,5 +21,5 @@ pub use steps::verdict::Verdict;
 pub use steps::{installation_reading, random_id, upload};
 pub use usecases::{
     alert, audit, catch_up, configure, contacts, deliver, health, ingest, key_check, operate, process,
-    reconcile, reply, self_check, send, tokens, trace, trends,
+    reconcile, reply, self_check, send, tenant_removal, tokens, trace, trends,
 };

@@ -36,6 +36,7 @@ mod samples;
 mod scheduled;
 mod secrets;
 mod system;
+mod tenant_records;
 mod tokens;
 mod trace;
 
@@ -72,6 +73,7 @@ pub use samples::Samples;
 pub use scheduled::ScheduledMessages;
 pub use secrets::Secrets;
 pub use system::System;
+pub use tenant_records::TenantRecords;
 pub use tokens::Tokens;
 pub use trace::{CorrelatedRecords, CorrelationIndex};
 
@@ -178,6 +180,7 @@ pub trait Store:
     + ScheduledMessages
     + Deliveries
     + ErasableRecords
+    + TenantRecords
     + Notices
     + InstanceStates
     + DeadLetters
@@ -202,6 +205,7 @@ impl<T> Store for T where
         + ScheduledMessages
         + Deliveries
         + ErasableRecords
+        + TenantRecords
         + Notices
         + InstanceStates
         + DeadLetters

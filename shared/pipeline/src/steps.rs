@@ -3,6 +3,8 @@
 pub(crate) mod audit;
 pub(crate) mod client_message;
 pub(crate) mod connection;
+pub(crate) mod conversation_erasure;
+pub(crate) mod dead_letter_erasure;
 pub(crate) mod due_message;
 pub(crate) mod enabled_instance;
 pub(crate) mod give_up;
@@ -17,6 +19,7 @@ pub(crate) mod message_view;
 pub(crate) mod model_check;
 pub(crate) mod outgoing;
 pub(crate) mod outgoing_check;
+pub(crate) mod owed_replies;
 pub(crate) mod queue_message;
 pub mod random_id;
 pub(crate) mod reply_coverage;

@@ -15,6 +15,7 @@ pub mod reconcile;
 pub mod reply;
 pub mod self_check;
 pub mod send;
+pub mod tenant_removal;
 pub mod tokens;
 pub mod trace;
 pub mod trends;

@@ -332,6 +332,7 @@ pub fn bound(provider: Provider) -> InstanceConfig {
             time_zone: "America/Sao_Paulo".to_owned(),
             retention: RetentionPolicy::default(),
             disabled: false,
+            removing_since: None,
         },
         agent: Agent {
             id: agent,

@@ -41,6 +41,7 @@ pub mod samples;
 pub mod scheduled;
 pub mod settlements;
 pub mod stored_messages;
+pub mod tenant_records;
 pub mod tenants;
 pub mod tokens;
 pub mod traces;

@@ -100,6 +100,7 @@ pub fn bound(number: usize, tenant: usize, provider: Provider, rate: Option<Rate
             time_zone: "America/Sao_Paulo".to_owned(),
             retention: RetentionPolicy::default(),
             disabled: false,
+            removing_since: None,
         },
         agent: Agent {
             id: agent,

@@ -14,7 +14,7 @@ use std::collections::BTreeSet;
 
 impl<A: System> DynamoStore<A> {
     /// Reads all open records of a kind. The index holds their keys, the records come from the table.
-    async fn read_open_of_kind(&self, what: &'static str, kind: char) -> PortResult<Vec<Item>> {
+    pub(super) async fn read_open_of_kind(&self, what: &'static str, kind: char) -> PortResult<Vec<Item>> {
         let mut found = Vec::new();
         for shard in 0..keys::SHARDS {
             let key = keys::open_shard(kind, shard);
@@ -38,7 +38,7 @@ impl<A: System> DynamoStore<A> {
         Ok(found)
     }
 
-    async fn delete_any(&self, what: &'static str, key: TableKey) -> PortResult<()> {
+    pub(super) async fn delete_any(&self, what: &'static str, key: TableKey) -> PortResult<()> {
         let exists = Expression::new("attribute_exists(#pk)");
         let _absent = self.table.delete_record(what, key, exists).await?;
         Ok(())

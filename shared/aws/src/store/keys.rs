@@ -21,6 +21,7 @@
 //! | tenant, agent, instance, once more under its tenant | `G#C#{tenant}` | `T#{id}`, `A#{id}`, `I#{id}` |
 //! | tenant by its part of variables' names | `G#V` | `{part}#{tenant}` |
 //! | instance by the provider's name | `G#X#{provider}` | `{external}` |
+//! | note that an instance was removed | `G#R` | `{hash of the provider and its name}` |
 //! | the installation's identity key | `G#K` | `identity` |
 //! | sample of a minute | `M#{tenant}`, `M#` | `{time}` |
 //! | entry of the audit | `L#{tenant}`, `L#` | `{time}#{id}` |
@@ -36,7 +37,7 @@
 //! newest conversation's record, followed by that conversation's messages from the newest on.
 //!
 //! Index `open` (`open_shard`, `open_due`) holds records with work that is or will be due. Index `lists` (`list_key`,
-//! `list_at`) holds conversations under `CONV#{shard}`, dead letters under `DEAD`, their deletions under `DELETED`,
+//! `list_at`) holds conversations under `CONV#{shard}` (those that nobody sees under `UNLISTED#{tenant}`), dead letters under `DEAD`, their deletions under `DELETED`,
 //! ended alerts under `ALERTS`, the audit under `AUDIT`, and under `KEEP#{tenant}` the retention of its conversations, by the time since when the
 //! oldest message is kept. Open records and conversations are spread over shards, since one key of an index takes 1,000 writes a second, and an
 //! index that cannot keep up holds up the table. Index `trace` (`trace`: a correlation id) holds the keys of events and
@@ -147,7 +148,7 @@ impl TableKey {
 
     /// Returns the key of a client's idempotency key.
     pub(crate) fn for_client_key(scope: &str, key: &IdempotencyKey) -> Self {
-        Self::new(format!("K#{scope}"), key.as_str())
+        Self::new(client_keys_pk(scope), key.as_str())
     }
 
     /// Returns the key of a delivery.
@@ -288,6 +289,11 @@ pub(crate) fn sample_sk(at: Timestamp) -> String {
     format!("{:015}", at.as_millisecond().max(0))
 }
 
+/// Returns the `pk` of the idempotency keys of a scope.
+pub(crate) fn client_keys_pk(scope: &str) -> String {
+    format!("K#{scope}")
+}
+
 /// Returns the `pk` of the records of an instance.
 pub(crate) fn instance_pk(id: &InstanceId) -> String {
     format!("I#{id}")
@@ -334,6 +340,11 @@ pub(crate) fn instance_list_key(id: &InstanceId) -> String {
 /// Returns the `list_key` of the conversations in the shard `shard`.
 pub(crate) fn shard_list_key(shard: u32) -> String {
     format!("CONV#{shard}")
+}
+
+/// Returns the `list_key` of a tenant's conversations that nobody sees.
+pub(crate) fn unlisted_list_key(tenant: &TenantId) -> String {
+    format!("UNLISTED#{tenant}")
 }
 
 /// Returns the `list_key` of the retention of a tenant's conversations.

@@ -59,16 +59,15 @@ pub(super) fn conversation_item(what: &'static str, conversation: &Conversation)
     let key = TableKey::for_conversation(&conversation.id);
     let mut item = item::encode_record(what, conversation)?;
     remove_fields(&mut item, &["id"]);
-    if conversation.listed_status().is_some() {
-        item.insert(
-            "list_key".to_owned(),
-            text_attribute(keys::instance_list_key(&conversation.instance)),
-        );
-        item.insert(
-            "list_at".to_owned(),
-            number_attribute(conversation.last_message_at.as_millisecond()),
-        );
-    }
+    let list = match conversation.listed_status() {
+        Some(_) => keys::instance_list_key(&conversation.instance),
+        None => keys::unlisted_list_key(&conversation.tenant),
+    };
+    item.insert("list_key".to_owned(), text_attribute(list));
+    item.insert(
+        "list_at".to_owned(),
+        number_attribute(conversation.last_message_at.as_millisecond()),
+    );
     keys::index_open(&mut item, &key, conversation.answer_overdue_at());
     keys::alerts::index_person_owed(&mut item, &key, conversation.person_owed_since());
     Ok(key.into_item(item))

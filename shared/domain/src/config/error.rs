@@ -141,6 +141,12 @@ pub enum ConfigError {
         /// The tenant that the instance has.
         tenant: TenantId,
     },
+    /// The document names a tenant that is being removed, or what belongs to it.
+    #[error("tenant `{tenant}` is being removed: nothing of it can be changed")]
+    TenantBeingRemoved {
+        /// The tenant.
+        tenant: TenantId,
+    },
     /// The opening hours cannot be meant as they are written.
     #[error("instance `{instance}`: opening_hours: {why}")]
     OpeningHours {

@@ -33,7 +33,7 @@ fn status_name(status: ConversationStatus) -> &'static str {
 }
 
 /// The status column of a conversation that is in no list.
-const UNLISTED: &str = "unlisted";
+pub(super) const UNLISTED: &str = "unlisted";
 
 /// A row of the table of conversations.
 #[derive(Debug)]

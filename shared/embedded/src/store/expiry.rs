@@ -42,6 +42,8 @@ pub struct SweepCounts {
     pub notes: usize,
     /// Copies of dead letters in the queues' dead-letter queues.
     pub copies: usize,
+    /// Notes of instances that were removed long ago.
+    pub removed_instances: usize,
     /// Large bodies that no pending or dead event needs, and uploads that nothing names any more.
     pub payloads: usize,
 }
@@ -94,6 +96,10 @@ fn delete_expired_rows(connection: &Connection, now: Timestamp) -> Result<SweepC
             millis::add_millis(now, -COPY_MS),
             "DELETE FROM queue_messages WHERE seq IN
                 (SELECT seq FROM queue_messages WHERE dead_letter IS NOT NULL AND dead_at <= ?1 LIMIT ?2)",
+        )?,
+        removed_instances: delete(
+            "DELETE FROM installation WHERE name IN (SELECT name FROM installation
+                WHERE name >= 'removed.' AND name < 'removed/' AND CAST(value AS INTEGER) <= ?1 LIMIT ?2)",
         )?,
         payloads: 0,
     })

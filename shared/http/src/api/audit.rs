@@ -37,6 +37,7 @@ enum AuditActionSchema {
     ContactFound,
     ContactExported,
     ContactErased,
+    TenantRemoved,
     CaughtUp,
     AlertsTested,
     NotificationRedriven,

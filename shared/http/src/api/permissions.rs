@@ -59,6 +59,7 @@ pub(crate) const PERMISSIONS: &[(&str, &str, Permission)] = &[
     ("GET", "/v1/alerts/notifications", Read),
     ("POST", "/v1/alerts/notifications/{id}/redrive", Operate),
     ("POST", "/v1/alerts/test", Operate),
+    ("DELETE", "/v1/tenants/{id}", Administer),
     ("GET", "/v1/tokens", Administer),
     ("POST", "/v1/tokens", Administer),
     ("DELETE", "/v1/tokens/{name}", Administer),

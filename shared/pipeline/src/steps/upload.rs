@@ -109,6 +109,11 @@ pub fn upload_payload_key(instance: &str, source: &str) -> Option<String> {
     Some(payload_key(instance, source.strip_prefix(UPLOAD_PREFIX)?))
 }
 
+/// Returns the key of the payload that holds the file of `content`. `None` if the content names no uploaded file.
+pub(crate) fn upload_key(instance: &InstanceId, content: &Content) -> Option<String> {
+    Some(payload_key(instance.as_str(), upload_id(content)?))
+}
+
 /// Builds the key of an upload's payload. The instance is part of the key: nobody can send an upload of another
 /// instance.
 fn payload_key(instance: &str, id: &str) -> String {

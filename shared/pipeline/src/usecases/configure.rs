@@ -6,6 +6,7 @@ use crate::ports::{
     PortError, PortResult, Providers, System,
 };
 use crate::steps::audit::audit_actions;
+use crate::steps::owed_replies::describe_owed;
 use recado_domain::access::Caller;
 use recado_domain::config::{ConfigDocument, ConfigError, ConfigNames, ConfigRemoval, PrunePlan};
 use recado_domain::ids::{AgentId, InstanceId};
@@ -148,11 +149,6 @@ fn describe_nearest(nearest: Option<&str>) -> String {
     })
 }
 
-fn describe_owed(owed: &[(InstanceId, usize)]) -> String {
-    let one = |(id, count): &(InstanceId, usize)| format!("{count} of instance {id}");
-    owed.iter().map(one).collect::<Vec<_>>().join(", ")
-}
-
 /// Returns the configuration within the caller's scope.
 pub async fn read_configuration(deps: &impl Deps, caller: &Caller) -> PortResult<ConfigDocument> {
     deps.store().read_configuration(caller.scope.tenant()).await
@@ -279,15 +275,17 @@ async fn check_document(
     change.instances = adopted?;
     secret_rotation::keep_newest_secrets(change, &all, deps.system().now());
     let Some(tenant) = own_tenant else {
-        let removal = prune::plan_removal(deps, &all, change, options).await?;
+        change.check_removals(&all)?;
+        let removal = prune::plan_removal(deps, &all.without_removed_tenants(), change, options).await?;
         change.validate_against(&removal.apply_to(&all))?;
         return Ok((all, removal));
     };
     // Checked again, since a provider may write an instance's name in several ways. Validated against its own tenant
     // first, a document that names what others have gets the same errors as one that names what nobody has.
     change.check_within_tenant(tenant, &all)?;
+    change.check_removals(&all)?;
     let own = all.of_tenant(tenant);
-    let mut removal = prune::plan_removal(deps, &own, change, options).await?;
+    let mut removal = prune::plan_removal(deps, &own.without_removed_tenants(), change, options).await?;
     removal.keep_tenants();
     change.validate_against(&removal.apply_to(&own))?;
     change.validate_against(&removal.apply_to(&all))?;

@@ -11,7 +11,7 @@ mod removed_content;
 use crate::Deps;
 use crate::measure;
 use crate::ports::{
-    ConfigurationStore, DeadLetters, Inbox, PortError, PortResult, Providers, Queues, System,
+    ConfigurationStore, DeadLetters, Inbox, PortError, PortResult, Providers, Queues, System, TenantRecords,
 };
 use crate::steps::connection;
 use crate::steps::give_up::give_up_event;
@@ -69,18 +69,22 @@ async fn apply_event(deps: &impl Deps, job: &InboundJob, receives: u32) -> PortR
         .find_instance_config(job.provider, &job.external)
         .await?
     else {
+        if deps
+            .store()
+            .was_instance_removed(job.provider, &job.external)
+            .await?
+        {
+            tracing::info!("event of a removed instance ignored");
+            ignore_event(deps, job).await?;
+            return Ok(Verdict::Done);
+        }
         tracing::warn!("event of an instance that is not configured");
         give_up_event(deps, job, Reason::UnknownInstance, 1, None).await?;
         return Ok(Verdict::Done);
     };
     if !bound.is_enabled() {
         tracing::info!(instance_id = %bound.instance.id, "event of a disabled instance ignored");
-        measure::count_ignored_event(job.provider);
-        let processed = ProcessingRecord {
-            started_at: deps.system().now(),
-            enqueued: FollowUpJob::Ignored,
-        };
-        finish_event(deps, job, processed).await?;
+        ignore_event(deps, job).await?;
         return Ok(Verdict::Done);
     }
     if receives > 1 {
@@ -159,6 +163,16 @@ async fn apply_inbound(
         InboundEvent::Ignored { what } => tracing::info!(what, "event left alone"),
     }
     Ok(FollowUpJob::Nothing)
+}
+
+/// Finishes an event that changes nothing.
+async fn ignore_event(deps: &impl Deps, job: &InboundJob) -> PortResult<()> {
+    measure::count_ignored_event(job.provider);
+    let processed = ProcessingRecord {
+        started_at: deps.system().now(),
+        enqueued: FollowUpJob::Ignored,
+    };
+    finish_event(deps, job, processed).await
 }
 
 /// Marks the event as applied and stores how it was processed.

@@ -29,11 +29,11 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::task::{Context, Wake, Waker};
 
-const NUMBER: &str = "5511987650001@s.whatsapp.net";
+pub(crate) const NUMBER: &str = "5511987650001@s.whatsapp.net";
 const IDENTITY: &str = "998877665544332@lid";
 
 /// What belongs to the erased contact: in every spelling that is stored or sent.
-const CANARIES: [&str; 8] = [
+pub(crate) const CANARIES: [&str; 8] = [
     "5511987650001",
     "551187650001",
     "998877665544332",
@@ -45,11 +45,11 @@ const CANARIES: [&str; 8] = [
 ];
 
 /// What belongs to another contact of the same tenant.
-const OTHERS: [&str; 3] = ["5511987650002", "Outra Pessoa", "palavras-alheias"];
+pub(crate) const OTHERS: [&str; 3] = ["5511987650002", "Outra Pessoa", "palavras-alheias"];
 
-struct Site {
-    setup: Setup,
-    folder: PathBuf,
+pub(crate) struct Site {
+    pub(crate) setup: Setup,
+    pub(crate) folder: PathBuf,
 }
 
 impl Drop for Site {
@@ -59,7 +59,7 @@ impl Drop for Site {
 }
 
 impl Site {
-    async fn open() -> Self {
+    pub(crate) async fn open() -> Self {
         let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join(fresh("erasure"));
         let place = folder.clone();
         let setup = Setup::set_on(Fixture::new(), |clock| {
@@ -84,7 +84,7 @@ impl Site {
     }
 
     /// Which of `texts` stand in the bytes of any file of the data folder, and in which.
-    fn search(&self, texts: &[&str]) -> Vec<String> {
+    pub(crate) fn search(&self, texts: &[&str]) -> Vec<String> {
         let mut files = vec![self.folder.clone()];
         let mut found = Vec::new();
         while let Some(path) = files.pop() {
@@ -137,13 +137,20 @@ impl Site {
     }
 
     /// A message of the contact is recorded in its own group, and processed.
-    async fn process_message(&self, address: &str, also: Option<&str>, name: &str, id: &str, text: &str) {
+    pub(crate) async fn process_message(
+        &self,
+        address: &str,
+        also: Option<&str>,
+        name: &str,
+        id: &str,
+        text: &str,
+    ) {
         let job = self.inbound(address, also, name, id, text).await;
         assert_eq!(self.setup.receive(&job, 1).await, Verdict::Done);
     }
 
     /// The conversation in which the messages of this address go on.
-    async fn conversation(&self, address: &str) -> ConversationId {
+    pub(crate) async fn conversation(&self, address: &str) -> ConversationId {
         let mut thread = identity_key().derive_thread_id(self.setup.fixture.instance(), address);
         loop {
             let latest = succeed(self.setup.world.store.find_latest_conversation(&thread)).await;
@@ -155,7 +162,7 @@ impl Site {
         }
     }
 
-    async fn client_sends(&self, to: &str, content: Content, key: Option<&str>, later: bool) {
+    pub(crate) async fn client_sends(&self, to: &str, content: Content, key: Option<&str>, later: bool) {
         let send = DeliverRequest {
             to: to.to_owned(),
             content,
@@ -193,7 +200,7 @@ impl Site {
     }
 
     /// A contact in two threads, with something in every kind of record, queue and file; and somebody else.
-    async fn live() -> Self {
+    pub(crate) async fn live() -> Self {
         let site = Self::open().await;
         let (setup, store) = (&site.setup, &site.setup.world.store);
         site.process_message(
@@ -328,7 +335,7 @@ impl Wake for Woken {
 
 /// Polls `work` so often, each time after what it waits for is there, then drops it: what it had begun is finished, and
 /// nothing more is done. Returns `true` if it ended by itself.
-async fn cut_off<T>(work: impl Future<Output = T>, polls: usize) -> bool {
+pub(crate) async fn cut_off<T>(work: impl Future<Output = T>, polls: usize) -> bool {
     let mut work = Box::pin(work);
     let woken = Arc::new(Woken(AtomicBool::new(true)));
     let waker = Waker::from(Arc::clone(&woken));

@@ -28,6 +28,7 @@ mod samples;
 mod sender;
 mod spellings;
 mod switches;
+mod tenant_removal;
 mod turns;
 mod unknown;
 mod uploads;

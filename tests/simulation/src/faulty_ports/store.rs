@@ -31,8 +31,8 @@ use recado_pipeline::ports::{
     Alerts, Audit, AuditFilter, CommitOutcome, ConfigurationStore, ContactAliases, CorrelatedRecords,
     CorrelationIndex, DeadLetterCounts, DeadLetterFilter, DeadLetters, Deliveries, DiskSpace,
     ErasableRecords, Gauges, IdempotencyClaim, IdentityKeyStore, Notices, OpenWork, OverdueIndex,
-    OverdueWork, Page, PageRequest, PortResult, RetainedRecords, Samples, ScheduledMessages, Store, Tokens,
-    TroubledInstances, WaitingForPerson, WriteOutcome,
+    OverdueWork, Page, PageRequest, PortResult, RetainedRecords, Samples, ScheduledMessages, Store,
+    TenantRecords, Tokens, TroubledInstances, WaitingForPerson, WriteOutcome,
 };
 use recado_testkit::delegate_calls;
 use std::collections::BTreeSet;
@@ -138,6 +138,16 @@ impl<S: Store> ErasableRecords for FaultyPort<S> {
         delete_idempotency_key(scope: &str, key: &IdempotencyKey) -> ();
         delete_in_flight(instance: &InstanceId, flight: &InFlightSend) -> ();
         overwrite_deleted() -> ();
+    }
+}
+
+impl<S: Store> TenantRecords for FaultyPort<S> {
+    delegate_calls! {
+        list_pending_events_of(instances: &[Instance], limit: usize) -> Vec<EventRecord>;
+        list_unlisted_conversations(tenant: &TenantId, limit: usize) -> Vec<Conversation>;
+        delete_tenant_records(tenant: &TenantId, instances: &[Instance], limit: usize) -> usize;
+        note_removed_instances(instances: &[Instance], expires: Timestamp) -> ();
+        was_instance_removed(provider: Provider, external: &ExternalId) -> bool;
     }
 }
 

@@ -41,6 +41,8 @@ pub(in crate::api) struct TenantSchema {
     /// `true` if none of the tenant's instances works.
     #[schema(required = false, default = false)]
     disabled: bool,
+    /// Time since which the tenant is being removed. In a document it has no effect.
+    removing_since: Option<Timestamp>,
 }
 
 /// What is kept of a tenant's records, and for how long.

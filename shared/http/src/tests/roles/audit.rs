@@ -15,6 +15,9 @@ const NOT_AUDITED: [(&str, &str); 2] = [
     ("POST", "/v1/instances/{id}/media"),
 ];
 
+/// A route that only a token of the installation may use. It has a test of its own.
+const OF_THE_INSTALLATION: (&str, &str) = ("DELETE", "/v1/tenants/{id}");
+
 /// The action that each route is audited as.
 fn audited_routes() -> BTreeMap<(&'static str, &'static str), &'static str> {
     BTreeMap::from([
@@ -130,6 +133,7 @@ fn every_route_that_changes_something_is_audited_or_leaves_its_actor_on_the_mess
         .into_keys()
         .filter(|(method, _)| *method != "GET")
         .chain(NOT_AUDITED)
+        .chain([OF_THE_INSTALLATION])
         .collect();
     assert_eq!(known, changing);
 }
@@ -182,6 +186,36 @@ async fn each_audited_route_says_who_did_what_to_whose_record_and_by_which_reque
             "{place}"
         );
     }
+}
+
+#[tokio::test]
+async fn the_removal_of_a_tenant_is_audited_and_for_the_installation_alone() {
+    let world = TwoTenants::new().await;
+    let path = format!("/v1/tenants/{}?force=true", world.one.tenant);
+    let wanted = Wanted::new("DELETE", OF_THE_INSTALLATION.1, &path, &Value::Null);
+    let refused = ask_as(&world.site, world.token_of_one(TokenRole::Admin), &wanted).await;
+    assert_eq!(refused.status, StatusCode::FORBIDDEN, "{}", refused.text);
+    assert!(read_audit(&world, "&action=tenant_removed").await.is_empty());
+    let begun = ask_as(&world.site, world.token_of_all(TokenRole::Admin), &wanted).await;
+    assert_eq!(
+        (begun.status, &begun.body["done"]),
+        (StatusCode::OK, &json!(false)),
+        "{}",
+        begun.text
+    );
+    assert!(begun.body["waits_until"].is_string(), "{}", begun.text);
+    let found = read_audit(&world, "&action=tenant_removed").await;
+    assert_eq!(found.len(), 1, "{found:?}");
+    assert_eq!(found[0]["tenant"], world.one.tenant);
+    assert_eq!(
+        (&found[0]["actor"], &found[0]["actor_tenant"]),
+        (&json!("a admin"), &Value::Null),
+        "{found:?}"
+    );
+    // Its tokens open nothing any more.
+    let read = Wanted::new("GET", "/v1/config", "/v1/config", &Value::Null);
+    let answered = ask_as(&world.site, world.token_of_one(TokenRole::Admin), &read).await;
+    assert_eq!(answered.status, StatusCode::UNAUTHORIZED);
 }
 
 #[tokio::test]

@@ -249,6 +249,7 @@ fn list_changes(ids: &Ids) -> Vec<Wanted> {
         ),
         one("DELETE", "/v1/dead-letters/{id}", dead_letter, nothing()),
         one("POST", "/v1/dead-letters/{id}/redrive", dead_letter, nothing()),
+        delete_of("/v1/tenants/{id}", format!("/v1/tenants/{tenant}")),
         one("POST", "/v1/tokens", "", new_token),
         delete_of("/v1/tokens/{name}", format!("/v1/tokens/{token}")),
         delete_of("/v1/tokens/{name}", format!("/v1/tokens/{token}?tenant={tenant}")),

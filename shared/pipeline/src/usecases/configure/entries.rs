@@ -219,6 +219,8 @@ pub async fn remove_entry<T: ConfigEntry>(
     let current = T::list_of(&known).iter().find(|known| known.entry_id() == id);
     expected.check_entry(current.ok_or(ConfigureError::NotFound(T::KIND))?)?;
     let own = known.of_tenant(entry.owner());
+    // What is being removed as a whole is left to that removal.
+    entry.clone().into_document().check_removals(&own)?;
     check_agents_needed(&own, &doomed)?;
     let options = ApplyOptions {
         prune: true,

@@ -3,23 +3,15 @@
 use super::{ApplyOptions, ConfigurationChange, ConfigurationChangeKind, ConfigureError};
 use crate::Deps;
 use crate::ports::{
-    ConversationFilter, Conversations, DeadLetterFilter, DeadLetters, Inbox, OverdueIndex, OverdueWork,
-    PageRequest, PortResult, ScheduledMessages, System,
+    ConversationFilter, Conversations, DeadLetterFilter, DeadLetters, PageRequest, PortResult,
 };
-use jiff::SignedDuration;
+use crate::steps::owed_replies::count_owed;
 use recado_domain::config::{ConfigDocument, Instance, PrunePlan};
 use recado_domain::ids::InstanceId;
-use recado_domain::millis::add_duration;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Number of conversations that are counted at most.
 const CONVERSATIONS_MAX: usize = 200;
-
-/// Number of open records of each kind that are looked through at most.
-const OPEN_RECORDS_MAX: usize = 2_000;
-
-/// Time within which every open record becomes overdue: longer than the farthest scheduled message waits.
-const FAR_AHEAD: SignedDuration = SignedDuration::from_hours(24 * 3_650);
 
 /// The effect of a removal, and its changes.
 #[derive(Default)]
@@ -142,50 +134,4 @@ async fn has_dead_letters(deps: &impl Deps, id: &InstanceId) -> PortResult<bool>
         .await?
         .items
         .is_empty())
-}
-
-/// Counts what each instance owes: events to apply, answers of the agent, and messages to send, now or later.
-async fn count_owed(deps: &impl Deps, document: &ConfigDocument) -> PortResult<BTreeMap<InstanceId, usize>> {
-    let horizon = add_duration(deps.system().now(), FAR_AHEAD);
-    let open = deps.store().list_overdue(horizon, OPEN_RECORDS_MAX).await?;
-    let mut owed: BTreeMap<InstanceId, usize> = BTreeMap::new();
-    for work in open {
-        if let Some(id) = find_owing_instance(deps, document, work).await? {
-            *owed.entry(id).or_default() += 1;
-        }
-    }
-    Ok(owed)
-}
-
-/// Returns the instance that owes an open record. `None`: nobody is owed, or the record is gone meanwhile.
-async fn find_owing_instance(
-    deps: &impl Deps,
-    document: &ConfigDocument,
-    work: OverdueWork,
-) -> PortResult<Option<InstanceId>> {
-    let conversation = match work {
-        OverdueWork::Event(id) => {
-            let Some(event) = deps.store().find_event(&id).await? else {
-                return Ok(None);
-            };
-            let (provider, external) = (event.job.provider, &event.job.external);
-            let named = |instance: &&Instance| {
-                instance.provider == provider && instance.resolve_external_id().as_ref() == Some(external)
-            };
-            return Ok(document
-                .instances
-                .iter()
-                .find(named)
-                .map(|found| found.id.clone()));
-        }
-        OverdueWork::Scheduled(id) => {
-            let found = deps.store().find_scheduled(&id).await?;
-            return Ok(found.map(|scheduled| scheduled.instance));
-        }
-        // A parked conversation has an open message, which counts; a probe owes nobody anything.
-        OverdueWork::Parked(_) | OverdueWork::Probe(_) => return Ok(None),
-        OverdueWork::Outgoing { conversation, .. } | OverdueWork::Owed(conversation) => conversation,
-    };
-    let found = deps.store().find_conversation(&conversation).await?;
-    Ok(found.map(|conversation| conversation.instance))
 }

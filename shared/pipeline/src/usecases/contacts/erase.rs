@@ -3,27 +3,22 @@
 
 use super::lookup::{ContactQuery, FoundContact, find_on_instances};
 use super::thread_erasure::{ThreadErasure, erase_thread};
-use super::{ContactError, audit_contacts, export::upload_key};
+use super::{ContactError, audit_contacts};
 use crate::Deps;
-use crate::ports::{
-    DeadLetterFilter, DeadLetterQueues, DeadLetters, DeadQueueMessage, ErasableRecords, Inbox, PageRequest,
-    PortResult, Queues, RetainedRecords, ScheduledMessages, System,
+use crate::ports::{DeadQueueMessage, ErasableRecords, PortResult, Queues, RetainedRecords};
+use crate::steps::conversation_erasure::ErasedPart;
+use crate::steps::dead_letter_erasure::{
+    erase_dead_letters, erase_dead_queue, erase_scheduled_message, settle_without_body,
 };
 use crate::steps::identity::{derive_thread_id, load_identity_key};
 use jiff::Timestamp;
 use recado_domain::access::Caller;
 use recado_domain::audit::AuditAction;
 use recado_domain::dead_letter::{DeadLetter, DeadLetterContent, QueueName};
-use recado_domain::event::{EventPayload, InboundJob};
+use recado_domain::event::InboundJob;
 use recado_domain::ids::ThreadId;
-use recado_domain::millis::add_duration;
 use recado_domain::wake_up::{SendJob, TurnJob};
 use std::collections::BTreeSet;
-
-/// Maximum number of messages that are received from one dead-letter queue, in batches of ten.
-const BATCHES_MAX: usize = 200;
-
-const PAGE: usize = 100;
 
 /// The result of an erasure, in numbers.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -40,6 +35,13 @@ pub struct EraseReport {
     pub scheduled: usize,
     /// Time until which a message of the contact is being sent. The rest is erased when the request is repeated then.
     pub waits_until: Option<Timestamp>,
+}
+
+impl EraseReport {
+    pub(super) fn count_conversation(&mut self, part: &ErasedPart) {
+        self.messages += part.messages;
+        self.conversations += usize::from(part.is_whole);
+    }
 }
 
 /// Erases everything of a contact on the tenant's instances but tombstones. [`EraseReport::waits_until`] tells that the
@@ -71,9 +73,11 @@ async fn erase_on_instance(
 ) -> PortResult<()> {
     let groups = list_groups(deps, contact).await?;
     erase_pending_events(deps, &groups, done).await?;
-    erase_dead_letters(deps, contact, &groups, done).await?;
+    let is_theirs = |dead_letter: &DeadLetter| is_letter_of_contact(dead_letter, contact, &groups);
+    done.dead_letters += erase_dead_letters(deps, is_theirs).await?;
     for queue in QueueName::ALL {
-        erase_dead_queue(deps, queue, contact, &groups, done).await?;
+        let is_theirs = |message: &DeadQueueMessage| is_copy_of_contact(message, contact, &groups);
+        done.dead_letters += erase_dead_queue(deps, queue, is_theirs).await?;
     }
     deps.queues().delete_inbound(&groups).await?;
     erase_scheduled(deps, contact, done).await?;
@@ -116,58 +120,17 @@ async fn list_groups(deps: &impl Deps, contact: &FoundContact) -> PortResult<BTr
     Ok(groups)
 }
 
-/// Settles the events that are not applied yet. A worker that comes later finds them settled and stores nothing.
+/// Settles the person's events that are not applied yet.
 async fn erase_pending_events(
     deps: &impl Deps,
     groups: &BTreeSet<String>,
     done: &mut EraseReport,
 ) -> PortResult<()> {
     for record in deps.store().list_pending_events(groups).await? {
-        let now = deps.system().now();
-        let expires = add_duration(now, deps.settings().event_ttl);
-        // The body goes first: once the event is settled, nothing leads to the body any more.
-        erase_event_body(deps, &record.job).await?;
-        deps.store()
-            .settle_event(&record.job.event, None, now, expires)
-            .await?;
+        settle_without_body(deps, &record.job).await?;
         done.events += 1;
     }
     Ok(())
-}
-
-async fn erase_event_body(deps: &impl Deps, job: &InboundJob) -> PortResult<()> {
-    match &job.payload {
-        EventPayload::Stored(key) => deps.queues().delete_payload(key).await,
-        EventPayload::Inline(_) => Ok(()),
-    }
-}
-
-async fn erase_dead_letters(
-    deps: &impl Deps,
-    contact: &FoundContact,
-    groups: &BTreeSet<String>,
-    done: &mut EraseReport,
-) -> PortResult<()> {
-    let mut page = PageRequest {
-        limit: PAGE,
-        cursor: None,
-    };
-    loop {
-        let found = deps
-            .store()
-            .list_dead_letters(&DeadLetterFilter::default(), &page)
-            .await?;
-        for dead_letter in found.items {
-            if is_letter_of_contact(&dead_letter, contact, groups) {
-                erase_dead_letter(deps, &dead_letter).await?;
-                done.dead_letters += 1;
-            }
-        }
-        match found.next_cursor {
-            Some(cursor) => page.cursor = Some(cursor),
-            None => return Ok(()),
-        }
-    }
 }
 
 fn is_letter_of_contact(dead_letter: &DeadLetter, contact: &FoundContact, groups: &BTreeSet<String>) -> bool {
@@ -192,47 +155,6 @@ fn names_contact(text: &str, contact: &FoundContact) -> bool {
     })
 }
 
-/// Erases what a dead letter names, then the dead letter itself.
-async fn erase_dead_letter(deps: &impl Deps, dead_letter: &DeadLetter) -> PortResult<()> {
-    if let DeadLetterContent::Event(job) = &dead_letter.what {
-        let now = deps.system().now();
-        let expires = add_duration(now, deps.settings().event_ttl);
-        deps.store()
-            .purge_event(&job.event, dead_letter.at, now, expires)
-            .await?;
-        erase_event_body(deps, job).await?;
-    }
-    deps.store()
-        .remove_dead_letter(&dead_letter.id, dead_letter.at)
-        .await?;
-    Ok(())
-}
-
-async fn erase_dead_queue(
-    deps: &impl Deps,
-    queue: QueueName,
-    contact: &FoundContact,
-    groups: &BTreeSet<String>,
-    done: &mut EraseReport,
-) -> PortResult<()> {
-    let mut seen = BTreeSet::new();
-    for _ in 0..BATCHES_MAX {
-        let batch = deps.queues().receive_dead_messages(queue).await?;
-        let mut is_new = false;
-        for message in batch {
-            is_new |= seen.insert(message.receipt.clone());
-            if is_copy_of_contact(&message, contact, groups) {
-                deps.queues().remove_dead_message(&message).await?;
-                done.dead_letters += 1;
-            }
-        }
-        if !is_new {
-            break;
-        }
-    }
-    Ok(())
-}
-
 /// Returns `true` if a message of a dead-letter queue is about the person. An event is known by its group, other jobs by
 /// their thread: both belong to one instance. Only an unreadable text is searched for the person's addresses.
 fn is_copy_of_contact(message: &DeadQueueMessage, contact: &FoundContact, groups: &BTreeSet<String>) -> bool {
@@ -250,22 +172,8 @@ fn is_copy_of_contact(message: &DeadQueueMessage, contact: &FoundContact, groups
 
 /// Cancels the messages to the person that are to be sent later, which removes their content.
 async fn erase_scheduled(deps: &impl Deps, contact: &FoundContact, done: &mut EraseReport) -> PortResult<()> {
-    let instance = &contact.instance.id;
-    for mut scheduled in deps.store().list_pending_scheduled(instance).await? {
-        if !contact.has_address(&scheduled.to) {
-            continue;
-        }
-        if let Some(key) = upload_key(instance, &scheduled.content) {
-            deps.queues().delete_payload(&key).await?;
-        }
-        if let Some(key) = &scheduled.idempotency_key {
-            deps.store()
-                .delete_idempotency_key(instance.as_str(), key)
-                .await?;
-        }
-        if scheduled.cancel_pending(deps.system().now(), None).is_ok() {
-            // Lost to the message's own time: then it is a message of the conversation, which is erased next.
-            let _ = deps.store().save_scheduled(&scheduled).await?;
+    for scheduled in deps.store().list_pending_scheduled(&contact.instance.id).await? {
+        if contact.has_address(&scheduled.to) && erase_scheduled_message(deps, scheduled).await? {
             done.scheduled += 1;
         }
     }

@@ -6,7 +6,7 @@ use crate::Deps;
 use crate::ports::{
     Conversations, Deliveries, ErasableRecords, PageRequest, PortError, PortResult, Queues, System,
 };
-use crate::steps::upload::{StoredUpload, upload_payload_key};
+use crate::steps::upload::{StoredUpload, upload_key};
 use jiff::Timestamp;
 use recado_domain::access::Caller;
 use recado_domain::audit::AuditAction;
@@ -203,10 +203,4 @@ async fn export_file(
         base64: upload.base64,
     });
     Ok(())
-}
-
-/// Returns the key of the payload that holds the file of `content`. `None` if the content names no uploaded file.
-pub(super) fn upload_key(instance: &InstanceId, content: &Content) -> Option<String> {
-    let source = content.media_file()?.source.as_deref()?;
-    upload_payload_key(instance.as_str(), source)
 }

@@ -1,21 +1,16 @@
 //! Erases the conversations of one thread.
 
 use super::erase::EraseReport;
-use super::export::upload_key;
 use super::lookup::{FoundContact, list_thread};
 use crate::Deps;
 use crate::ports::{
-    Conversations, DELETED_MESSAGES_MAX, ErasableRecords, OutboxStore, PortError, PortResult, Queues,
-    RetainedRecords, System, WRITE_TRIES, WriteOutcome,
+    Conversations, ErasableRecords, OutboxStore, PortError, PortResult, System, WRITE_TRIES, WriteOutcome,
 };
-use crate::steps::identity::derive_thread_id;
+use crate::steps::conversation_erasure::{ConversationErasure, erase_conversation};
 use crate::steps::save_conversation::save_conversation;
-use futures::future::try_join_all;
 use jiff::Timestamp;
 use recado_domain::conversation::Conversation;
-use recado_domain::delivery::DeliveryKey;
-use recado_domain::ids::{ConversationId, Ordinal, ThreadId};
-use recado_domain::message::Message;
+use recado_domain::ids::{ConversationId, ThreadId};
 use recado_domain::outbox::OutboxState;
 
 /// The state of a thread's erasure.
@@ -42,15 +37,21 @@ pub(super) async fn erase_thread(
     }
     // Before the messages: a tombstone does not lead to the person's other threads any more.
     delete_notes_of_sends(deps, contact, thread).await?;
+    let how = ConversationErasure {
+        instance: Some(&contact.instance),
+        kept_identity: Some(&contact.entry),
+        leaves_tombstone: true,
+        messages_max: usize::MAX,
+    };
     for conversation in list_thread(deps, latest.clone()).await? {
         if conversation.id != latest.id {
-            erase_messages(deps, contact, conversation, done).await?;
+            done.count_conversation(&erase_conversation(deps, &how, conversation).await?);
         }
     }
     if latest.is_erased() {
         return Ok(ThreadErasure::Done);
     }
-    erase_messages(deps, contact, latest, done).await?;
+    done.count_conversation(&erase_conversation(deps, &how, latest).await?);
     Ok(ThreadErasure::Done)
 }
 
@@ -99,99 +100,4 @@ async fn delete_notes_of_sends(
         }
     }
     Ok(())
-}
-
-/// Erases the messages of a conversation with all that belongs to them, then the conversation: the tombstone loses what
-/// is left of the contact, an earlier conversation is deleted.
-async fn erase_messages(
-    deps: &impl Deps,
-    contact: &FoundContact,
-    mut conversation: Conversation,
-    done: &mut EraseReport,
-) -> PortResult<()> {
-    let mut tries = 0;
-    while tries < WRITE_TRIES {
-        let messages = deps
-            .store()
-            .list_messages_after(&conversation.id, Ordinal(0), DELETED_MESSAGES_MAX)
-            .await?;
-        let beside: Vec<_> = messages
-            .iter()
-            .map(|message| erase_beside(deps, contact, message))
-            .collect();
-        try_join_all(beside).await?;
-        let written = if let Some(last) = messages.last() {
-            conversation.trim_history(last.ordinal.next_ordinal(), conversation.last_message_at);
-            conversation.rev += 1;
-            deps.store().delete_messages(&conversation, &messages).await?
-        } else if conversation.erased_at.is_some() {
-            delete_known_alias(deps, contact, &conversation).await?;
-            conversation.finish_erasure();
-            conversation.rev += 1;
-            deps.store().delete_messages(&conversation, &[]).await?
-        } else {
-            deps.store().delete_conversation(&conversation).await?
-        };
-        match written {
-            WriteOutcome::Written if messages.is_empty() => {
-                done.conversations += 1;
-                return Ok(());
-            }
-            WriteOutcome::Written => done.messages += messages.len(),
-            WriteOutcome::Conflict => {
-                tries += 1;
-                let Some(again) = deps.store().find_conversation(&conversation.id).await? else {
-                    return Ok(());
-                };
-                conversation = again;
-            }
-        }
-    }
-    Err(PortError::contended("conversation"))
-}
-
-/// Forgets the number of the identity that the conversation knows, unless that identity was asked for: then it is
-/// forgotten last.
-async fn delete_known_alias(
-    deps: &impl Deps,
-    contact: &FoundContact,
-    conversation: &Conversation,
-) -> PortResult<()> {
-    match conversation
-        .known_as
-        .as_ref()
-        .filter(|known| **known != contact.entry)
-    {
-        Some(known) => {
-            let thread = derive_thread_id(deps, &contact.instance.id, known.as_str()).await?;
-            deps.store().delete_alias(&thread).await
-        }
-        None => Ok(()),
-    }
-}
-
-/// Erases what lies beside a message: deliveries, the client's key, the upload, the large body that brought it.
-async fn erase_beside(deps: &impl Deps, contact: &FoundContact, message: &Message) -> PortResult<()> {
-    let instance = &contact.instance;
-    if let Some(external) = instance.resolve_external_id() {
-        let own = DeliveryKey::from_own_id(instance.provider, &external, &message.message_id());
-        let told = message
-            .provider_message_id
-            .as_ref()
-            .map(|id| DeliveryKey::from_provider_id(instance.provider, &external, id));
-        let keys: Vec<DeliveryKey> = std::iter::once(own).chain(told).collect();
-        deps.store().delete_deliveries(&keys).await?;
-    }
-    if let Some(key) = &message.idempotency_key {
-        for scope in [instance.id.to_string(), message.conversation.to_string()] {
-            deps.store().delete_idempotency_key(&scope, key).await?;
-        }
-    }
-    if let Some(event) = &message.event {
-        deps.queues().delete_payload(event.as_str()).await?;
-    }
-    match upload_key(&message.instance, &message.content) {
-        Some(key) => deps.queues().delete_payload(&key).await,
-        None => Ok(()),
-    }
 }

@@ -1,0 +1,174 @@
+use super::DynamoStore;
+use super::expression::Expression;
+use super::item::{self, Item, number_attribute};
+use super::keys::{self, TableKey, alerts};
+use super::records;
+use super::table::RecordQuery;
+use futures::stream::{self, StreamExt, TryStreamExt};
+use jiff::Timestamp;
+use recado_domain::alert::NotificationState;
+use recado_domain::config::Instance;
+use recado_domain::conversation::Conversation;
+use recado_domain::event::{EventRecord, EventState};
+use recado_domain::ids::{ExternalId, TenantId};
+use recado_domain::provider::Provider;
+use recado_pipeline::ports::{PortResult, System, TenantRecords};
+
+/// Number of records that are deleted side by side.
+const DELETIONS_AT_ONCE: usize = 16;
+
+/// A partition of the table, or those of its records whose `sk` begins with the prefix.
+type Part = (String, Option<String>);
+
+/// Lists the parts of the table that hold a tenant's records and nobody else's.
+fn list_parts(tenant: &TenantId, instances: &[Instance]) -> Vec<Part> {
+    let of_tenant = Some(alerts::tenant_sk_prefix(Some(tenant)));
+    let mut parts = vec![
+        (keys::samples_pk(Some(tenant)), None),
+        (alerts::LIVE_ALERTS_PK.to_owned(), of_tenant.clone()),
+        (alerts::ended_alerts_pk(Some(tenant)), None),
+    ];
+    for state in [NotificationState::Pending, NotificationState::Dead] {
+        parts.push((alerts::notifications_pk(state), of_tenant.clone()));
+    }
+    for instance in instances {
+        parts.push((keys::instance_pk(&instance.id), None));
+        parts.push((keys::client_keys_pk(instance.id.as_str()), None));
+        if let Some(account) = &instance.account_id {
+            parts.push((keys::account_pk(instance.provider, account), None));
+        }
+    }
+    parts
+}
+
+impl<A: System> DynamoStore<A> {
+    /// Deletes the records of a part, at most `limit`. Returns how many.
+    async fn delete_part(&self, (pk, prefix): Part, limit: usize) -> PortResult<usize> {
+        const WHAT: &str = "finding a tenant's records";
+        let keys = match &prefix {
+            None => Expression::new("#pk = :pk"),
+            Some(prefix) => {
+                Expression::new("#pk = :pk AND begins_with(#sk, :prefix)").with_text(":prefix", prefix)
+            }
+        };
+        let query = RecordQuery {
+            index: None,
+            keys: keys.with_text(":pk", pk),
+            filter: None,
+            reverse: false,
+            limit: Some(limit),
+        };
+        let found = self.table.query_records(WHAT, &query).await?;
+        self.delete_found(found).await
+    }
+
+    async fn delete_found(&self, found: Vec<Item>) -> PortResult<usize> {
+        let found: Vec<TableKey> = found.iter().filter_map(TableKey::from_item).collect();
+        let count = found.len();
+        stream::iter(found)
+            .map(|key| self.delete_any("deleting a tenant's record", key))
+            .buffer_unordered(DELETIONS_AT_ONCE)
+            .try_collect::<()>()
+            .await?;
+        Ok(count)
+    }
+
+    /// Deletes the deletions of dead letters of a tenant, at most `limit`. Returns how many.
+    async fn delete_deletions(&self, tenant: &TenantId, limit: usize) -> PortResult<usize> {
+        let query = RecordQuery {
+            index: Some("lists"),
+            keys: Expression::new("#list_key = :key").with_text(":key", keys::DELETED_LIST_KEY),
+            filter: Expression::of_tenant(Some(tenant)),
+            reverse: false,
+            limit: Some(limit),
+        };
+        let found = self
+            .table
+            .query_records("finding a tenant's deletions", &query)
+            .await?;
+        self.delete_found(found).await
+    }
+}
+
+impl<A: System> TenantRecords for DynamoStore<A> {
+    async fn list_pending_events_of(
+        &self,
+        instances: &[Instance],
+        limit: usize,
+    ) -> PortResult<Vec<EventRecord>> {
+        const WHAT: &str = "listing pending events";
+        let is_theirs = |record: &EventRecord| {
+            instances.iter().any(|instance| {
+                instance.provider == record.job.provider
+                    && instance.resolve_external_id().as_ref() == Some(&record.job.external)
+            })
+        };
+        let mut found = Vec::new();
+        for item in self.read_open_of_kind(WHAT, 'E').await? {
+            let record = records::parse_event_record(WHAT, &item)?;
+            if found.len() < limit && record.state == EventState::Pending && is_theirs(&record) {
+                found.push(record);
+            }
+        }
+        Ok(found)
+    }
+
+    async fn list_unlisted_conversations(
+        &self,
+        tenant: &TenantId,
+        limit: usize,
+    ) -> PortResult<Vec<Conversation>> {
+        const WHAT: &str = "listing unlisted conversations";
+        let query = RecordQuery {
+            index: Some("lists"),
+            keys: Expression::new("#list_key = :key").with_text(":key", keys::unlisted_list_key(tenant)),
+            filter: None,
+            reverse: false,
+            limit: Some(limit),
+        };
+        let found = self.table.query_records(WHAT, &query).await?;
+        found
+            .iter()
+            .map(|item| records::parse_conversation(WHAT, item))
+            .collect()
+    }
+
+    async fn delete_tenant_records(
+        &self,
+        tenant: &TenantId,
+        instances: &[Instance],
+        limit: usize,
+    ) -> PortResult<usize> {
+        let mut deleted = self.delete_deletions(tenant, limit).await?;
+        for part in list_parts(tenant, instances) {
+            deleted += self.delete_part(part, limit).await?;
+        }
+        Ok(deleted)
+    }
+
+    async fn note_removed_instances(&self, instances: &[Instance], expires: Timestamp) -> PortResult<()> {
+        for instance in instances {
+            let Some(external) = instance.resolve_external_id() else {
+                continue;
+            };
+            let mut item = Item::new();
+            item.insert("ttl".to_owned(), number_attribute(expires.as_second()));
+            let item = TableKey::for_removed_instance(instance.provider, &external).into_item(item);
+            let _unconditional = self
+                .table
+                .put_record("noting a removed instance", item, None)
+                .await?;
+        }
+        Ok(())
+    }
+
+    async fn was_instance_removed(&self, provider: Provider, external: &ExternalId) -> PortResult<bool> {
+        let key = TableKey::for_removed_instance(provider, external);
+        let found = self
+            .table
+            .get_record("looking a removed instance up", key)
+            .await?;
+        let now = self.table.system.now();
+        Ok(found.and_then(|found| item::unexpired(found, now)).is_some())
+    }
+}

@@ -1,0 +1,150 @@
+use super::conversations::UNLISTED;
+use crate::Embedded;
+use crate::db_error::DbError;
+use crate::queue::delete_tenant_messages;
+use crate::sql_records::{execute_sql, query_all, row_exists, to_sql_limit};
+use jiff::Timestamp;
+use recado_domain::config::Instance;
+use recado_domain::conversation::Conversation;
+use recado_domain::event::EventRecord;
+use recado_domain::ids::{ExternalId, TenantId, hash_parts};
+use recado_domain::provider::Provider;
+use recado_pipeline::ports::{PortResult, TenantRecords};
+use rusqlite::{Connection, params};
+
+/// What is found by the tenant's id, as `?1`.
+const BY_TENANT: [&str; 6] = [
+    "DELETE FROM samples WHERE (tenant, at) IN (SELECT tenant, at FROM samples WHERE tenant = ?1 LIMIT ?2)",
+    "DELETE FROM live_alerts WHERE condition IN (SELECT condition FROM live_alerts WHERE tenant = ?1 LIMIT ?2)",
+    "DELETE FROM ended_alerts WHERE rowid IN (SELECT rowid FROM ended_alerts WHERE tenant = ?1 LIMIT ?2)",
+    "DELETE FROM notifications WHERE id IN (SELECT id FROM notifications WHERE tenant = ?1 LIMIT ?2)",
+    "DELETE FROM dead_letter_deletions WHERE rowid IN
+        (SELECT rowid FROM dead_letter_deletions WHERE tenant = ?1 LIMIT ?2)",
+    "DELETE FROM scheduled WHERE rowid IN
+        (SELECT rowid FROM scheduled WHERE json_extract(body, '$.tenant') = ?1 LIMIT ?2)",
+];
+
+/// What is found by the id of an instance, as `?1`.
+const BY_INSTANCE: [&str; 4] = [
+    "DELETE FROM instance_states WHERE rowid IN (SELECT rowid FROM instance_states WHERE id = ?1 LIMIT ?2)",
+    "DELETE FROM parked WHERE rowid IN (SELECT rowid FROM parked WHERE instance = ?1 LIMIT ?2)",
+    "DELETE FROM in_flight WHERE rowid IN (SELECT rowid FROM in_flight WHERE instance = ?1 LIMIT ?2)",
+    "DELETE FROM keys WHERE rowid IN (SELECT rowid FROM keys WHERE scope = ?1 LIMIT ?2)",
+];
+
+/// The events of the instance that a provider, `?1`, calls `?2`.
+const EVENTS: &str = "DELETE FROM events WHERE rowid IN (SELECT rowid FROM events
+    WHERE json_extract(body, '$.job.provider') = ?1 AND json_extract(body, '$.job.external') = ?2 LIMIT ?3)";
+
+/// The notices of the account `?2` of a provider, `?1`.
+const NOTICES: &str = "DELETE FROM notices WHERE rowid IN
+    (SELECT rowid FROM notices WHERE provider = ?1 AND account = ?2 LIMIT ?3)";
+
+const PENDING_EVENTS: &str = "SELECT body FROM events WHERE due IS NOT NULL
+    AND json_extract(body, '$.job.provider') = ?1 AND json_extract(body, '$.job.external') = ?2 LIMIT ?3";
+
+fn delete_records(
+    connection: &Connection,
+    tenant: &TenantId,
+    instances: &[Instance],
+    most: usize,
+) -> Result<usize, DbError> {
+    let limit = to_sql_limit(most);
+    let mut deleted = delete_tenant_messages(connection, tenant, instances, most)?;
+    for sql in BY_TENANT {
+        deleted += execute_sql(connection, sql, params![tenant.as_str(), limit])?;
+    }
+    for instance in instances {
+        for sql in BY_INSTANCE {
+            deleted += execute_sql(connection, sql, params![instance.id.as_str(), limit])?;
+        }
+        let provider = instance.provider.as_str();
+        if let Some(external) = instance.resolve_external_id() {
+            deleted += execute_sql(connection, EVENTS, params![provider, external.as_str(), limit])?;
+        }
+        if let Some(account) = &instance.account_id {
+            deleted += execute_sql(connection, NOTICES, params![provider, account, limit])?;
+        }
+    }
+    Ok(deleted)
+}
+
+/// Returns the name under which the installation's table notes a removed instance. It is a hash, since the note outlives the
+/// instance.
+fn note_name(provider: Provider, external: &ExternalId) -> String {
+    format!(
+        "removed.{}",
+        hash_parts(&["removed", provider.as_str(), external.as_str()], 16)
+    )
+}
+
+impl TenantRecords for Embedded {
+    async fn list_pending_events_of(
+        &self,
+        instances: &[Instance],
+        limit: usize,
+    ) -> PortResult<Vec<EventRecord>> {
+        let instances = instances.to_vec();
+        let work = move |c: &Connection| {
+            let mut found = Vec::new();
+            for instance in &instances {
+                let Some(external) = instance.resolve_external_id() else {
+                    continue;
+                };
+                let left = to_sql_limit(limit.saturating_sub(found.len()));
+                let values = params![instance.provider.as_str(), external.as_str(), left];
+                found.extend(query_all::<EventRecord>(c, PENDING_EVENTS, values)?);
+            }
+            Ok(found)
+        };
+        self.run_read("pending_events_of", work).await
+    }
+
+    async fn list_unlisted_conversations(
+        &self,
+        tenant: &TenantId,
+        limit: usize,
+    ) -> PortResult<Vec<Conversation>> {
+        let tenant = tenant.clone();
+        let sql =
+            "SELECT body FROM conversations WHERE tenant = ?1 AND status = ?2 ORDER BY last_at LIMIT ?3";
+        self.run_read("unlisted_conversations", move |c| {
+            query_all(c, sql, params![tenant.as_str(), UNLISTED, to_sql_limit(limit)])
+        })
+        .await
+    }
+
+    async fn delete_tenant_records(
+        &self,
+        tenant: &TenantId,
+        instances: &[Instance],
+        limit: usize,
+    ) -> PortResult<usize> {
+        let (tenant, instances) = (tenant.clone(), instances.to_vec());
+        self.run_write("delete_tenant_records", move |c| {
+            delete_records(c, &tenant, &instances, limit)
+        })
+        .await
+    }
+
+    async fn note_removed_instances(&self, instances: &[Instance], expires: Timestamp) -> PortResult<()> {
+        let name = |instance: &Instance| Some(note_name(instance.provider, &instance.resolve_external_id()?));
+        let names: Vec<String> = instances.iter().filter_map(name).collect();
+        let work = move |c: &Connection| {
+            let sql = "INSERT OR REPLACE INTO installation (name, value) VALUES (?1, ?2)";
+            names.iter().try_for_each(|name| {
+                execute_sql(c, sql, params![name, expires.as_millisecond().to_string()]).map(drop)
+            })
+        };
+        self.run_write("note_removed_instances", work).await
+    }
+
+    async fn was_instance_removed(&self, provider: Provider, external: &ExternalId) -> PortResult<bool> {
+        let (name, now) = (note_name(provider, external), self.current_time());
+        let sql = "SELECT 1 FROM installation WHERE name = ?1 AND CAST(value AS INTEGER) > ?2";
+        self.run_read("was_instance_removed", move |c| {
+            row_exists(c, sql, params![name, now.as_millisecond()])
+        })
+        .await
+    }
+}

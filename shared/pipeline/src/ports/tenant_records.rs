@@ -1,0 +1,52 @@
+use super::PortResult;
+use jiff::Timestamp;
+use recado_domain::config::Instance;
+use recado_domain::conversation::Conversation;
+use recado_domain::event::EventRecord;
+use recado_domain::ids::{ExternalId, TenantId};
+use recado_domain::provider::Provider;
+use std::future::Future;
+
+/// A store whose records of a tenant can be found and deleted.
+pub trait TenantRecords: Send + Sync {
+    /// Lists the pending events of these instances, at most `limit`. The index may be some seconds old.
+    fn list_pending_events_of(
+        &self,
+        instances: &[Instance],
+        limit: usize,
+    ) -> impl Future<Output = PortResult<Vec<EventRecord>>> + Send;
+
+    /// Lists conversations of a tenant that nobody sees, at most `limit`: tombstones, and those in which nobody wrote and that
+    /// only lead elsewhere. The index may be some seconds old.
+    fn list_unlisted_conversations(
+        &self,
+        tenant: &TenantId,
+        limit: usize,
+    ) -> impl Future<Output = PortResult<Vec<Conversation>>> + Send;
+
+    /// Deletes records of a tenant that belong to no conversation, at most `limit` of each kind, and returns how many: of its
+    /// instances the states, parked conversations, notes of in-flight sends and idempotency keys; its samples, alerts,
+    /// notifications and deletions of dead letters; the notices of the accounts that `instances` name. A store that can find
+    /// them deletes its events, scheduled messages and queue messages, too. Fewer than `limit`: nothing was left. An index may
+    /// be some seconds old.
+    fn delete_tenant_records(
+        &self,
+        tenant: &TenantId,
+        instances: &[Instance],
+        limit: usize,
+    ) -> impl Future<Output = PortResult<usize>> + Send;
+
+    /// Notes until `expires` that the instances were removed, so that what still comes for them is known.
+    fn note_removed_instances(
+        &self,
+        instances: &[Instance],
+        expires: Timestamp,
+    ) -> impl Future<Output = PortResult<()>> + Send;
+
+    /// Returns `true` if the instance that `provider` calls `external` was noted as removed, and the note is not expired.
+    fn was_instance_removed(
+        &self,
+        provider: Provider,
+        external: &ExternalId,
+    ) -> impl Future<Output = PortResult<bool>> + Send;
+}

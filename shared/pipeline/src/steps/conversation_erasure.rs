@@ -1,0 +1,149 @@
+//! Erases a conversation with its messages and all that lies beside them.
+
+use crate::Deps;
+use crate::ports::{
+    Conversations, DELETED_MESSAGES_MAX, ErasableRecords, PortError, PortResult, Queues, RetainedRecords,
+    WRITE_TRIES, WriteOutcome,
+};
+use crate::steps::identity::derive_thread_id;
+use crate::steps::upload::upload_key;
+use futures::future::try_join_all;
+use recado_domain::config::Instance;
+use recado_domain::contact::ContactAddress;
+use recado_domain::conversation::Conversation;
+use recado_domain::delivery::DeliveryKey;
+use recado_domain::ids::Ordinal;
+use recado_domain::message::Message;
+
+/// The manner in which a conversation is erased.
+pub(crate) struct ConversationErasure<'a> {
+    /// Instance of the conversation; `None` if it is not configured any more.
+    pub(crate) instance: Option<&'a Instance>,
+    /// Identity whose number is not forgotten yet, since it leads to the conversation.
+    pub(crate) kept_identity: Option<&'a ContactAddress>,
+    /// `true` if a conversation whose erasure has begun becomes a tombstone; `false` if every conversation is deleted.
+    pub(crate) leaves_tombstone: bool,
+    /// Number of messages after which the erasure stops, to be continued.
+    pub(crate) messages_max: usize,
+}
+
+/// The part of a conversation that was erased.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) struct ErasedPart {
+    /// Number of messages.
+    pub(crate) messages: usize,
+    /// `true` if nothing is left but a tombstone.
+    pub(crate) is_whole: bool,
+}
+
+/// Erases the messages of a conversation with all that belongs to them, then the conversation: a tombstone loses what
+/// is left of the contact, any other conversation is deleted.
+pub(crate) async fn erase_conversation(
+    deps: &impl Deps,
+    how: &ConversationErasure<'_>,
+    mut conversation: Conversation,
+) -> PortResult<ErasedPart> {
+    let (mut tries, mut done) = (0, ErasedPart::default());
+    while tries < WRITE_TRIES {
+        let messages = deps
+            .store()
+            .list_messages_after(&conversation.id, Ordinal(0), DELETED_MESSAGES_MAX)
+            .await?;
+        let beside: Vec<_> = messages
+            .iter()
+            .map(|message| erase_beside(deps, how.instance, message))
+            .collect();
+        try_join_all(beside).await?;
+        match erase_part(deps, how, &mut conversation, &messages).await? {
+            WriteOutcome::Written if messages.is_empty() => {
+                done.is_whole = true;
+                return Ok(done);
+            }
+            WriteOutcome::Written => {
+                done.messages += messages.len();
+                if done.messages >= how.messages_max {
+                    return Ok(done);
+                }
+            }
+            WriteOutcome::Conflict => {
+                tries += 1;
+                let Some(again) = deps.store().find_conversation(&conversation.id).await? else {
+                    done.is_whole = true;
+                    return Ok(done);
+                };
+                conversation = again;
+            }
+        }
+    }
+    Err(PortError::contended("conversation"))
+}
+
+/// Deletes these messages; without messages, what is left of the conversation itself.
+async fn erase_part(
+    deps: &impl Deps,
+    how: &ConversationErasure<'_>,
+    conversation: &mut Conversation,
+    messages: &[Message],
+) -> PortResult<WriteOutcome> {
+    if let Some(last) = messages.last() {
+        conversation.trim_history(last.ordinal.next_ordinal(), conversation.last_message_at);
+        conversation.rev += 1;
+        return deps.store().delete_messages(conversation, messages).await;
+    }
+    let becomes_tombstone = how.leaves_tombstone && conversation.erased_at.is_some();
+    if becomes_tombstone || !how.leaves_tombstone {
+        delete_known_alias(deps, how, conversation).await?;
+    }
+    if !becomes_tombstone {
+        return deps.store().delete_conversation(conversation).await;
+    }
+    conversation.finish_erasure();
+    conversation.rev += 1;
+    deps.store().delete_messages(conversation, &[]).await
+}
+
+/// Forgets the number of the identity that the conversation knows, unless that identity is to be forgotten last.
+async fn delete_known_alias(
+    deps: &impl Deps,
+    how: &ConversationErasure<'_>,
+    conversation: &Conversation,
+) -> PortResult<()> {
+    match conversation
+        .known_as
+        .as_ref()
+        .filter(|known| how.kept_identity != Some(*known))
+    {
+        Some(known) => {
+            let thread = derive_thread_id(deps, &conversation.instance, known.as_str()).await?;
+            deps.store().delete_alias(&thread).await
+        }
+        None => Ok(()),
+    }
+}
+
+/// Erases what lies beside a message: deliveries, the client's key, the upload, the large body that brought it.
+async fn erase_beside(deps: &impl Deps, instance: Option<&Instance>, message: &Message) -> PortResult<()> {
+    if let Some(instance) = instance
+        && let Some(external) = instance.resolve_external_id()
+    {
+        let own = DeliveryKey::from_own_id(instance.provider, &external, &message.message_id());
+        let told = message
+            .provider_message_id
+            .as_ref()
+            .map(|id| DeliveryKey::from_provider_id(instance.provider, &external, id));
+        let keys: Vec<DeliveryKey> = std::iter::once(own).chain(told).collect();
+        deps.store().delete_deliveries(&keys).await?;
+    }
+    if let Some(key) = &message.idempotency_key {
+        for scope in [message.instance.to_string(), message.conversation.to_string()] {
+            deps.store().delete_idempotency_key(&scope, key).await?;
+        }
+    }
+    if let Some(event) = &message.event {
+        deps.queues().delete_payload(event.as_str()).await?;
+    }
+    match upload_key(&message.instance, &message.content) {
+        Some(key) => deps.queues().delete_payload(&key).await,
+        None => Ok(()),
+    }
+}

@@ -1,0 +1,122 @@
+//! Erases what is not in a conversation: pending events, dead letters with their copies, and scheduled messages.
+
+use crate::Deps;
+use crate::ports::{
+    DeadLetterFilter, DeadLetterQueues, DeadLetters, DeadQueueMessage, ErasableRecords, Inbox, PageRequest,
+    PortResult, Queues, ScheduledMessages, System,
+};
+use crate::steps::upload::upload_key;
+use recado_domain::dead_letter::{DeadLetter, DeadLetterContent, QueueName};
+use recado_domain::event::{EventPayload, InboundJob};
+use recado_domain::millis::add_duration;
+use recado_domain::scheduled::ScheduledMessage;
+use std::collections::BTreeSet;
+
+/// Maximum number of messages that are received from one dead-letter queue, in batches of ten.
+const BATCHES_MAX: usize = 200;
+
+const PAGE: usize = 100;
+
+/// Settles an event that is not applied yet. A worker that comes later finds it settled and stores nothing.
+pub(crate) async fn settle_without_body(deps: &impl Deps, job: &InboundJob) -> PortResult<()> {
+    let now = deps.system().now();
+    let expires = add_duration(now, deps.settings().event_ttl);
+    // The body goes first: once the event is settled, nothing leads to the body any more.
+    erase_event_body(deps, job).await?;
+    deps.store().settle_event(&job.event, None, now, expires).await?;
+    Ok(())
+}
+
+async fn erase_event_body(deps: &impl Deps, job: &InboundJob) -> PortResult<()> {
+    match &job.payload {
+        EventPayload::Stored(key) => deps.queues().delete_payload(key).await,
+        EventPayload::Inline(_) => Ok(()),
+    }
+}
+
+/// Erases the dead letters that are `theirs`, with what they name. Returns the number of them.
+pub(crate) async fn erase_dead_letters(
+    deps: &impl Deps,
+    is_theirs: impl Fn(&DeadLetter) -> bool + Send + Sync,
+) -> PortResult<usize> {
+    let mut page = PageRequest {
+        limit: PAGE,
+        cursor: None,
+    };
+    let mut erased = 0;
+    loop {
+        let found = deps
+            .store()
+            .list_dead_letters(&DeadLetterFilter::default(), &page)
+            .await?;
+        for dead_letter in found.items.iter().filter(|dead_letter| is_theirs(dead_letter)) {
+            erase_dead_letter(deps, dead_letter).await?;
+            erased += 1;
+        }
+        match found.next_cursor {
+            Some(cursor) => page.cursor = Some(cursor),
+            None => return Ok(erased),
+        }
+    }
+}
+
+/// Erases what a dead letter names, then the dead letter itself.
+async fn erase_dead_letter(deps: &impl Deps, dead_letter: &DeadLetter) -> PortResult<()> {
+    if let DeadLetterContent::Event(job) = &dead_letter.what {
+        let now = deps.system().now();
+        let expires = add_duration(now, deps.settings().event_ttl);
+        deps.store()
+            .purge_event(&job.event, dead_letter.at, now, expires)
+            .await?;
+        erase_event_body(deps, job).await?;
+    }
+    deps.store()
+        .remove_dead_letter(&dead_letter.id, dead_letter.at)
+        .await?;
+    Ok(())
+}
+
+/// Removes the messages of a dead-letter queue that are `theirs`. Returns the number of them.
+pub(crate) async fn erase_dead_queue(
+    deps: &impl Deps,
+    queue: QueueName,
+    is_theirs: impl Fn(&DeadQueueMessage) -> bool + Send + Sync,
+) -> PortResult<usize> {
+    let (mut seen, mut removed) = (BTreeSet::new(), 0);
+    for _ in 0..BATCHES_MAX {
+        let batch = deps.queues().receive_dead_messages(queue).await?;
+        let mut is_new = false;
+        for message in batch {
+            is_new |= seen.insert(message.receipt.clone());
+            if is_theirs(&message) {
+                deps.queues().remove_dead_message(&message).await?;
+                removed += 1;
+            }
+        }
+        if !is_new {
+            break;
+        }
+    }
+    Ok(removed)
+}
+
+/// Cancels a message that is to be sent later, which removes its content. `false`: it was not pending any more.
+pub(crate) async fn erase_scheduled_message(
+    deps: &impl Deps,
+    mut scheduled: ScheduledMessage,
+) -> PortResult<bool> {
+    if let Some(key) = upload_key(&scheduled.instance, &scheduled.content) {
+        deps.queues().delete_payload(&key).await?;
+    }
+    if let Some(key) = &scheduled.idempotency_key {
+        deps.store()
+            .delete_idempotency_key(scheduled.instance.as_str(), key)
+            .await?;
+    }
+    if scheduled.cancel_pending(deps.system().now(), None).is_err() {
+        return Ok(false);
+    }
+    // Lost to the message's own time: then it is a message of the conversation, which is erased next.
+    let _ = deps.store().save_scheduled(&scheduled).await?;
+    Ok(true)
+}

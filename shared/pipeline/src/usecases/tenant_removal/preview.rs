@@ -1,0 +1,45 @@
+//! Counts what is stored of a tenant, before it is removed.
+
+use super::{COUNTED_MAX, RemovalReport, TOKENS};
+use crate::Deps;
+use crate::ports::{
+    ConversationFilter, Conversations, DeadLetters, ErasableRecords, PageRequest, PortResult, TenantRecords,
+    Tokens,
+};
+use recado_domain::config::ConfigDocument;
+use recado_domain::ids::TenantId;
+
+/// Counts what is stored of the tenant, at most [`COUNTED_MAX`] of a kind.
+pub(super) async fn count_contents(
+    deps: &impl Deps,
+    tenant: &TenantId,
+    document: &ConfigDocument,
+) -> PortResult<RemovalReport> {
+    let store = deps.store();
+    let filter = ConversationFilter {
+        tenant: Some(tenant.clone()),
+        ..ConversationFilter::default()
+    };
+    let page = |limit| PageRequest { limit, cursor: None };
+    let dead_letters = store.count_dead_letters(Some(tenant)).await?.count_of(None);
+    let mut report = RemovalReport {
+        agents: document.agents.len(),
+        instances: document.instances.len(),
+        tokens: store.list_tokens(Some(tenant), &page(TOKENS)).await?.items.len(),
+        conversations: store
+            .search_conversations(&filter, &page(COUNTED_MAX))
+            .await?
+            .items
+            .len(),
+        dead_letters: usize::try_from(dead_letters).unwrap_or(usize::MAX),
+        ..RemovalReport::default()
+    };
+    report.events = store
+        .list_pending_events_of(&document.instances, COUNTED_MAX)
+        .await?
+        .len();
+    for instance in &document.instances {
+        report.scheduled += store.list_pending_scheduled(&instance.id).await?.len();
+    }
+    Ok(report)
+}

@@ -1,0 +1,244 @@
+//! The bounded parts of a removal, in the order in which they are done.
+
+use super::RemovalReport;
+use crate::Deps;
+use crate::ports::{
+    ConfigurationStore, ConversationFilter, Conversations, DeadLetterFilter, DeadLetters, DeadQueueMessage,
+    ErasableRecords, PageRequest, PortResult, System, TenantRecords,
+};
+use crate::steps::conversation_erasure::{ConversationErasure, erase_conversation};
+use crate::steps::dead_letter_erasure::{
+    erase_dead_letters, erase_dead_queue, erase_scheduled_message, settle_without_body,
+};
+use jiff::SignedDuration;
+use recado_domain::config::{ConfigDocument, ConfigRemoval, Instance};
+use recado_domain::conversation::Conversation;
+use recado_domain::dead_letter::{DeadLetter, DeadLetterContent, QueueName};
+use recado_domain::event::InboundJob;
+use recado_domain::ids::TenantId;
+use recado_domain::millis::add_duration;
+use recado_domain::wake_up::TurnJob;
+use std::collections::BTreeSet;
+
+/// Number of events, conversations, and other records of a kind that one call removes at most.
+const EVENTS: usize = 500;
+const CONVERSATIONS: usize = 100;
+const RECORDS: usize = 500;
+
+/// Number of messages after which a call looks at no further conversation.
+const MESSAGES: usize = 500;
+
+/// Time for which it is known that an instance was removed. What comes for it later is of an unknown instance.
+const KNOWN_AS_REMOVED: SignedDuration = SignedDuration::from_hours(30 * 24);
+
+/// Removes a part of the tenant. `report.done` tells that nothing is left.
+pub(super) async fn remove_part(
+    deps: &impl Deps,
+    tenant: &TenantId,
+    document: &ConfigDocument,
+    report: &mut RemovalReport,
+) -> PortResult<()> {
+    let of = Removed { tenant, document };
+    if of.settle_events(deps, report).await? {
+        return Ok(());
+    }
+    of.erase_dead(deps, report).await?;
+    for instance in &document.instances {
+        for scheduled in deps.store().list_pending_scheduled(&instance.id).await? {
+            report.scheduled += usize::from(erase_scheduled_message(deps, scheduled).await?);
+        }
+    }
+    if of.erase_conversations(deps, report).await? {
+        return Ok(());
+    }
+    let instances = of.list_with_own_accounts(deps).await?;
+    let removed = deps
+        .store()
+        .delete_tenant_records(tenant, &instances, RECORDS)
+        .await?;
+    report.records += removed;
+    if removed >= RECORDS {
+        return Ok(());
+    }
+    of.remove_configuration(deps, report).await
+}
+
+/// The tenant that is being removed, with its agents and instances.
+struct Removed<'a> {
+    tenant: &'a TenantId,
+    document: &'a ConfigDocument,
+}
+
+impl Removed<'_> {
+    /// Settles the events that are not applied yet. Returns `true` if there may be more.
+    async fn settle_events(&self, deps: &impl Deps, report: &mut RemovalReport) -> PortResult<bool> {
+        let instances = &self.document.instances;
+        let found = deps.store().list_pending_events_of(instances, EVENTS).await?;
+        for record in &found {
+            settle_without_body(deps, &record.job).await?;
+        }
+        report.events += found.len();
+        Ok(found.len() == EVENTS)
+    }
+
+    /// Erases the tenant's dead letters. Their copies go first, since the dead letters tell whose they are.
+    async fn erase_dead(&self, deps: &impl Deps, report: &mut RemovalReport) -> PortResult<()> {
+        let ids = self.list_dead_letters(deps).await?;
+        for queue in QueueName::ALL {
+            let is_theirs = |message: &DeadQueueMessage| {
+                let copy_of = message.copy_of.as_ref();
+                copy_of.is_some_and(|copy| ids.contains(&copy.dead_letter)) || self.owns_job(&message.body)
+            };
+            report.dead_letters += erase_dead_queue(deps, queue, is_theirs).await?;
+        }
+        report.dead_letters += erase_dead_letters(deps, |dead_letter| self.owns_letter(dead_letter)).await?;
+        Ok(())
+    }
+
+    /// Lists the ids of the tenant's dead letters.
+    async fn list_dead_letters(&self, deps: &impl Deps) -> PortResult<BTreeSet<String>> {
+        let filter = DeadLetterFilter {
+            tenant: Some(self.tenant.clone()),
+            ..DeadLetterFilter::default()
+        };
+        let (mut ids, mut cursor) = (BTreeSet::new(), None);
+        loop {
+            let page = PageRequest {
+                limit: RECORDS,
+                cursor,
+            };
+            let found = deps.store().list_dead_letters(&filter, &page).await?;
+            ids.extend(found.items.into_iter().map(|dead_letter| dead_letter.id));
+            match found.next_cursor {
+                Some(next) => cursor = Some(next),
+                None => return Ok(ids),
+            }
+        }
+    }
+
+    fn owns_letter(&self, dead_letter: &DeadLetter) -> bool {
+        let of_instance = |instance: &Instance| dead_letter.instance.as_ref() == Some(&instance.id);
+        dead_letter.tenant.as_ref() == Some(self.tenant)
+            || self.document.instances.iter().any(of_instance)
+            || matches!(&dead_letter.what, DeadLetterContent::Event(job) if self.owns_event(job))
+    }
+
+    /// Returns `true` if a queue message shows by itself that it is the tenant's.
+    fn owns_job(&self, body: &str) -> bool {
+        if let Ok(job) = serde_json::from_str::<InboundJob>(body) {
+            return self.owns_event(&job);
+        }
+        serde_json::from_str::<TurnJob>(body).is_ok_and(|job| job.tenant == *self.tenant)
+    }
+
+    fn owns_event(&self, job: &InboundJob) -> bool {
+        self.document.instances.iter().any(|instance| {
+            instance.provider == job.provider
+                && instance.resolve_external_id().as_ref() == Some(&job.external)
+        })
+    }
+
+    /// Erases conversations, each with its messages and what lies beside them. Returns `true` if there may be more.
+    async fn erase_conversations(&self, deps: &impl Deps, report: &mut RemovalReport) -> PortResult<bool> {
+        let filter = ConversationFilter {
+            tenant: Some(self.tenant.clone()),
+            ..ConversationFilter::default()
+        };
+        let page = PageRequest {
+            limit: CONVERSATIONS,
+            cursor: None,
+        };
+        let listed = deps.store().search_conversations(&filter, &page).await?;
+        let mut found = listed.items;
+        let has_more = listed.next_cursor.is_some();
+        if !has_more {
+            let unlisted = deps
+                .store()
+                .list_unlisted_conversations(self.tenant, CONVERSATIONS)
+                .await?;
+            found.extend(unlisted);
+        }
+        let is_whole_page = found.len() >= CONVERSATIONS;
+        for conversation in found {
+            if self.erase_one(deps, conversation, report).await? {
+                return Ok(true);
+            }
+        }
+        Ok(has_more || is_whole_page)
+    }
+
+    /// Erases a conversation. Returns `true` if the call has done enough.
+    async fn erase_one(
+        &self,
+        deps: &impl Deps,
+        conversation: Conversation,
+        report: &mut RemovalReport,
+    ) -> PortResult<bool> {
+        let is_its = |instance: &&Instance| instance.id == conversation.instance;
+        let how = ConversationErasure {
+            instance: self.document.instances.iter().find(is_its),
+            kept_identity: None,
+            leaves_tombstone: false,
+            messages_max: MESSAGES,
+        };
+        let part = erase_conversation(deps, &how, conversation).await?;
+        report.messages += part.messages;
+        report.conversations += usize::from(part.is_whole);
+        Ok(report.messages >= MESSAGES)
+    }
+
+    /// Lists the tenant's instances. An account that an instance of another tenant names too is left out: its notices stay.
+    async fn list_with_own_accounts(&self, deps: &impl Deps) -> PortResult<Vec<Instance>> {
+        let mut own = self.document.instances.clone();
+        if own.iter().all(|instance| instance.account_id.is_none()) {
+            return Ok(own);
+        }
+        let all = deps.store().read_configuration(None).await?.instances;
+        for instance in &mut own {
+            let shares = |other: &Instance| {
+                other.tenant != instance.tenant
+                    && other.provider == instance.provider
+                    && other.account_id == instance.account_id
+            };
+            if all.iter().any(shares) {
+                instance.account_id = None;
+            }
+        }
+        Ok(own)
+    }
+
+    /// Removes what is configured, with the tenant itself last: until then it leads to the rest.
+    async fn remove_configuration(&self, deps: &impl Deps, report: &mut RemovalReport) -> PortResult<()> {
+        let store = deps.store();
+        let expires = add_duration(deps.system().now(), KNOWN_AS_REMOVED);
+        store
+            .note_removed_instances(&self.document.instances, expires)
+            .await?;
+        let rest = ConfigRemoval {
+            agents: self
+                .document
+                .agents
+                .iter()
+                .map(|agent| agent.id.clone())
+                .collect(),
+            instances: self
+                .document
+                .instances
+                .iter()
+                .map(|instance| instance.id.clone())
+                .collect(),
+            tenants: Vec::new(),
+        };
+        store.remove_configuration(&rest).await?;
+        store.overwrite_deleted().await?;
+        let itself = ConfigRemoval {
+            tenants: vec![self.tenant.clone()],
+            ..ConfigRemoval::default()
+        };
+        store.remove_configuration(&itself).await?;
+        report.agents = rest.agents.len();
+        report.instances = rest.instances.len();
+        report.done = true;
+        Ok(())
+    }
+}

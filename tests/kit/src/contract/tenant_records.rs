@@ -1,0 +1,263 @@
+//! What the removal of a tenant finds and takes away.
+
+use super::given::{assert_written, begun, claim, committed_once, key_claim, replied, updated};
+use super::patience::{INDEX, eventually};
+use crate::builders::{
+    Fixture, at, change_instance, claimed, far_ahead, fresh, long_ago, newest, nonce, seen,
+};
+use crate::ports::succeed;
+use recado_domain::alert::{Alert, AlertSubject, Notification, NotificationState};
+use recado_domain::config::Instance;
+use recado_domain::dead_letter::DeadLetterDeletion;
+use recado_domain::instance::{
+    ConnectionStatus, DEFAULT_PATIENCE, InstanceChange, InstanceState, ParkedConversation,
+};
+use recado_domain::notice::{NewNotice, Notice, NoticeKind};
+use recado_domain::sample::MinuteSample;
+use recado_pipeline::ports::{PageRequest, Store};
+use serde_json::json;
+
+/// The most records of a kind that one call of a case deletes.
+const LIMIT: usize = 100;
+
+fn fixture() -> Fixture {
+    let mut fixture = Fixture::new();
+    fixture.bound.instance.account_id = Some(fresh("account"));
+    fixture
+}
+
+fn instances(fixture: &Fixture) -> [Instance; 1] {
+    [fixture.bound.instance.clone()]
+}
+
+async fn delete<S: Store>(store: &S, fixture: &Fixture, limit: usize) -> usize {
+    let tenant = &fixture.bound.tenant.id;
+    succeed(store.delete_tenant_records(tenant, &instances(fixture), limit)).await
+}
+
+/// Puts a record of each kind that every store can find.
+async fn put_records<S: Store>(store: &S, fixture: &Fixture) {
+    let tenant = &fixture.bound.tenant.id;
+    let instance = fixture.instance();
+    let opened = InstanceChange::Connection(seen(ConnectionStatus::Closed, at(1), None));
+    change_instance(store, instance, opened).await;
+    let mut conversation = begun(store, fixture).await;
+    let reply = replied(store, fixture, &mut conversation).await;
+    let (sending, flight) = claimed(&reply);
+    claim(store, &sending, &flight).await;
+    let answer = fixture.answer(&mut conversation);
+    let key = key_claim(instance.as_str(), "order-7", far_ahead());
+    committed_once(store, &conversation, &answer, &key).await;
+    let parked = ParkedConversation {
+        instance: instance.clone(),
+        conversation: conversation.id.clone(),
+        version: nonce(),
+        since: at(1),
+        not_before: None,
+        patience: DEFAULT_PATIENCE,
+        reply: None,
+    };
+    succeed(store.put_parked(&parked)).await;
+    let sample = MinuteSample::from_instances(at(0), Some(tenant.clone()), Vec::new());
+    succeed(store.put_samples(&[sample], far_ahead())).await;
+    let mut alert = Alert::for_test(at(1_000));
+    alert.id = fresh("alert");
+    alert.subject = AlertSubject {
+        tenant: Some(tenant.clone()),
+        instance: Some(instance.clone()),
+        conversation: None,
+    };
+    alert.rev = 1;
+    let notification = Notification::for_test(&fresh("pager"), Some(tenant.clone()), 7, at(5_000));
+    let _ = succeed(store.commit_alerts(&[alert], &[notification])).await;
+    let letter = fixture.dead_letter();
+    succeed(store.put_dead_letter(&letter)).await;
+    let deletion = DeadLetterDeletion::from_letter(&letter, "ana", newest());
+    assert!(succeed(store.delete_dead_letter(&deletion)).await);
+    let told = NewNotice {
+        kind: NoticeKind::TemplateStatus,
+        summary: "template lembrete (pt_BR): approved".to_owned(),
+        at: Some(at(1_000)),
+        details: json!({}),
+    };
+    let account = fixture.bound.instance.account_id.as_deref().unwrap();
+    let notice = Notice::with_derived_id(fixture.bound.instance.provider, account, told, at(0));
+    succeed(store.put_notice(&notice, far_ahead())).await;
+}
+
+/// Names of the kinds of which the tenant has a record.
+async fn list_kinds<S: Store>(store: &S, fixture: &Fixture) -> Vec<&'static str> {
+    let (tenant, instance) = (&fixture.bound.tenant.id, fixture.instance());
+    let page = PageRequest {
+        limit: 10,
+        cursor: None,
+    };
+    let account = fixture.bound.instance.account_id.as_deref().unwrap();
+    let provider = fixture.bound.instance.provider;
+    let key = key_claim(instance.as_str(), "order-7", far_ahead());
+    let pending = NotificationState::Pending;
+    let kinds = [
+        (
+            "state",
+            succeed(store.read_instance_state(instance)).await != InstanceState::default(),
+        ),
+        (
+            "parked",
+            !succeed(store.list_parked(instance, 10)).await.is_empty(),
+        ),
+        ("note", !succeed(store.list_in_flight(instance)).await.is_empty()),
+        (
+            "key",
+            succeed(store.find_idempotency_key(&key.scope, &key.key))
+                .await
+                .is_some(),
+        ),
+        (
+            "sample",
+            !succeed(store.list_samples(Some(tenant), at(0))).await.is_empty(),
+        ),
+        (
+            "alert",
+            !succeed(store.list_live_alerts(Some(tenant), 10)).await.is_empty(),
+        ),
+        (
+            "notification",
+            !succeed(store.list_notifications(Some(tenant), pending, 10))
+                .await
+                .is_empty(),
+        ),
+        (
+            "deletion",
+            !succeed(store.list_deletions(Some(tenant), &page))
+                .await
+                .items
+                .is_empty(),
+        ),
+        (
+            "notice",
+            !succeed(store.list_notices(provider, account)).await.is_empty(),
+        ),
+    ];
+    kinds
+        .into_iter()
+        .filter(|(_, has)| *has)
+        .map(|(kind, _)| kind)
+        .collect()
+}
+
+pub async fn records_of_a_tenant_are_deleted_and_those_of_others_stay<S: Store>(store: &S) {
+    let (one, other) = (fixture(), fixture());
+    put_records(store, &one).await;
+    put_records(store, &other).await;
+    let all = async |fixture: &Fixture| {
+        eventually(
+            INDEX,
+            async || list_kinds(store, fixture).await,
+            |kinds| kinds.len() == 9,
+        )
+        .await
+    };
+    assert_eq!(all(&one).await.len(), 9);
+    assert_eq!(all(&other).await.len(), 9);
+    let delete_all = async || {
+        delete(store, &one, LIMIT).await;
+        list_kinds(store, &one).await
+    };
+    let left = eventually(INDEX, delete_all, Vec::is_empty).await;
+    assert!(left.is_empty(), "{left:?}");
+    assert_eq!(all(&other).await.len(), 9);
+}
+
+pub async fn no_more_than_the_limit_is_deleted_at_once<S: Store>(store: &S) {
+    let fixture = fixture();
+    let tenant = &fixture.bound.tenant.id;
+    for minute in 0..5 {
+        let sample = MinuteSample::from_instances(at(minute * 60_000), Some(tenant.clone()), Vec::new());
+        succeed(store.put_samples(&[sample], far_ahead())).await;
+    }
+    let mut counts = Vec::new();
+    for _ in 0..4 {
+        counts.push(delete(store, &fixture, 2).await);
+    }
+    assert_eq!(counts, [2, 2, 1, 0]);
+}
+
+pub async fn pending_events_are_found_by_their_instance<S: Store>(store: &S) {
+    let (one, other) = (Fixture::new(), Fixture::new());
+    let jobs = [one.job(), one.other_contact().job(), other.job()];
+    for job in &jobs {
+        succeed(store.record_event(job)).await;
+    }
+    let find = async || {
+        let found = succeed(store.list_pending_events_of(&instances(&one), LIMIT)).await;
+        let mut found: Vec<_> = found.into_iter().map(|record| record.job.event).collect();
+        found.sort_unstable();
+        found
+    };
+    let mut expected = vec![jobs[0].event.clone(), jobs[1].event.clone()];
+    expected.sort_unstable();
+    assert_eq!(
+        eventually(INDEX, find, |found| *found == expected).await,
+        expected
+    );
+    let few = succeed(store.list_pending_events_of(&instances(&one), 1)).await;
+    assert_eq!(few.len(), 1);
+    for job in &jobs {
+        succeed(store.settle_event(&job.event, None, at(1), far_ahead())).await;
+    }
+    let left = eventually(INDEX, find, Vec::is_empty).await;
+    assert!(left.is_empty(), "{left:?}");
+    assert!(succeed(store.list_pending_events_of(&[], LIMIT)).await.is_empty());
+}
+
+pub async fn a_removed_instance_is_known_until_its_note_expires<S: Store>(store: &S) {
+    let (removed, expired, never) = (Fixture::new(), Fixture::new(), Fixture::new());
+    succeed(store.note_removed_instances(&instances(&removed), far_ahead())).await;
+    succeed(store.note_removed_instances(&instances(&expired), long_ago())).await;
+    for (fixture, expected) in [(&removed, true), (&expired, false), (&never, false)] {
+        let provider = fixture.bound.instance.provider;
+        let found = succeed(store.was_instance_removed(provider, &fixture.external())).await;
+        assert_eq!(found, expected);
+    }
+    let other = recado_domain::provider::Provider::Meta;
+    assert!(!succeed(store.was_instance_removed(other, &removed.external())).await);
+}
+
+pub async fn conversations_that_nobody_sees_are_listed_by_tenant<S: Store>(store: &S) {
+    let (one, other) = (Fixture::new(), Fixture::new());
+    let contact = one.other_contact();
+    let mut erased = begun(store, &contact).await;
+    let seen = begun(store, &one).await;
+    let mut pointer = one.other_contact().conversation(1);
+    pointer.redirect_to(&seen.id);
+    pointer.rev = 1;
+    assert_written(store.update_conversation(&pointer)).await;
+    erased.begin_erasure(at(1));
+    updated(store, &mut erased).await;
+    let tenant = &one.bound.tenant.id;
+    let list = async || {
+        let found = succeed(store.list_unlisted_conversations(tenant, LIMIT)).await;
+        let mut ids: Vec<_> = found.into_iter().map(|found| found.id.to_string()).collect();
+        ids.sort_unstable();
+        ids
+    };
+    let mut expected = vec![pointer.id.to_string(), erased.id.to_string()];
+    expected.sort_unstable();
+    assert_eq!(
+        eventually(INDEX, list, |found| *found == expected).await,
+        expected
+    );
+    assert_eq!(
+        succeed(store.list_unlisted_conversations(tenant, 1)).await.len(),
+        1
+    );
+    let theirs = &other.bound.tenant.id;
+    assert!(
+        succeed(store.list_unlisted_conversations(theirs, LIMIT))
+            .await
+            .is_empty()
+    );
+    assert_written(store.delete_conversation(&pointer)).await;
+    assert_written(store.delete_conversation(&erased)).await;
+    assert!(eventually(INDEX, list, Vec::is_empty).await.is_empty());
+}

@@ -1,0 +1,434 @@
+//! A removed tenant is nowhere: not in a record, a queue, a file of the data folder or its free pages, whenever the removal
+//! was cut off before. What another tenant has stays as it is, row for row.
+
+use crate::erasure::{CANARIES, NUMBER, OTHERS, Site, cut_off};
+use recado_domain::access::{Caller, Scope, Token, TokenRole};
+use recado_domain::alert::{Alert, AlertSubject, Notification};
+use recado_domain::dead_letter::{DeadLetter, DeadLetterDeletion};
+use recado_domain::event::{EventKind, EventPayload, EventState, InboundJob, derive_event_id};
+use recado_domain::ids::{TenantId, TokenName};
+use recado_domain::notice::{NewNotice, Notice, NoticeKind};
+use recado_domain::sample::MinuteSample;
+use recado_pipeline::configure::{self, ApplyOptions};
+use recado_pipeline::ports::{
+    Alerts, ConfigurationStore, Conversations, DeadLetters, Inbox, Notices, Queues, Samples, Tokens,
+};
+use recado_pipeline::tenant_removal::{RemovalError, RemovalOptions, RemovalReport, remove_tenant};
+use recado_pipeline::{Verdict, process};
+use recado_testkit::builders::{Fixture, far_ahead, fresh, identity_key};
+use recado_testkit::ports::succeed;
+use rusqlite::types::ValueRef;
+use serde_json::json;
+use std::collections::BTreeSet;
+
+/// What belongs to the removed tenant itself.
+const OWN: [&str; 3] = ["Clínica Canário", "instrucao-canaria", "recado-para-o-canario"];
+
+const FORCE: RemovalOptions = RemovalOptions {
+    force: true,
+    dry_run: false,
+};
+
+/// Two tenants, each with something in every kind of record.
+struct Two {
+    site: Site,
+    theirs: Fixture,
+}
+
+impl Two {
+    async fn live() -> Self {
+        let site = Site::live().await;
+        let store = &site.setup.world.store;
+        let mut document = site.setup.fixture.document();
+        document.tenants[0].name = Some(OWN[0].to_owned());
+        OWN[1].clone_into(&mut document.agents[0].system_prompt);
+        document.instances[0].account_id = Some("account-1".to_owned());
+        succeed(store.apply_configuration(&document)).await;
+        let mut theirs = Fixture::new();
+        theirs.bound.instance.account_id = Some("account-2".to_owned());
+        succeed(store.apply_configuration(&theirs.document())).await;
+        let two = Self { site, theirs };
+        two.message_of_theirs().await;
+        two.beside(&two.site.setup.fixture, "account-1", OWN[2]).await;
+        two.beside(&two.theirs, "account-2", "recado-aos-outros").await;
+        two
+    }
+
+    fn tenant(&self) -> &TenantId {
+        &self.site.setup.fixture.bound.tenant.id
+    }
+
+    /// The same person writes to the other tenant, too.
+    async fn message_of_theirs(&self) {
+        let job = self.job_of(&self.theirs, "THEIRS-1", "palavras-do-vizinho");
+        succeed(self.site.setup.world.store.record_event(&job)).await;
+        let body = serde_json::to_string(&job).unwrap();
+        assert_eq!(
+            process::process(&self.site.setup.world, &body, 1).await,
+            Verdict::Done
+        );
+    }
+
+    fn job_of(&self, fixture: &Fixture, id: &str, text: &str) -> InboundJob {
+        let (provider, external) = (fixture.bound.instance.provider, fixture.external());
+        InboundJob {
+            event: derive_event_id(provider, &external, EventKind::Message, id),
+            group: identity_key().derive_event_group(provider, &external, Some(NUMBER)),
+            received_at: self.site.setup.now(),
+            payload: EventPayload::Inline(
+                json!({"address": NUMBER, "name": "Vizinha", "id": id, "text": text, "from_me": false}),
+            ),
+            ..fixture.job()
+        }
+    }
+
+    /// What lies beside the conversations of a tenant.
+    async fn beside(&self, fixture: &Fixture, account: &str, text: &str) {
+        let (store, tenant, now) = (
+            &self.site.setup.world.store,
+            &fixture.bound.tenant.id,
+            self.site.setup.now(),
+        );
+        let letter = fixture.dead_letter();
+        succeed(store.put_dead_letter(&letter)).await;
+        let deletion = DeadLetterDeletion::from_letter(&letter, text, now);
+        assert!(succeed(store.delete_dead_letter(&deletion)).await);
+        let kept = DeadLetter {
+            last_error: Some(text.to_owned()),
+            ..fixture.dead_letter()
+        };
+        succeed(store.put_dead_letter(&kept)).await;
+        succeed(self.site.setup.world.queues.enqueue_dead_copy(&kept)).await;
+        let sample = MinuteSample::from_instances(now, Some(tenant.clone()), Vec::new());
+        succeed(store.put_samples(&[sample], far_ahead())).await;
+        let mut alert = Alert::for_test(now);
+        alert.id = fresh("alert");
+        alert.summary = text.to_owned();
+        alert.subject = AlertSubject {
+            tenant: Some(tenant.clone()),
+            instance: Some(fixture.instance().clone()),
+            conversation: None,
+        };
+        alert.rev = 1;
+        let notification = Notification::for_test(&fresh("pager"), Some(tenant.clone()), 7, now);
+        let _ = succeed(store.commit_alerts(&[alert], &[notification])).await;
+        let told = NewNotice {
+            kind: NoticeKind::TemplateStatus,
+            summary: text.to_owned(),
+            at: Some(now),
+            details: json!({}),
+        };
+        let provider = fixture.bound.instance.provider;
+        succeed(store.put_notice(
+            &Notice::with_derived_id(provider, account, told, now),
+            far_ahead(),
+        ))
+        .await;
+        let token = Token {
+            name: TokenName::parse(text).unwrap(),
+            tenant: Some(tenant.clone()),
+            role: TokenRole::Viewer,
+            hash: identity_key().hash_token(&fresh("token")),
+            created_at: now,
+            created_by: TokenName::installation(),
+            expires_at: None,
+        };
+        assert!(succeed(store.put_token(&token)).await);
+    }
+
+    async fn ask(&self, options: RemovalOptions) -> Result<RemovalReport, RemovalError> {
+        remove_tenant(
+            &self.site.setup.world,
+            &Caller::installation(),
+            self.tenant(),
+            options,
+        )
+        .await
+    }
+
+    /// Asks until nothing is left. Returns the reports.
+    async fn remove(&self) -> Vec<RemovalReport> {
+        let mut reports = Vec::new();
+        loop {
+            let report = self.ask(FORCE).await.unwrap();
+            if let Some(until) = report.waits_until {
+                let wait = until.duration_since(self.site.setup.now()).as_secs();
+                self.site.setup.pass(wait);
+            }
+            let done = report.done;
+            reports.push(report);
+            assert!(reports.len() < 100, "no end: {reports:?}");
+            if done {
+                return reports;
+            }
+        }
+    }
+
+    fn canaries() -> Vec<&'static str> {
+        // The same person is known to the other tenant, too.
+        let shared = |text: &&&str| NUMBER.starts_with(**text);
+        let people = CANARIES.iter().filter(|text| !shared(text)).chain(&OTHERS);
+        people.chain(&OWN).copied().collect()
+    }
+
+    fn assert_removed(&self) {
+        let found = self.site.search(&Self::canaries());
+        assert!(found.is_empty(), "{found:?}");
+        let left: Vec<String> = self.rows().into_iter().filter(|row| self.is_own(row)).collect();
+        assert!(left.iter().all(|row| row.starts_with("audit|")), "{left:?}");
+        // Twice, if it was cut off right at its beginning.
+        assert!(
+            (1..=2).contains(&left.len()),
+            "the removal is in the audit: {left:?}"
+        );
+    }
+
+    fn is_own(&self, row: &str) -> bool {
+        let fixture = &self.site.setup.fixture;
+        let texts = [
+            fixture.bound.tenant.id.as_str(),
+            fixture.instance().as_str(),
+            fixture.external().as_str(),
+        ]
+        .map(str::to_owned);
+        let thread = identity_key().derive_thread_id(fixture.instance(), NUMBER);
+        texts.iter().any(|text| row.contains(text.as_str())) || row.contains(thread.as_str())
+    }
+
+    fn is_theirs(&self, row: &str) -> bool {
+        let thread = identity_key().derive_thread_id(self.theirs.instance(), NUMBER);
+        [
+            self.theirs.bound.tenant.id.as_str(),
+            self.theirs.instance().as_str(),
+            self.theirs.external().as_str(),
+            thread.as_str(),
+            "account-2",
+        ]
+        .iter()
+        .any(|text| row.contains(text))
+    }
+
+    fn rows_of_others(&self) -> BTreeSet<String> {
+        self.rows()
+            .into_iter()
+            .filter(|row| self.is_theirs(row))
+            .collect()
+    }
+
+    fn assert_others_kept(&self, before: &BTreeSet<String>) {
+        let after = self.rows_of_others();
+        let changed: Vec<&String> = before.symmetric_difference(&after).collect();
+        assert!(changed.is_empty(), "{changed:#?}");
+    }
+
+    /// All rows of all tables, as text.
+    fn rows(&self) -> BTreeSet<String> {
+        let database = rusqlite::Connection::open(self.site.folder.join("recado.db")).unwrap();
+        let mut tables = database
+            .prepare("SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'sqlite_%'")
+            .unwrap();
+        let tables: Vec<String> = tables
+            .query_map([], |row| row.get(0))
+            .unwrap()
+            .map(Result::unwrap)
+            .collect();
+        let mut found = BTreeSet::new();
+        for table in tables {
+            let mut statement = database.prepare(&format!("SELECT * FROM {table}")).unwrap();
+            // A copy in a dead-letter queue is hidden for a while by whoever looks at it.
+            let hidden_until = statement.column_names().position(|name| name == "visible_at");
+            let columns = statement.column_count();
+            let mut rows = statement.query([]).unwrap();
+            while let Some(row) = rows.next().unwrap() {
+                let columns = (0..columns).filter(|column| Some(*column) != hidden_until);
+                let cells = columns.map(|column| match row.get_ref(column).unwrap() {
+                    ValueRef::Null => "-".to_owned(),
+                    ValueRef::Integer(number) => number.to_string(),
+                    ValueRef::Real(number) => number.to_string(),
+                    ValueRef::Text(bytes) | ValueRef::Blob(bytes) => {
+                        String::from_utf8_lossy(bytes).into_owned()
+                    }
+                });
+                let text = std::iter::once(table.clone())
+                    .chain(cells)
+                    .collect::<Vec<_>>()
+                    .join("|");
+                found.insert(text);
+            }
+        }
+        found
+    }
+}
+
+#[tokio::test]
+async fn a_removed_tenant_stands_in_no_byte_of_the_data_folder_and_the_other_keeps_every_row() {
+    let two = Two::live().await;
+    for canary in Two::canaries() {
+        assert!(
+            !two.site.search(&[canary]).is_empty(),
+            "{canary} must be there before"
+        );
+    }
+    let before = two.rows_of_others();
+    let tables: BTreeSet<&str> = before.iter().filter_map(|row| row.split('|').next()).collect();
+    assert!(tables.len() >= 13, "{tables:?}");
+    let reports = two.remove().await;
+    assert!(
+        reports[0].waits_until.is_some() && reports[0].tokens == 1,
+        "{reports:?}"
+    );
+    let last = reports.last().unwrap();
+    assert_eq!((last.instances, last.agents), (1, 1), "{reports:?}");
+    let sum = |of: fn(&RemovalReport) -> usize| reports.iter().map(of).sum::<usize>();
+    assert!(
+        sum(|report| report.messages) >= 6 && sum(|report| report.conversations) >= 3,
+        "{reports:?}"
+    );
+    assert!(
+        sum(|report| report.dead_letters) >= 3 && sum(|report| report.records) >= 4,
+        "{reports:?}"
+    );
+    two.assert_removed();
+    two.assert_others_kept(&before);
+    assert!(matches!(two.ask(FORCE).await, Err(RemovalError::NotFound)));
+}
+
+#[tokio::test]
+async fn a_removal_that_is_cut_off_anywhere_is_finished_by_the_next_one() {
+    for calls_before in 0..=1 {
+        let mut polls = 1;
+        loop {
+            let two = Two::live().await;
+            let before = two.rows_of_others();
+            for _ in 0..calls_before {
+                two.ask(FORCE).await.unwrap();
+                two.site.setup.pass(300);
+            }
+            let ended = cut_off(two.ask(FORCE), polls).await;
+            // If it was cut off after its end, there is no such tenant.
+            while let Ok(report) = two.ask(FORCE).await {
+                two.site
+                    .setup
+                    .pass(if report.waits_until.is_some() { 300 } else { 1 });
+            }
+            two.assert_removed();
+            two.assert_others_kept(&before);
+            if ended {
+                break;
+            }
+            polls += 1;
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_tenant_that_owes_replies_is_removed_by_force_alone() {
+    let two = Two::live().await;
+    let refused = two.ask(RemovalOptions::default()).await.unwrap_err();
+    let RemovalError::StillOwes(owed) = &refused else {
+        panic!("{refused}")
+    };
+    assert_eq!(owed.len(), 1);
+    assert!(refused.to_string().contains("still owed: "), "{refused}");
+    let there_is = RemovalOptions {
+        force: false,
+        dry_run: true,
+    };
+    let found = two.ask(there_is).await.unwrap();
+    assert_eq!(
+        (found.instances, found.agents, found.tokens, found.scheduled),
+        (1, 1, 1, 1)
+    );
+    assert!(
+        found.conversations >= 2 && found.dead_letters >= 3 && !found.done,
+        "{found:?}"
+    );
+    let document = succeed(two.site.setup.world.store.read_configuration(Some(two.tenant()))).await;
+    assert_eq!(document.tenants[0].removing_since, None, "nothing was done");
+    assert!(!two.site.search(&CANARIES).is_empty());
+}
+
+#[tokio::test]
+async fn webhooks_of_a_tenant_that_is_being_removed_and_later_ones_are_acknowledged_and_ignored() {
+    let two = Two::live().await;
+    let (store, world) = (&two.site.setup.world.store, &two.site.setup.world);
+    let own = two.site.setup.fixture.clone();
+    let arrives = async |id: &str| {
+        let job = two.job_of(&own, id, "segredo-canario tardio");
+        succeed(store.record_event(&job)).await;
+        let body = serde_json::to_string(&job).unwrap();
+        assert_eq!(process::process(world, &body, 1).await, Verdict::Done);
+        let record = succeed(store.find_event(&job.event)).await.unwrap();
+        assert_eq!(record.state, EventState::Applied);
+        assert!(
+            succeed(store.find_dead_letter(job.event.as_str()))
+                .await
+                .is_none()
+        );
+    };
+    two.ask(FORCE).await.unwrap();
+    arrives("LATE-1").await;
+    two.remove().await;
+    arrives("LATE-2").await;
+    let thread = identity_key().derive_thread_id(own.instance(), NUMBER);
+    assert!(succeed(store.find_latest_conversation(&thread)).await.is_none());
+    two.site.setup.pass(31 * 86_400);
+    let job = two.job_of(&own, "LATE-3", "palavras de ninguém");
+    succeed(store.record_event(&job)).await;
+    let body = serde_json::to_string(&job).unwrap();
+    assert_eq!(process::process(world, &body, 1).await, Verdict::Done);
+    let letter = succeed(store.find_dead_letter(job.event.as_str())).await;
+    assert!(letter.is_some(), "an unknown instance again");
+}
+
+#[tokio::test]
+async fn nothing_of_a_tenant_that_is_being_removed_can_be_configured() {
+    let two = Two::live().await;
+    two.ask(FORCE).await.unwrap();
+    let world = &two.site.setup.world;
+    let installation = Caller::installation();
+    let document = two.site.setup.fixture.document();
+    let applied =
+        configure::apply_configuration(world, &installation, document, ApplyOptions::default()).await;
+    assert!(applied.unwrap_err().to_string().contains("is being removed"));
+    // A document that names everything but this tenant removes nothing of it.
+    let options = ApplyOptions {
+        prune: true,
+        force: true,
+        ..ApplyOptions::default()
+    };
+    let others = two.theirs.document();
+    let pruned = configure::apply_configuration(world, &installation, others, options).await;
+    assert!(
+        pruned
+            .unwrap()
+            .changes
+            .iter()
+            .all(|change| change.fields.is_empty())
+    );
+    let left = succeed(world.store.read_configuration(Some(two.tenant()))).await;
+    assert_eq!(
+        (left.tenants.len(), left.agents.len(), left.instances.len()),
+        (1, 1, 1)
+    );
+    two.remove().await;
+    two.assert_removed();
+}
+
+#[tokio::test]
+async fn only_the_installation_removes_tenants() {
+    let two = Two::live().await;
+    let caller = |tenant: &TenantId| Caller {
+        scope: Scope::Tenant(tenant.clone()),
+        ..Caller::installation()
+    };
+    let world = &two.site.setup.world;
+    let own = remove_tenant(world, &caller(two.tenant()), two.tenant(), FORCE).await;
+    assert!(matches!(own, Err(RemovalError::OtherScope)));
+    let other = caller(&two.theirs.bound.tenant.id);
+    let other = remove_tenant(world, &other, two.tenant(), FORCE).await;
+    assert!(matches!(other, Err(RemovalError::NotFound)));
+    let nobody = TenantId::parse("nobody").unwrap();
+    let nobody = remove_tenant(world, &Caller::installation(), &nobody, FORCE).await;
+    assert!(matches!(nobody, Err(RemovalError::NotFound)));
+}
