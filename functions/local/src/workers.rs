@@ -214,6 +214,12 @@ async fn catch_panic(queue: QueueName, work: impl Future<Output = Verdict>) -> V
 
 async fn handle_message(deps: &LocalDeps, queues: &Embedded, received: DequeuedMessage) {
     let deadline = add_millis(deps.system().now(), 30_000);
+    // The last write of the work acknowledges the message in its own transaction, where it can.
+    let queues = queues.for_message(&received.receipt);
+    let deps = &LocalDeps {
+        queues: queues.clone(),
+        ..deps.clone()
+    };
     let (body, times) = (&received.body, received.receives);
     let worked = async {
         match received.queue {
@@ -224,6 +230,7 @@ async fn handle_message(deps: &LocalDeps, queues: &Embedded, received: DequeuedM
     };
     let verdict = catch_panic(received.queue, worked).await;
     let kept = match verdict {
+        Verdict::Done if queues.has_acknowledged() => return,
         Verdict::Done => queues.delete_received(&received.receipt).await,
         Verdict::Retry { after } => {
             queues

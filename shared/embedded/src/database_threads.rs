@@ -227,7 +227,7 @@ mod tests {
             let _ = ran.send(name);
             Ok(())
         };
-        let (job, _) = ClosureJob::new(work, None);
+        let (job, _) = ClosureJob::new(work, Vec::new());
         Box::new(job)
     }
 

@@ -6,7 +6,7 @@ use crate::folder::{DataFolder, open_in_memory};
 use crate::job::{ClosureJob, LoneJob, TransactionMode, commit_together};
 use crate::open_error::OpenError;
 use crate::payloads::EmbeddedPayloads;
-use crate::queue::RoundRobin;
+use crate::queue::{HandledMessage, Receipt, RoundRobin};
 use jiff::Timestamp;
 use recado_domain::dead_letter::QueueName;
 use recado_domain::identity::IdentityKey;
@@ -28,6 +28,8 @@ const READERS: usize = 3;
 #[derive(Debug, Clone)]
 pub struct Embedded {
     inner: Arc<EmbeddedInner>,
+    /// The queue message that the caller handles; see [`Self::for_message`].
+    handled: Option<Arc<HandledMessage>>,
 }
 
 #[derive(Debug)]
@@ -95,6 +97,7 @@ impl Embedded {
     fn new(front: DatabaseAccess, clock: Clock, payloads: EmbeddedPayloads, folder: Option<PathBuf>) -> Self {
         let wakers = QueueName::ALL.map(|_| Arc::new(Notify::new()));
         Self {
+            handled: None,
             inner: Arc::new(EmbeddedInner {
                 access: front,
                 clock,
@@ -151,6 +154,26 @@ impl Embedded {
         let _ = all_ended.await;
     }
 
+    /// Returns the same store for the worker that handles the queue message of `receipt`. What is joined with its
+    /// acknowledgement (`Queues::store_and_finish` and the like) deletes the message in the same transaction.
+    #[must_use]
+    pub fn for_message(&self, receipt: &Receipt) -> Self {
+        Self {
+            inner: Arc::clone(&self.inner),
+            handled: Some(Arc::new(HandledMessage::new(receipt))),
+        }
+    }
+
+    /// Returns whether the queue message that the caller handles was acknowledged by such a transaction.
+    pub fn has_acknowledged(&self) -> bool {
+        self.handled_message()
+            .is_some_and(|handled| handled.is_acknowledged())
+    }
+
+    pub(crate) fn handled_message(&self) -> Option<&Arc<HandledMessage>> {
+        self.handled.as_ref()
+    }
+
     pub(crate) fn current_time(&self) -> Timestamp {
         self.inner.clock.now()
     }
@@ -182,7 +205,7 @@ impl Embedded {
         what: &'static str,
         work: impl FnMut(&Connection) -> Result<T, DbError> + Send + 'static,
     ) -> PortResult<T> {
-        self.run_operation(TransactionMode::Write, Urgency::Ordinary, None, what, work)
+        self.run_operation(TransactionMode::Write, Urgency::Ordinary, Vec::new(), what, work)
             .await
     }
 
@@ -194,9 +217,15 @@ impl Embedded {
         what: &'static str,
         work: impl FnMut(&Connection) -> Result<T, DbError> + Send + 'static,
     ) -> PortResult<T> {
-        let wake = queue.map(|queue| Arc::clone(self.queue_waker(queue)));
-        self.run_operation(TransactionMode::Write, Urgency::Acknowledgement, wake, what, work)
-            .await
+        let wakes = self.queue_wakers(queue.as_slice());
+        self.run_operation(
+            TransactionMode::Write,
+            Urgency::Acknowledgement,
+            wakes,
+            what,
+            work,
+        )
+        .await
     }
 
     /// Runs `work` as [`Self::run_write`] does, and wakes the workers that wait for `queue`.
@@ -206,14 +235,24 @@ impl Embedded {
         what: &'static str,
         work: impl FnMut(&Connection) -> Result<T, DbError> + Send + 'static,
     ) -> PortResult<T> {
-        self.run_operation(
-            TransactionMode::Write,
-            Urgency::Ordinary,
-            Some(Arc::clone(self.queue_waker(queue))),
-            what,
-            work,
-        )
-        .await
+        self.run_queues_write(&[queue], what, work).await
+    }
+
+    /// Runs `work` as [`Self::run_write`] does, and wakes the workers that wait for `queues`.
+    pub(crate) async fn run_queues_write<T: Send + 'static>(
+        &self,
+        queues: &[QueueName],
+        what: &'static str,
+        work: impl FnMut(&Connection) -> Result<T, DbError> + Send + 'static,
+    ) -> PortResult<T> {
+        let wakes = self.queue_wakers(queues);
+        self.run_operation(TransactionMode::Write, Urgency::Ordinary, wakes, what, work)
+            .await
+    }
+
+    fn queue_wakers(&self, queues: &[QueueName]) -> Vec<Arc<Notify>> {
+        let waker = |queue: &QueueName| Arc::clone(self.queue_waker(*queue));
+        queues.iter().map(waker).collect()
     }
 
     /// Runs `work` on one consistent state of the database, which contains every write acknowledged before.
@@ -222,7 +261,7 @@ impl Embedded {
         what: &'static str,
         work: impl FnMut(&Connection) -> Result<T, DbError> + Send + 'static,
     ) -> PortResult<T> {
-        self.run_operation(TransactionMode::Read, Urgency::Ordinary, None, what, work)
+        self.run_operation(TransactionMode::Read, Urgency::Ordinary, Vec::new(), what, work)
             .await
     }
 
@@ -248,11 +287,11 @@ impl Embedded {
         &self,
         begin: TransactionMode,
         urgency: Urgency,
-        wake: Option<Arc<Notify>>,
+        wakes: Vec<Arc<Notify>>,
         what: &'static str,
         work: impl FnMut(&Connection) -> Result<T, DbError> + Send + 'static,
     ) -> PortResult<T> {
-        let (task, answer) = ClosureJob::new(work, wake);
+        let (task, answer) = ClosureJob::new(work, wakes);
         match (&self.inner.access, begin) {
             (DatabaseAccess::Inline(connection), _) => {
                 commit_together(&lock_unpoisoned(connection), begin, vec![Box::new(task)]);

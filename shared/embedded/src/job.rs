@@ -19,7 +19,7 @@ pub(crate) trait DatabaseJob: Send {
 
     /// Sends the result to the caller, after the commit or instead of it. `committed` holds the error of a failed
     /// commit. Returns who is to be notified of the committed changes.
-    fn send_result(self: Box<Self>, committed: Result<(), &str>) -> Option<Arc<Notify>>;
+    fn send_result(self: Box<Self>, committed: Result<(), &str>) -> Vec<Arc<Notify>>;
 }
 
 /// A [`DatabaseJob`] made of a closure.
@@ -27,19 +27,19 @@ pub(crate) struct ClosureJob<T, F> {
     work: F,
     outcome: Option<Result<T, DbError>>,
     reply: oneshot::Sender<Result<T, DbError>>,
-    wake: Option<Arc<Notify>>,
+    wakes: Vec<Arc<Notify>>,
 }
 
 impl<T, F: FnMut(&Connection) -> Result<T, DbError>> ClosureJob<T, F> {
-    /// Creates a job that runs `work`. Once the job is committed, `wake` is notified.
-    pub(crate) fn new(work: F, wake: Option<Arc<Notify>>) -> (Self, oneshot::Receiver<Result<T, DbError>>) {
+    /// Creates a job that runs `work`. Once the job is committed, `wakes` are notified.
+    pub(crate) fn new(work: F, wakes: Vec<Arc<Notify>>) -> (Self, oneshot::Receiver<Result<T, DbError>>) {
         let (reply, receiver) = oneshot::channel();
         (
             Self {
                 work,
                 outcome: None,
                 reply,
-                wake,
+                wakes,
             },
             receiver,
         )
@@ -53,7 +53,7 @@ impl<T: Send, F: FnMut(&Connection) -> Result<T, DbError> + Send> DatabaseJob fo
         self.outcome.insert(outcome).is_ok()
     }
 
-    fn send_result(self: Box<Self>, committed: Result<(), &str>) -> Option<Arc<Notify>> {
+    fn send_result(self: Box<Self>, committed: Result<(), &str>) -> Vec<Arc<Notify>> {
         let outcome = match (committed, self.outcome) {
             // The operation's own error says more than the error of the shared transaction.
             (_, Some(Err(fault))) => Err(fault),
@@ -61,10 +61,10 @@ impl<T: Send, F: FnMut(&Connection) -> Result<T, DbError> + Send> DatabaseJob fo
             (Err(why), _) => Err(DbError::Commit(why.to_owned())),
             (Ok(()), None) => Err(DbError::Closed),
         };
-        let wake = self.wake.filter(|_| outcome.is_ok());
+        let wakes = if outcome.is_ok() { self.wakes } else { Vec::new() };
         // A caller that gave up waiting does not need the result. The committed changes stay.
         let _ = self.reply.send(outcome);
-        wake
+        wakes
     }
 }
 
@@ -98,10 +98,10 @@ impl<F: FnMut(&Connection) -> Result<(), DbError> + Send> DatabaseJob for LoneJo
         true
     }
 
-    fn send_result(self: Box<Self>, _: Result<(), &str>) -> Option<Arc<Notify>> {
+    fn send_result(self: Box<Self>, _: Result<(), &str>) -> Vec<Arc<Notify>> {
         // A caller that gave up waiting does not need the result.
         let _ = self.reply.send(self.outcome.unwrap_or(Err(DbError::Closed)));
-        None
+        Vec::new()
     }
 }
 
@@ -142,9 +142,12 @@ pub(crate) fn commit_together(
     }
     let mut wakes: Vec<Arc<Notify>> = Vec::new();
     for job in batch {
-        let wake = job.send_result(committed.as_ref().map(|&()| ()).map_err(String::as_str));
-        // One notification tells of all changes of the commit.
-        wakes.extend(wake.filter(|wake| !wakes.iter().any(|known| Arc::ptr_eq(known, wake))));
+        for wake in job.send_result(committed.as_ref().map(|&()| ()).map_err(String::as_str)) {
+            // One notification tells of all changes of the commit.
+            if !wakes.iter().any(|known| Arc::ptr_eq(known, &wake)) {
+                wakes.push(wake);
+            }
+        }
     }
     for wake in wakes {
         wake.notify_waiters();
@@ -211,7 +214,7 @@ mod tests {
     fn job(
         work: impl FnMut(&Connection) -> Result<i64, DbError> + Send + 'static,
     ) -> (Box<dyn DatabaseJob>, Answer) {
-        let (task, answer) = ClosureJob::new(work, None);
+        let (task, answer) = ClosureJob::new(work, Vec::new());
         (Box::new(task), answer)
     }
 

@@ -8,7 +8,7 @@
 //! threads. [`Embedded::in_memory`] runs them on the caller's thread, without a file, which suits simulations.
 //!
 //! Store and queues lie in one file but are written by separate calls and separate commits, as they are on AWS: a crash
-//! can fall between any two of them here too. Only an event that comes in is recorded and enqueued in one transaction.
+//! can fall between any two of them here too. The exceptions are the joint writes, which need one transaction.
 
 mod checkpoint;
 mod clock;

@@ -25,10 +25,11 @@ mod tenant_records;
 mod tokens;
 mod trace;
 
-pub(crate) use conversations::ConversationRow;
+pub(crate) use conversations::{ConversationRow, ReplyRows};
 pub use expiry::SweepCounts;
-pub(crate) use inbox::EventRow;
+pub(crate) use inbox::{EventRow, InboundRows};
 pub(crate) use messages::MessageRow;
+pub(crate) use outbox::Settlement;
 
 #[cfg(test)]
 mod tests;

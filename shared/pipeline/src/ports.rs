@@ -57,7 +57,7 @@ pub use gauges::{
 };
 pub use history::{HistoryError, HistoryPage, HistoryRecord, HistorySpan};
 pub use identity::IdentityKeyStore;
-pub use inbox::{InboundWrite, Inbox, RecordEventOutcome, StoreInboundOutcome};
+pub use inbox::{EventFinish, InboundWrite, Inbox, RecordEventOutcome, StoreInboundOutcome};
 pub use instances::{InstanceStates, Reservation};
 pub use llm::{ChatTurn, Llm, LlmError, LlmReply, LlmRequest, Speaker};
 pub use notices::Notices;
@@ -67,7 +67,7 @@ pub use overdue::{OverdueIndex, OverdueWork};
 pub use providers::{
     ConnectionAnswer, CredentialState, OutgoingMessage, Providers, SendEvidence, SendOutcome,
 };
-pub use queues::{InboundEntry, Queues};
+pub use queues::{AppliedMessage, CommittedReply, InboundEntry, Queues};
 pub use retention::{DELETED_MESSAGES_MAX, RetainedRecords};
 pub use samples::Samples;
 pub use scheduled::ScheduledMessages;

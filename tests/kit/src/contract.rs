@@ -29,6 +29,7 @@ pub mod identity;
 pub mod inbox;
 pub mod instances;
 pub mod intake;
+pub mod joint_writes;
 pub mod lists;
 pub mod notices;
 pub mod outbox;

@@ -4,6 +4,7 @@
 mod attempt;
 mod current;
 mod faults;
+mod notes;
 
 pub use faults::{Faults, Slow};
 

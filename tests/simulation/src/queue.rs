@@ -50,6 +50,12 @@ pub trait WorkQueues: Queues + DeadLetterQueues + Clone + Debug + 'static {
     /// Hands out at most `max` messages.
     fn receive(&self, queue: QueueName, max: usize) -> Vec<Got<Self::Receipt>>;
 
+    /// The same queues for whoever handles this message: a transaction of both acknowledges it.
+    #[must_use]
+    fn for_message(&self, _receipt: &Self::Receipt) -> Self {
+        self.clone()
+    }
+
     /// Finishes one.
     fn delete(&self, receipt: &Self::Receipt);
 

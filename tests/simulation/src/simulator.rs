@@ -133,9 +133,14 @@ where
 
     /// The world of the function of `injector`.
     pub fn world(&self, injector: &FaultInjector) -> FunctionWorld<S, Q> {
+        self.world_over(injector, self.queues.clone())
+    }
+
+    /// What the function of `injector` has when it reaches the queues by `queues`.
+    pub(crate) fn world_over(&self, injector: &FaultInjector, queues: Q) -> FunctionWorld<S, Q> {
         Components {
             store: FaultyPort::new(self.store.clone(), injector.clone()),
-            queues: FaultyPort::new(self.queues.clone(), injector.clone()),
+            queues: FaultyPort::new(queues, injector.clone()),
             providers: Edge::new(self.fake_world.clone(), injector.clone()),
             llm: Model::new(self.fake_world.clone(), injector.clone()),
             system: injector.clone(),

@@ -59,6 +59,23 @@ fn a_function_may_stall_for_some_seconds_while_a_reply_is_taken_back() {
 }
 
 #[test]
+fn a_copy_that_failed_before_the_claim_is_no_evidence_of_the_repeat() {
+    for seed in [1, 5, 9, 20] {
+        let base = Telling {
+            style: Style::Machine,
+            seed,
+            ..Telling::of(Story::SecondCopy)
+        };
+        // Around the claim of the repeat.
+        for step in 95..125 {
+            let telling = base.with(Trouble::PowerCut(step));
+            let broken = tell(&telling, false).violations;
+            assert!(broken.is_empty(), "{telling:?}: {broken:?}");
+        }
+    }
+}
+
+#[test]
 #[ignore = "takes minutes: `make exhaustive` runs it"]
 fn a_worker_may_stall_past_its_visibility_at_any_step_and_go_on() {
     assert!(at_every_step(Style::Machine, |step| Trouble::Stall(step, 130_000)) > 1_500);

@@ -7,11 +7,11 @@ use super::records;
 use super::transaction::TransactionAction;
 use aws_sdk_dynamodb::types::ReturnValue;
 use jiff::Timestamp;
-use recado_domain::event::{EventRecord, EventState, InboundJob, MessagePosition, ProcessingRecord};
+use recado_domain::event::{EventRecord, EventState, InboundJob, MessagePosition};
 use recado_domain::ids::EventId;
 use recado_domain::reason::Reason;
 use recado_pipeline::ports::{
-    InboundWrite, Inbox, PortError, PortResult, RecordEventOutcome, StoreInboundOutcome, System,
+    EventFinish, InboundWrite, Inbox, PortError, PortResult, RecordEventOutcome, StoreInboundOutcome, System,
 };
 
 /// Returns the condition that an event is in this state.
@@ -223,16 +223,10 @@ impl<A: System> Inbox for DynamoStore<A> {
         self.settle_pending_event(WHAT, id, &change).await
     }
 
-    async fn finish_event(
-        &self,
-        id: &EventId,
-        processed: &ProcessingRecord,
-        at: Timestamp,
-        expires: Timestamp,
-    ) -> PortResult<()> {
+    async fn finish_event(&self, id: &EventId, finish: &EventFinish) -> PortResult<()> {
         const WHAT: &str = "finishing an event";
-        let change =
-            applied_change(WHAT, at, expires)?.set_value("processed", item::encode_part(WHAT, processed)?);
+        let processed = item::encode_part(WHAT, &finish.processed)?;
+        let change = applied_change(WHAT, finish.at, finish.expires)?.set_value("processed", processed);
         self.settle_pending_event(WHAT, id, &change).await
     }
 

@@ -20,7 +20,7 @@ impl IncomingEvent {
     fn from_job(job: &InboundJob) -> Result<Self, DbError> {
         Ok(Self {
             record: EventRow::from_record(&EventRecord::new_pending(job.clone()), None)?,
-            message: event_fifo_message(job, job.event.as_str())?,
+            message: event_fifo_message(job)?,
         })
     }
 
@@ -33,7 +33,15 @@ impl IncomingEvent {
         match recorded {
             // Nothing can have enqueued it before: no look for its deduplication id is needed.
             RecordEventOutcome::New => insert_fifo(connection, QueueName::Inbound, &self.message, now)?,
-            RecordEventOutcome::Pending => append_fifo(connection, QueueName::Inbound, &self.message, now)?,
+            RecordEventOutcome::Pending => {
+                append_fifo(
+                    connection,
+                    QueueName::Inbound,
+                    &self.message,
+                    self.record.id(),
+                    now,
+                )?;
+            }
             RecordEventOutcome::Settled => {}
         }
         Ok(recorded)

@@ -165,7 +165,11 @@ fn select_held_message(
     Ok(held.filter(|held| !in_flight || held.visible_at > now.as_millisecond()))
 }
 
-fn delete_held(connection: &Connection, receipt: &Receipt, now: Timestamp) -> Result<bool, DbError> {
+pub(super) fn delete_held(
+    connection: &Connection,
+    receipt: &Receipt,
+    now: Timestamp,
+) -> Result<bool, DbError> {
     // On a FIFO queue a receipt ends with its visibility time, even if nobody received the message again: another
     // worker may have the next message of the group already.
     let Some(held) = select_held_message(connection, receipt, is_fifo(receipt.queue), now)? else {

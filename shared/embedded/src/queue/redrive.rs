@@ -1,5 +1,6 @@
+use super::TenantKey;
 use super::dead_messages::DeadLetterCopy;
-use super::send::{FifoMessage, append_fifo, insert_turn};
+use super::send::{FifoMessage, TurnMessage, append_fifo, insert_turn};
 use crate::Embedded;
 use crate::db_error::DbError;
 use crate::sql_records::{decode_json, execute_sql, millis_after};
@@ -66,13 +67,16 @@ fn append_redrive(
     if let Some(group) = group {
         let message = FifoMessage {
             group: group.clone(),
-            deduplication: deduplication.to_owned(),
             body: body.clone(),
             owner: None,
         };
-        return append_fifo(connection, *queue, &message, now);
+        return append_fifo(connection, *queue, &message, deduplication, now);
     }
-    insert_turn(connection, None, body, now.as_millisecond(), now)
+    let turn = TurnMessage {
+        owner: TenantKey::for_message(connection, QueueName::Turns, body)?,
+        body: body.clone(),
+    };
+    insert_turn(connection, None, &turn, now.as_millisecond(), now)
 }
 
 fn delete_dead_row(connection: &Connection, queue: QueueName, receipt: &str) -> Result<(), DbError> {

@@ -1,13 +1,20 @@
 use super::dead_messages::DeadLetterCopy;
+use super::joint_writes::{JointCommit, JointStore};
 use super::{TenantKey, update_group_row};
 use crate::Embedded;
 use crate::db_error::DbError;
 use crate::sql_records::{decode_json, encode_json, execute_sql, millis_after, row_exists};
+use crate::store::Settlement;
 use jiff::Timestamp;
 use recado_domain::dead_letter::{DeadLetter, QueueName};
 use recado_domain::event::InboundJob;
+use recado_domain::instance::InFlightSend;
+use recado_domain::message::Message;
 use recado_domain::wake_up::{SendJob, TurnJob};
-use recado_pipeline::ports::{InboundEntry, PortResult, Queues, RecordEventOutcome};
+use recado_pipeline::ports::{
+    AppliedMessage, CommittedReply, DeliveryLink, InboundEntry, PortResult, Queues, RecordEventOutcome,
+    StoreInboundOutcome, WriteOutcome,
+};
 use rusqlite::{Connection, params};
 use serde_json::Value;
 use std::collections::BTreeSet;
@@ -22,7 +29,6 @@ const DELAY_MAX: Duration = Duration::from_secs(900);
 /// A message for a FIFO queue.
 pub(super) struct FifoMessage {
     pub(super) group: String,
-    pub(super) deduplication: String,
     pub(super) body: String,
     /// `None`: the records tell, see [`TenantKey::for_message`].
     pub(super) owner: Option<TenantKey>,
@@ -33,11 +39,10 @@ pub(super) fn append_fifo(
     connection: &Connection,
     queue: QueueName,
     message: &FifoMessage,
+    deduplication: &str,
     now: Timestamp,
 ) -> Result<(), DbError> {
-    let FifoMessage {
-        group, deduplication, ..
-    } = message;
+    let FifoMessage { group, .. } = message;
     let (name, at) = (queue.as_str(), now.as_millisecond());
     let sql = "SELECT 1 FROM queue_dedup WHERE queue = ?1 AND grp = ?2 AND dedup = ?3 AND until > ?4";
     if row_exists(connection, sql, params![name, group, deduplication, at])? {
@@ -81,17 +86,36 @@ pub(super) fn insert_fifo(
     Ok(())
 }
 
+/// A message of the queue `turns`.
+#[derive(Debug)]
+pub(super) struct TurnMessage {
+    pub(super) owner: TenantKey,
+    pub(super) body: String,
+}
+
+impl TurnMessage {
+    pub(super) fn from_job(job: &TurnJob, delay: Duration) -> Result<Self, DbError> {
+        if delay > DELAY_MAX {
+            return Err(DbError::Argument("a message is delayed by at most 15 minutes"));
+        }
+        Ok(Self {
+            owner: TenantKey::for_turn(job),
+            body: encode_json(job)?,
+        })
+    }
+}
+
 /// Puts a turn job on `turns`, visible from `visible_at` on (in milliseconds). If a job of the same `name` is still
 /// waiting, nothing is added.
 pub(super) fn insert_turn(
     connection: &Connection,
     name: Option<&str>,
-    body: &str,
+    turn: &TurnMessage,
     visible_at: i64,
     now: Timestamp,
 ) -> Result<(), DbError> {
+    let TurnMessage { owner, body } = turn;
     let queue = QueueName::Turns;
-    let owner = TenantKey::for_message(connection, queue, body)?;
     let sql = "INSERT INTO queue_messages (queue, name, owner, visible_at, sent_at, body)
         VALUES (?1, ?2, ?3, ?4, ?5, ?6) ON CONFLICT DO NOTHING";
     let (queue, now) = (queue.as_str(), now.as_millisecond());
@@ -104,10 +128,9 @@ pub(super) fn insert_turn(
 }
 
 /// Builds the queue message of an event.
-pub(super) fn event_fifo_message(job: &InboundJob, deduplication: &str) -> Result<FifoMessage, DbError> {
+pub(super) fn event_fifo_message(job: &InboundJob) -> Result<FifoMessage, DbError> {
     Ok(FifoMessage {
         group: job.group.clone(),
-        deduplication: deduplication.to_owned(),
         body: encode_json(job)?,
         owner: Some(TenantKey::for_event(job)),
     })
@@ -116,16 +139,16 @@ pub(super) fn event_fifo_message(job: &InboundJob, deduplication: &str) -> Resul
 impl Queues for Embedded {
     async fn enqueue_inbound(&self, events: &[InboundEntry]) -> PortResult<()> {
         const WHAT: &str = "send_inbound";
-        let messages: Vec<FifoMessage> = events
+        let messages: Vec<(FifoMessage, String)> = events
             .iter()
-            .map(|event| event_fifo_message(&event.job, &event.deduplication))
+            .map(|event| Ok((event_fifo_message(&event.job)?, event.deduplication.clone())))
             .collect::<Result<_, _>>()
             .map_err(|fault: DbError| fault.into_port_error(WHAT))?;
         let now = self.current_time();
         let work = move |c: &Connection| {
             messages
                 .iter()
-                .try_for_each(|message| append_fifo(c, QueueName::Inbound, message, now))
+                .try_for_each(|(message, id)| append_fifo(c, QueueName::Inbound, message, id, now))
         };
         self.run_queue_write(QueueName::Inbound, WHAT, work).await
     }
@@ -137,41 +160,57 @@ impl Queues for Embedded {
         Some(self.record_and_enqueue_events(events))
     }
 
+    fn store_and_finish(
+        &self,
+        applied: &AppliedMessage<'_>,
+    ) -> Option<impl Future<Output = PortResult<StoreInboundOutcome>> + Send> {
+        Some(self.store_and_finish_event(JointStore::from_applied(applied)))
+    }
+
+    fn commit_and_enqueue(
+        &self,
+        reply: &CommittedReply<'_>,
+    ) -> Option<impl Future<Output = PortResult<WriteOutcome>> + Send> {
+        Some(self.commit_and_enqueue_jobs(JointCommit::from_reply(reply)))
+    }
+
+    fn settle_and_acknowledge(
+        &self,
+        message: &Message,
+        landed: Option<&InFlightSend>,
+        link: Option<&DeliveryLink>,
+    ) -> Option<impl Future<Output = PortResult<WriteOutcome>> + Send> {
+        Some(self.settle_and_delete(Settlement::from_message(message, landed, link, None)))
+    }
+
     async fn enqueue_turn_job(&self, job: &TurnJob, delay: Duration) -> PortResult<()> {
         const WHAT: &str = "send_turn";
-        if delay > DELAY_MAX {
-            return Err(DbError::Argument("a message is delayed by at most 15 minutes").into_port_error(WHAT));
-        }
-        let body = encode_json(job).map_err(|fault| fault.into_port_error(WHAT))?;
+        let turn = TurnMessage::from_job(job, delay).map_err(|fault| fault.into_port_error(WHAT))?;
         let now = self.current_time();
-        let work = move |c: &Connection| insert_turn(c, None, &body, millis_after(now, delay), now);
+        let work = move |c: &Connection| insert_turn(c, None, &turn, millis_after(now, delay), now);
         self.run_queue_write(QueueName::Turns, WHAT, work).await
     }
 
     async fn schedule_turn_job(&self, job: &TurnJob, at: Timestamp) -> PortResult<()> {
         const WHAT: &str = "schedule_turn";
-        let body = encode_json(job).map_err(|fault| fault.into_port_error(WHAT))?;
+        let turn = TurnMessage::from_job(job, Duration::ZERO).map_err(|fault| fault.into_port_error(WHAT))?;
         let name = format!("{}#{}", job.conversation, at.as_second().div_euclid(60));
         let now = self.current_time();
-        let work = move |c: &Connection| insert_turn(c, Some(&name), &body, at.as_millisecond(), now);
+        let work = move |c: &Connection| insert_turn(c, Some(&name), &turn, at.as_millisecond(), now);
         self.run_queue_write(QueueName::Turns, WHAT, work).await
     }
 
     async fn enqueue_send_job(&self, job: &SendJob, deduplication: &str) -> PortResult<()> {
         const WHAT: &str = "send_kick";
         let body = encode_json(job).map_err(|fault| fault.into_port_error(WHAT))?;
-        let (group, deduplication) = (job.queue_group().to_owned(), deduplication.to_owned());
-        let (message, now) = (
-            FifoMessage {
-                group,
-                deduplication,
-                body,
-                owner: None,
-            },
-            self.current_time(),
-        );
+        let message = FifoMessage {
+            group: job.queue_group().to_owned(),
+            body,
+            owner: None,
+        };
+        let (id, now) = (deduplication.to_owned(), self.current_time());
         self.run_queue_write(QueueName::Outbound, WHAT, move |c| {
-            append_fifo(c, QueueName::Outbound, &message, now)
+            append_fifo(c, QueueName::Outbound, &message, &id, now)
         })
         .await
     }

@@ -1,8 +1,9 @@
 use crate::db_error::DbError;
 use recado_domain::dead_letter::QueueName;
 use recado_domain::event::InboundJob;
-use recado_domain::ids::{ConversationId, ExternalId, TenantId};
+use recado_domain::ids::{ConversationId, ExternalId, InstanceId, TenantId};
 use recado_domain::provider::Provider;
+use recado_domain::wake_up::TurnJob;
 use rusqlite::{Connection, OptionalExtension};
 use serde::Deserialize;
 
@@ -44,6 +45,16 @@ impl TenantKey {
     /// Returns the tenant key of an event.
     pub(super) fn for_event(job: &InboundJob) -> Self {
         Self::of_instance(job.provider, &job.external)
+    }
+
+    /// Returns the tenant key of a turn job.
+    pub(super) fn for_turn(job: &TurnJob) -> Self {
+        Self(job.tenant.as_str().to_owned())
+    }
+
+    /// Returns the tenant key of a send job of a conversation of `instance`.
+    pub(super) fn for_send(instance: &InstanceId) -> Self {
+        Self(instance.as_str().to_owned())
     }
 
     fn of_instance(provider: Provider, external: &ExternalId) -> Self {

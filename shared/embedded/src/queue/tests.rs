@@ -19,6 +19,7 @@ use std::time::Duration;
 mod dead;
 mod fair;
 mod intake;
+mod joint_writes;
 
 const HIDDEN: Duration = Duration::from_secs(30);
 

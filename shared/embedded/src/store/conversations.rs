@@ -255,24 +255,38 @@ fn commit_message_row(
     Ok(CommitOutcome::Committed)
 }
 
-fn commit_reply_rows(
-    connection: &Connection,
-    conversation: &ConversationRow,
-    parts: &[MessageRow],
-) -> Result<WriteOutcome, DbError> {
-    if !conversation.follows_stored(connection)? {
-        return Ok(WriteOutcome::Conflict);
+/// The rows of a reply.
+pub(crate) struct ReplyRows {
+    conversation: ConversationRow,
+    parts: Vec<MessageRow>,
+}
+
+impl ReplyRows {
+    pub(crate) fn from_reply(conversation: &Conversation, parts: &[Message]) -> Result<Self, DbError> {
+        Ok(Self {
+            conversation: ConversationRow::from_conversation(conversation)?,
+            parts: parts
+                .iter()
+                .map(MessageRow::from_message)
+                .collect::<Result<_, _>>()?,
+        })
     }
-    for part in parts {
-        if !part.is_new_row(connection)? {
+
+    pub(crate) fn write_rows(&self, connection: &Connection) -> Result<WriteOutcome, DbError> {
+        if !self.conversation.follows_stored(connection)? {
             return Ok(WriteOutcome::Conflict);
         }
+        for part in &self.parts {
+            if !part.is_new_row(connection)? {
+                return Ok(WriteOutcome::Conflict);
+            }
+        }
+        self.conversation.write_row(connection)?;
+        for part in &self.parts {
+            part.write_row(connection)?;
+        }
+        Ok(WriteOutcome::Written)
     }
-    conversation.write_row(connection)?;
-    for part in parts {
-        part.write_row(connection)?;
-    }
-    Ok(WriteOutcome::Written)
 }
 
 impl Conversations for Embedded {
@@ -334,12 +348,8 @@ impl Conversations for Embedded {
 
     async fn commit_reply(&self, conversation: &Conversation, parts: &[Message]) -> PortResult<WriteOutcome> {
         const WHAT: &str = "commit_reply";
-        let conversation =
-            ConversationRow::from_conversation(conversation).map_err(|fault| fault.into_port_error(WHAT))?;
-        let parts: Result<Vec<MessageRow>, DbError> = parts.iter().map(MessageRow::from_message).collect();
-        let parts = parts.map_err(|fault| fault.into_port_error(WHAT))?;
-        self.run_write(WHAT, move |c| commit_reply_rows(c, &conversation, &parts))
-            .await
+        let rows = ReplyRows::from_reply(conversation, parts).map_err(|fault| fault.into_port_error(WHAT))?;
+        self.run_write(WHAT, move |c| rows.write_rows(c)).await
     }
 
     async fn find_idempotency_key(

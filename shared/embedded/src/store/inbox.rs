@@ -5,12 +5,12 @@ use crate::db_error::DbError;
 use crate::payloads::payload_file_name;
 use crate::sql_records::{encode_json, execute_sql, query_one};
 use jiff::Timestamp;
-use recado_domain::event::{
-    EventPayload, EventRecord, EventState, InboundJob, MessagePosition, ProcessingRecord,
-};
+use recado_domain::event::{EventPayload, EventRecord, EventState, InboundJob, MessagePosition};
 use recado_domain::ids::EventId;
 use recado_domain::reason::Reason;
-use recado_pipeline::ports::{InboundWrite, Inbox, PortResult, RecordEventOutcome, StoreInboundOutcome};
+use recado_pipeline::ports::{
+    EventFinish, InboundWrite, Inbox, PortResult, RecordEventOutcome, StoreInboundOutcome,
+};
 use rusqlite::{Connection, params};
 use serde_json::Value;
 
@@ -50,6 +50,10 @@ impl EventRow {
             body: encode_json(record)?,
             correlation: record.job.correlation.as_str().to_owned(),
         })
+    }
+
+    pub(crate) fn id(&self) -> &str {
+        self.id.as_str()
     }
 
     /// Adds the row of a new event, unless the event is known.
@@ -102,31 +106,55 @@ fn upsert_event(
     EventRow::from_record(record, expires)?.write_row(connection)
 }
 
-fn store_message_row(
-    connection: &Connection,
-    id: &EventId,
-    conversation: &ConversationRow,
-    message: &MessageRow,
-    stored: &MessagePosition,
-    now: Timestamp,
-) -> Result<StoreInboundOutcome, DbError> {
-    let Some(mut event) = select_event(connection, id, now)? else {
-        return Ok(StoreInboundOutcome::Conflict);
-    };
-    if let Some(stored) = event.stored {
-        return Ok(StoreInboundOutcome::AlreadyStored(stored));
+/// The rows that are written when an inbound message is stored.
+pub(crate) struct InboundRows {
+    event: EventId,
+    conversation: ConversationRow,
+    message: MessageRow,
+    stored: MessagePosition,
+}
+
+impl InboundRows {
+    pub(crate) fn from_write(write: &InboundWrite<'_>) -> Result<Self, DbError> {
+        Ok(Self {
+            event: write.event.clone(),
+            conversation: ConversationRow::from_conversation(write.conversation)?,
+            message: MessageRow::from_message(write.message)?,
+            stored: MessagePosition {
+                conversation: write.message.conversation.clone(),
+                ordinal: write.message.ordinal,
+            },
+        })
     }
-    if event.state != EventState::Pending
-        || !conversation.follows_stored(connection)?
-        || !message.is_new_row(connection)?
-    {
-        return Ok(StoreInboundOutcome::Conflict);
+
+    /// Writes the message with its event and conversation. With `finish`, the event ends as well.
+    pub(crate) fn write_rows(
+        &self,
+        connection: &Connection,
+        finish: Option<&EventFinish>,
+        now: Timestamp,
+    ) -> Result<StoreInboundOutcome, DbError> {
+        let Some(mut event) = select_event(connection, &self.event, now)? else {
+            return Ok(StoreInboundOutcome::Conflict);
+        };
+        if let Some(stored) = event.stored {
+            return Ok(StoreInboundOutcome::AlreadyStored(stored));
+        }
+        if event.state != EventState::Pending
+            || !self.conversation.follows_stored(connection)?
+            || !self.message.is_new_row(connection)?
+        {
+            return Ok(StoreInboundOutcome::Conflict);
+        }
+        event.stored = Some(self.stored.clone());
+        if let Some(finish) = finish {
+            finish_record(&mut event, finish);
+        }
+        upsert_event(connection, &event, finish.map(|finish| finish.expires))?;
+        self.conversation.write_row(connection)?;
+        self.message.write_row(connection)?;
+        Ok(StoreInboundOutcome::Stored)
     }
-    event.stored = Some(stored.clone());
-    upsert_event(connection, &event, None)?;
-    conversation.write_row(connection)?;
-    message.write_row(connection)?;
-    Ok(StoreInboundOutcome::Stored)
 }
 
 /// Changes the event if it is in `state`. Returns its new record. `None` if it is in another state or does not exist.
@@ -172,6 +200,11 @@ fn settle_record(record: &mut EventRecord, reason: Option<Reason>, at: Timestamp
     }
 }
 
+fn finish_record(record: &mut EventRecord, finish: &EventFinish) {
+    settle_record(record, None, finish.at);
+    record.processed = Some(finish.processed);
+}
+
 impl Inbox for Embedded {
     async fn record_event(&self, job: &InboundJob) -> PortResult<RecordEventOutcome> {
         const WHAT: &str = "record_event";
@@ -188,18 +221,9 @@ impl Inbox for Embedded {
 
     async fn store_inbound(&self, write: InboundWrite<'_>) -> PortResult<StoreInboundOutcome> {
         const WHAT: &str = "store_inbound";
-        let conversation = ConversationRow::from_conversation(write.conversation)
-            .map_err(|fault| fault.into_port_error(WHAT))?;
-        let message = MessageRow::from_message(write.message).map_err(|fault| fault.into_port_error(WHAT))?;
-        let stored = MessagePosition {
-            conversation: write.message.conversation.clone(),
-            ordinal: write.message.ordinal,
-        };
-        let (id, now) = (write.event.clone(), self.current_time());
-        self.run_write(WHAT, move |c| {
-            store_message_row(c, &id, &conversation, &message, &stored, now)
-        })
-        .await
+        let rows = InboundRows::from_write(&write).map_err(|fault| fault.into_port_error(WHAT))?;
+        let now = self.current_time();
+        self.run_write(WHAT, move |c| rows.write_rows(c, None, now)).await
     }
 
     async fn settle_event(
@@ -219,20 +243,11 @@ impl Inbox for Embedded {
         self.run_write("settle_event", work).await.map(drop)
     }
 
-    async fn finish_event(
-        &self,
-        id: &EventId,
-        processed: &ProcessingRecord,
-        at: Timestamp,
-        expires: Timestamp,
-    ) -> PortResult<()> {
-        let (id, processed, now) = (id.clone(), *processed, self.current_time());
-        let finish = move |record: &mut EventRecord| {
-            settle_record(record, None, at);
-            record.processed = Some(processed);
-        };
+    async fn finish_event(&self, id: &EventId, finish: &EventFinish) -> PortResult<()> {
+        let (id, finish, now) = (id.clone(), *finish, self.current_time());
         let work = move |c: &Connection| {
-            update_event_in_state(c, &id, EventState::Pending, now, Some(expires), finish)
+            let end = |record: &mut EventRecord| finish_record(record, &finish);
+            update_event_in_state(c, &id, EventState::Pending, now, Some(finish.expires), end)
         };
         self.run_write("finish_event", work).await.map(drop)
     }

@@ -112,7 +112,7 @@ fn claim_row(
 }
 
 /// The rows that are written when a message is settled.
-struct Settlement {
+pub(crate) struct Settlement {
     message: MessageRow,
     id: MessageId,
     landed: Option<InFlightRow>,
@@ -121,7 +121,28 @@ struct Settlement {
 }
 
 impl Settlement {
-    fn write_settlement(&self, connection: &Connection, now: Timestamp) -> Result<WriteOutcome, DbError> {
+    pub(crate) fn from_message(
+        message: &Message,
+        landed: Option<&InFlightSend>,
+        link: Option<&DeliveryLink>,
+        conversation: Option<&Conversation>,
+    ) -> PortResult<Self> {
+        const WHAT: &str = "settle";
+        let conversation = conversation.map(ConversationRow::from_conversation).transpose();
+        Ok(Self {
+            message: outgoing_row(message, WHAT)?,
+            id: message.message_id(),
+            landed: landed.map(|flight| InFlightRow::for_instance(&message.instance, flight)),
+            link: link.cloned(),
+            conversation: conversation.map_err(|fault| fault.into_port_error(WHAT))?,
+        })
+    }
+
+    pub(crate) fn write_settlement(
+        &self,
+        connection: &Connection,
+        now: Timestamp,
+    ) -> Result<WriteOutcome, DbError> {
         let fits = match &self.conversation {
             Some(conversation) => conversation.follows_stored(connection)?,
             None => true,
@@ -200,14 +221,7 @@ impl OutboxStore for Embedded {
         link: Option<&DeliveryLink>,
         conversation: Option<&Conversation>,
     ) -> PortResult<WriteOutcome> {
-        let conversation = conversation.map(ConversationRow::from_conversation).transpose();
-        let settlement = Settlement {
-            message: outgoing_row(message, "settle")?,
-            id: message.message_id(),
-            landed: landed.map(|flight| InFlightRow::for_instance(&message.instance, flight)),
-            link: link.cloned(),
-            conversation: conversation.map_err(|fault| fault.into_port_error("settle"))?,
-        };
+        let settlement = Settlement::from_message(message, landed, link, conversation)?;
         let now = self.current_time();
         self.run_write("settle", move |c| settlement.write_settlement(c, now))
             .await

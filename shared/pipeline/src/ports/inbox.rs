@@ -19,7 +19,7 @@ pub enum RecordEventOutcome {
 }
 
 /// An inbound message (from the contact, or typed on the phone) together with its changed conversation.
-#[derive(Debug)]
+#[derive(Debug, Clone, Copy)]
 pub struct InboundWrite<'a> {
     /// Event that brought the message.
     pub event: &'a EventId,
@@ -27,6 +27,17 @@ pub struct InboundWrite<'a> {
     pub conversation: &'a Conversation,
     /// Message to store.
     pub message: &'a Message,
+}
+
+/// The end of an event that was applied.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct EventFinish {
+    /// Record of the processing.
+    pub processed: ProcessingRecord,
+    /// Time at which the event was finished.
+    pub at: Timestamp,
+    /// Time until which its record is kept.
+    pub expires: Timestamp,
 }
 
 /// The result of storing an inbound message.
@@ -68,14 +79,9 @@ pub trait Inbox: Send + Sync {
     ) -> impl Future<Output = PortResult<()>> + Send;
 
     /// Marks a pending event as applied, as [`Self::settle_event`] does without a reason. The same write stores
-    /// `processed`, the record of its processing.
-    fn finish_event(
-        &self,
-        id: &EventId,
-        processed: &ProcessingRecord,
-        at: Timestamp,
-        expires: Timestamp,
-    ) -> impl Future<Output = PortResult<()>> + Send;
+    /// the record of its processing.
+    fn finish_event(&self, id: &EventId, finish: &EventFinish)
+    -> impl Future<Output = PortResult<()>> + Send;
 
     /// Sets a pending event's attempts to `attempts` if they are still `seen`. `false`: the event does not exist, is not
     /// pending, or another worker changed its attempts.

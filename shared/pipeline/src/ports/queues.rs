@@ -1,7 +1,13 @@
-use super::{PortResult, RecordEventOutcome};
+use super::{
+    DeliveryLink, EventFinish, InboundWrite, PortResult, RecordEventOutcome, StoreInboundOutcome,
+    WriteOutcome,
+};
 use jiff::Timestamp;
+use recado_domain::conversation::Conversation;
 use recado_domain::dead_letter::DeadLetter;
 use recado_domain::event::InboundJob;
+use recado_domain::instance::InFlightSend;
+use recado_domain::message::Message;
 use recado_domain::wake_up::{SendJob, TurnJob};
 use serde_json::Value;
 use std::collections::BTreeSet;
@@ -15,6 +21,30 @@ pub struct InboundEntry {
     pub job: InboundJob,
     /// Deduplication id: the queue drops a second entry with the same id and group for five minutes.
     pub deduplication: String,
+}
+
+/// An inbound message with everything that follows from it.
+#[derive(Debug)]
+pub struct AppliedMessage<'a> {
+    /// Message, its event and its conversation, as [`super::Inbox::store_inbound`] stores them.
+    pub write: InboundWrite<'a>,
+    /// Turn job of the message, with the delay after which it is handed out. `None`: the message wants no answer.
+    pub turn: Option<(&'a TurnJob, Duration)>,
+    /// The end of the event, as [`super::Inbox::finish_event`] stores it.
+    pub finish: &'a EventFinish,
+}
+
+/// A reply with the jobs that follow from it.
+#[derive(Debug)]
+pub struct CommittedReply<'a> {
+    /// Conversation and messages, as [`super::Conversations::commit_reply`] stores them.
+    pub conversation: &'a Conversation,
+    /// Messages of the reply.
+    pub parts: &'a [Message],
+    /// Send job for the messages. It is new, so no deduplication id is looked for.
+    pub send: &'a SendJob,
+    /// Turn job for what the reply leaves owed, handed out at once.
+    pub turn: Option<&'a TurnJob>,
 }
 
 /// The queues, the schedule and the store of large bodies. Queue messages are wake-up jobs: they may come twice, late,
@@ -34,6 +64,41 @@ pub trait Queues: Send + Sync {
         _events: &[InboundJob],
     ) -> Option<impl Future<Output = PortResult<Vec<RecordEventOutcome>>> + Send> {
         None::<Ready<PortResult<Vec<RecordEventOutcome>>>>
+    }
+
+    /// Stores a message with its turn job, the end of its event and the acknowledgement, in one transaction. The acknowledgement
+    /// is of the queue message that the caller handles. Only [`StoreInboundOutcome::Stored`] means that anything was written.
+    ///
+    /// `None`: records and queues lie apart, and nothing is done. The caller takes these steps one after the other.
+    fn store_and_finish(
+        &self,
+        _applied: &AppliedMessage<'_>,
+    ) -> Option<impl Future<Output = PortResult<StoreInboundOutcome>> + Send> {
+        None::<Ready<PortResult<StoreInboundOutcome>>>
+    }
+
+    /// Commits a reply with its jobs and the acknowledgement of the queue message that the caller handles, in one transaction.
+    /// A conflict means that nothing was written.
+    ///
+    /// `None`: as for [`Self::store_and_finish`].
+    fn commit_and_enqueue(
+        &self,
+        _reply: &CommittedReply<'_>,
+    ) -> Option<impl Future<Output = PortResult<WriteOutcome>> + Send> {
+        None::<Ready<PortResult<WriteOutcome>>>
+    }
+
+    /// Settles a sent message as [`super::OutboxStore::settle_message`] does, with the acknowledgement, in one transaction. A
+    /// conflict means that nothing was written.
+    ///
+    /// `None`: as for [`Self::store_and_finish`].
+    fn settle_and_acknowledge(
+        &self,
+        _message: &Message,
+        _landed: Option<&InFlightSend>,
+        _link: Option<&DeliveryLink>,
+    ) -> Option<impl Future<Output = PortResult<WriteOutcome>> + Send> {
+        None::<Ready<PortResult<WriteOutcome>>>
     }
 
     /// Enqueues a turn job on `turns` that is handed out after `delay`, 15 minutes at most.

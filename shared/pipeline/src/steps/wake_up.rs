@@ -17,8 +17,12 @@ pub(crate) async fn enqueue_send(
     message: &Message<impl OutgoingSide>,
     correlation: &CorrelationId,
 ) -> PortResult<()> {
-    let job = SendJob::new(message.conversation.clone(), message.ordinal, correlation.clone());
-    requeue_send(deps, &job.in_group_of(message)).await
+    requeue_send(deps, &build_send(message, correlation)).await
+}
+
+/// Builds a send job for all open messages up to `message`, in the FIFO group of `message`.
+pub(crate) fn build_send(message: &Message<impl OutgoingSide>, correlation: &CorrelationId) -> SendJob {
+    SendJob::new(message.conversation.clone(), message.ordinal, correlation.clone()).in_group_of(message)
 }
 
 /// Enqueues a send job if the contact has open messages, in the FIFO group of the first of them. A crash after a commit
@@ -65,16 +69,20 @@ pub(crate) async fn enqueue_turn(
     conversation: &Conversation,
     correlation: &CorrelationId,
 ) -> PortResult<()> {
-    let job = TurnJob {
+    deps.queues()
+        .enqueue_turn_job(&build_turn(conversation, correlation), std::time::Duration::ZERO)
+        .await
+}
+
+/// Builds a turn job for a conversation.
+pub(crate) fn build_turn(conversation: &Conversation, correlation: &CorrelationId) -> TurnJob {
+    TurnJob {
         conversation: conversation.id.clone(),
         tenant: conversation.tenant.clone(),
         ordinal: conversation.turn_upto,
         correlation: correlation.clone(),
         due: None,
-    };
-    deps.queues()
-        .enqueue_turn_job(&job, std::time::Duration::ZERO)
-        .await
+    }
 }
 
 /// Enqueues the turn job of a contact's message that was stored at `place`. It is due after the debounce.
@@ -84,6 +92,17 @@ pub(crate) async fn enqueue_reply_turn(
     bound: &InstanceConfig,
     place: &MessagePosition,
 ) -> PortResult<()> {
+    let (job, debounce) = build_reply_turn(deps, job, bound, place);
+    deps.queues().enqueue_turn_job(&job, debounce).await
+}
+
+/// Builds the turn job of a contact's message that is stored at `place`. Returns also the debounce after which it is due.
+pub(crate) fn build_reply_turn(
+    deps: &impl Deps,
+    job: &InboundJob,
+    bound: &InstanceConfig,
+    place: &MessagePosition,
+) -> (TurnJob, std::time::Duration) {
     let job = TurnJob {
         conversation: place.conversation.clone(),
         tenant: bound.tenant.id.clone(),
@@ -97,9 +116,7 @@ pub(crate) async fn enqueue_reply_turn(
         .map_or(deps.settings().debounce, |seconds| {
             SignedDuration::try_from_secs_f64(seconds).unwrap_or(deps.settings().debounce)
         });
-    deps.queues()
-        .enqueue_turn_job(&job, debounce.unsigned_abs())
-        .await
+    (job, debounce.unsigned_abs())
 }
 
 /// Enqueues the turn of an event that is given up after its message was stored: the answer is still owed.

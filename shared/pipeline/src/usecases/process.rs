@@ -11,12 +11,14 @@ mod removed_content;
 use crate::Deps;
 use crate::measure;
 use crate::ports::{
-    ConfigurationStore, DeadLetters, Inbox, PortError, PortResult, Providers, Queues, System, TenantRecords,
+    ConfigurationStore, DeadLetters, EventFinish, Inbox, PortError, PortResult, Providers, Queues, System,
+    TenantRecords,
 };
 use crate::steps::connection;
 use crate::steps::give_up::give_up_event;
 use crate::steps::queue_message::{self, REQUEUE_AFTER_RECEIVES, format_error_chain};
 use crate::steps::verdict::Verdict;
+use jiff::Timestamp;
 use message_change::ResolvedChange;
 use recado_domain::config::InstanceConfig;
 use recado_domain::dead_letter::QueueName;
@@ -116,13 +118,16 @@ async fn handle_event(
     if let Some(verdict) = check_must_wait(deps, job, bound, &inbound).await? {
         return Ok(verdict);
     }
-    let enqueued = match apply_inbound(deps, job, bound, inbound).await {
+    match apply_inbound(deps, job, bound, inbound, started_at).await {
         Err(error @ PortError::TooLarge { .. }) => {
             return give_up_as_poison(deps, job, receives, &error).await;
         }
-        followed => followed?,
-    };
-    finish_event(deps, job, ProcessingRecord { started_at, enqueued }).await?;
+        applied => {
+            if let AppliedEvent::Followed(enqueued) = applied? {
+                finish_event(deps, job, ProcessingRecord { started_at, enqueued }).await?;
+            }
+        }
+    }
     Ok(Verdict::Done)
 }
 
@@ -138,19 +143,28 @@ async fn give_up_as_poison(
     Ok(Verdict::Done)
 }
 
-/// Applies an event. Returns the follow-up job that was enqueued.
+/// An event that was applied.
+enum AppliedEvent {
+    /// This follow-up job was enqueued. The event is still to be finished.
+    Followed(FollowUpJob),
+    /// The event is finished, in the transaction that stored its message.
+    Finished,
+}
+
+/// Applies an event.
 async fn apply_inbound(
     deps: &impl Deps,
     job: &InboundJob,
     bound: &InstanceConfig,
     inbound: InboundEvent,
-) -> PortResult<FollowUpJob> {
+    started_at: Timestamp,
+) -> PortResult<AppliedEvent> {
     match inbound {
         InboundEvent::Message(inbound) if inbound.from_me => {
             operator_message::store_operator_message(deps, job, bound, &inbound).await?;
         }
         InboundEvent::Message(inbound) => {
-            return message::store_contact_message(deps, job, bound, &inbound).await;
+            return message::store_contact_message(deps, job, bound, &inbound, started_at).await;
         }
         InboundEvent::Failed(failed) => {
             delivery_failure::record_delivery_failure(deps, &bound.instance.id, &failed).await?;
@@ -162,7 +176,7 @@ async fn apply_inbound(
         InboundEvent::Change(_) => tracing::warn!("a change without its message"),
         InboundEvent::Ignored { what } => tracing::info!(what, "event left alone"),
     }
-    Ok(FollowUpJob::Nothing)
+    Ok(AppliedEvent::Followed(FollowUpJob::Nothing))
 }
 
 /// Finishes an event that changes nothing.
@@ -177,6 +191,12 @@ async fn ignore_event(deps: &impl Deps, job: &InboundJob) -> PortResult<()> {
 
 /// Marks the event as applied and stores how it was processed.
 async fn finish_event(deps: &impl Deps, job: &InboundJob, processed: ProcessingRecord) -> PortResult<()> {
+    let finish = build_event_finish(deps, job, processed);
+    deps.store().finish_event(&job.event, &finish).await
+}
+
+/// Builds the end of an event that is applied now.
+fn build_event_finish(deps: &impl Deps, job: &InboundJob, processed: ProcessingRecord) -> EventFinish {
     let now = deps.system().now();
     let ttl = deps.settings().event_ttl;
     // An event without id and time (`lookalike`) may look like another event. Its record expires as soon as the provider
@@ -186,9 +206,11 @@ async fn finish_event(deps: &impl Deps, job: &InboundJob, processed: ProcessingR
     } else {
         ttl
     };
-    deps.store()
-        .finish_event(&job.event, &processed, now, add_duration(now, ttl))
-        .await
+    EventFinish {
+        processed,
+        at: now,
+        expires: add_duration(now, ttl),
+    }
 }
 
 /// Returns `true` if the event is no longer pending. A dead event that has no dead letter gets it now: a crash may have

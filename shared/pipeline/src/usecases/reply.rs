@@ -8,7 +8,9 @@ mod typing;
 
 use crate::Deps;
 use crate::measure::{self, MessageStage, TurnStep};
-use crate::ports::{Conversations, DeadLetters, PortResult, Queues, System, WRITE_TRIES, WriteOutcome};
+use crate::ports::{
+    CommittedReply, Conversations, DeadLetters, PortResult, Queues, System, WRITE_TRIES, WriteOutcome,
+};
 use crate::steps::enabled_instance::find_enabled_instance;
 use crate::steps::queue_message::{self, REQUEUE_AFTER_RECEIVES};
 use crate::steps::random_id::generate_nonce;
@@ -255,14 +257,8 @@ async fn commit_draft(
         };
         conversation.rev += 1;
         let parts = answered.to_messages(deps, &mut conversation, draft, ordinal, &job.correlation);
-        if deps.store().commit_reply(&conversation, &parts).await? == WriteOutcome::Written {
-            log_committed(draft, &parts);
-            if let Some(last) = parts.last() {
-                // The sender handles earlier open messages first, so a send job for the last part is enough.
-                wake_up::enqueue_send(deps, last, &job.correlation).await?;
-            }
+        if save_reply(deps, job, draft, &conversation, &parts).await? == WriteOutcome::Written {
             measure_commit(deps, &conversation, draft, drafted_at);
-            enqueue_rest(deps, job, draft, &conversation).await?;
             return Ok(Verdict::Done);
         }
         let Some(read_again) = deps.store().find_conversation(&before.id).await? else {
@@ -271,6 +267,50 @@ async fn commit_draft(
         conversation = read_again;
     }
     Ok(Verdict::RETRY_SOON)
+}
+
+/// Commits the reply, then enqueues its jobs; all in one transaction where records and queues lie in one database.
+async fn save_reply(
+    deps: &impl Deps,
+    job: &TurnJob,
+    draft: &Draft,
+    conversation: &Conversation,
+    parts: &[Message],
+) -> PortResult<WriteOutcome> {
+    // The sender handles earlier open messages first, so a send job for the last part is enough.
+    let send = parts
+        .last()
+        .map(|last| wake_up::build_send(last, &job.correlation));
+    let rest = build_turn_for_rest(job, draft, conversation);
+    let reply = send.as_ref().map(|send| CommittedReply {
+        conversation,
+        parts,
+        send,
+        turn: rest.as_ref(),
+    });
+    let joint = reply
+        .as_ref()
+        .and_then(|reply| deps.queues().commit_and_enqueue(reply));
+    if let Some(all) = joint {
+        let written = all.await?;
+        if written == WriteOutcome::Written {
+            log_committed(draft, conversation, parts);
+        }
+        return Ok(written);
+    }
+    if deps.store().commit_reply(conversation, parts).await? == WriteOutcome::Conflict {
+        return Ok(WriteOutcome::Conflict);
+    }
+    log_committed(draft, conversation, parts);
+    if let Some(send) = &send {
+        wake_up::requeue_send(deps, send).await?;
+    }
+    if let Some(turn) = &rest {
+        deps.queues()
+            .enqueue_turn_job(turn, std::time::Duration::ZERO)
+            .await?;
+    }
+    Ok(WriteOutcome::Written)
 }
 
 /// Records the time that the commit took, and the whole turn.
@@ -282,14 +322,14 @@ fn measure_commit(deps: &impl Deps, conversation: &Conversation, draft: &Draft, 
     }
 }
 
-/// Enqueues a turn for the messages that this turn could not read. The turn is due at once, because the timers of those
-/// messages are over. No turn is enqueued if the rest waits for a person.
-async fn enqueue_rest(
-    deps: &impl Deps,
-    job: &TurnJob,
-    draft: &Draft,
-    conversation: &Conversation,
-) -> PortResult<()> {
+/// Builds the turn job for the messages that this turn could not read. It is due at once, because the timers of those
+/// messages are over. `None`: nothing is left, or the rest waits for a person.
+fn build_turn_for_rest(job: &TurnJob, draft: &Draft, conversation: &Conversation) -> Option<TurnJob> {
+    let is_owed = conversation.needs_person.is_none() && draft.more_owed && conversation.agent_owes_answer();
+    is_owed.then(|| wake_up::build_turn(conversation, &job.correlation))
+}
+
+fn log_committed(draft: &Draft, conversation: &Conversation, parts: &[Message]) {
     if let Some(reason) = conversation.needs_person {
         tracing::warn!(
             answered = conversation.answered.0,
@@ -297,13 +337,7 @@ async fn enqueue_rest(
             %reason,
             "more was written than the agent reads in a row: the rest waits for a person"
         );
-    } else if draft.more_owed && conversation.agent_owes_answer() {
-        wake_up::enqueue_turn(deps, conversation, &job.correlation).await?;
     }
-    Ok(())
-}
-
-fn log_committed(draft: &Draft, parts: &[Message]) {
     let Some(first) = parts.first() else { return };
     tracing::info!(
         ordinal = first.ordinal.0,

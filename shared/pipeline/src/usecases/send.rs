@@ -32,6 +32,7 @@ use recado_domain::millis::add_duration;
 use recado_domain::outbox::{InvalidTransition, OutboxState};
 use recado_domain::reason::Reason;
 use recado_domain::wake_up::SendJob;
+use std::collections::VecDeque;
 use tracing::Instrument;
 
 /// The reason for which a step ends the handling of a message.
@@ -88,6 +89,8 @@ struct SendContext<'a> {
     deadline: Option<Timestamp>,
     /// The instance's state when the message's slot was reserved; `None` before that.
     known: Option<&'a InstanceState>,
+    /// Nothing is left of the send job once the message is sent.
+    ends_job: bool,
 }
 
 /// Returns `true` if the function would end before the provider's answer could be stored. The time that is needed is
@@ -153,9 +156,18 @@ async fn handle_send_job(
         bound: &bound,
         deadline,
         known: None,
+        ends_job: false,
     };
     let mut epochs = NewestEpochs::from_open_messages(&open);
-    for message in open.iter().filter(|message| job.includes_message(message)) {
+    let mut listed = open
+        .iter()
+        .filter(|message| job.includes_message(message))
+        .collect::<VecDeque<_>>();
+    while let Some(message) = listed.pop_front() {
+        let context = SendContext {
+            ends_job: listed.is_empty(),
+            ..context
+        };
         match handle_listed_message(deps, context, job, &epochs, message).await {
             Ok(()) | Err(Stop::Finished) => {}
             Err(Stop::Void) => epochs.record_void_reply(message),
@@ -180,7 +192,11 @@ async fn handle_listed_message(
     if message.reply_id() != job.reply {
         return move_to_other_group(deps, context, job, message).await;
     }
-    other_threads::finish_earlier_messages(deps, context, message).await?;
+    let others = SendContext {
+        ends_job: false,
+        ..context
+    };
+    other_threads::finish_earlier_messages(deps, others, message).await?;
     handle_open_message(deps, context, message.clone()).await
 }
 

@@ -6,7 +6,7 @@ use crate::builders::{Fixture, at, correlation, far_ahead};
 use crate::ports::succeed;
 use recado_domain::event::{EventState, FollowUpJob, ProcessingRecord};
 use recado_domain::message::Message;
-use recado_pipeline::ports::{CommitOutcome, CorrelatedRecords, Store};
+use recado_pipeline::ports::{CommitOutcome, CorrelatedRecords, EventFinish, Store};
 
 async fn traced<S: Store>(store: &S, message: &Message, events: usize, messages: usize) -> CorrelatedRecords {
     let look = async || succeed(store.find_by_correlation(&message.correlation, None, 100)).await;
@@ -49,7 +49,12 @@ pub async fn a_finished_event_keeps_how_it_was_applied<S: Store>(store: &S) {
         started_at: at(1_000),
         enqueued: FollowUpJob::Turn(asked.ordinal),
     };
-    succeed(store.finish_event(&job.event, &processed, at(2_000), far_ahead())).await;
+    let finish = EventFinish {
+        processed,
+        at: at(2_000),
+        expires: far_ahead(),
+    };
+    succeed(store.finish_event(&job.event, &finish)).await;
     let record = succeed(store.find_event(&job.event)).await.unwrap();
     assert_eq!(record.state, EventState::Applied);
     assert_eq!(
@@ -61,11 +66,16 @@ pub async fn a_finished_event_keeps_how_it_was_applied<S: Store>(store: &S) {
         recado_domain::event::EventPayload::Inline(serde_json::Value::Null)
     );
     // A second worker that finishes it changes nothing.
-    let late = ProcessingRecord {
+    let processed = ProcessingRecord {
         started_at: at(9_000),
         enqueued: FollowUpJob::Nothing,
     };
-    succeed(store.finish_event(&job.event, &late, at(9_000), far_ahead())).await;
+    let late = EventFinish {
+        processed,
+        at: at(9_000),
+        expires: far_ahead(),
+    };
+    succeed(store.finish_event(&job.event, &late)).await;
     assert_eq!(succeed(store.find_event(&job.event)).await, Some(record.clone()));
     assert_eq!(traced(store, &asked, 1, 1).await.events, [record]);
 }

@@ -4,9 +4,12 @@ use jiff::Timestamp;
 use recado_domain::dead_letter::{DeadLetter, QueueName};
 use recado_domain::event::InboundJob;
 use recado_domain::ids::TokenName;
+use recado_domain::instance::InFlightSend;
+use recado_domain::message::Message;
 use recado_domain::wake_up::{SendJob, TurnJob};
 use recado_pipeline::ports::{
-    DeadLetterQueues, DeadQueueMessage, InboundEntry, PortResult, Queues, RecordEventOutcome,
+    AppliedMessage, CommittedReply, DeadLetterQueues, DeadQueueMessage, DeliveryLink, InboundEntry,
+    PortResult, Queues, RecordEventOutcome, StoreInboundOutcome, WriteOutcome,
 };
 use recado_testkit::delegate_calls;
 use serde_json::Value;
@@ -28,6 +31,27 @@ impl<Q: Queues> FaultyPort<Q> {
         }
         witness.send_jobs.insert(id, now);
         false
+    }
+
+    /// `call`, a transaction of records and queues, with all queues changed by it. A safeguard that is taken out is one of
+    /// separate steps, so then there is none.
+    fn joint<T, F>(
+        &self,
+        call: Option<F>,
+    ) -> Option<impl Future<Output = PortResult<T>> + Send + use<Q, T, F>>
+    where
+        F: Future<Output = PortResult<T>> + Send,
+    {
+        if self.injector.common.mutation.is_some() {
+            return None;
+        }
+        let (call, common) = (call?, self.injector.common.clone());
+        Some(async move {
+            for queue in QueueName::ALL {
+                common.make_dirty(queue);
+            }
+            call.await
+        })
     }
 
     /// A call after which a queue may hold something new.
@@ -93,6 +117,51 @@ impl<Q: Queues> Queues for FaultyPort<Q> {
             };
             self.around("record_and_enqueue", effect).await
         })
+    }
+
+    fn store_and_finish(
+        &self,
+        applied: &AppliedMessage<'_>,
+    ) -> Option<impl Future<Output = PortResult<StoreInboundOutcome>> + Send> {
+        let all = self.joint(self.inner.store_and_finish(applied))?;
+        Some(async move {
+            let effect = async {
+                self.injector.note_handled(applied.write.event);
+                let stored = all.await?;
+                self.injector.note_stored(&applied.write, &stored);
+                Ok(stored)
+            };
+            self.around("store_and_finish", effect).await
+        })
+    }
+
+    fn commit_and_enqueue(
+        &self,
+        reply: &CommittedReply<'_>,
+    ) -> Option<impl Future<Output = PortResult<WriteOutcome>> + Send> {
+        let all = self.joint(self.inner.commit_and_enqueue(reply))?;
+        let parts = reply.parts.to_vec();
+        Some(async move {
+            let effect = async {
+                let written = all.await?;
+                if written == WriteOutcome::Written {
+                    self.injector.note_commit(&parts);
+                }
+                Ok(written)
+            };
+            self.around("commit_and_enqueue", effect).await
+        })
+    }
+
+    fn settle_and_acknowledge(
+        &self,
+        message: &Message,
+        landed: Option<&InFlightSend>,
+        link: Option<&DeliveryLink>,
+    ) -> Option<impl Future<Output = PortResult<WriteOutcome>> + Send> {
+        let both = self.joint(self.inner.settle_and_acknowledge(message, landed, link))?;
+        let effect = self.injector.note_write(both, message);
+        Some(self.around("settle_and_acknowledge", effect))
     }
 
     async fn enqueue_turn_job(&self, job: &TurnJob, delay: Duration) -> PortResult<()> {

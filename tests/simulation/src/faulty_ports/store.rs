@@ -220,7 +220,7 @@ impl<S: Store> ScheduledMessages for FaultyPort<S> {
                 .commit_scheduled(scheduled, conversation, message)
                 .await?;
             if written == WriteOutcome::Written {
-                self.note_commit(std::slice::from_ref(message));
+                self.injector.note_commit(std::slice::from_ref(message));
             }
             Ok(written)
         };

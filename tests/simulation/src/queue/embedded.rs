@@ -30,6 +30,10 @@ impl WorkQueues for Embedded {
             .collect()
     }
 
+    fn for_message(&self, receipt: &Receipt) -> Self {
+        Embedded::for_message(self, receipt)
+    }
+
     fn delete(&self, receipt: &Receipt) {
         at_once(Embedded::delete_received(self, receipt));
     }

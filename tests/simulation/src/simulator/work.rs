@@ -120,7 +120,7 @@ where
         got: &Got<Q::Receipt>,
         injector: &FaultInjector,
     ) -> Verdict {
-        let world = self.world(injector);
+        let world = self.world_over(injector, self.queues.for_message(&got.receipt));
         let deadline = add_millis(injector.now(), function_timeout_ms(queue));
         let verdict = match queue {
             QueueName::Inbound => process::process(&world, &got.body, got.receives).await,

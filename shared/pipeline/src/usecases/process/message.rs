@@ -1,13 +1,18 @@
-use super::identity;
 use super::removed_content::remove_deleted_content;
+use super::{AppliedEvent, build_event_finish, identity};
 use crate::Deps;
 use crate::measure::{MessageStage, record_stage};
-use crate::ports::{InboundWrite, Inbox, PortError, PortResult, StoreInboundOutcome, System, WRITE_TRIES};
+use crate::ports::{
+    AppliedMessage, InboundWrite, Inbox, PortError, PortResult, Queues, StoreInboundOutcome, System,
+    WRITE_TRIES,
+};
 use crate::steps::message_age::is_stale;
 use crate::steps::wake_up;
+use jiff::Timestamp;
 use recado_domain::config::InstanceConfig;
+use recado_domain::content::Content;
 use recado_domain::conversation::Conversation;
-use recado_domain::event::{FollowUpJob, InboundJob, MessagePosition};
+use recado_domain::event::{FollowUpJob, InboundJob, MessagePosition, ProcessingRecord};
 use recado_domain::ids::Ordinal;
 use recado_domain::inbound::InboundMessage;
 use recado_domain::message::{Message, Role};
@@ -20,26 +25,59 @@ pub(super) async fn store_contact_message(
     job: &InboundJob,
     bound: &InstanceConfig,
     inbound: &InboundMessage,
-) -> PortResult<FollowUpJob> {
+    started_at: Timestamp,
+) -> PortResult<AppliedEvent> {
     let stale = is_stale(deps, job, inbound);
-    let wants = inbound.content.expects_answer() && !stale;
-    let place = store_message(deps, job, bound, inbound, wants, stale).await?;
+    let arrival = Arrival {
+        job,
+        bound,
+        inbound,
+        stale,
+        wants: inbound.content.expects_answer() && !stale,
+        started_at,
+    };
+    let place = match store_message(deps, arrival).await? {
+        StoredMessage::WithFollowUp => return Ok(AppliedEvent::Finished),
+        StoredMessage::At(place) => place,
+    };
     remove_deleted_content(deps, job, bound, &inbound.content).await?;
-    if !wants {
-        return Ok(FollowUpJob::Nothing);
+    if !arrival.wants {
+        return Ok(AppliedEvent::Followed(FollowUpJob::Nothing));
     }
     wake_up::enqueue_reply_turn(deps, job, bound, &place).await?;
-    Ok(FollowUpJob::Turn(place.ordinal))
+    Ok(AppliedEvent::Followed(FollowUpJob::Turn(place.ordinal)))
 }
 
-async fn store_message(
-    deps: &impl Deps,
-    job: &InboundJob,
-    bound: &InstanceConfig,
-    inbound: &InboundMessage,
-    wants: bool,
+/// A contact's message as it came.
+#[derive(Clone, Copy)]
+struct Arrival<'a> {
+    job: &'a InboundJob,
+    bound: &'a InstanceConfig,
+    inbound: &'a InboundMessage,
     stale: bool,
-) -> PortResult<MessagePosition> {
+    /// An answer is owed.
+    wants: bool,
+    /// Time at which the worker began.
+    started_at: Timestamp,
+}
+
+/// A contact's message after it was stored.
+enum StoredMessage {
+    /// The message lies here. Its turn job and the end of its event are still to come.
+    At(MessagePosition),
+    /// The same transaction enqueued the turn job and finished the event.
+    WithFollowUp,
+}
+
+async fn store_message(deps: &impl Deps, arrival: Arrival<'_>) -> PortResult<StoredMessage> {
+    let Arrival {
+        job,
+        bound,
+        inbound,
+        stale,
+        wants,
+        ..
+    } = arrival;
     for _ in 0..WRITE_TRIES {
         let (thread, latest) = identity::find_person_thread(deps, job, bound, inbound).await?;
         let (phone, now) = (inbound.phone.clone(), deps.system().now());
@@ -54,20 +92,59 @@ async fn store_message(
         conversation.update_contact_details(inbound.name.as_deref(), inbound.phone.as_deref());
         let mut message = build_message(deps, job, &conversation, inbound, Role::User, ordinal);
         message.unanswered = stale.then_some(Reason::Stale);
-        match save_with_message(deps, job, &mut conversation, &message).await? {
+        let (outcome, stored) = save_arrival(deps, arrival, conversation, &message).await?;
+        match outcome {
             StoreInboundOutcome::Stored => {
                 let now = deps.system().now();
                 record_stage(&bound.instance.id, MessageStage::Inbound, job.received_at, now);
-                return Ok(MessagePosition {
-                    conversation: conversation.id,
-                    ordinal,
-                });
+                return Ok(stored);
             }
-            StoreInboundOutcome::AlreadyStored(place) => return Ok(place),
+            StoreInboundOutcome::AlreadyStored(place) => return Ok(StoredMessage::At(place)),
             StoreInboundOutcome::Conflict => {}
         }
     }
     Err(PortError::contended("conversation"))
+}
+
+/// Stores the message of `arrival`. Where records and queues lie in one database, the same transaction contains all that
+/// follows from it. Returns also where the message lies once it is stored.
+async fn save_arrival(
+    deps: &impl Deps,
+    arrival: Arrival<'_>,
+    mut conversation: Conversation,
+    message: &Message,
+) -> PortResult<(StoreInboundOutcome, StoredMessage)> {
+    let Arrival { job, bound, .. } = arrival;
+    let place = MessagePosition {
+        conversation: message.conversation.clone(),
+        ordinal: message.ordinal,
+    };
+    let turn = arrival
+        .wants
+        .then(|| wake_up::build_reply_turn(deps, job, bound, &place));
+    let enqueued = turn
+        .as_ref()
+        .map_or(FollowUpJob::Nothing, |_| FollowUpJob::Turn(place.ordinal));
+    let started_at = arrival.started_at;
+    let finish = build_event_finish(deps, job, ProcessingRecord { started_at, enqueued });
+    conversation.rev += 1;
+    let write = InboundWrite {
+        event: &job.event,
+        conversation: &conversation,
+        message,
+    };
+    let applied = AppliedMessage {
+        write,
+        turn: turn.as_ref().map(|(turn, delay)| (turn, *delay)),
+        finish: &finish,
+    };
+    // Before the event of a deletion is finished, the deleted content is removed.
+    let is_deletion = matches!(message.content, Content::Deletion { .. });
+    if !is_deletion && let Some(all) = deps.queues().store_and_finish(&applied) {
+        return Ok((all.await?, StoredMessage::WithFollowUp));
+    }
+    let outcome = deps.store().store_inbound(write).await?;
+    Ok((outcome, StoredMessage::At(place)))
 }
 
 /// Stores an inbound message with its conversation, which gets its next revision.

@@ -8,7 +8,7 @@ use crate::Deps;
 use crate::deps::capabilities;
 use crate::measure::{count_provider_error, count_retry, record_sent_message};
 use crate::ports::{
-    DeliveryLink, InstanceStates, OutboxStore, PortResult, SendOutcome, System, WriteOutcome,
+    DeliveryLink, InstanceStates, OutboxStore, PortResult, Queues, SendOutcome, System, WriteOutcome,
 };
 use crate::steps::connection::record_closed;
 use crate::steps::verdict::Verdict;
@@ -125,8 +125,20 @@ pub(super) async fn store_sent(
     let why = why.map(str::to_owned);
     message.out.mark_sent(deps.system().now(), why)?;
     let record = message.to_record();
-    let settled = deps.store().settle_message(&record, landed, link.as_ref(), None);
-    require_written(settled.await?)?;
+    let joint = context
+        .ends_job
+        .then(|| {
+            deps.queues()
+                .settle_and_acknowledge(&record, landed, link.as_ref())
+        })
+        .flatten();
+    let settled = if let Some(both) = joint {
+        both.await?
+    } else {
+        let settled = deps.store().settle_message(&record, landed, link.as_ref(), None);
+        settled.await?
+    };
+    require_written(settled)?;
     record_sent_message(message, deps.system().now());
     Ok(())
 }

@@ -176,7 +176,7 @@ async fn wait_for_provider(deps: &impl Deps, message: Outgoing, claimed_at: jiff
 
 /// The result of comparing evidence from the provider with the known deliveries.
 enum EvidenceMatch {
-    /// The evidence is known to belong to another message of equal text.
+    /// The evidence is known to belong to another message of equal text, or to an earlier attempt that failed.
     Another,
     /// The evidence may belong to a message of equal text whose attempt runs until this time.
     Unclear { until: jiff::Timestamp },
@@ -217,6 +217,8 @@ async fn match_evidence(
     // When this status arrived, the delivery was linked to no message, so a failure was not applied yet.
     Ok(match delivery.status_since_claim(Some(claimed_at)) {
         Some(DeliveryStatus::Failed) => EvidenceMatch::Failed,
+        // It failed before this attempt was claimed, so an earlier attempt brought it.
+        None if delivery.status == Some(DeliveryStatus::Failed) => EvidenceMatch::Another,
         _ => EvidenceMatch::Ours,
     })
 }

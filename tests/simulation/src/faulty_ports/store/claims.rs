@@ -22,7 +22,7 @@ impl<S: Store> OutboxStore for FaultyPort<S> {
         let effect = async {
             let open = self.inner.list_open_messages(thread).await?;
             // Also what a store wrote and never answered.
-            self.note_commit(&open);
+            self.injector.note_commit(&open);
             Ok(open)
         };
         let mut open = self.around("open", effect).await?;
@@ -72,7 +72,8 @@ impl<S: Store> OutboxStore for FaultyPort<S> {
         let written = self
             .around(
                 "save_open",
-                self.noting(self.inner.save_open_message(&message, landed), &message),
+                self.injector
+                    .note_write(self.inner.save_open_message(&message, landed), &message),
             )
             .await?;
         Ok(self.after_conflict(written))
@@ -128,7 +129,7 @@ impl<S: Store> OutboxStore for FaultyPort<S> {
         let gone = self.note_that_goes(message).await?;
         let landed = landed.or(gone.as_ref());
         let effect = self.inner.settle_message(message, landed, link, conversation);
-        let effect = self.noting(effect, message);
+        let effect = self.injector.note_write(effect, message);
         let written = self.around("settle", effect).await?;
         Ok(self.after_conflict(written))
     }
@@ -221,25 +222,6 @@ impl<S: Store> FaultyPort<S> {
                 out.epoch = 0;
             }
         }
-    }
-
-    /// What `write` writes of `message` is how its attempt ended.
-    async fn noting(
-        &self,
-        write: impl Future<Output = PortResult<WriteOutcome>>,
-        message: &Message,
-    ) -> PortResult<WriteOutcome> {
-        self.injector.common.witness().begin_write(&message.message_id());
-        let written = write.await?;
-        self.injector.common.witness().end_write(&message.message_id());
-        let state = message.out.as_ref().map(|out| out.state.as_str());
-        self.injector
-            .common
-            .note(|| format!("{} written as {state:?}: {written:?}", message.message_id()));
-        if written == WriteOutcome::Written {
-            self.injector.note_written(message);
-        }
-        Ok(written)
     }
 
     /// The note of the last attempt at a message that others say was sent, for a mutation.

@@ -106,7 +106,7 @@ impl<S: Store> Conversations for FaultyPort<S> {
         let effect = async {
             let committed = self.inner.commit_message(conversation, message, key).await?;
             if matches!(committed, CommitOutcome::Committed) {
-                self.note_commit(std::slice::from_ref(message));
+                self.injector.note_commit(std::slice::from_ref(message));
             }
             Ok(committed)
         };
@@ -122,7 +122,7 @@ impl<S: Store> Conversations for FaultyPort<S> {
         let effect = async {
             let written = self.inner.commit_reply(conversation, parts).await?;
             if written == WriteOutcome::Written {
-                self.note_commit(parts);
+                self.injector.note_commit(parts);
             }
             Ok(written)
         };
@@ -193,13 +193,6 @@ impl<S: Store> FaultyPort<S> {
         Ok(before.is_some_and(|before| before.moved_to.is_some() && before.mode == ConversationMode::Ai))
     }
 
-    pub(super) fn note_commit(&self, messages: &[Message]) {
-        let at = self.injector.common.simulation.elapsed_ms();
-        for message in messages {
-            self.injector.common.witness().commit(message, at);
-        }
-    }
-
     /// Makes a conversation look as its open replies knew it, for a mutation; where they are of several epochs, that tells.
     async fn hide_takeover(&self, conversation: &mut Conversation) -> PortResult<()> {
         let open = self.inner.list_open_messages(conversation.id.thread_id()).await?;
@@ -232,7 +225,7 @@ impl<S: Store> FaultyPort<S> {
                 out.epoch = conversation.epoch;
             }
         }
-        self.note_commit(&parts);
+        self.injector.note_commit(&parts);
         self.inner.commit_reply(&conversation, &parts).await
     }
 }

@@ -1,11 +1,11 @@
 use super::FaultyPort;
 use crate::mutation::Mutation;
 use jiff::Timestamp;
-use recado_domain::event::{EventRecord, InboundJob, ProcessingRecord};
+use recado_domain::event::{EventRecord, InboundJob};
 use recado_domain::ids::EventId;
 use recado_domain::reason::Reason;
 use recado_pipeline::ports::{
-    InboundWrite, Inbox, PortResult, RecordEventOutcome, Store, StoreInboundOutcome,
+    EventFinish, InboundWrite, Inbox, PortResult, RecordEventOutcome, Store, StoreInboundOutcome,
 };
 use recado_testkit::delegate_calls;
 
@@ -47,16 +47,7 @@ impl<S: Store> Inbox for FaultyPort<S> {
         };
         let effect = async {
             let stored = self.inner.store_inbound(changed).await?;
-            let is_new = matches!(stored, StoreInboundOutcome::Stored);
-            // Also what a store wrote before and did not answer.
-            if is_new || matches!(stored, StoreInboundOutcome::AlreadyStored(_)) {
-                let at = self.injector.common.simulation.elapsed_ms();
-                self.injector.common.witness().store(write.event, at);
-            }
-            if is_new {
-                let (id, content) = (write.message.message_id(), &write.message.content);
-                self.injector.common.note(|| format!("{id} is {content:?}"));
-            }
+            self.injector.note_stored(&changed, &stored);
             Ok(stored)
         };
         let stored = self.around("store_inbound", effect).await?;
@@ -79,31 +70,19 @@ impl<S: Store> Inbox for FaultyPort<S> {
         at: Timestamp,
         expires: Timestamp,
     ) -> PortResult<()> {
-        self.note_handled(id);
+        self.injector.note_handled(id);
         self.around("settle_event", self.inner.settle_event(id, reason, at, expires))
             .await
     }
 
-    async fn finish_event(
-        &self,
-        id: &EventId,
-        processed: &ProcessingRecord,
-        at: Timestamp,
-        expires: Timestamp,
-    ) -> PortResult<()> {
-        self.note_handled(id);
-        let effect = self.inner.finish_event(id, processed, at, expires);
+    async fn finish_event(&self, id: &EventId, finish: &EventFinish) -> PortResult<()> {
+        self.injector.note_handled(id);
+        let effect = self.inner.finish_event(id, finish);
         self.around("finish_event", effect).await
     }
 }
 
 impl<S: Store> FaultyPort<S> {
-    /// Whoever handles an event has it from the queue.
-    fn note_handled(&self, event: &EventId) {
-        let at = self.injector.common.simulation.elapsed_ms();
-        self.injector.common.witness().enqueue(event, at);
-    }
-
     /// Whether a newer message of the contact, by its own clock, is stored already.
     async fn is_late(&self, write: &InboundWrite<'_>) -> PortResult<bool> {
         let history = self.inner.find_with_history(&write.conversation.id, 50).await?;

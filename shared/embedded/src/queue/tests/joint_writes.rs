@@ -1,0 +1,238 @@
+//! Records, the jobs that follow from them and acknowledgements are written in one transaction.
+
+use super::*;
+use recado_domain::conversation::Conversation;
+use recado_domain::event::{EventState, FollowUpJob, ProcessingRecord};
+use recado_domain::message::Message;
+use recado_pipeline::ports::{
+    AppliedMessage, CommittedReply, Conversations, EventFinish, InboundWrite, Inbox, OutboxStore, PortResult,
+    StoreInboundOutcome, WriteOutcome,
+};
+use recado_testkit::builders::{accepted, at, claimed, far_ahead};
+
+const DEBOUNCE: Duration = Duration::from_secs(4);
+
+/// A contact's first message that was taken in and handed out.
+struct Arrived {
+    bench: Bench,
+    fixture: Fixture,
+    job: InboundJob,
+    received: DequeuedMessage,
+}
+
+/// The turn job of `message`.
+fn turn_of(message: &Message) -> TurnJob {
+    TurnJob {
+        conversation: message.conversation.clone(),
+        tenant: message.tenant.clone(),
+        ordinal: message.ordinal,
+        correlation: message.correlation.clone(),
+        due: None,
+    }
+}
+
+impl Arrived {
+    async fn new() -> Self {
+        let (bench, fixture) = (Bench::new(), Fixture::new());
+        let job = fixture.job();
+        succeed(bench.queues.record_and_enqueue_events(std::slice::from_ref(&job))).await;
+        let received = bench.receive(QueueName::Inbound, 1).await.remove(0);
+        Self {
+            bench,
+            fixture,
+            job,
+            received,
+        }
+    }
+
+    async fn apply(&self, worker: &Embedded) -> (PortResult<StoreInboundOutcome>, Conversation, Message) {
+        let mut conversation = self.fixture.conversation(1);
+        let message = self.fixture.inbound(&mut conversation, &self.job);
+        let finish = EventFinish {
+            processed: ProcessingRecord {
+                started_at: at(1),
+                enqueued: FollowUpJob::Turn(message.ordinal),
+            },
+            at: at(2),
+            expires: far_ahead(),
+        };
+        let turn = turn_of(&message);
+        let applied = AppliedMessage {
+            write: InboundWrite {
+                event: &self.job.event,
+                conversation: &conversation,
+                message: &message,
+            },
+            turn: Some((&turn, DEBOUNCE)),
+            finish: &finish,
+        };
+        let stored = worker.store_and_finish(&applied).unwrap().await;
+        (stored, conversation, message)
+    }
+
+    fn worker(&self) -> Embedded {
+        self.bench.queues.for_message(&self.received.receipt)
+    }
+
+    async fn waiting(&self, queue: QueueName) -> (u64, u64) {
+        let depth = self.bench.queues.queue_depth(queue).await.unwrap();
+        (depth.visible, depth.in_flight)
+    }
+}
+
+#[test]
+fn a_message_its_turn_job_its_finished_event_and_its_acknowledgement_are_one() {
+    block_on(async {
+        let arrived = Arrived::new().await;
+        let worker = arrived.worker();
+        let (stored, _, message) = arrived.apply(&worker).await;
+        assert_eq!(stored.unwrap(), StoreInboundOutcome::Stored);
+        assert!(worker.has_acknowledged());
+        let queues = &arrived.bench.queues;
+        assert!(!queues.has_acknowledged(), "only the worker's handle");
+        assert_eq!(arrived.waiting(QueueName::Inbound).await, (0, 0));
+        let event = succeed(queues.find_event(&arrived.job.event)).await.unwrap();
+        assert_eq!(event.state, EventState::Applied);
+        assert_eq!(event.settled_at, Some(at(2)));
+        assert_eq!(event.stored.unwrap().ordinal, message.ordinal);
+        assert_eq!(
+            succeed(queues.find_message(&message.message_id())).await,
+            Some(message.clone())
+        );
+        assert!(
+            arrived.bench.receive(QueueName::Turns, 1).await.is_empty(),
+            "debounced"
+        );
+        arrived.bench.pass(4);
+        let turn = arrived.bench.receive(QueueName::Turns, 1).await.remove(0);
+        assert_eq!(
+            serde_json::from_str::<TurnJob>(&turn.body).unwrap(),
+            turn_of(&message)
+        );
+    });
+}
+
+#[test]
+fn what_was_stored_before_is_neither_followed_nor_acknowledged() {
+    block_on(async {
+        let arrived = Arrived::new().await;
+        let (first, ..) = arrived.apply(&arrived.bench.queues).await;
+        assert_eq!(first.unwrap(), StoreInboundOutcome::Stored);
+        let worker = arrived.worker();
+        let (again, ..) = arrived.apply(&worker).await;
+        assert!(matches!(again.unwrap(), StoreInboundOutcome::AlreadyStored(_)));
+        assert!(!worker.has_acknowledged());
+        assert_eq!(arrived.waiting(QueueName::Inbound).await, (0, 1));
+        arrived.bench.pass(4);
+        assert_eq!(arrived.bench.receive(QueueName::Turns, 9).await.len(), 1);
+    });
+}
+
+#[test]
+fn a_receipt_that_is_over_acknowledges_nothing() {
+    block_on(async {
+        let arrived = Arrived::new().await;
+        arrived.bench.pass(30);
+        let (stored, ..) = arrived.apply(&arrived.worker()).await;
+        assert_eq!(stored.unwrap(), StoreInboundOutcome::Stored);
+        let again = arrived.bench.receive(QueueName::Inbound, 1).await.remove(0);
+        assert_eq!(again.receives, 2);
+    });
+}
+
+#[test]
+fn nothing_is_written_if_one_part_cannot_be() {
+    block_on(async {
+        let arrived = Arrived::new().await;
+        let rename = |from: &str, to: &str| {
+            let sql = format!("ALTER TABLE {from} RENAME TO {to}");
+            arrived
+                .bench
+                .queues
+                .run_write("test", move |c| Ok(c.execute_batch(&sql)?))
+        };
+        succeed(rename("queue_messages", "hidden")).await;
+        let worker = arrived.worker();
+        let (failed, _, message) = arrived.apply(&worker).await;
+        assert!(failed.is_err() && !worker.has_acknowledged());
+        succeed(rename("hidden", "queue_messages")).await;
+        let queues = &arrived.bench.queues;
+        let event = succeed(queues.find_event(&arrived.job.event)).await.unwrap();
+        assert_eq!((event.state, event.stored), (EventState::Pending, None));
+        assert!(
+            succeed(queues.find_message(&message.message_id()))
+                .await
+                .is_none()
+        );
+        assert_eq!(arrived.waiting(QueueName::Inbound).await, (0, 1));
+    });
+}
+
+/// Commits a reply over the turn job that is handed out, and returns it.
+async fn commit_reply(arrived: &Arrived, rest: Option<&TurnJob>) -> Message {
+    let (_, mut conversation, _) = arrived.apply(&arrived.worker()).await;
+    arrived.bench.pass(4);
+    let turn = arrived.bench.receive(QueueName::Turns, 1).await.remove(0);
+    let worker = arrived.bench.queues.for_message(&turn.receipt);
+    let message = arrived.fixture.reply(&mut conversation);
+    let send = SendJob::new(
+        message.conversation.clone(),
+        message.ordinal,
+        message.correlation.clone(),
+    );
+    let reply = CommittedReply {
+        conversation: &conversation,
+        parts: std::slice::from_ref(&message),
+        send: &send,
+        turn: rest,
+    };
+    let written = worker.commit_and_enqueue(&reply).unwrap();
+    assert_eq!(succeed(written).await, WriteOutcome::Written);
+    assert!(worker.has_acknowledged());
+    let conflict = worker.commit_and_enqueue(&reply).unwrap();
+    assert_eq!(succeed(conflict).await, WriteOutcome::Conflict);
+    message
+}
+
+#[test]
+fn a_reply_its_send_job_and_the_acknowledgement_of_its_turn_are_one() {
+    block_on(async {
+        let arrived = Arrived::new().await;
+        let message = commit_reply(&arrived, None).await;
+        assert_eq!(arrived.waiting(QueueName::Turns).await, (0, 0));
+        let sends = arrived.bench.receive(QueueName::Outbound, 9).await;
+        assert_eq!(sends.len(), 1, "a conflict enqueues nothing");
+        let instance = arrived.fixture.instance().as_str();
+        assert_eq!(sends[0].owner.as_str(), instance, "whose turn it is");
+        let worker = arrived.bench.queues.for_message(&sends[0].receipt);
+        let (sending, flight) = claimed(&message);
+        succeed(worker.claim_message(&sending, None, &flight)).await;
+        let sent = accepted(&sending);
+        let settled = worker.settle_and_acknowledge(&sent, Some(&flight), None).unwrap();
+        assert_eq!(succeed(settled).await, WriteOutcome::Written);
+        assert!(worker.has_acknowledged());
+        assert_eq!(arrived.waiting(QueueName::Outbound).await, (0, 0));
+        let thread = arrived.fixture.thread();
+        assert!(succeed(worker.list_open_messages(&thread)).await.is_empty());
+        assert!(
+            succeed(worker.list_in_flight(arrived.fixture.instance()))
+                .await
+                .is_empty()
+        );
+    });
+}
+
+#[test]
+fn what_a_reply_leaves_owed_gets_its_turn_job_in_the_same_transaction() {
+    block_on(async {
+        let arrived = Arrived::new().await;
+        let rest = turn(1);
+        commit_reply(&arrived, Some(&rest)).await;
+        let turns = arrived.bench.receive(QueueName::Turns, 9).await;
+        let jobs: Vec<TurnJob> = turns
+            .iter()
+            .map(|turn| serde_json::from_str(&turn.body).unwrap())
+            .collect();
+        assert_eq!(jobs, [rest]);
+    });
+}

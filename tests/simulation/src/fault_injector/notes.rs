@@ -1,0 +1,54 @@
+//! What the ports note of a write, for the checks and the trace.
+
+use super::FaultInjector;
+use recado_domain::ids::EventId;
+use recado_domain::message::Message;
+use recado_pipeline::ports::{InboundWrite, PortResult, StoreInboundOutcome, WriteOutcome};
+
+impl FaultInjector {
+    /// Notes what became of an inbound message.
+    pub fn note_stored(&self, write: &InboundWrite<'_>, stored: &StoreInboundOutcome) {
+        let is_new = matches!(stored, StoreInboundOutcome::Stored);
+        // Also what a store wrote before and did not answer.
+        if is_new || matches!(stored, StoreInboundOutcome::AlreadyStored(_)) {
+            let at = self.common.simulation.elapsed_ms();
+            self.common.witness().store(write.event, at);
+        }
+        if is_new {
+            let (id, content) = (write.message.message_id(), &write.message.content);
+            self.common.note(|| format!("{id} is {content:?}"));
+        }
+    }
+
+    /// Whoever handles an event has it from the queue.
+    pub fn note_handled(&self, event: &EventId) {
+        let at = self.common.simulation.elapsed_ms();
+        self.common.witness().enqueue(event, at);
+    }
+
+    /// Notes that messages were committed.
+    pub fn note_commit(&self, messages: &[Message]) {
+        let at = self.common.simulation.elapsed_ms();
+        for message in messages {
+            self.common.witness().commit(message, at);
+        }
+    }
+
+    /// What `write` writes of `message` is how its attempt ended.
+    pub async fn note_write(
+        &self,
+        write: impl Future<Output = PortResult<WriteOutcome>>,
+        message: &Message,
+    ) -> PortResult<WriteOutcome> {
+        self.common.witness().begin_write(&message.message_id());
+        let written = write.await?;
+        self.common.witness().end_write(&message.message_id());
+        let state = message.out.as_ref().map(|out| out.state.as_str());
+        self.common
+            .note(|| format!("{} written as {state:?}: {written:?}", message.message_id()));
+        if written == WriteOutcome::Written {
+            self.note_written(message);
+        }
+        Ok(written)
+    }
+}
