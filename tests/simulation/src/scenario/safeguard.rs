@@ -171,7 +171,6 @@ pub const SAFEGUARDS: &[Safeguard] = &[
         Story::NeverExplained,
         Troubles::None,
     ),
-    promise(Mutation::NoteGoesWithEvidence, Story::SecondCopy, Troubles::None),
     promise(Mutation::EchoIsNoEvidence, Story::EchoAlone, Troubles::None),
     promise(
         Mutation::NotesNameNobody,
@@ -203,11 +202,13 @@ pub const SAFEGUARDS: &[Safeguard] = &[
 
 /// Safeguards that no story misses while the others are there, and what is there in their place: whoever loses a parked
 /// conversation is healed by the question that is asked a minute after an opening; whoever goes on after a lost condition
-/// runs into the next one; what is revived although it was sent is refused by its next transition.
+/// runs into the next one; what is revived although it was sent is refused by its next transition; the copy of an earlier
+/// attempt that failed is no evidence any more, so it takes no note away.
 pub const BACKED: &[Mutation] = &[
     Mutation::ReviveAlways,
     Mutation::NoLookAfterParking,
     Mutation::UnparkAnyVersion,
     Mutation::GoOnAfterConflict,
+    Mutation::NoteGoesWithEvidence,
     Mutation::ClaimWithoutState,
 ];
