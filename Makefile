@@ -116,6 +116,7 @@ endif
 # What the figures of docs/figures.md are measured with.
 figures: tools
 	benches/figures.py
+	benches/tenants.py
 
 # 10,000 messages of 500 conversations over 5 instances, with `kill -9` ten times: none lost, none sent twice, in order.
 # Needs no tools. RECADO_SEED=… plays a run again; SOAK="--storm" lets the provider fail, too.

@@ -291,7 +291,10 @@ async fn run_every_minute(
             _ = stop.changed() => return,
         }
         set_back = handle_clock_set_back(&mut watch, set_back, &deps, &queues).await;
+        let began = deps.system().now();
         let reconciled = reconcile::reconcile(&*deps).await;
+        let took_ms = deps.system().now().as_millisecond() - began.as_millisecond();
+        tracing::debug!(took_ms, "reconciled");
         if let Err(error) = &reconciled {
             tracing::error!(%error, "reconcile failed");
         } else {

@@ -30,3 +30,4 @@ pub mod upload;
 pub(crate) mod verdict;
 pub(crate) mod wake_up;
 pub(crate) mod webhook_items;
+pub(crate) mod working_instances;

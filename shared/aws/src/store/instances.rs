@@ -1,7 +1,7 @@
 use super::DynamoStore;
 use super::expression::{Expression, UpdateChange};
 use super::item::{self, Item, number_attribute, text_attribute};
-use super::keys::TableKey;
+use super::keys::{self, TableKey};
 use super::table::RETRIES_MAX;
 use aws_sdk_dynamodb::types::{AttributeValue, ReturnValue};
 use jiff::Timestamp;
@@ -12,6 +12,7 @@ use recado_domain::instance::{
 use recado_domain::millis::{add_duration, from_unix_millis, to_millis};
 use recado_domain::rate::Rate;
 use recado_pipeline::ports::{InstanceStates, PortError, PortResult, Reservation, System};
+use std::collections::HashMap;
 
 /// The attribute that holds the nonce of the request that changed the state last: by it, a request that was sent twice
 /// recognizes its own effect.
@@ -97,6 +98,23 @@ impl<A: System> InstanceStates for DynamoStore<A> {
             || Ok(InstanceState::default()),
             |item| item::decode_record(WHAT, &item),
         )
+    }
+
+    async fn read_instance_states(
+        &self,
+        ids: &[InstanceId],
+    ) -> PortResult<HashMap<InstanceId, InstanceState>> {
+        const WHAT: &str = "reading instances' states";
+        let keys: Vec<TableKey> = ids.iter().map(TableKey::for_instance_state).collect();
+        let by_key: HashMap<String, &InstanceId> = ids.iter().map(|id| (keys::instance_pk(id), id)).collect();
+        let mut states = HashMap::new();
+        for item in self.table.get_records(WHAT, keys, false).await? {
+            let id = item::get_string(&item, "pk").and_then(|pk| by_key.get(pk));
+            if let Some(id) = id {
+                states.insert((*id).clone(), item::decode_record(WHAT, &item)?);
+            }
+        }
+        Ok(states)
     }
 
     /// Reserves a slot. An idle instance takes one request. A busy one takes two: its arrival time lies ahead, and the

@@ -9,6 +9,7 @@ use recado_domain::instance::{
 use recado_domain::rate::Rate;
 use recado_pipeline::ports::{InstanceStates, PortResult, Reservation};
 use rusqlite::{Connection, params};
+use std::collections::HashMap;
 
 fn select_state(connection: &Connection, id: &InstanceId) -> Result<InstanceState, DbError> {
     let found = query_one(
@@ -99,6 +100,23 @@ impl InstanceStates for Embedded {
         let id = id.clone();
         self.run_read("instance_state", move |c| select_state(c, &id))
             .await
+    }
+
+    async fn read_instance_states(
+        &self,
+        ids: &[InstanceId],
+    ) -> PortResult<HashMap<InstanceId, InstanceState>> {
+        let ids = ids.to_vec();
+        let work = move |c: &Connection| {
+            let sql = "SELECT body FROM instance_states WHERE id = ?1";
+            let mut found = HashMap::new();
+            for id in &ids {
+                let state: Option<InstanceState> = query_one(c, sql, [id.as_str()])?;
+                found.extend(state.map(|state| (id.clone(), state)));
+            }
+            Ok(found)
+        };
+        self.run_read("instance_states", work).await
     }
 
     async fn reserve_slot(&self, id: &InstanceId, rate: Rate, now: Timestamp) -> PortResult<Reservation> {

@@ -3,6 +3,7 @@ use jiff::Timestamp;
 use recado_domain::ids::InstanceId;
 use recado_domain::instance::{ChangedInstance, InstanceChange, InstanceState, ParkedConversation};
 use recado_domain::rate::Rate;
+use std::collections::HashMap;
 use std::future::Future;
 
 /// The result of reserving a slot.
@@ -23,6 +24,13 @@ pub enum Reservation {
 pub trait InstanceStates: Send + Sync {
     /// Returns an instance's state by a strong read; the default state if none is stored yet.
     fn read_instance_state(&self, id: &InstanceId) -> impl Future<Output = PortResult<InstanceState>> + Send;
+
+    /// Returns the stored states of these instances, for monitors and checks of many instances: in few requests, and maybe
+    /// some seconds old. An instance without a stored state is left out.
+    fn read_instance_states(
+        &self,
+        ids: &[InstanceId],
+    ) -> impl Future<Output = PortResult<HashMap<InstanceId, InstanceState>>> + Send;
 
     /// Reserves a slot by [`Rate::reserve_slot`] in one conditional update, if the instance is open. The first
     /// reservation sets `asked_at`, so that the age of the state can be counted from there.

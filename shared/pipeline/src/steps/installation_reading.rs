@@ -4,6 +4,7 @@
 use crate::ports::{
     ConfigurationStore, DeadLetterCounts, DeadLetters, Gauges, OpenWork, PortResult, TroubledInstances,
 };
+use crate::steps::working_instances::list_working_instances;
 use jiff::Timestamp;
 use recado_domain::config::Instance;
 use recado_domain::ids::{ExternalId, InstanceId, TenantId};
@@ -80,8 +81,7 @@ pub async fn read_installation(
     store: &(impl ConfigurationStore + Gauges + DeadLetters),
     now: Timestamp,
 ) -> PortResult<InstallationReading> {
-    let configured = store.read_configuration(None).await?;
-    let configured = configured.enabled_instances().cloned().collect();
+    let configured = list_working_instances(store, None).await?;
     let open = store.read_open_work(None, OPEN_WORK_LIMIT).await?;
     let troubled = store.list_troubled_instances(TROUBLED_LIMIT).await?;
     let dead = store.count_dead_letters(None).await?;

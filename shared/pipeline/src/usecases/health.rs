@@ -3,18 +3,19 @@
 
 use crate::Deps;
 use crate::ports::{
-    ConfigurationStore, DeadLetterCounts, DeadLetters, Gauges, InstanceStates, OpenWork, PortError,
-    PortResult, Providers, QueueDepth, QueueDepths, System,
+    ConfigurationStore, DeadLetterCounts, DeadLetters, Gauges, InstanceStates, OpenMessage, OpenWork,
+    PortError, PortResult, Providers, QueueDepth, QueueDepths, System,
 };
-use futures::stream::{self, StreamExt, TryStreamExt};
+use crate::steps::working_instances::list_working_instances;
 use jiff::Timestamp;
 use recado_domain::access::Caller;
-use recado_domain::config::{Instance, RESERVED_INSTANCE};
+use recado_domain::config::{ConfigNames, Instance, RESERVED_INSTANCE};
 use recado_domain::dead_letter::QueueName;
-use recado_domain::ids::InstanceId;
+use recado_domain::ids::{ExternalId, InstanceId};
 use recado_domain::instance::{ConnectionStatus, InstanceChange, InstanceState};
+use recado_domain::provider::Provider;
 use recado_domain::rate::Rate;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 /// Number of waiting messages above which the health is degraded: a person should look.
 pub const DEPTH_DEGRADED: u64 = 100;
@@ -23,9 +24,6 @@ pub const DEPTH_UNHEALTHY: u64 = 1000;
 
 /// Maximum number of open records of each kind that are read, approximately.
 const OPEN_WORK_LIMIT: usize = 2_000;
-
-/// Number of instances that are assessed side by side.
-const READS_AT_ONCE: usize = 16;
 
 /// The health of an instance or of the installation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, serde::Serialize)]
@@ -147,13 +145,11 @@ pub async fn assess_health<D: QueueDepths>(
     wanted: Option<&InstanceId>,
 ) -> PortResult<Option<Health>> {
     let tenant = caller.scope.tenant();
-    let configured = deps.store().read_configuration(tenant).await?;
     let chosen: Vec<Instance> = match wanted {
-        None => configured.enabled_instances().cloned().collect(),
-        Some(id) => configured
-            .instances
+        None => list_working_instances(deps.store(), tenant).await?,
+        Some(id) => find_stored_instance(deps, caller, id)
+            .await?
             .into_iter()
-            .filter(|one| one.id == *id)
             .collect(),
     };
     if wanted.is_some() && chosen.is_empty() {
@@ -168,16 +164,13 @@ pub async fn assess_health<D: QueueDepths>(
     let part = (wanted.is_some() || tenant.is_some()).then_some(&chosen[..]);
     let open = deps.store().read_open_work(part, OPEN_WORK_LIMIT).await?;
     let dead_letters = deps.store().count_dead_letters(tenant).await?;
-    let looks = chosen
-        .into_iter()
-        .map(|instance| assess_instance(deps, instance, &open, &dead_letters));
-    let instances: Vec<InstanceHealth> = stream::iter(looks).buffered(READS_AT_ONCE).try_collect().await?;
+    let instances = assess_instances(deps, chosen, &open, &dead_letters).await?;
     let waiting = match wanted {
         Some(_) => instances
             .first()
             .map(|one| one.waiting.clone())
             .unwrap_or_default(),
-        None => count_open_work(&open, None),
+        None => count_open_work(&open),
     };
     let depth = if wanted.is_some() || tenant.is_some() {
         waiting.depth
@@ -217,59 +210,103 @@ fn all_connected(deps: &impl Deps, instances: &[InstanceHealth]) -> bool {
     }
 }
 
-async fn assess_instance(
+/// Returns an instance by its id, as it is stored now; `None` if it is unknown or outside the caller's scope.
+async fn find_stored_instance(
     deps: &impl Deps,
-    instance: Instance,
-    open: &OpenWork,
-    dead_letters: &DeadLetterCounts,
-) -> PortResult<InstanceHealth> {
-    let state = deps.store().read_instance_state(&instance.id).await?;
-    let dead_letters = dead_letters.count_of(Some(&instance.id));
-    let waiting = count_open_work(open, Some(&instance));
-    let traits = deps.providers().capabilities(instance.provider);
-    let rate = instance.resolve_rate(&traits, deps.settings().rate);
-    let next_slot = rate.reserve_slot(state.arrival, deps.system().now()).at;
-    let mut found = InstanceHealth {
-        simulated: deps.providers().is_simulated(&instance).await,
-        instance,
-        status: HealthStatus::Healthy,
-        state,
-        dead_letters,
-        waiting,
-        rate,
-        next_slot,
+    caller: &Caller,
+    id: &InstanceId,
+) -> PortResult<Option<Instance>> {
+    let names = ConfigNames {
+        instances: BTreeSet::from([id.clone()]),
+        ..ConfigNames::default()
     };
-    found.status = judge_health(found.waiting.depth, found.is_working());
-    Ok(found)
+    let found = deps.store().read_named(&names).await?.instances.into_iter();
+    let mut own = found.filter(|found| found.id == *id && caller.scope.covers(&found.tenant));
+    Ok(own.next())
 }
 
-/// Counts the open records of an instance, or of all instances, including those that are no longer configured.
-fn count_open_work(open: &OpenWork, of: Option<&Instance>) -> OpenWorkCounts {
-    let mut waiting = OpenWorkCounts::default();
-    let external = of.and_then(Instance::resolve_external_id);
-    let ours = |id: &InstanceId| of.is_none_or(|instance| instance.id == *id);
-    let mut one_more = |since: Timestamp| {
-        waiting.depth += 1;
-        waiting.oldest = Some(waiting.oldest.map_or(since, |oldest| oldest.min(since)));
-    };
-    for event in &open.events {
-        let named = |instance: &Instance| {
-            instance.provider == event.provider && external.as_ref() == Some(&event.external)
+async fn assess_instances(
+    deps: &impl Deps,
+    instances: Vec<Instance>,
+    open: &OpenWork,
+    dead_letters: &DeadLetterCounts,
+) -> PortResult<Vec<InstanceHealth>> {
+    let ids: Vec<InstanceId> = instances.iter().map(|instance| instance.id.clone()).collect();
+    let mut states = deps.store().read_instance_states(&ids).await?;
+    let mut waiting = count_by_instance(&instances, open);
+    let mut assessed = Vec::with_capacity(instances.len());
+    for instance in instances {
+        let traits = deps.providers().capabilities(instance.provider);
+        let rate = instance.resolve_rate(&traits, deps.settings().rate);
+        let state = states.remove(&instance.id).unwrap_or_default();
+        let next_slot = rate.reserve_slot(state.arrival, deps.system().now()).at;
+        let mut found = InstanceHealth {
+            simulated: deps.providers().is_simulated(&instance).await,
+            status: HealthStatus::Healthy,
+            state,
+            dead_letters: dead_letters.count_of(Some(&instance.id)),
+            waiting: waiting.remove(&instance.id).unwrap_or_default(),
+            rate,
+            next_slot,
+            instance,
         };
-        if of.is_none_or(named) {
-            one_more(event.since);
+        found.status = judge_health(found.waiting.depth, found.is_working());
+        assessed.push(found);
+    }
+    Ok(assessed)
+}
+
+impl OpenWorkCounts {
+    fn add_record(&mut self, since: Timestamp) {
+        self.depth += 1;
+        self.oldest = Some(self.oldest.map_or(since, |oldest| oldest.min(since)));
+    }
+
+    fn add_message(&mut self, message: &OpenMessage) {
+        self.add_record(message.since);
+        *self.attempts.entry(message.attempts).or_insert(0) += 1;
+        self.sending += u64::from(message.state == "sending");
+        self.unknown += u64::from(message.state == "unknown");
+    }
+}
+
+/// Counts the open records of all instances, including those that are no longer configured.
+fn count_open_work(open: &OpenWork) -> OpenWorkCounts {
+    let mut waiting = OpenWorkCounts::default();
+    open.events
+        .iter()
+        .for_each(|event| waiting.add_record(event.since));
+    open.messages
+        .iter()
+        .for_each(|message| waiting.add_message(message));
+    waiting.parked = open.parked.len() as u64;
+    waiting
+}
+
+/// Counts the open records of each instance, in one pass.
+fn count_by_instance(instances: &[Instance], open: &OpenWork) -> HashMap<InstanceId, OpenWorkCounts> {
+    let mut counts: HashMap<InstanceId, OpenWorkCounts> = HashMap::new();
+    if !open.events.is_empty() {
+        let named: HashMap<(Provider, ExternalId), &InstanceId> = instances
+            .iter()
+            .filter_map(|one| Some(((one.provider, one.resolve_external_id()?), &one.id)))
+            .collect();
+        for event in &open.events {
+            if let Some(id) = named.get(&(event.provider, event.external.clone())) {
+                counts.entry((*id).clone()).or_default().add_record(event.since);
+            }
         }
     }
-    for message in open.messages.iter().filter(|message| ours(&message.instance)) {
-        one_more(message.since);
+    for message in &open.messages {
+        counts
+            .entry(message.instance.clone())
+            .or_default()
+            .add_message(message);
     }
-    for message in open.messages.iter().filter(|message| ours(&message.instance)) {
-        *waiting.attempts.entry(message.attempts).or_insert(0) += 1;
-        waiting.sending += u64::from(message.state == "sending");
-        waiting.unknown += u64::from(message.state == "unknown");
+    for id in &open.parked {
+        counts.entry(id.clone()).or_default().parked += 1;
     }
-    waiting.parked = open.parked.iter().map(|id| u64::from(ours(id))).sum();
-    waiting
+    counts
 }
 
 #[cfg(test)]

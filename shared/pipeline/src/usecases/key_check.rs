@@ -9,10 +9,11 @@ use crate::ports::{
 use crate::steps::connection::{record_closed, record_missing_model_key, refresh_connection};
 use crate::steps::random_id::generate_correlation_id;
 use crate::steps::wake_up;
+use crate::steps::working_instances::list_working_instances;
 use jiff::SignedDuration;
 use recado_domain::config::Instance;
 use recado_domain::ids::{ConversationId, InstanceId};
-use recado_domain::instance::{ConnectionStatus, InstanceChange};
+use recado_domain::instance::{ConnectionStatus, InstanceChange, InstanceState};
 use recado_domain::millis::add_duration;
 use std::collections::BTreeSet;
 
@@ -21,6 +22,9 @@ const OWED_WITHIN: SignedDuration = SignedDuration::from_mins(10);
 
 /// Maximum number of owed answers that are asked for at once. `reconcile` asks for the rest.
 const TURNS_AT_ONCE: usize = 1000;
+
+/// Number of instances whose states are read at once.
+const STATES_AT_ONCE: usize = 1000;
 
 /// The keys of an instance.
 #[derive(Debug, Clone, PartialEq)]
@@ -33,13 +37,26 @@ pub struct InstanceKeys {
     pub model_key_missing: bool,
 }
 
+impl InstanceKeys {
+    /// Returns `true` if the state says already what was found, so that nothing is to be stored or asked.
+    fn agree_with(&self, state: &InstanceState) -> bool {
+        let credential_known = match self.credential {
+            CredentialState::Missing(_) => false,
+            CredentialState::Present | CredentialState::Simulated => {
+                state.connection != ConnectionStatus::NeedsCredentials
+            }
+            CredentialState::Unclear => true,
+        };
+        credential_known && !self.model_key_missing && !state.llm_needs_credentials
+    }
+}
+
 /// Looks for the keys of each configured instance. No provider and no model is asked.
 pub async fn find_instance_keys(deps: &impl Deps) -> PortResult<Vec<InstanceKeys>> {
     // A key that cannot be read now counts as there: the first turn finds out.
     let has_key = deps.llm().has_key().await.unwrap_or(true);
     let mut found = Vec::new();
-    let configured = deps.store().read_configuration(None).await?;
-    for instance in configured.enabled_instances().cloned() {
+    for instance in list_working_instances(deps.store(), None).await? {
         let credential = deps.providers().check_credential(&instance).await;
         found.push(InstanceKeys {
             model_key_missing: !has_key && credential != CredentialState::Simulated,
@@ -54,11 +71,19 @@ pub async fn find_instance_keys(deps: &impl Deps) -> PortResult<Vec<InstanceKeys
 /// waiting messages and turns are enqueued.
 pub async fn record_instance_keys(deps: &impl Deps, found: &[InstanceKeys]) -> PortResult<()> {
     let mut with_new_key = BTreeSet::new();
-    for keys in found {
-        if record_model_key(deps, keys).await? {
-            with_new_key.insert(keys.instance.id.clone());
+    for part in found.chunks(STATES_AT_ONCE) {
+        let ids: Vec<InstanceId> = part.iter().map(|keys| keys.instance.id.clone()).collect();
+        let states = deps.store().read_instance_states(&ids).await?;
+        for keys in part {
+            let state = states.get(&keys.instance.id);
+            if keys.agree_with(state.unwrap_or(&InstanceState::default())) {
+                continue;
+            }
+            if record_model_key(deps, keys).await? {
+                with_new_key.insert(keys.instance.id.clone());
+            }
+            record_credential(deps, keys).await?;
         }
-        record_credential(deps, keys).await?;
     }
     if with_new_key.is_empty() {
         return Ok(());

@@ -1,10 +1,11 @@
 //! Instances at run time: the connection and the rate.
 
+use super::patience::{INDEX, eventually};
 use crate::builders::{Fixture, at, change_instance, seen};
 use crate::ports::succeed;
 use futures::future::join_all;
 use jiff::Timestamp;
-use recado_domain::ids::Ordinal;
+use recado_domain::ids::{InstanceId, Ordinal};
 use recado_domain::instance::{
     ConnectionStatus, ConnectionUpdate, InstanceChange, InstanceState, TrafficProfile, UnansweredAttempt,
 };
@@ -448,4 +449,22 @@ pub async fn of_ten_who_find_the_state_old_one_asks<S: Store>(store: &S) {
         Some(at(1_300_000)),
         "a send that was accepted before it closed says nothing"
     );
+}
+
+pub async fn the_states_of_many_instances_are_read_at_once<S: Store>(store: &S) {
+    let fixtures: Vec<Fixture> = (0..130).map(|_| Fixture::new()).collect();
+    let ids: Vec<InstanceId> = fixtures
+        .iter()
+        .map(|fixture| fixture.instance().clone())
+        .collect();
+    for id in &ids[..3] {
+        let missing = InstanceChange::ModelKeyMissing(true);
+        succeed(store.change_instance_state(id, &InstanceState::default(), &missing)).await;
+    }
+    let read = async || succeed(store.read_instance_states(&ids)).await;
+    let found = eventually(INDEX, read, |found| found.len() == 3).await;
+    for id in &ids[..3] {
+        assert_eq!(found.get(id), Some(&succeed(store.read_instance_state(id)).await));
+    }
+    assert_eq!(found.len(), 3);
 }

@@ -2,12 +2,10 @@
 
 use super::automatic_catch_up::catch_up_automatically;
 use crate::Deps;
-use crate::ports::{
-    ConfigurationStore, ConversationFilter, Conversations, InstanceStates, PageRequest, PortResult, System,
-};
+use crate::ports::{ConversationFilter, Conversations, InstanceStates, PageRequest, PortResult, System};
+use crate::steps::working_instances::list_working_instances;
 use futures::stream::{self, StreamExt};
 use jiff::{SignedDuration, Timestamp};
-use recado_domain::config::Instance;
 use recado_domain::ids::InstanceId;
 use recado_domain::instance::{ConnectionStatus, InstanceChange, InstanceState};
 use recado_domain::millis::add_duration;
@@ -27,6 +25,9 @@ const PAGES: usize = 20;
 
 const SIDE_BY_SIDE: usize = 16;
 
+/// Number of instances whose states are read at once.
+const STATES_AT_ONCE: usize = 1_000;
+
 /// Returns `true` if this minute's pass of `reconcile` makes the check.
 pub(super) fn is_check_minute(now: Timestamp) -> bool {
     now.as_second().div_euclid(60) % CHECK_INTERVAL_MINUTES == 0
@@ -38,15 +39,20 @@ pub(super) fn is_check_minute(now: Timestamp) -> bool {
 pub(super) async fn check_inactivity(deps: &impl Deps) -> PortResult<usize> {
     let now = deps.system().now();
     let newest = newest_inbound_times(deps, add_duration(now, -LOOK_BACK)).await?;
-    let configured = deps.store().read_configuration(None).await?;
-    let looks = configured.enabled_instances().cloned().map(|instance| {
-        let newest = newest.get(&instance.id).copied();
-        check_instance(deps, instance, newest, now)
-    });
-    let looks: Vec<PortResult<bool>> = stream::iter(looks).buffer_unordered(SIDE_BY_SIDE).collect().await;
+    let working = list_working_instances(deps.store(), None).await?;
+    let ids: Vec<InstanceId> = working.into_iter().map(|instance| instance.id).collect();
     let mut found = 0;
-    for look in looks {
-        found += usize::from(look?);
+    for part in ids.chunks(STATES_AT_ONCE) {
+        let mut states = deps.store().read_instance_states(part).await?;
+        let looks = part.iter().map(|id| {
+            let state = states.remove(id).unwrap_or_default();
+            check_instance(deps, id, state, newest.get(id).copied(), now)
+        });
+        let looks: Vec<_> = looks.collect();
+        let looks: Vec<PortResult<bool>> = stream::iter(looks).buffer_unordered(SIDE_BY_SIDE).collect().await;
+        for look in looks {
+            found += usize::from(look?);
+        }
     }
     Ok(found)
 }
@@ -84,11 +90,11 @@ async fn newest_inbound_times(
 
 async fn check_instance(
     deps: &impl Deps,
-    instance: Instance,
+    id: &InstanceId,
+    state: InstanceState,
     newest: Option<Timestamp>,
     now: Timestamp,
 ) -> PortResult<bool> {
-    let state = deps.store().read_instance_state(&instance.id).await?;
     let mut pattern = state.pattern.clone().unwrap_or_default();
     if let Some(newest) = newest {
         pattern.record_message_time(newest);
@@ -102,13 +108,11 @@ async fn check_instance(
     };
     if state.pattern.clone().unwrap_or_default() != pattern {
         let traffic = InstanceChange::Traffic(pattern.clone());
-        deps.store()
-            .change_instance_state(&instance.id, &state, &traffic)
-            .await?;
+        deps.store().change_instance_state(id, &state, &traffic).await?;
     }
     if found {
         tracing::error!(
-            instance_id = %instance.id, event = "instance_silent", silent_since = ?pattern.silent_since,
+            instance_id = %id, event = "instance_silent", silent_since = ?pattern.silent_since,
             "the instance says it is open, and nothing comes in"
         );
     }
@@ -116,7 +120,7 @@ async fn check_instance(
         pattern: Some(pattern),
         ..state
     };
-    catch_up_automatically(deps, &instance.id, &state).await?;
+    catch_up_automatically(deps, id, &state).await?;
     Ok(found)
 }
 

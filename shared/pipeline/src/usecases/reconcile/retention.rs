@@ -3,11 +3,12 @@
 
 use crate::Deps;
 use crate::ports::{
-    ConfigurationStore, Conversations, DELETED_MESSAGES_MAX, DeadLetters, OutboxStore, PortError, PortResult,
-    RetainedRecords, System, WRITE_TRIES, WriteOutcome,
+    Conversations, DELETED_MESSAGES_MAX, DeadLetters, OutboxStore, PortError, PortResult, RetainedRecords,
+    System, WRITE_TRIES, WriteOutcome,
 };
 use crate::steps::linked_threads::delete_links;
 use crate::steps::queue_message::format_error_chain;
+use crate::steps::working_instances::list_all_tenants;
 use futures::stream::{self, StreamExt};
 use jiff::{SignedDuration, Timestamp};
 use recado_domain::config::Tenant;
@@ -42,7 +43,7 @@ pub(super) async fn delete_due_messages(deps: &impl Deps) -> PortResult<usize> {
         .as_second()
         .div_euclid(60 * INTERVAL_MINUTES)
         .rem_euclid(PASSES);
-    let tenants = deps.store().read_configuration(None).await?.tenants;
+    let tenants = list_all_tenants(deps.store()).await?;
     let has_turn = |number: usize| i64::try_from(number).unwrap_or_default() % PASSES == pass;
     let turns = tenants.into_iter().enumerate();
     let turns = turns.filter(|(number, _)| has_turn(*number));

@@ -8,11 +8,13 @@ use recado_domain::instance::{
 use recado_domain::rate::Rate;
 use recado_pipeline::ports::{InstanceStates, PortResult, Reservation, Store};
 use recado_testkit::delegate_calls;
+use std::collections::HashMap;
 use std::sync::atomic::Ordering;
 
 impl<S: Store> InstanceStates for FaultyPort<S> {
     delegate_calls! {
         list_parked(id: &InstanceId, limit: usize) -> Vec<ParkedConversation>;
+        read_instance_states(ids: &[InstanceId]) -> HashMap<InstanceId, InstanceState>;
     }
 
     async fn read_instance_state(&self, id: &InstanceId) -> PortResult<InstanceState> {
