@@ -2,7 +2,7 @@
 
 use crate::access::TokenHash;
 use crate::contact::canonical_spelling;
-use crate::ids::{ExternalId, InstanceId, ThreadId};
+use crate::ids::{ExternalId, IdempotencyKey, InstanceId, ThreadId};
 use crate::provider::Provider;
 use crate::secret::hmac_sha256;
 use std::fmt;
@@ -64,6 +64,11 @@ impl IdentityKey {
     /// whether it is of a given token.
     pub fn hash_token(&self, text: &str) -> TokenHash {
         TokenHash(hex::encode(self.compute_mac(&["token", text])))
+    }
+
+    /// Returns the key under which a client's key is stored. It tells nothing of the client's text, which may name a person.
+    pub fn hash_client_key(&self, key: &IdempotencyKey) -> IdempotencyKey {
+        IdempotencyKey::from_hash(self.compute_digest(&["client-key", key.as_str()]))
     }
 
     /// Returns the first 16 bytes of [`Self::compute_mac`], in hexadecimal.

@@ -151,6 +151,13 @@ id!(
     "token name"
 );
 
+impl IdempotencyKey {
+    /// Makes the key that is stored in place of a client's text.
+    pub(crate) fn from_hash(hash: String) -> Self {
+        Self(hash)
+    }
+}
+
 impl TokenName {
     /// Returns the name of the installation's own token, and of the installation where it acts by itself. No other
     /// token can have the name.

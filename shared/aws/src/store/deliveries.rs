@@ -31,6 +31,9 @@ fn time_attribute(status: DeliveryStatus) -> &'static str {
 /// The attributes that hold a status's details: the fields of `StatusDetail`.
 const DETAILS: [&str; 3] = ["pricing", "conversation", "errors"];
 
+/// The attribute of a delivery whose message was erased.
+pub(super) const ERASED: &str = "erased";
+
 /// Encodes the details of a status as attributes.
 fn detail_attributes(what: &'static str, update: &StatusUpdate) -> PortResult<Item> {
     match &update.detail {
@@ -67,7 +70,7 @@ fn restart_change(what: &'static str, update: &StatusUpdate, expires: Timestamp)
         .into_iter()
         .filter(|time| *time != time_attribute(update.status));
     let details = DETAILS.into_iter().filter(|name| !told.contains_key(*name));
-    let others: Vec<&str> = times.chain(details).collect();
+    let others: Vec<&str> = times.chain(details).chain([ERASED]).collect();
     Ok(status_change(what, update, expires)?.remove_attributes(&others))
 }
 
@@ -91,7 +94,8 @@ impl<A: System> Deliveries for DynamoStore<A> {
             ">"
         };
         let news = format!(
-            "(attribute_not_exists(#ttl) OR #ttl >= :now) AND (attribute_not_exists(#{time}) OR #{time} {than} :{time})"
+            "(attribute_not_exists(#ttl) OR #ttl >= :now) AND attribute_not_exists(#{ERASED})
+                AND (attribute_not_exists(#{time}) OR #{time} {than} :{time})"
         );
         let news = Expression::new(news).with_number(":now", now.as_second());
         let change = status_change(WHAT, update, expires)?;
@@ -102,7 +106,7 @@ impl<A: System> Deliveries for DynamoStore<A> {
             return Ok(());
         };
         if item::unexpired(found, now).is_some() {
-            // The status was recorded before.
+            // The status was recorded before, or its message was erased.
             return Ok(());
         }
         let change = restart_change(WHAT, update, expires)?;
@@ -124,6 +128,7 @@ impl<A: System> Deliveries for DynamoStore<A> {
             .await?;
         let found = found.into_iter().next().flatten();
         let found = found.and_then(|item| item::unexpired(item, self.table.system.now()));
+        let found = found.filter(|item| !item.contains_key(ERASED));
         found.map(|item| parse_delivery(WHAT, &item)).transpose()
     }
 
@@ -137,6 +142,7 @@ impl<A: System> Deliveries for DynamoStore<A> {
         let found: Vec<Item> = found
             .into_iter()
             .filter_map(|item| item::unexpired(item, now))
+            .filter(|item| !item.contains_key(ERASED))
             .collect();
         let by_pk: HashMap<&str, &Item> = found
             .iter()

@@ -1,9 +1,12 @@
 use super::DynamoStore;
+use super::deliveries::ERASED;
 use super::expression::Expression;
 use super::item::{self, Item};
 use super::keys::{self, TableKey};
 use super::records;
 use super::table::RecordQuery;
+use aws_sdk_dynamodb::types::AttributeValue;
+use jiff::Timestamp;
 use recado_domain::delivery::DeliveryKey;
 use recado_domain::event::{EventRecord, EventState};
 use recado_domain::ids::{IdempotencyKey, InstanceId};
@@ -70,10 +73,14 @@ impl<A: System> ErasableRecords for DynamoStore<A> {
         Ok(found)
     }
 
-    async fn delete_deliveries(&self, keys: &[DeliveryKey]) -> PortResult<()> {
+    async fn erase_deliveries(&self, keys: &[DeliveryKey], expires: Timestamp) -> PortResult<()> {
         for key in keys {
-            self.delete_any("deleting a delivery", TableKey::for_delivery(key))
-                .await?;
+            let item = Item::from([
+                (ERASED.to_owned(), AttributeValue::Bool(true)),
+                ("ttl".to_owned(), item::number_attribute(expires.as_second())),
+            ]);
+            let item = TableKey::for_delivery(key).into_item(item);
+            let _unconditional = self.table.put_record("erasing a delivery", item, None).await?;
         }
         Ok(())
     }

@@ -1,6 +1,6 @@
 use crate::Embedded;
 use crate::db_error::DbError;
-use crate::sql_records::{encode_json, execute_sql, millis_after, query_one};
+use crate::sql_records::{encode_json, execute_sql, millis_after, query_one, row_exists};
 use jiff::Timestamp;
 use recado_domain::delivery::{Delivery, DeliveryKey, StatusUpdate};
 use recado_domain::ids::MessageId;
@@ -8,14 +8,30 @@ use recado_pipeline::Settings;
 use recado_pipeline::ports::{Deliveries, DeliveryLink, PortResult};
 use rusqlite::{Connection, OptionalExtension, params};
 
-/// Returns the record of a delivery, unless it has expired.
+/// The body of a delivery whose message was erased.
+pub(super) const ERASED_DELIVERY: &str = "erased";
+
+/// Returns the record of a delivery, unless it has expired or was erased.
 fn select_delivery(
     connection: &Connection,
     key: &DeliveryKey,
     now: Timestamp,
 ) -> Result<Option<Delivery>, DbError> {
-    let sql = "SELECT body FROM deliveries WHERE key = ?1 AND expires > ?2";
-    query_one(connection, sql, params![key.as_str(), now.as_millisecond()])
+    let sql = "SELECT body FROM deliveries WHERE key = ?1 AND expires > ?2 AND body <> ?3";
+    query_one(
+        connection,
+        sql,
+        params![key.as_str(), now.as_millisecond(), ERASED_DELIVERY],
+    )
+}
+
+fn is_erased(connection: &Connection, key: &DeliveryKey, now: Timestamp) -> Result<bool, DbError> {
+    let sql = "SELECT 1 FROM deliveries WHERE key = ?1 AND expires > ?2 AND body = ?3";
+    row_exists(
+        connection,
+        sql,
+        params![key.as_str(), now.as_millisecond(), ERASED_DELIVERY],
+    )
 }
 
 fn upsert_delivery(
@@ -39,7 +55,11 @@ fn apply_status(
     expires: Timestamp,
     now: Timestamp,
 ) -> Result<(), DbError> {
-    let mut delivery = select_delivery(connection, &update.key, now)?.unwrap_or_default();
+    let known = select_delivery(connection, &update.key, now)?;
+    if known.is_none() && is_erased(connection, &update.key, now)? {
+        return Ok(());
+    }
+    let mut delivery = known.unwrap_or_default();
     if !delivery.apply_update(update) {
         return Ok(());
     }

@@ -1,6 +1,8 @@
+use super::deliveries::ERASED_DELIVERY;
 use crate::Embedded;
 use crate::db_error::DbError;
 use crate::sql_records::{execute_sql, query_all};
+use jiff::Timestamp;
 use recado_domain::delivery::DeliveryKey;
 use recado_domain::event::EventRecord;
 use recado_domain::ids::{IdempotencyKey, InstanceId};
@@ -68,15 +70,17 @@ impl ErasableRecords for Embedded {
         .await
     }
 
-    async fn delete_deliveries(&self, keys: &[DeliveryKey]) -> PortResult<()> {
+    async fn erase_deliveries(&self, keys: &[DeliveryKey], expires: Timestamp) -> PortResult<()> {
         let keys = keys.to_vec();
         let work = move |c: &Connection| {
-            let delete = |key: &DeliveryKey| {
-                execute_sql(c, "DELETE FROM deliveries WHERE key = ?1", [key.as_str()]).map(drop)
+            let sql = "INSERT OR REPLACE INTO deliveries (key, expires, body) VALUES (?1, ?2, ?3)";
+            let erase = |key: &DeliveryKey| {
+                let values = params![key.as_str(), expires.as_millisecond(), ERASED_DELIVERY];
+                execute_sql(c, sql, values).map(drop)
             };
-            keys.iter().try_for_each(delete)
+            keys.iter().try_for_each(erase)
         };
-        self.run_write("delete_deliveries", work).await
+        self.run_write("erase_deliveries", work).await
     }
 
     async fn delete_idempotency_key(&self, scope: &str, key: &IdempotencyKey) -> PortResult<()> {

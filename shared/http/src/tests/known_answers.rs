@@ -3,7 +3,7 @@
 use super::{Site, TOKEN};
 use axum::http::StatusCode;
 use recado_domain::ids::IdempotencyKey;
-use recado_pipeline::ports::Conversations;
+use recado_pipeline::ports::{Conversations, IdentityKeyStore};
 use recado_testkit::ports::succeed;
 use serde_json::{Value, json};
 
@@ -15,7 +15,8 @@ async fn post(site: &Site, path: &str, body: &Value) {
 }
 
 async fn kept(site: &Site, scope: &str) -> String {
-    let key = IdempotencyKey::parse("k-1").unwrap();
+    let secret = succeed(site.store.find_identity_key()).await.unwrap();
+    let key = secret.hash_client_key(&IdempotencyKey::parse("k-1").unwrap());
     succeed(site.store.find_idempotency_key(scope, &key))
         .await
         .unwrap()

@@ -1,4 +1,5 @@
 use super::PortResult;
+use jiff::Timestamp;
 use recado_domain::delivery::DeliveryKey;
 use recado_domain::event::EventRecord;
 use recado_domain::ids::{IdempotencyKey, InstanceId};
@@ -21,8 +22,12 @@ pub trait ErasableRecords: Send + Sync {
         instance: &InstanceId,
     ) -> impl Future<Output = PortResult<Vec<ScheduledMessage>>> + Send;
 
-    /// Deletes delivery records.
-    fn delete_deliveries(&self, keys: &[DeliveryKey]) -> impl Future<Output = PortResult<()>> + Send;
+    /// Deletes delivery records and notes that they were erased. Until `expires` a status of them is ignored.
+    fn erase_deliveries(
+        &self,
+        keys: &[DeliveryKey],
+        expires: Timestamp,
+    ) -> impl Future<Output = PortResult<()>> + Send;
 
     /// Deletes a client's idempotency key.
     fn delete_idempotency_key(

@@ -3,8 +3,9 @@
 use crate::Deps;
 use crate::ports::{
     Conversations, DELETED_MESSAGES_MAX, ErasableRecords, PortError, PortResult, Queues, RetainedRecords,
-    WRITE_TRIES, WriteOutcome,
+    System, WRITE_TRIES, WriteOutcome,
 };
+use crate::steps::idempotency::delete_claim;
 use crate::steps::identity::derive_thread_id;
 use crate::steps::upload::upload_key;
 use futures::future::try_join_all;
@@ -13,7 +14,8 @@ use recado_domain::contact::ContactAddress;
 use recado_domain::conversation::Conversation;
 use recado_domain::delivery::DeliveryKey;
 use recado_domain::ids::Ordinal;
-use recado_domain::message::Message;
+use recado_domain::message::{Message, Role};
+use recado_domain::millis::add_duration;
 
 /// The manner in which a conversation is erased.
 pub(crate) struct ConversationErasure<'a> {
@@ -123,7 +125,9 @@ async fn delete_known_alias(
 
 /// Erases what lies beside a message: deliveries, the client's key, the upload, the large body that brought it.
 async fn erase_beside(deps: &impl Deps, instance: Option<&Instance>, message: &Message) -> PortResult<()> {
+    // Only what the business sent has statuses.
     if let Some(instance) = instance
+        && message.role != Role::User
         && let Some(external) = instance.resolve_external_id()
     {
         let own = DeliveryKey::from_own_id(instance.provider, &external, &message.message_id());
@@ -132,11 +136,12 @@ async fn erase_beside(deps: &impl Deps, instance: Option<&Instance>, message: &M
             .as_ref()
             .map(|id| DeliveryKey::from_provider_id(instance.provider, &external, id));
         let keys: Vec<DeliveryKey> = std::iter::once(own).chain(told).collect();
-        deps.store().delete_deliveries(&keys).await?;
+        let expires = add_duration(deps.system().now(), deps.settings().delivery_ttl);
+        deps.store().erase_deliveries(&keys, expires).await?;
     }
     if let Some(key) = &message.idempotency_key {
         for scope in [message.instance.to_string(), message.conversation.to_string()] {
-            deps.store().delete_idempotency_key(&scope, key).await?;
+            delete_claim(deps, &scope, key).await?;
         }
     }
     if let Some(event) = &message.event {

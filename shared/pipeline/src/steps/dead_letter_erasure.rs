@@ -2,9 +2,10 @@
 
 use crate::Deps;
 use crate::ports::{
-    DeadLetterFilter, DeadLetterQueues, DeadLetters, DeadQueueMessage, ErasableRecords, Inbox, PageRequest,
-    PortResult, Queues, ScheduledMessages, System,
+    DeadLetterFilter, DeadLetterQueues, DeadLetters, DeadQueueMessage, Inbox, PageRequest, PortResult,
+    Queues, ScheduledMessages, System,
 };
+use crate::steps::idempotency::delete_claim;
 use crate::steps::upload::upload_key;
 use recado_domain::dead_letter::{DeadLetter, DeadLetterContent, QueueName};
 use recado_domain::event::{EventPayload, InboundJob};
@@ -109,9 +110,7 @@ pub(crate) async fn erase_scheduled_message(
         deps.queues().delete_payload(&key).await?;
     }
     if let Some(key) = &scheduled.idempotency_key {
-        deps.store()
-            .delete_idempotency_key(scheduled.instance.as_str(), key)
-            .await?;
+        delete_claim(deps, scheduled.instance.as_str(), key).await?;
     }
     if scheduled.cancel_pending(deps.system().now(), None).is_err() {
         return Ok(false);

@@ -137,11 +137,10 @@ pub async fn accept_message(
     if ahead.is_some_and(|at| at > add_duration(now, SCHEDULE_AHEAD_MAX)) {
         return Err(DeliverError::TooFarAhead);
     }
-    let claim = send
-        .key
-        .clone()
-        .map(|key| make_send_claim(deps, instance, &to, &send, key))
-        .transpose()?;
+    let claim = match send.key.clone() {
+        Some(key) => Some(make_send_claim(deps, instance, &to, &send, key).await?),
+        None => None,
+    };
     let needs_lookups = needs_store_lookups(&send.content, &send.options);
     if needs_lookups && let Some(record) = find_claimed(deps, claim.as_ref()).await? {
         return return_repeated_send(deps, claim.as_ref(), record, &send.correlation).await;
@@ -165,7 +164,7 @@ pub async fn accept_message(
     }
 }
 
-fn make_send_claim(
+async fn make_send_claim(
     deps: &impl Deps,
     instance: &InstanceId,
     to: &ContactAddress,
@@ -186,7 +185,7 @@ fn make_send_claim(
         send_at.as_deref().unwrap_or(""),
     ];
     parts.extend(more.iter().map(String::as_str));
-    Ok(make_claim(deps, instance.to_string(), key, &parts, send.send_at))
+    make_claim(deps, instance.to_string(), key, &parts, send.send_at).await
 }
 
 /// Returns the message of the first request with this key. If the message is still open, its send job is enqueued

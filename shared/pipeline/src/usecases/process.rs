@@ -128,7 +128,17 @@ async fn handle_event(
             }
         }
     }
+    delete_applied_body(deps, job).await;
     Ok(Verdict::Done)
+}
+
+/// Deletes the stored body of an event that is applied: nobody needs it any more. If that fails, the body expires.
+async fn delete_applied_body(deps: &impl Deps, job: &InboundJob) {
+    if let EventPayload::Stored(key) = &job.payload
+        && let Err(error) = deps.queues().delete_payload(key).await
+    {
+        tracing::warn!(error = %format_error_chain(&error), "the body of an applied event was not deleted");
+    }
 }
 
 /// Gives up an event that no further attempt can help.
@@ -186,7 +196,9 @@ async fn ignore_event(deps: &impl Deps, job: &InboundJob) -> PortResult<()> {
         started_at: deps.system().now(),
         enqueued: FollowUpJob::Ignored,
     };
-    finish_event(deps, job, processed).await
+    finish_event(deps, job, processed).await?;
+    delete_applied_body(deps, job).await;
+    Ok(())
 }
 
 /// Marks the event as applied and stores how it was processed.

@@ -2,7 +2,7 @@
 
 use super::given::{key_claim, with_reply};
 use super::patience::{INDEX, eventually};
-use crate::builders::{BASE, Fixture, at, claimed, far_ahead, fresh};
+use crate::builders::{BASE, Fixture, at, claimed, far_ahead, fresh, long_ago};
 use crate::ports::succeed;
 use recado_domain::delivery::{DeliveryKey, DeliveryStatus, StatusUpdate};
 use recado_domain::ids::EventId;
@@ -89,7 +89,7 @@ pub async fn pending_scheduled_messages_are_found_by_their_instance<S: Store>(st
     assert!(eventually(INDEX, found, Vec::is_empty).await.is_empty());
 }
 
-pub async fn deleted_deliveries_are_gone_and_others_stay<S: Store>(store: &S) {
+pub async fn erased_deliveries_are_gone_and_others_stay<S: Store>(store: &S) {
     let fixture = Fixture::new();
     let keys = [(); 3].map(|()| {
         let provider = fixture.bound.instance.provider;
@@ -107,10 +107,44 @@ pub async fn deleted_deliveries_are_gone_and_others_stay<S: Store>(store: &S) {
     }
     let [gone, stays, absent] = keys;
     for _ in 0..2 {
-        succeed(store.delete_deliveries(&[gone.clone(), absent.clone()])).await;
+        succeed(store.erase_deliveries(&[gone.clone(), absent.clone()], far_ahead())).await;
         assert_eq!(succeed(store.find_delivery(&gone)).await, None);
         assert!(succeed(store.find_delivery(&stays)).await.is_some());
     }
+}
+
+pub async fn a_status_of_an_erased_delivery_is_ignored_until_its_note_expires<S: Store>(store: &S) {
+    let fixture = Fixture::new();
+    let provider = fixture.bound.instance.provider;
+    let status = |status, second: i64| {
+        let key = DeliveryKey::from_provider_id(provider, &fixture.external(), "wa-1");
+        StatusUpdate {
+            key,
+            status,
+            at: at(second),
+            provider_message_id: Some("wamid-1".to_owned()),
+            detail: None,
+        }
+    };
+    let first = status(DeliveryStatus::Sent, 1);
+    succeed(store.record_status(&first, far_ahead())).await;
+    succeed(store.erase_deliveries(std::slice::from_ref(&first.key), far_ahead())).await;
+    for late in [
+        first.clone(),
+        status(DeliveryStatus::Read, 2),
+        status(DeliveryStatus::Failed, 3),
+    ] {
+        succeed(store.record_status(&late, far_ahead())).await;
+        assert_eq!(succeed(store.find_delivery(&late.key)).await, None);
+        assert_eq!(succeed(store.find_deliveries(&[late.key])).await, [None]);
+    }
+    succeed(store.erase_deliveries(std::slice::from_ref(&first.key), long_ago())).await;
+    succeed(store.record_status(&status(DeliveryStatus::Read, 4), far_ahead())).await;
+    let found = succeed(store.find_delivery(&first.key)).await.unwrap();
+    assert_eq!(
+        (found.status, found.times.at_sent),
+        (Some(DeliveryStatus::Read), None)
+    );
 }
 
 pub async fn a_deleted_idempotency_key_can_be_used_again<S: Store>(store: &S) {

@@ -17,8 +17,8 @@ use recado_embedded::Embedded;
 use recado_pipeline::contacts::{ContactQuery, EraseReport, erase_contact, export_contact, find_contact};
 use recado_pipeline::deliver::{self, DeliverRequest};
 use recado_pipeline::ports::{
-    ConfigurationStore, Conversations, DeadLetters, Deliveries, InboundEntry, Inbox, OutboxStore, Queues,
-    SendOutcome,
+    ConfigurationStore, Conversations, DeadLetters, Deliveries, ErasableRecords, InboundEntry, Inbox,
+    OutboxStore, Queues, SendOutcome,
 };
 use recado_pipeline::{Verdict, upload};
 use recado_testkit::builders::{Fixture, correlation, far_ahead, fresh, identity_key};
@@ -516,6 +516,79 @@ async fn an_export_holds_everything_and_nothing_of_others() {
     assert_eq!(export.instances[0].scheduled.len(), 1);
     for other in OTHERS {
         assert!(!text.contains(other), "{other}");
+    }
+}
+
+#[tokio::test]
+async fn a_status_that_comes_after_the_erasure_leaves_nothing() {
+    let site = Site::live().await;
+    let (setup, store) = (&site.setup, &site.setup.world.store);
+    let open = succeed(store.list_open_messages(site.conversation(NUMBER).await.thread_id())).await;
+    let (provider, external) = (setup.fixture.bound.instance.provider, setup.fixture.external());
+    let keys = [
+        DeliveryKey::from_provider_id(provider, &external, "P0"),
+        DeliveryKey::from_own_id(provider, &external, &open[0].message_id()),
+    ];
+    site.erase(NUMBER).await;
+    for key in keys {
+        let late = StatusUpdate {
+            key: key.clone(),
+            status: DeliveryStatus::Played,
+            at: setup.now(),
+            provider_message_id: Some("WAMID-CANARIO-9".to_owned()),
+            detail: None,
+        };
+        succeed(store.record_status(&late, far_ahead())).await;
+        assert_eq!(succeed(store.find_delivery(&key)).await, None);
+    }
+    site.assert_erased();
+}
+
+#[tokio::test]
+async fn the_key_of_a_cancelled_message_tells_nothing_after_the_erasure() {
+    let site = Site::live().await;
+    let (setup, caller) = (&site.setup, Caller::installation());
+    let later = Content::from_text("segredo-canario 10");
+    site.client_sends("5511987650001", later, Some("pedido-do-canario-3"), true)
+        .await;
+    let pending = succeed(setup.world.store.list_pending_scheduled(setup.fixture.instance())).await;
+    let scheduled = pending
+        .iter()
+        .find(|found| found.content.render_text().contains("10"));
+    let id = &scheduled.unwrap().id;
+    deliver::cancel_scheduled(&setup.world, &caller, id)
+        .await
+        .unwrap();
+    site.erase(NUMBER).await;
+    site.assert_erased();
+}
+
+#[tokio::test]
+async fn a_large_body_goes_with_the_event_that_needed_it() {
+    let site = Site::open().await;
+    let (setup, queues) = (&site.setup, &site.setup.world.queues);
+    for (id, disabled) in [("WAMID-CANARIO-11", false), ("WAMID-CANARIO-12", true)] {
+        let mut document = setup.fixture.document();
+        document.instances[0].disabled = disabled;
+        succeed(setup.world.store.apply_configuration(&document)).await;
+        let job = site
+            .inbound(NUMBER, None, "Canaria Silva", id, "segredo-canario")
+            .await;
+        let EventPayload::Inline(body) = &job.payload else {
+            panic!("the body is short")
+        };
+        let key = job.event.to_string();
+        succeed(queues.put_payload(&key, body)).await;
+        let large = InboundJob {
+            payload: EventPayload::Stored(key.clone()),
+            ..job
+        };
+        assert_eq!(setup.receive(&large, 1).await, Verdict::Done);
+        assert_eq!(
+            succeed(queues.find_payload(&key)).await,
+            None,
+            "disabled: {disabled}"
+        );
     }
 }
 

@@ -134,7 +134,7 @@ impl<S: Store> ErasableRecords for FaultyPort<S> {
     delegate_calls! {
         list_pending_events(groups: &BTreeSet<String>) -> Vec<EventRecord>;
         list_pending_scheduled(instance: &InstanceId) -> Vec<ScheduledMessage>;
-        delete_deliveries(keys: &[DeliveryKey]) -> ();
+        erase_deliveries(keys: &[DeliveryKey], expires: Timestamp) -> ();
         delete_idempotency_key(scope: &str, key: &IdempotencyKey) -> ();
         delete_in_flight(instance: &InstanceId, flight: &InFlightSend) -> ();
         overwrite_deleted() -> ();

@@ -44,11 +44,10 @@ pub async fn answer_as_operator(
     id: &ConversationId,
     answer: OperatorAnswer,
 ) -> Result<MessageView, OperateError> {
-    let claim = answer
-        .key
-        .clone()
-        .map(|key| make_answer_claim(deps, id, &answer, key))
-        .transpose()?;
+    let claim = match answer.key.clone() {
+        Some(key) => Some(make_answer_claim(deps, id, &answer, key).await?),
+        None => None,
+    };
     let (mut known, mut noted) = (None, false);
     for _ in 0..WRITE_TRIES {
         let mut conversation = find_conversation(deps, caller, id).await?;
@@ -90,7 +89,7 @@ pub async fn answer_as_operator(
     Err(OperateError::Busy)
 }
 
-fn make_answer_claim(
+async fn make_answer_claim(
     deps: &impl Deps,
     id: &ConversationId,
     answer: &OperatorAnswer,
@@ -100,7 +99,7 @@ fn make_answer_claim(
     let parts: Vec<&str> = std::iter::once("answer")
         .chain(said.iter().map(String::as_str))
         .collect();
-    Ok(make_claim(deps, id.to_string(), key, &parts, None))
+    make_claim(deps, id.to_string(), key, &parts, None).await
 }
 
 /// Returns the message of the first request with this key. Its send job is enqueued again, because a crash may have
