@@ -1,21 +1,55 @@
 //! The log of the process: lines for people on a terminal, JSON lines elsewhere.
+//!
+//! While the process serves, a thread of its own writes the lines, so that no request waits for whoever reads the log. The
+//! lines wait in a channel of bounded length. A line for which there is no room is dropped and counted.
 
 use crate::environment::LogFormat;
 use anyhow::{Result, anyhow};
 use std::fmt;
-use std::io::{IsTerminal, stderr};
+use std::io::{BufWriter, IsTerminal, Write, stderr};
+use std::sync::OnceLock;
 use tracing::{Level, Metadata};
+use tracing_appender::non_blocking::{ErrorCounter, NonBlocking, NonBlockingBuilder, WorkerGuard};
 use tracing_subscriber::EnvFilter;
 use tracing_subscriber::filter::filter_fn;
 use tracing_subscriber::fmt::format::Writer;
 use tracing_subscriber::fmt::layer;
 use tracing_subscriber::fmt::time::FormatTime;
+use tracing_subscriber::fmt::writer::BoxMakeWriter;
 use tracing_subscriber::layer::{Layer, SubscriberExt};
 use tracing_subscriber::util::SubscriberInitExt;
 
+/// The number of lines that may wait to be written. A line is about 600 bytes, so this takes 10 MB at most.
+const WAITING_LINES_MAX: usize = 16_384;
+
+/// Counts the lines that were dropped. Empty while no thread writes the log.
+static DROPPED_LINES: OnceLock<ErrorCounter> = OnceLock::new();
+
+/// The log. Dropping it writes the lines that still wait, also when a panic ends the process.
+#[must_use]
+pub(crate) struct Log {
+    _thread: Option<WorkerGuard>,
+}
+
+/// Returns the number of lines that were dropped since the start.
+pub(crate) fn count_dropped_lines() -> u64 {
+    let count = DROPPED_LINES.get().map_or(0, ErrorCounter::dropped_lines);
+    u64::try_from(count).unwrap_or(u64::MAX)
+}
+
+/// Starts a thread that writes lines to `to`, while at most `most` lines wait.
+fn start_writer(most: usize, to: impl Write + Send + 'static) -> (NonBlocking, WorkerGuard) {
+    NonBlockingBuilder::default()
+        .buffered_lines_limit(most)
+        .lossy(true)
+        .thread_name("recado-log")
+        // The thread flushes when no line waits any more: many lines are one write then.
+        .finish(BufWriter::new(to))
+}
+
 /// Logs to standard error. `RUST_LOG` selects the lines; without it `recado serve` logs from `info` on, other commands
 /// only warnings. Without a format, the lines are text on a terminal, else JSON.
-pub(crate) fn start_logging(format: Option<LogFormat>, serving: bool) -> Result<()> {
+pub(crate) fn start_logging(format: Option<LogFormat>, serving: bool) -> Result<Log> {
     let written = std::env::var("RUST_LOG").unwrap_or_default();
     let levels = match written.trim() {
         "" if serving => "info",
@@ -47,14 +81,46 @@ pub(crate) fn start_logging(format: Option<LogFormat>, serving: bool) -> Result<
             .with_timer(LocalTime)
             .log_internal_errors(false)
     };
-    let json = is_json.then(|| json().with_writer(stderr).with_filter(filter_fn(may_be_logged)));
-    let text = (!is_json).then(|| text().with_writer(stderr).with_filter(filter_fn(may_be_logged)));
+    let (writer, thread) = if serving {
+        let (writer, thread) = start_writer(WAITING_LINES_MAX, stderr());
+        DROPPED_LINES.get_or_init(|| writer.error_counter());
+        (BoxMakeWriter::new(writer), Some(thread))
+    } else {
+        (BoxMakeWriter::new(stderr), None)
+    };
+    let (json, text) = if is_json {
+        let lines = json().with_writer(writer);
+        (Some(lines.with_filter(filter_fn(may_be_logged))), None)
+    } else {
+        let lines = text().with_writer(writer);
+        (None, Some(lines.with_filter(filter_fn(may_be_logged))))
+    };
     tracing_subscriber::registry()
         .with(filter)
         .with(json)
         .with(text)
         .init();
-    Ok(())
+    Ok(Log { _thread: thread })
+}
+
+/// The number of dropped lines that was told last.
+#[derive(Debug, Default)]
+pub(crate) struct ToldDrops(u64);
+
+impl ToldDrops {
+    /// Logs how many lines were dropped since the last call, if any.
+    pub(crate) fn tell_new(&mut self) {
+        let count = count_dropped_lines();
+        let new = count.saturating_sub(self.0);
+        if new > 0 {
+            tracing::warn!(
+                lines = new,
+                in_all = count,
+                "log lines were dropped: whoever reads the log is too slow"
+            );
+        }
+        self.0 = count;
+    }
 }
 
 /// Returns whether an event may be logged. Whatever `RUST_LOG` says, libraries that write bodies to the log are limited
@@ -71,5 +137,48 @@ struct LocalTime;
 impl FormatTime for LocalTime {
     fn format_time(&self, writer: &mut Writer<'_>) -> fmt::Result {
         write!(writer, "{}", jiff::Zoned::now().strftime("%H:%M:%S"))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::io;
+    use std::sync::mpsc::{Receiver, Sender, channel};
+
+    /// A reader of the log that takes nothing before it is told to.
+    struct SlowReader {
+        may_read: Receiver<()>,
+        read: Sender<Vec<u8>>,
+    }
+
+    impl Write for SlowReader {
+        fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+            // Once nobody tells any more, everything is taken.
+            let _ = self.may_read.recv();
+            let _ = self.read.send(bytes.to_vec());
+            Ok(bytes.len())
+        }
+
+        fn flush(&mut self) -> io::Result<()> {
+            Ok(())
+        }
+    }
+
+    #[test]
+    fn lines_without_room_are_counted_and_the_others_are_written_at_the_end() {
+        const LINE: &[u8] = b"a line\n";
+        let ((go, may_read), (read, taken)) = (channel(), channel());
+        let (mut writer, thread) = start_writer(4, SlowReader { may_read, read });
+        let dropped = writer.error_counter();
+        let mut written = 0;
+        while dropped.dropped_lines() == 0 {
+            writer.write_all(LINE).unwrap();
+            written += 1;
+        }
+        drop(go);
+        drop(thread);
+        let lines: usize = taken.try_iter().map(|bytes| bytes.len() / LINE.len()).sum();
+        assert_eq!(lines + dropped.dropped_lines(), written);
     }
 }

@@ -129,11 +129,11 @@ fn list_variables(arguments: &CommandLine) -> impl Iterator<Item = (OsString, Os
 
 /// Reads the settings and starts the log. A variable that has no effect is a warning; a value that cannot be used is an
 /// error.
-fn read_environment(arguments: &CommandLine) -> Result<LocalEnvironment> {
+fn read_environment(arguments: &CommandLine) -> Result<(LocalEnvironment, logging::Log)> {
     let mut reader = VariableReader::new(list_variables(arguments));
     let environment = LocalEnvironment::from_variables(&mut reader);
     let serving = matches!(arguments.command, Some(RecadoCommand::Serve(_)));
-    logging::start_logging(environment.log, serving)?;
+    let log = logging::start_logging(environment.log, serving)?;
     for (name, why) in reader.list_warnings() {
         tracing::warn!(name, why, "this variable is ignored");
     }
@@ -142,11 +142,11 @@ fn read_environment(arguments: &CommandLine) -> Result<LocalEnvironment> {
         let lines: Vec<String> = problems.iter().map(|problem| format!("\n  {problem}")).collect();
         bail!("these settings cannot be used:{}", lines.concat());
     }
-    Ok(environment)
+    Ok((environment, log))
 }
 
 fn run_command(arguments: CommandLine) -> Result<()> {
-    let environment = read_environment(&arguments)?;
+    let (environment, log) = read_environment(&arguments)?;
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
     let done = match arguments.command {
         None => runtime.block_on(serve::serve_until_signal(environment, true)),
@@ -189,5 +189,6 @@ fn run_command(arguments: CommandLine) -> Result<()> {
     };
     // Tasks that are still running at this point are not waited for.
     runtime.shutdown_background();
+    drop(log);
     done
 }

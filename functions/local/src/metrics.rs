@@ -5,9 +5,10 @@
 
 mod instance_limit;
 
+use crate::logging::count_dropped_lines;
 use anyhow::{Context, Result};
 use instance_limit::{InstanceLabels, LimitedRecorder};
-use metrics::{Recorder, gauge, with_local_recorder};
+use metrics::{Recorder, counter, gauge, with_local_recorder};
 use metrics_exporter_prometheus::{
     BuildError, Matcher, PrometheusBuilder, PrometheusHandle, PrometheusRecorder,
 };
@@ -104,6 +105,7 @@ impl ProcessMetrics {
     }
 
     fn set_gauges(&self, reading: Option<&GaugeReading>) {
+        counter!(measure::LOG_LINES_DROPPED).absolute(count_dropped_lines());
         gauge!(measure::BUILD, "version" => env!("CARGO_PKG_VERSION")).set(1.0);
         let reconciled_at = self.reconciled_at.load(Ordering::Relaxed);
         if reconciled_at > 0 {

@@ -7,6 +7,7 @@ use crate::configuration;
 use crate::demonstration;
 use crate::environment::LocalEnvironment;
 use crate::keyring::Keyring;
+use crate::logging::ToldDrops;
 use crate::metrics::ProcessMetrics;
 use crate::record::WebhookRecorder;
 use crate::server;
@@ -131,17 +132,19 @@ async fn record_keys(deps: Arc<LocalDeps>, keys: Vec<InstanceKeys>) {
     }
 }
 
-/// Checks every few seconds that the store accepts writes, and moves recorded durations into their buckets. `/health`
-/// reports the result of the check.
+/// Checks every few seconds that the store accepts writes, moves recorded durations into their buckets, and tells of dropped
+/// log lines. `/health` reports the result of the check.
 async fn probe_periodically(
     health_probe: HealthProbe,
     deps: Arc<LocalDeps>,
     embedded: Embedded,
     metrics: ProcessMetrics,
 ) {
+    let mut drops = ToldDrops::default();
     loop {
         tokio::time::sleep(PROBE_INTERVAL).await;
         metrics.run_upkeep();
+        drops.tell_new();
         health_probe.probe_store(&*deps, &embedded).await;
     }
 }

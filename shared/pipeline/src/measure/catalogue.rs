@@ -66,6 +66,8 @@ pub const QUEUE_MESSAGES: &str = "whatsapp_queue_messages";
 pub const RECONCILED: &str = "whatsapp_reconcile_timestamp_seconds";
 /// Name of the gauge of whether the store could be read for the gauges.
 pub const STORE_READABLE: &str = "whatsapp_store_readable";
+/// Name of the counter of log lines that were dropped.
+pub const LOG_LINES_DROPPED: &str = "recado_log_lines_dropped_total";
 /// Name of the gauge that is always 1 and names the version.
 pub const BUILD: &str = "recado_build_info";
 
@@ -115,7 +117,7 @@ const fn histogram(
 }
 
 /// All metrics.
-pub const METRICS: [Metric; 22] = [
+pub const METRICS: [Metric; 23] = [
     counter(
         PROCESSED,
         &["instance", "status"],
@@ -215,6 +217,11 @@ pub const METRICS: [Metric; 22] = [
         STORE_READABLE,
         &[],
         "1 if the store and the queues could be read for the gauges, else 0: then they are missing",
+    ),
+    counter(
+        LOG_LINES_DROPPED,
+        &[],
+        "Log lines that were dropped because whoever reads the log was too slow",
     ),
     gauge(BUILD, &["version"], "Always 1; the label tells the version"),
 ];
