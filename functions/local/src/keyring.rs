@@ -92,6 +92,10 @@ impl Keys for Keyring {
         Ok(Arc::clone(&self.webhook))
     }
 
+    async fn app_secret(&self, reference: &CredentialRef) -> Result<Option<Secret>, PortError> {
+        EnvironmentSecrets.resolve_secret(reference).await
+    }
+
     async fn metrics_token(&self) -> Result<Option<Secret>, PortError> {
         Ok(self.metrics_token.clone())
     }

@@ -152,6 +152,11 @@ pub struct Instance {
     /// ([`CredentialRef::belongs_to_tenant`]). AWS's own credentials need no reference.
     #[serde(default)]
     pub credential: Option<CredentialRef>,
+    /// Reference to the secret of the app of Meta that the number is connected with, if it is not the installation's app.
+    /// Only this app then speaks for the number. It must be a secret of the tenant
+    /// ([`CredentialRef::names_app_secret_of`]).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub app_secret: Option<CredentialRef>,
     /// Version of the webhook secret. A new version makes a new secret for this instance alone. A document cannot lower
     /// it.
     #[serde(default, skip_serializing_if = "SecretVersion::is_first")]

@@ -1,5 +1,6 @@
 //! The source of the secrets with which requests are checked.
 
+use recado_domain::config::CredentialRef;
 use recado_domain::provider::Provider;
 use recado_domain::secret::Secret;
 use recado_pipeline::ports::PortError;
@@ -17,6 +18,15 @@ pub trait Keys: Send + Sync + 'static {
         &self,
         provider: Provider,
     ) -> impl Future<Output = Result<Arc<WebhookKeys>, PortError>> + Send;
+
+    /// Returns the secret of an instance's own app; `None` if it is not there. The webhooks that it should prove are then
+    /// refused.
+    fn app_secret(
+        &self,
+        _: &CredentialRef,
+    ) -> impl Future<Output = Result<Option<Secret>, PortError>> + Send {
+        std::future::ready(Ok(None))
+    }
 
     /// Returns the bearer token that opens the metrics and nothing else; `None`: there is none.
     fn metrics_token(&self) -> impl Future<Output = Result<Option<Secret>, PortError>> + Send {

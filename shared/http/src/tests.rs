@@ -1,6 +1,7 @@
 //! Through the front door: real routers over the real embedded store, one request at a time.
 
 mod api;
+mod apps;
 mod attacks;
 mod catching_up;
 mod changes;
@@ -399,5 +400,10 @@ pub(crate) fn secret_at(provider: Provider, master: &str, instance: &str) -> Str
 
 /// Meta's signature of `body`.
 pub(crate) fn signature(body: &[u8]) -> String {
-    format!("sha256={}", hex::encode(hmac_sha256(b"app-secret", body)))
+    signature_of("app-secret", body)
+}
+
+/// The signature of the app with this secret.
+pub(crate) fn signature_of(app: &str, body: &[u8]) -> String {
+    format!("sha256={}", hex::encode(hmac_sha256(app.as_bytes(), body)))
 }

@@ -20,17 +20,18 @@ use futures::future::{Either, select};
 use recado_domain::ids::{CorrelationId, ExternalId};
 use recado_domain::inbound::WebhookItem;
 use recado_domain::provider::Provider;
+use recado_domain::secret::Secret;
 use recado_pipeline::Deps;
-use recado_pipeline::ingest::{ingest, is_secret_accepted};
+use recado_pipeline::ingest::{find_proving_instance, ingest, is_secret_accepted};
 use recado_pipeline::measure;
 use recado_pipeline::ports::System;
 use recado_pipeline::settings::VariableReader;
 use recado_whatsapp::webhook::{
-    AnswerHandshake, ProvenSecret, WebhookHandler, WebhookRefusal, WebhookRequest,
+    AnswerHandshake, ProvenSecret, WebhookHandler, WebhookKeys, WebhookRefusal, WebhookRequest,
 };
 use recado_whatsapp::webhook_handlers;
 use serde_json::json;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::pin::pin;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -206,28 +207,93 @@ impl<Ports: Deps, K: Keys> WebhookState<Ports, K> {
         (params, headers, body): (BTreeMap<String, String>, HeaderMap, Bytes),
     ) -> Result<Response, HttpProblem> {
         // If the keys cannot be read, the answer is the 503 that makes the provider repeat the webhook.
+        let received = Arc::new(UnprovenWebhook {
+            params,
+            headers,
+            body,
+        });
         let keys = self.keys.webhook_keys(provider).await?;
+        let keys = self.add_app_secrets((provider, handler), &received, keys).await?;
         let now = self.deps.system().now();
-        let large = body.len() > LARGE_BODY_BYTES;
-        let receive = move || {
-            let request = WebhookRequest {
-                path_params: &params,
-                headers: &headers,
-                body: &body,
-            };
-            handler.authenticate_and_parse(&request, &keys, now)
-        };
-        let taken = if large {
-            self.run_blocking(receive).await?
-        } else {
-            receive()
-        };
+        let taken = self
+            .run_on(&received, move |request| {
+                handler.authenticate_and_parse(request, &keys, now)
+            })
+            .await?;
         let proven = taken.map_err(|refusal| refusal_problem(refusal, provider))?;
         if let Some(secret) = &proven.secret {
             self.require_accepted_secret(provider, secret).await?;
         }
         self.ingest_items(provider, proven.items, &correlation.accept_client_id())
             .await
+    }
+
+    /// Adds the secrets of the apps of the numbers that the request names. The configuration says which have one.
+    async fn add_app_secrets(
+        &self,
+        (provider, handler): WebhookRoute,
+        received: &Arc<UnprovenWebhook>,
+        mut keys: Arc<WebhookKeys>,
+    ) -> Result<Arc<WebhookKeys>, HttpProblem> {
+        let mut known = 0;
+        // The numbers of a request are few until it is proven; then the others are looked at, too.
+        loop {
+            let proving = Arc::clone(&keys);
+            let numbers = self
+                .run_on(received, move |request| {
+                    handler.list_numbers_with_apps(request, &proving)
+                })
+                .await?;
+            if numbers.len() <= known {
+                return Ok(keys);
+            }
+            known = numbers.len();
+            let apps = self.read_app_secrets(provider, numbers).await?;
+            if apps.is_empty() {
+                return Ok(keys);
+            }
+            keys = Arc::new(keys.with_apps(apps));
+        }
+    }
+
+    /// Reads the secrets of those numbers that have apps of their own.
+    async fn read_app_secrets(
+        &self,
+        provider: Provider,
+        numbers: BTreeSet<ExternalId>,
+    ) -> Result<BTreeMap<ExternalId, Option<Secret>>, HttpProblem> {
+        let mut apps = BTreeMap::new();
+        for number in numbers {
+            let Some(instance) = find_proving_instance(&*self.deps, provider, &number).await? else {
+                continue;
+            };
+            let Some(reference) = &instance.app_secret else {
+                continue;
+            };
+            let secret = if reference.names_app_secret_of(&instance.tenant) {
+                self.keys.app_secret(reference).await?
+            } else {
+                None
+            };
+            if secret.is_none() {
+                tracing::warn!(instance_id = %instance.id, "the app secret of an instance is missing: its webhooks are refused");
+            }
+            apps.insert(number, secret);
+        }
+        Ok(apps)
+    }
+
+    /// Runs work on a request: a large one on a thread of its own.
+    async fn run_on<T: Send + 'static>(
+        &self,
+        received: &Arc<UnprovenWebhook>,
+        work: impl FnOnce(&WebhookRequest<'_>) -> T + Send + 'static,
+    ) -> Result<T, HttpProblem> {
+        if received.body.len() <= LARGE_BODY_BYTES {
+            return Ok(work(&received.as_request()));
+        }
+        let received = Arc::clone(received);
+        self.run_blocking(move || work(&received.as_request())).await
     }
 
     /// Refuses a webhook whose secret was replaced. Only who knew the secret gets here, so strangers cause no read.
@@ -288,6 +354,23 @@ impl<Ports: Deps, K: Keys> WebhookState<Ports, K> {
             "ignored": done.ignored,
         });
         Ok(Json(body).into_response())
+    }
+}
+
+/// A webhook as it came, before its proof.
+struct UnprovenWebhook {
+    params: BTreeMap<String, String>,
+    headers: HeaderMap,
+    body: Bytes,
+}
+
+impl UnprovenWebhook {
+    fn as_request(&self) -> WebhookRequest<'_> {
+        WebhookRequest {
+            path_params: &self.params,
+            headers: &self.headers,
+            body: &self.body,
+        }
     }
 }
 

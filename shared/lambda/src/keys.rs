@@ -51,6 +51,10 @@ impl Keys for AwsKeys {
         Ok(Arc::new(keys))
     }
 
+    async fn app_secret(&self, reference: &CredentialRef) -> Result<Option<Secret>, PortError> {
+        self.secrets.resolve_secret(reference).await
+    }
+
     async fn operator_token(&self) -> Result<Option<Secret>, PortError> {
         self.secrets.operator_token().await
     }

@@ -56,11 +56,29 @@ pub fn check_credential_and_url(instance: &Instance) -> Result<(), ConfigError> 
             allowed: own.map_or(tenants.clone(), |own| format!("`env:{own}`, {tenants}")),
         });
     }
+    check_app_secret(instance)?;
     match instance.base_url.as_deref().map(parse_base_url) {
         Some(Err(why)) => Err(ConfigError::BaseUrl {
             instance: instance.id.clone(),
             why,
         }),
+        _ => Ok(()),
+    }
+}
+
+/// Checks that the instance may have an app of its own, and may use the app's secret.
+fn check_app_secret(instance: &Instance) -> Result<(), ConfigError> {
+    match &instance.app_secret {
+        Some(_) if instance.provider != Provider::Meta => Err(ConfigError::InvalidValue {
+            of: format!("instance `{}`", instance.id),
+            what: "app_secret is for instances of Meta's Cloud API",
+        }),
+        Some(reference) if !reference.names_app_secret_of(&instance.tenant) => {
+            Err(ConfigError::ForeignCredential {
+                instance: instance.id.clone(),
+                allowed: CredentialRef::describe_allowed_app_secret(&instance.tenant),
+            })
+        }
         _ => Ok(()),
     }
 }

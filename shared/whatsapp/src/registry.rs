@@ -76,7 +76,7 @@ pub fn split_webhook(
 ) -> Result<Vec<WebhookItem>, WebhookParseError> {
     match provider {
         Provider::Evolution => evolution::split_webhook(body, received_at),
-        Provider::Meta => meta::split_webhook(body, received_at),
+        Provider::Meta => meta::split_webhook(body, None, received_at),
         Provider::Dialog360 => dialog360::split_webhook(body, None, received_at),
         Provider::AwsSocial => aws_social::split_queue_message(body, &AllowedTopics::default(), received_at),
     }

@@ -20,7 +20,7 @@ use recado_domain::ids::ExternalId;
 use recado_domain::inbound::WebhookItem;
 use recado_domain::secret::SecretVersion;
 use reqwest::header::HeaderMap;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::time::Duration;
 
@@ -44,6 +44,12 @@ pub trait WebhookHandler: Sync {
     /// stored by then is refused, so that the provider repeats it.
     fn response_timeout(&self) -> Option<Duration> {
         None
+    }
+
+    /// Returns the numbers of a request that may have apps of their own, whose secrets are then needed for its proof
+    /// ([`WebhookKeys::with_apps`]). They are 16 at most until one of `keys` proves the request.
+    fn list_numbers_with_apps(&self, _: &WebhookRequest<'_>, _: &WebhookKeys) -> BTreeSet<ExternalId> {
+        BTreeSet::new()
     }
 
     /// Checks that a request is authentic, then reads its items, in order. The secrets of all versions are authentic here. They must be stored before the webhook is
@@ -140,6 +146,15 @@ impl From<WebhookParseError> for WebhookRefusal {
         match error {
             WebhookParseError::TooManyValues => Self::BadRequest("the body holds too many values"),
             WebhookParseError::NotJson | WebhookParseError::NotEnvelope { .. } => Self::NotEnvelope,
+        }
+    }
+}
+
+/// Restricts notices to the number's own account. The number's customer knows its secret and could write any notice.
+pub(crate) fn restrict_notices(items: &mut [WebhookItem], number: &ExternalId) {
+    for item in items {
+        if let WebhookItem::Notice { proven_by, .. } = item {
+            *proven_by = Some(number.clone());
         }
     }
 }

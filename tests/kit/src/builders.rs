@@ -322,6 +322,7 @@ pub fn bound(provider: Provider) -> InstanceConfig {
             mark_read: false,
             typing: false,
             api_version: 2,
+            app_secret: None,
             credential: None,
             secret_version: SecretVersion::FIRST,
             previous_secret_until: None,

@@ -90,6 +90,7 @@ pub fn bound(number: usize, tenant: usize, provider: Provider, rate: Option<Rate
             mark_read: false,
             typing: false,
             api_version: 2,
+            app_secret: None,
             credential: None,
             secret_version: SecretVersion::FIRST,
             previous_secret_until: None,

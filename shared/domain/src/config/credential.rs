@@ -10,6 +10,9 @@ const VARIABLE_PREFIX: &str = "RECADO_CREDENTIAL_";
 /// The beginning of the name of every variable that holds the secret of an alert's destination.
 pub const ALERT_VARIABLE_PREFIX: &str = "RECADO_ALERT_";
 
+/// The beginning of the name of every parameter that holds the secret of a tenant's own app.
+const APP_SECRET_PARAMETER: &str = "app-secret";
+
 impl CredentialRef {
     /// Returns `true` if the reference names a secret of `tenant`: `env:RECADO_CREDENTIAL_{TENANT}_{NAME}` or
     /// `ssm:{prefix}instances/{tenant}/{name}`.
@@ -21,6 +24,26 @@ impl CredentialRef {
             Self::Env(name) => tenant_of_variable(name) == Some(&*uppercase_tenant(tenant)),
             Self::Ssm(name) => tenant_of_parameter(name) == Some(tenant.as_str()),
         }
+    }
+
+    /// Returns `true` if the reference may name the secret of an app of `tenant`: a secret of the tenant, and if it is a
+    /// parameter, one whose name begins with `app-secret`. The function that takes webhooks reads no others.
+    pub fn names_app_secret_of(&self, tenant: &TenantId) -> bool {
+        let fits = match self {
+            Self::Env(_) => true,
+            Self::Ssm(path) => path
+                .rsplit_once('/')
+                .is_some_and(|(_, name)| name.starts_with(APP_SECRET_PARAMETER)),
+        };
+        fits && self.belongs_to_tenant(tenant)
+    }
+
+    /// Describes, for people, the references to the secret of an app that an instance of `tenant` may use.
+    pub fn describe_allowed_app_secret(tenant: &TenantId) -> String {
+        format!(
+            "`env:{VARIABLE_PREFIX}{}_NAME` (NAME of letters and digits) or `ssm:…/instances/{tenant}/{APP_SECRET_PARAMETER}…`",
+            uppercase_tenant(tenant)
+        )
     }
 
     /// Describes, for people, that the secret is missing.
@@ -94,11 +117,13 @@ pub(super) fn check_shared_variables<'a>(
         .map(uppercase_tenant)
         .filter(|tenant| !seen.insert(tenant.clone()))
         .collect();
-    let shared = |instance: &&Instance| match &instance.credential {
-        Some(CredentialRef::Env(name)) => {
-            tenant_of_variable(name).is_some_and(|tenant| twice.contains(tenant))
-        }
-        _ => false,
+    let is_shared = |reference: &CredentialRef| match reference {
+        CredentialRef::Env(name) => tenant_of_variable(name).is_some_and(|tenant| twice.contains(tenant)),
+        CredentialRef::Ssm(_) => false,
+    };
+    let shared = |instance: &&Instance| {
+        let mut references = instance.credential.iter().chain(&instance.app_secret);
+        references.any(is_shared)
     };
     match instances.iter().find(shared) {
         Some(instance) => Err(ConfigError::SharedVariable {
@@ -123,6 +148,25 @@ mod tests {
         assert!(is_of("env:RECADO_CREDENTIAL_CLINICA_SUL_KEY2", "clinica-sul"));
         assert!(is_of("ssm:/recado/instances/clinic/evolution-key", "clinic"));
         assert!(is_of("ssm:/a/b/instances/clinic/meta/token", "clinic"));
+    }
+
+    #[test]
+    fn an_app_secret_is_a_secret_of_the_tenant_with_a_name_of_its_own() {
+        let fits = |text: &str| {
+            let reference = CredentialRef::try_from(text.to_owned()).unwrap();
+            reference.names_app_secret_of(&TenantId::parse("clinic").unwrap())
+        };
+        assert!(fits("env:RECADO_CREDENTIAL_CLINIC_APP") && fits("ssm:/recado/instances/clinic/app-secret"));
+        assert!(fits("ssm:/recado/instances/clinic/line-2/app-secret-2"));
+        for other in [
+            "env:META_APP_SECRET",
+            "env:RECADO_CREDENTIAL_OTHER_APP",
+            "ssm:/recado/instances/clinic/meta-token",
+            "ssm:/recado/instances/other/app-secret",
+            "ssm:/recado/own/app-secret",
+        ] {
+            assert!(!fits(other), "{other}");
+        }
     }
 
     #[test]

@@ -2,7 +2,7 @@
 
 use crate::{Keys, WebhookKeys};
 use recado_domain::Timestamp;
-use recado_domain::config::{ConfigError, Instance, InstanceConfig};
+use recado_domain::config::{ConfigError, CredentialRef, Instance, InstanceConfig};
 use recado_domain::contact::ContactAddress;
 use recado_domain::content::Content;
 use recado_domain::dead_letter::QueueName;
@@ -82,6 +82,19 @@ pub(crate) struct FixedKeys {
 }
 
 impl Keys for FixedKeys {
+    /// Tenants `ta` and `tb` have apps; the one of `tb` is in the middle of a rotation.
+    async fn app_secret(&self, reference: &CredentialRef) -> Result<Option<Secret>, PortError> {
+        let apps = [
+            ("RECADO_CREDENTIAL_TA_APP", "app-of-ta"),
+            ("RECADO_CREDENTIAL_TB_APP", "app-of-tb, app-of-tb-2"),
+            ("META_APP_SECRET", "app-secret"),
+        ];
+        let named = apps
+            .iter()
+            .find(|(name, _)| *reference == CredentialRef::Env((*name).to_owned()));
+        Ok(named.and_then(|(_, text)| Secret::new(text)))
+    }
+
     async fn webhook_keys(&self, _: Provider) -> PortResult<Arc<WebhookKeys>> {
         Ok(Arc::clone(&self.webhook))
     }

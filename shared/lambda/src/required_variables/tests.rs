@@ -204,8 +204,10 @@ fn what_configuration_can_name_is_no_secret_of_the_installation() {
         assert!(!role.contains(":parameter${ParameterPrefix}*"), "{function}");
         assert!(!role.contains("own/*"), "{function}");
         let speaks = read.contains(&PROVIDERS) || read.contains(&CATCH_UP);
-        let instances = role.contains(":parameter${ParameterPrefix}instances/*");
+        let instances = role.contains(":parameter${ParameterPrefix}instances/*\"");
         assert_eq!(instances, speaks, "{function}");
+        let apps = role.contains(":parameter${ParameterPrefix}instances/*/app-secret*\"");
+        assert_eq!(apps, function == "Webhook", "{function}");
     }
     for parameter in [
         "AnthropicApiKey",

@@ -4,6 +4,7 @@ use crate::Deps;
 use crate::ports::{ConfigurationStore, DeadLetters, PortResult, System};
 use crate::steps::give_up::{dead_letter_poison, unreadable_letter_id};
 pub use crate::steps::webhook_items::{IngestReport, ingest};
+use recado_domain::config::Instance;
 use recado_domain::dead_letter::QueueName;
 use recado_domain::ids::ExternalId;
 use recado_domain::provider::Provider;
@@ -17,6 +18,17 @@ pub async fn keep_unreadable_webhook(deps: &impl Deps, body: &str, why: String) 
         return Ok(());
     }
     dead_letter_poison(deps, QueueName::Inbound, body, why).await
+}
+
+/// Returns the instance that `provider` calls `external`, whose configuration says what proves its webhooks; `None` if it
+/// is not configured.
+pub async fn find_proving_instance(
+    deps: &impl Deps,
+    provider: Provider,
+    external: &ExternalId,
+) -> PortResult<Option<Instance>> {
+    let bound = deps.store().find_instance_config(provider, external).await?;
+    Ok(bound.map(|bound| bound.instance))
 }
 
 /// Returns `true` if a secret of this version proves webhooks of the instance that `provider` calls `external`. The

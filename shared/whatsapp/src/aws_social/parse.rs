@@ -50,6 +50,7 @@ pub fn split_queue_message(
     let speaker = WebhookSource {
         provider: Provider::AwsSocial,
         external: None,
+        trusted: None,
     };
     let mut items = split_root(&speaker, &json!({ "entry": [entry] }), received_at);
     ignore_foreign_notices(&mut items, &read_account_ids(&event));

@@ -2,10 +2,6 @@
 //! have the `value` of one Meta change, without `metadata`, `entry` and some fields. The on-premise form is converted
 //! into Meta's.
 
-mod addressed_numbers;
-
-pub use addressed_numbers::{AddressedNumbers, read_addressed_numbers};
-
 use crate::meta::parse::{WebhookSource, split_root};
 use crate::wire::json::WebhookParseError;
 use crate::wire::json::{parse_integer, parse_json_body};
@@ -53,6 +49,7 @@ pub fn split_webhook(
     let speaker = WebhookSource {
         provider: Provider::Dialog360,
         external: instance.cloned(),
+        trusted: None,
     };
     Ok(split_root(&speaker, &root, received_at))
 }

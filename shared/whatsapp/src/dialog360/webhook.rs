@@ -7,13 +7,12 @@ use super::{
 };
 use crate::webhook::{
     NamedKey, ProvenSecret, ProvenWebhook, RequiredKeys, WebhookHandler, WebhookKeys, WebhookRefusal,
-    WebhookRequest, WebhookSetup, current_webhook_secret,
+    WebhookRequest, WebhookSetup, current_webhook_secret, restrict_notices,
 };
 use jiff::Timestamp;
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 use recado_domain::config::Instance;
 use recado_domain::ids::ExternalId;
-use recado_domain::inbound::WebhookItem;
 use std::collections::BTreeSet;
 use std::time::Duration;
 
@@ -109,15 +108,6 @@ impl WebhookHandler for Dialog360Webhook {
             secret_header: Some(SECRET_HEADER),
             proof_set: !keys.masters.is_empty(),
             ..WebhookSetup::NOTHING
-        }
-    }
-}
-
-/// Restricts notices to the number's own account. The number's customer knows its secret and could write any notice.
-fn restrict_notices(items: &mut [WebhookItem], number: &ExternalId) {
-    for item in items {
-        if let WebhookItem::Notice { proven_by, .. } = item {
-            *proven_by = Some(number.clone());
         }
     }
 }

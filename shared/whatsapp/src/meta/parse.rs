@@ -1,5 +1,6 @@
 //! Reads webhook bodies: `{object, entry: [{id, changes: [{field, value}]}]}`.
 
+mod addressed_numbers;
 mod contact;
 mod content;
 mod context;
@@ -20,8 +21,10 @@ use recado_domain::ids::{EventId, ExternalId};
 use recado_domain::inbound::{InboundEvent, WebhookItem};
 use recado_domain::provider::Provider;
 use serde_json::Value;
-use std::collections::HashSet;
+use std::collections::{BTreeMap, HashSet};
 
+pub(crate) use addressed_numbers::list_named_numbers;
+pub use addressed_numbers::{AddressedNumbers, read_addressed_numbers};
 pub(crate) use contact::is_user_id;
 
 /// The source of a body. Other providers pass Meta's bodies on, and some of their bodies name no number.
@@ -31,6 +34,35 @@ pub(crate) struct WebhookSource {
     pub(crate) provider: Provider,
     /// Number that the body is about, if it is known from elsewhere, for example from the URL.
     pub(crate) external: Option<ExternalId>,
+    /// Numbers that the proof of the body holds for; `None`: it holds for all.
+    pub(crate) trusted: Option<TrustedNumbers>,
+}
+
+/// The numbers that the proof of a body holds for. A number with an app of its own is listed, and is spoken for by that
+/// app alone.
+#[derive(Debug, Clone)]
+pub(crate) struct TrustedNumbers {
+    /// The numbers with apps of their own, and `true` for those whose app made the proof.
+    pub(crate) listed: BTreeMap<ExternalId, bool>,
+    /// `true` if the proof holds for the numbers that are not listed.
+    pub(crate) others: bool,
+    /// `true` if the proof holds for changes that name no number.
+    pub(crate) unnamed: bool,
+}
+
+impl TrustedNumbers {
+    fn include_change(&self, value: &Value) -> bool {
+        match read_number(value) {
+            Some(number) => self.listed.get(&number).copied().unwrap_or(self.others),
+            None => self.unnamed,
+        }
+    }
+}
+
+/// Returns the number that the value of a change names.
+fn read_number(value: &Value) -> Option<ExternalId> {
+    let id = get_scalar_text(value.get("metadata")?, "phone_number_id")?;
+    ExternalId::parse(&id).ok()
 }
 
 impl WebhookSource {
@@ -39,20 +71,22 @@ impl WebhookSource {
         Self {
             provider: Provider::Meta,
             external: None,
+            trusted: None,
         }
     }
 }
 
-/// Splits a body that Meta sent.
+/// Splits a body that Meta sent. Changes that its proof does not hold for are ignored.
 pub(crate) fn split_webhook(
     body: &[u8],
+    trusted: Option<TrustedNumbers>,
     received_at: Timestamp,
 ) -> Result<Vec<WebhookItem>, WebhookParseError> {
-    Ok(split_root(
-        &WebhookSource::for_meta(),
-        &parse_json_body(body)?,
-        received_at,
-    ))
+    let speaker = WebhookSource {
+        trusted,
+        ..WebhookSource::for_meta()
+    };
+    Ok(split_root(&speaker, &parse_json_body(body)?, received_at))
 }
 
 /// Splits a body into items: up to 1,000 messages and statuses in any number of entries and changes, with different
@@ -71,6 +105,9 @@ pub(crate) fn split_root(speaker: &WebhookSource, root: &Value, received_at: Tim
     ignore_repeated_events(items)
 }
 
+/// What is said of a change that is not the number's own app's.
+const UNTRUSTED: &str = "change of a number with another app";
+
 /// Splits one entry: all changes of one account. Only the entry names the account.
 fn split_entry(
     speaker: &WebhookSource,
@@ -81,6 +118,10 @@ fn split_entry(
     let changes = list_members(entry.get("changes")).iter();
     let split = changes.flat_map(|change| {
         let value = change.get("value").unwrap_or(&Value::Null);
+        let trusted = speaker.trusted.as_ref();
+        if trusted.is_some_and(|trusted| !trusted.include_change(value)) {
+            return vec![ignored_item(UNTRUSTED)];
+        }
         let field = detect_field(root, entry, change, value);
         match notice::build_notice_item(speaker.provider, entry, &field, value, received_at) {
             Some(notice) => vec![notice],
@@ -197,8 +238,7 @@ impl MetaChange<'_> {
         if let Some(external) = &self.speaker.external {
             return Some(external.clone());
         }
-        let id = get_scalar_text(self.value.get("metadata")?, "phone_number_id")?;
-        ExternalId::parse(&id).ok()
+        read_number(self.value)
     }
 }
 

@@ -6,6 +6,12 @@ use reqwest::Url;
 /// Longest challenge that is sent back, in characters. Meta's challenges have ten digits.
 const CHALLENGE_MAX: usize = 200;
 
+/// Returns `true` if `signature_header` has the form of a signature, whatever it signs.
+pub(crate) fn has_signature(signature_header: Option<&str>) -> bool {
+    let shown = signature_header.and_then(|header| header.trim().strip_prefix("sha256="));
+    shown.is_some_and(|shown| shown.len() == 64 && shown.bytes().all(|byte| byte.is_ascii_hexdigit()))
+}
+
 /// Returns `true` if `signature_header` is valid (`X-Hub-Signature-256: sha256=<64 hex>`). The signature is the
 /// HMAC-SHA256 of the received bytes of the body under one of the app secrets. All secrets are compared, in constant
 /// time.

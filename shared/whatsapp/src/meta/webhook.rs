@@ -1,14 +1,26 @@
-//! Meta's webhook: `GET, POST /webhooks/meta`, `/webhooks/whatsapp`, `/webhook/whatsapp`, with its handshake.
+//! Meta's webhook: `GET, POST /webhooks/meta`, `/webhooks/whatsapp`, `/webhook/whatsapp`, with its handshake. An app of a
+//! tenant has the path `/webhooks/meta/{number}`, so that notices, which name no number, can be proven, too.
 
+use super::parse::{TrustedNumbers, list_named_numbers};
+use super::verify::has_signature;
 use super::{answer_handshake, split_webhook, verify_signature};
 use crate::webhook::{
     AnswerHandshake, NamedKey, ProvenWebhook, RequiredKeys, WebhookHandler, WebhookKeys, WebhookRefusal,
-    WebhookRequest, WebhookSetup,
+    WebhookRequest, WebhookSetup, restrict_notices,
 };
 use jiff::Timestamp;
 use recado_domain::config::Instance;
+use recado_domain::ids::ExternalId;
+use std::collections::{BTreeMap, BTreeSet};
 
-const PATHS: [&str; 3] = ["/webhooks/meta", "/webhooks/whatsapp", "/webhook/whatsapp"];
+const PATHS: [&str; 4] = [
+    "/webhooks/meta",
+    "/webhooks/meta/{number}",
+    "/webhooks/whatsapp",
+    "/webhook/whatsapp",
+];
+
+const SIGNATURE_HEADER: &str = "x-hub-signature-256";
 
 /// App secrets that sign webhooks: the current one, and during a rotation the previous one.
 const APP_SECRET: NamedKey = NamedKey {
@@ -42,33 +54,69 @@ impl WebhookHandler for MetaWebhook {
         }
     }
 
-    /// Verifies the signature of the received bytes, then reads the body.
+    /// Returns no number for a request without a well-formed signature: it is refused whatever the secrets are.
+    fn list_numbers_with_apps(
+        &self,
+        request: &WebhookRequest<'_>,
+        keys: &WebhookKeys,
+    ) -> BTreeSet<ExternalId> {
+        if !has_signature(request.header(SIGNATURE_HEADER)) {
+            return BTreeSet::new();
+        }
+        let trusted = Signers::find(request, keys).is_anybody();
+        let of_path = number_of_path(request).ok().flatten();
+        let named = list_named_numbers(request.body, trusted).into_iter();
+        named.chain(of_path).collect()
+    }
+
+    /// Verifies the signature of the received bytes, then reads the changes of the numbers that it holds for.
     fn authenticate_and_parse(
         &self,
         request: &WebhookRequest<'_>,
         keys: &WebhookKeys,
         now: Timestamp,
     ) -> Result<ProvenWebhook, WebhookRefusal> {
-        let (body, secrets) = (request.body, keys.named_secrets(APP_SECRET.setting));
-        if secrets.is_empty() {
-            return Err(WebhookRefusal::NotConfigured("Meta's app secret"));
-        }
-        if !verify_signature(request.header("x-hub-signature-256"), body, secrets) {
+        let of_path = number_of_path(request)?;
+        let signers = Signers::find(request, keys);
+        if !signers.is_anybody() {
+            if keys.named_secrets(APP_SECRET.setting).is_empty() && keys.apps().is_empty() {
+                return Err(WebhookRefusal::NotConfigured("Meta's app secret"));
+            }
             return Err(WebhookRefusal::Unauthorized {
                 what: "a webhook of Meta was refused: its signature is missing or wrong",
                 instance: None,
             });
         }
-        Ok(ProvenWebhook {
-            items: split_webhook(body, now)?,
-            secret: None,
-        })
+        let by_own_app = of_path.filter(|number| signers.apps.get(number) == Some(&true));
+        let trusted = TrustedNumbers {
+            unnamed: signers.installation || by_own_app.is_some(),
+            others: signers.installation,
+            listed: signers.apps,
+        };
+        let mut items = split_webhook(request.body, Some(trusted), now)?;
+        if let Some(number) = by_own_app.filter(|_| !signers.installation) {
+            restrict_notices(&mut items, &number);
+        }
+        Ok(ProvenWebhook { items, secret: None })
     }
 
-    fn describe_webhook_setup(&self, _: &Instance, keys: &WebhookKeys, base: &str, _: bool) -> WebhookSetup {
+    fn describe_webhook_setup(
+        &self,
+        instance: &Instance,
+        keys: &WebhookKeys,
+        base: &str,
+        _: bool,
+    ) -> WebhookSetup {
+        let own_app = instance
+            .app_secret
+            .as_ref()
+            .and_then(|_| instance.resolve_external_id());
         WebhookSetup {
-            url: Some(format!("{base}{}", PATHS[0])),
-            proof_set: !keys.named_secrets(APP_SECRET.setting).is_empty(),
+            url: Some(match &own_app {
+                Some(number) => format!("{base}{}/{number}", PATHS[0]),
+                None => format!("{base}{}", PATHS[0]),
+            }),
+            proof_set: own_app.is_some() || !keys.named_secrets(APP_SECRET.setting).is_empty(),
             verify_token_set: Some(!keys.named_secrets(VERIFY_TOKEN.setting).is_empty()),
             ..WebhookSetup::NOTHING
         }
@@ -85,4 +133,35 @@ fn receive_handshake(query: &str, keys: &WebhookKeys) -> Result<String, WebhookR
         what: "a verification handshake of Meta was refused",
         instance: None,
     })
+}
+
+/// Returns the number in the path; `None` if the path has none.
+fn number_of_path(request: &WebhookRequest<'_>) -> Result<Option<ExternalId>, WebhookRefusal> {
+    let number = request.path_param("number").map(ExternalId::parse).transpose();
+    number.map_err(|_| WebhookRefusal::BadRequest("the path names no number"))
+}
+
+/// The apps that signed a request.
+struct Signers {
+    /// `true` if it was an app of the installation.
+    installation: bool,
+    /// The numbers with apps of their own, and `true` for those whose app signed.
+    apps: BTreeMap<ExternalId, bool>,
+}
+
+impl Signers {
+    fn find(request: &WebhookRequest<'_>, keys: &WebhookKeys) -> Self {
+        let signed = |secrets| verify_signature(request.header(SIGNATURE_HEADER), request.body, secrets);
+        let apps = keys.apps().iter();
+        Self {
+            installation: signed(keys.named_secrets(APP_SECRET.setting)),
+            apps: apps
+                .map(|(number, secrets)| (number.clone(), signed(secrets)))
+                .collect(),
+        }
+    }
+
+    fn is_anybody(&self) -> bool {
+        self.installation || self.apps.values().any(|signed| *signed)
+    }
 }

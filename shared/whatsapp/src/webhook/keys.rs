@@ -1,5 +1,6 @@
 //! The keys that prove webhooks.
 
+use recado_domain::ids::ExternalId;
 use recado_domain::secret::Secret;
 use std::collections::BTreeMap;
 
@@ -10,6 +11,7 @@ pub struct WebhookKeys {
     /// previous one.
     pub masters: Vec<Secret>,
     named: BTreeMap<&'static str, Vec<Secret>>,
+    apps: BTreeMap<ExternalId, Vec<Secret>>,
 }
 
 impl WebhookKeys {
@@ -22,6 +24,23 @@ impl WebhookKeys {
     #[must_use]
     pub fn with_masters(self, masters: Vec<Secret>) -> Self {
         Self { masters, ..self }
+    }
+
+    /// Returns the same keys with the secrets of the apps of single numbers. A number that is in `apps` has an app of its
+    /// own, also if the secret could not be read.
+    #[must_use]
+    pub fn with_apps(&self, apps: BTreeMap<ExternalId, Option<Secret>>) -> Self {
+        let apps = apps.into_iter();
+        let apps = apps.map(|(number, written)| (number, split_list(written.as_ref())));
+        Self {
+            apps: apps.collect(),
+            ..self.clone()
+        }
+    }
+
+    /// Returns the numbers with apps of their own, each with the secrets of its app.
+    pub(crate) fn apps(&self) -> &BTreeMap<ExternalId, Vec<Secret>> {
+        &self.apps
     }
 
     /// Returns the secrets of a setting: the current one, and others during a rotation.
@@ -60,11 +79,14 @@ pub struct NamedKey {
 impl NamedKey {
     fn split_secrets(&self, written: Option<&Secret>) -> Vec<Secret> {
         match written {
-            Some(written) if self.several => {
-                let parts = written.expose_secret().split(',');
-                parts.filter_map(Secret::new).collect()
-            }
+            written if self.several => split_list(written),
             written => written.cloned().into_iter().collect(),
         }
     }
+}
+
+/// Splits secrets that are separated by commas.
+fn split_list(written: Option<&Secret>) -> Vec<Secret> {
+    let parts = written.map_or("", Secret::expose_secret).split(',');
+    parts.filter_map(Secret::new).collect()
 }

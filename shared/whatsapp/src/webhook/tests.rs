@@ -100,6 +100,7 @@ fn a_path_leads_to_its_provider_under_each_of_its_names_and_to_no_other() {
         ("/api/webhook/evolution", Some(Provider::Evolution)),
         ("/webhooks/evolution/k/x/y", Some(Provider::Evolution)),
         ("/webhooks/meta", Some(Provider::Meta)),
+        ("/webhooks/meta/100000000000001", Some(Provider::Meta)),
         ("/webhooks/whatsapp", Some(Provider::Meta)),
         ("/webhook/whatsapp", Some(Provider::Meta)),
         ("/deliver/webhook", Some(Provider::Dialog360)),
@@ -124,7 +125,7 @@ fn a_route_that_is_not_there_and_a_handshake_that_it_lacks_are_told_apart() {
     assert_eq!(found("/webhooks/whatsapp"), Some((Provider::Meta, true)));
     for missing in [
         "/webhooks/telegram",
-        "/webhooks/meta/more",
+        "/webhooks/meta/1/more",
         "/webhooks/evolution/",
         "/webhooks/evolution/a/b/c",
         "/webhooks/evolution/k/a/b/c",
@@ -356,4 +357,33 @@ fn nothing_that_could_be_a_secret_is_shown_by_debug() {
     let told = describe_webhook_setup(&version_1, &keys(), BASE, true);
     let shown = format!("{request:?} {told:?} {:?}", keys());
     assert!(!shown.contains(&token) && !shown.contains("master\""), "{shown}");
+}
+
+#[test]
+fn only_a_request_with_the_form_of_a_signature_names_numbers_to_be_looked_up() {
+    let body = about("100000000000001").to_string();
+    let listed = |headers: &[(&'static str, &str)], body: &str| {
+        let (_, handler, params) = route("/webhooks/meta/100000000000002").unwrap();
+        let headers = headers
+            .iter()
+            .map(|(name, text)| (name.parse().unwrap(), text.parse().unwrap()));
+        let request = WebhookRequest {
+            path_params: &params,
+            headers: &headers.collect(),
+            body: body.as_bytes(),
+        };
+        handler.list_numbers_with_apps(&request, &keys()).len()
+    };
+    let forged = format!("sha256={}", "0".repeat(64));
+    assert_eq!(listed(&[("x-hub-signature-256", &forged)], &body), 2);
+    assert_eq!(listed(&[("x-hub-signature-256", &forged)], "no json"), 1);
+    let short = forged.replace("00000000", "");
+    for unsigned in [short.as_str(), "sha256=", "", "sha1=00"] {
+        assert_eq!(
+            listed(&[("x-hub-signature-256", unsigned)], &body),
+            0,
+            "{unsigned}"
+        );
+    }
+    assert_eq!(listed(&[], &body), 0);
 }

@@ -144,6 +144,9 @@ pub(in crate::api) struct InstanceSchema {
     api_version: u8,
     /// Reference to the key to send with, `env:NAME` or `ssm:/path/name`. If absent, the installation's key.
     credential: Option<String>,
+    /// Reference to the secret of the tenant's own app of Meta (`env:NAME` or `ssm:/path/app-secret…`). If present, only
+    /// this app speaks for the number.
+    app_secret: Option<String>,
     /// Version of the webhook secret. It cannot be lowered: a lower one counts as left out.
     #[schema(required = false, minimum = 1, maximum = 9, default = 1)]
     secret_version: u8,

@@ -1,5 +1,6 @@
 use super::*;
 use crate::interpret_event;
+use crate::meta::parse::{AddressedNumbers, read_addressed_numbers};
 use recado_domain::content::{Content, MediaKind};
 use recado_domain::delivery::{DeliveryKey, DeliveryStatus};
 use recado_domain::event::{EventKind, EventPayload, InboundJob};

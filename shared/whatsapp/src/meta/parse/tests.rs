@@ -12,7 +12,12 @@ const NUMBER: &str = "100000000000001";
 const OWN_ID: &str = "c_0123456789abcdef0123456789abcdef-1.7";
 
 fn items(body: &Value) -> Vec<WebhookItem> {
-    split_webhook(body.to_string().as_bytes(), from_unix_millis(1_760_000_000_000)).unwrap()
+    split_webhook(
+        body.to_string().as_bytes(),
+        None,
+        from_unix_millis(1_760_000_000_000),
+    )
+    .unwrap()
 }
 
 fn body(value: &Value) -> Value {
@@ -161,7 +166,7 @@ fn half_an_emoji_loses_no_message() {
         &json!({"messages": [{"id": "a", "from": "5511900000001", "type": "text", "text": {"body": "oi CUT"}}]}),
     );
     let cut = body.to_string().replace("CUT", r"\ud83d");
-    let items = split_webhook(cut.as_bytes(), from_unix_millis(0)).unwrap();
+    let items = split_webhook(cut.as_bytes(), None, from_unix_millis(0)).unwrap();
     let payload = event(items.into_iter().next().unwrap()).payload;
     assert_eq!(payload["message"]["text"]["body"], "oi \u{fffd}");
 }
@@ -299,7 +304,7 @@ fn what_is_not_understood_is_ignored_by_name_and_never_an_error() {
         assert_eq!(ignored(no_object), "body without changes");
     }
     assert_eq!(
-        split_webhook(b"private", from_unix_millis(0)).unwrap_err(),
+        split_webhook(b"private", None, from_unix_millis(0)).unwrap_err(),
         WebhookParseError::NotJson
     );
 }

@@ -1,5 +1,4 @@
-//! Reads which numbers a body is about, before the body is trusted: the expected webhook secret is derived from the
-//! number.
+//! Reads which numbers a body is about, before the body is trusted: the number says which secret must prove it.
 
 use crate::wire::json::WebhookParseError;
 use crate::wire::json::extract::{
@@ -27,15 +26,23 @@ pub enum AddressedNumbers {
 /// Reads the numbers that a body is about: the `phone_number_id` of each change. Nothing else of the body is built in
 /// memory.
 pub fn read_addressed_numbers(body: &[u8]) -> Result<AddressedNumbers, WebhookParseError> {
-    let found = extract_from_body(
-        AtKey("entry", EachMember(AtKey("changes", EachMember(ChangeExtractor)))),
-        body,
-    );
-    let found = found.map_err(|_| WebhookParseError::NotJson)?;
+    let found = extract_numbers(body, NUMBERS_MAX).map_err(|_| WebhookParseError::NotJson)?;
     if found.unnamed || found.numbers.is_empty() {
         return Ok(AddressedNumbers::Unnamed);
     }
     Ok(AddressedNumbers::Numbers(found.numbers))
+}
+
+/// Returns the numbers that a body names, also if some of its changes name none. A body that is not trusted yet
+/// (`trusted` is `false`) has 16 at most.
+pub(crate) fn list_named_numbers(body: &[u8], trusted: bool) -> BTreeSet<ExternalId> {
+    let max = if trusted { usize::MAX } else { NUMBERS_MAX };
+    extract_numbers(body, max).unwrap_or_default().numbers
+}
+
+fn extract_numbers(body: &[u8], max: usize) -> serde_json::Result<NumbersOfChanges> {
+    let changes = EachMember(AtKey("changes", EachMember(ChangeExtractor, max)), max);
+    extract_from_body(AtKey("entry", changes), body)
 }
 
 /// The numbers found in the changes of a body.
@@ -47,20 +54,20 @@ struct NumbersOfChanges {
 }
 
 impl NumbersOfChanges {
-    fn merge_numbers(&mut self, other: Self) {
+    fn merge_numbers(&mut self, other: Self, max: usize) {
         self.unnamed |= other.unnamed;
         for number in other.numbers {
-            if self.numbers.len() < NUMBERS_MAX {
+            if self.numbers.len() < max {
                 self.numbers.insert(number);
             }
         }
     }
 }
 
-/// Applies an extractor to each member of a list. A value that is not a list counts as its only member, as in
+/// Applies an extractor to each member of a list, and keeps at most so many numbers. A value that is not a list counts as its only member, as in
 /// [`list_members`](crate::wire::json::list_members).
 #[derive(Debug, Clone, Copy)]
-struct EachMember<P>(P);
+struct EachMember<P>(P, usize);
 
 impl<P: JsonExtractor<Found = NumbersOfChanges>> JsonExtractor for EachMember<P> {
     type Found = NumbersOfChanges;
@@ -72,7 +79,7 @@ impl<P: JsonExtractor<Found = NumbersOfChanges>> JsonExtractor for EachMember<P>
     fn extract_list<'de, A: SeqAccess<'de>>(self, mut list: A) -> Result<NumbersOfChanges, A::Error> {
         let mut all = NumbersOfChanges::default();
         while let Some(one) = extract_member(&mut list, self.0)? {
-            all.merge_numbers(one);
+            all.merge_numbers(one, self.1);
         }
         Ok(all)
     }
@@ -230,5 +237,7 @@ mod tests {
             AddressedNumbers::Numbers(numbers) => assert_eq!(numbers.len(), NUMBERS_MAX),
             AddressedNumbers::Unnamed => panic!("they are named"),
         }
+        let known = |trusted| list_named_numbers(body(&ids).as_bytes(), trusted).len();
+        assert_eq!((known(false), known(true)), (NUMBERS_MAX, 1000));
     }
 }
