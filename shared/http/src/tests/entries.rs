@@ -222,6 +222,14 @@ async fn an_instance_that_alerts_are_sent_with_stays() {
         .operate("DELETE", "/v1/instances/oficial", &Value::Null)
         .await;
     assert_eq!(other.status, StatusCode::OK, "{}", other.text);
+    // Of a tenant that the destinations do not name.
+    let shop = json!({"tenants": [{"id": "shop"}], "agents": [
+        {"id": "bia", "tenant": "shop", "model": "m", "system_prompt": "p"},
+    ]});
+    let applied = site.operate("PUT", "/v1/config", &shop).await;
+    assert_eq!(applied.status, StatusCode::OK, "{}", applied.text);
+    let removed = site.operate("DELETE", "/v1/agents/bia", &Value::Null).await;
+    assert_eq!(removed.status, StatusCode::OK, "{}", removed.text);
 }
 
 #[tokio::test]
