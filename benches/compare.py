@@ -1,15 +1,22 @@
 #!/usr/bin/env python3
-"""Compares two binaries of `recado` in turns, in one run, so that whatever else the machine does meets both alike.
+"""Measures Recado beside the webhook servers that people write themselves: Express with Redis, FastAPI with Redis.
 
-    benches/compare.py BEFORE AFTER                      5 rounds of 6,000 webhooks, 64 clients and 1
-    benches/compare.py BEFORE AFTER --rounds 10 --messages 10000
+    benches/compare.py                              three rounds, 32 connections, then 1,000 webhooks a second
+    benches/compare.py --connections 256 --rounds 5
+    benches/compare.py --recado target/release/recado --no-build
 
-Each round starts both anew, the second one first in every other round. Prints, as Markdown, the medians of both, and the
-median of the differences within the rounds."""
+Each round starts every server anew, the order turned around in every other round. First as many webhooks as the server
+takes, then a steady rate, at which a latency counts from the time when its request was due. Prints the medians as Markdown.
+
+Express and FastAPI come from npm and PyPI, pinned in benches/others, into target/compare. `redis-server` must be on the
+PATH, or is taken from the packages of Debian into target/compare; without it the command says so and ends."""
 
 import argparse
+import json
+import os
 import shutil
 import statistics
+import subprocess
 import sys
 import tempfile
 from pathlib import Path
@@ -17,58 +24,239 @@ from pathlib import Path
 sys.dont_write_bytecode = True
 
 import embedded
-from processes import MeasurementError
+import machine
+from evolution import http_request, webhook_secret
+from processes import MeasurementError, cpu_seconds, end, eventually, tail
 
 ROOT = Path(__file__).resolve().parents[1]
-FIGURES = {
-    "acknowledged a second": "per_second",
-    "p50, ms": "p50_ms",
-    "p99, ms": "p99_ms",
-    "processor seconds of the server": "processor_seconds",
-    "memory idle, KiB": "idle_rss_kib",
-    "memory after, KiB": "rss_kib",
-    "memory at most, KiB": "peak_kib",
-}
+OTHERS = Path(__file__).resolve().parent / "others"
+TOOLS = ROOT / "target" / "compare"
+REDIS_PACKAGES = ("redis-server", "redis-tools", "liblzf1", "libjemalloc2", "liblua5.1-0", "lua-cjson", "lua-bitop", "libhiredis0.14")
+NUMBER, CONTACT = "@@NUMBER@@@@@@@@", "@CONTACT"
+START_SECONDS_MAX = 30
+FIGURES = (
+    ("acknowledged a second, at most", "per_second", "{:,.0f}"),
+    ("p50 then, ms", "p50_ms", "{:.1f}"),
+    ("p99 then, ms", "p99_ms", "{:.1f}"),
+    ("p99.9 then, ms", "p999_ms", "{:.1f}"),
+    ("processor time of a webhook, µs", "cpu_us", "{:.0f}"),
+    ("at the steady rate: p50, ms", "steady_p50_ms", "{:.1f}"),
+    ("… p99, ms", "steady_p99_ms", "{:.1f}"),
+    ("… p99.9, ms", "steady_p999_ms", "{:.1f}"),
+    ("… acknowledged a second", "steady_per_second", "{:,.0f}"),
+)
 
 
 def main():
-    parser = argparse.ArgumentParser(description="Compares two binaries of recado in turns.")
-    parser.add_argument("before", type=Path)
-    parser.add_argument("after", type=Path)
-    parser.add_argument("--rounds", type=int, default=5)
-    parser.add_argument("--messages", type=int, default=6_000, help="of many clients; one client posts a sixth of them")
-    parser.add_argument("--clients", type=int, default=64)
+    parser = argparse.ArgumentParser(description="Measures Recado beside Express and FastAPI with Redis.")
+    parser.add_argument("--recado", type=Path, default=ROOT / "target" / "release" / "recado")
+    parser.add_argument("--no-build", action="store_true", help="take the binaries as they are")
+    parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--seconds", type=int, default=6)
+    parser.add_argument("--connections", type=int, default=32)
+    parser.add_argument("--rate", type=int, default=1_000)
     arguments = parser.parse_args()
-    binaries = [arguments.before.resolve(), arguments.after.resolve()]
-    (ROOT / "target").mkdir(exist_ok=True)
-    scratch = tempfile.mkdtemp(prefix="compare-", dir=ROOT / "target")
+    TOOLS.mkdir(parents=True, exist_ok=True)
+    scratch = Path(tempfile.mkdtemp(prefix="run-", dir=TOOLS))
     try:
-        for messages, clients in ((arguments.messages, arguments.clients), (max(1, arguments.messages // 6), 1)):
-            rounds = [measure_round(binaries, number, messages, clients, scratch) for number in range(arguments.rounds)]
-            print_table(f"{messages} webhooks, clients at once: {clients}", rounds)
+        contestants = prepare(arguments)
+        rounds = [measure_round(contestants, number, arguments, scratch) for number in range(arguments.rounds)]
+        print_results(contestants, rounds, arguments, scratch)
     except MeasurementError as error:
         sys.exit(f"compare: {error}")
     finally:
         shutil.rmtree(scratch, ignore_errors=True)
 
 
-def measure_round(binaries, number, messages, clients, scratch):
-    order = (0, 1) if number % 2 == 0 else (1, 0)
+def prepare(arguments):
+    """What is measured: a name, its durability, and a function that starts it."""
+    if not arguments.no_build:
+        for package in ("recado", "recado-load"):
+            run(["cargo", "build", "--quiet", "--release", "-p", package], "the release build", cwd=ROOT)
+    redis = find_redis()
+    modules, python = install_express(), install_fastapi()
+    express = lambda environment: (["node", "server.js"], environment, modules)
+    fastapi = lambda environment: ([python, "-m", "uvicorn", "server:app", "--port", "0", "--no-access-log"], environment, OTHERS)
+    contestants = [
+        ("Recado, replies on", "each acknowledgement is synced to the disk", lambda folder: Recado(arguments.recado, folder, replies=True)),
+        ("Recado, replies put off", "each acknowledgement is synced to the disk", lambda folder: Recado(arguments.recado, folder, replies=False)),
+    ]
+    for name, command in (("Express", express), ("FastAPI", fastapi)):
+        for sync, loses in (("everysec", "up to a second is lost when the power fails"), ("always", "each command is synced to the disk")):
+            start = lambda folder, command=command, sync=sync: WithRedis(redis, command, sync, folder)
+            contestants.append((f"{name} + Redis, `{sync}`", loses, start))
+    return contestants
+
+
+def run(command, what, **options):
+    done = subprocess.run([str(word) for word in command], capture_output=True, text=True, **options)
+    if done.returncode != 0:
+        raise MeasurementError(f"{what} failed:\n{(done.stderr or done.stdout)[-1500:]}")
+    return done.stdout
+
+
+def find_redis():
+    """(program, environment) of a Redis server."""
+    found = shutil.which("redis-server")
+    if found:
+        return found, dict(os.environ)
+    folder = TOOLS / "redis"
+    program = folder / "usr" / "bin" / "redis-server"
+    if not program.exists():
+        folder.mkdir(parents=True, exist_ok=True)
+        if not shutil.which("apt-get"):
+            raise MeasurementError("there is no redis-server on the PATH, and no apt-get to get one")
+        for package in REDIS_PACKAGES:
+            # A package may have another name, or be part of another, in this version of Debian: what counts is that it starts.
+            subprocess.run(["apt-get", "download", package], cwd=folder, capture_output=True)
+        for archive in folder.glob("*.deb"):
+            run(["dpkg-deb", "-x", archive, folder], "unpacking Redis")
+    libraries = ":".join(str(path) for path in folder.glob("usr/lib/*-linux-gnu*"))
+    environment = dict(os.environ, LD_LIBRARY_PATH=libraries)
+    started = program.exists() and subprocess.run([program, "--version"], env=environment, capture_output=True).returncode == 0
+    if not started:
+        raise MeasurementError("there is no redis-server on the PATH, and the packages of Debian gave none: install one")
+    return str(program), environment
+
+
+def install_express():
+    folder = TOOLS / "express"
+    folder.mkdir(exist_ok=True)
+    for name in ("package.json", "package-lock.json", "server.js"):
+        shutil.copy(OTHERS / name, folder / name)
+    run(["npm", "ci", "--no-audit", "--no-fund"], "installing Express", cwd=folder)
+    return folder
+
+
+def install_fastapi():
+    folder = TOOLS / "venv"
+    python = folder / "bin" / "python3"
+    if not python.exists():
+        run([sys.executable, "-m", "venv", folder], "making a Python environment")
+    run([python, "-m", "pip", "install", "--quiet", "-r", OTHERS / "requirements.txt"], "installing FastAPI")
+    return python
+
+
+class Recado:
+    """`recado serve` with a data folder of its own; model and provider are simulated, without latency."""
+
+    def __init__(self, binary, folder, replies):
+        self.log = folder / "recado.log"
+        configuration = folder / "recado.toml"
+        configuration.write_text(embedded.CONFIGURATION + "rate = { per_second = 1000, burst = 100000 }\n")
+        debounce = ("0", "5") if replies else ("300", "890")
+        variables = {
+            "RECADO_ADDR": "127.0.0.1:0",
+            "RECADO_DATA": str(folder / "data"),
+            "RECADO_CONFIG": str(configuration),
+            "RECADO_WEBHOOK_SECRET": embedded.MASTER,
+            "RECADO_TOKEN": "token-of-the-measurements-of-recado",
+            "RECADO_SIMULATION": "auto",
+            "RECADO_SIMULATED_LATENCY_MS": "0",
+            "RECADO_DEBOUNCE_SECONDS": debounce[0],
+            "RECADO_DEBOUNCE_MAX_SECONDS": debounce[1],
+        }
+        with open(self.log, "wb") as log:
+            command = [str(Path(binary).resolve()), "serve"]
+            process = subprocess.Popen(command, env=variables, cwd=folder, stdin=subprocess.DEVNULL, stdout=log, stderr=subprocess.STDOUT)
+        self.processes = [process]
+
+    def port(self):
+        return embedded.port_of(self.processes[0], self.log)
+
+
+class WithRedis:
+    """A server of benches/others before a Redis with an append-only file."""
+
+    def __init__(self, redis, command, sync, folder):
+        program, environment = redis
+        socket = folder / "redis.sock"
+        redis_command = [program, "--port", "0", "--unixsocket", socket, "--dir", folder, "--save", "", "--appendonly", "yes", "--appendfsync", sync]
+        self.processes, self.log = [], folder / "server.log"
+        self.start(redis_command, environment, folder, folder / "redis.log")
+        if not eventually(socket.exists, START_SECONDS_MAX):
+            raise MeasurementError(f"Redis did not start:\n{tail(folder / 'redis.log')}")
+        variables = dict(os.environ, WEBHOOK_SECRET=webhook_secret(), REDIS_SOCKET=str(socket), NODE_ENV="production")
+        self.start(*command(variables), self.log)
+
+    def start(self, command, environment, folder, log_path):
+        with open(log_path, "wb") as log:
+            words = [str(word) for word in command]
+            process = subprocess.Popen(words, env=environment, cwd=folder, stdin=subprocess.DEVNULL, stdout=log, stderr=subprocess.STDOUT)
+        self.processes.append(process)
+
+    def port(self):
+        """The port that the system gave it, from its log: `port 1234`, or `…http://127.0.0.1:1234 …`."""
+        found = []
+
+        def said():
+            text = self.log.read_text(errors="replace")
+            for mark in ("port ", "http://127.0.0.1:"):
+                digits = text.partition(mark)[2].split(" ")[0].strip()
+                found.extend([int(digits)] if digits.isdigit() else [])
+            return found or self.processes[-1].poll() is not None
+
+        if not eventually(said, START_SECONDS_MAX) or not found:
+            raise MeasurementError(f"the server did not start:\n{tail(self.log)}")
+        return found[0]
+
+
+def measure_round(contestants, number, arguments, scratch):
+    order = list(range(len(contestants)))
     measured = {}
-    for place in order:
-        print(f"compare: round {number + 1}, {binaries[place]}", file=sys.stderr)
-        found = embedded.measure(binaries[place], messages, clients, scratch)
-        measured[place] = found | {"processor_seconds": found["server_cpu_share"] * found["seconds"]}
-    return measured[0], measured[1]
+    for place in order if number % 2 == 0 else reversed(order):
+        name, _, start = contestants[place]
+        print(f"compare: round {number + 1}, {name}", file=sys.stderr)
+        folder = Path(tempfile.mkdtemp(prefix="server-", dir=scratch))
+        measured[place] = measure(start(folder), arguments, folder)
+        shutil.rmtree(folder, ignore_errors=True)
+    return measured
 
 
-def print_table(title, rounds):
-    print(f"\n{title}, {len(rounds)} rounds\n\n| figure | before | after | difference | of the rounds |\n| --- | --: | --: | --: | --- |")
-    for name, key in FIGURES.items():
-        before, after = (statistics.median(one[side][key] for one in rounds) for side in (0, 1))
-        changes = sorted((right[key] / left[key] - 1) * 100 for left, right in rounds)
-        middle, spread = statistics.median(changes), f"{changes[0]:+.1f} to {changes[-1]:+.1f} %"
-        print(f"| {name} | {before:,.2f} | {after:,.2f} | {middle:+.1f} % | {spread} |")
+def measure(server, arguments, folder):
+    try:
+        address = f"127.0.0.1:{server.port()}"
+        # A digit of its own in each place, so that the length is that of every request.
+        template = http_request(0, address).decode().replace(f"3EB0{0:016X}", f"3EB0{NUMBER}").replace("5511900000000@s", f"55119{CONTACT}@s")
+        file = folder / "request"
+        file.write_bytes(template.encode())
+        load(address, file, arguments, 0, ["--seconds", 1])
+        before = processor_seconds(server)
+        most = load(address, file, arguments, 10_000_000, ["--seconds", arguments.seconds])
+        busy = processor_seconds(server) - before
+        steady = load(address, file, arguments, 20_000_000, ["--seconds", arguments.seconds, "--rate", arguments.rate])
+        return most | {"cpu_us": busy / most["count"] * 1e6} | {f"steady_{key}": value for key, value in steady.items()}
+    finally:
+        for process in reversed(server.processes):
+            end(process)
+
+
+def processor_seconds(server):
+    return sum(cpu_seconds(process.pid) for process in server.processes)
+
+
+def load(address, template, arguments, first, options):
+    command = [ROOT / "target" / "release" / "recado-load", "--address", address, "--template", template]
+    command += ["--connections", arguments.connections, "--first", first, *options]
+    answers = json.loads(run(command, "the load generator"))["answers"]
+    if set(answers["statuses"]) != {"200"}:
+        raise MeasurementError(f"answered {answers['statuses']}")
+    return answers
+
+
+def print_results(contestants, rounds, arguments, scratch):
+    facts = machine.facts(scratch)
+    disk = facts["disk"]
+    print(
+        f"Measured on {facts['date']}: {facts['cpu']}, {facts['cores']} cores, {facts['kernel']}, {disk['file_system']} (write and sync of 4 KiB: "
+        f"{disk['write_and_sync_ms']} ms), load {os.getloadavg()[0]:.1f}. {arguments.connections} connections, {arguments.rounds} rounds of "
+        f"{arguments.seconds} s, medians; steady rate {arguments.rate:,} a second. One process of each server. Webhooks of Recado are processed meanwhile, too; nothing reads the streams of the others.\n"
+    )
+    print(f"| | {' | '.join(name for name, _, _ in contestants)} |\n|{' --- |' * (len(contestants) + 1)}")
+    for title, key, form in FIGURES:
+        medians = (statistics.median(one[place][key] for one in rounds) for place in range(len(contestants)))
+        print(f"| {title} | {' | '.join(form.format(value) for value in medians)} |")
+    print(f"| durability | {' | '.join(loses for _, loses, _ in contestants)} |")
 
 
 if __name__ == "__main__":
