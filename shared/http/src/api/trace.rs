@@ -9,15 +9,15 @@ use crate::query::QueryParams;
 use axum::extract::State;
 use axum::{Extension, Json};
 use recado_domain::access::Caller;
-use recado_domain::ids::{CorrelationId, EventId};
+use recado_domain::ids::{CorrelationId, EventId, InstanceId};
 use recado_domain::scheduled::{ScheduledId, ScheduledState};
 use recado_pipeline::Deps;
 use recado_pipeline::deliver;
-use recado_pipeline::trace::{self, MessageTrace};
+use recado_pipeline::trace::{self, MessageTrace, ProviderLookup};
 use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
 
-/// The id to look for. Exactly one field must be given.
+/// The id to look for. Exactly one must be given.
 #[derive(Debug, Deserialize, IntoParams)]
 #[into_params(parameter_in = Query)]
 #[serde(deny_unknown_fields)]
@@ -28,6 +28,11 @@ pub(super) struct TraceQuery {
     message: Option<String>,
     /// A correlation id.
     correlation: Option<String>,
+    /// A message's id at the provider.
+    provider_message: Option<String>,
+    /// With `provider_message`: only on this instance.
+    #[param(value_type = Option<String>)]
+    instance: Option<InstanceId>,
 }
 
 /// The events and messages that belong together, the oldest first.
@@ -46,7 +51,7 @@ impl From<MessageTrace> for TraceView {
     }
 }
 
-/// Returns the events and messages that belong to an event, a message or a correlation id.
+/// Returns the events and messages that belong to an event, a message, a correlation id or a provider's message id.
 ///
 /// Events come without their payloads, the oldest first; they are kept for 7 days.
 #[utoipa::path(
@@ -62,21 +67,35 @@ pub(super) async fn get_trace(
     QueryParams(wanted): QueryParams<TraceQuery>,
 ) -> Result<Json<TraceView>, HttpProblem> {
     let deps = &*api.deps;
-    let wanted = match (wanted.event, wanted.message, wanted.correlation) {
-        (Some(id), None, None) => {
+    if wanted.instance.is_some() && wanted.provider_message.is_none() {
+        return Err(HttpProblem::bad_request(
+            "`instance` goes with `provider_message`",
+        ));
+    }
+    let ids = (
+        wanted.event,
+        wanted.message,
+        wanted.correlation,
+        wanted.provider_message,
+    );
+    let wanted = match ids {
+        (Some(id), None, None, None) => {
             let id = EventId::parse(&id).map_err(|_| HttpProblem::not_found("there is no such event"))?;
             trace::TraceTarget::Event(id)
         }
-        (None, Some(id), None) => match ScheduledId::parse(&id) {
+        (None, Some(id), None, None) => match ScheduledId::parse(&id) {
             Ok(id) => resolve_scheduled(deps, &caller, &id).await?,
             Err(_) => trace::TraceTarget::Message(parse_message_id(&id)?),
         },
-        (None, None, Some(id)) => trace::TraceTarget::Correlation(
+        (None, None, Some(id), None) => trace::TraceTarget::Correlation(
             CorrelationId::parse(&id).map_err(|error| HttpProblem::bad_request(error.to_string()))?,
         ),
+        (None, None, None, Some(id)) => {
+            resolve_provider_message(deps, &caller, &id, wanted.instance.as_ref()).await?
+        }
         _ => {
             return Err(HttpProblem::bad_request(
-                "exactly one of `event`, `message` and `correlation` is needed",
+                "exactly one of `event`, `message`, `correlation` and `provider_message` is needed",
             ));
         }
     };
@@ -87,6 +106,24 @@ pub(super) async fn get_trace(
     let found = trace::find_trace(deps, &caller, &wanted).await?;
     let found = found.ok_or_else(|| HttpProblem::not_found(missing))?;
     Ok(Json(found.into()))
+}
+
+/// Resolves a provider's message id to the event that brought the message, or to the message that was sent.
+async fn resolve_provider_message(
+    deps: &impl Deps,
+    caller: &Caller,
+    id: &str,
+    instance: Option<&InstanceId>,
+) -> Result<trace::TraceTarget, HttpProblem> {
+    match trace::find_provider_message(deps, caller, id, instance).await? {
+        ProviderLookup::Found(target) => Ok(target),
+        ProviderLookup::Unknown => Err(HttpProblem::not_found(
+            "no message of this id at the provider is known",
+        )),
+        ProviderLookup::TooManyInstances => Err(HttpProblem::bad_request(
+            "there are more than 100 instances: name the `instance`",
+        )),
+    }
 }
 
 /// Resolves a scheduled message to the message that was sent for it. Before it is sent, only its correlation id can be

@@ -1,4 +1,4 @@
-//! What belongs together, asked for in three ways.
+//! What belongs together, asked for by each kind of id.
 
 use super::{Answered, Site};
 use axum::http::StatusCode;
@@ -18,6 +18,8 @@ async fn exactly_one_thing_is_looked_for() {
         "correlation=",
         "correlation=a%00",
         "message=a&correlation=b",
+        "message=a&provider_message=b",
+        "message=a&instance=suporte-01",
         "what=a",
     ] {
         assert_eq!(
@@ -30,6 +32,8 @@ async fn exactly_one_thing_is_looked_for() {
         "event=a",
         "message=a",
         "message=s_0123456789abcdef0123456789abcdef",
+        "provider_message=3EB0",
+        "provider_message=3EB0&instance=nobody",
     ] {
         assert_eq!(
             trace(&site, unknown).await.status,

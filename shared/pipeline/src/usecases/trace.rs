@@ -1,11 +1,13 @@
 //! Traces events and messages for people who investigate them. No step of a message depends on this module.
 
+mod provider_lookup;
 mod reply_lookup;
 mod timeline;
 
 use crate::Deps;
 use crate::ports::{ConfigurationStore, Conversations, CorrelationIndex, Inbox, PortResult};
 use crate::steps::message_view::{MessageView, find_message_view, join_deliveries};
+pub use provider_lookup::{ProviderLookup, find_provider_message};
 use recado_domain::access::{Caller, Scope};
 use recado_domain::event::EventRecord;
 use recado_domain::ids::{CorrelationId, EventId, MessageId};

@@ -29,6 +29,7 @@ mod sender;
 mod spellings;
 mod switches;
 mod tenant_removal;
+mod traces;
 mod turns;
 mod unknown;
 mod uploads;

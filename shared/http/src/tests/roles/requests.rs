@@ -138,6 +138,7 @@ fn list_reads(ids: &Ids) -> Vec<Wanted> {
         scheduled,
         event,
         correlation,
+        provider_message,
         dead_letter,
         tenant,
         ..
@@ -176,6 +177,14 @@ fn list_reads(ids: &Ids) -> Vec<Wanted> {
         get("/v1/trace", format!("/v1/trace?message={message}")),
         get("/v1/trace", format!("/v1/trace?message={scheduled}")),
         get("/v1/trace", format!("/v1/trace?correlation={correlation}")),
+        get(
+            "/v1/trace",
+            format!("/v1/trace?provider_message={provider_message}"),
+        ),
+        get(
+            "/v1/trace",
+            format!("/v1/trace?provider_message={provider_message}&instance={instance}"),
+        ),
         plain("/v1/trends"),
         of_instance("/v1/trends"),
         get("/v1/trends", format!("/v1/trends?tenant={tenant}")),
