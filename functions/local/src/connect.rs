@@ -10,6 +10,7 @@ use jiff::Timestamp;
 use recado_domain::config::Instance;
 use recado_http_client::url_origin;
 use recado_onboarding::{ConnectOptions, ConnectParameters, OnboardingTarget};
+use serde_json::json;
 
 /// Sets an instance's webhook at its provider, and checks that the provider's webhooks would be accepted.
 #[derive(Debug, Args)]
@@ -40,6 +41,9 @@ pub(crate) struct ConnectArguments {
     /// Sends keys to hosts that the installation names, without asking.
     #[arg(long, short)]
     yes: bool,
+    /// Prints the result as JSON: the steps that were taken, and the error if it failed.
+    #[arg(long)]
+    json: bool,
 }
 
 /// The warning about webhooks that include files. The first limit is AWS's, for the event of a function.
@@ -97,10 +101,27 @@ pub(crate) async fn run_connect(command: ConnectArguments, environment: &LocalEn
     };
     let mut steps = Vec::new();
     let connected = recado_onboarding::connect_instance(&subject, &connecting, &mut steps).await;
+    let steps = steps.iter().map(ToString::to_string).collect();
+    print_result(
+        &command,
+        instance,
+        steps,
+        connected.as_ref().err().map(ToString::to_string),
+    );
+    Ok(connected?)
+}
+
+/// Prints the steps that were taken; as JSON, also the error.
+fn print_result(command: &ConnectArguments, instance: &Instance, steps: Vec<String>, error: Option<String>) {
+    if command.json {
+        let result =
+            json!({"instance": instance.id, "connected": error.is_none(), "steps": steps, "error": error});
+        println!("{result:#}");
+        return;
+    }
     for step in steps {
         println!("{}: {step}", instance.id);
     }
-    Ok(connected?)
 }
 
 /// Succeeds if the setting that connecting shows to the webhook's URL may be sent there: the host was named on this

@@ -8,6 +8,7 @@ use anyhow::{Context, Result};
 use clap::Args;
 use recado_domain::config::Instance;
 use recado_onboarding::WebhookCredentials;
+use serde_json::json;
 
 /// Prints a `curl` line that posts a message as an instance's provider would. It holds the instance's webhook secret.
 #[derive(Debug, Args)]
@@ -16,6 +17,9 @@ pub(crate) struct TryArguments {
     instance: Option<String>,
     #[command(flatten)]
     there: InstallationArguments,
+    /// Prints the command line as JSON.
+    #[arg(long)]
+    json: bool,
 }
 
 /// Prints the command line.
@@ -36,9 +40,11 @@ pub(crate) async fn print_try_request(command: TryArguments, environment: &Local
         }
     }
     let line = demonstration::format_curl_line(&there.url, &proofs, instances.into_iter());
-    println!(
-        "{}",
-        line.context("no instance can be tried so: its webhooks are proven by other secrets")?
-    );
+    let line = line.context("no instance can be tried so: its webhooks are proven by other secrets")?;
+    if command.json {
+        println!("{:#}", json!({ "command": line }));
+    } else {
+        println!("{line}");
+    }
     Ok(())
 }

@@ -15,7 +15,7 @@ mod failure;
 #[cfg(test)]
 pub(crate) mod tests;
 
-use failure::{ModelFailure, Retryability};
+use failure::{FailureCause, ModelFailure, Retryability};
 use futures::future::{Either, select};
 use genai::adapter::AdapterKind;
 use genai::chat::{CacheControl, ChatMessage, ChatOptions, ChatRequest, ChatResponse, StopReason};
@@ -26,6 +26,7 @@ use recado_domain::config::CredentialRef;
 use recado_domain::message::TokenUsage;
 use recado_domain::millis::add_millis;
 use recado_domain::secret::Secret;
+use recado_http_client::url_origin;
 use recado_pipeline::ports::{
     ChatTurn, Llm, LlmError, LlmReply, LlmRequest, PortResult, Secrets, Speaker, System,
 };
@@ -173,6 +174,16 @@ impl<S: Secrets, A: System> Claude<S, A> {
             Either::Right(_) => Err(ModelFailure::from_timeout(at_most)),
         }
     }
+
+    /// Describes a failure. If no answer came, the server is named: its URL may be wrong.
+    fn name_server(&self, failure: &ModelFailure) -> String {
+        match (&failure.why, url_origin(&self.settings.base_url)) {
+            (FailureCause::Connection(_) | FailureCause::TimedOut(_), Some(server)) => {
+                format!("{server}: {failure}")
+            }
+            _ => failure.to_string(),
+        }
+    }
 }
 
 impl<S: Secrets, A: System> Llm for Claude<S, A> {
@@ -211,7 +222,7 @@ impl<S: Secrets, A: System> Llm for Claude<S, A> {
             let in_time = wait.saturating_add(ATTEMPT_MIN) < self::time_left(self.system.now(), deadline);
             tracing::warn!(attempt, failure = %failure, retried = in_time, "the model did not answer");
             if !in_time || attempt >= self.settings.attempts_max {
-                return Err(LlmError::Unavailable(failure.to_string()));
+                return Err(LlmError::Unavailable(self.name_server(&failure)));
             }
             self.system.sleep(wait).await;
             attempt += 1;

@@ -29,15 +29,21 @@ pub enum OpenError {
         known: u32,
     },
     /// The database reported an error.
-    #[error("the database: {source}{}", remedy_of(source))]
+    #[error("the database: {cause}{}", remedy_of(cause))]
     Database {
         /// The error of the database.
-        #[from]
-        source: rusqlite::Error,
+        cause: rusqlite::Error,
     },
     /// A thread could not be started.
     #[error("a thread could not be started: {0}")]
     Thread(#[source] io::Error),
+}
+
+impl From<rusqlite::Error> for OpenError {
+    /// The error of the database is no source of this one: its text is said here already.
+    fn from(cause: rusqlite::Error) -> Self {
+        Self::Database { cause }
+    }
 }
 
 /// Returns what to do about a database of another format.

@@ -38,14 +38,7 @@ pub enum RequestFailure {
 impl RequestFailure {
     /// Tells from a request's error why no answer came.
     pub fn from_error(error: &reqwest::Error) -> Self {
-        let mut told = None;
-        let mut cause: Option<&(dyn Error + 'static)> = Some(error);
-        while let Some(error) = cause {
-            // A later cause says more than the one that it led to.
-            told = classify_cause(error).or(told);
-            cause = error.source();
-        }
-        if let Some(told) = told {
+        if let Some(told) = Self::from_causes(error) {
             told
         } else if error.is_timeout() {
             Self::TimedOut
@@ -54,6 +47,18 @@ impl RequestFailure {
         } else {
             Self::Broken
         }
+    }
+
+    /// Tells from the causes of any error why there was no connection; `None` if they do not say.
+    pub fn from_causes(error: &(dyn Error + 'static)) -> Option<Self> {
+        let mut told = None;
+        let mut cause = Some(error);
+        while let Some(error) = cause {
+            // A later cause says more than the one that it led to.
+            told = classify_cause(error).or(told);
+            cause = error.source();
+        }
+        told
     }
 }
 

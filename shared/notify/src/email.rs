@@ -7,6 +7,7 @@ use lettre::transport::smtp::authentication::Credentials;
 use lettre::{AsyncSmtpTransport, AsyncTransport, Message, Tokio1Executor};
 use recado_domain::alert::Notification;
 use recado_domain::config::EmailDestination;
+use recado_http_client::RequestFailure;
 use recado_pipeline::Deps;
 use recado_pipeline::ports::{ChannelError, Secrets};
 use std::time::Duration;
@@ -94,8 +95,11 @@ fn describe_failure(error: &lettre::transport::smtp::Error) -> String {
     match error.status() {
         Some(code) => format!("the mail server answered {code}"),
         None if error.is_timeout() => "the mail server did not answer in time".to_owned(),
-        None if error.is_tls() => "the mail server's TLS was refused".to_owned(),
-        None => "the mail server could not be reached".to_owned(),
+        None => match RequestFailure::from_causes(error) {
+            Some(why) => format!("the mail server: {why}"),
+            None if error.is_tls() => "the mail server's TLS was refused".to_owned(),
+            None => "the mail server could not be reached".to_owned(),
+        },
     }
 }
 

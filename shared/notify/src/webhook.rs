@@ -8,6 +8,7 @@ use recado_domain::alert::{Alert, AlertKind, AlertSeverity, AlertState, Notifica
 use recado_domain::config::WebhookDestination;
 use recado_domain::ids::{ConversationId, InstanceId, TenantId};
 use recado_domain::secret::{Secret, hmac_sha256};
+use recado_http_client::RequestFailure;
 use recado_pipeline::Deps;
 use recado_pipeline::ports::{ChannelError, Secrets, System};
 use serde::Serialize;
@@ -113,18 +114,10 @@ impl<D: Deps, S: Secrets> Notifier<'_, D, S> {
                 "it answered {}",
                 answer.status().as_u16()
             ))),
-            Err(error) => Err(ChannelError::Failed(describe_failure(&error).to_owned())),
+            // The URL is left out: it may be a secret.
+            Err(error) => Err(ChannelError::Failed(
+                RequestFailure::from_error(&error).to_string(),
+            )),
         }
-    }
-}
-
-/// Describes why no answer came. The URL is left out: it may be a secret.
-fn describe_failure(error: &reqwest::Error) -> &'static str {
-    if error.is_timeout() {
-        "no answer in time"
-    } else if error.is_connect() {
-        "it could not be reached"
-    } else {
-        "the request failed"
     }
 }

@@ -84,10 +84,22 @@ async fn connect_sets_evolutions_webhook_reads_it_back_and_tries_it() {
         "no secret is shown"
     );
     assert_eq!(machine.stand_ins.violations(), []);
+    let told: Value = serde_json::from_str(&run(&machine, &["connect", INSTANCE, "--json"]).out).unwrap();
+    assert_eq!(told["connected"], true);
+    assert!(
+        told["error"].is_null() && !told["steps"].as_array().unwrap().is_empty(),
+        "{told}"
+    );
     // A wrong address is found before anything is set.
     for wrong in ["http://127.0.0.1:1", &machine.stand_ins.meta.url()] {
-        let ran = run(&machine, &["connect", INSTANCE, "--public-url", wrong]);
+        let ran = run(&machine, &["connect", INSTANCE, "--public-url", wrong, "--json"]);
         assert!(!ran.success);
+        let told: Value = serde_json::from_str(&ran.out).unwrap();
+        assert_eq!(told["connected"], false);
+        assert!(
+            told["error"].as_str().unwrap().contains("nothing was changed"),
+            "{told}"
+        );
         assert!(
             ran.err.contains("nothing was changed at Evolution"),
             "{wrong}: {}",

@@ -42,6 +42,9 @@ async fn the_curl_line_that_try_prints_works_as_pasted() {
     let ran = run(&machine, &["try"]);
     let line = ran.out.trim();
     assert!(ran.success && line.starts_with("curl "), "{line}{}", ran.err);
+    let told: serde_json::Value = serde_json::from_str(&run(&machine, &["try", "--json"]).out).unwrap();
+    let command = told["command"].as_str().unwrap();
+    assert!(command.starts_with("curl "), "{told}");
     let pasted = std::process::Command::new("bash")
         .args(["-c", line])
         .stderr(Stdio::null())

@@ -1,5 +1,6 @@
 //! Failed attempts to get an answer. The response's body is never kept, because it may repeat the contact's message.
 
+use recado_http_client::RequestFailure;
 use reqwest::header::HeaderMap;
 use serde::Deserialize;
 use std::fmt;
@@ -24,8 +25,8 @@ pub(super) enum Retryability {
 pub(super) enum FailureCause {
     /// The API refused the request, with this status and the `error.type` of its answer.
     Status(u16, Option<String>),
-    /// The connection could not be made, or it broke.
-    Connection,
+    /// The connection could not be made, or it broke, for this reason.
+    Connection(RequestFailure),
     /// The API did not answer within this time.
     TimedOut(Duration),
     /// The answer could not be read.
@@ -71,7 +72,9 @@ impl ModelFailure {
                 request_id: parse_request_id(headers),
             },
             Web::Reqwest(error) if error.is_builder() => Self::from_cause(FailureCause::Unsendable),
-            Web::Reqwest(_) => Self::from_cause(FailureCause::Connection),
+            Web::Reqwest(error) => {
+                Self::from_cause(FailureCause::Connection(RequestFailure::from_error(error)))
+            }
             _ => Self::from_cause(FailureCause::Malformed),
         }
     }
@@ -105,7 +108,7 @@ impl ModelFailure {
         match self.why {
             FailureCause::Status(401 | 403, _) => Retryability::Credentials,
             FailureCause::Status(408 | 409 | 429 | 500.., _)
-            | FailureCause::Connection
+            | FailureCause::Connection(_)
             | FailureCause::TimedOut(_)
             | FailureCause::Malformed
             | FailureCause::Empty => Retryability::MayPass,
@@ -121,7 +124,7 @@ impl fmt::Display for ModelFailure {
         match &self.why {
             FailureCause::Status(status, Some(kind)) => write!(f, "status {status} {kind}")?,
             FailureCause::Status(status, None) => write!(f, "status {status}")?,
-            FailureCause::Connection => f.write_str("no connection")?,
+            FailureCause::Connection(why) => write!(f, "{why}")?,
             FailureCause::TimedOut(after) => write!(f, "no answer within {} ms", after.as_millis())?,
             FailureCause::Malformed => f.write_str("an answer that could not be read")?,
             FailureCause::Empty => f.write_str("an answer without text")?,

@@ -346,7 +346,8 @@ async fn an_unreachable_server_is_tried_again_and_then_unavailable() {
     )
     .unwrap();
     let error = claude.generate_reply(&request()).await.unwrap_err();
-    assert_eq!(error, LlmError::Unavailable("no connection".to_owned()));
+    let why = "http://127.0.0.1:9: the connection was refused: nothing listens there";
+    assert_eq!(error, LlmError::Unavailable(why.to_owned()));
 }
 
 #[test]
