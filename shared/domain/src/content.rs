@@ -7,12 +7,14 @@
 mod echo;
 mod parts;
 mod rendering;
+mod template;
 
 pub use parts::{
     Button, ButtonKind, Buttons, ContactCard, ListMenu, ListRow, ListSection, Location, Media, MediaKind,
     MessageTemplate, Order, OrderItem,
 };
 use serde::{Deserialize, Serialize};
+pub use template::{KnownTemplate, count_placeholders};
 
 /// The content of a message.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]

@@ -5,14 +5,13 @@ use crate::Notifier;
 use recado_domain::access::Caller;
 use recado_domain::alert::Notification;
 use recado_domain::config::WhatsAppDestination;
-use recado_domain::content::{Content, MessageTemplate};
+use recado_domain::content::Content;
 use recado_domain::ids::IdempotencyKey;
 use recado_domain::options::SendOptions;
 use recado_pipeline::Deps;
 use recado_pipeline::deliver::{DeliverRequest, accept_message};
 use recado_pipeline::ports::{ChannelError, Secrets};
 use recado_pipeline::random_id::generate_correlation_id;
-use serde_json::json;
 
 /// Longest text of a message, and of a template's parameter, in characters.
 const TEXT_MAX: usize = 3_000;
@@ -28,17 +27,12 @@ fn shorten_text(text: &str, most: usize) -> String {
 }
 
 /// Returns the message: the whole text, or one line as the only parameter of a template.
-fn build_content(template: Option<&MessageTemplate>, notification: &Notification) -> Content {
-    let Some(template) = template else {
-        return Content::from_text(shorten_text(&notification.body_text(), TEXT_MAX));
-    };
-    let mut template = template.clone();
-    if template.components.is_empty() {
-        let line = shorten_text(&notification.subject_line(), PARAMETER_MAX);
-        let parameters = json!([{"type": "text", "text": line}]);
-        template.components = vec![json!({"type": "body", "parameters": parameters})];
+fn build_content(whatsapp: &WhatsAppDestination, notification: &Notification) -> Content {
+    let line = shorten_text(&notification.subject_line(), PARAMETER_MAX);
+    match whatsapp.fill_template(&line) {
+        Some(template) => Content::Template(template),
+        None => Content::from_text(shorten_text(&notification.body_text(), TEXT_MAX)),
     }
-    Content::Template(template)
 }
 
 impl<D: Deps, S: Secrets> Notifier<'_, D, S> {
@@ -52,7 +46,7 @@ impl<D: Deps, S: Secrets> Notifier<'_, D, S> {
         let key = key.map_err(|error| ChannelError::Failed(error.to_string()))?;
         let request = DeliverRequest {
             to: whatsapp.to.clone(),
-            content: build_content(whatsapp.template.as_ref(), notification),
+            content: build_content(whatsapp, notification),
             options: SendOptions::default(),
             key: Some(key),
             metadata: None,

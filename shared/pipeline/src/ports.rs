@@ -65,7 +65,7 @@ pub use notification_channels::{ChannelError, NotificationChannels};
 pub use outbox::{ClaimGuard, ClaimOutcome, DeliveryLink, OutboxStore};
 pub use overdue::{OverdueIndex, OverdueWork};
 pub use providers::{
-    ConnectionAnswer, CredentialState, OutgoingMessage, Providers, SendEvidence, SendOutcome,
+    ConnectionAnswer, CredentialState, OutgoingMessage, Providers, SendEvidence, SendOutcome, TemplateAnswer,
 };
 pub use queues::{AppliedMessage, CommittedReply, InboundEntry, Queues};
 pub use retention::{DELETED_MESSAGES_MAX, RetainedRecords};

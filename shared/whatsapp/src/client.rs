@@ -5,10 +5,11 @@ use crate::config::{ProviderConfig, Simulation};
 use crate::credential_policy::{check_with_installation, find_credential_ref, normalize};
 use crate::registry::{ProviderEndpoint, credential_variable, explain_refusal, interpret_event};
 use crate::simulation::{SimulatedMessage, SimulatedOutbox};
-use jiff::Timestamp;
+use crate::wire::template_lookup::{TemplateAnswers, TemplateLookup};
+use jiff::{SignedDuration, Timestamp};
 use recado_domain::config::{ConfigError, CredentialRef, Instance, InstanceConfig};
 use recado_domain::contact::ContactAddress;
-use recado_domain::content::Content;
+use recado_domain::content::{Content, MessageTemplate};
 use recado_domain::event::InboundJob;
 use recado_domain::ids::ExternalId;
 use recado_domain::inbound::InboundEvent;
@@ -18,7 +19,7 @@ use recado_domain::reason::Reason;
 use recado_domain::secret::Secret;
 use recado_pipeline::ports::{
     ConnectionAnswer, CredentialState, HistoryError, HistoryPage, HistorySpan, OutgoingMessage, Providers,
-    Secrets, SendEvidence, SendOutcome, System,
+    Secrets, SendEvidence, SendOutcome, System, TemplateAnswer,
 };
 use serde_json::Value;
 use std::time::Duration;
@@ -40,6 +41,7 @@ pub struct WhatsApp<S: Secrets, A: System> {
     secrets: S,
     system: A,
     config: ProviderConfig,
+    templates: TemplateAnswers,
 }
 
 /// The way in which an instance's messages can be sent.
@@ -62,6 +64,7 @@ impl<S: Secrets, A: System> WhatsApp<S, A> {
             secrets,
             system,
             config,
+            templates: TemplateAnswers::default(),
         }
     }
 
@@ -127,6 +130,22 @@ impl<S: Secrets, A: System> WhatsApp<S, A> {
             Ok(endpoint) => endpoint.send_message(message).await,
             Err(why) => SendOutcome::Credentials { why: why.to_owned() },
         }
+    }
+
+    async fn fetch_template(&self, instance: &Instance, wanted: &MessageTemplate) -> TemplateLookup {
+        let (ProviderAccess::Granted(secret), Some(external)) = (
+            self.resolve_access(instance).await,
+            instance.resolve_external_id(),
+        ) else {
+            return TemplateLookup::Unclear;
+        };
+        let timeout = self.config.timeout.min(QUESTION_TIMEOUT);
+        let Ok(endpoint) = self.endpoint(instance, &external, secret.as_ref(), timeout) else {
+            return TemplateLookup::Unclear;
+        };
+        endpoint
+            .fetch_template(instance.account_id.as_deref(), wanted)
+            .await
     }
 
     fn simulate_send(
@@ -252,6 +271,22 @@ impl<S: Secrets, A: System> Providers for WhatsApp<S, A> {
             self.forget_credential(&bound.instance).await;
         }
         answer
+    }
+
+    async fn check_template(
+        &self,
+        bound: &InstanceConfig,
+        template: &MessageTemplate,
+        age_max: SignedDuration,
+    ) -> TemplateAnswer {
+        let (instance, now) = (&bound.instance, self.system.now());
+        if let Some(kept) = self.templates.find_answer(instance, template, age_max, now) {
+            return kept.judge(template);
+        }
+        let answer = self.fetch_template(instance, template).await;
+        let judged = answer.judge(template);
+        self.templates.keep_answer(instance, template, answer, now);
+        judged
     }
 
     async fn find_send_evidence(

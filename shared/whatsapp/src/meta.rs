@@ -6,10 +6,12 @@ pub(crate) mod errors;
 pub(crate) mod parse;
 pub(crate) mod send;
 mod support;
+pub(crate) mod templates;
 pub(crate) mod upload;
 mod verify;
 pub(crate) mod webhook;
 
+pub use templates::read_template;
 pub use verify::{answer_handshake, verify_signature};
 
 pub(crate) use parse::{interpret_payload, split_webhook};

@@ -8,11 +8,12 @@ use crate::meta::MetaEndpoint;
 use crate::webhook::{NamedKey, RequiredKeys, WebhookHandler, WebhookKeys, WebhookSetup};
 use crate::wire::content_support::ContentSupport;
 use crate::wire::json::WebhookParseError;
+use crate::wire::template_lookup::TemplateLookup;
 use crate::{aws_social, dialog360, evolution, meta};
 use jiff::Timestamp;
 use recado_domain::config::Instance;
 use recado_domain::contact::ContactAddress;
-use recado_domain::content::Content;
+use recado_domain::content::{Content, MessageTemplate};
 use recado_domain::event::InboundJob;
 use recado_domain::ids::ExternalId;
 use recado_domain::inbound::{InboundEvent, WebhookItem};
@@ -223,6 +224,20 @@ impl<'a> ProviderEndpoint<'a> {
             Self::Meta(at) => meta::fetch_connection(at).await,
             Self::Dialog360(at) => dialog360::fetch_connection(at).await,
             Self::AwsSocial(at) => aws_social::fetch_connection(at.client, at.timeout).await,
+        }
+    }
+
+    /// Reads a template of the number's account, whose id at the provider is `account`.
+    pub(crate) async fn fetch_template(
+        &self,
+        account: Option<&str>,
+        wanted: &MessageTemplate,
+    ) -> TemplateLookup {
+        match self {
+            Self::Meta(at) => meta::templates::fetch_template(at, account, wanted).await,
+            Self::Dialog360(at) => dialog360::fetch_template(at, wanted).await,
+            // Evolution sends no templates; AWS's call for them needs a permission of its own.
+            Self::Evolution(_) | Self::AwsSocial(_) => TemplateLookup::Unclear,
         }
     }
 

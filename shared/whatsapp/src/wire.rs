@@ -8,3 +8,4 @@ pub(crate) mod error_title;
 pub mod http_exchange;
 pub mod json;
 pub(crate) mod media_file;
+pub(crate) mod template_lookup;

@@ -135,3 +135,33 @@ async fn the_answer_as_json_has_the_changes() {
     assert_eq!(told["changes"][0]["what"], "unchanged");
     assert_eq!(told["warnings"], json!([]));
 }
+
+#[tokio::test]
+async fn a_template_is_looked_for_before_it_is_applied() {
+    let machine = Machine::serving(&[]);
+    let named = "account_id = \"900\"\n\
+        reengagement_template = { name = \"volte\", language = \"pt_BR\" }\nprovider = \"meta\"";
+    let apply = || apply_changed(&machine, "provider = \"meta\"", named);
+    let refused = apply();
+    assert!(
+        !refused.success
+            && refused
+                .err
+                .contains("instance `meta-01`: reengagement_template: there is no template volte in pt_BR"),
+        "{}{}",
+        refused.out,
+        refused.err
+    );
+    machine
+        .stand_ins
+        .meta
+        .notes()
+        .template("volte", "pt_BR", "PENDING");
+    let warned = apply();
+    assert!(
+        warned.success && warned.err.contains("template volte (pt_BR) is PENDING"),
+        "{}{}",
+        warned.out,
+        warned.err
+    );
+}

@@ -7,6 +7,7 @@ use crate::ids::{InstanceId, TenantId};
 use crate::web_url::{HostScope, WebUrl};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
+use std::net::IpAddr;
 
 /// Greatest number of destinations. Their notifications are stored in one transaction with the alerts.
 const DESTINATIONS_MAX: usize = 10;
@@ -114,6 +115,18 @@ pub struct WhatsAppDestination {
     /// The template to send, with one parameter: the text. Providers with a service window need one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub template: Option<MessageTemplate>,
+}
+
+impl WhatsAppDestination {
+    /// Returns the template with `line` as its only value; `None` if the destination has no template.
+    pub fn fill_template(&self, line: &str) -> Option<MessageTemplate> {
+        let mut template = self.template.clone()?;
+        if template.components.is_empty() {
+            let parameters = serde_json::json!([{"type": "text", "text": line}]);
+            template.components = vec![serde_json::json!({"type": "body", "parameters": parameters})];
+        }
+        Some(template)
+    }
 }
 
 /// Addresses that are told by e-mail.
@@ -254,7 +267,8 @@ impl EmailDestination {
         };
         let fine = |c: char| c.is_ascii_alphanumeric() || "-.".contains(c);
         let valid = !host.is_empty() && host.chars().all(fine);
-        let is_local = host == "localhost" || host.starts_with("127.");
+        let is_loopback = |host: &str| host.parse::<IpAddr>().is_ok_and(|address| address.is_loopback());
+        let is_local = host == "localhost" || is_loopback(host);
         valid.then_some(ServerParts {
             host,
             port,

@@ -51,7 +51,9 @@ impl From<NotificationError> for HttpProblem {
 impl From<ConfigureError> for HttpProblem {
     fn from(error: ConfigureError) -> Self {
         match &error {
-            ConfigureError::Invalid(_) | ConfigureError::ModelRefuses { .. } => {
+            ConfigureError::Invalid(_)
+            | ConfigureError::ModelRefuses { .. }
+            | ConfigureError::TemplateUnfit { .. } => {
                 Self::new(StatusCode::UNPROCESSABLE_ENTITY, error.to_string())
             }
             ConfigureError::NotFound(_) => Self::not_found(error.to_string()),

@@ -2,8 +2,11 @@
 
 use crate::OnboardingTarget;
 use crate::admin_request::{AdminRequestError, AdminResponse, send_admin_request};
+use recado_domain::content::{KnownTemplate, MessageTemplate};
 use recado_domain::secret::Secret;
+use recado_whatsapp::meta::read_template;
 use recado_whatsapp::wire::http_exchange::build_url;
+use recado_whatsapp::wire::json::{get_text, list_members};
 use reqwest::{Client, Method, RequestBuilder};
 use serde_json::{Map, Value, json};
 
@@ -28,8 +31,14 @@ impl<'a> Dialog360AdminClient<'a> {
         }
     }
 
-    fn build_request(&self, method: Method) -> Result<RequestBuilder, AdminRequestError> {
-        let url = build_url(self.base, &["v1", "configs", "webhook"]).ok_or(AdminRequestError::NotUrl)?;
+    fn build_request(
+        &self,
+        method: Method,
+        what: &str,
+        query: Option<&str>,
+    ) -> Result<RequestBuilder, AdminRequestError> {
+        let mut url = build_url(self.base, &["v1", "configs", what]).ok_or(AdminRequestError::NotUrl)?;
+        url.set_query(query);
         let request = self.http.request(method, url);
         Ok(request.header("D360-API-KEY", self.key.expose_secret()))
     }
@@ -42,14 +51,29 @@ impl<'a> Dialog360AdminClient<'a> {
         headers: &Map<String, Value>,
     ) -> Result<(), AdminRequestError> {
         let body = json!({ "url": url, "headers": headers });
-        send_admin_request(self.build_request(Method::POST)?.json(&body))
+        send_admin_request(self.build_request(Method::POST, "webhook", None)?.json(&body))
             .await
             .map(drop)
     }
 
     /// Reads the webhook that is set now (`GET {base}/v1/configs/webhook`).
     pub(crate) async fn get_webhook(&self) -> Result<AdminResponse, AdminRequestError> {
-        send_admin_request(self.build_request(Method::GET)?).await
+        send_admin_request(self.build_request(Method::GET, "webhook", None)?).await
+    }
+
+    /// Reads a template of the number's account, among the first 1,000 (`GET {base}/v1/configs/templates`); `None` if it
+    /// is not there.
+    pub(crate) async fn find_template(
+        &self,
+        wanted: &MessageTemplate,
+    ) -> Result<Option<KnownTemplate>, AdminRequestError> {
+        let request = self.build_request(Method::GET, "templates", Some("limit=1000"))?;
+        let said = send_admin_request(request).await?;
+        let is_wanted = |row: &&Value| {
+            get_text(row, "name") == Some(&wanted.name) && get_text(row, "language") == Some(&wanted.language)
+        };
+        let mut rows = list_members(said.body.get("waba_templates")).iter();
+        Ok(rows.find(is_wanted).map(read_template))
     }
 }
 

@@ -4,8 +4,10 @@ use super::admin_client::Dialog360AdminClient;
 use crate::admin_request::AdminRequestError;
 use crate::check_result::{CheckResult, check_clock};
 use crate::instance_webhook::InstanceWebhook;
+use crate::meta::judge_template;
 use crate::setup_state::SetupRequirements;
 use crate::target::OnboardingTarget;
+use recado_domain::content::MessageTemplate;
 use recado_domain::secret::Secret;
 
 /// 360dialog's requirements on an installation.
@@ -22,7 +24,8 @@ pub(crate) async fn check_setup(
     key: &Secret,
 ) -> Vec<CheckResult> {
     let name = subject.instance_name();
-    let said = match Dialog360AdminClient::for_target(subject, key).get_webhook().await {
+    let at = Dialog360AdminClient::for_target(subject, key);
+    let said = match at.get_webhook().await {
         Ok(said) => said,
         Err(error) => return vec![explain_refusal(name, &error)],
     };
@@ -36,11 +39,26 @@ pub(crate) async fn check_setup(
         Some(_) => CheckResult::check_failed(name, "webhook", "goes elsewhere")
             .with_fix(format!("recado connect {name}")),
     };
-    vec![
+    let mut findings = vec![
         CheckResult::check_passed(name, "credential", "360dialog takes the key"),
         set,
         check_clock(name, (subject.now)(), said.date),
-    ]
+    ];
+    if let Some(wanted) = &subject.instance.reengagement_template {
+        findings.push(check_template(name, &at, wanted).await);
+    }
+    findings
+}
+
+async fn check_template(name: &str, at: &Dialog360AdminClient<'_>, wanted: &MessageTemplate) -> CheckResult {
+    let known = match at.find_template(wanted).await {
+        Ok(known) => known,
+        Err(error) => return CheckResult::check_noted(name, "templates", error.to_string()),
+    };
+    match judge_template(wanted, known.as_ref()) {
+        None => CheckResult::check_passed(name, "templates", format!("{} is approved", wanted.name)),
+        Some((problem, fix)) => CheckResult::check_failed(name, "templates", problem).with_fix(fix),
+    }
 }
 
 fn explain_refusal(name: &str, error: &AdminRequestError) -> CheckResult {

@@ -2,8 +2,10 @@
 
 use crate::admin_request::{AdminRequestError, AdminResponse, send_admin_request};
 use crate::target::OnboardingTarget;
+use recado_domain::content::KnownTemplate;
 use recado_domain::ids::ExternalId;
 use recado_domain::secret::Secret;
+use recado_whatsapp::meta::read_template;
 use recado_whatsapp::wire::http_exchange::build_url;
 use recado_whatsapp::wire::json::{get_text, list_members};
 use reqwest::{Client, Method, Url};
@@ -42,8 +44,8 @@ pub(crate) struct MetaTemplate {
     pub(crate) name: String,
     /// Language of the template, such as `pt_BR`.
     pub(crate) language: String,
-    /// `APPROVED`, or the reason why the template cannot be sent.
-    pub(crate) status: String,
+    /// Its state, and the values that it takes.
+    pub(crate) known: KnownTemplate,
 }
 
 impl<'a> MetaAdminClient<'a> {
@@ -125,7 +127,7 @@ impl MetaAdminClient<'_> {
 
     /// Lists the first 1,000 templates of an account.
     pub(crate) async fn list_templates(&self, account: &str) -> Result<Vec<MetaTemplate>, AdminRequestError> {
-        let query = "fields=name,language,status&limit=1000";
+        let query = "fields=name,language,status,components&limit=1000";
         let said = self
             .call_graph_api(Method::GET, &[account, "message_templates"], query)
             .await?;
@@ -135,7 +137,7 @@ impl MetaAdminClient<'_> {
             .map(|row| MetaTemplate {
                 name: own(row, "name"),
                 language: own(row, "language"),
-                status: own(row, "status"),
+                known: read_template(row),
             })
             .collect())
     }
@@ -191,7 +193,7 @@ mod tests {
         at.subscribe_app("900").await.unwrap();
         assert_eq!(at.list_subscribed_apps("900").await.unwrap(), ["Recado"]);
         let templates = at.list_templates("900").await.unwrap();
-        assert_eq!(templates[0].status, "PAUSED");
+        assert_eq!(templates[0].known.status, "PAUSED");
         let lines: Vec<String> = server
             .requests()
             .iter()
@@ -202,7 +204,7 @@ mod tests {
             [
                 "POST /v24.0/900/subscribed_apps",
                 "GET /v24.0/900/subscribed_apps",
-                "GET /v24.0/900/message_templates?fields=name,language,status&limit=1000",
+                "GET /v24.0/900/message_templates?fields=name,language,status,components&limit=1000",
             ]
         );
         let bearer = "authorization: bearer token".to_owned();

@@ -5,6 +5,7 @@ use crate::admin_request::AdminRequestError;
 use crate::check_result::{CheckResult, check_clock};
 use crate::setup_state::{HandshakeProblem, SetupRequirements};
 use crate::target::OnboardingTarget;
+use recado_domain::content::{KnownTemplate, MessageTemplate};
 use recado_domain::secret::Secret;
 
 /// Meta's requirements on an installation.
@@ -107,35 +108,40 @@ async fn check_account(
 
 fn check_templates(subject: &OnboardingTarget<'_>, templates: &[MetaTemplate]) -> CheckResult {
     let name = subject.instance_name();
-    let approved = templates
-        .iter()
-        .filter(|template| template.status == "APPROVED")
-        .count();
-    let found = format!("{approved} of {} approved", templates.len());
+    let approved = templates.iter().filter(|template| template.known.is_approved());
+    let found = format!("{} of {} approved", approved.count(), templates.len());
     let Some(wanted) = &subject.instance.reengagement_template else {
         return CheckResult::check_passed(name, "templates", found);
     };
     let known = templates
         .iter()
         .find(|template| template.name == wanted.name && template.language == wanted.language);
-    match known {
-        Some(template) if template.status == "APPROVED" => {
-            CheckResult::check_passed(name, "templates", found)
-        }
-        Some(template) => CheckResult::check_failed(
-            name,
-            "templates",
-            format!("reengagement_template {} is {}", wanted.name, template.status),
-        )
-        .with_fix("name one that is approved: outside of 24 hours nothing else is sent"),
-        None => CheckResult::check_failed(
-            name,
-            "templates",
-            format!(
-                "there is no reengagement_template {} in {}",
-                wanted.name, wanted.language
-            ),
-        )
-        .with_fix("make it in Meta's WhatsApp Manager, or mend its name and language"),
+    match judge_template(wanted, known.map(|template| &template.known)) {
+        None => CheckResult::check_passed(name, "templates", found),
+        Some((problem, fix)) => CheckResult::check_failed(name, "templates", problem).with_fix(fix),
     }
+}
+
+/// Returns why an instance's template cannot be sent, and how to mend it; `None` if it can be sent.
+pub(crate) fn judge_template(
+    wanted: &MessageTemplate,
+    known: Option<&KnownTemplate>,
+) -> Option<(String, &'static str)> {
+    let (name, language) = (&wanted.name, &wanted.language);
+    let Some(known) = known else {
+        return Some((
+            format!("there is no reengagement_template {name} in {language}"),
+            "make it in Meta's WhatsApp Manager, or mend its name and language",
+        ));
+    };
+    if let Some(misfit) = known.explain_misfit(wanted) {
+        let problem = format!("reengagement_template {name}: {misfit}");
+        return Some((problem, "give its components the values that the template takes"));
+    }
+    (!known.is_approved()).then(|| {
+        (
+            format!("reengagement_template {name} is {}", known.status),
+            "name one that is approved: outside of 24 hours nothing else is sent",
+        )
+    })
 }

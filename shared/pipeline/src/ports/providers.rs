@@ -1,8 +1,8 @@
 use super::history::{HistoryError, HistoryPage, HistorySpan};
-use jiff::Timestamp;
+use jiff::{SignedDuration, Timestamp};
 use recado_domain::config::{ConfigError, Instance, InstanceConfig};
 use recado_domain::contact::ContactAddress;
-use recado_domain::content::Content;
+use recado_domain::content::{Content, MessageTemplate};
 use recado_domain::event::InboundJob;
 use recado_domain::ids::MessageId;
 use recado_domain::inbound::InboundEvent;
@@ -106,6 +106,19 @@ pub enum ConnectionAnswer {
     Unclear,
 }
 
+/// The provider's answer about a message template.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum TemplateAnswer {
+    /// The template can be sent with these values.
+    Usable,
+    /// The template exists and is not approved, or not any more; the text names its state.
+    NotApproved(String),
+    /// There is no such template, or it takes other values; the text is the reason.
+    Unfit(String),
+    /// The provider could not be asked, or does not tell.
+    Unclear,
+}
+
 /// The evidence about a send whose outcome is unknown.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum SendEvidence {
@@ -158,6 +171,17 @@ pub trait Providers: Send + Sync {
 
     /// Asks the provider for the state of its connection.
     fn query_connection(&self, bound: &InstanceConfig) -> impl Future<Output = ConnectionAnswer> + Send;
+
+    /// Asks the provider if a template exists, is approved and takes these values. The answer may be one of the last
+    /// `age_max`; one with which no message is sent is never older than a minute.
+    fn check_template(
+        &self,
+        _bound: &InstanceConfig,
+        _template: &MessageTemplate,
+        _age_max: SignedDuration,
+    ) -> impl Future<Output = TemplateAnswer> + Send {
+        std::future::ready(TemplateAnswer::Unclear)
+    }
 
     /// Looks for evidence that `message`, claimed at `claimed_at`, was sent. The search covers the contact's chat under
     /// the recipient's address and under the contact's other addresses, `also`.

@@ -19,6 +19,7 @@ mod entries;
 mod prune;
 mod secret_rotation;
 mod surroundings;
+mod template_check;
 
 use audited_changes::list_audited_changes;
 pub use entries::{
@@ -117,6 +118,14 @@ pub enum ConfigureError {
         why: String,
         /// The most similar name of a model that the API lists.
         nearest: Option<String>,
+    },
+    /// A template is named that its provider does not have, or whose values do not fit; nothing was applied.
+    #[error("{place}: {why}")]
+    TemplateUnfit {
+        /// The entry that names the template.
+        place: String,
+        /// Reason.
+        why: String,
     },
     /// The named record does not exist.
     #[error("there is no such {0}")]

@@ -10,6 +10,7 @@ mod other_threads;
 mod parking;
 mod service_window;
 mod settle;
+mod template_check;
 mod unknown_outcome;
 mod waiting;
 

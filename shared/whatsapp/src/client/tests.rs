@@ -3,6 +3,7 @@ mod connection;
 mod evidence;
 mod outcomes;
 mod read_receipt;
+mod templates;
 mod uploads;
 
 use super::*;

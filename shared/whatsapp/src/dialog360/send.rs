@@ -4,11 +4,15 @@ use super::errors::classify;
 use crate::meta::body::build_message_body;
 use crate::meta::build_read_receipt;
 use crate::meta::send::{invalid_base_url, read_accepted_answer};
+use crate::meta::templates::find_template;
 use crate::meta::upload::{MediaUpload, find_inline_file, upload_inline_file};
 use crate::wire::http_exchange::{HttpExchange, build_url, send_request};
+use crate::wire::template_lookup::TemplateLookup;
+use recado_domain::content::MessageTemplate;
 use recado_domain::secret::Secret;
 use recado_pipeline::ports::{ConnectionAnswer, OutgoingMessage, SendOutcome};
 use reqwest::Client;
+use serde_json::Value;
 use std::time::Duration;
 
 /// Name of the HTTP header with the key.
@@ -100,5 +104,25 @@ pub(crate) async fn fetch_connection(at: &Dialog360Endpoint<'_>) -> ConnectionAn
             _ => ConnectionAnswer::Unclear,
         },
         HttpExchange::NotSent(_) | HttpExchange::ResponseLost { .. } => ConnectionAnswer::Unclear,
+    }
+}
+
+/// Reads a template of the number's account (`GET {base}/v1/configs/templates`).
+pub(crate) async fn fetch_template(at: &Dialog360Endpoint<'_>, wanted: &MessageTemplate) -> TemplateLookup {
+    let Some(mut url) = build_url(at.base, &["v1", "configs", "templates"]) else {
+        return TemplateLookup::Unclear;
+    };
+    url.set_query(Some("limit=1000"));
+    let request = at.http.get(url).header(KEY_HEADER, at.key.expose_secret());
+    match send_request(request, at.timeout).await {
+        HttpExchange::Response(answer) if answer.is_success() => {
+            let rows = answer.body.get("waba_templates");
+            let listed = rows.and_then(Value::as_array).map_or(0, Vec::len);
+            let total = answer.body.get("total").and_then(Value::as_u64);
+            find_template(rows, total.is_some_and(|total| total > listed as u64), wanted)
+        }
+        HttpExchange::Response(_) | HttpExchange::NotSent(_) | HttpExchange::ResponseLost { .. } => {
+            TemplateLookup::Unclear
+        }
     }
 }

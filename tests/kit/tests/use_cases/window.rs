@@ -10,7 +10,7 @@ use recado_domain::message::Message;
 use recado_domain::outbox::OutboxState;
 use recado_domain::provider::Provider;
 use recado_domain::reason::Reason;
-use recado_pipeline::ports::{Conversations, DeadLetters, OutboxStore, SendOutcome};
+use recado_pipeline::ports::{Conversations, DeadLetters, OutboxStore, SendOutcome, TemplateAnswer};
 use recado_pipeline::{Verdict, operate};
 use recado_testkit::builders::{Fixture, correlation};
 use recado_testkit::ports::succeed;
@@ -166,6 +166,53 @@ async fn a_template_needs_no_window() {
     setup.pass(3 * DAY);
     setup.send(&conversation.id).await;
     assert_eq!(setup.world.providers.contents(), [message.content]);
+}
+
+#[tokio::test]
+async fn a_template_that_cannot_be_sent_replaces_nothing() {
+    for (answer, sent) in [
+        (TemplateAnswer::Unfit("there is no template".to_owned()), 0),
+        (TemplateAnswer::NotApproved("it is PAUSED".to_owned()), 0),
+        (TemplateAnswer::Unclear, 1),
+        (TemplateAnswer::Usable, 1),
+    ] {
+        let setup = on_meta(Some(template())).await;
+        *setup.world.providers.template.lock().unwrap() = answer.clone();
+        let reply = setup.replied().await;
+        setup.pass(DAY + 3_600);
+        setup.send(&reply.conversation).await;
+        assert_eq!(setup.world.providers.sent(), sent, "{answer:?}");
+        if let TemplateAnswer::Unfit(reason) | TemplateAnswer::NotApproved(reason) = answer {
+            assert!(is_dead(&state(&setup, &reply.message_id()).await));
+            let why = why_dead(&setup, &reply.message_id()).await;
+            let expected = format!("window_closed: the re-engagement template cannot be sent: {reason}");
+            assert_eq!(why, expected);
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_clients_template_that_cannot_be_sent_is_given_up_before_an_attempt() {
+    let setup = on_meta(None).await;
+    let reason = "there is no template ola_de_novo in pt_BR";
+    *setup.world.providers.template.lock().unwrap() = TemplateAnswer::Unfit(reason.to_owned());
+    let fixture = setup.fixture.other_contact();
+    let mut conversation = fixture.conversation(1);
+    let mut message = fixture.answer(&mut conversation);
+    message.content = Content::Template(template());
+    succeed(setup.world.store.commit_message(&conversation, &message, None)).await;
+    setup.send(&conversation.id).await;
+    assert_eq!(setup.world.providers.sent(), 0);
+    let dead = succeed(setup.world.store.find_dead_letter(message.message_id().as_str()))
+        .await
+        .unwrap();
+    assert_eq!(dead.reason, Reason::WhatsappPermanentError);
+    assert_eq!(
+        dead.last_error,
+        Some(format!("whatsapp_permanent_error: {reason}"))
+    );
+    let out = stored(&setup, &message.message_id()).await.out.unwrap();
+    assert_eq!(out.attempts, 0);
 }
 
 #[tokio::test]

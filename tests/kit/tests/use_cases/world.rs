@@ -2,11 +2,10 @@
 
 use crate::memory::Memory;
 use futures::future::BoxFuture;
-use recado_domain::Timestamp;
 use recado_domain::access::Caller;
 use recado_domain::config::{ConfigError, Instance, InstanceConfig};
 use recado_domain::contact::ContactAddress;
-use recado_domain::content::Content;
+use recado_domain::content::{Content, MessageTemplate};
 use recado_domain::context::MessageContext;
 use recado_domain::dead_letter::QueueName;
 use recado_domain::event::{EventKind, EventPayload, InboundJob, derive_event_id};
@@ -17,12 +16,14 @@ use recado_domain::millis::{add_millis, from_unix_millis};
 use recado_domain::options::SendOptions;
 use recado_domain::provider::ProviderCapabilities;
 use recado_domain::wake_up::TurnJob;
+use recado_domain::{SignedDuration, Timestamp};
 use recado_embedded::{Clock, Embedded};
 use recado_pipeline::deliver::{self, AcceptedMessage, DeliverRequest};
 use recado_pipeline::ports::{
     CommitOutcome, ConfigurationStore, ConnectionAnswer, Conversations, HistoryError, HistoryPage,
     HistorySpan, IdentityKeyStore, InboundWrite, Inbox, Llm, LlmError, LlmReply, LlmRequest, OutboxStore,
     OutgoingMessage, Providers, RecordEventOutcome, SendEvidence, SendOutcome, StoreInboundOutcome, System,
+    TemplateAnswer,
 };
 use recado_pipeline::{Components, Settings, Verdict, process, reply};
 use recado_testkit::builders::{BASE, Fixture, correlation, identity_key};
@@ -73,6 +74,8 @@ pub(crate) struct Provider {
     /// Under which names it was asked for that last.
     pub(crate) looked_for: Arc<Mutex<Vec<ContactAddress>>>,
     pub(crate) asked: Arc<AtomicU64>,
+    /// What it tells of every template.
+    pub(crate) template: Arc<Mutex<TemplateAnswer>>,
     pub(crate) sent: Arc<AtomicU64>,
     contents: Arc<Mutex<Vec<Content>>>,
     recipients: Arc<Mutex<Vec<ContactAddress>>>,
@@ -211,6 +214,16 @@ impl Providers for Provider {
         self.connection.lock().unwrap().clone()
     }
 
+    async fn check_template(
+        &self,
+        _: &InstanceConfig,
+        _: &MessageTemplate,
+        age_max: SignedDuration,
+    ) -> TemplateAnswer {
+        assert!(age_max.is_positive(), "a send asks for no fresh answer");
+        self.template.lock().unwrap().clone()
+    }
+
     async fn find_send_evidence(
         &self,
         _: &InstanceConfig,
@@ -327,6 +340,7 @@ impl Setup {
             evidence: Arc::new(Mutex::new(SendEvidence::None)),
             looked_for: Arc::default(),
             asked: Arc::default(),
+            template: Arc::new(Mutex::new(TemplateAnswer::Unclear)),
             sent: Arc::default(),
             contents: Arc::default(),
             recipients: Arc::default(),

@@ -116,3 +116,21 @@ fn a_document_without_alerts_leaves_them_and_one_with_alerts_replaces_them() {
     change.alerts = None;
     assert_eq!(known.with_changes(&change).alerts, known.alerts);
 }
+
+#[test]
+fn only_this_machine_is_spoken_to_without_tls() {
+    for (server, is_local) in [
+        ("smtp://localhost", true),
+        ("smtp://127.0.0.1:2525", true),
+        ("smtp://127.1.2.3", true),
+        ("smtp://127.0.0.1.mail.example", false),
+        ("smtp://127.example", false),
+        ("smtp://10.0.0.1", false),
+        ("smtp://mail.example:587", false),
+    ] {
+        let destination: EmailDestination =
+            serde_json::from_value(json!({"server": server, "from": "a@b.example", "to": ["c@d.example"]}))
+                .unwrap();
+        assert_eq!(destination.server_parts().unwrap().is_local, is_local, "{server}");
+    }
+}

@@ -1,10 +1,11 @@
 //! Asks models and providers about what a document changes, before it is written.
 
+use super::template_check::check_templates;
 use super::{AskedParties, ConfigurationChange, ConfigurationChangeKind, ConfigureError};
 use crate::Deps;
 use crate::ports::{ConnectionAnswer, CredentialState, Llm, LlmError, Providers, System};
 use crate::steps::model_check::ask_model;
-use futures::future::{Either, join, select};
+use futures::future::{Either, join3, select};
 use futures::stream::{self, StreamExt};
 use recado_domain::config::{Agent, ConfigDocument, Instance, InstanceConfig};
 use std::collections::BTreeSet;
@@ -12,13 +13,13 @@ use std::pin::pin;
 use std::time::Duration;
 
 /// Number of providers, and of models, that are asked side by side.
-const ASKED_AT_ONCE: usize = 16;
+pub(super) const ASKED_AT_ONCE: usize = 16;
 
 /// Maximum time for a provider to answer.
 const PROVIDER_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// The fields of an instance that decide where and with which key its provider is reached.
-const REACHING_FIELDS: [&str; 6] = [
+pub(super) const REACHING_FIELDS: [&str; 6] = [
     "provider",
     "external_id",
     "base_url",
@@ -49,14 +50,22 @@ pub(super) async fn check_changes(
             check_providers(deps, changes, document).await
         }
     };
-    let (models, providers) = join(models, providers).await;
+    let templates = async {
+        if asks == AskedParties::Nobody {
+            Ok(Vec::new())
+        } else {
+            check_templates(deps, changes, document).await
+        }
+    };
+    let (models, providers, templates) = join3(models, providers, templates).await;
     let mut warnings = models?;
     warnings.extend(providers);
+    warnings.extend(templates?);
     Ok(warnings)
 }
 
 /// Returns `true` if the entry is new, or one of these fields changed.
-fn is_changed(changes: &[ConfigurationChange], kind: &str, id: &str, fields: &[&str]) -> bool {
+pub(super) fn is_changed(changes: &[ConfigurationChange], kind: &str, id: &str, fields: &[&str]) -> bool {
     let change = changes
         .iter()
         .find(|change| change.kind == kind && change.id == id);
@@ -140,7 +149,7 @@ async fn check_providers(
 }
 
 /// Returns the instance with its tenant and agent, as the document has them.
-fn bind_instance(document: &ConfigDocument, instance: &Instance) -> Option<InstanceConfig> {
+pub(super) fn bind_instance(document: &ConfigDocument, instance: &Instance) -> Option<InstanceConfig> {
     Some(InstanceConfig {
         instance: instance.clone(),
         tenant: document
@@ -171,11 +180,16 @@ async fn check_provider(deps: &impl Deps, bound: InstanceConfig) -> Option<Strin
 }
 
 async fn ask_provider(deps: &impl Deps, bound: &InstanceConfig) -> ConnectionAnswer {
-    let question = pin!(deps.providers().query_connection(bound));
+    let answer = await_provider(deps, deps.providers().query_connection(bound)).await;
+    answer.unwrap_or(ConnectionAnswer::Unclear)
+}
+
+/// Waits for a provider's answer; `None` if it takes too long.
+pub(super) async fn await_provider<T>(deps: &impl Deps, question: impl Future<Output = T>) -> Option<T> {
     let alarm = pin!(deps.system().sleep(PROVIDER_TIMEOUT));
-    match select(question, alarm).await {
-        Either::Left((answer, _)) => answer,
-        Either::Right(_) => ConnectionAnswer::Unclear,
+    match select(pin!(question), alarm).await {
+        Either::Left((answer, _)) => Some(answer),
+        Either::Right(_) => None,
     }
 }
 

@@ -2,7 +2,7 @@
 
 use super::{
     RETRY_SOON, SendContext, StepResult, attachment, cancel, connection_check, deadline_is_too_near, parking,
-    require_written, service_window, settle, waiting,
+    require_written, service_window, settle, template_check, waiting,
 };
 use crate::Deps;
 use crate::deps::capabilities;
@@ -30,6 +30,7 @@ pub(super) async fn attempt_send(
     mut message: Outgoing,
 ) -> StepResult {
     defer_until_due(deps, &message).await?;
+    template_check::check_own_template(deps, context, &message).await?;
     let (slot, state) = reserve_send_slot(deps, context, &mut message).await?;
     let context = SendContext {
         known: Some(&state),

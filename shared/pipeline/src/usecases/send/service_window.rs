@@ -2,7 +2,7 @@
 //! made just before the claim and not when the message is made, because the queue may have been slow or the instance
 //! closed.
 
-use super::{RETRY_SOON, SendContext, StepResult, Stop, cancel, give_up, waiting};
+use super::{RETRY_SOON, SendContext, StepResult, Stop, cancel, give_up, template_check, waiting};
 use crate::Deps;
 use crate::deps::capabilities;
 use crate::ports::{Conversations, PortResult, System, WriteOutcome};
@@ -64,6 +64,10 @@ pub(super) async fn check_service_window(
     let Some(template) = &context.bound.instance.reengagement_template else {
         return give_up_closed_window(deps, message, NO_TEMPLATE).await;
     };
+    if let Some(why) = template_check::explain_unusable(deps, context, template).await {
+        let why = format!("the re-engagement template cannot be sent: {why}");
+        return give_up_closed_window(deps, message, &why).await;
+    }
     match claim_template(deps, message, latest, last_inbound_at).await? {
         TemplateClaim::Ours => Ok(Some(Content::Template(template.clone()))),
         TemplateClaim::Another => give_up_closed_window(deps, message, TEMPLATE_ALREADY_SENT).await,
