@@ -17,6 +17,7 @@ mod audited_changes;
 mod change_check;
 mod entries;
 mod prune;
+mod questions;
 mod secret_rotation;
 mod surroundings;
 mod template_check;

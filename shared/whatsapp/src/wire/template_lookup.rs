@@ -15,7 +15,7 @@ const DOUBT_KEPT: SignedDuration = SignedDuration::from_mins(1);
 /// Number of answers that are kept.
 const ANSWERS_MAX: usize = 1_000;
 
-/// What a provider said about a template.
+/// The answer of a provider about a template.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum TemplateLookup {
     /// The template is there.

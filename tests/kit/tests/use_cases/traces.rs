@@ -17,7 +17,8 @@ async fn traced(setup: &Setup, caller: &Caller, id: &str, instance: Option<&Inst
         assert_eq!(found, ProviderLookup::Unknown);
         return Vec::new();
     };
-    let trace = succeed(find_trace(&setup.world, caller, &target)).await.unwrap();
+    let trace = Box::pin(find_trace(&setup.world, caller, &target));
+    let trace = succeed(trace).await.unwrap();
     let messages = trace.messages.iter();
     messages.map(|view| view.message.content.render_text()).collect()
 }

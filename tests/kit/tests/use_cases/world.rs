@@ -74,7 +74,7 @@ pub(crate) struct Provider {
     /// Under which names it was asked for that last.
     pub(crate) looked_for: Arc<Mutex<Vec<ContactAddress>>>,
     pub(crate) asked: Arc<AtomicU64>,
-    /// What it tells of every template.
+    /// Its answer about every template.
     pub(crate) template: Arc<Mutex<TemplateAnswer>>,
     pub(crate) sent: Arc<AtomicU64>,
     contents: Arc<Mutex<Vec<Content>>>,

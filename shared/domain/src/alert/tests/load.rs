@@ -1,4 +1,4 @@
-//! What waits and what was given up, of one instance and of all.
+//! Waiting messages and dead letters, of one instance and of all.
 
 use super::*;
 use crate::alert::rules::InstanceLoad;

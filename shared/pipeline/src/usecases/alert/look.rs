@@ -19,7 +19,7 @@ use std::collections::HashMap;
 /// Greatest number of waiting customers that a look reads.
 const WAITS_MAX: usize = 1_000;
 
-/// What a pass knows before it looks.
+/// The state that a pass knows before it looks.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct KnownState<'a> {
     /// Free space of the disk that holds the records, in bytes, if there is one.

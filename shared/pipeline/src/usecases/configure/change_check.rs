@@ -1,32 +1,15 @@
 //! Asks models and providers about what a document changes, before it is written.
 
+use super::questions::{ASKED_AT_ONCE, REACHING_FIELDS, await_provider, bind_instance, is_changed};
 use super::template_check::check_templates;
-use super::{AskedParties, ConfigurationChange, ConfigurationChangeKind, ConfigureError};
+use super::{AskedParties, ConfigurationChange, ConfigureError};
 use crate::Deps;
-use crate::ports::{ConnectionAnswer, CredentialState, Llm, LlmError, Providers, System};
+use crate::ports::{ConnectionAnswer, CredentialState, Llm, LlmError, Providers};
 use crate::steps::model_check::ask_model;
-use futures::future::{Either, join3, select};
+use futures::future::join3;
 use futures::stream::{self, StreamExt};
 use recado_domain::config::{Agent, ConfigDocument, Instance, InstanceConfig};
 use std::collections::BTreeSet;
-use std::pin::pin;
-use std::time::Duration;
-
-/// Number of providers, and of models, that are asked side by side.
-pub(super) const ASKED_AT_ONCE: usize = 16;
-
-/// Maximum time for a provider to answer.
-const PROVIDER_TIMEOUT: Duration = Duration::from_secs(10);
-
-/// The fields of an instance that decide where and with which key its provider is reached.
-pub(super) const REACHING_FIELDS: [&str; 6] = [
-    "provider",
-    "external_id",
-    "base_url",
-    "credential",
-    "api_version",
-    "disabled",
-];
 
 /// Asks the models and providers that `changes` make new. Returns the warnings. A model that refuses requests is an error:
 /// every customer of its agent would get the error message.
@@ -62,17 +45,6 @@ pub(super) async fn check_changes(
     warnings.extend(providers);
     warnings.extend(templates?);
     Ok(warnings)
-}
-
-/// Returns `true` if the entry is new, or one of these fields changed.
-pub(super) fn is_changed(changes: &[ConfigurationChange], kind: &str, id: &str, fields: &[&str]) -> bool {
-    let change = changes
-        .iter()
-        .find(|change| change.kind == kind && change.id == id);
-    change.is_some_and(|change| {
-        change.what == ConfigurationChangeKind::Created
-            || change.fields.iter().any(|field| fields.contains(&field.as_str()))
-    })
 }
 
 async fn check_models(
@@ -148,23 +120,6 @@ async fn check_providers(
     found.into_iter().flatten().collect()
 }
 
-/// Returns the instance with its tenant and agent, as the document has them.
-pub(super) fn bind_instance(document: &ConfigDocument, instance: &Instance) -> Option<InstanceConfig> {
-    Some(InstanceConfig {
-        instance: instance.clone(),
-        tenant: document
-            .tenants
-            .iter()
-            .find(|one| one.id == instance.tenant)?
-            .clone(),
-        agent: document
-            .agents
-            .iter()
-            .find(|one| one.id == instance.agent)?
-            .clone(),
-    })
-}
-
 async fn check_provider(deps: &impl Deps, bound: InstanceConfig) -> Option<String> {
     let problem = match deps.providers().check_credential(&bound.instance).await {
         CredentialState::Simulated => None,
@@ -182,15 +137,6 @@ async fn check_provider(deps: &impl Deps, bound: InstanceConfig) -> Option<Strin
 async fn ask_provider(deps: &impl Deps, bound: &InstanceConfig) -> ConnectionAnswer {
     let answer = await_provider(deps, deps.providers().query_connection(bound)).await;
     answer.unwrap_or(ConnectionAnswer::Unclear)
-}
-
-/// Waits for a provider's answer; `None` if it takes too long.
-pub(super) async fn await_provider<T>(deps: &impl Deps, question: impl Future<Output = T>) -> Option<T> {
-    let alarm = pin!(deps.system().sleep(PROVIDER_TIMEOUT));
-    match select(pin!(question), alarm).await {
-        Either::Left((answer, _)) => Some(answer),
-        Either::Right(_) => None,
-    }
 }
 
 /// Describes an answer with which the instance would not work. A number that is not paired yet is no mistake of the

@@ -1,4 +1,4 @@
-//! What providers say about templates, and for how long that is kept.
+//! Providers say whether a template can be sent, and their answers are kept.
 
 use super::*;
 use jiff::SignedDuration;
