@@ -101,27 +101,18 @@ pub(crate) async fn run_connect(command: ConnectArguments, environment: &LocalEn
     };
     let mut steps = Vec::new();
     let connected = recado_onboarding::connect_instance(&subject, &connecting, &mut steps).await;
-    let steps = steps.iter().map(ToString::to_string).collect();
-    print_result(
-        &command,
-        instance,
-        steps,
-        connected.as_ref().err().map(ToString::to_string),
-    );
-    Ok(connected?)
-}
-
-/// Prints the steps that were taken; as JSON, also the error.
-fn print_result(command: &ConnectArguments, instance: &Instance, steps: Vec<String>, error: Option<String>) {
+    let steps: Vec<String> = steps.iter().map(ToString::to_string).collect();
     if command.json {
+        let error = connected.as_ref().err().map(ToString::to_string);
         let result =
             json!({"instance": instance.id, "connected": error.is_none(), "steps": steps, "error": error});
         println!("{result:#}");
-        return;
+    } else {
+        for step in steps {
+            println!("{}: {step}", instance.id);
+        }
     }
-    for step in steps {
-        println!("{}: {step}", instance.id);
-    }
+    Ok(connected?)
 }
 
 /// Succeeds if the setting that connecting shows to the webhook's URL may be sent there: the host was named on this
