@@ -2,6 +2,7 @@
 
 mod actors;
 mod audit;
+mod mixtures;
 mod requests;
 mod secret_rotation;
 mod tenants;
