@@ -141,7 +141,7 @@ async fn a_template_is_looked_for_before_it_is_applied() {
     let machine = Machine::serving(&[]);
     let named = "account_id = \"900\"\n\
         reengagement_template = { name = \"volte\", language = \"pt_BR\" }\nprovider = \"meta\"";
-    let apply = || apply_changed(&machine, "provider = \"meta\"", named);
+    let apply = || apply_changed(&machine, "            provider = \"meta\"", named);
     let refused = apply();
     assert!(
         !refused.success
