@@ -9,6 +9,7 @@ use clap::{Args, Subcommand};
 use jiff::Timestamp;
 use reqwest::Method;
 use serde_json::{Map, Value, json};
+use std::collections::BTreeMap;
 use std::time::Duration;
 
 /// Tenants of a running installation, here or on AWS: remove one.
@@ -89,14 +90,17 @@ async fn remove_all(there: &InstallationClient, tenant: &str, force: bool) -> Re
     }
 }
 
-/// Formats the counts that are not 0, such as "2 instances, 31 conversations".
+/// Formats the counts that are not 0, in the order of their names, such as "31 conversations, 2 instances".
 fn format_counts(answer: &Value) -> String {
     let counts = answer.as_object().into_iter().flatten();
-    let counts = counts.filter_map(|(name, value)| {
-        let count = value.as_u64().filter(|count| *count > 0)?;
-        Some(format!("{count} {}", name.replace('_', " ")))
-    });
-    let counts: Vec<String> = counts.collect();
+    let counts: BTreeMap<&str, u64> = counts
+        .filter_map(|(name, value)| Some((name.as_str(), value.as_u64()?)))
+        .filter(|(_, count)| *count > 0)
+        .collect();
+    let counts: Vec<String> = counts
+        .into_iter()
+        .map(|(name, count)| format!("{count} {}", name.replace('_', " ")))
+        .collect();
     if counts.is_empty() {
         return "nothing".to_owned();
     }
