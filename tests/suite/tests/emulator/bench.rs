@@ -131,6 +131,22 @@ impl Bench {
         got
     }
 
+    /// The bodies that are kept aside. One that is deleted meanwhile is left out.
+    pub(crate) async fn payloads(&self) -> Vec<String> {
+        let (s3, bucket) = (&self.aws.s3, self.stack.output("BucketName"));
+        let list = s3.list_objects_v2().bucket(bucket).prefix("payloads/");
+        let objects = list.send().await.unwrap().contents.unwrap_or_default();
+        let mut bodies = Vec::new();
+        for key in objects.iter().filter_map(|object| object.key()) {
+            let Ok(found) = s3.get_object().bucket(bucket).key(key).send().await else {
+                continue;
+            };
+            let bytes = found.body.collect().await.unwrap().into_bytes();
+            bodies.push(String::from_utf8_lossy(&bytes).into_owned());
+        }
+        bodies
+    }
+
     /// The id of a contact's conversation, once there is one.
     pub(crate) async fn conversation(&self, instance: &str, contact: &Contact) -> String {
         let phone = format!("+{}", contact.number);

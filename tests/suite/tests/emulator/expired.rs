@@ -18,6 +18,19 @@ async fn a_large_event_redriven_past_its_bodys_life_is_a_dead_letter_at_once_and
     let (event, key) = (job["event"].as_str().unwrap(), job["payload"]["stored"].as_str());
     let key = format!("payloads/{}", key.expect("the body is kept aside"));
     let bucket = bench.stack.output("BucketName");
+    let kept = bench
+        .aws
+        .s3
+        .head_object()
+        .bucket(bucket)
+        .key(&key)
+        .send()
+        .await
+        .unwrap();
+    assert!(
+        kept.content_length().is_some_and(|size| size > 300 * 1024),
+        "{kept:?}"
+    );
     // What the bucket's lifecycle does after 14 days.
     let expire = bench.aws.s3.delete_object().bucket(bucket).key(&key);
     expire.send().await.unwrap();
