@@ -92,18 +92,8 @@ impl<A: System> DynamoStore<A> {
         tenant: Option<&TenantId>,
         limit: usize,
     ) -> PortResult<Vec<T>> {
-        let keys = match tenant {
-            None => Expression::new("#pk = :pk"),
-            Some(_) => Expression::new("#pk = :pk AND begins_with(#sk, :prefix)")
-                .with_text(":prefix", alert_keys::tenant_sk_prefix(tenant)),
-        };
-        let query = RecordQuery {
-            index: None,
-            keys: keys.with_text(":pk", pk),
-            filter: None,
-            reverse: false,
-            limit: Some(limit),
-        };
+        let prefix = tenant.map(|_| alert_keys::tenant_sk_prefix(tenant));
+        let query = RecordQuery::for_partition(pk, prefix.as_deref(), Some(limit));
         let now = self.table.system.now();
         let found = self.table.query_records(what, &query).await?;
         let kept = found.into_iter().filter_map(|item| item::unexpired(item, now));

@@ -144,16 +144,9 @@ impl<A: System> DynamoStore<A> {
         let mut seen = BTreeSet::new();
         let mut found = self.table.get_records(WHAT, list_named_keys(names), true).await?;
         for part in &names.variable_parts {
-            let query = RecordQuery {
-                index: None,
-                keys: Expression::new("#pk = :pk AND begins_with(#sk, :prefix)")
-                    .with_text(":pk", keys::VARIABLES)
-                    .with_text(":prefix", keys::variable_sk_prefix(part)),
-                filter: None,
-                reverse: false,
-                limit: None,
-            };
-            found.extend(self.table.query_records(WHAT, &query).await?);
+            let prefix = keys::variable_sk_prefix(part);
+            let read = self.table.query_partition(WHAT, keys::VARIABLES, Some(&prefix));
+            found.extend(read.await?);
         }
         for item in &found {
             hashes.extend(configuration_writes::read_hash(item));

@@ -26,7 +26,7 @@ const WHAT: &str = "counting what is open";
 /// The number of instances whose work one query finds at most: a condition has 4 KB.
 const INSTANCES_AT_ONCE: usize = 20;
 
-/// What the index holds of an open message.
+/// The fields of an open message that the index holds.
 #[derive(Deserialize)]
 struct IndexedMessage {
     instance: InstanceId,
@@ -35,7 +35,7 @@ struct IndexedMessage {
     out: Outbox,
 }
 
-/// What the index holds of an event.
+/// The fields of an event that the index holds.
 #[derive(Deserialize)]
 struct IndexedEvent {
     job: IndexedJob,

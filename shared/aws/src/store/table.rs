@@ -269,6 +269,23 @@ pub(crate) struct RecordQuery {
 }
 
 impl RecordQuery {
+    /// Queries the records of one partition of the table, or those of them whose sort key begins with `prefix`.
+    pub(crate) fn for_partition(pk: impl Into<String>, prefix: Option<&str>, limit: Option<usize>) -> Self {
+        let keys = match prefix {
+            None => Expression::new("#pk = :pk"),
+            Some(prefix) => {
+                Expression::new("#pk = :pk AND begins_with(#sk, :prefix)").with_text(":prefix", prefix)
+            }
+        };
+        Self {
+            index: None,
+            keys: keys.with_text(":pk", pk),
+            filter: None,
+            reverse: false,
+            limit,
+        }
+    }
+
     /// Returns the attribute names that the conditions and `texts` use.
     fn attribute_names(&self, texts: &[&str]) -> HashMap<String, String> {
         let filter = self.filter.as_ref().map_or("", |filter| &filter.text);
@@ -276,8 +293,7 @@ impl RecordQuery {
     }
 }
 
-/// The number of records that the database looks at for one page of a filtered query. Few of them may meet the
-/// condition.
+/// The number of records that the database looks at for one page of a filtered query. Few of them may match.
 const FILTERED_AT_ONCE: i32 = 1000;
 
 impl<A: System> DynamoTable<A> {
@@ -349,19 +365,7 @@ impl<A: System> DynamoTable<A> {
         pk: impl Into<String>,
         prefix: Option<&str>,
     ) -> PortResult<Vec<Item>> {
-        let keys = match prefix {
-            None => Expression::new("#pk = :pk"),
-            Some(prefix) => {
-                Expression::new("#pk = :pk AND begins_with(#sk, :prefix)").with_text(":prefix", prefix)
-            }
-        };
-        let query = RecordQuery {
-            index: None,
-            keys: keys.with_text(":pk", pk),
-            filter: None,
-            reverse: false,
-            limit: None,
-        };
+        let query = RecordQuery::for_partition(pk, prefix, None);
         self.query_records(what, &query).await
     }
 

@@ -45,19 +45,7 @@ impl<A: System> DynamoStore<A> {
     /// Deletes the records of a part, at most `limit`. Returns how many.
     async fn delete_part(&self, (pk, prefix): Part, limit: usize) -> PortResult<usize> {
         const WHAT: &str = "finding a tenant's records";
-        let keys = match &prefix {
-            None => Expression::new("#pk = :pk"),
-            Some(prefix) => {
-                Expression::new("#pk = :pk AND begins_with(#sk, :prefix)").with_text(":prefix", prefix)
-            }
-        };
-        let query = RecordQuery {
-            index: None,
-            keys: keys.with_text(":pk", pk),
-            filter: None,
-            reverse: false,
-            limit: Some(limit),
-        };
+        let query = RecordQuery::for_partition(pk, prefix.as_deref(), Some(limit));
         let found = self.table.query_records(WHAT, &query).await?;
         self.delete_found(found).await
     }
