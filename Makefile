@@ -15,8 +15,9 @@ export INSTA_UPDATE := no
 .PHONY: test tools lint policy functions lambdas suite smoke simulation extra social dynamo fuzz exhaustive deploy dist figures soak isolation clean
 
 # Everything: lints, the template, unit, property and contract tests, the simulation, end to end on this machine and on the
-# emulator. The suite last: its summary is what one looks for.
-test: tools lint functions simulation dynamo extra social smoke suite
+# emulator. The suite last: its summary is what one looks for. It builds each crate once, with the features of all: a target
+# that names single packages would build their dependencies again, with fewer.
+test: tools lint functions dynamo extra social smoke suite
 
 # Pinned tools, into this folder's own .tools. (Without ensurepip, which Debian ships apart.)
 tools: $(VENV)/.installed
@@ -46,19 +47,19 @@ lambdas: tools
 	infra/check-architecture.sh $(or $(ARCHITECTURE),arm64)
 
 suite: functions
-	tests/emulator/run.sh cargo test --workspace --exclude recado-simulation --no-fail-fast $(SUITE)
+	tests/emulator/run.sh cargo test --workspace --no-fail-fast $(SUITE)
 
 # The steps for a real account (docs/aws.md), as far as the emulator goes.
 smoke: functions
 	tests/emulator/run.sh infra/smoke.sh --emulator
 
 # The use cases on a virtual clock: 2,000 fixed random histories and some new ones, a crash and a power cut at every step of
-# every story, each safeguard taken out. RECADO_SEED=… plays one history again, RECADO_SEEDS=… that many.
+# every story, each safeguard taken out. RECADO_SEED=… plays one history again, RECADO_SEEDS=… that many. Part of the suite.
 simulation:
 	cargo test -p recado-simulation --no-fail-fast
 
 # The cases that read a folder of further payloads, which RECADO_EXTRA_FIXTURES names; without one they are counted.
-EXTRA := cargo test --quiet --workspace --exclude recado-tests --exclude recado-simulation -- --ignored extra_folder
+EXTRA := cargo test --quiet --workspace $(SUITE) --tests -- --ignored extra_folder
 extra:
 ifdef RECADO_EXTRA_FIXTURES
 	$(EXTRA)
@@ -117,6 +118,8 @@ endif
 figures: tools
 	benches/figures.py
 	benches/tenants.py
+	cargo build --quiet --release -p recado-load
+	benches/engine.py
 
 # 10,000 messages of 500 conversations over 5 instances, with `kill -9` ten times: none lost, none sent twice, in order.
 # Needs no tools. RECADO_SEED=… plays a run again; SOAK="--storm" lets the provider fail, too.

@@ -280,6 +280,7 @@ class StandIn:
         elif "/connectionState/" in handler.path:
             answer = {"instance": {"instanceName": handler.path.rsplit("/", 1)[1], "state": "open"}}
         elif handler.path == "/v1/messages":
+            time.sleep(0.5)  # As a model thinks; nobody types for a reply that is there at once.
             answer = {"id": "msg_1", "type": "message", "role": "assistant", "model": "claude-sonnet-4-5",
                       "content": [{"type": "text", "text": "Olá!"}], "stop_reason": "end_turn", "stop_sequence": None,
                       "usage": {"input_tokens": 1, "output_tokens": 1}}  # fmt: skip

@@ -9,7 +9,7 @@ use clap::Args;
 use jiff::Timestamp;
 use recado_domain::config::Instance;
 use recado_http_client::url_origin;
-use recado_onboarding::{ConnectOptions, ConnectParameters, OnboardingTarget};
+use recado_onboarding::{ConnectOptions, ConnectParameters, InstanceWebhook, OnboardingTarget};
 use serde_json::json;
 
 /// Sets an instance's webhook at its provider, and checks that the provider's webhooks would be accepted.
@@ -64,17 +64,7 @@ pub(crate) async fn run_connect(command: ConnectArguments, environment: &LocalEn
     if let Some(public) = command.public_url.as_ref().filter(|_| !webhook.url.is_empty()) {
         webhook.url = replace_base_url(&webhook.url, public)?;
     }
-    if !webhook.url.is_empty() && !webhook.url.starts_with("https://") {
-        let url = webhook.url_without_secret();
-        if recado_onboarding::may_post_plain_http(instance.provider) {
-            eprintln!("Note: {url} is not https: fine for a provider on this machine or network only.");
-        } else {
-            eprintln!(
-                "Note: {url} is not https, and {} posts to https only.",
-                instance.provider
-            );
-        }
-    }
+    note_plain_http(instance, &webhook);
     if command.base64 {
         eprintln!("{BASE64_NOTE}");
     }
@@ -113,6 +103,22 @@ pub(crate) async fn run_connect(command: ConnectArguments, environment: &LocalEn
         }
     }
     Ok(connected?)
+}
+
+/// Prints a note if the webhook's URL is not https.
+fn note_plain_http(instance: &Instance, webhook: &InstanceWebhook) {
+    if webhook.url.is_empty() || webhook.url.starts_with("https://") {
+        return;
+    }
+    let url = webhook.url_without_secret();
+    if recado_onboarding::may_post_plain_http(instance.provider) {
+        eprintln!("Note: {url} is not https: fine for a provider on this machine or network only.");
+    } else {
+        eprintln!(
+            "Note: {url} is not https, and {} posts to https only.",
+            instance.provider
+        );
+    }
 }
 
 /// Succeeds if the setting that connecting shows to the webhook's URL may be sent there: the host was named on this

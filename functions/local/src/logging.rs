@@ -6,8 +6,10 @@
 use crate::environment::LogFormat;
 use anyhow::{Result, anyhow};
 use std::fmt;
-use std::io::{BufWriter, IsTerminal, Write, stderr};
+use std::io::{self, BufWriter, IsTerminal, Write, stderr};
 use std::sync::OnceLock;
+use std::thread;
+use std::time::Duration;
 use tracing::{Level, Metadata};
 use tracing_appender::non_blocking::{ErrorCounter, NonBlocking, NonBlockingBuilder, WorkerGuard};
 use tracing_subscriber::EnvFilter;
@@ -43,8 +45,31 @@ fn start_writer(most: usize, to: impl Write + Send + 'static) -> (NonBlocking, W
         .buffered_lines_limit(most)
         .lossy(true)
         .thread_name("recado-log")
-        // The thread flushes when no line waits any more: many lines are one write then.
-        .finish(BufWriter::new(to))
+        .finish(GatheringWriter(BufWriter::with_capacity(GATHERED_BYTES, to)))
+}
+
+/// The pause after a write, in which lines are gathered.
+const GATHERING: Duration = Duration::from_millis(10);
+
+/// The number of bytes that are gathered at most.
+const GATHERED_BYTES: usize = 64 * 1024;
+
+/// A writer that gathers lines.
+///
+/// The thread flushes when no line waits any more, then sleeps until there is one, and whoever logs that line must wake it. So
+/// after a flush it pauses: the lines of the pause are one write, and nobody has to wake the thread for them.
+struct GatheringWriter<W: Write>(BufWriter<W>);
+
+impl<W: Write> Write for GatheringWriter<W> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.0.write(bytes)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.0.flush()?;
+        thread::sleep(GATHERING);
+        Ok(())
+    }
 }
 
 /// Logs to standard error. `RUST_LOG` selects the lines; without it `recado serve` logs from `info` on, other commands
@@ -143,7 +168,6 @@ impl FormatTime for LocalTime {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::io;
     use std::sync::mpsc::{Receiver, Sender, channel};
 
     /// A reader of the log that takes nothing before it is told to.

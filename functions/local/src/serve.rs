@@ -6,7 +6,7 @@ use crate::compose::{LocalComposition, LocalDeps, compose_components};
 use crate::configuration;
 use crate::demonstration;
 use crate::environment::LocalEnvironment;
-use crate::keyring::Keyring;
+use crate::keyring::{EnvironmentSecrets, Keyring};
 use crate::logging::ToldDrops;
 use crate::metrics::ProcessMetrics;
 use crate::record::WebhookRecorder;
@@ -19,10 +19,14 @@ use crate::workers;
 use anyhow::{Context, Result, bail};
 use axum::Router;
 use recado_domain::access::Caller;
+use recado_domain::config::ConfigDocument;
 use recado_embedded::{Embedded, EmbeddedSystem, RecoveryCounts};
 use recado_http::{ApiOptions, HealthProbe, record_webhooks, whole_router};
-use recado_pipeline::configure::{self, ApplyOptions};
-use recado_pipeline::key_check::{self, InstanceKeys};
+use recado_http_client::build_http_client;
+use recado_onboarding::SetupDesk;
+use recado_pipeline::configure::{self, AppliedDocument, ApplyOptions};
+use recado_pipeline::key_check;
+use recado_whatsapp::SimulatedOutbox;
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::sync::watch;
@@ -43,10 +47,7 @@ pub(crate) async fn serve_until_signal(environment: LocalEnvironment, demonstrat
     start_checks::check_webhook_secret(&deps, &environment).await?;
     start_checks::check_named_credentials(&document, simulator.is_some())?;
     let keyring = Keyring::load_or_generate(&environment)?;
-    let (caller, options) = (Caller::installation(), ApplyOptions::default());
-    let applied = configure::apply_configuration(&deps, &caller, document, options)
-        .await
-        .with_context(|| format!("the configuration ({source}) was not applied"))?;
+    let applied = apply_at_start(&deps, document, &source).await?;
     let listener = start_checks::listen(environment.address).await?;
     let address = listener.local_addr()?;
     address_file::write_address(&environment.data, address)?;
@@ -58,47 +59,89 @@ pub(crate) async fn serve_until_signal(environment: LocalEnvironment, demonstrat
     let health_probe = HealthProbe::by_timer();
     health_probe.probe_store(&*deps, &embedded).await;
     let metrics = ProcessMetrics::install_recorder(environment.metrics_instances, &applied.document)?;
-    let options = ApiOptions {
+    let options = build_options(&environment, simulator, &metrics, &embedded, &health_probe)?;
+    let router = build_router(&deps, &keyring, &environment, options)?;
+    let limits = environment.server.clone();
+    let serving = server::serve_connections(listener, router, limits, stopped.clone());
+    let server = tokio::spawn(serving);
+    let watchman = Watchman::new(&environment)?;
+    let workers = tokio::spawn(workers::run_workers(
+        Arc::clone(&deps),
+        embedded.clone(),
+        metrics.clone(),
+        watchman,
+        stopped,
+    ));
+    let probing = tokio::spawn(probe_periodically(
+        health_probe,
+        Arc::clone(&deps),
+        embedded.clone(),
+        metrics,
+    ));
+    Welcome {
+        environment: &environment,
+        address,
+        source: &source,
+        keys: &keys,
+        document: &applied.document,
+    }
+    .print();
+    let recording = tokio::spawn(record_keys(Arc::clone(&deps)));
+    let demonstrating = demonstration::run_demonstration(demonstrate, address, &keyring, &keys.first);
+    wait_for_stop(demonstrating, &mut signals).await;
+    recording.abort();
+    probing.abort();
+    println!("\nFinishing what was begun … (a second signal stops at once)");
+    stop.send_replace(true);
+    let finished = finish_and_close(server, workers, &embedded);
+    finish_or_stop_at_once(finished, &mut signals).await
+}
+
+/// Applies the configuration that the installation starts with.
+async fn apply_at_start(deps: &LocalDeps, document: ConfigDocument, source: &str) -> Result<AppliedDocument> {
+    configure::apply_configuration(deps, &Caller::installation(), document, ApplyOptions::default())
+        .await
+        .with_context(|| format!("the configuration ({source}) was not applied"))
+}
+
+/// Waits until all is finished, or fails at the next signal.
+async fn finish_or_stop_at_once(
+    finished: impl Future<Output = Result<()>>,
+    signals: &mut StopSignals,
+) -> Result<()> {
+    tokio::select! {
+        finished = finished => finished,
+        () = signals.wait_for_signal() => bail!("stopped by a second signal, before all was finished"),
+    }
+}
+
+/// Creates the part that sets instances up for the API.
+fn create_setup_desk(environment: &LocalEnvironment) -> Result<SetupDesk<EnvironmentSecrets>> {
+    Ok(SetupDesk {
+        http: build_http_client()?,
+        config: environment.providers.clone(),
+        secrets: EnvironmentSecrets,
+        hosts: environment.settings.onboarding_hosts.clone(),
+    })
+}
+
+/// Builds what the routes of operators need beside the ports.
+fn build_options(
+    environment: &LocalEnvironment,
+    simulator: Option<SimulatedOutbox>,
+    metrics: &ProcessMetrics,
+    embedded: &Embedded,
+    health_probe: &HealthProbe,
+) -> Result<ApiOptions<Embedded>> {
+    Ok(ApiOptions {
         public_url: environment.public_url.clone(),
         simulator,
         metrics: Some(metrics.to_page()),
         depths: embedded.clone(),
         health_probe: health_probe.clone(),
         asks_models: true,
-    };
-    let router = build_router(&deps, &keyring, &environment, options)?;
-    let limits = environment.server.clone();
-    let serving = server::serve_connections(listener, router, limits, stopped.clone());
-    let server = tokio::spawn(serving);
-    let working = workers::run_workers(
-        Arc::clone(&deps),
-        embedded.clone(),
-        metrics.clone(),
-        Watchman::new(&environment)?,
-        stopped,
-    );
-    let workers = tokio::spawn(working);
-    let probing = probe_periodically(health_probe, Arc::clone(&deps), embedded.clone(), metrics);
-    let probing = tokio::spawn(probing);
-    let welcome = Welcome {
-        environment: &environment,
-        address,
-        source: &source,
-        keys: &keys,
-        document: &applied.document,
-    };
-    welcome.print();
-    let recording = tokio::spawn(record_keys(Arc::clone(&deps), keys.clone()));
-    let demonstrating = demonstration::run_demonstration(demonstrate, address, &keyring, &keys);
-    wait_for_stop(demonstrating, &mut signals).await;
-    recording.abort();
-    probing.abort();
-    println!("\nFinishing what was begun … (a second signal stops at once)");
-    stop.send_replace(true);
-    tokio::select! {
-        finished = finish_and_close(server, workers, &embedded) => finished,
-        () = signals.wait_for_signal() => bail!("stopped by a second signal, before all was finished"),
-    }
+        provider_setup: Some(create_setup_desk(environment)?.into_setup()),
+    })
 }
 
 /// Builds the routes of both sides, which record webhooks if the settings say so.
@@ -126,8 +169,8 @@ fn record_if_configured(router: Router, environment: &LocalEnvironment) -> Resul
 }
 
 /// Stores which keys are missing, and lets what waited for a key go on. Providers are asked, so it runs beside the server.
-async fn record_keys(deps: Arc<LocalDeps>, keys: Vec<InstanceKeys>) {
-    if let Err(error) = key_check::record_instance_keys(&*deps, &keys).await {
+async fn record_keys(deps: Arc<LocalDeps>) {
+    if let Err(error) = key_check::record_instance_keys(&*deps).await {
         tracing::error!(%error, "which keys are missing could not be stored");
     }
 }

@@ -7,6 +7,7 @@ use anyhow::{Context, Result, anyhow, bail};
 use recado_domain::access::Caller;
 use recado_domain::config::{ConfigDocument, CredentialRef, Instance};
 use recado_pipeline::configure;
+use recado_pipeline::ports::PageRequest;
 use std::io::ErrorKind;
 use std::net::SocketAddr;
 use tokio::net::TcpListener;
@@ -17,16 +18,17 @@ pub(crate) async fn check_webhook_secret(deps: &LocalDeps, environment: &LocalEn
     if environment.master.is_some() || file.exists() {
         return Ok(());
     }
-    let known = configure::read_configuration(deps, &Caller::installation())
-        .await?
-        .instances
-        .len();
-    if known == 0 {
+    let one = PageRequest {
+        limit: 1,
+        cursor: None,
+    };
+    let known = configure::list_instances(deps, &Caller::installation(), None, &one).await?;
+    if known.items.is_empty() {
         return Ok(());
     }
     let file = file.display();
     bail!(
-        "{file} is missing, though {known} instances are configured here: with another secret, every webhook of their \
+        "{file} is missing, though instances are configured here: with another secret, every webhook of their \
          providers would be refused. Put the file back from a backup, or set RECADO_WEBHOOK_SECRET as it was. If it is \
          lost, make a new one (umask 077; openssl rand -hex 32 > {file}), start again, and run `recado connect` for each \
          instance"
@@ -38,7 +40,7 @@ pub(crate) fn check_named_credentials(document: &ConfigDocument, simulated: bool
     if simulated {
         return Ok(());
     }
-    let find_problem = |instance: &Instance| match instance.credential.as_ref()? {
+    let find_problem = |(instance, named): (&Instance, &CredentialRef)| match named {
         CredentialRef::Env(name) if credential::read_secret_variable(name).is_some() => None,
         CredentialRef::Env(name) => Some(format!("\n  {}: {name} is not set: set it here", instance.id)),
         CredentialRef::Ssm(name) => Some(format!(
@@ -46,14 +48,24 @@ pub(crate) fn check_named_credentials(document: &ConfigDocument, simulated: bool
             instance.id
         )),
     };
-    let problems: Vec<String> = document.enabled_instances().filter_map(find_problem).collect();
+    let problems: Vec<String> = document
+        .enabled_instances()
+        .flat_map(list_named_secrets)
+        .filter_map(find_problem)
+        .collect();
     if problems.is_empty() {
         return Ok(());
     }
     bail!(
-        "these instances name a credential that is not here:{}",
+        "these instances name a credential or an app secret that is not here:{}",
         problems.concat()
     )
+}
+
+/// Lists the secrets that an instance names.
+fn list_named_secrets(instance: &Instance) -> impl Iterator<Item = (&Instance, &CredentialRef)> {
+    let named = instance.credential.iter().chain(&instance.app_secret);
+    named.map(move |named| (instance, named))
 }
 
 /// Listens on `address`.

@@ -94,6 +94,15 @@ fn format_trends(answer: &Value) -> String {
         of("dead_letters_added"),
         of("dead_letters_per_hour"),
     );
+    format!(
+        "{summary}\n{}\n{}",
+        format_points(list(answer, "points")),
+        format_uptimes(list(answer, "instances"))
+    )
+}
+
+/// Formats the parts of the time, one in each row.
+fn format_points(points: &[Value]) -> String {
     let columns = [
         ("from", "from"),
         ("minutes", "minutes"),
@@ -117,7 +126,12 @@ fn format_trends(answer: &Value) -> String {
         };
         columns.map(cell).to_vec()
     };
-    let points = list(answer, "points").iter().map(cells).collect();
+    let headings = columns.map(|(heading, _)| heading);
+    format_table(&headings, points.iter().map(cells).collect())
+}
+
+/// Formats the uptimes of the instances, the longest time without a connection first.
+fn format_uptimes(instances: &[Value]) -> String {
     let uptime = |instance: &Value| {
         let percent = match cell(instance, "uptime_percent").as_str() {
             "-" => "-".to_owned(),
@@ -129,16 +143,12 @@ fn format_trends(answer: &Value) -> String {
             cell(instance, "disconnected_minutes"),
         ]
     };
-    let mut uptimes: Vec<&Value> = list(answer, "instances").iter().collect();
+    let mut uptimes: Vec<&Value> = instances.iter().collect();
     let down = |instance: &Value| instance.get("disconnected_minutes").and_then(Value::as_u64);
     uptimes.sort_by_key(|instance| std::cmp::Reverse(down(instance)));
-    format!(
-        "{summary}\n{}\n{}",
-        format_table(&columns.map(|(heading, _)| heading), points),
-        format_table(
-            &["instance", "uptime", "minutes not connected"],
-            uptimes.into_iter().map(uptime).collect()
-        ),
+    format_table(
+        &["instance", "uptime", "minutes not connected"],
+        uptimes.into_iter().map(uptime).collect(),
     )
 }
 

@@ -81,3 +81,37 @@ impl Watchman {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::compose::compose_components;
+    use recado_pipeline::settings::VariableReader;
+    use recado_testkit::servers::scripted::{Does, StandIn};
+
+    #[tokio::test]
+    async fn the_heartbeat_is_requested_in_each_minute_in_which_all_went_well_and_in_no_other() {
+        let watched = StandIn::start(vec![Does::Answers(500, ""), Does::Answers(200, "")]).await;
+        let url = format!("{}/beat", watched.url);
+        let data = std::env::temp_dir().join(format!("recado-watchman-{}", std::process::id()));
+        let variables = [
+            ("RECADO_DATA", data.to_str().unwrap()),
+            ("RECADO_HEARTBEAT_URL", &url),
+        ];
+        let environment = LocalEnvironment::from_variables(&mut VariableReader::new(variables));
+        let made = compose_components(&environment, true).await.unwrap();
+        let watchman = Watchman::new(&environment).unwrap();
+        let done = ReconcileReport::default();
+        // A watcher that refuses one request is asked again a minute later.
+        for (reconciled, beats) in [(None, 0), (Some(&done), 1), (None, 1), (Some(&done), 2)] {
+            watchman.run_pass(&made.deps, &made.embedded, reconciled).await;
+            assert_eq!(watched.requests().len(), beats);
+        }
+        assert_eq!(watched.requests()[1].line, "GET /beat");
+        made.embedded.shut_down().await;
+        // A store that cannot be read is no minute in which all went well.
+        watchman.run_pass(&made.deps, &made.embedded, Some(&done)).await;
+        assert_eq!(watched.requests().len(), 2);
+        std::fs::remove_dir_all(&data).unwrap();
+    }
+}

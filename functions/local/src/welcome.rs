@@ -2,7 +2,7 @@
 
 use crate::environment::LocalEnvironment;
 use recado_domain::config::ConfigDocument;
-use recado_pipeline::key_check::InstanceKeys;
+use recado_pipeline::key_check::{FoundKeys, InstanceKeys};
 use recado_pipeline::ports::CredentialState;
 use std::collections::BTreeSet;
 use std::net::SocketAddr;
@@ -13,7 +13,7 @@ pub(crate) struct Welcome<'a> {
     pub(crate) address: SocketAddr,
     /// The place that the configuration came from.
     pub(crate) source: &'a str,
-    pub(crate) keys: &'a [InstanceKeys],
+    pub(crate) keys: &'a FoundKeys,
     pub(crate) document: &'a ConfigDocument,
 }
 
@@ -26,7 +26,7 @@ impl Welcome<'_> {
         };
         print_row("Data", &format!("{} ({token})", self.environment.data.display()));
         print_row("Configuration", self.source);
-        for (number, keys) in self.keys.iter().enumerate() {
+        for (number, keys) in self.keys.first.iter().enumerate() {
             let title = if number == 0 { "Instances" } else { "" };
             let (id, provider) = (&keys.instance.id, keys.instance.provider);
             print_row(
@@ -38,6 +38,9 @@ impl Welcome<'_> {
                     describe_keys(keys)
                 ),
             );
+        }
+        if self.keys.more > 0 {
+            print_row("", &format!("and {} more (recado doctor)", self.keys.more));
         }
         print_row("Model", &self.describe_model());
         print_row("Doctor", "recado doctor");
@@ -51,18 +54,14 @@ impl Welcome<'_> {
             .map(|agent| agent.model.as_str())
             .collect();
         let names = names.into_iter().collect::<Vec<_>>().join(", ");
-        match self.keys {
-            [] => names,
-            keys if keys
-                .iter()
-                .all(|keys| keys.credential == CredentialState::Simulated) =>
-            {
-                "simulated".to_owned()
-            }
-            keys if keys.iter().any(|keys| keys.model_key_missing) => {
-                format!("{names}: ANTHROPIC_API_KEY is not set")
-            }
-            _ => names,
+        if self.keys.first.is_empty() {
+            names
+        } else if self.keys.all_simulated {
+            "simulated".to_owned()
+        } else if self.keys.model_key_missing {
+            format!("{names}: ANTHROPIC_API_KEY is not set")
+        } else {
+            names
         }
     }
 }

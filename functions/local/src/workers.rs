@@ -24,6 +24,10 @@ const DRAIN_TIMEOUT: Duration = Duration::from_secs(100);
 /// The longest time between two looks at a queue, in case a wake-up is missed.
 const IDLE_TIMEOUT: Duration = Duration::from_secs(5);
 
+/// The longest time that a busy queue waits for more workers to become free. Each receive is a write, so it should be for
+/// several messages.
+const GATHERING_TIMEOUT: Duration = Duration::from_millis(5);
+
 /// Time to wait after a queue could not be read. Its messages stay receivable meanwhile, so an error would otherwise
 /// repeat at once.
 const FAILURE_PAUSE: Duration = Duration::from_secs(1);
@@ -35,7 +39,7 @@ const FAILURE_PAUSE: Duration = Duration::from_secs(1);
 /// together: so with more of them at a time, each commit does more. Acknowledgements go before them.
 fn max_concurrency(queue: QueueName) -> usize {
     match queue {
-        QueueName::Inbound => 48,
+        QueueName::Inbound => 96,
         QueueName::Turns | QueueName::Outbound => 80,
     }
 }
@@ -58,6 +62,22 @@ impl WorkerPool {
     /// Locks the share, also after a panic: a panic cannot leave the counts half changed.
     fn lock_share(&self) -> MutexGuard<'_, FairShare> {
         self.share.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// While many workers are busy, waits until some more of them are free, but not long: work that hangs must not hold up what
+    /// other workers can do.
+    async fn gather_free_workers(&self, all: usize) {
+        let free = self.lock_share().free_workers();
+        if all - free < all / 4 {
+            return;
+        }
+        let gathered = async {
+            while self.lock_share().free_workers() < free + all / 8 {
+                self.finished.notified().await;
+            }
+        };
+        // In time or not, those that are free receive now.
+        let _ = tokio::time::timeout(GATHERING_TIMEOUT, gathered).await;
     }
 
     fn enter_owner(&self, owner: TenantKey) -> WorkerPermit {
@@ -133,8 +153,12 @@ async fn run_queue_worker(
 ) {
     let crew = WorkerPool::for_queue(queue);
     let mut running = JoinSet::new();
+    let mut more_may_wait = false;
     while !*stop.borrow() {
         while running.try_join_next().is_some() {}
+        if more_may_wait {
+            crew.gather_free_workers(max_concurrency(queue)).await;
+        }
         let room = crew.lock_share().clone();
         let batch = match room.free_workers() {
             0 => Vec::new(),
@@ -153,6 +177,7 @@ async fn run_queue_worker(
                 }
             },
         };
+        more_may_wait = !batch.is_empty();
         if batch.is_empty() {
             wait_for_work(queue, &deps, &queues, &crew.finished, &mut stop).await;
             continue;

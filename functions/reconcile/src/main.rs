@@ -25,6 +25,7 @@ async fn main() -> Result<(), Error> {
             parked = done.parked,
             collected = done.collected,
             expired = done.expired,
+            given_up = done.given_up,
             failed = done.failed,
             "reconciled"
         );

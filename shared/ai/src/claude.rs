@@ -18,11 +18,12 @@ pub(crate) mod tests;
 use failure::{FailureCause, ModelFailure, Retryability};
 use futures::future::{Either, select};
 use genai::adapter::AdapterKind;
-use genai::chat::{CacheControl, ChatMessage, ChatOptions, ChatRequest, ChatResponse, StopReason};
+use genai::chat::{CacheControl, ChatMessage, ChatOptions, ChatRequest, ChatResponse, StopReason, Tool};
 use genai::resolver::{AuthData, Endpoint};
 use genai::{ModelIden, ServiceTarget};
 use recado_domain::backoff::Backoff;
 use recado_domain::config::CredentialRef;
+use recado_domain::decision::{AgentDecision, DecisionReading, DecisionTool, OfferedDecisions};
 use recado_domain::message::TokenUsage;
 use recado_domain::millis::add_millis;
 use recado_domain::secret::Secret;
@@ -169,7 +170,7 @@ impl<S: Secrets, A: System> Claude<S, A> {
         );
         let alarm = pin!(self.system.sleep(at_most));
         match select(call, alarm).await {
-            Either::Left((Ok(response), _)) => parse_reply(&response),
+            Either::Left((Ok(response), _)) => parse_reply(&response, &request.decisions),
             Either::Left((Err(error), _)) => Err(ModelFailure::from_genai_error(&error)),
             Either::Right(_) => Err(ModelFailure::from_timeout(at_most)),
         }
@@ -253,17 +254,61 @@ fn to_chat_request(request: &LlmRequest) -> ChatRequest {
         Speaker::User => ChatMessage::user(turn.text.as_str()),
         Speaker::Assistant => ChatMessage::assistant(turn.text.as_str()),
     };
-    ChatRequest::new(system.into_iter().chain(request.turns.iter().map(turn)).collect())
+    let instructions = request.instructions.iter().map(ChatMessage::system);
+    let messages = system.into_iter().chain(instructions);
+    let messages = messages.chain(request.turns.iter().map(turn)).collect();
+    let tools: Vec<Tool> = request.decisions.list_tools().into_iter().map(to_tool).collect();
+    let chat = ChatRequest::new(messages);
+    if tools.is_empty() {
+        chat
+    } else {
+        chat.with_tools(tools)
+    }
 }
 
-fn parse_reply(response: &ChatResponse) -> Result<LlmReply, ModelFailure> {
+fn to_tool(tool: DecisionTool) -> Tool {
+    Tool::new(tool.name)
+        .with_description(tool.description)
+        .with_schema(tool.arguments)
+}
+
+/// The words of an answer for the contact.
+struct Spoken {
+    text: String,
+    /// `false` if the answer says and decides nothing.
+    speaks: bool,
+}
+
+/// Returns the words that the contact gets: those in the call that decided, else those beside the calls, else those in a
+/// call that was ignored. A hand-over needs no words.
+fn choose_words(beside: String, reading: &DecisionReading) -> Spoken {
+    let beside = Some(beside).filter(|text| !text.is_empty());
+    let words = reading
+        .message
+        .clone()
+        .or(beside)
+        .or(reading.ignored_message.clone());
+    let hands_over = matches!(reading.decision, Some(AgentDecision::HandOver { .. }));
+    Spoken {
+        speaks: words.is_some() || hands_over,
+        text: words.unwrap_or_default(),
+    }
+}
+
+fn parse_reply(response: &ChatResponse, decisions: &OfferedDecisions) -> Result<LlmReply, ModelFailure> {
     let text = response
         .content
         .joined_texts()
         .unwrap_or_default()
         .trim()
         .to_owned();
-    if text.is_empty() {
+    let calls = response.tool_calls();
+    let calls = calls
+        .iter()
+        .map(|call| (call.fn_name.as_str(), &call.fn_arguments));
+    let reading = decisions.read_calls(calls);
+    let Spoken { text, speaks } = choose_words(text, &reading);
+    if !speaks {
         return Err(match &response.stop_reason {
             Some(StopReason::ContentFilter(_)) => ModelFailure::declined_answer(),
             _ => ModelFailure::empty_answer(),
@@ -272,6 +317,8 @@ fn parse_reply(response: &ChatResponse) -> Result<LlmReply, ModelFailure> {
     let model = response.provider_model_iden.model_name.to_string();
     Ok(LlmReply {
         text,
+        decision: reading.decision,
+        ignored_calls: reading.ignored,
         usage: parse_usage(&response.usage),
         model,
     })

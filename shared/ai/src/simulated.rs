@@ -1,7 +1,9 @@
 //! The simulated model, which needs no key.
 
+use recado_domain::decision::AgentDecision;
 use recado_domain::message::{SIMULATED_MODEL, TokenUsage};
 use recado_pipeline::ports::{Llm, LlmError, LlmReply, LlmRequest, Speaker, System};
+use serde_json::{Value, json};
 use std::time::Duration;
 
 /// Number of characters of the contact's last message that the answer repeats.
@@ -33,8 +35,16 @@ impl<A: System> Llm for Simulated<A> {
                 "the simulated model took too long".to_owned(),
             ));
         }
-        let text = compose_answer(request);
+        let (text, decision) = match decide_by_words(request) {
+            Some((text, decision)) => (text, Some(decision)),
+            None => (compose_answer(request), None),
+        };
         let read = count_words(&request.system)
+            + request
+                .instructions
+                .iter()
+                .map(|text| count_words(text))
+                .sum::<u64>()
             + request
                 .turns
                 .iter()
@@ -47,10 +57,42 @@ impl<A: System> Llm for Simulated<A> {
         };
         Ok(LlmReply {
             text,
+            decision,
+            ignored_calls: 0,
             usage,
             model: SIMULATED_MODEL.to_owned(),
         })
     }
+}
+
+/// Takes the decision that the last message asks for in so many words: `hand over: REASON`, `resolve`, `go to STEP`.
+/// `None`: it asks for none, or for one that is not offered. So the decisions of an agent can be tried without a key.
+fn decide_by_words(request: &LlmRequest) -> Option<(String, AgentDecision)> {
+    let last = request
+        .turns
+        .last()
+        .filter(|turn| turn.speaker == Speaker::User)?;
+    let words = last.text.lines().next_back()?.trim();
+    let (verb, rest) = words.split_once(':').unwrap_or((words, ""));
+    let (verb, rest) = (verb.trim().to_lowercase(), rest.trim());
+    let call = |name: &str, arguments: Value| request.decisions.read_calls([(name, &arguments)]).decision;
+    let decision = match verb.as_str() {
+        "hand over" => call(
+            "hand_over",
+            json!({"reason": if rest.is_empty() { "no reason" } else { rest }}),
+        ),
+        "resolve" => call("resolve", json!({})),
+        _ => call(
+            "move_to_step",
+            json!({"step": words.strip_prefix("go to ")?.trim()}),
+        ),
+    }?;
+    let said = match &decision {
+        AgentDecision::HandOver { .. } => "A person continues here.".to_owned(),
+        AgentDecision::Resolve => "Goodbye.".to_owned(),
+        AgentDecision::MoveToStep(step) => format!("Now at step {step}."),
+    };
+    Some((format!("[simulated] {said}"), decision))
 }
 
 fn compose_answer(request: &LlmRequest) -> String {
@@ -84,6 +126,8 @@ fn count_words(text: &str) -> u64 {
 mod tests {
     use super::*;
     use crate::claude::tests::{Time, request, said};
+    use recado_domain::decision::OfferedDecisions;
+    use recado_domain::ids::StepId;
 
     fn model(latency: Duration) -> Simulated<Time> {
         Simulated::new(Time::default(), latency)
@@ -105,6 +149,50 @@ mod tests {
         assert_eq!(reply.model, "simulated");
         assert_eq!(reply.usage.output_tokens, count_words(&reply.text));
         assert_eq!(reply, model(Duration::ZERO).generate_reply(&asked).await.unwrap());
+    }
+
+    #[tokio::test]
+    async fn it_decides_what_it_is_asked_for_in_so_many_words_if_that_is_offered() {
+        let decide = async |words: &str, decisions: OfferedDecisions| {
+            let mut asked = request();
+            asked.turns = vec![said(Speaker::User, words)];
+            asked.decisions = decisions;
+            model(Duration::ZERO).generate_reply(&asked).await.unwrap()
+        };
+        let all = || OfferedDecisions {
+            hand_over: true,
+            resolve: true,
+            steps: vec![StepId::parse("pay").unwrap()],
+        };
+        let handed = decide("oi\nHand over: wants Ana", all()).await;
+        let note = "wants Ana".to_owned();
+        assert_eq!(handed.decision, Some(AgentDecision::HandOver { note }));
+        assert_eq!(handed.text, "[simulated] A person continues here.");
+        assert_eq!(
+            decide("resolve", all()).await.decision,
+            Some(AgentDecision::Resolve)
+        );
+        let moved = decide("go to pay", all()).await;
+        assert_eq!(
+            moved.decision.map(|decision| decision.tool_name()),
+            Some("move_to_step")
+        );
+        for words in [
+            "hand over: now",
+            "resolve",
+            "go to pay",
+            "go to nowhere",
+            "please resolve it",
+        ] {
+            let offered = if words.contains("where") || words.contains("please") {
+                all()
+            } else {
+                OfferedDecisions::default()
+            };
+            let reply = decide(words, offered).await;
+            assert_eq!(reply.decision, None, "{words}");
+            assert!(reply.text.starts_with("[simulated] I read 1 message."));
+        }
     }
 
     #[tokio::test]

@@ -90,3 +90,19 @@ impl Clients {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn requests_end_before_the_function_that_makes_them() {
+        let seconds = |limit: Option<Duration>| limit.map(|limit| limit.as_secs());
+        for (limits, attempt, all) in [(request_timeouts(), 3, 8), (body_timeouts(), 6, 9)] {
+            assert_eq!(seconds(limits.connect_timeout()), Some(1));
+            assert_eq!(seconds(limits.operation_attempt_timeout()), Some(attempt));
+            // The webhook function has 10 seconds, every other one more.
+            assert_eq!(seconds(limits.operation_timeout()), Some(all));
+        }
+    }
+}

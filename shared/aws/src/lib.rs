@@ -11,8 +11,8 @@
 //! let config = AwsConfig::from_environment(&mut reader, &[variable::TABLE]);
 //! let clients = Clients::load_from_env(false).await;
 //! let table = config.table.clone().unwrap_or_default();
-//! let (config_ttl, delivery_ttl) = (Duration::from_secs(30), Duration::from_secs(30 * 86_400));
-//! let store = DynamoStore::new(clients.dynamodb.clone(), table, OsSystem, config_ttl, delivery_ttl);
+//! let config_ttl = Duration::from_secs(30);
+//! let store = DynamoStore::new(clients.dynamodb.clone(), table, OsSystem, config_ttl);
 //! let queues = AwsQueues::new(clients, config, OsSystem);
 //! # }
 //! ```

@@ -31,6 +31,7 @@ mod tenant_records;
 mod tokens;
 mod trace;
 mod transaction;
+mod waiting;
 
 use crate::cache::Cache;
 use crate::system::OsSystem;
@@ -50,7 +51,6 @@ use table::DynamoTable;
 #[derive(Debug, Clone)]
 pub struct DynamoStore<A = OsSystem> {
     table: DynamoTable<A>,
-    delivery_ttl: Duration,
     by_external: Cache<(Provider, ExternalId), InstanceConfig>,
     by_id: Cache<InstanceId, InstanceConfig>,
     tokens: Cache<TokenHash, Token>,
@@ -65,14 +65,8 @@ impl<A: System> DynamoStore<A> {
     }
 
     /// Creates the store on the table `name`. Configuration and tokens may be `config_ttl` old (zero: they are read
-    /// every time). A delivery record for which no status ever came is kept for `delivery_ttl`.
-    pub fn new(
-        client: Client,
-        name: impl Into<String>,
-        system: A,
-        config_ttl: Duration,
-        delivery_ttl: Duration,
-    ) -> Self {
+    /// every time).
+    pub fn new(client: Client, name: impl Into<String>, system: A, config_ttl: Duration) -> Self {
         // A missing instance is looked for again sooner: somebody may have just configured it, and waits.
         let missed = config_ttl.min(Duration::from_secs(3));
         Self {
@@ -81,7 +75,6 @@ impl<A: System> DynamoStore<A> {
                 name: name.into(),
                 system,
             },
-            delivery_ttl,
             by_external: Cache::new(config_ttl, missed),
             by_id: Cache::new(config_ttl, missed),
             tokens: Cache::new(config_ttl, missed),

@@ -45,11 +45,13 @@ pub enum AlertKind {
     SilentInstance,
     /// A customer waits for a person.
     CustomerWaits,
+    /// The agent left a conversation to a person, and nobody has taken it.
+    PersonNeeded,
 }
 
 impl AlertKind {
     /// All kinds, those of the whole installation first.
-    pub const ALL: [Self; 9] = [
+    pub const ALL: [Self; 10] = [
         Self::NoHeartbeat,
         Self::FullDisk,
         Self::QueueDepth,
@@ -59,6 +61,7 @@ impl AlertKind {
         Self::MissingKey,
         Self::SilentInstance,
         Self::CustomerWaits,
+        Self::PersonNeeded,
     ];
 
     /// Returns the word for the kind in records, in the configuration and in the API.
@@ -73,6 +76,7 @@ impl AlertKind {
             Self::MissingKey => "missing_key",
             Self::SilentInstance => "silent_instance",
             Self::CustomerWaits => "customer_waits",
+            Self::PersonNeeded => "person_needed",
         }
     }
 
@@ -88,6 +92,7 @@ impl AlertKind {
             Self::MissingKey => "needs-credentials",
             Self::SilentInstance => "silent-instance",
             Self::CustomerWaits => "customer-waits",
+            Self::PersonNeeded => "person-needed",
         }
     }
 }

@@ -51,11 +51,17 @@ pub enum AuditAction {
     AlertsTested,
     /// Redrove a notification of alerts.
     NotificationRedriven,
+    /// Connected an instance at its provider.
+    InstanceConnected,
+    /// Started the pairing of a phone with an instance.
+    PairingStarted,
+    /// Had the setup of an instance checked at its provider.
+    SetupChecked,
 }
 
 impl AuditAction {
     /// All actions.
-    pub const ALL: [Self; 19] = [
+    pub const ALL: [Self; 22] = [
         Self::ConfigurationChanged,
         Self::WebhookSecretsRead,
         Self::SecretRotated,
@@ -75,6 +81,9 @@ impl AuditAction {
         Self::CaughtUp,
         Self::AlertsTested,
         Self::NotificationRedriven,
+        Self::InstanceConnected,
+        Self::PairingStarted,
+        Self::SetupChecked,
     ];
 
     /// Returns the name of the action in records, requests and on the command line.
@@ -99,6 +108,9 @@ impl AuditAction {
             Self::CaughtUp => "caught_up",
             Self::AlertsTested => "alerts_tested",
             Self::NotificationRedriven => "notification_redriven",
+            Self::InstanceConnected => "instance_connected",
+            Self::PairingStarted => "pairing_started",
+            Self::SetupChecked => "setup_checked",
         }
     }
 

@@ -43,8 +43,10 @@ impl ClockRollback {
         let mut changed = self.clamp_known_times([
             &mut conversation.waiting_since,
             &mut conversation.scheduled_for,
+            &mut conversation.closed_told_at,
             &mut conversation.nudged_at,
             &mut conversation.pair_arrival,
+            &mut conversation.agent_returns_at,
         ]);
         changed |= self.clamp_time(&mut conversation.last_message_at);
         if let Some(lease) = &mut conversation.lease {

@@ -1,19 +1,29 @@
 //! The configuration: tenants, agents and instances. `recado apply` writes it, every function reads it.
 
+use crate::access_list::AccessList;
 use crate::content::MessageTemplate;
+use crate::decision::DecisionKind;
 use crate::hours::{OpeningHours, OpeningState};
 use crate::ids::{AgentId, ExternalId, InstanceId, TenantId};
 use crate::provider::{Provider, ProviderCapabilities};
 use crate::rate::Rate;
 use crate::retention::RetentionPolicy;
 use crate::secret::SecretVersion;
-use jiff::Timestamp;
+use crate::signature::Signature;
 use jiff::tz::TimeZone;
+use jiff::{SignedDuration, Timestamp};
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeSet;
 
 /// The id of an instance that nobody may configure. The health check writes under this id to prove that the store takes
 /// writes.
 pub const RESERVED_INSTANCE: &str = "recado:health";
+
+/// Longest time for which a reply of the agent is held back, in seconds.
+pub const REPLY_DELAY_MAX: f64 = 10.0;
+
+/// Longest time for which the request that sends a reply shows "typing…". The request must answer in time.
+const TYPING_IN_SEND_MAX: SignedDuration = SignedDuration::from_secs(3);
 
 /// A configuration document, as `recado.toml` holds it and `PUT /v1/config` takes it. Applying a document creates or
 /// changes what the document names, and leaves everything else alone.
@@ -79,6 +89,18 @@ pub struct Agent {
     /// the model is asked.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub unsupported_message: Option<String>,
+    /// The signature that goes out with the agent's texts. The model never reads it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub signature: Option<Signature>,
+    /// The decisions that the agent may take by itself: hand a conversation over to a person, resolve it.
+    #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
+    pub decisions: BTreeSet<DecisionKind>,
+    /// The message that the contact gets when the agent hands the conversation over without words of its own.
+    #[serde(default = "default_hand_over_message")]
+    pub hand_over_message: String,
+    /// The steps of the agent's script. Conversations begin at the first.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub steps: Vec<AgentStep>,
     /// `true` if the agent answers nobody: what comes in waits for people.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub disabled: bool,
@@ -111,13 +133,33 @@ pub struct Instance {
     /// `true` if a message typed on the phone takes the conversation over.
     #[serde(default = "default_true")]
     pub phone_takes_over: bool,
+    /// The contacts who may begin a conversation. If absent, everybody may.
+    #[serde(default, skip_serializing_if = "AccessList::is_empty")]
+    pub access: AccessList,
+    /// The time at which the agent answers again after people took a conversation over.
+    #[serde(default, skip_serializing_if = "AgentReturn::is_default")]
+    pub agent_returns: AgentReturn,
     /// Hours in which the agent answers. If absent, the agent always answers.
     #[serde(default)]
     pub opening_hours: Option<OpeningHours>,
-    /// The debounce: wait for more messages of a burst, in seconds, 0 to 300. 0 answers each message at once. If
+    /// A fixed debounce: wait for more messages of a burst, in seconds, 0 to 300. 0 answers each message at once. If
     /// absent, the installation's setting is used.
     #[serde(default)]
     pub debounce_seconds: Option<f64>,
+    /// The wait after a complete question, in seconds, 0 to 300: the shortest of an adaptive debounce. If absent, the
+    /// installation's setting is used.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub debounce_short_seconds: Option<f64>,
+    /// The wait after a fragment, in seconds, 0 to 300: the longest of an adaptive debounce, which is doubled after an
+    /// announcement. If absent, the installation's setting is used.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub debounce_long_seconds: Option<f64>,
+    /// Time for which a reply of the agent is held back, in seconds, 0 to 10. If absent, replies leave at once.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reply_delay_seconds: Option<f64>,
+    /// The signature that goes out with the texts that people write in the console or by the API.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub people_signature: Option<Signature>,
     /// The rate at which the instance may send. If absent, the provider's default is used.
     #[serde(default)]
     pub rate: Option<Rate>,
@@ -138,7 +180,7 @@ pub struct Instance {
     /// answer fails with `window_closed`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reengagement_template: Option<MessageTemplate>,
-    /// `true` if the contact sees that a message was read when its turn begins.
+    /// `true` if the contact sees that its messages were read, when their turn begins or a person answers by the API.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub mark_read: bool,
     /// `true` if the contact sees "typing…" while the agent thinks (with Meta this also marks the message as read).
@@ -206,6 +248,10 @@ fn default_error_message() -> String {
     "Sorry, something went wrong on our side. Please try again in a moment.".to_owned()
 }
 
+fn default_hand_over_message() -> String {
+    "Thank you. A person of our team will continue here.".to_owned()
+}
+
 fn default_max_tokens() -> u32 {
     1024
 }
@@ -241,6 +287,25 @@ impl Instance {
         self.rate.or(traits.rate).unwrap_or(installation)
     }
 
+    /// Returns the time for which a reply of the agent is held back.
+    pub fn reply_delay(&self) -> SignedDuration {
+        let seconds = self
+            .reply_delay_seconds
+            .unwrap_or_default()
+            .clamp(0.0, REPLY_DELAY_MAX);
+        SignedDuration::try_from_secs_f64(seconds).unwrap_or_default()
+    }
+
+    /// Returns the part of [`Self::reply_delay`] in which the request that sends a reply shows "typing…". It is zero where
+    /// nothing is typed, or where the provider's request cannot show it.
+    pub fn typing_in_send(&self, traits: &ProviderCapabilities) -> SignedDuration {
+        if self.typing && traits.types_in_sends {
+            self.reply_delay().min(TYPING_IN_SEND_MAX)
+        } else {
+            SignedDuration::ZERO
+        }
+    }
+
     /// Returns the rate at which the instance may write to one contact; `None` if there is no limit.
     pub fn resolve_pair_rate(&self, traits: &ProviderCapabilities) -> Option<Rate> {
         self.pair_rate.or(traits.pair_rate)
@@ -264,6 +329,11 @@ impl InstanceConfig {
         !self.instance.disabled && !self.tenant.disabled
     }
 
+    /// Returns the time zone in which the instance's `hours` are read.
+    pub fn resolve_opening_zone(&self, hours: &OpeningHours) -> TimeZone {
+        hours.resolve_time_zone(self.tenant.resolve_time_zone())
+    }
+
     /// Returns whether the agent may answer at `now`, or when the instance opens. An instance without opening hours is
     /// always open; one whose agent is disabled is never open.
     pub fn opening_state_at(&self, now: Timestamp) -> OpeningState {
@@ -272,11 +342,12 @@ impl InstanceConfig {
         }
         let hours = self.instance.opening_hours.as_ref();
         hours.map_or(OpeningState::Open, |hours| {
-            hours.opening_state_at(now, &self.tenant.resolve_time_zone())
+            hours.opening_state_at(now, &self.resolve_opening_zone(hours))
         })
     }
 }
 
+mod agent_return;
 mod alerts;
 mod check;
 mod credential;
@@ -284,12 +355,15 @@ mod error;
 mod names;
 mod prune;
 mod removal;
+mod steps;
 mod tenant_change;
 mod webhook_secret;
 
+pub use agent_return::AgentReturn;
 pub use error::ConfigError;
 pub use names::{ConfigEntry, ConfigNames};
 pub use prune::{ConfigRemoval, PrunePlan};
+pub use steps::{AgentStep, StepsError};
 
 pub use alerts::{
     AlertConfig, AlertDestination, DestinationChannel, EmailDestination, ServerParts, WebhookDestination,

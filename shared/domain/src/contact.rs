@@ -7,6 +7,7 @@ mod spelling;
 
 use serde::{Deserialize, Serialize};
 pub(crate) use spelling::canonical_spelling;
+use std::borrow::Cow;
 use std::fmt;
 
 /// An address of a contact, as received, without a device part (`:75`) and surrounding space. `Debug` does not show it.
@@ -83,6 +84,15 @@ impl ContactAddress {
         };
         let fine = (6..=17).contains(&digits.len()) && digits.bytes().all(|b| b.is_ascii_digit());
         fine.then(|| format!("+{digits}"))
+    }
+
+    /// Returns a text that is the same for all spellings of one number, with any server: the digits. For an identity
+    /// without a number it is the identity. The text is for comparing only.
+    pub(crate) fn person_key(&self) -> Cow<'_, str> {
+        match self.phone_number() {
+            Some(number) => Cow::Owned(canonical_spelling(number.trim_start_matches('+')).into_owned()),
+            None => Cow::Borrowed(&self.0),
+        }
     }
 
     /// Returns `true` if the address holds no phone number: a linked identity or a business-scoped user id. The same

@@ -140,6 +140,8 @@ pub enum SystemNote {
     MarketingStopped,
     /// The person wants marketing messages again.
     MarketingResumed,
+    /// The person called. A call opens the service window, as a message does.
+    Called,
     /// Messages of this chat now disappear after a time, or no longer disappear.
     DisappearingChanged,
     /// Any other note; `text` describes it.
@@ -183,6 +185,25 @@ impl Content {
         !matches!(
             self,
             Self::Reaction { .. } | Self::Deletion { .. } | Self::System { .. }
+        )
+    }
+
+    /// Returns the provider's id of the message that this content is about; `None` if the content stands for itself.
+    pub fn target_id(&self) -> Option<&str> {
+        match self {
+            Self::Reaction { target, .. }
+            | Self::Edit { target, .. }
+            | Self::Deletion { target }
+            | Self::PollVote { target, .. } => target.as_deref(),
+            _ => None,
+        }
+    }
+
+    /// Returns `true` if the content changes the message that it is about: a reaction, an edit or a deletion.
+    pub fn changes_target(&self) -> bool {
+        matches!(
+            self,
+            Self::Reaction { .. } | Self::Edit { .. } | Self::Deletion { .. }
         )
     }
 

@@ -1,5 +1,6 @@
 //! The context of a message: the message that it replies to, and the advertisement or forward that it comes from.
 
+use crate::ids::MessageId;
 use serde::{Deserialize, Serialize};
 
 /// The data that came with a message besides its content.
@@ -23,6 +24,9 @@ pub struct MessageContext {
     /// The addresses of the people that the message mentions.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub mentions: Vec<String>,
+    /// Recado's id of the message that this message reacts to, edits, deletes or votes on, if that message is known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub refers_to: Option<MessageId>,
 }
 
 /// A message that another one replies to.
@@ -57,6 +61,15 @@ pub struct Referral {
     /// Meta's id of the click.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub click: Option<String>,
+    /// The kind of the picture or video of the advertisement: `image` or `video`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub media_type: Option<String>,
+    /// The URL of the picture or video of the advertisement.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub media_url: Option<String>,
+    /// The greeting that the advertisement showed in the chat before the person wrote.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub welcome_message: Option<String>,
 }
 
 impl MessageContext {
@@ -73,6 +86,9 @@ impl MessageContext {
             let kind = referral.kind.as_deref().unwrap_or("ad");
             let what = referral.headline.as_deref().or(referral.url.as_deref());
             parts.push(format!("[came from the {kind} {}]", what.unwrap_or_default()).replace(" ]", "]"));
+            if let Some(greeting) = &referral.welcome_message {
+                parts.push(format!("[greeted with: {}]", shorten_quote(greeting)));
+            }
         }
         if let Some(product) = &self.product {
             parts.push(format!("[about product {product}]"));
@@ -112,16 +128,17 @@ mod tests {
             forwarded: true,
             referral: Some(Referral {
                 headline: Some("Clareamento".to_owned()),
+                welcome_message: Some("Oi! Quer agendar?".to_owned()),
                 ..Referral::default()
             }),
             ..MessageContext::default()
         };
         let told = context.render_text();
         assert!(
-            told.starts_with("[came from the ad Clareamento] [forwarded] [in reply to: xxx"),
+            told.starts_with("[came from the ad Clareamento] [greeted with: Oi! Quer agendar?] [forwarded] [in reply to: xxx"),
             "{told}"
         );
-        assert!(told.ends_with("x…]") && told.chars().count() < 270);
+        assert!(told.ends_with("x…]") && told.chars().count() < 310);
         assert!(MessageContext::default().is_empty() && MessageContext::default().render_text().is_empty());
     }
 }

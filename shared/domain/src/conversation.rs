@@ -6,7 +6,10 @@
 //! give-back and resolve: a reply that was drafted in an earlier epoch can no longer be committed, and a reply that was
 //! committed in an earlier epoch can no longer be claimed for sending.
 
+mod agent_return;
+mod closure;
 mod contact;
+mod decision;
 mod erasure;
 mod handover;
 mod linked_identity;
@@ -17,10 +20,11 @@ mod unread_turns;
 
 use crate::config::InstanceConfig;
 use crate::contact::ContactAddress;
-use crate::ids::{ConversationId, InstanceId, Ordinal, TenantId};
+use crate::ids::{ConversationId, InstanceId, Ordinal, StepId, TenantId};
 use crate::millis;
 use crate::rate::Rate;
 use crate::reason::Reason;
+pub use decision::{CommittedDecision, HandOverNote};
 pub use handover::Handover;
 use jiff::Timestamp;
 pub use reengagement::{ReengagementDecision, ReengagementRecord};
@@ -96,9 +100,15 @@ pub struct Conversation {
     /// Arrival time of the oldest message that is not answered.
     #[serde(default, with = "millis::optional", skip_serializing_if = "Option::is_none")]
     pub waiting_since: Option<Timestamp>,
-    /// The opening time that the turn waits for.
+    /// Time of the turn that waits for an opening: the opening, or later if others wait for it, too.
     #[serde(default, with = "millis::optional", skip_serializing_if = "Option::is_none")]
     pub scheduled_for: Option<Timestamp>,
+    /// The opening that the turn waits for, while it is scheduled.
+    #[serde(default, with = "millis::optional", skip_serializing_if = "Option::is_none")]
+    pub opens_at: Option<Timestamp>,
+    /// Time at which the contact was last told that the instance is closed.
+    #[serde(default, with = "millis::optional", skip_serializing_if = "Option::is_none")]
+    pub closed_told_at: Option<Timestamp>,
     /// The lease of the worker that drafts the reply now.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub lease: Option<TurnLease>,
@@ -111,6 +121,15 @@ pub struct Conversation {
     /// The reason why the owed answer waits for a person although the agent has the conversation.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub needs_person: Option<Reason>,
+    /// The agent's note of its last hand-over, until the agent has the conversation again.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub hand_over_note: Option<HandOverNote>,
+    /// The step of the agent's script; `None` before the first reply, and if the agent has no steps.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub step: Option<StepId>,
+    /// Time at which the agent answers again unless a person writes before it. `None`: not by itself.
+    #[serde(default, with = "millis::optional", skip_serializing_if = "Option::is_none")]
+    pub agent_returns_at: Option<Timestamp>,
     /// Time at which the conversation began.
     #[serde(with = "millis")]
     pub created_at: Timestamp,
@@ -186,10 +205,15 @@ impl Conversation {
             human: Ordinal(0),
             waiting_since: None,
             scheduled_for: None,
+            opens_at: None,
+            closed_told_at: None,
             lease: None,
             attempts: TurnAttempts::default(),
             unread_turns: 0,
             needs_person: None,
+            hand_over_note: None,
+            step: None,
+            agent_returns_at: None,
             created_at: at,
             last_message_at: at,
             nudged_at: None,
@@ -227,7 +251,7 @@ impl Conversation {
         let ordinal = self.assign_ordinal(at);
         self.last_inbound = ordinal;
         if wants_answer {
-            if self.needs_person.is_some() {
+            if self.needs_person == Some(Reason::TooMuchToRead) {
                 self.reset_unread_turns();
                 self.waiting_since = None;
             }
@@ -294,6 +318,8 @@ impl Conversation {
     pub fn give_back_to_agent(&mut self, left: Ordinal, now: Timestamp) -> bool {
         let needed_person = self.needs_person.is_some();
         self.reset_unread_turns();
+        self.hand_over_note = None;
+        self.agent_returns_at = None;
         if self.mode == ConversationMode::Ai {
             return needed_person;
         }
@@ -337,10 +363,16 @@ impl Conversation {
         self.status = ConversationStatus::Resolved;
         self.epoch += 1;
         self.answered = self.answered.max(self.turn_upto);
+        self.end_turns();
+        Ok(true)
+    }
+
+    /// Ends everything that waits in a conversation that was just resolved.
+    fn end_turns(&mut self) {
         self.waiting_since = None;
         self.scheduled_for = None;
+        self.agent_returns_at = None;
         self.reset_unread_turns();
-        Ok(true)
     }
 
     /// Stores the contact's name and, if none is known, the phone number. An empty name is ignored, and a name is cut

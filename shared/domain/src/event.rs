@@ -161,7 +161,7 @@ pub struct EventRecord {
     /// Time at which the event was last enqueued again.
     #[serde(default, with = "millis::optional", skip_serializing_if = "Option::is_none")]
     pub again_at: Option<Timestamp>,
-    /// The reason why the event was given up.
+    /// The reason why the event was given up, or why its message was left out.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reason: Option<Reason>,
     /// Time at which the event was applied or given up.

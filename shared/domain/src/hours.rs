@@ -1,121 +1,42 @@
-//! Opening hours: time spans for each weekday, in the tenant's time zone.
+//! Opening hours: spans of time for each weekday and for exceptional days, in a time zone.
 
-use jiff::civil::{Date, DateTime, Time};
+mod document;
+mod error;
+mod exception;
+mod span;
+
+use document::HoursDocument;
+pub use error::HoursError;
+use exception::{EXCEPTIONS_MAX, HoursException};
+use jiff::civil::Date;
 use jiff::tz::TimeZone;
-use jiff::{Timestamp, ToSpan};
+use jiff::{SignedDuration, Timestamp, ToSpan};
 use serde::{Deserialize, Serialize};
+use span::{DAY_MINUTES, OpeningSpan};
 use std::collections::BTreeMap;
 
-/// Opening hours by weekday, as configured: `{ mon = ["09:00-12:00", "13:00-18:00"], sat = ["22:00-02:00"] }`. A span
-/// that ends at or before its start runs past midnight; `24:00` ends a day. A weekday that is not named is closed.
+/// Opening hours, as configured: `{ mon = ["09:00-12:00", "13:00-18:00"], sat = ["22:00-02:00"] }`. A span that ends at or
+/// before its start runs past midnight; `24:00` ends a day. A weekday that is not named is closed. On the dates of an
+/// exception, its hours count in place of the weekday's.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(
-    try_from = "BTreeMap<String, Vec<String>>",
-    into = "BTreeMap<String, Vec<String>>"
-)]
+#[serde(try_from = "HoursDocument", into = "HoursDocument")]
 pub struct OpeningHours {
     spans: BTreeMap<u8, Vec<OpeningSpan>>,
+    /// The exceptions, sorted by their dates.
+    exceptions: Vec<HoursException>,
+    /// IANA time zone in which the hours are read; `None`: the tenant's.
+    pub time_zone: Option<String>,
+    /// The message that a contact gets once while the instance is closed. `None`: nothing is said.
+    pub closed_message: Option<String>,
+    /// Number of replies a minute that leave for what waited for an opening, 1 to 600. `None`:
+    /// [`OpeningHours::REPLIES_PER_MINUTE`].
+    pub replies_per_minute: Option<u32>,
 }
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct OpeningSpan {
-    from: MinuteOfDay,
-    to: MinuteOfDay,
-}
-
-/// Minutes since midnight, 0 to 1440.
-type MinuteOfDay = u16;
 
 const DAYS: [&str; 7] = ["mon", "tue", "wed", "thu", "fri", "sat", "sun"];
-const DAY_MINUTES: MinuteOfDay = 24 * 60;
 
-/// The reasons why opening hours are not valid.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum HoursError {
-    /// The text is not a weekday.
-    #[error("`{0}` is not a weekday: use mon, tue, wed, thu, fri, sat, sun")]
-    Weekday(String),
-    /// The text is not a span of time.
-    #[error("`{0}` is not a span of opening hours: write it as 09:00-18:00")]
-    Span(String),
-    /// A weekday is named twice, in capitals and in small letters.
-    #[error("`{0}` is named twice")]
-    Repeated(&'static str),
-    /// No weekday has a span.
-    #[error("they name no hours, so nobody would ever be answered; leave them out for all hours")]
-    Empty,
-    /// Two spans have a time in common.
-    #[error("{first} and {second} overlap")]
-    Overlap {
-        /// The span that begins first, with its weekday.
-        first: String,
-        /// The span that begins before the first ends, with its weekday.
-        second: String,
-    },
-}
-
-fn parse_minute(text: &str) -> Option<MinuteOfDay> {
-    let (hour, minute) = text.trim().split_once(':')?;
-    if hour.is_empty() || hour.len() > 2 || minute.len() != 2 {
-        return None;
-    }
-    let (hour, minute) = (
-        hour.parse::<MinuteOfDay>().ok()?,
-        minute.parse::<MinuteOfDay>().ok()?,
-    );
-    let at = hour * 60 + minute;
-    (hour <= 24 && minute < 60 && at <= DAY_MINUTES).then_some(at)
-}
-
-fn format_minute(at: MinuteOfDay) -> String {
-    format!("{:02}:{:02}", at / 60, at % 60)
-}
-
-impl TryFrom<BTreeMap<String, Vec<String>>> for OpeningHours {
-    type Error = HoursError;
-
-    fn try_from(days: BTreeMap<String, Vec<String>>) -> Result<Self, HoursError> {
-        let mut spans = BTreeMap::new();
-        for (day, texts) in days {
-            let name = day.to_lowercase();
-            let index = DAYS
-                .iter()
-                .position(|d| *d == name)
-                .ok_or(HoursError::Weekday(day))?;
-            let mut list = Vec::new();
-            for text in texts {
-                let span = text.split_once('-').and_then(|(from, to)| {
-                    let span = OpeningSpan {
-                        from: parse_minute(from)?,
-                        to: parse_minute(to)?,
-                    };
-                    (span.from < DAY_MINUTES && span.from != span.to).then_some(span)
-                });
-                list.push(span.ok_or(HoursError::Span(text))?);
-            }
-            if spans
-                .insert(u8::try_from(index).unwrap_or_default(), list)
-                .is_some()
-            {
-                return Err(HoursError::Repeated(DAYS[index]));
-            }
-        }
-        Ok(Self { spans })
-    }
-}
-
-impl From<OpeningHours> for BTreeMap<String, Vec<String>> {
-    fn from(hours: OpeningHours) -> Self {
-        let text = |span: &OpeningSpan| span.format();
-        let day = |(index, spans): (u8, Vec<OpeningSpan>)| {
-            (
-                DAYS[usize::from(index) % 7].to_owned(),
-                spans.iter().map(text).collect(),
-            )
-        };
-        hours.spans.into_iter().map(day).collect()
-    }
-}
+/// Number of days in a row after which each weekday was looked at, also if a change of clocks leaves nothing of one.
+const WEEKDAYS_SEEN: u32 = 15;
 
 /// The result of a look at the opening hours.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -129,9 +50,34 @@ pub enum OpeningState {
 }
 
 impl OpeningHours {
-    /// Checks that there is a span, and that no two spans have a time in common. A span past midnight counts into the
-    /// next day, from Sunday into Monday.
-    pub fn check_spans(&self) -> Result<(), HoursError> {
+    /// Number of replies a minute for what waited for an opening, if the hours name none.
+    pub const REPLIES_PER_MINUTE: u32 = 60;
+
+    /// Checks what the document says: spans that overlap, exceptions that overlap, and ranges.
+    pub fn check_hours(&self) -> Result<(), HoursError> {
+        self.check_spans()?;
+        self.check_exceptions()?;
+        if let Some(zone) = &self.time_zone
+            && TimeZone::get(zone).is_err()
+        {
+            return Err(HoursError::TimeZone(zone.clone()));
+        }
+        if !(1..=600).contains(&self.replies_per_minute.unwrap_or(1)) {
+            return Err(HoursError::Value("replies_per_minute must be between 1 and 600"));
+        }
+        let length = self
+            .closed_message
+            .as_ref()
+            .map(|text| text.trim().chars().count());
+        if length.is_some_and(|length| !(1..=1_000).contains(&length)) {
+            return Err(HoursError::Value("closed_message must have 1 to 1000 characters"));
+        }
+        Ok(())
+    }
+
+    /// Checks that there is a span, and that no two spans of the week have a time in common. A span past midnight counts
+    /// into the next day, from Sunday into Monday.
+    fn check_spans(&self) -> Result<(), HoursError> {
         let mut week: Vec<(u32, u32, String)> = Vec::new();
         for (day, spans) in &self.spans {
             let (name, midnight) = (
@@ -149,7 +95,8 @@ impl OpeningHours {
         }
         week.sort_unstable();
         let Some(first) = week.first().cloned() else {
-            return Err(HoursError::Empty);
+            let is_open = self.exceptions.iter().any(|day| !day.spans.is_empty());
+            return is_open.then_some(()).ok_or(HoursError::Empty);
         };
         let week_minutes = 7 * u32::from(DAY_MINUTES);
         week.push((first.0 + week_minutes, first.1 + week_minutes, first.2));
@@ -164,22 +111,67 @@ impl OpeningHours {
         }
     }
 
+    fn check_exceptions(&self) -> Result<(), HoursError> {
+        if self.exceptions.len() > EXCEPTIONS_MAX {
+            return Err(HoursError::Value("there are more than 366 exceptions"));
+        }
+        let mut pairs = self.exceptions.windows(2);
+        match pairs.find(|pair| pair[1].from <= pair[0].to) {
+            None => Ok(()),
+            Some(pair) => Err(HoursError::ExceptionOverlap {
+                first: pair[0].from.to_string(),
+                second: pair[1].from.to_string(),
+            }),
+        }
+    }
+
+    /// Returns the zone in which the hours are read: their own, or else `tenants`.
+    pub fn resolve_time_zone(&self, tenants: TimeZone) -> TimeZone {
+        let own = self.time_zone.as_deref();
+        own.and_then(|name| TimeZone::get(name).ok()).unwrap_or(tenants)
+    }
+
+    /// Returns the time between two replies for what waited for an opening.
+    pub fn reply_interval(&self) -> SignedDuration {
+        let per_minute = self.replies_per_minute.unwrap_or(Self::REPLIES_PER_MINUTE);
+        SignedDuration::from_millis(60_000 / i64::from(per_minute.clamp(1, 600)))
+    }
+
     /// Returns whether the hours are open at `now` in `zone`, or when they open next. A wall-clock time that a change
-    /// of clocks skips counts as the instant after the gap. A wall-clock time that occurs twice counts as its first
-    /// occurrence.
+    /// of clocks skips counts as an instant after the gap. A wall-clock time that occurs twice counts as its first
+    /// occurrence. A span past midnight belongs to the day it begins, also if an exception is about the next day.
     pub fn opening_state_at(&self, now: Timestamp, zone: &TimeZone) -> OpeningState {
         let today = now.to_zoned(zone.clone()).date();
-        let mut next: Option<Timestamp> = None;
-        // Yesterday's spans may run past midnight. Eight days ahead cover every weekday again.
-        for offset in -1..=8i64 {
-            let Ok(date) = today.checked_add(offset.days()) else {
-                continue;
+        // Yesterday's spans may run past midnight.
+        let mut date = today.checked_sub(1.days()).unwrap_or(today);
+        let mut weekdays_in_row = 0;
+        loop {
+            let exception = self
+                .exceptions
+                .iter()
+                .find(|exception| exception.covers_date(date));
+            let spans = match exception {
+                Some(exception) if exception.spans.is_empty() => {
+                    let Some(after) = exception.first_date_after() else {
+                        return OpeningState::NeverOpens;
+                    };
+                    (date, weekdays_in_row) = (after, 0);
+                    continue;
+                }
+                Some(exception) => {
+                    weekdays_in_row = 0;
+                    exception.spans.as_slice()
+                }
+                None => {
+                    weekdays_in_row += 1;
+                    self.spans
+                        .get(&weekday_index(date))
+                        .map_or(&[][..], Vec::as_slice)
+                }
             };
-            for span in self.spans.get(&weekday_index(date)).into_iter().flatten() {
-                let (from, to) = (
-                    local_to_timestamp(date, span.from, zone),
-                    local_to_timestamp(date, span.end_minute(), zone),
-                );
+            let on_date = spans.iter().filter_map(|span| span.times_on_date(date, zone));
+            let mut next: Option<Timestamp> = None;
+            for (from, to) in on_date {
                 if from <= now && now < to {
                     return OpeningState::Open;
                 }
@@ -187,23 +179,27 @@ impl OpeningHours {
                     next = Some(from);
                 }
             }
+            if let Some(next) = next {
+                return OpeningState::OpensAt(next);
+            }
+            let following = match self.exceptions.iter().find(|later| later.from > date) {
+                Some(later) if weekdays_in_row >= WEEKDAYS_SEEN => Ok(later.from),
+                None if weekdays_in_row >= WEEKDAYS_SEEN => return OpeningState::NeverOpens,
+                _ => date.checked_add(1.days()),
+            };
+            let Ok(following) = following else {
+                return OpeningState::NeverOpens;
+            };
+            date = following;
         }
-        next.map_or(OpeningState::NeverOpens, OpeningState::OpensAt)
-    }
-}
-
-impl OpeningSpan {
-    fn format(self) -> String {
-        format!("{}-{}", format_minute(self.from), format_minute(self.to))
     }
 
-    /// Returns the end of the span, in minutes after the midnight that begins its day. The result is above 24 hours if
-    /// the span runs past the next midnight.
-    fn end_minute(self) -> MinuteOfDay {
-        if self.to <= self.from {
-            self.to + DAY_MINUTES
-        } else {
-            self.to
+    /// Returns `true` if the hours were or are open at some time after `since`, up to `now`.
+    pub fn opened_between(&self, since: Timestamp, now: Timestamp, zone: &TimeZone) -> bool {
+        match self.opening_state_at(since, zone) {
+            OpeningState::Open => true,
+            OpeningState::OpensAt(at) => at <= now,
+            OpeningState::NeverOpens => false,
         }
     }
 }
@@ -212,161 +208,5 @@ fn weekday_index(date: Date) -> u8 {
     u8::try_from(date.weekday().to_monday_zero_offset()).unwrap_or_default() % 7
 }
 
-fn local_to_timestamp(date: Date, minute: MinuteOfDay, zone: &TimeZone) -> Timestamp {
-    let (days, minute) = (i64::from(minute / DAY_MINUTES), minute % DAY_MINUTES);
-    let time = Time::new(
-        i8::try_from(minute / 60).unwrap_or_default(),
-        i8::try_from(minute % 60).unwrap_or_default(),
-        0,
-        0,
-    );
-    let date = date.checked_add(days.days()).unwrap_or(date);
-    let wall = DateTime::from_parts(date, time.unwrap_or(Time::midnight()));
-    zone.to_timestamp(wall).unwrap_or(Timestamp::MAX)
-}
-
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use proptest::prelude::*;
-
-    fn hours(days: &[(&str, &[&str])]) -> OpeningHours {
-        let map: BTreeMap<String, Vec<String>> = days
-            .iter()
-            .map(|(d, s)| ((*d).to_owned(), s.iter().map(|s| (*s).to_owned()).collect()))
-            .collect();
-        OpeningHours::try_from(map).unwrap()
-    }
-
-    fn check(hours: &OpeningHours, zone: &str, now: &str, expected: &str) {
-        let zone = TimeZone::get(zone).unwrap();
-        let got = match hours.opening_state_at(now.parse().unwrap(), &zone) {
-            OpeningState::Open => "open".to_owned(),
-            OpeningState::NeverOpens => "never".to_owned(),
-            OpeningState::OpensAt(at) => at.to_string(),
-        };
-        assert_eq!(got, expected, "at {now}");
-    }
-
-    #[test]
-    fn spans_that_overlap_and_hours_without_a_span_are_found() {
-        let refused = |days: &[(&str, &[&str])]| hours(days).check_spans().unwrap_err().to_string();
-        assert_eq!(
-            refused(&[("mon", &["09:00-13:00", "12:59-18:00"])]),
-            "mon 09:00-13:00 and mon 12:59-18:00 overlap"
-        );
-        assert_eq!(
-            refused(&[("sat", &["22:00-02:00"]), ("sun", &["01:00-05:00"])]),
-            "sat 22:00-02:00 and sun 01:00-05:00 overlap"
-        );
-        assert_eq!(
-            refused(&[("sun", &["20:00-09:01"]), ("mon", &["09:00-18:00"])]),
-            "sun 20:00-09:01 and mon 09:00-18:00 overlap"
-        );
-        assert_eq!(
-            refused(&[("tue", &["09:00-18:00", "10:00-11:00"])]),
-            "tue 09:00-18:00 and tue 10:00-11:00 overlap"
-        );
-        for none in [&[][..], &[("mon", &[][..])]] {
-            assert!(refused(none).starts_with("they name no hours"));
-        }
-        let fine: [&[(&str, &[&str])]; 3] = [
-            &[("mon", &["09:00-12:00", "12:00-18:00"]), ("tue", &[])],
-            &[
-                ("sun", &["22:00-09:00"]),
-                ("mon", &["09:00-24:00"]),
-                ("tue", &["00:00-01:00"]),
-            ],
-            &[("wed", &["00:00-24:00"])],
-        ];
-        for days in fine {
-            hours(days).check_spans().unwrap();
-        }
-        let twice =
-            BTreeMap::from([("mon", vec![]), ("Mon", vec![])].map(|(day, spans)| (day.to_owned(), spans)));
-        assert_eq!(OpeningHours::try_from(twice), Err(HoursError::Repeated("mon")));
-    }
-
-    #[test]
-    fn a_weekday_span_is_read_in_the_tenants_zone() {
-        let office = hours(&[
-            ("mon", &["09:00-12:00", "13:00-18:00"]),
-            ("fri", &["09:00-18:00"]),
-        ]);
-        let zone = "America/Sao_Paulo"; // UTC-3
-        check(&office, zone, "2026-11-23T11:59:59Z", "2026-11-23T12:00:00Z");
-        check(&office, zone, "2026-11-23T12:00:00Z", "open");
-        check(&office, zone, "2026-11-23T15:30:00Z", "2026-11-23T16:00:00Z");
-        check(&office, zone, "2026-11-23T21:00:00Z", "2026-11-27T12:00:00Z");
-        check(&office, zone, "2026-11-27T21:00:00Z", "2026-11-30T12:00:00Z");
-    }
-
-    #[test]
-    fn a_span_past_midnight_belongs_to_the_day_it_begins() {
-        let bar = hours(&[("sat", &["22:00-02:00"])]);
-        check(&bar, "UTC", "2026-11-21T23:00:00Z", "open");
-        check(&bar, "UTC", "2026-11-22T01:59:00Z", "open");
-        check(&bar, "UTC", "2026-11-22T02:00:00Z", "2026-11-28T22:00:00Z");
-    }
-
-    #[test]
-    fn a_skipped_opening_time_opens_after_the_gap() {
-        // Clocks go from 02:00 to 03:00 on 2026-03-29 in Berlin.
-        let early = hours(&[("sun", &["02:30-10:00"])]);
-        check(
-            &early,
-            "Europe/Berlin",
-            "2026-03-29T00:30:00Z",
-            "2026-03-29T01:30:00Z",
-        );
-        check(&early, "Europe/Berlin", "2026-03-29T07:59:00Z", "open");
-    }
-
-    #[test]
-    fn no_span_is_never_open_and_a_full_day_always() {
-        check(&hours(&[]), "UTC", "2026-11-21T00:00:00Z", "never");
-        check(
-            &hours(&[("sat", &["00:00-24:00"])]),
-            "UTC",
-            "2026-11-21T23:59:59Z",
-            "open",
-        );
-    }
-
-    #[test]
-    fn nonsense_is_refused() {
-        for bad in [
-            "9-18",
-            "09:00",
-            "09:60-10:00",
-            "25:00-26:00",
-            "09:00-09:00",
-            "24:00-25:00",
-            "-",
-            "a:b-c:d",
-        ] {
-            let map = BTreeMap::from([("mon".to_owned(), vec![bad.to_owned()])]);
-            assert!(OpeningHours::try_from(map).is_err(), "{bad}");
-        }
-        assert!(OpeningHours::try_from(BTreeMap::from([("lunes".to_owned(), vec![])])).is_err());
-    }
-
-    proptest! {
-        #[test]
-        fn the_next_opening_is_open_and_nothing_before_it_is(
-            from in 0u16..1440, length in 1u16..1440, day in 0usize..7, now in 1_700_000_000i64..1_900_000_000,
-        ) {
-            let span = format!("{}-{}", format_minute(from), format_minute((from + length) % 1440));
-            prop_assume!(from != (from + length) % 1440);
-            let hours = hours(&[(DAYS[day], &[&span])]);
-            let zone = TimeZone::get("America/New_York").unwrap();
-            let now = Timestamp::from_second(now).unwrap();
-            if let OpeningState::OpensAt(at) = hours.opening_state_at(now, &zone) {
-                prop_assert!(at > now);
-                prop_assert_eq!(hours.opening_state_at(at, &zone), OpeningState::Open);
-                let half = Timestamp::from_second(i64::midpoint(now.as_second(), at.as_second() - 1)).unwrap();
-                prop_assert_ne!(hours.opening_state_at(half, &zone), OpeningState::Open);
-            }
-        }
-    }
-}
+mod tests;

@@ -121,6 +121,11 @@ id!(
     "agent id"
 );
 id!(
+    /// The id of a step of an agent's script.
+    StepId,
+    "step id"
+);
+id!(
     /// An id that follows a webhook or request through every queue, log line and record.
     CorrelationId,
     "correlation id"
@@ -171,9 +176,14 @@ impl TokenName {
         Self("phone".to_owned())
     }
 
+    /// Returns the name that stands for the agent of the instance. No token can have the name.
+    pub fn agent() -> Self {
+        Self("agent".to_owned())
+    }
+
     /// Returns `true` if no token may be given the name: it stands for somebody else.
     pub fn is_reserved(&self) -> bool {
-        *self == Self::installation() || *self == Self::phone()
+        [Self::installation(), Self::phone(), Self::agent()].contains(self)
     }
 }
 

@@ -62,6 +62,9 @@ pub struct InstanceState {
     /// The theoretical arrival time (see [`crate::rate`]) of the instance's rate limit.
     #[serde(default, with = "millis::optional", skip_serializing_if = "Option::is_none")]
     pub arrival: Option<Timestamp>,
+    /// The turns that wait for the next opening.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub opening: Option<OpeningQueue>,
     /// Number of slots that were reserved so far. The growth of this number tells the rate at which the instance sends.
     #[serde(default)]
     pub slots: u64,
@@ -99,6 +102,17 @@ pub struct InstanceState {
     /// Revision: grows at every change, but not at the reservation of a slot.
     #[serde(default)]
     pub rev: u64,
+}
+
+/// The turns that wait for one opening of an instance, one behind the other.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct OpeningQueue {
+    /// Time of the opening.
+    #[serde(with = "millis")]
+    pub opens_at: Timestamp,
+    /// Time at which the turn that was added last begins.
+    #[serde(with = "millis")]
+    pub last_at: Timestamp,
 }
 
 /// The result of an attempt that got no answer.

@@ -7,7 +7,9 @@
 //! [`jiff::SignedDuration`]. Ports and adapters convert them at the edges ([`millis`]).
 
 pub mod access;
+pub mod access_list;
 pub mod alert;
+pub mod answer;
 pub mod audit;
 pub mod backoff;
 pub mod clock_rollback;
@@ -17,6 +19,8 @@ pub mod content;
 pub mod context;
 pub mod conversation;
 pub mod dead_letter;
+pub mod debounce;
+pub mod decision;
 pub mod delivery;
 pub mod event;
 pub mod formatting;
@@ -42,6 +46,7 @@ pub mod sample;
 pub mod scheduled;
 pub mod secret;
 pub mod service_window;
+pub mod signature;
 pub mod split;
 pub mod trend;
 pub mod turn;

@@ -1,5 +1,6 @@
 //! The record of a stored message, incoming or outgoing.
 
+mod changes;
 mod outgoing;
 
 use crate::contact::ContactAddress;
@@ -13,6 +14,7 @@ use crate::ids::{
 use crate::millis;
 use crate::outbox::{Author, Outbox, OutboxState};
 use crate::reason::Reason;
+pub use changes::{MessageChanges, MessageEdit, MessageReaction, MessageVersion};
 use jiff::{SignedDuration, Timestamp};
 pub use outgoing::{NewOutgoing, Outgoing, OutgoingSide, PreparedContent};
 use serde::{Deserialize, Serialize};
@@ -111,6 +113,13 @@ pub struct Message<Out = Option<Outbox>> {
     /// Tokens that the model used. A reply of several parts carries them on its first part.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub usage: Option<TokenUsage>,
+    /// Changes of the message after it was written: reactions, edits and a deletion.
+    #[serde(default, skip_serializing_if = "MessageChanges::is_empty")]
+    pub changes: MessageChanges,
+    /// Revision of a message that is not outgoing: it grows each time the message is replaced. (An outgoing message has
+    /// [`Outbox::rev`].)
+    #[serde(default, skip_serializing_if = "crate::is_default")]
+    pub rev: u64,
     /// Outgoing side of the message; `None` for a message that came in or was typed on the phone.
     #[serde(default, skip_serializing_if = "OutgoingSide::is_absent")]
     pub out: Out,
@@ -135,9 +144,14 @@ pub enum MessageStatus {
 }
 
 impl<Out: OutgoingSide> Message<Out> {
-    /// Renders the message as the text that a model or an operator reads: its context, then its content.
+    /// Renders the message, as it was written, as the text that a model or an operator reads: its context, then its
+    /// content.
     pub fn render_text(&self) -> String {
-        let (around, text) = (self.context.render_text(), self.content.render_text());
+        self.render_with_context(&self.content)
+    }
+
+    fn render_with_context(&self, content: &Content) -> String {
+        let (around, text) = (self.context.render_text(), content.render_text());
         if around.is_empty() {
             text
         } else {

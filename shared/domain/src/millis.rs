@@ -32,6 +32,16 @@ pub fn add_duration(at: Timestamp, duration: SignedDuration) -> Timestamp {
     add_millis(at, to_millis(duration))
 }
 
+/// Returns the first full minute at or after `at`, for schedules, which are precise to a minute.
+pub fn round_up_to_minute(at: Timestamp) -> Timestamp {
+    let past = at.as_millisecond().rem_euclid(60_000);
+    if past == 0 {
+        at
+    } else {
+        add_millis(at, 60_000 - past)
+    }
+}
+
 /// Serializes a [`Timestamp`] as milliseconds since the Unix epoch, for `serde(with = "millis")`.
 pub fn serialize<S: Serializer>(at: &Timestamp, serializer: S) -> Result<S::Ok, S::Error> {
     serializer.serialize_i64(at.as_millisecond())
@@ -72,5 +82,17 @@ pub mod duration {
     /// Reads a duration that [`serialize`] wrote.
     pub fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<SignedDuration, D::Error> {
         i64::deserialize(deserializer).map(SignedDuration::from_millis)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_time_inside_a_minute_is_scheduled_for_the_next() {
+        for (at, minute) in [(60_000, 60_000), (60_001, 120_000), (119_999, 120_000), (-1, 0)] {
+            assert_eq!(round_up_to_minute(from_unix_millis(at)), from_unix_millis(minute));
+        }
     }
 }

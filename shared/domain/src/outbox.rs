@@ -15,6 +15,7 @@ use crate::millis;
 use crate::options::SendOptions;
 use crate::rate;
 use crate::scheduled::ScheduledId;
+use crate::signature::Signature;
 use crate::turn::TurnRecord;
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
@@ -24,10 +25,31 @@ pub use state::OutboxState;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Author {
-    /// The agent. A takeover cancels its messages that were not sent yet.
+    /// The agent. A takeover cancels its messages that were not sent yet, but for last words.
     Ai,
     /// A person, or a person's system that uses the API.
     Person,
+}
+
+/// The reason for which a provider holds a message back that it accepted (Meta's `message_status`).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub enum HeldStatus {
+    /// The template's quality is being assessed: the message is released, or fails later.
+    #[serde(rename = "held_for_quality_assessment")]
+    QualityAssessment,
+    /// The template is paused.
+    #[serde(rename = "paused")]
+    Paused,
+}
+
+impl HeldStatus {
+    /// Returns the word for the reason, which is the provider's own.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::QualityAssessment => "held_for_quality_assessment",
+            Self::Paused => "paused",
+        }
+    }
 }
 
 /// An entry in the history of a message.
@@ -95,9 +117,15 @@ pub struct Outbox {
     /// `true` if the message was queued again after an attempt of unknown outcome: the contact may have it already.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub maybe_sent: bool,
+    /// `true` if the agent handed the conversation over, or resolved it, with this message. A takeover does not cancel it.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub last_words: bool,
     /// `true` if the message went to the simulated provider.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub simulated: bool,
+    /// Why the provider holds the message back, as its answer to the last send said.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub held: Option<HeldStatus>,
     /// `true` if the dead letter was created, or was deleted by an operator since: nothing remains to be done for it.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub copied: bool,
@@ -119,6 +147,12 @@ pub struct Outbox {
     /// Options that the client set.
     #[serde(default, skip_serializing_if = "SendOptions::is_empty")]
     pub options: SendOptions,
+    /// Time from which the message is of no use. If it has not left by then, it is cancelled.
+    #[serde(default, with = "millis::optional", skip_serializing_if = "Option::is_none")]
+    pub expires_at: Option<Timestamp>,
+    /// The signature that goes out with the text.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub signature: Option<Signature>,
     /// Time of the contact's last message as known at the commit. While the service window after this time is open, the
     /// conversation need not be read again.
     #[serde(default, with = "millis::optional", skip_serializing_if = "Option::is_none")]
@@ -160,7 +194,9 @@ impl Outbox {
             not_before: None,
             look_at: None,
             maybe_sent: false,
+            last_words: false,
             simulated: false,
+            held: None,
             copied: false,
             history: vec![OutboxHistoryEntry {
                 at,
@@ -173,9 +209,16 @@ impl Outbox {
             scheduled: None,
             metadata: None,
             options: SendOptions::default(),
+            expires_at: None,
+            signature: None,
             last_inbound_at: None,
             beside: Vec::new(),
         }
+    }
+
+    /// Returns `true` if a takeover makes the message void: it is the agent's, and not its last words.
+    pub fn yields_to_takeover(&self) -> bool {
+        self.author == Author::Ai && !self.last_words
     }
 
     /// Returns `true` if the message certainly never left: it is queued or cancelled, and no attempt had an unknown

@@ -2,6 +2,7 @@
 
 use crate::outgoing::TEXT_MAX;
 use crate::rate::Rate;
+use jiff::SignedDuration;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
@@ -52,6 +53,9 @@ impl Provider {
                 text_max: TEXT_MAX,
                 rate: None,
                 pair_rate: None,
+                typing_lasts: SignedDuration::from_secs(8),
+                typing_marks_read: false,
+                types_in_sends: true,
             },
             Self::Meta | Self::Dialog360 | Self::AwsSocial => ProviderCapabilities {
                 address_format: AddressFormat::Numbers,
@@ -62,6 +66,10 @@ impl Provider {
                 text_max: TEXT_MAX,
                 rate: Some(Rate::META),
                 pair_rate: Some(Rate::META_PAIR),
+                // Meta shows it for 25 seconds.
+                typing_lasts: SignedDuration::from_secs(20),
+                typing_marks_read: true,
+                types_in_sends: false,
             },
         }
     }
@@ -114,6 +122,12 @@ pub struct ProviderCapabilities {
     pub rate: Option<Rate>,
     /// Rate of messages from one instance to one contact; `None`: not limited.
     pub pair_rate: Option<Rate>,
+    /// Time after which "typing…" is shown again, so that it does not end in between.
+    pub typing_lasts: SignedDuration,
+    /// `true` if the contact's messages are also marked as read where "typing…" is shown.
+    pub typing_marks_read: bool,
+    /// `true` if the request that sends a message can show "typing…" first.
+    pub types_in_sends: bool,
 }
 
 /// The format in which a provider writes people's addresses.
@@ -141,6 +155,24 @@ mod tests {
             let written = serde_json::to_string(&provider).unwrap();
             assert_eq!(written, format!("\"{name}\""));
             assert_eq!(serde_json::from_str::<Provider>(&written).unwrap(), provider);
+        }
+    }
+
+    #[test]
+    fn each_provider_has_its_rate() {
+        let capabilities = Provider::Evolution.capabilities();
+        assert_eq!((capabilities.rate, capabilities.pair_rate), (None, None));
+        let evolution = (Rate::EVOLUTION.per_second, Rate::EVOLUTION.burst);
+        assert_eq!(
+            evolution,
+            (1.0, 5),
+            "the rate of the settings, unless they say otherwise"
+        );
+        for provider in [Provider::Meta, Provider::Dialog360, Provider::AwsSocial] {
+            let capabilities = provider.capabilities();
+            let (rate, pair) = (capabilities.rate.unwrap(), capabilities.pair_rate.unwrap());
+            assert_eq!((rate.per_second, rate.burst), (80.0, 160), "{provider}");
+            assert_eq!((pair.per_second, pair.burst), (1.0 / 6.0, 45), "{provider}");
         }
     }
 

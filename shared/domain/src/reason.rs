@@ -32,8 +32,14 @@ pub enum Reason {
     Purged,
     /// The contact wrote more than three turns of the agent could read; the rest waits for a person.
     TooMuchToRead,
+    /// The agent handed the conversation over, and a person is to answer.
+    HandedOver,
     /// The simulated model wrote the reply, and the instance is no longer simulated.
     SimulatedReply,
+    /// The instance's access list refuses the contact, so the message began no conversation.
+    Blocked,
+    /// The message was of no use any more before it could leave, such as the words that the instance is closed.
+    Expired,
 }
 
 impl Reason {
@@ -52,7 +58,10 @@ impl Reason {
             Self::UnknownOutcome => "unknown_outcome",
             Self::Purged => "purged",
             Self::TooMuchToRead => "too_much_to_read",
+            Self::HandedOver => "handed_over",
             Self::SimulatedReply => "simulated_reply",
+            Self::Blocked => "blocked",
+            Self::Expired => "expired",
         }
     }
 }

@@ -40,6 +40,19 @@ pub fn parse_recipient(written_as: AddressFormat, text: &str) -> Result<ContactA
     ContactAddress::parse(&written).ok_or(RecipientError::Number)
 }
 
+/// Reads `text` as a person whom any provider may know: a number in any notation, which becomes `+` and digits, or an
+/// identity without a number, which stays unchanged.
+pub fn parse_person(text: &str) -> Result<ContactAddress, RecipientError> {
+    let parsed = match parse_recipient(AddressFormat::Numbers, text) {
+        Err(RecipientError::OtherProvider) => parse_recipient(AddressFormat::Jids, text)?,
+        parsed => parsed?,
+    };
+    match parsed.phone_number() {
+        Some(number) => ContactAddress::parse(&number).ok_or(RecipientError::Number),
+        None => Ok(parsed),
+    }
+}
+
 enum ParsedRecipient {
     Number(String),
     Address(ContactAddress),

@@ -11,8 +11,8 @@ const FOREVER: &str = "forever";
 /// Greatest number of days of a period: a hundred years.
 const DAYS_MAX: u32 = 36_500;
 
-/// The time for which records are kept.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+/// The time for which records are kept. Periods are ordered by their length.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum RetentionPeriod {
     /// The records are deleted after this number of days, 1 to 36,500.
     Days(u32),
@@ -21,13 +21,18 @@ pub enum RetentionPeriod {
 }
 
 impl RetentionPeriod {
+    /// Returns the length of the period. One without end has the greatest length that there is.
+    pub fn to_duration(self) -> SignedDuration {
+        match self {
+            Self::Days(days) => SignedDuration::from_hours(24 * i64::from(days)),
+            Self::Forever => SignedDuration::MAX,
+        }
+    }
+
     /// Returns the time at or before which records are due for deletion at `now`. `None`: none ever is.
     pub fn due_before(self, now: Timestamp) -> Option<Timestamp> {
         match self {
-            Self::Days(days) => {
-                let period = SignedDuration::from_hours(24 * i64::from(days));
-                Some(add_duration(now, -period))
-            }
+            Self::Days(_) => Some(add_duration(now, -self.to_duration())),
             Self::Forever => None,
         }
     }
@@ -62,30 +67,54 @@ impl<'de> Deserialize<'de> for RetentionPeriod {
     }
 }
 
-/// A tenant's retention: what is kept for how long.
+/// Shortest period of events and deliveries: for so long, providers repeat webhooks.
+const REPEATED: RetentionPeriod = RetentionPeriod::Days(7);
+
+/// Reads the period of records that recognize what providers repeat.
+fn read_long_enough<'de, D: Deserializer<'de>>(deserializer: D) -> Result<RetentionPeriod, D::Error> {
+    let period = RetentionPeriod::deserialize(deserializer)?;
+    if period < REPEATED {
+        return Err(D::Error::custom(
+            "the retention period of events and deliveries must be at least 7 days: for so long, providers repeat webhooks",
+        ));
+    }
+    Ok(period)
+}
+
+fn read_optional<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<RetentionPeriod>, D::Error> {
+    read_long_enough(deserializer).map(Some)
+}
+
+/// A tenant's retention: what is kept for how long. An absent field has its default.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[serde(deny_unknown_fields, default)]
 pub struct RetentionPolicy {
-    /// Time for which messages are kept, counted from when each was stored. A conversation goes with its last message.
-    #[serde(default = "default_messages")]
+    /// Time for which messages are kept, counted from when each was stored.
     pub messages: RetentionPeriod,
+    /// Time for which a conversation is kept after its last message, if it is longer than that of messages. If absent, a
+    /// conversation goes with its last message.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub conversations: Option<RetentionPeriod>,
+    /// Time for which dead letters are kept, counted from the failure. Then they are given up for good.
+    pub dead_letters: RetentionPeriod,
+    /// Time for which an applied event is recognized again. If absent, the installation's.
+    #[serde(skip_serializing_if = "Option::is_none", deserialize_with = "read_optional")]
+    pub events: Option<RetentionPeriod>,
+    /// Time for which deliveries are kept, counted from when the provider accepted the message.
+    #[serde(deserialize_with = "read_long_enough")]
+    pub deliveries: RetentionPeriod,
     /// `true` if a message loses its content when the contact deletes it for everyone.
-    #[serde(default = "default_true")]
     pub remove_deleted_content: bool,
-}
-
-fn default_messages() -> RetentionPeriod {
-    RetentionPeriod::Days(365)
-}
-
-fn default_true() -> bool {
-    true
 }
 
 impl Default for RetentionPolicy {
     fn default() -> Self {
         Self {
-            messages: default_messages(),
+            messages: RetentionPeriod::Days(365),
+            conversations: None,
+            dead_letters: RetentionPeriod::Days(365),
+            events: None,
+            deliveries: RetentionPeriod::Days(30),
             remove_deleted_content: true,
         }
     }
@@ -95,6 +124,11 @@ impl RetentionPolicy {
     /// Returns `true` if this is the policy of a tenant that configures none.
     pub fn is_default(&self) -> bool {
         *self == Self::default()
+    }
+
+    /// Returns the time for which a conversation without messages is still kept after its last message.
+    pub fn conversation_period(&self) -> RetentionPeriod {
+        self.conversations.unwrap_or(self.messages).max(self.messages)
     }
 }
 
@@ -115,8 +149,35 @@ mod tests {
         assert_eq!(forever.messages, RetentionPeriod::Forever);
         assert_eq!(
             serde_json::to_string(&forever).unwrap(),
-            r#"{"messages":"forever","remove_deleted_content":true}"#
+            r#"{"messages":"forever","dead_letters":365,"deliveries":30,"remove_deleted_content":true}"#
         );
+        for field in ["conversations", "dead_letters", "events", "deliveries"] {
+            let policy = read(&format!(r#"{{"{field}":"forever"}}"#)).unwrap();
+            assert!(
+                serde_json::to_string(&policy)
+                    .unwrap()
+                    .contains(&format!(r#""{field}":"forever""#))
+            );
+        }
+    }
+
+    #[test]
+    fn what_recognizes_repeated_webhooks_is_kept_for_seven_days_at_least() {
+        for field in ["events", "deliveries"] {
+            assert!(read(&format!(r#"{{"{field}":6}}"#)).is_err_and(|why| why.contains("at least 7 days")));
+            assert!(read(&format!(r#"{{"{field}":7}}"#)).is_ok());
+        }
+    }
+
+    #[test]
+    fn a_conversation_is_kept_at_least_as_long_as_its_messages() {
+        let of = |json| read(json).unwrap().conversation_period();
+        assert_eq!(of(r#"{"messages":30}"#), RetentionPeriod::Days(30));
+        assert_eq!(
+            of(r#"{"messages":30,"conversations":90}"#),
+            RetentionPeriod::Days(90)
+        );
+        assert_eq!(of(r#"{"messages":"forever"}"#), RetentionPeriod::Forever);
     }
 
     #[test]
@@ -149,6 +210,12 @@ mod tests {
             Some(from_unix_millis(70 * 86_400_000))
         );
         assert_eq!(RetentionPeriod::Forever.due_before(now), None);
+        assert_eq!(
+            add_duration(now, RetentionPeriod::Forever.to_duration()),
+            Timestamp::MAX
+                .round(jiff::Unit::Millisecond)
+                .unwrap_or(Timestamp::MAX)
+        );
         assert!(RetentionPeriod::Days(DAYS_MAX).due_before(now).is_some());
     }
 }

@@ -3,7 +3,7 @@
 //! Meta judges by its own clock when the request arrives; Recado judges by its own clock before the request leaves. The
 //! possible difference is subtracted, so that Meta does not refuse a message that this rule allows.
 
-use crate::content::Content;
+use crate::content::{Content, SystemNote};
 use crate::millis::add_duration;
 use jiff::{SignedDuration, Timestamp};
 
@@ -20,17 +20,17 @@ pub fn is_window_open(last_inbound_at: Option<Timestamp>, now: Timestamp) -> boo
     last_inbound_at.is_some_and(|at| now <= add_duration(at, WINDOW - WINDOW_MARGIN))
 }
 
-/// Returns `true` if a contact's message with this content opens the window. Meta counts every message of a user, also a
-/// reaction and the first opening of the chat. Edits, deletions and removed reactions are not counted here: if the window
+/// Returns `true` if a contact's message with this content opens the window. Meta counts every message and call of a
+/// user, also a reaction and the first opening of the chat. Edits, deletions and removed reactions are not counted here: if the window
 /// is wrongly believed open, Meta refuses a message; if it is wrongly believed closed, only a template is sent in its
 /// place.
 pub fn opens_window(content: &Content) -> bool {
+    if let Content::System { what, .. } = content {
+        return *what == SystemNote::Called;
+    }
     !matches!(
         content,
-        Content::System { .. }
-            | Content::Edit { .. }
-            | Content::Deletion { .. }
-            | Content::Reaction { emoji: None, .. }
+        Content::Edit { .. } | Content::Deletion { .. } | Content::Reaction { emoji: None, .. }
     )
 }
 
@@ -42,7 +42,7 @@ pub fn bypasses_window(content: &Content) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::content::{MessageTemplate, SystemNote};
+    use crate::content::MessageTemplate;
     use crate::millis::{add_millis, from_unix_millis, to_millis};
     use proptest::prelude::*;
 
@@ -90,7 +90,16 @@ mod tests {
             what: SystemNote::NumberChanged,
             text: None,
         };
-        for opens in [Content::from_text("oi"), Content::Welcome, reaction(Some("👍"))] {
+        let call = Content::System {
+            what: SystemNote::Called,
+            text: None,
+        };
+        for opens in [
+            Content::from_text("oi"),
+            Content::Welcome,
+            reaction(Some("👍")),
+            call,
+        ] {
             assert!(opens_window(&opens), "{opens:?}");
         }
         for not in [reaction(None), edit, Content::Deletion { target }, note] {

@@ -4,6 +4,55 @@ use crate::millis;
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
+/// A named step of a turn, in the order in which a turn takes them.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum TurnStep {
+    /// Reads the conversation and its newest messages.
+    Read,
+    /// Checks that the agent owes an answer now, and that no other worker drafts it.
+    Owed,
+    /// Finds the configuration of the instance.
+    Instance,
+    /// Checks the opening hours.
+    Hours,
+    /// Chooses the messages that the turn reads.
+    Choose,
+    /// Takes the lease and counts the attempt.
+    Lease,
+    /// Takes a reply that needs no model, if the turn has one.
+    ReadyReply,
+    /// Asks the model for the reply.
+    Model,
+    /// Commits the reply and enqueues the jobs that follow from it.
+    Commit,
+    /// A step of another version of Recado.
+    #[serde(other)]
+    Unknown,
+}
+
+impl TurnStep {
+    /// Returns the word that records, logs and the API use.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Read => "read",
+            Self::Owed => "owed",
+            Self::Instance => "instance",
+            Self::Hours => "hours",
+            Self::Choose => "choose",
+            Self::Lease => "lease",
+            Self::ReadyReply => "ready_reply",
+            Self::Model => "model",
+            Self::Commit => "commit",
+            Self::Unknown => "unknown",
+        }
+    }
+}
+
+/// The duration of one step of a turn, in milliseconds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct StepDuration(pub TurnStep, pub u32);
+
 /// The record of the turn that wrote a reply.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TurnRecord {
@@ -15,9 +64,13 @@ pub struct TurnRecord {
     /// Arrival time of the oldest message that the reply answers.
     #[serde(default, with = "millis::optional", skip_serializing_if = "Option::is_none")]
     pub asked_at: Option<Timestamp>,
-    /// Opening time of the business, if the turn waited for it; else `None`.
+    /// Time of the turn if it waited for an opening: the opening, or later where others waited, too. Else `None`.
     #[serde(default, with = "millis::optional", skip_serializing_if = "Option::is_none")]
     pub opening: Option<Timestamp>,
+    /// Durations of the steps before the commit, in their order. Steps of less than a millisecond are left out. A reply
+    /// of several parts carries them on its first part.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub steps: Vec<StepDuration>,
 }
 
 impl TurnRecord {
@@ -25,5 +78,35 @@ impl TurnRecord {
     /// opening time if the turn waited for it.
     pub fn answers_since(&self) -> Option<Timestamp> {
         self.opening.or(self.asked_at)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_record_keeps_its_steps_in_few_letters_and_reads_those_of_other_versions() {
+        let steps = vec![
+            StepDuration(TurnStep::Read, 3),
+            StepDuration(TurnStep::ReadyReply, 812),
+        ];
+        let text = serde_json::to_string(&steps).unwrap();
+        assert_eq!(text, r#"[["read",3],["ready_reply",812]]"#);
+        assert_eq!(serde_json::from_str::<Vec<StepDuration>>(&text).unwrap(), steps);
+        let later: Vec<StepDuration> = serde_json::from_str(r#"[["telepathy",5]]"#).unwrap();
+        assert_eq!(later, [StepDuration(TurnStep::Unknown, 5)]);
+        let earlier: TurnRecord = serde_json::from_str(r#"{"began_at":1,"attempt":1}"#).unwrap();
+        assert_eq!(earlier.steps, []);
+    }
+
+    #[test]
+    fn the_word_of_a_step_is_the_one_in_records() {
+        use TurnStep::{Choose, Commit, Hours, Instance, Lease, Model, Owed, Read, ReadyReply, Unknown};
+        for step in [
+            Read, Owed, Instance, Hours, Choose, Lease, ReadyReply, Model, Commit, Unknown,
+        ] {
+            assert_eq!(serde_json::to_value(step).unwrap(), step.as_str());
+        }
     }
 }

@@ -62,7 +62,7 @@ impl Checkpoints {
         let (stop, stopped) = channel();
         let shared = Arc::clone(&state);
         let thread = Builder::new()
-            .name("recado-log".to_owned())
+            .name("recado-copy".to_owned())
             .spawn(move || make_checkpoints(&connection, &shared, &stopped))
             .map_err(OpenError::Thread)?;
         Ok(Self {

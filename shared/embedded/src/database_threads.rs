@@ -2,9 +2,10 @@ use crate::checkpoint::Checkpoints;
 use crate::job::{DatabaseJob, TransactionMode, commit_together, run_alone};
 use crate::open_error::OpenError;
 use rusqlite::Connection;
+use std::collections::VecDeque;
+use std::fmt;
 use std::fs::File;
-use std::sync::mpsc::{Receiver, Sender, channel};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::{Builder, JoinHandle};
 
 /// The number of ordinary operations that share a commit at most: enough to share the cost of an `fsync`, few enough that the
@@ -26,31 +27,114 @@ pub(crate) enum Urgency {
     Ordinary,
 }
 
-/// What the channel of the threads carries.
-enum Handed {
-    Job(Box<dyn DatabaseJob>),
-    /// An operation was put into the channel of the acknowledgements.
-    Acknowledgement,
+/// The operations that wait for a thread.
+#[derive(Default)]
+struct WaitingJobs {
+    acknowledgements: VecDeque<Box<dyn DatabaseJob>>,
+    ordinary: VecDeque<Box<dyn DatabaseJob>>,
+    /// No more operations are accepted.
+    closed: bool,
+    /// Number of threads that sleep until there is an operation.
+    sleeping: usize,
+    /// Number of threads that have not ended.
+    threads: usize,
 }
 
-/// The sending ends of the channels of the threads.
-#[derive(Debug)]
-struct JobSenders {
-    jobs: Sender<Handed>,
-    acknowledgements: Sender<Box<dyn DatabaseJob>>,
+impl fmt::Debug for WaitingJobs {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let waiting = (self.acknowledgements.len(), self.ordinary.len());
+        write!(f, "WaitingJobs({waiting:?})")
+    }
 }
 
-/// The receiving ends of the channels.
-struct JobReceivers {
-    jobs: Receiver<Handed>,
-    acknowledgements: Receiver<Box<dyn DatabaseJob>>,
+/// The queue between callers and threads. Only a thread that sleeps is woken: to wake one costs more than to hand over.
+#[derive(Debug, Default)]
+struct JobQueue {
+    waiting: Mutex<WaitingJobs>,
+    came: Condvar,
 }
 
-/// Threads that each own a database connection and take operations from the same channels.
+impl JobQueue {
+    fn append_waiting_job(&self, job: Box<dyn DatabaseJob>, urgency: Urgency) {
+        let mut waiting = lock_unpoisoned(&self.waiting);
+        if waiting.closed {
+            return;
+        }
+        match urgency {
+            Urgency::Acknowledgement => waiting.acknowledgements.push_back(job),
+            Urgency::Ordinary => waiting.ordinary.push_back(job),
+        }
+        let is_thread_asleep = waiting.sleeping > 0;
+        drop(waiting);
+        if is_thread_asleep {
+            self.came.notify_one();
+        }
+    }
+
+    /// Waits for an operation and takes those that are waiting by then: acknowledgements, and at most `most` others. `None`:
+    /// there are no more, and none will come.
+    fn take_next_batch(&self, most: usize) -> Option<Vec<Box<dyn DatabaseJob>>> {
+        let mut waiting = lock_unpoisoned(&self.waiting);
+        while waiting.acknowledgements.is_empty() && waiting.ordinary.is_empty() {
+            if waiting.closed {
+                return None;
+            }
+            waiting.sleeping += 1;
+            waiting = self.came.wait(waiting).unwrap_or_else(PoisonError::into_inner);
+            waiting.sleeping -= 1;
+        }
+        let urgent = waiting
+            .acknowledgements
+            .len()
+            .min(ACKNOWLEDGEMENTS_PER_COMMIT_MAX);
+        let most = if urgent == 0 {
+            most
+        } else {
+            most.min(JOBS_BESIDE_ACKNOWLEDGEMENTS_MAX)
+        };
+        let others = waiting.ordinary.len().min(most);
+        let mut batch: Vec<_> = waiting.acknowledgements.drain(..urgent).collect();
+        batch.extend(waiting.ordinary.drain(..others));
+        Some(batch)
+    }
+
+    fn close_for_new_jobs(&self) {
+        lock_unpoisoned(&self.waiting).closed = true;
+        self.came.notify_all();
+    }
+}
+
+/// A thread that takes operations. When the last one ends, what still waits is dropped, also after a panic: then the callers
+/// learn that nobody will answer.
+struct JobTaker(Arc<JobQueue>);
+
+impl JobTaker {
+    fn register_thread(queue: &Arc<JobQueue>) -> Self {
+        lock_unpoisoned(&queue.waiting).threads += 1;
+        Self(Arc::clone(queue))
+    }
+}
+
+impl Drop for JobTaker {
+    fn drop(&mut self) {
+        let mut waiting = lock_unpoisoned(&self.0.waiting);
+        waiting.threads -= 1;
+        if waiting.threads == 0 {
+            waiting.closed = true;
+            let left = (
+                std::mem::take(&mut waiting.acknowledgements),
+                std::mem::take(&mut waiting.ordinary),
+            );
+            drop(waiting);
+            drop(left);
+        }
+    }
+}
+
+/// Threads that each own a database connection and take operations from the same queue.
 #[derive(Debug)]
 pub(crate) struct DatabaseThreads {
-    /// The sending ends. `None` once no more operations are accepted.
-    work: Mutex<Option<JobSenders>>,
+    queue: Arc<JobQueue>,
     threads: Mutex<Vec<JoinHandle<()>>>,
 }
 
@@ -61,12 +145,13 @@ impl DatabaseThreads {
         checkpoints: Checkpoints,
         lock: File,
     ) -> Result<Self, OpenError> {
-        let (senders, receivers) = open_channels();
+        let queue = Arc::<JobQueue>::default();
+        let taker = JobTaker::register_thread(&queue);
         let serve = move || {
             run_jobs(
                 &connection,
                 TransactionMode::Write,
-                &Mutex::new(receivers),
+                &taker,
                 JOBS_PER_COMMIT_MAX,
                 |connection| checkpoints.after_commit(connection),
             );
@@ -80,22 +165,20 @@ impl DatabaseThreads {
             .spawn(serve)
             .map_err(OpenError::Thread)?;
         Ok(Self {
-            work: Mutex::new(Some(senders)),
+            queue,
             threads: Mutex::new(vec![thread]),
         })
     }
 
     /// Starts a reading thread for each of the connections.
     pub(crate) fn start_readers(connections: Vec<Connection>) -> Result<Self, OpenError> {
-        let (senders, receivers) = open_channels();
-        let receivers = Arc::new(Mutex::new(receivers));
         let crew = Self {
-            work: Mutex::new(Some(senders)),
-            threads: Mutex::new(Vec::new()),
+            queue: Arc::default(),
+            threads: Mutex::default(),
         };
         for connection in connections {
-            let receivers = Arc::clone(&receivers);
-            let serve = move || run_jobs(&connection, TransactionMode::Read, &receivers, 1, |_| ());
+            let taker = JobTaker::register_thread(&crew.queue);
+            let serve = move || run_jobs(&connection, TransactionMode::Read, &taker, 1, |_| ());
             let thread = Builder::new()
                 .name("recado-read".to_owned())
                 .spawn(serve)
@@ -105,25 +188,16 @@ impl DatabaseThreads {
         Ok(crew)
     }
 
-    /// Hands an operation to the threads. After [`Self::stop_accepting`] the operation is dropped, and with it the
-    /// channel of its result.
+    /// Hands an operation to the threads. After [`Self::stop_accepting`], and after all threads have panicked, the operation is
+    /// dropped, and with it the channel of its result.
     pub(crate) fn submit_job(&self, job: Box<dyn DatabaseJob>, urgency: Urgency) {
-        if let Some(work) = lock_unpoisoned(&self.work).as_ref() {
-            // Sending fails only if all threads have panicked outside an operation. The caller learns of it from the
-            // channel of its result.
-            let _ = match urgency {
-                Urgency::Ordinary => work.jobs.send(Handed::Job(job)).is_ok(),
-                Urgency::Acknowledgement => {
-                    work.acknowledgements.send(job).is_ok() && work.jobs.send(Handed::Acknowledgement).is_ok()
-                }
-            };
-        }
+        self.queue.append_waiting_job(job, urgency);
     }
 
     /// Accepts no more operations. The threads end when they have finished what they have. Returns the threads, to be
     /// waited for.
     pub(crate) fn stop_accepting(&self) -> Vec<JoinHandle<()>> {
-        lock_unpoisoned(&self.work).take();
+        self.queue.close_for_new_jobs();
         std::mem::take(&mut *lock_unpoisoned(&self.threads))
     }
 }
@@ -145,14 +219,11 @@ pub(crate) fn lock_unpoisoned<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 fn run_jobs(
     connection: &Connection,
     begin: TransactionMode,
-    work: &Mutex<JobReceivers>,
+    taker: &JobTaker,
     most: usize,
     after_commit: impl Fn(&Connection),
 ) {
-    loop {
-        // The lock must be released before the work begins, or the reading threads would work one after the other.
-        let batch = next_batch(&lock_unpoisoned(work), most);
-        let Some(batch) = batch else { return };
+    while let Some(batch) = taker.0.take_next_batch(most) {
         let (alone, together): (Vec<_>, Vec<_>) = batch.into_iter().partition(|job| job.runs_alone());
         if !together.is_empty() {
             commit_together(connection, begin, together);
@@ -164,61 +235,11 @@ fn run_jobs(
     }
 }
 
-fn open_channels() -> (JobSenders, JobReceivers) {
-    let (jobs, received_jobs) = channel();
-    let (acknowledgements, received_acknowledgements) = channel();
-    (
-        JobSenders {
-            jobs,
-            acknowledgements,
-        },
-        JobReceivers {
-            jobs: received_jobs,
-            acknowledgements: received_acknowledgements,
-        },
-    )
-}
-
-/// Waits for an operation and takes those that are waiting by then: the acknowledgements, and at most `most` others.
-/// `None`: the channels are closed.
-fn next_batch(work: &JobReceivers, most: usize) -> Option<Vec<Box<dyn DatabaseJob>>> {
-    let acknowledgements = || {
-        work.acknowledgements
-            .try_iter()
-            .take(ACKNOWLEDGEMENTS_PER_COMMIT_MAX)
-    };
-    loop {
-        let mut batch: Vec<_> = acknowledgements().collect();
-        let mut first = None;
-        if batch.is_empty() {
-            first = into_job(work.jobs.recv().ok()?);
-            batch.extend(acknowledgements());
-        }
-        let most = if batch.is_empty() {
-            most
-        } else {
-            most.min(JOBS_BESIDE_ACKNOWLEDGEMENTS_MAX)
-        };
-        let others = first.into_iter().chain(work.jobs.try_iter().filter_map(into_job));
-        batch.extend(others.take(most));
-        // The acknowledgement that was announced may have been taken before.
-        if !batch.is_empty() {
-            return Some(batch);
-        }
-    }
-}
-
-fn into_job(handed: Handed) -> Option<Box<dyn DatabaseJob>> {
-    match handed {
-        Handed::Job(job) => Some(job),
-        Handed::Acknowledgement => None,
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::job::ClosureJob;
+    use std::sync::mpsc::{Sender, channel};
 
     /// An operation that records its name when it runs.
     fn named(name: &'static str, ran: &Sender<&'static str>) -> Box<dyn DatabaseJob> {
@@ -231,28 +252,17 @@ mod tests {
         Box::new(job)
     }
 
-    fn hand_over(
-        threads: &DatabaseThreads,
-        urgency: Urgency,
-        name: &'static str,
-        ran: &Sender<&'static str>,
-    ) {
-        threads.submit_job(named(name, ran), urgency);
-    }
-
-    /// Channels without threads.
-    fn idle() -> (DatabaseThreads, JobReceivers) {
-        let (senders, receivers) = open_channels();
-        let threads = DatabaseThreads {
-            work: Mutex::new(Some(senders)),
+    /// Threads that are never started.
+    fn idle() -> DatabaseThreads {
+        DatabaseThreads {
+            queue: Arc::default(),
             threads: Mutex::default(),
-        };
-        (threads, receivers)
+        }
     }
 
-    fn run_next(receivers: &JobReceivers) -> bool {
+    fn run_next(threads: &DatabaseThreads) -> bool {
         let connection = Connection::open_in_memory().unwrap();
-        let batch = next_batch(receivers, JOBS_PER_COMMIT_MAX);
+        let batch = threads.queue.take_next_batch(JOBS_PER_COMMIT_MAX);
         let came = batch.is_some();
         commit_together(&connection, TransactionMode::Write, batch.unwrap_or_default());
         came
@@ -260,17 +270,17 @@ mod tests {
 
     #[test]
     fn acknowledgements_go_first_and_take_a_few_others_along() {
-        let (threads, receivers) = idle();
+        let threads = idle();
         let (ran, names) = channel();
         for _ in 0..100 {
-            hand_over(&threads, Urgency::Ordinary, "other", &ran);
+            threads.submit_job(named("other", &ran), Urgency::Ordinary);
         }
         for _ in 0..200 {
-            hand_over(&threads, Urgency::Acknowledgement, "acknowledgement", &ran);
+            threads.submit_job(named("acknowledgement", &ran), Urgency::Acknowledgement);
         }
         let mut commits = Vec::new();
         for _ in 0..4 {
-            assert!(run_next(&receivers));
+            assert!(run_next(&threads));
             let names: Vec<_> = names.try_iter().collect();
             let others = names.iter().filter(|name| **name == "other").count();
             assert!(names.is_sorted(), "acknowledgements first");
@@ -281,16 +291,38 @@ mod tests {
 
     #[test]
     fn everything_is_taken_before_the_end() {
-        let (threads, receivers) = idle();
+        let threads = idle();
         let (ran, names) = channel();
         for _ in 0..500 {
-            hand_over(&threads, Urgency::Acknowledgement, "acknowledgement", &ran);
-            hand_over(&threads, Urgency::Ordinary, "other", &ran);
+            threads.submit_job(named("acknowledgement", &ran), Urgency::Acknowledgement);
+            threads.submit_job(named("other", &ran), Urgency::Ordinary);
         }
         threads.stop_accepting();
-        hand_over(&threads, Urgency::Acknowledgement, "late", &ran);
-        while run_next(&receivers) {}
+        threads.submit_job(named("late", &ran), Urgency::Acknowledgement);
+        while run_next(&threads) {}
         let names: Vec<_> = names.try_iter().collect();
         assert_eq!((names.len(), names.contains(&"late")), (1000, false));
+    }
+
+    #[test]
+    fn a_sleeping_thread_is_woken_and_when_the_last_has_ended_nobody_waits() {
+        let threads = idle();
+        let (ran, names) = channel();
+        let taker = JobTaker::register_thread(&threads.queue);
+        let thread = std::thread::spawn(move || {
+            let connection = Connection::open_in_memory().unwrap();
+            let batch = taker.0.take_next_batch(1).unwrap_or_default();
+            commit_together(&connection, TransactionMode::Write, batch);
+            drop(taker);
+        });
+        while lock_unpoisoned(&threads.queue.waiting).sleeping == 0 {
+            std::thread::yield_now();
+        }
+        threads.submit_job(named("first", &ran), Urgency::Ordinary);
+        assert_eq!(names.recv(), Ok("first"));
+        thread.join().unwrap();
+        let (job, answer) = ClosureJob::new(|_| Ok(()), Vec::new());
+        threads.submit_job(Box::new(job), Urgency::Ordinary);
+        assert!(answer.blocking_recv().is_err(), "the operation is dropped");
     }
 }

@@ -1,9 +1,11 @@
 use crate::checkpoint::Checkpoints;
 use crate::clock::Clock;
+use crate::config_cache::ConfigCache;
 use crate::database_threads::{DatabaseThreads, Urgency, lock_unpoisoned};
 use crate::db_error::DbError;
 use crate::folder::{DataFolder, open_in_memory};
 use crate::job::{ClosureJob, LoneJob, TransactionMode, commit_together};
+use crate::lookups::{LOOKUPS, LookupConnections};
 use crate::open_error::OpenError;
 use crate::payloads::EmbeddedPayloads;
 use crate::queue::{HandledMessage, Receipt, RoundRobin};
@@ -40,6 +42,7 @@ struct EmbeddedInner {
     /// Notified when a message may have become receivable; one for each queue, in the order of [`QueueName::ALL`].
     wakers: [Arc<Notify>; 3],
     round_robin: Arc<RoundRobin>,
+    configs: ConfigCache,
     /// The identity key. It never changes, so it is read once.
     identity: OnceLock<IdentityKey>,
     /// The data folder; `None` in memory.
@@ -54,6 +57,8 @@ enum DatabaseAccess {
     /// Threads run the operations. (Readers first: dropped first, so that the writer's connection is the last and
     /// tidies the log up.)
     Threads {
+        /// The connections over which callers read themselves.
+        lookups: LookupConnections,
         /// The threads that read.
         readers: DatabaseThreads,
         /// The thread that writes.
@@ -75,7 +80,11 @@ impl Embedded {
         let checkpoints = Checkpoints::start_thread(folder.open_checkpointer()?)?;
         let payloads = EmbeddedPayloads::Folder(folder.payload_folder());
         let path = Some(dir.to_owned());
+        let lookups = (0..LOOKUPS)
+            .map(|_| folder.open_reader())
+            .collect::<Result<_, _>>()?;
         let front = DatabaseAccess::Threads {
+            lookups: LookupConnections::new(lookups),
             readers: DatabaseThreads::start_readers(readers)?,
             writer: DatabaseThreads::start_writer(connection, checkpoints, folder.into_lock())?,
         };
@@ -104,6 +113,7 @@ impl Embedded {
                 payloads: Arc::new(payloads),
                 wakers,
                 round_robin: Arc::default(),
+                configs: ConfigCache::default(),
                 identity: OnceLock::new(),
                 folder,
                 least_free: AtomicU64::new(0),
@@ -131,9 +141,15 @@ impl Embedded {
     /// Finishes the operations that were begun, and releases the folder. Every later operation is refused as
     /// unavailable. (In memory there is nothing to finish.)
     pub async fn shut_down(&self) {
-        let DatabaseAccess::Threads { readers, writer } = &self.inner.access else {
+        let DatabaseAccess::Threads {
+            lookups,
+            readers,
+            writer,
+        } = &self.inner.access
+        else {
             return;
         };
+        lookups.close_connections();
         let mut threads = readers.stop_accepting();
         threads.extend(writer.stop_accepting());
         let (ended, all_ended) = oneshot::channel();
@@ -193,6 +209,10 @@ impl Embedded {
 
     pub(crate) fn identity_cell(&self) -> &OnceLock<IdentityKey> {
         &self.inner.identity
+    }
+
+    pub(crate) fn config_cache(&self) -> &ConfigCache {
+        &self.inner.configs
     }
 
     pub(crate) fn round_robin(&self) -> Arc<RoundRobin> {
@@ -265,6 +285,28 @@ impl Embedded {
             .await
     }
 
+    /// Runs `work` as [`Self::run_read`] does, but on the caller's thread if a connection is free. `work` reads a few records by
+    /// their keys, so that the thread is not held up.
+    pub(crate) async fn run_lookup<T: Send + 'static>(
+        &self,
+        what: &'static str,
+        work: impl FnMut(&Connection) -> Result<T, DbError> + Send + 'static,
+    ) -> PortResult<T> {
+        let (task, answer) = ClosureJob::new(work, Vec::new());
+        match &self.inner.access {
+            DatabaseAccess::Inline(connection) => {
+                let begin = TransactionMode::Read;
+                commit_together(&lock_unpoisoned(connection), begin, vec![Box::new(task)]);
+            }
+            DatabaseAccess::Threads { lookups, readers, .. } => {
+                if let Some(task) = lookups.run_if_one_is_free(Box::new(task)) {
+                    readers.submit_job(task, Urgency::Ordinary);
+                }
+            }
+        }
+        receive_result(what, answer).await
+    }
+
     /// Runs `work` on the writing thread outside of any transaction. Other writes wait meanwhile. In memory nothing is
     /// done: there are no files.
     pub(crate) async fn run_alone(
@@ -277,10 +319,7 @@ impl Embedded {
         };
         let (task, answer) = LoneJob::new(work);
         writer.submit_job(Box::new(task), Urgency::Ordinary);
-        answer
-            .await
-            .unwrap_or(Err(DbError::Closed))
-            .map_err(|fault| fault.into_port_error(what))
+        receive_result(what, answer).await
     }
 
     async fn run_operation<T: Send + 'static>(
@@ -303,11 +342,19 @@ impl Embedded {
                 writer.submit_job(Box::new(task), urgency);
             }
         }
-        answer
-            .await
-            .unwrap_or(Err(DbError::Closed))
-            .map_err(|fault| fault.into_port_error(what))
+        receive_result(what, answer).await
     }
+}
+
+/// Waits for the result of an operation.
+async fn receive_result<T>(
+    what: &'static str,
+    answer: oneshot::Receiver<Result<T, DbError>>,
+) -> PortResult<T> {
+    answer
+        .await
+        .unwrap_or(Err(DbError::Closed))
+        .map_err(|fault| fault.into_port_error(what))
 }
 
 #[cfg(test)]

@@ -76,6 +76,8 @@ impl DataFolder {
         let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
         let connection = Connection::open_with_flags(&self.database, flags)?;
         configure_connection(&connection)?;
+        // After each commit of the writer the cache is empty again, so a large one would only take memory.
+        connection.execute_batch("PRAGMA cache_size = -256")?;
         Ok(connection)
     }
 

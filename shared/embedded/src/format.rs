@@ -5,7 +5,7 @@ use recado_domain::RECORD_FORMAT;
 use rusqlite::Connection;
 
 /// The scripts that make the tables of a new database, in order.
-const SCHEMA: [&str; 15] = [
+const SCHEMA: [&str; 17] = [
     include_str!("schema.sql"),
     include_str!("configuration.sql"),
     include_str!("sends_and_traces.sql"),
@@ -21,6 +21,8 @@ const SCHEMA: [&str; 15] = [
     include_str!("alerts.sql"),
     include_str!("audit.sql"),
     include_str!("queue_indexes.sql"),
+    include_str!("lean_rows.sql"),
+    include_str!("waiting.sql"),
 ];
 
 /// The format of this program's databases, which `PRAGMA user_version` holds. Another script makes another format, and so

@@ -54,16 +54,24 @@ impl<T: Send, F: FnMut(&Connection) -> Result<T, DbError> + Send> DatabaseJob fo
     }
 
     fn send_result(self: Box<Self>, committed: Result<(), &str>) -> Vec<Arc<Notify>> {
-        let outcome = match (committed, self.outcome) {
+        let Self {
+            work,
+            outcome,
+            reply,
+            wakes,
+        } = *self;
+        // What the operation holds until the commit is dropped before its caller goes on.
+        drop(work);
+        let outcome = match (committed, outcome) {
             // The operation's own error says more than the error of the shared transaction.
             (_, Some(Err(fault))) => Err(fault),
             (Ok(()), Some(outcome)) => outcome,
             (Err(why), _) => Err(DbError::Commit(why.to_owned())),
             (Ok(()), None) => Err(DbError::Closed),
         };
-        let wakes = if outcome.is_ok() { self.wakes } else { Vec::new() };
+        let wakes = if outcome.is_ok() { wakes } else { Vec::new() };
         // A caller that gave up waiting does not need the result. The committed changes stay.
-        let _ = self.reply.send(outcome);
+        let _ = reply.send(outcome);
         wakes
     }
 }

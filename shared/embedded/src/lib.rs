@@ -2,7 +2,7 @@
 //!
 //! An acknowledged write is on the disk (`WAL`, `synchronous=FULL`). One thread writes: it takes all operations that
 //! are waiting and commits them in one transaction. So many callers share one `fsync`, and each gets its result after
-//! it. Reads have connections of their own.
+//! it. Reads have connections of their own. A record is read on the caller's thread, a list on one of its own.
 //!
 //! The operations themselves are synchronous functions over a connection. [`Embedded::open_folder`] runs them on
 //! threads. [`Embedded::in_memory`] runs them on the caller's thread, without a file, which suits simulations.
@@ -13,6 +13,7 @@
 mod checkpoint;
 mod clock;
 mod clock_set_back;
+mod config_cache;
 mod database_threads;
 mod db_error;
 mod embedded;
@@ -20,6 +21,7 @@ mod file_permissions;
 mod folder;
 mod format;
 mod job;
+mod lookups;
 mod open_error;
 mod payloads;
 mod queue;

@@ -3,6 +3,7 @@
 mod alerts;
 mod aliases;
 mod audit;
+mod conversation_row;
 mod conversations;
 mod dead_letters;
 mod deliveries;
@@ -25,9 +26,10 @@ mod tenant_records;
 mod tokens;
 mod trace;
 
-pub(crate) use conversations::{ConversationRow, ReplyRows};
+pub(crate) use conversation_row::ConversationRow;
+pub(crate) use conversations::ReplyRows;
 pub use expiry::SweepCounts;
-pub(crate) use inbox::{EventRow, InboundRows};
+pub(crate) use inbox::{EventRow, InboundRows, RecordedEvent};
 pub(crate) use messages::MessageRow;
 pub(crate) use outbox::Settlement;
 

@@ -7,6 +7,7 @@
 
 mod agents;
 mod alerts;
+mod answer_view;
 mod audit;
 mod auth;
 mod catch_up;
@@ -26,6 +27,7 @@ mod media;
 mod messages;
 mod metrics;
 mod notices;
+mod onboarding;
 mod outgoing_fields;
 pub(crate) mod permissions;
 mod problem_answers;
@@ -41,6 +43,9 @@ mod view;
 mod whatsapp;
 
 pub use metrics::{GaugeReading, MetricsPage};
+pub use onboarding::{
+    PhonePairing, ProviderSetup, SetupAction, SetupAnswer, SetupCheck, SetupError, SetupRequest,
+};
 
 use crate::keys::Keys;
 use axum::Router;
@@ -71,6 +76,8 @@ pub struct ApiOptions<D> {
     pub health_probe: crate::HealthProbe,
     /// `true` if this process has the model's key, so that it can ask the model.
     pub asks_models: bool,
+    /// The part that sets instances up at their providers. `None`: this process does not.
+    pub provider_setup: Option<ProviderSetup>,
 }
 
 /// The ports, the keys and the queue depths that an installation's API works with.
@@ -155,6 +162,9 @@ macro_rules! list_operator_routes {
                 instances::delete_instance
             ),
             $routes!(instances::get_instance_webhook),
+            $routes!(onboarding::post_connect),
+            $routes!(onboarding::post_pairing),
+            $routes!(onboarding::post_check),
             $routes!(checks::get_checks),
             $routes!(conversations::list_conversations),
             $routes!(conversations::get_conversation, conversations::patch_conversation),

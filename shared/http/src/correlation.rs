@@ -11,7 +11,6 @@ use recado_domain::ids::CorrelationId;
 use recado_pipeline::{Deps, random_id};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use tracing::field::Empty;
 use tracing::{Instrument, Span};
 
 /// The header that carries the correlation id, in requests and in responses.
@@ -67,26 +66,15 @@ pub(crate) async fn attach_correlation<Ports: Deps>(
         random_id::generate_correlation_id(deps.system()),
         request.headers(),
     );
-    let route = request
-        .extensions()
-        .get::<MatchedPath>()
-        .map(|path| path.as_str().to_owned());
+    let route = request.extensions().get::<MatchedPath>().map(MatchedPath::as_str);
     let span = tracing::info_span!(
         "request",
         correlation_id = %correlation.current_id(),
         method = %request.method(),
-        route = route.as_deref().unwrap_or("none"),
-        provider = Empty,
-        events = Empty,
-        duplicates = Empty,
-        statuses = Empty,
-        notices = Empty,
-        ignored = Empty,
-        status = Empty,
+        route = route.unwrap_or("none"),
     );
     request.extensions_mut().insert(correlation.clone());
-    let mut response = next.run(request).instrument(span.clone()).await;
-    span.record("status", response.status().as_u16());
+    let mut response = next.run(request).instrument(span).await;
     let headers = response.headers_mut();
     if let Ok(value) = HeaderValue::from_str(correlation.current_id().as_str()) {
         headers.insert(HEADER, value);

@@ -18,7 +18,10 @@ mod query;
 mod webhook;
 mod webhook_recording;
 
-pub use api::{ApiOptions, GaugeReading, MetricsPage};
+pub use api::{
+    ApiOptions, GaugeReading, MetricsPage, PhonePairing, ProviderSetup, SetupAction, SetupAnswer, SetupCheck,
+    SetupError, SetupRequest,
+};
 pub use health_probe::HealthProbe;
 pub use keys::Keys;
 pub use problem::HttpProblem;

@@ -18,6 +18,7 @@ mod forged;
 mod given_up;
 mod health;
 mod known_answers;
+mod message_changes;
 mod metrics;
 mod notices;
 mod outages;
@@ -185,6 +186,7 @@ impl Site {
             depths: self.depths.clone(),
             health_probe: self.pulse.clone(),
             asks_models: false,
+            provider_setup: Some(stand_ins::set_up_nothing()),
         }
     }
 
@@ -272,6 +274,8 @@ impl Site {
             unanswered: None,
             model: None,
             usage: None,
+            changes: recado_domain::message::MessageChanges::default(),
+            rev: 0,
             out: None,
         };
         assert_eq!(

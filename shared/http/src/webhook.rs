@@ -35,7 +35,6 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::pin::pin;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
-use tracing::Span;
 
 /// The limits of a webhook request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -128,7 +127,6 @@ fn method_routes<Ports: Deps + 'static, K: Keys>(
             if params.values().any(String::is_empty) {
                 return Err(HttpProblem::no_such_provider());
             }
-            Span::current().record("provider", provider.as_str());
             let (received, began) = ((params, headers, body), Instant::now());
             let work = webhook.read_and_handle((provider, handler), &correlation, received);
             // The answer comes before the provider gives up waiting.
@@ -156,7 +154,6 @@ impl<Ports: Deps, K: Keys> WebhookState<Ports, K> {
         answer: AnswerHandshake,
         uri: &Uri,
     ) -> Result<Response, HttpProblem> {
-        Span::current().record("provider", provider.as_str());
         let work = async {
             let keys = self.keys.webhook_keys(provider).await?;
             let text = answer(uri.query().unwrap_or_default(), &keys);
@@ -338,13 +335,16 @@ impl<Ports: Deps, K: Keys> WebhookState<Ports, K> {
     ) -> Result<Response, HttpProblem> {
         let done = ingest(&*self.deps, items, correlation).await?;
         measure::count_webhook_items(provider, &done);
-        let span = Span::current();
-        span.record("events", done.events);
-        span.record("duplicates", done.duplicates);
-        span.record("statuses", done.statuses);
-        span.record("notices", done.notices);
-        span.record("ignored", done.ignored);
-        tracing::info!("webhook acknowledged");
+        // Fields of the line itself: each field that a span gains later makes the span's text anew.
+        tracing::info!(
+            provider = provider.as_str(),
+            events = done.events,
+            duplicates = done.duplicates,
+            statuses = done.statuses,
+            notices = done.notices,
+            ignored = done.ignored,
+            "webhook acknowledged"
+        );
         let body = json!({
             "status": "ok",
             "events": done.events,
@@ -384,6 +384,7 @@ fn refusal_problem(refusal: WebhookRefusal, provider: Provider) -> HttpProblem {
         // The name of the missing setting goes to the log only, never to the caller.
         WebhookRefusal::NotConfigured(setting) => {
             tracing::error!(
+                provider = provider.as_str(),
                 setting,
                 "a webhook was refused because the secret that proves it is not configured"
             );
@@ -391,7 +392,7 @@ fn refusal_problem(refusal: WebhookRefusal, provider: Provider) -> HttpProblem {
         }
         WebhookRefusal::Unauthorized { what, instance } => {
             let instance = instance.as_ref().map(ExternalId::as_str);
-            tracing::warn!(instance, "{what}");
+            tracing::warn!(provider = provider.as_str(), instance, "{what}");
             HttpProblem::unauthenticated()
         }
     }

@@ -24,7 +24,7 @@ pub struct AwsComposition {
     /// The settings.
     pub environment: LambdaEnvironment,
     /// Client of outgoing requests.
-    pub(crate) http: reqwest::Client,
+    pub http: reqwest::Client,
 }
 
 /// The reason why a function cannot start. All unusable variables are named at once.
@@ -89,7 +89,8 @@ impl LambdaEnvironment {
         }
     }
 
-    fn provider_config(&self) -> ProviderConfig {
+    /// Returns the settings of the providers.
+    pub fn provider_config(&self) -> ProviderConfig {
         ProviderConfig {
             simulation: if self.simulation {
                 Simulation::WithoutCredentials(SimulatedOutbox::default())
@@ -124,7 +125,6 @@ pub async fn compose_aws_deps(required: &[&str]) -> Result<AwsComposition, Compo
         config.table.clone().unwrap_or_default(),
         OsSystem,
         settings.config_ttl.unsigned_abs(),
-        settings.delivery_ttl.unsigned_abs(),
     );
     let providers = ProviderConfig {
         aws_social: aws_social_client(&clients, config.bucket.as_deref()),

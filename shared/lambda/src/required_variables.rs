@@ -72,11 +72,8 @@ pub const PROOFS: Names = &[
 /// The language model's base URL and key.
 pub const MODEL: Names = &["ANTHROPIC_BASE_URL", "ANTHROPIC_API_KEY_PARAMETER"];
 
-/// The variables of a catch-up that is asked for by API: only Evolution remembers messages.
-pub const CATCH_UP: Names = &["EVOLUTION_API_URL", "EVOLUTION_API_KEY_PARAMETER"];
-
-/// The operators' token, the URL that is shown, and the installation's own hosts, which alone get its keys.
-pub const OPERATORS: Names = &["RECADO_TOKEN_SECRET_ARN", "RECADO_PUBLIC_URL", "META_BASE_URL"];
+/// The operators' token, and the URL that is shown.
+pub const OPERATORS: Names = &["RECADO_TOKEN_SECRET_ARN", "RECADO_PUBLIC_URL"];
 
 /// The queue of AWS End User Messaging Social.
 pub const SOCIAL: Names = &[
@@ -154,7 +151,7 @@ pub const FUNCTIONS: [FunctionNeeds; 6] = [
     FunctionNeeds {
         name: "Api",
         required: API,
-        read: &[PROOFS, CATCH_UP, OPERATORS],
+        read: &[PROOFS, PROVIDERS, OPERATORS],
         actions: RECORD_ACTIONS,
         indexes: &["lists", "open", "trace"],
     },

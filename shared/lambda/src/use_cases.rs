@@ -14,7 +14,7 @@ use axum::extract::Request;
 use axum::middleware::{Next, from_fn};
 use axum::response::Response;
 use futures::future::BoxFuture;
-use recado_http::{ApiOptions, HealthProbe};
+use recado_http::{ApiOptions, HealthProbe, ProviderSetup};
 use recado_notify::Notifier;
 use recado_pipeline::alert::{self, AlertReport, DeliveryReport};
 use recado_pipeline::ports::PortResult;
@@ -52,7 +52,7 @@ pub fn run_send_job(deps: &AwsDeps, message: BatchMessage) -> BoxFuture<'_, Verd
 /// Enqueues work that has been open too long, and writes the metrics.
 pub fn reconcile_open_work(deps: &AwsDeps) -> BoxFuture<'_, PortResult<ReconcileReport>> {
     Box::pin(async move {
-        let done = reconcile::reconcile(deps).await;
+        let done = Box::pin(reconcile::reconcile(deps)).await;
         emf::write_metrics();
         if let Ok(ReconcileReport {
             sample: Some(sample),
@@ -98,8 +98,8 @@ pub fn build_webhook_router(composed: AwsComposition) -> Router {
     router.layer(from_fn(write_metrics_after))
 }
 
-/// Returns the routes that operators call.
-pub fn build_api_router(composed: AwsComposition) -> Router {
+/// Returns the routes that operators call. `provider_setup` sets instances up at their providers.
+pub fn build_api_router(composed: AwsComposition, provider_setup: ProviderSetup) -> Router {
     let options = ApiOptions {
         public_url: composed.environment.public_url,
         simulator: None,
@@ -107,6 +107,7 @@ pub fn build_api_router(composed: AwsComposition) -> Router {
         depths: composed.deps.queues.clone(),
         health_probe: HealthProbe::on_request(),
         asks_models: false,
+        provider_setup: Some(provider_setup),
     };
     let keys = AwsKeys::new(composed.secrets);
     let router = recado_http::api_router(Arc::new(composed.deps), Arc::new(keys), options);

@@ -1,10 +1,12 @@
 //! The stack's own numbers: times and batches of each queue and its function, and the marks of the alarms.
 
+use recado_pipeline::measure::METRICS;
 use recado_pipeline::settings::VisibilityTimeouts;
 use std::time::Duration;
 
 const TEMPLATE: &str = include_str!("../../../template.yaml");
 const MONITORING: &str = include_str!("../../../infra/monitoring.yaml");
+const GRADUAL: &str = include_str!("../../../infra/gradual.yaml");
 
 const AGE: &str = "ApproximateAgeOfOldestMessage";
 const DEPTH: &str = "ApproximateNumberOfMessagesVisible";
@@ -190,4 +192,103 @@ fn what_holds_data_is_kept_and_a_failed_first_deployment_leaves_no_bucket_and_no
         assert_eq!(property(&kept, "DeletionPolicy"), policy, "{name}");
         assert_eq!(property(&kept, "UpdateReplacePolicy"), "Retain", "{name}");
     }
+}
+
+#[test]
+fn a_gradual_deployment_is_taken_back_when_an_alarm_goes_off() {
+    let group = resource(GRADUAL, "Group");
+    let alarms: Vec<&str> = group
+        .iter()
+        .filter_map(|line| line.trim().strip_prefix("- { Name: !Ref ")?.strip_suffix(" }"))
+        .collect();
+    let errors =
+        ["Webhook", "Processor", "DeferredReply", "Sender"].map(|function| format!("{function}Errors"));
+    let expected: Vec<&str> = std::iter::once("HttpErrors")
+        .chain(errors.iter().map(String::as_str))
+        .collect();
+    assert_eq!(alarms, expected);
+    let stack = resource(TEMPLATE, "Gradual");
+    for alarm in alarms {
+        let output = format!("!GetAtt Monitoring.Outputs.{alarm}");
+        assert_eq!(property(&stack, alarm), output);
+        resource(MONITORING, alarm);
+    }
+    let config = property(&group, "DeploymentConfigName");
+    assert_eq!(config, "!Sub \"CodeDeployDefault.Lambda${Pace}\"");
+    // The alarms and the rollback.
+    let enabled = group.iter().filter(|line| line.trim() == "Enabled: true");
+    assert_eq!(enabled.count(), 2);
+    let events = property(&group, "Events");
+    assert!(events.contains("DEPLOYMENT_STOP_ON_ALARM"), "{events}");
+}
+
+#[test]
+fn the_dashboard_shows_each_queue_each_function_and_metrics_that_there_are() {
+    let dashboard = resource(MONITORING, "Dashboard");
+    let body: Vec<&str> = dashboard
+        .into_iter()
+        .skip_while(|line| line.trim() != "{")
+        .collect();
+    // What follows in the file is no part of it.
+    let body = serde_json::Deserializer::from_str(&body.join("\n"))
+        .into_iter::<serde_json::Value>()
+        .next();
+    let body = body.unwrap().unwrap();
+    let widgets = body["widgets"].as_array().unwrap();
+    let shown: Vec<Vec<&str>> = widgets
+        .iter()
+        .flat_map(|widget| widget["properties"]["metrics"].as_array().into_iter().flatten())
+        .map(|metric| {
+            let words = metric.as_array().unwrap().iter();
+            words.filter_map(serde_json::Value::as_str).collect()
+        })
+        .collect();
+    let is_shown = |wanted: &[&str]| shown.iter().any(|metric| metric.starts_with(wanted));
+    for queue in ["inbound.fifo", "turns", "outbound.fifo"] {
+        let name = format!("${{System}}-{queue}");
+        let dead = match queue.split_once('.') {
+            Some((name, fifo)) => format!("${{System}}-{name}-dlq.{fifo}"),
+            None => format!("{name}-dlq"),
+        };
+        for (metric, name) in [(DEPTH, &name), (AGE, &name), (DEPTH, &dead)] {
+            assert!(
+                is_shown(&["AWS/SQS", metric, "QueueName", name]),
+                "{metric} {name}"
+            );
+        }
+    }
+    for function in [
+        "webhook",
+        "processor",
+        "deferred-reply",
+        "sender",
+        "api",
+        "reconcile",
+    ] {
+        let name = format!("${{System}}-{function}");
+        for metric in ["Invocations", "Errors", "Duration", "ConcurrentExecutions"] {
+            assert!(
+                is_shown(&["AWS/Lambda", metric, "FunctionName", &name]),
+                "{metric} {name}"
+            );
+        }
+    }
+    let counted = ["NeedsCredentials", "ErrorLines"];
+    let known: Vec<&str> = METRICS.iter().map(|metric| metric.name).chain(counted).collect();
+    let own: Vec<&str> = shown
+        .iter()
+        .filter(|metric| metric[0] == "Recado/${System}")
+        .map(|metric| metric[1])
+        .collect();
+    assert!(
+        own.len() > 8 && own.iter().all(|name| known.contains(name)),
+        "{own:?}"
+    );
+    let latency = [
+        "Recado/${System}",
+        "whatsapp_message_latency_seconds",
+        "stage",
+        "reply",
+    ];
+    assert!(is_shown(&latency), "how long a contact waits for a reply");
 }

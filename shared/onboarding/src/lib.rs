@@ -1,5 +1,5 @@
 //! Connects an instance to its provider, checks its setup, and builds webhooks as the provider would. The command line
-//! uses this, the functions of Recado do not. Nothing is printed here: all results are returned as data.
+//! uses this, and the API by a [`SetupDesk`]. Nothing is printed here: all results are returned as data.
 //!
 //! The code for each provider is in its own folder (`admin_client`, `connect`, `check_setup`, `sign`); this module calls
 //! the right one.
@@ -12,6 +12,7 @@ mod dialog360;
 mod evolution;
 mod instance_webhook;
 mod meta;
+mod setup_desk;
 mod setup_state;
 mod sign;
 mod target;
@@ -23,7 +24,9 @@ pub use admin_request::AdminRequestError;
 pub use check_result::{CheckResult, Severity};
 pub use connect::{ConnectError, ConnectOptions, ConnectParameters, ConnectStep};
 pub use destination::{KeyDestination, check_key_destination};
+pub use evolution::PairingAnswer;
 pub use instance_webhook::InstanceWebhook;
+pub use setup_desk::SetupDesk;
 pub use sign::{AuthenticateError, AuthenticatedWebhook, SampleMessage, WebhookCredentials};
 pub use target::OnboardingTarget;
 
@@ -69,6 +72,16 @@ pub async fn check_setup(
         Provider::Dialog360 => dialog360::check_setup(subject, webhook, key).await,
         // AWS's state is checked with AWS's own tools.
         Provider::AwsSocial => Vec::new(),
+    }
+}
+
+/// Starts the pairing of a phone, unless one is connected.
+pub async fn pair_phone(subject: &OnboardingTarget<'_>, key: &Secret) -> Result<PairingAnswer, ConnectError> {
+    match subject.instance.provider {
+        Provider::Evolution => evolution::pair_phone(subject, key).await,
+        Provider::Meta | Provider::Dialog360 | Provider::AwsSocial => Err(ConnectError::NoWebhook(
+            "no phone is paired with a number of this provider",
+        )),
     }
 }
 

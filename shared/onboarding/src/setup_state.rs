@@ -47,8 +47,15 @@ pub(crate) fn check_webhook_setup(
     let mut findings = vec![if webhook.proof_set {
         CheckResult::check_passed(name, "secrets", "webhooks can be proven")
     } else {
-        CheckResult::check_failed(name, "secrets", "no webhook can be proven, each is answered 503")
-            .with_fix(format!("set {} there", demands.secret_setting))
+        CheckResult::check_failed(name, "secrets", "no webhook can be proven, each is answered 503").with_fix(
+            match &instance.app_secret {
+                Some(named) => format!(
+                    "set what its app_secret names there: {}",
+                    String::from(named.clone())
+                ),
+                None => format!("set {} there", demands.secret_setting),
+            },
+        )
     }];
     if let (
         Some(HandshakeProblem {

@@ -30,7 +30,7 @@ impl WebhookCredentials {
         }
     }
 
-    /// Adds the webhook secret of an instance.
+    /// Adds the secret that proves an instance's webhooks: its webhook secret, or that of its own app.
     pub fn add_instance_secret(&mut self, instance: &Instance, secret: Secret) {
         if let Some(external) = instance.resolve_external_id() {
             self.secrets
@@ -55,6 +55,11 @@ impl WebhookCredentials {
         (self.lookup_secret)(setting)
     }
 
+    /// Returns the secret that proves webhooks of the instance that `provider` calls `instance`, if it has its own.
+    pub(crate) fn find_instance_secret(&self, provider: Provider, instance: &str) -> Option<&Secret> {
+        self.secrets.get(&(provider, instance.to_owned()))
+    }
+
     /// Builds a request with the secret of an instance in a header; `instance` is the provider's name of the instance.
     /// Fails with [`AuthenticateError::UnknownInstance`] if the secret is not known.
     pub(crate) fn authenticate_with_header(
@@ -64,7 +69,7 @@ impl WebhookCredentials {
         header: &'static str,
         body: &Value,
     ) -> Result<AuthenticatedWebhook, AuthenticateError> {
-        let secret = self.secrets.get(&(provider, instance.to_owned()));
+        let secret = self.find_instance_secret(provider, instance);
         let secret = secret.ok_or_else(|| AuthenticateError::UnknownInstance(instance.to_owned()))?;
         Ok(AuthenticatedWebhook {
             path: format!("/webhooks/{provider}"),

@@ -9,6 +9,7 @@ use reqwest::Client;
 use serde_json::json;
 
 mod connecting;
+mod desk;
 
 fn instance(fields: &Value) -> Instance {
     let mut all = json!({"id": "suporte-01", "tenant": "clinica", "agent": "ana"});
@@ -85,6 +86,16 @@ fn what_is_proven_here_is_verified_there() {
         ))
     );
 
+    let own_app = instance(&json!({"provider": "meta", "external_id": "100200300"}));
+    let mut own = proofs.clone();
+    own.add_instance_secret(&own_app, Secret::new("its-own").unwrap());
+    let signed = authenticate(Provider::Meta, body.clone(), &own).unwrap();
+    let its_own = [Secret::new("its-own").unwrap()];
+    assert!(recado_whatsapp::meta::verify_signature(
+        Some(&signed.headers[0].1),
+        &signed.body,
+        &its_own
+    ));
     let signed = authenticate(Provider::Meta, body, &proofs).unwrap();
     assert_eq!(signed.path, "/webhooks/meta");
     let first = [Secret::new("first").unwrap()];

@@ -7,10 +7,10 @@
 mod catalogue;
 
 pub use catalogue::{
-    ACKNOWLEDGEMENT, BUILD, CONVERSATIONS_PARKED, DEAD_LETTERS, DEAD_LETTERS_CREATED, EVOLUTION_CONNECTED,
-    INSTANCE_CONNECTED, LATENCY, LOG_LINES_DROPPED, METRICS, MODEL_ERRORS, Metric, MetricKind, OLDEST,
-    PARKED, PROCESSED, PROVIDER_ERRORS, QUEUE_DEPTH, QUEUE_MESSAGES, RECONCILED, RETRIES, STORE_READABLE,
-    TOKENS, TURN_STEP, WEBHOOK_ITEMS, WEBHOOKS,
+    ACKNOWLEDGEMENT, BUILD, CONVERSATIONS_PARKED, DEAD_LETTERS, DEAD_LETTERS_CREATED, DECISIONS,
+    EVOLUTION_CONNECTED, INSTANCE_CONNECTED, LATENCY, LOG_LINES_DROPPED, METRICS, MODEL_ERRORS, Metric,
+    MetricKind, OLDEST, PARKED, PROCESSED, PROVIDER_ERRORS, QUEUE_DEPTH, QUEUE_MESSAGES, RECONCILED, RETRIES,
+    STORE_READABLE, TOKENS, TURN_STEP, WEBHOOK_ITEMS, WEBHOOKS,
 };
 
 use crate::ports::{LlmError, SendOutcome};
@@ -77,9 +77,9 @@ impl MessageStage {
     }
 }
 
-/// A step of a turn.
+/// A part of a turn that has a time of its own in the metrics: one or several of its steps.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum TurnStep {
+pub enum TurnPart {
     /// The messages are read and the lease is taken.
     Read,
     /// The model writes.
@@ -88,7 +88,7 @@ pub enum TurnStep {
     Commit,
 }
 
-impl TurnStep {
+impl TurnPart {
     fn as_str(self) -> &'static str {
         match self {
             Self::Read => "read",
@@ -192,9 +192,9 @@ pub(crate) fn count_retry(instance: &InstanceId, queue: QueueName) {
     counter!(RETRIES, "instance" => to_label(instance), "queue" => queue.as_str()).increment(1);
 }
 
-/// Records the time that a step of a turn took.
-pub(crate) fn record_turn_step(instance: &InstanceId, step: TurnStep, from: Timestamp, to: Timestamp) {
-    histogram!(TURN_STEP, "instance" => to_label(instance), "step" => step.as_str())
+/// Records the time that a part of a turn took.
+pub(crate) fn record_turn_part(instance: &InstanceId, part: TurnPart, from: Timestamp, to: Timestamp) {
+    histogram!(TURN_STEP, "instance" => to_label(instance), "step" => part.as_str())
         .record(seconds_between(from, to));
 }
 
@@ -209,6 +209,19 @@ pub(crate) fn count_tokens(instance: &InstanceId, usage: TokenUsage) {
         if count > 0 {
             counter!(TOKENS, "instance" => to_label(instance), "kind" => kind).increment(count);
         }
+    }
+}
+
+/// Counts a decision of the agent: the name of its tool if it was committed, or `dropped`.
+pub(crate) fn count_decision(instance: &InstanceId, decision: &'static str) {
+    counter!(DECISIONS, "instance" => to_label(instance), "decision" => decision).increment(1);
+}
+
+/// Counts the tool calls of an answer that decided nothing.
+pub(crate) fn count_ignored_decisions(instance: &InstanceId, count: u32) {
+    if count > 0 {
+        counter!(DECISIONS, "instance" => to_label(instance), "decision" => "ignored")
+            .increment(count.into());
     }
 }
 

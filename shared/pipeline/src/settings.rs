@@ -10,15 +10,24 @@ pub use variables::{SettingError, VariableReader};
 
 use jiff::SignedDuration;
 use recado_domain::backoff::Backoff;
+use recado_domain::debounce::{Debounce, DebounceBounds};
 use recado_domain::rate::Rate;
 use std::time::Duration;
+
+/// The bounds of the adaptive debounce, unless set.
+const DEBOUNCE_BOUNDS: DebounceBounds = DebounceBounds {
+    short: SignedDuration::from_millis(900),
+    long: SignedDuration::from_secs(8),
+};
 
 /// The times and limits of the use cases. Their order matters: longest outside call < function time-out < lease <
 /// visibility time-out.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Settings {
     /// Wait after a contact's last message, because more messages of a burst may come.
-    pub debounce: SignedDuration,
+    pub debounce: Debounce,
+    /// Bounds of the adaptive debounce, also of instances that set one of the two.
+    pub debounce_bounds: DebounceBounds,
     /// Maximum time by which a burst can delay the reply.
     pub debounce_max: SignedDuration,
     /// Age on arrival above which a message is stored and not answered.
@@ -27,7 +36,7 @@ pub struct Settings {
     pub event_ttl: SignedDuration,
     /// Retention of audit entries.
     pub audit_ttl: SignedDuration,
-    /// Retention of delivery records.
+    /// Retention of deliveries whose tenant is not known: of messages that Recado did not send, or whose outcome is not stored.
     pub delivery_ttl: SignedDuration,
     /// Retention of clients' idempotency keys.
     pub key_ttl: SignedDuration,
@@ -63,6 +72,8 @@ pub struct Settings {
     pub webhook_deadline: SignedDuration,
     /// `true` if a file that is to be sent may be on this machine or in a private network.
     pub private_media: bool,
+    /// Hosts at which the API sets instances up, besides the installation's own.
+    pub onboarding_hosts: Vec<String>,
 }
 
 /// The limits of the text that the model reads for one turn.
@@ -92,7 +103,8 @@ impl Default for Settings {
     fn default() -> Self {
         let seconds = SignedDuration::from_secs;
         Self {
-            debounce: seconds(4),
+            debounce: Debounce::Adaptive(DEBOUNCE_BOUNDS),
+            debounce_bounds: DEBOUNCE_BOUNDS,
             debounce_max: seconds(20),
             stale_after: seconds(3600),
             event_ttl: seconds(7 * 86_400),
@@ -123,6 +135,7 @@ impl Default for Settings {
             config_ttl: seconds(30),
             webhook_deadline: seconds(8),
             private_media: false,
+            onboarding_hosts: Vec::new(),
         }
     }
 }

@@ -1,12 +1,17 @@
 //! The steps: what several use cases share.
 
+pub(crate) mod agent_return;
+pub(crate) mod answer_view;
 pub(crate) mod audit;
+pub(crate) mod beside;
 pub(crate) mod client_message;
 pub(crate) mod connection;
 pub(crate) mod conversation_erasure;
 pub(crate) mod dead_letter_erasure;
+pub(crate) mod dead_letter_purge;
 pub(crate) mod due_message;
 pub(crate) mod enabled_instance;
+pub(crate) mod event_period;
 pub(crate) mod give_up;
 pub(crate) mod history_preview;
 pub(crate) mod history_reader;
@@ -15,6 +20,8 @@ pub(crate) mod identity;
 pub mod installation_reading;
 pub(crate) mod linked_threads;
 pub(crate) mod message_age;
+pub(crate) mod message_changes;
+pub(crate) mod message_target;
 pub(crate) mod message_view;
 pub(crate) mod model_check;
 pub(crate) mod outgoing;

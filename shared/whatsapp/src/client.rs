@@ -132,11 +132,19 @@ impl<S: Secrets, A: System> WhatsApp<S, A> {
         }
     }
 
-    async fn fetch_template(&self, instance: &Instance, wanted: &MessageTemplate) -> TemplateLookup {
-        let (ProviderAccess::Granted(secret), Some(external)) = (
+    /// Returns an instance's secret and its name at the provider. `None` if there is no access, or a simulated one.
+    async fn find_access(&self, instance: &Instance) -> Option<(Option<Secret>, ExternalId)> {
+        match (
             self.resolve_access(instance).await,
             instance.resolve_external_id(),
-        ) else {
+        ) {
+            (ProviderAccess::Granted(secret), Some(external)) => Some((secret, external)),
+            _ => None,
+        }
+    }
+
+    async fn fetch_template(&self, instance: &Instance, wanted: &MessageTemplate) -> TemplateLookup {
+        let Some((secret, external)) = self.find_access(instance).await else {
             return TemplateLookup::Unclear;
         };
         let timeout = self.config.timeout.min(QUESTION_TIMEOUT);
@@ -166,6 +174,7 @@ impl<S: Secrets, A: System> WhatsApp<S, A> {
         SendOutcome::Accepted {
             provider_message_id: Some(id),
             simulated: true,
+            held: None,
         }
     }
 }
@@ -318,25 +327,23 @@ impl<S: Secrets, A: System> Providers for WhatsApp<S, A> {
         }
     }
 
-    async fn mark_read_and_typing(
-        &self,
-        bound: &InstanceConfig,
-        id: &str,
-        address: &ContactAddress,
-        typing: bool,
-    ) {
-        let (ProviderAccess::Granted(secret), Some(external)) = (
-            self.resolve_access(&bound.instance).await,
-            bound.instance.resolve_external_id(),
-        ) else {
+    async fn mark_messages_read(&self, bound: &InstanceConfig, address: &ContactAddress, ids: &[String]) {
+        let Some((secret, external)) = self.find_access(&bound.instance).await else {
             return;
         };
         let timeout = self.config.timeout.min(QUESTION_TIMEOUT);
         if let Ok(endpoint) = self.endpoint(&bound.instance, &external, secret.as_ref(), timeout) {
-            let mark_read = bound.instance.mark_read;
-            endpoint
-                .mark_read_and_typing(id, address, mark_read, typing)
-                .await;
+            endpoint.mark_messages_read(ids, address).await;
+        }
+    }
+
+    async fn show_typing(&self, bound: &InstanceConfig, address: &ContactAddress, id: &str) {
+        let Some((secret, external)) = self.find_access(&bound.instance).await else {
+            return;
+        };
+        let timeout = self.config.timeout.min(QUESTION_TIMEOUT);
+        if let Ok(endpoint) = self.endpoint(&bound.instance, &external, secret.as_ref(), timeout) {
+            endpoint.show_typing(id, address).await;
         }
     }
 

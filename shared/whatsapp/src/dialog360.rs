@@ -15,6 +15,4 @@ pub use verify::{
     Dialog360Credentials, Dialog360Sender, SECRET_HEADER, SIGNATURE_HEADER, verify_credentials,
 };
 
-pub(crate) use send::{
-    Dialog360Endpoint, fetch_connection, fetch_template, mark_read_and_typing, send_message,
-};
+pub(crate) use send::{Dialog360Endpoint, fetch_connection, fetch_template, mark_read, send_message};

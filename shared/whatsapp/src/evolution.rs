@@ -17,6 +17,6 @@ pub use verify::{EvolutionCredentials, verify_credentials};
 pub(crate) use evidence::find_send_evidence;
 pub(crate) use history::read_history_page;
 pub(crate) use parse::{interpret_event, split_instance_webhook, split_webhook};
-pub(crate) use read_receipt::mark_read_and_typing;
+pub(crate) use read_receipt::{mark_messages_read, show_typing};
 pub(crate) use send::{EvolutionEndpoint, check_connection, send_message};
 pub(crate) use support::content_support;

@@ -15,7 +15,5 @@ pub use templates::read_template;
 pub use verify::{answer_handshake, verify_signature};
 
 pub(crate) use parse::{interpret_payload, split_webhook};
-pub(crate) use send::{
-    MetaEndpoint, build_read_receipt, fetch_connection, mark_read_and_typing, send_message,
-};
+pub(crate) use send::{MetaEndpoint, build_read_receipt, fetch_connection, mark_read, send_message};
 pub(crate) use support::content_support;

@@ -236,8 +236,9 @@ impl<'a> ProviderEndpoint<'a> {
         match self {
             Self::Meta(at) => meta::templates::fetch_template(at, account, wanted).await,
             Self::Dialog360(at) => dialog360::fetch_template(at, wanted).await,
-            // Evolution sends no templates; AWS's call for them needs a permission of its own.
-            Self::Evolution(_) | Self::AwsSocial(_) => TemplateLookup::Unclear,
+            Self::AwsSocial(at) => aws_social::fetch_template(at, wanted).await,
+            // Evolution sends no templates.
+            Self::Evolution(_) => TemplateLookup::Unclear,
         }
     }
 
@@ -255,19 +256,25 @@ impl<'a> ProviderEndpoint<'a> {
         }
     }
 
-    /// Marks the message `id` as read if `mark_read` (Meta and 360dialog: always), and shows "typing…" if `typing`.
-    pub(crate) async fn mark_read_and_typing(
-        self,
-        id: &str,
-        chat: &ContactAddress,
-        mark_read: bool,
-        typing: bool,
-    ) {
+    /// Marks messages as read, the oldest first. Meta's mark of the newest one covers all before it.
+    pub(crate) async fn mark_messages_read(self, ids: &[String], chat: &ContactAddress) {
+        let Some(newest) = ids.last() else { return };
         match self {
-            Self::Evolution(at) => evolution::mark_read_and_typing(at, id, chat, mark_read, typing).await,
-            Self::Meta(at) => meta::mark_read_and_typing(&at, id, typing).await,
-            Self::Dialog360(at) => dialog360::mark_read_and_typing(&at, id, typing).await,
+            Self::Evolution(at) => evolution::mark_messages_read(&at, ids, chat).await,
+            Self::Meta(at) => meta::mark_read(&at, newest, false).await,
+            Self::Dialog360(at) => dialog360::mark_read(&at, newest, false).await,
             // AWS does not document read marks for its call.
+            Self::AwsSocial(_) => {}
+        }
+    }
+
+    /// Shows "typing…" to the contact, who wrote the message `id` last.
+    pub(crate) async fn show_typing(self, id: &str, chat: &ContactAddress) {
+        match self {
+            Self::Evolution(at) => evolution::show_typing(at, chat).await,
+            Self::Meta(at) => meta::mark_read(&at, id, true).await,
+            Self::Dialog360(at) => dialog360::mark_read(&at, id, true).await,
+            // AWS does not document it for its call.
             Self::AwsSocial(_) => {}
         }
     }

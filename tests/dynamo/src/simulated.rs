@@ -18,22 +18,14 @@ use std::time::Duration;
 pub struct Options {
     /// How old configuration may be; zero: it is read every time.
     pub config_ttl: Duration,
-    /// How long a delivery record of which no status ever came is kept.
-    pub delivery_ttl: Duration,
     /// How often the SDK tries a request. 1: every fault is seen; 3 is what is deployed.
     pub attempts: u32,
 }
 
 impl Default for Options {
     fn default() -> Self {
-        let Settings {
-            config_ttl,
-            delivery_ttl,
-            ..
-        } = Settings::default();
         Self {
-            config_ttl: config_ttl.unsigned_abs(),
-            delivery_ttl: delivery_ttl.unsigned_abs(),
+            config_ttl: Settings::default().config_ttl.unsigned_abs(),
             attempts: 1,
         }
     }
@@ -52,7 +44,7 @@ impl Dynamo {
     /// A store on it, as a process has one. The waits of the adapter, and of the SDK between its tries, are `system`'s.
     pub fn store<A: System + Clone + 'static>(&self, system: A, options: &Options) -> DynamoStore<A> {
         let client = client(&self.0, Arc::new(system.clone()), options.attempts);
-        DynamoStore::new(client, TABLE, system, options.config_ttl, options.delivery_ttl)
+        DynamoStore::new(client, TABLE, system, options.config_ttl)
     }
 
     /// Removes what has expired by now; how many records. It is no request: no hook is asked but the clock.

@@ -121,7 +121,10 @@ async fn a_disk_without_the_room_that_is_asked_for_is_told_by_health_and_doctor(
         body["services"]["store"], "healthy",
         "there is room, but less than is asked for"
     );
-    assert!(machine.log().contains("disk_full"), "{}", machine.log());
+    eventually("the line in the log", || async {
+        machine.log().contains("disk_full").then_some(())
+    })
+    .await;
     let ran = run(&machine, &["doctor", INSTANCE]);
     assert!(!ran.success && ran.out.contains("make room"), "{}", ran.out);
     let roomy = Machine::serving(&[("RECADO_DISK_MIN_MB", "1")]);

@@ -52,7 +52,12 @@ fn find_difference(told: &Value, answer: &Value) -> Option<String> {
 
 #[tokio::test]
 async fn every_example_of_the_api_works_as_pasted() {
-    let mut machine = Machine::prepared(&[("META_ACCESS_TOKEN", ""), ("ANTHROPIC_API_KEY", "")]);
+    let mut machine = Machine::prepared(&[
+        ("META_ACCESS_TOKEN", ""),
+        ("ANTHROPIC_API_KEY", ""),
+        ("RECADO_PUBLIC_URL", "http://127.0.0.1:9"),
+        ("RECADO_CREDENTIAL_SHOP_KEY", "evolution-key"),
+    ]);
     machine.unset("EVOLUTION_API_KEY");
     machine.unset("RECADO_TOKEN");
     machine.start("");

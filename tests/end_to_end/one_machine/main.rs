@@ -7,6 +7,7 @@
     reason = "test code: whatever is not as it should be ends the test"
 )]
 
+mod answering;
 mod applying;
 mod audit;
 mod bad_input;
@@ -27,6 +28,7 @@ mod machine;
 mod meta;
 mod metrics;
 mod missed;
+mod onboarding;
 mod operators;
 mod payloads;
 mod removing;

@@ -1,4 +1,5 @@
 use crate::machine::{INSTANCE, Machine, TOKEN, eventually, json_of, seconds};
+use recado_testkit::servers::{Behaviour, anthropic_message};
 use recado_testkit::webhooks::{evolution_from_me, evolution_text};
 use reqwest::{Method, StatusCode};
 use serde_json::{Value, json};
@@ -92,6 +93,44 @@ async fn a_message_typed_on_the_phone_takes_over_and_our_own_echo_does_not() {
     assert_eq!(
         (&messages[2]["role"], &messages[2]["content"]),
         (&json!("operator"), &json!("Deixa comigo"))
+    );
+}
+
+#[tokio::test]
+async fn the_agent_hands_over_with_its_last_words_and_is_silent_until_a_person_takes_it() {
+    let mut machine = Machine::prepared(&[]);
+    machine.configure(&Machine::sample().replace("# decisions = ", "decisions = "));
+    machine.start("serve");
+    let mut decides = anthropic_message("claude-sonnet-4-5", "");
+    decides["content"] = json!([{"type": "tool_use", "id": "toolu_1", "name": "hand_over",
+        "input": {"reason": "wants a refund", "message": "Já chamo uma pessoa."}}]);
+    machine.stand_ins.anthropic.next(Behaviour::status(200, decides));
+    machine
+        .evolution(&evolution_text(
+            INSTANCE,
+            MARIA,
+            "H1",
+            "Quero meu dinheiro",
+            seconds(),
+        ))
+        .await;
+    assert_eq!(machine.phone(1).await[0].text, "Já chamo uma pessoa.");
+    let waiting = machine.get("/v1/conversations?waiting=true").await;
+    let item = &waiting["items"][0];
+    assert_eq!(item["needs_person"], "handed_over", "{waiting}");
+    assert_eq!(item["hand_over_note"]["text"], "wants a refund");
+    machine
+        .evolution(&evolution_text(INSTANCE, MARIA, "H2", "Alguém?", seconds()))
+        .await;
+    machine.quiet().await;
+    assert_eq!(machine.phone(1).await.len(), 1, "the agent is silent");
+    let id = item["id"].as_str().unwrap();
+    answer(&machine, id, "key-9", "Aqui é a Bia").await;
+    machine.phone(2).await;
+    let taken = machine.get(&format!("/v1/conversations/{id}")).await;
+    assert_eq!(
+        (&taken["mode"], &taken["waiting_since"]),
+        (&json!("manual"), &json!(null))
     );
 }
 

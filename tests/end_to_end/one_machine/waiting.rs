@@ -185,7 +185,7 @@ async fn out_of_hours_the_turn_waits_for_the_opening() {
         .evolution(&evolution_text(INSTANCE, MARIA, "H1", "Oi", seconds()))
         .await;
     eventually("the turn to be put off", || async {
-        machine.log().contains("turn waits for opening").then_some(())
+        machine.log().contains(r#""opens":"#).then_some(())
     })
     .await;
     assert!(machine.stand_ins.anthropic.requests().is_empty());

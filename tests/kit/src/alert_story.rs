@@ -12,6 +12,7 @@ use jiff::Timestamp;
 use recado_domain::alert::{AlertKind, AlertSeverity, AlertState, NotificationState};
 use recado_domain::conversation::Conversation;
 use recado_domain::dead_letter::QueueName;
+use recado_domain::decision::AgentDecision;
 use recado_domain::instance::{ConnectionStatus, InstanceChange, TrafficProfile};
 use recado_domain::millis::add_millis;
 use recado_pipeline::alert::{AlertReport, KnownState, evaluate_alerts};
@@ -212,7 +213,8 @@ pub async fn every_alert_fires_and_ends<S: Store>(store: &S) {
     dead_letters(&scene).await;
     slow_processing(&scene).await;
     silence(&scene).await;
-    waiting_customer(&scene).await;
+    let answered = waiting_customer(&scene).await;
+    needed_person(&scene, answered).await;
     missing_keys(&scene).await;
     full_disk(&mut scene).await;
     scene.quiet_minutes(3).await;
@@ -352,7 +354,7 @@ async fn silence<S: Store>(scene: &AlertStory<'_, S>) {
     assert_eq!(scene.next_minute().await, [(kind, WARNING, ENDED)]);
 }
 
-async fn waiting_customer<S: Store>(scene: &AlertStory<'_, S>) {
+async fn waiting_customer<S: Store>(scene: &AlertStory<'_, S>) -> Conversation {
     let kind = AlertKind::CustomerWaits;
     let mut conversation = scene.person_owes_answer().await;
     scene.quiet_minutes(60).await;
@@ -362,6 +364,27 @@ async fn waiting_customer<S: Store>(scene: &AlertStory<'_, S>) {
     conversation.rev += 1;
     let written = succeed(scene.store.update_conversation(&conversation)).await;
     assert_eq!(written, WriteOutcome::Written);
+    assert_eq!(scene.next_minute().await, [(kind, WARNING, ENDED)]);
+    conversation
+}
+
+/// The agent hands over a conversation that it has again, and a person takes it.
+async fn needed_person<S: Store>(scene: &AlertStory<'_, S>, mut conversation: Conversation) {
+    let kind = AlertKind::PersonNeeded;
+    let save = async |conversation: &mut Conversation| {
+        conversation.rev += 1;
+        let written = succeed(scene.store.update_conversation(conversation)).await;
+        assert_eq!(written, WriteOutcome::Written);
+    };
+    conversation.give_back_to_agent(conversation.last, scene.clock.now());
+    let note = "asks for a person".to_owned();
+    let decision = AgentDecision::HandOver { note };
+    conversation.apply_decision(None, Some(&decision), scene.clock.now());
+    save(&mut conversation).await;
+    assert_eq!(scene.next_minute().await, [(kind, WARNING, FIRING)], "at once");
+    scene.quiet_minutes(2).await;
+    conversation.take_over();
+    save(&mut conversation).await;
     assert_eq!(scene.next_minute().await, [(kind, WARNING, ENDED)]);
 }
 

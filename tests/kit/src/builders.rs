@@ -1,7 +1,8 @@
 //! Records to begin a test from: sound, and with ids of their own, so that tests can share one store.
 
 use jiff::Timestamp;
-use recado_domain::config::{Agent, ConfigDocument, Instance, InstanceConfig, Tenant};
+use recado_domain::access_list::AccessList;
+use recado_domain::config::{Agent, AgentReturn, ConfigDocument, Instance, InstanceConfig, Tenant};
 use recado_domain::contact::ContactAddress;
 use recado_domain::content::Content;
 use recado_domain::context::MessageContext;
@@ -24,6 +25,7 @@ use recado_domain::retention::RetentionPolicy;
 use recado_domain::secret::SecretVersion;
 use recado_pipeline::ports::Store;
 use serde_json::json;
+use std::collections::BTreeSet;
 
 /// When stories begin: 2026-01-05T12:00:00Z.
 pub const BASE: Timestamp = Timestamp::constant(1_767_614_400, 0);
@@ -235,6 +237,8 @@ impl Fixture {
             unanswered: None,
             model: None,
             usage: None,
+            changes: recado_domain::message::MessageChanges::default(),
+            rev: 0,
             out: None,
         }
     }
@@ -312,10 +316,16 @@ pub fn bound(provider: Provider) -> InstanceConfig {
             disabled: false,
             starts_with_ai: true,
             phone_takes_over: true,
+            access: AccessList::default(),
+            agent_returns: AgentReturn::AtResolve,
             opening_hours: None,
             debounce_seconds: None,
+            debounce_short_seconds: None,
+            debounce_long_seconds: None,
             rate: None,
             pair_rate: None,
+            reply_delay_seconds: None,
+            people_signature: None,
             base_url: None,
             account_id: None,
             reengagement_template: None,
@@ -343,6 +353,10 @@ pub fn bound(provider: Provider) -> InstanceConfig {
             error_message: "Um momento, por favor.".to_owned(),
             max_tokens: 1024,
             unsupported_message: None,
+            signature: None,
+            decisions: BTreeSet::new(),
+            hand_over_message: "Uma pessoa continua aqui.".to_owned(),
+            steps: Vec::new(),
             disabled: false,
         },
     }

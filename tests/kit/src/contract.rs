@@ -32,6 +32,7 @@ pub mod intake;
 pub mod joint_writes;
 pub mod lists;
 pub mod notices;
+pub mod openings;
 pub mod outbox;
 pub mod overdue;
 pub mod parked;
@@ -46,8 +47,9 @@ pub mod tenant_records;
 pub mod tenants;
 pub mod tokens;
 pub mod traces;
+pub mod waiting;
 
-mod given;
+pub(crate) mod given;
 mod patience;
 
 /// Makes a module of each list, and a test of each of its cases.

@@ -1,14 +1,18 @@
 //! The promises, checked against what the phones got and what the records say.
 
+mod access;
 mod answers;
 mod attempts;
 mod bursts;
+mod decisions;
 mod events;
+mod hours;
 mod leaving;
 mod marks;
 mod people;
 mod persons;
 mod reading;
+mod reasons;
 mod sends;
 mod waits;
 mod window;
@@ -35,15 +39,19 @@ where
     let told = told(sim);
     follow_redirects(sim, &told);
     events::check(sim, &told);
+    access::check(sim, &told);
+    hours::check(sim, &told);
     let people = People::of(sim, &told);
     answers::check(sim, &told, &people);
     reading::check(sim, &told);
+    reasons::check(sim, &told, &people);
     marks::check(sim, &told);
     people::check(sim, &told, &people);
     sends::check(sim, &told);
     attempts::check(sim, &told);
     waits::check(sim, &told);
     bursts::check(sim, &told);
+    decisions::check(sim, &told);
     leaving::check(sim, &told);
     nothing_open(sim);
 }

@@ -19,6 +19,7 @@ pub use webhooks::{Changed, Said, connection_event, failed_event};
 use crate::executor::Simulation;
 use crate::person::{self, Shows};
 use recado_domain::contact::ContactAddress;
+use recado_domain::decision::AgentDecision;
 use recado_domain::delivery::{DeliveryKey, DeliveryStatus, StatusUpdate};
 use recado_domain::ids::{EventId, ExternalId, InstanceId, MessageId};
 use recado_domain::inbound::WebhookItem;
@@ -82,6 +83,17 @@ struct State {
     model_fails: f64,
     model_goes_on: f64,
     model_thinks_ms: Option<i64>,
+    model_decides: f64,
+    answers: BTreeMap<u64, ModelAnswer>,
+}
+
+/// What a model was told beside the conversation, and what it decided.
+#[derive(Debug, Clone)]
+pub struct ModelAnswer {
+    /// Its instructions beside the system prompt, the first ones: those of the step.
+    pub instructions: Option<String>,
+    /// The decision.
+    pub decision: Option<AgentDecision>,
 }
 
 /// See the module. Clones are the same world.
@@ -102,6 +114,22 @@ impl FakeWorld {
             simulation,
             state: Arc::new(Mutex::new(state)),
         }
+    }
+
+    /// From now on, the model decides whenever it may.
+    pub fn decide_always(&self) {
+        self.state().model_decides = 1.0;
+    }
+
+    /// How likely the model decides where it may.
+    pub fn decide_with_chance(&self, chance: f64) {
+        self.state().model_decides = chance;
+    }
+
+    /// The model's answer that says its number as `#number` in `text`.
+    pub fn model_answer(&self, text: &str) -> Option<ModelAnswer> {
+        let number = text.split_whitespace().find_map(|word| word.strip_prefix('#'))?;
+        self.state().answers.get(&number.parse().ok()?).cloned()
     }
 
     fn state(&self) -> MutexGuard<'_, State> {

@@ -8,6 +8,7 @@ use crate::plan::Plan;
 use crate::queue::WorkQueues;
 use crate::simulator::{Aids, Simulator};
 use recado_domain::config::InstanceConfig;
+use recado_domain::debounce::Debounce;
 use recado_pipeline::ports::Store;
 use std::fmt::Debug;
 use std::sync::Arc;
@@ -104,6 +105,10 @@ where
     sim.aids = aids.into();
     sim.posted_twice = plan.posted_twice;
     sim.settings.turn_reads.messages = plan.turn_messages;
+    // Odd and even seeds have different queues, so half of each waits adaptively.
+    if seed / 2 % 2 == 1 {
+        sim.settings.debounce = Debounce::Adaptive(sim.settings.debounce_bounds);
+    }
     let sim = Arc::new(sim);
     plan.set(&sim);
     finish(&sim)

@@ -16,6 +16,8 @@ pub enum Mutation {
     NoEvidence,
     /// A message that is older by its writer's clock than one already stored is owed no answer.
     LateMessagesAreOld,
+    /// A message that was too old when it came is stored without that reason.
+    StaleReasonDropped,
     /// A give-back does not set `answered` back.
     GiveBackKeepsAnswered,
     /// A cancelled reply's messages are not owed again.
@@ -96,6 +98,12 @@ pub enum Mutation {
     NotReadOn,
     /// The sender does not look whether a reply that waits, or that it meets on its way, is void: its claim finds out.
     VoidRepliesWait,
+    /// The access list is not looked at.
+    AccessNotJudged,
+    /// The conversation does not say that its contact was told of the closure.
+    ClosureForgotten,
+    /// Turns that wait for an opening do not know of each other.
+    OpeningIsHerd,
 }
 
 impl Mutation {
@@ -107,6 +115,7 @@ impl Mutation {
         Self::UnknownIsQueued,
         Self::NoEvidence,
         Self::LateMessagesAreOld,
+        Self::StaleReasonDropped,
         Self::GiveBackKeepsAnswered,
         Self::CancelKeepsAnswered,
         Self::CancelLeavesConversation,
@@ -147,6 +156,9 @@ impl Mutation {
         Self::ThreadsUnordered,
         Self::BeginsUnderIdentity,
         Self::VoidRepliesWait,
+        Self::AccessNotJudged,
+        Self::ClosureForgotten,
+        Self::OpeningIsHerd,
     ];
 
     /// Whether it leaves `other` out.

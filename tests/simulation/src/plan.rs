@@ -1,5 +1,7 @@
 //! What happens in a random history: who writes what when, what goes wrong, what people do.
 
+mod access;
+pub(crate) mod hours;
 mod script;
 
 use crate::executor::Simulation;
@@ -8,12 +10,14 @@ use crate::fault_injector::{Faults, Slow};
 use crate::person::Habit;
 use crate::queue::WorkQueues;
 use crate::simulator::{Simulator, Style};
-use recado_domain::config::{Agent, Instance, InstanceConfig, Tenant};
+use recado_domain::access_list::AccessList;
+use recado_domain::config::{Agent, AgentReturn, AgentStep, Instance, InstanceConfig, Tenant};
 use recado_domain::contact::ContactAddress;
 use recado_domain::content::MessageTemplate;
 use recado_domain::dead_letter::QueueName;
+use recado_domain::decision::DecisionKind;
 use recado_domain::identity::IdentityKey;
-use recado_domain::ids::{AgentId, ExternalId, InstanceId, TenantId};
+use recado_domain::ids::{AgentId, ExternalId, InstanceId, StepId, TenantId};
 use recado_domain::millis::to_millis;
 use recado_domain::provider::Provider;
 use recado_domain::rate::Rate;
@@ -21,6 +25,7 @@ use recado_domain::retention::RetentionPolicy;
 use recado_domain::secret::SecretVersion;
 use recado_domain::service_window::WINDOW;
 use recado_pipeline::ports::Store;
+use std::collections::BTreeSet;
 use std::fmt::Debug;
 use std::sync::Arc;
 
@@ -80,10 +85,16 @@ pub fn bound(number: usize, tenant: usize, provider: Provider, rate: Option<Rate
             disabled: false,
             starts_with_ai: true,
             phone_takes_over: true,
+            access: AccessList::default(),
+            agent_returns: AgentReturn::AtResolve,
             opening_hours: None,
             debounce_seconds: None,
+            debounce_short_seconds: None,
+            debounce_long_seconds: None,
             rate,
             pair_rate: None,
+            reply_delay_seconds: None,
+            people_signature: None,
             base_url: None,
             account_id: None,
             reengagement_template: None,
@@ -111,6 +122,10 @@ pub fn bound(number: usize, tenant: usize, provider: Provider, rate: Option<Rate
             error_message: "Um momento, por favor.".to_owned(),
             max_tokens: 1024,
             unsupported_message: None,
+            signature: None,
+            decisions: BTreeSet::new(),
+            hand_over_message: "Uma pessoa continua aqui.".to_owned(),
+            steps: Vec::new(),
             disabled: false,
         },
     }
@@ -170,6 +185,10 @@ impl Plan {
         let lines = simulation.pick(&[1, 1, 2, 3]);
         for number in 0..lines {
             plan.lines.push(line(simulation, number));
+        }
+        for number in 2..plan.lines.len() {
+            // Two lines of one tenant share their agent.
+            plan.lines[number].bound.agent = plan.lines[number - 2].bound.agent.clone();
         }
         plan.turn_messages = simulation.pick(&[20, 20, 3, 1]);
         plan.outages = outages(simulation, lines);
@@ -249,20 +268,58 @@ fn line(simulation: &Simulation, number: usize) -> LinePlan {
     let mut bound = bound(number, number % 2, provider, rate);
     bound.instance.mark_read = simulation.chance(0.2);
     bound.instance.typing = simulation.chance(0.2);
+    bound.instance.agent_returns = simulation.pick(&[
+        AgentReturn::AtResolve,
+        AgentReturn::AtResolve,
+        AgentReturn::Never,
+        AgentReturn::AfterMinutes(1),
+        AgentReturn::AfterMinutes(20),
+    ]);
+    decide(simulation, &mut bound.agent);
     let mut clock_ms = 0;
     if provider == CLOUD {
         clock_ms = simulation.pick(&[-60_000, -7_000, 0, 7_000, 60_000]);
         bound.instance.reengagement_template = simulation.chance(0.5).then(template);
     }
+    let contacts = (0..people).map(|contact| (address(number, contact), Habit::of_chance(simulation)));
+    let contacts: Vec<_> = contacts.collect();
+    bound.instance.access = access::access_list(simulation, &contacts);
+    bound.instance.opening_hours = hours::opening_hours(simulation);
     LinePlan {
         bound,
         clock_ms,
         fates: fates(simulation, provider),
         remembers: simulation.chance(0.8),
-        contacts: (0..people)
-            .map(|contact| (address(number, contact), Habit::of_chance(simulation)))
-            .collect(),
+        contacts,
     }
+}
+
+/// Some agents may decide, and some have a script.
+fn decide(simulation: &Simulation, agent: &mut Agent) {
+    if simulation.chance(0.3) {
+        agent.decisions = simulation.pick(&[
+            [DecisionKind::HandOver].into(),
+            [DecisionKind::Resolve].into(),
+            [DecisionKind::HandOver, DecisionKind::Resolve].into(),
+        ]);
+    }
+    if simulation.chance(0.3) {
+        agent.steps = script_steps();
+    }
+}
+
+/// Three steps, each of which can be reached.
+fn script_steps() -> Vec<AgentStep> {
+    let step = |id: &str, next: &[&str]| AgentStep {
+        id: StepId::parse(id).expect("a name"),
+        prompt: format!("You are at {id}."),
+        next: next.iter().filter_map(|id| StepId::parse(id).ok()).collect(),
+    };
+    vec![
+        step("ask", &["offer"]),
+        step("offer", &["ask", "close"]),
+        step("close", &[]),
+    ]
 }
 
 /// Some numbers are calm, some have their own troubles.

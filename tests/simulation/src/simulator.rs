@@ -20,8 +20,11 @@ use crate::mutation::Mutation;
 use crate::plan::identity_key;
 use crate::queue::WorkQueues;
 use futures::executor::block_on;
-use recado_domain::config::{ConfigDocument, InstanceConfig};
+use jiff::SignedDuration;
+use recado_domain::config::{Agent, AgentReturn, ConfigDocument, InstanceConfig};
 use recado_domain::dead_letter::QueueName;
+use recado_domain::debounce::Debounce;
+use recado_domain::ids::InstanceId;
 use recado_pipeline::ports::Store;
 use recado_pipeline::{Components, Settings, reconcile};
 use std::fmt::Debug;
@@ -72,6 +75,23 @@ pub struct Simulator<S, Q> {
 }
 
 impl<S, Q> Simulator<S, Q> {
+    /// The agent of an instance.
+    pub fn agent_of(&self, instance: &InstanceId) -> Option<&Agent> {
+        let mut bounds = self.bounds.iter();
+        bounds
+            .find(|bound| bound.instance.id == *instance)
+            .map(|bound| &bound.agent)
+    }
+
+    /// When the agent comes back to conversations of an instance that people took over.
+    pub fn agent_returns(&self, instance: &InstanceId) -> AgentReturn {
+        let mut bounds = self.bounds.iter();
+        let bound = bounds.find(|bound| bound.instance.id == *instance);
+        bound
+            .map(|bound| bound.instance.agent_returns)
+            .unwrap_or_default()
+    }
+
     /// What happened in the fake world.
     pub fn ledger(&self) -> MutexGuard<'_, Ledger> {
         self.ledger.lock().unwrap_or_else(PoisonError::into_inner)
@@ -104,7 +124,10 @@ where
             store,
             queues,
             fake_world,
-            settings: Settings::default(),
+            settings: Settings {
+                debounce: Debounce::Fixed(SignedDuration::from_secs(4)),
+                ..Settings::default()
+            },
             style: Style::Lambda,
             reconciles: true,
             clients_repeat: true,
@@ -141,6 +164,20 @@ where
         Components {
             store: FaultyPort::new(self.store.clone(), injector.clone()),
             queues: FaultyPort::new(queues, injector.clone()),
+            providers: Edge::new(self.fake_world.clone(), injector.clone()),
+            llm: Model::new(self.fake_world.clone(), injector.clone()),
+            system: injector.clone(),
+            settings: self.settings.clone(),
+            retry_lock: injector.retries.clone(),
+        }
+    }
+
+    /// What a reader has whom nothing disturbs.
+    pub(crate) fn calm_deps(&self) -> Components<S, Q, Edge, Model, FaultInjector> {
+        let injector = FaultInjector::new(&self.common, "look");
+        Components {
+            store: self.store.clone(),
+            queues: self.queues.clone(),
             providers: Edge::new(self.fake_world.clone(), injector.clone()),
             llm: Model::new(self.fake_world.clone(), injector.clone()),
             system: injector.clone(),

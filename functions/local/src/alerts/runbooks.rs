@@ -14,6 +14,7 @@ pub(super) fn read_runbook(kind: AlertKind) -> &'static str {
         AlertKind::MissingKey => include_str!("../../../../docs/runbooks/needs-credentials.md"),
         AlertKind::SilentInstance => include_str!("../../../../docs/runbooks/silent-instance.md"),
         AlertKind::CustomerWaits => include_str!("../../../../docs/runbooks/customer-waits.md"),
+        AlertKind::PersonNeeded => include_str!("../../../../docs/runbooks/person-needed.md"),
     }
 }
 

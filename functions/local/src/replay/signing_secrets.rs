@@ -4,7 +4,7 @@ use crate::credential;
 use crate::installation::InstallationClient;
 use crate::record::RecordedWebhook;
 use anyhow::Result;
-use recado_domain::config::Instance;
+use recado_domain::config::{CredentialRef, Instance};
 use recado_onboarding::{WebhookCredentials, uses_instance_secret};
 
 /// Collects the secrets that sign `lines`. The installation is asked for its instances' secrets only if one of them is
@@ -15,6 +15,11 @@ pub(super) async fn collect_signing_secrets(
     instead: Option<&str>,
 ) -> Result<WebhookCredentials> {
     let mut proofs = WebhookCredentials::new(credential::read_secret_variable);
+    if lines.iter().any(|line| !uses_instance_secret(line.provider))
+        && let Ok(configured) = there.get_configuration().await
+    {
+        add_app_secrets(&mut proofs, &configured.document.instances);
+    }
     if !lines.iter().any(|line| uses_instance_secret(line.provider)) {
         return Ok(proofs);
     }
@@ -35,4 +40,17 @@ pub(super) async fn collect_signing_secrets(
         }
     }
     Ok(proofs)
+}
+
+/// Adds the secrets of the instances' own apps that this machine has. Only a secret that the instance may name is read.
+fn add_app_secrets(proofs: &mut WebhookCredentials, instances: &[Instance]) {
+    for instance in instances {
+        let own = instance.app_secret.as_ref();
+        let own = own.filter(|reference| reference.names_app_secret_of(&instance.tenant));
+        if let Some(CredentialRef::Env(name)) = own
+            && let Some(secret) = credential::read_secret_variable(name)
+        {
+            proofs.add_instance_secret(instance, secret);
+        }
+    }
 }

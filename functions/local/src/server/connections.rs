@@ -64,15 +64,22 @@ pub(super) struct ConnectionPool {
 #[derive(Debug, Default)]
 struct OpenConnections {
     next: u64,
-    all: HashMap<u64, OpenConnectionState>,
+    all: HashMap<u64, OpenConnection>,
 }
 
 #[derive(Debug)]
-struct OpenConnectionState {
+struct OpenConnection {
     address: IpAddr,
+    state: Arc<Mutex<ConnectionState>>,
+    give_up: oneshot::Sender<()>,
+}
+
+/// The phase of a connection, and since when it is in that phase. Each connection has a lock of its own, which hardly ever waits:
+/// the state changes several times with each request.
+#[derive(Debug, Clone, Copy)]
+struct ConnectionState {
     phase: ConnectionPhase,
     since: Instant,
-    give_up: oneshot::Sender<()>,
 }
 
 /// A connection that was admitted.
@@ -90,6 +97,7 @@ pub(super) struct ServerConnection(Arc<ConnectionHandle>);
 #[derive(Debug)]
 struct ConnectionHandle {
     number: u64,
+    state: Arc<Mutex<ConnectionState>>,
     connections: ConnectionPool,
 }
 
@@ -103,7 +111,7 @@ impl ConnectionPool {
     }
 
     fn lock_open(&self) -> MutexGuard<'_, OpenConnections> {
-        self.open.lock().unwrap_or_else(PoisonError::into_inner)
+        lock_unpoisoned(&self.open)
     }
 
     /// Admits a connection. If the pool is full, a connection is closed to make room, preferably of the address that
@@ -126,15 +134,19 @@ impl ConnectionPool {
     fn add_connection(&self, open: &mut OpenConnections, address: IpAddr) -> AdmittedConnection {
         let (teller, given_up) = oneshot::channel();
         open.next += 1;
-        let state = OpenConnectionState {
-            address: customer_network(address),
+        let state = Arc::new(Mutex::new(ConnectionState {
             phase: ConnectionPhase::Opening,
             since: Instant::now(),
+        }));
+        let connection = OpenConnection {
+            address: customer_network(address),
+            state: Arc::clone(&state),
             give_up: teller,
         };
-        open.all.insert(open.next, state);
+        open.all.insert(open.next, connection);
         let handle = ConnectionHandle {
             number: open.next,
+            state,
             connections: self.clone(),
         };
         AdmittedConnection {
@@ -152,37 +164,40 @@ impl OpenConnections {
             return Ok(());
         }
         let mut of_address: HashMap<IpAddr, usize> = HashMap::new();
-        for state in self.all.values() {
-            *of_address.entry(state.address).or_insert(0) += 1;
+        for open in self.all.values() {
+            *of_address.entry(open.address).or_insert(0) += 1;
         }
         let mut wait = Duration::from_secs(1);
-        let ripe = self.all.iter().filter_map(|(number, state)| {
+        let ripe = self.all.iter().filter_map(|(number, open)| {
+            let state = *lock_unpoisoned(&open.state);
             let (order, grace) = state.phase.eviction_order()?;
             let left = (state.since + grace).saturating_duration_since(now);
             if left > Duration::ZERO {
                 wait = wait.min(left);
                 return None;
             }
-            let many = of_address.get(&state.address).copied().unwrap_or(0);
+            let many = of_address.get(&open.address).copied().unwrap_or(0);
             Some(((order, usize::MAX - many, state.since), *number))
         });
         let Some((_, number)) = ripe.min() else {
             return Err(wait);
         };
-        if let Some(state) = self.all.remove(&number) {
+        if let Some(open) = self.all.remove(&number) {
             // The connection may have ended by itself meanwhile.
-            let _ = state.give_up.send(());
+            let _ = open.give_up.send(());
         }
         Ok(())
     }
 }
 
+/// Locks `mutex`, also after a panic: a panic cannot leave the states half changed.
+fn lock_unpoisoned<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
 impl ServerConnection {
-    fn change_state(&self, change: impl FnOnce(&mut OpenConnectionState)) {
-        let ConnectionHandle { number, connections } = &*self.0;
-        if let Some(state) = connections.lock_open().all.get_mut(number) {
-            change(state);
-        }
+    fn change_state(&self, change: impl FnOnce(&mut ConnectionState)) {
+        change(&mut lock_unpoisoned(&self.0.state));
     }
 
     /// Records that the connection enters a phase.

@@ -87,6 +87,8 @@ pub(crate) fn said(speaker: Speaker, text: &str) -> ChatTurn {
 
 pub(crate) fn request() -> LlmRequest {
     LlmRequest {
+        instructions: Vec::new(),
+        decisions: OfferedDecisions::default(),
         model: "claude-sonnet-4-5".to_owned(),
         system: "You are Ana.".to_owned(),
         turns: vec![said(Speaker::User, "good morning")],
@@ -367,4 +369,136 @@ fn a_base_url_is_taken_with_and_without_its_version() {
     for bad in ["", "api.anthropic.com", "ftp://x", "https://x/?key=1"] {
         assert_eq!(versioned_base_url(bad), Err(ClaudeError::BaseUrl), "{bad}");
     }
+}
+
+fn offered() -> OfferedDecisions {
+    OfferedDecisions {
+        hand_over: true,
+        ..OfferedDecisions::default()
+    }
+}
+
+/// An answer with these parts of content.
+fn answer_parts(parts: &serde_json::Value) -> Does {
+    let mut body: serde_json::Value = serde_json::from_str(FINE).unwrap();
+    body["content"] = parts.clone();
+    body["stop_reason"] = json!("tool_use");
+    Does::AnswersWith(200, vec![JSON], body.to_string())
+}
+
+fn call(name: &str, input: &serde_json::Value) -> serde_json::Value {
+    json!({"type": "tool_use", "id": "toolu_1", "name": name, "input": input})
+}
+
+fn text(words: &str) -> serde_json::Value {
+    json!({"type": "text", "text": words})
+}
+
+#[tokio::test]
+async fn tools_are_named_only_where_a_decision_is_offered_and_instructions_follow_the_cached_prompt() {
+    let trial = trial(vec![fine()]).await;
+    trial.claude.generate_reply(&request()).await.unwrap();
+    let asked = LlmRequest {
+        decisions: offered(),
+        instructions: vec!["Step two.".to_owned()],
+        ..request()
+    };
+    trial.claude.generate_reply(&asked).await.unwrap();
+    let sent = trial.stand_in.requests();
+    assert_eq!(sent[0].body.get("tools"), None);
+    let tools = &sent[1].body["tools"];
+    assert_eq!(
+        (tools.as_array().map(Vec::len), &tools[0]["name"]),
+        (Some(1), &json!("hand_over"))
+    );
+    assert_eq!(tools[0]["input_schema"]["required"], json!(["reason", "message"]));
+    assert_eq!(
+        sent[1].body["system"],
+        json!([
+            {"type": "text", "text": "You are Ana.", "cache_control": {"type": "ephemeral"}},
+            {"type": "text", "text": "Step two."},
+        ])
+    );
+}
+
+#[tokio::test]
+async fn a_decision_comes_with_its_words_or_with_those_beside_it() {
+    let sound = json!({"reason": "wants a refund", "message": "Já chamo alguém."});
+    let silent = json!({"reason": "wants a refund"});
+    let malformed = json!({"message": "Já chamo alguém."});
+    let note = "wants a refund".to_owned();
+    let handed = Some(AgentDecision::HandOver { note });
+    for (parts, words, decision, ignored) in [
+        (
+            json!([call("hand_over", &sound)]),
+            "Já chamo alguém.",
+            handed.clone(),
+            0,
+        ),
+        (
+            json!([text("Let me think."), call("hand_over", &sound)]),
+            "Já chamo alguém.",
+            handed.clone(),
+            0,
+        ),
+        (
+            json!([text("Um momento."), call("hand_over", &silent)]),
+            "Um momento.",
+            handed.clone(),
+            0,
+        ),
+        (json!([call("hand_over", &silent)]), "", handed.clone(), 0),
+        (
+            json!([text("Um momento."), call("hand_over", &malformed)]),
+            "Um momento.",
+            None,
+            1,
+        ),
+        (
+            json!([call("hand_over", &malformed)]),
+            "Já chamo alguém.",
+            None,
+            1,
+        ),
+        (
+            json!([text("Um momento."), call("resolve", &sound)]),
+            "Um momento.",
+            None,
+            1,
+        ),
+        (
+            json!([text("Um momento."), call("fly", &json!("away"))]),
+            "Um momento.",
+            None,
+            1,
+        ),
+    ] {
+        let trial = trial(vec![answer_parts(&parts)]).await;
+        let asked = LlmRequest {
+            decisions: offered(),
+            ..request()
+        };
+        let reply = trial.claude.generate_reply(&asked).await.unwrap();
+        assert_eq!(
+            (reply.text.as_str(), reply.decision, reply.ignored_calls),
+            (words, decision, ignored),
+            "{parts}"
+        );
+        assert_eq!(trial.requests(), 1);
+    }
+}
+
+#[tokio::test]
+async fn a_call_that_neither_says_nor_decides_anything_is_asked_again() {
+    let nothing = json!([call("hand_over", &json!({}))]);
+    let trial = trial(vec![answer_parts(&nothing), fine()]).await;
+    let asked = LlmRequest {
+        decisions: offered(),
+        ..request()
+    };
+    let reply = trial.claude.generate_reply(&asked).await.unwrap();
+    assert_eq!(
+        (reply.text.as_str(), reply.decision, trial.requests()),
+        ("Bom dia!", None, 2)
+    );
 }

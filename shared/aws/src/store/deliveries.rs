@@ -43,13 +43,11 @@ fn detail_attributes(what: &'static str, update: &StatusUpdate) -> PortResult<It
 }
 
 /// Returns the changes that a status makes. Details that the status does not name keep the values of earlier statuses.
-fn status_change(what: &'static str, update: &StatusUpdate, expires: Timestamp) -> PortResult<UpdateChange> {
-    let mut change = UpdateChange::default()
-        .set_value(
-            time_attribute(update.status),
-            number_attribute(update.at.as_millisecond()),
-        )
-        .set_value("ttl", number_attribute(expires.as_second()));
+fn status_change(what: &'static str, update: &StatusUpdate) -> PortResult<UpdateChange> {
+    let mut change = UpdateChange::default().set_value(
+        time_attribute(update.status),
+        number_attribute(update.at.as_millisecond()),
+    );
     if let Some(id) = &update.provider_message_id {
         change = change.set_value("provider_message_id", text_attribute(id));
     }
@@ -71,7 +69,9 @@ fn restart_change(what: &'static str, update: &StatusUpdate, expires: Timestamp)
         .filter(|time| *time != time_attribute(update.status));
     let details = DETAILS.into_iter().filter(|name| !told.contains_key(*name));
     let others: Vec<&str> = times.chain(details).chain([ERASED]).collect();
-    Ok(status_change(what, update, expires)?.remove_attributes(&others))
+    Ok(status_change(what, update)?
+        .set_value("ttl", number_attribute(expires.as_second()))
+        .remove_attributes(&others))
 }
 
 /// Decodes the record of a delivery. Its status is computed from the stored times.
@@ -98,7 +98,9 @@ impl<A: System> Deliveries for DynamoStore<A> {
                 AND (attribute_not_exists(#{time}) OR #{time} {than} :{time})"
         );
         let news = Expression::new(news).with_number(":now", now.as_second());
-        let change = status_change(WHAT, update, expires)?;
+        let change = status_change(WHAT, update)?
+            .set_to_term("ttl", "if_not_exists(#ttl, :expires)")
+            .with_value(":expires", number_attribute(expires.as_second()));
         let sent = self
             .table
             .update_record(WHAT, key.clone(), &change, Some(news), ReturnValue::None);

@@ -10,14 +10,15 @@ use super::table::RecordQuery;
 use futures::future::try_join_all;
 use jiff::Timestamp;
 use recado_domain::config::Instance;
+use recado_domain::conversation::Conversation;
 use recado_domain::ids::{ExternalId, InstanceId};
 use recado_domain::instance::ParkedConversation;
 use recado_domain::millis;
 use recado_domain::outbox::Outbox;
 use recado_domain::provider::Provider;
 use recado_pipeline::ports::{
-    Gauges, OpenEvent, OpenMessage, OpenWork, OwedAnswer, PortResult, System, TroubledInstances,
-    WaitingForPerson,
+    ConversationFilter, Gauges, OpenEvent, OpenMessage, OpenWork, OwedAnswer, Page, PageRequest, PortResult,
+    System, TroubledInstances, WaitingForPerson,
 };
 use serde::Deserialize;
 
@@ -243,5 +244,13 @@ impl<A: System> Gauges for DynamoStore<A> {
         let conversation = |item: &Item| records::parse_conversation(WHAT, item).ok();
         let found = items.iter().filter_map(conversation).collect();
         Ok(WaitingForPerson::from_conversations(found, at_least))
+    }
+
+    async fn list_waiting_conversations(
+        &self,
+        filter: &ConversationFilter,
+        page: &PageRequest,
+    ) -> PortResult<Page<Conversation>> {
+        self.read_waiting_page(filter, page).await
     }
 }

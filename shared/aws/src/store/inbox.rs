@@ -226,7 +226,10 @@ impl<A: System> Inbox for DynamoStore<A> {
     async fn finish_event(&self, id: &EventId, finish: &EventFinish) -> PortResult<()> {
         const WHAT: &str = "finishing an event";
         let processed = item::encode_part(WHAT, &finish.processed)?;
-        let change = applied_change(WHAT, finish.at, finish.expires)?.set_value("processed", processed);
+        let mut change = applied_change(WHAT, finish.at, finish.expires)?.set_value("processed", processed);
+        if let Some(reason) = finish.reason {
+            change = change.set_value("reason", item::encode_part(WHAT, &reason)?);
+        }
         self.settle_pending_event(WHAT, id, &change).await
     }
 

@@ -36,7 +36,8 @@ impl ListPosition {
         &self.id
     }
 
-    fn to_cursor(&self) -> String {
+    /// Returns the cursor of the page that begins after this position.
+    pub(super) fn to_cursor(&self) -> String {
         format!("{}~{}", self.at, self.id)
     }
 

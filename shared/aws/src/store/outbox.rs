@@ -11,7 +11,7 @@ use recado_domain::conversation::{Conversation, ConversationMode};
 use recado_domain::ids::{ConversationId, InstanceId, Ordinal, ThreadId};
 use recado_domain::instance::{Echo, InFlightSend};
 use recado_domain::message::Message;
-use recado_domain::millis::{add_duration, add_millis};
+use recado_domain::millis::add_duration;
 use recado_domain::outbox::{Outbox, OutboxState};
 use recado_pipeline::ports::{
     ClaimGuard, ClaimOutcome, DeliveryLink, OutboxStore, PortError, PortResult, System, WriteOutcome,
@@ -99,15 +99,10 @@ fn earlier_parts(open: &[Message]) -> BTreeSet<(ConversationId, Ordinal)> {
 
 impl<A: System> DynamoStore<A> {
     /// Links a delivery to its message. A status that came first is kept.
-    fn link_delivery(&self, message: &Message, link: &DeliveryLink) -> TransactionAction {
-        let kept = i64::try_from(self.delivery_ttl.as_millis()).unwrap_or(i64::MAX);
+    fn link_delivery(message: &Message, link: &DeliveryLink) -> TransactionAction {
         let mut change = UpdateChange::default()
             .set_value("message", text_attribute(message.message_id().as_str()))
-            .set_to_term("ttl", "if_not_exists(#ttl, :kept)")
-            .with_value(
-                ":kept",
-                number_attribute(add_millis(self.table.system.now(), kept).as_second()),
-            );
+            .set_value("ttl", number_attribute(link.expires.as_second()));
         if let Some(id) = &link.provider_message_id {
             change = change.set_value("provider_message_id", text_attribute(id));
         }
@@ -224,7 +219,7 @@ impl<A: System> OutboxStore for DynamoStore<A> {
             ]
         };
         actions.extend(landed.map(|flight| remove_in_flight(message, flight)));
-        actions.extend(link.map(|link| self.link_delivery(message, link)));
+        actions.extend(link.map(|link| Self::link_delivery(message, link)));
         if let Some(conversation) = conversation {
             actions.push(TransactionAction::Put(
                 records::conversation_item(WHAT, conversation)?,

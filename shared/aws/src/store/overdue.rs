@@ -1,10 +1,12 @@
 use super::DynamoStore;
 use super::expression::Expression;
 use super::item::{self, Item};
+use super::keys::alerts::PERSON_OWED;
 use super::keys::{self, STATE};
 use super::table::RecordQuery;
 use futures::future::try_join_all;
 use jiff::Timestamp;
+use recado_domain::conversation::Conversation;
 use recado_domain::ids::InstanceId;
 use recado_domain::scheduled::ScheduledId;
 use recado_pipeline::ports::{OverdueIndex, OverdueWork, PortError, PortResult, System};
@@ -34,6 +36,21 @@ fn parse_overdue_work(what: &'static str, item: &Item) -> PortResult<OverdueWork
     })
 }
 
+impl<A: System> DynamoStore<A> {
+    /// Returns the conversations in which a person owes an answer and the agent's return is overdue. The index orders them
+    /// by what the person owes, so all of these conversations are looked through.
+    async fn query_overdue_returns(&self, now: Timestamp, limit: usize) -> PortResult<Vec<Item>> {
+        let keys = |shard| Expression::new("#open_shard = :shard").with_text(":shard", shard);
+        let overdue = Conversation::latest_overdue_return(now);
+        let is_overdue = Expression::new("#agent_returns_at <= :overdue")
+            .with_number(":overdue", overdue.as_millisecond());
+        let (items, _) = self
+            .query_open_shards(PERSON_OWED, keys, Some(&is_overdue), false, limit)
+            .await?;
+        Ok(items)
+    }
+}
+
 impl<A: System> OverdueIndex for DynamoStore<A> {
     async fn list_overdue(&self, now: Timestamp, limit: usize) -> PortResult<Vec<OverdueWork>> {
         const WHAT: &str = "reading what is overdue";
@@ -58,6 +75,7 @@ impl<A: System> OverdueIndex for DynamoStore<A> {
             of_kind.truncate(limit);
             due.extend(of_kind);
         }
+        due.extend(self.query_overdue_returns(now, limit).await?);
         due.sort_by_key(|item| item::get_integer(item, "open_due"));
         // One record that cannot be read must not keep the others from being found.
         let readable = |item: &Item| match parse_overdue_work(WHAT, item) {

@@ -69,7 +69,8 @@ pub(super) fn conversation_item(what: &'static str, conversation: &Conversation)
         number_attribute(conversation.last_message_at.as_millisecond()),
     );
     keys::index_open(&mut item, &key, conversation.answer_overdue_at());
-    keys::alerts::index_person_owed(&mut item, &key, conversation.person_owed_since());
+    let person_owed = conversation.person_owed_since();
+    keys::alerts::index_person_owed(&mut item, &key, &conversation.tenant, person_owed);
     Ok(key.into_item(item))
 }
 

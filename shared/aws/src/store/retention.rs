@@ -12,6 +12,17 @@ use recado_domain::ids::{ConversationId, TenantId, ThreadId};
 use recado_domain::message::Message;
 use recado_pipeline::ports::{PortError, PortResult, RetainedRecords, System, WriteOutcome};
 
+/// Returns the condition that the stored message has the revision before `rev`. A message that was never replaced has
+/// none.
+fn follows_replacement(rev: u64) -> Expression {
+    match rev.checked_sub(1) {
+        Some(0) => Expression::new("attribute_not_exists(#rev)"),
+        Some(before) => Expression::new("#rev = :before").with_number(":before", before),
+        // Nothing is stored with a revision below zero.
+        None => Expression::record_absent(),
+    }
+}
+
 impl<A: System> RetainedRecords for DynamoStore<A> {
     async fn list_kept_since(
         &self,
@@ -90,7 +101,8 @@ impl<A: System> RetainedRecords for DynamoStore<A> {
         if message.out.is_some() {
             return Ok(WriteOutcome::Conflict);
         }
-        let stored = Expression::new("attribute_exists(#pk) AND attribute_not_exists(#out)");
+        let stored = Expression::new("attribute_exists(#pk) AND attribute_not_exists(#out)")
+            .and_condition(follows_replacement(message.rev));
         let item = records::message_item(WHAT, message)?;
         let put = self.table.put_record(WHAT, item, Some(stored)).await?;
         Ok(if put.is_ok() {

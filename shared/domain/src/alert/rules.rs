@@ -9,6 +9,7 @@ use crate::config::AlertConfig;
 use crate::ids::{ConversationId, InstanceId, TenantId};
 use crate::instance::{ConnectionStatus, InstanceState};
 use crate::millis::{self, add_duration};
+use crate::reason::Reason;
 use jiff::{SignedDuration, Timestamp};
 use serde::{Deserialize, Serialize};
 
@@ -67,6 +68,8 @@ pub struct PersonWait {
     pub conversation: ConversationId,
     /// Time since which the customer waits.
     pub since: Timestamp,
+    /// The reason why the agent left the conversation to a person; `None` if people had it already.
+    pub needed: Option<Reason>,
 }
 
 /// The numbers of one look at the installation. `None`: the number is not known this time.
@@ -297,25 +300,42 @@ fn silent_finding(one: &InstanceLook) -> Option<Finding> {
 fn find_person_waits(config: &AlertConfig, look: &InstallationLook, now: Timestamp, into: &mut Findings) {
     let Some(waits) = &look.person_waits else { return };
     if !look.more_person_waits {
-        into.looked_at_parts.insert(AlertKind::CustomerWaits);
+        into.looked_at_parts
+            .extend([AlertKind::CustomerWaits, AlertKind::PersonNeeded]);
     }
+    into.found.extend(waits.iter().filter_map(person_needed_finding));
     let minutes = config.customer_wait_minutes;
     let long = |wait: &&PersonWait| add_duration(wait.since, from_minutes(minutes)) < now;
-    into.found.extend(waits.iter().filter(long).map(|wait| Finding {
-        kind: AlertKind::CustomerWaits,
-        severity: AlertSeverity::Warning,
+    into.found.extend(waits.iter().filter(long).map(|wait| {
+        let summary = format!(
+            "a customer of {} waits for a person for more than {}: conversation {}",
+            wait.instance,
+            count_minutes(minutes),
+            wait.conversation
+        );
+        wait_finding(wait, AlertKind::CustomerWaits, summary)
+    }));
+}
+
+fn wait_finding(wait: &PersonWait, kind: AlertKind, summary: String) -> Finding {
+    Finding {
         subject: AlertSubject {
             tenant: Some(wait.tenant.clone()),
             instance: Some(wait.instance.clone()),
             conversation: Some(wait.conversation.clone()),
         },
-        summary: format!(
-            "a customer of {} waits for a person for more than {}: conversation {}",
-            wait.instance,
-            count_minutes(minutes),
-            wait.conversation
-        ),
         since: Some(wait.since),
-        hold: SignedDuration::ZERO,
-    }));
+        ..installation_finding(kind, AlertSeverity::Warning, summary)
+    }
+}
+
+/// Returns the condition that the agent left the conversation to a person. It is told at once.
+fn person_needed_finding(wait: &PersonWait) -> Option<Finding> {
+    let (instance, conversation) = (&wait.instance, &wait.conversation);
+    let what = match wait.needed? {
+        Reason::TooMuchToRead => "stopped reading a conversation that is too long",
+        _ => "handed a conversation over to a person",
+    };
+    let summary = format!("the agent of {instance} {what}: conversation {conversation}");
+    Some(wait_finding(wait, AlertKind::PersonNeeded, summary))
 }

@@ -6,6 +6,7 @@ use crate::config::{AlertConfig, AlertDestination};
 use crate::identity::IdentityKey;
 use crate::instance::{ConnectionStatus, ConnectionUpdate, InstanceState};
 use crate::millis::from_unix_millis;
+use crate::reason::Reason;
 
 mod load;
 
@@ -250,6 +251,7 @@ fn a_customer_who_waits_is_told_of_alone() {
         instance: desk.clone(),
         conversation: ConversationId::new(thread.clone(), number),
         since: minute(since),
+        needed: None,
     };
     let look = |waits: Vec<PersonWait>| InstallationLook {
         person_waits: Some(waits),
@@ -269,6 +271,42 @@ fn a_customer_who_waits_is_told_of_alone() {
     assert_eq!(
         memory.show(&config, &look(vec![wait(2, 30)]), minute(92)),
         [(kind, WARNING, AlertState::Ended)]
+    );
+}
+
+#[test]
+fn a_conversation_that_the_agent_left_to_a_person_is_told_at_once_and_once() {
+    let (config, mut memory) = (AlertConfig::default(), Memory::default());
+    let desk = InstanceId::parse("desk").unwrap();
+    let thread = IdentityKey::from_bytes([7; 32]).derive_thread_id(&desk, "551190000000@s.whatsapp.net");
+    let wait = |needed| PersonWait {
+        tenant: TenantId::parse("clinic").unwrap(),
+        instance: desk.clone(),
+        conversation: ConversationId::new(thread.clone(), 1),
+        since: minute(0),
+        needed,
+    };
+    let look = |waits: Vec<PersonWait>| InstallationLook {
+        person_waits: Some(waits),
+        ..InstallationLook::default()
+    };
+    let (needed, waits) = (AlertKind::PersonNeeded, AlertKind::CustomerWaits);
+    let left = look(vec![wait(Some(Reason::HandedOver))]);
+    let (begins, over) = (
+        [(needed, WARNING, AlertState::Firing)],
+        [(needed, WARNING, AlertState::Ended)],
+    );
+    assert_eq!(memory.show(&config, &left, minute(0)), begins);
+    assert_eq!(memory.show(&config, &left, minute(1)), []);
+    assert_eq!(
+        memory.show(&config, &left, minute(61)),
+        [(waits, WARNING, AlertState::Firing)]
+    );
+    // A person takes it and has not answered yet: it is taken, and the customer still waits.
+    assert_eq!(memory.show(&config, &look(vec![wait(None)]), minute(62)), over);
+    assert_eq!(
+        memory.show(&config, &look(Vec::new()), minute(63)),
+        [(waits, WARNING, AlertState::Ended)]
     );
 }
 

@@ -1,11 +1,17 @@
 //! Checks configuration documents, and merges a changed document into the present one.
 
 use super::credential::check_shared_variables;
-use super::{Agent, ConfigDocument, ConfigEntry, ConfigError, Instance, RESERVED_INSTANCE};
+use super::{
+    Agent, ConfigDocument, ConfigEntry, ConfigError, Instance, REPLY_DELAY_MAX, RESERVED_INSTANCE, Tenant,
+};
+use crate::access_list::{ACCESS_BYTES_MAX, ACCESS_ENTRIES_MAX, AccessList, DOCUMENT_ACCESS_BYTES_MAX};
 use crate::hours::OpeningHours;
 use crate::ids::{AgentId, TenantId};
+use crate::signature::Signature;
 use jiff::tz::TimeZone;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
+
+const INVALID_SIGNATURE: &str = "the text of a signature must have 1 to 200 characters";
 
 impl ConfigDocument {
     /// Checks the document together with `known`, which is everything configured so far. Checked are references,
@@ -30,9 +36,14 @@ impl ConfigDocument {
         }
         check_shared_variables(&merged.instances, merged.tenants.iter().map(|tenant| &tenant.id))?;
         // Only of the document itself: what is stored already must not stand in the way of another change.
+        for tenant in &self.tenants {
+            tenant.check_retention()?;
+        }
         for instance in &self.instances {
             instance.check_opening_hours()?;
+            instance.check_access()?;
         }
+        self.check_access_bytes()?;
         let mut externals = BTreeMap::new();
         for instance in &merged.instances {
             instance.validate_instance(&tenants, &agents)?;
@@ -51,6 +62,18 @@ impl ConfigDocument {
         }
     }
 
+    fn check_access_bytes(&self) -> Result<(), ConfigError> {
+        let lists = self.instances.iter().map(|instance| &instance.access);
+        let bytes: usize = lists.map(AccessList::count_bytes).sum();
+        if bytes <= DOCUMENT_ACCESS_BYTES_MAX {
+            return Ok(());
+        }
+        Err(ConfigError::AccessListsTooLong {
+            bytes,
+            max: DOCUMENT_ACCESS_BYTES_MAX,
+        })
+    }
+
     /// Returns this document with `change` applied: items with the same id are replaced, new items are
     /// added. The alerts are replaced as a whole.
     #[must_use]
@@ -63,6 +86,19 @@ impl ConfigDocument {
             merged.alerts.clone_from(&change.alerts);
         }
         merged
+    }
+}
+
+impl Tenant {
+    fn check_retention(&self) -> Result<(), ConfigError> {
+        let kept = self.retention;
+        if kept.conversations.is_some_and(|period| period < kept.messages) {
+            return Err(ConfigError::InvalidValue {
+                of: format!("tenant `{}`", self.id),
+                what: "retention.conversations must not be shorter than retention.messages",
+            });
+        }
+        Ok(())
     }
 }
 
@@ -82,7 +118,19 @@ impl Agent {
                 what: "max_tokens must be between 1 and 64000",
             });
         }
-        Ok(())
+        if !self.signature.as_ref().is_none_or(Signature::is_valid_signature) {
+            return Err(ConfigError::InvalidValue {
+                of,
+                what: INVALID_SIGNATURE,
+            });
+        }
+        if self.hand_over_message.trim().is_empty() {
+            return Err(ConfigError::InvalidValue {
+                of,
+                what: "hand_over_message must not be empty",
+            });
+        }
+        self.check_steps()
     }
 }
 
@@ -91,11 +139,35 @@ impl Instance {
         let checked = self
             .opening_hours
             .as_ref()
-            .map_or(Ok(()), OpeningHours::check_spans);
+            .map_or(Ok(()), OpeningHours::check_hours);
         checked.map_err(|why| ConfigError::OpeningHours {
             instance: self.id.clone(),
             why,
         })
+    }
+
+    fn check_access(&self) -> Result<(), ConfigError> {
+        let fits = self.access.count_entries() <= ACCESS_ENTRIES_MAX
+            && self.access.count_bytes() <= ACCESS_BYTES_MAX;
+        fits.then_some(()).ok_or_else(|| ConfigError::InvalidValue {
+            of: format!("instance `{}`", self.id),
+            what: "access holds at most 10000 entries, blocked and allowed ones together, of 250000 bytes",
+        })
+    }
+
+    fn check_replies(&self, of: &str) -> Result<(), ConfigError> {
+        let delay = self.reply_delay_seconds.unwrap_or_default();
+        let is_signed_well = self
+            .people_signature
+            .as_ref()
+            .is_none_or(Signature::is_valid_signature);
+        let what = match ((0.0..=REPLY_DELAY_MAX).contains(&delay), is_signed_well) {
+            (true, true) => return Ok(()),
+            (false, _) => "reply_delay_seconds must be between 0 and 10",
+            (true, false) => INVALID_SIGNATURE,
+        };
+        let of = of.to_owned();
+        Err(ConfigError::InvalidValue { of, what })
     }
 
     fn validate_instance(
@@ -124,28 +196,53 @@ impl Instance {
                 agent: self.agent.clone(),
             });
         }
-        let debounce_fine = self
-            .debounce_seconds
-            .is_none_or(|seconds| (0.0..=300.0).contains(&seconds));
+        self.check_debounce(&of)?;
+        self.check_agent_return()?;
         let rate_fine = [self.rate, self.pair_rate]
             .into_iter()
             .flatten()
             .all(|rate| rate.per_second > 0.0 && rate.per_second <= 1000.0 && rate.burst >= 1);
-        match (debounce_fine, rate_fine, self.api_version) {
-            (false, ..) => Err(ConfigError::InvalidValue {
-                of,
-                what: "debounce_seconds must be between 0 and 300",
-            }),
-            (_, false, _) => Err(ConfigError::InvalidValue {
+        self.check_replies(&of)?;
+        match (rate_fine, self.api_version) {
+            (false, _) => Err(ConfigError::InvalidValue {
                 of,
                 what: "rate and pair_rate need per_second above 0 (at most 1000) and burst of at least 1",
             }),
-            (_, _, 1 | 2) => Ok(()),
+            (_, 1 | 2) => Ok(()),
             _ => Err(ConfigError::InvalidValue {
                 of,
                 what: "api_version must be 1 or 2",
             }),
         }
+    }
+
+    fn check_debounce(&self, of: &str) -> Result<(), ConfigError> {
+        let refuse = |what| {
+            Err(ConfigError::InvalidValue {
+                of: of.to_owned(),
+                what,
+            })
+        };
+        let (fixed, short, long) = (
+            self.debounce_seconds,
+            self.debounce_short_seconds,
+            self.debounce_long_seconds,
+        );
+        let mut all = [fixed, short, long].into_iter().flatten();
+        if !all.all(|seconds| (0.0..=300.0).contains(&seconds)) {
+            return refuse(
+                "debounce_seconds, debounce_short_seconds and debounce_long_seconds must be between 0 and 300",
+            );
+        }
+        if fixed.is_some() && (short.is_some() || long.is_some()) {
+            return refuse(
+                "debounce_seconds is the same after every message: it goes without debounce_short_seconds and debounce_long_seconds",
+            );
+        }
+        if short.zip(long).is_some_and(|(short, long)| short > long) {
+            return refuse("debounce_short_seconds must not be above debounce_long_seconds");
+        }
+        Ok(())
     }
 }
 

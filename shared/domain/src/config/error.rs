@@ -1,3 +1,4 @@
+use super::StepsError;
 use crate::hours::HoursError;
 use crate::ids::{AgentId, InstanceId, TenantId};
 use crate::provider::Provider;
@@ -154,6 +155,24 @@ pub enum ConfigError {
         instance: InstanceId,
         /// The problem.
         why: HoursError,
+    },
+    /// The access lists of a document hold more than one change may write.
+    #[error(
+        "the access lists of this document hold {bytes} bytes together; apply at most {max} at once, in several documents"
+    )]
+    AccessListsTooLong {
+        /// The length of all entries.
+        bytes: usize,
+        /// The largest length that is allowed.
+        max: usize,
+    },
+    /// The steps of an agent's script cannot be followed.
+    #[error("agent `{agent}`: {why}")]
+    AgentSteps {
+        /// The agent with these steps.
+        agent: AgentId,
+        /// The problem.
+        why: StepsError,
     },
     /// A value is outside its range, empty or reserved.
     #[error("{of}: {what}")]

@@ -1,4 +1,5 @@
 use super::*;
+use crate::retention::RetentionPeriod;
 use serde_json::json;
 
 fn document(instance: &serde_json::Value) -> ConfigDocument {
@@ -50,4 +51,72 @@ fn a_pasted_secret_is_refused_and_not_repeated() {
         .unwrap_err()
         .to_string();
     assert!(error.contains("env:NAME") && !error.contains("sk-ant"));
+}
+
+#[test]
+fn the_instances_own_rate_counts_then_its_providers_and_then_the_installations() {
+    let own = json!({"per_second": 0.5, "burst": 2});
+    let installation = Rate {
+        per_second: 3.0,
+        burst: 7,
+    };
+    let rates = |provider: &str, own: Option<&serde_json::Value>| {
+        let mut instance =
+            json!({"id": "a", "tenant": "clinic", "agent": "ana", "provider": provider, "external_id": "1"});
+        if let Some(own) = own {
+            instance["rate"] = own.clone();
+            instance["pair_rate"] = own.clone();
+        }
+        let instance = document(&instance).instances.remove(0);
+        let capabilities = instance.provider.capabilities();
+        let rate = instance.resolve_rate(&capabilities, installation);
+        (rate, instance.resolve_pair_rate(&capabilities))
+    };
+    let own_rate: Rate = serde_json::from_value(own.clone()).unwrap();
+    assert_eq!(rates("evolution", None), (installation, None));
+    assert_eq!(rates("meta", None), (Rate::META, Some(Rate::META_PAIR)));
+    for provider in ["evolution", "meta"] {
+        assert_eq!(
+            rates(provider, Some(&own)),
+            (own_rate, Some(own_rate)),
+            "{provider}"
+        );
+    }
+}
+
+#[test]
+fn a_conversation_that_would_go_before_its_messages_is_refused() {
+    let mut document =
+        document(&json!({"id": "a", "tenant": "clinic", "agent": "ana", "provider": "evolution"}));
+    let mut check = |conversations| {
+        document.tenants[0].retention.conversations = conversations;
+        document.validate_against(&ConfigDocument::default())
+    };
+    let shorter = check(Some(RetentionPeriod::Days(364))).unwrap_err().to_string();
+    assert!(shorter.contains("tenant `clinic`") && shorter.contains("retention.conversations"));
+    for fine in [
+        None,
+        Some(RetentionPeriod::Days(365)),
+        Some(RetentionPeriod::Forever),
+    ] {
+        assert_eq!(check(fine), Ok(()));
+    }
+}
+
+#[test]
+fn a_reply_is_held_back_for_ten_seconds_at_most() {
+    let with = |seconds: f64| {
+        document(&json!({"id": "a", "tenant": "clinic", "agent": "ana", "provider": "evolution", "reply_delay_seconds": seconds}))
+            .validate_against(&ConfigDocument::default())
+    };
+    for fine in [0.0, 0.5, 10.0] {
+        assert!(with(fine).is_ok(), "{fine}");
+    }
+    for wrong in [-0.1, 10.1, 600.0] {
+        let told = with(wrong).unwrap_err().to_string();
+        assert!(
+            told.contains("reply_delay_seconds must be between 0 and 10"),
+            "{told}"
+        );
+    }
 }

@@ -76,6 +76,7 @@ impl SystemNote {
             Self::IdentityChanged => "new security code",
             Self::MarketingStopped => "wants no marketing messages",
             Self::MarketingResumed => "wants marketing messages again",
+            Self::Called => "called",
             Self::DisappearingChanged => "disappearing messages changed",
             Self::Other => "system",
         }

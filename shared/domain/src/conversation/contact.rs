@@ -59,6 +59,7 @@ impl Conversation {
             Some(resolved) => {
                 let mut begun = numbered(resolved.id.number_in_thread().saturating_add(1));
                 begun.carry_over(&resolved);
+                begun.keep_with_people(&resolved, bound.instance.agent_returns);
                 begun
             }
             None => numbered(1),
@@ -66,7 +67,8 @@ impl Conversation {
     }
 
     /// Copies from the resolved conversation what belongs to the contact rather than to a conversation. That is the
-    /// contact's rate limit, the service window with the template that went out after it, the marketing opt-out, the
+    /// contact's rate limit, the service window with the template that went out after it, what the contact was told of a closure, the marketing
+    /// opt-out, the
     /// linked identity and the conversations under that identity. Of an erased contact, only the opt-out is copied.
     pub fn carry_over(&mut self, resolved: &Self) {
         self.marketing_stopped_at = resolved.marketing_stopped_at;
@@ -78,5 +80,6 @@ impl Conversation {
         self.pair_arrival = resolved.pair_arrival;
         self.last_inbound_at = resolved.last_inbound_at;
         self.reengaged.clone_from(&resolved.reengaged);
+        self.closed_told_at = resolved.closed_told_at;
     }
 }

@@ -15,9 +15,7 @@ impl Conversation {
         self.epoch += 1;
         self.answered = self.answered.max(self.turn_upto);
         self.lease = None;
-        self.waiting_since = None;
-        self.scheduled_for = None;
-        self.reset_unread_turns();
+        self.end_turns();
     }
 
     /// Removes what is left of the contact from the tombstone. Only the opt-out of marketing stays.
@@ -29,7 +27,10 @@ impl Conversation {
         self.last_inbound_at = None;
         self.pair_arrival = None;
         self.reengaged = None;
+        self.closed_told_at = None;
         self.handover = None;
+        self.hand_over_note = None;
+        self.step = None;
         self.moved_to = None;
         self.beside = Vec::new();
         let end = self.last.next_ordinal();

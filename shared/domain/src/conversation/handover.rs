@@ -28,6 +28,7 @@ impl Conversation {
         let taken = self.take_over();
         if taken {
             self.handover.clone_from(&other.handover);
+            self.agent_returns_at = other.agent_returns_at;
         }
         taken
     }

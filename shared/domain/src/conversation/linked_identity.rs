@@ -43,6 +43,7 @@ impl Conversation {
         if self.name.is_none() {
             self.name.clone_from(&left.name);
         }
+        self.continue_hand_over(left);
         if !self.beside.contains(&left.id) {
             self.beside.push(left.id.clone());
         }

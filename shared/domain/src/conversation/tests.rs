@@ -235,7 +235,7 @@ fn what_nobody_can_answer_is_asked_for_less_and_less_often() {
     }
     assert_eq!(gaps, [5, 10, 20, 40, 60, 60, 60]);
     let mut scheduled = c.clone();
-    scheduled.schedule_turn(from_unix_millis(0));
+    scheduled.schedule_turn(from_unix_millis(0), from_unix_millis(0));
     let nudged = scheduled.nudged_at.unwrap().as_millisecond();
     assert_eq!(
         scheduled.answer_overdue_at(),

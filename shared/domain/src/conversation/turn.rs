@@ -108,13 +108,13 @@ impl Conversation {
         }
     }
 
-    /// Returns the time at which the agent's owed answer is overdue. `None`: the agent owes no answer. An answer is
+    /// Returns the time at which the agent's owed answer, or its return, is overdue. `None`: neither is owed. An answer is
     /// overdue 5 minutes after it was owed or last asked for. If it waits for an opening, it is overdue 2 minutes after
     /// the opening, and at least a minute after it was last asked for. While nobody can answer, the pause after each
     /// request doubles, up to an hour.
     pub fn answer_overdue_at(&self) -> Option<Timestamp> {
         if !self.agent_owes_answer() {
-            return None;
+            return self.return_overdue_at();
         }
         let since = self.waiting_since.unwrap_or(self.last_message_at);
         let nudged = self.nudged_at.map_or(since, |nudged| nudged.max(since));
@@ -164,7 +164,9 @@ impl Conversation {
             began_at: now,
             attempt: self.attempts.count,
             asked_at: self.waiting_since,
-            opening: self.scheduled_for.take(),
+            // A message that came after the opening may be answered before the time of the turn that waited.
+            opening: self.scheduled_for.take().map(|at| at.min(now)),
+            steps: Vec::new(),
         };
         self.idle_nudges = 0;
         Draft {
@@ -192,9 +194,15 @@ impl Conversation {
         ours
     }
 
-    /// Records that the turn waits until `at`.
-    pub fn schedule_turn(&mut self, at: Timestamp) {
+    /// Records that the turn waits for the opening at `opens`, and begins at `at`.
+    pub fn schedule_turn(&mut self, opens: Timestamp, at: Timestamp) {
+        self.opens_at = Some(opens);
         self.scheduled_for = Some(at);
+    }
+
+    /// Returns the time of the turn if it waits for the opening at `opens`, and not for another one.
+    pub fn scheduled_turn(&self, opens: Timestamp) -> Option<Timestamp> {
+        self.scheduled_for.filter(|_| self.opens_at == Some(opens))
     }
 
     /// Commits the reply that was drafted from `draft` and stored at `at`. Returns the reply's ordinal.

@@ -17,11 +17,15 @@ impl Conversation {
             && self.needs_person.is_none()
     }
 
-    /// Returns the time since which the contact waits for a person; `None` if no person owes an answer.
+    /// Returns the time since which the contact waits for a person; `None` if no person owes an answer. After the agent's
+    /// hand-over, that is the time of the hand-over, until a person acts.
     pub fn person_owed_since(&self) -> Option<Timestamp> {
+        if self.is_finished() {
+            return None;
+        }
         let by_person = self.mode == ConversationMode::Manual || self.needs_person.is_some();
-        let owed = by_person && self.owes_answer() && !self.is_finished();
-        self.waiting_since.filter(|_| owed)
+        let owed = self.waiting_since.filter(|_| by_person && self.owes_answer());
+        self.untaken_hand_over().or(owed)
     }
 
     /// Counts a turn that was committed. `rest`: the turn read less than was owed.

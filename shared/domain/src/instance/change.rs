@@ -1,7 +1,10 @@
 //! The changes of an instance's state, as one rule for every store.
 
-use super::{ConnectionStatus, ConnectionUpdate, InstanceState, TrafficProfile, UnansweredAttempt};
-use jiff::Timestamp;
+use super::{
+    ConnectionStatus, ConnectionUpdate, InstanceState, OpeningQueue, TrafficProfile, UnansweredAttempt,
+};
+use crate::millis::add_duration;
+use jiff::{SignedDuration, Timestamp};
 
 /// A change of an instance's state, to be stored by [`InstanceState::apply_change`].
 #[derive(Debug, Clone, PartialEq)]
@@ -43,6 +46,14 @@ pub enum InstanceChange {
     ResetTimeouts,
     /// Stores whether the model's key is missing or was refused. Done if the stored value changed.
     ModelKeyMissing(bool),
+    /// Adds a turn to those that wait for an opening, `interval` behind the one before. The first begins at the opening.
+    /// Turns that waited for another opening count no longer. Always done; [`OpeningQueue::last_at`] is the turn's time.
+    QueueForOpening {
+        /// Time of the opening.
+        opens_at: Timestamp,
+        /// Time between two turns.
+        interval: SignedDuration,
+    },
 }
 
 /// The result of an [`InstanceChange`].
@@ -91,6 +102,12 @@ impl InstanceState {
             InstanceChange::ModelKeyMissing(missing) => {
                 let changed = self.llm_needs_credentials != *missing;
                 set_if(changed, &mut self.llm_needs_credentials, *missing)
+            }
+            InstanceChange::QueueForOpening { opens_at, interval } => {
+                let before = self.opening.filter(|queue| queue.opens_at == *opens_at);
+                let last_at = before.map_or(*opens_at, |queue| add_duration(queue.last_at, *interval));
+                let opens_at = *opens_at;
+                set_if(true, &mut self.opening, Some(OpeningQueue { opens_at, last_at }))
             }
         }
     }

@@ -1,6 +1,6 @@
 //! Outgoing messages: they are made here, and they are a type of their own.
 
-use super::{Message, Role};
+use super::{Message, MessageChanges, Role};
 use crate::contact::ContactAddress;
 use crate::content::Content;
 use crate::context::MessageContext;
@@ -10,6 +10,7 @@ use crate::options::SendOptions;
 use crate::outbox::{Author, Outbox};
 use crate::rate::Rate;
 use jiff::Timestamp;
+use std::borrow::Cow;
 
 /// A message that certainly has an outgoing side. It is made once, where the handling of the message begins.
 pub type Outgoing = Message<Outbox>;
@@ -51,6 +52,16 @@ impl Outgoing {
         self.map_out(Some)
     }
 
+    /// Returns the content as it is sent: a text with its signature. Other content carries no signature.
+    pub fn content_as_sent(&self) -> Cow<'_, Content> {
+        match (&self.out.signature, &self.content) {
+            (Some(signature), Content::Text { text }) => {
+                Cow::Owned(Content::from_text(signature.sign_text(text)))
+            }
+            _ => Cow::Borrowed(&self.content),
+        }
+    }
+
     /// Returns a copy of the message's record, as stores take it.
     pub fn to_record(&self) -> Message {
         self.clone().into_record()
@@ -77,6 +88,8 @@ impl<Before> Message<Before> {
             unanswered: self.unanswered,
             model: self.model,
             usage: self.usage,
+            changes: self.changes,
+            rev: self.rev,
             out: map(self.out),
         }
     }
@@ -159,6 +172,8 @@ impl NewOutgoing<'_> {
             unanswered: None,
             model: None,
             usage: None,
+            changes: MessageChanges::default(),
+            rev: 0,
             out,
         }
     }

@@ -15,6 +15,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc;
 use std::time::{Duration, Instant};
 
+mod pages;
+
 /// A folder of its own, removed at the end.
 pub(crate) struct Scratch(pub(crate) PathBuf);
 

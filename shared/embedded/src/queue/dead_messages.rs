@@ -1,4 +1,5 @@
-use super::{TenantKey, is_fifo, update_group_row};
+use super::send::{FifoMessage, TurnMessage, insert_fifo, insert_turn};
+use super::{TenantKey, is_fifo};
 use crate::Embedded;
 use crate::db_error::DbError;
 use crate::sql_records::{decode_json, encode_json, execute_sql, to_sql_limit};
@@ -33,7 +34,9 @@ pub struct DeadMessage {
 
 /// Moves a message to its dead-letter queue. The caller must update the row of its group.
 pub(super) fn move_to_dead_letters(connection: &Connection, seq: i64, now: Timestamp) -> Result<(), DbError> {
-    let sql = "UPDATE queue_messages SET dead_at = ?2, name = NULL WHERE seq = ?1";
+    // The event of the message may expire before somebody reads it here.
+    let sql = "UPDATE queue_messages SET dead_at = ?2, name = NULL, event = NULL, body = CASE WHEN event IS NULL THEN body
+        ELSE (SELECT json_extract(events.body, '$.job') FROM events WHERE seq = event) END WHERE seq = ?1";
     execute_sql(connection, sql, params![seq, now.as_millisecond()])?;
     Ok(())
 }
@@ -146,16 +149,20 @@ fn requeue_dead(connection: &Connection, queue: QueueName, id: i64, now: Timesta
     let Some(message) = take_dead_row(connection, queue, id)? else {
         return Ok(false);
     };
-    let owner = TenantKey::for_message(connection, queue, &message.body)?;
-    let sql = "INSERT INTO queue_messages (queue, grp, owner, visible_at, sent_at, body)
-        VALUES (?1, ?2, ?3, ?4, ?4, ?5)";
-    let (name, at) = (queue.as_str(), now.as_millisecond());
-    execute_sql(
-        connection,
-        sql,
-        params![name, message.group, owner.as_str(), at, message.body],
-    )?;
-    update_group_row(connection, queue, message.group.as_deref())?;
+    let DeadMessage { group, body, .. } = message;
+    if let Some(group) = group {
+        let owner = None;
+        insert_fifo(connection, queue, &FifoMessage { group, body, owner }, now)?;
+    } else {
+        let owner = TenantKey::for_message(connection, queue, &body)?;
+        insert_turn(
+            connection,
+            None,
+            &TurnMessage { owner, body },
+            now.as_millisecond(),
+            now,
+        )?;
+    }
     Ok(true)
 }
 

@@ -28,19 +28,18 @@ fn select_depth(
     queue: QueueName,
     now: Timestamp,
 ) -> Result<EmbeddedQueueDepth, DbError> {
-    // Each kind of queue has an index that begins with its name.
-    let of_kind = if is_fifo(queue) {
-        "grp IS NOT NULL"
+    let messages = if is_fifo(queue) {
+        "queue_groups AS g CROSS JOIN queue_messages AS m ON m.group_key = g.group_key WHERE g.queue = ?1 AND m.dead_at IS NULL"
     } else {
-        "grp IS NULL"
+        "queue_messages AS m WHERE m.queue = ?1 AND m.dead_at IS NULL AND m.grp IS NULL"
     };
     let live = format!(
         "SELECT
-            COUNT(*) FILTER (WHERE visible_at <= ?2),
-            COUNT(*) FILTER (WHERE visible_at > ?2 AND receives > 0),
-            COUNT(*) FILTER (WHERE visible_at > ?2 AND receives = 0),
-            MIN(sent_at)
-        FROM queue_messages WHERE queue = ?1 AND dead_at IS NULL AND {of_kind}"
+            COUNT(*) FILTER (WHERE m.visible_at <= ?2),
+            COUNT(*) FILTER (WHERE m.visible_at > ?2 AND m.receives > 0),
+            COUNT(*) FILTER (WHERE m.visible_at > ?2 AND m.receives = 0),
+            MIN(m.sent_at)
+        FROM {messages}"
     );
     let mut depth = connection.prepare_cached(&live)?.query_row(
         params![queue.as_str(), now.as_millisecond()],

@@ -1,26 +1,30 @@
 //! Takes events in: records each and enqueues it in the same transaction.
 
-use super::send::{FifoMessage, append_fifo, event_fifo_message, insert_fifo};
+use super::TenantKey;
+use super::send::{MessageBody, append_fifo, event_fifo_message, insert_into_group};
 use crate::Embedded;
 use crate::db_error::DbError;
-use crate::store::EventRow;
+use crate::store::{EventRow, RecordedEvent};
 use jiff::Timestamp;
 use recado_domain::dead_letter::QueueName;
 use recado_domain::event::{EventRecord, InboundJob};
 use recado_pipeline::ports::{PortResult, RecordEventOutcome};
 use rusqlite::Connection;
 
-/// An event that came in, as it is recorded and as it is enqueued.
+/// An event that came in, as it is recorded. Its record is also the body of its queue message.
 struct IncomingEvent {
+    job: InboundJob,
     record: EventRow,
-    message: FifoMessage,
+    owner: TenantKey,
 }
 
 impl IncomingEvent {
     fn from_job(job: &InboundJob) -> Result<Self, DbError> {
+        let record = EventRecord::new_pending(job.clone());
         Ok(Self {
-            record: EventRow::from_record(&EventRecord::new_pending(job.clone()), None)?,
-            message: event_fifo_message(job)?,
+            owner: TenantKey::for_event(job),
+            record: EventRow::from_record(&record, None)?,
+            job: record.job,
         })
     }
 
@@ -29,22 +33,21 @@ impl IncomingEvent {
         connection: &Connection,
         now: Timestamp,
     ) -> Result<RecordEventOutcome, DbError> {
+        let queue = QueueName::Inbound;
         let recorded = self.record.insert_new(connection, now)?;
         match recorded {
             // Nothing can have enqueued it before: no look for its deduplication id is needed.
-            RecordEventOutcome::New => insert_fifo(connection, QueueName::Inbound, &self.message, now)?,
-            RecordEventOutcome::Pending => {
-                append_fifo(
-                    connection,
-                    QueueName::Inbound,
-                    &self.message,
-                    self.record.id(),
-                    now,
-                )?;
+            RecordedEvent::New(event) => {
+                let body = MessageBody::Event(event);
+                insert_into_group(connection, queue, &self.job.group, &self.owner, &body, now)?;
             }
-            RecordEventOutcome::Settled => {}
+            RecordedEvent::Pending => {
+                let message = event_fifo_message(&self.job)?;
+                append_fifo(connection, queue, &message, self.record.id(), now)?;
+            }
+            RecordedEvent::Settled => {}
         }
-        Ok(recorded)
+        Ok(recorded.into())
     }
 }
 

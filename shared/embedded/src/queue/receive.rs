@@ -2,7 +2,7 @@ use super::dead_messages::move_to_dead_letters;
 use super::round_robin::{
     ReceivableMessage, RoundRobin, oldest_receivable, release_due_groups, select_round,
 };
-use super::{FairShare, TenantKey, is_fifo, update_group_row};
+use super::{FairShare, GroupKey, TenantKey, is_fifo, update_group_row};
 use crate::Embedded;
 use crate::db_error::DbError;
 use crate::sql_records::{execute_sql, millis_after};
@@ -43,7 +43,8 @@ pub struct DequeuedMessage {
     pub sent_at: Timestamp,
 }
 
-/// Hands a message out. If it was handed out too often, moves it to the dead-letter queue instead and returns `None`.
+/// Hands a message out. If it was handed out too often, moves it to the dead-letter queue instead and returns `None`. A message
+/// whose event is applied is deleted.
 fn hand_out_message(
     connection: &Connection,
     queue: QueueName,
@@ -58,7 +59,13 @@ fn hand_out_message(
         receives,
         sent_at,
         body,
+        ..
     } = candidate;
+    let Some(body) = body else {
+        // Another message of the event was processed before.
+        execute_sql(connection, "DELETE FROM queue_messages WHERE seq = ?1", [seq])?;
+        return Ok(None);
+    };
     if receives >= VisibilityTimeouts::RECEIVES_MAX {
         move_to_dead_letters(connection, seq, now)?;
         return Ok(None);
@@ -121,11 +128,11 @@ fn receive_rows(
             // A message that goes to the dead-letter queue counts as well: one receive must never work through a long
             // backlog of them.
             room.start_work(&owner);
-            let group = candidate.group.clone();
+            let group = candidate.group_key;
             if let Some(handed) = hand_out_message(connection, queue, &owner, candidate, now, visible_at)? {
                 received.push(handed);
             }
-            update_group_row(connection, queue, group.as_deref())?;
+            update_group_row(connection, queue, group)?;
             rounds.set_last_served(queue, owner);
         }
         if !came {
@@ -136,7 +143,7 @@ fn receive_rows(
 
 /// A message that a receipt still holds.
 struct HeldMessage {
-    group: Option<String>,
+    group: Option<GroupKey>,
     visible_at: i64,
 }
 
@@ -148,7 +155,7 @@ fn select_held_message(
     in_flight: bool,
     now: Timestamp,
 ) -> Result<Option<HeldMessage>, DbError> {
-    let sql = "SELECT grp, visible_at FROM queue_messages
+    let sql = "SELECT group_key, visible_at FROM queue_messages
         WHERE seq = ?1 AND queue = ?2 AND receives = ?3 AND dead_at IS NULL";
     let held = connection
         .prepare_cached(sql)?
@@ -180,7 +187,7 @@ pub(super) fn delete_held(
         "DELETE FROM queue_messages WHERE seq = ?1",
         [receipt.seq],
     )?;
-    update_group_row(connection, receipt.queue, held.group.as_deref())?;
+    update_group_row(connection, receipt.queue, held.group)?;
     Ok(true)
 }
 
@@ -195,7 +202,7 @@ fn postpone_held(
     };
     let sql = "UPDATE queue_messages SET visible_at = ?2 WHERE seq = ?1";
     execute_sql(connection, sql, params![receipt.seq, visible_at])?;
-    update_group_row(connection, receipt.queue, held.group.as_deref())?;
+    update_group_row(connection, receipt.queue, held.group)?;
     Ok(true)
 }
 
@@ -266,7 +273,7 @@ impl Embedded {
     pub async fn next_visible_at(&self, queue: QueueName) -> PortResult<Option<Timestamp>> {
         let now = self.current_time();
         let next = self
-            .run_read("next_visible", move |c| select_next_visible(c, queue))
+            .run_lookup("next_visible", move |c| select_next_visible(c, queue))
             .await?;
         Ok(next.map(|next| millis::from_unix_millis(next).max(now)))
     }

@@ -5,7 +5,7 @@
 //! The next tenant and its oldest message are each found by one step into an index. So a receive reads no more rows
 //! than it hands out, and one more for each tenant that may have nothing.
 
-use super::{TenantKey, is_fifo};
+use super::{GroupKey, TenantKey, is_fifo};
 use crate::database_threads::lock_unpoisoned;
 use crate::db_error::DbError;
 use crate::sql_records::execute_sql;
@@ -34,9 +34,11 @@ impl RoundRobin {
 pub(super) struct ReceivableMessage {
     pub(super) seq: i64,
     pub(super) group: Option<String>,
+    pub(super) group_key: Option<GroupKey>,
     pub(super) receives: u32,
     pub(super) sent_at: i64,
-    pub(super) body: String,
+    /// `None`: the body was the job of an event that is applied by now.
+    pub(super) body: Option<String>,
 }
 
 /// Marks the groups as free whose waiting time is over.
@@ -58,11 +60,12 @@ pub(super) fn oldest_receivable(
     now: Timestamp,
 ) -> Result<Option<ReceivableMessage>, DbError> {
     let sql = if is_fifo(queue) {
-        "SELECT m.seq, m.grp, m.receives, m.sent_at, m.body
+        "SELECT m.seq, m.grp, m.group_key, m.receives, m.sent_at, CASE WHEN m.event IS NULL THEN m.body ELSE
+                (SELECT json_extract(e.body, '$.job') FROM events AS e WHERE e.seq = m.event AND e.expires IS NULL) END
             FROM queue_groups AS g INDEXED BY queue_groups_ready CROSS JOIN queue_messages AS m ON m.seq = g.head
             WHERE g.queue = ?1 AND g.owner = ?2 AND g.free_at = 0 AND g.free_at <= ?3 ORDER BY g.head LIMIT 1"
     } else {
-        "SELECT seq, grp, receives, sent_at, body FROM queue_messages INDEXED BY queue_messages_of_owner
+        "SELECT seq, grp, group_key, receives, sent_at, body FROM queue_messages INDEXED BY queue_messages_of_owner
             WHERE queue = ?1 AND owner = ?2 AND visible_at <= ?3 AND dead_at IS NULL AND grp IS NULL
             ORDER BY visible_at, seq LIMIT 1"
     };
@@ -71,9 +74,10 @@ pub(super) fn oldest_receivable(
         Ok(ReceivableMessage {
             seq: row.get(0)?,
             group: row.get(1)?,
-            receives: row.get(2)?,
-            sent_at: row.get(3)?,
-            body: row.get(4)?,
+            group_key: row.get(2)?,
+            receives: row.get(3)?,
+            sent_at: row.get(4)?,
+            body: row.get(5)?,
         })
     };
     Ok(connection

@@ -1,6 +1,6 @@
 use super::dead_messages::DeadLetterCopy;
 use super::joint_writes::{JointCommit, JointStore};
-use super::{TenantKey, update_group_row};
+use super::{GroupKey, TenantKey, update_group_row};
 use crate::Embedded;
 use crate::db_error::DbError;
 use crate::sql_records::{decode_json, encode_json, execute_sql, millis_after, row_exists};
@@ -64,25 +64,57 @@ pub(super) fn insert_fifo(
     message: &FifoMessage,
     now: Timestamp,
 ) -> Result<(), DbError> {
-    let FifoMessage { group, body, .. } = message;
-    let looked_up = match &message.owner {
-        Some(_) => None,
-        None => Some(TenantKey::for_message(connection, queue, body)?),
+    let owner = match &message.owner {
+        Some(owner) => owner.clone(),
+        None => TenantKey::for_message(connection, queue, &message.body)?,
     };
-    let owner = message
-        .owner
-        .as_ref()
-        .or(looked_up.as_ref())
-        .map_or("", TenantKey::as_str);
-    let (name, at) = (queue.as_str(), now.as_millisecond());
-    let sql = "INSERT INTO queue_messages (queue, grp, owner, visible_at, sent_at, body)
-        VALUES (?1, ?2, ?3, ?4, ?4, ?5)";
-    execute_sql(connection, sql, params![name, group, owner, at, body])?;
+    insert_into_group(
+        connection,
+        queue,
+        &message.group,
+        &owner,
+        &MessageBody::Text(&message.body),
+        now,
+    )
+}
+
+/// The body of a queue message.
+pub(super) enum MessageBody<'a> {
+    Text(&'a str),
+    /// The job of the event with this number.
+    Event(i64),
+}
+
+/// Appends a message to its group.
+pub(super) fn insert_into_group(
+    connection: &Connection,
+    queue: QueueName,
+    group: &str,
+    owner: &TenantKey,
+    body: &MessageBody<'_>,
+    now: Timestamp,
+) -> Result<(), DbError> {
+    let (text, event) = match *body {
+        MessageBody::Text(text) => (text, None),
+        MessageBody::Event(event) => ("", Some(event)),
+    };
+    let (name, at, key) = (
+        queue.as_str(),
+        now.as_millisecond(),
+        GroupKey::from_group_name(queue, group),
+    );
+    let sql = "INSERT INTO queue_messages (queue, grp, group_key, owner, visible_at, sent_at, body, event)
+        VALUES (?1, ?2, ?3, ?4, ?5, ?5, ?6, ?7)";
+    execute_sql(
+        connection,
+        sql,
+        params![name, group, key, owner.as_str(), at, text, event],
+    )?;
     // A group that has messages keeps its row: the new message is not its oldest one.
-    let sql = "INSERT INTO queue_groups (queue, grp, head, owner, free_at) VALUES (?1, ?2, ?3, ?4, 0)
+    let sql = "INSERT INTO queue_groups (group_key, queue, head, owner, free_at) VALUES (?1, ?2, ?3, ?4, 0)
         ON CONFLICT DO NOTHING";
     let head = connection.last_insert_rowid();
-    execute_sql(connection, sql, params![name, group, head, owner])?;
+    execute_sql(connection, sql, params![key, name, head, owner.as_str()])?;
     Ok(())
 }
 
@@ -266,7 +298,10 @@ impl Queues for Embedded {
 /// Deletes all messages of a group of `inbound`, those in its dead-letter queue too.
 fn delete_group(connection: &Connection, group: &str) -> Result<(), DbError> {
     let inbound = QueueName::Inbound;
-    let sql = "DELETE FROM queue_messages WHERE queue = ?1 AND grp = ?2";
-    execute_sql(connection, sql, params![inbound.as_str(), group])?;
-    update_group_row(connection, inbound, Some(group))
+    let key = GroupKey::from_group_name(inbound, group);
+    let live = "DELETE FROM queue_messages WHERE group_key = ?1 AND dead_at IS NULL AND grp = ?2";
+    execute_sql(connection, live, params![key, group])?;
+    let dead = "DELETE FROM queue_messages WHERE queue = ?1 AND dead_at IS NOT NULL AND grp = ?2";
+    execute_sql(connection, dead, params![inbound.as_str(), group])?;
+    update_group_row(connection, inbound, Some(key))
 }

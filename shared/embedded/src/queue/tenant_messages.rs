@@ -1,4 +1,4 @@
-use super::update_group_row;
+use super::{GroupKey, update_group_row};
 use crate::db_error::DbError;
 use crate::sql_records::{execute_sql, to_sql_limit};
 use recado_domain::config::Instance;
@@ -8,7 +8,7 @@ use rusqlite::{Connection, params};
 
 /// The messages of a queue with this tenant key, and the copies of dead letters of this tenant. An unreadable body has no
 /// tenant.
-const SELECT: &str = "SELECT seq, grp FROM queue_messages WHERE queue = ?1 AND (owner = ?2
+const SELECT: &str = "SELECT seq, group_key FROM queue_messages WHERE queue = ?1 AND (owner = ?2
         OR json_extract(dead_letter, '$.tenant') = ?3
         OR CASE WHEN json_valid(body) THEN
             coalesce(json_extract(body, '$.provider') || '/' || json_extract(body, '$.external'),
@@ -26,7 +26,7 @@ pub(crate) fn delete_tenant_messages(
     let mut deleted = 0;
     for queue in QueueName::ALL {
         for owner in list_owners(queue, tenant, instances) {
-            let mut found: Vec<(i64, Option<String>)> = Vec::new();
+            let mut found: Vec<(i64, Option<GroupKey>)> = Vec::new();
             let mut statement = connection.prepare_cached(SELECT)?;
             let mut rows = statement.query(params![
                 queue.as_str(),
@@ -39,7 +39,7 @@ pub(crate) fn delete_tenant_messages(
             }
             for (seq, group) in &found {
                 execute_sql(connection, "DELETE FROM queue_messages WHERE seq = ?1", [seq])?;
-                update_group_row(connection, queue, group.as_deref())?;
+                update_group_row(connection, queue, *group)?;
             }
             deleted += found.len();
         }

@@ -9,7 +9,7 @@ impl ContactAliases for Embedded {
     async fn find_alias(&self, other: &ThreadId) -> PortResult<Option<ContactAddress>> {
         let other = other.clone();
         let sql = "SELECT body FROM aliases WHERE id = ?1";
-        self.run_read("alias", move |c| query_one(c, sql, params![other.as_str()]))
+        self.run_lookup("alias", move |c| query_one(c, sql, params![other.as_str()]))
             .await
     }
 

@@ -1,13 +1,13 @@
+use super::conversation_row::{ConversationRow, UNLISTED, mode_name, status_name};
 use super::idempotency_keys::{insert_key, select_key, select_used_key};
 use super::messages::{MessageRow, select_message};
 use crate::Embedded;
 use crate::db_error::DbError;
 use crate::sql_records::{
-    NewestFirstQuery, count_from_sql, encode_json, execute_sql, query_all, query_one, to_sql_integer,
-    to_sql_limit,
+    NewestFirstQuery, count_from_sql, query_all, query_one, to_sql_integer, to_sql_limit,
 };
 use jiff::Timestamp;
-use recado_domain::conversation::{Conversation, ConversationMode, ConversationStatus};
+use recado_domain::conversation::{Conversation, ConversationMode};
 use recado_domain::ids::{
     ConversationId, IdempotencyKey, InstanceId, MessageId, Ordinal, TenantId, ThreadId,
 };
@@ -17,121 +17,6 @@ use recado_pipeline::ports::{
     PortResult, WriteOutcome,
 };
 use rusqlite::{Connection, OptionalExtension, params};
-
-fn mode_name(mode: ConversationMode) -> &'static str {
-    match mode {
-        ConversationMode::Ai => "ai",
-        ConversationMode::Manual => "manual",
-    }
-}
-
-fn status_name(status: ConversationStatus) -> &'static str {
-    match status {
-        ConversationStatus::Active => "active",
-        ConversationStatus::Resolved => "resolved",
-    }
-}
-
-/// The status column of a conversation that is in no list.
-pub(super) const UNLISTED: &str = "unlisted";
-
-/// A row of the table of conversations.
-#[derive(Debug)]
-pub(crate) struct ConversationRow {
-    id: String,
-    thread: String,
-    number: u32,
-    instance: String,
-    mode: &'static str,
-    status: &'static str,
-    epoch: i64,
-    rev: i64,
-    last_at: i64,
-    due: Option<i64>,
-    tenant: String,
-    kept_since: Option<i64>,
-    person_since: Option<i64>,
-    body: String,
-}
-
-impl ConversationRow {
-    pub(crate) fn from_conversation(conversation: &Conversation) -> Result<Self, DbError> {
-        Ok(Self {
-            id: conversation.id.to_string(),
-            thread: conversation.id.thread_id().as_str().to_owned(),
-            number: conversation.id.number_in_thread(),
-            instance: conversation.instance.as_str().to_owned(),
-            mode: mode_name(conversation.mode),
-            status: conversation.listed_status().map_or(UNLISTED, status_name),
-            epoch: to_sql_integer(conversation.epoch),
-            rev: to_sql_integer(conversation.rev),
-            last_at: conversation.last_message_at.as_millisecond(),
-            due: conversation.answer_overdue_at().map(Timestamp::as_millisecond),
-            tenant: conversation.tenant.as_str().to_owned(),
-            kept_since: (!conversation.last.is_zero()).then(|| conversation.kept_since().as_millisecond()),
-            person_since: conversation.person_owed_since().map(Timestamp::as_millisecond),
-            body: encode_json(conversation)?,
-        })
-    }
-
-    /// Returns whether the stored row is the one that this row was made from: its `rev` is one lower, or there is none
-    /// and this `rev` is 1.
-    pub(super) fn follows_stored(&self, connection: &Connection) -> Result<bool, DbError> {
-        let sql = "SELECT rev FROM conversations WHERE id = ?1";
-        let stored: Option<i64> = connection
-            .prepare_cached(sql)?
-            .query_row([&self.id], |row| row.get(0))
-            .optional()?;
-        Ok(self.rev >= 1 && stored.unwrap_or(0) == self.rev - 1)
-    }
-
-    pub(crate) fn write_row(&self, connection: &Connection) -> Result<(), DbError> {
-        // Unlike a replacement, this leaves the indexes alone whose columns do not change.
-        let sql = "INSERT INTO conversations
-            (id, thread, number, instance, mode, status, epoch, rev, last_at, due, tenant, kept_since, person_since,
-                body)
-            VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14)
-            ON CONFLICT (id) DO UPDATE SET thread = excluded.thread, number = excluded.number,
-                instance = excluded.instance, mode = excluded.mode, status = excluded.status,
-                epoch = excluded.epoch, rev = excluded.rev, last_at = excluded.last_at, due = excluded.due,
-                tenant = excluded.tenant, kept_since = excluded.kept_since,
-                person_since = excluded.person_since, body = excluded.body";
-        let Self {
-            id,
-            thread,
-            number,
-            instance,
-            mode,
-            status,
-            epoch,
-            rev,
-            last_at,
-            due,
-            tenant,
-            kept_since,
-            person_since,
-            body,
-        } = self;
-        let values = params![
-            id,
-            thread,
-            number,
-            instance,
-            mode,
-            status,
-            epoch,
-            rev,
-            last_at,
-            due,
-            tenant,
-            kept_since,
-            person_since,
-            body
-        ];
-        execute_sql(connection, sql, values)?;
-        Ok(())
-    }
-}
 
 /// Returns whether the conversation is in the mode `ai` and in this epoch.
 pub(super) fn is_agents_epoch(
@@ -292,12 +177,13 @@ impl ReplyRows {
 impl Conversations for Embedded {
     async fn find_latest_conversation(&self, thread: &ThreadId) -> PortResult<Option<Conversation>> {
         let thread = thread.clone();
-        self.run_read("latest", move |c| select_latest(c, &thread)).await
+        self.run_lookup("latest", move |c| select_latest(c, &thread))
+            .await
     }
 
     async fn find_conversation(&self, id: &ConversationId) -> PortResult<Option<Conversation>> {
         let id = id.clone();
-        self.run_read("conversation", move |c| select_conversation(c, &id))
+        self.run_lookup("conversation", move |c| select_conversation(c, &id))
             .await
     }
 
@@ -307,7 +193,7 @@ impl Conversations for Embedded {
         limit: usize,
     ) -> PortResult<Option<(Conversation, Vec<Message>)>> {
         let id = id.clone();
-        self.run_read("with_history", move |c| select_with_history(c, &id, limit))
+        self.run_lookup("with_history", move |c| select_with_history(c, &id, limit))
             .await
     }
 
@@ -318,7 +204,7 @@ impl Conversations for Embedded {
         limit: usize,
     ) -> PortResult<Vec<Message>> {
         let id = id.clone();
-        self.run_read("messages_after", move |c| {
+        self.run_lookup("messages_after", move |c| {
             select_messages_after(c, &id, after, limit)
         })
         .await
@@ -358,7 +244,7 @@ impl Conversations for Embedded {
         id: &IdempotencyKey,
     ) -> PortResult<Option<IdempotencyRecord>> {
         let (scope, id, now) = (scope.to_owned(), id.clone(), self.current_time());
-        self.run_read("key", move |c| select_key(c, &scope, id.as_str(), now))
+        self.run_lookup("key", move |c| select_key(c, &scope, id.as_str(), now))
             .await
     }
 
@@ -391,7 +277,7 @@ impl Conversations for Embedded {
         let Ok((conversation, ordinal)) = id.conversation_and_ordinal() else {
             return Ok(None);
         };
-        self.run_read("message", move |c| select_message(c, &conversation, ordinal))
+        self.run_lookup("message", move |c| select_message(c, &conversation, ordinal))
             .await
     }
 }

@@ -85,7 +85,7 @@ impl DeadLetters for Embedded {
 
     async fn find_dead_letter(&self, id: &str) -> PortResult<Option<DeadLetter>> {
         let id = id.to_owned();
-        self.run_read("dead_letter", move |c| {
+        self.run_lookup("dead_letter", move |c| {
             query_one(c, "SELECT body FROM dead_letters WHERE id = ?1", [&id])
         })
         .await

@@ -1,10 +1,9 @@
 use crate::Embedded;
 use crate::db_error::DbError;
-use crate::sql_records::{encode_json, execute_sql, millis_after, query_one, row_exists};
+use crate::sql_records::{encode_json, execute_sql, query_one, row_exists};
 use jiff::Timestamp;
 use recado_domain::delivery::{Delivery, DeliveryKey, StatusUpdate};
 use recado_domain::ids::MessageId;
-use recado_pipeline::Settings;
 use recado_pipeline::ports::{Deliveries, DeliveryLink, PortResult};
 use rusqlite::{Connection, OptionalExtension, params};
 
@@ -63,11 +62,18 @@ fn apply_status(
     if !delivery.apply_update(update) {
         return Ok(());
     }
-    upsert_delivery(connection, &update.key, &delivery, expires.as_millisecond())
+    let sql = "SELECT expires FROM deliveries WHERE key = ?1 AND expires > ?2";
+    let known: Option<i64> = connection
+        .prepare_cached(sql)?
+        .query_row(params![update.key.as_str(), now.as_millisecond()], |row| {
+            row.get(0)
+        })
+        .optional()?;
+    let expires = known.unwrap_or(expires.as_millisecond());
+    upsert_delivery(connection, &update.key, &delivery, expires)
 }
 
-/// Links a delivery to its message. A status that came first is kept, with its time of expiry. A new record lives for
-/// the default time of delivery records, until a status sets another.
+/// Links a delivery to its message. A status that came first is kept.
 pub(super) fn link_message(
     connection: &Connection,
     link: &DeliveryLink,
@@ -75,19 +81,12 @@ pub(super) fn link_message(
     now: Timestamp,
 ) -> Result<(), DbError> {
     let known = select_delivery(connection, &link.key, now)?.unwrap_or_default();
-    let sql = "SELECT expires FROM deliveries WHERE key = ?1 AND expires > ?2";
-    let expires: Option<i64> = connection
-        .prepare_cached(sql)?
-        .query_row(params![link.key.as_str(), now.as_millisecond()], |row| row.get(0))
-        .optional()?;
     let delivery = Delivery {
         message: Some(message.clone()),
         provider_message_id: link.provider_message_id.clone().or(known.provider_message_id),
         ..known
     };
-    let expires =
-        expires.unwrap_or_else(|| millis_after(now, Settings::default().delivery_ttl.unsigned_abs()));
-    upsert_delivery(connection, &link.key, &delivery, expires)
+    upsert_delivery(connection, &link.key, &delivery, link.expires.as_millisecond())
 }
 
 impl Deliveries for Embedded {
@@ -101,13 +100,13 @@ impl Deliveries for Embedded {
 
     async fn find_delivery(&self, key: &DeliveryKey) -> PortResult<Option<Delivery>> {
         let (key, now) = (key.clone(), self.current_time());
-        self.run_read("delivery", move |c| select_delivery(c, &key, now))
+        self.run_lookup("delivery", move |c| select_delivery(c, &key, now))
             .await
     }
 
     async fn find_deliveries(&self, keys: &[DeliveryKey]) -> PortResult<Vec<Option<Delivery>>> {
         let (keys, now) = (keys.to_vec(), self.current_time());
-        self.run_read("deliveries", move |c| {
+        self.run_lookup("deliveries", move |c| {
             keys.iter().map(|key| select_delivery(c, key, now)).collect()
         })
         .await

@@ -1,5 +1,6 @@
 use super::alerts::{ALERT_CONFIG, select_alert_config, write_installation_value};
 use crate::Embedded;
+use crate::config_cache::InstanceName;
 use crate::db_error::DbError;
 use crate::sql_records::{decode_json, encode_json, execute_sql, query_all, query_one, to_sql_limit};
 use recado_domain::config::{
@@ -8,7 +9,7 @@ use recado_domain::config::{
 use recado_domain::ids::{ExternalId, InstanceId, TenantId};
 use recado_domain::provider::Provider;
 use recado_pipeline::ports::{ConfigurationStore, Page, PageRequest, PortResult, WriteOutcome};
-use rusqlite::{Connection, OptionalExtension, Params, params};
+use rusqlite::{Connection, OptionalExtension, Row, params};
 use std::collections::BTreeMap;
 
 fn select_configuration(
@@ -189,17 +190,24 @@ fn insert_instance(connection: &Connection, instance: &Instance) -> Result<(), D
 }
 
 const SELECT_INSTANCE_CONFIG: &str = "SELECT i.body, t.body, a.body FROM instances i
-    JOIN tenants t ON t.id = i.tenant JOIN agents a ON a.id = i.agent WHERE ";
+    JOIN tenants t ON t.id = i.tenant JOIN agents a ON a.id = i.agent WHERE";
 
 fn select_instance_config(
     connection: &Connection,
-    condition: &str,
-    params: impl Params,
+    name: &InstanceName,
 ) -> Result<Option<InstanceConfig>, DbError> {
-    let found: Option<(String, String, String)> = connection
-        .prepare_cached(&format!("{SELECT_INSTANCE_CONFIG}{condition}"))?
-        .query_row(params, |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)))
-        .optional()?;
+    let row = |row: &Row<'_>| Ok((row.get(0)?, row.get(1)?, row.get(2)?));
+    let found: Option<(String, String, String)> = match name {
+        InstanceName::Id(id) => connection
+            .prepare_cached(&format!("{SELECT_INSTANCE_CONFIG} i.id = ?1"))?
+            .query_row([id.as_str()], row),
+        InstanceName::External(provider, external) => connection
+            .prepare_cached(&format!(
+                "{SELECT_INSTANCE_CONFIG} i.provider = ?1 AND i.external = ?2"
+            ))?
+            .query_row([provider.as_str(), external.as_str()], row),
+    }
+    .optional()?;
     let Some((instance, tenant, agent)) = found else {
         return Ok(None);
     };
@@ -252,21 +260,30 @@ impl ConfigurationStore for Embedded {
         known: &ConfigDocument,
     ) -> PortResult<WriteOutcome> {
         let (change, removal, known) = (change.clone(), removal.clone(), known.clone());
+        let changing = self.config_cache().begin_config_change();
         self.run_write("replace_configuration", move |c| {
+            let _held_until_committed = &changing;
             replace_entries(c, &change, &removal, &known)
         })
         .await
     }
 
     async fn apply_configuration(&self, change: &ConfigDocument) -> PortResult<()> {
-        let change = change.clone();
-        self.run_write("apply", move |c| apply_document(c, &change)).await
+        let (change, changing) = (change.clone(), self.config_cache().begin_config_change());
+        self.run_write("apply", move |c| {
+            let _held_until_committed = &changing;
+            apply_document(c, &change)
+        })
+        .await
     }
 
     async fn remove_configuration(&self, removal: &ConfigRemoval) -> PortResult<()> {
-        let removal = removal.clone();
-        self.run_write("remove_configuration", move |c| delete_entries(c, &removal))
-            .await
+        let (removal, changing) = (removal.clone(), self.config_cache().begin_config_change());
+        self.run_write("remove_configuration", move |c| {
+            let _held_until_committed = &changing;
+            delete_entries(c, &removal)
+        })
+        .await
     }
 
     async fn find_instance_config(
@@ -274,22 +291,30 @@ impl ConfigurationStore for Embedded {
         provider: Provider,
         external: &ExternalId,
     ) -> PortResult<Option<InstanceConfig>> {
-        let external = external.clone();
-        let work = move |c: &Connection| {
-            select_instance_config(
-                c,
-                "i.provider = ?1 AND i.external = ?2",
-                params![provider.as_str(), external.as_str()],
-            )
-        };
-        self.run_read("bound", work).await
+        self.read_instance_config(InstanceName::External(provider, external.clone()))
+            .await
     }
 
     async fn instance_config(&self, id: &InstanceId) -> PortResult<Option<InstanceConfig>> {
-        let id = id.clone();
-        self.run_read("bound_by_id", move |c| {
-            select_instance_config(c, "i.id = ?1", [id.as_str()])
-        })
-        .await
+        self.read_instance_config(InstanceName::Id(id.clone())).await
+    }
+}
+
+impl Embedded {
+    /// Returns the configuration of an instance, as it was kept or as it is stored.
+    async fn read_instance_config(&self, name: InstanceName) -> PortResult<Option<InstanceConfig>> {
+        let cache = self.config_cache();
+        let changes = match cache.find_kept_config(&name) {
+            Ok(config) => return Ok(Some(config)),
+            Err(changes) => changes,
+        };
+        let asked = name.clone();
+        let found = self
+            .run_lookup("bound", move |c| select_instance_config(c, &asked))
+            .await?;
+        if let Some(config) = &found {
+            cache.keep_read_config(changes, name, config);
+        }
+        Ok(found)
     }
 }

@@ -1,3 +1,4 @@
+use super::conversation_row::mode_name;
 use crate::Embedded;
 use crate::db_error::DbError;
 use crate::sql_records::{decode_json, encode_json, query_all, to_sql_limit};
@@ -5,14 +6,15 @@ use jiff::Timestamp;
 use recado_domain::config::Instance;
 use recado_domain::conversation::Conversation;
 use recado_domain::event::EventRecord;
-use recado_domain::ids::InstanceId;
+use recado_domain::ids::{InstanceId, TenantId};
 use recado_domain::instance::ParkedConversation;
 use recado_domain::message::Message;
 use recado_pipeline::ports::{
-    DiskSpace, Gauges, OpenEvent, OpenMessage, OpenWork, OwedAnswer, PortError, PortResult,
-    TroubledInstances, WaitingForPerson,
+    ConversationFilter, DiskSpace, Gauges, OpenEvent, OpenMessage, OpenWork, OwedAnswer, Page, PageRequest,
+    PortError, PortResult, TroubledInstances, WaitingForPerson,
 };
-use rusqlite::{Connection, params};
+use rusqlite::types::Value;
+use rusqlite::{Connection, params, params_from_iter};
 use serde::de::DeserializeOwned;
 
 /// The instances whose open work is read, as JSON lists: by id, and by provider and the provider's name.
@@ -74,7 +76,11 @@ fn select_open_work(
         AND (?2 IS NULL OR instance IN (SELECT value FROM json_each(?2))) ORDER BY due LIMIT ?1";
     let (owing, more_owing) = select_longest_due::<Conversation>(c, sql, ids, most)?;
     Ok(OpenWork {
-        owed: owing.iter().map(OwedAnswer::from_conversation).collect(),
+        owed: owing
+            .iter()
+            .filter(|conversation| conversation.agent_owes_answer())
+            .map(OwedAnswer::from_conversation)
+            .collect(),
         messages: messages.iter().filter_map(OpenMessage::from_message).collect(),
         events: events.iter().map(OpenEvent::from_record).collect(),
         parked: parked.into_iter().map(|parked| parked.instance).collect(),
@@ -97,6 +103,58 @@ fn select_troubled(c: &Connection, most: usize) -> Result<TroubledInstances, DbE
         found.states.push((id, decode_json(&body)?));
     }
     Ok(found)
+}
+
+/// Returns a page of the conversations in which a person owes an answer, those that wait the longest first.
+fn select_waiting_page(
+    c: &Connection,
+    filter: &ConversationFilter,
+    page: &PageRequest,
+) -> Result<Page<Conversation>, DbError> {
+    let after = page.cursor.as_deref().map(parse_waiting_cursor).transpose()?;
+    let (since, id) = after.unwrap_or((i64::MIN, ""));
+    let mut values: Vec<Value> = vec![since.into(), id.to_owned().into()];
+    let mut sql = "SELECT body, person_since, id FROM conversations
+        WHERE person_since IS NOT NULL AND (person_since, id) > (?, ?)"
+        .to_owned();
+    let conditions = [
+        (" AND tenant = ?", filter.tenant.as_ref().map(TenantId::as_str)),
+        (
+            " AND instance = ?",
+            filter.instance.as_ref().map(InstanceId::as_str),
+        ),
+        (" AND mode = ?", filter.mode.map(mode_name)),
+    ];
+    for (condition, value) in conditions {
+        if let Some(value) = value {
+            sql.push_str(condition);
+            values.push(value.to_owned().into());
+        }
+    }
+    sql.push_str(" ORDER BY person_since, id LIMIT ?");
+    values.push(to_sql_limit(page.limit.saturating_add(1)).into());
+    let mut statement = c.prepare_cached(&sql)?;
+    let mut rows = statement.query(params_from_iter(values))?;
+    let mut found = Page {
+        items: Vec::new(),
+        next_cursor: None,
+    };
+    let mut last = None;
+    while let Some(row) = rows.next()? {
+        if found.items.len() == page.limit {
+            found.next_cursor = last;
+            break;
+        }
+        let body: String = row.get(0)?;
+        found.items.push(decode_json(&body)?);
+        last = Some(format!("{}.{}", row.get::<_, i64>(1)?, row.get::<_, String>(2)?));
+    }
+    Ok(found)
+}
+
+fn parse_waiting_cursor(cursor: &str) -> Result<(i64, &str), DbError> {
+    let (since, id) = cursor.split_once('.').ok_or(DbError::Cursor)?;
+    Ok((since.parse().map_err(|_| DbError::Cursor)?, id))
 }
 
 impl Gauges for Embedded {
@@ -127,6 +185,18 @@ impl Gauges for Embedded {
             let more = found.len() > limit;
             found.truncate(limit);
             Ok(WaitingForPerson::from_conversations(found, more))
+        })
+        .await
+    }
+
+    async fn list_waiting_conversations(
+        &self,
+        filter: &ConversationFilter,
+        page: &PageRequest,
+    ) -> PortResult<Page<Conversation>> {
+        let (filter, page) = (filter.clone(), page.clone());
+        self.run_read("waiting_conversations", move |c| {
+            select_waiting_page(c, &filter, &page)
         })
         .await
     }

@@ -20,7 +20,7 @@ impl IdentityKeyStore for Embedded {
         if let Some(known) = self.identity_cell().get() {
             return Ok(Some(known.clone()));
         }
-        let found = self.run_read("identity_key", select_identity_key).await?;
+        let found = self.run_lookup("identity_key", select_identity_key).await?;
         Ok(found.map(|key| self.identity_cell().get_or_init(|| key).clone()))
     }
 

@@ -1,4 +1,4 @@
-use super::conversations::ConversationRow;
+use super::conversation_row::ConversationRow;
 use super::messages::MessageRow;
 use crate::Embedded;
 use crate::db_error::DbError;
@@ -61,22 +61,26 @@ impl EventRow {
         &self,
         connection: &Connection,
         now: Timestamp,
-    ) -> Result<RecordEventOutcome, DbError> {
+    ) -> Result<RecordedEvent, DbError> {
         if self.run_insert(connection, "ON CONFLICT (id) DO NOTHING")? == 1 {
-            return Ok(RecordEventOutcome::New);
+            return Ok(RecordedEvent::New(connection.last_insert_rowid()));
         }
         match select_event(connection, &self.id, now)?.map(|known| known.state) {
-            Some(EventState::Pending) => Ok(RecordEventOutcome::Pending),
-            Some(EventState::Applied | EventState::Dead) => Ok(RecordEventOutcome::Settled),
-            // The known record has expired.
-            None => self.write_row(connection).map(|()| RecordEventOutcome::New),
+            Some(EventState::Pending) => Ok(RecordedEvent::Pending),
+            Some(EventState::Applied | EventState::Dead) => Ok(RecordedEvent::Settled),
+            // The known record has expired. The new one gets a number of its own: messages of the old one are no messages of it.
+            None => {
+                execute_sql(connection, "DELETE FROM events WHERE id = ?1", [self.id.as_str()])?;
+                self.run_insert(connection, "")?;
+                Ok(RecordedEvent::New(connection.last_insert_rowid()))
+            }
         }
     }
 
     fn write_row(&self, connection: &Connection) -> Result<(), DbError> {
-        // Unlike a replacement, this leaves the indexes alone whose columns do not change.
+        // The id and the correlation id never change, and an index is written whose column is named, whatever its value.
         let update = "ON CONFLICT (id) DO UPDATE SET due = excluded.due, expires = excluded.expires,
-            payload = excluded.payload, body = excluded.body, correlation = excluded.correlation";
+            payload = excluded.payload, body = excluded.body";
         self.run_insert(connection, update).map(drop)
     }
 
@@ -95,6 +99,25 @@ impl EventRow {
             self.correlation
         ];
         execute_sql(connection, &sql, values)
+    }
+}
+
+/// An event that was to be recorded.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum RecordedEvent {
+    /// The event is new, and has this number within the database.
+    New(i64),
+    Pending,
+    Settled,
+}
+
+impl From<RecordedEvent> for RecordEventOutcome {
+    fn from(recorded: RecordedEvent) -> Self {
+        match recorded {
+            RecordedEvent::New(_) => Self::New,
+            RecordedEvent::Pending => Self::Pending,
+            RecordedEvent::Settled => Self::Settled,
+        }
     }
 }
 
@@ -202,6 +225,7 @@ fn settle_record(record: &mut EventRecord, reason: Option<Reason>, at: Timestamp
 
 fn finish_record(record: &mut EventRecord, finish: &EventFinish) {
     settle_record(record, None, finish.at);
+    record.reason = finish.reason;
     record.processed = Some(finish.processed);
 }
 
@@ -211,12 +235,13 @@ impl Inbox for Embedded {
         let new = EventRow::from_record(&EventRecord::new_pending(job.clone()), None)
             .map_err(|fault| fault.into_port_error(WHAT))?;
         let now = self.current_time();
-        self.run_write(WHAT, move |c| new.insert_new(c, now)).await
+        self.run_write(WHAT, move |c| new.insert_new(c, now).map(Into::into))
+            .await
     }
 
     async fn find_event(&self, id: &EventId) -> PortResult<Option<EventRecord>> {
         let (id, now) = (id.clone(), self.current_time());
-        self.run_read("event", move |c| select_event(c, &id, now)).await
+        self.run_lookup("event", move |c| select_event(c, &id, now)).await
     }
 
     async fn store_inbound(&self, write: InboundWrite<'_>) -> PortResult<StoreInboundOutcome> {

@@ -98,7 +98,7 @@ fn delete_parked(connection: &Connection, parked: &ParkedConversation) -> Result
 impl InstanceStates for Embedded {
     async fn read_instance_state(&self, id: &InstanceId) -> PortResult<InstanceState> {
         let id = id.clone();
-        self.run_read("instance_state", move |c| select_state(c, &id))
+        self.run_lookup("instance_state", move |c| select_state(c, &id))
             .await
     }
 

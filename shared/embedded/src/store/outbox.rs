@@ -1,4 +1,5 @@
-use super::conversations::{ConversationRow, is_agents_epoch};
+use super::conversation_row::ConversationRow;
+use super::conversations::is_agents_epoch;
 use super::deliveries;
 use super::messages::MessageRow;
 use crate::Embedded;
@@ -182,7 +183,7 @@ impl OutboxStore for Embedded {
         ];
         let sql = "SELECT body FROM messages WHERE conversation > ?1 AND conversation < ?2 AND open = 1";
         let mut open: Vec<Message> = self
-            .run_read("open", move |c| query_all(c, sql, bounds.each_ref()))
+            .run_lookup("open", move |c| query_all(c, sql, bounds.each_ref()))
             .await?;
         open.sort_by_key(|message| (message.conversation.number_in_thread(), message.ordinal));
         Ok(open)
@@ -235,7 +236,7 @@ impl OutboxStore for Embedded {
     async fn list_in_flight(&self, instance: &InstanceId) -> PortResult<Vec<InFlightSend>> {
         let instance = instance.clone();
         let sql = "SELECT body FROM in_flight WHERE instance = ?1 ORDER BY message, nonce";
-        self.run_read("in_flight", move |c| query_all(c, sql, [instance.as_str()]))
+        self.run_lookup("in_flight", move |c| query_all(c, sql, [instance.as_str()]))
             .await
     }
 

@@ -1,4 +1,5 @@
-use super::conversations::{ConversationRow, update_row};
+use super::conversation_row::ConversationRow;
+use super::conversations::update_row;
 use super::messages::MessageRow;
 use crate::Embedded;
 use crate::db_error::DbError;
@@ -67,8 +68,13 @@ fn delete_conversation_row(
     Ok(WriteOutcome::Conflict)
 }
 
-fn replace_message_row(connection: &Connection, message: &MessageRow) -> Result<WriteOutcome, DbError> {
-    if !message.is_inbound_row(connection)? {
+fn replace_message_row(
+    connection: &Connection,
+    message: &MessageRow,
+    rev: u64,
+) -> Result<WriteOutcome, DbError> {
+    let follows = |stored: Message| stored.out.is_none() && stored.rev.checked_add(1) == Some(rev);
+    if !message.is_inbound_row(connection)? || !message.select_stored(connection)?.is_some_and(follows) {
         return Ok(WriteOutcome::Conflict);
     }
     message.write_row(connection)?;
@@ -114,7 +120,9 @@ impl RetainedRecords for Embedded {
     async fn replace_message(&self, message: &Message) -> PortResult<WriteOutcome> {
         const WHAT: &str = "replace_message";
         let row = MessageRow::from_message(message).map_err(|fault| fault.into_port_error(WHAT))?;
-        self.run_write(WHAT, move |c| replace_message_row(c, &row)).await
+        let rev = message.rev;
+        self.run_write(WHAT, move |c| replace_message_row(c, &row, rev))
+            .await
     }
 
     async fn delete_alias(&self, other: &ThreadId) -> PortResult<()> {

@@ -1,4 +1,4 @@
-use super::conversations::ConversationRow;
+use super::conversation_row::ConversationRow;
 use super::idempotency_keys::{insert_key, select_used_key};
 use super::messages::MessageRow;
 use crate::Embedded;
@@ -123,7 +123,7 @@ impl ScheduledMessages for Embedded {
     async fn find_scheduled(&self, id: &ScheduledId) -> PortResult<Option<ScheduledMessage>> {
         let id = id.clone();
         let sql = "SELECT body FROM scheduled WHERE id = ?1";
-        self.run_read("scheduled", move |c| query_one(c, sql, [id.as_str()]))
+        self.run_lookup("scheduled", move |c| query_one(c, sql, [id.as_str()]))
             .await
     }
 

@@ -1,4 +1,4 @@
-use super::conversations::UNLISTED;
+use super::conversation_row::UNLISTED;
 use crate::Embedded;
 use crate::db_error::DbError;
 use crate::queue::delete_tenant_messages;

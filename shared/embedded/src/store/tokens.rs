@@ -34,11 +34,20 @@ fn select_tokens(
         Some(cursor) => cursor.split_once('\n').ok_or(DbError::Cursor)?,
         None => ("", ""),
     };
-    let sql = "SELECT body FROM tokens WHERE (tenant, name) > (?1, ?2) AND (?3 IS NULL OR tenant = ?3)
-        ORDER BY tenant, name LIMIT ?4";
     let most = to_sql_limit(page.limit.saturating_add(1));
-    let values = params![after_tenant, after_name, tenant.map(TenantId::as_str), most];
-    let mut items: Vec<Token> = query_all(connection, sql, values)?;
+    let mut items: Vec<Token> = if let Some(tenant) = tenant {
+        // A cursor of another list leads to the first token of this one.
+        let after = if after_tenant == tenant.as_str() {
+            after_name
+        } else {
+            ""
+        };
+        let sql = "SELECT body FROM tokens WHERE tenant = ?1 AND name > ?2 ORDER BY name LIMIT ?3";
+        query_all(connection, sql, params![tenant.as_str(), after, most])?
+    } else {
+        let sql = "SELECT body FROM tokens WHERE (tenant, name) > (?1, ?2) ORDER BY tenant, name LIMIT ?3";
+        query_all(connection, sql, params![after_tenant, after_name, most])?
+    };
     let more = items.len() > page.limit;
     items.truncate(page.limit);
     let cursor = |last: &Token| format!("{}\n{}", tenant_column(last.tenant.as_ref()), last.name);
@@ -55,7 +64,7 @@ impl Tokens for Embedded {
 
     async fn find_token(&self, hash: &TokenHash) -> PortResult<Option<Token>> {
         let hash = hash.as_str().to_owned();
-        self.run_read("token", move |c| {
+        self.run_lookup("token", move |c| {
             query_one(c, "SELECT body FROM tokens WHERE hash = ?1", [&hash])
         })
         .await

@@ -41,6 +41,9 @@ enum AuditActionSchema {
     CaughtUp,
     AlertsTested,
     NotificationRedriven,
+    InstanceConnected,
+    PairingStarted,
+    SetupChecked,
 }
 
 /// The filter and the page of the audit.

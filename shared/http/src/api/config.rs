@@ -21,8 +21,8 @@ use recado_pipeline::configure::{self, ApplyOptions, ConfigurationChange, Config
 use recado_whatsapp::describe_webhook_setup;
 use recado_whatsapp::webhook::WebhookKeys;
 use serde::{Deserialize, Serialize};
-use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use utoipa::{IntoParams, ToSchema};
 
@@ -294,10 +294,16 @@ pub(super) async fn post_secret_rotation(
     }))
 }
 
+/// The number of instances up to which the secrets of their own apps are looked for. On AWS each may cost a request; of more
+/// instances they count as there.
+const OWN_APPS_MAX: usize = 50;
+
 /// The installation's base URL, and each provider's webhook keys.
 pub(super) struct WebhookSetups {
     base: String,
     keys: BTreeMap<Provider, Arc<WebhookKeys>>,
+    /// Instances whose own app's secret is not there.
+    unproven: BTreeSet<InstanceId>,
 }
 
 impl WebhookSetups {
@@ -312,13 +318,16 @@ impl WebhookSetups {
             Some(url) => url.trim_end_matches('/').to_owned(),
             None => request_base_url(headers, uri)?,
         };
-        let mut keys = BTreeMap::new();
+        let (mut keys, mut unproven) = (BTreeMap::new(), BTreeSet::new());
         for instance in instances {
+            if instances.len() <= OWN_APPS_MAX && !is_own_app_proven(api, instance).await? {
+                unproven.insert(instance.id.clone());
+            }
             if let Entry::Vacant(unread) = keys.entry(instance.provider) {
                 unread.insert(api.keys.webhook_keys(instance.provider).await?);
             }
         }
-        Ok(Self { base, keys })
+        Ok(Self { base, keys, unproven })
     }
 
     pub(super) fn setup_view(&self, instance: &Instance, with_secret: bool) -> WebhookSetupView {
@@ -331,9 +340,20 @@ impl WebhookSetups {
             url: setup.url,
             secret: setup.secret.map(|secret| secret.expose_secret().to_owned()),
             secret_header: setup.secret_header,
-            proof_set: setup.proof_set,
+            proof_set: setup.proof_set && !self.unproven.contains(&instance.id),
             verify_token_set: setup.verify_token_set,
         }
+    }
+}
+
+/// Returns `false` if the instance has an app of its own whose secret is not there: none of its webhooks can be proven.
+pub(super) async fn is_own_app_proven(
+    api: &Api<impl ApiContext>,
+    instance: &Instance,
+) -> Result<bool, HttpProblem> {
+    match &instance.app_secret {
+        Some(own) => Ok(api.keys.app_secret(own).await?.is_some()),
+        None => Ok(true),
     }
 }
 

@@ -12,10 +12,10 @@ use axum::extract::State;
 use axum::http::HeaderMap;
 use axum::{Extension, Json};
 use recado_domain::access::Caller;
-use recado_domain::conversation::{ConversationMode, ConversationStatus};
+use recado_domain::conversation::{Conversation, ConversationMode, ConversationStatus};
 use recado_domain::ids::{ConversationId, CorrelationId, InstanceId, Ordinal};
 use recado_pipeline::operate;
-use recado_pipeline::ports::ConversationFilter;
+use recado_pipeline::ports::{ConversationFilter, Page};
 use serde::Deserialize;
 use utoipa::{IntoParams, ToSchema};
 
@@ -33,13 +33,16 @@ pub(super) struct ConversationQuery {
     /// Only of this status.
     #[param(value_type = Option<ConversationStatusSchema>)]
     status: Option<ConversationStatus>,
+    /// `true`: only conversations in which a person owes an answer, those that wait the longest first. `status` is left out
+    /// then.
+    waiting: Option<bool>,
     /// Number of items on a page: 1 to 200, 50 if absent.
     limit: Option<usize>,
     /// `next_cursor` of the page before.
     cursor: Option<String>,
 }
 
-/// Lists conversations, the most recently active first.
+/// Lists conversations, the most recently active first; or those that wait for a person.
 #[utoipa::path(
     get,
     path = "/v1/conversations",
@@ -59,8 +62,22 @@ pub(super) async fn list_conversations(
         status: wanted.status,
         ..ConversationFilter::default()
     };
-    let found = operate::list_conversations(&*api.deps, &caller, filter, &page).await;
+    let found = if wanted.waiting == Some(true) {
+        if filter.status.is_some() {
+            return Err(HttpProblem::bad_request(
+                "`waiting` and `status` cannot be given together: who waits is active",
+            ));
+        }
+        operate::list_waiting_conversations(&*api.deps, &caller, filter, &page).await
+    } else {
+        operate::list_conversations(&*api.deps, &caller, filter, &page).await
+    };
     let found = found.map_err(|error| list_problem(error, page.cursor.is_some()))?;
+    let owed = operate::explain_owed_answers(&*api.deps, &found.items).await?;
+    let found = Page {
+        items: found.items.into_iter().zip(owed).collect(),
+        next_cursor: found.next_cursor,
+    };
     Ok(Json(ListView::from_page(found, ConversationView::from)))
 }
 
@@ -78,7 +95,16 @@ pub(super) async fn get_conversation(
     PathParam(id): PathParam<String>,
 ) -> Result<Json<ConversationView>, HttpProblem> {
     let found = operate::find_conversation(&*api.deps, &caller, &parse_conversation_id(&id)?).await?;
-    Ok(Json(found.into()))
+    Ok(Json(view_conversation(&api, found).await?))
+}
+
+/// Returns the view of a conversation, with the answer that it owes.
+async fn view_conversation(
+    api: &Api<impl ApiContext>,
+    conversation: Conversation,
+) -> Result<ConversationView, HttpProblem> {
+    let mut owed = operate::explain_owed_answers(&*api.deps, std::slice::from_ref(&conversation)).await?;
+    Ok((conversation, owed.pop().flatten()).into())
 }
 
 /// The requested change of a conversation.
@@ -141,9 +167,8 @@ pub(super) async fn patch_conversation(
     if resolve {
         changed = Some(operate::resolve_conversation(deps, &caller, &id, change.seen, &correlation).await?);
     }
-    changed
-        .map(|conversation| Json(conversation.into()))
-        .ok_or_else(no_such_conversation)
+    let changed = changed.ok_or_else(no_such_conversation)?;
+    Ok(Json(view_conversation(&api, changed).await?))
 }
 
 /// Parses a conversation's id. A malformed id is a 404, as an unknown id is.

@@ -30,6 +30,10 @@ pub(crate) const PERMISSIONS: &[(&str, &str, Permission)] = &[
     ("DELETE", "/v1/instances/{id}", Configure),
     // It holds the webhook secret.
     ("GET", "/v1/instances/{id}/webhook", Configure),
+    // They send the instance's key, and a QR code opens the number.
+    ("POST", "/v1/instances/{id}/connect", Configure),
+    ("POST", "/v1/instances/{id}/pairing", Configure),
+    ("POST", "/v1/instances/{id}/check", Configure),
     // It asks the providers and the model.
     ("GET", "/v1/checks", Configure),
     ("GET", "/v1/conversations", Read),

@@ -14,8 +14,10 @@ pub(super) use reports::{
 };
 
 use recado_domain::alert::{AlertKind, AlertSeverity, AlertState, NotificationState};
+use recado_domain::answer::{AnswerReason, AnswerState};
 use recado_domain::conversation::{ConversationMode, ConversationStatus};
 use recado_domain::dead_letter::QueueName;
+use recado_domain::decision::DecisionKind;
 use recado_domain::delivery::DeliveryStatus;
 use recado_domain::event::{EventKind, EventState};
 use recado_domain::instance::ConnectionStatus;
@@ -23,6 +25,7 @@ use recado_domain::message::{MessageStatus, Role};
 use recado_domain::notice::NoticeKind;
 use recado_domain::provider::Provider;
 use recado_domain::reason::Reason;
+use recado_domain::signature::SignaturePosition;
 use recado_pipeline::configure::ConfigurationChangeKind;
 use recado_pipeline::health::HealthStatus;
 use recado_pipeline::trace::TimelineStage;
@@ -62,6 +65,7 @@ word_schemas! {
     ProviderSchema: Provider { Evolution, Meta, Dialog360, AwsSocial }
     ConversationModeSchema: ConversationMode { Ai, Manual }
     ConversationStatusSchema: ConversationStatus { Active, Resolved }
+    DecisionKindSchema: DecisionKind { HandOver, Resolve }
     QueueNameSchema: QueueName { Inbound, Turns, Outbound }
     DeliveryStatusSchema: DeliveryStatus { Sent, Delivered, Read, Played, Failed }
     EventKindSchema: EventKind { Message, Failed, Connection }
@@ -75,17 +79,24 @@ word_schemas! {
     }
     ReasonSchema: Reason {
         MaxRetriesExceeded, WhatsappPermanentError, InstanceDisconnected, WindowClosed, Poison, UnknownInstance,
-        TakenOver, Stale, ModelFailed, UnknownOutcome, Purged, TooMuchToRead, SimulatedReply,
+        TakenOver, Stale, ModelFailed, UnknownOutcome, Purged, TooMuchToRead, HandedOver, SimulatedReply,
+        Blocked, Expired,
+    }
+    AnswerStateSchema: AnswerState { Answered, InWork, Waiting, NotOwed, Failed }
+    AnswerReasonSchema: AnswerReason {
+        Replied, ErrorMessage, MaybeReplied, Person, NotKept, Debounce, Drafting, Sending, Manual, NeedsPerson, OutOfHours, ModelKey,
+        NoInstance, Stale, NothingToAnswer, Resolved, Cancelled, DeadLetter,
     }
     ConfigurationChangeKindSchema: ConfigurationChangeKind { Created, Changed, Unchanged, Removed, Disabled }
     HealthStatusSchema: HealthStatus { Healthy, Degraded, Unhealthy }
     AlertKindSchema: AlertKind {
         NoHeartbeat, FullDisk, QueueDepth, SlowProcessing, DeadLetters, Disconnected, MissingKey, SilentInstance,
-        CustomerWaits,
+        CustomerWaits, PersonNeeded,
     }
     AlertStateSchema: AlertState { Watched, Firing, Ended, Forgotten }
     NotificationStateSchema: NotificationState { Pending, Dead }
     SeveritySchema: AlertSeverity { Warning, Critical }
+    SignaturePositionSchema: SignaturePosition { StartSameLine, StartNewLine, EndSameLine, EndNewLine }
     TimelineStageSchema: TimelineStage {
         Received, Deduplicated, Processing, Stored, Scheduled, Turn, Committed, Claimed, QueuedAgain, Unknown, Sent,
         Delivered, Read, Failed, Dead, Cancelled,

@@ -1,25 +1,33 @@
 //! The JSON shapes of the API's answers. They are a contract: fields are added, never renamed.
 
+mod changes;
 mod delivery;
+mod referral;
 mod sends;
 
+use super::answer_view::AnswerView;
 use super::schema::{
     ConversationModeSchema, ConversationStatusSchema, MessageStatusSchema, QueueNameSchema, ReasonSchema,
     RoleSchema,
 };
+use changes::{ReactionView, VersionView, list_reactions, list_versions};
 use delivery::DeliveryView;
 use recado_domain::Timestamp;
+use recado_domain::answer::ExplainedAnswer;
 use recado_domain::content::Content;
-use recado_domain::conversation::{Conversation, ConversationMode, ConversationStatus, Handover};
+use recado_domain::conversation::{
+    Conversation, ConversationMode, ConversationStatus, HandOverNote, Handover,
+};
 use recado_domain::dead_letter::{DeadLetter, DeadLetterContent, QueueName};
-use recado_domain::ids::{ConversationId, CorrelationId, InstanceId, MessageId, Ordinal, TokenName};
+use recado_domain::ids::{ConversationId, CorrelationId, InstanceId, MessageId, Ordinal, StepId, TokenName};
 use recado_domain::message::{MessageStatus, Role};
 use recado_domain::metadata::Metadata;
-use recado_domain::outbox::{OutboxHistoryEntry, OutboxState};
+use recado_domain::outbox::{HeldStatus, OutboxHistoryEntry, OutboxState};
 use recado_domain::reason::Reason;
 use recado_pipeline::operate::MessageView;
 use recado_pipeline::ports::Page;
 use recado_pipeline::trace::TimelineResult;
+use referral::ReferralView;
 use serde::Serialize;
 use serde_json::{Map, Value};
 use utoipa::ToSchema;
@@ -65,6 +73,19 @@ pub(super) struct ConversationView {
     /// The reason why the owed answer waits for a person although the agent has the conversation.
     #[schema(value_type = Option<ReasonSchema>)]
     needs_person: Option<Reason>,
+    /// The answer that is owed, with what it waits for; absent if none is owed.
+    owed_answer: Option<AnswerView>,
+    /// Time since which the contact waits for a person: people owe an answer, or the agent handed the conversation over
+    /// and nobody has taken it. Absent if no person is waited for.
+    waiting_since: Option<Timestamp>,
+    /// The agent's note of its last hand-over, until the agent has the conversation again.
+    hand_over_note: Option<HandOverNoteView>,
+    /// The step of the agent's script at which the conversation is. Absent before the first reply, and if the agent has
+    /// no steps.
+    #[schema(value_type = Option<String>)]
+    step: Option<StepId>,
+    /// Time at which the agent answers again unless a person writes before it. Absent if it does not by itself.
+    agent_returns_at: Option<Timestamp>,
     /// The last takeover, give-back or resolve; absent if there was none.
     handover: Option<HandoverView>,
     /// The conversation of the same person under another identity, in which the messages continue.
@@ -82,7 +103,8 @@ struct ContactView {
 /// A takeover, a give-back or a resolve. The conversation's mode and status say which one it was.
 #[derive(Debug, Serialize, ToSchema)]
 struct HandoverView {
-    /// Name of the token with which it was done; `phone` if somebody typed on the phone of the number.
+    /// Name of the token with which it was done. `phone`: somebody typed on the phone of the number; `agent`: the agent
+    /// resolved the conversation; `installation`: the agent came back by itself.
     #[schema(value_type = String)]
     by: TokenName,
     at: Timestamp,
@@ -94,9 +116,26 @@ impl From<Handover> for HandoverView {
     }
 }
 
-impl From<Conversation> for ConversationView {
-    fn from(conversation: Conversation) -> Self {
+/// The agent's explanation of a hand-over, for the person who takes the conversation.
+#[derive(Debug, Serialize, ToSchema)]
+struct HandOverNoteView {
+    /// Text of the agent.
+    text: String,
+    /// Time of the hand-over.
+    at: Timestamp,
+}
+
+impl From<HandOverNote> for HandOverNoteView {
+    fn from(HandOverNote { text, at }: HandOverNote) -> Self {
+        Self { text, at }
+    }
+}
+
+impl From<(Conversation, Option<ExplainedAnswer>)> for ConversationView {
+    fn from((conversation, owed): (Conversation, Option<ExplainedAnswer>)) -> Self {
         let status = conversation.listed_status().unwrap_or(conversation.status);
+        let (waiting_since, agent_returns_at) =
+            (conversation.person_owed_since(), conversation.return_due_at());
         let phone = conversation.phone.or_else(|| conversation.address.phone_number());
         Self {
             id: conversation.id,
@@ -111,7 +150,12 @@ impl From<Conversation> for ConversationView {
             last_ordinal: conversation.last,
             last_inbound_at: conversation.last_inbound_at,
             marketing_stopped_at: conversation.marketing_stopped_at,
+            waiting_since,
+            agent_returns_at,
             needs_person: conversation.needs_person,
+            owed_answer: owed.map(AnswerView::from),
+            hand_over_note: conversation.hand_over_note.map(HandOverNoteView::from),
+            step: conversation.step,
             handover: conversation.handover.map(HandoverView::from),
             moved_to: conversation.moved_to,
         }
@@ -132,11 +176,25 @@ pub(super) struct MessageItem {
     #[schema(value_type = Option<String>)]
     by: Option<TokenName>,
     r#type: String,
+    /// The message as its newest edit left it.
     content: String,
     media_url: Option<String>,
     provider_message_id: Option<String>,
+    /// The message that this one reacts to, edits, deletes or votes on.
+    #[schema(value_type = Option<String>)]
+    refers_to: Option<MessageId>,
+    /// Reactions to the message that were not taken back.
+    reactions: Vec<ReactionView>,
+    /// Time of the newest edit; absent if the message was never edited.
+    edited_at: Option<Timestamp>,
+    /// Versions of the message before its newest edit, the oldest first.
+    versions: Vec<VersionView>,
+    /// Time at which the author deleted the message for everyone.
+    deleted_at: Option<Timestamp>,
     #[schema(value_type = MessageStatusSchema)]
     status: MessageStatus,
+    /// The answer to a contact's message, or the reason why it has none; absent for other messages.
+    answer: Option<AnswerView>,
     input_tokens: Option<u64>,
     output_tokens: Option<u64>,
     created_at: Timestamp,
@@ -144,17 +202,28 @@ pub(super) struct MessageItem {
 
 impl From<MessageView> for MessageItem {
     fn from(view: MessageView) -> Self {
-        let MessageView { message, status, .. } = view;
+        let MessageView {
+            message,
+            status,
+            answer,
+            ..
+        } = view;
         Self {
             id: message.message_id(),
             ordinal: message.ordinal,
             role: message.role,
             by: message.ordered_by(),
-            r#type: message.content.kind_name().to_owned(),
-            content: message.render_text(),
-            media_url: media_url(&message.content),
+            r#type: message.present_content().kind_name().to_owned(),
+            content: message.render_present_text(),
+            media_url: media_url(message.present_content()),
+            refers_to: message.context.refers_to.clone(),
+            reactions: list_reactions(&message),
+            edited_at: message.changes.edited_at(),
+            versions: list_versions(&message),
+            deleted_at: message.changes.deleted_at(),
             provider_message_id: message.provider_message_id,
             status,
+            answer: answer.map(AnswerView::from),
             input_tokens: message.usage.map(|usage| usage.input_tokens),
             output_tokens: message.usage.map(|usage| usage.output_tokens),
             created_at: message.written_at,
@@ -190,11 +259,15 @@ pub(super) struct MessageDetail {
     /// `true` if the outcome of an attempt was never learnt: the contact may have received the message twice.
     maybe_sent: bool,
     simulated: bool,
+    /// Present while the provider holds the accepted message back: `held_for_quality_assessment` or `paused`.
+    held: Option<&'static str>,
     delivery: Option<DeliveryView>,
     history: Vec<HistoryStepView>,
     /// The id that a scheduled message had before it fell due.
     #[schema(value_type = Option<String>)]
     scheduled_id: Option<MessageId>,
+    /// The advertisement or post that led the person to write.
+    referral: Option<ReferralView>,
     metadata: Option<Map<String, Value>>,
     /// The timeline, in and out. For a contact's message it ends with the reply that covers it; for a reply it begins
     /// with the message that it covers.
@@ -244,11 +317,17 @@ impl From<TimelineResult> for MessageDetail {
             attempts: out.as_ref().map_or(0, |out| out.attempts),
             maybe_sent: out.as_ref().is_some_and(|out| out.maybe_sent),
             simulated: out.as_ref().is_some_and(|out| out.simulated),
+            held: out
+                .as_ref()
+                .and_then(|out| out.held)
+                .filter(|_| delivery.as_ref().is_none_or(DeliveryView::has_no_status))
+                .map(HeldStatus::as_str),
             delivery,
             scheduled_id: out
                 .as_ref()
                 .and_then(|out| out.scheduled.as_ref())
                 .map(|id| id.as_message_id().clone()),
+            referral: message.context.referral.map(ReferralView::from),
             metadata: out
                 .as_ref()
                 .and_then(|out| out.metadata.as_ref())

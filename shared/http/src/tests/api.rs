@@ -5,7 +5,8 @@ use super::{Site, TOKEN};
 use axum::http::StatusCode;
 use recado_domain::content::{Content, Media, MediaKind};
 use recado_domain::dead_letter::{DeadLetter, DeadLetterContent, QueueName};
-use recado_domain::ids::{CorrelationId, InstanceId, MessageId};
+use recado_domain::decision::AgentDecision;
+use recado_domain::ids::{CorrelationId, InstanceId, MessageId, StepId};
 use recado_domain::reason::Reason;
 use recado_embedded::Clock;
 use recado_pipeline::ports::{CommitOutcome, Conversations, DeadLetters, WriteOutcome};
@@ -113,6 +114,61 @@ async fn a_conversation_says_why_it_needs_a_person() {
 }
 
 #[tokio::test]
+async fn who_waits_for_a_person_is_listed_with_since_when_and_why() {
+    let site = Site::in_memory().configured().await;
+    let (first, second) = (
+        site.conversation("5511900000001").await,
+        site.conversation("5511900000002").await,
+    );
+    let waiting = async || {
+        let answer = site
+            .operate("GET", "/v1/conversations?waiting=true", &Value::Null)
+            .await;
+        answer.body["items"].as_array().unwrap().clone()
+    };
+    assert_eq!(waiting().await, Vec::<Value>::new(), "the agent owes the answers");
+    let mut conversation = site.store.find_conversation(&first).await.unwrap().unwrap();
+    conversation.answered = conversation.last;
+    let note = "asks for a refund".to_owned();
+    conversation.apply_decision(
+        StepId::parse("ask").ok(),
+        Some(&AgentDecision::HandOver { note }),
+        conversation.last_message_at,
+    );
+    conversation.rev += 1;
+    let written = site.store.update_conversation(&conversation).await.unwrap();
+    assert_eq!(written, WriteOutcome::Written);
+    let found = waiting().await;
+    let [item] = found.as_slice() else {
+        panic!("one waits: {found:?}");
+    };
+    assert_eq!(item["id"], first.to_string());
+    assert_eq!(
+        (&item["needs_person"], &item["step"]),
+        (&json!("handed_over"), &json!("ask"))
+    );
+    assert_eq!(item["hand_over_note"]["text"], "asks for a refund");
+    assert_eq!(item["hand_over_note"]["at"], item["waiting_since"]);
+    let path = format!("/v1/conversations/{second}");
+    site.operate("PATCH", &path, &json!({"mode": "manual"})).await;
+    let ids: Vec<Value> = waiting().await.iter().map(|item| item["id"].clone()).collect();
+    assert_eq!(ids.len(), 2, "people owe the second an answer");
+    let path = format!("/v1/conversations/{first}");
+    let taken = site.operate("PATCH", &path, &json!({"mode": "manual"})).await;
+    assert_eq!(taken.body["handover"]["by"], "installation");
+    assert_eq!(taken.body["waiting_since"], Value::Null);
+    assert_eq!(waiting().await.len(), 1);
+    let both = site
+        .operate(
+            "GET",
+            "/v1/conversations?waiting=true&status=active",
+            &Value::Null,
+        )
+        .await;
+    assert_eq!(both.status, StatusCode::BAD_REQUEST);
+}
+
+#[tokio::test]
 async fn conversations_are_listed_by_page_and_filter() {
     let site = Site::in_memory().configured().await;
     let first = site.conversation("5511900000001@s.whatsapp.net").await;
@@ -195,9 +251,14 @@ async fn messages_have_the_documented_shape() {
         .await;
     let mut message = listed.body["items"][0].clone();
     assert!(message["created_at"].take().as_str().unwrap().ends_with('Z'));
+    assert!(message["answer"]["since"].take().as_str().unwrap().ends_with('Z'));
+    let answer = json!({
+        "state": "in_work", "reason": "debounce", "message_id": null, "since": null, "until": null, "by": null, "cause": null,
+    });
     let expected = json!({
-        "id": format!("{id}.1"), "ordinal": 1, "role": "user", "by": null, "type": "text", "content": "bom dia",
-        "media_url": null, "provider_message_id": "3EB0A1", "status": "delivered",
+        "answer": answer, "id": format!("{id}.1"), "ordinal": 1, "role": "user", "by": null, "type": "text", "content": "bom dia",
+        "media_url": null, "provider_message_id": "3EB0A1", "refers_to": null, "reactions": [], "edited_at": null,
+        "versions": [], "deleted_at": null, "status": "delivered",
         "input_tokens": null, "output_tokens": null, "created_at": null,
     });
     assert_eq!(message, expected);

@@ -75,6 +75,8 @@ fn outgoing(conversation: &Conversation, ordinal: recado_domain::ids::Ordinal, a
         unanswered: None,
         model: None,
         usage: None,
+        changes: recado_domain::message::MessageChanges::default(),
+        rev: 0,
         out: Some(out),
     }
 }

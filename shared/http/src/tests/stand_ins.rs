@@ -1,6 +1,6 @@
 //! What stands in for the providers, the model, the keys and the depths of the queues.
 
-use crate::{Keys, WebhookKeys};
+use crate::{Keys, ProviderSetup, SetupAnswer, WebhookKeys};
 use recado_domain::Timestamp;
 use recado_domain::config::{ConfigError, CredentialRef, Instance, InstanceConfig};
 use recado_domain::contact::ContactAddress;
@@ -53,7 +53,11 @@ impl Providers for NotCalled {
         unreachable!("the HTTP surface calls no provider")
     }
 
-    async fn mark_read_and_typing(&self, _: &InstanceConfig, _: &str, _: &ContactAddress, _: bool) {
+    async fn mark_messages_read(&self, _: &InstanceConfig, _: &ContactAddress, _: &[String]) {
+        unreachable!("the HTTP surface calls no provider")
+    }
+
+    async fn show_typing(&self, _: &InstanceConfig, _: &ContactAddress, _: &str) {
         unreachable!("the HTTP surface calls no provider")
     }
 
@@ -129,4 +133,16 @@ impl QueueDepths for SetDepths {
             ..QueueDepth::default()
         })
     }
+}
+
+/// A part that sets nothing up, and says so.
+pub(super) fn set_up_nothing() -> ProviderSetup {
+    ProviderSetup::new(|request| {
+        let steps = vec![format!("{:?}", request.action)];
+        let answer = SetupAnswer {
+            steps,
+            ..SetupAnswer::default()
+        };
+        Box::pin(std::future::ready(Ok(answer)))
+    })
 }

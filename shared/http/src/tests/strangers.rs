@@ -75,6 +75,11 @@ async fn a_correlation_id_counts_once_its_sender_is_proven() {
         .unwrap();
     let line: Value = serde_json::from_str(line).unwrap();
     assert_eq!(line["span"]["correlation_id"], "trace-42", "{line}");
+    assert_eq!(
+        (&line["fields"]["provider"], &line["fields"]["events"]),
+        (&json!("evolution"), &json!(1)),
+        "{line}"
+    );
 }
 
 /// A large body, of `event` messages that are lists of nothing.

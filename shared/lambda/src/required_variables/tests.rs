@@ -203,7 +203,7 @@ fn what_configuration_can_name_is_no_secret_of_the_installation() {
         let role = role(function);
         assert!(!role.contains(":parameter${ParameterPrefix}*"), "{function}");
         assert!(!role.contains("own/*"), "{function}");
-        let speaks = read.contains(&PROVIDERS) || read.contains(&CATCH_UP);
+        let speaks = read.contains(&PROVIDERS);
         let instances = role.contains(":parameter${ParameterPrefix}instances/*\"");
         assert_eq!(instances, speaks, "{function}");
         let apps = role.contains(":parameter${ParameterPrefix}instances/*/app-secret*\"");

@@ -10,7 +10,8 @@ pub(crate) fn is_meta_body(body: &Value) -> bool {
     body.get("entry").is_some()
 }
 
-/// Signs `body` with the app secret; if there are several, with the first one.
+/// Signs `body` with the secret of its number's own app, or with that of the installation; if there are several, with the
+/// first one.
 pub(crate) fn sign_webhook(
     body: &Value,
     proofs: &WebhookCredentials,
@@ -20,8 +21,11 @@ pub(crate) fn sign_webhook(
         .iter()
         .flat_map(|several| several.expose_secret().split(','))
         .filter_map(Secret::new);
-    let secret = secrets.next().ok_or(AuthenticateError::Missing(
-        "webhooks of Meta are signed: set META_APP_SECRET as the installation has it",
+    let number = body["entry"][0]["changes"][0]["value"]["metadata"]["phone_number_id"].as_str();
+    let own = number.and_then(|number| proofs.find_instance_secret(Provider::Meta, number));
+    let secret = own.cloned().or_else(|| secrets.next());
+    let secret = secret.ok_or(AuthenticateError::Missing(
+        "webhooks of Meta are signed: set META_APP_SECRET as the installation has it, or what the instance's app_secret names",
     ))?;
     let body = body.to_string().into_bytes();
     let mac = hmac_sha256(secret.expose_secret().as_bytes(), &body);

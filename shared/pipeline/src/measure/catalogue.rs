@@ -48,6 +48,8 @@ pub const TOKENS: &str = "whatsapp_model_tokens_total";
 pub const PROVIDER_ERRORS: &str = "whatsapp_provider_errors_total";
 /// Name of the metric of requests to the model that failed.
 pub const MODEL_ERRORS: &str = "whatsapp_model_errors_total";
+/// Name of the metric of the agent's decisions.
+pub const DECISIONS: &str = "whatsapp_agent_decisions_total";
 /// Name of the gauge of messages that wait.
 pub const QUEUE_DEPTH: &str = "whatsapp_queue_depth";
 /// Name of the gauge of the connection of an instance that is a linked device of a phone.
@@ -117,7 +119,7 @@ const fn histogram(
 }
 
 /// All metrics.
-pub const METRICS: [Metric; 23] = [
+pub const METRICS: [Metric; 24] = [
     counter(
         PROCESSED,
         &["instance", "status"],
@@ -180,6 +182,11 @@ pub const METRICS: [Metric; 23] = [
         MODEL_ERRORS,
         &["instance", "class"],
         "Requests to the model that brought no reply, by class",
+    ),
+    counter(
+        DECISIONS,
+        &["instance", "decision"],
+        "Decisions of agents that were committed, dropped, or ignored because they could not be read",
     ),
     gauge(
         QUEUE_DEPTH,
@@ -256,6 +263,18 @@ mod tests {
                 metric.name
             );
         }
+    }
+
+    #[test]
+    fn durations_are_counted_from_a_millisecond_to_an_hour() {
+        let bounds = |name: &str| match METRICS.iter().find(|metric| metric.name == name).unwrap().kind {
+            MetricKind::Histogram(bounds) => (bounds[0], *bounds.last().unwrap(), bounds.contains(&0.1)),
+            _ => panic!("{name} is no histogram"),
+        };
+        // Each has a bucket that ends at the 100 ms within which a webhook is to be acknowledged.
+        assert_eq!(bounds(ACKNOWLEDGEMENT), (0.001, 10.0, true));
+        assert_eq!(bounds(LATENCY), (0.05, 3600.0, true));
+        assert_eq!(bounds(TURN_STEP), (0.005, 90.0, true));
     }
 
     #[test]

@@ -6,8 +6,8 @@ use std::future::Future;
 /// A store of delivery records, which hold the statuses of accepted messages.
 pub trait Deliveries: Send + Sync {
     /// Stores the time of a delivery status in one conditional upsert, by [`Delivery::record_status`]. The record's
-    /// status is the best of all statuses that were stored. A repeated status is no error. The record expires at
-    /// `expires`.
+    /// status is the best of all statuses that were stored. A repeated status is no error. A new record expires at
+    /// `expires`. The time of a known one does not change: a [`super::DeliveryLink`] sets it.
     fn record_status(
         &self,
         update: &StatusUpdate,

@@ -1,4 +1,4 @@
-use super::PortResult;
+use super::{ConversationFilter, Page, PageRequest, PortResult};
 use jiff::Timestamp;
 use recado_domain::alert::PersonWait;
 use recado_domain::config::Instance;
@@ -101,7 +101,7 @@ pub struct OpenWork {
     pub at_least: bool,
 }
 
-/// The store's numbers for monitors. They may be some seconds old: no decision may rest on them.
+/// The store's numbers for monitors, and its lists of what needs a look. They may be some seconds old: no decision may rest on them.
 pub trait Gauges: Send + Sync {
     /// Returns the open work of the instances `of`, or of all (`None`), about `limit` records of each kind at most: the
     /// longest overdue ones. Work of other instances has no influence on the answer.
@@ -130,6 +130,14 @@ pub trait Gauges: Send + Sync {
         before: Timestamp,
         limit: usize,
     ) -> impl Future<Output = PortResult<WaitingForPerson>> + Send;
+
+    /// Lists the conversations in which a person owes an answer ([`Conversation::person_owed_since`]) and that match
+    /// `filter`, those that wait the longest first. A page may hold fewer items than its limit.
+    fn list_waiting_conversations(
+        &self,
+        filter: &ConversationFilter,
+        page: &PageRequest,
+    ) -> impl Future<Output = PortResult<Page<Conversation>>> + Send;
 }
 
 impl OwedAnswer {
@@ -166,6 +174,7 @@ impl WaitingForPerson {
         let wait = |conversation: Conversation| {
             Some(PersonWait {
                 since: conversation.person_owed_since()?,
+                needed: conversation.needs_person,
                 tenant: conversation.tenant,
                 instance: conversation.instance,
                 conversation: conversation.id,

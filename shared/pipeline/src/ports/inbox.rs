@@ -38,6 +38,8 @@ pub struct EventFinish {
     pub at: Timestamp,
     /// Time until which its record is kept.
     pub expires: Timestamp,
+    /// Reason for which the event's message was left out; `None` if the event was applied in full.
+    pub reason: Option<Reason>,
 }
 
 /// The result of storing an inbound message.
@@ -78,8 +80,8 @@ pub trait Inbox: Send + Sync {
         expires: Timestamp,
     ) -> impl Future<Output = PortResult<()>> + Send;
 
-    /// Marks a pending event as applied, as [`Self::settle_event`] does without a reason. The same write stores
-    /// the record of its processing.
+    /// Marks a pending event as applied, as [`Self::settle_event`] does without a reason. The same write stores the
+    /// record of its processing, and the reason for which its message was left out.
     fn finish_event(&self, id: &EventId, finish: &EventFinish)
     -> impl Future<Output = PortResult<()>> + Send;
 

@@ -1,4 +1,5 @@
 use super::PortResult;
+use recado_domain::decision::{AgentDecision, OfferedDecisions};
 use recado_domain::message::TokenUsage;
 use std::future::Future;
 use std::time::Duration;
@@ -28,6 +29,10 @@ pub struct LlmRequest {
     pub model: String,
     /// System prompt, marked for prompt caching.
     pub system: String,
+    /// Further instructions, after the system prompt. They change more often, so they are not cached.
+    pub instructions: Vec<String>,
+    /// Decisions that the model may take with its reply. The request names tools only for these.
+    pub decisions: OfferedDecisions,
     /// Conversation so far. The contact speaks first and last, and the speakers alternate.
     pub turns: Vec<ChatTurn>,
     /// Maximum length of the reply, in tokens.
@@ -41,8 +46,12 @@ pub struct LlmRequest {
 /// The answer of a language model.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LlmReply {
-    /// Text of the answer.
+    /// Text of the answer. It is empty only if the model handed over without words.
     pub text: String,
+    /// The decision that the model took with the answer.
+    pub decision: Option<AgentDecision>,
+    /// Number of tool calls that decided nothing, because they could not be read or were one too many.
+    pub ignored_calls: u32,
     /// Tokens that the request used.
     pub usage: TokenUsage,
     /// Name of the model that answered, as the model's API reports it.

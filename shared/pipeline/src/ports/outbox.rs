@@ -1,4 +1,5 @@
 use super::{PortResult, WriteOutcome};
+use jiff::Timestamp;
 use recado_domain::conversation::Conversation;
 use recado_domain::delivery::DeliveryKey;
 use recado_domain::ids::{ConversationId, InstanceId, ThreadId};
@@ -33,6 +34,8 @@ pub struct DeliveryLink {
     pub key: DeliveryKey,
     /// Provider's id of the message.
     pub provider_message_id: Option<String>,
+    /// Time until which the delivery is kept.
+    pub expires: Timestamp,
 }
 
 /// A store of outgoing messages. Open messages are stored in a list of their own, so that one strong read finds all of a

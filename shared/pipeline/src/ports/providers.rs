@@ -8,6 +8,7 @@ use recado_domain::ids::MessageId;
 use recado_domain::inbound::InboundEvent;
 use recado_domain::message::ModelKind;
 use recado_domain::options::SendOptions;
+use recado_domain::outbox::HeldStatus;
 use recado_domain::provider::{Provider, ProviderCapabilities};
 use recado_domain::reason::Reason;
 use serde_json::Value;
@@ -54,6 +55,8 @@ pub enum SendOutcome {
         provider_message_id: Option<String>,
         /// `true` if the simulated provider accepted the message.
         simulated: bool,
+        /// Why the provider holds the message back; `None` if it does not.
+        held: Option<HeldStatus>,
     },
     /// The instance has lost its connection to WhatsApp; nothing was sent.
     Disconnected {
@@ -193,16 +196,22 @@ pub trait Providers: Send + Sync {
         claimed_at: Timestamp,
     ) -> impl Future<Output = SendEvidence> + Send;
 
-    /// Shows the contact that its message was read and, with `typing`, that an answer is being typed. Messages are
-    /// marked as read only if the instance is configured so. The provider does what it can; failures are not reported.
-    /// Where typing is shown for as long as the request lasts, the caller may cancel the request when there is nothing
-    /// more to type.
-    fn mark_read_and_typing(
+    /// Marks messages of the contact as read, the oldest first. The provider does what it can; failures are not reported.
+    fn mark_messages_read(
         &self,
         bound: &InstanceConfig,
-        provider_message_id: &str,
         address: &ContactAddress,
-        typing: bool,
+        provider_message_ids: &[String],
+    ) -> impl Future<Output = ()> + Send;
+
+    /// Shows the contact, who wrote the message of this id last, that an answer is being typed. That lasts for
+    /// [`ProviderCapabilities::typing_lasts`] after the call began, or ends with a message. A request may take as long; the
+    /// caller may cancel it when there is nothing more to type. Failures are not reported.
+    fn show_typing(
+        &self,
+        bound: &InstanceConfig,
+        address: &ContactAddress,
+        provider_message_id: &str,
     ) -> impl Future<Output = ()> + Send;
 
     /// Reads one page (the first is 1) of the provider's history in `span`. Messages that came in since an earlier page

@@ -11,7 +11,7 @@ pub const DELETED_MESSAGES_MAX: usize = 50;
 /// A store of records that are kept for a time, and deleted then.
 pub trait RetainedRecords: Send + Sync {
     /// Lists conversations of `tenant` whose [`Conversation::kept_since`] is `before` or earlier, the earliest first, at
-    /// most `limit`. Only conversations with a message are listed. The index may be some seconds old.
+    /// most `limit`. Only conversations that have or had a message are listed. The index may be some seconds old.
     fn list_kept_since(
         &self,
         tenant: &TenantId,
@@ -35,7 +35,8 @@ pub trait RetainedRecords: Send + Sync {
         conversation: &Conversation,
     ) -> impl Future<Output = PortResult<WriteOutcome>> + Send;
 
-    /// Replaces a stored message that is not outgoing. A message that is missing or outgoing is a conflict.
+    /// Replaces a stored message that is not outgoing, if its `rev` is the stored one plus one. A message that is missing
+    /// or outgoing is a conflict.
     fn replace_message(&self, message: &Message) -> impl Future<Output = PortResult<WriteOutcome>> + Send;
 
     /// Deletes the number of the person of the thread `other`, as [`super::ContactAliases::save_alias`] stored it.

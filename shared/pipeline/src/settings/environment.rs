@@ -2,7 +2,9 @@
 
 use super::variables::VariableReader;
 use super::{Settings, legacy_names};
+use jiff::SignedDuration;
 use recado_domain::backoff::Backoff;
+use recado_domain::debounce::Debounce;
 
 const HOUR: f64 = 3600.0;
 const DAY: f64 = 86_400.0;
@@ -18,8 +20,8 @@ impl Settings {
     }
 
     fn read_times(&mut self, reader: &mut VariableReader) {
+        self.read_debounce(reader);
         for (name, unit, range, time) in [
-            ("RECADO_DEBOUNCE_SECONDS", 1.0, (0.0, 300.0), &mut self.debounce),
             (
                 "RECADO_DEBOUNCE_MAX_SECONDS",
                 1.0,
@@ -69,9 +71,38 @@ impl Settings {
             *time = reader.read_duration(&[name], unit, range, *time);
         }
         self.private_media = reader.read_bool("RECADO_PRIVATE_MEDIA", self.private_media);
+        let hosts = reader.read_text("RECADO_ONBOARDING_HOSTS").unwrap_or_default();
+        let hosts = hosts.split(',').map(str::trim).filter(|host| !host.is_empty());
+        self.onboarding_hosts = hosts.map(str::to_owned).collect();
         let timeout = ["RECADO_PROVIDER_TIMEOUT_SECONDS", legacy_names::HTTP_TIMEOUT];
         // The maximum is 20 seconds: the time-out and the lease of the sender allow no more.
         self.provider_timeout = reader.read_duration(&timeout, 1.0, (0.1, 20.0), self.provider_timeout);
+    }
+
+    /// Reads the debounce: a number of seconds, or `adaptive`.
+    fn read_debounce(&mut self, reader: &mut VariableReader) {
+        const FIXED: &str = "RECADO_DEBOUNCE_SECONDS";
+        let bounds = &mut self.debounce_bounds;
+        for (name, time) in [
+            ("RECADO_DEBOUNCE_SHORT_SECONDS", &mut bounds.short),
+            ("RECADO_DEBOUNCE_LONG_SECONDS", &mut bounds.long),
+        ] {
+            *time = reader.read_duration(&[name], 1.0, (0.0, 300.0), *time);
+        }
+        if bounds.short > bounds.long {
+            reader.add_problem(
+                "RECADO_DEBOUNCE_SHORT_SECONDS",
+                "must not be above RECADO_DEBOUNCE_LONG_SECONDS",
+            );
+        }
+        self.debounce = Debounce::Adaptive(self.debounce_bounds);
+        let is_number = reader
+            .find_text(&[FIXED])
+            .is_some_and(|(_, text)| text != "adaptive");
+        if is_number {
+            let fixed = reader.read_duration(&[FIXED], 1.0, (0.0, 300.0), SignedDuration::ZERO);
+            self.debounce = Debounce::Fixed(fixed);
+        }
     }
 
     fn read_attempts(&mut self, reader: &mut VariableReader) {

@@ -170,5 +170,26 @@ fn the_times_are_in_their_order() {
     );
     assert!(s.provider_timeout + SignedDuration::from_secs(5) < send_function);
     assert!(send_function < s.send_lease && s.send_lease.unsigned_abs() < VisibilityTimeouts::OUTBOUND);
-    assert!(s.debounce < s.debounce_max && s.debounce_max < SignedDuration::from_secs(900));
+    assert!(s.debounce_bounds.long * 2 < s.debounce_max && s.debounce_max < SignedDuration::from_secs(900));
+}
+
+#[test]
+fn the_debounce_is_adaptive_or_the_same_after_every_message() {
+    let seconds = SignedDuration::from_secs;
+    let (settings, names) = read(&[("RECADO_DEBOUNCE_SECONDS", "11")]);
+    assert_eq!(
+        (settings.debounce, names.len()),
+        (Debounce::Fixed(seconds(11)), 0)
+    );
+    let (settings, names) = read(&[
+        ("RECADO_DEBOUNCE_SECONDS", "adaptive"),
+        ("RECADO_DEBOUNCE_SHORT_SECONDS", "2"),
+    ]);
+    let bounds = DebounceBounds {
+        short: seconds(2),
+        long: seconds(8),
+    };
+    assert_eq!((settings.debounce, names.len()), (Debounce::Adaptive(bounds), 0));
+    let (_, names) = read(&[("RECADO_DEBOUNCE_LONG_SECONDS", "0.5")]);
+    assert_eq!(names, ["RECADO_DEBOUNCE_SHORT_SECONDS"]);
 }

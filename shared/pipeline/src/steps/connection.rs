@@ -244,3 +244,18 @@ pub(crate) async fn record_missing_model_key(
     }
     Ok(())
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn probes_come_after_half_a_minute_and_then_less_often_up_to_ten_minutes() {
+        let now = Timestamp::UNIX_EPOCH;
+        let waits: Vec<i64> = (0..8)
+            .chain([u32::MAX])
+            .map(|probes| next_probe_time(now, probes).as_second())
+            .collect();
+        assert_eq!(waits, [30, 60, 120, 240, 480, 600, 600, 600, 600]);
+    }
+}

@@ -5,10 +5,11 @@ use crate::ports::{
     Deliveries, HistoryError, HistoryPage, HistoryRecord, HistorySpan, InstanceStates, PortError, PortResult,
     Providers, System,
 };
+use crate::steps::event_period::event_period;
 use crate::steps::history_preview::{MissedMessages, preview_items};
 use crate::steps::webhook_items::ingest;
 use jiff::{SignedDuration, Timestamp};
-use recado_domain::config::InstanceConfig;
+use recado_domain::config::{InstanceConfig, Tenant};
 use recado_domain::delivery::{Delivery, DeliveryKey, DeliveryStatus};
 use recado_domain::event::EventKind;
 use recado_domain::ids::{CorrelationId, InstanceId};
@@ -130,9 +131,9 @@ pub enum CatchUpError {
     Port(#[from] PortError),
 }
 
-/// Returns the earliest time from which events are still recognized.
-pub(crate) fn earliest_known_time(deps: &impl Deps, now: Timestamp) -> Timestamp {
-    let ttl = deps.settings().event_ttl;
+/// Returns the earliest time from which the tenant's events are still recognized, and what was sent by its deliveries.
+pub(crate) fn earliest_known_time(deps: &impl Deps, tenant: &Tenant, now: Timestamp) -> Timestamp {
+    let ttl = event_period(deps, Some(tenant)).min(tenant.retention.deliveries.to_duration());
     add_duration(now, -ttl.saturating_sub(KNOWN_MARGIN).max(SignedDuration::ZERO))
 }
 

@@ -98,31 +98,44 @@ fn list_waiting_times(open: &OpenWork, closed: &HashMap<&InstanceId, &InstanceSt
     messages.map(|message| message.since).chain(events).collect()
 }
 
-/// Counts the open work of each instance.
-fn count_by_instance<'a>(
-    configured: &'a [Instance],
-    open: &'a OpenWork,
-) -> HashMap<&'a InstanceId, OpenCounts> {
-    let named: HashMap<(Provider, ExternalId), &InstanceId> = configured
-        .iter()
-        .filter_map(|one| Some(((one.provider, one.resolve_external_id()?), &one.id)))
-        .collect();
-    let mut counts: HashMap<&InstanceId, OpenCounts> = HashMap::new();
-    for message in &open.messages {
+/// The open work of instances: messages and parked conversations by our name of the instance, events by the provider's.
+#[derive(Default)]
+struct OpenByInstance<'a> {
+    own: HashMap<&'a InstanceId, OpenCounts>,
+    events: HashMap<(Provider, &'a ExternalId), OpenCounts>,
+}
+
+impl<'a> OpenByInstance<'a> {
+    fn count(open: &'a OpenWork) -> Self {
+        let mut counts = Self::default();
+        for message in &open.messages {
+            let own = counts.own.entry(&message.instance).or_default();
+            own.add_record(message.since);
+        }
+        for instance in &open.parked {
+            counts.own.entry(instance).or_default().parked += 1;
+        }
+        for event in &open.events {
+            let named = (event.provider, &event.external);
+            counts.events.entry(named).or_default().add_record(event.since);
+        }
         counts
-            .entry(&message.instance)
-            .or_default()
-            .add_record(message.since);
     }
-    for event in &open.events {
-        if let Some(instance) = named.get(&(event.provider, event.external.clone())) {
-            counts.entry(instance).or_default().add_record(event.since);
+
+    fn count_of(&self, instance: &Instance) -> OpenCounts {
+        let own = self.own.get(&instance.id).copied().unwrap_or_default();
+        if self.events.is_empty() {
+            return own;
+        }
+        let external = instance.resolve_external_id();
+        let events = external.and_then(|external| self.events.get(&(instance.provider, &external)).copied());
+        let events = events.unwrap_or_default();
+        OpenCounts {
+            depth: own.depth + events.depth,
+            parked: own.parked,
+            oldest: own.oldest.into_iter().chain(events.oldest).min(),
         }
     }
-    for instance in &open.parked {
-        counts.entry(instance).or_default().parked += 1;
-    }
-    counts
 }
 
 impl InstallationReading {
@@ -134,29 +147,29 @@ impl InstallationReading {
         dead: &DeadLetterCounts,
     ) -> Self {
         configured.sort_by(|a, b| a.id.cmp(&b.id));
-        let counts = count_by_instance(&configured, open);
+        let counts = OpenByInstance::count(open);
         let states = troubled.states.iter().map(|(id, state)| (id, state));
         let closed: HashMap<_, _> = states
             .filter(|(_, state)| state.connection != ConnectionStatus::Open)
             .collect();
-        let read = |instance: &Instance| {
-            let counts = counts.get(&instance.id).copied().unwrap_or_default();
+        let read = |instance: Instance| {
+            let counts = counts.count_of(&instance);
             let closed = closed.get(&instance.id);
             InstanceReading {
-                instance: instance.clone(),
                 connection: closed.map_or(ConnectionStatus::Open, |closed| closed.connection),
                 since: closed.and_then(|closed| closed.since),
                 depth: counts.depth,
                 parked: counts.parked,
                 dead_letters: dead.count_of(Some(&instance.id)),
                 oldest: counts.oldest,
+                instance,
             }
         };
         let messages = open.messages.iter().map(|message| message.since);
         Self {
             at,
             at_least: open.at_least || troubled.at_least,
-            instances: configured.iter().map(read).collect(),
+            instances: configured.into_iter().map(read).collect(),
             waiting_since: list_waiting_times(open, &closed),
             depth: (open.messages.len() + open.events.len()) as u64,
             parked: open.parked.len() as u64,

@@ -4,6 +4,7 @@ use crate::Deps;
 use crate::deps::capabilities;
 use crate::ports::{ConfigurationStore, Conversations, Deliveries, PortResult};
 use recado_domain::access::Caller;
+use recado_domain::answer::ExplainedAnswer;
 use recado_domain::config::InstanceConfig;
 use recado_domain::delivery::{Delivery, DeliveryKey};
 use recado_domain::ids::MessageId;
@@ -18,6 +19,9 @@ pub struct MessageView {
     pub status: MessageStatus,
     /// Record of the delivery; `None` if there is none.
     pub delivery: Option<Delivery>,
+    /// Answer to a contact's message, or the reason why there is none. `None` for other messages, and where the answer
+    /// was not asked for.
+    pub answer: Option<ExplainedAnswer>,
 }
 
 /// Returns a message with its delivery; `None` if it does not exist or is outside the caller's scope.
@@ -53,6 +57,7 @@ pub(crate) async fn join_deliveries(
             status: message.status_with_delivery(delivery.as_ref()),
             message,
             delivery,
+            answer: None,
         }
     };
     Ok(messages.into_iter().zip(keys).map(view).collect())

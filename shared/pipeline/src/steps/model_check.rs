@@ -2,6 +2,7 @@
 
 use crate::Deps;
 use crate::ports::{ChatTurn, Llm, LlmError, LlmRequest, Speaker};
+use recado_domain::decision::OfferedDecisions;
 use std::time::Duration;
 
 /// Maximum time for a model to answer.
@@ -14,6 +15,8 @@ pub(crate) async fn ask_model(deps: &impl Deps, model: &str) -> Result<(), LlmEr
         text: "Answer with one word.".to_owned(),
     };
     let request = LlmRequest {
+        instructions: Vec::new(),
+        decisions: OfferedDecisions::default(),
         model: model.to_owned(),
         system: String::new(),
         turns: vec![turn],

@@ -1,13 +1,13 @@
 //! Checks the content that a client wants to send, and replaces our message ids in it by the provider's.
 
 use crate::Deps;
-use crate::ports::{Conversations, Deliveries, PortError, PortResult, Providers, ScheduledMessages};
+use crate::ports::{Conversations, PortError, PortResult, Providers, ScheduledMessages};
+use crate::steps::message_target::find_target_message;
 use crate::steps::upload::{self, FoundUpload};
 use jiff::Timestamp;
 use recado_domain::config::InstanceConfig;
 use recado_domain::content::Content;
 use recado_domain::context::{MessageContext, QuotedMessage};
-use recado_domain::delivery::DeliveryKey;
 use recado_domain::ids::{MessageId, ThreadId};
 use recado_domain::message::{Message, PreparedContent, Role};
 use recado_domain::options::SendOptions;
@@ -134,6 +134,7 @@ pub(crate) async fn prepare_content(
         let found = find_referenced_message(deps, bound, thread, target, "target").await?;
         *target = found.id;
         options.to_own = found.own;
+        around.refers_to = found.message;
     }
     Ok(PreparedContent {
         content,
@@ -150,6 +151,8 @@ struct ReferencedMessage {
     own: bool,
     /// Text of the message, where it is known.
     text: Option<String>,
+    /// Our id of the message, where it is known.
+    message: Option<MessageId>,
 }
 
 /// Finds a message by our id or by the provider's id. A provider's id may belong to a message that Recado has never
@@ -171,22 +174,22 @@ async fn find_referenced_message(
                 id,
                 own: message.role != Role::User,
                 text: Some(text),
+                message: Some(ours),
             }),
             None => Err(NotSendable::NotYetSent(field).into()),
         };
     }
-    let own = match bound.instance.resolve_external_id() {
-        Some(external) => {
-            let key = DeliveryKey::from_provider_id(bound.instance.provider, &external, id);
-            let known = deps.store().find_delivery(&key).await?;
-            known.is_some_and(|delivery| delivery.message.is_some())
-        }
-        None => false,
+    let found = match bound.instance.resolve_external_id() {
+        Some(external) => Box::pin(find_target_message(deps, bound, &external, None, id)).await?,
+        None => None,
     };
     Ok(ReferencedMessage {
         id: id.to_owned(),
-        own,
+        own: found.as_ref().is_some_and(|message| message.role != Role::User),
         text: None,
+        message: found
+            .filter(|message| message.conversation.thread_id() == thread)
+            .map(|message| message.message_id()),
     })
 }
 

@@ -54,7 +54,7 @@ fn counts_as_covering(out: &Outbox, epoch: u64) -> bool {
         | OutboxState::Unknown { .. }
         | OutboxState::Sent { .. }
         | OutboxState::Dead { .. } => true,
-        OutboxState::Queued => out.epoch == epoch,
+        OutboxState::Queued => out.epoch == epoch || out.last_words,
         OutboxState::Cancelled { .. } => false,
     };
     out.author == Author::Ai && (went || out.maybe_sent)

@@ -1,11 +1,12 @@
 //! Enqueues send jobs and turn jobs, which only name what is to be looked at.
 
 use crate::Deps;
-use crate::ports::{Inbox, OutboxStore, PortResult, Queues};
+use crate::ports::{Inbox, OutboxStore, PortResult, Queues, System};
 use crate::steps::random_id::generate_nonce;
 use jiff::SignedDuration;
 use recado_domain::config::InstanceConfig;
 use recado_domain::conversation::Conversation;
+use recado_domain::debounce::Debounce;
 use recado_domain::event::{InboundJob, MessagePosition};
 use recado_domain::ids::{ConversationId, CorrelationId};
 use recado_domain::message::{Message, OutgoingSide};
@@ -74,6 +75,28 @@ pub(crate) async fn enqueue_turn(
         .await
 }
 
+/// Longest delay of a turn job on the queue.
+const DELAY_MAX: SignedDuration = SignedDuration::from_mins(15);
+
+/// Starts the timer of the agent's return: a turn job that comes at that time, or after 15 minutes. Nothing is enqueued if
+/// the agent does not come back by itself.
+pub(crate) async fn enqueue_return_timer(
+    deps: &impl Deps,
+    conversation: &Conversation,
+    correlation: &CorrelationId,
+) -> PortResult<()> {
+    let Some(due) = conversation.return_due_at() else {
+        return Ok(());
+    };
+    let left = due.duration_since(deps.system().now());
+    let delay = left.clamp(SignedDuration::ZERO, DELAY_MAX).unsigned_abs();
+    let timer = TurnJob {
+        due: Some(due),
+        ..build_turn(conversation, correlation)
+    };
+    deps.queues().enqueue_turn_job(&timer, delay).await
+}
+
 /// Builds a turn job for a conversation.
 pub(crate) fn build_turn(conversation: &Conversation, correlation: &CorrelationId) -> TurnJob {
     TurnJob {
@@ -85,38 +108,35 @@ pub(crate) fn build_turn(conversation: &Conversation, correlation: &CorrelationI
     }
 }
 
-/// Enqueues the turn job of a contact's message that was stored at `place`. It is due after the debounce.
+/// Enqueues the turn job of a contact's message that was stored at `place`. It is due after the silence.
 pub(crate) async fn enqueue_reply_turn(
     deps: &impl Deps,
     job: &InboundJob,
     bound: &InstanceConfig,
     place: &MessagePosition,
+    silence: SignedDuration,
 ) -> PortResult<()> {
-    let (job, debounce) = build_reply_turn(deps, job, bound, place);
-    deps.queues().enqueue_turn_job(&job, debounce).await
+    let job = build_reply_turn(job, bound, place);
+    deps.queues().enqueue_turn_job(&job, silence.unsigned_abs()).await
 }
 
-/// Builds the turn job of a contact's message that is stored at `place`. Returns also the debounce after which it is due.
-pub(crate) fn build_reply_turn(
-    deps: &impl Deps,
-    job: &InboundJob,
-    bound: &InstanceConfig,
-    place: &MessagePosition,
-) -> (TurnJob, std::time::Duration) {
-    let job = TurnJob {
+/// Builds the turn job of a contact's message that is stored at `place`.
+pub(crate) fn build_reply_turn(job: &InboundJob, bound: &InstanceConfig, place: &MessagePosition) -> TurnJob {
+    TurnJob {
         conversation: place.conversation.clone(),
         tenant: bound.tenant.id.clone(),
         ordinal: place.ordinal,
         correlation: job.correlation.clone(),
         due: None,
-    };
-    let debounce = bound
-        .instance
-        .debounce_seconds
-        .map_or(deps.settings().debounce, |seconds| {
-            SignedDuration::try_from_secs_f64(seconds).unwrap_or(deps.settings().debounce)
-        });
-    (job, debounce.unsigned_abs())
+    }
+}
+
+/// Returns the debounce of an instance.
+pub(crate) fn resolve_debounce(deps: &impl Deps, bound: &InstanceConfig) -> Debounce {
+    let settings = deps.settings();
+    settings
+        .debounce
+        .resolve_for(&bound.instance, settings.debounce_bounds)
 }
 
 /// Enqueues the turn of an event that is given up after its message was stored: the answer is still owed.
@@ -131,7 +151,10 @@ pub(crate) async fn enqueue_turn_if_stored(
         .await?
         .and_then(|record| record.stored);
     match stored {
-        Some(place) => enqueue_reply_turn(deps, job, bound, &place).await,
+        Some(place) => {
+            let silence = resolve_debounce(deps, bound).silence_after_unknown();
+            enqueue_reply_turn(deps, job, bound, &place, silence).await
+        }
         None => Ok(()),
     }
 }

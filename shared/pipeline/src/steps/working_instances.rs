@@ -6,7 +6,7 @@ use recado_domain::ids::TenantId;
 use std::collections::HashSet;
 
 /// Number of entries that are read at once. On AWS a request reads 1 MB at most, which are fewer.
-const PAGE: usize = 2_000;
+const PAGE: usize = 500;
 
 /// Lists the instances of `tenant`, or of all tenants (`None`), sorted by their ids. Those that are disabled or whose
 /// tenant is disabled are left out.
@@ -18,19 +18,53 @@ pub(crate) async fn list_working_instances(
         let configured = store.read_configuration(tenant).await?;
         return Ok(configured.enabled_instances().cloned().collect());
     }
-    let tenants = list_all_tenants(store).await?.into_iter();
-    let disabled = tenants.filter(|tenant| tenant.disabled);
-    let disabled: HashSet<TenantId> = disabled.map(|tenant| tenant.id).collect();
     let mut working = Vec::new();
-    let mut page = first_page();
-    loop {
-        let found = store.list_instances(None, &page).await?;
-        let works = |instance: &Instance| !instance.disabled && !disabled.contains(&instance.tenant);
-        working.extend(found.items.into_iter().filter(works));
-        page.cursor = found.next_cursor;
-        if page.cursor.is_none() {
-            return Ok(working);
+    let mut pages = WorkingPages::begin(store).await?;
+    while let Some(found) = pages.next_page().await? {
+        working.extend(found);
+    }
+    Ok(working)
+}
+
+/// The working instances of all tenants, page by page: those of one page are in memory at once.
+pub(crate) struct WorkingPages<'a, S> {
+    store: &'a S,
+    disabled: HashSet<TenantId>,
+    /// The next page; `None`: all were read.
+    next: Option<PageRequest>,
+}
+
+impl<'a, S: ConfigurationStore> WorkingPages<'a, S> {
+    pub(crate) async fn begin(store: &'a S) -> PortResult<Self> {
+        let (mut disabled, mut page) = (HashSet::new(), first_page());
+        loop {
+            let found = store.list_tenants(&page).await?;
+            let of_page = found.items.into_iter().filter(|tenant| tenant.disabled);
+            disabled.extend(of_page.map(|tenant| tenant.id));
+            page.cursor = found.next_cursor;
+            if page.cursor.is_none() {
+                break;
+            }
         }
+        Ok(Self {
+            store,
+            disabled,
+            next: Some(first_page()),
+        })
+    }
+
+    /// Returns the working instances of the next page, which may be none; `None` after the last page.
+    pub(crate) async fn next_page(&mut self) -> PortResult<Option<Vec<Instance>>> {
+        let Some(page) = self.next.take() else {
+            return Ok(None);
+        };
+        let found = self.store.list_instances(None, &page).await?;
+        self.next = found.next_cursor.map(|cursor| PageRequest {
+            cursor: Some(cursor),
+            ..page
+        });
+        let works = |instance: &Instance| !instance.disabled && !self.disabled.contains(&instance.tenant);
+        Ok(Some(found.items.into_iter().filter(works).collect()))
     }
 }
 

@@ -64,7 +64,7 @@ async fn run_catch_up(
         return Err(CatchUpError::Disabled);
     }
     let now = deps.system().now();
-    let earliest = earliest_known_time(deps, now);
+    let earliest = earliest_known_time(deps, &bound.tenant, now);
     match since {
         Some(since) if since < earliest => return Err(CatchUpError::TooFarBack { earliest }),
         Some(since) if since > now => return Err(CatchUpError::Ahead),

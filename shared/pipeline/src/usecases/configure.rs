@@ -16,6 +16,7 @@ use serde_json::{Map, Value};
 mod audited_changes;
 mod change_check;
 mod entries;
+mod onboarding;
 mod prune;
 mod questions;
 mod secret_rotation;
@@ -27,6 +28,7 @@ pub use entries::{
     ChangedEntry, EntryMatch, change_entry, compute_version, create_entry, find_entry, list_agents,
     list_instances, list_tenants, remove_entry,
 };
+pub use onboarding::begin_onboarding;
 use prune::PlannedRemoval;
 pub use secret_rotation::rotate_secret;
 

@@ -9,7 +9,7 @@ use crate::ports::{
 use crate::steps::connection::{record_closed, record_missing_model_key, refresh_connection};
 use crate::steps::random_id::generate_correlation_id;
 use crate::steps::wake_up;
-use crate::steps::working_instances::list_working_instances;
+use crate::steps::working_instances::WorkingPages;
 use jiff::SignedDuration;
 use recado_domain::config::Instance;
 use recado_domain::ids::{ConversationId, InstanceId};
@@ -23,8 +23,8 @@ const OWED_WITHIN: SignedDuration = SignedDuration::from_mins(10);
 /// Maximum number of owed answers that are asked for at once. `reconcile` asks for the rest.
 const TURNS_AT_ONCE: usize = 1000;
 
-/// Number of instances whose states are read at once.
-const STATES_AT_ONCE: usize = 1000;
+/// Number of instances whose keys are told one by one. Those of the others are looked for, too.
+const TOLD: usize = 100;
 
 /// The keys of an instance.
 #[derive(Debug, Clone, PartialEq)]
@@ -51,38 +51,76 @@ impl InstanceKeys {
     }
 }
 
-/// Looks for the keys of each configured instance. No provider and no model is asked.
-pub async fn find_instance_keys(deps: &impl Deps) -> PortResult<Vec<InstanceKeys>> {
-    // A key that cannot be read now counts as there: the first turn finds out.
-    let has_key = deps.llm().has_key().await.unwrap_or(true);
-    let mut found = Vec::new();
-    for instance in list_working_instances(deps.store(), None).await? {
-        let credential = deps.providers().check_credential(&instance).await;
-        found.push(InstanceKeys {
-            model_key_missing: !has_key && credential != CredentialState::Simulated,
-            instance,
-            credential,
-        });
+/// The keys of all instances, as a process found them.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct FoundKeys {
+    /// Keys of the first instances.
+    pub first: Vec<InstanceKeys>,
+    /// Number of further instances.
+    pub more: usize,
+    /// `true` if all instances are simulated.
+    pub all_simulated: bool,
+    /// `true` if an instance lacks the model's key.
+    pub model_key_missing: bool,
+}
+
+/// Looks for the keys of each configured instance. No provider and no model is asked. Instances are read page by page, so
+/// that the memory does not grow with their number.
+pub async fn find_instance_keys(deps: &impl Deps) -> PortResult<FoundKeys> {
+    let has_key = has_model_key(deps).await;
+    let mut found = FoundKeys {
+        all_simulated: true,
+        ..FoundKeys::default()
+    };
+    let mut pages = WorkingPages::begin(deps.store()).await?;
+    while let Some(page) = pages.next_page().await? {
+        for instance in page {
+            let keys = look_for_keys(deps, instance, has_key).await;
+            found.all_simulated &= keys.credential == CredentialState::Simulated;
+            found.model_key_missing |= keys.model_key_missing;
+            if found.first.len() < TOLD {
+                found.first.push(keys);
+            } else {
+                found.more += 1;
+            }
+        }
     }
     Ok(found)
 }
 
-/// Stores which keys are missing. An instance whose key was missing and is there now is asked for its connection, and its
-/// waiting messages and turns are enqueued.
-pub async fn record_instance_keys(deps: &impl Deps, found: &[InstanceKeys]) -> PortResult<()> {
+/// Returns `true` if there is a key for the model. One that cannot be read now counts as there: the first turn finds out.
+async fn has_model_key(deps: &impl Deps) -> bool {
+    deps.llm().has_key().await.unwrap_or(true)
+}
+
+async fn look_for_keys(deps: &impl Deps, instance: Instance, has_key: bool) -> InstanceKeys {
+    let credential = deps.providers().check_credential(&instance).await;
+    InstanceKeys {
+        model_key_missing: !has_key && credential != CredentialState::Simulated,
+        instance,
+        credential,
+    }
+}
+
+/// Looks for the keys of each instance and stores which are missing. An instance whose key was missing and is there now is
+/// asked for its connection, and its waiting messages and turns are enqueued.
+pub async fn record_instance_keys(deps: &impl Deps) -> PortResult<()> {
+    let has_key = has_model_key(deps).await;
     let mut with_new_key = BTreeSet::new();
-    for part in found.chunks(STATES_AT_ONCE) {
-        let ids: Vec<InstanceId> = part.iter().map(|keys| keys.instance.id.clone()).collect();
+    let mut pages = WorkingPages::begin(deps.store()).await?;
+    while let Some(page) = pages.next_page().await? {
+        let ids: Vec<InstanceId> = page.iter().map(|instance| instance.id.clone()).collect();
         let states = deps.store().read_instance_states(&ids).await?;
-        for keys in part {
+        for instance in page {
+            let keys = look_for_keys(deps, instance, has_key).await;
             let state = states.get(&keys.instance.id);
             if keys.agree_with(state.unwrap_or(&InstanceState::default())) {
                 continue;
             }
-            if record_model_key(deps, keys).await? {
+            if record_model_key(deps, &keys).await? {
                 with_new_key.insert(keys.instance.id.clone());
             }
-            record_credential(deps, keys).await?;
+            record_credential(deps, &keys).await?;
         }
     }
     if with_new_key.is_empty() {

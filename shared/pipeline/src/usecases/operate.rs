@@ -6,9 +6,10 @@ mod notices;
 
 use crate::Deps;
 use crate::ports::{
-    ConfigurationStore, ConversationFilter, Conversations, Page, PageRequest, PortError, System, WRITE_TRIES,
-    WriteOutcome,
+    ConfigurationStore, ConversationFilter, Conversations, Gauges, Page, PageRequest, PortError, PortResult,
+    System, WRITE_TRIES, WriteOutcome,
 };
+use crate::steps::answer_view::{self, add_answers};
 use crate::steps::audit::audit_action;
 use crate::steps::linked_threads::{find_latest_conversation, give_back_others, take_over_others};
 pub use crate::steps::message_view::MessageView;
@@ -18,8 +19,10 @@ use crate::steps::reply_coverage::highest_covered_ordinal;
 use crate::steps::save_conversation::save_conversation;
 use crate::steps::wake_up;
 pub use answer::{OperatorAnswer, answer_as_operator};
+use jiff::Timestamp;
 pub use notices::list_notices;
 use recado_domain::access::Caller;
+use recado_domain::answer::ExplainedAnswer;
 use recado_domain::audit::{AuditAction, AuditedAction};
 use recado_domain::conversation::{Conversation, ConversationError, ConversationMode, ConversationStatus};
 use recado_domain::ids::{ConversationId, CorrelationId, MessageId, Ordinal};
@@ -89,7 +92,15 @@ pub async fn find_conversation(
         .ok_or(OperateError::NotFound("conversation"))
 }
 
-/// Lists a conversation's messages, the newest first.
+/// Explains, for each conversation, the answer that it owes: who or what it waits for. `None` if it owes none.
+pub async fn explain_owed_answers(
+    deps: &impl Deps,
+    conversations: &[Conversation],
+) -> Result<Vec<Option<ExplainedAnswer>>, OperateError> {
+    Ok(answer_view::explain_owed_answers(deps, conversations).await?)
+}
+
+/// Lists a conversation's messages, the newest first, those of the contact with their answers.
 pub async fn list_messages(
     deps: &impl Deps,
     caller: &Caller,
@@ -99,7 +110,8 @@ pub async fn list_messages(
     let conversation = find_conversation(deps, caller, id).await?;
     let found = deps.store().list_messages(&conversation.id, page).await?;
     let bound = deps.store().instance_config(&conversation.instance).await?;
-    let items = join_deliveries(deps, bound.as_ref(), found.items).await?;
+    let mut items = join_deliveries(deps, bound.as_ref(), found.items).await?;
+    add_answers(deps, &conversation, &mut items).await?;
     Ok(Page {
         items,
         next_cursor: found.next_cursor,
@@ -135,7 +147,7 @@ pub async fn set_conversation_mode(
         let mut conversation = find_conversation(deps, caller, id).await?;
         let before = conversation.clone();
         let changed = match mode {
-            ConversationMode::Manual => conversation.take_over(),
+            ConversationMode::Manual => take_over_until_return(deps, &mut conversation, now).await?,
             ConversationMode::Ai => {
                 let left = highest_covered_ordinal(deps, &conversation, None).await?;
                 conversation.give_back_to_agent(left, now)
@@ -147,8 +159,8 @@ pub async fn set_conversation_mode(
         if changed && !std::mem::replace(&mut noted, true) {
             audit_action(deps, caller, conversation_action(action, &before, after)).await?;
         }
-        // Done even if nothing changed: the request may repeat an earlier request that crashed before this step.
-        take_over_others(deps, &conversation, correlation).await?;
+        // Boxed to keep this future small. Done even if nothing changed: the request may repeat an earlier request that crashed before this step.
+        Box::pin(take_over_others(deps, &conversation, correlation)).await?;
         if changed {
             if save_conversation(deps, &mut conversation).await? == WriteOutcome::Conflict {
                 continue;
@@ -157,8 +169,9 @@ pub async fn set_conversation_mode(
         }
         // A send job is enqueued, so that queued messages that are void now are cancelled at once.
         wake_up::enqueue_after_handover(deps, &conversation.id, correlation).await?;
+        wake_up::enqueue_return_timer(deps, &conversation, correlation).await?;
         if mode == ConversationMode::Ai {
-            give_back_others(deps, &conversation, correlation).await?;
+            Box::pin(give_back_others(deps, &conversation, correlation)).await?;
             if conversation.owes_answer() {
                 wake_up::enqueue_turn(deps, &conversation, correlation).await?;
             }
@@ -166,6 +179,32 @@ pub async fn set_conversation_mode(
         return Ok(conversation);
     }
     Err(OperateError::Busy)
+}
+
+/// Takes a conversation over, until the agent comes back as its instance says. Returns `false` if people had it already.
+async fn take_over_until_return(
+    deps: &impl Deps,
+    conversation: &mut Conversation,
+    now: Timestamp,
+) -> PortResult<bool> {
+    if !conversation.take_over() {
+        return Ok(false);
+    }
+    let bound = deps.store().instance_config(&conversation.instance).await?;
+    let returns = bound.map(|bound| bound.instance.agent_returns);
+    conversation.restart_return(returns.unwrap_or_default(), now);
+    Ok(true)
+}
+
+/// Lists the conversations in which a person owes an answer, those that wait the longest first.
+pub async fn list_waiting_conversations(
+    deps: &impl Deps,
+    caller: &Caller,
+    filter: ConversationFilter,
+    page: &PageRequest,
+) -> Result<Page<Conversation>, OperateError> {
+    let filter = filter.within_scope(&caller.scope);
+    Ok(deps.store().list_waiting_conversations(&filter, page).await?)
 }
 
 /// Resolves a conversation, unless a message newer than `seen` came in. `seen` is the newest ordinal that the operator

@@ -1,12 +1,13 @@
 //! The `processor` function: applies the events of the queue `inbound` and enqueues what follows from them.
 
+mod access;
 mod attempts;
 mod delivery_failure;
 mod identity;
 mod message;
 mod message_change;
 mod operator_message;
-mod removed_content;
+mod target_change;
 
 use crate::Deps;
 use crate::measure;
@@ -15,12 +16,13 @@ use crate::ports::{
     TenantRecords,
 };
 use crate::steps::connection;
+use crate::steps::event_period::event_period;
 use crate::steps::give_up::give_up_event;
 use crate::steps::queue_message::{self, REQUEUE_AFTER_RECEIVES, format_error_chain};
 use crate::steps::verdict::Verdict;
 use jiff::Timestamp;
 use message_change::ResolvedChange;
-use recado_domain::config::InstanceConfig;
+use recado_domain::config::{InstanceConfig, Tenant};
 use recado_domain::dead_letter::QueueName;
 use recado_domain::event::{
     EventKind, EventPayload, EventState, FollowUpJob, InboundJob, LOOKALIKE_DEDUP, ProcessingRecord,
@@ -77,7 +79,7 @@ async fn apply_event(deps: &impl Deps, job: &InboundJob, receives: u32) -> PortR
             .await?
         {
             tracing::info!("event of a removed instance ignored");
-            ignore_event(deps, job).await?;
+            ignore_event(deps, job, None).await?;
             return Ok(Verdict::Done);
         }
         tracing::warn!("event of an instance that is not configured");
@@ -86,7 +88,7 @@ async fn apply_event(deps: &impl Deps, job: &InboundJob, receives: u32) -> PortR
     };
     if !bound.is_enabled() {
         tracing::info!(instance_id = %bound.instance.id, "event of a disabled instance ignored");
-        ignore_event(deps, job).await?;
+        ignore_event(deps, job, Some(&bound.tenant)).await?;
         return Ok(Verdict::Done);
     }
     if receives > 1 {
@@ -111,7 +113,7 @@ async fn handle_event(
     };
     let inbound = deps.providers().interpret_event(job, &payload);
     let inbound = identity::resolve_phone_number(deps, &bound.instance.id, inbound).await?;
-    let inbound = match message_change::resolve_change(deps, job, bound, inbound).await? {
+    let inbound = match Box::pin(message_change::resolve_change(deps, job, bound, inbound)).await? {
         ResolvedChange::Apply(inbound) => inbound,
         ResolvedChange::Later(verdict) => return Ok(verdict),
     };
@@ -122,11 +124,14 @@ async fn handle_event(
         Err(error @ PortError::TooLarge { .. }) => {
             return give_up_as_poison(deps, job, receives, &error).await;
         }
-        applied => {
-            if let AppliedEvent::Followed(enqueued) = applied? {
-                finish_event(deps, job, ProcessingRecord { started_at, enqueued }).await?;
+        applied => match applied? {
+            AppliedEvent::Followed(enqueued) => {
+                let processed = ProcessingRecord { started_at, enqueued };
+                finish_event(deps, job, Some(&bound.tenant), (processed, None)).await?;
             }
-        }
+            AppliedEvent::LeftOut(reason) => leave_event_out(deps, job, bound, (started_at, reason)).await?,
+            AppliedEvent::Finished => {}
+        },
     }
     delete_applied_body(deps, job).await;
     Ok(Verdict::Done)
@@ -157,6 +162,8 @@ async fn give_up_as_poison(
 enum AppliedEvent {
     /// This follow-up job was enqueued. The event is still to be finished.
     Followed(FollowUpJob),
+    /// The event's message was left out for this reason. The event is still to be finished.
+    LeftOut(Reason),
     /// The event is finished, in the transaction that stored its message.
     Finished,
 }
@@ -190,27 +197,56 @@ async fn apply_inbound(
 }
 
 /// Finishes an event that changes nothing.
-async fn ignore_event(deps: &impl Deps, job: &InboundJob) -> PortResult<()> {
+async fn ignore_event(deps: &impl Deps, job: &InboundJob, tenant: Option<&Tenant>) -> PortResult<()> {
     measure::count_ignored_event(job.provider);
     let processed = ProcessingRecord {
         started_at: deps.system().now(),
         enqueued: FollowUpJob::Ignored,
     };
-    finish_event(deps, job, processed).await?;
+    finish_event(deps, job, tenant, (processed, None)).await?;
     delete_applied_body(deps, job).await;
     Ok(())
 }
 
+/// Finishes an event whose message is not stored, and stores the reason.
+async fn leave_event_out(
+    deps: &impl Deps,
+    job: &InboundJob,
+    bound: &InstanceConfig,
+    (started_at, reason): (Timestamp, Reason),
+) -> PortResult<()> {
+    measure::count_ignored_event(job.provider);
+    tracing::info!(%reason, "a message is left out");
+    let processed = ProcessingRecord {
+        started_at,
+        enqueued: FollowUpJob::Nothing,
+    };
+    finish_event(deps, job, Some(&bound.tenant), (processed, Some(reason))).await
+}
+
 /// Marks the event as applied and stores how it was processed.
-async fn finish_event(deps: &impl Deps, job: &InboundJob, processed: ProcessingRecord) -> PortResult<()> {
-    let finish = build_event_finish(deps, job, processed);
+async fn finish_event(
+    deps: &impl Deps,
+    job: &InboundJob,
+    tenant: Option<&Tenant>,
+    (processed, reason): (ProcessingRecord, Option<Reason>),
+) -> PortResult<()> {
+    let finish = EventFinish {
+        reason,
+        ..build_event_finish(deps, job, tenant, processed)
+    };
     deps.store().finish_event(&job.event, &finish).await
 }
 
 /// Builds the end of an event that is applied now.
-fn build_event_finish(deps: &impl Deps, job: &InboundJob, processed: ProcessingRecord) -> EventFinish {
+fn build_event_finish(
+    deps: &impl Deps,
+    job: &InboundJob,
+    tenant: Option<&Tenant>,
+    processed: ProcessingRecord,
+) -> EventFinish {
     let now = deps.system().now();
-    let ttl = deps.settings().event_ttl;
+    let ttl = event_period(deps, tenant);
     // An event without id and time (`lookalike`) may look like another event. Its record expires as soon as the provider
     // can no longer repeat the webhook, so that the next equal event counts as a new event.
     let ttl = if job.lookalike {
@@ -222,6 +258,7 @@ fn build_event_finish(deps: &impl Deps, job: &InboundJob, processed: ProcessingR
         processed,
         at: now,
         expires: add_duration(now, ttl),
+        reason: None,
     }
 }
 

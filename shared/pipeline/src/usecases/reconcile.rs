@@ -2,9 +2,10 @@
 //! what a crash, a lost queue message or an outage left behind.
 
 mod automatic_catch_up;
+mod dead_letter_retention;
 mod dead_queue_collection;
 mod inactivity;
-mod payload_retention;
+mod overdue_returns;
 mod retention;
 mod sampling;
 
@@ -66,6 +67,8 @@ pub struct ReconcileReport {
     pub collected: usize,
     /// Messages deleted because their retention period is over.
     pub expired: usize,
+    /// Dead letters given up for good because their retention period is over.
+    pub given_up: usize,
     /// Actions that failed.
     pub failed: usize,
     /// The sample of the installation that was stored.
@@ -118,7 +121,7 @@ pub async fn reconcile(deps: &impl Deps) -> PortResult<ReconcileReport> {
             }
         }
     }
-    run_checks(deps, &mut done).await;
+    Box::pin(run_checks(deps, &mut done)).await;
     for queue in QueueName::ALL {
         let collected = collect_dead_queue(deps, queue).await;
         done.collected += done.count_failure("a dead-letter queue was not looked through", collected);
@@ -134,9 +137,9 @@ async fn run_checks(deps: &impl Deps, done: &mut ReconcileReport) {
         let silent = inactivity::check_inactivity(deps).await;
         done.silent = done.count_failure("silences were not looked for", silent);
     }
-    if payload_retention::is_renewal_time(deps.system().now()) {
-        let renewed = payload_retention::renew_payloads(deps).await;
-        done.count_failure("what dead letters name was not kept longer", renewed);
+    if dead_letter_retention::is_daily_look(deps.system().now()) {
+        let given_up = dead_letter_retention::look_at_dead_letters(deps).await;
+        done.given_up = done.count_failure("dead letters were not looked at", given_up);
     }
     if retention::is_retention_minute(deps.system().now()) {
         let deleted = retention::delete_due_messages(deps).await;
@@ -293,7 +296,7 @@ async fn enqueue_owed_turn(deps: &impl Deps, id: &ConversationId) -> PortResult<
         return Ok(false);
     };
     if !conversation.agent_owes_answer() {
-        return Ok(false);
+        return overdue_returns::restart_overdue_return(deps, conversation).await;
     }
     let now = deps.system().now();
     let bound = find_enabled_instance(deps, &conversation.instance).await?;

@@ -6,12 +6,13 @@ mod timeline;
 
 use crate::Deps;
 use crate::ports::{ConfigurationStore, Conversations, CorrelationIndex, Inbox, PortResult};
+use crate::steps::answer_view::add_answers;
 use crate::steps::message_view::{MessageView, find_message_view, join_deliveries};
 pub use provider_lookup::{ProviderLookup, find_provider_message};
 use recado_domain::access::{Caller, Scope};
 use recado_domain::event::EventRecord;
 use recado_domain::ids::{CorrelationId, EventId, MessageId};
-use recado_domain::message::Message;
+use recado_domain::message::{Message, Role};
 use recado_domain::scheduled::ScheduledMessage;
 pub use timeline::{TimelineEntry, TimelineStage};
 
@@ -146,10 +147,15 @@ pub async fn load_timeline(
     caller: &Caller,
     id: &MessageId,
 ) -> PortResult<Option<TimelineResult>> {
-    let Some(view) = find_message_view(deps, caller, id).await? else {
+    let Some(mut view) = find_message_view(deps, caller, id).await? else {
         return Ok(None);
     };
     let timeline = timeline::build_timeline(deps, &view).await?;
+    if view.message.role == Role::User
+        && let Some(conversation) = deps.store().find_conversation(&view.message.conversation).await?
+    {
+        add_answers(deps, &conversation, std::slice::from_mut(&mut view)).await?;
+    }
     Ok(Some(TimelineResult { view, timeline }))
 }
 

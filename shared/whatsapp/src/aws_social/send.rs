@@ -1,5 +1,9 @@
 //! Sends messages through AWS: an AWS API call carries Meta's body.
 
+#[cfg(not(feature = "aws-social"))]
+use crate::wire::template_lookup::TemplateLookup;
+#[cfg(not(feature = "aws-social"))]
+use recado_domain::content::MessageTemplate;
 use recado_domain::ids::ExternalId;
 #[cfg(not(feature = "aws-social"))]
 use recado_pipeline::ports::{ConnectionAnswer, OutgoingMessage, SendOutcome};
@@ -49,5 +53,11 @@ pub(crate) async fn fetch_connection(client: &AwsSocialClient, _: Duration) -> C
     match *client {}
 }
 
+/// Never runs: without the feature `aws-social` no client exists.
+#[cfg(not(feature = "aws-social"))]
+pub(crate) async fn fetch_template(at: &AwsSocialEndpoint<'_>, _: &MessageTemplate) -> TemplateLookup {
+    match *at.client {}
+}
+
 #[cfg(feature = "aws-social")]
-pub(crate) use sdk::{fetch_connection, send_message};
+pub(crate) use sdk::{fetch_connection, fetch_template, send_message};

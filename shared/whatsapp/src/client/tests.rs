@@ -128,5 +128,6 @@ fn accepted(id: &str) -> SendOutcome {
     SendOutcome::Accepted {
         provider_message_id: Some(id.to_owned()),
         simulated: false,
+        held: None,
     }
 }

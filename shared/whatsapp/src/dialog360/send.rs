@@ -75,7 +75,7 @@ async fn post_message(
 }
 
 /// Marks a message as read and, if `typing`, shows "typing…", as Meta does. Best effort: the answer is not used.
-pub(crate) async fn mark_read_and_typing(at: &Dialog360Endpoint<'_>, id: &str, typing: bool) {
+pub(crate) async fn mark_read(at: &Dialog360Endpoint<'_>, id: &str, typing: bool) {
     if let Some(url) = build_url(at.base, &["messages"]) {
         let request = at.http.post(url).header(KEY_HEADER, at.key.expose_secret());
         send_request(request.json(&build_read_receipt(id, typing)), at.timeout).await;

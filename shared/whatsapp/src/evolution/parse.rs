@@ -7,6 +7,7 @@ mod content;
 mod context;
 mod history_record;
 mod message;
+mod reaction;
 mod status;
 #[cfg(test)]
 mod tests;
@@ -234,6 +235,10 @@ fn split_into_items(envelope: &EvolutionEnvelope, received_at: Timestamp) -> Vec
         "messages.upsert" | "send.message" => parts
             .iter()
             .map(|part| message::build_message_item(envelope, part))
+            .collect(),
+        "messages.reaction" => parts
+            .iter()
+            .map(|part| reaction::build_reaction_item(envelope, part))
             .collect(),
         "messages.set" => sort_oldest_first(parts)
             .into_iter()

@@ -1,52 +1,21 @@
 //! Sends read marks and "typing…" through Evolution's REST API. Best effort: the answers are not used.
 
 use super::send::EvolutionEndpoint;
-use futures::future::join;
 use recado_domain::contact::ContactAddress;
+use recado_domain::provider::Provider;
 use reqwest::Method;
 use serde_json::{Value, json};
 use std::time::Duration;
 
-/// Time for which "typing…" is shown, in milliseconds. Evolution answers the request only after this time, and cannot
-/// show "typing…" longer in one request. If the reply is ready earlier, the caller drops the request.
-const TYPING_MS: u32 = 20_000;
+/// Time that is added to the typing time before the typing request is given up.
+const TYPING_MARGIN: Duration = Duration::from_secs(5);
 
-/// Time limit of the typing request: the typing time and 5 seconds.
-const TYPING_TIMEOUT: Duration = Duration::from_millis(TYPING_MS as u64 + 5_000);
-
-/// Marks a message as read if `read`, and shows "typing…" if `typing`, at the same time.
-pub(crate) async fn mark_read_and_typing(
-    at: EvolutionEndpoint<'_>,
-    id: &str,
-    chat: &ContactAddress,
-    read: bool,
-    typing: bool,
-) {
-    let long = EvolutionEndpoint {
-        timeout: TYPING_TIMEOUT,
-        ..at
-    };
-    let mark_read = async {
-        if read {
-            mark_read(&at, id, chat).await;
-        }
-    };
-    let show_typing = async {
-        if typing {
-            show_typing(&long, chat).await;
-        }
-    };
-    join(mark_read, show_typing).await;
-}
-
-/// Marks a message as read. For keys with `@lid` nothing is sent, because Evolution skips them and reports success all
-/// the same.
-async fn mark_read(at: &EvolutionEndpoint<'_>, id: &str, chat: &ContactAddress) {
-    if chat.as_str().ends_with("@lid") {
-        return;
-    }
+/// Marks messages as read, in one request. Versions that know no linked identities skip keys with `@lid` and report
+/// success all the same.
+pub(crate) async fn mark_messages_read(at: &EvolutionEndpoint<'_>, ids: &[String], chat: &ContactAddress) {
+    let key = |id: &String| json!({ "id": id, "fromMe": false, "remoteJid": chat.as_str() });
+    let keys: Vec<Value> = ids.iter().map(key).collect();
     let path = ["chat", "markMessageAsRead"];
-    let keys = json!([{ "id": id, "fromMe": false, "remoteJid": chat.as_str() }]);
     let (method, body) = if at.version == 1 {
         (Method::PUT, json!({ "read_messages": keys }))
     } else {
@@ -55,22 +24,28 @@ async fn mark_read(at: &EvolutionEndpoint<'_>, id: &str, chat: &ContactAddress) 
     at.call_api(method, path, Some(&body)).await;
 }
 
-/// Shows "typing…" until its time is over or the caller drops the request.
-async fn show_typing(at: &EvolutionEndpoint<'_>, chat: &ContactAddress) {
-    let body = build_presence_body(at.version, chat);
+/// Shows "typing…" until its time is over or the caller drops the request. Evolution answers the request only after this
+/// time.
+pub(crate) async fn show_typing(at: EvolutionEndpoint<'_>, chat: &ContactAddress) {
+    let lasts = Provider::Evolution.capabilities().typing_lasts.unsigned_abs();
+    let at = EvolutionEndpoint {
+        timeout: lasts + TYPING_MARGIN,
+        ..at
+    };
+    let body = build_presence_body(at.version, chat, lasts.as_millis());
     at.call_api(Method::POST, ["chat", "sendPresence"], Some(&body))
         .await;
 }
 
-fn build_presence_body(version: u8, chat: &ContactAddress) -> Value {
+fn build_presence_body(version: u8, chat: &ContactAddress, milliseconds: u128) -> Value {
     let number = chat.phone_number().map_or_else(
         || chat.as_str().to_owned(),
         |phone| phone.trim_start_matches('+').to_owned(),
     );
-    let shown = json!({ "presence": "composing", "delay": TYPING_MS });
+    let shown = json!({ "presence": "composing", "delay": milliseconds });
     if version == 1 {
         json!({ "number": number, "options": shown })
     } else {
-        json!({ "number": number, "presence": "composing", "delay": TYPING_MS })
+        json!({ "number": number, "presence": "composing", "delay": milliseconds })
     }
 }

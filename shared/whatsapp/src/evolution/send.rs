@@ -79,6 +79,7 @@ fn read_accepted_answer(answer: &HttpResponse) -> SendOutcome {
         Some(id) => SendOutcome::Accepted {
             provider_message_id: Some(id.to_owned()),
             simulated: false,
+            held: None,
         },
         None => SendOutcome::Unknown {
             why: format!("HTTP {} without a message id", answer.status),

@@ -1,6 +1,7 @@
 //! Reads webhook bodies: `{object, entry: [{id, changes: [{field, value}]}]}`.
 
 mod addressed_numbers;
+mod call;
 mod contact;
 mod content;
 mod context;
@@ -166,6 +167,8 @@ fn detect_field(root: &Value, entry: &Value, change: &Value, value: &Value) -> S
             "smb_message_echoes"
         } else if has("history") {
             "history"
+        } else if has("calls") {
+            "calls"
         } else if has("user_preferences") {
             "user_preferences"
         } else {
@@ -194,6 +197,7 @@ impl MetaChange<'_> {
                 (list_members(self.value.get("message_echoes")), [].as_slice())
             }
             "history" => return self.split_for_number(field, history::split_history, items),
+            "calls" => return self.split_for_number(field, call::split_calls, items),
             "user_preferences" => return self.split_for_number(field, preference::split_preferences, items),
             other => return items.push(ignored_item(sanitize_label(other))),
         };

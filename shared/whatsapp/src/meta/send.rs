@@ -6,6 +6,7 @@ use crate::meta::upload::{MediaUpload, find_inline_file, upload_inline_file};
 use crate::wire::http_exchange::{HttpExchange, HttpResponse, build_url, send_request};
 use crate::wire::json::{get_text, list_members};
 use recado_domain::ids::ExternalId;
+use recado_domain::outbox::HeldStatus;
 use recado_domain::secret::Secret;
 use recado_pipeline::ports::{ConnectionAnswer, OutgoingMessage, SendOutcome};
 use reqwest::Client;
@@ -75,13 +76,12 @@ pub(crate) fn invalid_base_url() -> SendOutcome {
 }
 
 pub(crate) fn read_accepted_answer(answer: &HttpResponse) -> SendOutcome {
-    match list_members(answer.body.get("messages"))
-        .iter()
-        .find_map(|message| get_text(message, "id"))
-    {
+    let accepted = list_members(answer.body.get("messages"));
+    match accepted.iter().find_map(|message| get_text(message, "id")) {
         Some(id) => SendOutcome::Accepted {
             provider_message_id: Some(id.to_owned()),
             simulated: false,
+            held: accepted.iter().find_map(read_held_status),
         },
         None => SendOutcome::Unknown {
             why: format!("HTTP {} without a message id", answer.status),
@@ -90,9 +90,18 @@ pub(crate) fn read_accepted_answer(answer: &HttpResponse) -> SendOutcome {
     }
 }
 
+/// Reads why Meta holds an accepted message back; `None` if it does not.
+fn read_held_status(message: &Value) -> Option<HeldStatus> {
+    match get_text(message, "message_status")? {
+        "held_for_quality_assessment" => Some(HeldStatus::QualityAssessment),
+        "paused" => Some(HeldStatus::Paused),
+        _ => None,
+    }
+}
+
 /// Marks a message, and all messages before it, as read. If `typing`, "typing…" is shown for 25 seconds or until the
 /// reply. Meta has no typing indicator without a read mark. Best effort: the answer is not used.
-pub(crate) async fn mark_read_and_typing(at: &MetaEndpoint<'_>, id: &str, typing: bool) {
+pub(crate) async fn mark_read(at: &MetaEndpoint<'_>, id: &str, typing: bool) {
     let Some(url) = build_url(at.base, &[at.version, at.phone_number_id.as_str(), "messages"]) else {
         return;
     };
@@ -126,5 +135,31 @@ pub(crate) async fn fetch_connection(at: &MetaEndpoint<'_>) -> ConnectionAnswer 
             _ => ConnectionAnswer::Unclear,
         },
         HttpExchange::NotSent(_) | HttpExchange::ResponseLost { .. } => ConnectionAnswer::Unclear,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_accepted_message_that_is_held_back_says_so() {
+        let held = |status: Option<&str>| {
+            let answer = HttpResponse {
+                status: 200,
+                body: json!({ "messages": [{ "id": "wamid.1", "message_status": status }] }),
+                retry_after: None,
+            };
+            match read_accepted_answer(&answer) {
+                SendOutcome::Accepted { held, .. } => held,
+                other => panic!("{other:?}"),
+            }
+        };
+        let quality = HeldStatus::QualityAssessment;
+        assert_eq!(held(Some(quality.as_str())), Some(quality));
+        assert_eq!(held(Some("paused")), Some(HeldStatus::Paused));
+        for released in [Some("accepted"), Some("new word"), None] {
+            assert_eq!(held(released), None);
+        }
     }
 }

@@ -15,7 +15,7 @@ use recado_pipeline::ports::{
     ClaimOutcome, Conversations, Deliveries, DeliveryLink, InboundWrite, Inbox, OutboxStore, PageRequest,
     PortResult, StoreInboundOutcome, WriteOutcome,
 };
-use recado_testkit::builders::{Fixture, accepted, claimed, is, out};
+use recado_testkit::builders::{Fixture, accepted, claimed, far_ahead, is, out};
 use std::fmt::Debug;
 use std::future::Future;
 
@@ -119,6 +119,7 @@ fn sending(world: &World) -> Sending {
     let link = DeliveryLink {
         key: DeliveryKey::from_provider_id(fixture.bound.instance.provider, &fixture.external(), &id),
         provider_message_id: Some(id),
+        expires: far_ahead(),
     };
     Sending {
         fixture,

@@ -6,12 +6,13 @@ use recado_domain::alert::{Alert, AlertWatch, Notification, NotificationState};
 use recado_domain::config::{
     Agent, AlertConfig, ConfigDocument, ConfigNames, ConfigRemoval, Instance, InstanceConfig, Tenant,
 };
+use recado_domain::conversation::Conversation;
 use recado_domain::dead_letter::{DeadLetter, DeadLetterDeletion};
 use recado_domain::ids::{ExternalId, InstanceId, TenantId};
 use recado_domain::provider::Provider;
 use recado_pipeline::ports::{
-    Alerts, ConfigurationStore, DeadLetterCounts, DeadLetterFilter, DeadLetters, Gauges, OpenWork, Page,
-    PageRequest, PortResult, Store, TroubledInstances, WaitingForPerson, WriteOutcome,
+    Alerts, ConfigurationStore, ConversationFilter, DeadLetterCounts, DeadLetterFilter, DeadLetters, Gauges,
+    OpenWork, Page, PageRequest, PortResult, Store, TroubledInstances, WaitingForPerson, WriteOutcome,
 };
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::task::Poll;
@@ -75,6 +76,7 @@ impl<S: Store> Gauges for EndingStore<'_, S> {
         read_open_work(of: Option<&[Instance]>, limit: usize) -> OpenWork;
         list_troubled_instances(limit: usize) -> TroubledInstances;
         list_waiting_for_person(before: Timestamp, limit: usize) -> WaitingForPerson;
+        list_waiting_conversations(filter: &ConversationFilter, page: &PageRequest) -> Page<Conversation>;
     }
 }
 

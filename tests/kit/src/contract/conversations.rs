@@ -187,13 +187,14 @@ pub async fn every_field_of_a_conversation_comes_back<S: Store>(store: &S) {
     conversation.update_contact_details(Some("Ana \u{1F33B}"), Some("+5511999990000"));
     let upto = conversation.turn_upto;
     conversation.acquire_lease(crate::builders::nonce(), upto, at(5), at(95_005));
-    conversation.schedule_turn(at(3_600_000));
+    conversation.schedule_turn(at(3_600_000), at(3_600_000));
     conversation.record_nudge(true, at(7));
     conversation.pair_arrival = Some(at(8));
     conversation.record_contact_activity(at(9));
     conversation.marketing_stopped_at = Some(at(10));
     let by = conversation.id.message_id(Ordinal(1));
     conversation.record_reengagement(&by, at(11));
+    conversation.commit_closed_message(at(12));
     conversation.human = Ordinal(1);
     conversation.moved_to = Some(ConversationId::new(fixture.thread(), 7));
     conversation.beside = vec![ConversationId::new(fixture.other_contact().thread(), 3)];

@@ -235,6 +235,7 @@ pub async fn who_waits_for_a_person_is_told_until_the_person_answers<S: Store>(s
         instance: conversation.instance.clone(),
         conversation: conversation.id.clone(),
         since,
+        needed: None,
     }];
     let found = eventually(
         INDEX,

@@ -14,7 +14,7 @@ use recado_pipeline::ports::{
 use std::panic::Location;
 
 /// Records `job` and stores the message that it brings to `conversation`, which becomes what is stored.
-pub(super) async fn received<S: Store>(
+pub(crate) async fn received<S: Store>(
     store: &S,
     fixture: &Fixture,
     conversation: &mut Conversation,
@@ -35,14 +35,14 @@ pub(super) async fn received<S: Store>(
 }
 
 /// A stored conversation that a first message began.
-pub(super) async fn begun<S: Store>(store: &S, fixture: &Fixture) -> Conversation {
+pub(crate) async fn begun<S: Store>(store: &S, fixture: &Fixture) -> Conversation {
     let mut conversation = fixture.conversation(1);
     received(store, fixture, &mut conversation, &fixture.job()).await;
     conversation
 }
 
 /// Commits a reply of the agent to `conversation`, which becomes what is stored.
-pub(super) async fn replied<S: Store>(
+pub(crate) async fn replied<S: Store>(
     store: &S,
     fixture: &Fixture,
     conversation: &mut Conversation,
@@ -53,7 +53,7 @@ pub(super) async fn replied<S: Store>(
 }
 
 /// Returns a fixture, its stored conversation, and the agent's reply that is committed to it.
-pub(super) async fn with_reply<S: Store>(store: &S) -> (Fixture, Conversation, Message) {
+pub(crate) async fn with_reply<S: Store>(store: &S) -> (Fixture, Conversation, Message) {
     let fixture = Fixture::new();
     let mut conversation = begun(store, &fixture).await;
     let message = replied(store, &fixture, &mut conversation).await;
@@ -62,7 +62,7 @@ pub(super) async fn with_reply<S: Store>(store: &S) -> (Fixture, Conversation, M
 
 /// Asserts that a conditional write is done.
 #[track_caller]
-pub(super) fn assert_written(
+pub(crate) fn assert_written(
     call: impl Future<Output = PortResult<WriteOutcome>>,
 ) -> impl Future<Output = ()> {
     assert_outcome(call, WriteOutcome::Written)
@@ -70,7 +70,7 @@ pub(super) fn assert_written(
 
 /// Asserts that a conditional write is refused.
 #[track_caller]
-pub(super) fn assert_conflict(
+pub(crate) fn assert_conflict(
     call: impl Future<Output = PortResult<WriteOutcome>>,
 ) -> impl Future<Output = ()> {
     assert_outcome(call, WriteOutcome::Conflict)
@@ -86,13 +86,13 @@ fn assert_outcome(
 }
 
 /// Claims a message, whose state is `sending` already, for the attempt of `flight`.
-pub(super) async fn claim<S: Store>(store: &S, sending: &Message, flight: &InFlightSend) {
+pub(crate) async fn claim<S: Store>(store: &S, sending: &Message, flight: &InFlightSend) {
     let found = succeed(store.claim_message(sending, None, flight)).await;
     assert_eq!(found, ClaimOutcome::Claimed);
 }
 
 /// Commits `message` with `conversation` under a client's key.
-pub(super) async fn committed_once<S: Store>(
+pub(crate) async fn committed_once<S: Store>(
     store: &S,
     conversation: &Conversation,
     message: &Message,
@@ -103,17 +103,17 @@ pub(super) async fn committed_once<S: Store>(
 }
 
 /// Lists the open messages of a conversation's contact.
-pub(super) async fn list_open<S: Store>(store: &S, conversation: &ConversationId) -> Vec<Message> {
+pub(crate) async fn list_open<S: Store>(store: &S, conversation: &ConversationId) -> Vec<Message> {
     succeed(store.list_open_messages(conversation.thread_id())).await
 }
 
 /// Returns a message as it is stored.
-pub(super) async fn find_stored<S: Store>(store: &S, message: &Message) -> Option<Message> {
+pub(crate) async fn find_stored<S: Store>(store: &S, message: &Message) -> Option<Message> {
     succeed(store.find_message(&message.message_id())).await
 }
 
 /// Commits `message` with `conversation`.
-pub(super) async fn committed<S: Store>(store: &S, conversation: &Conversation, message: &Message) {
+pub(crate) async fn committed<S: Store>(store: &S, conversation: &Conversation, message: &Message) {
     assert_eq!(
         succeed(store.commit_message(conversation, message, None)).await,
         CommitOutcome::Committed
@@ -121,7 +121,7 @@ pub(super) async fn committed<S: Store>(store: &S, conversation: &Conversation, 
 }
 
 /// Writes `conversation` as changed, one `rev` later.
-pub(super) async fn updated<S: Store>(store: &S, conversation: &mut Conversation) {
+pub(crate) async fn updated<S: Store>(store: &S, conversation: &mut Conversation) {
     conversation.rev += 1;
     assert_eq!(
         succeed(store.update_conversation(conversation)).await,
@@ -130,7 +130,7 @@ pub(super) async fn updated<S: Store>(store: &S, conversation: &mut Conversation
 }
 
 /// A client's key in `scope`.
-pub(super) fn key_claim(scope: &str, key: &str, expires: jiff::Timestamp) -> IdempotencyClaim {
+pub(crate) fn key_claim(scope: &str, key: &str, expires: jiff::Timestamp) -> IdempotencyClaim {
     IdempotencyClaim {
         scope: scope.to_owned(),
         key: IdempotencyKey::parse(key).unwrap(),
@@ -140,17 +140,17 @@ pub(super) fn key_claim(scope: &str, key: &str, expires: jiff::Timestamp) -> Ide
 }
 
 /// The ordinals of messages.
-pub(super) fn ordinals(messages: &[Message]) -> Vec<u64> {
+pub(crate) fn ordinals(messages: &[Message]) -> Vec<u64> {
     messages.iter().map(|message| message.ordinal.0).collect()
 }
 
 /// The ordinals of a conversation's open messages.
-pub(super) async fn open_ordinals<S: Store>(store: &S, conversation: &Conversation) -> Vec<u64> {
+pub(crate) async fn open_ordinals<S: Store>(store: &S, conversation: &Conversation) -> Vec<u64> {
     ordinals(&succeed(store.list_open_messages(conversation.id.thread_id())).await)
 }
 
 /// Asserts that `store` holds the conversation and at this place no message.
-pub(super) async fn assert_untouched<S: Store>(store: &S, conversation: &Conversation, empty: Ordinal) {
+pub(crate) async fn assert_untouched<S: Store>(store: &S, conversation: &Conversation, empty: Ordinal) {
     let id = &conversation.id;
     assert_eq!(
         succeed(store.find_conversation(id)).await.as_ref(),

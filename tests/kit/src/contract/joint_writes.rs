@@ -24,6 +24,7 @@ async fn store_and_finish<Q: Queues>(
         },
         at: at(2),
         expires: far_ahead(),
+        reason: None,
     };
     let applied = AppliedMessage {
         write: InboundWrite {

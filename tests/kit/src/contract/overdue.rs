@@ -185,7 +185,7 @@ pub async fn an_owed_answer_is_overdue_until_given<S: Store>(store: &S) {
     received(store, &fixture, &mut conversation, &job).await;
     succeed(store.settle_event(&job.event, None, base, far_ahead())).await;
     assert_due(store, minutes(base, 5), is_owed(&conversation)).await;
-    conversation.schedule_turn(minutes(base, 600));
+    conversation.schedule_turn(minutes(base, 600), minutes(base, 600));
     updated(store, &mut conversation).await;
     assert_due(store, minutes(base, 602), is_owed(&conversation)).await;
     conversation.nudged_at = Some(minutes(base, 700));

@@ -3,9 +3,10 @@
 use super::given::{
     assert_conflict, assert_written, claim, find_stored, open_ordinals, replied, updated, with_reply,
 };
-use crate::builders::{Fixture, accepted, at, claimed, far_ahead, out};
+use crate::builders::{Fixture, accepted, at, claimed, far_ahead, long_ago, out};
 use crate::ports::succeed;
 use futures::future::join_all;
+use jiff::{SignedDuration, Timestamp};
 use recado_domain::conversation::Conversation;
 use recado_domain::delivery::{Delivery, DeliveryKey, DeliveryStatus, StatusUpdate};
 use recado_domain::ids::{ExternalId, Ordinal};
@@ -40,6 +41,7 @@ fn link(message: &Message) -> DeliveryLink {
     DeliveryLink {
         key: DeliveryKey::from_own_id(Provider::Meta, &line, &message.message_id()),
         provider_message_id: message.provider_message_id.clone(),
+        expires: far_ahead(),
     }
 }
 
@@ -135,6 +137,37 @@ pub async fn a_status_that_comes_after_keeps_the_link<S: Store>(store: &S) {
         assert_eq!(delivery.status, Some(best));
         assert_eq!(delivery.message, Some(sent.message_id()));
         assert_eq!(delivery.provider_message_id, sent.provider_message_id);
+    }
+}
+
+pub async fn a_link_says_how_long_a_delivery_is_kept<S: Store>(store: &S) {
+    for (says_first, expires, is_kept) in [
+        (true, long_ago(), false),
+        (false, long_ago(), false),
+        (true, far_ahead(), true),
+        (false, far_ahead(), true),
+    ] {
+        let s = sending(store).await;
+        let sent = accepted(&s.message);
+        let link = DeliveryLink {
+            expires,
+            ..link(&sent)
+        };
+        let read = status(&link, DeliveryStatus::Read);
+        let soon = Timestamp::now() + SignedDuration::from_hours(1);
+        if says_first {
+            succeed(store.record_status(&read, soon)).await;
+        }
+        assert_written(store.settle_message(&sent, Some(&s.flight), Some(&link), None)).await;
+        if !says_first && is_kept {
+            // The status of a known delivery does not say how long it is kept.
+            succeed(store.record_status(&read, long_ago())).await;
+        }
+        let found = succeed(store.find_delivery(&link.key)).await;
+        assert_eq!(
+            found.and_then(|found| found.status),
+            is_kept.then_some(DeliveryStatus::Read)
+        );
     }
 }
 

@@ -6,6 +6,7 @@ use crate::builders::{Fixture, at, correlation, far_ahead};
 use crate::ports::succeed;
 use recado_domain::event::{EventState, FollowUpJob, ProcessingRecord};
 use recado_domain::message::Message;
+use recado_domain::reason::Reason;
 use recado_pipeline::ports::{CommitOutcome, CorrelatedRecords, EventFinish, Store};
 
 async fn traced<S: Store>(store: &S, message: &Message, events: usize, messages: usize) -> CorrelatedRecords {
@@ -53,6 +54,7 @@ pub async fn a_finished_event_keeps_how_it_was_applied<S: Store>(store: &S) {
         processed,
         at: at(2_000),
         expires: far_ahead(),
+        reason: None,
     };
     succeed(store.finish_event(&job.event, &finish)).await;
     let record = succeed(store.find_event(&job.event)).await.unwrap();
@@ -74,8 +76,31 @@ pub async fn a_finished_event_keeps_how_it_was_applied<S: Store>(store: &S) {
         processed,
         at: at(9_000),
         expires: far_ahead(),
+        reason: None,
     };
     succeed(store.finish_event(&job.event, &late)).await;
     assert_eq!(succeed(store.find_event(&job.event)).await, Some(record.clone()));
     assert_eq!(traced(store, &asked, 1, 1).await.events, [record]);
+}
+
+pub async fn a_finished_event_keeps_why_its_message_was_left_out<S: Store>(store: &S) {
+    let fixture = Fixture::new();
+    let job = fixture.job();
+    succeed(store.record_event(&job)).await;
+    let processed = ProcessingRecord {
+        started_at: at(1_000),
+        enqueued: FollowUpJob::Nothing,
+    };
+    let finish = EventFinish {
+        processed,
+        at: at(2_000),
+        expires: far_ahead(),
+        reason: Some(Reason::Blocked),
+    };
+    succeed(store.finish_event(&job.event, &finish)).await;
+    let record = succeed(store.find_event(&job.event)).await.unwrap();
+    assert_eq!(
+        (record.state, record.reason, record.stored, record.processed),
+        (EventState::Applied, Some(Reason::Blocked), None, Some(processed))
+    );
 }

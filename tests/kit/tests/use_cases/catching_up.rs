@@ -12,9 +12,11 @@ use recado_domain::instance::ConnectionStatus;
 use recado_domain::message::{Message, Role};
 use recado_domain::millis::add_millis;
 use recado_domain::reason::Reason;
+use recado_domain::retention::RetentionPeriod;
 use recado_pipeline::catch_up::{CatchUpError, CatchUpReport, MissedMessages, catch_up, preview_catch_up};
 use recado_pipeline::ports::{
-    ConnectionAnswer, ConversationFilter, Conversations, Deliveries, HistoryError, PageRequest,
+    ConfigurationStore, ConnectionAnswer, ConversationFilter, Conversations, Deliveries, HistoryError,
+    PageRequest,
 };
 use recado_pipeline::reconcile::reconcile;
 use recado_pipeline::{Verdict, process};
@@ -228,6 +230,32 @@ async fn what_we_sent_is_known_and_its_better_status_is_taken() {
     let delivery = setup.world.store.find_delivery(&key).await.unwrap().unwrap();
     assert_eq!(delivery.status, Some(DeliveryStatus::Read));
     assert_eq!(ask(&setup, 60).await.statuses, 0, "it says nothing new");
+}
+
+#[tokio::test]
+async fn nothing_is_fetched_from_before_the_deliveries_that_show_what_was_sent() {
+    let setup = setup().await;
+    let mut document = setup.fixture.document();
+    document.tenants[0].retention.events = Some(RetentionPeriod::Forever);
+    document.tenants[0].retention.deliveries = RetentionPeriod::Days(10);
+    setup.world.store.apply_configuration(&document).await.unwrap();
+    let fetch = async |days: i64| {
+        let since = Some(add_millis(setup.now(), -days * 86_400_000));
+        let caller = Caller::installation();
+        catch_up(
+            &setup.world,
+            &caller,
+            setup.fixture.instance(),
+            since,
+            &correlation(),
+        )
+        .await
+    };
+    assert!(
+        fetch(9).await.is_ok(),
+        "the tenant's events are known for longer than others'"
+    );
+    assert!(matches!(fetch(11).await, Err(CatchUpError::TooFarBack { .. })));
 }
 
 #[tokio::test]

@@ -67,6 +67,7 @@ fn accepted() -> SendOutcome {
     SendOutcome::Accepted {
         provider_message_id: Some("FIRST".to_owned()),
         simulated: false,
+        held: None,
     }
 }
 

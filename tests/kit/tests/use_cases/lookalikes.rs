@@ -4,9 +4,7 @@ use crate::world::Setup;
 use recado_domain::event::{EventKind, LOOKALIKE_DEDUP, derive_event_id_from_body};
 use recado_domain::inbound::{WebhookEvent, WebhookItem};
 use recado_pipeline::ingest::ingest;
-use recado_pipeline::ports::Conversations;
 use recado_testkit::builders::{Fixture, correlation};
-use recado_testkit::ports::succeed;
 use serde_json::json;
 
 /// Posts "Oi"; how many events were enqueued.
@@ -28,13 +26,7 @@ async fn says_oi(setup: &Setup, lookalike: bool) -> usize {
 }
 
 async fn stored(setup: &Setup) -> usize {
-    let latest = succeed(
-        setup
-            .world
-            .store
-            .find_latest_conversation(&setup.fixture.thread()),
-    )
-    .await;
+    let latest = setup.latest_conversation().await;
     latest.map_or(0, |conversation| usize::try_from(conversation.last.0).unwrap())
 }
 

@@ -2,14 +2,18 @@
 
 #![expect(clippy::unwrap_used, reason = "this is test code")]
 
+mod access;
+mod agent_return;
 mod attempts;
 mod bucket;
+mod burst_set;
 mod bursts;
 mod catching_up;
 mod changes;
 mod clients;
 mod clocks;
 mod dead_letters;
+mod decisions;
 mod disabled;
 mod erasure;
 mod evidence;
@@ -20,13 +24,17 @@ mod long_replies;
 mod lookalikes;
 mod measured;
 mod memory;
+mod openings;
 mod order;
 mod people;
 mod phone;
+mod reactions;
 mod retention;
 mod samples;
 mod sender;
+mod signatures;
 mod spellings;
+mod steps;
 mod switches;
 mod tenant_removal;
 mod traces;

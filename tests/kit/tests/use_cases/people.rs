@@ -9,7 +9,7 @@ use recado_domain::ids::{ConversationId, IdempotencyKey, Ordinal};
 use recado_domain::message::TokenUsage;
 use recado_domain::options::SendOptions;
 use recado_domain::wake_up::SendJob;
-use recado_pipeline::ports::{Conversations, Llm, LlmError, LlmReply, LlmRequest};
+use recado_pipeline::ports::{Llm, LlmError, LlmReply, LlmRequest};
 use recado_pipeline::{Components, Verdict, operate, reply};
 use recado_testkit::builders::{Fixture, correlation};
 use recado_testkit::ports::succeed;
@@ -57,13 +57,7 @@ async fn what_the_agent_answered_before_hundreds_of_messages_is_not_answered_aga
 async fn an_answer_that_is_sent_in_again_is_one_message_and_its_send_job_is_enqueued_again() {
     let setup = Setup::set(Fixture::new()).await;
     setup.message(&setup.fixture, "W1", "oi", false).await;
-    let latest = succeed(
-        setup
-            .world
-            .store
-            .find_latest_conversation(&setup.fixture.thread()),
-    )
-    .await;
+    let latest = setup.latest_conversation().await;
     let id = latest.unwrap().id;
     let answer = async || {
         let answer = operate::OperatorAnswer {
@@ -110,6 +104,8 @@ impl Llm for Interrupted {
             }
         }
         Ok(LlmReply {
+            decision: None,
+            ignored_calls: 0,
             text: "certo".to_owned(),
             usage: TokenUsage::default(),
             model: request.model.clone(),

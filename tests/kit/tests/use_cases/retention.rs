@@ -4,16 +4,18 @@ use crate::world::Setup;
 use recado_domain::access::Caller;
 use recado_domain::content::Content;
 use recado_domain::context::{MessageContext, QuotedMessage};
+use recado_domain::delivery::{DeliveryKey, DeliveryStatus, StatusUpdate};
 use recado_domain::event::EventKind;
 use recado_domain::ids::{ConversationId, Ordinal};
+use recado_domain::inbound::WebhookItem;
 use recado_domain::message::Message;
 use recado_domain::reason::Reason;
 use recado_domain::retention::{RetentionPeriod, RetentionPolicy};
 use recado_pipeline::ports::{
-    ConfigurationStore, ContactAliases, Conversations, RetainedRecords, SendOutcome, WriteOutcome,
+    ConfigurationStore, ContactAliases, Conversations, Deliveries, RetainedRecords, SendOutcome, WriteOutcome,
 };
 use recado_pipeline::reconcile::reconcile;
-use recado_pipeline::{Verdict, operate};
+use recado_pipeline::{Verdict, ingest, operate};
 use recado_testkit::builders::{Fixture, correlation, identity_key};
 use recado_testkit::ports::succeed;
 use serde_json::json;
@@ -83,6 +85,68 @@ async fn a_message_goes_after_its_period_and_the_conversation_with_the_last_one(
     assert!(!exists(&setup, &conversation).await);
     let again = sent(&setup, NUMBER).await;
     assert_eq!(stored(&setup, &again).await, [1], "the contact begins anew");
+}
+
+#[tokio::test]
+async fn a_conversation_that_is_kept_longer_stays_without_its_messages() {
+    let mut fixture = Fixture::new();
+    fixture.bound.tenant.retention.messages = RetentionPeriod::Days(2);
+    fixture.bound.tenant.retention.conversations = Some(RetentionPeriod::Days(30));
+    let mut setup = Setup::set(fixture).await;
+    let conversation = sent(&setup, NUMBER).await;
+    setup.pass(2 * DAY);
+    assert_eq!(sweep(&setup).await, 1);
+    assert!(exists(&setup, &conversation).await);
+    setup.pass(DAY);
+    assert_eq!(sent(&setup, NUMBER).await, conversation, "the contact is known");
+    for _ in 0..3 {
+        setup.pass(DAY);
+        sweep(&setup).await;
+    }
+    assert!(
+        stored(&setup, &conversation).await.is_empty(),
+        "the new message goes in its time"
+    );
+    for _ in 0..24 {
+        setup.pass(DAY);
+        sweep(&setup).await;
+    }
+    assert!(
+        exists(&setup, &conversation).await,
+        "its period counts from its last message"
+    );
+    // A period that is made shorter counts, too.
+    setup.fixture.bound.tenant.retention.conversations = None;
+    let changed = setup.fixture.document();
+    setup.world.store.apply_configuration(&changed).await.unwrap();
+    setup.pass(2 * DAY);
+    sweep(&setup).await;
+    assert!(!exists(&setup, &conversation).await);
+}
+
+#[tokio::test]
+async fn a_delivery_is_kept_as_long_as_its_tenant_has_it() {
+    let mut fixture = Fixture::new();
+    fixture.bound.tenant.retention.deliveries = RetentionPeriod::Days(7);
+    let setup = Setup::set(fixture).await;
+    let (instance, line) = (&setup.fixture.bound.instance, setup.fixture.external());
+    sent(&setup, NUMBER).await;
+    let key = DeliveryKey::from_provider_id(instance.provider, &line, "P0");
+    let is_kept = async || succeed(setup.world.store.find_delivery(&key)).await.is_some();
+    setup.pass(7 * DAY - 2);
+    assert!(is_kept().await);
+    // A late status does not keep it longer.
+    let read = StatusUpdate {
+        key: key.clone(),
+        status: DeliveryStatus::Read,
+        at: setup.now(),
+        provider_message_id: None,
+        detail: None,
+    };
+    let read = vec![WebhookItem::Status(read)];
+    ingest::ingest(&setup.world, read, &correlation()).await.unwrap();
+    setup.pass(2);
+    assert!(!is_kept().await);
 }
 
 #[tokio::test]
@@ -224,6 +288,7 @@ async fn deleted_for_everyone(setup: &Setup) -> Vec<Message> {
             }),
             ..MessageContext::default()
         },
+        rev: 1,
         ..history[2].clone()
     };
     assert_eq!(
@@ -258,5 +323,5 @@ async fn a_tenant_may_keep_what_was_deleted_for_everyone() {
     fixture.bound.tenant.retention.remove_deleted_content = false;
     let history = deleted_for_everyone(&Setup::set(fixture).await).await;
     assert_eq!(history[0].content, Content::from_text("meu CPF"));
-    assert_eq!(serde_json::to_string(&history).unwrap().matches("CPF").count(), 3);
+    assert_eq!(serde_json::to_string(&history).unwrap().matches("CPF").count(), 4);
 }

@@ -4,12 +4,13 @@ use crate::world::Setup;
 use recado_domain::Timestamp;
 use recado_domain::dead_letter::QueueName;
 use recado_domain::ids::ConversationId;
+use recado_domain::provider::Provider;
 use recado_domain::wake_up::SendJob;
 use recado_embedded::DequeuedMessage;
 use recado_pipeline::ports::System;
 use recado_pipeline::settings::VisibilityTimeouts;
 use recado_pipeline::{Verdict, send};
-use recado_testkit::builders::correlation;
+use recado_testkit::builders::{Fixture, correlation};
 use std::time::Duration;
 
 impl Setup {
@@ -94,5 +95,19 @@ impl Setup {
         }
         let left = until.as_millisecond() - self.now().as_millisecond();
         self.world.system.pass(left.max(0));
+    }
+}
+
+#[tokio::test]
+async fn a_reply_of_a_connected_instance_leaves_without_any_wait() {
+    for provider in [Provider::Evolution, Provider::Meta] {
+        let setup = Setup::set(Fixture::on(provider)).await;
+        *setup.world.llm.says.lock().unwrap() = Some("Olá!".to_owned());
+        setup.message(&setup.fixture, "W1", "oi", false).await;
+        setup.pass(4);
+        setup.turns(&setup.fixture).await;
+        // What is enqueued for later is not handed out.
+        setup.sender(setup.now()).await;
+        assert_eq!(setup.world.providers.sent(), 1, "{provider}");
     }
 }

@@ -1,6 +1,7 @@
 //! What an instance's configuration switches, and what a webhook says of the contact.
 
 use crate::world::Setup;
+use recado_domain::SignedDuration;
 use recado_domain::access::Caller;
 use recado_domain::conversation::{Conversation, ConversationMode};
 use recado_domain::event::EventKind;
@@ -132,12 +133,53 @@ async fn a_turn_that_comes_before_the_opening_by_another_clock_comes_again() {
     // The clock of the function that is given it is three seconds behind.
     setup.pass(-3);
     let body = serde_json::to_string(&early[0]).unwrap();
+    let after = SignedDuration::from_secs(3);
     assert_eq!(
         reply::handle_turn_message(&setup.world, &body, 1).await,
-        Verdict::Done
+        Verdict::Retry { after }
     );
     assert_eq!(calls(&setup), 0);
     setup.pass(3);
-    play(&setup).await;
-    assert_eq!(calls(&setup), 1);
+    let comes_again = reply::handle_turn_message(&setup.world, &body, 2).await;
+    assert_eq!((comes_again, calls(&setup)), (Verdict::Done, 1));
+}
+
+#[tokio::test]
+async fn at_the_opening_what_a_person_has_and_what_was_resolved_is_left_alone() {
+    for resolved in [false, true] {
+        let opens = serde_json::from_value(json!({"wed": ["00:00-24:00"]})).unwrap();
+        let setup = setup(|fixture| fixture.bound.instance.opening_hours = Some(opens)).await;
+        setup.message(&setup.fixture, "W1", "oi", false).await;
+        setup.pass(4);
+        play(&setup).await;
+        let known = conversation(&setup).await;
+        let opens = known.scheduled_for.unwrap();
+        let (world, caller) = (&setup.world, Caller::installation());
+        if resolved {
+            succeed(operate::resolve_conversation(
+                world,
+                &caller,
+                &known.id,
+                None,
+                &correlation(),
+            ))
+            .await;
+        } else {
+            let mode = ConversationMode::Manual;
+            succeed(operate::set_conversation_mode(
+                world,
+                &caller,
+                &known.id,
+                mode,
+                &correlation(),
+            ))
+            .await;
+        }
+        setup.pass(opens.as_second() - setup.now().as_second());
+        let due = setup.due_turns().await;
+        assert_eq!(due.len(), 1, "the schedule is not taken back");
+        setup.turns(&setup.fixture).await;
+        assert_eq!(calls(&setup), 0, "resolved: {resolved}");
+        assert_eq!(conversation(&setup).await.owes_answer(), !resolved);
+    }
 }

@@ -262,7 +262,7 @@ impl Two {
 
 #[tokio::test]
 async fn a_removed_tenant_stands_in_no_byte_of_the_data_folder_and_the_other_keeps_every_row() {
-    let two = Two::live().await;
+    let two = Box::pin(Two::live()).await;
     for canary in Two::canaries() {
         assert!(
             !two.site.search(&[canary]).is_empty(),
@@ -298,7 +298,7 @@ async fn a_removal_that_is_cut_off_anywhere_is_finished_by_the_next_one() {
     for calls_before in 0..=1 {
         let mut polls = 1;
         loop {
-            let two = Two::live().await;
+            let two = Box::pin(Two::live()).await;
             let before = two.rows_of_others();
             for _ in 0..calls_before {
                 two.ask(FORCE).await.unwrap();
@@ -329,7 +329,7 @@ async fn a_removal_that_is_cut_off_anywhere_is_finished_by_the_next_one() {
 
 #[tokio::test]
 async fn a_tenant_that_owes_replies_is_removed_by_force_alone() {
-    let two = Two::live().await;
+    let two = Box::pin(Two::live()).await;
     let refused = two.ask(RemovalOptions::default()).await.unwrap_err();
     let RemovalError::StillOwes(owed) = &refused else {
         panic!("{refused}")
@@ -356,7 +356,7 @@ async fn a_tenant_that_owes_replies_is_removed_by_force_alone() {
 
 #[tokio::test]
 async fn webhooks_of_a_tenant_that_is_being_removed_and_later_ones_are_acknowledged_and_ignored() {
-    let two = Two::live().await;
+    let two = Box::pin(Two::live()).await;
     let (store, world) = (&two.site.setup.world.store, &two.site.setup.world);
     let own = two.site.setup.fixture.clone();
     let arrives = async |id: &str| {
@@ -389,7 +389,7 @@ async fn webhooks_of_a_tenant_that_is_being_removed_and_later_ones_are_acknowled
 
 #[tokio::test]
 async fn nothing_of_a_tenant_that_is_being_removed_can_be_configured() {
-    let two = Two::live().await;
+    let two = Box::pin(Two::live()).await;
     two.ask(FORCE).await.unwrap();
     let world = &two.site.setup.world;
     let installation = Caller::installation();
@@ -423,7 +423,7 @@ async fn nothing_of_a_tenant_that_is_being_removed_can_be_configured() {
 
 #[tokio::test]
 async fn only_the_installation_removes_tenants() {
-    let two = Two::live().await;
+    let two = Box::pin(Two::live()).await;
     let caller = |tenant: &TenantId| Caller {
         scope: Scope::Tenant(tenant.clone()),
         ..Caller::installation()

@@ -3,6 +3,7 @@
 use crate::world::Setup;
 use recado_domain::access::Caller;
 use recado_domain::content::{Content, SystemNote};
+use recado_domain::provider::Provider;
 use recado_pipeline::operate;
 use recado_pipeline::ports::{Conversations, OutboxStore};
 use recado_testkit::builders::{Fixture, correlation};
@@ -53,21 +54,39 @@ async fn the_model_is_asked_if_there_is_anything_else_in_the_burst_or_no_such_wo
 }
 
 #[tokio::test]
-async fn the_newest_message_of_a_burst_is_shown_as_read_where_the_instance_says_so() {
-    for (mark_read, typing, expected) in [
-        (true, false, vec![("W2".to_owned(), false)]),
-        (false, true, vec![("W2".to_owned(), true)]),
-        (false, false, vec![]),
+async fn a_whole_burst_is_shown_as_read_and_somebody_types_where_the_instance_says_so() {
+    let marks = |typing: &[(&str, bool)]| -> Vec<(String, bool)> {
+        typing
+            .iter()
+            .map(|(id, typing)| ((*id).to_owned(), *typing))
+            .collect()
+    };
+    let meta = Provider::Meta;
+    for (provider, mark_read, typing, expected) in [
+        (
+            Provider::Evolution,
+            true,
+            false,
+            marks(&[("W1", false), ("W2", false)]),
+        ),
+        (Provider::Evolution, false, true, marks(&[("W2", true)])),
+        (Provider::Evolution, false, false, marks(&[])),
+        (meta, true, false, marks(&[("W1", false), ("W2", false)])),
+        // There, one request does both.
+        (meta, true, true, marks(&[("W2", true)])),
     ] {
-        let setup = setup(|fixture| {
-            fixture.bound.instance.mark_read = mark_read;
-            fixture.bound.instance.typing = typing;
-        })
-        .await;
+        let mut fixture = Fixture::on(provider);
+        fixture.bound.instance.mark_read = mark_read;
+        fixture.bound.instance.typing = typing;
+        let setup = Setup::set(fixture).await;
         setup.message(&setup.fixture, "W1", "oi", false).await;
         setup.message(&setup.fixture, "W2", "tudo bem?", false).await;
+        // A model that thinks: what is shown beside it begins.
+        setup.world.llm.thinks.store(true, Ordering::SeqCst);
         setup.turn(&setup.fixture).await;
-        assert_eq!(*setup.world.providers.shown.lock().unwrap(), expected);
+        let mut shown = setup.world.providers.shown.lock().unwrap().clone();
+        shown.dedup();
+        assert_eq!(shown, expected, "{provider}");
     }
 }
 
@@ -77,6 +96,7 @@ async fn what_is_shown_meanwhile_ends_with_the_reply() {
     let shows = &setup.world.providers.shows_for_ever;
     shows.store(true, Ordering::SeqCst);
     setup.message(&setup.fixture, "W1", "oi", false).await;
+    setup.world.llm.thinks.store(true, Ordering::SeqCst);
     setup.turn(&setup.fixture).await;
     let told = setup.world.providers.shown.lock().unwrap().clone();
     assert_eq!(told, [("W1".to_owned(), true)]);

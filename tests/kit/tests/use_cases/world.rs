@@ -6,8 +6,11 @@ use recado_domain::access::Caller;
 use recado_domain::config::{ConfigError, Instance, InstanceConfig};
 use recado_domain::contact::ContactAddress;
 use recado_domain::content::{Content, MessageTemplate};
-use recado_domain::context::MessageContext;
+use recado_domain::context::{MessageContext, QuotedMessage};
+use recado_domain::conversation::Conversation;
 use recado_domain::dead_letter::QueueName;
+use recado_domain::debounce::Debounce;
+use recado_domain::decision::{AgentDecision, OfferedDecisions};
 use recado_domain::event::{EventKind, EventPayload, InboundJob, derive_event_id};
 use recado_domain::ids::ConversationId;
 use recado_domain::inbound::{InboundEvent, InboundMessage};
@@ -58,6 +61,8 @@ impl System for Time {
 
     async fn sleep(&self, duration: Duration) {
         self.pass(i64::try_from(duration.as_millis()).unwrap());
+        // Who sleeps lets others go on.
+        tokio::task::yield_now().await;
     }
 }
 
@@ -182,7 +187,13 @@ impl Providers for Provider {
                 .map(from_unix_millis)
                 .or(Some(job.received_at)),
             content: content(payload, text("text")),
-            context: MessageContext::default(),
+            context: MessageContext {
+                reply_to: payload["quoted"].as_str().map(|quoted| QuotedMessage {
+                    id: None,
+                    text: Some(quoted.to_owned()),
+                }),
+                ..MessageContext::default()
+            },
         }))
     }
 
@@ -205,6 +216,7 @@ impl Providers for Provider {
         told.unwrap_or(SendOutcome::Accepted {
             provider_message_id: Some(format!("P{number}")),
             simulated: false,
+            held: None,
         })
     }
 
@@ -236,8 +248,13 @@ impl Providers for Provider {
         self.evidence.lock().unwrap().clone()
     }
 
-    async fn mark_read_and_typing(&self, _: &InstanceConfig, id: &str, _: &ContactAddress, typing: bool) {
-        self.shown.lock().unwrap().push((id.to_owned(), typing));
+    async fn mark_messages_read(&self, _: &InstanceConfig, _: &ContactAddress, ids: &[String]) {
+        let marks = ids.iter().map(|id| (id.clone(), false));
+        self.shown.lock().unwrap().extend(marks);
+    }
+
+    async fn show_typing(&self, _: &InstanceConfig, _: &ContactAddress, id: &str) {
+        self.shown.lock().unwrap().push((id.to_owned(), true));
         if self.shows_for_ever.load(Ordering::SeqCst) {
             std::future::pending::<()>().await;
         }
@@ -264,22 +281,49 @@ pub(crate) struct Model {
     pub(crate) says: Mutex<Option<String>>,
     /// What it was asked last in each call.
     pub(crate) asked: Mutex<Vec<String>>,
+    /// All that it was shown in the last call.
+    pub(crate) read: Mutex<Vec<String>>,
     /// Whether a call ends the process that makes it.
     pub(crate) ends: AtomicBool,
     /// Whether its key is missing.
     pub(crate) lacks_key: AtomicBool,
+    /// What happens during the next call, if anything.
+    pub(crate) meanwhile: Meanwhile,
+    /// Whether it takes its time, so that others go on meanwhile.
+    pub(crate) thinks: AtomicBool,
+    /// The decision that it takes with its next answer.
+    pub(crate) decides: Mutex<Option<AgentDecision>>,
+    /// The instructions of the last request beside the system prompt.
+    pub(crate) instructions: Mutex<Vec<String>>,
+    /// The decisions that the last request offered.
+    pub(crate) offered: Mutex<OfferedDecisions>,
 }
 
 impl Llm for Model {
     async fn generate_reply(&self, request: &LlmRequest) -> Result<LlmReply, LlmError> {
         let asked = request.turns.last().map(|turn| turn.text.clone());
         self.asked.lock().unwrap().extend(asked);
+        *self.read.lock().unwrap() = request.turns.iter().map(|turn| turn.text.clone()).collect();
         assert!(!self.ends.load(Ordering::SeqCst), "the process ends");
+        let meanwhile = self.meanwhile.0.lock().unwrap().take();
+        if let Some(meanwhile) = meanwhile {
+            meanwhile.await;
+        }
+        if self.thinks.load(Ordering::SeqCst) {
+            tokio::task::yield_now().await;
+        }
         if self.lacks_key.load(Ordering::SeqCst) {
             return Err(LlmError::Credentials("no key".to_owned()));
         }
         let text = self.says.lock().unwrap().clone();
+        self.instructions
+            .lock()
+            .unwrap()
+            .clone_from(&request.instructions);
+        self.offered.lock().unwrap().clone_from(&request.decisions);
         Ok(LlmReply {
+            decision: self.decides.lock().unwrap().take(),
+            ignored_calls: 0,
             text: text.ok_or_else(|| LlmError::Refused("no case asks the model".to_owned()))?,
             usage: TokenUsage {
                 output_tokens: 7,
@@ -299,6 +343,11 @@ pub(crate) struct Setup {
 }
 
 impl Setup {
+    /// The contact's newest conversation.
+    pub(crate) async fn latest_conversation(&self) -> Option<Conversation> {
+        succeed(self.world.store.find_latest_conversation(&self.fixture.thread())).await
+    }
+
     /// A client sends "Olá" by the API; it is accepted, and has not left.
     pub(crate) async fn client_writes(&self, to: &str) -> AcceptedMessage {
         let send = DeliverRequest {
@@ -356,7 +405,10 @@ impl Setup {
             providers,
             llm: Model::default(),
             system: time,
-            settings: Settings::default(),
+            settings: Settings {
+                debounce: Debounce::Fixed(SignedDuration::from_secs(4)),
+                ..Settings::default()
+            },
             retry_lock: recado_pipeline::RetryLock::default(),
         };
         Self {
@@ -485,6 +537,14 @@ impl Setup {
                 queues.delete_received(&message.receipt).await.unwrap();
             }
         }
+    }
+
+    /// A message that quotes one of ours arrives, and is processed.
+    pub(crate) async fn quotes(&self, fixture: &Fixture, id: &str, text: &str, quoted: &str) {
+        let address = fixture.address.as_str();
+        let payload = json!({"address": address, "id": id, "text": text, "from_me": false, "quoted": quoted});
+        let job = self.event(EventKind::Message, payload).await;
+        assert_eq!(self.receive(&job, 1).await, Verdict::Done);
     }
 
     /// One turn job of the contact's turn.

@@ -29,7 +29,8 @@ where
                 sim.common
                     .broken(format!("{} was answered unread", message.message_id()));
             }
-            let waits = super::reading::is_too_much(sim, conversation, message);
+            let waits = super::reading::is_too_much(sim, conversation, message)
+                || super::decisions::is_handed_over(conversation, message);
             if wants && !covered && !waits && !see_to(sim, people, conversation, message) {
                 sim.common
                     .broken(format!("{} was never answered", message.message_id()));
@@ -63,7 +64,9 @@ fn was_typed<S, Q>(sim: &Simulator<S, Q>, message: &Message) -> bool {
 }
 
 fn by_ai(message: &Message) -> bool {
-    message.out.as_ref().is_some_and(|out| out.author == Author::Ai)
+    let by_ai = message.out.as_ref().is_some_and(|out| out.author == Author::Ai);
+    // That the instance is closed is no answer.
+    by_ai && !super::hours::is_notice(message)
 }
 
 /// Whether an answer is due.

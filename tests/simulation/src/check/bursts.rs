@@ -56,18 +56,23 @@ where
         .bounds
         .iter()
         .find(|bound| bound.instance.id == conversation.instance);
-    let own = bound.and_then(|bound| bound.instance.debounce_seconds);
-    let debounce = own.map_or(to_millis(sim.settings.debounce), milliseconds_of);
+    let (of_all, bounds) = (sim.settings.debounce, sim.settings.debounce_bounds);
+    let debounce = bound.map_or(of_all, |bound| of_all.resolve_for(&bound.instance, bounds));
+    // The shortest wait is for the first message of a burst; whether one is the first, nobody needs to know here.
+    let silence = |message: &Message| {
+        let waits = [true, false].map(|goes_on| debounce.silence_after(&message.content, goes_on));
+        to_millis(waits[0].min(waits[1]))
+    };
     let longest = to_millis(sim.settings.debounce_max);
     let skew = 2 * sim.common.faults.skew_ms;
     let mut begun: Option<(&Message, i64)> = None;
     let mut before: Option<(&Message, i64)> = None;
     for message in asked.iter().copied() {
         let Some(at) = stored(message) else { continue };
-        let goes_on = before.is_some_and(|(_, last)| at - last <= debounce - MARGIN_MS);
+        let goes_on = before.is_some_and(|last| at - last.1 <= silence(last.0) - MARGIN_MS);
         let (first, since) = begun.filter(|_| goes_on).unwrap_or((message, at));
         begun = Some((first, since));
-        let in_time = at - since <= longest - debounce - skew - MARGIN_MS;
+        let in_time = at - since <= longest - silence(message) - skew - MARGIN_MS;
         // While an answer is owed from before the burst, the longest wait counts from there.
         let is_owed = |earlier: &&Message| {
             earlier.ordinal < first.ordinal && reply_to(messages, earlier) > Some(first.ordinal)
@@ -91,9 +96,4 @@ fn reply_to(messages: &[Message], message: &Message) -> Option<Ordinal> {
     let mut replies = messages.iter().filter(|reply| counts(reply));
     let reply = replies.find(|reply| covers(reply) >= message.ordinal)?;
     Some(reply.ordinal)
-}
-
-#[expect(clippy::cast_possible_truncation, reason = "a debounce is some seconds")]
-fn milliseconds_of(seconds: f64) -> i64 {
-    (seconds * 1_000.0) as i64
 }

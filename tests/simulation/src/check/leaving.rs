@@ -69,7 +69,11 @@ fn lateness(witness: &Witness, before: &[&Message], message: &Message) -> Option
     let first = witness.attempts.iter().find(of_it)?;
     let committed = *witness.committed.get(&id)?;
     let not_before = witness.not_before.get(&id).copied().unwrap_or(committed);
-    let ends = before.iter().filter_map(|before| end_ms(before.out.as_ref()?));
+    // Last words outlive the takeover that made what stood in front of them void.
+    let outlives = message.out.as_ref().is_some_and(|out| out.last_words);
+    let ends = before
+        .iter()
+        .filter_map(|before| end_ms(before.out.as_ref()?, outlives));
     let free = ends.fold(committed.max(not_before), i64::max);
     let span = (committed, first.claimed_ms);
     if is_disturbed(witness, span) || was_not_open(witness, &message.instance, span) {
@@ -82,11 +86,14 @@ fn lateness(witness: &Witness, before: &[&Message], message: &Message) -> Option
     Some((id, first.claimed_ms - ahead - free))
 }
 
-/// When a message stopped standing in front of others. A void one did when its last attempt ended, if it had one.
-fn end_ms(out: &Outbox) -> Option<i64> {
+/// When a message stopped standing in front of others. A void one did when its last attempt ended, if it had one; for one
+/// that `outlives` what made it void, when it was cancelled.
+fn end_ms(out: &Outbox, outlives: bool) -> Option<i64> {
     let steps = out.history.as_slice();
     let last = match out.state {
-        OutboxState::Cancelled { .. } => steps.len().checked_sub(2).filter(|place| *place > 0)?,
+        OutboxState::Cancelled { .. } if !outlives => {
+            steps.len().checked_sub(2).filter(|place| *place > 0)?
+        }
         _ => steps.len().checked_sub(1)?,
     };
     Some(steps[last].at.as_millisecond() - START_MS)

@@ -60,6 +60,9 @@ fn is_right<S, Q>(sim: &Simulator<S, Q>, bound: &InstanceConfig, mark: &Mark) ->
     let of_person =
         |address: &str| ContactAddress::parse(address).is_some_and(|own| phone(&own) == phone(&mark.to));
     spoken.is_some_and(|spoken| !spoken.from_me && of_person(&spoken.address))
-        && (instance.mark_read || instance.typing)
-        && instance.typing == mark.typing
+        && if mark.typing {
+            instance.typing
+        } else {
+            instance.mark_read
+        }
 }

@@ -7,13 +7,18 @@ use crate::executor::START_MS;
 use crate::person::phone;
 use crate::queue::WorkQueues;
 use crate::simulator::{Act, OperatorRequest, Simulator};
+use recado_domain::config::AgentReturn;
 use recado_domain::contact::ContactAddress;
 use recado_domain::conversation::{Conversation, ConversationMode, ConversationStatus};
 use recado_domain::ids::ConversationId;
 use recado_domain::message::{Message, Role};
+use recado_domain::millis::add_millis;
 use recado_pipeline::ports::Store;
 use std::collections::BTreeMap;
 use std::fmt::Debug;
+
+/// How late the agent may come back at the end of a history, when nothing else is left to do.
+const LATE_MS: i64 = 600_000;
 
 pub(super) fn check<S, Q>(sim: &Simulator<S, Q>, told: &[Told], people: &People)
 where
@@ -31,6 +36,13 @@ where
         if conversation.mode == ConversationMode::Manual && !changes.may_be_manual() {
             sim.common
                 .broken(format!("{id} is people's, and nobody took it over"));
+        }
+        let now = sim.simulation().now();
+        if conversation
+            .return_due_at()
+            .is_some_and(|due| add_millis(due, LATE_MS) < now)
+        {
+            sim.common.broken(format!("the agent did not come back to {id}"));
         }
         if conversation.mode == ConversationMode::Ai && changes.must_be_manual() {
             sim.common
@@ -64,8 +76,11 @@ pub(super) fn see_to<S, Q>(
     message: &Message,
 ) -> bool {
     let seen = |ordinal| ordinal >= message.ordinal;
-    let ended = conversation.status == ConversationStatus::Resolved
-        && sim.ledger().resolved_upto(&conversation.id).is_some_and(seen);
+    let by_people = sim.ledger().resolved_upto(&conversation.id).is_some_and(seen);
+    // People may take over what the agent resolved, and then nothing is owed there any more.
+    let by_agent =
+        super::decisions::may_resolve(sim, conversation) && !people.to(conversation).taken.is_empty();
+    let ended = conversation.status == ConversationStatus::Resolved && (by_people || by_agent);
     let of_people = messages.iter().filter(|other| other.role == Role::Operator);
     let mut answers = of_people.filter(|other| answered(sim, other, message));
     ended || answers.next().is_some() || {
@@ -312,7 +327,35 @@ fn changes<S, Q>(sim: &Simulator<S, Q>, conversation: &Conversation, messages: &
     changes
         .taken
         .extend(of_phone.filter_map(|message| typed(sim, message)));
+    let returns = sim.agent_returns(&conversation.instance);
     changes
+        .given_back
+        .extend(returns_of_agent(sim, returns, &changes.taken));
+    if returns == AgentReturn::Never && conversation.id.number_in_thread() > 1 {
+        // People may have had the conversation before, and then they have this one.
+        let began = conversation.created_at.as_millisecond() - START_MS;
+        changes.taken.push(Change {
+            from_ms: began,
+            to_ms: began,
+            certain: false,
+        });
+    }
+    changes
+}
+
+/// When the agent may have come back by itself: so long after a takeover or a word of a person. (A takeover of what people
+/// have already does not put it off.)
+fn returns_of_agent<S, Q>(sim: &Simulator<S, Q>, returns: AgentReturn, taken: &[Change]) -> Vec<Change> {
+    let AgentReturn::AfterMinutes(minutes) = returns else {
+        return Vec::new();
+    };
+    let skew = sim.common.faults.skew_ms;
+    let back = taken.iter().map(|change| Change {
+        from_ms: change.from_ms + i64::from(minutes) * 60_000 - skew,
+        to_ms: i64::MAX,
+        certain: false,
+    });
+    back.collect()
 }
 
 /// Words on the phone take the conversation over, unless they are old.

@@ -1,6 +1,7 @@
 use super::provider::TEXT_MAX;
-use super::{FakeWorld, Shown};
+use super::{FakeWorld, ModelAnswer, Shown};
 use crate::fault_injector::FaultInjector;
+use recado_domain::decision::AgentDecision;
 use recado_domain::message::TokenUsage;
 use recado_pipeline::ports::{Llm, LlmError, LlmReply, LlmRequest, Speaker};
 use std::sync::atomic::Ordering;
@@ -43,6 +44,46 @@ impl Model {
     }
 }
 
+impl Model {
+    /// Takes one of the decisions that are offered, now and then.
+    fn decide(&self, request: &LlmRequest) -> Option<AgentDecision> {
+        let (simulation, offered) = (&self.injector.common.simulation, &request.decisions);
+        let chance = self.fake_world.state().model_decides;
+        if offered.is_empty() || !simulation.chance(chance) {
+            return None;
+        }
+        let mut decisions: Vec<AgentDecision> = offered
+            .steps
+            .iter()
+            .cloned()
+            .map(AgentDecision::MoveToStep)
+            .collect();
+        let note = "asks for a person".to_owned();
+        decisions.extend(offered.hand_over.then_some(AgentDecision::HandOver { note }));
+        decisions.extend(offered.resolve.then_some(AgentDecision::Resolve));
+        Some(simulation.pick(&decisions))
+    }
+
+    /// The text with a number by which its answer is known again, in its first words.
+    fn numbered(&self, text: &str, request: &LlmRequest, decision: Option<&AgentDecision>) -> String {
+        let mut state = self.fake_world.state();
+        let number = state.answers.len() as u64;
+        let answer = ModelAnswer {
+            instructions: request.instructions.first().cloned(),
+            decision: decision.cloned(),
+        };
+        state.answers.insert(number, answer);
+        drop(state);
+        let (first, rest) = text.split_once("\n\n").unwrap_or((text, ""));
+        let rest = if rest.is_empty() {
+            String::new()
+        } else {
+            format!("\n\n{rest}")
+        };
+        format!("{first} #{number}{rest}")
+    }
+}
+
 impl Llm for Model {
     async fn generate_reply(&self, request: &LlmRequest) -> Result<LlmReply, LlmError> {
         let simulation = &self.injector.common.simulation;
@@ -75,8 +116,17 @@ impl Llm for Model {
         } else {
             format!("re {asked}")
         };
+        let decision = self.decide(request);
+        // A script or a decision is told by the number of the answer; the others say no number.
+        let text = if request.instructions.is_empty() && decision.is_none() {
+            text
+        } else {
+            self.numbered(&text, request, decision.as_ref())
+        };
         self.injector.common.note(|| format!("the model says: {text}"));
         Ok(LlmReply {
+            decision,
+            ignored_calls: 0,
             text,
             usage: TokenUsage::default(),
             model: request.model.clone(),

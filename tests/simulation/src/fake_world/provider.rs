@@ -42,6 +42,16 @@ impl Edge {
         Self { fake_world, injector }
     }
 
+    fn note_mark(&self, bound: &InstanceConfig, to: &ContactAddress, id: &str, typing: bool) {
+        let mark = Mark {
+            instance: bound.instance.id.clone(),
+            id: id.to_owned(),
+            to: to.clone(),
+            typing,
+        };
+        self.injector.common.witness().marks.push(mark);
+    }
+
     fn draw(&self, bound: &InstanceConfig, message: &MessageId) -> Option<Fate> {
         let simulation = &self.injector.common.simulation;
         let (steady, scripted, fates) = self.fake_world.line(&bound.instance.id, |line| {
@@ -87,6 +97,7 @@ impl Edge {
         SendOutcome::Accepted {
             provider_message_id: Some(id),
             simulated: false,
+            held: None,
         }
     }
 
@@ -381,21 +392,16 @@ impl Providers for Edge {
         }
     }
 
-    async fn mark_read_and_typing(
-        &self,
-        bound: &InstanceConfig,
-        id: &str,
-        to: &ContactAddress,
-        typing: bool,
-    ) {
-        let mark = Mark {
-            instance: bound.instance.id.clone(),
-            id: id.to_owned(),
-            to: to.clone(),
-            typing,
-        };
-        self.injector.common.witness().marks.push(mark);
+    async fn mark_messages_read(&self, bound: &InstanceConfig, to: &ContactAddress, ids: &[String]) {
+        for id in ids {
+            self.note_mark(bound, to, id, false);
+        }
         self.injector.step("seen").await;
+    }
+
+    async fn show_typing(&self, bound: &InstanceConfig, to: &ContactAddress, id: &str) {
+        self.note_mark(bound, to, id, true);
+        self.injector.step("typing").await;
     }
 
     async fn read_history_page(

@@ -7,6 +7,7 @@ use super::FaultyPort;
 use crate::mutation::Mutation;
 use jiff::Timestamp;
 use recado_domain::access::{Token, TokenHash};
+use recado_domain::access_list::AccessList;
 use recado_domain::alert::{Alert, AlertWatch, Notification, NotificationState};
 use recado_domain::audit::AuditEntry;
 use recado_domain::config::{
@@ -28,9 +29,9 @@ use recado_domain::provider::Provider;
 use recado_domain::sample::MinuteSample;
 use recado_domain::scheduled::{ScheduledId, ScheduledMessage};
 use recado_pipeline::ports::{
-    Alerts, Audit, AuditFilter, CommitOutcome, ConfigurationStore, ContactAliases, CorrelatedRecords,
-    CorrelationIndex, DeadLetterCounts, DeadLetterFilter, DeadLetters, Deliveries, DiskSpace,
-    ErasableRecords, Gauges, IdempotencyClaim, IdentityKeyStore, Notices, OpenWork, OverdueIndex,
+    Alerts, Audit, AuditFilter, CommitOutcome, ConfigurationStore, ContactAliases, ConversationFilter,
+    CorrelatedRecords, CorrelationIndex, DeadLetterCounts, DeadLetterFilter, DeadLetters, Deliveries,
+    DiskSpace, ErasableRecords, Gauges, IdempotencyClaim, IdentityKeyStore, Notices, OpenWork, OverdueIndex,
     OverdueWork, Page, PageRequest, PortResult, RetainedRecords, Samples, ScheduledMessages, Store,
     TenantRecords, Tokens, TroubledInstances, WaitingForPerson, WriteOutcome,
 };
@@ -112,7 +113,21 @@ impl<S: Store> ConfigurationStore for FaultyPort<S> {
         ) -> WriteOutcome;
         apply_configuration(change: &ConfigDocument) -> ();
         remove_configuration(removal: &ConfigRemoval) -> ();
-        find_instance_config(provider: Provider, external: &ExternalId) -> Option<InstanceConfig>;
+    }
+
+    async fn find_instance_config(
+        &self,
+        provider: Provider,
+        external: &ExternalId,
+    ) -> PortResult<Option<InstanceConfig>> {
+        let found = self.inner.find_instance_config(provider, external);
+        let mut bound = self.around("find_instance_config", found).await?;
+        if self.injector.lacks(Mutation::AccessNotJudged)
+            && let Some(bound) = &mut bound
+        {
+            bound.instance.access = AccessList::default();
+        }
+        Ok(bound)
     }
 
     async fn instance_config(&self, id: &InstanceId) -> PortResult<Option<InstanceConfig>> {
@@ -167,6 +182,7 @@ impl<S: Store> Gauges for FaultyPort<S> {
         read_disk_space() -> Option<DiskSpace>;
         list_troubled_instances(limit: usize) -> TroubledInstances;
         list_waiting_for_person(before: Timestamp, limit: usize) -> WaitingForPerson;
+        list_waiting_conversations(filter: &ConversationFilter, page: &PageRequest) -> Page<Conversation>;
     }
 }
 

@@ -110,6 +110,7 @@ pub const SAFEGUARDS: &[Safeguard] = &[
     .on_one_machine(),
     promise(Mutation::UnknownIsQueued, Story::Unheard, Troubles::None),
     promise(Mutation::NoEvidence, Story::Unheard, Troubles::None).costing(Costs::Repeats),
+    promise(Mutation::StaleReasonDropped, Story::OldMessage, Troubles::None),
     promise(Mutation::LateMessagesAreOld, Story::LateWebhook, Troubles::None),
     promise(Mutation::GiveBackKeepsAnswered, Story::GiveBack, Troubles::None),
     promise(
@@ -182,6 +183,9 @@ pub const SAFEGUARDS: &[Safeguard] = &[
         Story::AcceptedThenFailed,
         Troubles::None,
     ),
+    promise(Mutation::AccessNotJudged, Story::Refusal, Troubles::None),
+    promise(Mutation::ClosureForgotten, Story::Night, Troubles::None),
+    promise(Mutation::OpeningIsHerd, Story::Night, Troubles::None),
     promise(Mutation::UnreadIsCovered, Story::LongBurst, Troubles::None),
     promise(Mutation::NotReadOn, Story::LongBurst, Troubles::None).alone(),
     promise(Mutation::LeadsNowhere, Story::TwoNames, Troubles::None),

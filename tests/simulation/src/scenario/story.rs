@@ -1,15 +1,18 @@
 use super::teller::Teller;
+use crate::executor::START_MS;
 use crate::fake_world::Fate;
-use crate::plan::bound;
+use crate::plan::{address, bound, hours};
 use crate::queue::WorkQueues;
 use crate::simulator::{OperatorRequest, Simulator};
 use jiff::SignedDuration;
-use recado_domain::config::InstanceConfig;
+use recado_domain::config::{AgentReturn, InstanceConfig};
+use recado_domain::decision::DecisionKind;
 use recado_domain::ids::Ordinal;
 use recado_domain::millis::to_millis;
 use recado_domain::provider::Provider;
 use recado_domain::service_window::WINDOW;
 use recado_pipeline::ports::Store;
+use serde_json::json;
 use std::fmt::Debug;
 use std::sync::Arc;
 
@@ -22,6 +25,8 @@ pub enum Story {
     Reaction,
     /// A message whose webhook comes half a minute after its successor's.
     LateWebhook,
+    /// A message that is two hours old when its webhook comes.
+    OldMessage,
     /// Eight messages at once where a turn reads two, and another when three turns have read six.
     LongBurst,
     /// Two messages, six seconds apart.
@@ -98,6 +103,15 @@ pub enum Story {
     /// Four replies are to wait, as the provider says; then people answer one contact, take another over and give it back,
     /// end a third's conversation, who writes again, and type to the fourth before they answer.
     VoidReplies,
+    /// The access list refuses one of two contacts, until somebody types to that one on the phone.
+    Refusal,
+    /// Three contacts write twice while the instance is closed, for three minutes.
+    Night,
+    /// The agent hands over to one contact and says goodbye to another; people take both over before its words have left, and
+    /// the contacts write on.
+    LastWords,
+    /// A person takes over and is silent: the agent comes back a minute later, to what was written meanwhile.
+    AgentReturns,
 }
 
 impl Story {
@@ -106,6 +120,7 @@ impl Story {
         Self::Burst,
         Self::Reaction,
         Self::LateWebhook,
+        Self::OldMessage,
         Self::LongBurst,
         Self::Overlap,
         Self::BurstBehind,
@@ -142,12 +157,17 @@ impl Story {
         Self::OrderOfTwo,
         Self::LateWorker,
         Self::VoidReplies,
+        Self::Refusal,
+        Self::Night,
+        Self::LastWords,
+        Self::AgentReturns,
     ];
 
     /// When all has happened that happens by itself, in milliseconds since the start.
     pub fn calm_ms(self) -> i64 {
         match self {
             Self::LongOutage => 2_600_000,
+            Self::Night => 400_000,
             Self::Refused | Self::FailedLater => 1_250_000,
             Self::Disconnections
             | Self::Unreachable
@@ -157,7 +177,8 @@ impl Story {
             | Self::EchoAlone
             | Self::TwoConversations
             | Self::FailedBesideUnknown
-            | Self::VoidReplies => 600_000,
+            | Self::VoidReplies
+            | Self::LastWords => 600_000,
             _ => 120_000,
         }
     }
@@ -192,7 +213,22 @@ impl Story {
             Self::UnheardAtMeta | Self::FailedLater | Self::DayLate => Provider::Meta,
             _ => Provider::Evolution,
         };
-        vec![bound(0, 0, provider, None)]
+        let mut bound = bound(0, 0, provider, None);
+        if self == Self::Refusal {
+            let written = json!({"block": [address(0, 0).as_str()]});
+            bound.instance.access = serde_json::from_value(written).expect("an access list");
+        }
+        if self == Self::Night {
+            let opens = hours::minute_of(START_MS) + 3;
+            let spans = json!([hours::span(opens, 24 * 60)]);
+            bound.instance.opening_hours = Some(hours::hours(&spans, Some("we are closed"), Some(6)));
+        }
+        match self {
+            Self::LastWords => bound.agent.decisions = [DecisionKind::HandOver, DecisionKind::Resolve].into(),
+            Self::AgentReturns => bound.instance.agent_returns = AgentReturn::AfterMinutes(1),
+            _ => {}
+        }
+        vec![bound]
     }
 
     /// Sets it on the simulator.
@@ -217,6 +253,7 @@ impl Story {
                 tell.says("m1", 0, 30_000);
                 tell.says("m2", 1_000, 1_000);
             }
+            Self::OldMessage => tell.says("m1", -7_200_000, 0),
             Self::Crowd => tell.crowd(12),
             Self::DayLate => {
                 tell.says("m1", 10_000 - to_millis(WINDOW), 0);
@@ -238,6 +275,13 @@ impl Story {
             Self::Unreachable => tell.unreachable(),
             Self::FailedBesideUnknown => tell.failed_beside_unknown(),
             Self::VoidReplies => tell.void_replies(),
+            Self::Refusal => tell.refusal(),
+            Self::Night => tell.night(),
+            Self::LastWords => tell.last_words(),
+            Self::AgentReturns => {
+                tell.messages(&[0, 30_000]);
+                tell.requests(vec![(2_000, OperatorRequest::TakeOver)]);
+            }
             _ => self.send_all(&tell),
         }
     }

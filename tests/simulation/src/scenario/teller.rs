@@ -228,6 +228,26 @@ where
         });
     }
 
+    /// The agent's last words are to wait; then people take both conversations over, and the contacts write on.
+    pub(super) fn last_words(&self) {
+        self.on_line(|line| line.script.extend([Fate::Throttled; 2]));
+        self.sim.fake_world.decide_always();
+        self.crowd(2);
+        let tell = self.clone();
+        self.happens(async move {
+            tell.wait_for_requests(2).await;
+            for contact in 0..2 {
+                let requests = vec![
+                    (500, OperatorRequest::TakeOver),
+                    (90_000, OperatorRequest::GiveBack),
+                ];
+                tell.requests_of(contact, requests);
+                let words = format!("m{}", contact + 2);
+                tell.says_to(&address(0, contact), &words, false, 30_000, 30_000);
+            }
+        });
+    }
+
     /// As soon as a request has left, which ends as `fate`: taken over, and given back `after` milliseconds later.
     pub(super) fn gives_back_during(&self, fate: Fate, after: i64) {
         self.on_line(|line| line.script.push_back(fate));
@@ -268,6 +288,23 @@ where
                 }
             }
         });
+    }
+
+    /// Two contacts write, and after words on the phone the refused one writes once more.
+    pub(super) fn refusal(&self) {
+        self.says_to(&address(0, 0), "m1", false, 0, 0);
+        self.says_to(&address(0, 1), "m2", false, 100, 100);
+        self.types_to(0, 20_000, "typed-1");
+        self.says_to(&address(0, 0), "m3", false, 40_000, 40_000);
+    }
+
+    pub(super) fn night(&self) {
+        for contact in 0..3 {
+            for (nth, at) in [0, 20_000].into_iter().enumerate() {
+                let text = format!("m{}", contact * 2 + nth);
+                self.says_to(&address(0, contact), &text, false, at, at);
+            }
+        }
     }
 
     pub(super) fn failed_beside_unknown(&self) {

@@ -1,6 +1,6 @@
 use recado_domain::ids::MessageId;
 use recado_domain::message::Message;
-use recado_domain::outbox::{Author, Outbox};
+use recado_domain::outbox::Outbox;
 use recado_pipeline::ports::SendOutcome;
 
 /// One attempt to send a message: from its claim to what its sender wrote down.
@@ -8,7 +8,7 @@ use recado_pipeline::ports::SendOutcome;
 pub struct Attempt {
     /// Which message.
     pub message: MessageId,
-    /// Whether the agent speaks.
+    /// Whether the agent speaks, and not its last words.
     pub by_ai: bool,
     /// The how manieth it is, as it is counted in the record.
     pub number: u32,
@@ -63,7 +63,7 @@ impl Attempt {
     pub(super) fn of(message: &Message, out: &Outbox, at_ms: i64) -> Self {
         Self {
             message: message.message_id(),
-            by_ai: out.author == Author::Ai,
+            by_ai: out.yields_to_takeover(),
             number: out.attempts,
             marked: out.maybe_sent,
             claimed_ms: at_ms,

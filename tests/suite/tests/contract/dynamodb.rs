@@ -19,9 +19,8 @@ static MADE: OnceCell<()> = OnceCell::const_new();
 async fn dynamo_store() -> DynamoStore<OsSystem> {
     let client = clients(ACCOUNT).dynamodb;
     MADE.get_or_init(|| make_table(&client)).await;
-    let delivery_ttl = Duration::from_secs(30 * 86_400);
     // No configuration is remembered: cases change it and look.
-    DynamoStore::new(client, TABLE, OsSystem, Duration::ZERO, delivery_ttl)
+    DynamoStore::new(client, TABLE, OsSystem, Duration::ZERO)
 }
 
 fn key(name: &str, kind: KeyType) -> KeySchemaElement {

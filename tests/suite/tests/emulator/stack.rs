@@ -5,14 +5,14 @@ use crate::contact::Contact;
 use crate::hours;
 use recado_aws::Clients;
 use recado_domain::provider::Provider;
-use recado_testkit::servers::{StandIn, StandIns};
+use recado_testkit::servers::{Behaviour, StandIn, StandIns};
 use recado_testkit::webhooks::derived_secret;
 use reqwest::StatusCode;
 use serde_json::{Value, json};
 use std::path::Path;
 use std::process::{Command, Stdio};
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 use tokio::sync::OnceCell;
 
 /// The account that the stack is in: the emulator's own, the only one whose HTTP APIs answer requests without a signature
@@ -91,6 +91,10 @@ impl Stack {
         for (stand_in, (_, key)) in keyed.into_iter().zip(PARAMETERS) {
             stand_in.expect_credential(key);
         }
+        // As a model thinks; nobody types for a reply that is there at once.
+        stand_ins
+            .anthropic
+            .usually(Behaviour::Hang(Duration::from_millis(500)));
         let aws = clients(ACCOUNT);
         put_parameters(&aws).await;
         let began = Instant::now();

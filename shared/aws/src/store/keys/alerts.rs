@@ -18,6 +18,10 @@ pub(crate) const NOTIFICATION: char = 'T';
 /// The kind of conversations in which a person owes an answer. They are only looked at, so `reconcile` leaves them out.
 pub(crate) const PERSON_OWED: char = 'W';
 
+/// The attribute that names the tenant of a conversation in which a person owes an answer. No other record has it, so the
+/// index `open` is not larger for them.
+pub(crate) const WAIT_TENANT: &str = "wait_tenant";
+
 impl TableKey {
     /// Returns the key of an item.
     pub(crate) fn from_item(item: &Item) -> Option<Self> {
@@ -80,9 +84,15 @@ pub(crate) fn notifications_pk(state: NotificationState) -> String {
 }
 
 /// Adds the time since which a person owes an answer to `item`, so that the index `open` finds it under
-/// [`PERSON_OWED`]. Nothing else is due in such a conversation.
-pub(crate) fn index_person_owed(item: &mut Item, key: &TableKey, since: Option<Timestamp>) {
+/// [`PERSON_OWED`], with its tenant. The return of the agent may be due in such a conversation; the index holds its time.
+pub(crate) fn index_person_owed(
+    item: &mut Item,
+    key: &TableKey,
+    tenant: &TenantId,
+    since: Option<Timestamp>,
+) {
     if let Some(since) = since {
+        item.insert(WAIT_TENANT.to_owned(), text_attribute(tenant.as_str()));
         let shard = open_shard(PERSON_OWED, hash_to_shard(&[&key.pk, &key.sk]));
         item.insert("open_shard".to_owned(), text_attribute(shard));
         item.insert("open_due".to_owned(), number_attribute(since.as_millisecond()));

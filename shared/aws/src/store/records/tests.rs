@@ -54,6 +54,8 @@ pub(in crate::store) fn outgoing() -> Message {
         unanswered: None,
         model: None,
         usage: None,
+        changes: recado_domain::message::MessageChanges::default(),
+        rev: 0,
         out: Some(Outbox::new_queued(
             ContactAddress::parse("551190000000").unwrap(),
             Author::Ai,

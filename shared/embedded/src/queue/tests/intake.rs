@@ -2,6 +2,7 @@
 
 use super::*;
 use recado_pipeline::ports::{Inbox, PortResult, RecordEventOutcome};
+use recado_pipeline::settings::VisibilityTimeouts;
 use recado_testkit::builders::{at, far_ahead};
 
 async fn take_in(bench: &Bench, jobs: &[InboundJob]) -> PortResult<Vec<RecordEventOutcome>> {
@@ -76,5 +77,58 @@ fn what_cannot_be_enqueued_is_not_recorded() {
             [RecordEventOutcome::New; 2]
         );
         assert_eq!(bench.ids(10).await, ["a1", "b1"]);
+    });
+}
+
+#[test]
+fn the_message_of_an_applied_or_deleted_event_is_dropped_and_its_group_goes_on() {
+    let bench = Bench::new();
+    block_on(async {
+        let jobs = ["a1", "a2", "a3"].map(|id| event("a", id).job);
+        succeed(take_in(&bench, &jobs)).await;
+        succeed(
+            bench
+                .queues
+                .settle_event(&jobs[0].event, None, at(1), far_ahead()),
+        )
+        .await;
+        let erased = jobs[1].event.clone();
+        let erase =
+            move |c: &Connection| execute_sql(c, "DELETE FROM events WHERE id = ?1", [erased.as_str()]);
+        bench.queues.run_write("erase", erase).await.unwrap();
+        assert_eq!(bench.ids(10).await, ["a3"]);
+        let left = bench.queues.queue_depth(QueueName::Inbound).await.unwrap();
+        assert_eq!((left.visible, left.in_flight), (0, 1));
+    });
+}
+
+#[test]
+fn in_the_dead_letter_queue_a_message_has_its_job_whatever_becomes_of_its_event() {
+    let bench = Bench::new();
+    block_on(async {
+        let job = event("a", "a1").job;
+        succeed(take_in(&bench, std::slice::from_ref(&job))).await;
+        for _ in 0..VisibilityTimeouts::RECEIVES_MAX {
+            assert_eq!(bench.ids(1).await, ["a1"]);
+            bench.pass(60);
+        }
+        assert!(bench.ids(1).await.is_empty());
+        let erase = |c: &Connection| execute_sql(c, "DELETE FROM events", []);
+        bench.queues.run_write("erase", erase).await.unwrap();
+        let dead = bench
+            .queues
+            .list_dead_messages(QueueName::Inbound, 9)
+            .await
+            .unwrap();
+        assert_eq!(dead.len(), 1);
+        assert_eq!(serde_json::from_str::<InboundJob>(&dead[0].body).unwrap(), job);
+        assert!(
+            bench
+                .queues
+                .redrive_dead_message(QueueName::Inbound, dead[0].id)
+                .await
+                .unwrap()
+        );
+        assert_eq!(bench.ids(1).await, ["a1"]);
     });
 }

@@ -1,12 +1,13 @@
 //! Schemas of the configuration document.
 
-use super::ProviderSchema;
 use super::alerts::AlertConfigSchema;
 use super::content::MessageTemplateSchema;
+use super::{DecisionKindSchema, ProviderSchema, SignaturePositionSchema};
 use recado_domain::Timestamp;
+use recado_domain::decision::DecisionKind;
 use recado_domain::provider::Provider;
+use recado_domain::signature::SignaturePosition;
 use serde::Serialize;
-use std::collections::BTreeMap;
 use utoipa::ToSchema;
 
 /// A configuration document. `recado.toml` has the same fields and explains them.
@@ -50,9 +51,20 @@ pub(in crate::api) struct TenantSchema {
 #[schema(as = Retention)]
 #[serde(deny_unknown_fields)]
 struct RetentionSchema {
-    /// Time for which messages are kept: days, or `"forever"`. A conversation goes with its last message.
+    /// Time for which messages are kept, from when each was stored. If absent, 365 days.
     #[schema(required = false)]
     messages: RetentionPeriodSchema,
+    /// Time for which a conversation is kept after its last message, not less than that of messages. If absent, it goes with
+    /// its last message.
+    conversations: Option<RetentionPeriodSchema>,
+    /// Time for which dead letters are kept, from the failure. If absent, 365 days.
+    #[schema(required = false)]
+    dead_letters: RetentionPeriodSchema,
+    /// Time for which an applied event is recognized again, at least 7 days. If absent, the installation's.
+    events: Option<RetentionPeriodSchema>,
+    /// Time for which deliveries are kept, from when the message was accepted: at least 7 days. If absent, 30 days.
+    #[schema(required = false)]
+    deliveries: RetentionPeriodSchema,
     /// `true` if a message loses its content when the contact deletes it for everyone.
     #[schema(required = false, default = true)]
     remove_deleted_content: bool,
@@ -89,6 +101,17 @@ pub(in crate::api) struct AgentSchema {
     max_tokens: u32,
     /// The answer to messages of which all are of kinds that Recado does not know. If absent, the model is asked.
     unsupported_message: Option<String>,
+    /// The signature that goes out with the agent's texts. The model never reads it.
+    signature: Option<SignatureSchema>,
+    /// The decisions that the agent may take by itself.
+    #[schema(required = false, value_type = Vec<DecisionKindSchema>)]
+    decisions: Vec<DecisionKind>,
+    /// The message that the contact gets when the agent hands the conversation over without words of its own.
+    #[schema(required = false)]
+    hand_over_message: String,
+    /// The steps of the agent's script. Conversations begin at the first.
+    #[schema(required = false)]
+    steps: Vec<AgentStepSchema>,
     /// `true` if the agent answers nobody: what comes in waits for people.
     #[schema(required = false, default = false)]
     disabled: bool,
@@ -118,11 +141,29 @@ pub(in crate::api) struct InstanceSchema {
     /// `true` if a message typed on the phone takes the conversation over.
     #[schema(required = false, default = true)]
     phone_takes_over: bool,
-    /// Hours in which the agent answers, by weekday: `{"mon": ["09:00-12:00", "13:00-18:00"]}`. If absent, always.
-    opening_hours: Option<BTreeMap<String, Vec<String>>>,
-    /// Seconds to wait for more messages of a burst. If absent, the installation's setting.
+    /// The time at which the agent answers again after people took a conversation over: `never`, `at_resolve`, or
+    /// `{"after_minutes": 30}` after the last message of a person.
+    #[schema(required = false)]
+    agent_returns: AgentReturnSchema,
+    /// The contacts who may begin a conversation. If absent, everybody may.
+    access: Option<AccessListSchema>,
+    /// Hours in which the agent answers. If absent, always.
+    opening_hours: Option<OpeningHoursSchema>,
+    /// Seconds to wait for more messages of a burst, the same after every message. If absent, the installation's setting.
     #[schema(minimum = 0, maximum = 300)]
     debounce_seconds: Option<f64>,
+    /// Seconds to wait after a complete question: the shortest wait of an adaptive debounce. Not with `debounce_seconds`.
+    #[schema(minimum = 0, maximum = 300)]
+    debounce_short_seconds: Option<f64>,
+    /// Seconds to wait after a fragment: the longest wait of an adaptive debounce, doubled after an announcement. Not with
+    /// `debounce_seconds`.
+    #[schema(minimum = 0, maximum = 300)]
+    debounce_long_seconds: Option<f64>,
+    /// Seconds for which a reply of the agent is held back. If absent, replies leave at once.
+    #[schema(minimum = 0, maximum = 10)]
+    reply_delay_seconds: Option<f64>,
+    /// The signature that goes out with the texts that people write in the console or by the API.
+    people_signature: Option<SignatureSchema>,
     /// The rate at which the instance may send. If absent, the provider's default.
     rate: Option<RateSchema>,
     /// The rate at which the instance may write to one contact. If absent, the provider's default.
@@ -133,7 +174,7 @@ pub(in crate::api) struct InstanceSchema {
     account_id: Option<String>,
     /// The template that is sent in place of an answer after Meta's 24 hours are over.
     reengagement_template: Option<MessageTemplateSchema>,
-    /// `true` if the contact sees that a message was read when its turn begins.
+    /// `true` if the contact sees that its messages were read, when their turn begins or a person answers by the API.
     #[schema(required = false, default = false)]
     mark_read: bool,
     /// `true` if the contact sees "typing…" while the agent thinks.
@@ -152,6 +193,100 @@ pub(in crate::api) struct InstanceSchema {
     secret_version: u8,
     /// Time until which the secret of the version before is accepted, too. Only shown; in a document it has no effect.
     previous_secret_until: Option<Timestamp>,
+}
+
+/// Spans of each weekday, such as `["09:00-12:00", "13:00-18:00"]`, and of exceptional days. A weekday without spans is
+/// closed; a span that ends at or before its start runs past midnight.
+#[derive(Serialize, ToSchema)]
+#[schema(as = OpeningHours)]
+#[serde(deny_unknown_fields)]
+struct OpeningHoursSchema {
+    mon: Option<Vec<String>>,
+    tue: Option<Vec<String>>,
+    wed: Option<Vec<String>>,
+    thu: Option<Vec<String>>,
+    fri: Option<Vec<String>>,
+    sat: Option<Vec<String>>,
+    sun: Option<Vec<String>>,
+    /// Dates on which other hours count than on their weekdays: at most 366 exceptions.
+    #[schema(required = false)]
+    exceptions: Vec<HoursExceptionSchema>,
+    /// IANA time zone in which the hours are read. If absent, the tenant's.
+    time_zone: Option<String>,
+    /// The message that a contact gets once while the instance is closed. If absent, nothing is said.
+    closed_message: Option<String>,
+    /// Number of replies a minute for what waited for an opening.
+    #[schema(minimum = 1, maximum = 600, default = 60)]
+    replies_per_minute: Option<u32>,
+}
+
+/// A text that is added to each reply when it is sent.
+#[derive(Serialize, ToSchema)]
+#[schema(as = Signature)]
+#[serde(deny_unknown_fields)]
+struct SignatureSchema {
+    /// 1 to 200 characters.
+    #[schema(example = "*Ana*")]
+    text: String,
+    #[schema(value_type = SignaturePositionSchema, required = false)]
+    position: SignaturePosition,
+}
+
+/// A date, or the dates `from` to `to`: closed, or with hours of their own.
+#[derive(Serialize, ToSchema)]
+#[schema(as = HoursException)]
+#[serde(deny_unknown_fields)]
+struct HoursExceptionSchema {
+    #[schema(example = "2026-12-25")]
+    date: Option<String>,
+    from: Option<String>,
+    /// The last date.
+    to: Option<String>,
+    #[schema(required = false, default = false)]
+    closed: bool,
+    #[schema(required = false)]
+    hours: Vec<String>,
+}
+
+/// Whom the instance lets begin a conversation: at most 10,000 entries together. Conversations that exist go on.
+#[derive(Serialize, ToSchema)]
+#[schema(as = AccessList)]
+#[serde(deny_unknown_fields)]
+struct AccessListSchema {
+    /// Who begins no conversation: numbers with their country code, or identities without a number.
+    #[schema(required = false, example = json!(["+5511988880000", "123456789012345@lid"]))]
+    block: Vec<String>,
+    /// If not empty: the only ones who begin a conversation, unless they are blocked.
+    #[schema(required = false)]
+    allow: Vec<String>,
+}
+
+/// A step of an agent's script.
+#[derive(Serialize, ToSchema)]
+#[schema(as = AgentStep)]
+#[serde(deny_unknown_fields)]
+pub(in crate::api) struct AgentStepSchema {
+    /// The step's id.
+    id: String,
+    /// The instructions to the model at this step, after the agent's own.
+    prompt: String,
+    /// The steps to which the agent may move from here.
+    #[schema(required = false)]
+    next: Vec<String>,
+}
+
+/// The time at which the agent answers again after people took a conversation over.
+#[derive(Serialize, ToSchema)]
+#[schema(as = AgentReturn, example = "at_resolve")]
+#[serde(rename_all = "snake_case")]
+#[expect(dead_code, reason = "it only describes")]
+pub(in crate::api) enum AgentReturnSchema {
+    /// Never by itself, not even with the contact's next conversation.
+    Never,
+    /// With the contact's next conversation.
+    AtResolve,
+    /// As many minutes after the last message of a person: 1 to 43,200.
+    AfterMinutes(u32),
 }
 
 /// A limit on the speed at which an instance sends.

@@ -31,6 +31,13 @@ struct ChargedView {
     expires_at: Option<Timestamp>,
 }
 
+impl DeliveryView {
+    /// Returns `true` if the provider has reported no status yet.
+    pub(super) fn has_no_status(&self) -> bool {
+        self.status.is_none()
+    }
+}
+
 impl From<&Delivery> for DeliveryView {
     fn from(delivery: &Delivery) -> Self {
         let (times, detail) = (&delivery.times, delivery.detail.clone());

@@ -265,11 +265,26 @@ fn list_changes(ids: &Ids) -> Vec<Wanted> {
     ]
 }
 
+/// What is done with an instance at its provider.
+fn list_setups(ids: &Ids) -> Vec<Wanted> {
+    let routes = [
+        "/v1/instances/{id}/connect",
+        "/v1/instances/{id}/pairing",
+        "/v1/instances/{id}/check",
+    ];
+    let ask = |route: &'static str| {
+        let path = route.replace("{id}", &ids.instance);
+        Wanted::new("POST", route, &path, &Value::Null)
+    };
+    routes.map(ask).into()
+}
+
 /// At least one request to every route that needs a token, about the records with these ids.
 pub(super) fn list_requests(ids: &Ids) -> Vec<Wanted> {
     [
         list_reads(ids),
         list_changes(ids),
+        list_setups(ids),
         list_contact_requests(ids),
         list_alert_requests(ids),
         list_entry_requests(ids),

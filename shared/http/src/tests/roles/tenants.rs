@@ -39,7 +39,9 @@ pub(super) struct TwoTenants {
 impl TwoTenants {
     pub(super) async fn new() -> Self {
         let outbox = SimulatedOutbox::default();
-        let site = Site::in_memory().simulating(outbox.clone());
+        let site = Site::in_memory()
+            .at("https://recado.example")
+            .simulating(outbox.clone());
         succeed(site.store.put_identity_key_if_absent(&identity_key())).await;
         let fixture = || {
             let mut fixture = Fixture::on(Provider::Evolution);

@@ -12,9 +12,9 @@ use recado_domain::alert::{
 };
 use recado_domain::config::AlertConfig;
 use recado_domain::dead_letter::QueueName;
-use recado_domain::ids::{InstanceId, TenantId};
+use recado_domain::ids::{ConversationId, InstanceId, TenantId};
 use recado_domain::millis::add_duration;
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 /// Greatest number of waiting customers that a look reads.
 const WAITS_MAX: usize = 1_000;
@@ -42,7 +42,7 @@ pub(super) async fn look_at_installation(
     let (queued, own, waits) = join!(
         count_queued(depths),
         read_unless_known(store, known_state.reading, now),
-        store.list_waiting_for_person(add_duration(now, -patience), WAITS_MAX),
+        list_waits(store, patience, now),
     );
     let reading = known_state.reading.or(own.as_ref());
     let waits: Option<WaitingForPerson> = known("waiting customers", waits);
@@ -77,6 +77,30 @@ pub(super) async fn look_at_installation(
     };
     let looked_at = Some(now);
     (look, AlertWatch { looked_at, backlog })
+}
+
+/// Returns the conversations in which a person owes an answer. If they are more than are read, those that wait for longer
+/// than `patience` are read apart: the newer ones must not hide them.
+async fn list_waits(
+    store: &impl Gauges,
+    patience: SignedDuration,
+    now: Timestamp,
+) -> PortResult<WaitingForPerson> {
+    let mut newest = store.list_waiting_for_person(now, WAITS_MAX).await?;
+    if newest.at_least {
+        let before = add_duration(now, -patience);
+        let long = store.list_waiting_for_person(before, WAITS_MAX).await?;
+        let known: HashSet<ConversationId> = newest
+            .waits
+            .iter()
+            .map(|wait| wait.conversation.clone())
+            .collect();
+        let others = long.waits.into_iter();
+        newest
+            .waits
+            .extend(others.filter(|wait| !known.contains(&wait.conversation)));
+    }
+    Ok(newest)
 }
 
 /// Returns the number that was read; `None`, and a warning, if it could not be read.

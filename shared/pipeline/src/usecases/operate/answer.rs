@@ -1,6 +1,6 @@
 use super::{MessageView, OperateError, conversation_action, find_conversation, find_message};
 use crate::Deps;
-use crate::deps::pair_rate;
+use crate::deps::{capabilities, pair_rate};
 use crate::ports::{
     CommitOutcome, ConfigurationStore, Conversations, IdempotencyClaim, IdempotencyRecord, PortResult,
     System, WRITE_TRIES,
@@ -12,13 +12,16 @@ use crate::steps::outgoing_check::{NotSendable, prepare_content, request_fingerp
 use crate::steps::wake_up;
 use recado_domain::access::Caller;
 use recado_domain::audit::AuditAction;
+use recado_domain::config::AgentReturn;
 use recado_domain::content::Content;
 use recado_domain::conversation::Conversation;
 use recado_domain::ids::{ConversationId, CorrelationId, IdempotencyKey, Ordinal};
 use recado_domain::message::{Message, NewOutgoing, PreparedContent};
 use recado_domain::options::SendOptions;
 use recado_domain::outbox::Author;
+use recado_domain::outgoing::OutgoingError;
 use recado_domain::rate::Rate;
+use recado_domain::signature::Signature;
 
 /// An answer that a person gives in a conversation.
 #[derive(Debug, Clone)]
@@ -58,7 +61,7 @@ pub async fn answer_as_operator(
         if conversation.is_finished() {
             return Err(recado_domain::conversation::ConversationError::Resolved.into());
         }
-        let (ready, pair) = match &known {
+        let prepared = match &known {
             Some(known) => known,
             None => known.insert(prepare_answer(deps, &conversation, &answer).await?),
         };
@@ -66,7 +69,7 @@ pub async fn answer_as_operator(
             let action = AuditAction::ConversationAnswered;
             audit_action(deps, caller, conversation_action(action, &conversation, "manual")).await?;
         }
-        let made = build_answer_message(deps, caller, &mut conversation, &answer, ready, *pair);
+        let (made, starts_timer) = build_answer_message(deps, caller, &mut conversation, &answer, prepared);
         take_over_others(deps, &conversation, &answer.correlation).await?;
         match deps
             .store()
@@ -76,11 +79,15 @@ pub async fn answer_as_operator(
             CommitOutcome::Committed => {
                 tracing::info!(conversation_id = %id, ordinal = made.ordinal.0, by = %caller.name, "answered by a person");
                 wake_up::enqueue_send(deps, &made, &answer.correlation).await?;
+                if starts_timer {
+                    wake_up::enqueue_return_timer(deps, &conversation, &answer.correlation).await?;
+                }
                 let status = made.status_with_delivery(None);
                 return Ok(MessageView {
                     message: made,
                     status,
                     delivery: None,
+                    answer: None,
                 });
             }
             CommitOutcome::Conflict | CommitOutcome::KeyTaken(_) => {}
@@ -116,16 +123,27 @@ async fn return_repeated_answer(
         return Err(OperateError::KeyReused);
     }
     wake_up::enqueue_after_handover(deps, id, correlation).await?;
+    let conversation = find_conversation(deps, caller, id).await?;
+    wake_up::enqueue_return_timer(deps, &conversation, correlation).await?;
     find_message(deps, caller, &record.message).await
 }
 
-/// Prepares the answer's content, and finds the contact's own rate. If the instance is no longer configured, nothing
-/// can be sent and the error is `NotFound`.
+/// An answer that can be sent, with what the instance adds.
+struct PreparedAnswer {
+    ready: PreparedContent,
+    /// The contact's own rate, where the provider has one.
+    pair: Option<Rate>,
+    signature: Option<Signature>,
+    agent_returns: AgentReturn,
+}
+
+/// Prepares the answer's content, and reads what the configuration says about it. If the instance is no longer
+/// configured, nothing can be sent and the error is `NotFound`.
 async fn prepare_answer(
     deps: &impl Deps,
     conversation: &Conversation,
     answer: &OperatorAnswer,
-) -> Result<(PreparedContent, Option<Rate>), OperateError> {
+) -> Result<PreparedAnswer, OperateError> {
     let bound = deps.store().instance_config(&conversation.instance).await?;
     let bound = bound.ok_or(OperateError::NotFound("instance"))?;
     if !bound.is_enabled() {
@@ -133,17 +151,46 @@ async fn prepare_answer(
     }
     let content = (answer.content.clone(), answer.options.clone());
     let ready = prepare_content(deps, &bound, conversation.id.thread_id(), content, None).await?;
-    Ok((ready, pair_rate(deps, &bound)))
+    let signature = bound.instance.people_signature.clone();
+    check_signed_length(
+        &ready.content,
+        signature.as_ref(),
+        capabilities(deps, &bound).text_max,
+    )?;
+    Ok(PreparedAnswer {
+        ready,
+        pair: pair_rate(deps, &bound),
+        signature,
+        agent_returns: bound.instance.agent_returns,
+    })
 }
 
+/// Refuses a text that is too long for one message together with the signature.
+fn check_signed_length(
+    content: &Content,
+    signature: Option<&Signature>,
+    max: usize,
+) -> Result<(), NotSendable> {
+    let (Content::Text { text }, Some(signature)) = (content, signature) else {
+        return Ok(());
+    };
+    let max = max.saturating_sub(signature.added_length());
+    if text.encode_utf16().count() <= max {
+        return Ok(());
+    }
+    let why = format!("is too long with the signature: at most {max} characters");
+    Err(OutgoingError::InvalidField { field: "text", why }.into())
+}
+
+/// Builds the message of an answer and changes the conversation accordingly. Returns also `true` if the timer of the
+/// agent's return is to be started.
 fn build_answer_message(
     deps: &impl Deps,
     caller: &Caller,
     conversation: &mut Conversation,
     answer: &OperatorAnswer,
-    ready: &PreparedContent,
-    pair: Option<Rate>,
-) -> Message {
+    prepared: &PreparedAnswer,
+) -> (Message, bool) {
     let now = deps.system().now();
     let seen = answer.seen.unwrap_or(conversation.last);
     let had = conversation.mode;
@@ -151,18 +198,20 @@ fn build_answer_message(
     if conversation.mode != had {
         conversation.sign_handover(&caller.name, now);
     }
+    let starts_timer = conversation.restart_return(prepared.agent_returns, now);
     conversation.rev += 1;
     let new = NewOutgoing {
         author: Author::Person,
         to: conversation.address.clone(),
         ordinal,
         covers: seen,
-        ready: ready.clone(),
-        pair_rate: pair,
+        ready: prepared.ready.clone(),
+        pair_rate: prepared.pair,
         key: answer.key.as_ref(),
         correlation: &answer.correlation,
     };
     let mut message = new.queue_in(conversation, now);
+    message.out.signature.clone_from(&prepared.signature);
     message.out.sign_last_step(Some(&caller.name));
-    message.into_record()
+    (message.into_record(), starts_timer)
 }

@@ -1,5 +1,5 @@
-use super::removed_content::remove_deleted_content;
-use super::{AppliedEvent, build_event_finish, identity};
+use super::target_change::apply_to_target;
+use super::{AppliedEvent, access, build_event_finish, identity};
 use crate::Deps;
 use crate::measure::{MessageStage, record_stage};
 use crate::ports::{
@@ -10,12 +10,11 @@ use crate::steps::message_age::is_stale;
 use crate::steps::wake_up;
 use jiff::Timestamp;
 use recado_domain::config::InstanceConfig;
-use recado_domain::content::Content;
 use recado_domain::conversation::Conversation;
 use recado_domain::event::{FollowUpJob, InboundJob, MessagePosition, ProcessingRecord};
 use recado_domain::ids::Ordinal;
 use recado_domain::inbound::InboundMessage;
-use recado_domain::message::{Message, Role};
+use recado_domain::message::{Message, MessageChanges, Role};
 use recado_domain::reason::Reason;
 
 /// Stores a message of the contact and, if an answer is owed, starts the timer of its turn. The timer starts in every
@@ -36,15 +35,17 @@ pub(super) async fn store_contact_message(
         wants: inbound.content.expects_answer() && !stale,
         started_at,
     };
-    let place = match store_message(deps, arrival).await? {
+    let (place, goes_on) = match store_message(deps, arrival).await? {
         StoredMessage::WithFollowUp => return Ok(AppliedEvent::Finished),
-        StoredMessage::At(place) => place,
+        StoredMessage::Blocked => return Ok(AppliedEvent::LeftOut(Reason::Blocked)),
+        StoredMessage::At { place, goes_on } => (place, goes_on),
     };
-    remove_deleted_content(deps, job, bound, &inbound.content).await?;
+    Box::pin(apply_to_target(deps, bound, &inbound.content, &place)).await?;
     if !arrival.wants {
         return Ok(AppliedEvent::Followed(FollowUpJob::Nothing));
     }
-    wake_up::enqueue_reply_turn(deps, job, bound, &place).await?;
+    let silence = wake_up::resolve_debounce(deps, bound).silence_after(&inbound.content, goes_on);
+    wake_up::enqueue_reply_turn(deps, job, bound, &place, silence).await?;
     Ok(AppliedEvent::Followed(FollowUpJob::Turn(place.ordinal)))
 }
 
@@ -63,10 +64,17 @@ struct Arrival<'a> {
 
 /// A contact's message after it was stored.
 enum StoredMessage {
-    /// The message lies here. Its turn job and the end of its event are still to come.
-    At(MessagePosition),
+    /// The message is stored. Its turn job and the end of its event are still to come.
+    At {
+        /// Place of the message.
+        place: MessagePosition,
+        /// `true` if messages before it wait for an answer, too, as far as known.
+        goes_on: bool,
+    },
     /// The same transaction enqueued the turn job and finished the event.
     WithFollowUp,
+    /// The message is not stored, because the access list refuses its author.
+    Blocked,
 }
 
 async fn store_message(deps: &impl Deps, arrival: Arrival<'_>) -> PortResult<StoredMessage> {
@@ -80,9 +88,13 @@ async fn store_message(deps: &impl Deps, arrival: Arrival<'_>) -> PortResult<Sto
     } = arrival;
     for _ in 0..WRITE_TRIES {
         let (thread, latest) = identity::find_person_thread(deps, job, bound, inbound).await?;
+        if access::is_blocked(deps, job, bound, inbound, latest.as_ref()).await? {
+            return Ok(StoredMessage::Blocked);
+        }
         let (phone, now) = (inbound.phone.clone(), deps.system().now());
         let mut conversation =
             Conversation::continue_or_start(latest, &thread, bound, &inbound.address, phone, now);
+        let goes_on = conversation.owes_answer();
         let Ok(ordinal) = conversation.receive_message(wants, job.received_at) else {
             continue;
         };
@@ -91,15 +103,18 @@ async fn store_message(deps: &impl Deps, arrival: Arrival<'_>) -> PortResult<Sto
         conversation.apply_preference(&inbound.content, written_at(job, inbound));
         conversation.update_contact_details(inbound.name.as_deref(), inbound.phone.as_deref());
         let mut message = build_message(deps, job, &conversation, inbound, Role::User, ordinal);
+        remove_quoted_signature(bound, &mut message);
         message.unanswered = stale.then_some(Reason::Stale);
-        let (outcome, stored) = save_arrival(deps, arrival, conversation, &message).await?;
+        let (outcome, stored) = save_arrival(deps, arrival, conversation, &message, goes_on).await?;
         match outcome {
             StoreInboundOutcome::Stored => {
                 let now = deps.system().now();
                 record_stage(&bound.instance.id, MessageStage::Inbound, job.received_at, now);
                 return Ok(stored);
             }
-            StoreInboundOutcome::AlreadyStored(place) => return Ok(StoredMessage::At(place)),
+            StoreInboundOutcome::AlreadyStored(place) => {
+                return Ok(StoredMessage::At { place, goes_on: true });
+            }
             StoreInboundOutcome::Conflict => {}
         }
     }
@@ -107,12 +122,14 @@ async fn store_message(deps: &impl Deps, arrival: Arrival<'_>) -> PortResult<Sto
 }
 
 /// Stores the message of `arrival`. Where records and queues lie in one database, the same transaction contains all that
-/// follows from it. Returns also where the message lies once it is stored.
+/// follows from it. `goes_on`: messages before it wait for an answer, too. Returns also where the message lies once it is
+/// stored.
 async fn save_arrival(
     deps: &impl Deps,
     arrival: Arrival<'_>,
     mut conversation: Conversation,
     message: &Message,
+    goes_on: bool,
 ) -> PortResult<(StoreInboundOutcome, StoredMessage)> {
     let Arrival { job, bound, .. } = arrival;
     let place = MessagePosition {
@@ -121,12 +138,18 @@ async fn save_arrival(
     };
     let turn = arrival
         .wants
-        .then(|| wake_up::build_reply_turn(deps, job, bound, &place));
+        .then(|| wake_up::build_reply_turn(job, bound, &place));
+    let silence = wake_up::resolve_debounce(deps, bound).silence_after(&message.content, goes_on);
     let enqueued = turn
         .as_ref()
         .map_or(FollowUpJob::Nothing, |_| FollowUpJob::Turn(place.ordinal));
     let started_at = arrival.started_at;
-    let finish = build_event_finish(deps, job, ProcessingRecord { started_at, enqueued });
+    let finish = build_event_finish(
+        deps,
+        job,
+        Some(&bound.tenant),
+        ProcessingRecord { started_at, enqueued },
+    );
     conversation.rev += 1;
     let write = InboundWrite {
         event: &job.event,
@@ -135,16 +158,17 @@ async fn save_arrival(
     };
     let applied = AppliedMessage {
         write,
-        turn: turn.as_ref().map(|(turn, delay)| (turn, *delay)),
+        turn: turn.as_ref().map(|turn| (turn, silence.unsigned_abs())),
         finish: &finish,
     };
-    // Before the event of a deletion is finished, the deleted content is removed.
-    let is_deletion = matches!(message.content, Content::Deletion { .. });
-    if !is_deletion && let Some(all) = deps.queues().store_and_finish(&applied) {
+    // Before the event of a reaction, an edit or a deletion is finished, the message that it is about is changed.
+    if !message.content.changes_target()
+        && let Some(all) = deps.queues().store_and_finish(&applied)
+    {
         return Ok((all.await?, StoredMessage::WithFollowUp));
     }
     let outcome = deps.store().store_inbound(write).await?;
-    Ok((outcome, StoredMessage::At(place)))
+    Ok((outcome, StoredMessage::At { place, goes_on }))
 }
 
 /// Stores an inbound message with its conversation, which gets its next revision.
@@ -161,6 +185,18 @@ pub(super) async fn save_with_message(
         message,
     };
     deps.store().store_inbound(write).await
+}
+
+/// Removes our signature from the text that the message quotes: the model reads what was written, not who signed it.
+fn remove_quoted_signature(bound: &InstanceConfig, message: &mut Message) {
+    let quoted = message.context.reply_to.as_mut();
+    let Some(text) = quoted.and_then(|quoted| quoted.text.as_mut()) else {
+        return;
+    };
+    let signatures = [&bound.agent.signature, &bound.instance.people_signature];
+    for signature in signatures.into_iter().flatten() {
+        *text = signature.remove_signature(text).to_owned();
+    }
 }
 
 /// Returns the time when a message was written, by the provider's clock, but not after its arrival. A provider's clock
@@ -198,6 +234,8 @@ pub(super) fn build_message(
         unanswered: None,
         model: None,
         usage: None,
+        changes: MessageChanges::default(),
+        rev: 0,
         out: None,
     }
 }

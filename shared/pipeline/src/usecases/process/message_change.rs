@@ -1,17 +1,18 @@
-//! Edits and deletions. The stored original message tells who wrote it and in which chat. The provider's data about that
-//! may be written from the author's view, with the two sides exchanged.
+//! Messages about earlier messages: edits, deletions, reactions, votes. Of an edit or deletion, the stored original
+//! message tells who wrote it and in which chat. The provider's data about that may be written from the author's view,
+//! with the two sides exchanged.
 
+use super::operator_message::wait_for_running_sends;
 use crate::Deps;
-use crate::ports::{Conversations, Deliveries, Inbox, PortResult, System};
+use crate::ports::{Conversations, PortResult, System};
+use crate::steps::message_target::find_target_message;
 use crate::steps::verdict::Verdict;
 use jiff::SignedDuration;
 use recado_domain::config::InstanceConfig;
 use recado_domain::content::Content;
-use recado_domain::delivery::DeliveryKey;
-use recado_domain::event::{EventKind, InboundJob, derive_event_id};
-use recado_domain::ids::MessageId;
+use recado_domain::event::InboundJob;
 use recado_domain::inbound::{InboundEvent, InboundMessage};
-use recado_domain::message::Role;
+use recado_domain::message::{Message, Role};
 use recado_domain::millis::add_duration;
 
 /// Time that the original message may take to arrive. Webhooks come in no order, and the provider's id
@@ -29,62 +30,84 @@ pub(super) enum ResolvedChange {
     Later(Verdict),
 }
 
-/// Assigns an edit or deletion to the conversation of its original message. Any other event is returned unchanged.
+/// Finds the message that an event's message is about. An edit or deletion is assigned to the conversation of that
+/// message. Any other event is returned unchanged.
 pub(super) async fn resolve_change(
     deps: &impl Deps,
     job: &InboundJob,
     bound: &InstanceConfig,
     inbound: InboundEvent,
 ) -> PortResult<ResolvedChange> {
-    let InboundEvent::Change(mut change) = inbound else {
-        return Ok(ResolvedChange::Apply(inbound));
+    let mut change = match inbound {
+        InboundEvent::Change(change) => change,
+        InboundEvent::Message(said) => return resolve_target(deps, job, bound, said).await,
+        other => return Ok(ResolvedChange::Apply(other)),
     };
-    let Some(id) = find_original_message(deps, job, &change).await? else {
-        let now = deps.system().now();
-        if add_duration(job.received_at, WAIT) > now {
-            return Ok(ResolvedChange::Later(Verdict::retry_at(
-                add_duration(now, RECHECK),
-                now,
-            )));
-        }
-        return Ok(ResolvedChange::Apply(convert_orphan_change(change)));
+    let Some(message) = find_target(deps, job, bound, &change).await? else {
+        return Ok(wait_for_target(deps, job)
+            .unwrap_or_else(|| ResolvedChange::Apply(convert_orphan_change(change))));
     };
-    let Some(message) = deps.store().find_message(&id).await? else {
-        return Ok(ResolvedChange::Apply(convert_orphan_change(change)));
-    };
-    // The number may have belonged to another instance when the message was stored.
     if message.instance != bound.instance.id {
         return Ok(ResolvedChange::Apply(convert_orphan_change(change)));
     }
     let Some(conversation) = deps.store().find_conversation(&message.conversation).await? else {
         return Ok(ResolvedChange::Apply(convert_orphan_change(change)));
     };
+    if message.is_open()
+        && let Some(later) = wait_for_target(deps, job)
+    {
+        return Ok(later);
+    }
     change.address = conversation.address;
     change.phone = conversation.phone;
     change.from_me = message.role != Role::User;
+    change.context.refers_to = Some(message.message_id());
     Ok(ResolvedChange::Apply(InboundEvent::Message(change)))
 }
 
-/// Finds the original message among the inbound messages, then among the sent messages.
-async fn find_original_message(
+/// Finds the message that a reaction or a vote is about. A reaction to a message whose send still runs waits for it; one
+/// to a message that is not known does not wait.
+async fn resolve_target(
     deps: &impl Deps,
     job: &InboundJob,
-    change: &InboundMessage,
-) -> PortResult<Option<MessageId>> {
-    let (Content::Edit { target, .. } | Content::Deletion { target }) = &change.content else {
-        return Ok(None);
+    bound: &InstanceConfig,
+    mut said: Box<InboundMessage>,
+) -> PortResult<ResolvedChange> {
+    let target = find_target(deps, job, bound, &said).await?;
+    let is_running = match &target {
+        Some(target) => target.is_open(),
+        // The provider's id of a sent message is stored last.
+        None if said.content.target_id().is_some() && !said.from_me => {
+            wait_for_running_sends(deps, job, bound, &said).await?.is_some()
+        }
+        None => false,
     };
-    let Some(target) = target else {
-        return Ok(None);
-    };
-    let came = derive_event_id(job.provider, &job.external, EventKind::Message, target);
-    let came = deps.store().find_event(&came).await?;
-    if let Some(place) = came.and_then(|record| record.stored) {
-        return Ok(Some(place.conversation.message_id(place.ordinal)));
+    if is_running && let Some(later) = wait_for_target(deps, job) {
+        return Ok(later);
     }
-    let sent = DeliveryKey::from_provider_id(job.provider, &job.external, target);
-    let sent = deps.store().find_delivery(&sent).await?;
-    Ok(sent.and_then(|delivery| delivery.message))
+    said.context.refers_to = target
+        .filter(|target| target.instance == bound.instance.id)
+        .map(|target| target.message_id());
+    Ok(ResolvedChange::Apply(InboundEvent::Message(said)))
+}
+
+/// Returns the result to wait for the message that the event is about; `None` if the event waited long enough.
+fn wait_for_target(deps: &impl Deps, job: &InboundJob) -> Option<ResolvedChange> {
+    let now = deps.system().now();
+    let later = || ResolvedChange::Later(Verdict::retry_at(add_duration(now, RECHECK), now));
+    (add_duration(job.received_at, WAIT) > now).then(later)
+}
+
+async fn find_target(
+    deps: &impl Deps,
+    job: &InboundJob,
+    bound: &InstanceConfig,
+    said: &InboundMessage,
+) -> PortResult<Option<Message>> {
+    let Some(target) = said.content.target_id() else {
+        return Ok(None);
+    };
+    find_target_message(deps, bound, &job.external, Some(&said.address), target).await
 }
 
 /// Converts an edit or deletion whose original message is not known. An edit by the contact becomes a message, because

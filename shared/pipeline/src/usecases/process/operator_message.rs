@@ -3,6 +3,7 @@
 
 use super::identity;
 use super::message::{build_message, save_with_message};
+use super::target_change::apply_to_target;
 use crate::Deps;
 use crate::ports::{
     ContactAliases, Conversations, Deliveries, OutboxStore, PortError, PortResult, StoreInboundOutcome,
@@ -19,7 +20,7 @@ use recado_domain::contact::ContactAddress;
 use recado_domain::content::Content;
 use recado_domain::conversation::{Conversation, ConversationMode};
 use recado_domain::delivery::DeliveryKey;
-use recado_domain::event::InboundJob;
+use recado_domain::event::{InboundJob, MessagePosition};
 use recado_domain::ids::{InstanceId, Ordinal, TokenName};
 use recado_domain::inbound::InboundMessage;
 use recado_domain::instance::{Echo, InFlightSend, OwnMessageEcho};
@@ -116,6 +117,7 @@ pub(super) async fn store_operator_message(
         let (phone, now) = (inbound.phone.clone(), deps.system().now());
         let mut conversation =
             Conversation::continue_or_start(latest, &thread, bound, &inbound.address, phone, now);
+        let mut starts_timer = false;
         let ordinal = if is_stale(deps, job, inbound) || !can_be_answer(&inbound.content) {
             // An old message (a history sync, a late retry) does not answer a message of today.
             conversation.append_message(job.received_at)
@@ -127,22 +129,33 @@ pub(super) async fn store_operator_message(
             if conversation.mode != had {
                 conversation.sign_handover(&TokenName::phone(), job.received_at);
             }
+            starts_timer = conversation.restart_return(bound.instance.agent_returns, job.received_at);
             ordinal
         };
         conversation.update_contact_details(None, inbound.phone.as_deref());
         identity::learn_identity(deps, job, &mut conversation, inbound).await?;
         take_over_others(deps, &conversation, &job.correlation).await?;
         let message = build_message(deps, job, &conversation, inbound, Role::Operator, ordinal);
-        match save_with_message(deps, job, &mut conversation, &message).await? {
+        let place = match save_with_message(deps, job, &mut conversation, &message).await? {
             StoreInboundOutcome::Stored => {
                 tracing::info!(conversation_id = %conversation.id, "answered on the phone");
-                return enqueue_if_taken_over(deps, job, &conversation).await;
+                MessagePosition {
+                    conversation: conversation.id.clone(),
+                    ordinal,
+                }
             }
-            StoreInboundOutcome::AlreadyStored(_) => {
-                return enqueue_if_taken_over(deps, job, &conversation).await;
+            StoreInboundOutcome::AlreadyStored(place) => {
+                // A crash may have come before the timer.
+                starts_timer = true;
+                place
             }
-            StoreInboundOutcome::Conflict => {}
+            StoreInboundOutcome::Conflict => continue,
+        };
+        Box::pin(apply_to_target(deps, bound, &inbound.content, &place)).await?;
+        if starts_timer {
+            wake_up::enqueue_return_timer(deps, &conversation, &job.correlation).await?;
         }
+        return enqueue_if_taken_over(deps, job, &conversation).await;
     }
     Err(PortError::contended("conversation"))
 }

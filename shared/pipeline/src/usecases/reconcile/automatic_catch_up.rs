@@ -50,7 +50,7 @@ pub(super) async fn catch_up_automatically(
     if !remembers || !deps.store().change_instance_state(id, state, &claim).await?.done {
         return Ok(false);
     }
-    let span = history_span(from, earliest_known_time(deps, now), now);
+    let span = history_span(from, earliest_known_time(deps, &bound.tenant, now), now);
     match Box::pin(read_history(
         deps,
         &bound,

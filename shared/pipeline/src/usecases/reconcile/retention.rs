@@ -1,5 +1,6 @@
-//! Deletes messages whose retention period is over, and conversations with their last message. What is still owed stays:
-//! messages that are open, wait for an answer or can be redriven. It is looked at again a day later.
+//! Deletes messages whose retention period is over, and conversations with their last message or later, as the tenant
+//! has it. What is still owed stays: messages that are open, wait for an answer or can be redriven. It is looked at
+//! again a day later.
 
 use crate::Deps;
 use crate::ports::{
@@ -30,6 +31,9 @@ const SIDE_BY_SIDE: usize = 16;
 
 /// Time until a conversation is looked at again in which something is owed.
 const AGAIN: SignedDuration = SignedDuration::from_hours(24);
+
+/// Greatest time until a conversation without messages is looked at again, since its period may have been changed.
+const EMPTY_AGAIN: SignedDuration = SignedDuration::from_hours(7 * 24);
 
 /// Returns `true` if this minute's pass of `reconcile` deletes what is due.
 pub(super) fn is_retention_minute(now: Timestamp) -> bool {
@@ -63,9 +67,16 @@ async fn delete_due_of_tenant(deps: &impl Deps, tenant: &Tenant, now: Timestamp)
         .store()
         .list_kept_since(&tenant.id, before, CONVERSATIONS)
         .await?;
+    let due_times = DueTimes {
+        before,
+        conversations: tenant.retention.conversation_period().due_before(now),
+        look_again: tenant.retention.messages.to_duration().min(EMPTY_AGAIN),
+        extra: (tenant.retention.conversation_period().to_duration())
+            .saturating_sub(tenant.retention.messages.to_duration()),
+    };
     let mut deleted = 0;
     for id in due {
-        match trim_conversation(deps, &id, before).await {
+        match trim_conversation(deps, &id, &due_times).await {
             Ok(messages) => deleted += messages,
             Err(error) => {
                 tracing::warn!(conversation_id = %id, error = %format_error_chain(&error), "retention has to wait");
@@ -78,9 +89,30 @@ async fn delete_due_of_tenant(deps: &impl Deps, tenant: &Tenant, now: Timestamp)
     Ok(deleted)
 }
 
-/// Deletes the messages of a conversation that were stored at `before` or earlier, and the conversation itself if none
-/// is left. Returns the number of deleted messages.
-async fn trim_conversation(deps: &impl Deps, id: &ConversationId, before: Timestamp) -> PortResult<usize> {
+/// The times that follow from a tenant's periods.
+struct DueTimes {
+    /// Time at or before which messages are due.
+    before: Timestamp,
+    /// Time at or before which conversations without messages are due; `None`: they are kept for ever.
+    conversations: Option<Timestamp>,
+    /// Time for which conversations are kept longer than messages.
+    extra: SignedDuration,
+    /// Time after which a conversation without messages is looked at again.
+    look_again: SignedDuration,
+}
+
+impl DueTimes {
+    /// Returns `true` if a conversation without messages is due.
+    fn is_conversation_due(&self, conversation: &Conversation) -> bool {
+        self.conversations
+            .is_some_and(|before| conversation.last_message_at <= before)
+    }
+}
+
+/// Deletes the messages of a conversation that are due, and the conversation itself if none is left and it is due, too.
+/// Returns the number of deleted messages.
+async fn trim_conversation(deps: &impl Deps, id: &ConversationId, times: &DueTimes) -> PortResult<usize> {
+    let before = times.before;
     let (mut deleted, mut after, mut something_owed) = (0, Ordinal(0), false);
     let Some(mut conversation) = deps.store().find_conversation(id).await? else {
         return Ok(0);
@@ -91,7 +123,7 @@ async fn trim_conversation(deps: &impl Deps, id: &ConversationId, before: Timest
         something_owed |= part.something_owed;
         conversation.trim_history(
             part.first_kept,
-            part.kept_since(&conversation, something_owed, before),
+            part.kept_since(&conversation, something_owed, times),
         );
         conversation.rev += 1;
         let written = deps.store().delete_messages(&conversation, &part.due).await?;
@@ -108,7 +140,7 @@ async fn trim_conversation(deps: &impl Deps, id: &ConversationId, before: Timest
         after = part.last_read;
         if part.next_at.is_some() || part.is_last {
             let is_empty = part.next_at.is_none() && !something_owed;
-            if is_empty && conversation.is_settled() && conversation.last_message_at <= before {
+            if is_empty && conversation.is_settled() && times.is_conversation_due(&conversation) {
                 delete_links(deps, &conversation).await?;
                 // Lost to a message that came in just now: then the conversation goes on.
                 let _ = deps.store().delete_conversation(&conversation).await?;
@@ -138,12 +170,14 @@ struct DuePart {
 
 impl DuePart {
     /// Returns the time from which the period of the oldest message that stays counts.
-    fn kept_since(&self, conversation: &Conversation, something_owed: bool, before: Timestamp) -> Timestamp {
-        let again = add_duration(before, AGAIN);
+    fn kept_since(&self, conversation: &Conversation, something_owed: bool, times: &DueTimes) -> Timestamp {
+        let again = add_duration(times.before, AGAIN);
         match (something_owed, self.next_at, self.is_last) {
             (true, ..) => again,
             (false, Some(next_at), _) => next_at,
-            (false, None, true) => conversation.last_message_at,
+            (false, None, true) if times.extra.is_zero() => conversation.last_message_at,
+            (false, None, true) => add_duration(conversation.last_message_at, times.extra)
+                .min(add_duration(times.before, times.look_again)),
             // More is due. After a crash the conversation is found again.
             (false, None, false) => self.last_at.unwrap_or(conversation.kept_since()),
         }

@@ -1,24 +1,23 @@
-//! Drafts a reply: builds the request to the model, and the messages that its answer becomes.
+//! A drafted reply, and the messages that it becomes.
 
-use super::reading::TurnReading;
-use super::transcript::build_transcript;
 use crate::Deps;
 use crate::deps::{capabilities, pair_rate};
-use crate::measure::{self, TurnStep};
-use crate::ports::{Llm, LlmError, LlmReply, LlmRequest, PortResult, Providers, System};
-use crate::steps::connection::record_missing_model_key;
-use jiff::Timestamp;
+use crate::ports::{LlmReply, System};
+use crate::usecases::reply::transcript::strip_person_mark;
+use jiff::SignedDuration;
 use recado_domain::config::InstanceConfig;
-use recado_domain::content::Content;
 use recado_domain::conversation::{Conversation, Draft};
+use recado_domain::decision::AgentDecision;
 use recado_domain::formatting::markdown_to_whatsapp;
-use recado_domain::ids::{CorrelationId, InstanceId, Ordinal};
+use recado_domain::ids::{CorrelationId, Ordinal};
 use recado_domain::message::{Message, NewOutgoing, PreparedContent, TokenUsage};
+use recado_domain::millis::add_duration;
 use recado_domain::outbox::{Author, ReplyPart};
 use recado_domain::rate::Rate;
 use recado_domain::reason::Reason;
+use recado_domain::signature::Signature;
 use recado_domain::split::{SplitText, split_text};
-use recado_domain::wake_up::TurnJob;
+use recado_domain::turn::StepDuration;
 
 /// Maximum number of messages that one reply becomes. The limit bounds the transaction that commits them, and the text
 /// that a contact gets from a model that does not stop.
@@ -36,18 +35,49 @@ pub(super) struct DraftedReply {
     failure: Option<Reason>,
     /// The contact's own rate, where the provider has one.
     pair: Option<Rate>,
+    /// The agent's signature.
+    signature: Option<Signature>,
+    /// Time for which the reply is held back.
+    delay: SignedDuration,
+    /// Time for which the requests that send it show "typing…".
+    typing: SignedDuration,
+    /// The decision that the agent took with the reply.
+    pub(super) decision: Option<AgentDecision>,
 }
 
 impl DraftedReply {
     /// Builds a reply from `text`, split into as many messages as the provider's maximum length requires.
-    fn from_text(deps: &impl Deps, bound: &InstanceConfig, text: &str) -> Self {
-        let max = capabilities(deps, bound).text_max;
+    pub(super) fn from_text(deps: &impl Deps, bound: &InstanceConfig, text: &str) -> Self {
+        let signature = bound.agent.signature.clone();
+        let added = signature.as_ref().map_or(0, Signature::added_length);
+        let known = capabilities(deps, bound);
+        let max = known.text_max.saturating_sub(added);
+        let typing = bound.instance.typing_in_send(&known);
         Self {
+            signature,
+            delay: bound.instance.reply_delay() - typing,
+            typing,
             split_text: split_text(text, max, PARTS_MAX),
             model: None,
             usage: None,
             failure: None,
             pair: pair_rate(deps, bound),
+            decision: None,
+        }
+    }
+
+    /// Builds a reply from the model's answer. The stored text is the text that is sent. So its echo is recognized, and
+    /// its length is measured as it is sent. A hand-over without words gets the agent's configured words.
+    pub(super) fn from_model(deps: &impl Deps, bound: &InstanceConfig, answer: LlmReply) -> Self {
+        let text = match strip_person_mark(&answer.text) {
+            "" => &bound.agent.hand_over_message,
+            text => text,
+        };
+        Self {
+            model: Some(answer.model),
+            usage: Some(answer.usage),
+            decision: answer.decision,
+            ..Self::from_text(deps, bound, &markdown_to_whatsapp(text))
         }
     }
 
@@ -60,14 +90,15 @@ impl DraftedReply {
     }
 
     /// Builds the messages to be sent, in order, and reserves a slot in the contact's own rate for each. `first` is the
-    /// ordinal that the commit gave to the first message.
+    /// ordinal that the commit gave to the first message, `steps` are the durations of the turn's steps so far, and
+    /// `last_words` says that a takeover does not cancel the messages.
     pub(super) fn to_messages(
         &self,
         deps: &impl Deps,
         conversation: &mut Conversation,
-        draft: &Draft,
-        first: Ordinal,
-        correlation: &CorrelationId,
+        (draft, first, correlation): (&Draft, Ordinal, &CorrelationId),
+        steps: &[StepDuration],
+        last_words: bool,
     ) -> Vec<Message> {
         let now = deps.system().now();
         let of = u32::try_from(self.split_text.parts.len()).unwrap_or(u32::MAX);
@@ -90,7 +121,19 @@ impl DraftedReply {
             };
             let mut message = new.queue_in(conversation, now);
             let out = &mut message.out;
-            out.turn = Some(draft.turn.clone());
+            // A signature stands once: before the first part, or after the last.
+            let signature = self.signature.clone();
+            out.options.typing = self.typing;
+            out.signature = signature.filter(|own| number == if own.position.is_at_start() { 1 } else { of });
+            if number == 1 && self.delay.is_positive() {
+                out.delay_until(out.not_before.unwrap_or(now).max(add_duration(now, self.delay)));
+            }
+            let mut turn = draft.turn.clone();
+            if number == 1 {
+                turn.steps = steps.to_vec();
+            }
+            out.last_words = last_words;
+            out.turn = Some(turn);
             out.part = (of > 1).then_some(ReplyPart { number, of });
             if self.split_text.truncated && number == of {
                 out.explain_last_step(CUT_NOTE);
@@ -104,86 +147,5 @@ impl DraftedReply {
             });
         }
         messages
-    }
-}
-
-/// Builds the agent's configured reply to content of unknown kinds. Returns `None` if none is configured, or if the
-/// burst contains anything else that expects an answer.
-fn draft_unsupported_reply(
-    deps: &impl Deps,
-    bound: &InstanceConfig,
-    reading: &TurnReading,
-) -> Option<DraftedReply> {
-    let words = bound.agent.unsupported_message.as_deref()?;
-    let mut owed = reading
-        .owed_messages()
-        .filter(|message| message.content.expects_answer())
-        .peekable();
-    owed.peek()?;
-    let all = owed.all(|message| matches!(message.content, Content::Unsupported { .. }));
-    all.then(|| DraftedReply::from_text(deps, bound, words))
-}
-
-/// Records the time, the tokens and the error of a request to the model.
-fn measure_answer(
-    deps: &impl Deps,
-    instance: &InstanceId,
-    asked_at: Timestamp,
-    answer: &Result<LlmReply, LlmError>,
-) {
-    measure::record_turn_step(instance, TurnStep::Model, asked_at, deps.system().now());
-    match answer {
-        Ok(reply) => {
-            measure::count_tokens(instance, reply.usage);
-            if reply.text.trim().is_empty() {
-                measure::count_model_error(instance, None);
-            }
-        }
-        Err(error) => measure::count_model_error(instance, Some(error)),
-    }
-}
-
-/// Asks the model for a reply, unless there is nothing that it could read. Returns `None` if the model's key is
-/// missing: then the turn must wait. If the model fails or its answer is empty, the reply is the agent's error message.
-pub(super) async fn draft_reply(
-    deps: &impl Deps,
-    job: &TurnJob,
-    bound: &InstanceConfig,
-    reading: &TurnReading,
-) -> PortResult<Option<DraftedReply>> {
-    if let Some(answered) = draft_unsupported_reply(deps, bound, reading) {
-        return Ok(Some(answered));
-    }
-    let request = LlmRequest {
-        model: bound.agent.model.clone(),
-        system: bound.agent.system_prompt.clone(),
-        turns: build_transcript(reading),
-        max_tokens: bound.agent.max_tokens,
-        within: deps.settings().llm_timeout.unsigned_abs(),
-        simulated: deps.providers().is_simulated(&bound.instance).await,
-    };
-    let asked_at = deps.system().now();
-    let answer = deps.llm().generate_reply(&request).await;
-    measure_answer(deps, &bound.instance.id, asked_at, &answer);
-    match answer {
-        Ok(reply) if !reply.text.trim().is_empty() => Ok(Some(DraftedReply {
-            model: Some(reply.model),
-            usage: Some(reply.usage),
-            // The stored text is the text that is sent. So its echo is recognized, and its length is measured as it is
-            // sent.
-            ..DraftedReply::from_text(deps, bound, &markdown_to_whatsapp(reply.text.trim()))
-        })),
-        Ok(_) => {
-            tracing::error!("the model answered with nothing");
-            Ok(Some(DraftedReply::error_reply(deps, bound)))
-        }
-        Err(LlmError::Credentials(_)) => {
-            record_missing_model_key(deps, &bound.instance.id, &job.correlation).await?;
-            Ok(None)
-        }
-        Err(error @ (LlmError::Unavailable(_) | LlmError::Refused(_))) => {
-            tracing::error!(%error, "the model failed: the agent's error message is the reply");
-            Ok(Some(DraftedReply::error_reply(deps, bound)))
-        }
     }
 }

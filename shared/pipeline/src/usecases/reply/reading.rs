@@ -1,11 +1,8 @@
 //! Chooses the messages that a turn reads: the oldest that are owed an answer, then the newest of the others, within
 //! the limits.
 
-use crate::Deps;
-use crate::ports::{Conversations, PortResult};
 use crate::settings::TurnReadLimits;
-use recado_domain::conversation::Conversation;
-use recado_domain::ids::{ConversationId, Ordinal};
+use recado_domain::ids::Ordinal;
 use recado_domain::message::{Message, Role};
 use recado_domain::outbox::OutboxState;
 use std::collections::BTreeSet;
@@ -13,75 +10,8 @@ use std::collections::BTreeSet;
 /// The text that is shown in place of a deleted message.
 pub(super) const DELETED: &str = "[message deleted]";
 
-/// Number of tries to read a conversation of which only half of a change was visible.
-const TRIES: usize = 3;
-
-/// Number of messages that one further read returns.
-const PAGE: usize = 100;
-
-/// The result of reading a conversation and its newest messages.
-#[derive(Debug)]
-pub(super) enum TurnHistory {
-    /// The conversation does not exist.
-    Nothing,
-    /// The record and the messages were of different moments in every try.
-    Torn,
-    /// The record and its newest messages, ordered by ordinal.
-    Whole(Box<Conversation>, Vec<Message>),
-}
-
-/// Reads a conversation and its newest messages as they were at one moment. A reader may see a transaction's record
-/// before its message, and a message that was not seen must not count as read.
-pub(super) async fn read_newest_messages(deps: &impl Deps, id: &ConversationId) -> PortResult<TurnHistory> {
-    let limit = deps.settings().turn_reads.messages;
-    for _ in 0..TRIES {
-        let Some((conversation, messages)) = deps.store().find_with_history(id, limit).await? else {
-            return Ok(TurnHistory::Nothing);
-        };
-        if is_contiguous(&messages, conversation.last) {
-            return Ok(TurnHistory::Whole(Box::new(conversation), messages));
-        }
-        tracing::warn!(
-            last = conversation.last.0,
-            "half of a change was read: reading again"
-        );
-    }
-    Ok(TurnHistory::Torn)
-}
-
-/// Returns `true` if the ordinals of `messages` are consecutive and end with `last`.
-fn is_contiguous(messages: &[Message], last: Ordinal) -> bool {
-    let newest = messages.last().map(|message| message.ordinal);
-    newest == Some(last)
-        && messages
-            .windows(2)
-            .all(|pair| pair[1].ordinal == pair[0].ordinal.next_ordinal())
-}
-
-/// Adds the messages after the answered ordinal that are older than `newest`, as far as one turn can read them.
-pub(super) async fn read_older_messages(
-    deps: &impl Deps,
-    conversation: &Conversation,
-    newest: Vec<Message>,
-) -> PortResult<Vec<Message>> {
-    let from = newest.first().map_or(conversation.last, |oldest| oldest.ordinal);
-    let mut known = Vec::new();
-    let (mut after, mut owed) = (conversation.answered, 0);
-    while after.next_ordinal() < from && owed < deps.settings().turn_reads.messages {
-        let page = deps
-            .store()
-            .list_messages_after(&conversation.id, after, PAGE)
-            .await?;
-        let Some(last) = page.last() else { break };
-        after = last.ordinal;
-        owed += page.iter().filter(|message| wants_answer(message)).count();
-        known.extend(page.into_iter().filter(|message| message.ordinal < from));
-    }
-    known.extend(newest);
-    Ok(known)
-}
-
-fn wants_answer(message: &Message) -> bool {
+/// Returns `true` if the message is the contact's and expects an answer.
+pub(super) fn wants_answer(message: &Message) -> bool {
     message.role == Role::User && message.unanswered.is_none() && message.content.expects_answer()
 }
 

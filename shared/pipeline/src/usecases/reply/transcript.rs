@@ -10,7 +10,7 @@ use revisions::Revisions;
 
 /// Builds the transcript from the messages that a turn reads. Messages are ordered by the provider's clock, and the
 /// messages to be answered come last. Consecutive messages of one side are joined: models want speakers to alternate,
-/// the contact first and last. Messages that the contact never got are left out. Deleted text is not repeated, a
+/// the contact first and last. Messages that the contact never got are left out. A person's messages are marked. Deleted text is not repeated, a
 /// message that was edited before it was answered shows its new text, and text that is too long is cut, with a mark.
 pub(super) fn build_transcript(reading: &TurnReading) -> Vec<ChatTurn> {
     let owed = |m: &&Message| reading.is_owed_message(m);
@@ -38,6 +38,7 @@ pub(super) fn build_transcript(reading: &TurnReading) -> Vec<ChatTurn> {
             Speaker::Assistant
         };
         let text = shorten_text(revised.visible_text(message), reading.message_chars);
+        let text = mark_person(message, text);
         match turns.last_mut() {
             _ if text.trim().is_empty() => {}
             Some(last) if last.speaker == speaker => {
@@ -56,6 +57,36 @@ pub(super) fn build_transcript(reading: &TurnReading) -> Vec<ChatTurn> {
         });
     }
     turns
+}
+
+/// The mark of messages that a person of the business wrote.
+const PERSON_MARK: &str = "[person]";
+
+/// Instructions for a model that reads messages of a person.
+pub(super) const PERSON_INSTRUCTIONS: &str = "In this conversation, messages that begin with [person] were written by a \
+    colleague of yours, a person of the team. Go on from what they said, and keep what they promised. Do not greet the contact \
+    again. Never write [person] yourself.";
+
+/// Returns `true` if a turn reads a message that a person of the business wrote.
+pub(super) fn reads_person(reading: &TurnReading) -> bool {
+    let mut chosen = reading.chosen_messages();
+    chosen.any(|message| message.role == Role::Operator && reached_contact(message))
+}
+
+/// Returns a model's text without the mark of a person's message, which it may have repeated, and without white space
+/// around.
+pub(super) fn strip_person_mark(text: &str) -> &str {
+    let text = text.trim();
+    text.strip_prefix(PERSON_MARK).map_or(text, str::trim_start)
+}
+
+/// Marks the text of a person's message, so that the model does not take it for its own.
+fn mark_person(message: &Message, text: String) -> String {
+    if message.role == Role::Operator && !text.trim().is_empty() {
+        format!("{PERSON_MARK} {text}")
+    } else {
+        text
+    }
 }
 
 /// Cuts a text after `max` characters, and adds a mark if there were more.

@@ -1,14 +1,16 @@
 //! One attempt to send a message: it reserves a slot, claims the message, sends the request and stores the outcome.
 
+use super::read_marks::AnsweredMessages;
 use super::{
-    RETRY_SOON, SendContext, StepResult, attachment, cancel, connection_check, deadline_is_too_near, parking,
-    require_written, service_window, settle, template_check, waiting,
+    RETRY_SOON, SendContext, StepResult, attachment, cancel, connection_check, deadline_is_too_near, expiry,
+    parking, require_written, service_window, settle, template_check, waiting,
 };
 use crate::Deps;
 use crate::deps::capabilities;
 use crate::ports::{
     ClaimGuard, ClaimOutcome, InstanceStates, OutboxStore, OutgoingMessage, Providers, Reservation, System,
 };
+use crate::steps::beside::run_beside;
 use crate::steps::random_id::generate_nonce;
 use crate::steps::verdict::Verdict;
 use jiff::{SignedDuration, Timestamp};
@@ -17,7 +19,7 @@ use recado_domain::instance::{ConnectionStatus, InFlightSend, InstanceState};
 use recado_domain::message::Outgoing;
 use recado_domain::millis::add_duration;
 use recado_domain::options::SendOptions;
-use recado_domain::outbox::{Author, hash_text};
+use recado_domain::outbox::hash_text;
 use recado_domain::rate::is_slot_missed;
 
 /// Longest wait for a slot inside the function. Queue delays are whole seconds, so for a later slot
@@ -29,6 +31,7 @@ pub(super) async fn attempt_send(
     context: SendContext<'_>,
     mut message: Outgoing,
 ) -> StepResult {
+    expiry::cancel_if_expired(deps, &message).await?;
     defer_until_due(deps, &message).await?;
     template_check::check_own_template(deps, context, &message).await?;
     let (slot, state) = reserve_send_slot(deps, context, &mut message).await?;
@@ -62,8 +65,15 @@ pub(super) async fn attempt_send(
         },
         None => attachment::insert_upload(outgoing, file),
     };
-    let outcome = deps.providers().send_message(context.bound, &outgoing).await;
-    settle::settle_outcome(deps, context, message, &flight, outcome).await
+    let answered = AnsweredMessages::from_person_answer(context.bound, &message);
+    let sends = Box::pin(async {
+        let outcome = deps.providers().send_message(context.bound, &outgoing).await;
+        settle::settle_outcome(deps, context, message, &flight, outcome).await
+    });
+    match answered {
+        Some(answered) => run_beside(deps, sends, answered.mark_answered_messages(deps, context.bound)).await,
+        None => sends.await,
+    }
 }
 
 /// Builds the message that the provider is given.
@@ -72,7 +82,7 @@ pub(super) fn to_outgoing_message(message: &Outgoing) -> OutgoingMessage {
     OutgoingMessage {
         id: message.message_id(),
         to: out.to.clone(),
-        content: message.content.clone(),
+        content: message.content_as_sent().into_owned(),
         options: out.options.clone(),
         attempt: out.attempts.max(1),
         model: message.model_kind(),
@@ -160,11 +170,11 @@ async fn claim_message(
         nonce: nonce.clone(),
         claimed_at: now,
         until,
-        text_hash: hash_text(&instead.unwrap_or(&message.content).render_echo_text()),
+        text_hash: hash_text(&instead.unwrap_or(&message.content_as_sent()).render_echo_text()),
         echo: None,
         maybe_echo: None,
     };
-    let guard = (message.out.author == Author::Ai).then(|| ClaimGuard {
+    let guard = message.out.yields_to_takeover().then(|| ClaimGuard {
         conversation: message.conversation.clone(),
         epoch: message.out.epoch,
     });

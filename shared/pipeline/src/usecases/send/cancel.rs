@@ -9,7 +9,7 @@ use crate::steps::reply_coverage::highest_covered_ordinal;
 use crate::steps::wake_up;
 use recado_domain::conversation::{Conversation, ConversationMode};
 use recado_domain::message::Outgoing;
-use recado_domain::outbox::{Author, OutboxState};
+use recado_domain::outbox::OutboxState;
 use recado_domain::reason::Reason;
 use std::collections::BTreeMap;
 
@@ -44,10 +44,10 @@ impl NewestEpochs {
     }
 }
 
-/// Returns `true` if the message is the agent's and `queued`.
+/// Returns `true` if the message is `queued` and is a reply that a takeover makes void.
 fn is_queued_reply(message: &Outgoing) -> bool {
     let out = &message.out;
-    out.author == Author::Ai && out.state == OutboxState::Queued
+    out.yields_to_takeover() && out.state == OutboxState::Queued
 }
 
 /// Returns the conversation of a queued reply that is void. `None` if the reply is not void, or `message` is no queued

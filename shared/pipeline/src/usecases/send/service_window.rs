@@ -2,7 +2,7 @@
 //! made just before the claim and not when the message is made, because the queue may have been slow or the instance
 //! closed.
 
-use super::{RETRY_SOON, SendContext, StepResult, Stop, cancel, give_up, template_check, waiting};
+use super::{RETRY_SOON, SendContext, StepResult, Stop, cancel, expiry, give_up, template_check, waiting};
 use crate::Deps;
 use crate::deps::capabilities;
 use crate::ports::{Conversations, PortResult, System, WriteOutcome};
@@ -15,7 +15,7 @@ use recado_domain::content::Content;
 use recado_domain::conversation::{Conversation, ConversationMode, ReengagementDecision};
 use recado_domain::ids::MessageId;
 use recado_domain::message::Outgoing;
-use recado_domain::outbox::{Author, OutboxState};
+use recado_domain::outbox::OutboxState;
 use recado_domain::reason::Reason;
 use recado_domain::service_window::{bypasses_window, is_window_open};
 
@@ -58,6 +58,7 @@ pub(super) async fn check_service_window(
         // A claim of this message would have been refused, and the reply cancelled, in the same way.
         return cancel::cancel_void_reply(deps, message).await;
     }
+    expiry::cancel_passing_message(deps, message, Reason::WindowClosed).await?;
     let (Some(latest), Some(_)) = (latest, last_inbound_at) else {
         return give_up_closed_window(deps, message, NEVER_WROTE).await;
     };
@@ -154,7 +155,7 @@ async fn is_taken_over(
     latest: Option<&Conversation>,
 ) -> PortResult<bool> {
     let out = &message.out;
-    if out.author != Author::Ai {
+    if !out.yields_to_takeover() {
         return Ok(false);
     }
     let own = match latest.filter(|latest| latest.id == message.conversation) {

@@ -11,6 +11,7 @@ use crate::ports::{
     DeliveryLink, InstanceStates, OutboxStore, PortResult, Queues, SendOutcome, System, WriteOutcome,
 };
 use crate::steps::connection::record_closed;
+use crate::steps::message_changes::record_change;
 use crate::steps::verdict::Verdict;
 use jiff::SignedDuration;
 use recado_domain::config::InstanceConfig;
@@ -43,7 +44,13 @@ pub(super) async fn settle_outcome(
         SendOutcome::Accepted {
             provider_message_id,
             simulated,
-        } => settle_accepted(deps, context, message, flight, provider_message_id, simulated).await,
+            held,
+        } => {
+            let mut message = message;
+            message.out.simulated = simulated;
+            message.out.held = held;
+            settle_accepted(deps, context, message, flight, provider_message_id).await
+        }
         SendOutcome::Disconnected { why } => {
             requeue_uncounted(deps, message, flight, &why).await?;
             record_closed(deps, instance, ConnectionStatus::Closed, None).await?;
@@ -104,9 +111,11 @@ fn make_delivery_link(deps: &impl Deps, bound: &InstanceConfig, message: &Outgoi
     } else {
         DeliveryKey::from_provider_id(provider, &instance, provider_message_id.as_ref()?)
     };
+    let kept = bound.tenant.retention.deliveries.to_duration();
     Some(DeliveryLink {
         key,
         provider_message_id,
+        expires: add_duration(deps.system().now(), kept),
     })
 }
 
@@ -123,6 +132,10 @@ pub(super) async fn store_sent(
     message.provider_message_id = provider_message_id;
     let link = make_delivery_link(deps, context.bound, message);
     let why = why.map(str::to_owned);
+    if message.content.changes_target() {
+        // Before the outcome is stored, after which nobody would come back.
+        Box::pin(record_change(deps, &message.to_record())).await?;
+    }
     message.out.mark_sent(deps.system().now(), why)?;
     let record = message.to_record();
     let joint = context
@@ -149,9 +162,7 @@ async fn settle_accepted(
     mut message: Outgoing,
     flight: &InFlightSend,
     provider_message_id: Option<String>,
-    simulated: bool,
 ) -> StepResult {
-    message.out.simulated = simulated;
     store_sent(
         deps,
         context,
@@ -161,8 +172,15 @@ async fn settle_accepted(
         None,
     )
     .await?;
-    let attempt = message.out.attempts;
+    let (attempt, simulated) = (message.out.attempts, message.out.simulated);
     tracing::info!(ordinal = message.ordinal.0, attempt, simulated, "sent");
+    if let Some(held) = message.out.held {
+        tracing::warn!(
+            ordinal = message.ordinal.0,
+            held = held.as_str(),
+            "the provider holds the message back"
+        );
+    }
     connection_check::record_accepted_send(deps, context, &message, flight.claimed_at).await?;
     Ok(())
 }

@@ -11,6 +11,7 @@ use recado_domain::ids::MessageId;
 use recado_domain::message::{Message, Role};
 use recado_domain::outbox::{Outbox, OutboxHistoryEntry};
 use recado_domain::scheduled::{ScheduledMessage, ScheduledState};
+use recado_domain::turn::StepDuration;
 use serde::Serialize;
 use serde_json::{Value, json};
 
@@ -265,6 +266,10 @@ fn add_turn_entry(way: &mut MessageTimeline, id: &MessageId, message: &Message, 
     } else {
         "debounce"
     };
+    let steps = turn
+        .steps
+        .iter()
+        .map(|StepDuration(step, ms)| json!({"step": step, "ms": ms}));
     let detail = json!({
         "waited_for": waited_for,
         "opening": turn.opening,
@@ -274,6 +279,7 @@ fn add_turn_entry(way: &mut MessageTimeline, id: &MessageId, message: &Message, 
         "input_tokens": message.usage.map(|usage| usage.input_tokens),
         "output_tokens": message.usage.map(|usage| usage.output_tokens),
         "reason": message.unanswered,
+        "steps": steps.collect::<Value>(),
     });
     way.add_entry(id, TimelineStage::Turn, Some(turn.began_at), detail);
 }

@@ -1,8 +1,10 @@
 //! The calls of AWS's SDK.
 
 mod files;
+mod templates;
 
 pub use files::{MediaBucket, S3Location};
+pub(crate) use templates::fetch_template;
 
 use super::super::errors::{AwsRefusal, classify};
 use super::AwsSocialEndpoint;
@@ -113,6 +115,7 @@ async fn post_message(
         Ok(output) if output.message_id.is_some() => SendOutcome::Accepted {
             provider_message_id: output.message_id,
             simulated: false,
+            held: None,
         },
         Ok(_) => SendOutcome::Unknown {
             why: "an answer without a message id".to_owned(),

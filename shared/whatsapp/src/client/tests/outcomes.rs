@@ -125,7 +125,8 @@ async fn without_a_credential_messages_wait_or_go_to_the_simulated_provider() {
             outcome,
             SendOutcome::Accepted {
                 provider_message_id: id.clone(),
-                simulated: true
+                simulated: true,
+                held: None
             }
         );
         assert_eq!(on.query_connection(&bound).await, ConnectionAnswer::Open);

@@ -31,6 +31,7 @@ pub(super) fn parse_context(data: &Value) -> MessageContext {
         product: find_product_name(message)
             .or_else(|| find_first(&places, |place| find_product_name(place.get("quotedMessage")?))),
         mentions: find_first(&places, parse_mentions).unwrap_or_default(),
+        refers_to: None,
     }
 }
 
@@ -94,7 +95,24 @@ fn parse_referral(place: &Value) -> Option<Referral> {
         headline: get_untrimmed_text(shown, "title"),
         body: get_untrimmed_text(shown, "body"),
         click,
+        media_type: parse_ad_media_type(shown),
+        media_url: ["mediaUrl", "originalImageUrl", "thumbnailUrl"]
+            .into_iter()
+            .find_map(|field| get_untrimmed_text(shown, field)),
+        welcome_message: get_untrimmed_text(shown, "greetingMessageBody"),
     })
+}
+
+/// Returns the kind of the advertisement's picture or video. WhatsApp writes the number 1 for a picture and 2 for a video.
+fn parse_ad_media_type(shown: &Value) -> Option<String> {
+    let kind = shown.get("mediaType")?;
+    let named = match parse_integer(kind) {
+        Some(1) => "image",
+        Some(2) => "video",
+        Some(_) => return None,
+        None => return kind.as_str().map(str::to_lowercase).filter(|kind| kind != "none"),
+    };
+    Some(named.to_owned())
 }
 
 #[cfg(test)]

@@ -1,7 +1,10 @@
 //! Finds the contact that a message or preference is about, and the contact's address and name.
 
-use crate::wire::json::{get_text, list_members};
+use crate::wire::json::{get_text, list_members, parse_timestamp};
 use recado_domain::contact::ContactAddress;
+use recado_domain::content::Content;
+use recado_domain::context::MessageContext;
+use recado_domain::inbound::{InboundEvent, InboundMessage};
 use serde_json::Value;
 
 /// Finds the entry of `contacts[]` that `about` names in one of `keys`. If no entry is named, a single entry is
@@ -97,4 +100,24 @@ pub(super) fn read_display_name(contact: &Value) -> Option<String> {
         .or_else(username)
         .filter(|name| !name.is_empty())
         .map(str::to_owned)
+}
+
+/// Builds the message of a note about a contact, which the contact did not write. `about` has the time.
+pub(super) fn build_note_event(
+    address: ContactAddress,
+    contact: Option<&Value>,
+    about: &Value,
+    content: Content,
+) -> InboundEvent {
+    InboundEvent::Message(Box::new(InboundMessage {
+        phone: address.phone_number(),
+        address,
+        numberless_identity: None,
+        name: contact.and_then(read_display_name),
+        provider_message_id: None,
+        from_me: false,
+        sent_at: parse_timestamp(about.get("timestamp")),
+        content,
+        context: MessageContext::default(),
+    }))
 }

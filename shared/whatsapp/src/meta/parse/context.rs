@@ -29,6 +29,7 @@ pub(super) fn read_context(message: &Value) -> MessageContext {
             .filter(|referral| *referral != Referral::default()),
         product: asked_about.or_else(passed_on),
         mentions: Vec::new(),
+        refers_to: None,
     }
 }
 
@@ -41,5 +42,12 @@ fn read_referral(referral: &Value) -> Referral {
         headline: owned("headline"),
         body: owned("body"),
         click: owned("ctwa_clid"),
+        media_type: owned("media_type"),
+        media_url: ["image_url", "video_url", "thumbnail_url"]
+            .into_iter()
+            .find_map(owned),
+        welcome_message: referral
+            .get("welcome_message")
+            .and_then(|message| get_scalar_text(message, "text")),
     }
 }

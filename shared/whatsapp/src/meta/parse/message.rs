@@ -4,7 +4,7 @@
 use super::contact::{
     choose_address, find_contact, is_named_contact, is_user_id, parse_phone_digits, read_display_name,
 };
-use super::{content, context, ignored_item, preference};
+use super::{call, content, context, ignored_item, preference};
 use crate::wire::json::{get_text, parse_timestamp};
 use recado_domain::contact::ContactAddress;
 use recado_domain::event::{EventKind, derive_event_id, derive_event_id_from_body};
@@ -113,6 +113,9 @@ fn find_second_address(
 pub(super) fn interpret_message(payload: &Value) -> InboundEvent {
     if let Some(preference) = preference::interpret_preference(payload) {
         return preference;
+    }
+    if let Some(call) = call::interpret_call(payload) {
+        return call;
     }
     let none = Value::Null;
     let message = payload.get("message").unwrap_or(&none);

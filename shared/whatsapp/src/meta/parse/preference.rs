@@ -1,13 +1,12 @@
 //! Reads `user_preferences`: a contact stopped or resumed marketing messages.
 
 use super::{MetaChange, contact, ignored_item};
-use crate::wire::json::{get_scalar_text, get_text, list_members, parse_timestamp, sanitize_label};
+use crate::wire::json::{get_scalar_text, get_text, list_members, sanitize_label};
 use recado_domain::contact::ContactAddress;
 use recado_domain::content::{Content, SystemNote};
-use recado_domain::context::MessageContext;
 use recado_domain::event::{EventKind, derive_event_id};
 use recado_domain::ids::ExternalId;
-use recado_domain::inbound::{InboundEvent, InboundMessage, WebhookEvent, WebhookItem};
+use recado_domain::inbound::{InboundEvent, WebhookEvent, WebhookItem};
 use serde_json::{Value, json};
 
 /// Names of the fields of an entry that identify the contact.
@@ -82,15 +81,6 @@ pub(super) fn interpret_preference(payload: &Value) -> Option<InboundEvent> {
         read_preference_address(entry, contact)?,
         parse_system_note(entry)?,
     );
-    Some(InboundEvent::Message(Box::new(InboundMessage {
-        phone: address.phone_number(),
-        address,
-        numberless_identity: None,
-        name: contact.and_then(contact::read_display_name),
-        provider_message_id: None,
-        from_me: false,
-        sent_at: parse_timestamp(entry.get("timestamp")),
-        content: Content::System { what, text: None },
-        context: MessageContext::default(),
-    })))
+    let content = Content::System { what, text: None };
+    Some(contact::build_note_event(address, contact, entry, content))
 }

@@ -111,10 +111,9 @@ async fn read_marks_and_typing_are_taken_from_the_product_as_meta_takes_them() {
         let server = super::contents::server(provider);
         let (product, bound) = (product(&server), bound(provider, 2));
         let chat = ContactAddress::parse("5511944440000").unwrap();
-        product.mark_read_and_typing(&bound, "wamid.A", &chat, true).await;
-        product
-            .mark_read_and_typing(&bound, "wamid.B", &chat, false)
-            .await;
+        product.show_typing(&bound, &chat, "wamid.A").await;
+        let ids = ["wamid.A", "wamid.B"].map(str::to_owned);
+        product.mark_messages_read(&bound, &chat, &ids).await;
         let seen = [("wamid.A".to_owned(), true), ("wamid.B".to_owned(), false)];
         assert_eq!(server.notes().seen(), seen, "{provider}");
         assert_eq!(server.violations(), [], "{provider}");

@@ -6,7 +6,7 @@ use recado_domain::dead_letter::{DeadLetter, DeadLetterContent, QueueName};
 use recado_domain::ids::{InstanceId, ThreadId};
 use recado_domain::instance::{Echo, InFlightSend};
 use recado_domain::message::Message;
-use recado_domain::outbox::{Author, OutboxState};
+use recado_domain::outbox::{Author, Outbox, OutboxState};
 use recado_pipeline::ports::{
     ClaimGuard, ClaimOutcome, DeliveryLink, OutboxStore, PortResult, Store, System, WriteOutcome,
 };
@@ -277,7 +277,7 @@ impl<S: Store> FaultyPort<S> {
 
     /// At the very instant of the claim: nothing of the agent's may be claimed once people have the conversation.
     async fn check_takeover(&self, message: &Message) -> PortResult<()> {
-        if message.out.as_ref().is_none_or(|out| out.author != Author::Ai) {
+        if !message.out.as_ref().is_some_and(Outbox::yields_to_takeover) {
             return Ok(());
         }
         let conversation = self.inner.find_conversation(&message.conversation).await?;

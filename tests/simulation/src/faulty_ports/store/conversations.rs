@@ -58,6 +58,9 @@ impl<S: Store> Conversations for FaultyPort<S> {
             if self.injector.lacks(Mutation::NoTurnLease) {
                 conversation.lease = None;
             }
+            if self.injector.lacks(Mutation::ClosureForgotten) {
+                conversation.closed_told_at = None;
+            }
         }
         Ok(found)
     }

@@ -41,8 +41,13 @@ impl<S: Store> Inbox for FaultyPort<S> {
                 conversation.turn_upto = conversation.last;
             }
         }
+        let mut message = write.message.clone();
+        if self.injector.lacks(Mutation::StaleReasonDropped) {
+            message.unanswered = None;
+        }
         let changed = InboundWrite {
             conversation: &conversation,
+            message: &message,
             ..write
         };
         let effect = async {

@@ -67,7 +67,13 @@ impl<S: Store> InstanceStates for FaultyPort<S> {
             }
             Ok(changed)
         };
-        self.around("change_instance_state", effect).await
+        let mut changed = self.around("change_instance_state", effect).await?;
+        if self.injector.lacks(Mutation::OpeningIsHerd)
+            && let Some(queue) = &mut changed.state.opening
+        {
+            queue.last_at = queue.opens_at;
+        }
+        Ok(changed)
     }
 
     async fn put_parked(&self, parked: &ParkedConversation) -> PortResult<()> {

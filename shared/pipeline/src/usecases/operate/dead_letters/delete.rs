@@ -2,18 +2,14 @@ use super::redrive::{RemovedLetters, clear_queue_copies, record_removed_letter};
 use super::selection::{DeadLetterSelection, OrderedLetters, select_letters};
 use super::{SIDE_BY_SIDE, audit_letter, require_dead_letter};
 use crate::Deps;
-use crate::ports::{
-    DeadLetters, Inbox, OutboxStore, PortError, PortResult, System, WRITE_TRIES, WriteOutcome,
-};
-use crate::steps::outgoing::find_outgoing;
+use crate::ports::{DeadLetters, PortResult, System};
+use crate::steps::dead_letter_purge::purge_named_record;
 use crate::steps::queue_message::format_error_chain;
 use crate::usecases::operate::OperateError;
 use futures::stream::{self, StreamExt};
 use recado_domain::access::Caller;
 use recado_domain::audit::AuditAction;
-use recado_domain::dead_letter::{DeadLetter, DeadLetterContent, DeadLetterDeletion};
-use recado_domain::ids::MessageId;
-use recado_domain::millis::add_duration;
+use recado_domain::dead_letter::{DeadLetter, DeadLetterDeletion};
 
 /// The result of deleting several dead letters.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -103,17 +99,8 @@ async fn delete_letter_and_record(
     caller: &Caller,
 ) -> PortResult<bool> {
     audit_letter(deps, caller, AuditAction::DeadLetterDeleted, dead_letter).await?;
+    purge_named_record(deps, dead_letter, Some(&caller.name)).await?;
     let now = deps.system().now();
-    match &dead_letter.what {
-        DeadLetterContent::Event(job) => {
-            let expires = add_duration(now, deps.settings().event_ttl);
-            deps.store()
-                .purge_event(&job.event, dead_letter.at, now, expires)
-                .await?;
-        }
-        DeadLetterContent::Message { message } => purge_message(deps, caller, message, dead_letter).await?,
-        DeadLetterContent::Turn(_) | DeadLetterContent::Unreadable { .. } => {}
-    }
     let deleted = deps
         .store()
         .delete_dead_letter(&DeadLetterDeletion::from_letter(
@@ -126,40 +113,4 @@ async fn delete_letter_and_record(
         tracing::warn!(dead_letter = %dead_letter.id, correlation_id = %dead_letter.correlation, by = %caller.name, "deleted by an operator");
     }
     Ok(deleted)
-}
-
-/// Marks a dead message as purged. A message that is no longer dead, or failed again later, is left unchanged: only its
-/// old dead letter is deleted.
-async fn purge_message(
-    deps: &impl Deps,
-    caller: &Caller,
-    id: &MessageId,
-    dead_letter: &DeadLetter,
-) -> PortResult<()> {
-    for _ in 0..WRITE_TRIES {
-        let Some(mut message) = find_outgoing(deps, id).await? else {
-            return Ok(());
-        };
-        let copied = message.out.copied;
-        if message
-            .out
-            .purge_dead(deps.system().now(), dead_letter.at)
-            .is_err()
-        {
-            return Ok(());
-        }
-        message.out.sign_last_step(Some(&caller.name));
-        // A dead message stays on the open list until its dead letter exists.
-        let written = if copied {
-            deps.store().update_closed_message(&message.to_record()).await?
-        } else {
-            deps.store()
-                .settle_message(&message.to_record(), None, None, None)
-                .await?
-        };
-        if written == WriteOutcome::Written {
-            return Ok(());
-        }
-    }
-    Err(PortError::contended("message"))
 }

@@ -111,19 +111,6 @@ fn one_message_is_read_however_long_it_is() {
 }
 
 #[test]
-fn a_record_and_messages_of_different_moments_are_told_from_whole_ones() {
-    let known = asked_all(4..=6);
-    assert!(is_contiguous(&known, Ordinal(6)));
-    assert!(!is_contiguous(&known, Ordinal(7)), "the newest is not there yet");
-    assert!(!is_contiguous(&known, Ordinal(5)), "the record is older");
-    assert!(
-        !is_contiguous(&[asked(4, "d"), asked(6, "f")], Ordinal(6)),
-        "a part is missing"
-    );
-    assert!(!is_contiguous(&[], Ordinal(1)));
-}
-
-#[test]
 fn nothing_behind_a_message_that_is_missing_is_covered() {
     let known = [asked(3, "c"), asked(5, "e"), asked(6, "f")];
     assert_eq!(of(2, 6, &known, &bounds()).covers, Ordinal(3));

@@ -32,6 +32,8 @@ pub(in crate::usecases::reply) fn message(ordinal: u64, role: Role, written_at: 
         unanswered: None,
         model: None,
         usage: None,
+        changes: recado_domain::message::MessageChanges::default(),
+        rev: 0,
         out: None,
     }
 }
@@ -274,5 +276,22 @@ fn what_is_too_long_is_cut_to_its_characters_with_a_mark() {
     assert_eq!(
         said(&[message(1, Role::User, 10, &whole)], 0, 1),
         [format!("User: {whole}")]
+    );
+}
+
+#[test]
+fn a_persons_words_are_read_as_those_of_the_business_in_their_place() {
+    let messages = [
+        message(1, Role::User, 10, "a question"),
+        message(2, Role::Operator, 20, "I have moved it to Friday"),
+        message(3, Role::User, 30, "thanks, at what time?"),
+    ];
+    assert_eq!(
+        said(&messages, 2, 3),
+        [
+            "User: a question",
+            "Assistant: [person] I have moved it to Friday",
+            "User: thanks, at what time?"
+        ]
     );
 }

@@ -17,7 +17,7 @@ use std::time::Duration;
 
 const OWN_ID: &str = "c_0123456789abcdef0123456789abcdef-1.7";
 
-fn config(url: &str) -> Builder {
+pub(super) fn config(url: &str) -> Builder {
     Config::builder()
         .behavior_version(BehaviorVersion::v2026_01_12())
         .region(Region::new("sa-east-1"))
@@ -60,6 +60,7 @@ async fn aws_gets_metas_body_once_encoded_with_our_id_in_it() {
     let expected = SendOutcome::Accepted {
         provider_message_id: Some("aws-1".to_owned()),
         simulated: false,
+        held: None,
     };
     assert_eq!(outcome, expected);
     let request = &stand_in.requests()[0];

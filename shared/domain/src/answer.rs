@@ -1,0 +1,310 @@
+//! The answer to a contact's message, or the one reason why it has none (yet). Nothing is stored for it: it follows from
+//! the records.
+
+use crate::config::InstanceConfig;
+use crate::conversation::{Conversation, ConversationMode, ConversationStatus};
+use crate::hours::OpeningState;
+use crate::ids::{MessageId, Ordinal, TokenName};
+use crate::message::{Message, Role};
+use crate::outbox::{Author, Outbox, OutboxState};
+use crate::reason::Reason;
+use jiff::Timestamp;
+use serde::{Deserialize, Serialize};
+
+/// The state of the answer to a contact's message.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum AnswerState {
+    /// The message is answered.
+    Answered,
+    /// Recado works on the answer, and nobody needs to do anything.
+    InWork,
+    /// The answer waits: for a person, a time or a setting.
+    Waiting,
+    /// Nobody owes an answer.
+    NotOwed,
+    /// The answer was given up: it is a dead letter.
+    Failed,
+}
+
+/// The reason for the state of an answer. A message has one reason at a time.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum AnswerReason {
+    /// A reply of the agent was sent.
+    Replied,
+    /// The agent's error message was sent, because the model failed.
+    ErrorMessage,
+    /// A reply of the agent may have been sent: its outcome was never learnt, and it is not repeated.
+    MaybeReplied,
+    /// A person answered.
+    Person,
+    /// The answer is no longer kept.
+    NotKept,
+    /// The debounce runs, because more messages may come; or the turn begins.
+    Debounce,
+    /// A turn drafts the reply.
+    Drafting,
+    /// The reply is on its way to the contact.
+    Sending,
+    /// People have the conversation.
+    Manual,
+    /// The agent has the conversation, but the rest waits for a person.
+    NeedsPerson,
+    /// The business is closed.
+    OutOfHours,
+    /// The model's key is missing or was refused.
+    ModelKey,
+    /// The instance is disabled or not configured.
+    NoInstance,
+    /// The message was too old when it arrived.
+    Stale,
+    /// The message asks for no answer: a reaction, a deletion or a note from WhatsApp.
+    NothingToAnswer,
+    /// The conversation was resolved.
+    Resolved,
+    /// The reply was withdrawn before it was sent, and no other is owed.
+    Cancelled,
+    /// The reply could not be sent: it is a dead letter.
+    DeadLetter,
+}
+
+impl AnswerReason {
+    /// Returns the state that the reason belongs to.
+    pub fn state(self) -> AnswerState {
+        match self {
+            Self::Replied | Self::ErrorMessage | Self::MaybeReplied | Self::Person | Self::NotKept => {
+                AnswerState::Answered
+            }
+            Self::Debounce | Self::Drafting | Self::Sending => AnswerState::InWork,
+            Self::Manual | Self::NeedsPerson | Self::OutOfHours | Self::ModelKey | Self::NoInstance => {
+                AnswerState::Waiting
+            }
+            Self::Stale | Self::NothingToAnswer | Self::Resolved | Self::Cancelled => AnswerState::NotOwed,
+            Self::DeadLetter => AnswerState::Failed,
+        }
+    }
+}
+
+/// The answer to a contact's message, or the reason why there is none.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ExplainedAnswer {
+    /// The reason for the answer's state.
+    pub reason: AnswerReason,
+    /// The message that answers, is on its way or failed.
+    pub reply: Option<MessageId>,
+    /// Time since which this is so, if it is known.
+    pub since: Option<Timestamp>,
+    /// Time until which the answer waits or is worked on, if it is known.
+    pub until: Option<Timestamp>,
+    /// Name of the token with which somebody took over, answered or resolved; `phone` for the phone of the number.
+    pub by: Option<TokenName>,
+    /// Cause, if the records keep one: of a dead letter, or of what waits for a person.
+    pub cause: Option<Reason>,
+}
+
+impl From<AnswerReason> for ExplainedAnswer {
+    fn from(reason: AnswerReason) -> Self {
+        Self {
+            reason,
+            reply: None,
+            since: None,
+            until: None,
+            by: None,
+            cause: None,
+        }
+    }
+}
+
+/// The circumstances of a conversation that its own records do not tell.
+#[derive(Debug, Clone, Copy)]
+pub struct AnswerSituation<'a> {
+    /// The present time.
+    pub now: Timestamp,
+    /// The instance's configuration; `None` if it is not configured.
+    pub bound: Option<&'a InstanceConfig>,
+    /// `true` if the model's key is missing or was refused.
+    pub lacks_model_key: bool,
+}
+
+/// Explains the answer that a conversation owes for its oldest unanswered message. `None`: no answer is owed.
+pub fn explain_owed_answer(
+    conversation: &Conversation,
+    situation: &AnswerSituation<'_>,
+) -> Option<ExplainedAnswer> {
+    let owes = conversation.owes_answer() && conversation.status == ConversationStatus::Active;
+    owes.then(|| explain_open_answer(conversation, situation))
+}
+
+/// Explains the answer to `message`, which the contact wrote in `conversation`. `later` are messages of the conversation
+/// after it, ordered by ordinal; the answer is looked for among them.
+pub fn explain_answer<'a>(
+    message: &Message,
+    conversation: &Conversation,
+    later: impl IntoIterator<Item = &'a Message>,
+    situation: &AnswerSituation<'_>,
+) -> ExplainedAnswer {
+    if message.unanswered == Some(Reason::Stale) {
+        return AnswerReason::Stale.into();
+    }
+    if let Some(cause) = message.unanswered {
+        return ExplainedAnswer {
+            cause: Some(cause),
+            ..AnswerReason::NothingToAnswer.into()
+        };
+    }
+    if !message.content.expects_answer() {
+        return AnswerReason::NothingToAnswer.into();
+    }
+    let mut given_up: Option<ExplainedAnswer> = None;
+    for reply in later {
+        if reply.ordinal <= message.ordinal || !covers_ordinal(reply, conversation, message.ordinal) {
+            continue;
+        }
+        let answer = explain_reply(reply);
+        match answer.reason {
+            AnswerReason::Cancelled => {
+                given_up.get_or_insert(answer);
+            }
+            // A dead letter counts for more than a reply that was withdrawn, and less than another answer.
+            AnswerReason::DeadLetter => given_up = Some(answer),
+            _ => return answer,
+        }
+    }
+    if message.ordinal > conversation.answered && conversation.status == ConversationStatus::Active {
+        return explain_open_answer(conversation, situation);
+    }
+    let given_up = given_up
+        .filter(|answer| answer.reason == AnswerReason::DeadLetter || message.ordinal > conversation.human);
+    match given_up {
+        // Its reply was withdrawn at the takeover, and a give-back makes it owed again.
+        Some(answer)
+            if answer.reason == AnswerReason::Cancelled
+                && conversation.mode == ConversationMode::Manual
+                && conversation.status == ConversationStatus::Active =>
+        {
+            explain_open_answer(conversation, situation)
+        }
+        Some(answer) => answer,
+        None => explain_closed_answer(message, conversation),
+    }
+}
+
+/// Returns `true` if `reply` answers the contact's message of this ordinal.
+fn covers_ordinal(reply: &Message, conversation: &Conversation, asked: Ordinal) -> bool {
+    match (&reply.out, reply.role) {
+        (Some(out), _) => out.covers >= asked,
+        // Typed on the phone: only the conversation tells up to which ordinal people answered.
+        (None, Role::Operator) => conversation.human >= asked,
+        (None, Role::User | Role::Assistant) => false,
+    }
+}
+
+/// Explains the answer that `reply` gives.
+fn explain_reply(reply: &Message) -> ExplainedAnswer {
+    let given = |reason: AnswerReason, since| ExplainedAnswer {
+        reply: Some(reply.message_id()),
+        since: Some(since),
+        by: reply.ordered_by(),
+        ..reason.into()
+    };
+    let Some(out) = &reply.out else {
+        return given(AnswerReason::Person, reply.written_at);
+    };
+    match &out.state {
+        OutboxState::Queued | OutboxState::Sending { .. } | OutboxState::Unknown { .. } => ExplainedAnswer {
+            until: out.not_before.max(out.slot),
+            ..given(AnswerReason::Sending, reply.stored_at)
+        },
+        OutboxState::Sent { at } => given(sent_reason(reply, out), *at),
+        OutboxState::Dead { reason, at } => ExplainedAnswer {
+            cause: Some(*reason),
+            ..given(AnswerReason::DeadLetter, *at)
+        },
+        OutboxState::Cancelled { reason, at } => ExplainedAnswer {
+            cause: Some(*reason),
+            ..given(
+                if out.maybe_sent {
+                    AnswerReason::MaybeReplied
+                } else {
+                    AnswerReason::Cancelled
+                },
+                *at,
+            )
+        },
+    }
+}
+
+fn sent_reason(reply: &Message, out: &Outbox) -> AnswerReason {
+    match out.author {
+        Author::Person => AnswerReason::Person,
+        Author::Ai if reply.unanswered == Some(Reason::ModelFailed) => AnswerReason::ErrorMessage,
+        Author::Ai => AnswerReason::Replied,
+    }
+}
+
+/// Explains an answer that is owed and for which there is no reply yet.
+fn explain_open_answer(conversation: &Conversation, situation: &AnswerSituation<'_>) -> ExplainedAnswer {
+    let waits = |reason: AnswerReason| ExplainedAnswer {
+        since: conversation.waiting_since,
+        ..reason.into()
+    };
+    if conversation.mode == ConversationMode::Manual {
+        let handover = conversation.handover.as_ref();
+        return ExplainedAnswer {
+            since: Some(handover.map_or(conversation.created_at, |handover| handover.at)),
+            by: handover.map(|handover| handover.by.clone()),
+            ..AnswerReason::Manual.into()
+        };
+    }
+    if conversation.needs_person.is_some() {
+        return ExplainedAnswer {
+            cause: conversation.needs_person,
+            ..waits(AnswerReason::NeedsPerson)
+        };
+    }
+    let Some(bound) = situation.bound.filter(|bound| bound.is_enabled()) else {
+        return waits(AnswerReason::NoInstance);
+    };
+    if let Some(lease) = conversation
+        .lease
+        .as_ref()
+        .filter(|lease| lease.until > situation.now)
+    {
+        return ExplainedAnswer {
+            since: Some(lease.since),
+            until: Some(lease.until),
+            ..AnswerReason::Drafting.into()
+        };
+    }
+    if situation.lacks_model_key {
+        return waits(AnswerReason::ModelKey);
+    }
+    match bound.opening_state_at(situation.now) {
+        OpeningState::Open => waits(AnswerReason::Debounce),
+        OpeningState::OpensAt(at) => ExplainedAnswer {
+            until: Some(conversation.scheduled_for.unwrap_or(at)),
+            ..waits(AnswerReason::OutOfHours)
+        },
+        OpeningState::NeverOpens => waits(AnswerReason::OutOfHours),
+    }
+}
+
+/// Explains an answer that is no longer owed and for which no reply is found.
+fn explain_closed_answer(message: &Message, conversation: &Conversation) -> ExplainedAnswer {
+    let handover = conversation.handover.as_ref();
+    if message.ordinal <= conversation.human {
+        return AnswerReason::Person.into();
+    }
+    if conversation.status == ConversationStatus::Resolved {
+        return ExplainedAnswer {
+            since: handover.map(|handover| handover.at),
+            by: handover.map(|handover| handover.by.clone()),
+            ..AnswerReason::Resolved.into()
+        };
+    }
+    AnswerReason::NotKept.into()
+}
+
+#[cfg(test)]
+mod tests;

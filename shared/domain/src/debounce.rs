@@ -1,0 +1,84 @@
+//! The debounce: the silence after a contact's message that ends a burst. A fixed one is the same after every message; an
+//! adaptive one is short after a complete question and long after a fragment.
+
+mod completeness;
+mod words;
+
+pub use completeness::Completeness;
+
+use crate::config::Instance;
+use crate::content::Content;
+use jiff::SignedDuration;
+
+/// The bounds of an adaptive debounce.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct DebounceBounds {
+    /// Silence after a complete question.
+    pub short: SignedDuration,
+    /// Silence after a fragment. After an announcement ("I am sending a photo") it is twice as long.
+    pub long: SignedDuration,
+}
+
+/// The silence that ends a burst.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Debounce {
+    /// The same after every message.
+    Fixed(SignedDuration),
+    /// Depends on how complete the message reads.
+    Adaptive(DebounceBounds),
+}
+
+impl Debounce {
+    /// Returns the debounce of an instance: its own, or the installation's, whose adaptive one has these `bounds`.
+    #[must_use]
+    pub fn resolve_for(self, instance: &Instance, bounds: DebounceBounds) -> Self {
+        let seconds = |seconds: Option<f64>| SignedDuration::try_from_secs_f64(seconds?).ok();
+        if let Some(fixed) = seconds(instance.debounce_seconds) {
+            return Self::Fixed(fixed);
+        }
+        let (short, long) = (
+            seconds(instance.debounce_short_seconds),
+            seconds(instance.debounce_long_seconds),
+        );
+        if short.is_none() && long.is_none() {
+            return self;
+        }
+        Self::Adaptive(DebounceBounds {
+            short: short.unwrap_or(bounds.short),
+            long: long.unwrap_or(bounds.long),
+        })
+    }
+
+    /// Returns the silence that is waited for after a message that is not known: that of one which may be all.
+    pub fn silence_after_unknown(&self) -> SignedDuration {
+        self.silence_after(&Content::Removed, true)
+    }
+
+    /// Returns the silence that is waited for after a message. `goes_on`: messages before it wait for an answer, too.
+    /// Whoever writes a second message is likely to write a third, so the shortest wait is for the first only.
+    pub fn silence_after(&self, content: &Content, goes_on: bool) -> SignedDuration {
+        match self {
+            Self::Fixed(silence) => *silence,
+            Self::Adaptive(bounds) => bounds.silence_after(Completeness::judge(content), goes_on),
+        }
+    }
+}
+
+impl DebounceBounds {
+    fn silence_after(&self, completeness: Completeness, goes_on: bool) -> SignedDuration {
+        let Self { short, long } = *self;
+        let long = long.max(short);
+        // The part of the way from `short` to `long`, in hundredths.
+        let between = |part: i32| short + (long - short) * part / 100;
+        match completeness {
+            Completeness::Complete if !goes_on => short,
+            Completeness::Complete | Completeness::Finished => between(14),
+            Completeness::Open => between(75),
+            Completeness::Fragment => long,
+            Completeness::Announced => long * 2,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,241 @@
+//! Judges how complete a message reads, by its punctuation, its first and last words and its kind.
+
+use super::words;
+use crate::content::{Content, Media, MediaKind};
+
+/// How complete a message reads: whether its author is likely to write on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Completeness {
+    /// A complete question, or a choice from a menu.
+    Complete,
+    /// Thanks, a correction or a voice message.
+    Finished,
+    /// A greeting, or a statement that may be all.
+    Open,
+    /// A part of something: very short, or its end asks for more.
+    Fragment,
+    /// An announcement of something that takes its author time.
+    Announced,
+}
+
+impl Completeness {
+    /// Judges a message's content.
+    pub fn judge(content: &Content) -> Self {
+        match content {
+            Content::Text { text } => judge_text(text),
+            Content::Media(media) => judge_media(media),
+            Content::Edit { content, .. } => Self::judge(content),
+            Content::Choice { .. } | Content::Form { .. } | Content::PollVote { .. } | Content::Order(_) => {
+                Self::Complete
+            }
+            Content::Location(_) => Self::Finished,
+            Content::Contacts { .. } => Self::Fragment,
+            _ => Self::Open,
+        }
+    }
+}
+
+/// A file without words is usually explained by the next message; with words, these decide.
+fn judge_media(media: &Media) -> Completeness {
+    let caption = media
+        .caption
+        .as_deref()
+        .map(str::trim)
+        .filter(|text| !text.is_empty());
+    match (media.media, caption) {
+        (_, Some(caption)) => judge_text(caption),
+        (MediaKind::Audio | MediaKind::Voice, None) => Completeness::Finished,
+        (MediaKind::Sticker, None) => Completeness::Open,
+        (_, None) => Completeness::Fragment,
+    }
+}
+
+/// Judges a text.
+fn judge_text(text: &str) -> Completeness {
+    let text = text.trim();
+    if is_correction(text) {
+        return Completeness::Finished;
+    }
+    let folded = fold(text);
+    let sentence = last_sentence(&folded);
+    let all: Vec<&str> = split_words(&folded).collect();
+    let last: Vec<&str> = split_words(sentence).collect();
+    let (whole, ending) = (strip_greeting(&all), strip_greeting(&last));
+    if whole.is_empty() {
+        return Completeness::Open;
+    }
+    if is_question(&folded) {
+        return judge_question(ending, whole);
+    }
+    if is_announcement(ending) {
+        return Completeness::Announced;
+    }
+    if asks_for_more(&folded, ending) {
+        return Completeness::Fragment;
+    }
+    if words::CLOSINGS.contains(&whole.join(" ").as_str()) {
+        return Completeness::Finished;
+    }
+    if is_bare_question(whole) || is_bare_question(ending) {
+        return Completeness::Complete;
+    }
+    if whole.len() < 3 && !folded.ends_with(['.', '!']) {
+        return Completeness::Fragment;
+    }
+    Completeness::Open
+}
+
+/// Judges a text that ends with a question mark.
+fn judge_question(ending: &[&str], whole: &[&str]) -> Completeness {
+    let words = if ending.is_empty() { whole } else { ending };
+    let text = words.join(" ");
+    if words::ASKS_TO_ASK.contains(&text.as_str()) {
+        return Completeness::Open;
+    }
+    if ends_with_any(words, words::LEAD_INS) || words::DANGLING.contains(&text.as_str()) {
+        return Completeness::Fragment;
+    }
+    if words.len() < 2 {
+        return Completeness::Open;
+    }
+    Completeness::Complete
+}
+
+/// Returns `true` for `*word` and `word*`, with which a mistyped word is corrected.
+fn is_correction(text: &str) -> bool {
+    let starred = text.strip_prefix('*').or_else(|| text.strip_suffix('*'));
+    starred.is_some_and(|rest| !rest.is_empty() && rest.split_whitespace().count() <= 4)
+        && text.matches('*').count() == 1
+}
+
+fn is_question(folded: &str) -> bool {
+    let ending = folded.trim_end_matches(|c: char| !c.is_alphanumeric() && c != '?');
+    let without_please = [
+        "por favor",
+        "pfv",
+        "pf",
+        "please",
+        "pls",
+        "obrigado",
+        "obrigada",
+        "gracias",
+        "thanks",
+    ]
+    .iter()
+    .find_map(|word| ending.strip_suffix(word));
+    ending.ends_with('?') || without_please.is_some_and(|rest| rest.trim_end().ends_with('?'))
+}
+
+/// Returns the last sentence with words in it.
+fn last_sentence(folded: &str) -> &str {
+    let sentences = folded.split(['.', '!', '?', '\n', ';']);
+    sentences
+        .rev()
+        .find(|sentence| sentence.chars().any(char::is_alphanumeric))
+        .unwrap_or_default()
+}
+
+/// Returns `true` if the author is about to send something, or asks for a moment. A single word must stand alone: "look"
+/// announces, "look for a size 40" does not.
+fn is_announcement(words: &[&str]) -> bool {
+    let text = format!(" {} ", words.join(" "));
+    let mut announcements = words::ANNOUNCEMENTS.iter();
+    announcements.any(|known| {
+        if known.contains(' ') {
+            text.contains(&format!(" {known} "))
+        } else {
+            text.trim() == *known
+        }
+    }) || matches!(
+        words.first(),
+        Some(&("segue" | "mandando" | "enviando" | "sending"))
+    )
+}
+
+/// Returns `true` if the end of a text that is no question asks for more.
+fn asks_for_more(folded: &str, words: &[&str]) -> bool {
+    let open_end = folded.ends_with([',', ':', '-', '…', '(', '/', '+']) || folded.ends_with("..");
+    let dangles = words.last().is_some_and(|last| words::DANGLING.contains(last));
+    open_end || (dangles && !folded.ends_with(['.', '!'])) || ends_with_any(words, words::LEAD_INS)
+}
+
+fn ends_with_any(words: &[&str], endings: &[&str]) -> bool {
+    let text = words.join(" ");
+    endings.iter().any(|ending| {
+        text.strip_suffix(ending)
+            .is_some_and(|rest| rest.is_empty() || rest.ends_with(' '))
+    })
+}
+
+/// Returns `true` for a question without a question mark: it begins with a question word and is long enough.
+fn is_bare_question(words: &[&str]) -> bool {
+    let before = |word: &&&str| words::BEFORE_QUESTION.contains(word);
+    let skipped = words.iter().take(2).take_while(before).count();
+    let after_lead_in = words::LEAD_INS.iter().filter_map(|lead_in| {
+        let lead_in: Vec<&str> = lead_in.split(' ').collect();
+        words
+            .strip_prefix(lead_in.as_slice())
+            .or_else(|| words.get(1..)?.strip_prefix(lead_in.as_slice()))
+    });
+    let mut starts = after_lead_in.chain([words, &words[skipped..]]);
+    starts.any(|words| {
+        words.len() >= 4
+            && words
+                .first()
+                .is_some_and(|first| words::QUESTION_WORDS.contains(first))
+    })
+}
+
+/// Leaves out the greeting at the beginning, with the question after how somebody is.
+fn strip_greeting<'a, 'b>(words: &'a [&'b str]) -> &'a [&'b str] {
+    let greeting = words
+        .iter()
+        .take_while(|word| words::GREETINGS.contains(word))
+        .count();
+    let mut rest = &words[greeting..];
+    let phatic = words::PHATIC
+        .iter()
+        .map(|phrase| phrase.split(' ').collect::<Vec<_>>())
+        .filter(|phrase| rest.starts_with(phrase))
+        .max_by_key(Vec::len);
+    if let Some(phrase) = phatic
+        && (greeting > 0 || phrase.len() == rest.len())
+    {
+        rest = &rest[phrase.len()..];
+    }
+    let again = rest
+        .iter()
+        .take_while(|word| words::GREETINGS.contains(word))
+        .count();
+    // Words such as "good" and "team" are a greeting only at the beginning.
+    if greeting > 0 || again == rest.len() {
+        &rest[again..]
+    } else {
+        rest
+    }
+}
+
+fn split_words(text: &str) -> impl Iterator<Item = &str> {
+    text.split(|c: char| !c.is_alphanumeric() && c != '\'')
+        .map(|word| word.trim_matches('\''))
+        .filter(|word| !word.is_empty())
+}
+
+/// Writes a text in small letters without accents and apostrophes.
+fn fold(text: &str) -> String {
+    let fold_char = |plain: char| match plain {
+        'á' | 'à' | 'â' | 'ã' | 'ä' => Some('a'),
+        'é' | 'è' | 'ê' | 'ë' => Some('e'),
+        'í' | 'ì' | 'î' | 'ï' => Some('i'),
+        'ó' | 'ò' | 'ô' | 'õ' | 'ö' => Some('o'),
+        'ú' | 'ù' | 'û' | 'ü' => Some('u'),
+        'ç' => Some('c'),
+        'ñ' => Some('n'),
+        '\'' | '’' => None,
+        other => Some(other),
+    };
+    text.chars()
+        .flat_map(char::to_lowercase)
+        .filter_map(fold_char)
+        .collect()
+}

@@ -1,0 +1,139 @@
+use super::*;
+use crate::content::{Media, MediaKind};
+use Completeness::{Announced, Complete, Finished, Fragment, Open};
+use proptest::prelude::*;
+
+fn judge(text: &str) -> Completeness {
+    Completeness::judge(&Content::from_text(text))
+}
+
+#[test]
+fn a_text_is_judged_by_its_punctuation_and_its_first_and_last_words() {
+    for (text, expected) in [
+        ("Qual o valor do corte?", Complete),
+        ("Bom dia! Vocês abrem no sábado?", Complete),
+        ("quanto custa? 🙏", Complete),
+        ("What time do you close, please?", Complete),
+        ("¿Cuánto cuesta el corte? por favor", Complete),
+        ("qual o horário de funcionamento", Complete),
+        ("queria saber quanto custa o corte", Complete),
+        ("how much is a double room", Complete),
+        ("obrigada!", Finished),
+        ("muchas gracias", Finished),
+        ("*amanhã", Finished),
+        ("amanhã*", Finished),
+        ("oi", Open),
+        ("Olá, tudo bem?", Open),
+        ("how are you?", Open),
+        ("¿qué tal?", Open),
+        ("posso tirar uma dúvida?", Open),
+        ("Maria?", Open),
+        ("Meu pedido chegou quebrado ontem.", Open),
+        ("", Open),
+        ("queria saber", Fragment),
+        ("o preço do", Fragment),
+        ("então,", Fragment),
+        ("I was wondering if", Fragment),
+        ("quero reservar para…", Fragment),
+        ("azul", Fragment),
+        ("vou te mandar um áudio", Announced),
+        ("espera", Announced),
+        ("te mando la foto", Announced),
+        ("hold on", Announced),
+    ] {
+        assert_eq!(judge(text), expected, "{text}");
+    }
+}
+
+#[test]
+fn words_in_bold_are_no_correction_and_a_look_is_announced_only_alone() {
+    assert_eq!(judge("*urgente* preciso remarcar minha consulta hoje"), Open);
+    assert_eq!(judge("look"), Announced);
+    assert_eq!(judge("look for the blue one in size 40"), Open);
+    assert_eq!(
+        judge("posso te mandar um áudio?"),
+        Complete,
+        "an answer is waited for"
+    );
+}
+
+#[test]
+fn a_file_without_words_is_explained_by_the_next_message_unless_it_speaks() {
+    let file = |media, caption: Option<&str>| {
+        Completeness::judge(&Content::Media(Media {
+            caption: caption.map(str::to_owned),
+            ..Media::from_kind(media)
+        }))
+    };
+    assert_eq!(file(MediaKind::Image, None), Fragment);
+    assert_eq!(file(MediaKind::Voice, None), Finished);
+    assert_eq!(file(MediaKind::Image, Some("tem no tamanho M?")), Complete);
+    assert_eq!(file(MediaKind::Document, Some(" ")), Fragment);
+}
+
+#[test]
+fn the_wait_is_between_its_bounds_and_short_only_after_a_single_complete_question() {
+    let milliseconds = SignedDuration::from_millis;
+    let debounce = Debounce::Adaptive(DebounceBounds {
+        short: milliseconds(900),
+        long: milliseconds(8_000),
+    });
+    let wait = |text: &str, goes_on| {
+        debounce
+            .silence_after(&Content::from_text(text), goes_on)
+            .as_millis()
+    };
+    assert_eq!(wait("Vocês abrem no sábado?", false), 900);
+    assert_eq!(wait("Vocês abrem no sábado?", true), 1_894);
+    assert_eq!(wait("obrigado", false), 1_894);
+    assert_eq!(wait("oi", false), 6_225);
+    assert_eq!(wait("queria saber", true), 8_000);
+    assert_eq!(wait("vou mandar uma foto", true), 16_000);
+    assert_eq!(debounce.silence_after_unknown(), milliseconds(6_225));
+    let fixed = Debounce::Fixed(milliseconds(4_000));
+    assert_eq!(
+        fixed.silence_after(&Content::from_text("queria saber"), true),
+        milliseconds(4_000)
+    );
+}
+
+#[test]
+fn an_instance_may_have_a_fixed_wait_or_bounds_of_its_own() {
+    let milliseconds = SignedDuration::from_millis;
+    let bounds = DebounceBounds {
+        short: milliseconds(900),
+        long: milliseconds(8_000),
+    };
+    let instance = |extra: serde_json::Value| -> Instance {
+        let mut value = serde_json::json!({"id": "i", "tenant": "t", "agent": "a", "provider": "evolution"});
+        value
+            .as_object_mut()
+            .unwrap()
+            .extend(extra.as_object().unwrap().clone());
+        serde_json::from_value(value).unwrap()
+    };
+    let all = Debounce::Fixed(milliseconds(4_000));
+    let of = |extra| all.resolve_for(&instance(extra), bounds);
+    assert_eq!(of(serde_json::json!({})), all);
+    assert_eq!(
+        of(serde_json::json!({"debounce_seconds": 0})),
+        Debounce::Fixed(milliseconds(0))
+    );
+    let own = DebounceBounds {
+        long: milliseconds(5_000),
+        ..bounds
+    };
+    assert_eq!(
+        of(serde_json::json!({"debounce_long_seconds": 5})),
+        Debounce::Adaptive(own)
+    );
+}
+
+proptest! {
+    #[test]
+    fn any_text_is_judged_and_waits_no_longer_than_an_announcement(text in ".{0,200}", goes_on: bool) {
+        let bounds = DebounceBounds { short: SignedDuration::from_millis(900), long: SignedDuration::from_secs(8) };
+        let wait = Debounce::Adaptive(bounds).silence_after(&Content::from_text(text), goes_on);
+        prop_assert!(wait >= bounds.short && wait <= bounds.long * 2);
+    }
+}

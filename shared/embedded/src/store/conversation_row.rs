@@ -1,0 +1,161 @@
+//! The row of a conversation: its record, and the columns by which lists find it.
+
+use crate::db_error::DbError;
+use crate::sql_records::{encode_json, execute_sql, to_sql_integer};
+use jiff::Timestamp;
+use recado_domain::conversation::{Conversation, ConversationMode, ConversationStatus};
+use rusqlite::{Connection, OptionalExtension, Row, params};
+
+pub(super) fn mode_name(mode: ConversationMode) -> &'static str {
+    match mode {
+        ConversationMode::Ai => "ai",
+        ConversationMode::Manual => "manual",
+    }
+}
+
+pub(super) fn status_name(status: ConversationStatus) -> &'static str {
+    match status {
+        ConversationStatus::Active => "active",
+        ConversationStatus::Resolved => "resolved",
+    }
+}
+
+/// The status column of a conversation that is in no list.
+pub(super) const UNLISTED: &str = "unlisted";
+
+/// A row of the table of conversations.
+#[derive(Debug)]
+pub(crate) struct ConversationRow {
+    id: String,
+    thread: String,
+    number: u32,
+    instance: String,
+    mode: &'static str,
+    status: &'static str,
+    epoch: i64,
+    rev: i64,
+    last_at: i64,
+    due: Option<i64>,
+    tenant: String,
+    kept_since: Option<i64>,
+    person_since: Option<i64>,
+    body: String,
+}
+
+impl ConversationRow {
+    pub(crate) fn from_conversation(conversation: &Conversation) -> Result<Self, DbError> {
+        Ok(Self {
+            id: conversation.id.to_string(),
+            thread: conversation.id.thread_id().as_str().to_owned(),
+            number: conversation.id.number_in_thread(),
+            instance: conversation.instance.as_str().to_owned(),
+            mode: mode_name(conversation.mode),
+            status: conversation.listed_status().map_or(UNLISTED, status_name),
+            epoch: to_sql_integer(conversation.epoch),
+            rev: to_sql_integer(conversation.rev),
+            last_at: conversation.last_message_at.as_millisecond(),
+            due: conversation.answer_overdue_at().map(Timestamp::as_millisecond),
+            tenant: conversation.tenant.as_str().to_owned(),
+            kept_since: (!conversation.last.is_zero()).then(|| conversation.kept_since().as_millisecond()),
+            person_since: conversation.person_owed_since().map(Timestamp::as_millisecond),
+            body: encode_json(conversation)?,
+        })
+    }
+
+    /// Returns whether the stored row is the one that this row was made from: its `rev` is one lower, or there is none
+    /// and this `rev` is 1.
+    pub(super) fn follows_stored(&self, connection: &Connection) -> Result<bool, DbError> {
+        let sql = "SELECT rev FROM conversations WHERE id = ?1";
+        let stored: Option<i64> = connection
+            .prepare_cached(sql)?
+            .query_row([&self.id], |row| row.get(0))
+            .optional()?;
+        Ok(self.rev >= 1 && stored.unwrap_or(0) == self.rev - 1)
+    }
+
+    /// Inserts or replaces the row.
+    ///
+    /// An `UPDATE` writes each index of which it names a column, whatever the value. So the columns of the lists are named only if
+    /// they change: the most changes of a conversation are those of its turn.
+    pub(crate) fn write_row(&self, connection: &Connection) -> Result<(), DbError> {
+        match self.is_in_same_place(connection)? {
+            None => self.insert_new_row(connection),
+            Some(true) => self.update_state_columns(connection),
+            Some(false) => {
+                let sql = "UPDATE conversations SET thread = ?2, number = ?3, instance = ?4, tenant = ?5, last_at = ?6,
+                        kept_since = ?7 WHERE id = ?1";
+                let values = params![
+                    self.id,
+                    self.thread,
+                    self.number,
+                    self.instance,
+                    self.tenant,
+                    self.last_at,
+                    self.kept_since
+                ];
+                execute_sql(connection, sql, values)?;
+                self.update_state_columns(connection)
+            }
+        }
+    }
+
+    /// Returns whether the stored row is at the same place of each list; `None` if there is no row yet.
+    fn is_in_same_place(&self, connection: &Connection) -> Result<Option<bool>, DbError> {
+        let sql =
+            "SELECT last_at, kept_since, tenant, instance, thread, number FROM conversations WHERE id = ?1";
+        let row = |row: &Row<'_>| {
+            Ok(row.get::<_, i64>(0)? == self.last_at
+                && row.get::<_, Option<i64>>(1)? == self.kept_since
+                && row.get_ref(2)?.as_str()? == self.tenant
+                && row.get_ref(3)?.as_str()? == self.instance
+                && row.get_ref(4)?.as_str()? == self.thread
+                && row.get::<_, u32>(5)? == self.number)
+        };
+        Ok(connection
+            .prepare_cached(sql)?
+            .query_row([&self.id], row)
+            .optional()?)
+    }
+
+    fn update_state_columns(&self, connection: &Connection) -> Result<(), DbError> {
+        let sql = "UPDATE conversations SET mode = ?2, status = ?3, epoch = ?4, rev = ?5, due = ?6, person_since = ?7, body = ?8
+            WHERE id = ?1";
+        let values = params![
+            self.id,
+            self.mode,
+            self.status,
+            self.epoch,
+            self.rev,
+            self.due,
+            self.person_since,
+            self.body
+        ];
+        execute_sql(connection, sql, values)?;
+        Ok(())
+    }
+
+    fn insert_new_row(&self, connection: &Connection) -> Result<(), DbError> {
+        let sql = "INSERT INTO conversations
+            (id, thread, number, instance, mode, status, epoch, rev, last_at, due, tenant, kept_since, person_since,
+                body)
+            VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14)";
+        let values = params![
+            self.id,
+            self.thread,
+            self.number,
+            self.instance,
+            self.mode,
+            self.status,
+            self.epoch,
+            self.rev,
+            self.last_at,
+            self.due,
+            self.tenant,
+            self.kept_since,
+            self.person_since,
+            self.body
+        ];
+        execute_sql(connection, sql, values)?;
+        Ok(())
+    }
+}

@@ -1,0 +1,347 @@
+//! `POST /v1/instances/{id}/connect`, `/pairing` and `/check`: sets an instance up at its provider.
+
+use super::config::is_own_app_proven;
+use super::problem_answers::{BadGateway, Conflict, NotFound, Unprocessable};
+use super::{Api, ApiContext, BODY_MAX};
+use crate::keys::Keys;
+use crate::problem::HttpProblem;
+use crate::query::{PathParam, parse_json_body, read_body};
+use axum::body::Body;
+use axum::extract::State;
+use axum::http::{HeaderMap, StatusCode};
+use axum::{Extension, Json};
+use futures::future::{BoxFuture, Either, select};
+use recado_domain::access::Caller;
+use recado_domain::audit::AuditAction;
+use recado_domain::config::Instance;
+use recado_domain::ids::InstanceId;
+use recado_domain::secret::Secret;
+use recado_pipeline::Deps;
+use recado_pipeline::configure::begin_onboarding;
+use recado_pipeline::ports::{PortError, System};
+use recado_whatsapp::describe_webhook_setup;
+use recado_whatsapp::webhook::WebhookSetup;
+use serde::{Deserialize, Serialize};
+use std::fmt;
+use std::pin::pin;
+use std::sync::Arc;
+use std::time::Duration;
+use utoipa::ToSchema;
+
+/// Longest time for all that a provider is asked for one request. The function on AWS has 29 s.
+const TIMEOUT: Duration = Duration::from_secs(25);
+
+/// The part of the program that speaks to the administration of providers.
+#[derive(Clone)]
+pub struct ProviderSetup(Arc<SetUp>);
+
+type SetUp = dyn Fn(SetupRequest) -> BoxFuture<'static, Result<SetupAnswer, SetupError>> + Send + Sync;
+
+impl ProviderSetup {
+    /// Creates it of the function that carries out a request.
+    pub fn new(
+        set_up: impl Fn(SetupRequest) -> BoxFuture<'static, Result<SetupAnswer, SetupError>>
+        + Send
+        + Sync
+        + 'static,
+    ) -> Self {
+        Self(Arc::new(set_up))
+    }
+}
+
+impl fmt::Debug for ProviderSetup {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("ProviderSetup")
+    }
+}
+
+/// A request about one instance at its provider.
+#[derive(Debug, Clone)]
+pub struct SetupRequest {
+    /// The instance.
+    pub instance: Instance,
+    /// Its webhook, as this installation wants it.
+    pub webhook: WebhookSetup,
+    /// The action.
+    pub action: SetupAction,
+}
+
+/// An action at an instance's provider.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum SetupAction {
+    /// Sets the webhook, and checks that webhooks would arrive.
+    Connect {
+        /// `true`: webhooks include files as base64.
+        base64: bool,
+        /// `true`: webhooks carry a signed token instead of the secret itself.
+        jwt: bool,
+        /// `true`: the webhook is set also if its URL cannot be checked.
+        force: bool,
+    },
+    /// Starts the pairing of a phone.
+    Pair,
+    /// Checks the setup.
+    Check,
+}
+
+/// The result of a request.
+#[derive(Debug, Clone, Default)]
+pub struct SetupAnswer {
+    /// Steps that were taken, as sentences.
+    pub steps: Vec<String>,
+    /// Reason why the instance is not connected, if it is not.
+    pub error: Option<String>,
+    /// Pairing of the phone, if it was asked for.
+    pub pairing: Option<PhonePairing>,
+    /// Results of checks, if they were asked for.
+    pub checks: Vec<SetupCheck>,
+}
+
+/// The state of a phone's pairing.
+#[derive(Debug, Clone)]
+pub struct PhonePairing {
+    /// `true` if a phone is connected, and nothing is to be paired.
+    pub is_open: bool,
+    /// Content of the QR code.
+    pub code: Option<Secret>,
+    /// Code of eight characters that can be typed into the phone.
+    pub words: Option<Secret>,
+}
+
+/// The result of one check.
+#[derive(Debug, Clone, Serialize, ToSchema)]
+pub struct SetupCheck {
+    /// Name of the check.
+    #[schema(example = "webhook")]
+    pub check: String,
+    /// `good`, `note` (it works, but should be known) or `broken`.
+    #[schema(example = "good")]
+    pub grade: String,
+    /// Description of the result.
+    pub found: String,
+    /// Advice on how to fix a problem.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub mend: Option<String>,
+}
+
+/// The reason why a request was not carried out.
+#[derive(Debug, thiserror::Error)]
+pub enum SetupError {
+    /// The instance may not be set up from here; the text says why.
+    #[error("{0}")]
+    Refused(String),
+    /// The provider has nothing of this kind; the text says what to do instead.
+    #[error("{0}")]
+    NotOffered(String),
+    /// The provider refused or did not answer.
+    #[error("{0}")]
+    Provider(String),
+    /// A secret could not be read.
+    #[error(transparent)]
+    Port(#[from] PortError),
+}
+
+impl From<SetupError> for HttpProblem {
+    fn from(error: SetupError) -> Self {
+        let status = match &error {
+            SetupError::Refused(_) => StatusCode::UNPROCESSABLE_ENTITY,
+            SetupError::NotOffered(_) => StatusCode::CONFLICT,
+            SetupError::Provider(_) => StatusCode::BAD_GATEWAY,
+            SetupError::Port(error) => return Self::from_port_error(error),
+        };
+        Self::new(status, error.to_string())
+    }
+}
+
+/// The options of connecting. Each is for Evolution.
+#[derive(Debug, Default, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields, default)]
+#[schema(example = json!({}))]
+pub(super) struct ConnectRequest {
+    /// `true`: webhooks include files as base64.
+    #[schema(required = false, default = false)]
+    base64: bool,
+    /// `true`: webhooks carry a signed token instead of the secret itself (from 2.3 on).
+    #[schema(required = false, default = false)]
+    jwt: bool,
+    /// `true`: the webhook is set also if its URL cannot be checked from here.
+    #[schema(required = false, default = false)]
+    force: bool,
+}
+
+/// The result of connecting.
+#[derive(Debug, Serialize, ToSchema)]
+pub(super) struct ConnectView {
+    #[schema(value_type = String)]
+    instance: InstanceId,
+    connected: bool,
+    /// Steps that were taken, or are left to a person.
+    steps: Vec<String>,
+    /// Reason why the instance is not connected.
+    error: Option<String>,
+}
+
+/// The codes with which a phone is paired. Anyone who has one can pair a phone.
+#[derive(Debug, Serialize, ToSchema)]
+pub(super) struct PairingView {
+    #[schema(value_type = String)]
+    instance: InstanceId,
+    /// `true` if a phone is connected, and nothing is to be paired.
+    connected: bool,
+    /// Content of the QR code. It is valid for less than a minute.
+    code: Option<String>,
+    /// Code that can be typed into the phone, if Evolution gave one.
+    pairing_code: Option<String>,
+}
+
+/// The results of the checks of an instance's setup.
+#[derive(Debug, Serialize, ToSchema)]
+pub(super) struct SetupChecksView {
+    #[schema(value_type = String)]
+    instance: InstanceId,
+    checks: Vec<SetupCheck>,
+}
+
+/// Sets an instance's webhook at its provider, and checks that webhooks would arrive.
+///
+/// Evolution: the webhook is set, unless its URL does not lead here, and read back. Meta and 360dialog: what a person has to
+/// enter is told, and the app is subscribed. The instance's key is sent to the provider's host alone, which must be the
+/// installation's own or one of `RECADO_ONBOARDING_HOSTS`.
+#[utoipa::path(
+    post,
+    path = "/v1/instances/{id}/connect",
+    tag = "Instances",
+    params(("id" = String, Path, description = "Id of the instance")),
+    request_body = Option<ConnectRequest>,
+    responses(
+        (status = 200, body = ConnectView, description = "The steps, and whether the instance is connected"),
+        NotFound,
+        Conflict,
+        Unprocessable,
+        BadGateway
+    )
+)]
+pub(super) async fn post_connect(
+    State(api): State<Api<impl ApiContext>>,
+    Extension(caller): Extension<Caller>,
+    PathParam(id): PathParam<String>,
+    headers: HeaderMap,
+    body: Body,
+) -> Result<Json<ConnectView>, HttpProblem> {
+    let body = read_body(&headers, body, BODY_MAX).await?;
+    let wanted: ConnectRequest = if body.is_empty() {
+        ConnectRequest::default()
+    } else {
+        parse_json_body(&body)?
+    };
+    let action = SetupAction::Connect {
+        base64: wanted.base64,
+        jwt: wanted.jwt,
+        force: wanted.force,
+    };
+    let (instance, done) = set_up_instance(&api, &caller, &id, action).await?;
+    Ok(Json(ConnectView {
+        instance,
+        connected: done.error.is_none(),
+        steps: done.steps,
+        error: done.error,
+    }))
+}
+
+/// Starts the pairing of a phone with an instance of Evolution, and returns the QR code.
+#[utoipa::path(
+    post,
+    path = "/v1/instances/{id}/pairing",
+    tag = "Instances",
+    params(("id" = String, Path, description = "Id of the instance")),
+    responses(
+        (status = 200, body = PairingView, description = "The codes; without any, ask again in some seconds"),
+        NotFound,
+        Conflict,
+        Unprocessable,
+        BadGateway
+    )
+)]
+pub(super) async fn post_pairing(
+    State(api): State<Api<impl ApiContext>>,
+    Extension(caller): Extension<Caller>,
+    PathParam(id): PathParam<String>,
+) -> Result<Json<PairingView>, HttpProblem> {
+    let (instance, done) = set_up_instance(&api, &caller, &id, SetupAction::Pair).await?;
+    let shown = |code: &Secret| code.expose_secret().to_owned();
+    let pairing = done.pairing.as_ref();
+    Ok(Json(PairingView {
+        instance,
+        connected: pairing.is_some_and(|pairing| pairing.is_open),
+        code: pairing.and_then(|pairing| pairing.code.as_ref()).map(shown),
+        pairing_code: pairing.and_then(|pairing| pairing.words.as_ref()).map(shown),
+    }))
+}
+
+/// Checks an instance's setup at its provider: the key, the connection, the webhook, the clocks.
+#[utoipa::path(
+    post,
+    path = "/v1/instances/{id}/check",
+    tag = "Instances",
+    params(("id" = String, Path, description = "Id of the instance")),
+    responses(
+        (status = 200, body = SetupChecksView, description = "The results"),
+        NotFound,
+        Conflict,
+        Unprocessable
+    )
+)]
+pub(super) async fn post_check(
+    State(api): State<Api<impl ApiContext>>,
+    Extension(caller): Extension<Caller>,
+    PathParam(id): PathParam<String>,
+) -> Result<Json<SetupChecksView>, HttpProblem> {
+    let (instance, done) = set_up_instance(&api, &caller, &id, SetupAction::Check).await?;
+    Ok(Json(SetupChecksView {
+        instance,
+        checks: done.checks,
+    }))
+}
+
+/// Carries out an action at the provider of an instance within the caller's scope, after it was audited.
+///
+/// The webhook's URL is the configured one and never that of the request: the secret is posted there.
+async fn set_up_instance<C: ApiContext>(
+    api: &Api<C>,
+    caller: &Caller,
+    id: &str,
+    action: SetupAction,
+) -> Result<(InstanceId, SetupAnswer), HttpProblem> {
+    let audited = match action {
+        SetupAction::Connect { .. } => AuditAction::InstanceConnected,
+        SetupAction::Pair => AuditAction::PairingStarted,
+        SetupAction::Check => AuditAction::SetupChecked,
+    };
+    let instance = begin_onboarding(&*api.deps, caller, id, audited).await?;
+    let not_here = |why: &str| HttpProblem::new(StatusCode::CONFLICT, why);
+    let Some(setup) = &api.options.provider_setup else {
+        return Err(not_here("this process sets no instance up"));
+    };
+    let Some(public) = &api.options.public_url else {
+        return Err(not_here(
+            "it is not known where providers reach this installation: set RECADO_PUBLIC_URL",
+        ));
+    };
+    let keys = api.keys.webhook_keys(instance.provider).await?;
+    let mut webhook = describe_webhook_setup(&instance, &keys, public.trim_end_matches('/'), true);
+    webhook.proof_set &= is_own_app_proven(api, &instance).await?;
+    let request = SetupRequest {
+        instance,
+        webhook,
+        action,
+    };
+    let name = request.instance.id.clone();
+    let limit = api.deps.system().sleep(TIMEOUT);
+    match select((setup.0)(request), pin!(limit)).await {
+        Either::Left((done, _)) => Ok((name, done?)),
+        Either::Right(_) => Err(HttpProblem::new(
+            StatusCode::BAD_GATEWAY,
+            "the provider took too long; ask again, or look with check what is set",
+        )),
+    }
+}

@@ -1,0 +1,202 @@
+//! Sets instances up for the API, with the keys and settings of the process that serves it.
+
+use crate::check_result::{CheckResult, Severity};
+use crate::connect::{ConnectError, ConnectOptions, ConnectParameters};
+use crate::instance_webhook::InstanceWebhook;
+use crate::target::OnboardingTarget;
+use jiff::Timestamp;
+use recado_domain::config::{CredentialRef, Instance};
+use recado_domain::secret::Secret;
+use recado_http::{
+    PhonePairing, ProviderSetup, SetupAction, SetupAnswer, SetupCheck, SetupError, SetupRequest,
+};
+use recado_http_client::url_origin;
+use recado_pipeline::ports::Secrets;
+use recado_whatsapp::{
+    ProviderConfig, check_credential_and_url, find_credential_ref, uses_installation_host,
+};
+use reqwest::Client;
+use std::sync::Arc;
+
+/// The clients, keys and settings with which a process sets instances up.
+#[derive(Debug)]
+pub struct SetupDesk<S> {
+    /// HTTP client that follows no redirects.
+    pub http: Client,
+    /// Settings of the providers, with the installation's own hosts.
+    pub config: ProviderConfig,
+    /// The instances' keys.
+    pub secrets: S,
+    /// Hosts that an instance may name besides those of the installation (`RECADO_ONBOARDING_HOSTS`).
+    pub hosts: Vec<String>,
+}
+
+impl<S: Secrets + 'static> SetupDesk<S> {
+    /// Returns the part that the API calls.
+    pub fn into_setup(self) -> ProviderSetup {
+        let desk = Arc::new(self);
+        ProviderSetup::new(move |request| {
+            let desk = Arc::clone(&desk);
+            Box::pin(async move { desk.carry_out(request).await })
+        })
+    }
+
+    pub(crate) async fn carry_out(&self, request: SetupRequest) -> Result<SetupAnswer, SetupError> {
+        let instance = &request.instance;
+        self.require_allowed_host(instance)?;
+        let key = self.find_key(instance).await?;
+        let subject = OnboardingTarget {
+            http: &self.http,
+            config: &self.config,
+            instance,
+            lookup_secret: |_| None,
+            now: Timestamp::now,
+        };
+        let webhook = InstanceWebhook {
+            id: instance.id.to_string(),
+            url: request.webhook.url.clone().unwrap_or_default(),
+            secret: request.webhook.secret.clone(),
+            secret_header: request.webhook.secret_header.map(str::to_owned),
+            proof_set: request.webhook.proof_set,
+            verify_token_set: request.webhook.verify_token_set,
+        };
+        match request.action {
+            SetupAction::Connect { base64, jwt, force } => {
+                let options = ConnectOptions {
+                    check: false,
+                    base64,
+                    token: jwt,
+                    force,
+                };
+                Ok(connect(&subject, &webhook, key.as_ref(), options).await)
+            }
+            SetupAction::Pair => pair(&subject, key.as_ref()).await,
+            SetupAction::Check => Ok(check(&subject, &webhook, key.as_ref()).await),
+        }
+    }
+
+    /// Checks that the instance's key may go to its host, and that the answers of that host may be shown. An instance may
+    /// name a host of the installation's network, which no tenant should look into.
+    fn require_allowed_host(&self, instance: &Instance) -> Result<(), SetupError> {
+        check_credential_and_url(instance).map_err(|error| SetupError::Refused(error.to_string()))?;
+        let Some(base) = instance.base_url.as_deref() else {
+            return Ok(());
+        };
+        let host = url_origin(base);
+        let is_listed = |listed: &String| host.is_some() && url_origin(&with_scheme(listed)) == host;
+        if uses_installation_host(instance, &self.config) {
+            return Ok(());
+        }
+        let has_own_key = |key: &CredentialRef| key.belongs_to_tenant(&instance.tenant);
+        if self.hosts.iter().any(is_listed) {
+            return match &instance.credential {
+                Some(key) if has_own_key(key) => Ok(()),
+                _ => Err(SetupError::Refused(
+                    "the installation's own key is sent to the installation's own host only".to_owned(),
+                )),
+            };
+        }
+        let host = host.unwrap_or_default();
+        Err(SetupError::Refused(format!(
+            "{host} is no host at which this installation sets instances up: it must stand in RECADO_ONBOARDING_HOSTS"
+        )))
+    }
+
+    /// Returns the key of an instance, or the reason why there is none.
+    async fn find_key(&self, instance: &Instance) -> Result<Result<Secret, String>, SetupError> {
+        let Some(reference) = find_credential_ref(instance) else {
+            return Ok(Err(
+                "AWS's own credentials serve; AWS is asked with AWS's own tools".to_owned(),
+            ));
+        };
+        let found = self.secrets.resolve_secret(&reference).await?;
+        Ok(found.ok_or_else(|| format!("its key is not there: {}", String::from(reference))))
+    }
+}
+
+/// Returns a host as a URL: without a scheme, HTTPS is meant.
+fn with_scheme(host: &str) -> String {
+    if host.contains("://") {
+        host.to_owned()
+    } else {
+        format!("https://{host}")
+    }
+}
+
+async fn connect(
+    subject: &OnboardingTarget<'_>,
+    webhook: &InstanceWebhook,
+    key: Result<&Secret, &String>,
+    options: ConnectOptions,
+) -> SetupAnswer {
+    let connecting = ConnectParameters {
+        webhook,
+        key: key.map_err(String::as_str),
+        options,
+    };
+    let mut steps = Vec::new();
+    let connected = crate::connect_instance(subject, &connecting, &mut steps).await;
+    SetupAnswer {
+        steps: steps.iter().map(ToString::to_string).collect(),
+        error: connected.err().map(|error| error.to_string()),
+        ..SetupAnswer::default()
+    }
+}
+
+async fn pair(
+    subject: &OnboardingTarget<'_>,
+    key: Result<&Secret, &String>,
+) -> Result<SetupAnswer, SetupError> {
+    let key = key.map_err(|why| SetupError::Provider(why.clone()))?;
+    let paired = crate::pair_phone(subject, key)
+        .await
+        .map_err(|error| match error {
+            ConnectError::NoWebhook(_) | ConnectError::Missing(_) => {
+                SetupError::NotOffered(error.to_string())
+            }
+            error => SetupError::Provider(error.to_string()),
+        })?;
+    Ok(SetupAnswer {
+        pairing: Some(PhonePairing {
+            is_open: paired.is_open,
+            code: paired.code,
+            words: paired.words,
+        }),
+        ..SetupAnswer::default()
+    })
+}
+
+async fn check(
+    subject: &OnboardingTarget<'_>,
+    webhook: &InstanceWebhook,
+    key: Result<&Secret, &String>,
+) -> SetupAnswer {
+    let mut found = crate::setup_state(subject.instance, Some(webhook));
+    found.extend(crate::check_rate_limit(subject.instance));
+    match key {
+        Ok(key) => found.extend(crate::check_setup(subject, Some(webhook), key).await),
+        Err(why) => found.push(CheckResult::check_failed(
+            subject.instance_name(),
+            "credential",
+            why.clone(),
+        )),
+    }
+    SetupAnswer {
+        checks: found.into_iter().map(to_setup_check).collect(),
+        ..SetupAnswer::default()
+    }
+}
+
+fn to_setup_check(found: CheckResult) -> SetupCheck {
+    let grade = match found.grade {
+        Severity::Good => "good",
+        Severity::Note => "note",
+        Severity::Broken => "broken",
+    };
+    SetupCheck {
+        check: found.check.to_owned(),
+        grade: grade.to_owned(),
+        found: found.found,
+        mend: found.mend,
+    }
+}

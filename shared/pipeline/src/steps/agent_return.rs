@@ -1,0 +1,76 @@
+//! Gives conversations back to the agent when the time of their people is over.
+
+use crate::Deps;
+use crate::ports::{Conversations, PortResult, Queues, System, WriteOutcome};
+use crate::steps::linked_threads::give_back_others;
+use crate::steps::reply_coverage::highest_covered_ordinal;
+use crate::steps::save_conversation::save_conversation;
+use crate::steps::verdict::Verdict;
+use crate::steps::wake_up;
+use recado_domain::conversation::{Conversation, ConversationMode};
+use recado_domain::ids::TokenName;
+use recado_domain::wake_up::TurnJob;
+
+/// Handles a timer of the agent's return. If the time has come, the conversation is given back, and the agent is asked for
+/// what is owed. If a person wrote since, the timer is set to the later time. `None`: `job` is no such timer, or the agent
+/// has the conversation.
+pub(crate) async fn handle_return_timer(deps: &impl Deps, job: &TurnJob) -> PortResult<Option<Verdict>> {
+    if job.due.is_none() {
+        return Ok(None);
+    }
+    let Some(conversation) = deps.store().find_conversation(&job.conversation).await? else {
+        return Ok(None);
+    };
+    let Some(due) = conversation.return_due_at() else {
+        finish_return(deps, job, &conversation).await?;
+        return Ok(None);
+    };
+    if due > deps.system().now() {
+        let timer = TurnJob {
+            due: Some(due),
+            ..job.clone()
+        };
+        deps.queues().schedule_turn_job(&timer, due).await?;
+        return Ok(Some(Verdict::Done));
+    }
+    return_to_agent(deps, job, conversation).await.map(Some)
+}
+
+async fn return_to_agent(
+    deps: &impl Deps,
+    job: &TurnJob,
+    mut conversation: Conversation,
+) -> PortResult<Verdict> {
+    let now = deps.system().now();
+    if conversation.moved_to.is_some() {
+        // The person's other conversation took this one's place, and decides when the agent comes back.
+        conversation.agent_returns_at = None;
+        return Ok(match save_conversation(deps, &mut conversation).await? {
+            WriteOutcome::Written => Verdict::Done,
+            WriteOutcome::Conflict => Verdict::RETRY_SOON,
+        });
+    }
+    let left = highest_covered_ordinal(deps, &conversation, None).await?;
+    conversation.give_back_to_agent(left, now);
+    conversation.sign_handover(&TokenName::installation(), now);
+    if save_conversation(deps, &mut conversation).await? == WriteOutcome::Conflict {
+        return Ok(Verdict::RETRY_SOON);
+    }
+    tracing::info!(conversation_id = %conversation.id, "given back to the agent: no person wrote for long enough");
+    wake_up::enqueue_after_handover(deps, &conversation.id, &job.correlation).await?;
+    give_back_others(deps, &conversation, &job.correlation).await?;
+    if conversation.owes_answer() {
+        wake_up::enqueue_turn(deps, &conversation, &job.correlation).await?;
+    }
+    Ok(Verdict::Done)
+}
+
+/// Gives the person's other conversations back, if this one was given back by a timer. A crash may have come before that.
+async fn finish_return(deps: &impl Deps, job: &TurnJob, conversation: &Conversation) -> PortResult<()> {
+    let handover = conversation.handover.as_ref();
+    let returned = handover.is_some_and(|handover| handover.by == TokenName::installation());
+    if returned && conversation.mode == ConversationMode::Ai {
+        give_back_others(deps, conversation, &job.correlation).await?;
+    }
+    Ok(())
+}

@@ -1,0 +1,82 @@
+//! The answers to contacts' messages as operators read them, with the reason where there is none.
+
+use crate::Deps;
+use crate::ports::{ConfigurationStore, Conversations, InstanceStates, PortResult, System};
+use crate::steps::message_view::MessageView;
+use recado_domain::answer::{AnswerSituation, ExplainedAnswer, explain_answer, explain_owed_answer};
+use recado_domain::config::InstanceConfig;
+use recado_domain::conversation::Conversation;
+use recado_domain::ids::InstanceId;
+use recado_domain::message::{Message, Role};
+use std::collections::BTreeMap;
+
+/// Number of messages after a page among which the answers to its messages are looked for.
+const LATER_MAX: usize = 100;
+
+/// The configuration and the state of instances, each read once.
+#[derive(Debug, Default)]
+pub(crate) struct InstanceFacts(BTreeMap<InstanceId, (Option<InstanceConfig>, bool)>);
+
+impl InstanceFacts {
+    /// Returns the circumstances of a conversation. The instance is read only if the agent owes an answer there.
+    async fn read_situation(
+        &mut self,
+        deps: &impl Deps,
+        conversation: &Conversation,
+    ) -> PortResult<AnswerSituation<'_>> {
+        let id = &conversation.instance;
+        if conversation.agent_owes_answer() && !self.0.contains_key(id) {
+            let bound = deps.store().instance_config(id).await?;
+            let state = deps.store().read_instance_state(id).await?;
+            self.0.insert(id.clone(), (bound, state.llm_needs_credentials));
+        }
+        let facts = self.0.get(id);
+        Ok(AnswerSituation {
+            now: deps.system().now(),
+            bound: facts.and_then(|(bound, _)| bound.as_ref()),
+            lacks_model_key: facts.is_some_and(|(_, lacks_key)| *lacks_key),
+        })
+    }
+}
+
+/// Explains the answer that each conversation owes; `None` if it owes none.
+pub(crate) async fn explain_owed_answers(
+    deps: &impl Deps,
+    conversations: &[Conversation],
+) -> PortResult<Vec<Option<ExplainedAnswer>>> {
+    let mut facts = InstanceFacts::default();
+    let mut answers = Vec::with_capacity(conversations.len());
+    for conversation in conversations {
+        let situation = facts.read_situation(deps, conversation).await?;
+        answers.push(explain_owed_answer(conversation, &situation));
+    }
+    Ok(answers)
+}
+
+/// Adds the answers to the contact's messages of a page, which is ordered by ordinal, in either direction.
+pub(crate) async fn add_answers(
+    deps: &impl Deps,
+    conversation: &Conversation,
+    views: &mut [MessageView],
+) -> PortResult<()> {
+    if views.iter().all(|view| view.message.role != Role::User) {
+        return Ok(());
+    }
+    let mut facts = InstanceFacts::default();
+    let situation = facts.read_situation(deps, conversation).await?;
+    let mut known: Vec<Message> = views.iter().map(|view| view.message.clone()).collect();
+    known.sort_by_key(|message| message.ordinal);
+    if let Some(newest) = known.last().map(|message| message.ordinal)
+        && newest < conversation.last
+    {
+        let later = deps
+            .store()
+            .list_messages_after(&conversation.id, newest, LATER_MAX)
+            .await?;
+        known.extend(later);
+    }
+    for view in views.iter_mut().filter(|view| view.message.role == Role::User) {
+        view.answer = Some(explain_answer(&view.message, conversation, &known, &situation));
+    }
+    Ok(())
+}

@@ -1,0 +1,65 @@
+//! Purges what a dead letter names: its event or message is given up for good, and nobody can redrive it any more.
+
+use crate::Deps;
+use crate::ports::{Inbox, OutboxStore, PortError, PortResult, System, WRITE_TRIES, WriteOutcome};
+use crate::steps::outgoing::find_outgoing;
+use recado_domain::dead_letter::{DeadLetter, DeadLetterContent};
+use recado_domain::ids::{MessageId, TokenName};
+use recado_domain::millis::add_duration;
+
+/// Purges the event or message of a dead letter. It is done before the dead letter is removed, so that no remaining copy
+/// revives it and no new dead letter is made of it. `by`: the token with which that is ordered, if a person does.
+pub(crate) async fn purge_named_record(
+    deps: &impl Deps,
+    dead_letter: &DeadLetter,
+    by: Option<&TokenName>,
+) -> PortResult<()> {
+    match &dead_letter.what {
+        DeadLetterContent::Event(job) => {
+            let now = deps.system().now();
+            let expires = add_duration(now, deps.settings().event_ttl);
+            deps.store()
+                .purge_event(&job.event, dead_letter.at, now, expires)
+                .await?;
+            Ok(())
+        }
+        DeadLetterContent::Message { message } => purge_message(deps, by, message, dead_letter).await,
+        DeadLetterContent::Turn(_) | DeadLetterContent::Unreadable { .. } => Ok(()),
+    }
+}
+
+/// Marks a dead message as purged. A message that is no longer dead, or failed again later, is left unchanged: only its
+/// old dead letter is removed.
+async fn purge_message(
+    deps: &impl Deps,
+    by: Option<&TokenName>,
+    id: &MessageId,
+    dead_letter: &DeadLetter,
+) -> PortResult<()> {
+    for _ in 0..WRITE_TRIES {
+        let Some(mut message) = find_outgoing(deps, id).await? else {
+            return Ok(());
+        };
+        let copied = message.out.copied;
+        if message
+            .out
+            .purge_dead(deps.system().now(), dead_letter.at)
+            .is_err()
+        {
+            return Ok(());
+        }
+        message.out.sign_last_step(by);
+        // A dead message stays on the open list until its dead letter exists.
+        let written = if copied {
+            deps.store().update_closed_message(&message.to_record()).await?
+        } else {
+            deps.store()
+                .settle_message(&message.to_record(), None, None, None)
+                .await?
+        };
+        if written == WriteOutcome::Written {
+            return Ok(());
+        }
+    }
+    Err(PortError::contended("message"))
+}

@@ -1,0 +1,58 @@
+//! Changes stored messages: what later messages say about them is recorded with them.
+
+use crate::Deps;
+use crate::ports::{
+    Conversations, OutboxStore, PortError, PortResult, RetainedRecords, WRITE_TRIES, WriteOutcome,
+};
+use recado_domain::ids::MessageId;
+use recado_domain::message::Message;
+
+/// The result of changing a stored message.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum MessageUpdate {
+    /// The message is as it should be, or does not exist.
+    Done,
+    /// The message is being sent. Its sender alone may write it.
+    Open,
+}
+
+/// Changes the stored message `id` by `change`, which returns `false` if nothing is to be written. If another worker
+/// wrote the message meanwhile, it is read and changed again.
+pub(crate) async fn update_message(
+    deps: &impl Deps,
+    id: &MessageId,
+    change: impl Fn(&mut Message) -> bool,
+) -> PortResult<MessageUpdate> {
+    for _ in 0..WRITE_TRIES {
+        let Some(mut message) = deps.store().find_message(id).await? else {
+            return Ok(MessageUpdate::Done);
+        };
+        if !change(&mut message) {
+            return Ok(MessageUpdate::Done);
+        }
+        if message.is_open() {
+            return Ok(MessageUpdate::Open);
+        }
+        let written = if let Some(out) = &mut message.out {
+            out.rev += 1;
+            deps.store().update_closed_message(&message).await?
+        } else {
+            message.rev += 1;
+            deps.store().replace_message(&message).await?
+        };
+        if written == WriteOutcome::Written {
+            return Ok(MessageUpdate::Done);
+        }
+    }
+    Err(PortError::contended("message"))
+}
+
+/// Records `later`, a reaction, an edit or a deletion, with the message that it is about. Other messages change nothing.
+pub(crate) async fn record_change(deps: &impl Deps, later: &Message) -> PortResult<MessageUpdate> {
+    match &later.context.refers_to {
+        Some(target) if later.content.changes_target() => {
+            update_message(deps, target, |message| message.record_change(later)).await
+        }
+        _ => Ok(MessageUpdate::Done),
+    }
+}

@@ -1,0 +1,90 @@
+//! Finds the message that another message reacts to, edits, deletes or votes on, by its id at the provider.
+
+use crate::Deps;
+use crate::deps::capabilities;
+use crate::ports::{Conversations, Deliveries, Inbox, PortResult};
+use crate::steps::identity::derive_thread_id;
+use crate::steps::linked_threads::find_latest_conversation;
+use recado_domain::config::InstanceConfig;
+use recado_domain::contact::ContactAddress;
+use recado_domain::delivery::DeliveryKey;
+use recado_domain::event::{EventKind, derive_event_id};
+use recado_domain::ids::ExternalId;
+use recado_domain::message::Message;
+
+/// Number of the conversation's newest messages that are looked through where the provider's id leads to no message.
+const NEWEST: usize = 100;
+
+/// Returns the message with the provider's id `target`: one that came in, by its event; one that was sent, by its
+/// delivery. Where statuses carry Recado's own id, no delivery is stored under the provider's; then the newest messages of
+/// the contact at `address` are looked through. The message may be another instance's: a number may have belonged to it
+/// when the message was stored.
+pub(crate) async fn find_target_message(
+    deps: &impl Deps,
+    bound: &InstanceConfig,
+    external: &ExternalId,
+    address: Option<&ContactAddress>,
+    target: &str,
+) -> PortResult<Option<Message>> {
+    let provider = bound.instance.provider;
+    let event = derive_event_id(provider, external, EventKind::Message, target);
+    let came = deps.store().find_event(&event).await?;
+    let mut id = came
+        .and_then(|record| record.stored)
+        .map(|place| place.conversation.message_id(place.ordinal));
+    if id.is_none() {
+        let sent = DeliveryKey::from_provider_id(provider, external, target);
+        let sent = deps.store().find_delivery(&sent).await?;
+        id = sent.and_then(|delivery| delivery.message);
+    }
+    match (id, address) {
+        (Some(id), _) => deps.store().find_message(&id).await,
+        (None, Some(address)) if capabilities(deps, bound).echoes_our_id => {
+            find_in_newest_messages(deps, bound, external, address, target).await
+        }
+        (None, _) => Ok(None),
+    }
+}
+
+/// Finds a message that was sent in the contact's newest conversation. The provider's id stands in the message, or in its
+/// delivery if the provider's answer had another id.
+async fn find_in_newest_messages(
+    deps: &impl Deps,
+    bound: &InstanceConfig,
+    external: &ExternalId,
+    address: &ContactAddress,
+    target: &str,
+) -> PortResult<Option<Message>> {
+    let thread = derive_thread_id(deps, &bound.instance.id, address.as_str()).await?;
+    let (_, Some(newest)) = find_latest_conversation(deps, thread).await? else {
+        return Ok(None);
+    };
+    let Some((_, messages)) = deps.store().find_with_history(&newest.id, NEWEST).await? else {
+        return Ok(None);
+    };
+    let sent: Vec<Message> = messages
+        .into_iter()
+        .filter(|message| message.out.is_some())
+        .collect();
+    let is_target = |id: Option<&String>| id.is_some_and(|id| id == target);
+    if let Some(found) = sent
+        .iter()
+        .find(|message| is_target(message.provider_message_id.as_ref()))
+    {
+        return Ok(Some(found.clone()));
+    }
+    let key = |message: &Message| {
+        DeliveryKey::from_own_id(bound.instance.provider, external, &message.message_id())
+    };
+    let keys: Vec<DeliveryKey> = sent.iter().map(key).collect();
+    let deliveries = deps.store().find_deliveries(&keys).await?;
+    let is_told = |delivery: &Option<recado_domain::delivery::Delivery>| {
+        let delivery = delivery.as_ref();
+        is_target(delivery.and_then(|delivery| delivery.provider_message_id.as_ref()))
+    };
+    let found = sent
+        .into_iter()
+        .zip(deliveries)
+        .find(|(_, delivery)| is_told(delivery));
+    Ok(found.map(|(message, _)| message))
+}

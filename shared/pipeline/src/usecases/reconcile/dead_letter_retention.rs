@@ -1,0 +1,122 @@
+//! Looks at all dead letters once a day: those whose retention period is over are given up for good, and the payloads that
+//! the others name are kept. Payloads are bodies too large for a queue, and uploads of messages.
+
+use crate::Deps;
+use crate::ports::{
+    ConfigurationStore, Conversations, DeadLetterFilter, DeadLetters, PageRequest, PortResult, Queues, System,
+};
+use crate::steps::dead_letter_purge::purge_named_record;
+use crate::steps::upload;
+use futures::stream::{self, StreamExt, TryStreamExt};
+use jiff::Timestamp;
+use recado_domain::config::ConfigNames;
+use recado_domain::dead_letter::{DeadLetter, DeadLetterContent};
+use recado_domain::event::EventPayload;
+use recado_domain::ids::TenantId;
+use recado_domain::retention::RetentionPeriod;
+use std::collections::BTreeMap;
+
+/// Number of dead letters that one read returns, and number that are handled at the same time.
+const PAGE: usize = 100;
+const SIDE_BY_SIDE: usize = 16;
+
+/// Time for which dead letters of no tenant are kept: unreadable queue messages, and events of unknown instances.
+const OF_NOBODY: RetentionPeriod = RetentionPeriod::Days(90);
+
+/// Returns `true` in the first minute of each day (UTC). Once a day is enough: no stored payload expires in less than
+/// two weeks.
+pub(super) fn is_daily_look(now: Timestamp) -> bool {
+    now.as_second().rem_euclid(86_400) < 60
+}
+
+/// Gives up the dead letters whose period is over, and renews the payloads that the others name. Returns the number of
+/// dead letters that were given up.
+pub(super) async fn look_at_dead_letters(deps: &impl Deps) -> PortResult<usize> {
+    let mut page = PageRequest {
+        limit: PAGE,
+        cursor: None,
+    };
+    let mut given_up = 0;
+    loop {
+        let found = deps
+            .store()
+            .list_dead_letters(&DeadLetterFilter::default(), &page)
+            .await?;
+        let periods = &read_periods(deps, &found.items).await?;
+        let ended: Vec<bool> = stream::iter(found.items)
+            .map(|dead_letter| async move { keep_or_give_up(deps, &dead_letter, periods).await })
+            .buffer_unordered(SIDE_BY_SIDE)
+            .try_collect()
+            .await?;
+        given_up += ended.into_iter().filter(|ended| *ended).count();
+        match found.next_cursor {
+            Some(cursor) => page.cursor = Some(cursor),
+            None => return Ok(given_up),
+        }
+    }
+}
+
+/// Reads for how long the tenants of these dead letters keep them.
+async fn read_periods(
+    deps: &impl Deps,
+    dead_letters: &[DeadLetter],
+) -> PortResult<BTreeMap<TenantId, RetentionPeriod>> {
+    let names = ConfigNames {
+        tenants: dead_letters
+            .iter()
+            .filter_map(|dead_letter| dead_letter.tenant.clone())
+            .collect(),
+        ..ConfigNames::default()
+    };
+    let tenants = deps.store().read_named(&names).await?.tenants;
+    let period = |tenant: recado_domain::config::Tenant| (tenant.id, tenant.retention.dead_letters);
+    Ok(tenants.into_iter().map(period).collect())
+}
+
+/// Gives up a dead letter if its period is over, else renews the payload that it names. Returns whether it was given up.
+async fn keep_or_give_up(
+    deps: &impl Deps,
+    dead_letter: &DeadLetter,
+    periods: &BTreeMap<TenantId, RetentionPeriod>,
+) -> PortResult<bool> {
+    let of_tenant = dead_letter.tenant.as_ref().and_then(|tenant| periods.get(tenant));
+    let period = of_tenant.copied().unwrap_or(OF_NOBODY);
+    let is_due = period
+        .due_before(deps.system().now())
+        .is_some_and(|before| dead_letter.at <= before);
+    if !is_due {
+        renew_letter_payload(deps, dead_letter).await?;
+        return Ok(false);
+    }
+    purge_named_record(deps, dead_letter, None).await?;
+    if let DeadLetterContent::Event(job) = &dead_letter.what
+        && let EventPayload::Stored(key) = &job.payload
+    {
+        deps.queues().delete_payload(key).await?;
+    }
+    let removed = deps
+        .store()
+        .remove_dead_letter(&dead_letter.id, dead_letter.at)
+        .await?;
+    if removed {
+        tracing::warn!(
+            dead_letter = %dead_letter.id, correlation_id = %dead_letter.correlation,
+            "a dead letter was given up for good: its retention period is over"
+        );
+    }
+    Ok(removed)
+}
+
+async fn renew_letter_payload(deps: &impl Deps, dead_letter: &DeadLetter) -> PortResult<bool> {
+    match &dead_letter.what {
+        DeadLetterContent::Event(job) => match &job.payload {
+            EventPayload::Stored(key) => deps.queues().renew_payload(key).await,
+            EventPayload::Inline(_) => Ok(false),
+        },
+        DeadLetterContent::Message { message } => match deps.store().find_message(message).await? {
+            Some(message) => upload::renew_upload(deps, &message).await,
+            None => Ok(false),
+        },
+        DeadLetterContent::Turn(_) | DeadLetterContent::Unreadable { .. } => Ok(false),
+    }
+}

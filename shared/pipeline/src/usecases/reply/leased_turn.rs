@@ -1,0 +1,29 @@
+//! A turn that holds its lease: what the steps work with that draft and commit the reply.
+
+use super::reading::TurnReading;
+use recado_domain::config::{AgentStep, InstanceConfig};
+use recado_domain::conversation::{Conversation, Draft};
+use recado_domain::wake_up::TurnJob;
+
+/// A turn that holds its lease.
+#[derive(Debug)]
+pub(super) struct LeasedTurn<'a> {
+    /// The job that asked for the turn.
+    pub(super) job: &'a TurnJob,
+    /// The instance's configuration when the turn began.
+    pub(super) bound: InstanceConfig,
+    /// The conversation as the lease was written.
+    pub(super) conversation: Conversation,
+    /// The messages that the turn reads and those that its reply answers.
+    pub(super) reading: TurnReading,
+    /// The state from which the reply is drafted.
+    pub(super) draft: Draft,
+}
+
+impl LeasedTurn<'_> {
+    /// Returns the step of the agent's script at which the conversation is. A step that the agent no longer has leads to
+    /// the first.
+    pub(super) fn script_step(&self) -> Option<&AgentStep> {
+        self.bound.agent.resolve_step(self.conversation.step.as_ref())
+    }
+}

@@ -1,0 +1,12 @@
+//! The steps of a turn, one module each. A step gets what it needs from the steps before it, and may end the turn with a
+//! [`super::turn_end::TurnEnd`].
+
+pub(super) mod check_hours;
+pub(super) mod check_owed;
+pub(super) mod choose_messages;
+pub(super) mod commit_reply;
+pub(super) mod find_instance;
+pub(super) mod model_reply;
+pub(super) mod read_conversation;
+pub(super) mod ready_reply;
+pub(super) mod take_lease;

@@ -1,0 +1,153 @@
+//! The step [`recado_domain::turn::TurnStep::Commit`]: commits the reply and enqueues the jobs that follow from it.
+
+use super::take_lease::release_lease;
+use crate::Deps;
+use crate::measure::{self, MessageStage, TurnPart};
+use crate::ports::{CommittedReply, Conversations, PortResult, Queues, System, WRITE_TRIES, WriteOutcome};
+use crate::steps::wake_up;
+use crate::usecases::reply::draft::DraftedReply;
+use crate::usecases::reply::leased_turn::LeasedTurn;
+use crate::usecases::reply::turn_end::{TurnEnd, TurnStop};
+use jiff::Timestamp;
+use recado_domain::conversation::{CommittedDecision, Conversation, Draft};
+use recado_domain::decision::AgentDecision;
+use recado_domain::ids::InstanceId;
+use recado_domain::message::Message;
+use recado_domain::reason::Reason;
+use recado_domain::turn::StepDuration;
+use recado_domain::wake_up::TurnJob;
+
+/// Commits the reply. Ends the turn if the conversation was answered, taken over or resolved since the lease was taken.
+/// `steps` are the durations of the steps before this one.
+pub(in crate::usecases::reply) async fn commit_reply(
+    deps: &impl Deps,
+    turn: LeasedTurn<'_>,
+    reply: DraftedReply,
+    steps: &[StepDuration],
+) -> Result<(), TurnStop> {
+    let step = turn.script_step().map(|step| step.id.clone());
+    let LeasedTurn {
+        job,
+        mut conversation,
+        draft,
+        ..
+    } = turn;
+    let drafted_at = deps.system().now();
+    for _ in 0..WRITE_TRIES {
+        let before = conversation.clone();
+        let ordinal = match conversation.commit_reply(&draft, deps.system().now()) {
+            Ok(ordinal) => ordinal,
+            Err(refused) => {
+                release_lease(deps, before, &draft, true).await?;
+                return Err(TurnEnd::Discarded(refused).into());
+            }
+        };
+        let decided = conversation.apply_decision(step.clone(), reply.decision.as_ref(), deps.system().now());
+        let last_words = decided == CommittedDecision::LastWords;
+        conversation.rev += 1;
+        let of_turn = (&draft, ordinal, &job.correlation);
+        let parts = reply.to_messages(deps, &mut conversation, of_turn, steps, last_words);
+        if save_reply(deps, job, &draft, &conversation, &parts).await? == WriteOutcome::Written {
+            measure_commit(deps, &conversation, &draft, drafted_at);
+            log_decision(&conversation.instance, reply.decision.as_ref(), decided);
+            return Ok(());
+        }
+        let Some(read_again) = deps.store().find_conversation(&before.id).await? else {
+            return Err(TurnEnd::NoConversation.into());
+        };
+        conversation = read_again;
+    }
+    Err(TurnEnd::ChangedMeanwhile.into())
+}
+
+/// Commits the reply, then enqueues its jobs; all in one transaction where records and queues lie in one database.
+async fn save_reply(
+    deps: &impl Deps,
+    job: &TurnJob,
+    draft: &Draft,
+    conversation: &Conversation,
+    parts: &[Message],
+) -> PortResult<WriteOutcome> {
+    // The sender handles earlier open messages first, so a send job for the last part is enough.
+    let send = parts
+        .last()
+        .map(|last| wake_up::build_send(last, &job.correlation));
+    let rest = build_turn_for_rest(job, draft, conversation);
+    let reply = send.as_ref().map(|send| CommittedReply {
+        conversation,
+        parts,
+        send,
+        turn: rest.as_ref(),
+    });
+    let joint = reply
+        .as_ref()
+        .and_then(|reply| deps.queues().commit_and_enqueue(reply));
+    if let Some(all) = joint {
+        let written = all.await?;
+        if written == WriteOutcome::Written {
+            log_committed(draft, conversation, parts);
+        }
+        return Ok(written);
+    }
+    if deps.store().commit_reply(conversation, parts).await? == WriteOutcome::Conflict {
+        return Ok(WriteOutcome::Conflict);
+    }
+    log_committed(draft, conversation, parts);
+    if let Some(send) = &send {
+        wake_up::requeue_send(deps, send).await?;
+    }
+    if let Some(turn) = &rest {
+        deps.queues()
+            .enqueue_turn_job(turn, std::time::Duration::ZERO)
+            .await?;
+    }
+    Ok(WriteOutcome::Written)
+}
+
+/// Records the time that the commit took, and the whole turn.
+fn measure_commit(deps: &impl Deps, conversation: &Conversation, draft: &Draft, drafted_at: Timestamp) {
+    let (instance, now) = (&conversation.instance, deps.system().now());
+    measure::record_turn_part(instance, TurnPart::Commit, drafted_at, now);
+    if let Some(asked_at) = draft.turn.answers_since() {
+        measure::record_stage(instance, MessageStage::Turn, asked_at, now);
+    }
+}
+
+/// Builds the turn job for the messages that this turn could not read. It is due at once, because the timers of those
+/// messages are over. `None`: nothing is left, or the rest waits for a person.
+fn build_turn_for_rest(job: &TurnJob, draft: &Draft, conversation: &Conversation) -> Option<TurnJob> {
+    let is_owed = conversation.needs_person.is_none() && draft.more_owed && conversation.agent_owes_answer();
+    is_owed.then(|| wake_up::build_turn(conversation, &job.correlation))
+}
+
+/// Logs and counts the agent's decision.
+fn log_decision(instance: &InstanceId, decision: Option<&AgentDecision>, decided: CommittedDecision) {
+    let Some(decision) = decision else { return };
+    let (name, dropped) = (decision.tool_name(), decided == CommittedDecision::Dropped);
+    tracing::info!(decision = name, dropped, "the agent decided");
+    measure::count_decision(instance, if dropped { "dropped" } else { name });
+}
+
+fn log_committed(draft: &Draft, conversation: &Conversation, parts: &[Message]) {
+    if let Some(reason) = conversation
+        .needs_person
+        .filter(|reason| *reason == Reason::TooMuchToRead)
+    {
+        tracing::warn!(
+            answered = conversation.answered.0,
+            upto = conversation.turn_upto.0,
+            %reason,
+            "more was written than the agent reads in a row: the rest waits for a person"
+        );
+    }
+    let Some(first) = parts.first() else { return };
+    tracing::info!(
+        ordinal = first.ordinal.0,
+        parts = parts.len(),
+        covers = draft.covers.0,
+        model = first.model.as_deref().unwrap_or("none"),
+        input_tokens = first.usage.map(|usage| usage.input_tokens),
+        output_tokens = first.usage.map(|usage| usage.output_tokens),
+        "reply committed"
+    );
+}

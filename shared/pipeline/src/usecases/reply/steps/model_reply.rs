@@ -1,0 +1,91 @@
+//! The step [`recado_domain::turn::TurnStep::Model`]: asks the model for the reply.
+
+use crate::Deps;
+use crate::measure::{self, TurnPart};
+use crate::ports::{Llm, LlmError, LlmReply, LlmRequest, Providers, System};
+use crate::steps::connection::record_missing_model_key;
+use crate::usecases::reply::draft::DraftedReply;
+use crate::usecases::reply::leased_turn::LeasedTurn;
+use crate::usecases::reply::transcript::{
+    PERSON_INSTRUCTIONS, build_transcript, reads_person, strip_person_mark,
+};
+use crate::usecases::reply::turn_end::{TurnEnd, TurnStop};
+use jiff::Timestamp;
+use recado_domain::config::AgentStep;
+use recado_domain::decision::AgentDecision;
+use recado_domain::ids::InstanceId;
+
+/// Asks the model for a reply. Ends the turn if the model's key is missing. If the model fails or its answer is empty,
+/// the reply is the agent's error message.
+pub(in crate::usecases::reply) async fn ask_model(
+    deps: &impl Deps,
+    turn: &LeasedTurn<'_>,
+) -> Result<DraftedReply, TurnStop> {
+    let (bound, step) = (&turn.bound, turn.script_step());
+    if let Some(gone) = turn.conversation.step.as_ref()
+        && step.is_none_or(|step| step.id != *gone)
+    {
+        tracing::warn!(step = %gone, "the step is gone: the conversation goes on at the first");
+    }
+    let request = LlmRequest {
+        instructions: list_instructions(turn, step),
+        decisions: bound.agent.offered_decisions(step),
+        model: bound.agent.model.clone(),
+        system: bound.agent.system_prompt.clone(),
+        turns: build_transcript(&turn.reading),
+        max_tokens: bound.agent.max_tokens,
+        within: deps.settings().llm_timeout.unsigned_abs(),
+        simulated: deps.providers().is_simulated(&bound.instance).await,
+    };
+    let asked_at = deps.system().now();
+    let answer = deps.llm().generate_reply(&request).await;
+    measure_answer(deps, &bound.instance.id, asked_at, &answer);
+    match answer {
+        Ok(reply) if has_words(&reply) => Ok(DraftedReply::from_model(deps, bound, reply)),
+        Ok(_) => {
+            tracing::error!("the model answered with nothing");
+            Ok(DraftedReply::error_reply(deps, bound))
+        }
+        Err(LlmError::Credentials(_)) => {
+            record_missing_model_key(deps, &bound.instance.id, &turn.job.correlation).await?;
+            Err(TurnEnd::ModelKeyMissing.into())
+        }
+        Err(error @ (LlmError::Unavailable(_) | LlmError::Refused(_))) => {
+            tracing::error!(%error, "the model failed: the agent's error message is the reply");
+            Ok(DraftedReply::error_reply(deps, bound))
+        }
+    }
+}
+
+/// Returns `true` if the contact gets words with the answer: the model's, or those that are configured for a hand-over.
+fn has_words(answer: &LlmReply) -> bool {
+    let hands_over = matches!(answer.decision, Some(AgentDecision::HandOver { .. }));
+    hands_over || !strip_person_mark(&answer.text).is_empty()
+}
+
+/// Lists the model's instructions beside the system prompt: those of the step, and about messages of people.
+fn list_instructions(turn: &LeasedTurn<'_>, step: Option<&AgentStep>) -> Vec<String> {
+    let of_step = step.map(|step| step.prompt.clone());
+    let of_person = reads_person(&turn.reading).then(|| PERSON_INSTRUCTIONS.to_owned());
+    of_step.into_iter().chain(of_person).collect()
+}
+
+/// Records the time, the tokens and the error of a request to the model.
+fn measure_answer(
+    deps: &impl Deps,
+    instance: &InstanceId,
+    asked_at: Timestamp,
+    answer: &Result<LlmReply, LlmError>,
+) {
+    measure::record_turn_part(instance, TurnPart::Model, asked_at, deps.system().now());
+    match answer {
+        Ok(reply) => {
+            measure::count_tokens(instance, reply.usage);
+            measure::count_ignored_decisions(instance, reply.ignored_calls);
+            if !has_words(reply) {
+                measure::count_model_error(instance, None);
+            }
+        }
+        Err(error) => measure::count_model_error(instance, Some(error)),
+    }
+}

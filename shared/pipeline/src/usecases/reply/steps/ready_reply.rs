@@ -1,0 +1,77 @@
+//! The step [`recado_domain::turn::TurnStep::ReadyReply`]: takes a reply for which the model is not asked.
+
+use crate::Deps;
+use crate::usecases::reply::draft::DraftedReply;
+use crate::usecases::reply::leased_turn::LeasedTurn;
+use crate::usecases::reply::reading::TurnReading;
+use crate::usecases::reply::turn_end::TurnStop;
+use recado_domain::content::Content;
+
+/// Returns the reply of a turn for which the model is not asked; `None` if the model is to be asked. Such a reply is the
+/// agent's error message after too many attempts, or its `unsupported_message`.
+pub(in crate::usecases::reply) async fn find_ready_reply(
+    deps: &impl Deps,
+    turn: &LeasedTurn<'_>,
+) -> Result<Option<DraftedReply>, TurnStop> {
+    if turn.draft.attempt > deps.settings().attempts.turn {
+        // Several workers crashed or failed. The contact is told so, and the model is not called again.
+        tracing::error!(
+            attempt = turn.draft.attempt,
+            "the model was asked too often for one turn"
+        );
+        return Ok(Some(DraftedReply::error_reply(deps, &turn.bound)));
+    }
+    let words = turn.bound.agent.unsupported_message.as_deref();
+    let unsupported = words.filter(|_| is_all_unsupported(&turn.reading));
+    Ok(unsupported.map(|words| DraftedReply::from_text(deps, &turn.bound, words)))
+}
+
+/// Returns `true` if everything that expects an answer is content of unknown kinds.
+fn is_all_unsupported(reading: &TurnReading) -> bool {
+    let mut owed = reading
+        .owed_messages()
+        .filter(|message| message.content.expects_answer())
+        .peekable();
+    owed.peek().is_some() && owed.all(|message| matches!(message.content, Content::Unsupported { .. }))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::settings::Settings;
+    use crate::usecases::reply::transcript::tests::message;
+    use recado_domain::ids::Ordinal;
+    use recado_domain::message::{Message, Role};
+    use serde_json::json;
+
+    fn unsupported(ordinal: u64) -> Message {
+        Message {
+            content: Content::Unsupported {
+                kind: "hologram".to_owned(),
+                raw: json!({}),
+            },
+            ..message(ordinal, Role::User, 1, "")
+        }
+    }
+
+    #[test]
+    fn only_a_burst_of_nothing_but_unknown_kinds_needs_no_model() {
+        let text = |ordinal| message(ordinal, Role::User, 1, "oi");
+        let all = |answered: u64, known: Vec<Message>| {
+            let (upto, limits) = (Ordinal(known.len() as u64), Settings::default().turn_reads);
+            is_all_unsupported(&TurnReading::choose_messages(
+                Ordinal(answered),
+                upto,
+                known,
+                &limits,
+            ))
+        };
+        assert!(all(0, vec![unsupported(1), unsupported(2)]));
+        assert!(!all(0, vec![text(1), unsupported(2)]));
+        assert!(
+            all(1, vec![text(1), unsupported(2)]),
+            "the text was answered before"
+        );
+        assert!(!all(2, vec![text(1), unsupported(2)]), "nothing is owed");
+    }
+}

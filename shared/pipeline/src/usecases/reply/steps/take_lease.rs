@@ -1,0 +1,57 @@
+//! The step [`recado_domain::turn::TurnStep::Lease`]: takes the lease of the turn, under which the reply is drafted.
+
+use crate::Deps;
+use crate::measure;
+use crate::ports::{Conversations, PortResult, System, WRITE_TRIES, WriteOutcome};
+use crate::steps::random_id::generate_nonce;
+use crate::steps::save_conversation::save_conversation;
+use crate::usecases::reply::reading::TurnReading;
+use crate::usecases::reply::turn_end::{TurnEnd, TurnStop};
+use recado_domain::conversation::{Conversation, Draft};
+use recado_domain::dead_letter::QueueName;
+use recado_domain::millis::add_duration;
+
+/// Takes the lease for the messages of `reading`, and counts an attempt. Ends the turn if the conversation changed since
+/// it was read.
+pub(in crate::usecases::reply) async fn take_lease(
+    deps: &impl Deps,
+    conversation: &mut Conversation,
+    reading: &TurnReading,
+) -> Result<Draft, TurnStop> {
+    let now = deps.system().now();
+    let draft = conversation.acquire_lease(
+        generate_nonce(deps.system()),
+        reading.covers,
+        now,
+        add_duration(now, deps.settings().turn_lease),
+    );
+    if save_conversation(deps, conversation).await? == WriteOutcome::Conflict {
+        return Err(TurnEnd::ChangedMeanwhile.into());
+    }
+    if draft.attempt > 1 {
+        measure::count_retry(&conversation.instance, QueueName::Turns);
+    }
+    Ok(draft)
+}
+
+/// Gives the lease of `draft` back, if it is still held. `counted`: the attempt stays counted.
+pub(in crate::usecases::reply) async fn release_lease(
+    deps: &impl Deps,
+    mut conversation: Conversation,
+    draft: &Draft,
+    counted: bool,
+) -> PortResult<()> {
+    for _ in 0..WRITE_TRIES {
+        if !conversation.release_lease(&draft.nonce, counted) {
+            return Ok(());
+        }
+        if save_conversation(deps, &mut conversation).await? == WriteOutcome::Written {
+            return Ok(());
+        }
+        let Some(read_again) = deps.store().find_conversation(&conversation.id).await? else {
+            return Ok(());
+        };
+        conversation = read_again;
+    }
+    Ok(())
+}

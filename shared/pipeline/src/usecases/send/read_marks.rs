@@ -1,0 +1,62 @@
+//! Marks as read what a person answers by the API, where the instance is configured so.
+
+use crate::Deps;
+use crate::ports::{Conversations, Providers};
+use recado_domain::config::InstanceConfig;
+use recado_domain::contact::ContactAddress;
+use recado_domain::ids::{ConversationId, Ordinal};
+use recado_domain::message::{Message, Outgoing, Role};
+use recado_domain::outbox::Author;
+
+/// Number of messages before an answer among which those that it answers are looked for.
+const LOOKED_AT: usize = 30;
+
+/// The place of a person's answer, before which messages are marked as read.
+#[derive(Debug)]
+pub(super) struct AnsweredMessages {
+    conversation: ConversationId,
+    answer: Ordinal,
+    address: ContactAddress,
+}
+
+impl AnsweredMessages {
+    /// Returns what the first attempt at `message` marks; `None` if the message is no person's answer, or nothing is marked
+    /// on this instance.
+    pub(super) fn from_person_answer(bound: &InstanceConfig, message: &Outgoing) -> Option<Self> {
+        let out = &message.out;
+        let is_answer = out.author == Author::Person && out.covers > Ordinal(0) && out.attempts <= 1;
+        (bound.instance.mark_read && is_answer).then(|| Self {
+            conversation: message.conversation.clone(),
+            answer: message.ordinal,
+            address: out.to.clone(),
+        })
+    }
+
+    /// Marks the contact's messages since the message that we sent before. Failures have no effect.
+    pub(super) async fn mark_answered_messages(&self, deps: &impl Deps, bound: &InstanceConfig) {
+        let Ok(Some((_, known))) = deps
+            .store()
+            .find_with_history(&self.conversation, LOOKED_AT)
+            .await
+        else {
+            return;
+        };
+        let ids = list_unread_ids(&known, self.answer);
+        if !ids.is_empty() {
+            deps.providers()
+                .mark_messages_read(bound, &self.address, &ids)
+                .await;
+        }
+    }
+}
+
+/// Lists the provider's ids of the contact's messages between our message before `answer` and `answer`, the oldest first.
+fn list_unread_ids(known: &[Message], answer: Ordinal) -> Vec<String> {
+    let before = known.iter().rev().filter(|message| message.ordinal < answer);
+    let unread = before.take_while(|message| message.role == Role::User);
+    let mut ids: Vec<String> = unread
+        .filter_map(|message| message.provider_message_id.clone())
+        .collect();
+    ids.reverse();
+    ids
+}

@@ -1,0 +1,270 @@
+//! The story of retention, on a store of its own and on a clock that the story moves: of two tenants' records, those go
+//! whose own tenant's period is over, and what is still owed stays.
+
+mod idle;
+
+use crate::builders::{BASE, Fixture, accepted, claimed, identity_key};
+use crate::contract::given;
+use crate::ports::succeed;
+use idle::Idle;
+use jiff::Timestamp;
+use recado_domain::config::ConfigDocument;
+use recado_domain::conversation::Conversation;
+use recado_domain::dead_letter::{DeadLetter, DeadLetterContent};
+use recado_domain::event::{EventState, InboundJob};
+use recado_domain::ids::{ConversationId, EventId, Ordinal};
+use recado_domain::message::Message;
+use recado_domain::millis::add_millis;
+use recado_domain::reason::Reason;
+use recado_domain::retention::{RetentionPeriod, RetentionPolicy};
+use recado_pipeline::ports::{RecordEventOutcome, Store, System};
+use recado_pipeline::reconcile::{ReconcileReport, reconcile};
+use recado_pipeline::{Components, RetryLock, Settings, Verdict, process};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
+use std::time::Duration;
+
+const DAY_MS: i64 = 86_400_000;
+
+/// The clock of the story. It begins at [`BASE`].
+#[derive(Debug, Clone, Default)]
+pub struct RetentionClock {
+    passed_ms: Arc<AtomicI64>,
+    random: Arc<AtomicU64>,
+}
+
+impl System for RetentionClock {
+    fn now(&self) -> Timestamp {
+        add_millis(BASE, self.passed_ms.load(Ordering::SeqCst))
+    }
+
+    fn random_u64(&self) -> u64 {
+        self.random.fetch_add(1, Ordering::SeqCst)
+    }
+
+    async fn sleep(&self, duration: Duration) {
+        let milliseconds = i64::try_from(duration.as_millis()).unwrap();
+        self.passed_ms.fetch_add(milliseconds, Ordering::SeqCst);
+    }
+}
+
+/// The records of one tenant, all of the beginning of the story.
+struct Records {
+    /// A conversation in which everything was answered and sent.
+    answered: ConversationId,
+    /// A conversation whose message waits for its answer.
+    owed: ConversationId,
+    /// The dead letter of an event, and one of nobody.
+    dead_letter: DeadLetter,
+    of_nobody: DeadLetter,
+    applied: InboundJob,
+    pending: InboundJob,
+}
+
+/// The records of a tenant that there still are.
+#[derive(Debug, PartialEq, Eq)]
+struct Left {
+    messages: usize,
+    conversation: bool,
+    owed: usize,
+    dead_letter: bool,
+    of_nobody: bool,
+    applied: bool,
+    pending: bool,
+}
+
+struct Story<S> {
+    deps: Components<S, Idle, Idle, Idle, RetentionClock>,
+}
+
+impl<S: Store> Story<S> {
+    fn new(store: S, clock: RetentionClock) -> Self {
+        Self {
+            deps: Components {
+                store,
+                queues: Idle,
+                providers: Idle,
+                llm: Idle,
+                system: clock,
+                settings: Settings::default(),
+                retry_lock: RetryLock::default(),
+            },
+        }
+    }
+
+    /// Configures a tenant with this policy, and stores its records.
+    async fn store_records(&self, policy: RetentionPolicy) -> Records {
+        let store = &self.deps.store;
+        let mut fixture = Fixture::new();
+        fixture.bound.tenant.retention = policy;
+        let document: ConfigDocument = fixture.document();
+        succeed(store.apply_configuration(&document)).await;
+        let owed = given::begun(store, &fixture).await.id;
+        let answered = self.answer_contact(&fixture.other_contact()).await;
+        let dead_letter = self.store_dead_letter(&fixture, true).await;
+        let of_nobody = self.store_dead_letter(&fixture, false).await;
+        let (applied, pending) = (fixture.job(), fixture.job());
+        for job in [&applied, &pending] {
+            assert_eq!(succeed(store.record_event(job)).await, RecordEventOutcome::New);
+        }
+        let body = serde_json::to_string(&applied).unwrap();
+        assert_eq!(process::process(&self.deps, &body, 1).await, Verdict::Done);
+        Records {
+            answered,
+            owed,
+            dead_letter,
+            of_nobody,
+            applied,
+            pending,
+        }
+    }
+
+    /// A contact writes, and the agent's reply is sent.
+    async fn answer_contact(&self, fixture: &Fixture) -> ConversationId {
+        let store = &self.deps.store;
+        let mut conversation: Conversation = given::begun(store, fixture).await;
+        let reply: Message = given::replied(store, fixture, &mut conversation).await;
+        let (sending, flight) = claimed(&reply);
+        given::claim(store, &sending, &flight).await;
+        given::assert_written(store.settle_message(&accepted(&sending), Some(&flight), None, None)).await;
+        conversation.id
+    }
+
+    async fn store_dead_letter(&self, fixture: &Fixture, is_of_tenant: bool) -> DeadLetter {
+        let store = &self.deps.store;
+        let mut dead_letter = fixture.dead_letter();
+        let job = fixture.job();
+        succeed(store.record_event(&job)).await;
+        succeed(store.settle_event(&job.event, Some(Reason::Poison), BASE, BASE)).await;
+        dead_letter.id = job.event.to_string();
+        dead_letter.what = DeadLetterContent::Event(Box::new(job));
+        if !is_of_tenant {
+            (dead_letter.tenant, dead_letter.instance) = (None, None);
+        }
+        assert!(succeed(store.put_dead_letter(&dead_letter)).await);
+        dead_letter
+    }
+
+    /// The clock goes to the hour after the midnight that follows that day, in which everything has its turn once.
+    async fn sweep_after(&self, day: i64) -> ReconcileReport {
+        let begin = BASE.as_millisecond();
+        let midnight = (begin + (day + 1) * DAY_MS).div_euclid(DAY_MS) * DAY_MS;
+        let mut all = ReconcileReport::default();
+        for quarter in 0..4 {
+            let passed = midnight + quarter * 900_000 - begin;
+            self.deps.system.passed_ms.store(passed, Ordering::SeqCst);
+            let done = reconcile(&self.deps).await.unwrap();
+            assert_eq!(done.failed, 0, "on day {day}");
+            all.expired += done.expired;
+            all.given_up += done.given_up;
+        }
+        all
+    }
+
+    async fn left_of(&self, records: &Records) -> Left {
+        let store = &self.deps.store;
+        let messages = async |id| {
+            succeed(store.list_messages_after(id, Ordinal(0), 100))
+                .await
+                .len()
+        };
+        let is_there = async |job: &InboundJob| {
+            let found = succeed(store.find_event(&job.event)).await;
+            assert!(found.as_ref().is_none_or(|found| found.state != EventState::Dead));
+            // An expired event counts as new.
+            found.is_some() && succeed(store.record_event(job)).await != RecordEventOutcome::New
+        };
+        let letter = async |id: &str| succeed(store.find_dead_letter(id)).await.is_some();
+        Left {
+            messages: messages(&records.answered).await,
+            conversation: succeed(store.find_conversation(&records.answered))
+                .await
+                .is_some(),
+            owed: messages(&records.owed).await,
+            dead_letter: letter(&records.dead_letter.id).await,
+            of_nobody: letter(&records.of_nobody.id).await,
+            applied: is_there(&records.applied).await,
+            pending: is_there(&records.pending).await,
+        }
+    }
+}
+
+fn days(days: u32) -> RetentionPeriod {
+    RetentionPeriod::Days(days)
+}
+
+/// Each tenant's records go by its own periods, and what is owed stays.
+pub async fn each_tenants_records_go_by_its_own_periods<S: Store>(store: S, clock: RetentionClock) {
+    let world = Story::new(store, clock);
+    succeed(world.deps.store.put_identity_key_if_absent(&identity_key())).await;
+    let brief = RetentionPolicy {
+        messages: days(30),
+        conversations: Some(days(60)),
+        dead_letters: days(40),
+        events: Some(days(10)),
+        ..RetentionPolicy::default()
+    };
+    let for_ever = RetentionPolicy {
+        messages: RetentionPeriod::Forever,
+        conversations: None,
+        dead_letters: RetentionPeriod::Forever,
+        events: Some(RetentionPeriod::Forever),
+        ..RetentionPolicy::default()
+    };
+    let (brief, for_ever) = (
+        world.store_records(brief).await,
+        world.store_records(for_ever).await,
+    );
+    let all = Left {
+        messages: 2,
+        conversation: true,
+        owed: 1,
+        dead_letter: true,
+        of_nobody: true,
+        applied: true,
+        pending: true,
+    };
+    assert_eq!(world.left_of(&brief).await, all);
+    world.sweep_after(9).await;
+    assert_eq!(world.left_of(&brief).await, Left { applied: true, ..all });
+    world.sweep_after(11).await;
+    let left = world.left_of(&brief).await;
+    assert!(!left.applied, "the event's own period is over");
+    let told = world.sweep_after(30).await;
+    assert_eq!((told.expired, told.given_up), (2, 0));
+    let left = world.left_of(&brief).await;
+    assert_eq!((left.messages, left.conversation, left.owed), (0, true, 1));
+    assert_eq!(world.sweep_after(41).await.given_up, 1);
+    let left = world.left_of(&brief).await;
+    assert_eq!(
+        (left.dead_letter, left.of_nobody, left.conversation),
+        (false, true, true)
+    );
+    let given_up = succeed(world.deps.store.find_event(&event_of(&brief.dead_letter))).await;
+    assert!(
+        given_up.is_none_or(|event| event.state == EventState::Applied),
+        "nobody redrives it"
+    );
+    for day in [50, 59] {
+        world.sweep_after(day).await;
+        assert!(world.left_of(&brief).await.conversation, "on day {day}");
+    }
+    world.sweep_after(68).await;
+    assert!(!world.left_of(&brief).await.conversation);
+    assert_eq!(world.sweep_after(91).await.given_up, 2, "those of nobody");
+    world.sweep_after(4_000).await;
+    let left = world.left_of(&brief).await;
+    assert_eq!((left.owed, left.pending), (1, true), "what is owed stays");
+    let kept = world.left_of(&for_ever).await;
+    assert_eq!(
+        kept,
+        Left {
+            of_nobody: false,
+            ..all
+        }
+    );
+}
+
+fn event_of(dead_letter: &DeadLetter) -> EventId {
+    EventId::parse(&dead_letter.id).unwrap()
+}

@@ -1,0 +1,136 @@
+//! Ports that do nothing: the story is about records.
+
+use jiff::Timestamp;
+use recado_domain::config::{ConfigError, Instance, InstanceConfig};
+use recado_domain::contact::ContactAddress;
+use recado_domain::content::Content;
+use recado_domain::dead_letter::{DeadLetter, QueueName};
+use recado_domain::event::InboundJob;
+use recado_domain::ids::TokenName;
+use recado_domain::inbound::InboundEvent;
+use recado_domain::provider::Provider;
+use recado_domain::wake_up::{SendJob, TurnJob};
+use recado_pipeline::ports::{
+    ConnectionAnswer, DeadLetterQueues, DeadQueueMessage, HistoryError, HistoryPage, HistorySpan,
+    InboundEntry, Llm, LlmError, LlmReply, LlmRequest, OutgoingMessage, PortResult, Providers, Queues,
+    SendEvidence, SendOutcome,
+};
+use serde_json::Value;
+use std::collections::BTreeSet;
+use std::time::Duration;
+
+/// Queues that take everything and keep nothing, a provider whose events are to be ignored, and a model that is not
+/// asked.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Idle;
+
+impl Queues for Idle {
+    async fn enqueue_inbound(&self, _: &[InboundEntry]) -> PortResult<()> {
+        Ok(())
+    }
+
+    async fn enqueue_turn_job(&self, _: &TurnJob, _: Duration) -> PortResult<()> {
+        Ok(())
+    }
+
+    async fn schedule_turn_job(&self, _: &TurnJob, _: Timestamp) -> PortResult<()> {
+        Ok(())
+    }
+
+    async fn enqueue_send_job(&self, _: &SendJob, _: &str) -> PortResult<()> {
+        Ok(())
+    }
+
+    async fn enqueue_dead_copy(&self, _: &DeadLetter) -> PortResult<()> {
+        Ok(())
+    }
+
+    async fn put_payload(&self, _: &str, _: &Value) -> PortResult<()> {
+        Ok(())
+    }
+
+    async fn renew_payload(&self, _: &str) -> PortResult<bool> {
+        Ok(false)
+    }
+
+    async fn find_payload(&self, _: &str) -> PortResult<Option<Value>> {
+        Ok(None)
+    }
+
+    async fn delete_payload(&self, _: &str) -> PortResult<()> {
+        Ok(())
+    }
+
+    async fn delete_inbound(&self, _: &BTreeSet<String>) -> PortResult<()> {
+        Ok(())
+    }
+}
+
+impl DeadLetterQueues for Idle {
+    async fn receive_dead_messages(&self, _: QueueName) -> PortResult<Vec<DeadQueueMessage>> {
+        Ok(Vec::new())
+    }
+
+    async fn remove_dead_message(&self, _: &DeadQueueMessage) -> PortResult<()> {
+        Ok(())
+    }
+
+    async fn enqueue_redrive(&self, _: &DeadLetter, _: &TokenName, _: &str) -> PortResult<()> {
+        Ok(())
+    }
+}
+
+impl Providers for Idle {
+    fn normalize(&self, instance: Instance) -> Result<Instance, ConfigError> {
+        Ok(instance)
+    }
+
+    fn interpret_event(&self, _: &InboundJob, _: &Value) -> InboundEvent {
+        InboundEvent::Ignored {
+            what: "nothing".to_owned(),
+        }
+    }
+
+    fn explain_refusal(&self, _: Provider, _: &Content) -> Option<&'static str> {
+        None
+    }
+
+    async fn send_message(&self, _: &InstanceConfig, _: &OutgoingMessage) -> SendOutcome {
+        SendOutcome::Unreached {
+            why: "nobody sends".to_owned(),
+        }
+    }
+
+    async fn query_connection(&self, _: &InstanceConfig) -> ConnectionAnswer {
+        ConnectionAnswer::Unclear
+    }
+
+    async fn find_send_evidence(
+        &self,
+        _: &InstanceConfig,
+        _: &OutgoingMessage,
+        _: &[ContactAddress],
+        _: Timestamp,
+    ) -> SendEvidence {
+        SendEvidence::None
+    }
+
+    async fn mark_messages_read(&self, _: &InstanceConfig, _: &ContactAddress, _: &[String]) {}
+
+    async fn show_typing(&self, _: &InstanceConfig, _: &ContactAddress, _: &str) {}
+
+    async fn read_history_page(
+        &self,
+        _: &InstanceConfig,
+        _: HistorySpan,
+        _: u32,
+    ) -> Result<HistoryPage, HistoryError> {
+        Err(HistoryError::NotOffered)
+    }
+}
+
+impl Llm for Idle {
+    async fn generate_reply(&self, _: &LlmRequest) -> Result<LlmReply, LlmError> {
+        Err(LlmError::Refused("nobody asks".to_owned()))
+    }
+}

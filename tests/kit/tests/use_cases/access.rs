@@ -1,0 +1,156 @@
+//! Whom an instance's access list lets begin a conversation.
+
+use crate::world::Setup;
+use recado_domain::access::Caller;
+use recado_domain::contact::ContactAddress;
+use recado_domain::content::{Content, SystemNote};
+use recado_domain::event::{EventKind, EventRecord, EventState, InboundJob};
+use recado_domain::reason::Reason;
+use recado_pipeline::Verdict;
+use recado_pipeline::operate;
+use recado_pipeline::ports::{ConfigurationStore, Conversations, Inbox};
+use recado_pipeline::trace::{TraceTarget, find_trace};
+use recado_testkit::builders::{Fixture, correlation};
+use recado_testkit::ports::succeed;
+use serde_json::{Value, json};
+
+const JID: &str = "5511999998888@s.whatsapp.net";
+
+/// An instance with these lists, and a contact with the number of [`JID`].
+async fn setup(block: &[&str], allow: &[&str]) -> Setup {
+    let mut fixture = Fixture::new();
+    fixture.address = ContactAddress::parse(JID).unwrap();
+    set_lists(&mut fixture, block, allow);
+    Setup::set(fixture).await
+}
+
+fn set_lists(fixture: &mut Fixture, block: &[&str], allow: &[&str]) {
+    fixture.bound.instance.access = serde_json::from_value(json!({"block": block, "allow": allow})).unwrap();
+}
+
+/// The lists are applied anew while the instance runs.
+async fn change(setup: &mut Setup, block: &[&str], allow: &[&str]) {
+    set_lists(&mut setup.fixture, block, allow);
+    let document = setup.fixture.document();
+    setup.world.store.apply_configuration(&document).await.unwrap();
+}
+
+async fn arrives(setup: &Setup, payload: Value) -> InboundJob {
+    let job = setup.event(EventKind::Message, payload).await;
+    assert_eq!(setup.receive(&job, 1).await, Verdict::Done);
+    job
+}
+
+async fn writes(setup: &Setup, id: &str) -> EventRecord {
+    let job = arrives(
+        setup,
+        json!({"address": setup.fixture.address.as_str(), "id": id, "text": "oi", "from_me": false}),
+    )
+    .await;
+    succeed(setup.world.store.find_event(&job.event)).await.unwrap()
+}
+
+async fn conversations(setup: &Setup) -> u32 {
+    let thread = setup.fixture.thread();
+    let latest = succeed(setup.world.store.find_latest_conversation(&thread)).await;
+    latest.map_or(0, |latest| latest.id.number_in_thread())
+}
+
+#[tokio::test]
+async fn a_blocked_contact_gets_no_conversation_and_the_event_tells_why() {
+    let setup = setup(&["+55 (11) 9999-8888"], &[]).await;
+    let event = writes(&setup, "W1").await;
+    assert_eq!(
+        (event.state, event.reason, event.stored),
+        (EventState::Applied, Some(Reason::Blocked), None)
+    );
+    assert_eq!(conversations(&setup).await, 0);
+    setup.pass(60);
+    assert!(setup.due_turns().await.is_empty());
+    let target = TraceTarget::Event(event.job.event.clone());
+    let trace = find_trace(&setup.world, &Caller::installation(), &target).await;
+    let trace = trace.unwrap().unwrap();
+    assert_eq!(trace.events[0].reason, Some(Reason::Blocked));
+    assert!(trace.messages.is_empty());
+}
+
+#[tokio::test]
+async fn who_is_not_allowed_is_blocked_and_who_is_allowed_is_answered() {
+    let outside = setup(&[], &["+55 11 98888-0000"]).await;
+    assert_eq!(writes(&outside, "W1").await.reason, Some(Reason::Blocked));
+    let inside = setup(&[], &["+55 11 98888-0000", JID]).await;
+    let event = writes(&inside, "W1").await;
+    assert_eq!((event.reason, event.stored.is_some()), (None, true));
+    inside.pass(60);
+    assert_eq!(inside.due_turns().await.len(), 1);
+}
+
+#[tokio::test]
+async fn a_conversation_that_exists_goes_on_until_it_is_resolved() {
+    let mut setup = setup(&[], &[]).await;
+    assert!(writes(&setup, "W1").await.stored.is_some());
+    change(&mut setup, &[JID], &[]).await;
+    let second = writes(&setup, "W2").await;
+    assert_eq!((second.reason, second.stored.is_some()), (None, true));
+    let thread = setup.fixture.thread();
+    let latest = succeed(setup.world.store.find_latest_conversation(&thread))
+        .await
+        .unwrap();
+    let caller = Caller::installation();
+    let resolved =
+        operate::resolve_conversation(&setup.world, &caller, &latest.id, None, &correlation()).await;
+    resolved.unwrap();
+    assert_eq!(writes(&setup, "W3").await.reason, Some(Reason::Blocked));
+    assert_eq!(conversations(&setup).await, 1);
+    change(&mut setup, &[], &[]).await;
+    assert!(writes(&setup, "W4").await.stored.is_some());
+    assert_eq!(conversations(&setup).await, 2);
+}
+
+#[tokio::test]
+async fn a_person_is_known_by_an_identity_without_a_number_too() {
+    for entry in [JID, "77@lid"] {
+        let setup = setup(&[entry], &[]).await;
+        let job = arrives(
+            &setup,
+            json!({"address": JID, "also": "77@lid", "id": "W1", "text": "oi", "from_me": false}),
+        )
+        .await;
+        let event = succeed(setup.world.store.find_event(&job.event)).await.unwrap();
+        assert_eq!(event.reason, Some(Reason::Blocked), "{entry}");
+    }
+}
+
+#[tokio::test]
+async fn what_a_blocked_contact_wants_of_marketing_is_stored() {
+    let setup = setup(&[JID], &[]).await;
+    let stop = Content::System {
+        what: SystemNote::MarketingStopped,
+        text: None,
+    };
+    setup.sends(&setup.fixture, "W1", &stop).await;
+    let latest = setup.latest_conversation().await;
+    assert!(latest.unwrap().marketing_stopped_at.is_some());
+}
+
+#[tokio::test]
+async fn what_was_stored_before_the_list_changed_stays_stored_when_its_event_comes_again() {
+    let mut setup = setup(&[], &[]).await;
+    let payload = json!({"address": JID, "id": "W1", "text": "oi", "from_me": false});
+    let job = setup.event(EventKind::Message, payload).await;
+    // The worker that stored the message stopped before it finished the event.
+    let mut conversation = setup.fixture.conversation(1);
+    let message = setup.fixture.inbound(&mut conversation, &job);
+    conversation.resolve_if_seen(message.ordinal).unwrap();
+    let write = recado_pipeline::ports::InboundWrite {
+        event: &job.event,
+        conversation: &conversation,
+        message: &message,
+    };
+    succeed(setup.world.store.store_inbound(write)).await;
+    change(&mut setup, &[JID], &[]).await;
+    assert_eq!(setup.receive(&job, 2).await, Verdict::Done);
+    let event = succeed(setup.world.store.find_event(&job.event)).await.unwrap();
+    assert_eq!((event.state, event.reason), (EventState::Applied, None));
+    assert_eq!(event.stored.unwrap().ordinal, message.ordinal);
+}

@@ -1,0 +1,116 @@
+//! What an agent decides holds from the reply on that says it, and from no other: its last words arrive, it says nothing after
+//! them, and its script goes on with replies that were committed.
+
+use super::Told;
+use super::hours::is_notice;
+use crate::queue::WorkQueues;
+use crate::simulator::Simulator;
+use recado_domain::config::Agent;
+use recado_domain::conversation::Conversation;
+use recado_domain::decision::{AgentDecision, DecisionKind};
+use recado_domain::ids::StepId;
+use recado_domain::message::Message;
+use recado_domain::outbox::{Author, OutboxState};
+use recado_domain::reason::Reason;
+use recado_pipeline::ports::Store;
+use std::fmt::Debug;
+
+pub(super) fn check<S, Q>(sim: &Simulator<S, Q>, told: &[Told])
+where
+    S: Store + Clone + Debug + 'static,
+    Q: WorkQueues,
+{
+    for (conversation, messages) in told {
+        let of_agent = messages.iter().filter(|message| is_agents(message));
+        let of_agent: Vec<&Message> = of_agent.collect();
+        last_words(sim, &of_agent);
+        silence(sim, conversation, &of_agent);
+        if let Some(agent) = sim.agent_of(&conversation.instance) {
+            script(sim, agent, conversation, &of_agent);
+        }
+    }
+}
+
+fn is_agents(message: &Message) -> bool {
+    message.out.as_ref().is_some_and(|out| out.author == Author::Ai)
+}
+
+/// Whether the agent handed the conversation over, nobody has taken it, and `message` came too late for its last words.
+pub(super) fn is_handed_over((conversation, _): &Told, message: &Message) -> bool {
+    conversation.needs_person == Some(Reason::HandedOver) && message.ordinal > conversation.answered
+}
+
+/// Whether the agent of a conversation may resolve it.
+pub(super) fn may_resolve<S, Q>(sim: &Simulator<S, Q>, conversation: &Conversation) -> bool {
+    let agent = sim.agent_of(&conversation.instance);
+    agent.is_some_and(|agent| agent.decisions.contains(&DecisionKind::Resolve))
+}
+
+/// No takeover cancelled last words: they were sent, or there is a dead letter.
+fn last_words<S, Q>(sim: &Simulator<S, Q>, of_agent: &[&Message]) {
+    for message in of_agent {
+        let Some(out) = message.out.as_ref().filter(|out| out.last_words) else {
+            continue;
+        };
+        if !matches!(out.state, OutboxState::Sent { .. } | OutboxState::Dead { .. }) {
+            let state = out.state.as_str();
+            sim.common
+                .broken(format!("the last words {} are {state}", message.message_id()));
+        }
+    }
+}
+
+/// While a person is waited for, the agent says nothing after its last words.
+fn silence<S, Q>(sim: &Simulator<S, Q>, conversation: &Conversation, of_agent: &[&Message]) {
+    if conversation.needs_person != Some(Reason::HandedOver) {
+        return;
+    }
+    let is_last = of_agent.last().and_then(|message| message.out.as_ref());
+    // The words may be those of another name of the same person.
+    if is_last.is_some_and(|out| !out.last_words) && conversation.beside.is_empty() {
+        sim.common.broken(format!(
+            "the agent went on in {} after it handed over",
+            conversation.id
+        ));
+    }
+}
+
+/// The step of a conversation is the one to which its committed replies lead, and each was drafted at the step before it.
+fn script<S, Q>(sim: &Simulator<S, Q>, agent: &Agent, conversation: &Conversation, of_agent: &[&Message]) {
+    let first = agent.steps.first().map(|step| step.id.clone());
+    let (mut step, mut replies) = (first.clone(), 0);
+    for message in of_agent {
+        if is_notice(message) {
+            continue;
+        }
+        let part = message.out.as_ref().and_then(|out| out.part);
+        if part.is_some_and(|part| part.number > 1) {
+            continue;
+        }
+        replies += 1;
+        let Some(answer) = sim.fake_world.model_answer(&message.content.render_text()) else {
+            continue;
+        };
+        let prompt = prompt_of(agent, step.as_ref());
+        if prompt.is_some() && answer.instructions.as_deref() != prompt {
+            let (id, told) = (message.message_id(), &answer.instructions);
+            sim.common.broken(format!(
+                "{id} was drafted at {told:?}, and the conversation was at {prompt:?}"
+            ));
+        }
+        if let Some(AgentDecision::MoveToStep(next)) = answer.decision {
+            step = Some(next);
+        }
+    }
+    let expected = step.filter(|_| replies > 0);
+    if conversation.step != expected {
+        let (id, found) = (&conversation.id, &conversation.step);
+        sim.common.broken(format!(
+            "{id} is at step {found:?}, and its replies lead to {expected:?}"
+        ));
+    }
+}
+
+fn prompt_of<'a>(agent: &'a Agent, step: Option<&StepId>) -> Option<&'a str> {
+    agent.resolve_step(step).map(|step| step.prompt.as_str())
+}
