@@ -4,6 +4,7 @@
     benches/compare.py                              three rounds, 32 connections, then 1,000 webhooks a second
     benches/compare.py --connections 256 --rounds 5
     benches/compare.py --recado target/release/recado --no-build
+    benches/compare.py --only Recado --only Express
 
 Each round starts every server anew, the order turned around in every other round. First as many webhooks as the server
 takes, then a steady rate, at which a latency counts from the time when its request was due. Prints the medians as Markdown.
@@ -55,6 +56,7 @@ def main():
     parser.add_argument("--seconds", type=int, default=6)
     parser.add_argument("--connections", type=int, default=32)
     parser.add_argument("--rate", type=int, default=1_000)
+    parser.add_argument("--only", action="append", help="those whose name begins so; may be repeated")
     arguments = parser.parse_args()
     TOOLS.mkdir(parents=True, exist_ok=True)
     scratch = Path(tempfile.mkdtemp(prefix="run-", dir=TOOLS))
@@ -85,7 +87,8 @@ def prepare(arguments):
         for sync, loses in (("everysec", "up to a second is lost when the power fails"), ("always", "each command is synced to the disk")):
             start = lambda folder, command=command, sync=sync: WithRedis(redis, command, sync, folder)
             contestants.append((f"{name} + Redis, `{sync}`", loses, start))
-    return contestants
+    wanted = tuple(arguments.only or [""])
+    return [contestant for contestant in contestants if contestant[0].startswith(wanted)]
 
 
 def run(command, what, **options):
@@ -216,15 +219,12 @@ def measure_round(contestants, number, arguments, scratch):
 def measure(server, arguments, folder):
     try:
         address = f"127.0.0.1:{server.port()}"
-        # A digit of its own in each place, so that the length is that of every request.
-        template = http_request(0, address).decode().replace(f"3EB0{0:016X}", f"3EB0{NUMBER}").replace("5511900000000@s", f"55119{CONTACT}@s")
-        file = folder / "request"
-        file.write_bytes(template.encode())
-        load(address, file, arguments, 0, ["--seconds", 1])
+        file, connections = write_template(address, folder), arguments.connections
+        load(address, file, connections, 0, ["--seconds", 1])
         before = processor_seconds(server)
-        most = load(address, file, arguments, 10_000_000, ["--seconds", arguments.seconds])
+        most = load(address, file, connections, 10_000_000, ["--seconds", arguments.seconds])
         busy = processor_seconds(server) - before
-        steady = load(address, file, arguments, 20_000_000, ["--seconds", arguments.seconds, "--rate", arguments.rate])
+        steady = load(address, file, connections, 20_000_000, ["--seconds", arguments.seconds, "--rate", arguments.rate])
         return most | {"cpu_us": busy / most["count"] * 1e6} | {f"steady_{key}": value for key, value in steady.items()}
     finally:
         for process in reversed(server.processes):
@@ -235,9 +235,17 @@ def processor_seconds(server):
     return sum(cpu_seconds(process.pid) for process in server.processes)
 
 
-def load(address, template, arguments, first, options):
+def write_template(address, folder):
+    """The request that the load generator fills in. A digit of its own in each place, so that the length is that of every one."""
+    template = http_request(0, address).decode().replace(f"3EB0{0:016X}", f"3EB0{NUMBER}").replace("5511900000000@s", f"55119{CONTACT}@s")
+    file = folder / "request"
+    file.write_bytes(template.encode())
+    return file
+
+
+def load(address, template, connections, first, options):
     command = [ROOT / "target" / "release" / "recado-load", "--address", address, "--template", template]
-    command += ["--connections", arguments.connections, "--first", first, *options]
+    command += ["--connections", connections, "--first", first, *options]
     answers = json.loads(run(command, "the load generator"))["answers"]
     if set(answers["statuses"]) != {"200"}:
         raise MeasurementError(f"answered {answers['statuses']}")
