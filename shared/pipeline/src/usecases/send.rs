@@ -212,7 +212,7 @@ async fn cancel_unless_sent(deps: &impl Deps, context: SendContext<'_>, message:
 
 /// Moves the send job to the FIFO group in which `message` is handled, and ends this job. The messages behind `message`
 /// are handled there too. So two workers never handle the same message, and nothing waits in a group for a message of
-/// another group. A void reply is cancelled here instead.
+/// another group. A void reply, and a message whose time is over, is cancelled here instead: nothing waits for it.
 async fn move_to_other_group(
     deps: &impl Deps,
     context: SendContext<'_>,
@@ -222,6 +222,7 @@ async fn move_to_other_group(
     if cancel::reply_is_void(deps, message).await? {
         return cancel_unless_sent(deps, context, message).await;
     }
+    expiry::cancel_if_expired(deps, message).await?;
     let moved = SendJob {
         redrive: None,
         ..job.clone().in_group_of(message)

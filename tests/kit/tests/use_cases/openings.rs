@@ -2,6 +2,7 @@
 
 use crate::world::Setup;
 use recado_domain::access::Caller;
+use recado_domain::content::Content;
 use recado_domain::conversation::{Conversation, ConversationMode};
 use recado_domain::message::{Message, Role};
 use recado_domain::millis::add_millis;
@@ -14,6 +15,7 @@ use recado_pipeline::{Verdict, operate, reply};
 use recado_testkit::builders::{Fixture, correlation};
 use recado_testkit::ports::succeed;
 use serde_json::{Value, json};
+use std::time::Duration;
 
 const CLOSED: &str = "Estamos fechados. Respondemos amanhã.";
 
@@ -142,6 +144,73 @@ async fn sixty_messages_of_a_night_are_one_turn_at_the_opening() {
     assert_eq!(jobs.len(), 1, "one schedule per conversation and minute");
     assert_eq!(handle(&setup, &jobs[0]).await, Verdict::Done);
     assert_eq!(calls(&setup), 1);
+}
+
+/// Handles the turn jobs that are due, and those that they ask for at once.
+async fn handle_due(setup: &Setup) {
+    loop {
+        let due = setup.due_turns().await;
+        if due.is_empty() {
+            return;
+        }
+        for job in due {
+            assert_eq!(handle(setup, &job).await, Verdict::Done);
+        }
+    }
+}
+
+/// The contact writes `m1` to `m60`, one a minute.
+async fn writes_sixty(setup: &Setup) {
+    for number in 1..=60 {
+        let (id, text) = (format!("W{number}"), format!("m{number}"));
+        setup.message(&setup.fixture, &id, &text, false).await;
+        setup.pass(60);
+        handle_due(setup).await;
+    }
+}
+
+/// Nobody was asked before the opening. At the opening the model is shown all sixty messages, each once and in order, and
+/// its replies cover them all.
+async fn assert_all_sixty_are_read_at_the_opening(setup: &Setup, covers: [u64; 3]) {
+    assert_eq!(calls(setup), 0);
+    pass_until(setup, opens(setup));
+    handle_due(setup).await;
+    let all: Vec<String> = (1..=60).map(|number| format!("m{number}")).collect();
+    let asked = setup.world.llm.asked.lock().unwrap().join("\n");
+    assert_eq!(asked.lines().collect::<Vec<_>>(), all);
+    let replies = messages(setup, &setup.fixture)
+        .await
+        .into_iter()
+        .filter_map(|message| message.out);
+    let covered: Vec<u64> = replies.map(|out| out.covers.0).collect();
+    let known = conversation(setup, &setup.fixture).await;
+    assert_eq!(covered, covers);
+    assert_eq!(
+        (known.owes_answer(), known.needs_person, known.scheduled_for),
+        (false, None, None)
+    );
+}
+
+#[tokio::test]
+async fn sixty_messages_of_a_night_are_answered_at_the_opening_with_all_of_them_read() {
+    let setup = setup(json!({})).await;
+    writes_sixty(&setup).await;
+    assert_all_sixty_are_read_at_the_opening(&setup, [20, 40, 60]).await;
+}
+
+#[tokio::test]
+async fn sixty_messages_to_people_are_all_read_at_the_opening_after_a_give_back() {
+    let setup = setup(json!({})).await;
+    let (caller, by) = (Caller::installation(), correlation());
+    setup.message(&setup.fixture, "W0", "typed", true).await;
+    let id = conversation(&setup, &setup.fixture).await.id;
+    writes_sixty(&setup).await;
+    assert_eq!(conversation(&setup, &setup.fixture).await.scheduled_for, None);
+    let given = operate::set_conversation_mode(&setup.world, &caller, &id, ConversationMode::Ai, &by);
+    given.await.unwrap();
+    handle_due(&setup).await;
+    // (The words on the phone are the first message.)
+    assert_all_sixty_are_read_at_the_opening(&setup, [21, 41, 61]).await;
 }
 
 #[tokio::test]
@@ -310,4 +379,24 @@ async fn what_could_not_leave_before_the_opening_is_cancelled() {
         }
     );
     assert!(cancelled, "{state:?}");
+}
+
+#[tokio::test]
+async fn a_notice_that_waits_keeps_no_reply_waiting_once_the_instance_is_open() {
+    for seconds in [120, 3_600] {
+        let setup = setup(json!({"closed_message": CLOSED})).await;
+        pass_until(&setup, add_millis(opens(&setup), -60_000));
+        setup.answers(SendOutcome::Retryable {
+            why: "429".to_owned(),
+            after: Some(Duration::from_secs(seconds)),
+        });
+        writes(&setup, &setup.fixture, "W1").await;
+        setup.sender(add_millis(setup.now(), 1_000)).await;
+        pass_until(&setup, opens(&setup));
+        handle_due(&setup).await;
+        setup.sender(add_millis(setup.now(), 1_000)).await;
+        let tried = setup.world.providers.contents();
+        let tried: Vec<String> = tried.iter().map(Content::render_text).collect();
+        assert_eq!(tried, [CLOSED, "Olá!"], "{seconds}");
+    }
 }

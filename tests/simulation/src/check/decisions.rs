@@ -3,6 +3,8 @@
 
 use super::Told;
 use super::hours::is_notice;
+use super::persons::Persons;
+use crate::executor::START_MS;
 use crate::queue::WorkQueues;
 use crate::simulator::Simulator;
 use recado_domain::config::Agent;
@@ -20,11 +22,12 @@ where
     S: Store + Clone + Debug + 'static,
     Q: WorkQueues,
 {
+    let persons = Persons::of(sim, told);
     for (conversation, messages) in told {
         let of_agent = messages.iter().filter(|message| is_agents(message));
         let of_agent: Vec<&Message> = of_agent.collect();
         last_words(sim, &of_agent);
-        silence(sim, conversation, &of_agent);
+        silence(sim, told, &persons, (conversation, &of_agent));
         if let Some(agent) = sim.agent_of(&conversation.instance) {
             script(sim, agent, conversation, &of_agent);
         }
@@ -60,19 +63,43 @@ fn last_words<S, Q>(sim: &Simulator<S, Q>, of_agent: &[&Message]) {
     }
 }
 
-/// While a person is waited for, the agent says nothing after its last words.
-fn silence<S, Q>(sim: &Simulator<S, Q>, conversation: &Conversation, of_agent: &[&Message]) {
-    if conversation.needs_person != Some(Reason::HandedOver) {
+/// While a person is waited for, the agent says nothing after its last words. They may have been said under another name of
+/// the same person: then no turn begins here once both are known to be one person's.
+fn silence<S, Q>(
+    sim: &Simulator<S, Q>,
+    told: &[Told],
+    persons: &Persons,
+    (conversation, of_agent): (&Conversation, &[&Message]),
+) {
+    let id = &conversation.id;
+    let note = conversation.hand_over_note.as_ref();
+    let Some(note) = note.filter(|_| conversation.needs_person == Some(Reason::HandedOver)) else {
         return;
+    };
+    let says_it = |message: &Message| is_last_word(message) && message.stored_at == note.at;
+    let goes_on = if let Some(words) = of_agent.iter().rev().find(|message| says_it(message)) {
+        let mut after = of_agent.iter().filter(|message| message.ordinal > words.ordinal);
+        after.any(|message| !says_it(message))
+    } else {
+        let mut others = told.iter().filter(|(other, _)| persons.others(id).any(|id| *id == other.id));
+        if !others.any(|(_, messages)| messages.iter().any(says_it)) {
+            sim.common.broken(format!("{id} was handed over without a word"));
+        }
+        let handed_over = note.at.as_millisecond() - START_MS;
+        // What is handed over after they were joined goes on here when they are joined again, if ever.
+        let joined = persons.joined_ms(id).filter(|joined| handed_over <= *joined);
+        let until = joined.map(|joined| joined + 2 * sim.common.faults.skew_ms);
+        let begun = of_agent.iter().filter_map(|message| message.out.as_ref()?.turn.as_ref());
+        let mut begun = begun.map(|turn| turn.began_at.as_millisecond() - START_MS);
+        begun.any(|at| until.is_some_and(|until| at > until))
+    };
+    if goes_on {
+        sim.common.broken(format!("the agent went on in {id} after it handed over"));
     }
-    let is_last = of_agent.last().and_then(|message| message.out.as_ref());
-    // The words may be those of another name of the same person.
-    if is_last.is_some_and(|out| !out.last_words) && conversation.beside.is_empty() {
-        sim.common.broken(format!(
-            "the agent went on in {} after it handed over",
-            conversation.id
-        ));
-    }
+}
+
+fn is_last_word(message: &Message) -> bool {
+    message.out.as_ref().is_some_and(|out| out.last_words)
 }
 
 /// The step of a conversation is the one to which its committed replies lead, and each was drafted at the step before it.

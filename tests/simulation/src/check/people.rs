@@ -324,13 +324,12 @@ fn changes<S, Q>(sim: &Simulator<S, Q>, conversation: &Conversation, messages: &
     let of_phone = messages
         .iter()
         .filter(|message| message.role == Role::Operator && message.out.is_none());
-    changes
-        .taken
-        .extend(of_phone.filter_map(|message| typed(sim, message)));
+    let typed: Vec<Typed> = of_phone.filter_map(|message| typed(sim, message)).collect();
+    let asked = changes.taken.iter().map(|change| change.from_ms);
+    let words: Vec<i64> = asked.chain(typed.iter().map(|typed| typed.received_ms)).collect();
+    changes.taken.extend(typed.into_iter().map(|typed| typed.takes_over));
     let returns = sim.agent_returns(&conversation.instance);
-    changes
-        .given_back
-        .extend(returns_of_agent(sim, returns, &changes.taken));
+    changes.given_back.extend(returns_of_agent(sim, returns, &words));
     if returns == AgentReturn::Never && conversation.id.number_in_thread() > 1 {
         // People may have had the conversation before, and then they have this one.
         let began = conversation.created_at.as_millisecond() - START_MS;
@@ -343,32 +342,43 @@ fn changes<S, Q>(sim: &Simulator<S, Q>, conversation: &Conversation, messages: &
     changes
 }
 
-/// When the agent may have come back by itself: so long after a takeover or a word of a person. (A takeover of what people
-/// have already does not put it off.)
-fn returns_of_agent<S, Q>(sim: &Simulator<S, Q>, returns: AgentReturn, taken: &[Change]) -> Vec<Change> {
+/// When the agent may have come back by itself: so long after a takeover or a word of a person, which was asked for or came at
+/// one of these times. (A takeover of what people have already does not put it off.)
+fn returns_of_agent<S, Q>(sim: &Simulator<S, Q>, returns: AgentReturn, words: &[i64]) -> Vec<Change> {
     let AgentReturn::AfterMinutes(minutes) = returns else {
         return Vec::new();
     };
     let skew = sim.common.faults.skew_ms;
-    let back = taken.iter().map(|change| Change {
-        from_ms: change.from_ms + i64::from(minutes) * 60_000 - skew,
+    let back = words.iter().map(|at| Change {
+        from_ms: at + i64::from(minutes) * 60_000 - skew,
         to_ms: i64::MAX,
         certain: false,
     });
     back.collect()
 }
 
+/// Words on the phone.
+struct Typed {
+    /// They take the conversation over when they are stored.
+    takes_over: Change,
+    /// When they came: from then on the time of the people counts, however late they are stored.
+    received_ms: i64,
+}
+
 /// Words on the phone take the conversation over, unless they are old.
-fn typed<S, Q>(sim: &Simulator<S, Q>, message: &Message) -> Option<Change> {
+fn typed<S, Q>(sim: &Simulator<S, Q>, message: &Message) -> Option<Typed> {
     let event = message.event.as_ref()?;
     if !sim.ledger().typed.contains(&message.content.render_text()) {
         return None;
     }
     let young = wants(sim, message);
-    let at = *sim.common.witness().stored.get(event)?;
-    (young != Wants::No).then_some(Change {
+    let witness = sim.common.witness();
+    let at = *witness.stored.get(event)?;
+    let (received_ms, _) = *witness.received.get(event)?;
+    let takes_over = Change {
         from_ms: at,
         to_ms: at,
         certain: young == Wants::Yes,
-    })
+    };
+    (young != Wants::No).then_some(Typed { takes_over, received_ms })
 }
