@@ -22,6 +22,9 @@ pub const RESERVED_INSTANCE: &str = "recado:health";
 /// Longest time for which a reply of the agent is held back, in seconds.
 pub const REPLY_DELAY_MAX: f64 = 10.0;
 
+/// Maximum of `restart_drafts`: drafts in a row that are dropped because the contact wrote while they were made.
+pub const RESTART_DRAFTS_MAX: u32 = 5;
+
 /// Longest time for which the request that sends a reply shows "typing…". The request must answer in time.
 const TYPING_IN_SEND_MAX: SignedDuration = SignedDuration::from_secs(3);
 
@@ -154,6 +157,10 @@ pub struct Instance {
     /// announcement. If absent, the installation's setting is used.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub debounce_long_seconds: Option<f64>,
+    /// Number of drafts in a row, 0 to 5, that are dropped and begun anew because the contact wrote while the model thought.
+    /// If absent, the installation's setting is used.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub restart_drafts: Option<u32>,
     /// Time for which a reply of the agent is held back, in seconds, 0 to 10. If absent, replies leave at once.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reply_delay_seconds: Option<f64>,

@@ -10,6 +10,7 @@ mod agent_return;
 mod closure;
 mod contact;
 mod decision;
+mod dropped_drafts;
 mod erasure;
 mod handover;
 mod linked_identity;
@@ -25,6 +26,7 @@ use crate::millis;
 use crate::rate::Rate;
 use crate::reason::Reason;
 pub use decision::{CommittedDecision, HandOverNote};
+pub use dropped_drafts::DroppedDrafts;
 pub use handover::Handover;
 use jiff::Timestamp;
 pub use reengagement::{ReengagementDecision, ReengagementRecord};
@@ -115,6 +117,9 @@ pub struct Conversation {
     /// The count of model calls begun, and the turn that they were begun for.
     #[serde(default, skip_serializing_if = "crate::is_default")]
     pub attempts: TurnAttempts,
+    /// The drafts that were dropped because the contact wrote while they were made.
+    #[serde(default, skip_serializing_if = "crate::is_default")]
+    pub dropped_drafts: DroppedDrafts,
     /// Number of turns in a row that read less than was owed.
     #[serde(default, skip_serializing_if = "crate::is_default")]
     pub unread_turns: u32,
@@ -209,6 +214,7 @@ impl Conversation {
             closed_told_at: None,
             lease: None,
             attempts: TurnAttempts::default(),
+            dropped_drafts: DroppedDrafts::default(),
             unread_turns: 0,
             needs_person: None,
             hand_over_note: None,

@@ -30,6 +30,8 @@ pub struct Settings {
     pub debounce_bounds: DebounceBounds,
     /// Maximum time by which a burst can delay the reply.
     pub debounce_max: SignedDuration,
+    /// Number of drafts in a row that are dropped because the contact wrote while they were made. 0: none.
+    pub restart_drafts: u32,
     /// Age on arrival above which a message is stored and not answered.
     pub stale_after: SignedDuration,
     /// Time for which an applied event is recognized again.
@@ -106,6 +108,7 @@ impl Default for Settings {
             debounce: Debounce::Adaptive(DEBOUNCE_BOUNDS),
             debounce_bounds: DEBOUNCE_BOUNDS,
             debounce_max: seconds(20),
+            restart_drafts: 0,
             stale_after: seconds(3600),
             event_ttl: seconds(7 * 86_400),
             audit_ttl: seconds(365 * 86_400),

@@ -322,6 +322,7 @@ pub fn bound(provider: Provider) -> InstanceConfig {
             debounce_seconds: None,
             debounce_short_seconds: None,
             debounce_long_seconds: None,
+            restart_drafts: None,
             rate: None,
             pair_rate: None,
             reply_delay_seconds: None,

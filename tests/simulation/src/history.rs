@@ -109,6 +109,10 @@ where
     if seed / 2 % 2 == 1 {
         sim.settings.debounce = Debounce::Adaptive(sim.settings.debounce_bounds);
     }
+    // A quarter of those of each kind drops drafts.
+    if seed / 4 % 4 == 1 {
+        sim.settings.restart_drafts = 2;
+    }
     let sim = Arc::new(sim);
     plan.set(&sim);
     finish(&sim)

@@ -91,6 +91,7 @@ pub fn bound(number: usize, tenant: usize, provider: Provider, rate: Option<Rate
             debounce_seconds: None,
             debounce_short_seconds: None,
             debounce_long_seconds: None,
+            restart_drafts: None,
             rate,
             pair_rate: None,
             reply_delay_seconds: None,

@@ -2,7 +2,8 @@
 
 use super::credential::check_shared_variables;
 use super::{
-    Agent, ConfigDocument, ConfigEntry, ConfigError, Instance, REPLY_DELAY_MAX, RESERVED_INSTANCE, Tenant,
+    Agent, ConfigDocument, ConfigEntry, ConfigError, Instance, REPLY_DELAY_MAX, RESERVED_INSTANCE,
+    RESTART_DRAFTS_MAX, Tenant,
 };
 use crate::access_list::{ACCESS_BYTES_MAX, ACCESS_ENTRIES_MAX, AccessList, DOCUMENT_ACCESS_BYTES_MAX};
 use crate::hours::OpeningHours;
@@ -241,6 +242,12 @@ impl Instance {
         }
         if short.zip(long).is_some_and(|(short, long)| short > long) {
             return refuse("debounce_short_seconds must not be above debounce_long_seconds");
+        }
+        if self
+            .restart_drafts
+            .is_some_and(|drafts| drafts > RESTART_DRAFTS_MAX)
+        {
+            return refuse("restart_drafts must be between 0 and 5");
         }
         Ok(())
     }

@@ -4,6 +4,7 @@ use super::variables::VariableReader;
 use super::{Settings, legacy_names};
 use jiff::SignedDuration;
 use recado_domain::backoff::Backoff;
+use recado_domain::config::RESTART_DRAFTS_MAX;
 use recado_domain::debounce::Debounce;
 
 const HOUR: f64 = 3600.0;
@@ -126,6 +127,8 @@ impl Settings {
     }
 
     fn read_turn_limits(&mut self, reader: &mut VariableReader) {
+        let range = (0, RESTART_DRAFTS_MAX);
+        self.restart_drafts = reader.read_number(&["RECADO_RESTART_DRAFTS"], range, self.restart_drafts);
         let reads = &mut self.turn_reads;
         for (name, range, limit) in [
             ("RECADO_TURN_MESSAGES", (1, 200), &mut reads.messages),

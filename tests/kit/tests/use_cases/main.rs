@@ -15,6 +15,7 @@ mod clocks;
 mod dead_letters;
 mod decisions;
 mod disabled;
+mod dropped_drafts;
 mod erasure;
 mod evidence;
 mod hanging;

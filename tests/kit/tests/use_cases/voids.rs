@@ -1,6 +1,6 @@
 //! A reply of the agent that a takeover made void keeps nobody's words waiting, whatever it waits for itself.
 
-use crate::world::{Model, Setup, TEXT_MAX, World};
+use crate::world::{Setup, TEXT_MAX, World, beside};
 use recado_domain::access::Caller;
 use recado_domain::content::Content;
 use recado_domain::conversation::{Conversation, ConversationMode};
@@ -16,7 +16,7 @@ use recado_pipeline::ports::{
     ConnectionAnswer, Conversations, InstanceStates, OutboxStore, Queues, SendOutcome,
 };
 use recado_pipeline::settings::VisibilityTimeouts;
-use recado_pipeline::{Components, Verdict, operate};
+use recado_pipeline::{Verdict, operate};
 use recado_testkit::builders::{Fixture, correlation};
 use recado_testkit::ports::succeed;
 use serde_json::Value;
@@ -277,19 +277,6 @@ async fn a_void_reply_of_a_closed_instance_is_cancelled_and_the_answer_leaves_wh
     }
     at_once(&setup).await;
     assert_eq!(said(&setup), ["sou eu"]);
-}
-
-/// The same world for somebody else.
-fn beside(world: &World) -> World {
-    Components {
-        store: world.store.clone(),
-        queues: world.queues.clone(),
-        providers: world.providers.clone(),
-        llm: Model::default(),
-        system: world.system.clone(),
-        settings: world.settings.clone(),
-        retry_lock: recado_pipeline::RetryLock::default(),
-    }
 }
 
 #[tokio::test]

@@ -336,6 +336,19 @@ impl Llm for Model {
 
 pub(crate) type World = Components<Embedded, Embedded, Provider, Model, Time>;
 
+/// The same world for somebody else.
+pub(crate) fn beside(world: &World) -> World {
+    Components {
+        store: world.store.clone(),
+        queues: world.queues.clone(),
+        providers: world.providers.clone(),
+        llm: Model::default(),
+        system: world.system.clone(),
+        settings: world.settings.clone(),
+        retry_lock: recado_pipeline::RetryLock::default(),
+    }
+}
+
 pub(crate) struct Setup {
     pub(crate) world: World,
     pub(crate) fixture: Fixture,

@@ -81,7 +81,9 @@ fn silence<S, Q>(
         let mut after = of_agent.iter().filter(|message| message.ordinal > words.ordinal);
         after.any(|message| !says_it(message))
     } else {
-        let mut others = told.iter().filter(|(other, _)| persons.others(id).any(|id| *id == other.id));
+        let mut others = told
+            .iter()
+            .filter(|(other, _)| persons.others(id).any(|id| *id == other.id));
         if !others.any(|(_, messages)| messages.iter().any(says_it)) {
             sim.common.broken(format!("{id} was handed over without a word"));
         }
@@ -89,12 +91,15 @@ fn silence<S, Q>(
         // What is handed over after they were joined goes on here when they are joined again, if ever.
         let joined = persons.joined_ms(id).filter(|joined| handed_over <= *joined);
         let until = joined.map(|joined| joined + 2 * sim.common.faults.skew_ms);
-        let begun = of_agent.iter().filter_map(|message| message.out.as_ref()?.turn.as_ref());
+        let begun = of_agent
+            .iter()
+            .filter_map(|message| message.out.as_ref()?.turn.as_ref());
         let mut begun = begun.map(|turn| turn.began_at.as_millisecond() - START_MS);
         begun.any(|at| until.is_some_and(|until| at > until))
     };
     if goes_on {
-        sim.common.broken(format!("the agent went on in {id} after it handed over"));
+        sim.common
+            .broken(format!("the agent went on in {id} after it handed over"));
     }
 }
 

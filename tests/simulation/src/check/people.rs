@@ -327,7 +327,9 @@ fn changes<S, Q>(sim: &Simulator<S, Q>, conversation: &Conversation, messages: &
     let typed: Vec<Typed> = of_phone.filter_map(|message| typed(sim, message)).collect();
     let asked = changes.taken.iter().map(|change| change.from_ms);
     let words: Vec<i64> = asked.chain(typed.iter().map(|typed| typed.received_ms)).collect();
-    changes.taken.extend(typed.into_iter().map(|typed| typed.takes_over));
+    changes
+        .taken
+        .extend(typed.into_iter().map(|typed| typed.takes_over));
     let returns = sim.agent_returns(&conversation.instance);
     changes.given_back.extend(returns_of_agent(sim, returns, &words));
     if returns == AgentReturn::Never && conversation.id.number_in_thread() > 1 {
@@ -380,5 +382,8 @@ fn typed<S, Q>(sim: &Simulator<S, Q>, message: &Message) -> Option<Typed> {
         to_ms: at,
         certain: young == Wants::Yes,
     };
-    (young != Wants::No).then_some(Typed { takes_over, received_ms })
+    (young != Wants::No).then_some(Typed {
+        takes_over,
+        received_ms,
+    })
 }

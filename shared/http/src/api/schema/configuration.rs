@@ -159,6 +159,10 @@ pub(in crate::api) struct InstanceSchema {
     /// `debounce_seconds`.
     #[schema(minimum = 0, maximum = 300)]
     debounce_long_seconds: Option<f64>,
+    /// Number of drafts in a row that are dropped and begun anew because the contact wrote while the model thought. If absent,
+    /// the installation's setting.
+    #[schema(minimum = 0, maximum = 5)]
+    restart_drafts: Option<u32>,
     /// Seconds for which a reply of the agent is held back. If absent, replies leave at once.
     #[schema(minimum = 0, maximum = 10)]
     reply_delay_seconds: Option<f64>,

@@ -45,6 +45,8 @@ pub(super) enum TurnEnd {
     ModelKeyMissing,
     /// The conversation was answered, taken over or resolved while the reply was drafted.
     Discarded(ConversationError),
+    /// The contact wrote while the reply was drafted: the draft is dropped, and a turn begins anew.
+    DraftDropped,
     /// Another worker wrote the conversation while this one read or wrote it.
     ChangedMeanwhile,
 }
@@ -74,6 +76,7 @@ impl TurnEnd {
             Self::MessagesMissing => "messages_missing",
             Self::ModelKeyMissing => "model_key_missing",
             Self::Discarded(_) => "discarded",
+            Self::DraftDropped => "draft_dropped",
             Self::ChangedMeanwhile => "changed_meanwhile",
         }
     }
@@ -89,7 +92,8 @@ impl TurnEnd {
                 AfterTurn::Decided(Verdict::retry_at(at, now))
             }
             Self::TooEarly { at } => AfterTurn::Decided(Verdict::retry_at(at, now)),
-            Self::MessagesMissing | Self::Discarded(_) | Self::ChangedMeanwhile => {
+            // After a dropped draft: the newer message's job begins the next turn, or this one if that has waited too long.
+            Self::MessagesMissing | Self::Discarded(_) | Self::DraftDropped | Self::ChangedMeanwhile => {
                 AfterTurn::Decided(Verdict::RETRY_SOON)
             }
             Self::NothingOwed
@@ -112,7 +116,9 @@ impl TurnEnd {
             | Self::ChangedMeanwhile => {
                 tracing::debug!(end, "turn ended");
             }
-            Self::NoInstance | Self::NeverOpens | Self::ModelKeyMissing => tracing::info!(end, "turn ended"),
+            Self::NoInstance | Self::NeverOpens | Self::ModelKeyMissing | Self::DraftDropped => {
+                tracing::info!(end, "turn ended");
+            }
             Self::Closed { opens } => tracing::info!(end, %opens, "turn ended"),
             Self::Discarded(refused) => tracing::info!(reason = %refused, "draft discarded"),
             Self::NoConversation => tracing::warn!(end, "turn of a conversation that does not exist"),
@@ -182,6 +188,7 @@ mod tests {
         for end in [
             TurnEnd::MessagesMissing,
             TurnEnd::Discarded(ConversationError::TakenOver),
+            TurnEnd::DraftDropped,
             TurnEnd::ChangedMeanwhile,
         ] {
             let decided = AfterTurn::Decided(Verdict::RETRY_SOON);

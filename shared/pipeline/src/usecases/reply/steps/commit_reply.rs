@@ -4,6 +4,7 @@ use super::take_lease::release_lease;
 use crate::Deps;
 use crate::measure::{self, MessageStage, TurnPart};
 use crate::ports::{CommittedReply, Conversations, PortResult, Queues, System, WRITE_TRIES, WriteOutcome};
+use crate::steps::save_conversation::save_conversation;
 use crate::steps::wake_up;
 use crate::usecases::reply::draft::DraftedReply;
 use crate::usecases::reply::leased_turn::LeasedTurn;
@@ -11,13 +12,14 @@ use crate::usecases::reply::turn_end::{TurnEnd, TurnStop};
 use jiff::Timestamp;
 use recado_domain::conversation::{CommittedDecision, Conversation, Draft};
 use recado_domain::decision::AgentDecision;
-use recado_domain::ids::InstanceId;
+use recado_domain::ids::{ConversationId, InstanceId};
 use recado_domain::message::Message;
 use recado_domain::reason::Reason;
 use recado_domain::turn::StepDuration;
 use recado_domain::wake_up::TurnJob;
 
-/// Commits the reply. Ends the turn if the conversation was answered, taken over or resolved since the lease was taken.
+/// Commits the reply. Ends the turn if the conversation was answered, taken over or resolved since the lease was taken,
+/// or if the contact wrote since and the draft is to be dropped for that (`restart_drafts`).
 /// `steps` are the durations of the steps before this one.
 pub(in crate::usecases::reply) async fn commit_reply(
     deps: &impl Deps,
@@ -26,6 +28,8 @@ pub(in crate::usecases::reply) async fn commit_reply(
     steps: &[StepDuration],
 ) -> Result<(), TurnStop> {
     let step = turn.script_step().map(|step| step.id.clone());
+    let dropped_max = turn.bound.instance.restart_drafts;
+    let dropped_max = dropped_max.unwrap_or(deps.settings().restart_drafts);
     let LeasedTurn {
         job,
         mut conversation,
@@ -35,6 +39,13 @@ pub(in crate::usecases::reply) async fn commit_reply(
     let drafted_at = deps.system().now();
     for _ in 0..WRITE_TRIES {
         let before = conversation.clone();
+        if conversation.drop_outdated_draft(&draft, dropped_max) {
+            if save_conversation(deps, &mut conversation).await? == WriteOutcome::Written {
+                return Err(TurnEnd::DraftDropped.into());
+            }
+            conversation = read_again(deps, &before.id).await?;
+            continue;
+        }
         let ordinal = match conversation.commit_reply(&draft, deps.system().now()) {
             Ok(ordinal) => ordinal,
             Err(refused) => {
@@ -52,12 +63,14 @@ pub(in crate::usecases::reply) async fn commit_reply(
             log_decision(&conversation.instance, reply.decision.as_ref(), decided);
             return Ok(());
         }
-        let Some(read_again) = deps.store().find_conversation(&before.id).await? else {
-            return Err(TurnEnd::NoConversation.into());
-        };
-        conversation = read_again;
+        conversation = read_again(deps, &before.id).await?;
     }
     Err(TurnEnd::ChangedMeanwhile.into())
+}
+
+async fn read_again(deps: &impl Deps, id: &ConversationId) -> Result<Conversation, TurnStop> {
+    let found = deps.store().find_conversation(id).await?;
+    found.ok_or_else(|| TurnEnd::NoConversation.into())
 }
 
 /// Commits the reply, then enqueues its jobs; all in one transaction where records and queues lie in one database.
