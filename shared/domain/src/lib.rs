@@ -29,6 +29,7 @@ pub mod identity;
 pub mod ids;
 pub mod inbound;
 pub mod instance;
+pub mod media_type;
 pub mod message;
 pub mod metadata;
 pub mod millis;
