@@ -2,7 +2,11 @@
 
 use crate::claude::{Claude, ClaudeError, ClaudeSettings};
 use crate::simulated::Simulated;
-use recado_pipeline::ports::{Llm, LlmError, LlmReply, LlmRequest, PortResult, Secrets, System};
+use crate::transcription::{TranscriptionClient, TranscriptionSettings};
+use recado_pipeline::ports::{
+    Llm, LlmError, LlmReply, LlmRequest, PortResult, Recording, Secrets, System, Transcriber, Transcript,
+    TranscriptionError,
+};
 use recado_pipeline::settings::VariableReader;
 use std::time::Duration;
 
@@ -13,6 +17,8 @@ pub struct ModelSettings {
     pub base_url: String,
     /// Time that the simulated model takes for an answer (`RECADO_SIMULATED_LATENCY_MS`).
     pub simulated_latency: Duration,
+    /// The server that transcribes recordings.
+    pub transcription: TranscriptionSettings,
 }
 
 impl ModelSettings {
@@ -24,6 +30,7 @@ impl ModelSettings {
         Self {
             base_url: base_url.unwrap_or_else(|| ClaudeSettings::default().base_url),
             simulated_latency: reader.read_parsed("RECADO_SIMULATED_LATENCY_MS", default, what, parse),
+            transcription: TranscriptionSettings::from_environment(reader),
         }
     }
 }
@@ -35,9 +42,11 @@ pub struct Model<S, A> {
     claude: Claude<S, A>,
     /// The simulated model, which answers for simulated instances.
     simulated: Simulated<A>,
+    /// The server that transcribes recordings, if there is one.
+    transcription: TranscriptionClient<S, A>,
 }
 
-impl<S: Secrets, A: System + Clone> Model<S, A> {
+impl<S: Secrets + Clone, A: System + Clone> Model<S, A> {
     /// Creates the models.
     pub fn new(
         http: reqwest::Client,
@@ -50,7 +59,13 @@ impl<S: Secrets, A: System + Clone> Model<S, A> {
             ..ClaudeSettings::default()
         };
         Ok(Self {
-            claude: Claude::new(http, of_claude, secrets, system.clone())?,
+            claude: Claude::new(http.clone(), of_claude, secrets.clone(), system.clone())?,
+            transcription: TranscriptionClient::new(
+                http,
+                settings.transcription.clone(),
+                secrets,
+                system.clone(),
+            ),
             simulated: Simulated::new(system, settings.simulated_latency),
         })
     }
@@ -74,6 +89,15 @@ impl<S: Secrets, A: System> Llm for Model<S, A> {
     }
 }
 
+impl<S: Secrets, A: System> Transcriber for Model<S, A> {
+    async fn transcribe_recording(&self, recording: Recording) -> Result<Transcript, TranscriptionError> {
+        if recording.simulated {
+            return self.simulated.transcribe_recording(recording).await;
+        }
+        self.transcription.transcribe_recording(recording).await
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -84,6 +108,7 @@ mod tests {
         let settings = ModelSettings {
             base_url: "http://127.0.0.1:9".to_owned(),
             simulated_latency: Duration::ZERO,
+            transcription: TranscriptionSettings::default(),
         };
         Model::new(http, &settings, keys, Time::default()).unwrap()
     }
@@ -99,6 +124,24 @@ mod tests {
             assert!(reply.text.starts_with("[simulated]"));
             assert_eq!(reply.model, "simulated");
         }
+    }
+
+    #[tokio::test]
+    async fn a_transcript_is_simulated_for_a_simulated_instance_and_for_no_other() {
+        let recording = |simulated| Recording {
+            bytes: b"OggS".to_vec(),
+            media_type: recado_domain::media_type::MediaType::Ogg,
+            simulated,
+        };
+        let model = model(KeyBox::empty());
+        let transcript = model.transcribe_recording(recording(true)).await.unwrap();
+        assert_eq!(
+            transcript.text,
+            "[simulated] the words of a recording (ogg) of 4 bytes"
+        );
+        assert_eq!(transcript.model, "simulated");
+        let real = model.transcribe_recording(recording(false)).await;
+        assert_eq!(real, Err(TranscriptionError::NotConfigured));
     }
 
     #[tokio::test]

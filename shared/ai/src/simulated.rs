@@ -1,8 +1,12 @@
 //! The simulated model, which needs no key.
 
+use crate::transcription::simulate_transcript;
 use recado_domain::decision::AgentDecision;
 use recado_domain::message::{SIMULATED_MODEL, TokenUsage};
-use recado_pipeline::ports::{Llm, LlmError, LlmReply, LlmRequest, Speaker, System};
+use recado_pipeline::ports::{
+    Llm, LlmError, LlmReply, LlmRequest, Recording, Speaker, System, Transcriber, Transcript,
+    TranscriptionError,
+};
 use serde_json::{Value, json};
 use std::time::Duration;
 
@@ -62,6 +66,12 @@ impl<A: System> Llm for Simulated<A> {
             usage,
             model: SIMULATED_MODEL.to_owned(),
         })
+    }
+}
+
+impl<A: System> Transcriber for Simulated<A> {
+    async fn transcribe_recording(&self, recording: Recording) -> Result<Transcript, TranscriptionError> {
+        Ok(simulate_transcript(&recording))
     }
 }
 

@@ -72,6 +72,16 @@ pub const PROOFS: Names = &[
 /// The language model's base URL and key.
 pub const MODEL: Names = &["ANTHROPIC_BASE_URL", "ANTHROPIC_API_KEY_PARAMETER"];
 
+/// The server that transcribes recordings, and its key.
+pub const TRANSCRIPTION: Names = &[
+    "RECADO_TRANSCRIPTION_URL",
+    "RECADO_TRANSCRIPTION_MODEL",
+    "RECADO_TRANSCRIPTION_KEY_PARAMETER",
+    "RECADO_TRANSCRIPTION_LANGUAGE",
+    "RECADO_TRANSCRIPTION_TIMEOUT_SECONDS",
+    "RECADO_TRANSCRIPTION_MAX_BYTES",
+];
+
 /// The operators' token, and the URL that is shown.
 pub const OPERATORS: Names = &["RECADO_TOKEN_SECRET_ARN", "RECADO_PUBLIC_URL"];
 
@@ -128,7 +138,7 @@ pub const FUNCTIONS: [FunctionNeeds; 6] = [
     FunctionNeeds {
         name: "DeferredReply",
         required: DEFERRED_REPLY,
-        read: &[PROVIDERS, MODEL],
+        read: &[PROVIDERS, MODEL, TRANSCRIPTION],
         actions: RECORD_ACTIONS,
         indexes: &[],
     },
@@ -158,7 +168,7 @@ pub const FUNCTIONS: [FunctionNeeds; 6] = [
     FunctionNeeds {
         name: "Reconcile",
         required: RECONCILE,
-        read: &[PROVIDERS],
+        read: &[PROVIDERS, TRANSCRIPTION],
         actions: RECORD_ACTIONS,
         indexes: &["lists", "open"],
     },

@@ -2,6 +2,7 @@
 
 #![expect(clippy::unwrap_used, reason = "this is test code")]
 
+use recado_ai::TranscriptionSettings;
 use recado_http::WebhookLimits;
 use recado_lambda::{MetricsMode, MetricsSettings};
 use recado_pipeline::Settings;
@@ -63,6 +64,10 @@ fn the_stacks_defaults_are_the_codes() {
     assert_eq!(
         WebhookLimits::from_environment(&mut reader),
         WebhookLimits::default()
+    );
+    assert_eq!(
+        TranscriptionSettings::from_environment(&mut reader),
+        TranscriptionSettings::default()
     );
     assert_eq!(reader.read_simulation(), Some(false), "a stack simulates nothing");
     let metrics = MetricsSettings::from_environment(&mut reader);

@@ -1,6 +1,6 @@
 //! The dependencies of the use cases.
 
-use crate::ports::{DeadLetterQueues, Llm, Providers, Queues, Store, System};
+use crate::ports::{DeadLetterQueues, Llm, Providers, Queues, Store, System, Transcriber};
 use crate::settings::Settings;
 use futures::lock::{Mutex, MutexGuard};
 use recado_domain::config::InstanceConfig;
@@ -16,8 +16,8 @@ pub trait Deps: Send + Sync {
     type Queues: Queues + DeadLetterQueues;
     /// Type of the providers.
     type Providers: Providers;
-    /// Type of the language model.
-    type Llm: Llm;
+    /// Type of the language model, and of what transcribes recordings for it.
+    type Llm: Llm + Transcriber;
     /// Type of the clock and random numbers.
     type System: System;
 
@@ -27,7 +27,7 @@ pub trait Deps: Send + Sync {
     fn queues(&self) -> &Self::Queues;
     /// Returns the providers.
     fn providers(&self) -> &Self::Providers;
-    /// Returns the language model.
+    /// Returns the language model, and what transcribes recordings for it.
     fn llm(&self) -> &Self::Llm;
     /// Returns the clock and random numbers.
     fn system(&self) -> &Self::System;
@@ -68,7 +68,7 @@ pub struct Components<S, Q, P, L, A> {
     pub queues: Q,
     /// Providers.
     pub providers: P,
-    /// Language model.
+    /// Language model, and what transcribes recordings for it.
     pub llm: L,
     /// Clock and random numbers.
     pub system: A,
@@ -78,7 +78,7 @@ pub struct Components<S, Q, P, L, A> {
     pub retry_lock: RetryLock,
 }
 
-impl<S: Store, Q: Queues + DeadLetterQueues, P: Providers, L: Llm, A: System> Deps
+impl<S: Store, Q: Queues + DeadLetterQueues, P: Providers, L: Llm + Transcriber, A: System> Deps
     for Components<S, Q, P, L, A>
 {
     type Store = S;

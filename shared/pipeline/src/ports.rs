@@ -39,6 +39,7 @@ mod system;
 mod tenant_records;
 mod tokens;
 mod trace;
+mod transcriber;
 
 pub use alerts::{ALERTS_PER_COMMIT, Alerts};
 pub use aliases::ContactAliases;
@@ -76,6 +77,7 @@ pub use system::System;
 pub use tenant_records::TenantRecords;
 pub use tokens::Tokens;
 pub use trace::{CorrelatedRecords, CorrelationIndex};
+pub use transcriber::{Recording, Transcriber, Transcript, TranscriptionError};
 
 /// A failure of a store or a queue.
 #[derive(Debug, thiserror::Error)]

@@ -14,7 +14,7 @@ use tokio::sync::Notify;
 pub(crate) struct Time {
     passed: Arc<AtomicU64>,
     drawn: Arc<AtomicU64>,
-    hangs: Arc<Notify>,
+    pub(crate) hangs: Arc<Notify>,
 }
 
 const SHORTEST_TIMEOUT: Duration = Duration::from_secs(13);
@@ -47,29 +47,37 @@ impl System for Time {
 /// Secrets with at most one key in them.
 #[derive(Debug, Clone)]
 pub(crate) struct KeyBox {
+    name: &'static str,
     key: Option<Secret>,
     forgotten: Arc<AtomicU32>,
 }
 
 impl KeyBox {
     pub(crate) fn with(key: &str) -> Self {
+        Self::named(ANTHROPIC_API_KEY, Some(key))
+    }
+
+    pub(crate) fn empty() -> Self {
+        Self::named(ANTHROPIC_API_KEY, None)
+    }
+
+    pub(crate) fn named(name: &'static str, key: Option<&str>) -> Self {
         Self {
-            key: Secret::new(key),
+            name,
+            key: key.and_then(Secret::new),
             forgotten: Arc::default(),
         }
     }
 
-    pub(crate) fn empty() -> Self {
-        Self {
-            key: None,
-            forgotten: Arc::default(),
-        }
+    /// How often a key was forgotten.
+    pub(crate) fn forgotten(&self) -> u32 {
+        self.forgotten.load(Ordering::Relaxed)
     }
 }
 
 impl Secrets for KeyBox {
     async fn resolve_secret(&self, reference: &CredentialRef) -> PortResult<Option<Secret>> {
-        assert_eq!(reference, &CredentialRef::Env("ANTHROPIC_API_KEY".to_owned()));
+        assert_eq!(reference, &CredentialRef::Env(self.name.to_owned()));
         Ok(self.key.clone())
     }
 
@@ -254,10 +262,7 @@ async fn a_refused_key_is_forgotten_and_the_turn_waits_for_another() {
         let trial = trial(vec![answer_status(status, "authentication_error", None)]).await;
         let error = trial.claude.generate_reply(&request()).await.unwrap_err();
         assert!(matches!(error, LlmError::Credentials(_)), "{error}");
-        assert_eq!(
-            (trial.requests(), trial.keys.forgotten.load(Ordering::Relaxed)),
-            (1, 1)
-        );
+        assert_eq!((trial.requests(), trial.keys.forgotten()), (1, 1));
     }
 }
 

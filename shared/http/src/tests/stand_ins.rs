@@ -13,6 +13,7 @@ use recado_domain::secret::Secret;
 use recado_pipeline::ports::{
     ConnectionAnswer, HistoryError, HistoryPage, HistorySpan, Llm, LlmError, LlmReply, LlmRequest,
     OutgoingMessage, PortError, PortResult, Providers, QueueDepth, QueueDepths, SendEvidence, SendOutcome,
+    Transcriber,
 };
 use serde_json::Value;
 use std::sync::Arc;
@@ -70,6 +71,8 @@ impl Providers for NotCalled {
         Err(HistoryError::NotOffered)
     }
 }
+
+impl Transcriber for NotCalled {}
 
 impl Llm for NotCalled {
     async fn generate_reply(&self, _: &LlmRequest) -> Result<LlmReply, LlmError> {

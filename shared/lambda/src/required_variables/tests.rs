@@ -107,6 +107,10 @@ fn each_role_reads_the_credentials_that_its_function_names() {
                 "D360_PARTNER_SECRET_PARAMETER",
                 "${ParameterPrefix}own/d360-partner-secret",
             ),
+            (
+                "RECADO_TRANSCRIPTION_KEY_PARAMETER",
+                "${ParameterPrefix}own/transcription-key",
+            ),
         ] {
             let reads = role.contains(&format!(":parameter{parameter}\""));
             assert_eq!(

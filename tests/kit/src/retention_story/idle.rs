@@ -13,7 +13,7 @@ use recado_domain::wake_up::{SendJob, TurnJob};
 use recado_pipeline::ports::{
     ConnectionAnswer, DeadLetterQueues, DeadQueueMessage, HistoryError, HistoryPage, HistorySpan,
     InboundEntry, Llm, LlmError, LlmReply, LlmRequest, OutgoingMessage, PortResult, Providers, Queues,
-    SendEvidence, SendOutcome,
+    SendEvidence, SendOutcome, Transcriber,
 };
 use serde_json::Value;
 use std::collections::BTreeSet;
@@ -128,6 +128,8 @@ impl Providers for Idle {
         Err(HistoryError::NotOffered)
     }
 }
+
+impl Transcriber for Idle {}
 
 impl Llm for Idle {
     async fn generate_reply(&self, _: &LlmRequest) -> Result<LlmReply, LlmError> {

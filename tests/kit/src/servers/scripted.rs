@@ -33,6 +33,8 @@ pub struct Request {
     pub line: String,
     /// Headers, in lower case.
     pub headers: Vec<String>,
+    /// The body.
+    pub text: String,
     /// The body as JSON.
     pub body: serde_json::Value,
 }
@@ -119,8 +121,10 @@ async fn read(stream: &mut TcpStream) -> Request {
                 .iter()
                 .find_map(|header| header.strip_prefix("content-length: ")?.parse().ok());
             if body.len() >= length.unwrap_or(0usize) {
+                let text = body.to_owned();
                 let body = serde_json::from_str(body).unwrap_or_default();
                 return Request {
+                    text,
                     line: line.trim_end_matches(" HTTP/1.1").to_owned(),
                     headers,
                     body,

@@ -9,7 +9,7 @@ use recado_domain::ids::{ConversationId, IdempotencyKey, Ordinal};
 use recado_domain::message::TokenUsage;
 use recado_domain::options::SendOptions;
 use recado_domain::wake_up::SendJob;
-use recado_pipeline::ports::{Llm, LlmError, LlmReply, LlmRequest};
+use recado_pipeline::ports::{Llm, LlmError, LlmReply, LlmRequest, Transcriber};
 use recado_pipeline::{Components, Verdict, operate, reply};
 use recado_testkit::builders::{Fixture, correlation};
 use recado_testkit::ports::succeed;
@@ -88,6 +88,8 @@ struct Interrupted {
     conversation: ConversationId,
     thinks: AtomicU32,
 }
+
+impl Transcriber for Interrupted {}
 
 impl Llm for Interrupted {
     async fn generate_reply(&self, request: &LlmRequest) -> Result<LlmReply, LlmError> {

@@ -26,7 +26,7 @@ use recado_pipeline::ports::{
     CommitOutcome, ConfigurationStore, ConnectionAnswer, Conversations, HistoryError, HistoryPage,
     HistorySpan, IdentityKeyStore, InboundWrite, Inbox, Llm, LlmError, LlmReply, LlmRequest, OutboxStore,
     OutgoingMessage, Providers, RecordEventOutcome, SendEvidence, SendOutcome, StoreInboundOutcome, System,
-    TemplateAnswer,
+    TemplateAnswer, Transcriber,
 };
 use recado_pipeline::{Components, Settings, Verdict, process, reply};
 use recado_testkit::builders::{BASE, Fixture, correlation, identity_key};
@@ -298,6 +298,8 @@ pub(crate) struct Model {
     /// The decisions that the last request offered.
     pub(crate) offered: Mutex<OfferedDecisions>,
 }
+
+impl Transcriber for Model {}
 
 impl Llm for Model {
     async fn generate_reply(&self, request: &LlmRequest) -> Result<LlmReply, LlmError> {
