@@ -11,6 +11,7 @@
 //! effort.
 
 mod failure;
+mod message;
 
 #[cfg(test)]
 pub(crate) mod tests;
@@ -18,19 +19,20 @@ pub(crate) mod tests;
 use failure::{FailureCause, ModelFailure, Retryability};
 use futures::future::{Either, select};
 use genai::adapter::AdapterKind;
-use genai::chat::{CacheControl, ChatMessage, ChatOptions, ChatRequest, ChatResponse, StopReason, Tool};
+use genai::chat::{ChatOptions, ChatResponse, StopReason};
 use genai::resolver::{AuthData, Endpoint};
 use genai::{ModelIden, ServiceTarget};
+use message::to_chat_request;
 use recado_domain::backoff::Backoff;
 use recado_domain::config::CredentialRef;
-use recado_domain::decision::{AgentDecision, DecisionReading, DecisionTool, OfferedDecisions};
+use recado_domain::decision::{AgentDecision, DecisionReading, OfferedDecisions};
 use recado_domain::message::TokenUsage;
 use recado_domain::millis::add_millis;
+use recado_domain::model_files::FileOmission;
 use recado_domain::secret::Secret;
 use recado_http_client::url_origin;
-use recado_pipeline::ports::{
-    ChatTurn, Llm, LlmError, LlmReply, LlmRequest, PortResult, Secrets, Speaker, System,
-};
+use recado_pipeline::ports::{Llm, LlmError, LlmReply, LlmRequest, PortResult, Secrets, System};
+use std::borrow::Cow;
 use std::pin::pin;
 use std::time::Duration;
 
@@ -196,11 +198,12 @@ impl<S: Secrets, A: System> Llm for Claude<S, A> {
         let key = self.resolve_key().await?;
         let within = i64::try_from(request.within.as_millis()).unwrap_or(i64::MAX);
         let deadline = add_millis(self.system.now(), within);
+        let mut request = Cow::Borrowed(request);
         let mut attempt = 1;
         loop {
             let left = time_left(self.system.now(), deadline);
             let failure = match self
-                .attempt_request(request, &key, left.min(self.settings.attempt_timeout))
+                .attempt_request(&request, &key, left.min(self.settings.attempt_timeout))
                 .await
             {
                 Ok(reply) => return Ok(reply),
@@ -210,6 +213,12 @@ impl<S: Secrets, A: System> Llm for Claude<S, A> {
                 Retryability::Credentials => {
                     self.secrets.forget_secret(&self.settings.key).await;
                     return Err(LlmError::Credentials(failure.to_string()));
+                }
+                Retryability::Refused if failure.may_be_for_files() && request.shows_files() => {
+                    // An encrypted PDF, a picture of too many pixels: the contact gets an answer all the same.
+                    tracing::warn!(failure = %failure, "the model is asked again without the files");
+                    request.to_mut().omit_shown_files(FileOmission::Refused);
+                    continue;
                 }
                 Retryability::Refused => return Err(LlmError::Refused(failure.to_string())),
                 Retryability::MayPass => {}
@@ -243,33 +252,6 @@ fn versioned_base_url(base: &str) -> Result<String, ClaudeError> {
         return Err(ClaudeError::BaseUrl);
     }
     Ok(format!("{}/v1/", base.strip_suffix("/v1").unwrap_or(base)))
-}
-
-/// Converts the request to the types of `genai`. The system prompt is marked for the prompt cache. An empty prompt is
-/// left out, because the API refuses to cache an empty block.
-fn to_chat_request(request: &LlmRequest) -> ChatRequest {
-    let system = (!request.system.trim().is_empty())
-        .then(|| ChatMessage::system(request.system.as_str()).with_options(CacheControl::Ephemeral));
-    let turn = |turn: &ChatTurn| match turn.speaker {
-        Speaker::User => ChatMessage::user(turn.text.as_str()),
-        Speaker::Assistant => ChatMessage::assistant(turn.text.as_str()),
-    };
-    let instructions = request.instructions.iter().map(ChatMessage::system);
-    let messages = system.into_iter().chain(instructions);
-    let messages = messages.chain(request.turns.iter().map(turn)).collect();
-    let tools: Vec<Tool> = request.decisions.list_tools().into_iter().map(to_tool).collect();
-    let chat = ChatRequest::new(messages);
-    if tools.is_empty() {
-        chat
-    } else {
-        chat.with_tools(tools)
-    }
-}
-
-fn to_tool(tool: DecisionTool) -> Tool {
-    Tool::new(tool.name)
-        .with_description(tool.description)
-        .with_schema(tool.arguments)
 }
 
 /// The words of an answer for the contact.

@@ -125,7 +125,17 @@ fn compose_answer(request: &LlmRequest) -> String {
         .chars()
         .take(QUOTED_MAX)
         .collect();
-    format!("[simulated] I read {count} message{plural}. You said: \"{last}\"")
+    let files = &request.turns[from..];
+    let seen = files
+        .iter()
+        .flat_map(|turn| &turn.files)
+        .filter(|file| file.content.is_ok());
+    let seen = match seen.count() {
+        0 => String::new(),
+        1 => " and saw 1 file".to_owned(),
+        files => format!(" and saw {files} files"),
+    };
+    format!("[simulated] I read {count} message{plural}{seen}. You said: \"{last}\"")
 }
 
 fn count_words(text: &str) -> u64 {
@@ -138,6 +148,9 @@ mod tests {
     use crate::claude::tests::{Time, request, said};
     use recado_domain::decision::OfferedDecisions;
     use recado_domain::ids::StepId;
+    use recado_domain::media_type::MediaType;
+    use recado_domain::model_files::FileOmission;
+    use recado_pipeline::ports::ChatFile;
 
     fn model(latency: Duration) -> Simulated<Time> {
         Simulated::new(Time::default(), latency)
@@ -203,6 +216,22 @@ mod tests {
             assert_eq!(reply.decision, None, "{words}");
             assert!(reply.text.starts_with("[simulated] I read 1 message."));
         }
+    }
+
+    #[tokio::test]
+    async fn it_says_how_many_files_it_saw() {
+        let file = |content| ChatFile {
+            label: "[image 1]".to_owned(),
+            media_type: MediaType::Png,
+            content,
+        };
+        let mut asked = request();
+        asked.turns[0].files = vec![file(Ok(b"png".to_vec())), file(Err(FileOmission::Older))];
+        let reply = model(Duration::ZERO).generate_reply(&asked).await.unwrap();
+        assert_eq!(
+            reply.text,
+            "[simulated] I read 1 message and saw 1 file. You said: \"good morning\""
+        );
     }
 
     #[tokio::test]

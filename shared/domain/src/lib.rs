@@ -33,6 +33,7 @@ pub mod media_type;
 pub mod message;
 pub mod metadata;
 pub mod millis;
+pub mod model_files;
 pub mod network_address;
 pub mod notice;
 pub mod options;

@@ -60,7 +60,7 @@ pub use history::{HistoryError, HistoryPage, HistoryRecord, HistorySpan};
 pub use identity::IdentityKeyStore;
 pub use inbox::{EventFinish, InboundWrite, Inbox, RecordEventOutcome, StoreInboundOutcome};
 pub use instances::{InstanceStates, Reservation};
-pub use llm::{ChatTurn, Llm, LlmError, LlmReply, LlmRequest, Speaker};
+pub use llm::{ChatFile, ChatTurn, Llm, LlmError, LlmReply, LlmRequest, Speaker};
 pub use notices::Notices;
 pub use notification_channels::{ChannelError, NotificationChannels};
 pub use outbox::{ClaimGuard, ClaimOutcome, DeliveryLink, OutboxStore};

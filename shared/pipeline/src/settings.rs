@@ -11,6 +11,7 @@ pub use variables::{SettingError, VariableReader};
 use jiff::SignedDuration;
 use recado_domain::backoff::Backoff;
 use recado_domain::debounce::{Debounce, DebounceBounds};
+use recado_domain::model_files::ModelFileLimits;
 use recado_domain::rate::Rate;
 use std::time::Duration;
 
@@ -44,6 +45,8 @@ pub struct Settings {
     pub key_ttl: SignedDuration,
     /// Limits of the text that the model reads for one turn.
     pub turn_reads: TurnReadLimits,
+    /// Limits of the files that the model sees in one turn.
+    pub model_files: ModelFileLimits,
     /// Maximum time for the model to answer, retries included.
     pub llm_timeout: SignedDuration,
     /// Lease of a turn.
@@ -119,6 +122,7 @@ impl Default for Settings {
                 message_chars: 8_000,
                 transcript_chars: 40_000,
             },
+            model_files: ModelFileLimits::default(),
             llm_timeout: seconds(60),
             turn_lease: seconds(95),
             provider_timeout: seconds(20),

@@ -119,6 +119,14 @@ impl ModelFailure {
     }
 }
 
+impl ModelFailure {
+    /// Returns `true` if the API may have refused the request because of a file in it. It refuses a file that it cannot
+    /// open with the status 400, and a request that is too large with 413.
+    pub(super) fn may_be_for_files(&self) -> bool {
+        matches!(self.why, FailureCause::Status(400 | 413, _))
+    }
+}
+
 impl fmt::Display for ModelFailure {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match &self.why {

@@ -1,7 +1,10 @@
 //! Against a stand-in of Anthropic's API that answers what each test wants.
 
+mod files;
+
 use super::*;
 use recado_domain::Timestamp;
+use recado_pipeline::ports::{ChatTurn, Speaker};
 use recado_testkit::servers::scripted::{Does, StandIn};
 use serde_json::json;
 use std::sync::Arc;
@@ -87,10 +90,7 @@ impl Secrets for KeyBox {
 }
 
 pub(crate) fn said(speaker: Speaker, text: &str) -> ChatTurn {
-    ChatTurn {
-        speaker,
-        text: text.to_owned(),
-    }
+    ChatTurn::from_text(speaker, text)
 }
 
 pub(crate) fn request() -> LlmRequest {

@@ -1,6 +1,9 @@
 use super::PortResult;
 use recado_domain::decision::{AgentDecision, OfferedDecisions};
+use recado_domain::media_type::MediaType;
 use recado_domain::message::TokenUsage;
+use recado_domain::model_files::{FileOmission, ModelFileLimits};
+use std::fmt;
 use std::future::Future;
 use std::time::Duration;
 
@@ -20,6 +23,39 @@ pub struct ChatTurn {
     pub speaker: Speaker,
     /// Text of this part.
     pub text: String,
+    /// Files of this part, in their order. Only the contact's are shown.
+    pub files: Vec<ChatFile>,
+}
+
+impl ChatTurn {
+    /// Makes a part without files.
+    pub fn from_text(speaker: Speaker, text: impl Into<String>) -> Self {
+        Self {
+            speaker,
+            text: text.into(),
+            files: Vec::new(),
+        }
+    }
+}
+
+/// A file as the model sees it.
+#[derive(Clone, PartialEq, Eq)]
+pub struct ChatFile {
+    /// The words by which the text refers to the file, such as `[image 1]`.
+    pub label: String,
+    /// The file's type.
+    pub media_type: MediaType,
+    /// The file, or the reason why it is not shown.
+    pub content: Result<Vec<u8>, FileOmission>,
+}
+
+impl fmt::Debug for ChatFile {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("ChatFile")
+            .field("media_type", &self.media_type)
+            .field("content", &self.content.as_ref().map(Vec::len))
+            .finish_non_exhaustive()
+    }
 }
 
 /// A request to a language model.
@@ -41,6 +77,37 @@ pub struct LlmRequest {
     pub within: Duration,
     /// `true` if the instance is simulated: the simulated model answers, and no real one is asked.
     pub simulated: bool,
+}
+
+impl LlmRequest {
+    /// Takes out what is beyond the limits: the oldest files, and those that the model cannot take. Their places say so.
+    pub fn limit_shown_files(&mut self, limits: &ModelFileLimits) {
+        let mut files: Vec<&mut ChatFile> = self.turns.iter_mut().flat_map(|turn| &mut turn.files).collect();
+        files.retain(|file| file.content.is_ok());
+        let sizes: Vec<(MediaType, usize)> = files
+            .iter()
+            .map(|file| (file.media_type, file.content.as_ref().map_or(0, Vec::len)))
+            .collect();
+        for (file, omitted) in files.into_iter().zip(limits.choose_visible_files(&sizes)) {
+            if let Some(why) = omitted {
+                file.content = Err(why);
+            }
+        }
+    }
+
+    /// Returns `true` if the request shows a file.
+    pub fn shows_files(&self) -> bool {
+        let mut files = self.turns.iter().flat_map(|turn| &turn.files);
+        files.any(|file| file.content.is_ok())
+    }
+
+    /// Takes all files out, for this reason.
+    pub fn omit_shown_files(&mut self, why: FileOmission) {
+        let files = self.turns.iter_mut().flat_map(|turn| &mut turn.files);
+        for file in files.filter(|file| file.content.is_ok()) {
+            file.content = Err(why);
+        }
+    }
 }
 
 /// The answer of a language model.

@@ -141,6 +141,10 @@ impl Settings {
         ] {
             *limit = reader.read_number(&[name], range, *limit);
         }
+        let files = &mut self.model_files;
+        files.files = reader.read_number(&["RECADO_MODEL_FILES"], (0, 100), files.files);
+        // Base64 makes it a third more, and the model's API takes requests of 32 MB.
+        files.bytes = reader.read_number(&["RECADO_MODEL_FILE_BYTES"], (0, 22_000_000), files.bytes);
     }
 }
 

@@ -13,6 +13,23 @@ fn nothing_set_changes_nothing() {
 }
 
 #[test]
+fn the_limits_of_what_the_model_sees_are_read() {
+    let (settings, names) = read(&[
+        ("RECADO_MODEL_FILES", "3"),
+        ("RECADO_MODEL_FILE_BYTES", "1000000"),
+    ]);
+    assert!(names.is_empty(), "{names:?}");
+    let limits = settings.model_files;
+    assert_eq!((limits.files, limits.bytes), (3, 1_000_000));
+    let (settings, names) = read(&[
+        ("RECADO_MODEL_FILES", "101"),
+        ("RECADO_MODEL_FILE_BYTES", "32000000"),
+    ]);
+    assert_eq!(names, ["RECADO_MODEL_FILES", "RECADO_MODEL_FILE_BYTES"]);
+    assert_eq!(settings, Settings::default());
+}
+
+#[test]
 fn times_that_nobody_can_set_are_these() {
     let settings = Settings::default();
     let seconds = SignedDuration::from_secs;

@@ -10,10 +10,7 @@ const MODEL_TIMEOUT: Duration = Duration::from_secs(15);
 
 /// Asks a model for one token, which proves the key and the model's name.
 pub(crate) async fn ask_model(deps: &impl Deps, model: &str) -> Result<(), LlmError> {
-    let turn = ChatTurn {
-        speaker: Speaker::User,
-        text: "Answer with one word.".to_owned(),
-    };
+    let turn = ChatTurn::from_text(Speaker::User, "Answer with one word.");
     let request = LlmRequest {
         instructions: Vec::new(),
         decisions: OfferedDecisions::default(),

@@ -46,15 +46,12 @@ pub(super) fn build_transcript(reading: &TurnReading) -> Vec<ChatTurn> {
                 last.text.push_str(&text);
             }
             None if speaker == Speaker::Assistant => {}
-            _ => turns.push(ChatTurn { speaker, text }),
+            _ => turns.push(ChatTurn::from_text(speaker, text)),
         }
     }
     if turns.last().is_none_or(|last| last.speaker == Speaker::Assistant) {
         // Everything that is owed was deleted, and is shown as deleted in its earlier place.
-        turns.push(ChatTurn {
-            speaker: Speaker::User,
-            text: DELETED.to_owned(),
-        });
+        turns.push(ChatTurn::from_text(Speaker::User, DELETED));
     }
     turns
 }

@@ -27,7 +27,7 @@ pub(in crate::usecases::reply) async fn ask_model(
     {
         tracing::warn!(step = %gone, "the step is gone: the conversation goes on at the first");
     }
-    let request = LlmRequest {
+    let mut request = LlmRequest {
         instructions: list_instructions(turn, step),
         decisions: bound.agent.offered_decisions(step),
         model: bound.agent.model.clone(),
@@ -37,6 +37,7 @@ pub(in crate::usecases::reply) async fn ask_model(
         within: deps.settings().llm_timeout.unsigned_abs(),
         simulated: deps.providers().is_simulated(&bound.instance).await,
     };
+    request.limit_shown_files(&deps.settings().model_files);
     let asked_at = deps.system().now();
     let answer = deps.llm().generate_reply(&request).await;
     measure_answer(deps, &bound.instance.id, asked_at, &answer);
