@@ -1,0 +1,98 @@
+//! Reads the text of documents: Word, Excel, `PowerPoint`, web pages and plain text.
+//!
+//! The files come from strangers. So each is read in time that grows with its size, within [`TextLimits`]: a small archive
+//! that unpacks to gigabytes ends at the limit, and nothing that a document names is fetched or expanded.
+
+mod html;
+mod office;
+mod package;
+mod plain;
+mod sheet;
+mod text;
+
+use package::{ReadParts, open_counted_package};
+use recado_domain::media_type::MediaType;
+use text::TextBuilder;
+
+/// The limits within which a document is read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct TextLimits {
+    /// Largest file that is read, in bytes.
+    pub bytes: usize,
+    /// Largest size of the parts of an archive that are read, unpacked, in bytes.
+    pub unpacked_bytes: u64,
+    /// Maximum number of characters of the text; the rest is cut off.
+    pub chars: usize,
+}
+
+impl Default for TextLimits {
+    fn default() -> Self {
+        Self {
+            bytes: 20_000_000,
+            unpacked_bytes: 30_000_000,
+            chars: 20_000,
+        }
+    }
+}
+
+/// The text of a document.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct DocumentText {
+    /// The text; empty if the document has none.
+    pub text: String,
+    /// `true` if the document has more text than the limit allows.
+    pub is_cut: bool,
+}
+
+/// The reason why the text of a document was not read. Each is permanent: the same file would be refused again.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub enum DocumentError {
+    /// Files of this type have no text that can be read.
+    #[error("files of this type have no text that can be read")]
+    NoText,
+    /// The file is too large, packed or unpacked.
+    #[error("the document is too large")]
+    TooLarge,
+    /// The file is damaged, or it is encrypted.
+    #[error("the document cannot be opened")]
+    Unreadable,
+}
+
+/// Reads the text of a document of this type.
+pub fn extract_text(
+    bytes: &[u8],
+    media_type: MediaType,
+    limits: &TextLimits,
+) -> Result<DocumentText, DocumentError> {
+    if !media_type.has_readable_text() {
+        return Err(DocumentError::NoText);
+    }
+    if bytes.len() > limits.bytes {
+        return Err(DocumentError::TooLarge);
+    }
+    let mut text = TextBuilder::with_char_limit(limits.chars);
+    match media_type {
+        MediaType::Docx => {
+            office::read_word_document(
+                &mut open_counted_package(bytes, ReadParts::Xml, limits)?,
+                &mut text,
+            )?;
+        }
+        MediaType::Pptx => {
+            office::read_presentation(
+                &mut open_counted_package(bytes, ReadParts::Xml, limits)?,
+                &mut text,
+            )?;
+        }
+        MediaType::Xlsx => {
+            open_counted_package(bytes, ReadParts::All, limits)?;
+            sheet::read_spreadsheet(bytes, &mut text)?;
+        }
+        MediaType::Html => html::read_page_text(&plain::decode_plain_text(bytes), &mut text),
+        _ => text.append_text_run(&plain::decode_plain_text(bytes)),
+    }
+    Ok(text.into_document_text())
+}
+
+#[cfg(test)]
+mod tests;
