@@ -79,6 +79,10 @@ fn judge_text(text: &str) -> Completeness {
     if is_bare_question(whole) || is_bare_question(ending) {
         return Completeness::Complete;
     }
+    // "It is easier if I record it": the voice message takes its author time.
+    if ending.iter().any(|word| words::RECORDING.contains(word)) || records_it(ending) {
+        return Completeness::Announced;
+    }
     if whole.len() < 3 && !folded.ends_with(['.', '!']) {
         return Completeness::Fragment;
     }
@@ -150,6 +154,14 @@ fn is_announcement(words: &[&str]) -> bool {
         words.first(),
         Some(&("segue" | "mandando" | "enviando" | "sending"))
     )
+}
+
+/// Returns `true` for "record it" and the like. ("My record" announces nothing.)
+fn records_it(words: &[&str]) -> bool {
+    let what = ["it", "this", "that", "one", "you", "a"];
+    words
+        .windows(2)
+        .any(|pair| pair[0] == "record" && what.contains(&pair[1]))
 }
 
 /// Returns `true` if the end of a text that is no question asks for more.

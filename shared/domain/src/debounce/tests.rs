@@ -40,6 +40,11 @@ fn a_text_is_judged_by_its_punctuation_and_its_first_and_last_words() {
         ("espera", Announced),
         ("te mando la foto", Announced),
         ("hold on", Announced),
+        ("acho melhor eu gravar", Announced),
+        ("mejor lo grabo", Announced),
+        ("let me just record this for you", Announced),
+        ("my patient record is at the front desk", Open),
+        ("quanto custa gravar um video de casamento", Complete),
     ] {
         assert_eq!(judge(text), expected, "{text}");
     }

@@ -370,3 +370,16 @@ pub(super) const BEFORE_QUESTION: &[&str] = &[
     "e", "mas", "entao", "ah", "a", "de", "em", "com", "para", "pra", "ate", "desde", "y", "pero", "hasta",
     "and", "but", "so", "at", "por", "favor", "please", "pls", "pf", "pfv",
 ];
+
+/// Words of somebody who is about to record something.
+pub(super) const RECORDING: &[&str] = &[
+    "gravar",
+    "gravo",
+    "gravando",
+    "grabar",
+    "grabo",
+    "grabando",
+    "grabarlo",
+    "grabarte",
+    "recording",
+];
