@@ -16,6 +16,9 @@ use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::path::PathBuf;
 use std::time::Duration;
 
+/// Wait after the last sign that a contact types, unless set. One machine keeps the signs in memory, where they cost nothing.
+const TYPING_LONG: SignedDuration = SignedDuration::from_secs(10);
+
 /// The settings that are not in `recado.toml`.
 #[derive(Debug, Clone)]
 pub(crate) struct LocalEnvironment {
@@ -80,7 +83,10 @@ const ARGUMENT_NAMES: [&str; 2] = ["RECADO_URL", "RECADO_PROVIDER_KEY"];
 impl LocalEnvironment {
     /// Reads all settings.
     pub(crate) fn from_variables(reader: &mut VariableReader) -> Self {
-        let settings = Settings::from_environment(reader);
+        let mut settings = Settings::from_environment(reader);
+        if reader.read_text("RECADO_TYPING_LONG_SECONDS").is_none() {
+            settings.typing.long = TYPING_LONG;
+        }
         let providers = ProviderConfig::from_environment(reader, settings.provider_timeout.unsigned_abs());
         reader.add_known_names(&ARGUMENT_NAMES);
         Self {

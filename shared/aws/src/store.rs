@@ -31,6 +31,7 @@ mod tenant_records;
 mod tokens;
 mod trace;
 mod transaction;
+mod typing;
 mod waiting;
 
 use crate::cache::Cache;

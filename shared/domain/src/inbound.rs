@@ -10,6 +10,7 @@ use crate::ids::{EventId, ExternalId};
 use crate::notice::Notice;
 use crate::provider::Provider;
 use crate::reason::Reason;
+use crate::typing::TypingUpdate;
 use jiff::Timestamp;
 use serde_json::Value;
 
@@ -28,6 +29,8 @@ pub enum WebhookItem {
         /// `None`: the proof is the provider's and holds for every account.
         proven_by: Option<ExternalId>,
     },
+    /// A sign that a contact types. It is kept for a minute where typing is waited for, without a queue, and may be lost.
+    Typing(TypingUpdate),
     /// An item that is authentic, but unknown or of no use. It is counted, logged and acknowledged.
     Ignored {
         /// A word or two about the item (never with personal data).

@@ -52,6 +52,7 @@ pub mod signature;
 pub mod split;
 pub mod trend;
 pub mod turn;
+pub mod typing;
 pub mod wake_up;
 pub mod web_url;
 

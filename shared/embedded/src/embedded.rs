@@ -9,6 +9,7 @@ use crate::lookups::{LOOKUPS, LookupConnections};
 use crate::open_error::OpenError;
 use crate::payloads::EmbeddedPayloads;
 use crate::queue::{HandledMessage, Receipt, RoundRobin};
+use crate::typing_memory::TypingMemory;
 use jiff::Timestamp;
 use recado_domain::dead_letter::QueueName;
 use recado_domain::identity::IdentityKey;
@@ -45,6 +46,7 @@ struct EmbeddedInner {
     configs: ConfigCache,
     /// The identity key. It never changes, so it is read once.
     identity: OnceLock<IdentityKey>,
+    typing: TypingMemory,
     /// The data folder; `None` in memory.
     folder: Option<PathBuf>,
     /// Number of free bytes below which the disk counts as full.
@@ -115,10 +117,16 @@ impl Embedded {
                 round_robin: Arc::default(),
                 configs: ConfigCache::default(),
                 identity: OnceLock::new(),
+                typing: TypingMemory::default(),
                 folder,
                 least_free: AtomicU64::new(0),
             }),
         }
+    }
+
+    /// Returns the signs of contacts' typing.
+    pub(crate) fn typing_memory(&self) -> &TypingMemory {
+        &self.inner.typing
     }
 
     /// Sets the number of free bytes below which the disk counts as full.

@@ -28,6 +28,7 @@ mod queue;
 mod recovery;
 mod sql_records;
 mod store;
+mod typing_memory;
 
 pub use clock::{Clock, EmbeddedSystem};
 pub use embedded::Embedded;

@@ -25,6 +25,7 @@ mod scheduled;
 mod tenant_records;
 mod tokens;
 mod trace;
+mod typing;
 
 pub(crate) use conversation_row::ConversationRow;
 pub(crate) use conversations::ReplyRows;

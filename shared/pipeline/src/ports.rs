@@ -40,6 +40,7 @@ mod tenant_records;
 mod tokens;
 mod trace;
 mod transcriber;
+mod typing;
 
 pub use alerts::{ALERTS_PER_COMMIT, Alerts};
 pub use aliases::ContactAliases;
@@ -78,6 +79,7 @@ pub use tenant_records::TenantRecords;
 pub use tokens::Tokens;
 pub use trace::{CorrelatedRecords, CorrelationIndex};
 pub use transcriber::{Recording, Transcriber, Transcript, TranscriptionError};
+pub use typing::TypingSigns;
 
 /// A failure of a store or a queue.
 #[derive(Debug, thiserror::Error)]
@@ -194,6 +196,7 @@ pub trait Store:
     + CorrelationIndex
     + Tokens
     + Audit
+    + TypingSigns
 {
 }
 
@@ -219,5 +222,6 @@ impl<T> Store for T where
         + CorrelationIndex
         + Tokens
         + Audit
+        + TypingSigns
 {
 }

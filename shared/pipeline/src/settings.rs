@@ -13,6 +13,7 @@ use recado_domain::backoff::Backoff;
 use recado_domain::debounce::{Debounce, DebounceBounds};
 use recado_domain::model_files::ModelFileLimits;
 use recado_domain::rate::Rate;
+use recado_domain::typing::TypingWait;
 use std::time::Duration;
 
 /// The bounds of the adaptive debounce, unless set.
@@ -31,6 +32,8 @@ pub struct Settings {
     pub debounce_bounds: DebounceBounds,
     /// Maximum time by which a burst can delay the reply.
     pub debounce_max: SignedDuration,
+    /// Wait for a contact who types, within `debounce_max`. Off unless set, since it costs requests where the signs are records.
+    pub typing: TypingWait,
     /// Number of drafts in a row that are dropped because the contact wrote while they were made. 0: none.
     pub restart_drafts: u32,
     /// Age on arrival above which a message is stored and not answered.
@@ -111,6 +114,10 @@ impl Default for Settings {
             debounce: Debounce::Adaptive(DEBOUNCE_BOUNDS),
             debounce_bounds: DEBOUNCE_BOUNDS,
             debounce_max: seconds(20),
+            typing: TypingWait {
+                short: seconds(2),
+                long: SignedDuration::ZERO,
+            },
             restart_drafts: 0,
             stale_after: seconds(3600),
             event_ttl: seconds(7 * 86_400),

@@ -51,6 +51,9 @@ fn item(item: &WebhookItem) -> Value {
         WebhookItem::Ignored { what } => json!({ "ignored": what }),
         WebhookItem::Status(update) => json!({ "status": status(update) }),
         WebhookItem::Notice { notice, .. } => json!({ "notice": notice }),
+        WebhookItem::Typing(update) => {
+            json!({ "typing": update.state, "external": update.external, "address": update.address })
+        }
         WebhookItem::Event(event) => json!({
             "event": event.id.as_str()[..12],
             "external": event.external,

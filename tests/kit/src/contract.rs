@@ -47,6 +47,7 @@ pub mod tenant_records;
 pub mod tenants;
 pub mod tokens;
 pub mod traces;
+pub mod typing;
 pub mod waiting;
 
 pub(crate) mod given;

@@ -5,6 +5,7 @@
 //! | event | `E#{event}` | `E` |
 //! | conversation | `C#{thread}` | `{number}#Z` |
 //! | alias: the number of a person known by another identity | `N#{thread of the identity}` | `N` |
+//! | sign of a contact's typing | `P#{thread}` | `P` |
 //! | message | `C#{thread}` | `{number}#M#{ordinal}` |
 //! | open message | `O#{thread}` | `{number}#{ordinal}` |
 //! | client's key | `K#{scope}` | `{key}` |
@@ -107,6 +108,11 @@ impl TableKey {
     /// the one that this identity would have.
     pub(crate) fn for_alias(thread: &ThreadId) -> Self {
         Self::new(format!("N#{}", thread.as_str()), "N")
+    }
+
+    /// Returns the key of the newest sign of a contact's typing.
+    pub(crate) fn for_typing(thread: &ThreadId) -> Self {
+        Self::new(format!("P#{}", thread.as_str()), "P")
     }
 
     /// Returns the key of the installation's identity key.

@@ -30,6 +30,18 @@ impl Settings {
                 &mut self.debounce_max,
             ),
             (
+                "RECADO_TYPING_SHORT_SECONDS",
+                1.0,
+                (0.0, 60.0),
+                &mut self.typing.short,
+            ),
+            (
+                "RECADO_TYPING_LONG_SECONDS",
+                1.0,
+                (0.0, 60.0),
+                &mut self.typing.long,
+            ),
+            (
                 "RECADO_STALE_SECONDS",
                 1.0,
                 (0.0, 365.0 * DAY),

@@ -38,7 +38,9 @@ pub(crate) async fn preview_items(
     for item in items {
         match item {
             WebhookItem::Status(_) => done.statuses += 1,
-            WebhookItem::Notice { .. } | WebhookItem::Ignored { .. } => done.ignored += 1,
+            WebhookItem::Notice { .. } | WebhookItem::Typing(_) | WebhookItem::Ignored { .. } => {
+                done.ignored += 1;
+            }
             WebhookItem::Event(event) => {
                 if deps.store().find_event(&event.id).await?.is_some() {
                     done.known += 1;

@@ -247,7 +247,7 @@ fn find_new_status(record: HistoryRecord, known: &Delivery) -> Option<WebhookIte
         WebhookItem::Event(event) => {
             event.kind == EventKind::Failed && DeliveryStatus::Failed.status_rank() > best
         }
-        WebhookItem::Notice { .. } | WebhookItem::Ignored { .. } => false,
+        WebhookItem::Notice { .. } | WebhookItem::Typing(_) | WebhookItem::Ignored { .. } => false,
     })
 }
 

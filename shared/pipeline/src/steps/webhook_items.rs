@@ -9,6 +9,7 @@ use crate::ports::{
     ConfigurationStore, Deliveries, InboundEntry, Inbox, Notices, PortResult, Queues, RecordEventOutcome,
     System,
 };
+use crate::steps::typing_signs;
 use futures::stream::{self, StreamExt, TryStreamExt};
 use recado_domain::delivery::StatusUpdate;
 use recado_domain::event::{EventPayload, InboundJob, PAYLOAD_INLINE_BYTES_MAX};
@@ -16,6 +17,7 @@ use recado_domain::ids::{CorrelationId, ExternalId};
 use recado_domain::inbound::{WebhookEvent, WebhookItem};
 use recado_domain::millis::add_duration;
 use recado_domain::notice::{NOTICE_RETENTION, Notice};
+use recado_domain::typing::TypingUpdate;
 use std::collections::BTreeSet;
 
 /// Number of writes of one webhook that run side by side.
@@ -54,6 +56,10 @@ pub async fn ingest(
             WebhookItem::Event(event) => events.push(event),
             WebhookItem::Status(status) => statuses.push(status),
             WebhookItem::Notice { notice, proven_by } => notices.push((notice, proven_by)),
+            WebhookItem::Typing(update) => {
+                keep_typing(deps, &update).await;
+                done.ignored += 1;
+            }
             WebhookItem::Ignored { what } => {
                 tracing::info!(what, "webhook part acknowledged and left alone");
                 done.ignored += 1;
@@ -82,6 +88,18 @@ pub async fn ingest(
     done.events = count(RecordEventOutcome::New) + done.owed_before;
     done.duplicates += count(RecordEventOutcome::Settled);
     Ok(done)
+}
+
+/// Keeps a sign that a contact types, where typing is waited for. A failure has no effect: nobody waits then.
+async fn keep_typing(deps: &impl Deps, update: &TypingUpdate) {
+    if deps.settings().typing.is_on()
+        && let Err(error) = typing_signs::keep_sign(deps, update).await
+    {
+        tracing::warn!(
+            error = &error as &dyn std::error::Error,
+            "a sign of typing was not kept"
+        );
+    }
 }
 
 async fn record_statuses(deps: &impl Deps, statuses: Vec<StatusUpdate>) -> PortResult<()> {

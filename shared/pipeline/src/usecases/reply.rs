@@ -92,7 +92,11 @@ async fn run_turn(deps: &impl Deps, job: &TurnJob) -> Result<(), TurnStop> {
     let reads = read_conversation(deps, &job.conversation);
     let (mut conversation, newest) = times.run(deps, TurnStep::Read, reads).await?;
     times
-        .run(deps, TurnStep::Owed, check_owed(deps, job, &conversation))
+        .run(
+            deps,
+            TurnStep::Owed,
+            check_owed(deps, job, &conversation, &newest),
+        )
         .await?;
     let finds = find_instance(deps, &conversation);
     let bound = times.run(deps, TurnStep::Instance, finds).await?;

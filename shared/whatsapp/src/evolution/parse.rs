@@ -7,6 +7,7 @@ mod content;
 mod context;
 mod history_record;
 mod message;
+mod presence;
 mod reaction;
 mod status;
 #[cfg(test)]
@@ -257,6 +258,7 @@ fn split_into_items(envelope: &EvolutionEnvelope, received_at: Timestamp) -> Vec
             .map(|part| change::build_deletion_item(envelope, part))
             .collect(),
         "connection.update" => vec![envelope.connection_item()],
+        "presence.update" => presence::build_typing_items(envelope),
         _ => vec![envelope.ignored_item()],
     };
     if items.is_empty() {

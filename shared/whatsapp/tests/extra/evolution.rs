@@ -33,7 +33,6 @@ const LEFT_ALONE: &[(&str, &str, &str)] = &[
         "remove.instance",
         "administration of Evolution",
     ),
-    ("presence.update", "presence.update", "typing is not waited for"),
     (
         "qrcode.updated",
         "qrcode.updated",

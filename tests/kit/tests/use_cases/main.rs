@@ -40,6 +40,7 @@ mod switches;
 mod tenant_removal;
 mod traces;
 mod turns;
+mod typing;
 mod unknown;
 mod uploads;
 mod voids;

@@ -28,12 +28,13 @@ use recado_domain::notice::Notice;
 use recado_domain::provider::Provider;
 use recado_domain::sample::MinuteSample;
 use recado_domain::scheduled::{ScheduledId, ScheduledMessage};
+use recado_domain::typing::TypingSign;
 use recado_pipeline::ports::{
     Alerts, Audit, AuditFilter, CommitOutcome, ConfigurationStore, ContactAliases, ConversationFilter,
     CorrelatedRecords, CorrelationIndex, DeadLetterCounts, DeadLetterFilter, DeadLetters, Deliveries,
     DiskSpace, ErasableRecords, Gauges, IdempotencyClaim, IdentityKeyStore, Notices, OpenWork, OverdueIndex,
     OverdueWork, Page, PageRequest, PortResult, RetainedRecords, Samples, ScheduledMessages, Store,
-    TenantRecords, Tokens, TroubledInstances, WaitingForPerson, WriteOutcome,
+    TenantRecords, Tokens, TroubledInstances, TypingSigns, WaitingForPerson, WriteOutcome,
 };
 use recado_testkit::delegate_calls;
 use std::collections::BTreeSet;
@@ -72,6 +73,14 @@ impl<S: Store> ContactAliases for FaultyPort<S> {
     delegate_calls! {
         find_alias(other: &ThreadId) -> Option<ContactAddress>;
         save_alias(other: &ThreadId, address: &ContactAddress) -> ();
+    }
+}
+
+/// What is lost of it only lets a reply come sooner, so it is no step at which something may happen.
+impl<S: Store> TypingSigns for FaultyPort<S> {
+    delegate_calls! { directly:
+        put_typing_sign(thread: &ThreadId, sign: &TypingSign) -> ();
+        find_typing_sign(threads: &[ThreadId]) -> Option<TypingSign>;
     }
 }
 

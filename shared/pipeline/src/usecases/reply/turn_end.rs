@@ -25,6 +25,11 @@ pub(super) enum TurnEnd {
         /// End of the lease.
         until: Timestamp,
     },
+    /// The contact types: the turn waits for what comes.
+    ContactTypes {
+        /// Time at which it is looked again.
+        until: Timestamp,
+    },
     /// The instance is not configured or disabled.
     NoInstance,
     /// The job came before the time of its turn.
@@ -69,6 +74,7 @@ impl TurnEnd {
             Self::NewerMessage => "newer_message",
             Self::NothingOwed => "nothing_owed",
             Self::LeaseHeld { .. } => "lease_held",
+            Self::ContactTypes { .. } => "contact_types",
             Self::NoInstance => "no_instance",
             Self::TooEarly { .. } => "too_early",
             Self::Closed { .. } => "closed",
@@ -91,7 +97,9 @@ impl TurnEnd {
                 let at = until.min(add_duration(now, LEASE_RECHECK));
                 AfterTurn::Decided(Verdict::retry_at(at, now))
             }
-            Self::TooEarly { at } => AfterTurn::Decided(Verdict::retry_at(at, now)),
+            Self::TooEarly { at } | Self::ContactTypes { until: at } => {
+                AfterTurn::Decided(Verdict::retry_at(at, now))
+            }
             // After a dropped draft: the newer message's job begins the next turn, or this one if that has waited too long.
             Self::MessagesMissing | Self::Discarded(_) | Self::DraftDropped | Self::ChangedMeanwhile => {
                 AfterTurn::Decided(Verdict::RETRY_SOON)
@@ -112,6 +120,7 @@ impl TurnEnd {
             | Self::NewerMessage
             | Self::NothingOwed
             | Self::LeaseHeld { .. }
+            | Self::ContactTypes { .. }
             | Self::TooEarly { .. }
             | Self::ChangedMeanwhile => {
                 tracing::debug!(end, "turn ended");

@@ -74,7 +74,7 @@ fn best_status_item(
         let rank = match &item {
             WebhookItem::Status(update) => update.status.status_rank(),
             WebhookItem::Event(_) => DeliveryStatus::Failed.status_rank(),
-            WebhookItem::Notice { .. } | WebhookItem::Ignored { .. } => return None,
+            WebhookItem::Notice { .. } | WebhookItem::Typing(_) | WebhookItem::Ignored { .. } => return None,
         };
         Some((rank, item))
     });

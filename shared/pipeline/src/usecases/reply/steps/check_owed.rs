@@ -2,23 +2,63 @@
 
 use crate::Deps;
 use crate::ports::System;
+use crate::steps::typing_signs;
 use crate::usecases::reply::turn_end::{TurnEnd, TurnStop};
+use jiff::{SignedDuration, Timestamp};
 use recado_domain::conversation::{Conversation, TurnDecision};
+use recado_domain::message::{Message, Role};
+use recado_domain::millis::add_duration;
 use recado_domain::wake_up::TurnJob;
 
+/// Least pause between two looks at a contact who types.
+const LOOK_AGAIN_MIN: SignedDuration = SignedDuration::from_secs(1);
+
 /// Ends the turn unless the agent owes an answer now and no other worker drafts it. `debounce_max` is the longest time
-/// for which newer messages put the answer off.
+/// for which newer messages, or a contact who types, put the answer off. `newest` are the newest messages.
 pub(in crate::usecases::reply) async fn check_owed(
     deps: &impl Deps,
     job: &TurnJob,
     conversation: &Conversation,
+    newest: &[Message],
 ) -> Result<(), TurnStop> {
     let (now, wait_max) = (deps.system().now(), deps.settings().debounce_max);
     let end = match conversation.decide_turn(job.ordinal, now, wait_max) {
-        TurnDecision::AnswerNow => return Ok(()),
+        TurnDecision::AnswerNow => match find_typing_end(deps, conversation, newest, now).await {
+            None => return Ok(()),
+            Some(until) => {
+                // The contact may stop before.
+                let again = deps.settings().typing.short.max(LOOK_AGAIN_MIN);
+                let until = until.min(add_duration(now, again));
+                TurnEnd::ContactTypes { until }
+            }
+        },
         TurnDecision::StandDown => TurnEnd::NewerMessage,
         TurnDecision::NothingOwed => TurnEnd::NothingOwed,
         TurnDecision::LeaseHeld(until) => TurnEnd::LeaseHeld { until },
     };
     Err(end.into())
+}
+
+/// Returns the time until which the reply waits for a contact who types, if it does. Only where the setting says so is
+/// anything read, and a failure of that read has no effect.
+async fn find_typing_end(
+    deps: &impl Deps,
+    conversation: &Conversation,
+    newest: &[Message],
+    now: Timestamp,
+) -> Option<Timestamp> {
+    let settings = deps.settings();
+    let latest = add_duration(conversation.waiting_since?, settings.debounce_max);
+    if !settings.typing.is_on() || latest <= now {
+        return None;
+    }
+    let last = newest.iter().rev().find(|message| message.role == Role::User)?;
+    match typing_signs::find_sign(deps, conversation).await {
+        Ok(sign) => settings.typing.wait_until(&sign?, last.stored_at, latest, now),
+        Err(error) => {
+            let error = &error as &dyn std::error::Error;
+            tracing::warn!(error, "whether the contact types is not known");
+            None
+        }
+    }
 }

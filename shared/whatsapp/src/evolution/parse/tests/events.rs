@@ -1,4 +1,5 @@
 use super::*;
+use recado_domain::typing::TypingState;
 
 fn body(event: &str, data: Value) -> Value {
     let mut body = json!({"event": event, "instance": "suporte-01"});
@@ -46,6 +47,31 @@ fn what_is_of_no_use_is_told_by_a_word_that_stays_the_same() {
 }
 
 #[test]
+fn who_types_or_records_and_who_stopped_is_read_of_chats_with_one_person() {
+    let states = |jid: &str, presence: &str| -> Vec<(String, TypingState)> {
+        let data = json!({"id": jid, "presences": {jid: {"lastKnownPresence": presence, "lastSeen": 1}}});
+        let found = items(&body("presence.update", data));
+        let of_item = |item| match item {
+            WebhookItem::Typing(update) => Some((update.address.as_str().to_owned(), update.state)),
+            _ => None,
+        };
+        found.into_iter().filter_map(of_item).collect()
+    };
+    let jid = "100000000000001@lid";
+    for (presence, state) in [
+        ("composing", TypingState::Typing),
+        ("recording", TypingState::Typing),
+        ("paused", TypingState::Paused),
+        ("available", TypingState::Paused),
+        ("unavailable", TypingState::Paused),
+    ] {
+        assert_eq!(states(jid, presence), [(jid.to_owned(), state)], "{presence}");
+    }
+    assert_eq!(states(jid, "dancing"), []);
+    assert_eq!(states("120363041000000001@g.us", "composing"), []);
+}
+
+#[test]
 fn the_error_webhook_names_no_instance_and_is_refused_without_repeating_its_key() {
     let body = json!({"event": "error", "data": {"error": "Internal Server Error", "message": "private", "status": 500},
         "date_time": "t", "api_key": "global-key", "server_url": "https://a.example"});
@@ -73,6 +99,7 @@ fn a_history_is_read_message_by_message_oldest_first() {
             WebhookItem::Ignored { what } => what.clone(),
             WebhookItem::Status(_) => "status".to_owned(),
             WebhookItem::Notice { .. } => "notice".to_owned(),
+            WebhookItem::Typing(_) => "typing".to_owned(),
         })
         .collect();
     assert_eq!(read, ["group message", "OLD", "MIDDLE", "NEW"]);

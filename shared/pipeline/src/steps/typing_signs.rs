@@ -1,0 +1,37 @@
+//! Signs that a contact types: webhooks keep them, and turns wait for them.
+
+use super::identity::derive_thread_id;
+use crate::Deps;
+use crate::ports::{ConfigurationStore, PortResult, System, TypingSigns};
+use recado_domain::conversation::Conversation;
+use recado_domain::typing::{TypingSign, TypingUpdate};
+
+/// Keeps a sign. One of an instance that is not configured is dropped.
+pub(crate) async fn keep_sign(deps: &impl Deps, update: &TypingUpdate) -> PortResult<()> {
+    let (store, external) = (deps.store(), &update.external);
+    let Some(bound) = store.find_instance_config(update.provider, external).await? else {
+        return Ok(());
+    };
+    let thread = derive_thread_id(deps, &bound.instance.id, update.address.as_str()).await?;
+    let sign = TypingSign {
+        tenant: bound.tenant.id,
+        state: update.state,
+        at: deps.system().now(),
+    };
+    store.put_typing_sign(&thread, &sign).await
+}
+
+/// Returns the newest sign of a conversation's contact, under the address that it writes from or its other identity.
+pub(crate) async fn find_sign(
+    deps: &impl Deps,
+    conversation: &Conversation,
+) -> PortResult<Option<TypingSign>> {
+    let mut threads = Vec::new();
+    for address in [Some(&conversation.address), conversation.known_as.as_ref()]
+        .into_iter()
+        .flatten()
+    {
+        threads.push(derive_thread_id(deps, &conversation.instance, address.as_str()).await?);
+    }
+    deps.store().find_typing_sign(&threads).await
+}
