@@ -14,6 +14,7 @@ mod confirm;
 mod connect;
 mod consent;
 mod contact;
+mod conversations;
 mod credential;
 mod demonstration;
 mod dlq;
@@ -88,6 +89,7 @@ enum RecadoCommand {
     Tenant(tenant::TenantArguments),
     Token(token::TokenArguments),
     Contact(contact::ContactArguments),
+    Conversations(conversations::ConversationArguments),
     Trends(trends::TrendArguments),
     Alerts(alerts::AlertArguments),
     Audit(audit::AuditArguments),
@@ -180,6 +182,9 @@ fn run_command(arguments: CommandLine) -> Result<()> {
         }
         Some(RecadoCommand::Contact(command)) => {
             runtime.block_on(contact::run_contact_command(command, &environment))
+        }
+        Some(RecadoCommand::Conversations(command)) => {
+            runtime.block_on(conversations::list_conversations(command, &environment))
         }
         Some(RecadoCommand::Trends(command)) => runtime.block_on(trends::run_trends(command, &environment)),
         Some(RecadoCommand::Secret(command)) => {

@@ -82,6 +82,10 @@ pub struct Conversation {
     /// The last takeover, give-back or resolve, which led to the mode and the status.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub handover: Option<Handover>,
+    /// The person who took the conversation over or answered last, and since when it is that person. `None` while the
+    /// agent has the conversation, and if no person acted yet.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub taken: Option<Handover>,
     /// Number that grows at every takeover, give-back and resolve. A reply of an older epoch is void.
     pub epoch: u64,
     /// The newest ordinal given to a message.
@@ -230,6 +234,7 @@ impl Conversation {
             moved_to: None,
             beside: Vec::new(),
             handover: None,
+            taken: None,
             kept_from: Ordinal(0),
             oldest_at: None,
             erased_at: None,
@@ -326,6 +331,7 @@ impl Conversation {
         self.reset_unread_turns();
         self.hand_over_note = None;
         self.agent_returns_at = None;
+        self.taken = None;
         if self.mode == ConversationMode::Ai {
             return needed_person;
         }
@@ -378,6 +384,7 @@ impl Conversation {
         self.waiting_since = None;
         self.scheduled_for = None;
         self.agent_returns_at = None;
+        self.taken = None;
         self.reset_unread_turns();
     }
 

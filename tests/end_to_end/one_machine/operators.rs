@@ -125,13 +125,20 @@ async fn the_agent_hands_over_with_its_last_words_and_is_silent_until_a_person_t
     machine.quiet().await;
     assert_eq!(machine.phone(1).await.len(), 1, "the agent is silent");
     let id = item["id"].as_str().unwrap();
+    let shown = machine.command(&["conversations", "--waiting"]);
+    assert!(
+        shown.contains("handed_over") && shown.contains("nobody") && shown.contains(id),
+        "{shown}"
+    );
     answer(&machine, id, "key-9", "Aqui é a Bia").await;
     machine.phone(2).await;
     let taken = machine.get(&format!("/v1/conversations/{id}")).await;
     assert_eq!(
-        (&taken["mode"], &taken["waiting_since"]),
-        (&json!("manual"), &json!(null))
+        (&taken["mode"], &taken["waiting_since"], &taken["taken_by"]),
+        (&json!("manual"), &json!(null), &json!("installation"))
     );
+    let shown = machine.command(&["conversations", "--waiting"]);
+    assert_eq!(shown, "Nobody waits for a person.\n");
 }
 
 #[tokio::test]

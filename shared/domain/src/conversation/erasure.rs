@@ -29,6 +29,7 @@ impl Conversation {
         self.reengaged = None;
         self.closed_told_at = None;
         self.handover = None;
+        self.taken = None;
         self.hand_over_note = None;
         self.step = None;
         self.moved_to = None;

@@ -88,6 +88,12 @@ pub(super) struct ConversationView {
     agent_returns_at: Option<Timestamp>,
     /// The last takeover, give-back or resolve; absent if there was none.
     handover: Option<HandoverView>,
+    /// Name of the token of the person who took the conversation over or answered last; `phone` if that was on the phone of
+    /// the number. Absent while the agent has the conversation, and if nobody took it yet.
+    #[schema(value_type = Option<String>)]
+    taken_by: Option<TokenName>,
+    /// Time since which it is this person's.
+    taken_at: Option<Timestamp>,
     /// The conversation of the same person under another identity, in which the messages continue.
     #[schema(value_type = Option<String>)]
     moved_to: Option<ConversationId>,
@@ -136,6 +142,7 @@ impl From<(Conversation, Option<ExplainedAnswer>)> for ConversationView {
         let status = conversation.listed_status().unwrap_or(conversation.status);
         let (waiting_since, agent_returns_at) =
             (conversation.person_owed_since(), conversation.return_due_at());
+        let (taken_by, taken_at) = conversation.taken.map(|taken| (taken.by, taken.at)).unzip();
         let phone = conversation.phone.or_else(|| conversation.address.phone_number());
         Self {
             id: conversation.id,
@@ -157,6 +164,8 @@ impl From<(Conversation, Option<ExplainedAnswer>)> for ConversationView {
             hand_over_note: conversation.hand_over_note.map(HandOverNoteView::from),
             step: conversation.step,
             handover: conversation.handover.map(HandoverView::from),
+            taken_by,
+            taken_at,
             moved_to: conversation.moved_to,
         }
     }

@@ -105,6 +105,7 @@ async fn change_mode(
             return Ok(None);
         }
         conversation.handover.clone_from(&leading.handover);
+        conversation.taken.clone_from(&leading.taken);
         if save_conversation(deps, &mut conversation).await? == WriteOutcome::Written {
             return Ok(Some(conversation));
         }

@@ -146,16 +146,17 @@ pub async fn set_conversation_mode(
     for _ in 0..WRITE_TRIES {
         let mut conversation = find_conversation(deps, caller, id).await?;
         let before = conversation.clone();
-        let changed = match mode {
+        let handed_over = match mode {
             ConversationMode::Manual => take_over_until_return(deps, &mut conversation, now).await?,
             ConversationMode::Ai => {
                 let left = highest_covered_ordinal(deps, &conversation, None).await?;
                 conversation.give_back_to_agent(left, now)
             }
         };
-        if changed {
+        if handed_over {
             conversation.sign_handover(&caller.name, now);
         }
+        let changed = conversation.sign_taking(&caller.name, now) || handed_over;
         if changed && !std::mem::replace(&mut noted, true) {
             audit_action(deps, caller, conversation_action(action, &before, after)).await?;
         }

@@ -128,6 +128,7 @@ pub async fn an_update_is_taken_only_one_rev_after_the_stored_one<S: Store>(stor
     let mut conversation = begun(store, &fixture).await;
     conversation.take_over();
     conversation.sign_handover(&TokenName::phone(), at(3));
+    conversation.sign_taking(&TokenName::phone(), at(3));
     updated(store, &mut conversation).await;
     assert_eq!(
         succeed(store.find_conversation(&conversation.id)).await,

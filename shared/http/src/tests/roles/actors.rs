@@ -61,13 +61,16 @@ async fn a_conversation_tells_who_took_it_over_gave_it_back_and_resolved_it() {
         (&desk.ana, "ana", json!({"status": "resolved"})),
     ];
     for (token, name, change) in changes {
-        let answered = desk.ask(token, "PATCH", &path, change).await.body;
+        let answered = desk.ask(token, "PATCH", &path, change.clone()).await.body;
         assert_eq!(answered["handover"]["by"], name, "{answered}");
         assert_eq!(desk.read(&path).await["handover"], answered["handover"]);
         // Who repeats it changes nothing, so the first one stays.
         let again = json!({"mode": answered["mode"]});
         let repeated = desk.ask(&desk.beto, "PATCH", &path, again).await.body;
         assert_eq!(repeated["handover"], answered["handover"]);
+        assert_eq!(repeated["taken_by"], answered["taken_by"]);
+        let taken_by = (change["mode"] == "manual").then_some(name);
+        assert_eq!(answered["taken_by"], json!(taken_by), "{answered}");
     }
 }
 
@@ -88,6 +91,7 @@ async fn an_answer_names_its_author_and_takes_the_conversation_over_for_it() {
     assert_eq!(second["by"], "beto");
     let conversation = desk.read(&format!("/v1/conversations/{id}")).await;
     assert_eq!(conversation["handover"]["by"], "ana", "{conversation}");
+    assert_eq!(conversation["taken_by"], "beto", "who answered last: {conversation}");
     let listed = desk.read(&path).await;
     let by: Vec<&Value> = listed["items"]
         .as_array()

@@ -198,6 +198,7 @@ fn build_answer_message(
     if conversation.mode != had {
         conversation.sign_handover(&caller.name, now);
     }
+    conversation.sign_person(&caller.name, now);
     let starts_timer = conversation.restart_return(prepared.agent_returns, now);
     conversation.rev += 1;
     let new = NewOutgoing {

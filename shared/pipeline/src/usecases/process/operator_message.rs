@@ -129,6 +129,7 @@ pub(super) async fn store_operator_message(
             if conversation.mode != had {
                 conversation.sign_handover(&TokenName::phone(), job.received_at);
             }
+            conversation.sign_person(&TokenName::phone(), job.received_at);
             starts_timer = conversation.restart_return(bound.instance.agent_returns, job.received_at);
             ordinal
         };
