@@ -3,9 +3,11 @@
 
 use crate::config::InstanceConfig;
 use crate::conversation::{Conversation, ConversationMode, ConversationStatus};
+use crate::debounce::Debounce;
 use crate::hours::OpeningState;
 use crate::ids::{MessageId, Ordinal, TokenName};
 use crate::message::{Message, Role};
+use crate::millis::add_duration;
 use crate::outbox::{Author, Outbox, OutboxState};
 use crate::reason::Reason;
 use jiff::Timestamp;
@@ -125,6 +127,8 @@ pub struct AnswerSituation<'a> {
     pub bound: Option<&'a InstanceConfig>,
     /// `true` if the model's key is missing or was refused.
     pub lacks_model_key: bool,
+    /// The debounce of the instance; `None` if it is not configured.
+    pub debounce: Option<Debounce>,
 }
 
 /// Explains the answer that a conversation owes for its oldest unanswered message. `None`: no answer is owed.
@@ -139,6 +143,41 @@ pub fn explain_owed_answer(
 /// Explains the answer to `message`, which the contact wrote in `conversation`. `later` are messages of the conversation
 /// after it, ordered by ordinal; the answer is looked for among them.
 pub fn explain_answer<'a>(
+    message: &'a Message,
+    conversation: &Conversation,
+    later: impl IntoIterator<Item = &'a Message> + Clone,
+    situation: &AnswerSituation<'_>,
+) -> ExplainedAnswer {
+    let mut answer = explain_without_debounce(message, conversation, later.clone(), situation);
+    if answer.reason == AnswerReason::Debounce {
+        answer.until = debounce_until(message, conversation, later, situation);
+    }
+    answer
+}
+
+/// Returns the time until which the debounce runs, if it still runs and its last message is known. The silence counts from
+/// the newest message that wants an answer; it is longer if another of the contact's messages waits before that one.
+fn debounce_until<'a>(
+    message: &'a Message,
+    conversation: &Conversation,
+    others: impl IntoIterator<Item = &'a Message> + Clone,
+    situation: &AnswerSituation<'_>,
+) -> Option<Timestamp> {
+    let all = || others.clone().into_iter().chain([message]);
+    let newest = all().find(|one| one.ordinal == conversation.turn_upto)?;
+    let waits_before = |one: &Message| {
+        let is_owed = one.ordinal > conversation.answered && one.ordinal < newest.ordinal;
+        is_owed && one.role == Role::User && one.unanswered.is_none() && one.content.expects_answer()
+    };
+    let silence = situation
+        .debounce?
+        .silence_after(&newest.content, all().any(waits_before));
+    let until = add_duration(newest.stored_at, silence);
+    (until > situation.now).then_some(until)
+}
+
+/// Explains the answer to `message`, without the time at which a debounce is over.
+fn explain_without_debounce<'a>(
     message: &Message,
     conversation: &Conversation,
     later: impl IntoIterator<Item = &'a Message>,

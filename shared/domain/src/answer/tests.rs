@@ -3,9 +3,11 @@ use crate::contact::ContactAddress;
 use crate::content::{Content, SystemNote};
 use crate::context::MessageContext;
 use crate::conversation::Handover;
+use crate::debounce::DebounceBounds;
 use crate::identity::IdentityKey;
 use crate::ids::{ConversationId, CorrelationId, Nonce};
 use crate::millis::from_unix_millis;
+use jiff::SignedDuration;
 use serde_json::json;
 
 fn bound(extra: &serde_json::Value) -> InstanceConfig {
@@ -104,6 +106,7 @@ fn explain_at(
         now: at(1_000),
         bound,
         lacks_model_key,
+        debounce: None,
     };
     let answer = explain_answer(&message(1, Role::User), conversation, later, &situation);
     let owed = explain_owed_answer(conversation, &situation);
@@ -190,6 +193,7 @@ fn what_asks_for_nothing_says_so_whatever_follows() {
         now: at(1_000),
         bound: None,
         lacks_model_key: false,
+        debounce: None,
     };
     let reason = |message: &Message| explain_answer(message, &conversation, [], &situation).reason;
     let mut stale = message(1, Role::User);
@@ -283,6 +287,44 @@ fn the_first_message_that_answers_counts_and_one_that_was_given_up_only_without_
 }
 
 #[test]
+fn a_debounce_says_until_when_it_runs_from_the_newest_message_on() {
+    let (bound, second) = (bound(&json!({})), SignedDuration::from_secs(1));
+    let until = |conversation: &Conversation, others: &[Message], now| {
+        let situation = AnswerSituation {
+            now: at(now),
+            bound: Some(&bound),
+            lacks_model_key: false,
+            debounce: Some(Debounce::Adaptive(DebounceBounds {
+                short: second,
+                long: second * 8,
+            })),
+        };
+        let mut asked = message(1, Role::User);
+        asked.content = Content::from_text("Vocês abrem hoje?");
+        let answer = explain_answer(&asked, conversation, others, &situation);
+        assert_eq!(answer.reason, AnswerReason::Debounce);
+        answer.until
+    };
+    let mut conversation = asked();
+    assert_eq!(
+        until(&conversation, &[], 10),
+        Some(at(1_005)),
+        "a complete question"
+    );
+    assert_eq!(until(&conversation, &[], 1_005), None, "the turn begins");
+    conversation.receive_message(true, at(700)).unwrap();
+    assert_eq!(until(&conversation, &[], 800), None, "the newest is not known");
+    let mut newest = message(2, Role::User);
+    (newest.stored_at, newest.content) = (at(700), Content::from_text("E amanhã?"));
+    let goes_on = until(&conversation, &[newest], 800);
+    assert_eq!(
+        goes_on,
+        Some(at(2_680)),
+        "who wrote two is likely to write a third"
+    );
+}
+
+#[test]
 fn words_typed_on_the_phone_answer_what_their_author_had_seen() {
     let (mut conversation, typed) = (asked(), message(2, Role::Operator));
     assert_eq!(
@@ -316,6 +358,7 @@ fn a_resolved_conversation_owes_nothing_and_says_who_resolved_it() {
         now: at(1),
         bound: None,
         lacks_model_key: false,
+        debounce: None,
     };
     assert!(explain_owed_answer(&conversation, &situation).is_none());
     assert!(explain_owed_answer(&open, &situation).is_some());

@@ -3,6 +3,7 @@
 use crate::Deps;
 use crate::ports::{ConfigurationStore, Conversations, InstanceStates, PortResult, System};
 use crate::steps::message_view::MessageView;
+use crate::steps::wake_up::resolve_debounce;
 use recado_domain::answer::{AnswerSituation, ExplainedAnswer, explain_answer, explain_owed_answer};
 use recado_domain::config::InstanceConfig;
 use recado_domain::conversation::Conversation;
@@ -31,10 +32,12 @@ impl InstanceFacts {
             self.0.insert(id.clone(), (bound, state.llm_needs_credentials));
         }
         let facts = self.0.get(id);
+        let bound = facts.and_then(|(bound, _)| bound.as_ref());
         Ok(AnswerSituation {
             now: deps.system().now(),
-            bound: facts.and_then(|(bound, _)| bound.as_ref()),
+            bound,
             lacks_model_key: facts.is_some_and(|(_, lacks_key)| *lacks_key),
+            debounce: bound.map(|bound| resolve_debounce(deps, bound)),
         })
     }
 }
