@@ -89,11 +89,19 @@ fn format_conversations(answer: &Value, waiting: bool) -> String {
         (true, false) => "No conversations.\n".to_owned(),
         (false, true) => {
             let heading = ["since", "contact", "why", "taken by"];
-            format_with_lines_below(&heading, items.iter().map(waiting_row).collect(), lines_below(answer))
+            format_with_lines_below(
+                &heading,
+                items.iter().map(waiting_row).collect(),
+                lines_below(answer),
+            )
         }
         (false, false) => {
             let heading = ["last", "contact", "mode", "status", "instance"];
-            format_with_lines_below(&heading, items.iter().map(listed_row).collect(), lines_below(answer))
+            format_with_lines_below(
+                &heading,
+                items.iter().map(listed_row).collect(),
+                lines_below(answer),
+            )
         }
     };
     if let Some(cursor) = answer.get("next_cursor").and_then(Value::as_str) {
@@ -173,7 +181,8 @@ mod tests {
     fn who_waits_is_shown_with_why_and_who_took_it_within_eighty_columns() {
         let mut handed = conversation(&"Bia ".repeat(40));
         handed["needs_person"] = json!("too_much_to_read");
-        handed["hand_over_note"] = json!({"text": "wants a\nrefund ".repeat(20), "at": "2026-01-05T12:00:00Z"});
+        handed["hand_over_note"] =
+            json!({"text": "wants a\nrefund ".repeat(20), "at": "2026-01-05T12:00:00Z"});
         let mut taken = conversation("Caio");
         taken["taken_by"] = json!("a-token-with-a-very-long-name");
         taken["taken_at"] = json!("2026-01-05T12:01:00Z");
@@ -208,6 +217,9 @@ mod tests {
         for cell in ["manual", "active", "suporte-01"] {
             assert!(lines[1].contains(cell), "{shown}");
         }
-        assert_eq!(format_conversations(&json!({"items": []}), false), "No conversations.\n");
+        assert_eq!(
+            format_conversations(&json!({"items": []}), false),
+            "No conversations.\n"
+        );
     }
 }

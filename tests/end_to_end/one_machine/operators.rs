@@ -1,3 +1,4 @@
+use crate::commands::run;
 use crate::machine::{INSTANCE, Machine, TOKEN, eventually, json_of, seconds};
 use recado_testkit::servers::{Behaviour, anthropic_message};
 use recado_testkit::webhooks::{evolution_from_me, evolution_text};
@@ -125,7 +126,7 @@ async fn the_agent_hands_over_with_its_last_words_and_is_silent_until_a_person_t
     machine.quiet().await;
     assert_eq!(machine.phone(1).await.len(), 1, "the agent is silent");
     let id = item["id"].as_str().unwrap();
-    let shown = machine.command(&["conversations", "--waiting"]);
+    let shown = run(&machine, &["conversations", "--waiting"]).out;
     assert!(
         shown.contains("handed_over") && shown.contains("nobody") && shown.contains(id),
         "{shown}"
@@ -137,7 +138,7 @@ async fn the_agent_hands_over_with_its_last_words_and_is_silent_until_a_person_t
         (&taken["mode"], &taken["waiting_since"], &taken["taken_by"]),
         (&json!("manual"), &json!(null), &json!("installation"))
     );
-    let shown = machine.command(&["conversations", "--waiting"]);
+    let shown = run(&machine, &["conversations", "--waiting"]).out;
     assert_eq!(shown, "Nobody waits for a person.\n");
 }
 

@@ -59,7 +59,11 @@ fn format_letters(answer: &Value) -> String {
 
 /// Formats rows as a table, with further lines under each row. The first cell of each row is an instant. The first line
 /// below is an id, which is never cut; a line that is only `-` is left out.
-pub(crate) fn format_with_lines_below(heading: &[&str], mut rows: Vec<Vec<String>>, below: Vec<Vec<String>>) -> String {
+pub(crate) fn format_with_lines_below(
+    heading: &[&str],
+    mut rows: Vec<Vec<String>>,
+    below: Vec<Vec<String>>,
+) -> String {
     for cell in rows.iter_mut().filter_map(|row| row.first_mut()) {
         // The year is in the JSON.
         *cell = format_local_time(cell).chars().skip("2026-".len()).collect();

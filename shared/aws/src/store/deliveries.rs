@@ -1,11 +1,12 @@
 use super::DynamoStore;
 use super::expression::{Expression, UpdateChange};
 use super::item::{self, Item, number_attribute, text_attribute};
-use super::keys::TableKey;
-use super::table::ConditionFailed;
+use super::keys::{self, TableKey};
+use super::table::{ConditionFailed, RecordQuery};
 use aws_sdk_dynamodb::types::ReturnValue;
 use jiff::Timestamp;
 use recado_domain::delivery::{Delivery, DeliveryKey, DeliveryStatus, StatusUpdate};
+use recado_domain::ids::MessageId;
 use recado_pipeline::ports::{Deliveries, PortResult, System};
 use std::collections::HashMap;
 
@@ -30,6 +31,9 @@ fn time_attribute(status: DeliveryStatus) -> &'static str {
 
 /// The attributes that hold a status's details: the fields of `StatusDetail`.
 const DETAILS: [&str; 3] = ["pricing", "conversation", "errors"];
+
+/// The number of links of one key that are looked at: a client may have given a request the key as its correlation id.
+const LINKS_MAX: usize = 100;
 
 /// The attribute of a delivery whose message was erased.
 pub(super) const ERASED: &str = "erased";
@@ -68,7 +72,7 @@ fn restart_change(what: &'static str, update: &StatusUpdate, expires: Timestamp)
         .into_iter()
         .filter(|time| *time != time_attribute(update.status));
     let details = DETAILS.into_iter().filter(|name| !told.contains_key(*name));
-    let others: Vec<&str> = times.chain(details).chain([ERASED]).collect();
+    let others: Vec<&str> = times.chain(details).chain([ERASED, "trace"]).collect();
     Ok(status_change(what, update)?
         .set_value("ttl", number_attribute(expires.as_second()))
         .remove_attributes(&others))
@@ -157,5 +161,29 @@ impl<A: System> Deliveries for DynamoStore<A> {
                 .transpose()
         };
         keys.iter().map(one).collect()
+    }
+
+    async fn find_linked_message(&self, provider_key: &DeliveryKey) -> PortResult<Option<MessageId>> {
+        const WHAT: &str = "finding a sent message";
+        let query = RecordQuery {
+            index: Some("trace"),
+            keys: Expression::new("#trace = :trace").with_text(":trace", provider_key.as_str()),
+            filter: None,
+            reverse: false,
+            limit: Some(LINKS_MAX),
+        };
+        let (found, _) = self.table.query_page(WHAT, &query, None).await?;
+        let keys = found.iter().filter_map(keys::parse_delivery_key).collect();
+        let now = self.table.system.now();
+        for item in self.table.get_records(WHAT, keys, true).await? {
+            let is_present = item::get_string(&item, "trace") == Some(provider_key.as_str());
+            if let Some(item) = item::unexpired(item, now).filter(|_| is_present) {
+                let delivery = parse_delivery(WHAT, &item)?;
+                if delivery.message.is_some() {
+                    return Ok(delivery.message);
+                }
+            }
+        }
+        Ok(None)
     }
 }

@@ -42,7 +42,7 @@
 //! ended alerts under `ALERTS`, the audit under `AUDIT`, and under `KEEP#{tenant}` the retention of its conversations, by the time since when the
 //! oldest message is kept. Open records and conversations are spread over shards, since one key of an index takes 1,000 writes a second, and an
 //! index that cannot keep up holds up the table. Index `trace` (`trace`: a correlation id) holds the keys of events and
-//! messages.
+//! messages; and by the key of the provider's id (`trace`) those of deliveries that have the key of Recado's own.
 
 pub(super) mod alerts;
 mod configuration;
@@ -374,6 +374,12 @@ pub(crate) fn index_open(item: &mut Item, key: &TableKey, due: Option<Timestamp>
 /// Adds the correlation id to `item`, so that the index `trace` finds it.
 pub(crate) fn index_trace(item: &mut Item, correlation: &CorrelationId) {
     item.insert("trace".to_owned(), text_attribute(correlation.as_str()));
+}
+
+/// Returns the key of the delivery that an item of the index `trace` names; `None` if it names another record.
+pub(crate) fn parse_delivery_key(item: &Item) -> Option<TableKey> {
+    let pk = get_string(item, "pk").filter(|pk| pk.starts_with("D#"))?;
+    Some(TableKey::new(pk.to_owned(), get_string(item, "sk")?))
 }
 
 #[cfg(test)]

@@ -106,6 +106,9 @@ impl<A: System> DynamoStore<A> {
         if let Some(id) = &link.provider_message_id {
             change = change.set_value("provider_message_id", text_attribute(id));
         }
+        if let Some(provider_key) = &link.provider_key {
+            change = change.set_value("trace", text_attribute(provider_key.as_str()));
+        }
         TransactionAction::Update(TableKey::for_delivery(&link.key), change, None)
     }
 }

@@ -39,7 +39,8 @@ fn upsert_delivery(
     delivery: &Delivery,
     expires: i64,
 ) -> Result<(), DbError> {
-    let sql = "INSERT OR REPLACE INTO deliveries (key, expires, body) VALUES (?1, ?2, ?3)";
+    let sql = "INSERT INTO deliveries (key, expires, body) VALUES (?1, ?2, ?3)
+        ON CONFLICT (key) DO UPDATE SET expires = excluded.expires, body = excluded.body";
     execute_sql(
         connection,
         sql,
@@ -86,7 +87,12 @@ pub(super) fn link_message(
         provider_message_id: link.provider_message_id.clone().or(known.provider_message_id),
         ..known
     };
-    upsert_delivery(connection, &link.key, &delivery, link.expires.as_millisecond())
+    upsert_delivery(connection, &link.key, &delivery, link.expires.as_millisecond())?;
+    if let Some(provider_key) = &link.provider_key {
+        let sql = "UPDATE deliveries SET provider_key = ?2 WHERE key = ?1";
+        execute_sql(connection, sql, params![link.key.as_str(), provider_key.as_str()])?;
+    }
+    Ok(())
 }
 
 impl Deliveries for Embedded {
@@ -110,5 +116,20 @@ impl Deliveries for Embedded {
             keys.iter().map(|key| select_delivery(c, key, now)).collect()
         })
         .await
+    }
+
+    async fn find_linked_message(&self, provider_key: &DeliveryKey) -> PortResult<Option<MessageId>> {
+        let (key, now) = (provider_key.clone(), self.current_time());
+        let sql = "SELECT body FROM deliveries WHERE provider_key = ?1 AND expires > ?2 AND body <> ?3";
+        let found: Option<Delivery> = self
+            .run_lookup("linked_message", move |c| {
+                query_one(
+                    c,
+                    sql,
+                    params![key.as_str(), now.as_millisecond(), ERASED_DELIVERY],
+                )
+            })
+            .await?;
+        Ok(found.and_then(|delivery| delivery.message))
     }
 }

@@ -1,6 +1,7 @@
 use super::PortResult;
 use jiff::Timestamp;
 use recado_domain::delivery::{Delivery, DeliveryKey, StatusUpdate};
+use recado_domain::ids::MessageId;
 use std::future::Future;
 
 /// A store of delivery records, which hold the statuses of accepted messages.
@@ -22,4 +23,11 @@ pub trait Deliveries: Send + Sync {
         &self,
         keys: &[DeliveryKey],
     ) -> impl Future<Output = PortResult<Vec<Option<Delivery>>>> + Send;
+
+    /// Returns the message whose link has the key `provider_key` ([`super::DeliveryLink::provider_key`]), while its delivery
+    /// is kept. The newest link of a delivery counts. On AWS a link is found some moments after it was written.
+    fn find_linked_message(
+        &self,
+        provider_key: &DeliveryKey,
+    ) -> impl Future<Output = PortResult<Option<MessageId>>> + Send;
 }

@@ -32,6 +32,8 @@ pub enum ClaimOutcome {
 pub struct DeliveryLink {
     /// Key of the delivery record.
     pub key: DeliveryKey,
+    /// Key made of the provider's id, if `key` is made of Recado's own: the message is found by it.
+    pub provider_key: Option<DeliveryKey>,
     /// Provider's id of the message.
     pub provider_message_id: Option<String>,
     /// Time until which the delivery is kept.

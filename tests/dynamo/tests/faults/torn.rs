@@ -118,6 +118,7 @@ fn sending(world: &World) -> Sending {
     let id = sent.provider_message_id.clone().unwrap();
     let link = DeliveryLink {
         key: DeliveryKey::from_provider_id(fixture.bound.instance.provider, &fixture.external(), &id),
+        provider_key: None,
         provider_message_id: Some(id),
         expires: far_ahead(),
     };

@@ -3,7 +3,8 @@
 use super::given::{
     assert_conflict, assert_written, claim, find_stored, open_ordinals, replied, updated, with_reply,
 };
-use crate::builders::{Fixture, accepted, at, claimed, far_ahead, long_ago, out};
+use super::patience::{INDEX, eventually};
+use crate::builders::{Fixture, accepted, at, claimed, far_ahead, fresh, long_ago, out};
 use crate::ports::succeed;
 use futures::future::join_all;
 use jiff::{SignedDuration, Timestamp};
@@ -40,6 +41,10 @@ fn link(message: &Message) -> DeliveryLink {
     let line = ExternalId::parse("line").unwrap();
     DeliveryLink {
         key: DeliveryKey::from_own_id(Provider::Meta, &line, &message.message_id()),
+        provider_key: message
+            .provider_message_id
+            .as_ref()
+            .map(|id| DeliveryKey::from_provider_id(Provider::Meta, &line, id)),
         provider_message_id: message.provider_message_id.clone(),
         expires: far_ahead(),
     }
@@ -187,6 +192,39 @@ pub async fn a_link_without_the_providers_id_keeps_one_that_a_status_brought<S: 
     let delivery = succeed(store.find_delivery(&link.key)).await.unwrap();
     assert_eq!(delivery.provider_message_id.as_deref(), Some("brought"));
     assert_eq!(delivery.message, Some(sent.message_id()));
+}
+
+pub async fn a_sent_message_is_found_by_the_key_of_the_providers_id<S: Store>(store: &S) {
+    let line = ExternalId::parse("line").unwrap();
+    let key_of = |id: &str| DeliveryKey::from_provider_id(Provider::Meta, &line, id);
+    for (says_first, expires) in [(true, far_ahead()), (false, far_ahead()), (false, long_ago())] {
+        let s = sending(store).await;
+        let mut sent = accepted(&s.message);
+        let id = fresh("wamid");
+        sent.provider_message_id = Some(id.clone());
+        let link = DeliveryLink {
+            expires,
+            ..link(&sent)
+        };
+        if says_first {
+            succeed(store.record_status(&status(&link, DeliveryStatus::Sent), far_ahead())).await;
+        }
+        assert_written(store.settle_message(&sent, Some(&s.flight), Some(&link), None)).await;
+        let kept = (expires == far_ahead()).then(|| sent.message_id());
+        let find = async || succeed(store.find_linked_message(&key_of(&id))).await;
+        assert_eq!(eventually(INDEX, find, |found| *found == kept).await, kept);
+        if kept.is_none() {
+            continue;
+        }
+        succeed(store.record_status(&status(&link, DeliveryStatus::Read), far_ahead())).await;
+        assert_eq!(find().await, kept, "a later status leaves it");
+        assert_eq!(
+            succeed(store.find_linked_message(&key_of(&fresh("wamid")))).await,
+            None
+        );
+        succeed(store.erase_deliveries(std::slice::from_ref(&link.key), far_ahead())).await;
+        assert_eq!(find().await, None, "it was erased");
+    }
 }
 
 pub async fn a_cancelled_message_and_its_conversation_are_written_together<S: Store>(store: &S) {

@@ -3,6 +3,7 @@
 use crate::world::Setup;
 use recado_domain::access::{Caller, Scope};
 use recado_domain::ids::{InstanceId, TenantId};
+use recado_domain::provider::Provider;
 use recado_pipeline::trace::{ProviderLookup, TraceTarget, find_provider_message, find_trace};
 use recado_testkit::builders::Fixture;
 use recado_testkit::ports::succeed;
@@ -50,5 +51,25 @@ async fn what_came_in_and_what_was_sent_is_found_by_the_providers_id() {
     };
     for id in [ID, "P0"] {
         assert!(traced(&setup, &stranger, id, None).await.is_empty(), "{id}");
+    }
+}
+
+#[tokio::test]
+async fn a_message_sent_by_meta_is_found_by_its_wamid() {
+    for provider in [Provider::Meta, Provider::Dialog360, Provider::AwsSocial] {
+        let setup = Setup::set(Fixture::on(provider)).await;
+        let reply = setup.replied().await;
+        setup.send(&reply.conversation).await;
+        let all = Caller::installation();
+        let expected = ProviderLookup::Found(TraceTarget::Message(reply.message_id()));
+        // The stand-in's id of the first message that it took.
+        let sent = succeed(find_provider_message(&setup.world, &all, "P0", None)).await;
+        assert_eq!(sent, expected, "{provider:?}");
+        let stranger = Caller {
+            scope: Scope::Tenant(TenantId::parse("stranger").unwrap()),
+            ..Caller::installation()
+        };
+        let sought = succeed(find_provider_message(&setup.world, &stranger, "P0", None)).await;
+        assert_eq!(sought, ProviderLookup::Unknown);
     }
 }

@@ -20,7 +20,8 @@ use recado_domain::delivery::{Delivery, DeliveryKey, StatusUpdate};
 use recado_domain::event::EventRecord;
 use recado_domain::identity::IdentityKey;
 use recado_domain::ids::{
-    ConversationId, CorrelationId, ExternalId, IdempotencyKey, InstanceId, TenantId, ThreadId, TokenName,
+    ConversationId, CorrelationId, ExternalId, IdempotencyKey, InstanceId, MessageId, TenantId, ThreadId,
+    TokenName,
 };
 use recado_domain::instance::InFlightSend;
 use recado_domain::message::Message;
@@ -58,6 +59,7 @@ impl<S: Store> Deliveries for FaultyPort<S> {
         record_status(update: &StatusUpdate, expires: Timestamp) -> ();
         find_delivery(key: &DeliveryKey) -> Option<Delivery>;
         find_deliveries(keys: &[DeliveryKey]) -> Vec<Option<Delivery>>;
+        find_linked_message(provider_key: &DeliveryKey) -> Option<MessageId>;
     }
 }
 

@@ -91,7 +91,10 @@ async fn an_answer_names_its_author_and_takes_the_conversation_over_for_it() {
     assert_eq!(second["by"], "beto");
     let conversation = desk.read(&format!("/v1/conversations/{id}")).await;
     assert_eq!(conversation["handover"]["by"], "ana", "{conversation}");
-    assert_eq!(conversation["taken_by"], "beto", "who answered last: {conversation}");
+    assert_eq!(
+        conversation["taken_by"], "beto",
+        "who answered last: {conversation}"
+    );
     let listed = desk.read(&path).await;
     let by: Vec<&Value> = listed["items"]
         .as_array()

@@ -106,14 +106,19 @@ async fn count_timeout(
 fn make_delivery_link(deps: &impl Deps, bound: &InstanceConfig, message: &Outgoing) -> Option<DeliveryLink> {
     let provider_message_id = message.provider_message_id.clone();
     let (provider, instance) = (bound.instance.provider, bound.instance.resolve_external_id()?);
-    let key = if capabilities(deps, bound).echoes_our_id {
-        DeliveryKey::from_own_id(provider, &instance, &message.message_id())
+    let provider_key = provider_message_id
+        .as_ref()
+        .map(|id| DeliveryKey::from_provider_id(provider, &instance, id));
+    let (key, provider_key) = if capabilities(deps, bound).echoes_our_id {
+        let own = DeliveryKey::from_own_id(provider, &instance, &message.message_id());
+        (own, provider_key)
     } else {
-        DeliveryKey::from_provider_id(provider, &instance, provider_message_id.as_ref()?)
+        (provider_key?, None)
     };
     let kept = bound.tenant.retention.deliveries.to_duration();
     Some(DeliveryLink {
         key,
+        provider_key,
         provider_message_id,
         expires: add_duration(deps.system().now(), kept),
     })

@@ -2,7 +2,7 @@
 
 use super::TraceTarget;
 use crate::Deps;
-use crate::ports::{ConfigurationStore, Deliveries, Inbox, PortResult};
+use crate::ports::{ConfigurationStore, Deliveries, Inbox, PortResult, Providers};
 use futures::stream::{self, StreamExt, TryStreamExt};
 use recado_domain::access::Caller;
 use recado_domain::config::Instance;
@@ -28,8 +28,7 @@ pub enum ProviderLookup {
 }
 
 /// Looks for the message with this id at the provider, on one instance or on all within the caller's scope. A message that
-/// came in is found by its event, one that was sent by the link of its delivery. Where the provider echoes Recado's own id,
-/// there is no such link.
+/// came in is found by its event, one that was sent by the link of its delivery.
 pub async fn find_provider_message(
     deps: &impl Deps,
     caller: &Caller,
@@ -60,8 +59,12 @@ async fn find_on_instance(deps: &impl Deps, instance: Instance, id: &str) -> Por
         return Ok(Some(TraceTarget::Event(event)));
     }
     let key = DeliveryKey::from_provider_id(instance.provider, &external, id);
-    let sent = deps.store().find_delivery(&key).await?;
-    Ok(sent
-        .and_then(|delivery| delivery.message)
-        .map(TraceTarget::Message))
+    // Where the provider echoes Recado's own id, the delivery has that, and its link names the key of the provider's.
+    let sent = if deps.providers().capabilities(instance.provider).echoes_our_id {
+        deps.store().find_linked_message(&key).await?
+    } else {
+        let delivery = deps.store().find_delivery(&key).await?;
+        delivery.and_then(|delivery| delivery.message)
+    };
+    Ok(sent.map(TraceTarget::Message))
 }
