@@ -88,8 +88,8 @@ pub(super) struct ConversationView {
     agent_returns_at: Option<Timestamp>,
     /// The last takeover, give-back or resolve; absent if there was none.
     handover: Option<HandoverView>,
-    /// Name of the token of the person who took the conversation over or answered last; `phone` if that was on the phone of
-    /// the number. Absent while the agent has the conversation, and if nobody took it yet.
+    /// Token of the person who has the conversation. That is who took it over, or answered last; `phone` if it was on the
+    /// phone of the number. Absent while the agent has the conversation, and if nobody took it yet.
     #[schema(value_type = Option<String>)]
     taken_by: Option<TokenName>,
     /// Time since which it is this person's.
