@@ -150,7 +150,7 @@ pub fn explain_answer<'a>(
 ) -> ExplainedAnswer {
     let mut answer = explain_without_debounce(message, conversation, later.clone(), situation);
     if answer.reason == AnswerReason::Debounce {
-        answer.until = debounce_until(message, conversation, later, situation);
+        answer.until = debounce_until(message, conversation, &later, situation);
     }
     answer
 }
@@ -160,7 +160,7 @@ pub fn explain_answer<'a>(
 fn debounce_until<'a>(
     message: &'a Message,
     conversation: &Conversation,
-    others: impl IntoIterator<Item = &'a Message> + Clone,
+    others: &(impl IntoIterator<Item = &'a Message> + Clone),
     situation: &AnswerSituation<'_>,
 ) -> Option<Timestamp> {
     let all = || others.clone().into_iter().chain([message]);
