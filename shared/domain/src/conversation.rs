@@ -387,17 +387,6 @@ impl Conversation {
         self.taken = None;
         self.reset_unread_turns();
     }
-
-    /// Stores the contact's name and, if none is known, the phone number. An empty name is ignored, and a name is cut
-    /// to 200 characters.
-    pub fn update_contact_details(&mut self, name: Option<&str>, phone: Option<&str>) {
-        if let Some(name) = name.map(str::trim).filter(|name| !name.is_empty()) {
-            self.name = Some(name.chars().take(200).collect());
-        }
-        if self.phone.is_none() {
-            self.phone = phone.map(str::to_owned);
-        }
-    }
 }
 
 #[cfg(test)]
