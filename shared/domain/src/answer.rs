@@ -142,28 +142,28 @@ pub fn explain_owed_answer(
 
 /// Explains the answer to `message`, which the contact wrote in `conversation`. `later` are messages of the conversation
 /// after it, ordered by ordinal; the answer is looked for among them.
-pub fn explain_answer<'a>(
-    message: &'a Message,
+pub fn explain_answer(
+    message: &Message,
     conversation: &Conversation,
-    later: impl IntoIterator<Item = &'a Message> + Clone,
+    later: &[Message],
     situation: &AnswerSituation<'_>,
 ) -> ExplainedAnswer {
-    let mut answer = explain_without_debounce(message, conversation, later.clone(), situation);
+    let mut answer = explain_without_debounce(message, conversation, later, situation);
     if answer.reason == AnswerReason::Debounce {
-        answer.until = debounce_until(message, conversation, &later, situation);
+        answer.until = debounce_until(message, conversation, later, situation);
     }
     answer
 }
 
 /// Returns the time until which the debounce runs, if it still runs and its last message is known. The silence counts from
 /// the newest message that wants an answer; it is longer if another of the contact's messages waits before that one.
-fn debounce_until<'a>(
-    message: &'a Message,
+fn debounce_until(
+    message: &Message,
     conversation: &Conversation,
-    others: &(impl IntoIterator<Item = &'a Message> + Clone),
+    others: &[Message],
     situation: &AnswerSituation<'_>,
 ) -> Option<Timestamp> {
-    let all = || others.clone().into_iter().chain([message]);
+    let all = || others.iter().chain([message]);
     let newest = all().find(|one| one.ordinal == conversation.turn_upto)?;
     let waits_before = |one: &Message| {
         let is_owed = one.ordinal > conversation.answered && one.ordinal < newest.ordinal;
@@ -177,10 +177,10 @@ fn debounce_until<'a>(
 }
 
 /// Explains the answer to `message`, without the time at which a debounce is over.
-fn explain_without_debounce<'a>(
+fn explain_without_debounce(
     message: &Message,
     conversation: &Conversation,
-    later: impl IntoIterator<Item = &'a Message>,
+    later: &[Message],
     situation: &AnswerSituation<'_>,
 ) -> ExplainedAnswer {
     if message.unanswered == Some(Reason::Stale) {

@@ -195,7 +195,7 @@ fn what_asks_for_nothing_says_so_whatever_follows() {
         lacks_model_key: false,
         debounce: None,
     };
-    let reason = |message: &Message| explain_answer(message, &conversation, [], &situation).reason;
+    let reason = |message: &Message| explain_answer(message, &conversation, &[], &situation).reason;
     let mut stale = message(1, Role::User);
     stale.unanswered = Some(Reason::Stale);
     assert_eq!(reason(&stale), AnswerReason::Stale);
