@@ -195,8 +195,8 @@ pub async fn a_link_without_the_providers_id_keeps_one_that_a_status_brought<S: 
 }
 
 pub async fn a_sent_message_is_found_by_the_key_of_the_providers_id<S: Store>(store: &S) {
-    let line = ExternalId::parse("line").unwrap();
-    let key_of = |id: &str| DeliveryKey::from_provider_id(Provider::Meta, &line, id);
+    let external = ExternalId::parse("line").unwrap();
+    let key_of = |id: &str| DeliveryKey::from_provider_id(Provider::Meta, &external, id);
     for (says_first, expires) in [(true, far_ahead()), (false, far_ahead()), (false, long_ago())] {
         let s = sending(store).await;
         let mut sent = accepted(&s.message);
