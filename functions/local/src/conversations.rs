@@ -105,7 +105,9 @@ fn format_conversations(answer: &Value, waiting: bool) -> String {
         }
     };
     if let Some(cursor) = answer.get("next_cursor").and_then(Value::as_str) {
-        all.push_str(&format!("There are more: --cursor {cursor}\n"));
+        all.push_str("There are more: --cursor ");
+        all.push_str(cursor);
+        all.push('\n');
     }
     all
 }
