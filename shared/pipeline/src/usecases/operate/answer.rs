@@ -55,22 +55,24 @@ pub async fn answer_as_operator(
     for _ in 0..WRITE_TRIES {
         let mut conversation = find_conversation(deps, caller, id).await?;
         if let Some(record) = find_claimed(deps, claim.as_ref()).await? {
-            return return_repeated_answer(deps, caller, id, claim.as_ref(), record, &answer.correlation)
-                .await;
+            let repeated =
+                return_repeated_answer(deps, caller, id, claim.as_ref(), record, &answer.correlation);
+            return Box::pin(repeated).await;
         }
         if conversation.is_finished() {
             return Err(recado_domain::conversation::ConversationError::Resolved.into());
         }
         let prepared = match &known {
             Some(known) => known,
-            None => known.insert(prepare_answer(deps, &conversation, &answer).await?),
+            None => known.insert(Box::pin(prepare_answer(deps, &conversation, &answer)).await?),
         };
         if !std::mem::replace(&mut noted, true) {
             let action = AuditAction::ConversationAnswered;
             audit_action(deps, caller, conversation_action(action, &conversation, "manual")).await?;
         }
         let (made, starts_timer) = build_answer_message(deps, caller, &mut conversation, &answer, prepared);
-        take_over_others(deps, &conversation, &answer.correlation).await?;
+        // Boxed to keep this future small, as the others here.
+        Box::pin(take_over_others(deps, &conversation, &answer.correlation)).await?;
         match deps
             .store()
             .commit_message(&conversation, &made, claim.as_ref())
