@@ -14,6 +14,8 @@ VENV = ROOT / ".tools" / "venv"
 FUNCTIONS = ("webhook", "processor", "deferred-reply", "sender", "api", "reconcile")
 # They take a batch of no messages, and so show that they start.
 CONSUMERS = ("processor", "deferred-reply", "sender")
+# How many of them run at a time, by the stack's parameters.
+CONCURRENCY = ("InboundConcurrency", "TurnsConcurrency", "OutboundConcurrency")
 
 
 def run_in_environment_of_tools():
@@ -142,3 +144,27 @@ def look_over(stack, seconds=90):
                 yield f"{function} (not looked at: you may not invoke it)", None
                 continue
         yield f"{function} takes an empty batch", error
+    yield look_at_concurrency(stack)
+
+
+def look_at_concurrency(stack):
+    """Whether full queues leave concurrency for webhooks: what they may take together, against the account's limit."""
+    from botocore.exceptions import ClientError
+
+    what = "full queues leave concurrency for webhooks"
+    try:
+        limit = stack.client("lambda").get_account_settings()["AccountLimit"]["ConcurrentExecutions"]
+    except ClientError as failed:
+        if failed.response["Error"]["Code"] == "AccessDeniedException":
+            return f"{what} (not looked at: you may not ask for the account's settings)", None
+        return what, str(failed)
+    parameters = stack.parameters()
+    taken = sum(int(parameters.get(name) or 0) for name in CONCURRENCY)
+    if parameters.get("WebhookReserved") or taken < limit:
+        return what, None
+    few = max(2, (limit - 4) // len(CONCURRENCY))
+    mend = " ".join(f"{name}={few}" for name in CONCURRENCY)
+    return what, (
+        f"the functions behind the queues may run {taken} at a time and the account allows {limit} in all, so a backlog would"
+        f" refuse webhooks. Deploy with {mend}, or ask AWS for more (docs/aws.md, Accounts and quotas)"
+    )

@@ -11,6 +11,7 @@ use crate::installation::{InstallationArguments, InstallationClient, InstalledCo
 use anyhow::{Result, bail};
 use clap::Args;
 use jiff::Timestamp;
+use recado_domain::alert::AlertKind;
 use recado_domain::config::Instance;
 use recado_onboarding::{CheckResult, OnboardingTarget, Severity};
 use serde_json::json;
@@ -68,6 +69,11 @@ pub(crate) async fn run_doctor(command: DoctorArguments, environment: &LocalEnvi
         bail!("{broken} of {} findings must be mended", findings.len());
     }
     Ok(())
+}
+
+/// Returns the command that prints a runbook: a server has no `docs` folder.
+fn name_runbook(kind: AlertKind) -> String {
+    format!("recado alerts runbook {}", kind.as_str())
 }
 
 /// Prints a finding, and its QR code if it has one.

@@ -1,5 +1,6 @@
 //! What each function needs: the environment variables that `template.yaml` sets, and what its role in
-//! `infra/permissions.yaml` lets it do with the records. [`FUNCTIONS`] is the table of both; tests hold the files against it.
+//! `infra/permissions.yaml` lets it do with records, queues, payloads, secrets and schedules. [`FUNCTIONS`] is the table of
+//! both; tests hold the files against it, in both directions.
 
 use recado_aws::variable;
 
@@ -103,6 +104,35 @@ const RECORD_ACTIONS: Names = &[
     "DeleteItem",
 ];
 
+/// The queues of jobs.
+const QUEUES: Names = &[
+    variable::INBOUND_QUEUE,
+    variable::TURNS_QUEUE,
+    variable::OUTBOUND_QUEUE,
+];
+
+/// The dead-letter queues.
+const DEAD_LETTER_QUEUES: Names = &[variable::INBOUND_DLQ, variable::TURNS_DLQ, variable::OUTBOUND_DLQ];
+
+/// All queues.
+const ALL_QUEUES: Names = &[
+    variable::INBOUND_QUEUE,
+    variable::TURNS_QUEUE,
+    variable::OUTBOUND_QUEUE,
+    variable::INBOUND_DLQ,
+    variable::TURNS_DLQ,
+    variable::OUTBOUND_DLQ,
+];
+
+/// The secrets of single instances that are sent to providers.
+const INSTANCE_SECRETS: &str = "instances/*";
+
+/// The app secrets of single instances, which prove webhooks.
+const APP_SECRETS: &str = "instances/*/app-secret*";
+
+/// The secrets of the destinations of alerts.
+const ALERT_SECRETS: &str = "alerts/*";
+
 /// What a function needs.
 #[derive(Debug, Clone, Copy)]
 pub struct FunctionNeeds {
@@ -116,7 +146,37 @@ pub struct FunctionNeeds {
     pub actions: Names,
     /// Indexes of the table that it queries.
     pub indexes: Names,
+    /// Variable of the queue that feeds it.
+    pub fed_by: Option<&'static str>,
+    /// Variables of the queues to which it sends.
+    pub sends_to: Names,
+    /// Variables of the dead-letter queues from which it takes what is redriven or deleted.
+    pub redrives_from: Names,
+    /// Variables of the queues whose length it reads.
+    pub counts: Names,
+    /// Actions of S3 on the payloads.
+    pub payloads: Names,
+    /// Secrets that the configuration can name, as paths under `ParameterPrefix`.
+    pub configured_secrets: Names,
+    /// `true` if it makes schedules, which send to `turns`.
+    pub schedules: bool,
 }
+
+/// A function that does nothing but read its variables.
+const NOTHING: FunctionNeeds = FunctionNeeds {
+    name: "",
+    required: &[],
+    read: &[],
+    actions: &[],
+    indexes: &[],
+    fed_by: None,
+    sends_to: &[],
+    redrives_from: &[],
+    counts: &[],
+    payloads: &[],
+    configured_secrets: &[],
+    schedules: false,
+};
 
 /// The needs of each function.
 pub const FUNCTIONS: [FunctionNeeds; 6] = [
@@ -126,21 +186,43 @@ pub const FUNCTIONS: [FunctionNeeds; 6] = [
         read: &[PROOFS],
         // Puts events and notices, and updates deliveries. It reads the configuration, which notices are compared with.
         actions: &["GetItem", "BatchGetItem", "PutItem", "UpdateItem"],
-        indexes: &[],
+        sends_to: &[variable::INBOUND_QUEUE],
+        payloads: &["PutObject"],
+        configured_secrets: &[APP_SECRETS],
+        ..NOTHING
     },
     FunctionNeeds {
         name: "Processor",
         required: PROCESSOR,
         read: &[PROVIDERS, SOCIAL],
         actions: RECORD_ACTIONS,
-        indexes: &[],
+        fed_by: Some(variable::INBOUND_QUEUE),
+        sends_to: &[
+            variable::INBOUND_QUEUE,
+            variable::INBOUND_DLQ,
+            variable::TURNS_QUEUE,
+            variable::OUTBOUND_QUEUE,
+            variable::OUTBOUND_DLQ,
+        ],
+        // The body of an applied event is deleted.
+        payloads: &["GetObject", "DeleteObject"],
+        configured_secrets: &[INSTANCE_SECRETS],
+        ..NOTHING
     },
     FunctionNeeds {
         name: "DeferredReply",
         required: DEFERRED_REPLY,
         read: &[PROVIDERS, MODEL, TRANSCRIPTION],
         actions: RECORD_ACTIONS,
-        indexes: &[],
+        fed_by: Some(variable::TURNS_QUEUE),
+        sends_to: &[
+            variable::TURNS_QUEUE,
+            variable::TURNS_DLQ,
+            variable::OUTBOUND_QUEUE,
+        ],
+        configured_secrets: &[INSTANCE_SECRETS],
+        schedules: true,
+        ..NOTHING
     },
     FunctionNeeds {
         name: "Sender",
@@ -156,7 +238,16 @@ pub const FUNCTIONS: [FunctionNeeds; 6] = [
             "DeleteItem",
             "ConditionCheckItem",
         ],
-        indexes: &[],
+        fed_by: Some(variable::OUTBOUND_QUEUE),
+        sends_to: &[
+            variable::OUTBOUND_QUEUE,
+            variable::OUTBOUND_DLQ,
+            variable::TURNS_QUEUE,
+        ],
+        // Uploads that it sends.
+        payloads: &["GetObject"],
+        configured_secrets: &[INSTANCE_SECRETS],
+        ..NOTHING
     },
     FunctionNeeds {
         name: "Api",
@@ -164,6 +255,12 @@ pub const FUNCTIONS: [FunctionNeeds; 6] = [
         read: &[PROOFS, PROVIDERS, OPERATORS],
         actions: RECORD_ACTIONS,
         indexes: &["lists", "open", "trace"],
+        sends_to: QUEUES,
+        redrives_from: DEAD_LETTER_QUEUES,
+        counts: ALL_QUEUES,
+        payloads: &["GetObject", "PutObject", "DeleteObject"],
+        configured_secrets: &[INSTANCE_SECRETS],
+        ..NOTHING
     },
     FunctionNeeds {
         name: "Reconcile",
@@ -171,6 +268,13 @@ pub const FUNCTIONS: [FunctionNeeds; 6] = [
         read: &[PROVIDERS, TRANSCRIPTION],
         actions: RECORD_ACTIONS,
         indexes: &["lists", "open"],
+        sends_to: ALL_QUEUES,
+        redrives_from: DEAD_LETTER_QUEUES,
+        counts: ALL_QUEUES,
+        // What waits for long is copied onto itself; the body of an event whose dead letter is kept no longer is deleted.
+        payloads: &["GetObject", "PutObject", "DeleteObject"],
+        configured_secrets: &[INSTANCE_SECRETS, ALERT_SECRETS],
+        ..NOTHING
     },
 ];
 

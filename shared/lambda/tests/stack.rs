@@ -62,6 +62,23 @@ fn each_queue_and_its_function_have_their_times_and_batches() {
 }
 
 #[test]
+fn only_its_own_queue_may_give_messages_to_a_dead_letter_queue() {
+    for queue in ["Inbound", "Turns", "Outbound", "Social"] {
+        let source = resource(TEMPLATE, &format!("{queue}Queue"));
+        let name = property(&source, "QueueName")
+            .trim_start_matches("!Sub ")
+            .trim_matches('"');
+        let dead = resource(TEMPLATE, &format!("{queue}DeadLetters"));
+        assert_eq!(property(&dead, "redrivePermission"), "byQueue", "{queue}");
+        let allowed =
+            format!("[!Sub \"arn:${{AWS::Partition}}:sqs:${{AWS::Region}}:${{AWS::AccountId}}:{name}\"]");
+        assert_eq!(property(&dead, "sourceQueueArns"), allowed, "{queue}");
+        let target = format!("!GetAtt {queue}DeadLetters.Arn");
+        assert_eq!(property(&source, "deadLetterTargetArn"), target, "{queue}");
+    }
+}
+
+#[test]
 fn each_alarm_has_its_mark() {
     // What is measured, over how many seconds and how often in a row, and above which mark it is told.
     let marks = [

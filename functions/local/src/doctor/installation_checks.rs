@@ -1,7 +1,9 @@
 //! Checks of what an installation reports about itself.
 
+use super::name_runbook;
 use crate::installation::InstallationClient;
 use anyhow::Result;
+use recado_domain::alert::AlertKind;
 use recado_domain::config::Instance;
 use recado_onboarding::{CheckResult, InstanceWebhook};
 use reqwest::{Method, StatusCode};
@@ -63,7 +65,8 @@ async fn check_connection_state(there: &InstallationClient, instance: &Instance)
             format!("nothing came in since {since}, though it usually would"),
         )
         .with_fix(format!(
-            "recado catch-up {name}; then docs/runbooks/silent-instance.md"
+            "recado catch-up {name}; then {}",
+            name_runbook(AlertKind::SilentInstance)
         ));
     }
     if instance["llm_needs_credentials"] == true {
@@ -81,15 +84,15 @@ async fn check_connection_state(there: &InstallationClient, instance: &Instance)
             "state",
             "its key is missing or was refused there: messages wait",
         )
-        .with_fix("docs/runbooks/needs-credentials.md"),
+        .with_fix(name_runbook(AlertKind::MissingKey)),
         Some("unreachable") => CheckResult::check_failed(
             name,
             "state",
             "its provider cannot be reached, or its credential cannot be read: messages wait",
         )
-        .with_fix("docs/runbooks/disconnected-instance.md"),
+        .with_fix(name_runbook(AlertKind::Disconnected)),
         Some(other) => CheckResult::check_failed(name, "state", format!("{other}: messages wait"))
-            .with_fix("docs/runbooks/disconnected-instance.md"),
+            .with_fix(name_runbook(AlertKind::Disconnected)),
         None => CheckResult::check_failed(name, "state", "the installation says nothing of it"),
     }
 }

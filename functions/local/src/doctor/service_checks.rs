@@ -1,8 +1,10 @@
 //! The checks that the installation makes with its own keys.
 
+use super::name_runbook;
 use crate::installation::InstallationClient;
 use anyhow::{Context, Result};
 use jiff::{SpanRound, Timestamp, Unit};
+use recado_domain::alert::AlertKind;
 use recado_domain::config::Instance;
 use recado_onboarding::CheckResult;
 use reqwest::Method;
@@ -59,20 +61,24 @@ pub(super) fn check_service(checks: &ServiceChecks) -> Vec<CheckResult> {
     if checks.waiting_conversations > 0 {
         let since = checks.waiting_since.unwrap_or(checks.timestamp);
         let found = format!(
-            "{} wait for the agent, the oldest for {}",
-            count(checks.waiting_conversations, "conversation"),
+            "{} for the agent, the oldest for {}",
+            count_with(
+                checks.waiting_conversations,
+                "conversation waits",
+                "conversations wait"
+            ),
             describe_age(since, checks.timestamp)
         );
         findings.push(CheckResult::check_noted("-", "waiting", found));
     }
     if checks.dead_letters > 0 {
-        let found = format!("{} given up", count(checks.dead_letters, "message or event"));
+        let found = count_with(checks.dead_letters, "dead letter", "dead letters");
         findings.push(CheckResult::check_noted("-", "dead-letters", found).with_fix("recado dlq list"));
     }
     if checks.unknown_outcomes > 0 {
         let found = format!(
             "{} may have been sent or not",
-            count(checks.unknown_outcomes, "message")
+            count_with(checks.unknown_outcomes, "message", "messages")
         );
         let fix = "nothing to do: Recado looks for evidence, then repeats them";
         findings.push(CheckResult::check_noted("-", "unknown", found).with_fix(fix));
@@ -80,8 +86,8 @@ pub(super) fn check_service(checks: &ServiceChecks) -> Vec<CheckResult> {
     findings
 }
 
-fn count(number: u64, what: &str) -> String {
-    format!("{number} {what}{}", if number == 1 { "" } else { "s" })
+fn count_with(number: u64, one: &str, many: &str) -> String {
+    format!("{number} {}", if number == 1 { one } else { many })
 }
 
 /// Describes the time from `since` to `now` in its two largest units.
@@ -129,7 +135,7 @@ fn check_model(model: &ModelReport) -> CheckResult {
 }
 
 /// Advice for a missing key of a provider.
-const SET_KEY: &str = "set it where Recado runs, and start it again (docs/settings.md)";
+const SET_KEY: &str = "set it where Recado runs, and start it again";
 
 /// Judges the installation's own key for an instance, and what the provider answers to it.
 pub(super) fn check_keys(checks: &ServiceChecks, instance: &Instance) -> Option<CheckResult> {
@@ -147,11 +153,11 @@ pub(super) fn check_keys(checks: &ServiceChecks, instance: &Instance) -> Option<
         }
         ("present", Some("needs_credentials")) => failed(
             "its provider refuses Recado's key: its messages wait".to_owned(),
-            "docs/runbooks/needs-credentials.md",
+            &name_runbook(AlertKind::MissingKey),
         ),
         ("present", Some("closed")) => failed(
             "its provider has lost WhatsApp: its messages wait".to_owned(),
-            "docs/runbooks/disconnected-instance.md",
+            &name_runbook(AlertKind::Disconnected),
         ),
         _ => CheckResult::check_noted(name, "sends", "its provider did not answer Recado clearly"),
     })
@@ -160,6 +166,55 @@ pub(super) fn check_keys(checks: &ServiceChecks, instance: &Instance) -> Option<
 #[cfg(test)]
 mod tests {
     use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn what_waits_and_what_is_dead_is_counted_in_words() {
+        let checks = |waiting: u64, dead: u64| -> Vec<String> {
+            let checks = serde_json::from_value(json!({
+                "timestamp": "2026-11-22T12:00:00Z", "disk": null, "models": [], "instances": [],
+                "waiting_conversations": waiting, "waiting_since": "2026-11-22T11:48:00Z",
+                "dead_letters": dead, "unknown_outcomes": 0,
+            }));
+            let found = check_service(&checks.unwrap());
+            found.into_iter().map(|one| one.found).collect()
+        };
+        assert_eq!(
+            checks(1, 1),
+            [
+                "1 conversation waits for the agent, the oldest for 12m",
+                "1 dead letter"
+            ]
+        );
+        assert_eq!(
+            checks(3, 2),
+            [
+                "3 conversations wait for the agent, the oldest for 12m",
+                "2 dead letters"
+            ]
+        );
+    }
+
+    #[test]
+    fn a_remedy_is_a_command_that_the_server_has_and_not_a_page_of_the_repository() {
+        let instance: Instance = serde_json::from_value(json!({
+            "id": "front-desk", "tenant": "clinic", "agent": "ana", "provider": "evolution",
+        }))
+        .unwrap();
+        for (connection, runbook) in [("needs_credentials", "missing_key"), ("closed", "disconnected")] {
+            let checks: ServiceChecks = serde_json::from_value(json!({
+                "timestamp": "2026-11-22T12:00:00Z", "disk": null, "models": [],
+                "instances": [{"id": "front-desk", "credential": "present", "connection": connection}],
+                "waiting_conversations": 0, "waiting_since": null, "dead_letters": 0, "unknown_outcomes": 0,
+            }))
+            .unwrap();
+            let found = check_keys(&checks, &instance).unwrap();
+            assert_eq!(
+                found.mend.as_deref(),
+                Some(format!("recado alerts runbook {runbook}").as_str())
+            );
+        }
+    }
 
     #[test]
     fn a_wait_is_told_in_units_that_people_use() {

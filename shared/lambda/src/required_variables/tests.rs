@@ -30,14 +30,6 @@ fn role(function: &str) -> String {
     resource(PERMISSIONS, &format!("{function}Role")).join("\n")
 }
 
-/// The statement of a role with this name, without blanks and line ends.
-fn statement(function: &str, sid: &str) -> String {
-    let role = role(function);
-    let (_, after) = role.split_once(&format!("- Sid: {sid}\n")).unwrap_or_default();
-    let one = after.split("- Sid: ").next().unwrap_or_default();
-    one.split_whitespace().collect::<Vec<_>>().join(" ")
-}
-
 #[test]
 fn each_function_is_given_what_its_use_cases_read_and_nothing_else() {
     for FunctionNeeds {
@@ -59,102 +51,221 @@ fn each_function_is_given_what_its_use_cases_read_and_nothing_else() {
     }
 }
 
-#[test]
-fn each_role_may_send_to_the_queues_that_its_function_is_given() {
-    for FunctionNeeds { name: function, .. } in FUNCTIONS {
-        let sends = statement(function, "Enqueue");
-        let reads_dead_letters = statement(function, "DeadLetters");
-        for name in variables(function) {
-            let Some(queue) = name.strip_prefix("RECADO_") else {
-                continue;
-            };
-            let arn = match queue.split_once('_') {
-                Some((queue, "QUEUE_URL")) if queue != "AWS" => format!("!Ref {}Arn", capital(queue)),
-                Some((queue, "DLQ_URL")) => format!("!Ref {}DeadLettersArn", capital(queue)),
-                _ => continue,
-            };
-            let allowed = |statement: &str| {
-                let mut words = statement
-                    .split([',', '[', ']'])
-                    .flat_map(|part| part.split(" - "));
-                words.any(|word| word.trim() == arn || word.trim().ends_with(&format!(" {arn}")))
-            };
+/// What a text allows: each action with each resource that it is allowed on.
+fn allowed(text: &str) -> BTreeSet<(String, String)> {
+    let mut pairs = BTreeSet::new();
+    for statement in text.split("- Sid: ").skip(1) {
+        let statement = without_comments(statement);
+        assert!(statement.contains("Effect: Allow"), "{statement}");
+        let (_, rest) = statement.split_once("Action:").expect("a statement has actions");
+        let (actions, rest) = rest.split_once("Resource:").expect("a statement has resources");
+        let resources = rest.split("Condition:").next().unwrap_or_default();
+        let actions = match list(actions).as_slice() {
+            [alias] if alias == "*consume" => CONSUME.map(str::to_owned).to_vec(),
+            listed => listed
+                .iter()
+                .map(|one| one.replace("&consume", "").trim().to_owned())
+                .collect(),
+        };
+        for resource in list(resources) {
+            for action in actions.iter().filter(|action| !action.is_empty()) {
+                let twice = !pairs.insert((action.clone(), resource.clone()));
+                assert!(!twice, "{action} on {resource} is allowed twice");
+            }
+        }
+    }
+    pairs
+}
+
+fn without_comments(text: &str) -> String {
+    let lines = text.lines().filter(|line| !line.trim().starts_with('#'));
+    lines.collect::<Vec<_>>().join("\n")
+}
+
+/// The members of a list of YAML in either form, or its one value.
+fn list(text: &str) -> Vec<String> {
+    let trimmed = text.trim();
+    let inner = trimmed.strip_prefix('[').and_then(|rest| rest.strip_suffix(']'));
+    let parts: Vec<&str> = match inner {
+        Some(inner) => inner.split(", ").collect(),
+        None => trimmed.split('\n').collect(),
+    };
+    let members = parts.into_iter().map(|part| part.trim().trim_start_matches("- "));
+    members
+        .filter(|member| !member.is_empty())
+        .map(str::to_owned)
+        .collect()
+}
+
+/// What a function does with the queue that feeds it.
+const CONSUME: [&str; 4] = [
+    "sqs:ReceiveMessage",
+    "sqs:DeleteMessage",
+    "sqs:ChangeMessageVisibility",
+    "sqs:GetQueueAttributes",
+];
+
+/// The queue of a variable, as `infra/permissions.yaml` names it.
+fn queue_of(variable: &str) -> String {
+    let name = variable.strip_prefix("RECADO_").unwrap_or_default();
+    let (queue, kind) = name.split_once('_').expect("a queue and its kind");
+    let (first, rest) = queue.split_at(1);
+    let letters = if kind == "DLQ_URL" { "DeadLetters" } else { "" };
+    format!("!Ref {first}{}{letters}Arn", rest.to_lowercase())
+}
+
+/// The account's own resource of a service.
+fn of_account(service: &str, name: &str) -> String {
+    format!("!Sub \"arn:${{AWS::Partition}}:{service}:${{AWS::Region}}:${{AWS::AccountId}}:{name}\"")
+}
+
+/// The secret that a variable names, with the action that reads it.
+fn secret_of(variable: &str) -> Option<(&'static str, String)> {
+    let parameter = |name: &str| Some(("ssm:GetParameter", of_account("ssm", &format!("parameter{name}"))));
+    let managed = |name: &str| Some(("secretsmanager:GetSecretValue", name.to_owned()));
+    match variable {
+        "ANTHROPIC_API_KEY_PARAMETER" => parameter("${AnthropicApiKeyParameter}"),
+        "EVOLUTION_API_KEY_PARAMETER" => parameter("${EvolutionApiKeyParameter}"),
+        "META_ACCESS_TOKEN_PARAMETER" => parameter("${MetaAccessTokenParameter}"),
+        "META_APP_SECRET_PARAMETER" => parameter("${MetaAppSecretParameter}"),
+        "META_VERIFY_TOKEN_PARAMETER" => parameter("${MetaVerifyTokenParameter}"),
+        "D360_API_KEY_PARAMETER" => parameter("${ParameterPrefix}own/d360-api-key"),
+        "D360_PARTNER_SECRET_PARAMETER" => parameter("${ParameterPrefix}own/d360-partner-secret"),
+        "RECADO_TRANSCRIPTION_KEY_PARAMETER" => parameter("${ParameterPrefix}own/transcription-key"),
+        "RECADO_WEBHOOK_SECRET_ARN" => managed("!Ref WebhookMasterArn"),
+        "RECADO_TOKEN_SECRET_ARN" => managed("!Ref OperatorTokenArn"),
+        _ => {
             assert!(
-                allowed(&sends) || allowed(&reads_dead_letters),
-                "{function} {name}: {sends}"
+                !variable.contains("KEY") && !variable.contains("SECRET"),
+                "{variable}"
             );
+            None
         }
     }
 }
 
-fn capital(word: &str) -> String {
-    let (first, rest) = word.split_at(1);
-    format!("{first}{}", rest.to_lowercase())
+/// What the table says that a function does, in the words of `infra/permissions.yaml`.
+fn needed(needs: &FunctionNeeds) -> BTreeSet<(String, String)> {
+    let mut pairs = BTreeSet::new();
+    let mut add = |action: &str, resource: &str| {
+        pairs.insert((action.to_owned(), resource.to_owned()));
+    };
+    let group = format!("log-group:/aws/lambda/${{System}}-{}:*", kebab(needs.name));
+    for action in ["logs:CreateLogStream", "logs:PutLogEvents"] {
+        add(action, &of_account("logs", &group));
+    }
+    for action in needs.actions {
+        add(&format!("dynamodb:{action}"), "!Ref TableArn");
+    }
+    for index in needs.indexes {
+        add("dynamodb:Query", &format!("!Sub \"${{TableArn}}/index/{index}\""));
+    }
+    for queue in needs.fed_by {
+        CONSUME.map(|action| add(action, &queue_of(queue)));
+    }
+    for queue in needs.sends_to {
+        add("sqs:SendMessage", &queue_of(queue));
+    }
+    for queue in needs.redrives_from {
+        add("sqs:ReceiveMessage", &queue_of(queue));
+        add("sqs:DeleteMessage", &queue_of(queue));
+    }
+    for queue in needs.counts {
+        add("sqs:GetQueueAttributes", &queue_of(queue));
+    }
+    for action in needs.payloads {
+        add(&format!("s3:{action}"), "!Sub \"${BucketArn}/payloads/*\"");
+    }
+    if needs.payloads.contains(&"GetObject") {
+        // Without it S3 calls what is gone forbidden.
+        add("s3:ListBucket", "!Ref BucketArn");
+    }
+    for (action, secret) in needs
+        .read
+        .iter()
+        .copied()
+        .flatten()
+        .filter_map(|name| secret_of(name))
+    {
+        add(action, &secret);
+    }
+    for path in needs.configured_secrets {
+        add(
+            "ssm:GetParameter",
+            &of_account("ssm", &format!("parameter${{ParameterPrefix}}{path}")),
+        );
+    }
+    if needs.schedules {
+        add(
+            "scheduler:CreateSchedule",
+            &of_account("scheduler", "schedule/${ScheduleGroup}/*"),
+        );
+        add("iam:PassRole", "!GetAtt SchedulerRole.Arn");
+    }
+    pairs
+}
+
+/// The name of a function as the stack has it.
+fn kebab(name: &str) -> String {
+    name.chars()
+        .enumerate()
+        .fold(String::new(), |mut kebab, (at, letter)| {
+            if at > 0 && letter.is_uppercase() {
+                kebab.push('-');
+            }
+            kebab.push(letter.to_ascii_lowercase());
+            kebab
+        })
 }
 
 #[test]
-fn each_role_reads_the_credentials_that_its_function_names() {
-    for FunctionNeeds { name: function, .. } in FUNCTIONS {
-        let role = role(function);
-        for (variable, parameter) in [
-            ("ANTHROPIC_API_KEY_PARAMETER", "${AnthropicApiKeyParameter}"),
-            ("EVOLUTION_API_KEY_PARAMETER", "${EvolutionApiKeyParameter}"),
-            ("META_ACCESS_TOKEN_PARAMETER", "${MetaAccessTokenParameter}"),
-            ("META_APP_SECRET_PARAMETER", "${MetaAppSecretParameter}"),
-            ("META_VERIFY_TOKEN_PARAMETER", "${MetaVerifyTokenParameter}"),
-            ("D360_API_KEY_PARAMETER", "${ParameterPrefix}own/d360-api-key"),
-            (
-                "D360_PARTNER_SECRET_PARAMETER",
-                "${ParameterPrefix}own/d360-partner-secret",
-            ),
-            (
-                "RECADO_TRANSCRIPTION_KEY_PARAMETER",
-                "${ParameterPrefix}own/transcription-key",
-            ),
-        ] {
-            let reads = role.contains(&format!(":parameter{parameter}\""));
-            assert_eq!(
-                reads,
-                variables(function).contains(variable),
-                "{function} {variable}"
-            );
+fn each_role_allows_what_its_function_does_and_nothing_else() {
+    let shared = resource(PERMISSIONS, "RecordsPolicy").join("\n");
+    let shared = allowed(&shared);
+    assert!(!shared.is_empty());
+    for needs in &FUNCTIONS {
+        let role = role(needs.name);
+        let mut allowed = allowed(&role);
+        if role.contains("!Ref RecordsPolicy") {
+            let twice: Vec<_> = allowed.intersection(&shared).collect();
+            assert!(twice.is_empty(), "{}: {twice:?} is allowed already", needs.name);
+            allowed.extend(shared.iter().cloned());
         }
-        for (variable, secret) in [
-            ("RECADO_WEBHOOK_SECRET_ARN", "!Ref WebhookMasterArn"),
-            ("RECADO_TOKEN_SECRET_ARN", "!Ref OperatorTokenArn"),
-        ] {
-            assert_eq!(
-                role.contains(secret),
-                variables(function).contains(variable),
-                "{function} {variable}"
-            );
-        }
+        let needed = needed(needs);
+        let lacking: Vec<_> = needed.difference(&allowed).collect();
+        let beyond: Vec<_> = allowed.difference(&needed).collect();
+        assert!(
+            lacking.is_empty(),
+            "{} may not, and must: {lacking:#?}",
+            needs.name
+        );
+        assert!(beyond.is_empty(), "{} may, and need not: {beyond:#?}", needs.name);
     }
 }
 
-/// What a text allows of DynamoDB, by resource: the actions on the table, and the indexes that may be queried.
-fn allowed_of_records(text: &str) -> (BTreeSet<&str>, BTreeSet<&str>) {
-    let (mut actions, mut indexes) = (BTreeSet::new(), BTreeSet::new());
-    for statement in text
-        .split("- Sid: ")
-        .skip(1)
-        .filter(|one| one.contains("dynamodb:"))
-    {
-        let of_statement: Vec<&str> = names_after(statement, "dynamodb:");
-        let of_indexes = names_after(statement, "${TableArn}/index/");
-        if of_indexes.is_empty() {
-            assert!(statement.contains("Resource: !Ref TableArn"), "{statement}");
-            actions.extend(of_statement);
-        } else {
-            assert_eq!(
-                of_statement,
-                ["Query"],
-                "an index is queried and nothing else: {statement}"
-            );
-            indexes.extend(of_indexes);
+#[test]
+fn each_function_is_given_the_queues_that_it_uses_and_no_other() {
+    for needs in &FUNCTIONS {
+        let given: BTreeSet<&str> = needs
+            .required
+            .iter()
+            .copied()
+            .filter(|name| is_queue(name))
+            .collect();
+        let mut used: BTreeSet<&str> = needs.fed_by.into_iter().collect();
+        for names in [needs.sends_to, needs.redrives_from, needs.counts] {
+            used.extend(names);
         }
+        assert_eq!(given, used, "{}", needs.name);
+        let given_bucket = needs.required.contains(&variable::BUCKET);
+        assert_eq!(given_bucket, !needs.payloads.is_empty(), "{}", needs.name);
+        let given_group = needs.required.contains(&variable::SCHEDULE_GROUP);
+        assert_eq!(given_group, needs.schedules, "{}", needs.name);
     }
-    (actions, indexes)
+}
+
+fn is_queue(variable: &str) -> bool {
+    variable.ends_with("_QUEUE_URL") || variable.ends_with("_DLQ_URL")
 }
 
 /// The names that follow this beginning, wherever it stands.
@@ -164,26 +275,6 @@ fn names_after<'a>(text: &'a str, beginning: &str) -> Vec<&'a str> {
     parts
         .map(|rest| rest.split(|c| !is_letter(c)).next().unwrap_or_default())
         .collect()
-}
-
-#[test]
-fn each_role_may_do_with_the_records_what_its_function_does_and_nothing_else() {
-    let shared = resource(PERMISSIONS, "RecordsPolicy").join("\n");
-    let (shared_actions, shared_indexes) = allowed_of_records(&shared);
-    assert_eq!(shared_indexes, BTreeSet::new());
-    assert!(!shared_actions.is_empty());
-    for needs in FUNCTIONS {
-        let role = role(needs.name);
-        let (mut actions, indexes) = allowed_of_records(&role);
-        if role.contains("!Ref RecordsPolicy") {
-            let twice: Vec<_> = actions.intersection(&shared_actions).collect();
-            assert!(twice.is_empty(), "{}: {twice:?} is allowed already", needs.name);
-            actions.extend(&shared_actions);
-        }
-        assert_eq!(actions, needs.actions.iter().copied().collect(), "{}", needs.name);
-        assert_eq!(indexes, needs.indexes.iter().copied().collect(), "{}", needs.name);
-    }
-    assert!(!PERMISSIONS.contains("dynamodb:*") && !PERMISSIONS.contains("dynamodb:Scan"));
 }
 
 #[test]
@@ -200,18 +291,18 @@ fn each_index_is_queried_by_a_function_and_is_in_the_table() {
 
 #[test]
 fn what_configuration_can_name_is_no_secret_of_the_installation() {
-    for FunctionNeeds {
-        name: function, read, ..
-    } in FUNCTIONS
-    {
-        let role = role(function);
-        assert!(!role.contains(":parameter${ParameterPrefix}*"), "{function}");
-        assert!(!role.contains("own/*"), "{function}");
-        let speaks = read.contains(&PROVIDERS);
-        let instances = role.contains(":parameter${ParameterPrefix}instances/*\"");
-        assert_eq!(instances, speaks, "{function}");
-        let apps = role.contains(":parameter${ParameterPrefix}instances/*/app-secret*\"");
-        assert_eq!(apps, function == "Webhook", "{function}");
+    for needs in &FUNCTIONS {
+        for path in needs.configured_secrets {
+            let named = path.starts_with("instances/") || path.starts_with("alerts/");
+            assert!(named, "{}: {path}", needs.name);
+        }
+        let speaks = needs.read.contains(&PROVIDERS);
+        assert_eq!(
+            needs.configured_secrets.contains(&INSTANCE_SECRETS),
+            speaks,
+            "{}",
+            needs.name
+        );
     }
     for parameter in [
         "AnthropicApiKey",
@@ -222,15 +313,5 @@ fn what_configuration_can_name_is_no_secret_of_the_installation() {
     ] {
         let lines = resource(TEMPLATE, &format!("{parameter}Parameter")).join("\n");
         assert!(lines.contains("Default: /recado/own/"), "{parameter}");
-    }
-}
-
-#[test]
-fn what_is_kept_aside_can_be_told_from_what_is_forbidden() {
-    for FunctionNeeds { name: function, .. } in FUNCTIONS {
-        let role = role(function);
-        if role.contains("s3:GetObject") {
-            assert!(role.contains("s3:ListBucket"), "{function}");
-        }
     }
 }
