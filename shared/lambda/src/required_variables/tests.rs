@@ -12,7 +12,7 @@ fn resource<'a>(file: &'a str, name: &str) -> Vec<&'a str> {
     let mut lines = file.lines().skip_while(|line| **line != heading);
     assert!(lines.next().is_some(), "{name} is there");
     lines
-        .take_while(|line| !line.starts_with("  ") || line.starts_with("   ") || line.trim().is_empty())
+        .take_while(|line| line.starts_with("   ") || line.trim().is_empty())
         .collect()
 }
 
@@ -160,8 +160,10 @@ fn needed(needs: &FunctionNeeds) -> BTreeSet<(String, String)> {
     for index in needs.indexes {
         add("dynamodb:Query", &format!("!Sub \"${{TableArn}}/index/{index}\""));
     }
-    for queue in needs.fed_by {
-        CONSUME.map(|action| add(action, &queue_of(queue)));
+    if let Some(queue) = needs.fed_by {
+        for action in CONSUME {
+            add(action, &queue_of(queue));
+        }
     }
     for queue in needs.sends_to {
         add("sqs:SendMessage", &queue_of(queue));
