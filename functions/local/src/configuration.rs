@@ -150,7 +150,11 @@ fn confirm_removal(preview: &Value, yes: bool) -> Result<()> {
             eprintln!("  {}", describe_change(removal));
         }
     }
-    confirm_action(&format!("Remove or disable these {}?", removals.len()), yes)
+    let question = match removals.len() {
+        1 => "Remove or disable it?".to_owned(),
+        number => format!("Remove or disable these {number}?"),
+    };
+    confirm_action(&question, yes)
 }
 
 /// Prints the problems of the document that did not keep it from being applied.
