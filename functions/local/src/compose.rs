@@ -6,7 +6,7 @@ use crate::keyring::EnvironmentSecrets;
 use anyhow::{Context, Result};
 use recado_ai::Model;
 use recado_embedded::{Clock, Embedded, EmbeddedSystem};
-use recado_http_client::build_http_client;
+use recado_http_client::{build_http_client, build_public_http_client};
 use recado_pipeline::Components;
 use recado_pipeline::ports::Llm;
 use recado_whatsapp::{ProviderConfig, SimulatedOutbox, Simulation, WhatsApp};
@@ -68,7 +68,8 @@ pub(crate) async fn compose_components(
     let deps = Components {
         store: embedded.clone(),
         queues: embedded.clone(),
-        providers: WhatsApp::new(http, EnvironmentSecrets, EmbeddedSystem, providers),
+        providers: WhatsApp::new(http, EnvironmentSecrets, EmbeddedSystem, providers)
+            .with_downloads(build_public_http_client()?),
         llm,
         system: EmbeddedSystem,
         settings: environment.settings.clone(),

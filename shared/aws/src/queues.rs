@@ -2,6 +2,7 @@
 
 mod batches;
 mod dead_letters;
+mod files;
 mod message_body;
 mod schedule;
 

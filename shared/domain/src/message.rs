@@ -1,6 +1,7 @@
 //! The record of a stored message, incoming or outgoing.
 
 mod changes;
+mod file;
 mod outgoing;
 
 use crate::contact::ContactAddress;
@@ -15,6 +16,7 @@ use crate::millis;
 use crate::outbox::{Author, Outbox, OutboxState};
 use crate::reason::Reason;
 pub use changes::{MessageChanges, MessageEdit, MessageReaction, MessageVersion};
+pub use file::{FileLoss, FileState, MessageFile, StoredFile, file_key};
 use jiff::{SignedDuration, Timestamp};
 pub use outgoing::{NewOutgoing, Outgoing, OutgoingSide, PreparedContent};
 use serde::{Deserialize, Serialize};
@@ -116,6 +118,9 @@ pub struct Message<Out = Option<Outbox>> {
     /// Changes of the message after it was written: reactions, edits and a deletion.
     #[serde(default, skip_serializing_if = "MessageChanges::is_empty")]
     pub changes: MessageChanges,
+    /// File of the message, as far as Recado has it; `None` if the message has no file that Recado stores.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub file: Option<MessageFile>,
     /// Revision of a message that is not outgoing: it grows each time the message is replaced. (An outgoing message has
     /// [`Outbox::rev`].)
     #[serde(default, skip_serializing_if = "crate::is_default")]
@@ -162,6 +167,12 @@ impl<Out: OutgoingSide> Message<Out> {
     /// Returns the id of the message, made of its conversation and ordinal.
     pub fn message_id(&self) -> MessageId {
         self.conversation.message_id(self.ordinal)
+    }
+
+    /// Returns the key under which the bytes of the message's file are stored; `None` if there is nothing to store.
+    pub fn file_key(&self) -> Option<String> {
+        self.file.as_ref()?;
+        Some(file_key(&self.tenant, &self.message_id()))
     }
 
     /// Returns the kind of the model that wrote the message; `None` if no model wrote it.

@@ -22,6 +22,8 @@ pub enum TurnStep {
     Lease,
     /// Takes a reply that needs no model, if the turn has one.
     ReadyReply,
+    /// Fetches the files of the messages that are to be answered.
+    Files,
     /// Asks the model for the reply.
     Model,
     /// Commits the reply and enqueues the jobs that follow from it.
@@ -42,6 +44,7 @@ impl TurnStep {
             Self::Choose => "choose",
             Self::Lease => "lease",
             Self::ReadyReply => "ready_reply",
+            Self::Files => "files",
             Self::Model => "model",
             Self::Commit => "commit",
             Self::Unknown => "unknown",
@@ -102,9 +105,11 @@ mod tests {
 
     #[test]
     fn the_word_of_a_step_is_the_one_in_records() {
-        use TurnStep::{Choose, Commit, Hours, Instance, Lease, Model, Owed, Read, ReadyReply, Unknown};
+        use TurnStep::{
+            Choose, Commit, Files, Hours, Instance, Lease, Model, Owed, Read, ReadyReply, Unknown,
+        };
         for step in [
-            Read, Owed, Instance, Hours, Choose, Lease, ReadyReply, Model, Commit, Unknown,
+            Read, Owed, Instance, Hours, Choose, Lease, ReadyReply, Files, Model, Commit, Unknown,
         ] {
             assert_eq!(serde_json::to_value(step).unwrap(), step.as_str());
         }

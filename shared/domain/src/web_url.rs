@@ -92,7 +92,8 @@ fn scope_of_name(host: &str) -> Option<HostScope> {
     })
 }
 
-fn scope_of_address(address: IpAddr) -> HostScope {
+/// Returns the network in which an address is.
+pub fn scope_of_address(address: IpAddr) -> HostScope {
     if is_forbidden_address(address) {
         return HostScope::LinkLocal;
     }

@@ -3,6 +3,7 @@ use crate::clock::Clock;
 use crate::config_cache::ConfigCache;
 use crate::database_threads::{DatabaseThreads, Urgency, lock_unpoisoned};
 use crate::db_error::DbError;
+use crate::files::EmbeddedFiles;
 use crate::folder::{DataFolder, open_in_memory};
 use crate::job::{ClosureJob, LoneJob, TransactionMode, commit_together};
 use crate::lookups::{LOOKUPS, LookupConnections};
@@ -40,6 +41,7 @@ struct EmbeddedInner {
     access: DatabaseAccess,
     clock: Clock,
     payloads: Arc<EmbeddedPayloads>,
+    files: Arc<EmbeddedFiles>,
     /// Notified when a message may have become receivable; one for each queue, in the order of [`QueueName::ALL`].
     wakers: [Arc<Notify>; 3],
     round_robin: Arc<RoundRobin>,
@@ -81,6 +83,7 @@ impl Embedded {
             .collect::<Result<_, _>>()?;
         let checkpoints = Checkpoints::start_thread(folder.open_checkpointer()?)?;
         let payloads = EmbeddedPayloads::Folder(folder.payload_folder());
+        let files = EmbeddedFiles::Folder(folder.file_folder());
         let path = Some(dir.to_owned());
         let lookups = (0..LOOKUPS)
             .map(|_| folder.open_reader())
@@ -90,7 +93,7 @@ impl Embedded {
             readers: DatabaseThreads::start_readers(readers)?,
             writer: DatabaseThreads::start_writer(connection, checkpoints, folder.into_lock())?,
         };
-        Ok(Self::new(front, clock, payloads, path))
+        Ok(Self::new(front, clock, (payloads, files), path))
     }
 
     /// Opens a store without files and threads, for simulations and tests. Each operation runs when its future is first
@@ -100,12 +103,20 @@ impl Embedded {
         Ok(Self::new(
             front,
             clock,
-            EmbeddedPayloads::Memory(Mutex::new(BTreeMap::new())),
+            (
+                EmbeddedPayloads::Memory(Mutex::new(BTreeMap::new())),
+                EmbeddedFiles::Memory(Mutex::new(BTreeMap::new())),
+            ),
             None,
         ))
     }
 
-    fn new(front: DatabaseAccess, clock: Clock, payloads: EmbeddedPayloads, folder: Option<PathBuf>) -> Self {
+    fn new(
+        front: DatabaseAccess,
+        clock: Clock,
+        (payloads, files): (EmbeddedPayloads, EmbeddedFiles),
+        folder: Option<PathBuf>,
+    ) -> Self {
         let wakers = QueueName::ALL.map(|_| Arc::new(Notify::new()));
         Self {
             handled: None,
@@ -113,6 +124,7 @@ impl Embedded {
                 access: front,
                 clock,
                 payloads: Arc::new(payloads),
+                files: Arc::new(files),
                 wakers,
                 round_robin: Arc::default(),
                 configs: ConfigCache::default(),
@@ -204,6 +216,10 @@ impl Embedded {
 
     pub(crate) fn payload_store(&self) -> Arc<EmbeddedPayloads> {
         Arc::clone(&self.inner.payloads)
+    }
+
+    pub(crate) fn file_store(&self) -> Arc<EmbeddedFiles> {
+        Arc::clone(&self.inner.files)
     }
 
     pub(crate) fn queue_waker(&self, queue: QueueName) -> &Arc<Notify> {

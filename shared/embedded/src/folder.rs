@@ -1,4 +1,5 @@
 use crate::file_permissions::{FolderPrivacy, restrict_to_owner};
+use crate::files::delete_unfinished;
 use crate::format::prepare_tables;
 use crate::open_error::OpenError;
 use rusqlite::config::DbConfig;
@@ -7,7 +8,7 @@ use std::fs::{DirBuilder, File, OpenOptions, TryLockError};
 use std::io;
 use std::path::{Path, PathBuf};
 
-/// A data folder on which only this process works: the database, its lock and the large bodies.
+/// A data folder on which only this process works: the database, its lock, the large bodies and the files.
 #[derive(Debug)]
 pub(crate) struct DataFolder {
     database: PathBuf,
@@ -15,6 +16,7 @@ pub(crate) struct DataFolder {
     /// it ends.
     lock: File,
     payloads: PathBuf,
+    files: PathBuf,
 }
 
 impl DataFolder {
@@ -24,9 +26,10 @@ impl DataFolder {
             path: path.to_owned(),
             source,
         };
-        let payloads = path.join("payloads");
+        let (payloads, files) = (path.join("payloads"), path.join("files"));
         create_folder(path)
             .and_then(|()| create_folder(&payloads))
+            .and_then(|()| create_folder(&files))
             .map_err(failed)?;
         let lock = create_file(&path.join("recado.lock")).map_err(failed)?;
         match lock.try_lock() {
@@ -38,6 +41,7 @@ impl DataFolder {
             }
             Err(TryLockError::Error(source)) => return Err(failed(source)),
         }
+        delete_unfinished(&files).map_err(failed)?;
         // SQLite gives its other files the permissions of this one.
         let database = path.join("recado.db");
         create_file(&database).map_err(failed)?;
@@ -46,6 +50,7 @@ impl DataFolder {
             database,
             lock,
             payloads,
+            files,
         })
     }
 
@@ -84,6 +89,11 @@ impl DataFolder {
     /// Returns the folder of the large bodies.
     pub(crate) fn payload_folder(&self) -> PathBuf {
         self.payloads.clone()
+    }
+
+    /// Returns the folder of the bytes of files.
+    pub(crate) fn file_folder(&self) -> PathBuf {
+        self.files.clone()
     }
 
     /// Returns the lock, for the thread that works on the folder last.

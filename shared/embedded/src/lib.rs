@@ -18,6 +18,7 @@ mod database_threads;
 mod db_error;
 mod embedded;
 mod file_permissions;
+mod files;
 mod folder;
 mod format;
 mod job;

@@ -6,6 +6,7 @@ mod proxy;
 pub use failure::{RequestFailure, url_origin};
 
 use recado_domain::network_address::is_forbidden_address;
+use recado_domain::web_url::{HostScope, scope_of_address};
 use reqwest::dns::{Addrs, Name, Resolve, Resolving};
 use reqwest::redirect::Policy;
 use rustls::crypto::ring;
@@ -58,9 +59,23 @@ impl Resolve for GuardedResolver {
     }
 }
 
+/// The system's resolver without the addresses of this machine and of private networks.
+#[derive(Debug, Clone, Copy)]
+struct PublicResolver;
+
+impl Resolve for PublicResolver {
+    fn resolve(&self, name: Name) -> Resolving {
+        Box::pin(async move {
+            let found = tokio::net::lookup_host((name.as_str(), 0)).await?;
+            let public = found.filter(|address| scope_of_address(address.ip()) == HostScope::Public);
+            Ok(Box::new(allowed_addresses(public)?.into_iter()) as Addrs)
+        })
+    }
+}
+
 /// The error for a name that leads only to forbidden addresses, or to none.
 #[derive(Debug, thiserror::Error)]
-#[error("the name leads to a link-local address")]
+#[error("the name leads to no address that may be asked")]
 struct ForbiddenAddress;
 
 /// Returns the addresses of a name that are not forbidden (see [`is_forbidden_address`]). Fails if none is left.
@@ -82,6 +97,17 @@ fn allowed_addresses(found: impl Iterator<Item = SocketAddr>) -> Result<Vec<Sock
 /// Proxies are taken from the environment, but never used for this machine itself: a proxy elsewhere would see keys that
 /// are meant for a program on this machine.
 pub fn build_http_client() -> Result<reqwest::Client, ClientError> {
+    build_with_resolver(GuardedResolver)
+}
+
+/// Builds a client as [`build_http_client`] does, that connects to no address of this machine or of a private network to which a
+/// name leads. (A URL that holds an address itself is looked up by nobody: the caller judges it by its text.) It downloads
+/// files from URLs that others name.
+pub fn build_public_http_client() -> Result<reqwest::Client, ClientError> {
+    build_with_resolver(PublicResolver)
+}
+
+fn build_with_resolver(resolver: impl Resolve + 'static) -> Result<reqwest::Client, ClientError> {
     let roots = RootCertStore {
         roots: webpki_roots::TLS_SERVER_ROOTS.to_vec(),
     };
@@ -97,7 +123,7 @@ pub fn build_http_client() -> Result<reqwest::Client, ClientError> {
             reqwest::ClientBuilder::proxy,
         )
         .tls_backend_preconfigured(tls)
-        .dns_resolver(GuardedResolver)
+        .dns_resolver(resolver)
         .redirect(Policy::none())
         .referer(false)
         .pool_idle_timeout(POOL_IDLE)
@@ -110,7 +136,7 @@ pub fn build_http_client() -> Result<reqwest::Client, ClientError> {
 
 #[cfg(test)]
 mod tests {
-    use super::{allowed_addresses, build_http_client, logs_message_bodies};
+    use super::{allowed_addresses, build_http_client, build_public_http_client, logs_message_bodies};
     use std::net::SocketAddr;
 
     #[test]
@@ -141,6 +167,14 @@ mod tests {
         let mixed = of(&["169.254.169.254:80", "192.0.2.1:80"]).unwrap();
         assert_eq!(mixed, ["192.0.2.1:80".parse().unwrap()]);
         assert!(of(&[]).is_err());
+    }
+
+    #[tokio::test]
+    async fn a_client_for_public_hosts_asks_no_name_of_this_machine() {
+        let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let url = format!("http://localhost:{}/", listener.local_addr().unwrap().port());
+        let refused = build_public_http_client().unwrap().get(url).send().await;
+        assert!(refused.unwrap_err().is_connect());
     }
 
     #[tokio::test]

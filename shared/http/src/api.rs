@@ -135,7 +135,7 @@ macro_rules! list_public_routes {
 /// Lists the routes that need a token. Each has a line in [`permissions::PERMISSIONS`]. `$routes` makes what is wanted of handlers that share a path.
 macro_rules! list_operator_routes {
     ($routes:ident) => {
-        [
+        vec![
             $routes!(whatsapp::detailed::get_detailed_whatsapp_health),
             $routes!(dead_letters::get_dlq_health),
             $routes!(metrics::get_metrics),
@@ -172,6 +172,7 @@ macro_rules! list_operator_routes {
             $routes!(messages::get_message, sends::delete_message),
             $routes!(sends::post_send),
             $routes!(media::post_media),
+            $routes!(media::get_media),
             $routes!(contacts::post_find),
             $routes!(contacts::post_export),
             $routes!(contacts::post_erase),

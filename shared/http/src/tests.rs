@@ -14,6 +14,7 @@ mod description;
 mod dialog360;
 mod dying;
 mod entries;
+mod files;
 mod forged;
 mod given_up;
 mod health;
@@ -275,6 +276,7 @@ impl Site {
             model: None,
             usage: None,
             changes: recado_domain::message::MessageChanges::default(),
+            file: None,
             rev: 0,
             out: None,
         };

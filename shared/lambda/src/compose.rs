@@ -8,7 +8,7 @@ use recado_ai::{ClaudeError, Model, ModelSettings};
 use recado_aws::{AwsConfig, AwsQueues, AwsSecrets, Clients, DynamoStore, OsSystem};
 use recado_domain::dead_letter::QueueName;
 use recado_http::WebhookLimits;
-use recado_http_client::{ClientError, build_http_client};
+use recado_http_client::{ClientError, build_http_client, build_public_http_client};
 use recado_pipeline::ports::PortError;
 use recado_pipeline::settings::{SettingError, VariableReader};
 use recado_pipeline::{Components, Settings};
@@ -131,7 +131,8 @@ pub async fn compose_aws_deps(required: &[&str]) -> Result<AwsComposition, Compo
         aws_social: aws_social_client(&clients, config.bucket.as_deref()),
         ..environment.provider_config()
     };
-    let providers = WhatsApp::new(http.clone(), secrets.clone(), OsSystem, providers);
+    let providers = WhatsApp::new(http.clone(), secrets.clone(), OsSystem, providers)
+        .with_downloads(build_public_http_client()?);
     let queues = AwsQueues::new(clients, config, OsSystem);
     let deps = Components {
         store,

@@ -26,6 +26,7 @@ pub const DEFERRED_REPLY: &[&str] = &[
     variable::OUTBOUND_QUEUE,
     variable::SCHEDULE_GROUP,
     variable::SCHEDULER_ROLE,
+    variable::BUCKET,
 ];
 
 /// Variables of the sender, which sends messages.

@@ -1,6 +1,6 @@
 //! The dependencies of the use cases.
 
-use crate::ports::{DeadLetterQueues, Llm, Providers, Queues, Store, System, Transcriber};
+use crate::ports::{DeadLetterQueues, Files, Llm, Providers, Queues, Store, System, Transcriber};
 use crate::settings::Settings;
 use futures::lock::{Mutex, MutexGuard};
 use recado_domain::config::InstanceConfig;
@@ -12,8 +12,8 @@ use std::sync::Arc;
 pub trait Deps: Send + Sync {
     /// Type of the store of all records.
     type Store: Store;
-    /// Type of the queues, the schedule and the store of large bodies.
-    type Queues: Queues + DeadLetterQueues;
+    /// Type of the queues, the schedule and the store of large bodies and files.
+    type Queues: Queues + DeadLetterQueues + Files;
     /// Type of the providers.
     type Providers: Providers;
     /// Type of the language model, and of what transcribes recordings for it.
@@ -78,7 +78,7 @@ pub struct Components<S, Q, P, L, A> {
     pub retry_lock: RetryLock,
 }
 
-impl<S: Store, Q: Queues + DeadLetterQueues, P: Providers, L: Llm + Transcriber, A: System> Deps
+impl<S: Store, Q: Queues + DeadLetterQueues + Files, P: Providers, L: Llm + Transcriber, A: System> Deps
     for Components<S, Q, P, L, A>
 {
     type Store = S;

@@ -19,6 +19,7 @@ mod dead_letters;
 mod dead_queues;
 mod deliveries;
 mod erasure;
+mod files;
 mod gauges;
 mod history;
 mod identity;
@@ -53,6 +54,7 @@ pub use dead_letters::{DeadLetterCounts, DeadLetterFilter, DeadLetters};
 pub use dead_queues::{DeadLetterQueues, DeadQueueMessage};
 pub use deliveries::Deliveries;
 pub use erasure::ErasableRecords;
+pub use files::{FetchedFile, FileBytes, FileError, FileRequest, Files};
 pub use gauges::{
     DiskSpace, Gauges, OpenEvent, OpenMessage, OpenWork, OwedAnswer, QueueDepth, QueueDepths,
     TroubledInstances, WaitingForPerson,

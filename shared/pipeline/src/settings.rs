@@ -16,6 +16,9 @@ use recado_domain::rate::Rate;
 use recado_domain::typing::TypingWait;
 use std::time::Duration;
 
+/// Number of bytes of a mebibyte.
+pub(crate) const MEBIBYTE: u64 = 1024 * 1024;
+
 /// The bounds of the adaptive debounce, unless set.
 const DEBOUNCE_BOUNDS: DebounceBounds = DebounceBounds {
     short: SignedDuration::from_millis(900),
@@ -80,6 +83,12 @@ pub struct Settings {
     pub webhook_deadline: SignedDuration,
     /// `true` if a file that is to be sent may be on this machine or in a private network.
     pub private_media: bool,
+    /// Maximum number of bytes of a contact's file. A larger one is not stored.
+    pub file_bytes_max: u64,
+    /// Maximum time for which a turn waits for the files of its messages.
+    pub file_wait: SignedDuration,
+    /// Maximum time to fetch one file.
+    pub file_timeout: SignedDuration,
     /// Hosts at which the API sets instances up, besides the installation's own.
     pub onboarding_hosts: Vec<String>,
 }
@@ -149,6 +158,9 @@ impl Default for Settings {
             config_ttl: seconds(30),
             webhook_deadline: seconds(8),
             private_media: false,
+            file_bytes_max: 16 * MEBIBYTE,
+            file_wait: seconds(10),
+            file_timeout: seconds(60),
             onboarding_hosts: Vec::new(),
         }
     }

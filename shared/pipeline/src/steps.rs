@@ -12,6 +12,8 @@ pub(crate) mod dead_letter_purge;
 pub(crate) mod due_message;
 pub(crate) mod enabled_instance;
 pub(crate) mod event_period;
+pub(crate) mod file_disposition;
+pub(crate) mod file_fetch;
 pub(crate) mod give_up;
 pub(crate) mod history_preview;
 pub(crate) mod history_reader;

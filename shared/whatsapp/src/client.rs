@@ -18,12 +18,13 @@ use recado_domain::provider::Provider;
 use recado_domain::reason::Reason;
 use recado_domain::secret::Secret;
 use recado_pipeline::ports::{
-    ConnectionAnswer, CredentialState, HistoryError, HistoryPage, HistorySpan, OutgoingMessage, Providers,
-    Secrets, SendEvidence, SendOutcome, System, TemplateAnswer,
+    ConnectionAnswer, CredentialState, FetchedFile, FileError, FileRequest, HistoryError, HistoryPage,
+    HistorySpan, OutgoingMessage, Providers, Secrets, SendEvidence, SendOutcome, System, TemplateAnswer,
 };
 use serde_json::Value;
 use std::time::Duration;
 
+mod files;
 #[cfg(test)]
 mod tests;
 
@@ -42,6 +43,8 @@ pub struct WhatsApp<S: Secrets, A: System> {
     system: A,
     config: ProviderConfig,
     templates: TemplateAnswers,
+    /// Client that connects to public addresses only, for files.
+    downloads: Option<reqwest::Client>,
 }
 
 /// The way in which an instance's messages can be sent.
@@ -65,6 +68,7 @@ impl<S: Secrets, A: System> WhatsApp<S, A> {
             system,
             config,
             templates: TemplateAnswers::default(),
+            downloads: None,
         }
     }
 
@@ -345,6 +349,14 @@ impl<S: Secrets, A: System> Providers for WhatsApp<S, A> {
         if let Ok(endpoint) = self.endpoint(&bound.instance, &external, secret.as_ref(), timeout) {
             endpoint.show_typing(id, address).await;
         }
+    }
+
+    async fn fetch_file(
+        &self,
+        bound: &InstanceConfig,
+        file: &FileRequest<'_>,
+    ) -> Result<FetchedFile, FileError> {
+        self.fetch_from_provider(bound, file).await
     }
 
     async fn read_history_page(

@@ -15,4 +15,5 @@ pub use verify::{
     Dialog360Credentials, Dialog360Sender, SECRET_HEADER, SIGNATURE_HEADER, verify_credentials,
 };
 
+pub(crate) use media::fetch_file;
 pub(crate) use send::{Dialog360Endpoint, fetch_connection, fetch_template, mark_read, send_message};

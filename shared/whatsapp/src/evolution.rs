@@ -4,6 +4,7 @@ pub(crate) mod errors;
 mod evidence;
 mod history;
 mod jwt;
+mod media;
 mod parse;
 mod read_receipt;
 mod send;
@@ -16,6 +17,7 @@ pub use verify::{EvolutionCredentials, verify_credentials};
 
 pub(crate) use evidence::find_send_evidence;
 pub(crate) use history::read_history_page;
+pub(crate) use media::fetch_file;
 pub(crate) use parse::{interpret_event, split_instance_webhook, split_webhook};
 pub(crate) use read_receipt::{mark_messages_read, show_typing};
 pub(crate) use send::{EvolutionEndpoint, check_connection, send_message};

@@ -3,6 +3,7 @@
 
 pub(crate) mod body;
 pub(crate) mod errors;
+pub(crate) mod media;
 pub(crate) mod parse;
 pub(crate) mod send;
 mod support;

@@ -7,6 +7,7 @@ use crate::evolution::EvolutionEndpoint;
 use crate::meta::MetaEndpoint;
 use crate::webhook::{NamedKey, RequiredKeys, WebhookHandler, WebhookKeys, WebhookSetup};
 use crate::wire::content_support::ContentSupport;
+use crate::wire::file_download::DownloadClients;
 use crate::wire::json::WebhookParseError;
 use crate::wire::template_lookup::TemplateLookup;
 use crate::{aws_social, dialog360, evolution, meta};
@@ -21,7 +22,8 @@ use recado_domain::outgoing::OutgoingKind;
 use recado_domain::provider::Provider;
 use recado_domain::secret::Secret;
 use recado_pipeline::ports::{
-    ConnectionAnswer, HistoryError, HistoryPage, HistorySpan, OutgoingMessage, SendEvidence, SendOutcome,
+    ConnectionAnswer, FetchedFile, FileError, FileRequest, HistoryError, HistoryPage, HistorySpan,
+    OutgoingMessage, SendEvidence, SendOutcome,
 };
 use serde_json::Value;
 use std::time::Duration;
@@ -276,6 +278,22 @@ impl<'a> ProviderEndpoint<'a> {
             Self::Dialog360(at) => dialog360::mark_read(&at, id, true).await,
             // AWS does not document it for its call.
             Self::AwsSocial(_) => {}
+        }
+    }
+
+    pub(crate) async fn fetch_file(
+        &self,
+        clients: DownloadClients<'_>,
+        file: &FileRequest<'_>,
+    ) -> Result<FetchedFile, FileError> {
+        match self {
+            Self::Evolution(at) => evolution::fetch_file(at, clients, file).await,
+            Self::Meta(at) => meta::media::fetch_file(at, file).await,
+            Self::Dialog360(at) => dialog360::fetch_file(at, file).await,
+            // AWS hands a file over in a bucket alone.
+            Self::AwsSocial(_) => Err(FileError::Unavailable {
+                why: "AWS hands files over in a bucket alone",
+            }),
         }
     }
 

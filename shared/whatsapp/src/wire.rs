@@ -5,6 +5,7 @@ pub(crate) mod content_support;
 pub(crate) mod error_class;
 pub(crate) mod error_table;
 pub(crate) mod error_title;
+pub(crate) mod file_download;
 pub mod http_exchange;
 pub mod json;
 pub(crate) mod media_file;

@@ -238,6 +238,7 @@ impl Fixture {
             model: None,
             usage: None,
             changes: recado_domain::message::MessageChanges::default(),
+            file: None,
             rev: 0,
             out: None,
         }

@@ -9,7 +9,7 @@ pub use sqs::Sqs;
 
 use jiff::Timestamp;
 use recado_domain::dead_letter::{QueueName, RedrivenLetter};
-use recado_pipeline::ports::{DeadLetterQueues, Queues};
+use recado_pipeline::ports::{DeadLetterQueues, Files, Queues};
 use recado_pipeline::settings::VisibilityTimeouts;
 use std::fmt::Debug;
 use std::time::Duration;
@@ -43,7 +43,7 @@ pub struct Dead {
 }
 
 /// Queues and their workers' side.
-pub trait WorkQueues: Queues + DeadLetterQueues + Clone + Debug + 'static {
+pub trait WorkQueues: Queues + DeadLetterQueues + Files + Clone + Debug + 'static {
     /// The right to finish a message.
     type Receipt: Clone + Debug + Send + Sync + 'static;
 

@@ -58,6 +58,7 @@ fn message(ordinal: u64, role: Role) -> Message {
         model: None,
         usage: None,
         changes: crate::message::MessageChanges::default(),
+        file: None,
         rev: 0,
         out: None,
     }

@@ -196,8 +196,10 @@ impl Message {
         }
     }
 
-    /// Removes the content of the message, with its context and its versions. Its place, times and reactions stay.
+    /// Removes the content of the message, with its context, its versions and the record of its file. Its place, times
+    /// and reactions stay.
     pub fn remove_content(&mut self) {
+        self.file = None;
         self.content = Content::Removed;
         self.context = MessageContext::default();
         self.changes.edits.clear();

@@ -89,6 +89,7 @@ impl<Before> Message<Before> {
             model: self.model,
             usage: self.usage,
             changes: self.changes,
+            file: self.file,
             rev: self.rev,
             out: map(self.out),
         }
@@ -173,6 +174,7 @@ impl NewOutgoing<'_> {
             model: None,
             usage: None,
             changes: MessageChanges::default(),
+            file: None,
             rev: 0,
             out,
         }

@@ -1,5 +1,6 @@
-//! `POST /v1/instances/{id}/media`: uploads a file that is to be sent.
+//! Files: uploads one that is to be sent, and reads the stored one of a message.
 
+use super::messages::parse_message_id;
 use super::problem_answers::NotFound;
 use super::{Api, ApiContext};
 use crate::problem::HttpProblem;
@@ -7,11 +8,13 @@ use crate::query::{PathParam, QueryParams, read_body};
 use axum::body::Body;
 use axum::extract::State;
 use axum::http::{HeaderMap, StatusCode, header};
+use axum::response::{IntoResponse, Redirect, Response};
 use axum::{Extension, Json};
 use recado_domain::access::Caller;
 use recado_domain::content::{Content, Media, MediaKind};
 use recado_domain::ids::InstanceId;
 use recado_domain::outgoing::{OutgoingError, UPLOAD_PREFIX};
+use recado_pipeline::message_file::{self, FileSource};
 use recado_pipeline::upload;
 use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
@@ -83,6 +86,48 @@ pub(super) async fn post_media(
         bytes: bytes.len(),
     };
     Ok((StatusCode::CREATED, Json(view)))
+}
+
+/// Returns the stored file of a message.
+///
+/// It is 404 until the file is stored. On AWS it is a redirect to a URL that works for some minutes.
+#[utoipa::path(
+    get,
+    path = "/v1/messages/{id}/media",
+    tag = "Messages",
+    params(("id" = String, Path, description = "Id of the message")),
+    responses(
+        (status = 200, content_type = "*/*", description = "The bytes of the file"),
+        (
+            status = 307,
+            description = "The file is read elsewhere",
+            headers(("Location" = String, description = "URL of the file"))
+        ),
+        NotFound
+    )
+)]
+pub(super) async fn get_media(
+    State(api): State<Api<impl ApiContext>>,
+    Extension(caller): Extension<Caller>,
+    PathParam(id): PathParam<String>,
+) -> Result<Response, HttpProblem> {
+    let found = message_file::open_message_file(&*api.deps, &caller, &parse_message_id(&id)?).await?;
+    let file = found.ok_or_else(|| HttpProblem::not_found("the message has no stored file"))?;
+    let bytes = match file.source {
+        FileSource::Url(url) => return Ok(Redirect::temporary(&url).into_response()),
+        FileSource::Bytes(bytes) => bytes,
+    };
+    let headers = [
+        (header::CONTENT_TYPE, file.mime_type),
+        (header::CONTENT_LENGTH, file.length.to_string()),
+        (header::CONTENT_DISPOSITION, file.disposition),
+        // Whatever the file holds, a browser runs nothing of it.
+        (
+            header::CONTENT_SECURITY_POLICY,
+            "default-src 'none'; sandbox".to_owned(),
+        ),
+    ];
+    Ok((headers, Body::from_stream(bytes.into_stream())).into_response())
 }
 
 /// Checks the MIME type and the file name by the rules for a message's media.

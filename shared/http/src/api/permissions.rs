@@ -42,6 +42,7 @@ pub(crate) const PERMISSIONS: &[(&str, &str, Permission)] = &[
     ("GET", "/v1/conversations/{id}/messages", Read),
     ("POST", "/v1/conversations/{id}/messages", Operate),
     ("GET", "/v1/messages/{id}", Read),
+    ("GET", "/v1/messages/{id}/media", Read),
     ("DELETE", "/v1/messages/{id}", Send),
     ("POST", "/v1/instances/{id}/messages", Send),
     ("POST", "/v1/instances/{id}/media", Send),

@@ -2,6 +2,7 @@
 
 mod changes;
 mod delivery;
+mod media_url;
 mod referral;
 mod sends;
 
@@ -12,9 +13,9 @@ use super::schema::{
 };
 use changes::{ReactionView, VersionView, list_reactions, list_versions};
 use delivery::DeliveryView;
+use media_url::media_url;
 use recado_domain::Timestamp;
 use recado_domain::answer::ExplainedAnswer;
-use recado_domain::content::Content;
 use recado_domain::conversation::{
     Conversation, ConversationMode, ConversationStatus, HandOverNote, Handover,
 };
@@ -187,6 +188,8 @@ pub(super) struct MessageItem {
     r#type: String,
     /// The message as its newest edit left it.
     content: String,
+    /// Where the message's file can be read: a URL that works for some minutes, or a path of this API. Before the file is
+    /// stored, the provider's own URL, where there is one.
     media_url: Option<String>,
     provider_message_id: Option<String>,
     /// The message that this one reacts to, edits, deletes or votes on.
@@ -215,6 +218,7 @@ impl From<MessageView> for MessageItem {
             message,
             status,
             answer,
+            file_url,
             ..
         } = view;
         Self {
@@ -224,7 +228,7 @@ impl From<MessageView> for MessageItem {
             by: message.ordered_by(),
             r#type: message.present_content().kind_name().to_owned(),
             content: message.render_present_text(),
-            media_url: media_url(message.present_content()),
+            media_url: media_url(&message, file_url),
             refers_to: message.context.refers_to.clone(),
             reactions: list_reactions(&message),
             edited_at: message.changes.edited_at(),
@@ -238,12 +242,6 @@ impl From<MessageView> for MessageItem {
             created_at: message.written_at,
         }
     }
-}
-
-/// Returns the URL of a message's file. `None` if the provider named the file by an id.
-fn media_url(content: &Content) -> Option<String> {
-    let source = content.media_file()?.source.as_ref()?;
-    (source.starts_with("https://") || source.starts_with("http://")).then(|| source.clone())
 }
 
 /// A message with its delivery and its timeline.

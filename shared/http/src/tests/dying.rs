@@ -76,6 +76,7 @@ fn outgoing(conversation: &Conversation, ordinal: recado_domain::ids::Ordinal, a
         model: None,
         usage: None,
         changes: recado_domain::message::MessageChanges::default(),
+        file: None,
         rev: 0,
         out: Some(out),
     }

@@ -6,7 +6,8 @@ use recado_domain::ids::TokenName;
 use recado_domain::wake_up::{SendJob, TurnJob};
 use recado_embedded::Embedded;
 use recado_pipeline::ports::{
-    DeadLetterQueues, DeadQueueMessage, InboundEntry, PortError, PortResult, Queues,
+    DeadLetterQueues, DeadQueueMessage, FileBytes, FileError, Files, InboundEntry, PortError, PortResult,
+    Queues,
 };
 use recado_testkit::delegate_calls;
 use serde_json::Value;
@@ -85,6 +86,17 @@ impl Queues for Unsteady {
         find_payload(key: &str) -> Option<Value>;
         delete_payload(key: &str) -> ();
         delete_inbound(groups: &BTreeSet<String>) -> ();
+    }
+}
+
+impl Files for Unsteady {
+    delegate_calls! { directly:
+        open_file(key: &str) -> Option<FileBytes>;
+        delete_file(key: &str) -> ();
+    }
+
+    async fn put_file(&self, key: &str, mime_type: &str, bytes: FileBytes) -> Result<(), FileError> {
+        self.inner.put_file(key, mime_type, bytes).await
     }
 }
 

@@ -1,3 +1,4 @@
+use super::files::{FetchedFile, FileError, FileRequest};
 use super::history::{HistoryError, HistoryPage, HistorySpan};
 use jiff::{SignedDuration, Timestamp};
 use recado_domain::config::{ConfigError, Instance, InstanceConfig};
@@ -213,6 +214,18 @@ pub trait Providers: Send + Sync {
         address: &ContactAddress,
         provider_message_id: &str,
     ) -> impl Future<Output = ()> + Send;
+
+    /// Fetches the file of a message of this instance, within the bounds of the request. The bytes may come with an error
+    /// at their end.
+    fn fetch_file(
+        &self,
+        _bound: &InstanceConfig,
+        _file: &FileRequest<'_>,
+    ) -> impl Future<Output = Result<FetchedFile, FileError>> + Send {
+        std::future::ready(Err(FileError::Unavailable {
+            why: "it has no files",
+        }))
+    }
 
     /// Reads one page (the first is 1) of the provider's history in `span`. Messages that came in since an earlier page
     /// was read may have shifted messages to pages that were already read: then `total` has grown.

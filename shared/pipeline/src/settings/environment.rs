@@ -1,7 +1,7 @@
 //! Reads the settings from the environment.
 
 use super::variables::VariableReader;
-use super::{Settings, legacy_names};
+use super::{MEBIBYTE, Settings, legacy_names};
 use jiff::SignedDuration;
 use recado_domain::backoff::Backoff;
 use recado_domain::config::RESTART_DRAFTS_MAX;
@@ -17,6 +17,7 @@ impl Settings {
         settings.read_times(reader);
         settings.read_attempts(reader);
         settings.read_turn_limits(reader);
+        settings.read_file_limits(reader);
         settings
     }
 
@@ -83,13 +84,22 @@ impl Settings {
         ] {
             *time = reader.read_duration(&[name], unit, range, *time);
         }
-        self.private_media = reader.read_bool("RECADO_PRIVATE_MEDIA", self.private_media);
         let hosts = reader.read_text("RECADO_ONBOARDING_HOSTS").unwrap_or_default();
         let hosts = hosts.split(',').map(str::trim).filter(|host| !host.is_empty());
         self.onboarding_hosts = hosts.map(str::to_owned).collect();
         let timeout = ["RECADO_PROVIDER_TIMEOUT_SECONDS", legacy_names::HTTP_TIMEOUT];
         // The maximum is 20 seconds: the time-out and the lease of the sender allow no more.
         self.provider_timeout = reader.read_duration(&timeout, 1.0, (0.1, 20.0), self.provider_timeout);
+    }
+
+    fn read_file_limits(&mut self, reader: &mut VariableReader) {
+        self.private_media = reader.read_bool("RECADO_PRIVATE_MEDIA", self.private_media);
+        let mebibytes = self.file_bytes_max / MEBIBYTE;
+        let mebibytes = reader.read_number(&["RECADO_MEDIA_MAX_MIB"], (1, 100), mebibytes);
+        self.file_bytes_max = mebibytes * MEBIBYTE;
+        // The function of the turns ends after 90 seconds, and the model may take 60.
+        let wait = ["RECADO_MEDIA_WAIT_SECONDS"];
+        self.file_wait = reader.read_duration(&wait, 1.0, (0.0, 20.0), self.file_wait);
     }
 
     /// Reads the debounce: a number of seconds, or `adaptive`.

@@ -5,6 +5,7 @@ use crate::ports::{
     Conversations, DELETED_MESSAGES_MAX, ErasableRecords, PortError, PortResult, Queues, RetainedRecords,
     System, WRITE_TRIES, WriteOutcome,
 };
+use crate::steps::file_fetch::delete_files_of;
 use crate::steps::idempotency::delete_claim;
 use crate::steps::identity::derive_thread_id;
 use crate::steps::upload::upload_key;
@@ -56,7 +57,13 @@ pub(crate) async fn erase_conversation(
             .map(|message| erase_beside(deps, how.instance, message))
             .collect();
         try_join_all(beside).await?;
-        match erase_part(deps, how, &mut conversation, &messages).await? {
+        delete_files_of(deps, &messages).await?;
+        let erased = erase_part(deps, how, &mut conversation, &messages).await?;
+        if erased == WriteOutcome::Written {
+            // A fetch may have stored a file between the two.
+            delete_files_of(deps, &messages).await?;
+        }
+        match erased {
             WriteOutcome::Written if messages.is_empty() => {
                 done.is_whole = true;
                 return Ok(done);

@@ -2,7 +2,8 @@
 
 use crate::Deps;
 use crate::deps::capabilities;
-use crate::ports::{ConfigurationStore, Conversations, Deliveries, PortResult};
+use crate::ports::{ConfigurationStore, Conversations, Deliveries, Files, PortResult};
+use crate::steps::file_disposition::build_disposition;
 use recado_domain::access::Caller;
 use recado_domain::answer::ExplainedAnswer;
 use recado_domain::config::InstanceConfig;
@@ -22,6 +23,8 @@ pub struct MessageView {
     /// Answer to a contact's message, or the reason why there is none. `None` for other messages, and where the answer
     /// was not asked for.
     pub answer: Option<ExplainedAnswer>,
+    /// URL under which the stored file can be read for some minutes. `None`: nothing is stored, or the API serves it.
+    pub file_url: Option<String>,
 }
 
 /// Returns a message with its delivery; `None` if it does not exist or is outside the caller's scope.
@@ -58,9 +61,26 @@ pub(crate) async fn join_deliveries(
             message,
             delivery,
             answer: None,
+            file_url: None,
         }
     };
-    Ok(messages.into_iter().zip(keys).map(view).collect())
+    let mut views: Vec<MessageView> = messages.into_iter().zip(keys).map(view).collect();
+    for view in &mut views {
+        view.file_url = sign_file_url(deps, &view.message).await?;
+    }
+    Ok(views)
+}
+
+/// Returns the URL of the stored file of a message, where the store makes such URLs.
+async fn sign_file_url(deps: &impl Deps, message: &Message) -> PortResult<Option<String>> {
+    let stored = message.file.as_ref().and_then(|file| file.stored());
+    match (stored, message.file_key()) {
+        (Some(stored), Some(key)) => {
+            let disposition = build_disposition(message, stored);
+            deps.queues().sign_file_url(&key, &disposition).await
+        }
+        _ => Ok(None),
+    }
 }
 
 /// Returns the key under which a message's delivery is recorded. `None` for a message that came in, and where the

@@ -19,7 +19,9 @@ use crate::steps::verdict::Verdict;
 use crate::steps::wake_up;
 use draft::DraftedReply;
 use leased_turn::LeasedTurn;
+use recado_domain::conversation::Conversation;
 use recado_domain::dead_letter::{QueueName, RedrivenTurn};
+use recado_domain::message::Message;
 use recado_domain::turn::TurnStep;
 use recado_domain::wake_up::TurnJob;
 use step_times::StepTimes;
@@ -27,6 +29,7 @@ use steps::check_hours::check_hours;
 use steps::check_owed::check_owed;
 use steps::choose_messages::choose_messages;
 use steps::commit_reply::commit_reply;
+use steps::fetch_files::{UnreadFiles, fetch_files};
 use steps::find_instance::find_instance;
 use steps::model_reply::ask_model;
 use steps::read_conversation::read_conversation;
@@ -90,7 +93,34 @@ async fn handle_turn_job(deps: &impl Deps, body: &str, job: &TurnJob, receives: 
 async fn run_turn(deps: &impl Deps, job: &TurnJob) -> Result<(), TurnStop> {
     let (began_at, mut times) = (deps.system().now(), StepTimes::default());
     let reads = read_conversation(deps, &job.conversation);
-    let (mut conversation, newest) = times.run(deps, TurnStep::Read, reads).await?;
+    let (conversation, newest) = times.run(deps, TurnStep::Read, reads).await?;
+    let unread = UnreadFiles::from_messages(deps, &newest);
+    let turn = match prepare_turn(deps, job, conversation, newest, &mut times).await {
+        Ok(turn) => turn,
+        Err(stop) => {
+            unread.fetch_after(deps, &stop).await?;
+            return Err(stop);
+        }
+    };
+    measure::record_turn_part(
+        &turn.bound.instance.id,
+        TurnPart::Read,
+        began_at,
+        deps.system().now(),
+    );
+    let seen = SeenMessages::from_leased_turn(&turn);
+    let answers = Box::pin(answer_turn(deps, turn, &seen, &mut times));
+    seen.mark_read_during(deps, answers).await
+}
+
+/// Takes the steps of a turn up to the lease.
+async fn prepare_turn<'a>(
+    deps: &impl Deps,
+    job: &'a TurnJob,
+    mut conversation: Conversation,
+    newest: Vec<Message>,
+    times: &mut StepTimes,
+) -> Result<LeasedTurn<'a>, TurnStop> {
     times
         .run(
             deps,
@@ -106,27 +136,23 @@ async fn run_turn(deps: &impl Deps, job: &TurnJob) -> Result<(), TurnStop> {
     let reading = times.run(deps, TurnStep::Choose, chooses).await?;
     let takes = take_lease(deps, &mut conversation, &reading);
     let draft = times.run(deps, TurnStep::Lease, takes).await?;
-    measure::record_turn_part(&bound.instance.id, TurnPart::Read, began_at, deps.system().now());
-    let turn = LeasedTurn {
+    Ok(LeasedTurn {
         job,
         bound,
         conversation,
         reading,
         draft,
-    };
-    let seen = SeenMessages::from_leased_turn(&turn);
-    let answers = Box::pin(answer_turn(deps, turn, &seen, &mut times));
-    seen.mark_read_during(deps, answers).await
+    })
 }
 
 /// Takes the steps that draft the reply and commit it. If the turn ends before the commit, its lease is released.
 async fn answer_turn(
     deps: &impl Deps,
-    turn: LeasedTurn<'_>,
+    mut turn: LeasedTurn<'_>,
     seen: &SeenMessages,
     times: &mut StepTimes,
 ) -> Result<(), TurnStop> {
-    let drafts = Box::pin(draft_reply(deps, &turn, times));
+    let drafts = Box::pin(draft_reply(deps, &mut turn, times));
     let reply = match seen.show_typing_during(deps, drafts).await {
         Err(TurnStop::Ended(end)) => {
             // The turn stays owed and its attempt is not counted.
@@ -143,12 +169,13 @@ async fn answer_turn(
 /// Takes the steps that draft the reply.
 async fn draft_reply(
     deps: &impl Deps,
-    turn: &LeasedTurn<'_>,
+    turn: &mut LeasedTurn<'_>,
     times: &mut StepTimes,
 ) -> Result<DraftedReply, TurnStop> {
     let ready = find_ready_reply(deps, turn);
-    match times.run(deps, TurnStep::ReadyReply, ready).await? {
-        Some(reply) => Ok(reply),
-        None => times.run(deps, TurnStep::Model, ask_model(deps, turn)).await,
+    if let Some(reply) = times.run(deps, TurnStep::ReadyReply, ready).await? {
+        return Ok(reply);
     }
+    times.run(deps, TurnStep::Files, fetch_files(deps, turn)).await?;
+    times.run(deps, TurnStep::Model, ask_model(deps, turn)).await
 }

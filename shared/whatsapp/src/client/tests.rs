@@ -1,6 +1,7 @@
 mod bodies;
 mod connection;
 mod evidence;
+mod media;
 mod outcomes;
 mod read_receipt;
 mod templates;

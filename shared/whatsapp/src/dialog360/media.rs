@@ -1,10 +1,36 @@
-//! The URL of a media file at 360dialog, and the limit on failed downloads. Nothing downloads files yet: these are the
-//! two rules that a download must follow, tested against the stand-in.
+//! Fetches files from 360dialog in two steps, as from Meta, but from its own host; and the limit on failed downloads.
 
+use super::errors::classify;
+use super::send::{Dialog360Endpoint, KEY_HEADER};
+use crate::meta::media::FileLocation;
+use crate::wire::file_download::{download_file, file_unavailable, read_file_answer};
+use crate::wire::http_exchange::{build_url, send_request};
 use jiff::Timestamp;
+use recado_domain::message::FileLoss;
 use recado_domain::millis::add_millis;
+use recado_pipeline::ports::{FetchedFile, FileError, FileRequest};
 use reqwest::Url;
 use std::collections::VecDeque;
+
+/// Fetches a file by its id.
+pub(crate) async fn fetch_file(
+    at: &Dialog360Endpoint<'_>,
+    file: &FileRequest<'_>,
+) -> Result<FetchedFile, FileError> {
+    let id = file
+        .media
+        .source
+        .as_deref()
+        .ok_or(FileError::Lost(FileLoss::Gone))?;
+    let url = build_url(at.base, &[id]).ok_or(file_unavailable("its base URL is not an HTTP URL"))?;
+    let request = at.http.get(url).header(KEY_HEADER, at.key.expose_secret());
+    let answer = read_file_answer(send_request(request, at.timeout).await, classify)?;
+    let location = FileLocation::from_answer(&answer, file)?;
+    let url = media_url(at.base, &location.url).ok_or(file_unavailable("its answer holds no URL"))?;
+    let request = at.http.get(url).header(KEY_HEADER, at.key.expose_secret());
+    let fetched = download_file(request, file).await?;
+    Ok(location.describe(fetched))
+}
 
 /// Returns the download URL of a file at 360dialog. `named` is the URL in the answer to `GET /{media_id}`: its host,
 /// which only Meta's own token opens, is replaced by 360dialog's; path and query stay. So the key is sent only to

@@ -16,7 +16,7 @@ use serde_json::Value;
 use std::time::Duration;
 
 /// Name of the HTTP header with the key.
-const KEY_HEADER: &str = "D360-API-KEY";
+pub(super) const KEY_HEADER: &str = "D360-API-KEY";
 
 /// A sending number at 360dialog, with its key and base URL.
 pub(crate) struct Dialog360Endpoint<'a> {

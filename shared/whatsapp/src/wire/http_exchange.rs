@@ -69,36 +69,56 @@ pub fn build_url(base: &str, segments: &[&str]) -> Option<Url> {
     Some(url)
 }
 
+/// The reason why an answer was not read to its end.
+pub(crate) const ANSWER_TOO_LARGE: &str = "answer too large";
+
+/// A provider's answer before it is parsed.
+#[derive(Debug)]
+pub(crate) struct RawResponse {
+    pub(crate) status: u16,
+    pub(crate) body: Vec<u8>,
+    retry_after: Option<Duration>,
+}
+
 /// Sends `request` and reads the answer, both within `timeout`.
 pub(crate) async fn send_request(request: RequestBuilder, timeout: Duration) -> HttpExchange {
-    let mut response = match request.timeout(timeout).send().await {
-        Ok(response) => response,
-        Err(error) => return classify_failure(&error),
-    };
-    let status = response.status().as_u16();
+    match receive_response(request, timeout, RESPONSE_BYTES_MAX).await {
+        Ok(answer) => HttpExchange::Response(HttpResponse {
+            status: answer.status,
+            body: parse_response_body(&answer.body),
+            retry_after: answer.retry_after,
+        }),
+        Err(failed) => failed,
+    }
+}
+
+/// Sends `request` and reads an answer of at most `bytes_max`, both within `timeout`. The error is no
+/// [`HttpExchange::Response`].
+pub(crate) async fn receive_response(
+    request: RequestBuilder,
+    timeout: Duration,
+    bytes_max: usize,
+) -> Result<RawResponse, HttpExchange> {
+    let response = request.timeout(timeout).send().await;
+    let mut response = response.map_err(|error| classify_failure(&error))?;
     let seconds = response
         .headers()
         .get(RETRY_AFTER)
         .and_then(|value| value.to_str().ok()?.trim().parse().ok());
-    let mut bytes = Vec::new();
-    loop {
-        match response.chunk().await {
-            Ok(Some(chunk)) if bytes.len() + chunk.len() <= RESPONSE_BYTES_MAX => {
-                bytes.extend_from_slice(&chunk);
-            }
-            Ok(Some(_)) => {
-                return HttpExchange::ResponseLost {
-                    why: "answer too large",
-                    timed_out: false,
-                };
-            }
-            Ok(None) => break,
-            Err(error) => return classify_failure(&error),
+    let announced = response.content_length().unwrap_or(0);
+    let mut body = Vec::with_capacity(usize::try_from(announced).unwrap_or(usize::MAX).min(bytes_max));
+    while let Some(chunk) = response.chunk().await.map_err(|error| classify_failure(&error))? {
+        if body.len() + chunk.len() > bytes_max {
+            return Err(HttpExchange::ResponseLost {
+                why: ANSWER_TOO_LARGE,
+                timed_out: false,
+            });
         }
+        body.extend_from_slice(&chunk);
     }
-    HttpExchange::Response(HttpResponse {
-        status,
-        body: parse_response_body(&bytes),
+    Ok(RawResponse {
+        status: response.status().as_u16(),
+        body,
         retry_after: seconds.map(Duration::from_secs),
     })
 }

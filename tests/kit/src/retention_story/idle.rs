@@ -11,9 +11,9 @@ use recado_domain::inbound::InboundEvent;
 use recado_domain::provider::Provider;
 use recado_domain::wake_up::{SendJob, TurnJob};
 use recado_pipeline::ports::{
-    ConnectionAnswer, DeadLetterQueues, DeadQueueMessage, HistoryError, HistoryPage, HistorySpan,
-    InboundEntry, Llm, LlmError, LlmReply, LlmRequest, OutgoingMessage, PortResult, Providers, Queues,
-    SendEvidence, SendOutcome, Transcriber,
+    ConnectionAnswer, DeadLetterQueues, DeadQueueMessage, FileBytes, FileError, Files, HistoryError,
+    HistoryPage, HistorySpan, InboundEntry, Llm, LlmError, LlmReply, LlmRequest, OutgoingMessage, PortResult,
+    Providers, Queues, SendEvidence, SendOutcome, Transcriber,
 };
 use serde_json::Value;
 use std::collections::BTreeSet;
@@ -62,6 +62,20 @@ impl Queues for Idle {
     }
 
     async fn delete_inbound(&self, _: &BTreeSet<String>) -> PortResult<()> {
+        Ok(())
+    }
+}
+
+impl Files for Idle {
+    async fn put_file(&self, _: &str, _: &str, _: FileBytes) -> Result<(), FileError> {
+        Ok(())
+    }
+
+    async fn open_file(&self, _: &str) -> PortResult<Option<FileBytes>> {
+        Ok(None)
+    }
+
+    async fn delete_file(&self, _: &str) -> PortResult<()> {
         Ok(())
     }
 }

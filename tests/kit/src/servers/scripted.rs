@@ -12,6 +12,8 @@ pub enum Does {
     Answers(u16, &'static str),
     /// Answers with this status, these headers and this body.
     AnswersWith(u16, Vec<(&'static str, &'static str)>, String),
+    /// Answers 200 with this body, in which `{own}` is replaced by the stand-in's own address.
+    NamesItself(&'static str),
     /// Answers 401 with a problem, as Recado answers a webhook without proof.
     RefusesProof,
     /// Answers 307 to this address.
@@ -73,11 +75,23 @@ impl StandIn {
 
 async fn serve(mut stream: TcpStream, does: Does, seen: Arc<Mutex<Vec<Request>>>) {
     let request = read(&mut stream).await;
+    let host = request
+        .headers
+        .iter()
+        .find_map(|header| header.strip_prefix("host: "));
+    let own = format!("http://{}", host.unwrap_or_default());
     seen.lock().unwrap().push(request);
     let answer = match does {
         Does::Answers(status, body) => {
             format!(
                 "HTTP/1.1 {status} X\r\ncontent-length: {}\r\nconnection: close\r\n\r\n{body}",
+                body.len()
+            )
+        }
+        Does::NamesItself(body) => {
+            let body = body.replace("{own}", &own);
+            format!(
+                "HTTP/1.1 200 X\r\ncontent-length: {}\r\nconnection: close\r\n\r\n{body}",
                 body.len()
             )
         }

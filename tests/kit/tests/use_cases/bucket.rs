@@ -16,7 +16,8 @@ use recado_domain::wake_up::{SendJob, TurnJob};
 use recado_embedded::Embedded;
 use recado_pipeline::ports::{
     ConnectionAnswer, Conversations, DeadLetterFilter, DeadLetterQueues, DeadLetters, DeadQueueMessage,
-    InboundEntry, Inbox, PageRequest, PortError, PortResult, Queues, RecordEventOutcome, System,
+    FileBytes, FileError, Files, InboundEntry, Inbox, PageRequest, PortError, PortResult, Queues,
+    RecordEventOutcome, System,
 };
 use recado_pipeline::reconcile::reconcile;
 use recado_pipeline::{Components, Settings, deliver, operate, process, send, upload};
@@ -96,6 +97,17 @@ impl Queues for Bucket {
         let kept = self.bodies.lock().unwrap().get(key).cloned();
         let kept = kept.filter(|(at, _)| add_millis(*at, 14 * DAY_MS) > now);
         Ok(kept.map(|(_, payload)| payload))
+    }
+}
+
+impl Files for Bucket {
+    delegate_calls! { directly:
+        open_file(key: &str) -> Option<FileBytes>;
+        delete_file(key: &str) -> ();
+    }
+
+    async fn put_file(&self, key: &str, mime_type: &str, bytes: FileBytes) -> Result<(), FileError> {
+        self.inner.put_file(key, mime_type, bytes).await
     }
 }
 

@@ -24,6 +24,7 @@ mod joined;
 mod long_replies;
 mod lookalikes;
 mod measured;
+mod media;
 mod memory;
 mod openings;
 mod order;

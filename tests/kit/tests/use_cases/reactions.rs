@@ -187,6 +187,7 @@ async fn a_reaction_and_a_late_failure_do_not_undo_each_other() {
     let changed = read(&setup, &reply.message_id()).await;
     let stale = Message {
         changes: recado_domain::message::MessageChanges::default(),
+        file: None,
         ..changed.clone()
     };
     let written = succeed(setup.world.store.update_closed_message(&stale)).await;

@@ -5,7 +5,7 @@ use futures::future::BoxFuture;
 use recado_domain::access::Caller;
 use recado_domain::config::{ConfigError, Instance, InstanceConfig};
 use recado_domain::contact::ContactAddress;
-use recado_domain::content::{Content, MessageTemplate};
+use recado_domain::content::{Content, Media, MessageTemplate};
 use recado_domain::context::{MessageContext, QuotedMessage};
 use recado_domain::conversation::Conversation;
 use recado_domain::dead_letter::QueueName;
@@ -14,7 +14,7 @@ use recado_domain::decision::{AgentDecision, OfferedDecisions};
 use recado_domain::event::{EventKind, EventPayload, InboundJob, derive_event_id};
 use recado_domain::ids::ConversationId;
 use recado_domain::inbound::{InboundEvent, InboundMessage};
-use recado_domain::message::{Message, TokenUsage};
+use recado_domain::message::{FileLoss, Message, TokenUsage};
 use recado_domain::millis::{add_millis, from_unix_millis};
 use recado_domain::options::SendOptions;
 use recado_domain::provider::ProviderCapabilities;
@@ -23,10 +23,10 @@ use recado_domain::{SignedDuration, Timestamp};
 use recado_embedded::{Clock, Embedded};
 use recado_pipeline::deliver::{self, AcceptedMessage, DeliverRequest};
 use recado_pipeline::ports::{
-    CommitOutcome, ConfigurationStore, ConnectionAnswer, Conversations, HistoryError, HistoryPage,
-    HistorySpan, IdentityKeyStore, InboundWrite, Inbox, Llm, LlmError, LlmReply, LlmRequest, OutboxStore,
-    OutgoingMessage, Providers, RecordEventOutcome, SendEvidence, SendOutcome, StoreInboundOutcome, System,
-    TemplateAnswer, Transcriber,
+    CommitOutcome, ConfigurationStore, ConnectionAnswer, Conversations, FetchedFile, FileBytes, FileError,
+    FileRequest, HistoryError, HistoryPage, HistorySpan, IdentityKeyStore, InboundWrite, Inbox, Llm,
+    LlmError, LlmReply, LlmRequest, OutboxStore, OutgoingMessage, Providers, RecordEventOutcome,
+    SendEvidence, SendOutcome, StoreInboundOutcome, System, TemplateAnswer, Transcriber,
 };
 use recado_pipeline::{Components, Settings, Verdict, process, reply};
 use recado_testkit::builders::{BASE, Fixture, correlation, identity_key};
@@ -91,7 +91,26 @@ pub(crate) struct Provider {
     pub(crate) memory: Memory,
     /// What happens during the next send, if anything.
     pub(crate) meanwhile: Meanwhile,
+    /// How the next files come; the others are not there.
+    pub(crate) files: Arc<Mutex<VecDeque<FileAnswer>>>,
+    /// The files that it was asked for.
+    pub(crate) files_asked: Arc<Mutex<Vec<Media>>>,
     time: Time,
+}
+
+/// How the provider answers the question for a file.
+#[derive(Debug)]
+pub(crate) enum FileAnswer {
+    /// These bytes come, of this type.
+    Gives(&'static [u8], &'static str),
+    /// It fails, in a way that may pass.
+    Fails,
+    /// It takes longer than anybody waits.
+    Hangs,
+    /// Something happens before these bytes come.
+    GivesAfter(&'static [u8], Meanwhile),
+    /// It will never come.
+    Lost(FileLoss),
 }
 
 /// Something that is done once.
@@ -260,6 +279,29 @@ impl Providers for Provider {
         }
     }
 
+    async fn fetch_file(&self, _: &InstanceConfig, file: &FileRequest<'_>) -> Result<FetchedFile, FileError> {
+        self.files_asked.lock().unwrap().push(file.media.clone());
+        let answer = self.files.lock().unwrap().pop_front();
+        let gives = |bytes: &[u8], mime_type: &str| FetchedFile {
+            bytes: FileBytes::from_bytes(bytes.to_vec()),
+            mime_type: Some(mime_type.to_owned()),
+            sha256: None,
+        };
+        match answer {
+            Some(FileAnswer::Gives(bytes, mime_type)) => Ok(gives(bytes, mime_type)),
+            Some(FileAnswer::GivesAfter(bytes, meanwhile)) => {
+                let meanwhile = meanwhile.0.lock().unwrap().take();
+                meanwhile.unwrap().await;
+                Ok(gives(bytes, "image/png"))
+            }
+            Some(FileAnswer::Hangs) => std::future::pending().await,
+            Some(FileAnswer::Lost(reason)) => Err(FileError::Lost(reason)),
+            Some(FileAnswer::Fails) | None => Err(FileError::Unavailable {
+                why: "the test says so",
+            }),
+        }
+    }
+
     async fn read_history_page(
         &self,
         bound: &InstanceConfig,
@@ -412,6 +454,8 @@ impl Setup {
             shows_for_ever: Arc::default(),
             memory: Memory::default(),
             meanwhile: Meanwhile::default(),
+            files: Arc::default(),
+            files_asked: Arc::default(),
             time: time.clone(),
         };
         let world = Components {

@@ -8,8 +8,8 @@ use recado_domain::instance::InFlightSend;
 use recado_domain::message::Message;
 use recado_domain::wake_up::{SendJob, TurnJob};
 use recado_pipeline::ports::{
-    AppliedMessage, CommittedReply, DeadLetterQueues, DeadQueueMessage, DeliveryLink, InboundEntry,
-    PortResult, Queues, RecordEventOutcome, StoreInboundOutcome, WriteOutcome,
+    AppliedMessage, CommittedReply, DeadLetterQueues, DeadQueueMessage, DeliveryLink, FileBytes, FileError,
+    Files, InboundEntry, PortResult, Queues, RecordEventOutcome, StoreInboundOutcome, WriteOutcome,
 };
 use recado_testkit::delegate_calls;
 use serde_json::Value;
@@ -208,6 +208,21 @@ impl<Q: Queues> Queues for FaultyPort<Q> {
             self.inner.enqueue_dead_copy(dead_letter),
         )
         .await
+    }
+}
+
+impl<Q: Files> Files for FaultyPort<Q> {
+    delegate_calls! {
+        open_file(key: &str) -> Option<FileBytes>;
+        delete_file(key: &str) -> ();
+    }
+
+    async fn put_file(&self, key: &str, mime_type: &str, bytes: FileBytes) -> Result<(), FileError> {
+        let put = async {
+            let put = self.inner.put_file(key, mime_type, bytes).await;
+            Ok(put)
+        };
+        self.around("put_file", put).await?
     }
 }
 

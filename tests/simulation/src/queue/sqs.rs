@@ -11,7 +11,7 @@ use jiff::Timestamp;
 use recado_domain::dead_letter::{DeadLetter, QueueName};
 use recado_domain::millis::from_unix_millis;
 use recado_domain::wake_up::{SendJob, TurnJob};
-use recado_pipeline::ports::{InboundEntry, PortError, PortResult, Queues};
+use recado_pipeline::ports::{FileBytes, FileError, Files, InboundEntry, PortError, PortResult, Queues};
 use recado_pipeline::settings::VisibilityTimeouts;
 use serde::Serialize;
 use serde_json::Value;
@@ -39,6 +39,7 @@ struct State {
     schedules: BTreeMap<String, i64>,
     dead: Vec<Left>,
     payloads: BTreeMap<String, Value>,
+    files: BTreeMap<String, Vec<u8>>,
 }
 
 #[derive(Debug, Clone)]
@@ -204,6 +205,23 @@ impl Queues for Sqs {
     }
 
     async fn delete_inbound(&self, _: &BTreeSet<String>) -> PortResult<()> {
+        Ok(())
+    }
+}
+
+impl Files for Sqs {
+    async fn put_file(&self, key: &str, _: &str, bytes: FileBytes) -> Result<(), FileError> {
+        let bytes = bytes.read_all().await?;
+        self.state().files.insert(key.to_owned(), bytes);
+        Ok(())
+    }
+
+    async fn open_file(&self, key: &str) -> PortResult<Option<FileBytes>> {
+        Ok(self.state().files.get(key).cloned().map(FileBytes::from_bytes))
+    }
+
+    async fn delete_file(&self, key: &str) -> PortResult<()> {
+        self.state().files.remove(key);
         Ok(())
     }
 }

@@ -55,6 +55,7 @@ pub(in crate::store) fn outgoing() -> Message {
         model: None,
         usage: None,
         changes: recado_domain::message::MessageChanges::default(),
+        file: None,
         rev: 0,
         out: Some(Outbox::new_queued(
             ContactAddress::parse("551190000000").unwrap(),

@@ -26,6 +26,7 @@ fn message(role: Role, content: Content, at: i64) -> Message {
         model: None,
         usage: None,
         changes: MessageChanges::default(),
+        file: None,
         rev: 0,
         out: None,
     }

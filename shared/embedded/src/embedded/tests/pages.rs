@@ -36,8 +36,9 @@ impl OnDisk {
         let folder = DataFolder::open_exclusive(&scratch.0).unwrap();
         let front = DatabaseAccess::Inline(Mutex::new(folder.open_writer().unwrap()));
         let payloads = EmbeddedPayloads::Memory(Mutex::default());
+        let files = EmbeddedFiles::Memory(Mutex::default());
         Self {
-            store: Embedded::new(front, Clock::new(|| at(1_000)), payloads, None),
+            store: Embedded::new(front, Clock::new(|| at(1_000)), (payloads, files), None),
             _folder: folder,
             _scratch: scratch,
         }

@@ -31,7 +31,7 @@ pub(crate) fn check_agreement(api: &Value, method: &str, path: &str, sent: &[u8]
         let told = answered.header("content-type").unwrap();
         let (_, content) = content
             .iter()
-            .find(|(kind, _)| told.starts_with(*kind))
+            .find(|(kind, _)| *kind == "*/*" || told.starts_with(kind.as_str()))
             .unwrap_or_else(|| panic!("{place}: {told} is not described"));
         if told.contains("json") {
             agree(api, &content["schema"], &answered.body, &place);

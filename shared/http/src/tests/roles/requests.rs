@@ -164,6 +164,7 @@ fn list_reads(ids: &Ids) -> Vec<Wanted> {
         one("/v1/conversations/{id}/messages", conversation),
         one("/v1/messages/{id}", message),
         one("/v1/messages/{id}", scheduled),
+        one("/v1/messages/{id}/media", message),
         one("/v1/instances/{id}/notices", instance),
         plain("/v1/dead-letters"),
         of_instance("/v1/dead-letters"),

@@ -90,6 +90,7 @@ pub async fn answer_as_operator(
                     status,
                     delivery: None,
                     answer: None,
+                    file_url: None,
                 });
             }
             CommitOutcome::Conflict | CommitOutcome::KeyTaken(_) => {}

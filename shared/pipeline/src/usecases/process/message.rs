@@ -14,7 +14,7 @@ use recado_domain::conversation::Conversation;
 use recado_domain::event::{FollowUpJob, InboundJob, MessagePosition, ProcessingRecord};
 use recado_domain::ids::Ordinal;
 use recado_domain::inbound::InboundMessage;
-use recado_domain::message::{Message, MessageChanges, Role};
+use recado_domain::message::{Message, MessageChanges, MessageFile, Role};
 use recado_domain::reason::Reason;
 
 /// Stores a message of the contact and, if an answer is owed, starts the timer of its turn. The timer starts in every
@@ -235,6 +235,7 @@ pub(super) fn build_message(
         model: None,
         usage: None,
         changes: MessageChanges::default(),
+        file: MessageFile::expect_from_content(&inbound.content, deps.system().now()),
         rev: 0,
         out: None,
     }

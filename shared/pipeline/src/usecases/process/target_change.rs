@@ -3,6 +3,7 @@
 
 use crate::Deps;
 use crate::ports::{Conversations, PortResult};
+use crate::steps::file_fetch::delete_files_of;
 use crate::steps::message_changes::{MessageUpdate, record_change, update_message};
 use recado_domain::config::InstanceConfig;
 use recado_domain::content::Content;
@@ -51,6 +52,8 @@ async fn remove_deleted_content(deps: &impl Deps, later: &Message, target: &Mess
     };
     match &later.content {
         Content::Deletion { .. } => {
+            // Before the record of the file goes. A fetch that goes on finds the record gone, and deletes what it stored.
+            delete_files_of(deps, std::slice::from_ref(&message)).await?;
             update_message(deps, target, |message| {
                 let is_left = message.content != Content::Removed;
                 message.remove_content();

@@ -7,6 +7,7 @@ use crate::ports::{
     Conversations, DELETED_MESSAGES_MAX, DeadLetters, OutboxStore, PortError, PortResult, RetainedRecords,
     System, WRITE_TRIES, WriteOutcome,
 };
+use crate::steps::file_fetch::delete_files_of;
 use crate::steps::linked_threads::delete_links;
 use crate::steps::queue_message::format_error_chain;
 use crate::steps::working_instances::list_all_tenants;
@@ -126,6 +127,7 @@ async fn trim_conversation(deps: &impl Deps, id: &ConversationId, times: &DueTim
             part.kept_since(&conversation, something_owed, times),
         );
         conversation.rev += 1;
+        delete_files_of(deps, &part.due).await?;
         let written = deps.store().delete_messages(&conversation, &part.due).await?;
         if written == WriteOutcome::Conflict {
             tries += 1;
@@ -136,6 +138,8 @@ async fn trim_conversation(deps: &impl Deps, id: &ConversationId, times: &DueTim
             };
             continue;
         }
+        // A fetch may have stored a file between the two.
+        delete_files_of(deps, &part.due).await?;
         deleted += part.due.len();
         after = part.last_read;
         if part.next_at.is_some() || part.is_last {

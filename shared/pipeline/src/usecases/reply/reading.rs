@@ -100,6 +100,16 @@ impl TurnReading {
         }
     }
 
+    /// Replaces messages by their present records.
+    pub(super) fn replace_messages(&mut self, changed: Vec<Message>) {
+        for message in changed {
+            let same = |known: &&mut Message| known.ordinal == message.ordinal;
+            if let Some(known) = self.known.iter_mut().find(same) {
+                *known = message;
+            }
+        }
+    }
+
     /// Returns all known messages, read or not.
     pub(super) fn known_messages(&self) -> &[Message] {
         &self.known

@@ -33,6 +33,7 @@ pub(in crate::usecases::reply) fn message(ordinal: u64, role: Role, written_at: 
         model: None,
         usage: None,
         changes: recado_domain::message::MessageChanges::default(),
+        file: None,
         rev: 0,
         out: None,
     }

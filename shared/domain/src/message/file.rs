@@ -1,0 +1,283 @@
+//! The file of a message: whether Recado has its bytes, and when it asks for them again.
+
+use crate::content::Content;
+use crate::ids::{MessageId, TenantId};
+use crate::millis::{self, add_duration};
+use jiff::{SignedDuration, Timestamp};
+use serde::{Deserialize, Serialize};
+
+/// Time after which `reconcile` fetches a file that no turn has fetched.
+const FIRST_LOOK: SignedDuration = SignedDuration::from_mins(2);
+
+/// Waits after failed fetches. Providers keep a file for a week at most.
+const WAITS: [SignedDuration; 8] = [
+    SignedDuration::from_mins(1),
+    SignedDuration::from_mins(5),
+    SignedDuration::from_mins(30),
+    SignedDuration::from_hours(2),
+    SignedDuration::from_hours(6),
+    SignedDuration::from_hours(24),
+    SignedDuration::from_hours(48),
+    SignedDuration::from_hours(72),
+];
+
+/// The file of a message.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct MessageFile {
+    /// What is known of the file's bytes.
+    #[serde(flatten)]
+    pub state: FileState,
+    /// Number of fetches that were begun.
+    #[serde(default, skip_serializing_if = "crate::is_default")]
+    pub attempts: u32,
+}
+
+/// The states of a message's file.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "state", rename_all = "snake_case")]
+pub enum FileState {
+    /// The bytes are not here yet.
+    Waiting {
+        /// Time from which `reconcile` fetches the file.
+        #[serde(with = "millis")]
+        next_at: Timestamp,
+    },
+    /// The bytes are stored.
+    Stored(StoredFile),
+    /// The bytes will never come.
+    Lost {
+        /// The reason.
+        reason: FileLoss,
+    },
+}
+
+/// The bytes of a file as they are stored.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct StoredFile {
+    /// MIME type of the bytes.
+    pub mime_type: String,
+    /// Number of bytes.
+    pub bytes: u64,
+    /// SHA-256 of the bytes, in hexadecimal digits.
+    pub sha256: String,
+}
+
+/// The reasons for which a file never comes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum FileLoss {
+    /// The file is larger than the installation takes.
+    TooLarge,
+    /// The provider does not have the file, or not any more.
+    Gone,
+    /// The file lies at an address that Recado must not ask.
+    ForbiddenAddress,
+    /// The fetches failed too often.
+    TooManyAttempts,
+    /// A version of Recado that this one does not know gave the reason.
+    #[serde(other)]
+    Unknown,
+}
+
+impl FileLoss {
+    /// Returns the word for the reason in the API and in logs.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::TooLarge => "too_large",
+            Self::Gone => "gone",
+            Self::ForbiddenAddress => "forbidden_address",
+            Self::TooManyAttempts => "too_many_attempts",
+            Self::Unknown => "unknown",
+        }
+    }
+}
+
+impl MessageFile {
+    /// Returns the file that a message of this content has from its provider, not fetched yet. `None` if there is
+    /// nothing to fetch. A file that may be looked at only once is not fetched.
+    pub fn expect_from_content(content: &Content, now: Timestamp) -> Option<Self> {
+        let Content::Media(media) = content else {
+            return None;
+        };
+        let fetchable = media.source.is_some() && !media.view_once;
+        fetchable.then(|| Self {
+            state: FileState::Waiting {
+                next_at: add_duration(now, FIRST_LOOK),
+            },
+            attempts: 0,
+        })
+    }
+
+    /// Returns the time from which `reconcile` fetches the file; `None` if nothing is to be fetched.
+    pub fn next_fetch_time(&self) -> Option<Timestamp> {
+        match self.state {
+            FileState::Waiting { next_at } => Some(next_at),
+            FileState::Stored(_) | FileState::Lost { .. } => None,
+        }
+    }
+
+    /// Returns `true` if a worker may fetch the file now: nobody tried yet, or the next attempt is due.
+    pub fn may_be_fetched(&self, now: Timestamp) -> bool {
+        self.next_fetch_time()
+            .is_some_and(|next_at| self.attempts == 0 || next_at <= now)
+    }
+
+    /// Returns the stored bytes' description; `None` if the bytes are not here.
+    pub fn stored(&self) -> Option<&StoredFile> {
+        match &self.state {
+            FileState::Stored(stored) => Some(stored),
+            FileState::Waiting { .. } | FileState::Lost { .. } => None,
+        }
+    }
+
+    /// Begins a fetch, which no other worker repeats before `until`. Returns `false` if the file may not be fetched now.
+    /// After too many attempts the file is lost.
+    pub fn begin_next_fetch(&mut self, now: Timestamp, until: Timestamp) -> bool {
+        if !self.may_be_fetched(now) {
+            return false;
+        }
+        if self.attempts as usize > WAITS.len() {
+            self.state = FileState::Lost {
+                reason: FileLoss::TooManyAttempts,
+            };
+            return true;
+        }
+        self.attempts += 1;
+        self.state = FileState::Waiting { next_at: until };
+        true
+    }
+
+    /// Records that a fetch failed and may be repeated. `not_before` is the earliest time for that, if the provider set
+    /// one.
+    pub fn postpone_fetch(&mut self, now: Timestamp, not_before: Option<Timestamp>) {
+        let made = self.attempts as usize;
+        let Some(wait) = WAITS.get(made.saturating_sub(1)) else {
+            self.state = FileState::Lost {
+                reason: FileLoss::TooManyAttempts,
+            };
+            return;
+        };
+        let next_at = add_duration(now, *wait);
+        self.state = FileState::Waiting {
+            next_at: not_before.map_or(next_at, |earliest| next_at.max(earliest)),
+        };
+    }
+}
+
+/// Returns the key under which the bytes of a message's file are stored. It holds ids alone.
+pub fn file_key(tenant: &TenantId, message: &MessageId) -> String {
+    format!("{tenant}/{message}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::content::{Media, MediaKind};
+    use crate::millis::from_unix_millis;
+
+    fn at(minutes: i64) -> Timestamp {
+        from_unix_millis(1_760_000_000_000 + minutes * 60_000)
+    }
+
+    fn waiting() -> MessageFile {
+        let media = Media {
+            source: Some("4711".to_owned()),
+            ..Media::from_kind(MediaKind::Image)
+        };
+        MessageFile::expect_from_content(&Content::Media(media), at(0)).unwrap()
+    }
+
+    #[test]
+    fn only_a_file_that_can_be_fetched_is_waited_for() {
+        let media = |source: Option<&str>, view_once| {
+            Content::Media(Media {
+                source: source.map(str::to_owned),
+                view_once,
+                ..Media::from_kind(MediaKind::Video)
+            })
+        };
+        assert!(MessageFile::expect_from_content(&media(Some("1"), false), at(0)).is_some());
+        assert_eq!(MessageFile::expect_from_content(&media(None, false), at(0)), None);
+        assert_eq!(
+            MessageFile::expect_from_content(&media(Some("1"), true), at(0)),
+            None
+        );
+        assert_eq!(
+            MessageFile::expect_from_content(&Content::from_text("a"), at(0)),
+            None
+        );
+    }
+
+    #[test]
+    fn a_turn_fetches_at_once_and_a_second_worker_waits_for_the_first() {
+        let mut file = waiting();
+        assert_eq!(file.next_fetch_time(), Some(at(2)));
+        assert!(file.begin_next_fetch(at(0), at(1)));
+        assert!(
+            !file.clone().begin_next_fetch(at(0), at(1)),
+            "it is being fetched"
+        );
+        assert!(file.begin_next_fetch(at(1), at(2)), "the first worker crashed");
+        assert_eq!(file.attempts, 2);
+    }
+
+    #[test]
+    fn failed_fetches_are_repeated_for_a_week_and_then_given_up() {
+        let (mut file, mut now) = (waiting(), at(0));
+        let mut fetches = 0;
+        while let Some(next_at) = file.next_fetch_time() {
+            now = now.max(next_at);
+            assert!(file.begin_next_fetch(now, at(1_000_000)));
+            file.postpone_fetch(now, None);
+            fetches += 1;
+        }
+        assert_eq!(fetches, 9);
+        assert_eq!(
+            file.state,
+            FileState::Lost {
+                reason: FileLoss::TooManyAttempts
+            }
+        );
+        let days = now.duration_since(at(0)).as_hours() / 24;
+        assert!((6..=7).contains(&days), "{days}");
+    }
+
+    #[test]
+    fn workers_that_crash_at_every_fetch_give_it_up() {
+        let (mut file, mut now) = (waiting(), at(0));
+        for _ in 0..20 {
+            now = add_duration(now, SignedDuration::from_mins(5));
+            file.begin_next_fetch(now, now);
+        }
+        assert_eq!((file.attempts, file.next_fetch_time()), (9, None));
+    }
+
+    #[test]
+    fn a_provider_may_put_a_fetch_off() {
+        let mut file = waiting();
+        assert!(file.begin_next_fetch(at(0), at(1)));
+        file.postpone_fetch(at(0), Some(at(30)));
+        assert_eq!(file.next_fetch_time(), Some(at(30)));
+    }
+
+    #[test]
+    fn a_record_says_its_state_in_a_word() {
+        let mut file = waiting();
+        let json = serde_json::to_value(&file).unwrap();
+        assert_eq!(
+            json,
+            serde_json::json!({"state": "waiting", "next_at": 1_760_000_120_000_i64})
+        );
+        file.state = FileState::Stored(StoredFile {
+            mime_type: "image/png".to_owned(),
+            bytes: 8,
+            sha256: "ab".to_owned(),
+        });
+        file.attempts = 1;
+        let json = serde_json::to_value(&file).unwrap();
+        let expected = serde_json::json!({"state": "stored", "mime_type": "image/png", "bytes": 8, "sha256": "ab",
+            "attempts": 1});
+        assert_eq!(json, expected);
+        assert_eq!(serde_json::from_value::<MessageFile>(json).unwrap(), file);
+    }
+}

@@ -1,0 +1,101 @@
+//! The stored files of messages: shown with their messages, and served.
+
+use super::{Answered, Site};
+use axum::http::StatusCode;
+use recado_domain::content::{Content, Media, MediaKind};
+use recado_domain::message::{FileState, Message, MessageFile, StoredFile};
+use recado_pipeline::ports::{CommitOutcome, Conversations, FileBytes, Files};
+use recado_testkit::ports::succeed;
+use serde_json::{Value, json};
+
+/// A message of the contact with a file in this state, and with these bytes in the store.
+async fn stored(site: &Site, contact: &str, state: FileState, bytes: Option<&[u8]>) -> Message {
+    let id = site.conversation(&format!("{contact}@s.whatsapp.net")).await;
+    let mut conversation = site.store.find_conversation(&id).await.unwrap().unwrap();
+    let (_, messages) = site.store.find_with_history(&id, 1).await.unwrap().unwrap();
+    let mut message = messages[0].clone();
+    message.ordinal = conversation.append_message(message.stored_at);
+    message.event = None;
+    message.content = Content::Media(Media {
+        source: Some("https://media.example/a".to_owned()),
+        file_name: Some("preço \"a\".html".to_owned()),
+        ..Media::from_kind(MediaKind::Document)
+    });
+    message.file = Some(MessageFile { state, attempts: 1 });
+    conversation.rev += 1;
+    let committed = succeed(site.store.commit_message(&conversation, &message, None)).await;
+    assert_eq!(committed, CommitOutcome::Committed);
+    if let Some(bytes) = bytes {
+        let key = message.file_key().unwrap();
+        let bytes = FileBytes::from_bytes(bytes.to_vec());
+        site.store.put_file(&key, "text/html", bytes).await.unwrap();
+    }
+    message
+}
+
+fn kept(mime_type: &str) -> FileState {
+    FileState::Stored(StoredFile {
+        mime_type: mime_type.to_owned(),
+        bytes: 3,
+        sha256: "a".repeat(64),
+    })
+}
+
+async fn get(site: &Site, path: &str) -> Answered {
+    site.operate("GET", path, &Value::Null).await
+}
+
+#[tokio::test]
+async fn the_stored_file_of_a_message_is_shown_and_served() {
+    let site = Site::in_memory().configured().await;
+    let message = stored(&site, "5511900000001", kept("text/html"), Some(b"<p>")).await;
+    let path = format!("/v1/messages/{}", message.message_id());
+    let shown = get(&site, &path).await;
+    let url = format!("{path}/media");
+    assert_eq!(shown.body["media_url"], json!(url));
+    let served = get(&site, &url).await;
+    assert_eq!((served.status, served.text.as_str()), (StatusCode::OK, "<p>"));
+    for (name, value) in [
+        ("content-type", "text/html"),
+        ("content-length", "3"),
+        (
+            "content-disposition",
+            "attachment; filename*=UTF-8''pre%C3%A7o%20%22a%22.html",
+        ),
+        ("content-security-policy", "default-src 'none'; sandbox"),
+        ("x-content-type-options", "nosniff"),
+        ("cache-control", "no-store"),
+    ] {
+        assert_eq!(served.header(name), Some(value), "{name}");
+    }
+}
+
+#[tokio::test]
+async fn a_picture_is_shown_and_not_saved() {
+    let site = Site::in_memory().configured().await;
+    let message = stored(&site, "5511900000001", kept("image/png"), Some(b"png")).await;
+    let served = get(&site, &format!("/v1/messages/{}/media", message.message_id())).await;
+    let disposition = served.header("content-disposition").unwrap();
+    assert!(disposition.starts_with("inline; "), "{disposition}");
+}
+
+#[tokio::test]
+async fn a_file_that_is_not_here_is_404_and_its_providers_url_is_shown() {
+    let site = Site::in_memory().configured().await;
+    let waiting = FileState::Waiting {
+        next_at: recado_domain::Timestamp::UNIX_EPOCH,
+    };
+    let message = stored(&site, "5511900000002", waiting, None).await;
+    let path = format!("/v1/messages/{}", message.message_id());
+    assert_eq!(
+        get(&site, &path).await.body["media_url"],
+        "https://media.example/a"
+    );
+    assert_eq!(
+        get(&site, &format!("{path}/media")).await.status,
+        StatusCode::NOT_FOUND
+    );
+    let gone = stored(&site, "5511900000001", kept("image/png"), None).await;
+    let path = format!("/v1/messages/{}/media", gone.message_id());
+    assert_eq!(get(&site, &path).await.status, StatusCode::NOT_FOUND);
+}

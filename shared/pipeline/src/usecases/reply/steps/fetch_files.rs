@@ -1,0 +1,54 @@
+//! The step [`recado_domain::turn::TurnStep::Files`]: fetches the files of the messages that the turn reads.
+
+use crate::Deps;
+use crate::ports::System;
+use crate::steps::enabled_instance::find_enabled_instance;
+use crate::steps::file_fetch::{fetch_files_within, list_waiting_files};
+use crate::usecases::reply::leased_turn::LeasedTurn;
+use crate::usecases::reply::turn_end::{TurnEnd, TurnStop};
+use recado_domain::message::Message;
+
+/// Fetches the files that are not here yet, for a bounded time. The turn goes on without those that take longer.
+pub(in crate::usecases::reply) async fn fetch_files(
+    deps: &impl Deps,
+    turn: &mut LeasedTurn<'_>,
+) -> Result<(), TurnStop> {
+    let waiting = list_waiting_files(turn.reading.chosen_messages(), deps.system().now());
+    if waiting.is_empty() {
+        return Ok(());
+    }
+    let within = deps.settings().file_wait;
+    let changed = fetch_files_within(deps, &turn.bound, waiting, within).await;
+    turn.reading.replace_messages(changed);
+    Ok(())
+}
+
+/// The messages whose files would wait if the turn ends before it asks the model.
+#[derive(Debug)]
+pub(in crate::usecases::reply) struct UnreadFiles(Vec<Message>);
+
+impl UnreadFiles {
+    /// Collects the messages among `newest` whose files may be fetched now.
+    pub(in crate::usecases::reply) fn from_messages(deps: &impl Deps, newest: &[Message]) -> Self {
+        Self(list_waiting_files(newest.iter(), deps.system().now()))
+    }
+
+    /// Fetches the files after a turn that left the messages to people or to a later time: people see them, too.
+    pub(in crate::usecases::reply) async fn fetch_after(
+        self,
+        deps: &impl Deps,
+        stop: &TurnStop,
+    ) -> Result<(), TurnStop> {
+        let left = matches!(
+            stop,
+            TurnStop::Ended(TurnEnd::NothingOwed | TurnEnd::Closed { .. } | TurnEnd::NeverOpens)
+        );
+        let Some(first) = self.0.first().filter(|_| left) else {
+            return Ok(());
+        };
+        if let Some(bound) = find_enabled_instance(deps, &first.instance).await? {
+            fetch_files_within(deps, &bound, self.0, deps.settings().file_timeout).await;
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,208 @@
+//! The files of contacts: fetched before the model is asked or later, stored, read, and deleted with their messages.
+
+use crate::world::{FileAnswer, Meanwhile, Setup};
+use recado_domain::access::{Caller, Scope};
+use recado_domain::content::{Content, Media, MediaKind};
+use recado_domain::conversation::ConversationMode;
+use recado_domain::event::EventKind;
+use recado_domain::ids::TenantId;
+use recado_domain::message::{FileLoss, FileState, Message, StoredFile};
+use recado_pipeline::message_file::{self, FileSource};
+use recado_pipeline::operate;
+use recado_pipeline::ports::{Conversations, Files};
+use recado_testkit::builders::{Fixture, correlation};
+use recado_testkit::ports::succeed;
+use serde_json::json;
+
+const PNG: &[u8] = b"\x89PNG\r\n\x1a\n";
+
+fn picture() -> Content {
+    Content::Media(Media {
+        source: Some("4711".to_owned()),
+        ..Media::from_kind(MediaKind::Image)
+    })
+}
+
+async fn setup() -> Setup {
+    let setup = Setup::set(Fixture::new()).await;
+    *setup.world.llm.says.lock().unwrap() = Some("Vi.".to_owned());
+    setup
+}
+
+impl Setup {
+    fn file_comes(&self, answer: FileAnswer) {
+        self.world.providers.files.lock().unwrap().push_back(answer);
+    }
+
+    fn files_asked(&self) -> usize {
+        self.world.providers.files_asked.lock().unwrap().len()
+    }
+
+    /// The contact's newest message.
+    async fn newest(&self) -> Message {
+        let conversation = self.latest_conversation().await.unwrap();
+        let messages = succeed(self.world.store.find_with_history(&conversation.id, 20)).await;
+        let mut messages = messages.unwrap().1.into_iter();
+        messages.rfind(|message| message.event.is_some()).unwrap()
+    }
+
+    async fn read_bytes(&self, message: &Message) -> Option<Vec<u8>> {
+        let key = message.file_key().unwrap();
+        let found = succeed(self.world.store.open_file(&key)).await;
+        match found {
+            Some(bytes) => Some(bytes.read_all().await.unwrap()),
+            None => None,
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_turn_fetches_the_file_before_the_model_is_asked() {
+    let setup = setup().await;
+    setup.sends(&setup.fixture, "A", &picture()).await;
+    assert_eq!(setup.files_asked(), 0, "not while the event is processed");
+    setup.file_comes(FileAnswer::Gives(PNG, "image/png; charset=binary"));
+    setup.turn(&setup.fixture).await;
+    let message = setup.newest().await;
+    let stored = StoredFile {
+        mime_type: "image/png".to_owned(),
+        bytes: 8,
+        sha256: "4c4b6a3be1314ab86138bef4314dde022e600960d8689a2c8f8631802d20dab6".to_owned(),
+    };
+    assert_eq!(message.file.as_ref().unwrap().stored(), Some(&stored));
+    assert_eq!(setup.read_bytes(&message).await.as_deref(), Some(PNG));
+    assert_eq!(setup.files_asked(), 1);
+}
+
+#[tokio::test]
+async fn a_file_that_takes_too_long_does_not_hold_the_reply_up() {
+    let setup = setup().await;
+    setup.sends(&setup.fixture, "A", &picture()).await;
+    setup.file_comes(FileAnswer::Hangs);
+    let before = setup.now();
+    setup.turn(&setup.fixture).await;
+    assert_eq!(setup.now().duration_since(before).as_secs(), 10);
+    let file = setup.newest().await.file.unwrap();
+    assert!(file.next_fetch_time().is_some() && file.attempts == 1, "{file:?}");
+}
+
+#[tokio::test]
+async fn a_failed_fetch_is_recorded_and_the_model_is_asked_all_the_same() {
+    let setup = setup().await;
+    setup.sends(&setup.fixture, "A", &picture()).await;
+    setup.file_comes(FileAnswer::Fails);
+    setup.turn(&setup.fixture).await;
+    let file = setup.newest().await.file.unwrap();
+    let wait = file.next_fetch_time().unwrap().duration_since(setup.now());
+    assert_eq!((wait.as_mins(), file.attempts), (1, 1));
+    assert_eq!(*setup.world.llm.asked.lock().unwrap(), ["[image]"]);
+}
+
+#[tokio::test]
+async fn what_will_never_come_is_asked_for_once() {
+    let setup = setup().await;
+    setup.sends(&setup.fixture, "A", &picture()).await;
+    setup.file_comes(FileAnswer::Lost(FileLoss::Gone));
+    setup.turn(&setup.fixture).await;
+    let lost = FileState::Lost {
+        reason: FileLoss::Gone,
+    };
+    assert_eq!(setup.newest().await.file.unwrap().state, lost);
+    setup.message(&setup.fixture, "B", "E aí?", false).await;
+    setup.turn(&setup.fixture).await;
+    assert_eq!(setup.files_asked(), 1);
+}
+
+#[tokio::test]
+async fn a_file_above_the_limit_is_not_stored() {
+    let mut setup = setup().await;
+    setup.world.settings.file_bytes_max = 7;
+    setup.sends(&setup.fixture, "A", &picture()).await;
+    setup.file_comes(FileAnswer::Gives(PNG, "image/png"));
+    setup.turn(&setup.fixture).await;
+    let message = setup.newest().await;
+    let lost = FileState::Lost {
+        reason: FileLoss::TooLarge,
+    };
+    assert_eq!(message.file.as_ref().unwrap().state, lost);
+    assert_eq!(setup.read_bytes(&message).await, None);
+}
+
+#[tokio::test]
+async fn people_get_the_files_of_a_conversation_that_they_answer() {
+    let setup = setup().await;
+    setup.message(&setup.fixture, "A", "Oi", false).await;
+    let conversation = setup.latest_conversation().await.unwrap();
+    let (caller, correlation) = (Caller::installation(), correlation());
+    let manual = ConversationMode::Manual;
+    let taken = operate::set_conversation_mode(&setup.world, &caller, &conversation.id, manual, &correlation);
+    taken.await.unwrap();
+    setup.sends(&setup.fixture, "B", &picture()).await;
+    setup.file_comes(FileAnswer::Gives(PNG, "image/png"));
+    setup.turns(&setup.fixture).await;
+    let message = setup.newest().await;
+    assert_eq!(setup.read_bytes(&message).await.as_deref(), Some(PNG));
+}
+
+#[tokio::test]
+async fn a_file_is_read_within_the_scope_of_its_caller_alone() {
+    let setup = setup().await;
+    setup.sends(&setup.fixture, "A", &picture()).await;
+    let id = setup.newest().await.message_id();
+    let all = Caller::installation();
+    let early = succeed(message_file::open_message_file(&setup.world, &all, &id)).await;
+    assert!(early.is_none(), "it is not here yet");
+    setup.file_comes(FileAnswer::Gives(PNG, "image/png"));
+    setup.turn(&setup.fixture).await;
+    let found = succeed(message_file::open_message_file(&setup.world, &all, &id))
+        .await
+        .unwrap();
+    assert_eq!((found.mime_type.as_str(), found.length), ("image/png", 8));
+    let FileSource::Bytes(bytes) = found.source else {
+        panic!("a store on one machine signs no URLs");
+    };
+    assert_eq!(bytes.read_all().await.unwrap(), PNG);
+    let other = Caller {
+        scope: Scope::Tenant(TenantId::parse("somebody-else").unwrap()),
+        ..all
+    };
+    let foreign = succeed(message_file::open_message_file(&setup.world, &other, &id)).await;
+    assert!(foreign.is_none());
+}
+
+#[tokio::test]
+async fn a_file_goes_with_the_message_that_its_contact_deletes() {
+    let setup = setup().await;
+    setup.sends(&setup.fixture, "A", &picture()).await;
+    setup.file_comes(FileAnswer::Gives(PNG, "image/png"));
+    setup.turn(&setup.fixture).await;
+    let stored = setup.newest().await;
+    assert!(setup.read_bytes(&stored).await.is_some());
+    setup.deletes("event-0").await;
+    assert_eq!(setup.read_bytes(&stored).await, None);
+}
+
+#[tokio::test]
+async fn a_file_that_comes_after_its_message_was_deleted_is_not_kept() {
+    let setup = std::sync::Arc::new(setup().await);
+    setup.sends(&setup.fixture, "A", &picture()).await;
+    let waiting = setup.newest().await;
+    let meanwhile = Meanwhile::default();
+    let deletes = std::sync::Arc::clone(&setup);
+    meanwhile.set(async move { deletes.deletes("event-0").await });
+    setup.file_comes(FileAnswer::GivesAfter(PNG, meanwhile));
+    setup.turns(&setup.fixture).await;
+    assert_eq!(setup.read_bytes(&waiting).await, None);
+    let present = succeed(setup.world.store.find_message(&waiting.message_id())).await;
+    assert_eq!(present.unwrap().content, Content::Removed);
+}
+
+impl Setup {
+    /// The contact deletes the message that this event brought.
+    async fn deletes(&self, id: &str) {
+        let address = self.fixture.address.as_str();
+        let payload = json!({"address": address, "changes": id, "from_me": false});
+        let job = self.event(EventKind::Message, payload).await;
+        assert_eq!(self.receive(&job, 1).await, recado_pipeline::Verdict::Done);
+    }
+}
