@@ -193,6 +193,10 @@ pub struct Instance {
     /// `true` if the contact sees "typing…" while the agent thinks (with Meta this also marks the message as read).
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub typing: bool,
+    /// `true` if buttons and lists arrive on the contacts' phones when Evolution sends them as menus (version 2 only). They
+    /// are sent as numbered text otherwise.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub native_menus: bool,
     /// Evolution API's major version, 1 or 2. The request bodies for sending differ between the versions.
     #[serde(default = "default_api_version")]
     pub api_version: u8,

@@ -1,5 +1,6 @@
 //! The context of a message: the message that it replies to, and the advertisement or forward that it comes from.
 
+use crate::choice::ChosenOption;
 use crate::ids::MessageId;
 use serde::{Deserialize, Serialize};
 
@@ -24,7 +25,11 @@ pub struct MessageContext {
     /// The addresses of the people that the message mentions.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub mentions: Vec<String>,
-    /// Recado's id of the message that this message reacts to, edits, deletes or votes on, if that message is known.
+    /// The option of the question before it that this message chooses by its words, which stay as they were typed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub chosen: Option<Box<ChosenOption>>,
+    /// Recado's id of the message that this message reacts to, edits, deletes, votes on or chooses from, if that message
+    /// is known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub refers_to: Option<MessageId>,
 }
@@ -78,6 +83,15 @@ impl MessageContext {
         *self == Self::default()
     }
 
+    /// Returns the context without the option that the message chose.
+    #[must_use]
+    pub fn without_choice(&self) -> Self {
+        Self {
+            chosen: None,
+            ..self.clone()
+        }
+    }
+
     /// Returns the context as text, as a model and an operator read it before the message. The text is empty if the
     /// context holds nothing worth telling.
     pub fn render_text(&self) -> String {
@@ -98,6 +112,10 @@ impl MessageContext {
         }
         if let Some(text) = self.reply_to.as_ref().and_then(|quoted| quoted.text.as_deref()) {
             parts.push(format!("[in reply to: {}]", shorten_quote(text)));
+        }
+        if let Some(ChosenOption { id, title }) = self.chosen.as_deref() {
+            let id = id.as_ref().map(|id| format!(" ({id})")).unwrap_or_default();
+            parts.push(format!("[chose: {title}{id}]"));
         }
         parts.join(" ")
     }

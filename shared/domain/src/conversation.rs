@@ -23,7 +23,6 @@ use crate::config::InstanceConfig;
 use crate::contact::ContactAddress;
 use crate::ids::{ConversationId, InstanceId, Ordinal, StepId, TenantId};
 use crate::millis;
-use crate::rate::Rate;
 use crate::reason::Reason;
 pub use decision::{CommittedDecision, HandOverNote};
 pub use dropped_drafts::DroppedDrafts;
@@ -97,6 +96,9 @@ pub struct Conversation {
     /// time.
     #[serde(default, with = "millis::optional", skip_serializing_if = "Option::is_none")]
     pub last_inbound_at: Option<Timestamp>,
+    /// The ordinal of the newest question with options, until the contact's next message after it; 0: none.
+    #[serde(default, skip_serializing_if = "Ordinal::is_zero")]
+    pub open_question: Ordinal,
     /// The newest ordinal of a message that wants an answer.
     pub turn_upto: Ordinal,
     /// The ordinal up to which messages are answered.
@@ -209,6 +211,7 @@ impl Conversation {
             last: Ordinal(0),
             last_inbound: Ordinal(0),
             last_inbound_at: None,
+            open_question: Ordinal(0),
             turn_upto: Ordinal(0),
             answered: Ordinal(0),
             human: Ordinal(0),
@@ -284,14 +287,6 @@ impl Conversation {
     /// Returns `true` if an answer is owed, by the agent or by people.
     pub fn owes_answer(&self) -> bool {
         self.turn_upto > self.answered
-    }
-
-    /// Reserves the next message's slot in the contact's own rate limit at `now`. Returns the time at which the message
-    /// may leave; `None` if it may leave at once.
-    pub fn reserve_pair_slot(&mut self, rate: Rate, now: Timestamp) -> Option<Timestamp> {
-        let slot = rate.reserve_slot(self.pair_arrival, now);
-        self.pair_arrival = Some(slot.arrival);
-        (slot.at > now).then_some(slot.at)
     }
 
     /// Hands the conversation to a person: from now on no reply of the agent is claimed. Returns `false` if people had

@@ -12,6 +12,7 @@ pub mod alert;
 pub mod answer;
 pub mod audit;
 pub mod backoff;
+pub mod choice;
 pub mod clock_rollback;
 pub mod config;
 pub mod contact;

@@ -152,16 +152,7 @@ impl<Out: OutgoingSide> Message<Out> {
     /// Renders the message, as it was written, as the text that a model or an operator reads: its context, then its
     /// content.
     pub fn render_text(&self) -> String {
-        self.render_with_context(&self.content)
-    }
-
-    fn render_with_context(&self, content: &Content) -> String {
-        let (around, text) = (self.context.render_text(), content.render_text());
-        if around.is_empty() {
-            text
-        } else {
-            format!("{around} {text}")
-        }
+        render_with_context(&self.context, &self.content)
     }
 
     /// Returns the id of the message, made of its conversation and ordinal.
@@ -263,5 +254,15 @@ impl<Out: OutgoingSide> Message<Out> {
     /// Returns the address that the message goes to; `None` if it is not an outgoing message.
     pub fn recipient(&self) -> Option<&ContactAddress> {
         self.out.outbox().map(|out| &out.to)
+    }
+}
+
+/// Renders content as the text that a model or an operator reads, behind its context.
+fn render_with_context(beside: &MessageContext, content: &Content) -> String {
+    let (around, text) = (beside.render_text(), content.render_text());
+    if around.is_empty() {
+        text
+    } else {
+        format!("{around} {text}")
     }
 }

@@ -3,7 +3,9 @@
 use crate::aws_social;
 use crate::config::{ProviderConfig, Simulation};
 use crate::credential_policy::{check_with_installation, find_credential_ref, normalize};
-use crate::registry::{ProviderEndpoint, credential_variable, explain_refusal, interpret_event};
+use crate::registry::{
+    ProviderEndpoint, credential_variable, explain_refusal, interpret_event, is_sent_as_text,
+};
 use crate::simulation::{SimulatedMessage, SimulatedOutbox};
 use crate::wire::template_lookup::{TemplateAnswers, TemplateLookup};
 use jiff::{SignedDuration, Timestamp};
@@ -13,18 +15,18 @@ use recado_domain::content::{Content, MessageTemplate};
 use recado_domain::event::InboundJob;
 use recado_domain::ids::ExternalId;
 use recado_domain::inbound::InboundEvent;
-use recado_domain::message::ModelKind;
 use recado_domain::provider::Provider;
-use recado_domain::reason::Reason;
 use recado_domain::secret::Secret;
 use recado_pipeline::ports::{
     ConnectionAnswer, CredentialState, FetchedFile, FileError, FileRequest, HistoryError, HistoryPage,
     HistorySpan, OutgoingMessage, Providers, Secrets, SendEvidence, SendOutcome, System, TemplateAnswer,
 };
+use refusal::{refuse_other_end, unknown_instance_outcome};
 use serde_json::Value;
 use std::time::Duration;
 
 mod files;
+mod refusal;
 #[cfg(test)]
 mod tests;
 
@@ -183,32 +185,11 @@ impl<S: Secrets, A: System> WhatsApp<S, A> {
     }
 }
 
-/// Refuses a reply whose model and provider are not both real, or both simulated. That happens if an instance stopped
-/// being simulated, or began to be, while the reply waited.
-fn refuse_other_end(access: &ProviderAccess, model: Option<ModelKind>) -> Option<SendOutcome> {
-    let simulated = matches!(access, ProviderAccess::Simulated(_));
-    match model? {
-        ModelKind::Real if simulated => Some(SendOutcome::Credentials {
-            why: "a real model wrote it, and the provider is simulated".to_owned(),
-        }),
-        ModelKind::Simulated if !simulated => Some(SendOutcome::Permanent {
-            reason: Reason::SimulatedReply,
-            why: "the simulated model wrote it".to_owned(),
-        }),
-        ModelKind::Real | ModelKind::Simulated => None,
-    }
-}
-
-/// Returns a permanent failure. With a valid configuration it does not occur: every instance then has a valid name at
-/// its provider.
-fn unknown_instance_outcome() -> SendOutcome {
-    SendOutcome::Permanent {
-        reason: Reason::UnknownInstance,
-        why: "the instance has no name at the provider".to_owned(),
-    }
-}
-
 impl<S: Secrets, A: System> Providers for WhatsApp<S, A> {
+    fn sends_as_text(&self, instance: &Instance, question: &Content) -> bool {
+        is_sent_as_text(instance, question)
+    }
+
     fn normalize(&self, instance: Instance) -> Result<Instance, ConfigError> {
         let instance = normalize(instance)?;
         check_with_installation(&instance, &self.config)?;

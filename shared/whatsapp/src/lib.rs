@@ -31,8 +31,8 @@ pub use credential_policy::{
     check_credential_and_url, find_credential_ref, normalize, uses_installation_host,
 };
 pub use registry::{
-    describe_webhook_setup, explain_refusal, interpret_event, list_named_keys, required_keys, split_webhook,
-    webhook_handler, webhook_handlers,
+    describe_webhook_setup, explain_refusal, interpret_event, is_sent_as_text, list_named_keys,
+    required_keys, split_webhook, webhook_handler, webhook_handlers,
 };
 pub use simulation::{SimulatedMessage, SimulatedOutbox};
 pub use wire::json::WebhookParseError;

@@ -115,6 +115,20 @@ pub fn explain_refusal(provider: Provider, content: &Content) -> Option<&'static
     }
 }
 
+/// Returns `true` if the instance sends a question as numbered text.
+pub fn is_sent_as_text(instance: &Instance, question: &Content) -> bool {
+    match instance.provider {
+        Provider::Evolution => {
+            let dialect = evolution::Dialect {
+                version: instance.api_version,
+                native_menus: instance.native_menus,
+            };
+            evolution::is_sent_as_text(dialect, question)
+        }
+        Provider::Meta | Provider::Dialog360 | Provider::AwsSocial => meta::is_sent_as_text(question),
+    }
+}
+
 /// Returns the environment variable of the installation's key or token. `None` for AWS, whose SDK finds AWS's own
 /// credentials.
 pub(crate) fn credential_variable(provider: Provider) -> Option<&'static str> {
@@ -186,6 +200,7 @@ impl<'a> ProviderEndpoint<'a> {
                 key: key?,
                 instance: external,
                 version: instance.api_version,
+                native_menus: instance.native_menus,
                 timeout,
             }),
             Provider::Meta => Self::Meta(MetaEndpoint {

@@ -332,6 +332,7 @@ pub fn bound(provider: Provider) -> InstanceConfig {
             account_id: None,
             reengagement_template: None,
             mark_read: false,
+            native_menus: false,
             typing: false,
             api_version: 2,
             app_secret: None,

@@ -100,6 +100,7 @@ pub fn bound(number: usize, tenant: usize, provider: Provider, rate: Option<Rate
             account_id: None,
             reengagement_template: None,
             mark_read: false,
+            native_menus: false,
             typing: false,
             api_version: 2,
             app_secret: None,

@@ -5,10 +5,19 @@ use crate::config::InstanceConfig;
 use crate::contact::ContactAddress;
 use crate::content::{Content, SystemNote};
 use crate::ids::{ConversationId, ThreadId};
+use crate::rate::Rate;
 use crate::service_window;
 use jiff::Timestamp;
 
 impl Conversation {
+    /// Reserves the next message's slot in the contact's own rate limit at `now`. Returns the time at which the message
+    /// may leave; `None` if it may leave at once.
+    pub fn reserve_pair_slot(&mut self, rate: Rate, now: Timestamp) -> Option<Timestamp> {
+        let slot = rate.reserve_slot(self.pair_arrival, now);
+        self.pair_arrival = Some(slot.arrival);
+        (slot.at > now).then_some(slot.at)
+    }
+
     /// Records when a message of the contact was written, which may be long before it arrived.
     pub fn record_contact_activity(&mut self, written_at: Timestamp) {
         self.last_inbound_at = self.last_inbound_at.max(Some(written_at));

@@ -4,6 +4,7 @@ use crate::identity::IdentityKey;
 use crate::ids::Nonce;
 use crate::millis::add_millis;
 use crate::millis::from_unix_millis;
+use crate::rate::Rate;
 use jiff::SignedDuration;
 use proptest::prelude::*;
 use serde_json::json;

@@ -3,7 +3,8 @@
 //! Each of them comes as a message of its own, which keeps its place in the conversation. The message that it is about
 //! gets a copy, so that it shows its present state. Changes may be recorded twice and in any order.
 
-use super::{Message, Role};
+use super::{Message, Role, render_with_context};
+use crate::choice::ChosenOption;
 use crate::content::Content;
 use crate::context::MessageContext;
 use crate::ids::TokenName;
@@ -148,9 +149,19 @@ impl Message {
             .map_or(&self.content, |edit| &edit.content)
     }
 
+    /// Returns the option that the message chooses. `None` if it chooses none, or was edited since.
+    pub fn present_choice(&self) -> Option<&ChosenOption> {
+        let chosen = self.context.chosen.as_deref();
+        chosen.filter(|_| self.changes.edits.is_empty())
+    }
+
     /// Renders the message as its newest edit left it.
     pub fn render_present_text(&self) -> String {
-        self.render_with_context(self.present_content())
+        match self.changes.edits.last() {
+            // An edited text chooses nothing: the option was found for the text before it.
+            Some(edit) => render_with_context(&self.context.without_choice(), &edit.content),
+            None => self.render_text(),
+        }
     }
 
     /// Returns the versions of the message before its newest edit, the oldest first; none if it was never edited.

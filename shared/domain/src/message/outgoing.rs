@@ -141,12 +141,16 @@ impl PreparedContent {
 
 impl NewOutgoing<'_> {
     /// Makes the queued message of `conversation`, written and stored at `now`, and reserves its slot in the contact's
-    /// own rate. [`Outbox::last_inbound_at`] and [`Outbox::beside`] are taken from `conversation`.
+    /// own rate. [`Outbox::last_inbound_at`] and [`Outbox::beside`] are taken from `conversation`, which notes a question
+    /// with options.
     pub fn queue_in(self, conversation: &mut Conversation, now: Timestamp) -> Outgoing {
         let mut out = Outbox::new_queued(self.to, self.author, conversation.epoch, self.covers, now);
         out.last_inbound_at = conversation.last_inbound_at;
         out.beside = conversation.linked_conversations();
         out.options = self.ready.options;
+        if self.ready.content.offers_options() {
+            conversation.open_question = self.ordinal;
+        }
         if let Some(rate) = self.pair_rate
             && let Some(at) = conversation.reserve_pair_slot(rate, now)
         {

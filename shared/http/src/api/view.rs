@@ -1,6 +1,7 @@
 //! The JSON shapes of the API's answers. They are a contract: fields are added, never renamed.
 
 mod changes;
+mod choice;
 mod delivery;
 mod media_url;
 mod referral;
@@ -12,6 +13,7 @@ use super::schema::{
     RoleSchema,
 };
 use changes::{ReactionView, VersionView, list_reactions, list_versions};
+use choice::ChosenView;
 use delivery::DeliveryView;
 use media_url::media_url;
 use recado_domain::Timestamp;
@@ -192,7 +194,9 @@ pub(super) struct MessageItem {
     /// stored, the provider's own URL, where there is one.
     media_url: Option<String>,
     provider_message_id: Option<String>,
-    /// The message that this one reacts to, edits, deletes or votes on.
+    /// The option of the question before it that the message names by its number or words; absent if it names none.
+    chosen: Option<ChosenView>,
+    /// The message that this one reacts to, edits, deletes, votes on or chooses from.
     #[schema(value_type = Option<String>)]
     refers_to: Option<MessageId>,
     /// Reactions to the message that were not taken back.
@@ -229,6 +233,7 @@ impl From<MessageView> for MessageItem {
             r#type: message.present_content().kind_name().to_owned(),
             content: message.render_present_text(),
             media_url: media_url(&message, file_url),
+            chosen: message.present_choice().map(ChosenView::from),
             refers_to: message.context.refers_to.clone(),
             reactions: list_reactions(&message),
             edited_at: message.changes.edited_at(),

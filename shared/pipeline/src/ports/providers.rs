@@ -161,6 +161,12 @@ pub trait Providers: Send + Sync {
         std::future::ready(false)
     }
 
+    /// Returns `true` if a question is sent to the instance's contacts as numbered text. A provider may have no menus, or none
+    /// that is large enough.
+    fn sends_as_text(&self, _instance: &Instance, _question: &Content) -> bool {
+        true
+    }
+
     /// Looks for the instance's key or token, without asking the provider.
     fn check_credential(&self, _instance: &Instance) -> impl Future<Output = CredentialState> + Send {
         std::future::ready(CredentialState::Present)

@@ -2,6 +2,7 @@
 
 mod access;
 mod attempts;
+mod choice;
 mod delivery_failure;
 mod identity;
 mod message;

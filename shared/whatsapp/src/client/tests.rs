@@ -15,6 +15,7 @@ use recado_domain::content::{Content, Media, MediaKind};
 use recado_domain::ids::MessageId;
 use recado_domain::millis::from_unix_millis;
 use recado_domain::options::SendOptions;
+use recado_domain::reason::Reason;
 use recado_pipeline::ports::{PortError, PortResult};
 use serde_json::json;
 use std::sync::{Arc, Mutex};

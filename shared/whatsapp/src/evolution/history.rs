@@ -126,6 +126,7 @@ mod tests {
             key: &key,
             instance: &instance,
             version,
+            native_menus: false,
             timeout: Duration::from_secs(5),
         };
         let page = read_history_page(&endpoint, span(), 3, at(SPAN.1)).await;

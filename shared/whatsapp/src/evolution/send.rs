@@ -1,7 +1,10 @@
 //! Sends messages and checks the connection through Evolution's REST API (header `apikey`).
 
 mod body;
+mod menus;
 mod parts;
+
+pub(crate) use body::{Dialect, is_sent_as_text};
 
 use super::errors::classify_response;
 use crate::wire::http_exchange::{HttpExchange, HttpResponse, build_url, send_request};
@@ -22,10 +25,19 @@ pub(crate) struct EvolutionEndpoint<'a> {
     pub(crate) instance: &'a ExternalId,
     /// Major version of Evolution.
     pub(crate) version: u8,
+    /// Buttons and lists are sent as menus.
+    pub(crate) native_menus: bool,
     pub(crate) timeout: Duration,
 }
 
 impl EvolutionEndpoint<'_> {
+    fn dialect(&self) -> Dialect {
+        Dialect {
+            version: self.version,
+            native_menus: self.native_menus,
+        }
+    }
+
     /// Calls `/{area}/{action}/{instance}`.
     pub(super) async fn call_api(
         &self,
@@ -49,7 +61,7 @@ impl EvolutionEndpoint<'_> {
 }
 
 pub(crate) async fn send_message(at: &EvolutionEndpoint<'_>, message: &OutgoingMessage) -> SendOutcome {
-    let call = match body::build_call(at.version, message) {
+    let call = match body::build_call(at.dialect(), message) {
         Ok(call) => call,
         Err(outcome) => return outcome,
     };

@@ -17,12 +17,12 @@ pub(crate) fn content_support(kind: OutgoingKind) -> ContentSupport {
         ),
         OutgoingKind::Contacts => Native("`sendContact`: a card per phone number"),
         OutgoingKind::Reaction => Native("`sendReaction`; an empty one takes it back"),
-        OutgoingKind::ReplyButtons | OutgoingKind::List => {
-            Degraded("numbered text: Baileys' own reach few phones")
-        }
-        OutgoingKind::UrlButton | OutgoingKind::OtherButton => {
-            Degraded("text with the address, number or code behind the title")
-        }
+        OutgoingKind::ReplyButtons | OutgoingKind::List => Degraded(
+            "numbered text; with `native_menus` of the instance `sendButtons` and `sendList` (version 2), which reach few phones",
+        ),
+        OutgoingKind::UrlButton | OutgoingKind::OtherButton => Degraded(
+            "text with the address, number or code behind the title; with `native_menus` `sendButtons`",
+        ),
         OutgoingKind::Poll => Native("`sendPoll`, to 10 options; more as numbered text"),
         OutgoingKind::Template => {
             Refused("Evolution has no templates: inside WhatsApp Web there is no window to leave")

@@ -44,6 +44,16 @@ fn set_recipient(body: &mut Value, message: &OutgoingMessage) {
     }
 }
 
+/// Returns `true` if a question goes out as numbered text, because it is beyond a limit of Meta's menus.
+pub(crate) fn is_sent_as_text(question: &Content) -> bool {
+    match question {
+        Content::Buttons(menu) => interactive::build_buttons(menu).is_none(),
+        Content::List(menu) => interactive::build_list(menu).is_none(),
+        Content::Poll { .. } => true,
+        _ => false,
+    }
+}
+
 /// Returns the message type, and the object that the body has under that name.
 fn build_typed_part(message: &OutgoingMessage) -> Result<(&'static str, Value), SendOutcome> {
     let content = &message.content;

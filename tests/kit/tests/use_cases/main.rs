@@ -10,6 +10,7 @@ mod burst_set;
 mod bursts;
 mod catching_up;
 mod changes;
+mod choices;
 mod clients;
 mod clocks;
 mod dead_letters;
@@ -333,12 +334,12 @@ async fn answers_to_one_contact_of_meta_are_spaced_beyond_the_burst() {
             key: None,
             correlation: correlation(),
         };
-        let made = succeed(operate::answer_as_operator(
+        let made = succeed(Box::pin(operate::answer_as_operator(
             &setup.world,
             &Caller::installation(),
             &first.conversation,
             answer,
-        ))
+        )))
         .await;
         places.push(made.message.out.unwrap().not_before);
     }

@@ -216,6 +216,10 @@ impl Providers for Provider {
         }))
     }
 
+    fn sends_as_text(&self, instance: &Instance, question: &Content) -> bool {
+        recado_whatsapp::is_sent_as_text(instance, question)
+    }
+
     fn explain_refusal(&self, _: recado_domain::provider::Provider, _: &Content) -> Option<&'static str> {
         None
     }

@@ -184,6 +184,9 @@ pub(in crate::api) struct InstanceSchema {
     /// `true` if the contact sees "typing…" while the agent thinks.
     #[schema(required = false, default = false)]
     typing: bool,
+    /// `true` if Evolution sends buttons and lists as menus; otherwise as numbered text.
+    #[schema(required = false, default = false)]
+    native_menus: bool,
     /// Evolution API's major version.
     #[schema(required = false, minimum = 1, maximum = 2, default = 2)]
     api_version: u8,

@@ -1,3 +1,4 @@
+use super::choice::note_chosen_option;
 use super::target_change::apply_to_target;
 use super::{AppliedEvent, access, build_event_finish, identity};
 use crate::Deps;
@@ -105,6 +106,7 @@ async fn store_message(deps: &impl Deps, arrival: Arrival<'_>) -> PortResult<Sto
         let mut message = build_message(deps, job, &conversation, inbound, Role::User, ordinal);
         remove_quoted_signature(bound, &mut message);
         message.unanswered = stale.then_some(Reason::Stale);
+        note_chosen_option(deps, bound, &mut conversation, inbound, &mut message).await?;
         let (outcome, stored) = save_arrival(deps, arrival, conversation, &message, goes_on).await?;
         match outcome {
             StoreInboundOutcome::Stored => {

@@ -31,6 +31,7 @@ pub(super) fn parse_context(data: &Value) -> MessageContext {
         product: find_product_name(message)
             .or_else(|| find_first(&places, |place| find_product_name(place.get("quotedMessage")?))),
         mentions: find_first(&places, parse_mentions).unwrap_or_default(),
+        chosen: None,
         refers_to: None,
     }
 }

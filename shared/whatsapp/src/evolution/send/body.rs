@@ -2,6 +2,7 @@
 
 use super::super::content_support;
 use super::format_recipient;
+use super::menus;
 use super::parts::{self, EvolutionBodyPart};
 use crate::wire::content_support::ContentSupport;
 use crate::wire::media_file::permanent_failure;
@@ -24,14 +25,39 @@ pub(super) struct EvolutionCall {
     pub(super) body: Value,
 }
 
+/// The form in which an instance's Evolution takes messages.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Dialect {
+    /// Major version of Evolution.
+    pub(crate) version: u8,
+    /// Buttons and lists are sent as menus, if the version has them.
+    pub(crate) native_menus: bool,
+}
+
+impl Dialect {
+    fn sends_menus(self) -> bool {
+        self.native_menus && self.version != 1
+    }
+}
+
+/// Returns `true` if a question goes out as numbered text.
+pub(crate) fn is_sent_as_text(dialect: Dialect, question: &Content) -> bool {
+    match question {
+        Content::Buttons(_) | Content::List(_) => !dialect.sends_menus(),
+        Content::Poll { options, .. } => options.len() > OPTIONS_MAX,
+        _ => false,
+    }
+}
+
 /// Builds the call that sends `message`. An error is the permanent failure of content that Evolution cannot send.
-pub(super) fn build_call(version: u8, message: &OutgoingMessage) -> Result<EvolutionCall, SendOutcome> {
+pub(super) fn build_call(dialect: Dialect, message: &OutgoingMessage) -> Result<EvolutionCall, SendOutcome> {
+    let version = dialect.version;
     let Some(kind) = message.content.outgoing_kind() else {
         return Err(permanent_failure("content of a kind that only comes in"));
     };
     let parts = match content_support(kind) {
         ContentSupport::Native(_) => build_native_part(version, message, kind)?,
-        ContentSupport::Degraded(_) => build_text_part(&message.content),
+        ContentSupport::Degraded(_) => build_menu_part(dialect, &message.content),
         ContentSupport::Refused(why) => return Err(permanent_failure(why)),
     };
     Ok(EvolutionCall {
@@ -62,6 +88,15 @@ fn build_native_part(
             fields: json!({ "name": question, "selectableCount": selectable, "values": options }),
         }),
         content => Ok(build_text_part(content)),
+    }
+}
+
+/// Builds buttons and lists as menus where they arrive as such, else as text.
+fn build_menu_part(dialect: Dialect, content: &Content) -> EvolutionBodyPart {
+    match content {
+        Content::Buttons(menu) if dialect.sends_menus() => menus::build_buttons_part(menu),
+        Content::List(menu) if dialect.sends_menus() => menus::build_list_part(menu),
+        _ => build_text_part(content),
     }
 }
 

@@ -29,6 +29,7 @@ pub(super) fn read_context(message: &Value) -> MessageContext {
             .filter(|referral| *referral != Referral::default()),
         product: asked_about.or_else(passed_on),
         mentions: Vec::new(),
+        chosen: None,
         refers_to: None,
     }
 }

@@ -129,6 +129,7 @@ impl<'a> Revisions<'a> {
         match self.edited.get(&at) {
             Some((_, content)) => self.text_or_placeholder(&Message {
                 content: Content::clone(content),
+                context: message.context.without_choice(),
                 ..message.clone()
             }),
             None => self.text_or_placeholder(message),

@@ -14,6 +14,13 @@ fn message(content: Value) -> OutgoingMessage {
     }
 }
 
+fn version(version: u8) -> Dialect {
+    Dialect {
+        version,
+        native_menus: false,
+    }
+}
+
 fn file(media: &str) -> Value {
     json!({"type": "media", "media": media, "source": "https://example.org/a.bin", "caption": "veja"})
 }
@@ -84,11 +91,11 @@ fn sticker() -> Value {
 fn each_kind_has_its_call_and_its_body_in_both_versions() {
     for (content, action, nested, fields) in kinds() {
         let message = message(content.clone());
-        let two = build_call(2, &message).unwrap();
+        let two = build_call(version(2), &message).unwrap();
         let mut expected = fields.clone();
         expected["number"] = json!("5511900000001");
         assert_eq!((two.action, &two.body), (action, &expected));
-        let one = build_call(1, &message).unwrap();
+        let one = build_call(version(1), &message).unwrap();
         assert_eq!(one.action, action);
         if content != sticker() {
             assert_eq!(
@@ -97,7 +104,7 @@ fn each_kind_has_its_call_and_its_body_in_both_versions() {
             );
         }
     }
-    let one = build_call(1, &message(sticker())).unwrap();
+    let one = build_call(version(1), &message(sticker())).unwrap();
     assert_eq!(
         one.body["stickerMessage"],
         json!({"image": "https://example.org/a.webp"})
@@ -107,7 +114,7 @@ fn each_kind_has_its_call_and_its_body_in_both_versions() {
 #[test]
 fn a_place_without_a_name_shows_its_degrees() {
     let place = json!({"type": "location", "latitude": "-23.550", "longitude": "-46.6"});
-    let body = build_call(2, &message(place)).unwrap().body;
+    let body = build_call(version(2), &message(place)).unwrap().body;
     assert_eq!(
         (&body["name"], &body["address"]),
         (&json!("-23.55, -46.6"), &json!("-23.55, -46.6"))
@@ -119,13 +126,13 @@ fn a_card_with_two_numbers_is_two_cards() {
     let cards = json!({"type": "contacts", "contacts": [{"name": "Ana", "phones": ["+5511900000001", "+5511900000002"],
         "emails": ["ana@example.org"], "organization": "Clínica"}]});
     let card = |phone: &str| json!({"fullName": "Ana", "phoneNumber": phone, "email": "ana@example.org", "organization": "Clínica"});
-    let two = build_call(2, &message(cards.clone())).unwrap();
+    let two = build_call(version(2), &message(cards.clone())).unwrap();
     assert_eq!(two.action, "sendContact");
     assert_eq!(
         two.body,
         json!({"number": "5511900000001", "contact": [card("+5511900000001"), card("+5511900000002")]})
     );
-    let one = build_call(1, &message(cards)).unwrap().body;
+    let one = build_call(version(1), &message(cards)).unwrap().body;
     assert_eq!(one["contactMessage"][0]["wuid"], "5511900000001");
 }
 
@@ -136,7 +143,7 @@ fn a_reaction_names_the_chat_and_whose_message_it_is() {
     message.options.reply_to = Some("3EB0Q".to_owned());
     let key = |own: bool| json!({"id": "3EB0A", "remoteJid": "5511900000001@s.whatsapp.net", "fromMe": own});
     assert_eq!(
-        build_call(2, &message).unwrap(),
+        build_call(version(2), &message).unwrap(),
         EvolutionCall {
             action: "sendReaction",
             body: json!({"key": key(false), "reaction": "👍"})
@@ -148,12 +155,12 @@ fn a_reaction_names_the_chat_and_whose_message_it_is() {
         target: Some("3EB0A".to_owned()),
     };
     assert_eq!(
-        build_call(1, &message).unwrap().body,
+        build_call(version(1), &message).unwrap().body,
         json!({"reactionMessage": {"key": key(true), "reaction": ""}})
     );
     message.to = ContactAddress::parse("100000000000001@lid").unwrap();
     assert_eq!(
-        build_call(2, &message).unwrap().body["key"]["remoteJid"],
+        build_call(version(2), &message).unwrap().body["key"]["remoteJid"],
         "100000000000001@lid"
     );
 }
@@ -169,12 +176,12 @@ fn options_lie_where_each_version_looks() {
     };
     let quoted = json!({"key": {"id": "3EB0Q"}});
     assert_eq!(
-        build_call(2, &message).unwrap().body,
+        build_call(version(2), &message).unwrap().body,
         json!({"number": "5511900000001", "text": "Olá @5511900000002", "quoted": quoted, "linkPreview": false,
             "mentioned": ["5511900000002"]})
     );
     assert_eq!(
-        build_call(1, &message).unwrap().body["options"],
+        build_call(version(1), &message).unwrap().body["options"],
         json!({"quoted": quoted, "linkPreview": false, "mentions": {"everyOne": false, "mentioned": ["5511900000002"]}})
     );
 }
@@ -187,7 +194,7 @@ fn menus_and_large_polls_go_as_the_text_that_their_echo_says() {
     let poll = json!({"type": "poll", "question": "Que dia?", "options": options});
     for content in [buttons, list, poll] {
         let message = message(content);
-        let sent = build_call(2, &message).unwrap();
+        let sent = build_call(version(2), &message).unwrap();
         assert_eq!(sent.action, "sendText");
         assert_eq!(sent.body["text"], message.content.render_echo_text());
     }
@@ -200,7 +207,7 @@ fn templates_and_what_only_comes_in_are_refused() {
         json!({"type": "choice", "title": "Sim"}),
         json!({"type": "media", "media": "image", "source": "123456"}),
     ] {
-        let refused = build_call(2, &message(content.clone()));
+        let refused = build_call(version(2), &message(content.clone()));
         assert!(matches!(refused, Err(SendOutcome::Permanent { .. })), "{content}");
     }
 }
@@ -210,14 +217,66 @@ fn typing_before_a_message_is_part_of_its_request() {
     let mut message = message(json!({"type": "text", "text": "Olá"}));
     message.options.typing = SignedDuration::from_millis(1_500);
     assert_eq!(
-        build_call(2, &message).unwrap().body,
+        build_call(version(2), &message).unwrap().body,
         json!({"number": "5511900000001", "text": "Olá", "delay": 1_500})
     );
     assert_eq!(
-        build_call(1, &message).unwrap().body,
+        build_call(version(1), &message).unwrap().body,
         json!({
             "number": "5511900000001", "textMessage": {"text": "Olá"},
             "options": {"delay": 1_500, "presence": "composing"},
         })
     );
+}
+
+#[test]
+fn menus_are_sent_as_menus_where_the_instance_says_that_they_arrive() {
+    let menus = |version| Dialect {
+        version,
+        native_menus: true,
+    };
+    let buttons = json!({"type": "buttons", "header": "Ana", "body": "Qual?", "footer": "Clínica", "buttons": [
+        {"kind": "reply", "id": "b1", "title": "Banho"}, {"kind": "reply", "id": "b2", "title": "Tosa"}]});
+    let list = json!({"type": "list", "body": "Que dia?", "button": "Ver", "sections": [
+        {"title": "Manhã", "rows": [{"id": "seg", "title": "Segunda", "description": "9h"}]},
+        {"rows": [{"id": "ter", "title": "Terça"}]}]});
+    for (content, action, fields) in [
+        (
+            &buttons,
+            "sendButtons",
+            json!({"number": "5511900000001", "title": "Ana", "description": "Qual?", "footer": "Clínica", "buttons": [
+                {"type": "reply", "displayText": "Banho", "id": "b1"}, {"type": "reply", "displayText": "Tosa", "id": "b2"}]}),
+        ),
+        (
+            &list,
+            "sendList",
+            json!({"number": "5511900000001", "title": "Que dia?", "buttonText": "Ver", "footerText": " ", "sections": [
+                {"title": "Manhã", "rows": [{"title": "Segunda", "rowId": "seg", "description": "9h"}]},
+                {"title": "Ver", "rows": [{"title": "Terça", "rowId": "ter"}]}]}),
+        ),
+    ] {
+        let message = message(content.clone());
+        let call = build_call(menus(2), &message).unwrap();
+        assert_eq!((call.action, &call.body), (action, &fields));
+        assert!(!is_sent_as_text(menus(2), &message.content));
+        // Version 1 has no menus that arrive, and without the setting nothing changes.
+        for dialect in [menus(1), version(1), version(2)] {
+            assert_eq!(build_call(dialect, &message).unwrap().action, "sendText");
+            assert!(is_sent_as_text(dialect, &message.content));
+        }
+    }
+    for (does, field) in [
+        (json!({"kind": "url", "url": "https://a.example"}), "url"),
+        (json!({"kind": "call", "phone": "+5511900000001"}), "phoneNumber"),
+        (json!({"kind": "copy", "code": "ABC"}), "copyCode"),
+    ] {
+        let mut button = does.clone();
+        button["title"] = json!("Veja");
+        let content = json!({"type": "buttons", "body": "Aqui", "buttons": [button]});
+        let body = build_call(menus(2), &message(content)).unwrap().body;
+        let sent = &body["buttons"][0];
+        assert_eq!(sent["type"], does["kind"]);
+        assert!(sent[field].is_string(), "{sent}");
+        assert_eq!((&body["title"], body.get("description")), (&json!("Aqui"), None));
+    }
 }
