@@ -24,6 +24,7 @@ pub mod debounce;
 pub mod decision;
 pub mod delivery;
 pub mod event;
+pub mod file_text;
 pub mod formatting;
 pub mod hours;
 pub mod identity;

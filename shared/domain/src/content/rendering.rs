@@ -4,6 +4,7 @@
 use super::{
     ButtonKind, Buttons, ContactCard, Content, ListMenu, Location, Media, MessageTemplate, Order, SystemNote,
 };
+use crate::file_text::clean_file_name;
 
 impl Content {
     /// Returns the content as text, as a model and an operator read it.
@@ -88,7 +89,7 @@ impl Media {
         let name = self
             .file_name
             .as_deref()
-            .map(|name| format!(" {name}"))
+            .map(|name| format!(" {}", clean_file_name(name)))
             .unwrap_or_default();
         let label = format!("{}{name}", self.media.as_str());
         label_text(&label, self.caption.as_deref().unwrap_or_default())

@@ -2,7 +2,7 @@
 
 use crate::Deps;
 use crate::measure::{self, TurnPart};
-use crate::ports::{Llm, LlmError, LlmReply, LlmRequest, Providers, System};
+use crate::ports::{ChatTurn, Llm, LlmError, LlmReply, LlmRequest, Providers, System};
 use crate::steps::connection::record_missing_model_key;
 use crate::usecases::reply::draft::DraftedReply;
 use crate::usecases::reply::leased_turn::LeasedTurn;
@@ -13,6 +13,7 @@ use crate::usecases::reply::turn_end::{TurnEnd, TurnStop};
 use jiff::Timestamp;
 use recado_domain::config::AgentStep;
 use recado_domain::decision::AgentDecision;
+use recado_domain::file_text::{FILE_TEXT_INSTRUCTIONS, has_file_text};
 use recado_domain::ids::InstanceId;
 
 /// Asks the model for a reply. Ends the turn if the model's key is missing. If the model fails or its answer is empty,
@@ -27,12 +28,13 @@ pub(in crate::usecases::reply) async fn ask_model(
     {
         tracing::warn!(step = %gone, "the step is gone: the conversation goes on at the first");
     }
+    let turns = build_transcript(&turn.reading);
     let mut request = LlmRequest {
-        instructions: list_instructions(turn, step),
+        instructions: list_instructions(turn, step, &turns),
         decisions: bound.agent.offered_decisions(step),
         model: bound.agent.model.clone(),
         system: bound.agent.system_prompt.clone(),
-        turns: build_transcript(&turn.reading),
+        turns,
         max_tokens: bound.agent.max_tokens,
         within: deps.settings().llm_timeout.unsigned_abs(),
         simulated: deps.providers().is_simulated(&bound.instance).await,
@@ -64,11 +66,14 @@ fn has_words(answer: &LlmReply) -> bool {
     hands_over || !strip_person_mark(&answer.text).is_empty()
 }
 
-/// Lists the model's instructions beside the system prompt: those of the step, and about messages of people.
-fn list_instructions(turn: &LeasedTurn<'_>, step: Option<&AgentStep>) -> Vec<String> {
+/// Lists the model's instructions beside the system prompt: those of the step, about messages of people, and about the text
+/// of files.
+fn list_instructions(turn: &LeasedTurn<'_>, step: Option<&AgentStep>, turns: &[ChatTurn]) -> Vec<String> {
     let of_step = step.map(|step| step.prompt.clone());
     let of_person = reads_person(&turn.reading).then(|| PERSON_INSTRUCTIONS.to_owned());
-    of_step.into_iter().chain(of_person).collect()
+    let has_files = turns.iter().any(|turn| has_file_text(&turn.text));
+    let of_files = has_files.then(|| FILE_TEXT_INSTRUCTIONS.to_owned());
+    of_step.into_iter().chain(of_person).chain(of_files).collect()
 }
 
 /// Records the time, the tokens and the error of a request to the model.
