@@ -4,7 +4,9 @@ mod access;
 mod answers;
 mod attempts;
 mod bursts;
+mod clients;
 mod decisions;
+mod drafts;
 mod events;
 mod hours;
 mod leaving;
@@ -52,6 +54,8 @@ where
     waits::check(sim, &told);
     bursts::check(sim, &told);
     decisions::check(sim, &told);
+    clients::check(sim, &told);
+    drafts::check(sim, &told);
     leaving::check(sim, &told);
     nothing_open(sim);
 }

@@ -84,6 +84,7 @@ struct State {
     model_goes_on: f64,
     model_thinks_ms: Option<i64>,
     model_decides: f64,
+    model_was_troubled: bool,
     answers: BTreeMap<u64, ModelAnswer>,
 }
 
@@ -185,6 +186,12 @@ impl FakeWorld {
         let mut state = self.state();
         state.model_key_is_good = key_is_good;
         state.model_fails = fails;
+        state.model_was_troubled |= !key_is_good || fails > 0.0;
+    }
+
+    /// Returns `true` if the model's key was ever missing, or its answers failed.
+    pub fn was_model_troubled(&self) -> bool {
+        self.state().model_was_troubled
     }
 
     /// Lets the model think for so many milliseconds each time, and not as long as chance says.

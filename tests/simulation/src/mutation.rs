@@ -104,6 +104,12 @@ pub enum Mutation {
     ClosureForgotten,
     /// Turns that wait for an opening do not know of each other.
     OpeningIsHerd,
+    /// The agent's last words are claimed only while the agent has the conversation.
+    LastWordsAreGuarded,
+    /// No timer brings the agent back to a conversation that people took over (and nothing else looks).
+    ReturnNotTimed,
+    /// Nobody counts the drafts that were dropped because the contact wrote.
+    DroppedDraftsUncounted,
 }
 
 impl Mutation {
@@ -159,6 +165,9 @@ impl Mutation {
         Self::AccessNotJudged,
         Self::ClosureForgotten,
         Self::OpeningIsHerd,
+        Self::LastWordsAreGuarded,
+        Self::ReturnNotTimed,
+        Self::DroppedDraftsUncounted,
     ];
 
     /// Whether it leaves `other` out.

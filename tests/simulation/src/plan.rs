@@ -63,6 +63,8 @@ pub struct Plan {
     pub slow: Option<Slow>,
     /// How often, and for how long, in milliseconds, each number is disconnected.
     pub outages: Vec<(usize, i64, i64)>,
+    /// `true` if clients of the API send, contacts are seen typing, and some bodies are too large for a queue.
+    pub has_clients: bool,
     /// How many messages a turn reads.
     pub turn_messages: usize,
     /// The same for the providers that cannot be reached.
@@ -181,6 +183,7 @@ impl Plan {
             floods: simulation.chance(0.1),
             slow: None,
             outages: Vec::new(),
+            has_clients: false,
             turn_messages: 20,
             unreachable: Vec::new(),
         };

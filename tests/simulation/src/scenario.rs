@@ -107,6 +107,7 @@ impl Telling {
         sim.settings.parked_max = self.story.parked_max().unwrap_or(sim.settings.parked_max);
         sim.style = self.style;
         sim.settings.turn_reads.messages = self.story.turn_messages();
+        sim.settings.restart_drafts = self.story.restart_drafts();
         sim.aids = aids.into();
         sim.reconciles = self.reconciles;
         sim.clients_repeat = self.clients_repeat;

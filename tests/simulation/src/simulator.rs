@@ -3,12 +3,14 @@
 
 mod aids;
 mod catch_up;
+mod clients;
 mod ledger;
 mod people;
 mod post;
 mod work;
 
 pub use aids::{Aids, Due, Recover};
+pub use clients::{ClientOrder, Erasure};
 pub use ledger::{Act, Kind, LINGERS_MS, Ledger, Redrive, Spoken};
 pub use people::OperatorRequest;
 
@@ -33,6 +35,10 @@ use std::time::Duration;
 
 /// How long a history goes on at most after nothing goes wrong any more: longer than the longest wait of any record.
 const HORIZON_MS: i64 = 6 * 86_400_000;
+
+/// How many steps functions take at most: many times those of any history that comes to an end. What tries for ever is told
+/// after some seconds, and not after days of virtual time.
+const STEPS_MAX: u64 = 300_000;
 
 /// How the functions run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -204,11 +210,11 @@ where
                 self.cut_power();
             }
             loops.tidy(self);
-            if loops.looked_at_end(self) {
+            if loops.looked_at_end(self) || self.common.steps() >= STEPS_MAX {
                 break;
             }
         }
-        if self.simulation().elapsed_ms() >= end {
+        if self.simulation().elapsed_ms() >= end || self.common.steps() >= STEPS_MAX {
             self.common
                 .broken("the history does not come to an end".to_owned());
         }

@@ -29,7 +29,7 @@ where
     }
     statuses(sim);
     let acknowledged = sim.ledger().acknowledged.clone();
-    for id in &acknowledged {
+    for id in acknowledged.iter().filter(|id| !sim.ledger().is_erased(id)) {
         came_to_its_end(sim, id);
         let is_kept = stored.contains(id) || access::is_left_out(sim, id) || has_dead_letter(sim, id);
         if is_a_message(sim, id) && !is_kept {
@@ -45,6 +45,10 @@ where
     S: Store + Clone + Debug + 'static,
     Q: WorkQueues,
 {
+    if !sim.ledger().erased.is_empty() {
+        // Those of an erased contact's messages went with them, and a status does not say whose it is.
+        return;
+    }
     let statuses = sim.ledger().statuses.clone();
     for update in statuses {
         let delivery = block_on(sim.store.find_delivery(&update.key)).expect("deliveries are read");

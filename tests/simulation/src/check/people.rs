@@ -38,10 +38,9 @@ where
                 .broken(format!("{id} is people's, and nobody took it over"));
         }
         let now = sim.simulation().now();
-        if conversation
-            .return_due_at()
-            .is_some_and(|due| add_millis(due, LATE_MS) < now)
-        {
+        // Where nothing looks after what was left open, nothing is left that could bring the agent back.
+        let is_late = |due| !sim.reconciles || add_millis(due, LATE_MS) < now;
+        if conversation.return_due_at().is_some_and(is_late) {
             sim.common.broken(format!("the agent did not come back to {id}"));
         }
         if conversation.mode == ConversationMode::Ai && changes.must_be_manual() {

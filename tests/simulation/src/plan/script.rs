@@ -1,3 +1,4 @@
+mod clients;
 mod configuration;
 mod contacts;
 mod people;
@@ -76,6 +77,17 @@ where
     if plan.lost > 0.0 {
         for line in &plan.lines {
             catch_ups(sim, line, plan.faults.calm_from_ms);
+        }
+    }
+    if plan.has_clients {
+        for line in &plan.lines {
+            for contact in &line.contacts {
+                clients::orders(sim, line, &contact.0);
+                clients::typing(sim, line, contact);
+            }
+            if let Some(contact) = line.contacts.first().filter(|_| sim.simulation().chance(0.3)) {
+                clients::large_body(sim, line, contact, &mut name);
+            }
         }
     }
 }

@@ -112,6 +112,10 @@ pub enum Story {
     LastWords,
     /// A person takes over and is silent: the agent comes back a minute later, to what was written meanwhile.
     AgentReturns,
+    /// A contact writes every fifteen seconds for three minutes, and each draft takes longer and is dropped for the next.
+    WritesOn,
+    /// A contact that has written, been answered and is written to is erased by the API, and writes again; another is not.
+    Erasure,
 }
 
 impl Story {
@@ -161,13 +165,15 @@ impl Story {
         Self::Night,
         Self::LastWords,
         Self::AgentReturns,
+        Self::WritesOn,
+        Self::Erasure,
     ];
 
     /// When all has happened that happens by itself, in milliseconds since the start.
     pub fn calm_ms(self) -> i64 {
         match self {
             Self::LongOutage => 2_600_000,
-            Self::Night => 400_000,
+            Self::Night | Self::WritesOn => 400_000,
             Self::Refused | Self::FailedLater => 1_250_000,
             Self::Disconnections
             | Self::Unreachable
@@ -204,7 +210,16 @@ impl Story {
 
     /// How many messages a turn reads.
     pub fn turn_messages(self) -> usize {
-        if self == Self::LongBurst { 2 } else { 20 }
+        match self {
+            Self::LongBurst => 2,
+            Self::WritesOn => 40,
+            _ => 20,
+        }
+    }
+
+    /// Number of drafts in a row that are dropped.
+    pub fn restart_drafts(self) -> u32 {
+        if self == Self::WritesOn { 2 } else { 0 }
     }
 
     /// Who is configured.
@@ -277,6 +292,11 @@ impl Story {
             Self::VoidReplies => tell.void_replies(),
             Self::Refusal => tell.refusal(),
             Self::Night => tell.night(),
+            Self::WritesOn => {
+                tell.sim.fake_world.let_model_think(17_000);
+                tell.messages(&(0..14).map(|number| number * 15_000).collect::<Vec<_>>());
+            }
+            Self::Erasure => tell.erasure(),
             Self::LastWords => tell.last_words(),
             Self::AgentReturns => {
                 tell.messages(&[0, 30_000]);

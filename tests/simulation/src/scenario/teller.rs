@@ -307,6 +307,24 @@ where
         }
     }
 
+    /// The contact is erased while its second message waits for an answer and a message to it is scheduled.
+    pub(super) fn erasure(&self) {
+        self.crowd(2);
+        self.says("m2", 20_000, 20_000);
+        let (tell, instance) = (self.clone(), self.bound().instance.id.clone());
+        let ordered = self
+            .sim
+            .order_of(&instance, &address(0, 0), "client-1".to_owned(), Some(90_000));
+        self.sim.order(ordered, None);
+        self.happens(async move {
+            tell.sim.simulation().sleep(22_000).await;
+            tell.sim
+                .erase(&tell.bound().instance.tenant, &address(0, 0))
+                .await;
+            tell.says("m3", 0, 5_000);
+        });
+    }
+
     pub(super) fn failed_beside_unknown(&self) {
         self.on_line(|line| line.script.extend([Fate::Unexplained, Fate::FailedLater]));
         for contact in 0..2 {

@@ -1,6 +1,7 @@
 //! What happened outside: what was written, what people did, and what they were told. The checks ask this, not the
 //! records.
 
+use crate::executor::START_MS;
 use recado_domain::delivery::StatusUpdate;
 use recado_domain::event::{EventKind, derive_event_id};
 use recado_domain::ids::{ConversationId, EventId, InstanceId, Ordinal};
@@ -8,7 +9,7 @@ use recado_domain::inbound::WebhookEvent;
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::OperatorRequest;
+use super::{ClientOrder, Erasure, OperatorRequest};
 
 /// How long a request that nobody waits for any more may still take effect, in milliseconds: its function may stall.
 pub const LINGERS_MS: i64 = 600_000;
@@ -26,6 +27,10 @@ pub struct Ledger {
     pub statuses: Vec<StatusUpdate>,
     /// What people asked for, in the order in which they began.
     pub acts: Vec<Act>,
+    /// Orders of clients of the API.
+    pub orders: Vec<ClientOrder>,
+    /// Contacts that were erased.
+    pub erased: Vec<Erasure>,
     /// What was redriven, by the ids of dead letters.
     pub redrives: Vec<Redrive>,
     /// Words typed on the phone.
@@ -143,6 +148,21 @@ impl Ledger {
         if let Some(spoken) = Spoken::of(event) {
             self.said.insert(event.id.clone(), spoken);
         }
+    }
+
+    /// Returns `true` if its contact was erased after it was written.
+    pub fn is_erased(&self, event: &EventId) -> bool {
+        let address = self
+            .said
+            .get(event)
+            .map(|spoken| (&spoken.address, spoken.sent_at));
+        address.is_some_and(|(address, sent_at)| {
+            let mut erased = self.erased.iter();
+            erased.any(|erased| {
+                let before = sent_at.is_none_or(|at| at <= START_MS + erased.begun_ms);
+                erased.contact.as_str() == address && before
+            })
+        })
     }
 
     /// All that was said of one thing: the message that `event` is or changes, first, and every change of it.

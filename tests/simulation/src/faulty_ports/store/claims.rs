@@ -85,6 +85,8 @@ impl<S: Store> OutboxStore for FaultyPort<S> {
         guard: Option<&ClaimGuard>,
         flight: &InFlightSend,
     ) -> PortResult<ClaimOutcome> {
+        let of_last_words = self.guard_last_words(message);
+        let guard = guard.or(of_last_words.as_ref());
         let guard_used = guard.filter(|_| !self.injector.lacks(Mutation::ClaimWithoutGuard));
         let effect = async {
             self.injector.common.witness().begin_write(&message.message_id());
@@ -191,6 +193,17 @@ impl<S: Store> FaultyPort<S> {
             ..stored
         });
         Ok((next.as_ref() != Some(conversation)).then_some(conversation))
+    }
+
+    /// The guard of any other reply for last words, for a mutation.
+    fn guard_last_words(&self, message: &Message) -> Option<ClaimGuard> {
+        let out = message.out.as_ref().filter(|out| out.last_words)?;
+        self.injector
+            .lacks(Mutation::LastWordsAreGuarded)
+            .then(|| ClaimGuard {
+                conversation: message.conversation.clone(),
+                epoch: out.epoch,
+            })
     }
 
     /// Claims whatever the message is by now.

@@ -1,6 +1,6 @@
 use super::FaultyPort;
 use crate::mutation::Mutation;
-use recado_domain::conversation::{Conversation, ConversationMode};
+use recado_domain::conversation::{Conversation, ConversationMode, DroppedDrafts};
 use recado_domain::ids::{ConversationId, IdempotencyKey, MessageId, Ordinal, ThreadId};
 use recado_domain::message::Message;
 use recado_domain::outbox::{Author, OutboxState};
@@ -86,6 +86,9 @@ impl<S: Store> Conversations for FaultyPort<S> {
             && changed.mode == ConversationMode::Ai
         {
             changed.answered = before.answered;
+        }
+        if self.injector.lacks(Mutation::DroppedDraftsUncounted) {
+            changed.dropped_drafts = DroppedDrafts::default();
         }
         if self.is_left_out(conversation).await? {
             return Ok(WriteOutcome::Written);

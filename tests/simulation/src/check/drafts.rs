@@ -1,0 +1,75 @@
+//! A contact who writes on while the model thinks is answered in the end, where drafts are dropped for that.
+
+use super::Told;
+use super::answers::{Wants, counts, covers, wants};
+use super::waits::is_undisturbed;
+use crate::queue::WorkQueues;
+use crate::simulator::Simulator;
+use recado_domain::conversation::Conversation;
+use recado_domain::message::{Message, Role};
+use recado_domain::millis::to_millis;
+use recado_pipeline::ports::Store;
+use std::fmt::Debug;
+
+/// The longest that a draft takes, with what a function needs around it, in milliseconds.
+const DRAFT_MS: i64 = 35_000;
+
+/// The time by which a turn job may be late, in milliseconds: one that meets another's lease comes back after three seconds.
+const LATE_MS: i64 = 10_000;
+
+pub(super) fn check<S, Q>(sim: &Simulator<S, Q>, told: &[Told])
+where
+    S: Store + Clone + Debug + 'static,
+    Q: WorkQueues,
+{
+    if sim.settings.restart_drafts == 0 || !is_undisturbed(sim) || sim.fake_world.was_model_troubled() {
+        return;
+    }
+    for (conversation, messages) in told.iter().filter(|told| is_plain(sim, told)) {
+        let of_contact = messages.iter().filter(|message| message.role == Role::User);
+        for message in of_contact.filter(|message| wants(sim, message) == Wants::Yes) {
+            answered_in_time(sim, conversation, messages, message);
+        }
+    }
+}
+
+/// Returns `true` if nothing but drafts keeps the contact waiting: no people, no hours, and one turn can read all.
+fn is_plain<S, Q>(sim: &Simulator<S, Q>, (conversation, messages): &Told) -> bool {
+    let mut bounds = sim.bounds.iter();
+    let bound = bounds.find(|bound| bound.instance.id == conversation.instance);
+    let is_open = bound.is_some_and(|bound| bound.instance.opening_hours.is_none());
+    let changes = sim.ledger().configured.contains(&conversation.instance);
+    let acts = sim.ledger().acts_on(&conversation.id).count();
+    let by_people = messages.iter().any(|message| message.role == Role::Operator);
+    let of_contact = messages
+        .iter()
+        .filter(|message| message.role == Role::User)
+        .count();
+    is_open && !changes && acts == 0 && !by_people && of_contact <= sim.settings.turn_reads.messages
+}
+
+/// The reply comes after the longest debounce, a draft that was under way, those that may be dropped, and one more.
+fn answered_in_time<S, Q>(
+    sim: &Simulator<S, Q>,
+    conversation: &Conversation,
+    messages: &[Message],
+    message: &Message,
+) {
+    let mut replies = messages.iter().filter(|reply| counts(reply));
+    let reply = replies.find(|reply| covers(reply) >= message.ordinal);
+    let witness = sim.common.witness();
+    let stored = message.event.as_ref().and_then(|event| witness.stored.get(event));
+    let committed = reply.and_then(|reply| witness.committed.get(&reply.message_id()));
+    let drafts = i64::from(sim.settings.restart_drafts) + 2;
+    let most = to_millis(sim.settings.debounce_max) + drafts * DRAFT_MS + LATE_MS;
+    let late = stored
+        .zip(committed)
+        .map(|(stored, committed)| committed - stored);
+    drop(witness);
+    if let Some(late) = late.filter(|late| *late > most) {
+        let (id, of) = (message.message_id(), &conversation.id);
+        sim.common.broken(format!(
+            "{id} of {of} was answered after {late} ms: drafts were dropped"
+        ));
+    }
+}
