@@ -155,8 +155,8 @@ pub struct FunctionNeeds {
     pub redrives_from: Names,
     /// Variables of the queues whose length it reads.
     pub counts: Names,
-    /// Actions of S3 on the payloads.
-    pub payloads: Names,
+    /// Folders of the bucket, each with the actions of S3 on its objects.
+    pub objects: &'static [(&'static str, Names)],
     /// Secrets that the configuration can name, as paths under `ParameterPrefix`.
     pub configured_secrets: Names,
     /// `true` if it makes schedules, which send to `turns`.
@@ -174,7 +174,7 @@ const NOTHING: FunctionNeeds = FunctionNeeds {
     sends_to: &[],
     redrives_from: &[],
     counts: &[],
-    payloads: &[],
+    objects: &[],
     configured_secrets: &[],
     schedules: false,
 };
@@ -188,7 +188,7 @@ pub const FUNCTIONS: [FunctionNeeds; 6] = [
         // Puts events and notices, and updates deliveries. It reads the configuration, which notices are compared with.
         actions: &["GetItem", "BatchGetItem", "PutItem", "UpdateItem"],
         sends_to: &[variable::INBOUND_QUEUE],
-        payloads: &["PutObject"],
+        objects: &[("payloads", &["PutObject"])],
         configured_secrets: &[APP_SECRETS],
         ..NOTHING
     },
@@ -206,7 +206,7 @@ pub const FUNCTIONS: [FunctionNeeds; 6] = [
             variable::OUTBOUND_DLQ,
         ],
         // The body of an applied event is deleted.
-        payloads: &["GetObject", "DeleteObject"],
+        objects: &[("payloads", &["GetObject", "DeleteObject"])],
         configured_secrets: &[INSTANCE_SECRETS],
         ..NOTHING
     },
@@ -246,7 +246,7 @@ pub const FUNCTIONS: [FunctionNeeds; 6] = [
             variable::TURNS_QUEUE,
         ],
         // Uploads that it sends.
-        payloads: &["GetObject"],
+        objects: &[("payloads", &["GetObject"])],
         configured_secrets: &[INSTANCE_SECRETS],
         ..NOTHING
     },
@@ -259,7 +259,7 @@ pub const FUNCTIONS: [FunctionNeeds; 6] = [
         sends_to: QUEUES,
         redrives_from: DEAD_LETTER_QUEUES,
         counts: ALL_QUEUES,
-        payloads: &["GetObject", "PutObject", "DeleteObject"],
+        objects: &[("payloads", &["GetObject", "PutObject", "DeleteObject"])],
         configured_secrets: &[INSTANCE_SECRETS],
         ..NOTHING
     },
@@ -273,7 +273,7 @@ pub const FUNCTIONS: [FunctionNeeds; 6] = [
         redrives_from: DEAD_LETTER_QUEUES,
         counts: ALL_QUEUES,
         // What waits for long is copied onto itself; the body of an event whose dead letter is kept no longer is deleted.
-        payloads: &["GetObject", "PutObject", "DeleteObject"],
+        objects: &[("payloads", &["GetObject", "PutObject", "DeleteObject"])],
         configured_secrets: &[INSTANCE_SECRETS, ALERT_SECRETS],
         ..NOTHING
     },

@@ -175,10 +175,17 @@ fn needed(needs: &FunctionNeeds) -> BTreeSet<(String, String)> {
     for queue in needs.counts {
         add("sqs:GetQueueAttributes", &queue_of(queue));
     }
-    for action in needs.payloads {
-        add(&format!("s3:{action}"), "!Sub \"${BucketArn}/payloads/*\"");
+    for (folder, actions) in needs.objects {
+        for action in *actions {
+            let objects = format!("!Sub \"${{BucketArn}}/{folder}/*\"");
+            add(&format!("s3:{action}"), &objects);
+        }
     }
-    if needs.payloads.contains(&"GetObject") {
+    if needs
+        .objects
+        .iter()
+        .any(|(_, actions)| actions.contains(&"GetObject"))
+    {
         // Without it S3 calls what is gone forbidden.
         add("s3:ListBucket", "!Ref BucketArn");
     }
@@ -260,7 +267,7 @@ fn each_function_is_given_the_queues_that_it_uses_and_no_other() {
         }
         assert_eq!(given, used, "{}", needs.name);
         let given_bucket = needs.required.contains(&variable::BUCKET);
-        assert_eq!(given_bucket, !needs.payloads.is_empty(), "{}", needs.name);
+        assert_eq!(given_bucket, !needs.objects.is_empty(), "{}", needs.name);
         let given_group = needs.required.contains(&variable::SCHEDULE_GROUP);
         assert_eq!(given_group, needs.schedules, "{}", needs.name);
     }
