@@ -206,7 +206,10 @@ pub const FUNCTIONS: [FunctionNeeds; 6] = [
             variable::OUTBOUND_DLQ,
         ],
         // The body of an applied event is deleted.
-        objects: &[("payloads", &["GetObject", "DeleteObject"])],
+        objects: &[
+            ("payloads", &["GetObject", "DeleteObject"]),
+            ("files", &["DeleteObject"]),
+        ],
         configured_secrets: &[INSTANCE_SECRETS],
         ..NOTHING
     },
@@ -221,6 +224,7 @@ pub const FUNCTIONS: [FunctionNeeds; 6] = [
             variable::TURNS_DLQ,
             variable::OUTBOUND_QUEUE,
         ],
+        objects: &[("files", &["PutObject", "DeleteObject"])],
         configured_secrets: &[INSTANCE_SECRETS],
         schedules: true,
         ..NOTHING
@@ -259,7 +263,10 @@ pub const FUNCTIONS: [FunctionNeeds; 6] = [
         sends_to: QUEUES,
         redrives_from: DEAD_LETTER_QUEUES,
         counts: ALL_QUEUES,
-        objects: &[("payloads", &["GetObject", "PutObject", "DeleteObject"])],
+        objects: &[
+            ("payloads", &["GetObject", "PutObject", "DeleteObject"]),
+            ("files", &["GetObject", "DeleteObject"]),
+        ],
         configured_secrets: &[INSTANCE_SECRETS],
         ..NOTHING
     },
@@ -273,7 +280,10 @@ pub const FUNCTIONS: [FunctionNeeds; 6] = [
         redrives_from: DEAD_LETTER_QUEUES,
         counts: ALL_QUEUES,
         // What waits for long is copied onto itself; the body of an event whose dead letter is kept no longer is deleted.
-        objects: &[("payloads", &["GetObject", "PutObject", "DeleteObject"])],
+        objects: &[
+            ("payloads", &["GetObject", "PutObject", "DeleteObject"]),
+            ("files", &["DeleteObject"]),
+        ],
         configured_secrets: &[INSTANCE_SECRETS, ALERT_SECRETS],
         ..NOTHING
     },
