@@ -365,6 +365,7 @@ mod credential;
 mod error;
 mod names;
 mod prune;
+mod references;
 mod removal;
 mod steps;
 mod tenant_change;

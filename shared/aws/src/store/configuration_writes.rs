@@ -1,12 +1,12 @@
 //! Writes the configuration as records: one for each tenant, agent and instance, and one of the alerts. Each entry has
 //! further records under the other keys by which it is found ([`super::keys`]), so that each way to it is one read.
 
-use super::expression::Expression;
+use super::expression::{Expression, UpdateChange};
 use super::item::{self, Item};
-use super::keys::TableKey;
+use super::keys::{ConfigurationKind, TableKey};
 use super::transaction::TransactionAction;
-use recado_domain::config::{ConfigDocument, ConfigEntry};
-use recado_domain::ids::hash_parts;
+use recado_domain::config::{ConfigDocument, ConfigEntry, Instance};
+use recado_domain::ids::{TenantId, hash_parts};
 use recado_pipeline::ports::{PortError, PortResult};
 use std::collections::{HashMap, HashSet};
 
@@ -18,81 +18,146 @@ const SIZE_MAX: usize = 3_000_000;
 /// The attribute that holds the hash of an entry, for the conditions of its next change.
 const HASH: &str = "entry_hash";
 
-/// The hashes of entries as they are stored, by the keys under their ids. A write with them is made on condition that
-/// the entries are still those.
-pub(super) type EntryHashes = HashMap<TableKey, String>;
+/// The attribute that changes with each write of a tenant or an agent, and of an entry that refers to it. Its removal is
+/// made on condition that it is as it was when nothing referred to the entry.
+const TOUCHED: &str = "touched";
 
-/// Reads the hash of an entry's record.
-pub(super) fn read_hash(found: &Item) -> Option<(TableKey, String)> {
+/// What the conditions of a write need to know of a stored entry.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct EntryMarks {
+    hash: String,
+    touched: Option<String>,
+}
+
+/// The marks of entries as they are stored, by the keys under their ids.
+pub(super) type StoredMarks = HashMap<TableKey, EntryMarks>;
+
+/// Reads the marks of an entry's record.
+pub(super) fn read_marks(found: &Item) -> Option<(TableKey, EntryMarks)> {
     let text = |name| item::get_string(found, name).map(str::to_owned);
-    let key = TableKey {
-        pk: text("pk")?,
-        sk: text("sk")?,
-    };
-    Some((key, text(HASH)?))
+    let (hash, touched) = (text(HASH)?, text(TOUCHED));
+    Some((TableKey::from_item(found)?, EntryMarks { hash, touched }))
 }
 
-/// Returns the condition that the entry under `key` is as it was read.
-fn unchanged_condition(key: &TableKey, expected: Option<&EntryHashes>) -> Option<Expression> {
-    expected.map(|expected| match expected.get(key) {
-        Some(hash) => Expression::new(format!("#{HASH} = :hash")).with_text(":hash", hash),
-        None => Expression::record_absent(),
-    })
+/// A write of the configuration: what is stored of its entries, and whether they must still be so.
+#[derive(Clone, Copy)]
+pub(super) struct EntryWrite<'a> {
+    /// Name of the operation, for errors.
+    pub(super) what: &'static str,
+    /// The entries to change or remove, as they are stored now.
+    pub(super) before: &'a ConfigDocument,
+    /// The marks of these.
+    pub(super) marks: &'a StoredMarks,
+    /// `true`: nothing is written unless each entry is still as it was read.
+    pub(super) conditional: bool,
+    /// A random text of this write alone.
+    pub(super) stamp: &'a str,
 }
 
-/// Adds the writes of all records of one entry. The condition is that of the first, under its id.
-fn put_entry<T: ConfigEntry>(
-    what: &'static str,
-    entry: &T,
-    keys: Vec<TableKey>,
-    expected: Option<&EntryHashes>,
-    into: &mut Vec<TransactionAction>,
-) -> PortResult<()> {
-    let text = serde_json::to_string(entry).map_err(|error| PortError::invalid(what, error))?;
-    let mut record = item::encode_record(what, entry)?;
-    record.insert(HASH.to_owned(), item::text_attribute(hash_parts(&[&text], 16)));
-    for (place, key) in keys.into_iter().enumerate() {
-        let condition = unchanged_condition(&key, expected.filter(|_| place == 0));
-        into.push(TransactionAction::Put(key.into_item(record.clone()), condition));
+impl EntryWrite<'_> {
+    /// Returns the condition that the entry under `key` is as it was read.
+    fn unchanged_condition(&self, key: &TableKey) -> Option<Expression> {
+        self.conditional.then(|| match self.marks.get(key) {
+            Some(marks) => Expression::new(format!("#{HASH} = :hash")).with_text(":hash", &marks.hash),
+            None => Expression::record_absent(),
+        })
     }
-    Ok(())
+
+    /// Returns the condition under which an entry is removed: nothing was written that refers to it since it was read.
+    fn removal_condition(&self, key: &TableKey) -> Option<Expression> {
+        let marks = self.marks.get(key)?;
+        let untouched = match &marks.touched {
+            Some(stamp) => Expression::new(format!("#{TOUCHED} = :touched")).with_text(":touched", stamp),
+            None => Expression::new(format!("attribute_not_exists(#{TOUCHED})")),
+        };
+        Some(match self.unchanged_condition(key) {
+            Some(unchanged) => unchanged.and_condition(untouched),
+            None => untouched,
+        })
+    }
+
+    /// Makes the writes of all records of one entry. The condition is that of the first, under its id.
+    fn put_entry<T: ConfigEntry>(
+        &self,
+        entry: &T,
+        keys: Vec<TableKey>,
+    ) -> PortResult<Vec<TransactionAction>> {
+        let text = serde_json::to_string(entry).map_err(|error| PortError::invalid(self.what, error))?;
+        let mut record = item::encode_record(self.what, entry)?;
+        record.insert(HASH.to_owned(), item::text_attribute(hash_parts(&[&text], 16)));
+        let put = |(place, key): (usize, TableKey)| {
+            let mut record = record.clone();
+            let condition = self.unchanged_condition(&key).filter(|_| place == 0);
+            if place == 0 && may_be_referred_to(&key) {
+                record.insert(TOUCHED.to_owned(), item::text_attribute(self.stamp));
+            }
+            TransactionAction::Put(key.into_item(record), condition)
+        };
+        Ok(keys.into_iter().enumerate().map(put).collect())
+    }
+
+    /// Makes the write that touches the tenant to which an entry refers. The condition is that the tenant is there.
+    fn touch_tenant(&self, tenant: &TenantId) -> TransactionAction {
+        let key = TableKey::for_configured(ConfigurationKind::Tenant, tenant.as_str());
+        self.touch(key, Expression::new("attribute_exists(#pk)"))
+    }
+
+    /// Makes the write that touches the agent of an instance. The condition is that the instance's tenant has the agent.
+    fn touch_agent(&self, instance: &Instance) -> TransactionAction {
+        let key = TableKey::for_configured(ConfigurationKind::Agent, instance.agent.as_str());
+        let of_tenant = Expression::new("#tenant = :tenant").with_text(":tenant", instance.tenant.as_str());
+        self.touch(key, of_tenant)
+    }
+
+    fn touch(&self, key: TableKey, condition: Expression) -> TransactionAction {
+        let change = UpdateChange::default().set_value(TOUCHED, item::text_attribute(self.stamp));
+        TransactionAction::Update(key, change, Some(condition))
+    }
 }
 
-/// Returns the writes that make `change` of `before`, in the order in which they must be made: tenants and agents come
-/// before the instances that refer to them, and go after them. `before` holds the entries to change or remove as they are
-/// stored now. Their records under keys that the change does not have are deleted.
+/// Returns `true` if the key is that of a tenant or an agent under its id.
+fn may_be_referred_to(key: &TableKey) -> bool {
+    [ConfigurationKind::Tenant, ConfigurationKind::Agent]
+        .iter()
+        .any(|kind| key.pk == kind.partition_key())
+}
+
+/// Returns the writes that make `change` of what is stored, in the order in which they must be made: tenants and agents come
+/// before the instances that refer to them, and go after them. Records under keys that the change does not have are deleted.
+/// The writes of one part must be made together: each entry is written only while what it refers to is there.
 pub(super) fn configuration_actions(
-    what: &'static str,
+    write: EntryWrite<'_>,
     change: &ConfigDocument,
-    before: &ConfigDocument,
-    expected: Option<&EntryHashes>,
-) -> PortResult<Vec<TransactionAction>> {
-    let mut actions = Vec::new();
+) -> PortResult<Vec<Vec<TransactionAction>>> {
+    let mut parts = Vec::new();
     for tenant in &change.tenants {
-        let keys = TableKey::for_tenant_records(tenant);
-        put_entry(what, tenant, keys, expected, &mut actions)?;
+        parts.push(write.put_entry(tenant, TableKey::for_tenant_records(tenant))?);
     }
     for agent in &change.agents {
-        let keys = TableKey::for_agent_records(agent);
-        put_entry(what, agent, keys, expected, &mut actions)?;
+        let mut part = write.put_entry(agent, TableKey::for_agent_records(agent))?;
+        part.push(write.touch_tenant(&agent.tenant));
+        parts.push(part);
     }
     if let Some(alerts) = &change.alerts {
-        let record = item::encode_record(what, alerts)?;
+        let record = item::encode_record(write.what, alerts)?;
         let record = TableKey::for_alert_config().into_item(record);
-        actions.push(TransactionAction::Put(record, None));
+        parts.push(vec![TransactionAction::Put(record, None)]);
     }
     for instance in &change.instances {
-        let keys = TableKey::for_instance_records(instance);
-        put_entry(what, instance, keys, expected, &mut actions)?;
+        let mut part = write.put_entry(instance, TableKey::for_instance_records(instance))?;
+        part.push(write.touch_tenant(&instance.tenant));
+        part.push(write.touch_agent(instance));
+        parts.push(part);
     }
     let kept: HashSet<TableKey> = list_keys(change).into_iter().collect();
-    let gone = list_keys(before).into_iter().filter(|key| !kept.contains(key));
-    actions.extend(gone.map(|key| {
-        let of_entry = expected.filter(|expected| expected.contains_key(&key));
-        let condition = unchanged_condition(&key, of_entry);
-        TransactionAction::Delete(key, condition)
+    let gone = list_keys(write.before)
+        .into_iter()
+        .filter(|key| !kept.contains(key));
+    parts.extend(gone.map(|key| {
+        let condition = write.removal_condition(&key);
+        vec![TransactionAction::Delete(key, condition)]
     }));
-    Ok(actions)
+    Ok(parts)
 }
 
 /// Lists the keys of all records of a document's entries: instances first, which refer to the others.
@@ -103,21 +168,26 @@ fn list_keys(document: &ConfigDocument) -> Vec<TableKey> {
     instances.chain(agents).chain(tenants).collect()
 }
 
-/// Splits the actions into as few transactions as possible. A document of usual size needs one.
-pub(super) fn split_transactions(actions: Vec<TransactionAction>) -> Vec<Vec<TransactionAction>> {
+/// Splits the writes into as few transactions as possible. A document of usual size needs one. In a transaction that writes
+/// an entry, or touches it already, touching it is left out: a transaction has one action for each record.
+pub(super) fn split_transactions(parts: Vec<Vec<TransactionAction>>) -> Vec<Vec<TransactionAction>> {
     let mut transactions: Vec<Vec<TransactionAction>> = Vec::new();
-    let mut size = 0;
-    for action in actions {
-        let more = estimate_size(&action);
-        match transactions.last_mut() {
-            Some(last) if last.len() < ACTIONS_MAX && size + more <= SIZE_MAX => {
-                size += more;
-                last.push(action);
-            }
-            _ => {
-                size = more;
-                transactions.push(vec![action]);
-            }
+    let (mut size, mut keys) = (0, HashSet::new());
+    for part in parts {
+        let more: usize = part.iter().map(estimate_size).sum();
+        let fits = |last: &Vec<_>| last.len() + part.len() <= ACTIONS_MAX && size + more <= SIZE_MAX;
+        if !transactions.last().is_some_and(fits) {
+            (size, keys) = (0, HashSet::new());
+            transactions.push(Vec::new());
+        }
+        size += more;
+        let is_needed = |action: &TransactionAction| {
+            let is_first = action.key().is_none_or(|key| keys.insert(key));
+            is_first || !matches!(action, TransactionAction::Update(..))
+        };
+        let needed: Vec<_> = part.into_iter().filter(is_needed).collect();
+        if let Some(last) = transactions.last_mut() {
+            last.extend(needed);
         }
     }
     transactions
@@ -150,8 +220,23 @@ mod tests {
         .unwrap()
     }
 
+    fn parts(
+        change: &ConfigDocument,
+        before: &ConfigDocument,
+        marks: Option<&StoredMarks>,
+    ) -> Vec<Vec<TransactionAction>> {
+        let write = EntryWrite {
+            what: "test",
+            before,
+            marks: marks.unwrap_or(&StoredMarks::new()),
+            conditional: marks.is_some(),
+            stamp: "a stamp",
+        };
+        configuration_actions(write, change).unwrap()
+    }
+
     fn actions(change: &ConfigDocument, before: &ConfigDocument) -> Vec<TransactionAction> {
-        configuration_actions("test", change, before, None).unwrap()
+        split_transactions(parts(change, before, None)).remove(0)
     }
 
     #[test]
@@ -206,12 +291,16 @@ mod tests {
 
     #[test]
     fn an_expected_entry_is_the_condition_of_its_first_record_alone() {
-        let key = TableKey::for_configured(super::super::keys::ConfigurationKind::Agent, "ana");
-        let expected = HashMap::from([(key.clone(), "a hash".to_owned())]);
-        let written = configuration_actions("test", &document("100"), &document("100"), Some(&expected));
-        let conditions: Vec<(String, String)> = written
-            .unwrap()
+        let key = TableKey::for_configured(ConfigurationKind::Agent, "ana");
+        let marks = EntryMarks {
+            hash: "a hash".to_owned(),
+            touched: None,
+        };
+        let marks = HashMap::from([(key, marks)]);
+        let written = parts(&document("100"), &document("100"), Some(&marks));
+        let conditions: Vec<(String, String)> = split_transactions(written)
             .into_iter()
+            .flatten()
             .filter_map(|action| match action {
                 TransactionAction::Put(item, Some(condition)) => {
                     Some((item::get_string(&item, "pk")?.to_owned(), condition.text))
@@ -231,18 +320,66 @@ mod tests {
     }
 
     #[test]
+    fn what_an_instance_refers_to_is_touched_in_its_transaction_unless_it_is_written_there() {
+        let mut alone = document("100");
+        alone.tenants.clear();
+        alone.agents.clear();
+        let touched = |change: &ConfigDocument| -> Vec<String> {
+            actions(change, &ConfigDocument::default())
+                .into_iter()
+                .filter_map(|action| match action {
+                    TransactionAction::Update(key, _, condition) => {
+                        Some(format!("{} {} {}", key.pk, key.sk, condition?.text))
+                    }
+                    _ => None,
+                })
+                .collect()
+        };
+        assert_eq!(touched(&document("100")), Vec::<String>::new());
+        let expected = ["G#T clinic attribute_exists(#pk)", "G#A ana #tenant = :tenant"];
+        assert_eq!(touched(&alone), expected);
+        let mut two = alone.instances[0].clone();
+        two.id = recado_domain::ids::InstanceId::parse("ward").unwrap();
+        two.external_id = None;
+        alone.instances.push(two);
+        assert_eq!(touched(&alone), expected, "once");
+    }
+
+    #[test]
+    fn an_agent_goes_only_while_nothing_that_refers_to_it_was_written() {
+        let key = TableKey::for_configured(ConfigurationKind::Agent, "ana");
+        for (touched, expected) in [
+            (None, "attribute_not_exists(#touched)"),
+            (Some("an older stamp".to_owned()), "#touched = :touched"),
+        ] {
+            let hash = "a hash".to_owned();
+            let marks = HashMap::from([(key.clone(), EntryMarks { hash, touched })]);
+            let gone = parts(&ConfigDocument::default(), &document("100"), Some(&marks));
+            let condition = gone.into_iter().flatten().find_map(|action| match action {
+                TransactionAction::Delete(of, condition) if of == key => condition,
+                _ => None,
+            });
+            let text = format!("#entry_hash = :hash AND {expected}");
+            assert_eq!(condition.map(|condition| condition.text), Some(text));
+        }
+    }
+
+    #[test]
     fn many_records_are_split_by_number_and_by_size_and_keep_their_order() {
         let small = (0..250)
-            .map(|n| TransactionAction::Delete(TableKey::for_dead_letter(&n.to_string()), None))
+            .map(|n| {
+                vec![TransactionAction::Delete(
+                    TableKey::for_dead_letter(&n.to_string()),
+                    None,
+                )]
+            })
             .collect();
         let split = split_transactions(small);
         assert_eq!(split.iter().map(Vec::len).collect::<Vec<_>>(), [100, 100, 50]);
         assert!(matches!(&split[1][0], TransactionAction::Delete(key, _) if key.pk == "X#100"));
         let large = || {
-            TransactionAction::Put(
-                Item::from([("p".to_owned(), item::text_attribute("x".repeat(1_400_000)))]),
-                None,
-            )
+            let text = item::text_attribute("x".repeat(1_400_000));
+            vec![TransactionAction::Put(Item::from([("p".to_owned(), text)]), None)]
         };
         assert_eq!(split_transactions(vec![large(), large(), large()]).len(), 2);
     }

@@ -1,10 +1,9 @@
 use super::DynamoStore;
-use super::configuration_writes::{self, EntryHashes};
+use super::configuration_writes::{self, EntryWrite, StoredMarks};
 use super::expression::Expression;
 use super::item::{self, Item};
 use super::keys::{self, ConfigurationKind, TableKey};
 use super::table::RecordQuery;
-use super::transaction::TransactionAction;
 use crate::cache::CacheLookup;
 use futures::future::try_join4;
 use recado_domain::config::{
@@ -136,11 +135,11 @@ impl<A: System> DynamoStore<A> {
         Ok(Page { items, next_cursor })
     }
 
-    /// Reads the entries with these names by their keys, and their hashes.
-    async fn read_names(&self, names: &ConfigNames) -> PortResult<(ConfigDocument, EntryHashes)> {
+    /// Reads the entries with these names by their keys, and their marks.
+    async fn read_names(&self, names: &ConfigNames) -> PortResult<(ConfigDocument, StoredMarks)> {
         const WHAT: &str = "reading configuration";
         let mut document = ConfigDocument::default();
-        let mut hashes = EntryHashes::new();
+        let mut marks = StoredMarks::new();
         let mut seen = BTreeSet::new();
         let mut found = self.table.get_records(WHAT, list_named_keys(names), true).await?;
         for part in &names.variable_parts {
@@ -149,7 +148,7 @@ impl<A: System> DynamoStore<A> {
             found.extend(read.await?);
         }
         for item in &found {
-            hashes.extend(configuration_writes::read_hash(item));
+            marks.extend(configuration_writes::read_marks(item));
             if item::get_string(item, "pk") == Some(TableKey::for_alert_config().pk.as_str()) {
                 document.alerts = Some(item::decode_record(WHAT, item)?);
                 continue;
@@ -163,25 +162,67 @@ impl<A: System> DynamoStore<A> {
         document.tenants.sort_by(|a, b| a.id.cmp(&b.id));
         document.agents.sort_by(|a, b| a.id.cmp(&b.id));
         document.instances.sort_by(|a, b| a.id.cmp(&b.id));
-        Ok((document, hashes))
+        Ok((document, marks))
     }
 
-    /// Writes configuration in as few transactions as possible, and forgets what is cached of it.
+    /// Writes what does not depend on the entries that it replaces, in as few transactions as possible. Fails if what a
+    /// change refers to was removed meanwhile, or what is removed is referred to.
     async fn write_configuration(
         &self,
         what: &'static str,
-        actions: Vec<TransactionAction>,
+        change: &ConfigDocument,
+        removal: &ConfigRemoval,
     ) -> PortResult<()> {
-        for transaction in configuration_writes::split_transactions(actions) {
+        let names = ConfigNames::of_written(change, removal);
+        let (before, marks) = self.read_names(&names).await?;
+        if self.is_removal_needed(&before, change, removal).await? {
+            return Err(PortError::contended(what));
+        }
+        let stamp = self.make_stamp();
+        let write = EntryWrite {
+            what,
+            before: &before,
+            marks: &marks,
+            conditional: false,
+            stamp: &stamp,
+        };
+        let parts = configuration_writes::configuration_actions(write, change)?;
+        for transaction in configuration_writes::split_transactions(parts) {
             if self.table.run_transaction(what, transaction).await?.is_err() {
-                return Err(PortError::invalid(
-                    what,
-                    "a write without a condition was refused",
-                ));
+                self.forget_configuration();
+                return Err(PortError::contended(what));
             }
         }
         self.forget_configuration();
         Ok(())
+    }
+
+    /// Returns `true` if an entry that stays refers to one that `removal` names. `before` has these as they are stored: what
+    /// refers to them later changes their marks.
+    async fn is_removal_needed(
+        &self,
+        before: &ConfigDocument,
+        change: &ConfigDocument,
+        removal: &ConfigRemoval,
+    ) -> PortResult<bool> {
+        let of_agents = before
+            .agents
+            .iter()
+            .filter(|agent| removal.agents.contains(&agent.id));
+        let mut tenants: BTreeSet<TenantId> = of_agents.map(|agent| agent.tenant.clone()).collect();
+        tenants.extend(removal.tenants.iter().cloned());
+        for tenant in &tenants {
+            let entries = self.read_tenant_entries(tenant).await?;
+            if entries.refers_to_removed(removal, change) {
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    }
+
+    /// Makes the text by which a write marks what it refers to.
+    fn make_stamp(&self) -> String {
+        format!("{:016x}", self.table.system.random_u64())
     }
 
     fn forget_configuration(&self) {
@@ -271,15 +312,27 @@ impl<A: System> ConfigurationStore for DynamoStore<A> {
     ) -> PortResult<WriteOutcome> {
         const WHAT: &str = "replacing configuration";
         let names = ConfigNames::of_written(change, removal);
-        let (before, hashes) = self.read_names(&names).await?;
-        if !before.agrees_about(known, &names) {
+        let (before, marks) = self.read_names(&names).await?;
+        if !before.agrees_about(known, &names) || self.is_removal_needed(&before, change, removal).await? {
             return Ok(WriteOutcome::Conflict);
         }
-        let actions = configuration_writes::configuration_actions(WHAT, change, &before, Some(&hashes))?;
-        if actions.len() > configuration_writes::ACTIONS_MAX {
+        let stamp = self.make_stamp();
+        let write = EntryWrite {
+            what: WHAT,
+            before: &before,
+            marks: &marks,
+            conditional: true,
+            stamp: &stamp,
+        };
+        let parts = configuration_writes::configuration_actions(write, change)?;
+        let mut transactions = configuration_writes::split_transactions(parts);
+        if transactions.len() > 1 {
             return Err(PortError::invalid(WHAT, "too many entries"));
         }
-        let written = self.table.run_transaction(WHAT, actions).await?;
+        let Some(transaction) = transactions.pop() else {
+            return Ok(WriteOutcome::Written);
+        };
+        let written = self.table.run_transaction(WHAT, transaction).await?;
         self.forget_configuration();
         if written.is_ok() {
             return Ok(WriteOutcome::Written);
@@ -294,20 +347,13 @@ impl<A: System> ConfigurationStore for DynamoStore<A> {
     }
 
     async fn apply_configuration(&self, change: &ConfigDocument) -> PortResult<()> {
-        const WHAT: &str = "applying a configuration";
-        let names = ConfigNames::of_written(change, &ConfigRemoval::default());
-        let (before, _) = self.read_names(&names).await?;
-        let actions = configuration_writes::configuration_actions(WHAT, change, &before, None)?;
-        self.write_configuration(WHAT, actions).await
+        self.write_configuration("applying a configuration", change, &ConfigRemoval::default())
+            .await
     }
 
     async fn remove_configuration(&self, removal: &ConfigRemoval) -> PortResult<()> {
-        const WHAT: &str = "removing configuration";
-        let nothing = ConfigDocument::default();
-        let names = ConfigNames::of_written(&nothing, removal);
-        let (before, _) = self.read_names(&names).await?;
-        let actions = configuration_writes::configuration_actions(WHAT, &nothing, &before, None)?;
-        self.write_configuration(WHAT, actions).await
+        self.write_configuration("removing configuration", &ConfigDocument::default(), removal)
+            .await
     }
 
     async fn find_instance_config(

@@ -118,12 +118,51 @@ fn replace_entries(
     known: &ConfigDocument,
 ) -> Result<WriteOutcome, DbError> {
     let names = ConfigNames::of_written(change, removal);
-    if !select_named(connection, &names)?.agrees_about(known, &names) {
+    if !select_named(connection, &names)?.agrees_about(known, &names)
+        || breaks_references(connection, change, removal)?
+    {
         return Ok(WriteOutcome::Conflict);
     }
     delete_entries(connection, removal)?;
     apply_document(connection, change)?;
     Ok(WriteOutcome::Written)
+}
+
+/// Returns `true` if the change refers to what is not there, or what stays to what is removed.
+fn breaks_references(
+    connection: &Connection,
+    change: &ConfigDocument,
+    removal: &ConfigRemoval,
+) -> Result<bool, DbError> {
+    let referred = select_named(connection, &ConfigNames::of_referred(change))?;
+    if !referred.holds_references_of(change) {
+        return Ok(true);
+    }
+    let removed = ConfigNames {
+        agents: removal.agents.iter().cloned().collect(),
+        ..ConfigNames::default()
+    };
+    let mut tenants = select_named(connection, &removed)?.list_owners();
+    tenants.extend(removal.tenants.iter().cloned());
+    for tenant in &tenants {
+        if select_configuration(connection, Some(tenant))?.refers_to_removed(removal, change) {
+            return Ok(true);
+        }
+    }
+    Ok(false)
+}
+
+/// Writes and removes entries whatever is stored of them, unless that breaks references.
+fn write_entries(
+    connection: &Connection,
+    change: &ConfigDocument,
+    removal: &ConfigRemoval,
+) -> Result<(), DbError> {
+    if breaks_references(connection, change, removal)? {
+        return Err(DbError::References);
+    }
+    delete_entries(connection, removal)?;
+    apply_document(connection, change)
 }
 
 fn apply_document(connection: &Connection, change: &ConfigDocument) -> Result<(), DbError> {
@@ -272,7 +311,7 @@ impl ConfigurationStore for Embedded {
         let (change, changing) = (change.clone(), self.config_cache().begin_config_change());
         self.run_write("apply", move |c| {
             let _held_until_committed = &changing;
-            apply_document(c, &change)
+            write_entries(c, &change, &ConfigRemoval::default())
         })
         .await
     }
@@ -281,7 +320,7 @@ impl ConfigurationStore for Embedded {
         let (removal, changing) = (removal.clone(), self.config_cache().begin_config_change());
         self.run_write("remove_configuration", move |c| {
             let _held_until_committed = &changing;
-            delete_entries(c, &removal)
+            write_entries(c, &ConfigDocument::default(), &removal)
         })
         .await
     }

@@ -153,3 +153,93 @@ pub async fn a_replacement_is_refused_if_an_entry_is_no_longer_as_it_was_known<S
     succeed(store.apply_configuration(&old)).await;
     assert_eq!(replace(&new, &old).await, WriteOutcome::Written);
 }
+
+/// Makes the removal of the fixture's agent alone.
+fn removal_of_agent(fixture: &Fixture) -> ConfigRemoval {
+    ConfigRemoval {
+        agents: vec![fixture.bound.agent.id.clone()],
+        ..ConfigRemoval::default()
+    }
+}
+
+/// Returns the fixture's document in two parts: the tenant with its agent, and the instance that refers to them.
+fn in_two_parts(fixture: &Fixture) -> (ConfigDocument, ConfigDocument) {
+    let mut first = fixture.document();
+    first.instances.clear();
+    (first, fixture.bound.instance.clone().into_document())
+}
+
+pub async fn what_refers_to_an_entry_that_is_gone_is_not_written<S: Store>(store: &S) {
+    let nothing = (ConfigRemoval::default(), ConfigDocument::default());
+    let (one, other) = (Fixture::new(), Fixture::new());
+    let (first, instance) = in_two_parts(&one);
+    let create = async || succeed(store.replace_configuration(&instance, &nothing.0, &nothing.1)).await;
+    assert_eq!(create().await, WriteOutcome::Conflict, "no tenant and no agent");
+    let refused = store.apply_configuration(&instance).await;
+    assert!(refused.unwrap_err().is_retryable());
+    let mut foreign = one.bound.agent.clone();
+    foreign.tenant = other.bound.tenant.id.clone();
+    let tenants = [one.bound.tenant.clone(), other.bound.tenant.clone()];
+    let anothers = ConfigDocument {
+        tenants: tenants.to_vec(),
+        agents: vec![foreign],
+        ..ConfigDocument::default()
+    };
+    succeed(store.apply_configuration(&anothers)).await;
+    assert_eq!(create().await, WriteOutcome::Conflict, "another tenant's agent");
+    let stored = succeed(store.read_configuration(Some(&one.bound.tenant.id))).await;
+    assert_eq!(stored.instances, vec![]);
+    succeed(store.apply_configuration(&first)).await;
+    assert_eq!(create().await, WriteOutcome::Written);
+    assert_configured(store, &one.document()).await;
+}
+
+pub async fn what_an_instance_refers_to_meanwhile_is_not_removed<S: Store>(store: &S) {
+    let nothing = ConfigDocument::default();
+    let fixture = Fixture::new();
+    let (first, instance) = in_two_parts(&fixture);
+    let agent = removal_of_agent(&fixture);
+    let tenant = ConfigRemoval {
+        tenants: vec![fixture.bound.tenant.id.clone()],
+        ..agent.clone()
+    };
+    succeed(store.apply_configuration(&first)).await;
+    // Whoever removes the agent read `first`; then it gets an instance.
+    succeed(store.apply_configuration(&instance)).await;
+    for removal in [&agent, &tenant] {
+        let removed = succeed(store.replace_configuration(&nothing, removal, &first)).await;
+        assert_eq!(removed, WriteOutcome::Conflict);
+        let removed = store.remove_configuration(removal).await;
+        assert!(removed.unwrap_err().is_retryable());
+    }
+    assert_configured(store, &fixture.document()).await;
+    let with_instance = ConfigRemoval {
+        instances: vec![fixture.instance().clone()],
+        ..tenant
+    };
+    let known = fixture.document();
+    let removed = store.replace_configuration(&nothing, &with_instance, &known);
+    assert_eq!(succeed(removed).await, WriteOutcome::Written);
+    let left = succeed(store.read_configuration(Some(&fixture.bound.tenant.id))).await;
+    assert_eq!(left, nothing);
+}
+
+pub async fn an_agent_that_goes_while_an_instance_comes_leaves_no_instance_without_it<S: Store>(store: &S) {
+    let nothing = (ConfigRemoval::default(), ConfigDocument::default());
+    for _ in 0..40 {
+        let fixture = Fixture::new();
+        let (first, instance) = in_two_parts(&fixture);
+        let removal = removal_of_agent(&fixture);
+        succeed(store.apply_configuration(&first)).await;
+        let goes = store.replace_configuration(&nothing.1, &removal, &first);
+        let comes = store.replace_configuration(&instance, &nothing.0, &nothing.1);
+        let (gone, come) = futures::future::join(succeed(goes), succeed(comes)).await;
+        let written = [gone, come].map(|outcome| outcome == WriteOutcome::Written);
+        assert_ne!(written, [true, true]);
+        let left = succeed(store.read_configuration(Some(&fixture.bound.tenant.id))).await;
+        assert_eq!(
+            (left.agents.len() == 1, left.instances.len() == 1),
+            (!written[0], written[1])
+        );
+    }
+}

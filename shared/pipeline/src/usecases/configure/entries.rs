@@ -183,6 +183,8 @@ async fn write_entry<T: ConfigEntry>(
         let nothing = ConfigRemoval::default();
         let written = deps.store().replace_configuration(&change, &nothing, &known);
         if written.await? == WriteOutcome::Conflict {
+            // What it refers to may be gone: then the same check says so.
+            check_document(deps, caller, &mut change, options).await?;
             return Err(match expected {
                 None => ConfigureError::Exists(T::KIND),
                 Some(_) => ConfigureError::Changed(T::KIND),

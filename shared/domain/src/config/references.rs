@@ -1,0 +1,144 @@
+//! The entries to which others refer: an instance refers to its agent and its tenant, an agent to its tenant.
+
+use super::{ConfigDocument, ConfigNames, ConfigRemoval};
+use std::collections::BTreeSet;
+
+impl ConfigNames {
+    /// Makes the names of the tenants and agents to which `change` refers without containing them.
+    pub fn of_referred(change: &ConfigDocument) -> Self {
+        let mut names = Self {
+            tenants: change.list_owners(),
+            agents: change
+                .instances
+                .iter()
+                .map(|instance| instance.agent.clone())
+                .collect(),
+            ..Self::default()
+        };
+        for tenant in &change.tenants {
+            names.tenants.remove(&tenant.id);
+        }
+        for agent in &change.agents {
+            names.agents.remove(&agent.id);
+        }
+        names
+    }
+}
+
+impl ConfigDocument {
+    /// Returns `true` if each tenant and agent to which `change` refers is in `change` or in this document, and each agent
+    /// belongs to the tenant of its instances.
+    pub fn holds_references_of(&self, change: &ConfigDocument) -> bool {
+        let tenants: BTreeSet<_> = [&self.tenants, &change.tenants]
+            .into_iter()
+            .flatten()
+            .map(|tenant| &tenant.id)
+            .collect();
+        let changed: BTreeSet<_> = change.agents.iter().map(|agent| &agent.id).collect();
+        let kept = self.agents.iter().filter(|agent| !changed.contains(&agent.id));
+        let agents: BTreeSet<_> = kept
+            .chain(&change.agents)
+            .map(|agent| (&agent.id, &agent.tenant))
+            .collect();
+        let mut instances = change.instances.iter();
+        change.list_owners().iter().all(|owner| tenants.contains(owner))
+            && instances.all(|instance| agents.contains(&(&instance.agent, &instance.tenant)))
+    }
+
+    /// Returns `true` if an entry of this document refers to what `removal` takes away, and neither goes with it nor is
+    /// replaced by `change`.
+    pub fn refers_to_removed(&self, removal: &ConfigRemoval, change: &ConfigDocument) -> bool {
+        let (tenants, agents): (BTreeSet<_>, BTreeSet<_>) =
+            (removal.tenants.iter().collect(), removal.agents.iter().collect());
+        let instances: BTreeSet<_> = removal.instances.iter().collect();
+        let replaced: BTreeSet<_> = change.instances.iter().map(|instance| &instance.id).collect();
+        let moved: BTreeSet<_> = change.agents.iter().map(|agent| &agent.id).collect();
+        let left = |instance: &&super::Instance| {
+            !instances.contains(&instance.id) && !replaced.contains(&instance.id)
+        };
+        let mut staying = self.instances.iter().filter(left).chain(&change.instances);
+        let left = |agent: &&super::Agent| !agents.contains(&agent.id) && !moved.contains(&agent.id);
+        let mut answering = self.agents.iter().filter(left).chain(&change.agents);
+        staying.any(|instance| agents.contains(&instance.agent) || tenants.contains(&instance.tenant))
+            || answering.any(|agent| tenants.contains(&agent.tenant))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::ids::{AgentId, InstanceId, TenantId};
+    use serde_json::json;
+
+    fn agent(id: &str, tenant: &str) -> serde_json::Value {
+        json!({"id": id, "tenant": tenant, "model": "m", "system_prompt": "p"})
+    }
+
+    fn instance(id: &str, tenant: &str, agent: &str) -> serde_json::Value {
+        json!({"id": id, "tenant": tenant, "agent": agent, "provider": "evolution"})
+    }
+
+    fn document(
+        tenants: &[&str],
+        agents: &[serde_json::Value],
+        instances: &[serde_json::Value],
+    ) -> ConfigDocument {
+        let tenants: Vec<_> = tenants.iter().map(|id| json!({"id": id})).collect();
+        let all = json!({"tenants": tenants, "agents": agents, "instances": instances});
+        serde_json::from_value(all).unwrap()
+    }
+
+    fn stored() -> ConfigDocument {
+        document(
+            &["clinic", "shop"],
+            &[agent("ana", "clinic"), agent("bob", "shop")],
+            &[instance("desk", "clinic", "ana")],
+        )
+    }
+
+    #[test]
+    fn what_a_change_holds_itself_is_no_reference() {
+        let names = ConfigNames::of_referred(&stored());
+        assert!(names.is_empty());
+        let alone = document(&[], &[], &[instance("ward", "clinic", "ana")]);
+        let names = ConfigNames::of_referred(&alone);
+        assert_eq!((names.tenants.len(), names.agents.len()), (1, 1));
+    }
+
+    #[test]
+    fn an_instance_needs_its_tenant_and_an_agent_of_that_tenant() {
+        let held = |change| stored().holds_references_of(&change);
+        assert!(held(document(&[], &[], &[instance("ward", "clinic", "ana")])));
+        assert!(!held(document(&[], &[], &[instance("ward", "clinic", "eve")])));
+        assert!(!held(document(&[], &[], &[instance("ward", "clinic", "bob")])));
+        assert!(!held(document(&[], &[agent("eve", "bakery")], &[])));
+        let whole = document(
+            &["bakery"],
+            &[agent("eve", "bakery")],
+            &[instance("oven", "bakery", "eve")],
+        );
+        assert!(held(whole));
+        let moved = document(&[], &[agent("ana", "shop")], &[instance("ward", "clinic", "ana")]);
+        assert!(!held(moved));
+    }
+
+    #[test]
+    fn what_stays_may_not_refer_to_what_goes() {
+        let nothing = ConfigDocument::default();
+        let ana = ConfigRemoval {
+            agents: vec![AgentId::parse("ana").unwrap()],
+            ..ConfigRemoval::default()
+        };
+        assert!(stored().refers_to_removed(&ana, &nothing));
+        let mut both = ana.clone();
+        both.instances.push(InstanceId::parse("desk").unwrap());
+        assert!(!stored().refers_to_removed(&both, &nothing));
+        let moved = document(&[], &[], &[instance("desk", "clinic", "eve")]);
+        assert!(!stored().refers_to_removed(&ana, &moved));
+        let tenant = ConfigRemoval {
+            tenants: vec![TenantId::parse("shop").unwrap()],
+            ..ConfigRemoval::default()
+        };
+        assert!(stored().refers_to_removed(&tenant, &nothing), "its agent stays");
+    }
+}
