@@ -1,13 +1,14 @@
-//! Ports that do nothing: the story is about records.
+//! Ports that do little, for stories that are about records.
 
 use jiff::Timestamp;
 use recado_domain::config::{ConfigError, Instance, InstanceConfig};
 use recado_domain::contact::ContactAddress;
 use recado_domain::content::Content;
+use recado_domain::context::MessageContext;
 use recado_domain::dead_letter::{DeadLetter, QueueName};
 use recado_domain::event::InboundJob;
 use recado_domain::ids::TokenName;
-use recado_domain::inbound::InboundEvent;
+use recado_domain::inbound::{InboundEvent, InboundMessage};
 use recado_domain::provider::Provider;
 use recado_domain::wake_up::{SendJob, TurnJob};
 use recado_pipeline::ports::{
@@ -19,10 +20,25 @@ use serde_json::Value;
 use std::collections::BTreeSet;
 use std::time::Duration;
 
-/// Queues that take everything and keep nothing, a provider whose events are to be ignored, and a model that is not
-/// asked.
+/// Queues that take everything and keep nothing, a provider that sends nothing, and a model that is not asked. Of events,
+/// the provider reads those that name an address (`address`, `also`, `name`, `id`, `text`); it ignores the others.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Idle;
+pub struct Idle;
+
+fn read_message(job: &InboundJob, payload: &Value) -> Option<InboundMessage> {
+    let text = |name: &str| payload[name].as_str();
+    Some(InboundMessage {
+        address: ContactAddress::parse(text("address")?)?,
+        numberless_identity: text("also").and_then(ContactAddress::parse),
+        phone: None,
+        name: text("name").map(str::to_owned),
+        provider_message_id: text("id").map(str::to_owned),
+        from_me: false,
+        sent_at: Some(job.received_at),
+        content: Content::from_text(text("text")?),
+        context: MessageContext::default(),
+    })
+}
 
 impl Queues for Idle {
     async fn enqueue_inbound(&self, _: &[InboundEntry]) -> PortResult<()> {
@@ -99,10 +115,11 @@ impl Providers for Idle {
         Ok(instance)
     }
 
-    fn interpret_event(&self, _: &InboundJob, _: &Value) -> InboundEvent {
-        InboundEvent::Ignored {
+    fn interpret_event(&self, job: &InboundJob, payload: &Value) -> InboundEvent {
+        let ignored = InboundEvent::Ignored {
             what: "nothing".to_owned(),
-        }
+        };
+        read_message(job, payload).map_or(ignored, |message| InboundEvent::Message(Box::new(message)))
     }
 
     fn explain_refusal(&self, _: Provider, _: &Content) -> Option<&'static str> {

@@ -1,7 +1,8 @@
 //! What Recado is tested with.
 //!
 //! [`contract`] holds what every backend must do, written once against the ports; [`builders`] makes the records that
-//! tests begin from. [`alert_story`] makes every alert fire and end, [`retention_story`] lets time pass over records. [`servers`] stands in for the servers outside, over HTTP; [`webhooks`] makes the bodies that
+//! tests begin from. [`alert_story`] makes every alert fire and end, [`retention_story`] lets time pass over records,
+//! [`erasure_story`] fills a store and queues with what an erasure must take away. [`servers`] stands in for the servers outside, over HTTP; [`webhooks`] makes the bodies that
 //! providers post. [`soak`] puts a running `recado` under load and faults, and [`audit`] says whether all that came in
 //! was answered once; [`chance`] is where their dice come from. [`emf`] reads the
 //! metrics in the log of a function. [`ports`] helps to call ports and to wrap them.
@@ -18,6 +19,8 @@ pub mod builders;
 pub mod chance;
 pub mod contract;
 pub mod emf;
+pub mod erasure_story;
+pub mod idle;
 pub mod ports;
 pub mod retention_story;
 pub mod servers;

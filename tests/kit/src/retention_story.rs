@@ -1,12 +1,10 @@
 //! The story of retention, on a store of its own and on a clock that the story moves: of two tenants' records, those go
 //! whose own tenant's period is over, and what is still owed stays.
 
-mod idle;
-
 use crate::builders::{BASE, Fixture, accepted, claimed, identity_key};
 use crate::contract::given;
+use crate::idle::Idle;
 use crate::ports::succeed;
-use idle::Idle;
 use jiff::Timestamp;
 use recado_domain::config::ConfigDocument;
 use recado_domain::conversation::Conversation;

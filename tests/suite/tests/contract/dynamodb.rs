@@ -18,7 +18,7 @@ static MADE: OnceCell<()> = OnceCell::const_new();
 
 async fn dynamo_store() -> DynamoStore<OsSystem> {
     let client = clients(ACCOUNT).dynamodb;
-    MADE.get_or_init(|| make_table(&client)).await;
+    MADE.get_or_init(|| make_table(&client, TABLE)).await;
     // No configuration is remembered: cases change it and look.
     DynamoStore::new(client, TABLE, OsSystem, Duration::ZERO)
 }
@@ -64,11 +64,11 @@ fn keys_only(name: &str) -> GlobalSecondaryIndex {
 }
 
 /// A table as `template.yaml` declares it. An emulator that was kept running has it already.
-async fn make_table(client: &Client) {
+pub(crate) async fn make_table(client: &Client, table: &str) {
     use ScalarAttributeType::{N, S};
     let request = client
         .create_table()
-        .table_name(TABLE)
+        .table_name(table)
         .billing_mode(BillingMode::PayPerRequest)
         .key_schema(key("pk", KeyType::Hash))
         .key_schema(key("sk", KeyType::Range))
