@@ -13,7 +13,7 @@ use client::DeadLetterClient;
 use filters::DeadLetterFilterArguments;
 use jiff::Timestamp;
 use serde_json::Value;
-use tables::{format_dead_letters, format_deletions, format_fields, format_purge_preview};
+use tables::{format_dead_letters, format_fields, format_purge_preview};
 
 /// Dead letters of a running installation, here or on AWS: list, show, redrive, purge.
 #[derive(Debug, Args)]
@@ -59,8 +59,8 @@ enum DeadLetterCommand {
         #[arg(long)]
         dry_run: bool,
     },
-    /// Deletes dead letters for good, after showing them and asking. The name of the token is recorded: see `recado dlq
-    /// audit`.
+    /// Deletes dead letters for good, after showing them and asking. The audit keeps the name of the token: `recado audit
+    /// --action dead_letter_deleted`.
     Purge {
         /// The ids of the dead letters.
         #[arg(conflicts_with_all = ["all", "queue", "reason", "instance", "since", "until"])]
@@ -76,12 +76,6 @@ enum DeadLetterCommand {
         /// Deletes without asking.
         #[arg(long, short)]
         yes: bool,
-    },
-    /// Lists the deletions of dead letters and the tokens that made them, the newest first.
-    Audit {
-        /// Lists at most so many.
-        #[arg(long, default_value_t = 50)]
-        limit: usize,
     },
 }
 
@@ -134,7 +128,6 @@ pub(crate) async fn run_dead_letter_command(
                 (there.purge_dead_letters(&ids, all, &which).await?, format_fields)
             }
         }
-        DeadLetterCommand::Audit { limit } => (there.list_deletions(limit).await?, format_deletions),
     };
     if arguments.json {
         println!("{}", serde_json::to_string_pretty(&answer)?);

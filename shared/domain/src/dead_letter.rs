@@ -148,53 +148,6 @@ impl DeadLetter {
 /// The FIFO group of queue messages that cannot be read.
 pub const UNREADABLE_GROUP: &str = "unreadable";
 
-/// The record of a deleted dead letter: the person who deleted it, and its data without the content.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct DeadLetterDeletion {
-    /// The dead letter's id.
-    pub dead_letter: String,
-    /// Time at which the event, message or queue message was given up.
-    #[serde(with = "millis")]
-    pub failed_at: Timestamp,
-    /// The queue that the dead letter came from.
-    pub queue: QueueName,
-    /// The kind of the deleted content: `event`, `message`, `turn` or `unreadable`.
-    pub what: String,
-    /// The reason for which the work was given up.
-    pub reason: Reason,
-    /// The tenant, if known.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub tenant: Option<TenantId>,
-    /// The instance, if known.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub instance: Option<InstanceId>,
-    /// The correlation id of the dead letter.
-    pub correlation: CorrelationId,
-    /// The name that the person who deleted the dead letter gave.
-    pub by: String,
-    /// Time of the deletion.
-    #[serde(with = "millis")]
-    pub at: Timestamp,
-}
-
-impl DeadLetterDeletion {
-    /// Makes the record of the deletion of `dead_letter` by `by` at time `at`.
-    pub fn from_letter(dead_letter: &DeadLetter, by: &str, at: Timestamp) -> Self {
-        Self {
-            dead_letter: dead_letter.id.clone(),
-            failed_at: dead_letter.at,
-            queue: dead_letter.queue,
-            what: dead_letter.kind_name().to_owned(),
-            reason: dead_letter.reason,
-            tenant: dead_letter.tenant.clone(),
-            instance: dead_letter.instance.clone(),
-            correlation: dead_letter.correlation.clone(),
-            by: by.to_owned(),
-            at,
-        }
-    }
-}
-
 /// Recado's queues.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]

@@ -62,7 +62,7 @@ pub use jiff::{SignedDuration, Timestamp};
 
 /// The format of the records, in both stores. It grows with every change after which an older program could not read them,
 /// or this one not the older ones; a store of another format is refused.
-pub const RECORD_FORMAT: u32 = 3;
+pub const RECORD_FORMAT: u32 = 4;
 
 /// Returns whether a value is its type's default. Such a value is left out of a record, which is then smaller.
 fn is_default<T: Default + PartialEq>(value: &T) -> bool {

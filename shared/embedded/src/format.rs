@@ -5,11 +5,10 @@ use recado_domain::RECORD_FORMAT;
 use rusqlite::Connection;
 
 /// The scripts that make the tables of a new database, in order.
-const SCHEMA: [&str; 18] = [
+const SCHEMA: [&str; 17] = [
     include_str!("schema.sql"),
     include_str!("configuration.sql"),
     include_str!("sends_and_traces.sql"),
-    include_str!("deletions.sql"),
     include_str!("owners.sql"),
     include_str!("notices.sql"),
     include_str!("aliases.sql"),

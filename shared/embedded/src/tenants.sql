@@ -8,12 +8,6 @@ UPDATE dead_letters SET tenant = (SELECT tenant FROM instances WHERE instances.i
 UPDATE dead_letters SET body = json_set(body, '$.tenant', tenant) WHERE tenant IS NOT NULL;
 CREATE INDEX dead_letters_newest_of_tenant ON dead_letters (tenant, at, id);
 
-ALTER TABLE dead_letter_deletions ADD COLUMN tenant TEXT;
-UPDATE dead_letter_deletions SET tenant =
-    (SELECT tenant FROM instances WHERE instances.id = json_extract(dead_letter_deletions.body, '$.instance'));
-UPDATE dead_letter_deletions SET body = json_set(body, '$.tenant', tenant) WHERE tenant IS NOT NULL;
-CREATE INDEX dead_letter_deletions_newest_of_tenant ON dead_letter_deletions (tenant, at, id);
-
 CREATE TABLE tokens (
     tenant TEXT NOT NULL, -- '' for a token of the installation
     name TEXT NOT NULL,

@@ -183,7 +183,6 @@ macro_rules! list_operator_routes {
                 dead_letters::mutations::delete_dead_letters
             ),
             $routes!(dead_letters::mutations::redrive_dead_letters),
-            $routes!(dead_letters::list_deletions),
             $routes!(
                 dead_letters::get_dead_letter,
                 dead_letters::mutations::delete_dead_letter

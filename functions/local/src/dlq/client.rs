@@ -121,12 +121,6 @@ impl DeadLetterClient {
         let request = self.build_request(Method::GET, &[id])?;
         self.there.request_json(request).await
     }
-
-    /// Lists deletions of dead letters, the newest first.
-    pub(super) async fn list_deletions(&self, limit: usize) -> Result<Value> {
-        let request = self.build_request(Method::GET, &["audit"])?;
-        self.there.request_json(request.query(&[("limit", limit)])).await
-    }
 }
 
 fn number_at(value: &Value, name: &str) -> u64 {

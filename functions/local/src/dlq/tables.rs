@@ -125,16 +125,6 @@ pub(super) fn format_purge_preview(answer: &Value) -> String {
     format!("{}{older}{sum}", format_letters(&newest))
 }
 
-/// Formats a list of deletions within 80 columns: below each the id of its dead letter.
-pub(super) fn format_deletions(answer: &Value) -> String {
-    let rows = collect_rows(answer, &["at", "by", "reason", "what", "instance_id"]);
-    if rows.is_empty() {
-        return "None was deleted.\n".to_owned();
-    }
-    let below = collect_rows(answer, &["id"]);
-    format_with_lines_below(&["at", "by", "reason", "what", "instance"], rows, below)
-}
-
 /// Formats an object, one line for each field.
 pub(crate) fn format_fields(answer: &Value) -> String {
     let fields = answer.as_object().into_iter().flatten();
@@ -195,16 +185,6 @@ mod tests {
         let more = format_purge_preview(&json!({"items": items, "next_cursor": "c"}));
         assert!(more.contains("12 or more: "), "{more}");
         assert_eq!(format_purge_preview(&json!({"items": []})), "No dead letters.\n");
-    }
-
-    #[test]
-    fn a_list_of_deletions_fits_eighty_columns() {
-        let answer = json!({"items": [{"at": "2026-01-05T12:00:00Z", "by": "installation", "queue": "outbound",
-            "reason": "whatsapp_permanent_error", "instance_id": "suporte-01", "what": "message",
-            "id": ID}]});
-        let shown = format_deletions(&answer);
-        assert!(shown.lines().all(|line| line.chars().count() <= 80), "{shown}");
-        assert!(shown.contains("whatsapp_permanent_error  message  suporte-01") && shown.contains(ID));
     }
 
     #[test]

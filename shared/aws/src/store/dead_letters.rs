@@ -1,12 +1,11 @@
 use super::DynamoStore;
 use super::expression::Expression;
 use super::item::{self, Item, number_attribute, text_attribute};
-use super::keys::{DEAD_LIST_KEY, DELETED_LIST_KEY, TableKey};
+use super::keys::{DEAD_LIST_KEY, TableKey};
 use super::lists::{self, ListPosition, ListTimeRange};
 use super::table::RecordQuery;
-use super::transaction::TransactionAction;
 use jiff::Timestamp;
-use recado_domain::dead_letter::{DeadLetter, DeadLetterDeletion};
+use recado_domain::dead_letter::DeadLetter;
 use recado_domain::ids::{InstanceId, TenantId};
 use recado_pipeline::ports::{
     DeadLetterCounts, DeadLetterFilter, DeadLetters, Page, PageRequest, PortResult, System,
@@ -21,17 +20,6 @@ fn dead_letter_item(what: &'static str, dead_letter: &DeadLetter) -> PortResult<
         number_attribute(dead_letter.at.as_millisecond()),
     );
     Ok(TableKey::for_dead_letter(&dead_letter.id).into_item(item))
-}
-
-/// Builds the item that records a deletion. The index `lists` sorts it by the time of the deletion.
-fn deletion_item(what: &'static str, deletion: &DeadLetterDeletion) -> PortResult<Item> {
-    let mut item = item::encode_record(what, deletion)?;
-    item.insert("list_key".to_owned(), text_attribute(DELETED_LIST_KEY));
-    item.insert(
-        "list_at".to_owned(),
-        number_attribute(deletion.at.as_millisecond()),
-    );
-    Ok(TableKey::for_deletion(deletion).into_item(item))
 }
 
 /// Returns the condition that the dead letter is of the failure at `failed_at`.
@@ -67,49 +55,6 @@ impl<A: System> DeadLetters for DynamoStore<A> {
             )
             .await?;
         Ok(removed.is_ok())
-    }
-
-    async fn delete_dead_letter(&self, deletion: &DeadLetterDeletion) -> PortResult<bool> {
-        const WHAT: &str = "deleting a dead letter";
-        let actions = vec![
-            TransactionAction::Delete(
-                TableKey::for_dead_letter(&deletion.dead_letter),
-                Some(failed_at_condition(deletion.failed_at)),
-            ),
-            TransactionAction::Put(deletion_item(WHAT, deletion)?, None),
-        ];
-        let Err(_refused) = self.table.run_transaction(WHAT, actions).await? else {
-            return Ok(true);
-        };
-        // A transaction that the client library repeated is refused because of its own effect. The stored deletion
-        // shows that.
-        let kept = self
-            .table
-            .get_record(WHAT, TableKey::for_deletion(deletion))
-            .await?;
-        let kept: Option<DeadLetterDeletion> =
-            kept.map(|item| item::decode_record(WHAT, &item)).transpose()?;
-        Ok(kept.as_ref() == Some(deletion))
-    }
-
-    async fn list_deletions(
-        &self,
-        tenant: Option<&TenantId>,
-        page: &PageRequest,
-    ) -> PortResult<Page<DeadLetterDeletion>> {
-        const WHAT: &str = "listing deleted dead letters";
-        let wanted = |item: &Item| {
-            let deletion: DeadLetterDeletion = item::decode_record(WHAT, item)?;
-            let id = format!("{}@{}", deletion.dead_letter, deletion.failed_at.as_millisecond());
-            Ok(Some((
-                ListPosition::new(deletion.at.as_millisecond(), id),
-                deletion,
-            )))
-        };
-        let found = self
-            .read_list(WHAT, DELETED_LIST_KEY.to_owned(), tenant, page, wanted)
-            .await?;
-        Ok(lists::build_page(found, page.limit.max(1)))
     }
 
     async fn list_dead_letters(

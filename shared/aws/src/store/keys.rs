@@ -16,7 +16,6 @@
 //! | dead letter | `X#{id}` | `X` |
 //! | retention of a conversation | `R#{conversation}` | `R` |
 //! | scheduled message | `S#{id}` | `S` |
-//! | deletion of a dead letter | `X#{id}` | `DEL#{time of its failure}` |
 //! | notice of an account | `A#{provider}#{account}` | `{notice}` |
 //! | tenant, agent, instance | `G#T`, `G#A`, `G#I` | `{id}` |
 //! | tenant, agent, instance, once more under its tenant | `G#C#{tenant}` | `T#{id}`, `A#{id}`, `I#{id}` |
@@ -38,7 +37,7 @@
 //! newest conversation's record, followed by that conversation's messages from the newest on.
 //!
 //! Index `open` (`open_shard`, `open_due`) holds records with work that is or will be due. Index `lists` (`list_key`,
-//! `list_at`) holds conversations under `CONV#{shard}` (those that nobody sees under `UNLISTED#{tenant}`), dead letters under `DEAD`, their deletions under `DELETED`,
+//! `list_at`) holds conversations under `CONV#{shard}` (those that nobody sees under `UNLISTED#{tenant}`), dead letters under `DEAD`,
 //! ended alerts under `ALERTS`, the audit under `AUDIT`, and under `KEEP#{tenant}` the retention of its conversations, by the time since when the
 //! oldest message is kept. Open records and conversations are spread over shards, since one key of an index takes 1,000 writes a second, and an
 //! index that cannot keep up holds up the table. Index `trace` (`trace`: a correlation id) holds the keys of events and
@@ -53,7 +52,6 @@ use super::item::{Item, get_string, number_attribute, text_attribute};
 use recado_domain::Timestamp;
 use recado_domain::access::TokenHash;
 use recado_domain::audit::AuditEntry;
-use recado_domain::dead_letter::DeadLetterDeletion;
 use recado_domain::delivery::DeliveryKey;
 use recado_domain::ids::{
     ConversationId, CorrelationId, EventId, IdempotencyKey, InstanceId, Ordinal, TenantId, ThreadId,
@@ -82,9 +80,6 @@ pub(crate) const DEAD_LIST_KEY: &str = "DEAD";
 
 /// The `list_key` of the audit.
 pub(crate) const AUDIT_LIST_KEY: &str = "AUDIT";
-
-/// The `list_key` of deleted dead letters.
-pub(crate) const DELETED_LIST_KEY: &str = "DELETED";
 
 impl TableKey {
     fn new(pk: String, sk: impl Into<String>) -> Self {
@@ -193,12 +188,6 @@ impl TableKey {
     /// Returns the key of a scheduled message.
     pub(crate) fn for_scheduled(id: &ScheduledId) -> Self {
         Self::new(format!("S#{id}"), "S")
-    }
-
-    /// Returns the key of the record of a dead letter's deletion.
-    pub(crate) fn for_deletion(deletion: &DeadLetterDeletion) -> Self {
-        let failed_at = deletion.failed_at.as_millisecond();
-        Self::new(format!("X#{}", deletion.dead_letter), format!("DEL#{failed_at}"))
     }
 
     /// Returns the key of a notice of an account.

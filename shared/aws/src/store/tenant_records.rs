@@ -60,22 +60,6 @@ impl<A: System> DynamoStore<A> {
             .await?;
         Ok(count)
     }
-
-    /// Deletes the deletions of dead letters of a tenant, at most `limit`. Returns how many.
-    async fn delete_deletions(&self, tenant: &TenantId, limit: usize) -> PortResult<usize> {
-        let query = RecordQuery {
-            index: Some("lists"),
-            keys: Expression::new("#list_key = :key").with_text(":key", keys::DELETED_LIST_KEY),
-            filter: Expression::of_tenant(Some(tenant)),
-            reverse: false,
-            limit: Some(limit),
-        };
-        let found = self
-            .table
-            .query_records("finding a tenant's deletions", &query)
-            .await?;
-        self.delete_found(found).await
-    }
 }
 
 impl<A: System> TenantRecords for DynamoStore<A> {
@@ -127,7 +111,7 @@ impl<A: System> TenantRecords for DynamoStore<A> {
         instances: &[Instance],
         limit: usize,
     ) -> PortResult<usize> {
-        let mut deleted = self.delete_deletions(tenant, limit).await?;
+        let mut deleted = 0;
         for part in list_parts(tenant, instances) {
             deleted += self.delete_part(part, limit).await?;
         }

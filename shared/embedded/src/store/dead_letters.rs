@@ -2,7 +2,7 @@ use crate::Embedded;
 use crate::db_error::DbError;
 use crate::sql_records::{NewestFirstQuery, count_from_sql, encode_json, execute_sql, query_one};
 use jiff::Timestamp;
-use recado_domain::dead_letter::{DeadLetter, DeadLetterDeletion, QueueName};
+use recado_domain::dead_letter::{DeadLetter, QueueName};
 use recado_domain::ids::{InstanceId, TenantId};
 use recado_domain::reason::Reason;
 use recado_pipeline::ports::{
@@ -40,21 +40,6 @@ fn upsert_dead_letter(connection: &Connection, dead_letter: &DeadLetter) -> Resu
 fn delete_letter_row(connection: &Connection, id: &str, failed_at: Timestamp) -> Result<bool, DbError> {
     let sql = "DELETE FROM dead_letters WHERE id = ?1 AND at = ?2";
     Ok(execute_sql(connection, sql, params![id, failed_at.as_millisecond()])? > 0)
-}
-
-fn delete_and_record(connection: &Connection, deletion: &DeadLetterDeletion) -> Result<bool, DbError> {
-    if !delete_letter_row(connection, &deletion.dead_letter, deletion.failed_at)? {
-        return Ok(false);
-    }
-    let sql = "INSERT OR REPLACE INTO dead_letter_deletions (id, tenant, at, body) VALUES (?1, ?2, ?3, ?4)";
-    let tenant = deletion.tenant.as_ref().map(TenantId::as_str);
-    let id = format!("{}@{}", deletion.dead_letter, deletion.failed_at.as_millisecond());
-    execute_sql(
-        connection,
-        sql,
-        params![id, tenant, deletion.at.as_millisecond(), encode_json(deletion)?],
-    )?;
-    Ok(true)
 }
 
 fn count_letter_rows(
@@ -95,26 +80,6 @@ impl DeadLetters for Embedded {
         let id = id.to_owned();
         self.run_write("remove_dead_letter", move |c| {
             delete_letter_row(c, &id, failed_at)
-        })
-        .await
-    }
-
-    async fn delete_dead_letter(&self, deletion: &DeadLetterDeletion) -> PortResult<bool> {
-        let deletion = deletion.clone();
-        self.run_write("delete_dead_letter", move |c| delete_and_record(c, &deletion))
-            .await
-    }
-
-    async fn list_deletions(
-        &self,
-        tenant: Option<&TenantId>,
-        page: &PageRequest,
-    ) -> PortResult<Page<DeadLetterDeletion>> {
-        let (tenant, page) = (tenant.cloned(), page.clone());
-        self.run_read("deletions", move |c| {
-            NewestFirstQuery::for_table("dead_letter_deletions", "at", &page)?
-                .where_equal("tenant", tenant.as_ref().map(TenantId::as_str))
-                .fetch_page(c)
         })
         .await
     }

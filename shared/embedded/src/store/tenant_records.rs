@@ -13,13 +13,11 @@ use recado_pipeline::ports::{PortResult, TenantRecords};
 use rusqlite::{Connection, params};
 
 /// What is found by the tenant's id, as `?1`.
-const BY_TENANT: [&str; 6] = [
+const BY_TENANT: [&str; 5] = [
     "DELETE FROM samples WHERE (tenant, at) IN (SELECT tenant, at FROM samples WHERE tenant = ?1 LIMIT ?2)",
     "DELETE FROM live_alerts WHERE condition IN (SELECT condition FROM live_alerts WHERE tenant = ?1 LIMIT ?2)",
     "DELETE FROM ended_alerts WHERE rowid IN (SELECT rowid FROM ended_alerts WHERE tenant = ?1 LIMIT ?2)",
     "DELETE FROM notifications WHERE id IN (SELECT id FROM notifications WHERE tenant = ?1 LIMIT ?2)",
-    "DELETE FROM dead_letter_deletions WHERE rowid IN
-        (SELECT rowid FROM dead_letter_deletions WHERE tenant = ?1 LIMIT ?2)",
     "DELETE FROM scheduled WHERE rowid IN
         (SELECT rowid FROM scheduled WHERE json_extract(body, '$.tenant') = ?1 LIMIT ?2)",
 ];

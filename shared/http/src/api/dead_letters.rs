@@ -13,7 +13,7 @@ use axum::extract::State;
 use axum::{Extension, Json};
 use recado_domain::Timestamp;
 use recado_domain::access::Caller;
-use recado_domain::dead_letter::{DeadLetterDeletion, QueueName};
+use recado_domain::dead_letter::QueueName;
 use recado_domain::ids::{CorrelationId, InstanceId};
 use recado_domain::reason::Reason;
 use recado_pipeline::operate::dead_letters::{self, DeadLetterWithPayload};
@@ -105,70 +105,6 @@ pub(super) async fn get_dead_letter(
         dead_letter: dead_letter.into(),
         payload,
     }))
-}
-
-/// The page of the list of deletions.
-#[derive(Debug, Deserialize, IntoParams)]
-#[into_params(parameter_in = Query)]
-#[serde(deny_unknown_fields)]
-pub(super) struct DeletionQuery {
-    /// Number of items on a page: 1 to 200, 50 if absent.
-    limit: Option<usize>,
-    /// `next_cursor` of the page before.
-    cursor: Option<String>,
-}
-
-/// The record of one deletion: which dead letter was deleted, when and by whom.
-#[derive(Debug, Serialize, ToSchema)]
-pub(super) struct DeletionView {
-    id: String,
-    by: String,
-    at: Timestamp,
-    failed_at: Timestamp,
-    #[schema(value_type = QueueNameSchema)]
-    queue: QueueName,
-    what: String,
-    #[schema(value_type = ReasonSchema)]
-    reason: Reason,
-    #[schema(value_type = Option<String>)]
-    instance_id: Option<InstanceId>,
-    #[schema(value_type = String)]
-    correlation_id: CorrelationId,
-}
-
-impl From<DeadLetterDeletion> for DeletionView {
-    fn from(deletion: DeadLetterDeletion) -> Self {
-        Self {
-            id: deletion.dead_letter,
-            by: deletion.by,
-            at: deletion.at,
-            failed_at: deletion.failed_at,
-            queue: deletion.queue,
-            what: deletion.what,
-            reason: deletion.reason,
-            instance_id: deletion.instance,
-            correlation_id: deletion.correlation,
-        }
-    }
-}
-
-/// Lists deletions of dead letters, the newest first.
-#[utoipa::path(
-    get,
-    path = "/v1/dead-letters/audit",
-    tag = "Dead letters",
-    params(DeletionQuery),
-    responses((status = 200, body = ListView<DeletionView>, description = "A page of deletions"))
-)]
-pub(super) async fn list_deletions(
-    State(api): State<Api<impl ApiContext>>,
-    Extension(caller): Extension<Caller>,
-    QueryParams(part): QueryParams<DeletionQuery>,
-) -> Result<Json<ListView<DeletionView>>, HttpProblem> {
-    let page = parse_page_request(part.limit, part.cursor)?;
-    let found = dead_letters::list_deletions(&*api.deps, &caller, &page).await;
-    let found = found.map_err(|error| list_problem(error, page.cursor.is_some()))?;
-    Ok(Json(ListView::from_page(found, DeletionView::from)))
 }
 
 /// The filter of `/health/whatsapp/dlq`.

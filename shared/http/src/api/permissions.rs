@@ -56,7 +56,6 @@ pub(crate) const PERMISSIONS: &[(&str, &str, Permission)] = &[
     ("GET", "/v1/dead-letters", Read),
     ("DELETE", "/v1/dead-letters", Operate),
     ("POST", "/v1/dead-letters/redrive", Operate),
-    ("GET", "/v1/dead-letters/audit", Read),
     ("GET", "/v1/dead-letters/{id}", Read),
     ("DELETE", "/v1/dead-letters/{id}", Operate),
     ("POST", "/v1/dead-letters/{id}/redrive", Operate),

@@ -328,10 +328,10 @@ async fn a_deleted_dead_letter_does_not_come_back_and_who_deleted_it_can_be_read
     for queue in [QueueName::Inbound, QueueName::Outbound] {
         assert_eq!(dead_depth(&site, queue).await, 0);
     }
-    let audit = get(&site, "/v1/dead-letters/audit").await;
+    let audit = get(&site, "/v1/audit?action=dead_letter_deleted").await;
     let items = audit["items"].as_array().unwrap();
     assert_eq!(items.len(), 2, "{audit}");
-    assert!(items.iter().all(|item| item["by"] == "installation"));
+    assert!(items.iter().all(|item| item["actor"] == "installation"));
     assert!(!audit.to_string().contains("segredo") && !audit.to_string().contains("Até logo"));
 }
 

@@ -1,7 +1,7 @@
 use super::{Page, PageRequest, PortResult};
 use jiff::Timestamp;
 use recado_domain::access::Scope;
-use recado_domain::dead_letter::{DeadLetter, DeadLetterDeletion, QueueName};
+use recado_domain::dead_letter::{DeadLetter, QueueName};
 use recado_domain::ids::{InstanceId, TenantId};
 use recado_domain::reason::Reason;
 use std::collections::BTreeMap;
@@ -79,21 +79,6 @@ pub trait DeadLetters: Send + Sync {
         id: &str,
         failed_at: Timestamp,
     ) -> impl Future<Output = PortResult<bool>> + Send;
-
-    /// Deletes the dead letter that `deletion` names and stores who deleted it, in one transaction. `false`, and nothing
-    /// is stored: there is no dead letter of that failure.
-    fn delete_dead_letter(
-        &self,
-        deletion: &DeadLetterDeletion,
-    ) -> impl Future<Output = PortResult<bool>> + Send;
-
-    /// Lists the deletions of dead letters of `tenant`, or of all (`None`), each with the person who deleted it, the
-    /// newest first.
-    fn list_deletions(
-        &self,
-        tenant: Option<&TenantId>,
-        page: &PageRequest,
-    ) -> impl Future<Output = PortResult<Page<DeadLetterDeletion>>> + Send;
 
     /// Lists the dead letters that match `filter`, the newest first.
     fn list_dead_letters(

@@ -7,7 +7,7 @@ use recado_domain::config::{
     Agent, AlertConfig, ConfigDocument, ConfigNames, ConfigRemoval, Instance, InstanceConfig, Tenant,
 };
 use recado_domain::conversation::Conversation;
-use recado_domain::dead_letter::{DeadLetter, DeadLetterDeletion};
+use recado_domain::dead_letter::DeadLetter;
 use recado_domain::ids::{ExternalId, InstanceId, TenantId};
 use recado_domain::provider::Provider;
 use recado_pipeline::ports::{
@@ -85,8 +85,6 @@ impl<S: Store> DeadLetters for EndingStore<'_, S> {
         put_dead_letter(dead_letter: &DeadLetter) -> bool;
         find_dead_letter(id: &str) -> Option<DeadLetter>;
         remove_dead_letter(id: &str, failed_at: Timestamp) -> bool;
-        delete_dead_letter(deletion: &DeadLetterDeletion) -> bool;
-        list_deletions(tenant: Option<&TenantId>, page: &PageRequest) -> Page<DeadLetterDeletion>;
         list_dead_letters(filter: &DeadLetterFilter, page: &PageRequest) -> Page<DeadLetter>;
         count_dead_letters(tenant: Option<&TenantId>) -> DeadLetterCounts;
     }

@@ -4,7 +4,7 @@ use super::patience::{INDEX, eventually};
 use crate::builders::{Fixture, at, correlation, fresh, newest};
 use crate::ports::succeed;
 use futures::future::join_all;
-use recado_domain::dead_letter::{DeadLetter, DeadLetterContent, DeadLetterDeletion, QueueName};
+use recado_domain::dead_letter::{DeadLetter, DeadLetterContent, QueueName};
 use recado_domain::ids::Ordinal;
 use recado_domain::millis::add_millis;
 use recado_domain::reason::Reason;
@@ -191,11 +191,6 @@ pub async fn one_of_another_death_is_not_removed<S: Store>(store: &S) {
     for other in [-1, 1] {
         let removed = store.remove_dead_letter(&dead_letter.id, at(other)).await;
         assert!(!removed.unwrap(), "{other} ms beside it");
-        let deletion = DeadLetterDeletion {
-            failed_at: at(other),
-            ..DeadLetterDeletion::from_letter(&dead_letter, "ana", newest())
-        };
-        assert!(!succeed(store.delete_dead_letter(&deletion)).await);
     }
     assert_eq!(
         succeed(store.find_dead_letter(&dead_letter.id)).await,
@@ -203,96 +198,14 @@ pub async fn one_of_another_death_is_not_removed<S: Store>(store: &S) {
     );
 }
 
-/// Whether this deletion is listed, of the newest ones.
-async fn listed_deletion<S: Store>(store: &S, deletion: &DeadLetterDeletion, is: bool) -> bool {
-    let page = PageRequest {
-        limit: 200,
-        cursor: None,
-    };
-    let read = async || {
-        succeed(store.list_deletions(None, &page))
-            .await
-            .items
-            .contains(deletion)
-    };
-    eventually(INDEX, read, |found| *found == is).await
-}
-
-pub async fn a_deleted_one_is_gone_and_who_did_it_is_kept<S: Store>(store: &S) {
-    let fixture = Fixture::new();
-    let dead_letter = fixture.dead_letter();
-    succeed(store.put_dead_letter(&dead_letter)).await;
-    let first = DeadLetterDeletion::from_letter(&dead_letter, "ana", newest());
-    assert!(succeed(store.delete_dead_letter(&first)).await);
-    assert_eq!(succeed(store.find_dead_letter(&dead_letter.id)).await, None);
-    settled(store, &of_instance(&fixture), 10, &[]).await;
-    assert!(listed_deletion(store, &first, true).await);
-    let second = DeadLetterDeletion::from_letter(&dead_letter, "bia", newest());
-    assert!(!succeed(store.delete_dead_letter(&second)).await, "it is gone");
-    assert!(
-        !listed_deletion(store, &second, false).await,
-        "who came too late deleted nothing"
-    );
-    let again = DeadLetter {
-        at: at(60_000),
-        ..dead_letter
-    };
-    succeed(store.put_dead_letter(&again)).await;
-    let third = DeadLetterDeletion::from_letter(&again, "bia", newest());
-    assert!(succeed(store.delete_dead_letter(&third)).await);
-    assert!(listed_deletion(store, &third, true).await);
-    assert!(
-        listed_deletion(store, &first, true).await,
-        "each death has its own"
-    );
-}
-
-pub async fn of_ten_deletions_at_once_one_is_kept<S: Store>(store: &S) {
+pub async fn of_ten_removals_at_once_one_counts<S: Store>(store: &S) {
     let dead_letter = Fixture::new().dead_letter();
     succeed(store.put_dead_letter(&dead_letter)).await;
-    let deletions: Vec<DeadLetterDeletion> = (0..10)
-        .map(|number| DeadLetterDeletion::from_letter(&dead_letter, &format!("operator-{number}"), newest()))
-        .collect();
-    let done = join_all(
-        deletions
-            .iter()
-            .map(|deletion| store.delete_dead_letter(deletion)),
-    )
-    .await;
-    let done: Vec<bool> = done.into_iter().map(Result::unwrap).collect();
-    assert_eq!(done.iter().filter(|done| **done).count(), 1);
-    for (deletion, done) in deletions.iter().zip(done) {
-        assert_eq!(listed_deletion(store, deletion, done).await, done);
-    }
-}
-
-pub async fn deletions_come_newest_first_by_pages<S: Store>(store: &S) {
-    let (fixture, base) = (Fixture::new(), newest());
-    let mut expected = Vec::new();
-    for seconds in [2, 3, 1] {
-        let dead_letter = fixture.dead_letter();
-        succeed(store.put_dead_letter(&dead_letter)).await;
-        let deletion =
-            DeadLetterDeletion::from_letter(&dead_letter, "ana", add_millis(base, seconds * 1_000));
-        assert!(succeed(store.delete_dead_letter(&deletion)).await);
-        expected.push(deletion);
-    }
-    expected.sort_by_key(|deletion| std::cmp::Reverse(deletion.at));
-    let of_scene = |deletion: &DeadLetterDeletion| deletion.instance.as_ref() == Some(fixture.instance());
-    let read = async || {
-        let (mut all, mut cursor) = (Vec::new(), None);
-        for _ in 0..PAGES_MAX {
-            let page = succeed(store.list_deletions(None, &PageRequest { limit: 2, cursor })).await;
-            all.extend(page.items.into_iter().filter(of_scene));
-            cursor = page.next_cursor;
-            if cursor.is_none() || all.len() == expected.len() {
-                break;
-            }
-        }
-        all
-    };
-    let found = eventually(INDEX, read, |found| *found == expected).await;
-    assert_eq!(found, expected);
+    let removal = || store.remove_dead_letter(&dead_letter.id, dead_letter.at);
+    let removed = join_all((0..10).map(|_| removal())).await;
+    let removed: Vec<bool> = removed.into_iter().map(Result::unwrap).collect();
+    assert_eq!(removed.iter().filter(|removed| **removed).count(), 1);
+    assert_eq!(succeed(store.find_dead_letter(&dead_letter.id)).await, None);
 }
 
 pub async fn the_newest_come_first_by_pages<S: Store>(store: &S) {

@@ -3,18 +3,17 @@
 use super::given::{assert_written, begun, claim, committed_once, key_claim, replied, updated};
 use super::patience::{INDEX, eventually};
 use crate::builders::{
-    Fixture, at, change_instance, claimed, far_ahead, fresh, long_ago, newest, nonce, seen,
+    Fixture, at, change_instance, claimed, far_ahead, fresh, long_ago, nonce, seen,
 };
 use crate::ports::succeed;
 use recado_domain::alert::{Alert, AlertSubject, Notification, NotificationState};
 use recado_domain::config::Instance;
-use recado_domain::dead_letter::DeadLetterDeletion;
 use recado_domain::instance::{
     ConnectionStatus, DEFAULT_PATIENCE, InstanceChange, InstanceState, ParkedConversation,
 };
 use recado_domain::notice::{NewNotice, Notice, NoticeKind};
 use recado_domain::sample::MinuteSample;
-use recado_pipeline::ports::{PageRequest, Store};
+use recado_pipeline::ports::Store;
 use serde_json::json;
 
 /// The most records of a kind that one call of a case deletes.
@@ -70,10 +69,6 @@ async fn put_records<S: Store>(store: &S, fixture: &Fixture) {
     alert.rev = 1;
     let notification = Notification::for_test(&fresh("pager"), Some(tenant.clone()), 7, at(5_000));
     let _ = succeed(store.commit_alerts(&[alert], &[notification])).await;
-    let letter = fixture.dead_letter();
-    succeed(store.put_dead_letter(&letter)).await;
-    let deletion = DeadLetterDeletion::from_letter(&letter, "ana", newest());
-    assert!(succeed(store.delete_dead_letter(&deletion)).await);
     let told = NewNotice {
         kind: NoticeKind::TemplateStatus,
         summary: "template lembrete (pt_BR): approved".to_owned(),
@@ -88,10 +83,6 @@ async fn put_records<S: Store>(store: &S, fixture: &Fixture) {
 /// Names of the kinds of which the tenant has a record.
 async fn list_kinds<S: Store>(store: &S, fixture: &Fixture) -> Vec<&'static str> {
     let (tenant, instance) = (&fixture.bound.tenant.id, fixture.instance());
-    let page = PageRequest {
-        limit: 10,
-        cursor: None,
-    };
     let account = fixture.bound.instance.account_id.as_deref().unwrap();
     let provider = fixture.bound.instance.provider;
     let key = key_claim(instance.as_str(), "order-7", far_ahead());
@@ -124,13 +115,6 @@ async fn list_kinds<S: Store>(store: &S, fixture: &Fixture) -> Vec<&'static str>
             "notification",
             !succeed(store.list_notifications(Some(tenant), pending, 10))
                 .await
-                .is_empty(),
-        ),
-        (
-            "deletion",
-            !succeed(store.list_deletions(Some(tenant), &page))
-                .await
-                .items
                 .is_empty(),
         ),
         (

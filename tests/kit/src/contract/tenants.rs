@@ -4,7 +4,7 @@ use super::given::{begun, claim, received, replied};
 use super::patience::{CONFIGURATION, INDEX, eventually};
 use crate::builders::{Fixture, claimed, fresh, newest, nonce};
 use crate::ports::succeed;
-use recado_domain::dead_letter::{DeadLetter, DeadLetterDeletion};
+use recado_domain::dead_letter::DeadLetter;
 use recado_domain::ids::{InstanceId, TenantId};
 use recado_domain::instance::{DEFAULT_PATIENCE, ParkedConversation};
 use recado_pipeline::ports::{
@@ -134,29 +134,6 @@ pub async fn dead_letters_are_listed_and_counted_by_tenant<S: Store>(store: &S) 
         (2, 1)
     );
     assert_eq!(counts.count_of(Some(other.instance())), 0);
-}
-
-pub async fn deletions_are_listed_by_tenant<S: Store>(store: &S) {
-    let (one, _, other) = two_tenants(store).await;
-    let mut expected = Vec::new();
-    for dead_letter in put_letters(store, &[&one, &other]).await {
-        let deletion = DeadLetterDeletion::from_letter(&dead_letter, "ana", newest());
-        assert!(succeed(store.delete_dead_letter(&deletion)).await);
-        if deletion.tenant.as_ref() == Some(tenant(&one)) {
-            expected.push(deletion);
-        }
-    }
-    let page = PageRequest {
-        limit: 10,
-        cursor: None,
-    };
-    let read = async || {
-        succeed(store.list_deletions(Some(tenant(&one)), &page))
-            .await
-            .items
-    };
-    let found = eventually(INDEX, read, |found| *found == expected).await;
-    assert_eq!(found, expected);
 }
 
 pub async fn a_configuration_is_read_by_tenant<S: Store>(store: &S) {

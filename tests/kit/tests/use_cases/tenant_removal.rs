@@ -4,7 +4,7 @@
 use crate::erasure::{CANARIES, NUMBER, OTHERS, Site, cut_off};
 use recado_domain::access::{Caller, Scope, Token, TokenRole};
 use recado_domain::alert::{Alert, AlertSubject, Notification};
-use recado_domain::dead_letter::{DeadLetter, DeadLetterDeletion};
+use recado_domain::dead_letter::DeadLetter;
 use recado_domain::event::{EventKind, EventPayload, EventState, InboundJob, derive_event_id};
 use recado_domain::ids::{TenantId, TokenName};
 use recado_domain::notice::{NewNotice, Notice, NoticeKind};
@@ -89,10 +89,6 @@ impl Two {
             &fixture.bound.tenant.id,
             self.site.setup.now(),
         );
-        let letter = fixture.dead_letter();
-        succeed(store.put_dead_letter(&letter)).await;
-        let deletion = DeadLetterDeletion::from_letter(&letter, text, now);
-        assert!(succeed(store.delete_dead_letter(&deletion)).await);
         let kept = DeadLetter {
             last_error: Some(text.to_owned()),
             ..fixture.dead_letter()

@@ -15,7 +15,7 @@ use recado_domain::config::{
 };
 use recado_domain::contact::ContactAddress;
 use recado_domain::conversation::Conversation;
-use recado_domain::dead_letter::{DeadLetter, DeadLetterDeletion};
+use recado_domain::dead_letter::DeadLetter;
 use recado_domain::delivery::{Delivery, DeliveryKey, StatusUpdate};
 use recado_domain::event::EventRecord;
 use recado_domain::identity::IdentityKey;
@@ -105,8 +105,6 @@ impl<S: Store> DeadLetters for FaultyPort<S> {
         put_dead_letter(dead_letter: &DeadLetter) -> bool;
         find_dead_letter(id: &str) -> Option<DeadLetter>;
         remove_dead_letter(id: &str, failed_at: Timestamp) -> bool;
-        delete_dead_letter(deletion: &DeadLetterDeletion) -> bool;
-        list_deletions(tenant: Option<&TenantId>, page: &PageRequest) -> Page<DeadLetterDeletion>;
         list_dead_letters(filter: &DeadLetterFilter, page: &PageRequest) -> Page<DeadLetter>;
         count_dead_letters(tenant: Option<&TenantId>) -> DeadLetterCounts;
     }

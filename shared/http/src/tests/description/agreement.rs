@@ -13,7 +13,7 @@ pub(crate) fn check_agreement(api: &Value, method: &str, path: &str, sent: &[u8]
     }
     let path = path.split('?').next().unwrap();
     let called = |(told, route, _): &(String, &str, &Value)| told == method && fits(route, path);
-    // A path without parameters goes before one with: `/v1/dead-letters/audit`.
+    // A path without parameters goes before one with: `/v1/contacts/find`.
     let Some((_, _, operation)) = operations(api)
         .filter(called)
         .min_by_key(|(_, route, _)| route.matches('{').count())

@@ -168,7 +168,6 @@ fn list_reads(ids: &Ids) -> Vec<Wanted> {
         one("/v1/instances/{id}/notices", instance),
         plain("/v1/dead-letters"),
         of_instance("/v1/dead-letters"),
-        plain("/v1/dead-letters/audit"),
         one("/v1/dead-letters/{id}", dead_letter),
         plain("/v1/tokens"),
         get("/v1/tokens", format!("/v1/tokens?tenant={tenant}")),

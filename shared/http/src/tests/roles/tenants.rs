@@ -7,7 +7,6 @@ use recado_domain::access::TokenRole;
 use recado_domain::alert::{Alert, AlertSubject, Notification, NotificationState};
 use recado_domain::config::{AlertConfig, AlertDestination, ConfigDocument};
 use recado_domain::content::Content;
-use recado_domain::dead_letter::DeadLetterDeletion;
 use recado_domain::ids::{ConversationId, TenantId};
 use recado_domain::instance::ConnectionStatus;
 use recado_domain::millis::add_millis;
@@ -174,12 +173,8 @@ async fn add_records(site: &Site, outbox: &SimulatedOutbox, fixture: &Fixture) -
     let reply = fixture.reply(&mut conversation);
     let committed = succeed(store.commit_message(&conversation, &reply, None)).await;
     assert_eq!(committed, CommitOutcome::Committed);
-    let (dead_letter, deleted) = (fixture.dead_letter(), fixture.dead_letter());
-    for letter in [&dead_letter, &deleted] {
-        succeed(store.put_dead_letter(letter)).await;
-    }
-    let deletion = DeadLetterDeletion::from_letter(&deleted, "ana", at(5));
-    assert!(succeed(store.delete_dead_letter(&deletion)).await);
+    let dead_letter = fixture.dead_letter();
+    succeed(store.put_dead_letter(&dead_letter)).await;
     let account = fixture.bound.instance.account_id.clone().unwrap();
     let told = NewNotice {
         kind: NoticeKind::Account,

@@ -18,7 +18,7 @@ use crate::ports::{
 use crate::steps::audit::audit_action;
 use recado_domain::access::Caller;
 use recado_domain::audit::{AuditAction, AuditedAction};
-use recado_domain::dead_letter::{DeadLetter, DeadLetterContent, DeadLetterDeletion};
+use recado_domain::dead_letter::{DeadLetter, DeadLetterContent};
 use recado_domain::event::EventPayload;
 use recado_domain::ids::InstanceId;
 use serde_json::{Value, json};
@@ -56,15 +56,6 @@ pub async fn find_dead_letter(
     let dead_letter = require_dead_letter(deps, caller, id).await?;
     let payload = load_payload(deps, &dead_letter).await?;
     Ok(DeadLetterWithPayload { dead_letter, payload })
-}
-
-/// Lists deletions of dead letters with the person who made them, the newest first.
-pub async fn list_deletions(
-    deps: &impl Deps,
-    caller: &Caller,
-    page: &PageRequest,
-) -> Result<Page<DeadLetterDeletion>, OperateError> {
-    Ok(deps.store().list_deletions(caller.scope.tenant(), page).await?)
 }
 
 /// Lists the newest dead letters with their payloads, at most `limit`.

@@ -2,14 +2,14 @@ use super::redrive::{RemovedLetters, clear_queue_copies, record_removed_letter};
 use super::selection::{DeadLetterSelection, OrderedLetters, select_letters};
 use super::{SIDE_BY_SIDE, audit_letter, require_dead_letter};
 use crate::Deps;
-use crate::ports::{DeadLetters, PortResult, System};
+use crate::ports::{DeadLetters, PortResult};
 use crate::steps::dead_letter_purge::purge_named_record;
 use crate::steps::queue_message::format_error_chain;
 use crate::usecases::operate::OperateError;
 use futures::stream::{self, StreamExt};
 use recado_domain::access::Caller;
 use recado_domain::audit::AuditAction;
-use recado_domain::dead_letter::{DeadLetter, DeadLetterDeletion};
+use recado_domain::dead_letter::DeadLetter;
 
 /// The result of deleting several dead letters.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -24,10 +24,10 @@ pub struct DeletionSummary {
     pub more: bool,
 }
 
-/// Deletes a dead letter for good, and keeps who deleted it.
+/// Deletes a dead letter for good. The audit keeps who deleted it.
 pub async fn delete_dead_letter(deps: &impl Deps, caller: &Caller, id: &str) -> Result<(), OperateError> {
     let dead_letter = require_dead_letter(deps, caller, id).await?;
-    let deleted = delete_letter_and_record(deps, &dead_letter, caller).await?;
+    let deleted = delete_audited_letter(deps, &dead_letter, caller).await?;
     let mut gone = RemovedLetters::new();
     record_removed_letter(&mut gone, &dead_letter);
     clear_queue_copies(deps, &gone).await;
@@ -39,7 +39,7 @@ pub async fn delete_dead_letter(deps: &impl Deps, caller: &Caller, id: &str) -> 
     }
 }
 
-/// Deletes several dead letters for good, and keeps who deleted each.
+/// Deletes several dead letters for good. The audit keeps who deleted each.
 pub async fn delete_dead_letters(
     deps: &impl Deps,
     caller: &Caller,
@@ -82,7 +82,7 @@ async fn delete_listed_letter(
     caller: &Caller,
 ) -> PortResult<Option<DeadLetter>> {
     match deps.store().find_dead_letter(&id).await? {
-        Some(dead_letter) => Ok(delete_letter_and_record(deps, &dead_letter, caller)
+        Some(dead_letter) => Ok(delete_audited_letter(deps, &dead_letter, caller)
             .await?
             .then_some(dead_letter)),
         None => Ok(None),
@@ -90,24 +90,18 @@ async fn delete_listed_letter(
 }
 
 /// Purges the record of a dead letter, then deletes the dead letter. The record is purged first, so that no remaining
-/// copy revives it and no new dead letter is made of it. The note of who deleted the dead letter is stored together
-/// with the deletion. A crash in between leaves a dead letter that can be deleted again. Returns `false` if the dead
-/// letter was already gone.
-async fn delete_letter_and_record(
+/// copy revives it and no new dead letter is made of it. The audit has who deletes it before that. A crash in between leaves
+/// a dead letter that can be deleted again. Returns `false` if the dead letter was already gone.
+async fn delete_audited_letter(
     deps: &impl Deps,
     dead_letter: &DeadLetter,
     caller: &Caller,
 ) -> PortResult<bool> {
     audit_letter(deps, caller, AuditAction::DeadLetterDeleted, dead_letter).await?;
     purge_named_record(deps, dead_letter, Some(&caller.name)).await?;
-    let now = deps.system().now();
     let deleted = deps
         .store()
-        .delete_dead_letter(&DeadLetterDeletion::from_letter(
-            dead_letter,
-            caller.name.as_str(),
-            now,
-        ))
+        .remove_dead_letter(&dead_letter.id, dead_letter.at)
         .await?;
     if deleted {
         tracing::warn!(dead_letter = %dead_letter.id, correlation_id = %dead_letter.correlation, by = %caller.name, "deleted by an operator");
