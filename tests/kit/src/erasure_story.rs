@@ -174,9 +174,10 @@ impl<S: Store, Q: Queues + DeadLetterQueues> ErasureSite<S, Q> {
     }
 
     async fn upload(&self) -> Content {
+        let caller = Caller::installation();
         let stored = upload::store_upload(
             &self.deps,
-            &Caller::installation(),
+            &caller,
             self.fixture.instance(),
             "image/png".to_owned(),
             Some("Canaria Silva.png".to_owned()),

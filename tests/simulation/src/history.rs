@@ -92,6 +92,22 @@ where
     Q: WorkQueues,
     A: Into<Aids>,
 {
+    play_beside(seed, mutation, traced, make, |_| {})
+}
+
+/// Plays the random history of `seed`, with what `beside` starts in it.
+pub fn play_beside<S, Q, A>(
+    seed: u64,
+    mutation: Option<Mutation>,
+    traced: bool,
+    make: impl FnOnce(&Simulation, &Plan) -> (S, Q, A),
+    beside: impl FnOnce(&Arc<Simulator<S, Q>>),
+) -> Outcome
+where
+    S: Store + Clone + Debug + 'static,
+    Q: WorkQueues,
+    A: Into<Aids>,
+{
     let simulation = Simulation::new(seed);
     let mut plan = Plan::random(&simulation);
     // By the seed and not by the dice, so that the other histories stay as they are.
@@ -121,5 +137,6 @@ where
     }
     let sim = Arc::new(sim);
     plan.set(&sim);
+    beside(&sim);
     finish(&sim)
 }

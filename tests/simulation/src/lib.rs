@@ -27,5 +27,5 @@ pub mod witness;
 #[cfg(feature = "embedded")]
 pub mod embedded;
 
-pub use history::{Outcome, play};
+pub use history::{Outcome, play, play_beside};
 pub use mutation::Mutation;

@@ -7,12 +7,14 @@ mod clients;
 mod ledger;
 mod people;
 mod post;
+mod strangers;
 mod work;
 
 pub use aids::{Aids, Due, Recover};
 pub use clients::{ClientOrder, Erasure};
 pub use ledger::{Act, Kind, LINGERS_MS, Ledger, Redrive, Spoken};
 pub use people::OperatorRequest;
+pub use strangers::Way;
 
 use crate::executor::{Progress, Simulation, Tasks};
 use crate::fake_world::{Edge, FakeWorld, Model};

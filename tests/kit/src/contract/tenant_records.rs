@@ -2,9 +2,7 @@
 
 use super::given::{assert_written, begun, claim, committed_once, key_claim, replied, updated};
 use super::patience::{INDEX, eventually};
-use crate::builders::{
-    Fixture, at, change_instance, claimed, far_ahead, fresh, long_ago, nonce, seen,
-};
+use crate::builders::{Fixture, at, change_instance, claimed, far_ahead, fresh, long_ago, nonce, seen};
 use crate::ports::succeed;
 use recado_domain::alert::{Alert, AlertSubject, Notification, NotificationState};
 use recado_domain::config::Instance;
