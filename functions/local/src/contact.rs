@@ -66,7 +66,15 @@ struct WhichContact {
 
 impl WhichContact {
     async fn post(&self, there: &InstallationClient, what: &str) -> Result<Value> {
-        let body = json!({"tenant": self.tenant, "contact": self.contact, "instance": self.instance});
+        self.post_from(there, what, None).await
+    }
+
+    /// Posts the request for the part that begins at `cursor`.
+    async fn post_from(&self, there: &InstallationClient, what: &str, cursor: Option<&str>) -> Result<Value> {
+        let mut body = json!({"tenant": self.tenant, "contact": self.contact, "instance": self.instance});
+        if let Some(cursor) = cursor {
+            body["cursor"] = json!(cursor);
+        }
         let request = there.build_request(Method::POST, &["v1", "contacts", what])?;
         there.request_json(request.json(&body)).await
     }
@@ -88,7 +96,7 @@ pub(crate) async fn run_contact_command(
             found
         }
         ContactCommand::Export { which, to } => {
-            let export = which.post(&there, "export").await?;
+            let export = export_parts(&there, which).await?;
             json!({"folder": to, "files": write_export(to, export)?})
         }
         ContactCommand::Erase { which, yes } => {
@@ -104,6 +112,70 @@ pub(crate) async fn run_contact_command(
         print!("{}", format_counts(&answer));
     }
     Ok(())
+}
+
+/// Requests all parts of the export. Returns them as one.
+async fn export_parts(there: &InstallationClient, which: &WhichContact) -> Result<Value> {
+    let mut whole = which.post(there, "export").await?;
+    loop {
+        let cursor = whole
+            .as_object_mut()
+            .and_then(|fields| fields.remove("next_cursor"));
+        let Some(cursor) = cursor.as_ref().and_then(Value::as_str) else {
+            return Ok(whole);
+        };
+        let part = which.post_from(there, "export", Some(cursor)).await?;
+        join_parts(&mut whole, part);
+    }
+}
+
+/// Adds the next part of an export to those before it. What goes on in it is joined: an instance, a conversation.
+fn join_parts(whole: &mut Value, mut part: Value) {
+    let key = |instance: &Value| instance.get("instance").cloned();
+    let id = |told: &Value| told.pointer("/conversation/id").cloned();
+    let source = |file: &Value| file.get("source").cloned();
+    for mut instance in take_list(&mut part, "instances") {
+        let known = take_list(whole, "instances");
+        let (mut same, mut others): (Vec<Value>, Vec<Value>) =
+            known.into_iter().partition(|known| key(known) == key(&instance));
+        if let Some(mut before) = same.pop() {
+            let mut conversations = take_list(&mut before, "conversations");
+            for mut told in take_list(&mut instance, "conversations") {
+                match conversations.last_mut().filter(|last| id(last) == id(&told)) {
+                    Some(last) => {
+                        let mut messages = take_list(last, "messages");
+                        messages.extend(take_list(&mut told, "messages"));
+                        last["messages"] = Value::Array(messages);
+                    }
+                    None => conversations.push(told),
+                }
+            }
+            let mut scheduled = take_list(&mut before, "scheduled");
+            scheduled.extend(take_list(&mut instance, "scheduled"));
+            before["conversations"] = Value::Array(conversations);
+            before["scheduled"] = Value::Array(scheduled);
+            instance = before;
+        }
+        others.push(instance);
+        whole["instances"] = Value::Array(others);
+    }
+    let mut files = take_list(whole, "files");
+    let new = take_list(&mut part, "files");
+    files.extend(new.into_iter().filter(|file| source(file).is_some()));
+    files.sort_by_key(|file| text_at(file, "source").to_owned());
+    files.dedup_by_key(|file| source(file));
+    whole["files"] = Value::Array(files);
+    if let Some(cursor) = part.get("next_cursor") {
+        whole["next_cursor"] = cursor.clone();
+    }
+}
+
+/// Takes a list out of an object.
+fn take_list(of: &mut Value, name: &str) -> Vec<Value> {
+    match of.get_mut(name).map(Value::take) {
+        Some(Value::Array(items)) => items,
+        _ => Vec::new(),
+    }
 }
 
 /// Requests the erasure until nothing of it has to wait any more. Returns the sum of the counts.
@@ -241,6 +313,33 @@ mod tests {
         assert_eq!(extension("a.PDF", "application/pdf"), ".PDF");
         assert_eq!(extension("-", "image/png"), ".png");
         assert_eq!(extension("a.p/../x", "a/b c"), "");
+    }
+
+    #[test]
+    fn parts_of_an_export_are_joined_where_they_go_on() {
+        let told = |id: &str, messages: &[u32]| json!({"conversation": {"id": id}, "messages": messages});
+        let part = |conversations: Value, files: &[&str], next: Value| {
+            let files: Vec<Value> = files.iter().map(|source| json!({"source": source})).collect();
+            let instance = json!({"instance": "loja", "conversations": conversations, "scheduled": []});
+            json!({"tenant": "demo", "instances": [instance], "files": files, "next_cursor": next})
+        };
+        let mut whole = part(json!([told("a", &[1, 2])]), &["u:1"], Value::Null);
+        join_parts(
+            &mut whole,
+            part(
+                json!([told("a", &[3]), told("b", &[1])]),
+                &["u:1", "u:2"],
+                json!("more"),
+            ),
+        );
+        let other =
+            json!({"instances": [{"instance": "casa", "conversations": [], "scheduled": [7]}], "files": []});
+        join_parts(&mut whole, other);
+        let loja = &whole["instances"][0]["conversations"];
+        assert_eq!(*loja, json!([told("a", &[1, 2, 3]), told("b", &[1])]));
+        assert_eq!(whole["instances"][1]["scheduled"], json!([7]));
+        assert_eq!(whole["files"].as_array().map(Vec::len), Some(2));
+        assert_eq!(whole["next_cursor"], "more");
     }
 
     #[test]

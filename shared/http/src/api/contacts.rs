@@ -15,7 +15,7 @@ use recado_domain::access::Caller;
 use recado_domain::conversation::ConversationStatus;
 use recado_domain::ids::{ConversationId, InstanceId, TenantId};
 use recado_pipeline::contacts::{
-    self, ContactError, ContactExport, ContactQuery, EraseReport, ExportedFile, FoundContact,
+    self, ContactError, ContactExport, ContactQuery, EraseReport, ExportCursor, ExportedFile, FoundContact,
     FoundConversation,
 };
 use recado_pipeline::ports::PortError;
@@ -50,6 +50,23 @@ struct ContactRequest {
     /// Only on this instance. If absent, on all of the tenant.
     #[schema(value_type = Option<String>)]
     instance: Option<InstanceId>,
+}
+
+/// The contact whose records are asked for, part by part.
+#[derive(Debug, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+#[schema(example = json!({"tenant": "demo", "contact": "+55 11 98888-0000"}))]
+struct ExportRequest {
+    /// Id of the tenant whose contact it is.
+    #[schema(value_type = String)]
+    tenant: TenantId,
+    /// The phone number in any spelling, or an identity without a number (`…@lid`, a business-scoped user id).
+    contact: String,
+    /// Only on this instance. If absent, on all of the tenant.
+    #[schema(value_type = Option<String>)]
+    instance: Option<InstanceId>,
+    /// `next_cursor` of the part before.
+    cursor: Option<String>,
 }
 
 /// The person on each instance of the tenant where anything of it is stored.
@@ -130,7 +147,7 @@ pub(super) async fn post_find(
     Ok(Json(ContactsView { items }))
 }
 
-/// Everything that is stored of a contact.
+/// A part of what is stored of a contact. A conversation that goes on in the next part is in both, each with other messages.
 #[derive(Debug, Serialize, ToSchema)]
 pub(super) struct ContactExportView {
     #[schema(value_type = String)]
@@ -141,6 +158,8 @@ pub(super) struct ContactExportView {
     instances: Vec<Value>,
     /// Uploaded files that the messages name.
     files: Vec<ExportedFileView>,
+    /// The `cursor` of the next part. `null`: this is the last one.
+    next_cursor: Option<String>,
 }
 
 #[derive(Debug, Serialize, ToSchema)]
@@ -175,16 +194,17 @@ impl TryFrom<ContactExport> for ContactExportView {
             instances: instances
                 .map_err(|error| HttpProblem::from_port_error(&PortError::invalid("export", error)))?,
             files: export.files.into_iter().map(ExportedFileView::from).collect(),
+            next_cursor: export.next.map(|next| next.to_string()),
         })
     }
 }
 
-/// Exports everything that is stored of a contact, with the files that were uploaded for it.
+/// Exports everything that is stored of a contact, with the files that were uploaded for it, in parts of about 3 MB.
 #[utoipa::path(
     post,
     path = "/v1/contacts/export",
     tag = "Contacts",
-    request_body = ContactRequest,
+    request_body = ExportRequest,
     responses((status = 200, body = ContactExportView, description = "The export"), NotFound, Unprocessable)
 )]
 pub(super) async fn post_export(
@@ -193,8 +213,14 @@ pub(super) async fn post_export(
     headers: HeaderMap,
     body: Body,
 ) -> Result<Json<ContactExportView>, HttpProblem> {
-    let query = read_query(&caller, &headers, body).await?;
-    let export = contacts::export_contact(&*api.deps, &caller, &query).await?;
+    let request: ExportRequest = parse_json_body(&read_body(&headers, body, BODY_MAX).await?)?;
+    let query = make_query(&caller, request.tenant, request.contact, request.instance)?;
+    let after = request.cursor.as_deref().map(|cursor| {
+        ExportCursor::parse(cursor)
+            .ok_or_else(|| HttpProblem::bad_request("`cursor` is not one of an export"))
+    });
+    let after = after.transpose()?;
+    let export = contacts::export_contact(&*api.deps, &caller, &query, after.as_ref()).await?;
     Ok(Json(export.try_into()?))
 }
 
@@ -254,12 +280,21 @@ pub(super) async fn post_erase(
 /// Reads whom the request is about. A tenant outside the caller's scope counts as unknown.
 async fn read_query(caller: &Caller, headers: &HeaderMap, body: Body) -> Result<ContactQuery, HttpProblem> {
     let request: ContactRequest = parse_json_body(&read_body(headers, body, BODY_MAX).await?)?;
-    if !caller.scope.covers(&request.tenant) {
+    make_query(caller, request.tenant, request.contact, request.instance)
+}
+
+fn make_query(
+    caller: &Caller,
+    tenant: TenantId,
+    contact: String,
+    instance: Option<InstanceId>,
+) -> Result<ContactQuery, HttpProblem> {
+    if !caller.scope.covers(&tenant) {
         return Err(ContactError::NotFound("tenant").into());
     }
     Ok(ContactQuery {
-        tenant: request.tenant,
-        instance: request.instance,
-        contact: request.contact,
+        tenant,
+        instance,
+        contact,
     })
 }

@@ -499,9 +499,14 @@ async fn a_send_that_runs_is_waited_for() {
 #[tokio::test]
 async fn an_export_holds_everything_and_nothing_of_others() {
     let site = Site::live().await;
-    let export = export_contact(&site.setup.world, &Caller::installation(), &site.query(NUMBER))
-        .await
-        .unwrap();
+    let export = export_contact(
+        &site.setup.world,
+        &Caller::installation(),
+        &site.query(NUMBER),
+        None,
+    )
+    .await
+    .unwrap();
     let text = serde_json::to_string(&export).unwrap();
     for canary in [
         "Canaria Silva",

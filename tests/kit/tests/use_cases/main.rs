@@ -19,6 +19,7 @@ mod disabled;
 mod dropped_drafts;
 mod erasure;
 mod evidence;
+mod exports;
 mod hanging;
 mod identities;
 mod joined;

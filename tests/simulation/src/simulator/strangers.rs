@@ -248,7 +248,9 @@ impl Stranger {
                 };
                 answers += &match way {
                     Way::FindContact => shown(contacts::find_contact(world, &self.caller, &query).await),
-                    Way::ExportContact => shown(contacts::export_contact(world, &self.caller, &query).await),
+                    Way::ExportContact => {
+                        shown(contacts::export_contact(world, &self.caller, &query, None).await)
+                    }
                     _ => {
                         let erased = contacts::erase_contact(world, &self.caller, &query).await;
                         let is_nothing = erased

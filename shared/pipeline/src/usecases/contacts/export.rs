@@ -1,11 +1,10 @@
-//! Exports everything that is stored of a contact: one JSON document, and the files that clients uploaded for it.
+//! Exports everything that is stored of a contact, and the files that clients uploaded for it, in parts: an answer on AWS
+//! holds 6 MB at most.
 
 use super::lookup::{ContactQuery, FoundContact, find_on_instances};
 use super::{ContactError, audit_contacts};
 use crate::Deps;
-use crate::ports::{
-    Conversations, Deliveries, ErasableRecords, PageRequest, PortError, PortResult, Queues, System,
-};
+use crate::ports::{Conversations, Deliveries, ErasableRecords, PortError, PortResult, Queues, System};
 use crate::steps::upload::{StoredUpload, upload_key};
 use jiff::Timestamp;
 use recado_domain::access::Caller;
@@ -13,14 +12,61 @@ use recado_domain::audit::AuditAction;
 use recado_domain::content::Content;
 use recado_domain::conversation::Conversation;
 use recado_domain::delivery::{Delivery, DeliveryKey};
-use recado_domain::ids::{InstanceId, TenantId};
+use recado_domain::ids::{ConversationId, InstanceId, Ordinal, TenantId};
 use recado_domain::message::Message;
 use recado_domain::scheduled::ScheduledMessage;
 use serde::Serialize;
+use std::fmt;
 
 const PAGE: usize = 100;
 
-/// Everything that is stored of a contact. The records stand in it as they are stored.
+/// What a part holds at most, in bytes of its records and files. A larger file is a part of its own.
+const PART_BYTES: usize = 3_000_000;
+
+/// The place at which the next part of an export begins.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ExportCursor {
+    instance: InstanceId,
+    place: ExportPlace,
+}
+
+/// The place on one instance: messages that are to be sent later come first, then conversations.
+#[derive(Debug, Clone, PartialEq, Eq)]
+enum ExportPlace {
+    /// After so many messages that are to be sent later.
+    Scheduled(usize),
+    /// After this message of the conversation.
+    Message(ConversationId, Ordinal),
+}
+
+impl ExportPlace {
+    const START: Self = Self::Scheduled(0);
+}
+
+impl fmt::Display for ExportCursor {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.place {
+            ExportPlace::Scheduled(number) => write!(f, "{}~scheduled~{number}", self.instance),
+            ExportPlace::Message(id, ordinal) => write!(f, "{}~{id}~{}", self.instance, ordinal.0),
+        }
+    }
+}
+
+impl ExportCursor {
+    /// Parses the text of a cursor. `None`: no export gave it.
+    pub fn parse(text: &str) -> Option<Self> {
+        let mut parts = text.rsplitn(3, '~');
+        let (number, place, instance) = (parts.next()?, parts.next()?, parts.next()?);
+        let place = match place {
+            "scheduled" => ExportPlace::Scheduled(number.parse().ok()?),
+            id => ExportPlace::Message(ConversationId::parse(id).ok()?, Ordinal(number.parse().ok()?)),
+        };
+        let instance = InstanceId::parse(instance).ok()?;
+        Some(Self { instance, place })
+    }
+}
+
+/// A part of what is stored of a contact. The records stand in it as they are stored.
 #[derive(Debug, Serialize)]
 pub struct ContactExport {
     /// The tenant whose contact it is.
@@ -31,6 +77,9 @@ pub struct ContactExport {
     pub instances: Vec<ExportedInstance>,
     /// Files that the messages name, and that are still stored.
     pub files: Vec<ExportedFile>,
+    /// Place at which the next part begins; `None`: this is the last one.
+    #[serde(skip)]
+    pub next: Option<ExportCursor>,
 }
 
 /// A person's records on one instance.
@@ -51,7 +100,7 @@ pub struct ExportedInstance {
 pub struct ExportedConversation {
     /// The conversation.
     pub conversation: Conversation,
-    /// Its messages, the newest first.
+    /// Its messages in their order, as many as the part holds.
     pub messages: Vec<ExportedMessage>,
 }
 
@@ -78,87 +127,195 @@ pub struct ExportedFile {
     pub base64: String,
 }
 
-/// Exports everything that is stored of a contact. Tombstones are left out.
+/// Exports what is stored of a contact, from `after` on, as much as one part holds. Tombstones are left out.
 pub async fn export_contact(
     deps: &impl Deps,
     caller: &Caller,
     query: &ContactQuery,
+    after: Option<&ExportCursor>,
 ) -> Result<ContactExport, ContactError> {
-    let found = find_on_instances(deps, query).await?;
+    let mut found = find_on_instances(deps, query).await?;
     audit_contacts(deps, caller, AuditAction::ContactExported, &found).await?;
+    found.sort_by(|a, b| a.instance.id.cmp(&b.instance.id));
+    let mut part = ExportPart::default();
     let mut export = ContactExport {
         tenant: query.tenant.clone(),
         exported_at: deps.system().now(),
         instances: Vec::new(),
         files: Vec::new(),
+        next: None,
     };
-    for contact in found {
-        let scheduled = list_scheduled(deps, &contact).await?;
-        if contact.conversations.is_empty() && scheduled.is_empty() {
-            continue;
+    let left = |contact: &&FoundContact| after.is_none_or(|after| contact.instance.id >= after.instance);
+    for contact in found.iter().filter(left) {
+        let here = after.filter(|after| after.instance == contact.instance.id);
+        let begin = here.map_or(&ExportPlace::START, |after| &after.place);
+        let (exported, stopped) = part.export_instance(deps, contact, begin).await?;
+        if !exported.conversations.is_empty() || !exported.scheduled.is_empty() {
+            export.instances.push(exported);
         }
-        for scheduled in &scheduled {
-            export_file(deps, &contact.instance.id, &scheduled.content, &mut export.files).await?;
+        if let Some(place) = stopped {
+            let instance = contact.instance.id.clone();
+            export.next = Some(ExportCursor { instance, place });
+            break;
         }
-        let mut conversations = Vec::new();
-        for found in contact
-            .conversations
+    }
+    export.files = part.files;
+    tracing::info!(
+        tenant = %query.tenant, instances = export.instances.len(), more = export.next.is_some(), "a contact was exported"
+    );
+    Ok(export)
+}
+
+/// A part of an export, as it is filled.
+#[derive(Default)]
+struct ExportPart {
+    bytes: usize,
+    files: Vec<ExportedFile>,
+}
+
+impl ExportPart {
+    /// Takes a record with the file that its content names. `false`, and nothing is taken: the part is full.
+    async fn take_record(
+        &mut self,
+        deps: &impl Deps,
+        instance: &InstanceId,
+        record: &impl Serialize,
+        content: &Content,
+    ) -> PortResult<bool> {
+        let file = self.find_file(deps, instance, content).await?;
+        let text = serde_json::to_vec(record).map_err(|error| PortError::invalid("export", error))?;
+        let bytes = text.len() + file.as_ref().map_or(0, |file| file.base64.len());
+        if self.bytes > 0 && self.bytes + bytes > PART_BYTES {
+            return Ok(false);
+        }
+        self.bytes += bytes;
+        self.files.extend(file);
+        Ok(true)
+    }
+
+    /// Exports the person's records on one instance from `begin` on. Returns where it stopped because the part was full.
+    async fn export_instance(
+        &mut self,
+        deps: &impl Deps,
+        contact: &FoundContact,
+        begin: &ExportPlace,
+    ) -> Result<(ExportedInstance, Option<ExportPlace>), ContactError> {
+        let instance = &contact.instance.id;
+        let addresses = contact
+            .addresses
             .iter()
-            .filter(|found| found.erased_at.is_none())
-        {
+            .map(|address| address.as_str().to_owned());
+        let mut exported = ExportedInstance {
+            instance: instance.clone(),
+            addresses: addresses.collect(),
+            conversations: Vec::new(),
+            scheduled: Vec::new(),
+        };
+        if let ExportPlace::Scheduled(first) = begin {
+            let scheduled = list_scheduled(deps, contact).await?;
+            for (number, scheduled) in scheduled.into_iter().enumerate().skip(*first) {
+                if !self
+                    .take_record(deps, instance, &scheduled, &scheduled.content)
+                    .await?
+                {
+                    return Ok((exported, Some(ExportPlace::Scheduled(number))));
+                }
+                exported.scheduled.push(scheduled);
+            }
+        }
+        let conversations = contact.conversations.iter();
+        let conversations: Vec<_> = conversations.filter(|found| found.erased_at.is_none()).collect();
+        let (first, mut after) = match begin {
+            ExportPlace::Scheduled(_) => (0, Ordinal(0)),
+            ExportPlace::Message(id, after) => {
+                let place = conversations.iter().position(|found| found.id == *id);
+                let gone = ContactError::NotFound("place in the export: begin anew");
+                (place.ok_or(gone)?, *after)
+            }
+        };
+        for found in conversations.into_iter().skip(first) {
             let Some(conversation) = deps.store().find_conversation(&found.id).await? else {
                 continue;
             };
-            let messages = export_messages(deps, &contact, &conversation, &mut export.files).await?;
-            conversations.push(ExportedConversation {
+            let (messages, stopped) = self.export_messages(deps, contact, &conversation, after).await?;
+            after = Ordinal(0);
+            exported.conversations.push(ExportedConversation {
                 conversation,
                 messages,
             });
+            if let Some(last) = stopped {
+                return Ok((exported, Some(ExportPlace::Message(found.id.clone(), last))));
+            }
         }
-        export.instances.push(ExportedInstance {
-            instance: contact.instance.id.clone(),
-            addresses: contact
-                .addresses
-                .iter()
-                .map(|address| address.as_str().to_owned())
-                .collect(),
-            conversations,
-            scheduled,
-        });
+        Ok((exported, None))
     }
-    tracing::info!(tenant = %query.tenant, instances = export.instances.len(), "a contact was exported");
-    Ok(export)
+
+    /// Exports the messages after `after`. Returns the ordinal of the last one if the part was full.
+    async fn export_messages(
+        &mut self,
+        deps: &impl Deps,
+        contact: &FoundContact,
+        conversation: &Conversation,
+        mut after: Ordinal,
+    ) -> PortResult<(Vec<ExportedMessage>, Option<Ordinal>)> {
+        let mut exported = Vec::new();
+        loop {
+            let found = deps
+                .store()
+                .list_messages_after(&conversation.id, after, PAGE)
+                .await?;
+            if found.is_empty() {
+                return Ok((exported, None));
+            }
+            for message in found {
+                let delivery = find_delivery(deps, contact, &message).await?;
+                let told = ExportedMessage { message, delivery };
+                let message = &told.message;
+                if !self
+                    .take_record(deps, &message.instance, &told, &message.content)
+                    .await?
+                {
+                    return Ok((exported, Some(after)));
+                }
+                after = message.ordinal;
+                exported.push(told);
+            }
+        }
+    }
+
+    /// Finds the uploaded file that the content names, unless the part has it already.
+    async fn find_file(
+        &self,
+        deps: &impl Deps,
+        instance: &InstanceId,
+        content: &Content,
+    ) -> PortResult<Option<ExportedFile>> {
+        let source = content.media_file().and_then(|media| media.source.as_ref());
+        let (Some(source), Some(key)) = (source, upload_key(instance, content)) else {
+            return Ok(None);
+        };
+        if self.files.iter().any(|file| file.source == *source) {
+            return Ok(None);
+        }
+        let Some(stored) = deps.queues().find_payload(&key).await? else {
+            return Ok(None);
+        };
+        let upload: StoredUpload =
+            serde_json::from_value(stored).map_err(|error| PortError::invalid("upload", error))?;
+        Ok(Some(ExportedFile {
+            source: source.clone(),
+            mime_type: upload.mime_type,
+            file_name: upload.file_name,
+            base64: upload.base64,
+        }))
+    }
 }
 
 async fn list_scheduled(deps: &impl Deps, contact: &FoundContact) -> PortResult<Vec<ScheduledMessage>> {
     let mut scheduled = deps.store().list_pending_scheduled(&contact.instance.id).await?;
     scheduled.retain(|scheduled| contact.has_address(&scheduled.to));
+    scheduled.sort_by(|a, b| a.id.cmp(&b.id));
     Ok(scheduled)
-}
-
-async fn export_messages(
-    deps: &impl Deps,
-    contact: &FoundContact,
-    conversation: &Conversation,
-    files: &mut Vec<ExportedFile>,
-) -> PortResult<Vec<ExportedMessage>> {
-    let mut page = PageRequest {
-        limit: PAGE,
-        cursor: None,
-    };
-    let mut exported = Vec::new();
-    loop {
-        let found = deps.store().list_messages(&conversation.id, &page).await?;
-        for message in found.items {
-            export_file(deps, &message.instance, &message.content, files).await?;
-            let delivery = find_delivery(deps, contact, &message).await?;
-            exported.push(ExportedMessage { message, delivery });
-        }
-        match found.next_cursor {
-            Some(cursor) => page.cursor = Some(cursor),
-            None => return Ok(exported),
-        }
-    }
 }
 
 async fn find_delivery(
@@ -176,31 +333,4 @@ async fn find_delivery(
     let keys: Vec<DeliveryKey> = std::iter::once(own).chain(told).collect();
     let found = deps.store().find_deliveries(&keys).await?;
     Ok(found.into_iter().flatten().next())
-}
-
-async fn export_file(
-    deps: &impl Deps,
-    instance: &InstanceId,
-    content: &Content,
-    files: &mut Vec<ExportedFile>,
-) -> PortResult<()> {
-    let source = content.media_file().and_then(|media| media.source.as_ref());
-    let (Some(source), Some(key)) = (source, upload_key(instance, content)) else {
-        return Ok(());
-    };
-    if files.iter().any(|file| file.source == *source) {
-        return Ok(());
-    }
-    let Some(stored) = deps.queues().find_payload(&key).await? else {
-        return Ok(());
-    };
-    let upload: StoredUpload =
-        serde_json::from_value(stored).map_err(|error| PortError::invalid("upload", error))?;
-    files.push(ExportedFile {
-        source: source.clone(),
-        mime_type: upload.mime_type,
-        file_name: upload.file_name,
-        base64: upload.base64,
-    });
-    Ok(())
 }
