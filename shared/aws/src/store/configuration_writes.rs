@@ -225,10 +225,11 @@ mod tests {
         before: &ConfigDocument,
         marks: Option<&StoredMarks>,
     ) -> Vec<Vec<TransactionAction>> {
+        let none = StoredMarks::new();
         let write = EntryWrite {
             what: "test",
             before,
-            marks: marks.unwrap_or(&StoredMarks::new()),
+            marks: marks.unwrap_or(&none),
             conditional: marks.is_some(),
             stamp: "a stamp",
         };

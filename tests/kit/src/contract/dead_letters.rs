@@ -6,7 +6,6 @@ use crate::ports::succeed;
 use futures::future::join_all;
 use recado_domain::dead_letter::{DeadLetter, DeadLetterContent, QueueName};
 use recado_domain::ids::Ordinal;
-use recado_domain::millis::add_millis;
 use recado_domain::reason::Reason;
 use recado_domain::wake_up::TurnJob;
 use recado_pipeline::ports::{DeadLetterFilter, PageRequest, Store};
