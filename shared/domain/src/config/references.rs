@@ -26,8 +26,8 @@ impl ConfigNames {
 }
 
 impl ConfigDocument {
-    /// Returns `true` if each tenant and agent to which `change` refers is in `change` or in this document, and each agent
-    /// belongs to the tenant of its instances.
+    /// Returns `true` if this document or `change` holds each entry to which `change` refers. Each agent must belong to the
+    /// tenant of its instances.
     pub fn holds_references_of(&self, change: &ConfigDocument) -> bool {
         let tenants: BTreeSet<_> = [&self.tenants, &change.tenants]
             .into_iter()
