@@ -104,22 +104,35 @@ impl InstanceSample {
 
 impl MinuteSample {
     /// Sums up the states of all instances of a tenant, or of the installation. `at` may be any time of the minute.
-    pub fn from_instances(at: Timestamp, tenant: Option<TenantId>, all: Vec<InstanceSample>) -> Self {
-        let sum = |of: fn(&InstanceSample) -> u64| all.iter().map(of).sum();
+    pub fn from_instances(
+        at: Timestamp,
+        tenant: Option<TenantId>,
+        all: impl IntoIterator<Item = InstanceSample>,
+    ) -> Self {
         let mut sample = Self {
             at: start_of_minute(at),
             tenant,
-            depth: sum(|one| one.depth),
-            parked: sum(|one| one.parked),
-            dead_letters: sum(|one| one.dead_letters),
-            disconnected: sum(|one| u64::from(one.connection != ConnectionStatus::Open)),
-            configured: all.len() as u64,
+            depth: 0,
+            parked: 0,
+            dead_letters: 0,
+            disconnected: 0,
+            configured: 0,
             at_least: false,
             instances: Vec::new(),
             left_out: 0,
             tenants_left_out: 0,
         };
-        let mut told: Vec<InstanceSample> = all.into_iter().filter(|one| !one.is_idle()).collect();
+        let mut told = Vec::new();
+        for one in all {
+            sample.depth += one.depth;
+            sample.parked += one.parked;
+            sample.dead_letters += one.dead_letters;
+            sample.disconnected += u64::from(one.connection != ConnectionStatus::Open);
+            sample.configured += 1;
+            if !one.is_idle() {
+                told.push(one);
+            }
+        }
         told.sort_by(|a, b| b.rank().cmp(&a.rank()).then_with(|| a.id.cmp(&b.id)));
         sample.left_out = told.len().saturating_sub(LISTED_MAX) as u64;
         told.truncate(LISTED_MAX);
@@ -216,7 +229,7 @@ mod tests {
             depth: number as u64 + 1,
             ..instance(number)
         });
-        let sample = MinuteSample::from_instances(from_unix_millis(0), None, all.collect());
+        let sample = MinuteSample::from_instances(from_unix_millis(0), None, all);
         assert_eq!((sample.instances.len(), sample.left_out), (LISTED_MAX, 30));
         assert_eq!(sample.instances[0].depth, 50);
         assert_eq!(sample.depth, 1275);

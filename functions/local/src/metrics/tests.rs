@@ -12,7 +12,7 @@ fn instance(id: &str, provider: &str) -> InstanceReading {
     );
     let document: ConfigDocument = toml::from_str(&toml).unwrap();
     InstanceReading {
-        instance: document.instances[0].clone(),
+        instance: (&document.instances[0]).into(),
         connection: ConnectionStatus::Open,
         since: None,
         depth: 0,

@@ -156,7 +156,7 @@ fn make_state(count: usize, closed: Option<usize>) -> (InstallationReading, Minu
         configured.instances.extend(fixture.document().instances);
     }
     let reading = |(number, instance): (usize, &Instance)| InstanceReading {
-        instance: instance.clone(),
+        instance: instance.into(),
         connection: if closed == Some(number) {
             ConnectionStatus::Closed
         } else {
@@ -177,8 +177,7 @@ fn make_state(count: usize, closed: Option<usize>) -> (InstallationReading, Minu
         dead_letters: one.dead_letters,
         slots: None,
     };
-    let sample =
-        MinuteSample::from_instances(from_unix_millis(0), None, instances.iter().map(sample).collect());
+    let sample = MinuteSample::from_instances(from_unix_millis(0), None, instances.iter().map(sample));
     let reading = InstallationReading {
         at: from_unix_millis(90_000),
         at_least: false,

@@ -4,7 +4,7 @@
 use crate::ports::{
     ConfigurationStore, DeadLetterCounts, DeadLetters, Gauges, OpenWork, PortResult, TroubledInstances,
 };
-use crate::steps::working_instances::list_working_instances;
+use crate::steps::working_instances::WorkingPages;
 use jiff::Timestamp;
 use recado_domain::config::Instance;
 use recado_domain::ids::{ExternalId, InstanceId, TenantId};
@@ -19,11 +19,32 @@ const OPEN_WORK_LIMIT: usize = 2_000;
 /// Maximum number of instances that do not work as they should, approximately.
 const TROUBLED_LIMIT: usize = 2_000;
 
+/// The part of an instance's configuration that a reading keeps: of ten thousand instances, all of it would be much.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ReadInstance {
+    /// Id of the instance.
+    pub id: InstanceId,
+    /// Tenant that the instance belongs to.
+    pub tenant: TenantId,
+    /// Provider through which the instance is connected.
+    pub provider: Provider,
+}
+
+impl From<&Instance> for ReadInstance {
+    fn from(instance: &Instance) -> Self {
+        Self {
+            id: instance.id.clone(),
+            tenant: instance.tenant.clone(),
+            provider: instance.provider,
+        }
+    }
+}
+
 /// The state of an instance.
 #[derive(Debug, Clone, PartialEq)]
 pub struct InstanceReading {
-    /// Configuration of the instance.
-    pub instance: Instance,
+    /// The instance.
+    pub instance: ReadInstance,
     /// State of its connection.
     pub connection: ConnectionStatus,
     /// Time since which the connection has this state; `None`: it is open, or not known since when.
@@ -76,18 +97,35 @@ impl OpenCounts {
     }
 }
 
-/// Reads the state of all instances.
+/// Reads the state of all instances. Their configuration is read page by page, and little of it is kept.
 pub async fn read_installation(
     store: &(impl ConfigurationStore + Gauges + DeadLetters),
     now: Timestamp,
 ) -> PortResult<InstallationReading> {
-    let configured = list_working_instances(store, None).await?;
     let open = store.read_open_work(None, OPEN_WORK_LIMIT).await?;
     let troubled = store.list_troubled_instances(TROUBLED_LIMIT).await?;
     let dead = store.count_dead_letters(None).await?;
-    Ok(InstallationReading::build(
-        now, configured, &open, troubled, &dead,
-    ))
+    let mut instances = Vec::new();
+    let states = ReadStates::new(&open, &troubled, &dead);
+    let mut pages = WorkingPages::begin(store).await?;
+    while let Some(page) = pages.next_page().await? {
+        instances.extend(page.iter().map(|instance| states.read_instance(instance)));
+    }
+    let waiting_since = list_waiting_times(&open, &states.closed);
+    instances.sort_by(|a, b| a.instance.id.cmp(&b.instance.id));
+    let messages = open.messages.iter().map(|message| message.since);
+    let oldest = messages.chain(open.events.iter().map(|event| event.since)).min();
+    Ok(InstallationReading {
+        at: now,
+        at_least: open.at_least || troubled.at_least,
+        instances,
+        waiting_since,
+        depth: (open.messages.len() + open.events.len()) as u64,
+        parked: open.parked.len() as u64,
+        dead_letters: dead.count_of(None),
+        oldest,
+        troubled,
+    })
 }
 
 /// Returns the times since which messages and events wait that could be processed: not those of instances in `closed`.
@@ -138,47 +176,41 @@ impl<'a> OpenByInstance<'a> {
     }
 }
 
-impl InstallationReading {
-    fn build(
-        at: Timestamp,
-        mut configured: Vec<Instance>,
-        open: &OpenWork,
-        troubled: TroubledInstances,
-        dead: &DeadLetterCounts,
-    ) -> Self {
-        configured.sort_by(|a, b| a.id.cmp(&b.id));
-        let counts = OpenByInstance::count(open);
+/// What the store told of all instances, from which each instance's reading is made.
+struct ReadStates<'a> {
+    counts: OpenByInstance<'a>,
+    closed: HashMap<&'a InstanceId, &'a InstanceState>,
+    dead: &'a DeadLetterCounts,
+}
+
+impl<'a> ReadStates<'a> {
+    fn new(open: &'a OpenWork, troubled: &'a TroubledInstances, dead: &'a DeadLetterCounts) -> Self {
         let states = troubled.states.iter().map(|(id, state)| (id, state));
-        let closed: HashMap<_, _> = states
-            .filter(|(_, state)| state.connection != ConnectionStatus::Open)
-            .collect();
-        let read = |instance: Instance| {
-            let counts = counts.count_of(&instance);
-            let closed = closed.get(&instance.id);
-            InstanceReading {
-                connection: closed.map_or(ConnectionStatus::Open, |closed| closed.connection),
-                since: closed.and_then(|closed| closed.since),
-                depth: counts.depth,
-                parked: counts.parked,
-                dead_letters: dead.count_of(Some(&instance.id)),
-                oldest: counts.oldest,
-                instance,
-            }
-        };
-        let messages = open.messages.iter().map(|message| message.since);
         Self {
-            at,
-            at_least: open.at_least || troubled.at_least,
-            instances: configured.into_iter().map(read).collect(),
-            waiting_since: list_waiting_times(open, &closed),
-            depth: (open.messages.len() + open.events.len()) as u64,
-            parked: open.parked.len() as u64,
-            dead_letters: dead.count_of(None),
-            oldest: messages.chain(open.events.iter().map(|event| event.since)).min(),
-            troubled,
+            counts: OpenByInstance::count(open),
+            closed: states
+                .filter(|(_, state)| state.connection != ConnectionStatus::Open)
+                .collect(),
+            dead,
         }
     }
 
+    fn read_instance(&self, instance: &Instance) -> InstanceReading {
+        let counts = self.counts.count_of(instance);
+        let closed = self.closed.get(&instance.id);
+        InstanceReading {
+            connection: closed.map_or(ConnectionStatus::Open, |closed| closed.connection),
+            since: closed.and_then(|closed| closed.since),
+            depth: counts.depth,
+            parked: counts.parked,
+            dead_letters: self.dead.count_of(Some(&instance.id)),
+            oldest: counts.oldest,
+            instance: instance.into(),
+        }
+    }
+}
+
+impl InstallationReading {
     /// Returns the sample of the whole installation. `slots` are the numbers of send slots that instances took.
     pub(crate) fn to_sample(&self, slots: &BTreeMap<InstanceId, u64>) -> MinuteSample {
         let all = self.instances.iter().map(|one| one.to_sample(slots));
@@ -187,16 +219,24 @@ impl InstallationReading {
             parked: self.parked,
             dead_letters: self.dead_letters,
             at_least: self.at_least,
-            ..MinuteSample::from_instances(self.at, None, all.collect())
+            ..MinuteSample::from_instances(self.at, None, all)
         }
     }
 
     /// Returns the samples of the tenants of which something is to be told.
     pub(crate) fn to_tenant_samples(&self, slots: &BTreeMap<InstanceId, u64>) -> Vec<MinuteSample> {
         let mut tenants: BTreeMap<&TenantId, Vec<InstanceSample>> = BTreeMap::new();
+        for one in self
+            .instances
+            .iter()
+            .filter(|one| !one.to_sample(slots).is_idle())
+        {
+            tenants.entry(&one.instance.tenant).or_default();
+        }
         for one in &self.instances {
-            let of = tenants.entry(&one.instance.tenant).or_default();
-            of.push(one.to_sample(slots));
+            if let Some(of) = tenants.get_mut(&one.instance.tenant) {
+                of.push(one.to_sample(slots));
+            }
         }
         let sample = |(tenant, all): (&TenantId, Vec<InstanceSample>)| MinuteSample {
             at_least: self.at_least,

@@ -135,6 +135,7 @@ async fn count_queued(depths: &impl QueueDepths) -> PortResult<u64> {
     Ok(sum)
 }
 
+/// Returns what waits and what was given up of the instances of which anything did.
 fn list_loads(reading: &InstallationReading) -> Vec<InstanceLoad> {
     let load = |one: &InstanceReading| InstanceLoad {
         tenant: one.instance.tenant.clone(),
@@ -142,7 +143,8 @@ fn list_loads(reading: &InstallationReading) -> Vec<InstanceLoad> {
         depth: one.depth,
         dead_letters: one.dead_letters,
     };
-    reading.instances.iter().map(load).collect()
+    let waits = |one: &&InstanceReading| one.depth > 0 || one.dead_letters > 0;
+    reading.instances.iter().filter(waits).map(load).collect()
 }
 
 /// Returns the enabled instances that do not work as they should.

@@ -3,7 +3,7 @@
 use super::automatic_catch_up::catch_up_automatically;
 use crate::Deps;
 use crate::ports::{ConversationFilter, Conversations, InstanceStates, PageRequest, PortResult, System};
-use crate::steps::working_instances::list_working_instances;
+use crate::steps::working_instances::WorkingPages;
 use futures::stream::{self, StreamExt};
 use jiff::{SignedDuration, Timestamp};
 use recado_domain::ids::InstanceId;
@@ -25,9 +25,6 @@ const PAGES: usize = 20;
 
 const SIDE_BY_SIDE: usize = 16;
 
-/// Number of instances whose states are read at once.
-const STATES_AT_ONCE: usize = 1_000;
-
 /// Returns `true` if this minute's pass of `reconcile` makes the check.
 pub(super) fn is_check_minute(now: Timestamp) -> bool {
     now.as_second().div_euclid(60) % CHECK_INTERVAL_MINUTES == 0
@@ -39,12 +36,12 @@ pub(super) fn is_check_minute(now: Timestamp) -> bool {
 pub(super) async fn check_inactivity(deps: &impl Deps) -> PortResult<usize> {
     let now = deps.system().now();
     let newest = newest_inbound_times(deps, add_duration(now, -LOOK_BACK)).await?;
-    let working = list_working_instances(deps.store(), None).await?;
-    let ids: Vec<InstanceId> = working.into_iter().map(|instance| instance.id).collect();
     let mut found = 0;
-    for part in ids.chunks(STATES_AT_ONCE) {
-        let mut states = deps.store().read_instance_states(part).await?;
-        let looks = part.iter().map(|id| {
+    let mut pages = WorkingPages::begin(deps.store()).await?;
+    while let Some(page) = pages.next_page().await? {
+        let ids: Vec<InstanceId> = page.into_iter().map(|instance| instance.id).collect();
+        let mut states = deps.store().read_instance_states(&ids).await?;
+        let looks = ids.iter().map(|id| {
             let state = states.remove(id).unwrap_or_default();
             check_instance(deps, id, state, newest.get(id).copied(), now)
         });
