@@ -54,7 +54,9 @@ impl Welcome<'_> {
             .map(|agent| agent.model.as_str())
             .collect();
         let names = names.into_iter().collect::<Vec<_>>().join(", ");
-        if self.keys.first.is_empty() {
+        if self.keys.first.is_empty() && names.is_empty() {
+            "no agent yet".to_owned()
+        } else if self.keys.first.is_empty() {
             names
         } else if self.keys.all_simulated {
             "simulated".to_owned()

@@ -42,8 +42,10 @@ async fn a_large_export_comes_in_parts_that_hold_everything_once() {
     loop {
         let after: Option<ExportCursor> = cursor.as_deref().and_then(ExportCursor::parse);
         assert_eq!(after.is_some(), cursor.is_some());
-        let part = export_contact(&site.setup.world, &Caller::installation(), &query, after.as_ref());
-        let part = part.await.unwrap();
+        let (world, caller) = (&site.setup.world, Caller::installation());
+        let part = export_contact(world, &caller, &query, after.as_ref())
+            .await
+            .unwrap();
         assert!(serde_json::to_vec(&part).unwrap().len() < ANSWER_BYTES);
         parts += 1;
         let conversations = part.instances.iter().flat_map(|one| &one.conversations);
