@@ -135,19 +135,19 @@ pub async fn records_of_a_tenant_are_deleted_and_those_of_others_stay<S: Store>(
         eventually(
             INDEX,
             async || list_kinds(store, fixture).await,
-            |kinds| kinds.len() == 9,
+            |kinds| kinds.len() == 8,
         )
         .await
     };
-    assert_eq!(all(&one).await.len(), 9);
-    assert_eq!(all(&other).await.len(), 9);
+    assert_eq!(all(&one).await.len(), 8);
+    assert_eq!(all(&other).await.len(), 8);
     let delete_all = async || {
         delete(store, &one, LIMIT).await;
         list_kinds(store, &one).await
     };
     let left = eventually(INDEX, delete_all, Vec::is_empty).await;
     assert!(left.is_empty(), "{left:?}");
-    assert_eq!(all(&other).await.len(), 9);
+    assert_eq!(all(&other).await.len(), 8);
 }
 
 pub async fn no_more_than_the_limit_is_deleted_at_once<S: Store>(store: &S) {
