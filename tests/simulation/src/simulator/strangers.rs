@@ -253,12 +253,8 @@ impl Stranger {
                     }
                     _ => {
                         let erased = contacts::erase_contact(world, &self.caller, &query).await;
-                        match erased {
-                            Ok(report) if report != EraseReport::default() => {
-                                format!("DONE: an erasure of {report:?}\n")
-                            }
-                            _ => String::new(),
-                        }
+                        let took = erased.is_ok_and(|report| report != EraseReport::default());
+                        told("an erasure", if took { Ok(()) } else { Err(()) })
                     }
                 };
             }
