@@ -19,7 +19,7 @@ const OPAQUE: [&str; 5] = ["payload", "raw", "answers", "components", "details"]
 
 /// Attributes that are stored beside a record's own fields: keys, indexes, expiry, and values that conditions need at
 /// the top level.
-const INDEX_ATTRIBUTES: [&str; 13] = [
+const INDEX_ATTRIBUTES: [&str; 14] = [
     "pk",
     "sk",
     "ttl",
@@ -33,6 +33,7 @@ const INDEX_ATTRIBUTES: [&str; 13] = [
     "trace",
     "counted_by",
     "entry_hash",
+    "touched",
 ];
 
 /// Makes a string attribute.
