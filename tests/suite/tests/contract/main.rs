@@ -9,5 +9,4 @@
 #[path = "../account.rs"]
 mod account;
 mod dynamodb;
-mod erasure;
 mod queues;
