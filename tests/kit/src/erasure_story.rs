@@ -17,7 +17,9 @@ use recado_domain::options::SendOptions;
 use recado_domain::reason::Reason;
 use recado_pipeline::contacts::{ContactQuery, EraseReport, erase_contact, find_contact};
 use recado_pipeline::deliver::{self, DeliverRequest};
-use recado_pipeline::ports::{DeadLetterQueues, InboundEntry, Queues, RecordEventOutcome, Store, System};
+use recado_pipeline::ports::{
+    DeadLetterQueues, Files, InboundEntry, Queues, RecordEventOutcome, Store, System,
+};
 use recado_pipeline::tenant_removal::{RemovalOptions, remove_tenant};
 use recado_pipeline::{Components, RetryLock, Settings, Verdict, process, upload};
 use serde_json::json;
@@ -82,7 +84,7 @@ pub struct ErasureSite<S, Q> {
     fixture: Fixture,
 }
 
-impl<S: Store, Q: Queues + DeadLetterQueues> ErasureSite<S, Q> {
+impl<S: Store, Q: Queues + DeadLetterQueues + Files> ErasureSite<S, Q> {
     /// Fills the store and the queues.
     pub async fn live(store: S, queues: Q, clock: ErasureClock) -> Self {
         let site = Self {
