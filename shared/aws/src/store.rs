@@ -32,6 +32,7 @@ mod tokens;
 mod trace;
 mod transaction;
 mod typing;
+mod unacknowledged;
 mod waiting;
 
 use crate::cache::Cache;

@@ -11,7 +11,7 @@ pub use notification::{
 };
 pub use rules::{
     AlertWatch, BacklogLook, BacklogSample, InstallationLook, InstanceLoad, InstanceLook, PersonWait,
-    find_conditions,
+    UnacknowledgedLook, find_conditions,
 };
 
 use crate::ids::{ConversationId, InstanceId, TenantId, hash_parts};
@@ -47,11 +47,13 @@ pub enum AlertKind {
     CustomerWaits,
     /// The agent left a conversation to a person, and nobody has taken it.
     PersonNeeded,
+    /// WhatsApp did not acknowledge messages that the provider accepted.
+    NotAcknowledged,
 }
 
 impl AlertKind {
     /// All kinds, those of the whole installation first.
-    pub const ALL: [Self; 10] = [
+    pub const ALL: [Self; 11] = [
         Self::NoHeartbeat,
         Self::FullDisk,
         Self::QueueDepth,
@@ -62,6 +64,7 @@ impl AlertKind {
         Self::SilentInstance,
         Self::CustomerWaits,
         Self::PersonNeeded,
+        Self::NotAcknowledged,
     ];
 
     /// Returns the word for the kind in records, in the configuration and in the API.
@@ -77,6 +80,7 @@ impl AlertKind {
             Self::SilentInstance => "silent_instance",
             Self::CustomerWaits => "customer_waits",
             Self::PersonNeeded => "person_needed",
+            Self::NotAcknowledged => "not_acknowledged",
         }
     }
 
@@ -93,6 +97,7 @@ impl AlertKind {
             Self::SilentInstance => "silent-instance",
             Self::CustomerWaits => "customer-waits",
             Self::PersonNeeded => "person-needed",
+            Self::NotAcknowledged => "not-acknowledged",
         }
     }
 }

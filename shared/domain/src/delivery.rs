@@ -2,11 +2,13 @@
 //! before the provider's answer to Recado's own request is stored. Therefore statuses are ranked, and a status that was
 //! recorded is never removed.
 
+mod acknowledgement;
 mod detail;
 
 use crate::ids::{ExternalId, MessageId, hash_parts};
 use crate::millis;
 use crate::provider::Provider;
+pub use acknowledgement::{AwaitedAcknowledgement, UNACKNOWLEDGED_TOLD_FOR, UnacknowledgedMessage};
 pub use detail::{ChargedConversation, Pricing, StatusDetail, StatusError};
 use jiff::{SignedDuration, Timestamp};
 use serde::{Deserialize, Serialize};

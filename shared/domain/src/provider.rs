@@ -48,6 +48,7 @@ impl Provider {
                 address_format: AddressFormat::Jids,
                 has_service_window: false,
                 echoes_our_id: false,
+                acceptance_is_local: true,
                 is_linked_device: true,
                 has_history: true,
                 text_max: TEXT_MAX,
@@ -61,6 +62,7 @@ impl Provider {
                 address_format: AddressFormat::Numbers,
                 has_service_window: true,
                 echoes_our_id: true,
+                acceptance_is_local: false,
                 is_linked_device: false,
                 has_history: false,
                 text_max: TEXT_MAX,
@@ -109,6 +111,8 @@ pub struct ProviderCapabilities {
     pub has_service_window: bool,
     /// `true` if statuses carry the id that Recado gave the message; `false` if they carry the provider's id.
     pub echoes_our_id: bool,
+    /// `true` if the provider accepts a message before WhatsApp does: only a status shows that WhatsApp has it.
+    pub acceptance_is_local: bool,
     /// `true` if the provider is a linked phone, which can lose its connection without a report. The stored connection
     /// state then becomes outdated, and Recado asks for it.
     pub is_linked_device: bool,

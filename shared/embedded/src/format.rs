@@ -5,7 +5,7 @@ use recado_domain::RECORD_FORMAT;
 use rusqlite::Connection;
 
 /// The scripts that make the tables of a new database, in order.
-const SCHEMA: [&str; 17] = [
+const SCHEMA: [&str; 18] = [
     include_str!("schema.sql"),
     include_str!("configuration.sql"),
     include_str!("sends_and_traces.sql"),
@@ -23,6 +23,7 @@ const SCHEMA: [&str; 17] = [
     include_str!("lean_rows.sql"),
     include_str!("waiting.sql"),
     include_str!("provider_keys.sql"),
+    include_str!("acknowledgements.sql"),
 ];
 
 /// The format of this program's databases, which `PRAGMA user_version` holds. Another script makes another format, and so

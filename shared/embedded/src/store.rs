@@ -26,6 +26,7 @@ mod tenant_records;
 mod tokens;
 mod trace;
 mod typing;
+mod unacknowledged;
 
 pub(crate) use conversation_row::ConversationRow;
 pub(crate) use conversations::ReplyRows;

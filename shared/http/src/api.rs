@@ -39,6 +39,7 @@ mod tenants;
 mod tokens;
 mod trace;
 mod trends;
+mod unacknowledged;
 mod view;
 mod whatsapp;
 
@@ -169,6 +170,7 @@ macro_rules! list_operator_routes {
             $routes!(conversations::list_conversations),
             $routes!(conversations::get_conversation, conversations::patch_conversation),
             $routes!(messages::list_messages, messages::post_answer),
+            $routes!(unacknowledged::list_unacknowledged),
             $routes!(messages::get_message, sends::delete_message),
             $routes!(sends::post_send),
             $routes!(media::post_media),

@@ -57,7 +57,7 @@ pub use erasure::ErasableRecords;
 pub use files::{FetchedFile, FileBytes, FileError, FileRequest, Files};
 pub use gauges::{
     DiskSpace, Gauges, OpenEvent, OpenMessage, OpenWork, OwedAnswer, QueueDepth, QueueDepths,
-    TroubledInstances, WaitingForPerson,
+    TroubledInstances, UnacknowledgedCounts, UnacknowledgedFilter, WaitingForPerson,
 };
 pub use history::{HistoryError, HistoryPage, HistoryRecord, HistorySpan};
 pub use identity::IdentityKeyStore;

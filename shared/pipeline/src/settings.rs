@@ -73,6 +73,9 @@ pub struct Settings {
     pub rate: Rate,
     /// Time for which evidence is awaited after an unknown outcome.
     pub unknown_wait: SignedDuration,
+    /// Time within which WhatsApp acknowledges a message that its provider accepted. Later, the acknowledgement is missing.
+    /// 0: it is not waited for.
+    pub acknowledgement_wait: SignedDuration,
     /// Maximum time for which messages wait for a disconnected instance.
     pub parked_max: SignedDuration,
     /// Time for which the stored state `open` of an instance is trusted before a sender asks again. 0: without limit.
@@ -153,6 +156,7 @@ impl Default for Settings {
             outbound_backoff: Backoff::default(),
             rate: Rate::EVOLUTION,
             unknown_wait: seconds(300),
+            acknowledgement_wait: seconds(600),
             parked_max: seconds(72 * 3600),
             connection_stale: seconds(600),
             config_ttl: seconds(30),

@@ -48,6 +48,7 @@ pub mod tenants;
 pub mod tokens;
 pub mod traces;
 pub mod typing;
+pub mod unacknowledged;
 pub mod waiting;
 
 pub(crate) mod given;

@@ -1,6 +1,7 @@
 use super::DynamoStore;
 use super::expression::{Expression, UpdateChange};
 use super::item::{self, Item, number_attribute, text_attribute};
+use super::keys::alerts::WAIT_TENANT;
 use super::keys::{self, TableKey};
 use super::table::{ConditionFailed, RecordQuery};
 use aws_sdk_dynamodb::types::ReturnValue;
@@ -35,6 +36,12 @@ const DETAILS: [&str; 3] = ["pricing", "conversation", "errors"];
 /// The number of links of one key that are looked at: a client may have given a request the key as its correlation id.
 const LINKS_MAX: usize = 100;
 
+/// The attribute of a delivery that has a status: the shard of the index `open` under which nobody looks for it.
+pub(super) const ACKNOWLEDGED: &str = "acknowledged";
+
+/// The attributes by which the index `open` finds a delivery that is not acknowledged.
+const AWAITED: [&str; 5] = ["open_shard", "open_due", "since", WAIT_TENANT, "instance"];
+
 /// The attribute of a delivery whose message was erased.
 pub(super) const ERASED: &str = "erased";
 
@@ -52,6 +59,10 @@ fn status_change(what: &'static str, update: &StatusUpdate) -> PortResult<Update
         time_attribute(update.status),
         number_attribute(update.at.as_millisecond()),
     );
+    let acknowledged = keys::alerts::acknowledged_shard(&TableKey::for_delivery(&update.key));
+    change = change
+        .set_value(ACKNOWLEDGED, text_attribute(acknowledged))
+        .remove_attributes(&AWAITED);
     if let Some(id) = &update.provider_message_id {
         change = change.set_value("provider_message_id", text_attribute(id));
     }
@@ -79,7 +90,7 @@ fn restart_change(what: &'static str, update: &StatusUpdate, expires: Timestamp)
 }
 
 /// Decodes the record of a delivery. Its status is computed from the stored times.
-fn parse_delivery(what: &'static str, item: &Item) -> PortResult<Delivery> {
+pub(super) fn parse_delivery(what: &'static str, item: &Item) -> PortResult<Delivery> {
     let mut delivery: Delivery = item::decode_record(what, item)?;
     delivery.recompute_status();
     Ok(delivery)

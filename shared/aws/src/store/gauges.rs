@@ -11,6 +11,7 @@ use futures::future::try_join_all;
 use jiff::Timestamp;
 use recado_domain::config::Instance;
 use recado_domain::conversation::Conversation;
+use recado_domain::delivery::UnacknowledgedMessage;
 use recado_domain::ids::{ExternalId, InstanceId};
 use recado_domain::instance::ParkedConversation;
 use recado_domain::millis;
@@ -18,7 +19,7 @@ use recado_domain::outbox::Outbox;
 use recado_domain::provider::Provider;
 use recado_pipeline::ports::{
     ConversationFilter, Gauges, OpenEvent, OpenMessage, OpenWork, OwedAnswer, Page, PageRequest, PortResult,
-    System, TroubledInstances, WaitingForPerson,
+    System, TroubledInstances, UnacknowledgedCounts, UnacknowledgedFilter, WaitingForPerson,
 };
 use serde::Deserialize;
 
@@ -252,5 +253,21 @@ impl<A: System> Gauges for DynamoStore<A> {
         page: &PageRequest,
     ) -> PortResult<Page<Conversation>> {
         self.read_waiting_page(filter, page).await
+    }
+    async fn count_unacknowledged(
+        &self,
+        range: (Timestamp, Timestamp),
+        limit: usize,
+    ) -> PortResult<UnacknowledgedCounts> {
+        self.count_unacknowledged_of_all(range, limit).await
+    }
+
+    async fn list_unacknowledged(
+        &self,
+        filter: &UnacknowledgedFilter,
+        now: Timestamp,
+        page: &PageRequest,
+    ) -> PortResult<Page<UnacknowledgedMessage>> {
+        self.read_unacknowledged_page(filter, now, page).await
     }
 }

@@ -1,7 +1,9 @@
 use super::DynamoStore;
 use super::conversations::follows_stored;
+use super::deliveries::ACKNOWLEDGED;
 use super::expression::{Expression, UpdateChange};
 use super::item::{self, Item, number_attribute, text_attribute};
+use super::keys::alerts::WAIT_TENANT;
 use super::keys::{self, TableKey};
 use super::records;
 use super::table::ConditionFailed;
@@ -109,7 +111,19 @@ impl<A: System> DynamoStore<A> {
         if let Some(provider_key) = &link.provider_key {
             change = change.set_value("trace", text_attribute(provider_key.as_str()));
         }
-        TransactionAction::Update(TableKey::for_delivery(&link.key), change, None)
+        let key = TableKey::for_delivery(&link.key);
+        if let Some(awaited) = &link.acknowledgement {
+            // A status that came first has left the shard under which nobody looks.
+            let term = format!("if_not_exists(#{ACKNOWLEDGED}, :shard)");
+            change = change
+                .set_to_term("open_shard", &term)
+                .with_value(":shard", text_attribute(keys::alerts::unacknowledged_shard(&key)))
+                .set_value("open_due", number_attribute(awaited.due.as_millisecond()))
+                .set_value("since", number_attribute(awaited.accepted_at.as_millisecond()))
+                .set_value(WAIT_TENANT, text_attribute(awaited.tenant.as_str()))
+                .set_value("instance", text_attribute(awaited.instance.as_str()));
+        }
+        TransactionAction::Update(key, change, None)
     }
 }
 

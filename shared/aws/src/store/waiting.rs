@@ -57,7 +57,7 @@ impl<A: System> DynamoStore<A> {
         let limit = page.limit.max(1);
         // Those of the cursor's own time may come before it, so each shard is asked for some more.
         let indexed = self
-            .query_waiting_shards(keys, condition.as_ref(), after.as_ref(), limit)
+            .query_ordered_shards(PERSON_OWED, keys, condition.as_ref(), after.as_ref(), limit)
             .await?;
         let more = indexed.len() > limit;
         let shown: Vec<(ListPosition, Item)> = indexed.into_iter().take(limit).collect();
@@ -77,9 +77,10 @@ impl<A: System> DynamoStore<A> {
         })
     }
 
-    /// Returns the index's items after `after`, in order: one more than `limit`, if there are so many.
-    async fn query_waiting_shards(
+    /// Returns the index's items of a kind after `after`, in order: one more than `limit`, if there are so many.
+    pub(super) async fn query_ordered_shards(
         &self,
+        kind: char,
         keys: impl Fn(String) -> Expression + Send + Sync,
         condition: Option<&Expression>,
         after: Option<&ListPosition>,
@@ -89,7 +90,7 @@ impl<A: System> DynamoStore<A> {
         loop {
             let shards = super::keys::SHARDS as usize;
             let (items, at_least) = self
-                .query_open_shards(PERSON_OWED, &keys, condition, false, asked.saturating_mul(shards))
+                .query_open_shards(kind, &keys, condition, false, asked.saturating_mul(shards))
                 .await?;
             let found = items
                 .into_iter()
@@ -102,7 +103,7 @@ impl<A: System> DynamoStore<A> {
                 found.truncate(limit.saturating_add(1));
                 return Ok(found);
             }
-            // More conversations than a page holds wait since the very same time.
+            // More records than a page holds have the very same time.
             asked = asked.saturating_mul(2);
         }
     }

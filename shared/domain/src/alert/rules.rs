@@ -1,7 +1,9 @@
 //! The rules of alerts: which conditions hold, by the numbers of one look and the thresholds of the configuration.
 
+mod acknowledgement;
 mod load;
 
+pub use acknowledgement::UnacknowledgedLook;
 pub use load::InstanceLoad;
 
 use super::{AlertKind, AlertSeverity, AlertSubject, Finding, Findings};
@@ -97,6 +99,10 @@ pub struct InstallationLook {
     pub person_waits: Option<Vec<PersonWait>>,
     /// `true` if `person_waits` lacks some.
     pub more_person_waits: bool,
+    /// Instances with messages that WhatsApp did not acknowledge, or some of them.
+    pub unacknowledged: Option<Vec<UnacknowledgedLook>>,
+    /// `true` if `unacknowledged` lacks some.
+    pub more_unacknowledged: bool,
 }
 
 /// Returns the conditions that hold at `now`. Kinds that the configuration switches off are never found.
@@ -108,6 +114,7 @@ pub fn find_conditions(config: &AlertConfig, look: &InstallationLook, now: Times
     find_full_disk(config, look, &mut findings);
     find_instance_troubles(config, look, now, &mut findings);
     find_person_waits(config, look, now, &mut findings);
+    acknowledgement::find_unacknowledged(look, &mut findings);
     findings
         .found
         .retain(|finding| !config.off.contains(&finding.kind));

@@ -38,14 +38,28 @@ fn upsert_delivery(
     key: &DeliveryKey,
     delivery: &Delivery,
     expires: i64,
+    link: Option<&DeliveryLink>,
 ) -> Result<(), DbError> {
-    let sql = "INSERT INTO deliveries (key, expires, body) VALUES (?1, ?2, ?3)
-        ON CONFLICT (key) DO UPDATE SET expires = excluded.expires, body = excluded.body";
-    execute_sql(
-        connection,
-        sql,
-        params![key.as_str(), expires, encode_json(delivery)?],
-    )?;
+    // A status leaves the provider's key, and is the acknowledgement.
+    let sql =
+        "INSERT INTO deliveries (key, expires, body, provider_key, ack_owner, ack_since, ack_due)
+        VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)
+        ON CONFLICT (key) DO UPDATE SET expires = excluded.expires, body = excluded.body,
+            provider_key = coalesce(excluded.provider_key, provider_key), ack_owner = excluded.ack_owner,
+            ack_since = excluded.ack_since, ack_due = excluded.ack_due";
+    let provider_key = link.and_then(|link| link.provider_key.as_ref());
+    let awaited = link.and_then(|link| link.acknowledgement.as_ref());
+    let awaited = awaited.filter(|_| delivery.status.is_none());
+    let values = params![
+        key.as_str(),
+        expires,
+        encode_json(delivery)?,
+        provider_key.map(DeliveryKey::as_str),
+        awaited.map(|awaited| format!("{}/{}", awaited.tenant, awaited.instance)),
+        awaited.map(|awaited| awaited.accepted_at.as_millisecond()),
+        awaited.map(|awaited| awaited.due.as_millisecond()),
+    ];
+    execute_sql(connection, sql, values)?;
     Ok(())
 }
 
@@ -71,7 +85,7 @@ fn apply_status(
         })
         .optional()?;
     let expires = known.unwrap_or(expires.as_millisecond());
-    upsert_delivery(connection, &update.key, &delivery, expires)
+    upsert_delivery(connection, &update.key, &delivery, expires, None)
 }
 
 /// Links a delivery to its message. A status that came first is kept.
@@ -87,12 +101,8 @@ pub(super) fn link_message(
         provider_message_id: link.provider_message_id.clone().or(known.provider_message_id),
         ..known
     };
-    upsert_delivery(connection, &link.key, &delivery, link.expires.as_millisecond())?;
-    if let Some(provider_key) = &link.provider_key {
-        let sql = "UPDATE deliveries SET provider_key = ?2 WHERE key = ?1";
-        execute_sql(connection, sql, params![link.key.as_str(), provider_key.as_str()])?;
-    }
-    Ok(())
+    let expires = link.expires.as_millisecond();
+    upsert_delivery(connection, &link.key, &delivery, expires, Some(link))
 }
 
 impl Deliveries for Embedded {

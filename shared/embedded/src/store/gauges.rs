@@ -1,17 +1,19 @@
 use super::conversation_row::mode_name;
+use super::unacknowledged;
 use crate::Embedded;
 use crate::db_error::DbError;
 use crate::sql_records::{decode_json, encode_json, query_all, to_sql_limit};
 use jiff::Timestamp;
 use recado_domain::config::Instance;
 use recado_domain::conversation::Conversation;
+use recado_domain::delivery::UnacknowledgedMessage;
 use recado_domain::event::EventRecord;
 use recado_domain::ids::{InstanceId, TenantId};
 use recado_domain::instance::ParkedConversation;
 use recado_domain::message::Message;
 use recado_pipeline::ports::{
     ConversationFilter, DiskSpace, Gauges, OpenEvent, OpenMessage, OpenWork, OwedAnswer, Page, PageRequest,
-    PortError, PortResult, TroubledInstances, WaitingForPerson,
+    PortError, PortResult, TroubledInstances, UnacknowledgedCounts, UnacknowledgedFilter, WaitingForPerson,
 };
 use rusqlite::types::Value;
 use rusqlite::{Connection, params, params_from_iter};
@@ -197,6 +199,29 @@ impl Gauges for Embedded {
         let (filter, page) = (filter.clone(), page.clone());
         self.run_read("waiting_conversations", move |c| {
             select_waiting_page(c, &filter, &page)
+        })
+        .await
+    }
+    async fn count_unacknowledged(
+        &self,
+        range: (Timestamp, Timestamp),
+        limit: usize,
+    ) -> PortResult<UnacknowledgedCounts> {
+        self.run_read("unacknowledged_counts", move |c| {
+            unacknowledged::count_by_owner(c, range, limit)
+        })
+        .await
+    }
+
+    async fn list_unacknowledged(
+        &self,
+        filter: &UnacknowledgedFilter,
+        now: Timestamp,
+        page: &PageRequest,
+    ) -> PortResult<Page<UnacknowledgedMessage>> {
+        let (filter, page) = (filter.clone(), page.clone());
+        self.run_read("unacknowledged", move |c| {
+            unacknowledged::select_page(c, &filter, now, &page)
         })
         .await
     }

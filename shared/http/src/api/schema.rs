@@ -91,7 +91,7 @@ word_schemas! {
     HealthStatusSchema: HealthStatus { Healthy, Degraded, Unhealthy }
     AlertKindSchema: AlertKind {
         NoHeartbeat, FullDisk, QueueDepth, SlowProcessing, DeadLetters, Disconnected, MissingKey, SilentInstance,
-        CustomerWaits, PersonNeeded,
+        CustomerWaits, PersonNeeded, NotAcknowledged,
     }
     AlertStateSchema: AlertState { Watched, Firing, Ended, Forgotten }
     NotificationStateSchema: NotificationState { Pending, Dead }

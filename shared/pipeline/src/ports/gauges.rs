@@ -1,11 +1,12 @@
 use super::{ConversationFilter, Page, PageRequest, PortResult};
 use jiff::Timestamp;
-use recado_domain::alert::PersonWait;
+use recado_domain::alert::{PersonWait, UnacknowledgedLook};
 use recado_domain::config::Instance;
 use recado_domain::conversation::Conversation;
 use recado_domain::dead_letter::QueueName;
+use recado_domain::delivery::UnacknowledgedMessage;
 use recado_domain::event::EventRecord;
-use recado_domain::ids::{ExternalId, InstanceId};
+use recado_domain::ids::{ExternalId, InstanceId, TenantId};
 use recado_domain::instance::InstanceState;
 use recado_domain::message::Message;
 use recado_domain::provider::Provider;
@@ -138,6 +139,41 @@ pub trait Gauges: Send + Sync {
         filter: &ConversationFilter,
         page: &PageRequest,
     ) -> impl Future<Output = PortResult<Page<Conversation>>> + Send;
+
+    /// Counts, by instance, the messages whose acknowledgement is missing at `range.1` and was not yet at `range.0`. About
+    /// `limit` instances are returned at most, and about `limit` messages are counted of one.
+    fn count_unacknowledged(
+        &self,
+        range: (Timestamp, Timestamp),
+        limit: usize,
+    ) -> impl Future<Output = PortResult<UnacknowledgedCounts>> + Send;
+
+    /// Lists the messages whose acknowledgement is missing at `now` and that match `filter`; those of one instance the oldest
+    /// first. A page may hold fewer items than its limit.
+    fn list_unacknowledged(
+        &self,
+        filter: &UnacknowledgedFilter,
+        now: Timestamp,
+        page: &PageRequest,
+    ) -> impl Future<Output = PortResult<Page<UnacknowledgedMessage>>> + Send;
+}
+
+/// The instances with messages whose acknowledgement is missing.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct UnacknowledgedCounts {
+    /// One entry for each instance.
+    pub instances: Vec<UnacknowledgedLook>,
+    /// `true` if there are more than were read.
+    pub at_least: bool,
+}
+
+/// The filter of a list of messages whose acknowledgement is missing.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct UnacknowledgedFilter {
+    /// Only of this tenant.
+    pub tenant: Option<TenantId>,
+    /// Only of this instance.
+    pub instance: Option<InstanceId>,
 }
 
 impl OwedAnswer {

@@ -1,7 +1,7 @@
 use super::{PortResult, WriteOutcome};
 use jiff::Timestamp;
 use recado_domain::conversation::Conversation;
-use recado_domain::delivery::DeliveryKey;
+use recado_domain::delivery::{AwaitedAcknowledgement, DeliveryKey};
 use recado_domain::ids::{ConversationId, InstanceId, ThreadId};
 use recado_domain::instance::{Echo, InFlightSend};
 use recado_domain::message::Message;
@@ -38,6 +38,9 @@ pub struct DeliveryLink {
     pub provider_message_id: Option<String>,
     /// Time until which the delivery is kept.
     pub expires: Timestamp,
+    /// The acknowledgement that the message waits for, if its provider's acceptance does not count as one. The first status
+    /// of the delivery ends the wait, also if it comes before the link.
+    pub acknowledgement: Option<AwaitedAcknowledgement>,
 }
 
 /// A store of outgoing messages. Open messages are stored in a list of their own, so that one strong read finds all of a

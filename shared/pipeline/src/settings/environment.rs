@@ -64,6 +64,12 @@ impl Settings {
                 &mut self.unknown_wait,
             ),
             (
+                "RECADO_ACKNOWLEDGEMENT_SECONDS",
+                1.0,
+                (0.0, 7.0 * DAY),
+                &mut self.acknowledgement_wait,
+            ),
+            (
                 "RECADO_CONNECTION_STALE_SECONDS",
                 1.0,
                 (0.0, DAY),

@@ -3,6 +3,7 @@
 mod answer;
 pub mod dead_letters;
 mod notices;
+mod unacknowledged;
 
 use crate::Deps;
 use crate::ports::{
@@ -26,6 +27,7 @@ use recado_domain::answer::ExplainedAnswer;
 use recado_domain::audit::{AuditAction, AuditedAction};
 use recado_domain::conversation::{Conversation, ConversationError, ConversationMode, ConversationStatus};
 use recado_domain::ids::{ConversationId, CorrelationId, MessageId, Ordinal};
+pub use unacknowledged::list_unacknowledged;
 
 /// The reason for which an operator's request was not carried out.
 #[derive(Debug, thiserror::Error)]

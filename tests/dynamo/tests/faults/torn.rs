@@ -121,6 +121,7 @@ fn sending(world: &World) -> Sending {
         provider_key: None,
         provider_message_id: Some(id),
         expires: far_ahead(),
+        acknowledgement: None,
     };
     Sending {
         fixture,

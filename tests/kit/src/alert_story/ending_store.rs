@@ -8,11 +8,13 @@ use recado_domain::config::{
 };
 use recado_domain::conversation::Conversation;
 use recado_domain::dead_letter::DeadLetter;
+use recado_domain::delivery::UnacknowledgedMessage;
 use recado_domain::ids::{ExternalId, InstanceId, TenantId};
 use recado_domain::provider::Provider;
 use recado_pipeline::ports::{
     Alerts, ConfigurationStore, ConversationFilter, DeadLetterCounts, DeadLetterFilter, DeadLetters, Gauges,
-    OpenWork, Page, PageRequest, PortResult, Store, TroubledInstances, WaitingForPerson, WriteOutcome,
+    OpenWork, Page, PageRequest, PortResult, Store, TroubledInstances, UnacknowledgedCounts,
+    UnacknowledgedFilter, WaitingForPerson, WriteOutcome,
 };
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::task::Poll;
@@ -77,6 +79,8 @@ impl<S: Store> Gauges for EndingStore<'_, S> {
         list_troubled_instances(limit: usize) -> TroubledInstances;
         list_waiting_for_person(before: Timestamp, limit: usize) -> WaitingForPerson;
         list_waiting_conversations(filter: &ConversationFilter, page: &PageRequest) -> Page<Conversation>;
+        count_unacknowledged(range: (Timestamp, Timestamp), limit: usize) -> UnacknowledgedCounts;
+        list_unacknowledged(filter: &UnacknowledgedFilter, now: Timestamp, page: &PageRequest) -> Page<UnacknowledgedMessage>;
     }
 }
 

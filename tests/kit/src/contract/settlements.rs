@@ -47,6 +47,7 @@ fn link(message: &Message) -> DeliveryLink {
             .map(|id| DeliveryKey::from_provider_id(Provider::Meta, &line, id)),
         provider_message_id: message.provider_message_id.clone(),
         expires: far_ahead(),
+        acknowledgement: None,
     }
 }
 

@@ -16,7 +16,7 @@ use recado_domain::config::{
 use recado_domain::contact::ContactAddress;
 use recado_domain::conversation::Conversation;
 use recado_domain::dead_letter::DeadLetter;
-use recado_domain::delivery::{Delivery, DeliveryKey, StatusUpdate};
+use recado_domain::delivery::{Delivery, DeliveryKey, StatusUpdate, UnacknowledgedMessage};
 use recado_domain::event::EventRecord;
 use recado_domain::identity::IdentityKey;
 use recado_domain::ids::{
@@ -35,7 +35,8 @@ use recado_pipeline::ports::{
     CorrelatedRecords, CorrelationIndex, DeadLetterCounts, DeadLetterFilter, DeadLetters, Deliveries,
     DiskSpace, ErasableRecords, Gauges, IdempotencyClaim, IdentityKeyStore, Notices, OpenWork, OverdueIndex,
     OverdueWork, Page, PageRequest, PortResult, RetainedRecords, Samples, ScheduledMessages, Store,
-    TenantRecords, Tokens, TroubledInstances, TypingSigns, WaitingForPerson, WriteOutcome,
+    TenantRecords, Tokens, TroubledInstances, TypingSigns, UnacknowledgedCounts, UnacknowledgedFilter,
+    WaitingForPerson, WriteOutcome,
 };
 use recado_testkit::delegate_calls;
 use std::collections::BTreeSet;
@@ -192,6 +193,8 @@ impl<S: Store> Gauges for FaultyPort<S> {
         list_troubled_instances(limit: usize) -> TroubledInstances;
         list_waiting_for_person(before: Timestamp, limit: usize) -> WaitingForPerson;
         list_waiting_conversations(filter: &ConversationFilter, page: &PageRequest) -> Page<Conversation>;
+        count_unacknowledged(range: (Timestamp, Timestamp), limit: usize) -> UnacknowledgedCounts;
+        list_unacknowledged(filter: &UnacknowledgedFilter, now: Timestamp, page: &PageRequest) -> Page<UnacknowledgedMessage>;
     }
 }
 

@@ -18,8 +18,11 @@ pub(crate) const NOTIFICATION: char = 'T';
 /// The kind of conversations in which a person owes an answer. They are only looked at, so `reconcile` leaves them out.
 pub(crate) const PERSON_OWED: char = 'W';
 
-/// The attribute that names the tenant of a conversation in which a person owes an answer. No other record has it, so the
-/// index `open` is not larger for them.
+/// The kind of deliveries whose acknowledgement WhatsApp owes. They are only looked at, too.
+pub(crate) const UNACKNOWLEDGED: char = 'U';
+
+/// The attribute that names the tenant of a conversation in which a person owes an answer, and of a delivery that is not
+/// acknowledged. No other record has it, so the index `open` is not larger for them.
 pub(crate) const WAIT_TENANT: &str = "wait_tenant";
 
 impl TableKey {
@@ -97,4 +100,15 @@ pub(crate) fn index_person_owed(
         item.insert("open_shard".to_owned(), text_attribute(shard));
         item.insert("open_due".to_owned(), number_attribute(since.as_millisecond()));
     }
+}
+
+/// Returns the shard of the index `open` in which a delivery of this key is found while it is not acknowledged.
+pub(crate) fn unacknowledged_shard(key: &TableKey) -> String {
+    open_shard(UNACKNOWLEDGED, hash_to_shard(&[&key.pk, &key.sk]))
+}
+
+/// Returns the shard of the index `open` under which nobody looks. A delivery gets it whose first status came before the
+/// link to its message.
+pub(crate) fn acknowledged_shard(key: &TableKey) -> String {
+    format!("-{}", unacknowledged_shard(key))
 }

@@ -162,6 +162,8 @@ fn list_reads(ids: &Ids) -> Vec<Wanted> {
         of_instance("/v1/conversations"),
         one("/v1/conversations/{id}", conversation),
         one("/v1/conversations/{id}/messages", conversation),
+        plain("/v1/messages/unacknowledged"),
+        of_instance("/v1/messages/unacknowledged"),
         one("/v1/messages/{id}", message),
         one("/v1/messages/{id}", scheduled),
         one("/v1/messages/{id}/media", message),

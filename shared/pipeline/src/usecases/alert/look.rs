@@ -12,12 +12,16 @@ use recado_domain::alert::{
 };
 use recado_domain::config::AlertConfig;
 use recado_domain::dead_letter::QueueName;
+use recado_domain::delivery::UNACKNOWLEDGED_TOLD_FOR;
 use recado_domain::ids::{ConversationId, InstanceId, TenantId};
 use recado_domain::millis::add_duration;
 use std::collections::{HashMap, HashSet};
 
 /// Greatest number of waiting customers that a look reads.
 const WAITS_MAX: usize = 1_000;
+
+/// Greatest number of instances whose missing acknowledgements a look reads, and of those of one instance that it counts.
+const UNACKNOWLEDGED_MAX: usize = 1_000;
 
 /// The state that a pass knows before it looks.
 #[derive(Debug, Clone, Copy, Default)]
@@ -39,14 +43,17 @@ pub(super) async fn look_at_installation(
     now: Timestamp,
 ) -> (InstallationLook, AlertWatch) {
     let patience = SignedDuration::from_mins(i64::from(config.customer_wait_minutes));
-    let (queued, own, waits) = join!(
+    let told = (add_duration(now, -UNACKNOWLEDGED_TOLD_FOR), now);
+    let (queued, own, waits, unacknowledged) = join!(
         count_queued(depths),
         read_unless_known(store, known_state.reading, now),
         list_waits(store, patience, now),
+        store.count_unacknowledged(told, UNACKNOWLEDGED_MAX),
     );
     let reading = known_state.reading.or(own.as_ref());
     let waits: Option<WaitingForPerson> = known("waiting customers", waits);
     let queued = known("queues", queued);
+    let unacknowledged = known("acknowledgements", unacknowledged);
     // More than was read: how many of them were processed cannot be said.
     let countable = reading.filter(|reading| !reading.at_least);
     let backlog = countable.map(|reading| BacklogSample {
@@ -74,6 +81,8 @@ pub(super) async fn look_at_installation(
         instances: reading.map(list_troubled),
         more_person_waits: waits.as_ref().is_some_and(|waits| waits.at_least),
         person_waits: waits.map(|waits| waits.waits),
+        more_unacknowledged: unacknowledged.as_ref().is_some_and(|counts| counts.at_least),
+        unacknowledged: unacknowledged.map(|counts| counts.instances),
     };
     let looked_at = Some(now);
     (look, AlertWatch { looked_at, backlog })

@@ -16,7 +16,7 @@ use crate::steps::verdict::Verdict;
 use jiff::SignedDuration;
 use recado_domain::config::InstanceConfig;
 use recado_domain::dead_letter::QueueName;
-use recado_domain::delivery::DeliveryKey;
+use recado_domain::delivery::{AwaitedAcknowledgement, DeliveryKey};
 use recado_domain::instance::{ConnectionStatus, InFlightSend, InstanceChange, UnansweredAttempt};
 use recado_domain::message::Outgoing;
 use recado_domain::millis::add_duration;
@@ -121,6 +121,28 @@ fn make_delivery_link(deps: &impl Deps, bound: &InstanceConfig, message: &Outgoi
         provider_key,
         provider_message_id,
         expires: add_duration(deps.system().now(), kept),
+        acknowledgement: await_acknowledgement(deps, bound, message),
+    })
+}
+
+/// Returns the acknowledgement that a message waits for once the provider has accepted it; `None` if it waits for none: the
+/// provider's word suffices, or the wait is switched off. Reactions, edits and deletions are not waited for.
+fn await_acknowledgement(
+    deps: &impl Deps,
+    bound: &InstanceConfig,
+    message: &Outgoing,
+) -> Option<AwaitedAcknowledgement> {
+    let wait = deps.settings().acknowledgement_wait;
+    let is_awaited = capabilities(deps, bound).acceptance_is_local
+        && wait.is_positive()
+        && !message.out.simulated
+        && !message.content.changes_target();
+    let accepted_at = deps.system().now();
+    is_awaited.then(|| AwaitedAcknowledgement {
+        tenant: message.tenant.clone(),
+        instance: message.instance.clone(),
+        accepted_at,
+        due: add_duration(accepted_at, wait),
     })
 }
 

@@ -1,0 +1,134 @@
+//! Messages that a provider accepted and WhatsApp did not acknowledge, by their owner: `tenant/instance`.
+
+use crate::db_error::DbError;
+use crate::sql_records::{decode_json, to_sql_limit};
+use jiff::Timestamp;
+use recado_domain::alert::UnacknowledgedLook;
+use recado_domain::delivery::{AwaitedAcknowledgement, Delivery, UnacknowledgedMessage};
+use recado_domain::ids::{InstanceId, TenantId};
+use recado_domain::millis::from_unix_millis;
+use recado_pipeline::ports::{Page, PageRequest, UnacknowledgedCounts, UnacknowledgedFilter};
+use rusqlite::{Connection, OptionalExtension, params};
+
+/// The text after every owner of a tenant: the character after `/` is `0`.
+const AFTER_TENANT: char = '0';
+
+fn parse_owner(owner: &str) -> Result<(TenantId, InstanceId), DbError> {
+    let damaged = DbError::Argument("a damaged id");
+    let ids = owner.split_once('/').and_then(|(tenant, instance)| {
+        Some((TenantId::parse(tenant).ok()?, InstanceId::parse(instance).ok()?))
+    });
+    ids.ok_or(damaged)
+}
+
+/// Counts, by owner, the messages whose acknowledgement is missing since a time of `range`. Each owner is one step in the
+/// index, whatever number of messages others have.
+pub(super) fn count_by_owner(
+    c: &Connection,
+    range: (Timestamp, Timestamp),
+    most: usize,
+) -> Result<UnacknowledgedCounts, DbError> {
+    let mut next_owner =
+        c.prepare_cached("SELECT min(ack_owner) FROM deliveries WHERE ack_owner IS NOT NULL AND ack_owner > ?1")?;
+    let mut count = c.prepare_cached(
+        "SELECT count(*), min(ack_since) FROM (SELECT ack_since FROM deliveries
+            WHERE ack_owner = ?1 AND ack_due > ?2 AND ack_due <= ?3 ORDER BY ack_due LIMIT ?4)",
+    )?;
+    let mut found = UnacknowledgedCounts::default();
+    let mut last = String::new();
+    while let Some(owner) = next_owner.query_row([&last], |row| row.get::<_, Option<String>>(0))? {
+        let (from, before) = (range.0.as_millisecond(), range.1.as_millisecond());
+        let values = params![owner, from, before, to_sql_limit(most)];
+        let (messages, since) =
+            count.query_row(values, |row| Ok((row.get::<_, u32>(0)?, row.get::<_, Option<i64>>(1)?)))?;
+        if let Some(since) = since {
+            if found.instances.len() == most {
+                found.at_least = true;
+                break;
+            }
+            let (tenant, instance) = parse_owner(&owner)?;
+            found.instances.push(UnacknowledgedLook {
+                tenant,
+                instance,
+                count: u64::from(messages),
+                since: from_unix_millis(since),
+            });
+        }
+        last = owner;
+    }
+    Ok(found)
+}
+
+/// The place of a row in the list: its owner, when its acknowledgement was due, and its key.
+type ListPlace = (String, i64, String);
+
+fn parse_cursor(cursor: &str) -> Result<ListPlace, DbError> {
+    let mut parts = cursor.splitn(3, ':');
+    let mut part = || parts.next().ok_or(DbError::Cursor);
+    let (due, key, owner) = (part()?, part()?.to_owned(), part()?.to_owned());
+    Ok((owner, due.parse().map_err(|_| DbError::Cursor)?, key))
+}
+
+/// Returns a page of the messages whose acknowledgement is missing at `now`: by instance, and of one the oldest first.
+pub(super) fn select_page(
+    c: &Connection,
+    filter: &UnacknowledgedFilter,
+    now: Timestamp,
+    page: &PageRequest,
+) -> Result<Page<UnacknowledgedMessage>, DbError> {
+    let mut found = Page {
+        items: Vec::new(),
+        next_cursor: None,
+    };
+    let start = filter.tenant.as_ref().map_or(String::new(), |tenant| format!("{tenant}/"));
+    let end = filter.tenant.as_ref().map(|tenant| format!("{tenant}{AFTER_TENANT}"));
+    let mut place = match page.cursor.as_deref() {
+        // A cursor leads to no other tenant's rows.
+        Some(cursor) => Some(parse_cursor(cursor)?)
+            .filter(|place| place.0 >= start)
+            .ok_or(DbError::Cursor)?,
+        None => (start, i64::MIN, String::new()),
+    };
+    let owners = "SELECT min(ack_owner) FROM deliveries
+        WHERE ack_owner IS NOT NULL AND ack_owner >= ?1 AND (?2 IS NULL OR ack_owner < ?2)";
+    let mut next_owner = c.prepare_cached(owners)?;
+    let mut rows = c.prepare_cached(
+        "SELECT ack_since, ack_due, key, body FROM deliveries
+            WHERE ack_owner = ?1 AND (ack_due, key) > (?2, ?3) AND ack_due <= ?4 ORDER BY ack_due, key LIMIT ?5",
+    )?;
+    loop {
+        let owner: Option<Option<String>> =
+            next_owner.query_row(params![place.0, end], |row| row.get(0)).optional()?;
+        let Some(owner) = owner.flatten() else {
+            return Ok(found);
+        };
+        if owner != place.0 {
+            place = (owner.clone(), i64::MIN, String::new());
+        }
+        let (tenant, instance) = parse_owner(&owner)?;
+        if filter.instance.as_ref().is_none_or(|wanted| *wanted == instance) {
+            let left = to_sql_limit(page.limit.saturating_add(1).saturating_sub(found.items.len()));
+            let mut read = rows.query(params![owner, place.1, place.2, now.as_millisecond(), left])?;
+            while let Some(row) = read.next()? {
+                if found.items.len() == page.limit {
+                    found.next_cursor = Some(format!("{}:{}:{}", place.1, place.2, place.0));
+                    return Ok(found);
+                }
+                let (since, due): (i64, i64) = (row.get(0)?, row.get(1)?);
+                place = (owner.clone(), due, row.get(2)?);
+                let delivery: Delivery = decode_json(&row.get::<_, String>(3)?)?;
+                found.items.extend(delivery.message.map(|message| UnacknowledgedMessage {
+                    message,
+                    awaited: AwaitedAcknowledgement {
+                        tenant: tenant.clone(),
+                        instance: instance.clone(),
+                        accepted_at: from_unix_millis(since),
+                        due: from_unix_millis(due),
+                    },
+                }));
+            }
+        }
+        // The text after this owner and before every other.
+        place = (format!("{owner}\u{1}"), i64::MIN, String::new());
+    }
+}

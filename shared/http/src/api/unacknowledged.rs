@@ -1,0 +1,74 @@
+//! `/v1/messages/unacknowledged`: lists messages that the provider accepted and WhatsApp did not acknowledge.
+
+use super::error_mapping::list_problem;
+use super::view::ListView;
+use super::{Api, ApiContext};
+use crate::problem::HttpProblem;
+use crate::query::{QueryParams, parse_page_request};
+use axum::extract::State;
+use axum::{Extension, Json};
+use recado_domain::Timestamp;
+use recado_domain::access::Caller;
+use recado_domain::delivery::UnacknowledgedMessage;
+use recado_domain::ids::{ConversationId, InstanceId, MessageId};
+use recado_pipeline::operate::{self, OperateError};
+use serde::{Deserialize, Serialize};
+use utoipa::{IntoParams, ToSchema};
+
+/// The filter and the page of the list.
+#[derive(Debug, Deserialize, IntoParams)]
+#[into_params(parameter_in = Query)]
+#[serde(deny_unknown_fields)]
+pub(super) struct UnacknowledgedQuery {
+    /// Only of this instance.
+    #[param(value_type = Option<String>)]
+    instance: Option<InstanceId>,
+    /// Number of items on a page: 1 to 200, 50 if absent.
+    limit: Option<usize>,
+    /// `next_cursor` of the page before.
+    cursor: Option<String>,
+}
+
+/// A message that the provider accepted and WhatsApp did not acknowledge in time.
+#[derive(Debug, Serialize, ToSchema)]
+pub(super) struct UnacknowledgedView {
+    #[schema(value_type = String)]
+    message_id: MessageId,
+    #[schema(value_type = Option<String>)]
+    conversation_id: Option<ConversationId>,
+    #[schema(value_type = String)]
+    instance_id: InstanceId,
+    /// Time at which the provider accepted the message.
+    accepted_at: Timestamp,
+}
+
+impl From<UnacknowledgedMessage> for UnacknowledgedView {
+    fn from(found: UnacknowledgedMessage) -> Self {
+        Self {
+            conversation_id: found.conversation_id(),
+            message_id: found.message,
+            instance_id: found.awaited.instance,
+            accepted_at: found.awaited.accepted_at,
+        }
+    }
+}
+
+/// Lists messages that the provider accepted and WhatsApp did not acknowledge in time; those of one instance the oldest first.
+#[utoipa::path(
+    get,
+    path = "/v1/messages/unacknowledged",
+    tag = "Messages",
+    params(UnacknowledgedQuery),
+    responses((status = 200, body = ListView<UnacknowledgedView>, description = "A page of messages"))
+)]
+pub(super) async fn list_unacknowledged(
+    State(api): State<Api<impl ApiContext>>,
+    Extension(caller): Extension<Caller>,
+    QueryParams(wanted): QueryParams<UnacknowledgedQuery>,
+) -> Result<Json<ListView<UnacknowledgedView>>, HttpProblem> {
+    let page = parse_page_request(wanted.limit, wanted.cursor)?;
+    let found = operate::list_unacknowledged(&*api.deps, &caller, wanted.instance, &page).await;
+    let found =
+        found.map_err(|error| list_problem(OperateError::from(error), page.cursor.is_some()))?;
+    Ok(Json(ListView::from_page(found, UnacknowledgedView::from)))
+}

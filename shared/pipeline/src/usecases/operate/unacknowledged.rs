@@ -1,0 +1,21 @@
+use crate::Deps;
+use crate::ports::{Gauges, Page, PageRequest, PortResult, System, UnacknowledgedFilter};
+use recado_domain::access::Caller;
+use recado_domain::delivery::UnacknowledgedMessage;
+use recado_domain::ids::InstanceId;
+
+/// Lists the messages that their provider accepted and WhatsApp did not acknowledge in time, of one instance or of all
+/// within the caller's scope.
+pub async fn list_unacknowledged(
+    deps: &impl Deps,
+    caller: &Caller,
+    instance: Option<InstanceId>,
+    page: &PageRequest,
+) -> PortResult<Page<UnacknowledgedMessage>> {
+    let filter = UnacknowledgedFilter {
+        tenant: caller.scope.tenant().cloned(),
+        instance,
+    };
+    let now = deps.system().now();
+    deps.store().list_unacknowledged(&filter, now, page).await
+}
