@@ -27,6 +27,7 @@ use crate::reason::Reason;
 pub use decision::{CommittedDecision, HandOverNote};
 pub use dropped_drafts::DroppedDrafts;
 pub use handover::Handover;
+pub use linked_identity::JOINED_MAX;
 use jiff::Timestamp;
 pub use reengagement::{ReengagementDecision, ReengagementRecord};
 use serde::{Deserialize, Serialize};
@@ -170,6 +171,10 @@ pub struct Conversation {
     /// answer may be owed there or a message may still be on its way.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub beside: Vec<ConversationId>,
+    /// The person's conversations under other identities that this conversation replaced while they went on, the latest last.
+    /// Their history is read together with this one's.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub joined: Vec<ConversationId>,
     /// The first ordinal of the history: earlier messages are no longer kept, or kept only because something is owed.
     #[serde(default, skip_serializing_if = "Ordinal::is_zero")]
     pub kept_from: Ordinal,
@@ -236,6 +241,7 @@ impl Conversation {
             reengaged: None,
             moved_to: None,
             beside: Vec::new(),
+            joined: Vec::new(),
             handover: None,
             taken: None,
             kept_from: Ordinal(0),

@@ -34,6 +34,7 @@ impl Conversation {
         self.step = None;
         self.moved_to = None;
         self.beside = Vec::new();
+        self.joined = Vec::new();
         let end = self.last.next_ordinal();
         self.trim_history(end, self.erased_at.unwrap_or(self.last_message_at));
         self.human = self.human.min(Ordinal(end.0.saturating_sub(1)));

@@ -5,6 +5,9 @@ use super::{Conversation, ConversationMode, ConversationStatus};
 use crate::contact::ContactAddress;
 use crate::ids::{ConversationId, Ordinal};
 
+/// Greatest number of replaced conversations whose history is read together with a conversation's own.
+pub const JOINED_MAX: usize = 4;
+
 impl Conversation {
     /// Returns `other` if it is an identity not yet recorded for the contact.
     pub fn find_new_identity<'a>(&self, other: Option<&'a ContactAddress>) -> Option<&'a ContactAddress> {
@@ -47,6 +50,26 @@ impl Conversation {
         if !self.beside.contains(&left.id) {
             self.beside.push(left.id.clone());
         }
+        if left.status == ConversationStatus::Active {
+            self.join_history(left);
+        }
+    }
+
+    /// Lets the history of `left`, which went on until now, be read together with this one's.
+    fn join_history(&mut self, left: &Self) {
+        for id in left.joined.iter().chain([&left.id]) {
+            if *id != self.id && !self.joined.contains(id) {
+                self.joined.push(id.clone());
+            }
+        }
+        let beyond = self.joined.len().saturating_sub(JOINED_MAX);
+        self.joined.drain(..beyond);
+    }
+
+    /// Returns the person's other conversations whose history belongs to this one's: those that it replaced, and the one that
+    /// replaced it.
+    pub fn history_conversations(&self) -> impl Iterator<Item = &ConversationId> {
+        self.joined.iter().chain(&self.moved_to)
     }
 
     /// Returns `true` if nothing is owed here and nothing will be, unless somebody redrives a message.

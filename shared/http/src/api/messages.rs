@@ -28,6 +28,9 @@ use utoipa::{IntoParams, ToSchema};
 #[into_params(parameter_in = Query)]
 #[serde(deny_unknown_fields)]
 pub(super) struct MessageListQuery {
+    /// `true`: together with the messages of the same person's conversations in `joined` and `moved_to`, by time. A message's id
+    /// names its conversation.
+    joined: Option<bool>,
     /// Number of items on a page: 1 to 200, 50 if absent.
     limit: Option<usize>,
     /// `next_cursor` of the page before.
@@ -50,7 +53,11 @@ pub(super) async fn list_messages(
 ) -> Result<Json<ListView<MessageItem>>, HttpProblem> {
     let id = parse_conversation_id(&id)?;
     let page = parse_page_request(wanted.limit, wanted.cursor)?;
-    let found = operate::list_messages(&*api.deps, &caller, &id, &page).await;
+    let found = if wanted.joined == Some(true) {
+        operate::list_joined_messages(&*api.deps, &caller, &id, &page).await
+    } else {
+        operate::list_messages(&*api.deps, &caller, &id, &page).await
+    };
     let found = found.map_err(|error| list_problem(error, page.cursor.is_some()))?;
     Ok(Json(ListView::from_page(found, MessageItem::from)))
 }

@@ -100,6 +100,9 @@ pub(super) struct ConversationView {
     /// The conversation of the same person under another identity, in which the messages continue.
     #[schema(value_type = Option<String>)]
     moved_to: Option<ConversationId>,
+    /// The same person's conversations under other identities that this one replaced, whose messages are read with these.
+    #[schema(value_type = Vec<String>)]
+    joined: Vec<ConversationId>,
 }
 
 #[derive(Debug, Serialize, ToSchema)]
@@ -170,6 +173,7 @@ impl From<(Conversation, Option<ExplainedAnswer>)> for ConversationView {
             taken_by,
             taken_at,
             moved_to: conversation.moved_to,
+            joined: conversation.joined,
         }
     }
 }

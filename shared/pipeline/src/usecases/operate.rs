@@ -2,6 +2,7 @@
 
 mod answer;
 pub mod dead_letters;
+mod joined_messages;
 mod notices;
 mod unacknowledged;
 
@@ -21,6 +22,7 @@ use crate::steps::save_conversation::save_conversation;
 use crate::steps::wake_up;
 pub use answer::{OperatorAnswer, answer_as_operator};
 use jiff::Timestamp;
+pub use joined_messages::list_joined_messages;
 pub use notices::list_notices;
 use recado_domain::access::Caller;
 use recado_domain::answer::ExplainedAnswer;

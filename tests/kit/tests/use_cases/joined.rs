@@ -12,8 +12,10 @@ use recado_domain::message::Role;
 use recado_domain::options::SendOptions;
 use recado_domain::outbox::OutboxState;
 use recado_domain::provider::Provider;
-use recado_pipeline::operate::{self, OperateError, OperatorAnswer};
-use recado_pipeline::ports::{ConnectionAnswer, Conversations, InstanceStates, SendOutcome, WriteOutcome};
+use recado_pipeline::operate::{self, MessageView, OperateError, OperatorAnswer};
+use recado_pipeline::ports::{
+    ConnectionAnswer, Conversations, InstanceStates, PageRequest, SendOutcome, WriteOutcome,
+};
 use recado_pipeline::reply;
 use recado_testkit::builders::{Fixture, correlation};
 use recado_testkit::ports::succeed;
@@ -360,4 +362,75 @@ async fn the_window_of_24_hours_is_the_persons() {
     setup.send(&alone.id).await;
     assert!(is_sent(&setup, &late).await, "the person wrote under the number");
     assert_eq!(alone.last_inbound, Ordinal(1));
+}
+
+/// All messages of the person as people see them from this conversation, page by page.
+async fn read_by_people(setup: &Setup, conversation: &Conversation, limit: usize) -> Vec<MessageView> {
+    let (mut all, mut cursor) = (Vec::new(), None);
+    for _ in 0..20 {
+        let page = PageRequest { limit, cursor };
+        let caller = Caller::installation();
+        let page = operate::list_joined_messages(&setup.world, &caller, &conversation.id, &page).await;
+        let page = page.unwrap();
+        assert!(page.items.len() <= limit);
+        all.extend(page.items);
+        cursor = page.next_cursor;
+        if cursor.is_none() {
+            return all;
+        }
+    }
+    panic!("the list does not end");
+}
+
+#[tokio::test]
+async fn the_model_and_people_read_both_histories_in_order_of_time() {
+    let setup = two().await;
+    turns(&setup).await;
+    setup.pass(60);
+    receive(&setup, words("later", LID, None, false)).await;
+    turns(&setup).await;
+    let (left, _) = both(&setup).await;
+    setup.pass(60);
+    shows_both(&setup).await;
+    let going_on = both(&setup).await.1;
+    assert_eq!(going_on.joined, std::slice::from_ref(&left.id));
+    turns(&setup).await;
+    let read = setup.world.llm.read.lock().unwrap().join("\n");
+    let lines: Vec<&str> = read.lines().collect();
+    assert_eq!(lines[2..], ["certo", "certo", "later", "certo", "c"], "{read}");
+    assert!(lines[..2].contains(&"a") && lines[..2].contains(&"b"), "{read}");
+    for limit in [1, 3, 50] {
+        let shown = read_by_people(&setup, &going_on, limit).await;
+        let times: Vec<_> = shown.iter().map(|view| view.message.written_at).collect();
+        assert!(times.is_sorted_by(|newer, older| newer >= older), "{limit}: {times:?}");
+        let texts: Vec<String> = shown
+            .iter()
+            .map(|view| view.message.content.render_text())
+            .collect();
+        assert_eq!(texts[..4], ["certo", "c", "certo", "later"], "{limit}");
+        assert_eq!(texts.len(), 8, "{limit}: {texts:?}");
+    }
+    let from_the_left = read_by_people(&setup, &both(&setup).await.0, 3).await;
+    assert_eq!(from_the_left.len(), 8);
+    let (caller, id) = (Caller::installation(), &going_on.id);
+    succeed(operate::resolve_conversation(&setup.world, &caller, id, None, &correlation())).await;
+    receive(&setup, words("d", NUMBER, None, false)).await;
+    turns(&setup).await;
+    assert_eq!(both(&setup).await.1.joined, []);
+    assert_eq!(*setup.world.llm.read.lock().unwrap(), ["d"], "a new conversation");
+}
+
+#[tokio::test]
+async fn of_two_histories_the_newest_is_read_within_the_limits_of_a_turn() {
+    let mut setup = two().await;
+    turns(&setup).await;
+    setup.pass(60);
+    receive(&setup, words("later", LID, None, false)).await;
+    turns(&setup).await;
+    setup.pass(60);
+    setup.world.settings.turn_reads.messages = 3;
+    shows_both(&setup).await;
+    turns(&setup).await;
+    let read = setup.world.llm.read.lock().unwrap().join("\n");
+    assert_eq!(read, "later\ncerto\nc");
 }
