@@ -86,6 +86,7 @@ impl ClockRollback {
             &mut state.lost_at,
             &mut state.probe_at,
             &mut state.arrival,
+            &mut state.places,
             &mut state.confirmed_at,
             &mut state.asked_at,
             &mut state.released_at,

@@ -2,6 +2,7 @@
 
 use crate::ids::{ConversationId, InstanceId, MessageId, Nonce};
 use crate::millis;
+use crate::rate::{Rate, SlotLines, YieldingSlot};
 use jiff::{SignedDuration, Timestamp};
 use serde::{Deserialize, Serialize};
 
@@ -62,6 +63,9 @@ pub struct InstanceState {
     /// The theoretical arrival time (see [`crate::rate`]) of the instance's rate limit.
     #[serde(default, with = "millis::optional", skip_serializing_if = "Option::is_none")]
     pub arrival: Option<Timestamp>,
+    /// Time of the next place of messages that let others go before them (see [`crate::rate::SlotLines`]).
+    #[serde(default, with = "millis::optional", skip_serializing_if = "Option::is_none")]
+    pub places: Option<Timestamp>,
     /// The turns that wait for the next opening.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub opening: Option<OpeningQueue>,
@@ -142,6 +146,24 @@ pub struct ConnectionUpdate {
 }
 
 impl InstanceState {
+    /// Reserves a slot for a message that lets others go before it. Returns the slot, or the time at which to ask again.
+    pub fn reserve_yielding(&mut self, rate: Rate, holds_place: bool, now: Timestamp) -> YieldingSlot {
+        let lines = SlotLines {
+            arrival: self.arrival,
+            places: self.places,
+        };
+        let reserved = rate.reserve_yielding(lines, holds_place, now);
+        match reserved {
+            YieldingSlot::Slot(slot) => {
+                self.arrival = Some(slot.arrival);
+                self.slots = self.slots.saturating_add(1);
+                self.asked_at.get_or_insert(now);
+            }
+            YieldingSlot::Place { next, .. } => self.places = Some(next),
+        }
+        reserved
+    }
+
     /// Returns the time at which the provider is to be asked again. An open instance has such a time only while
     /// conversations may not have been released.
     pub fn next_probe_at(&self) -> Option<Timestamp> {

@@ -68,6 +68,9 @@ pub struct OutboxHistoryEntry {
     pub by: Option<TokenName>,
 }
 
+/// Number of times that a message lets others go before it: after that it waits for a slot as any other.
+pub const YIELDS_MAX: u32 = 4;
+
 /// Largest number of history entries: the first one and the newest ones are kept.
 const HISTORY_MAX: usize = 40;
 
@@ -110,6 +113,9 @@ pub struct Outbox {
     /// nothing.
     #[serde(default, with = "millis::optional", skip_serializing_if = "Option::is_none")]
     pub not_before: Option<Timestamp>,
+    /// Number of times that the message let others go before it.
+    #[serde(default, skip_serializing_if = "crate::is_default")]
+    pub yielded: u32,
     /// Time before which the message is not overdue, because its instance cannot send. `reconcile` looks at it again
     /// then.
     #[serde(default, with = "millis::optional", skip_serializing_if = "Option::is_none")]
@@ -267,6 +273,19 @@ impl Outbox {
     /// Stores the slot that was reserved for the message.
     pub fn record_slot(&mut self, slot: Timestamp) {
         self.slot = Some(slot);
+        self.rev += 1;
+    }
+
+    /// Returns `true` if the message lets others go before it: a client sent it, and it answers nobody. After
+    /// [`YIELDS_MAX`] times it does no more.
+    pub fn yields_slot(&self) -> bool {
+        self.author == Author::Person && self.covers.is_zero() && self.yielded < YIELDS_MAX
+    }
+
+    /// Lets others go before the message, until `at`.
+    pub fn yield_until(&mut self, at: Timestamp) {
+        self.not_before = Some(at);
+        self.yielded += 1;
         self.rev += 1;
     }
 

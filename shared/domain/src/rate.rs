@@ -86,6 +86,54 @@ impl Rate {
     }
 }
 
+/// The places of messages that let others go before them: the arrival times of an instance's slots, and of these places.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct SlotLines {
+    /// Theoretical arrival time of the slots.
+    pub arrival: Option<Timestamp>,
+    /// Time of the next place, as far as places are taken.
+    pub places: Option<Timestamp>,
+}
+
+/// The result of a reservation by a message that lets others go before it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum YieldingSlot {
+    /// The slot is near, and reserved.
+    Slot(Slot),
+    /// The next slot is too far ahead to be reserved. The message asks again at `at`.
+    Place {
+        /// Time at which to ask again.
+        at: Timestamp,
+        /// Time of the next place after this one, to be stored.
+        next: Timestamp,
+    },
+}
+
+impl Rate {
+    /// Returns the distance of the farthest slot that a message reserves which lets others go before it. It suffices that the
+    /// instance is never idle while such messages wait.
+    fn yielding_reach(&self) -> SignedDuration {
+        self.interval().max(SLOT_SLACK)
+    }
+
+    /// Reserves a slot at `now` for a message that lets others go before it: a near one, or else a place behind all that wait
+    /// so. `holds_place`: the message took a place before, and its time has come.
+    pub fn reserve_yielding(&self, lines: SlotLines, holds_place: bool, now: Timestamp) -> YieldingSlot {
+        let slot = self.reserve_slot(lines.arrival, now);
+        let near_at = add_duration(slot.at, -self.yielding_reach());
+        let latest = self.latest_plausible_time(now);
+        let places = lines.places.filter(|places| *places <= latest);
+        let behind_all = places.map_or(near_at, |places| places.max(near_at));
+        if near_at <= now && (holds_place || behind_all <= now) {
+            return YieldingSlot::Slot(slot);
+        }
+        YieldingSlot::Place {
+            at: behind_all,
+            next: add_duration(behind_all, self.interval()),
+        }
+    }
+}
+
 /// A reserved slot and the arrival time to store.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Slot {
@@ -93,6 +141,16 @@ pub struct Slot {
     pub at: Timestamp,
     /// Theoretical arrival time after the message, to be stored.
     pub arrival: Timestamp,
+}
+
+/// Wait for a slot from which on a warning is logged: a minute.
+pub const LONG_SLOT_WAIT: SignedDuration = SignedDuration::from_mins(1);
+
+/// Returns `true` if a wait for a slot is worth a warning. Of messages that wait one behind the other, one for each minute of
+/// the wait is.
+pub fn is_long_wait(wait: SignedDuration, rate: Rate) -> bool {
+    let minutes = |wait: SignedDuration| wait.as_secs().div_euclid(LONG_SLOT_WAIT.as_secs());
+    wait >= LONG_SLOT_WAIT && minutes(wait) > minutes(wait.saturating_sub(rate.interval()))
 }
 
 /// Returns `true` if `slot` can no longer be used at `now`: it began more than [`SLOT_SLACK`] ago.
@@ -121,6 +179,69 @@ mod tests {
     fn a_burst_leaves_at_once_and_the_rest_a_second_apart() {
         // Burst 5, less one for slots used up to a second late: four at once.
         assert_eq!(slots(Rate::EVOLUTION, &[0; 7]), [0, 0, 0, 0, 1000, 2000, 3000]);
+    }
+
+    /// Plays messages that ask at times of milliseconds: `true` lets others go before it. Returns when each leaves.
+    fn play(rate: Rate, asks: &[(i64, bool)]) -> Vec<i64> {
+        let (mut lines, mut left) = (SlotLines::default(), vec![None; asks.len()]);
+        let mut waiting: Vec<(i64, usize, bool)> = asks
+            .iter()
+            .enumerate()
+            .map(|(number, (at, _))| (*at, number, false))
+            .collect();
+        loop {
+            waiting.sort_unstable_by(|a, b| b.cmp(a));
+            let Some((at, number, holds_place)) = waiting.pop() else {
+                return left.into_iter().map(Option::unwrap).collect();
+            };
+            let (now, yields) = (from_unix_millis(at), asks[number].1);
+            let got = if yields {
+                rate.reserve_yielding(lines, holds_place, now)
+            } else {
+                YieldingSlot::Slot(rate.reserve_slot(lines.arrival, now))
+            };
+            match got {
+                YieldingSlot::Slot(slot) => {
+                    lines.arrival = Some(slot.arrival);
+                    left[number] = Some(slot.at.as_millisecond());
+                }
+                YieldingSlot::Place { at, next } => {
+                    lines.places = Some(next);
+                    waiting.push((at.as_millisecond(), number, true));
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn a_reply_goes_before_what_a_client_sends_in_bulk_and_delays_it_by_its_own_slot_alone() {
+        let bulk = [(0, true); 100];
+        let alone = play(Rate::EVOLUTION, &bulk);
+        assert_eq!(*alone.iter().max().unwrap(), 96_000, "the whole rate is used");
+        let replies = [(10_500, false), (10_600, false), (50_500, false)];
+        let left = play(Rate::EVOLUTION, &[&bulk[..], &replies].concat());
+        let (bulk, replies) = left.split_at(bulk.len());
+        for ((asked, _), left) in [(10_500, false), (10_600, false), (50_500, false)]
+            .iter()
+            .zip(replies)
+        {
+            assert!(left - asked <= 3_000, "asked at {asked}, left at {left}");
+        }
+        assert_eq!(*bulk.iter().max().unwrap(), 99_000, "three slots later");
+    }
+
+    #[test]
+    fn of_messages_that_wait_one_behind_the_other_one_a_minute_is_worth_a_warning() {
+        let second = SignedDuration::from_secs(1);
+        let warned: Vec<i32> = (0..200)
+            .filter(|wait| is_long_wait(second * *wait, Rate::EVOLUTION))
+            .collect();
+        assert_eq!(warned, [60, 120, 180]);
+        let slow = Rate {
+            per_second: 0.01,
+            burst: 1,
+        };
+        assert!(is_long_wait(second * 100, slow) && !is_long_wait(second * 59, slow));
     }
 
     #[test]

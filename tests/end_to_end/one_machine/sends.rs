@@ -162,3 +162,27 @@ async fn a_provider_that_always_answers_500_is_tried_five_times_and_the_next_mes
         .filter(|request| request.path.contains("sendText"));
     assert_eq!(sends.count(), 6);
 }
+
+#[tokio::test]
+async fn a_reply_leaves_before_what_a_client_sent_in_bulk() {
+    const BULK: usize = 60;
+    let machine = Machine::serving(&[
+        ("RECADO_RATE_PER_SECOND", "5"),
+        ("RECADO_RATE_BURST", "5"),
+        ("RECADO_DEBOUNCE_SECONDS", "0"),
+    ]);
+    for number in 0..BULK {
+        let body = json!({"to": format!("+55 11 91000-{number:04}"), "text": "Promo", "message_id": format!("promo-{number}")});
+        assert_eq!(send(&machine, body).await.0, StatusCode::ACCEPTED);
+    }
+    machine
+        .evolution(&evolution_text(INSTANCE, MARIA, "B1", "Oi", seconds()))
+        .await;
+    let delivered = machine.phone(BULK + 1).await;
+    let reply = delivered
+        .iter()
+        .position(|message| message.text != "Promo")
+        .unwrap();
+    // The bulk takes 12 s. Without the order the reply would be the last.
+    assert!(reply < BULK - 20, "the reply was number {reply}");
+}

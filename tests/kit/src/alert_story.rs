@@ -1,11 +1,12 @@
 //! The story of each alert: it is made to fire and to end, on a store of its own and on a clock that the story moves.
 
+mod acknowledgement;
 mod ending_store;
 mod instances;
 
 pub use instances::an_instance_is_judged_by_itself;
 
-use crate::builders::{Fixture, accepted, change_instance, claimed, far_ahead, fresh, seen};
+use crate::builders::{Fixture, change_instance, far_ahead, seen};
 use crate::ports::succeed;
 use ending_store::EndingStore;
 use jiff::Timestamp;
@@ -13,13 +14,11 @@ use recado_domain::alert::{AlertKind, AlertSeverity, AlertState, NotificationSta
 use recado_domain::conversation::Conversation;
 use recado_domain::dead_letter::QueueName;
 use recado_domain::decision::AgentDecision;
-use recado_domain::delivery::{AwaitedAcknowledgement, DeliveryKey, DeliveryStatus, StatusUpdate};
 use recado_domain::instance::{ConnectionStatus, InstanceChange, TrafficProfile};
 use recado_domain::millis::add_millis;
-use recado_domain::provider::Provider;
 use recado_pipeline::alert::{AlertReport, KnownState, evaluate_alerts};
 use recado_pipeline::ports::{
-    ClaimOutcome, CommitOutcome, DeliveryLink, InboundWrite, PageRequest, PortResult, QueueDepth, QueueDepths, Store, StoreInboundOutcome, System,
+    InboundWrite, PageRequest, PortResult, QueueDepth, QueueDepths, Store, StoreInboundOutcome, System,
     WriteOutcome,
 };
 use serde_json::{Value, json};
@@ -218,7 +217,7 @@ pub async fn every_alert_fires_and_ends<S: Store>(store: &S) {
     let answered = waiting_customer(&scene).await;
     needed_person(&scene, answered).await;
     missing_keys(&scene).await;
-    missing_acknowledgement(&scene).await;
+    acknowledgement::missing_acknowledgement(&scene).await;
     full_disk(&mut scene).await;
     scene.quiet_minutes(3).await;
     let live = succeed(store.list_live_alerts(None, 100)).await;
@@ -403,47 +402,6 @@ async fn missing_keys<S: Store>(scene: &AlertStory<'_, S>) {
     assert_eq!(scene.next_minute().await, [(kind, CRITICAL, FIRING)]);
     change_instance(scene.store, instance, InstanceChange::ModelKeyMissing(false)).await;
     assert_eq!(scene.next_minute().await, [(kind, CRITICAL, ENDED)]);
-}
-
-/// WhatsApp does not acknowledge a message that the provider accepted, and does it late.
-async fn missing_acknowledgement<S: Store>(scene: &AlertStory<'_, S>) {
-    let (store, contact) = (scene.store, scene.fixture.other_contact());
-    let mut conversation = contact.conversation(1);
-    let reply = contact.reply(&mut conversation);
-    let committed = succeed(store.commit_message(&conversation, &reply, None)).await;
-    assert_eq!(committed, CommitOutcome::Committed);
-    let (sending, flight) = claimed(&reply);
-    let claim = succeed(store.claim_message(&sending, None, &flight)).await;
-    assert_eq!(claim, ClaimOutcome::Claimed);
-    let (sent, now) = (accepted(&sending), scene.clock.now());
-    let key = DeliveryKey::from_provider_id(Provider::Evolution, &contact.external(), &fresh("P"));
-    let link = DeliveryLink {
-        key: key.clone(),
-        provider_key: None,
-        provider_message_id: sent.provider_message_id.clone(),
-        expires: add_millis(now, 86_400_000),
-        acknowledgement: Some(AwaitedAcknowledgement {
-            tenant: sent.tenant.clone(),
-            instance: sent.instance.clone(),
-            accepted_at: now,
-            due: add_millis(now, 600_000),
-        }),
-    };
-    let settled = succeed(store.settle_message(&sent, Some(&flight), Some(&link), None)).await;
-    assert_eq!(settled, WriteOutcome::Written);
-    let kind = AlertKind::NotAcknowledged;
-    scene.quiet_minutes(9).await;
-    assert_eq!(scene.next_minute().await, [(kind, WARNING, FIRING)]);
-    scene.quiet_minutes(2).await;
-    let update = StatusUpdate {
-        key,
-        status: DeliveryStatus::Delivered,
-        at: scene.clock.now(),
-        provider_message_id: None,
-        detail: None,
-    };
-    succeed(store.record_status(&update, link.expires)).await;
-    assert_eq!(scene.next_minute().await, [(kind, WARNING, ENDED)]);
 }
 
 async fn full_disk<S: Store>(scene: &mut AlertStory<'_, S>) {

@@ -50,6 +50,7 @@ pub mod traces;
 pub mod typing;
 pub mod unacknowledged;
 pub mod waiting;
+pub mod yielding;
 
 pub(crate) mod given;
 mod patience;

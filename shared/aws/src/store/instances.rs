@@ -10,7 +10,7 @@ use recado_domain::instance::{
     ChangedInstance, ConnectionStatus, InstanceChange, InstanceState, ParkedConversation,
 };
 use recado_domain::millis::{add_duration, from_unix_millis, to_millis};
-use recado_domain::rate::Rate;
+use recado_domain::rate::{Rate, YieldingSlot};
 use recado_pipeline::ports::{InstanceStates, PortError, PortResult, Reservation, System};
 use std::collections::HashMap;
 
@@ -169,6 +169,66 @@ impl<A: System> InstanceStates for DynamoStore<A> {
                 }
                 Err(refused) if found_closed(WHAT, refused.0.as_ref())? => return Ok(Reservation::NotOpen),
                 Err(_) => {}
+            }
+        }
+        Err(PortError::unavailable(
+            WHAT,
+            "the instance's state keeps changing",
+        ))
+    }
+
+    /// Reserves a slot for a message that lets others go before it: a read, and an update on condition that nobody reserved
+    /// since.
+    async fn reserve_yielding_slot(
+        &self,
+        id: &InstanceId,
+        rate: Rate,
+        holds_place: bool,
+        now: Timestamp,
+    ) -> PortResult<Reservation> {
+        const WHAT: &str = "reserving a slot behind others";
+        let open = Expression::new(OPEN).with_text(":open", ConnectionStatus::Open.as_str());
+        for _ in 0..CHANGE_TRIES {
+            let before = self.read_instance_state(id).await?;
+            if before.connection != ConnectionStatus::Open {
+                return Ok(Reservation::NotOpen);
+            }
+            let mut after = before.clone();
+            let reserved = after.reserve_yielding(rate, holds_place, now);
+            let unchanged = [("arrival", before.arrival), ("places", before.places)]
+                .into_iter()
+                .fold(open.clone(), |condition, (name, at)| match at {
+                    None => {
+                        condition.and_condition(Expression::new(format!("attribute_not_exists(#{name})")))
+                    }
+                    Some(at) => condition.and_condition(
+                        Expression::new(format!("#{name} = :{name}_before"))
+                            .with_number(&format!(":{name}_before"), at.as_millisecond()),
+                    ),
+                });
+            let change = match reserved {
+                YieldingSlot::Slot(slot) => UpdateChange::default()
+                    .set_to_term("asked_at", "if_not_exists(#asked_at, :now)")
+                    .set_value("arrival", timestamp_attribute(slot.arrival))
+                    .set_to_term("slots", "if_not_exists(#slots, :none) + :one")
+                    .with_value(":none", number_attribute(0))
+                    .with_value(":one", number_attribute(1))
+                    .with_value(":now", timestamp_attribute(now)),
+                YieldingSlot::Place { .. } => {
+                    UpdateChange::default().set_or_remove("places", after.places.map(timestamp_attribute))
+                }
+            };
+            let key = TableKey::for_instance_state(id);
+            let written = self
+                .table
+                .update_record(WHAT, key, &change, Some(unchanged), ReturnValue::AllNew);
+            match (written.await?, reserved) {
+                (Ok(updated), YieldingSlot::Slot(slot)) => return slot_reservation(WHAT, slot.at, &updated),
+                (Ok(_), YieldingSlot::Place { at, .. }) => return Ok(Reservation::Place(at)),
+                (Err(refused), _) if found_closed(WHAT, refused.0.as_ref())? => {
+                    return Ok(Reservation::NotOpen);
+                }
+                (Err(_), _) => {}
             }
         }
         Err(PortError::unavailable(

@@ -156,3 +156,21 @@ fn what_was_purged_is_not_revived_by_a_copy_that_was_left() {
     );
     assert!(message.copied, "no dead letter is to be made of it");
 }
+
+#[test]
+fn what_a_client_sent_lets_others_go_first_four_times() {
+    let to = ContactAddress::parse("5511999998888").unwrap();
+    let of = |author, covers| Outbox::new_queued(to.clone(), author, 0, Ordinal(covers), from_unix_millis(0));
+    assert!(!of(Author::Ai, 1).yields_slot() && !of(Author::Person, 1).yields_slot());
+    let mut sent = of(Author::Person, 0);
+    for place in 1..=4 {
+        assert!(sent.yields_slot(), "{place}");
+        let rev = sent.rev;
+        sent.yield_until(from_unix_millis(place));
+        assert_eq!(
+            (sent.not_before, sent.rev),
+            (Some(from_unix_millis(place)), rev + 1)
+        );
+    }
+    assert!(!sent.yields_slot());
+}

@@ -41,8 +41,7 @@ fn upsert_delivery(
     link: Option<&DeliveryLink>,
 ) -> Result<(), DbError> {
     // A status leaves the provider's key, and is the acknowledgement.
-    let sql =
-        "INSERT INTO deliveries (key, expires, body, provider_key, ack_owner, ack_since, ack_due)
+    let sql = "INSERT INTO deliveries (key, expires, body, provider_key, ack_owner, ack_since, ack_due)
         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)
         ON CONFLICT (key) DO UPDATE SET expires = excluded.expires, body = excluded.body,
             provider_key = coalesce(excluded.provider_key, provider_key), ack_owner = excluded.ack_owner,

@@ -6,7 +6,7 @@ use recado_domain::ids::InstanceId;
 use recado_domain::instance::{
     ChangedInstance, ConnectionStatus as Link, InstanceChange, InstanceState, ParkedConversation,
 };
-use recado_domain::rate::Rate;
+use recado_domain::rate::{Rate, YieldingSlot};
 use recado_pipeline::ports::{InstanceStates, PortResult, Reservation};
 use rusqlite::{Connection, params};
 use std::collections::HashMap;
@@ -45,6 +45,28 @@ fn reserve_slot(
     Ok(Reservation::Slot {
         at: slot.at,
         state: Box::new(state),
+    })
+}
+
+fn reserve_yielding_slot(
+    connection: &Connection,
+    id: &InstanceId,
+    rate: Rate,
+    holds_place: bool,
+    now: Timestamp,
+) -> Result<Reservation, DbError> {
+    let mut state = select_state(connection, id)?;
+    if state.connection != Link::Open {
+        return Ok(Reservation::NotOpen);
+    }
+    let reserved = state.reserve_yielding(rate, holds_place, now);
+    upsert_state(connection, id, &state)?;
+    Ok(match reserved {
+        YieldingSlot::Place { at, .. } => Reservation::Place(at),
+        YieldingSlot::Slot(slot) => Reservation::Slot {
+            at: slot.at,
+            state: Box::new(state),
+        },
     })
 }
 
@@ -123,6 +145,20 @@ impl InstanceStates for Embedded {
         let id = id.clone();
         self.run_write("reserve", move |c| reserve_slot(c, &id, rate, now))
             .await
+    }
+
+    async fn reserve_yielding_slot(
+        &self,
+        id: &InstanceId,
+        rate: Rate,
+        holds_place: bool,
+        now: Timestamp,
+    ) -> PortResult<Reservation> {
+        let id = id.clone();
+        self.run_write("reserve_yielding", move |c| {
+            reserve_yielding_slot(c, &id, rate, holds_place, now)
+        })
+        .await
     }
 
     async fn change_instance_state(

@@ -8,7 +8,7 @@ use recado_domain::delivery::{AwaitedAcknowledgement, Delivery, UnacknowledgedMe
 use recado_domain::ids::{InstanceId, TenantId};
 use recado_domain::millis::from_unix_millis;
 use recado_pipeline::ports::{Page, PageRequest, UnacknowledgedCounts, UnacknowledgedFilter};
-use rusqlite::{Connection, OptionalExtension, params};
+use rusqlite::{Connection, params};
 
 /// The text after every owner of a tenant: the character after `/` is `0`.
 const AFTER_TENANT: char = '0';
@@ -28,8 +28,9 @@ pub(super) fn count_by_owner(
     range: (Timestamp, Timestamp),
     most: usize,
 ) -> Result<UnacknowledgedCounts, DbError> {
-    let mut next_owner =
-        c.prepare_cached("SELECT min(ack_owner) FROM deliveries WHERE ack_owner IS NOT NULL AND ack_owner > ?1")?;
+    let mut next_owner = c.prepare_cached(
+        "SELECT min(ack_owner) FROM deliveries WHERE ack_owner IS NOT NULL AND ack_owner > ?1",
+    )?;
     let mut count = c.prepare_cached(
         "SELECT count(*), min(ack_since) FROM (SELECT ack_since FROM deliveries
             WHERE ack_owner = ?1 AND ack_due > ?2 AND ack_due <= ?3 ORDER BY ack_due LIMIT ?4)",
@@ -39,8 +40,9 @@ pub(super) fn count_by_owner(
     while let Some(owner) = next_owner.query_row([&last], |row| row.get::<_, Option<String>>(0))? {
         let (from, before) = (range.0.as_millisecond(), range.1.as_millisecond());
         let values = params![owner, from, before, to_sql_limit(most)];
-        let (messages, since) =
-            count.query_row(values, |row| Ok((row.get::<_, u32>(0)?, row.get::<_, Option<i64>>(1)?)))?;
+        let (messages, since) = count.query_row(values, |row| {
+            Ok((row.get::<_, u32>(0)?, row.get::<_, Option<i64>>(1)?))
+        })?;
         if let Some(since) = since {
             if found.instances.len() == most {
                 found.at_least = true;
@@ -80,8 +82,9 @@ pub(super) fn select_page(
         items: Vec::new(),
         next_cursor: None,
     };
-    let start = filter.tenant.as_ref().map_or(String::new(), |tenant| format!("{tenant}/"));
-    let end = filter.tenant.as_ref().map(|tenant| format!("{tenant}{AFTER_TENANT}"));
+    let tenant = filter.tenant.as_ref();
+    let start = tenant.map_or_else(String::new, |tenant| format!("{tenant}/"));
+    let end = tenant.map(|tenant| format!("{tenant}{AFTER_TENANT}"));
     let mut place = match page.cursor.as_deref() {
         // A cursor leads to no other tenant's rows.
         Some(cursor) => Some(parse_cursor(cursor)?)
@@ -92,43 +95,58 @@ pub(super) fn select_page(
     let owners = "SELECT min(ack_owner) FROM deliveries
         WHERE ack_owner IS NOT NULL AND ack_owner >= ?1 AND (?2 IS NULL OR ack_owner < ?2)";
     let mut next_owner = c.prepare_cached(owners)?;
+    while let Some(owner) =
+        next_owner.query_row(params![place.0, end], |row| row.get::<_, Option<String>>(0))?
+    {
+        if owner != place.0 {
+            place = (owner, i64::MIN, String::new());
+        }
+        let ids = parse_owner(&place.0)?;
+        let is_wanted = filter.instance.as_ref().is_none_or(|wanted| *wanted == ids.1);
+        if is_wanted && !add_rows_of_owner(c, &ids, &mut place, now, page.limit, &mut found)? {
+            found.next_cursor = Some(format!("{}:{}:{}", place.1, place.2, place.0));
+            return Ok(found);
+        }
+        // The text after this owner and before every other.
+        place = (format!("{}\u{1}", place.0), i64::MIN, String::new());
+    }
+    Ok(found)
+}
+
+/// Adds the rows of one owner that come after `place` to `found`, and moves `place` on. Returns `false` if there are more
+/// than a page holds.
+fn add_rows_of_owner(
+    c: &Connection,
+    (tenant, instance): &(TenantId, InstanceId),
+    place: &mut ListPlace,
+    now: Timestamp,
+    limit: usize,
+    found: &mut Page<UnacknowledgedMessage>,
+) -> Result<bool, DbError> {
     let mut rows = c.prepare_cached(
         "SELECT ack_since, ack_due, key, body FROM deliveries
             WHERE ack_owner = ?1 AND (ack_due, key) > (?2, ?3) AND ack_due <= ?4 ORDER BY ack_due, key LIMIT ?5",
     )?;
-    loop {
-        let owner: Option<Option<String>> =
-            next_owner.query_row(params![place.0, end], |row| row.get(0)).optional()?;
-        let Some(owner) = owner.flatten() else {
-            return Ok(found);
-        };
-        if owner != place.0 {
-            place = (owner.clone(), i64::MIN, String::new());
+    let left = to_sql_limit(limit.saturating_add(1).saturating_sub(found.items.len()));
+    let mut read = rows.query(params![place.0, place.1, place.2, now.as_millisecond(), left])?;
+    while let Some(row) = read.next()? {
+        if found.items.len() == limit {
+            return Ok(false);
         }
-        let (tenant, instance) = parse_owner(&owner)?;
-        if filter.instance.as_ref().is_none_or(|wanted| *wanted == instance) {
-            let left = to_sql_limit(page.limit.saturating_add(1).saturating_sub(found.items.len()));
-            let mut read = rows.query(params![owner, place.1, place.2, now.as_millisecond(), left])?;
-            while let Some(row) = read.next()? {
-                if found.items.len() == page.limit {
-                    found.next_cursor = Some(format!("{}:{}:{}", place.1, place.2, place.0));
-                    return Ok(found);
-                }
-                let (since, due): (i64, i64) = (row.get(0)?, row.get(1)?);
-                place = (owner.clone(), due, row.get(2)?);
-                let delivery: Delivery = decode_json(&row.get::<_, String>(3)?)?;
-                found.items.extend(delivery.message.map(|message| UnacknowledgedMessage {
-                    message,
-                    awaited: AwaitedAcknowledgement {
-                        tenant: tenant.clone(),
-                        instance: instance.clone(),
-                        accepted_at: from_unix_millis(since),
-                        due: from_unix_millis(due),
-                    },
-                }));
-            }
-        }
-        // The text after this owner and before every other.
-        place = (format!("{owner}\u{1}"), i64::MIN, String::new());
+        let (since, due): (i64, i64) = (row.get(0)?, row.get(1)?);
+        (place.1, place.2) = (due, row.get(2)?);
+        let delivery: Delivery = decode_json(&row.get::<_, String>(3)?)?;
+        found
+            .items
+            .extend(delivery.message.map(|message| UnacknowledgedMessage {
+                message,
+                awaited: AwaitedAcknowledgement {
+                    tenant: tenant.clone(),
+                    instance: instance.clone(),
+                    accepted_at: from_unix_millis(since),
+                    due: from_unix_millis(due),
+                },
+            }));
     }
+    Ok(true)
 }

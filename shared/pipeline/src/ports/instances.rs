@@ -16,6 +16,8 @@ pub enum Reservation {
         /// State of the instance after the reservation.
         state: Box<InstanceState>,
     },
+    /// The next slot is too far ahead for a message that lets others go before it. It asks again at this time.
+    Place(Timestamp),
     /// The instance is not open: park the conversation.
     NotOpen,
 }
@@ -38,6 +40,16 @@ pub trait InstanceStates: Send + Sync {
         &self,
         id: &InstanceId,
         rate: Rate,
+        now: Timestamp,
+    ) -> impl Future<Output = PortResult<Reservation>> + Send;
+
+    /// Reserves a slot, or takes a place, by [`InstanceState::reserve_yielding`] in one conditional update, if the instance is
+    /// open.
+    fn reserve_yielding_slot(
+        &self,
+        id: &InstanceId,
+        rate: Rate,
+        holds_place: bool,
         now: Timestamp,
     ) -> impl Future<Output = PortResult<Reservation>> + Send;
 

@@ -50,7 +50,7 @@ async fn note_model_key<S: Store>(store: &S, fixture: &Fixture, missing: bool) -
 async fn reserve<S: Store>(store: &S, fixture: &Fixture, rate: Rate, now: Timestamp) -> Option<Timestamp> {
     match succeed(store.reserve_slot(fixture.instance(), rate, now)).await {
         Reservation::Slot { at, .. } => Some(at),
-        Reservation::NotOpen => None,
+        Reservation::NotOpen | Reservation::Place(_) => None,
     }
 }
 

@@ -200,9 +200,11 @@ pub async fn missing_acknowledgements_are_counted_by_instance<S: Store>(store: &
         (0, DUE + 1, (ours(1, 1), theirs)),
         (DUE + 1, DUE + 2, (ours(1, 2), None)),
     ] {
-        let found = eventually(INDEX, async || counted(from, before).await, |found| {
-            *found == expected
-        });
+        let found = eventually(
+            INDEX,
+            async || counted(from, before).await,
+            |found| *found == expected,
+        );
         assert_eq!(found.await, expected, "from {from} to {before}");
     }
     acknowledge(store, &acknowledged.key).await;

@@ -402,7 +402,10 @@ async fn the_model_and_people_read_both_histories_in_order_of_time() {
     for limit in [1, 3, 50] {
         let shown = read_by_people(&setup, &going_on, limit).await;
         let times: Vec<_> = shown.iter().map(|view| view.message.written_at).collect();
-        assert!(times.is_sorted_by(|newer, older| newer >= older), "{limit}: {times:?}");
+        assert!(
+            times.is_sorted_by(|newer, older| newer >= older),
+            "{limit}: {times:?}"
+        );
         let texts: Vec<String> = shown
             .iter()
             .map(|view| view.message.content.render_text())
@@ -413,7 +416,14 @@ async fn the_model_and_people_read_both_histories_in_order_of_time() {
     let from_the_left = read_by_people(&setup, &both(&setup).await.0, 3).await;
     assert_eq!(from_the_left.len(), 8);
     let (caller, id) = (Caller::installation(), &going_on.id);
-    succeed(operate::resolve_conversation(&setup.world, &caller, id, None, &correlation())).await;
+    succeed(operate::resolve_conversation(
+        &setup.world,
+        &caller,
+        id,
+        None,
+        &correlation(),
+    ))
+    .await;
     receive(&setup, words("d", NUMBER, None, false)).await;
     turns(&setup).await;
     assert_eq!(both(&setup).await.1.joined, []);

@@ -28,10 +28,11 @@ pub(super) fn find_unacknowledged(look: &InstallationLook, into: &mut Findings) 
     }
     into.found
         .extend(instances.iter().filter(|one| one.count > 0).map(|one| {
-            let (plural, count) = if one.count == 1 { ("", 1) } else { ("s", one.count) };
+            let plural = if one.count == 1 { "" } else { "s" };
             let summary = format!(
-                "instance {}: WhatsApp has not acknowledged {count} message{plural} that the provider accepted, the oldest at {}",
+                "instance {}: WhatsApp has not acknowledged {} message{plural} that the provider accepted, the oldest at {}",
                 one.instance,
+                one.count,
                 in_seconds(one.since)
             );
             Finding {

@@ -9,7 +9,7 @@ use std::collections::{BTreeMap, VecDeque};
 const WHAT: &str = "listing a person's messages";
 
 /// The rest of one conversation while the pages of several are merged.
-struct Part {
+struct ConversationRest {
     id: ConversationId,
     messages: VecDeque<MessageView>,
     /// The position from which on the next page goes on: before this ordinal. `None`: from the newest message on.
@@ -18,7 +18,7 @@ struct Part {
     has_more: bool,
 }
 
-impl Part {
+impl ConversationRest {
     /// Takes the newest message that is left.
     fn take_newest(&mut self) -> Option<MessageView> {
         let taken = self.messages.pop_front()?;
@@ -46,7 +46,10 @@ pub async fn list_joined_messages(
     let conversation = find_conversation(deps, caller, id).await?;
     let positions = parse_positions(page.cursor.as_deref())?;
     let mut parts = Vec::new();
-    for id in [&conversation.id].into_iter().chain(conversation.history_conversations()) {
+    for id in [&conversation.id]
+        .into_iter()
+        .chain(conversation.history_conversations())
+    {
         parts.extend(read_part(deps, caller, &conversation, id, &positions, page.limit).await?);
     }
     let mut items = Vec::new();
@@ -56,9 +59,9 @@ pub async fn list_joined_messages(
             .filter_map(|(number, part)| Some((part.messages.front()?.message.written_at, number)))
             .max_by_key(|(at, number)| (*at, std::cmp::Reverse(*number)));
         let Some((_, number)) = newest else { break };
-        items.extend(parts.get_mut(number).and_then(Part::take_newest));
+        items.extend(parts.get_mut(number).and_then(ConversationRest::take_newest));
     }
-    let cursors: Vec<(bool, String)> = parts.iter().map(Part::cursor_part).collect();
+    let cursors: Vec<(bool, String)> = parts.iter().map(ConversationRest::cursor_part).collect();
     let is_open = cursors.iter().any(|(is_open, _)| *is_open);
     let cursors: Vec<String> = cursors.into_iter().map(|(_, cursor)| cursor).collect();
     Ok(Page {
@@ -75,7 +78,7 @@ async fn read_part(
     id: &ConversationId,
     positions: &BTreeMap<ConversationId, Option<u64>>,
     limit: usize,
-) -> Result<Option<Part>, OperateError> {
+) -> Result<Option<ConversationRest>, OperateError> {
     let position = positions.get(id).copied().flatten();
     let page = PageRequest {
         limit,
@@ -86,7 +89,7 @@ async fn read_part(
         Err(OperateError::NotFound(_)) if *id != own.id => return Ok(None),
         Err(error) => return Err(error),
     };
-    Ok(Some(Part {
+    Ok(Some(ConversationRest {
         id: id.clone(),
         has_more: found.next_cursor.is_some(),
         messages: found.items.into(),

@@ -65,8 +65,8 @@ impl TurnReading {
         Self::choose_with_linked(answered, upto, known, Vec::new(), bounds)
     }
 
-    /// Chooses the messages as [`Self::choose_messages`] does, and of `linked`, the messages of the person's other
-    /// conversations, those that are newer than what is left out.
+    /// Chooses the messages as [`Self::choose_messages`] does, from two histories. Of `linked`, the messages of the person's
+    /// other conversations, those are read that are newer than what is left out.
     pub(super) fn choose_with_linked(
         answered: Ordinal,
         upto: Ordinal,

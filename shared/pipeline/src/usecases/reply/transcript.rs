@@ -24,12 +24,7 @@ pub(super) fn build_transcript(reading: &TurnReading) -> Vec<ChatTurn> {
         .collect();
     let mut present: Vec<&Message> = reading.chosen_messages().filter(owed).collect();
     for part in [&mut past, &mut present] {
-        part.sort_by_key(|message| {
-            (
-                order_timestamp(message, reading),
-                message.ordinal,
-            )
-        });
+        part.sort_by_key(|message| (order_timestamp(message, reading), message.ordinal));
     }
     let revised = Revisions::from_reading(reading);
     let mut turns: Vec<ChatTurn> = Vec::new();

@@ -20,7 +20,7 @@ use recado_domain::message::Outgoing;
 use recado_domain::millis::add_duration;
 use recado_domain::options::SendOptions;
 use recado_domain::outbox::hash_text;
-use recado_domain::rate::is_slot_missed;
+use recado_domain::rate::{is_long_wait, is_slot_missed};
 
 /// Longest wait for a slot inside the function. Queue delays are whole seconds, so for a later slot
 /// the send job is retried one second before the slot.
@@ -122,7 +122,17 @@ async fn reserve_send_slot(
         }
         (slot, state)
     } else {
-        match deps.store().reserve_slot(&instance.id, rate, now).await? {
+        let reserved = if message.out.yields_slot() {
+            let holds_place = message.out.yielded > 0;
+            let reserves = deps
+                .store()
+                .reserve_yielding_slot(&instance.id, rate, holds_place, now);
+            reserves.await?
+        } else {
+            deps.store().reserve_slot(&instance.id, rate, now).await?
+        };
+        match reserved {
+            Reservation::Place(at) => return waiting::yield_to_others(deps, message, at).await,
             Reservation::NotOpen => return parking::park_conversation(deps, message, None).await,
             Reservation::Slot { at, state } => (at, *state),
         }
@@ -136,6 +146,10 @@ async fn reserve_send_slot(
         return Ok((slot, state));
     }
     if held.is_none() {
+        if is_long_wait(wait, rate) {
+            let wait_seconds = wait.as_secs();
+            tracing::warn!(instance_id = %instance.id, wait_seconds, "a message waits long for a slot of its instance's rate");
+        }
         message.out.record_slot(slot);
         require_written(deps.store().save_open_message(&message.to_record(), None).await?)?;
     }

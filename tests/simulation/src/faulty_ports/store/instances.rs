@@ -15,6 +15,7 @@ impl<S: Store> InstanceStates for FaultyPort<S> {
     delegate_calls! {
         list_parked(id: &InstanceId, limit: usize) -> Vec<ParkedConversation>;
         read_instance_states(ids: &[InstanceId]) -> HashMap<InstanceId, InstanceState>;
+        reserve_yielding_slot(id: &InstanceId, rate: Rate, holds_place: bool, now: Timestamp) -> Reservation;
     }
 
     async fn read_instance_state(&self, id: &InstanceId) -> PortResult<InstanceState> {
