@@ -14,6 +14,7 @@ mod dropped_drafts;
 mod erasure;
 mod handover;
 mod linked_identity;
+mod picture;
 mod reengagement;
 mod retention;
 mod turn;
@@ -29,6 +30,7 @@ pub use dropped_drafts::DroppedDrafts;
 pub use handover::Handover;
 use jiff::Timestamp;
 pub use linked_identity::JOINED_MAX;
+pub use picture::ContactPicture;
 pub use reengagement::{ReengagementDecision, ReengagementRecord};
 use serde::{Deserialize, Serialize};
 pub use turn::{ConversationError, Draft, TurnAttempts, TurnDecision, TurnLease};
@@ -75,6 +77,9 @@ pub struct Conversation {
     /// The name that the contact gives itself.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,
+    /// The contact's picture, as the provider last told it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub picture: Option<ContactPicture>,
     /// The mode: `Ai` if the agent answers, `Manual` if people answer.
     pub mode: ConversationMode,
     /// The status: `Active` or `Resolved`.
@@ -206,6 +211,7 @@ impl Conversation {
             known_as: None,
             phone,
             name: None,
+            picture: None,
             mode: if bound.instance.starts_with_ai {
                 ConversationMode::Ai
             } else {

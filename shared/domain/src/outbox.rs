@@ -198,6 +198,7 @@ impl Outbox {
             covers,
             slot: None,
             not_before: None,
+            yielded: 0,
             look_at: None,
             maybe_sent: false,
             last_words: false,

@@ -49,6 +49,7 @@ impl Provider {
                 has_service_window: false,
                 echoes_our_id: false,
                 acceptance_is_local: true,
+                has_pictures: true,
                 is_linked_device: true,
                 has_history: true,
                 text_max: TEXT_MAX,
@@ -63,6 +64,7 @@ impl Provider {
                 has_service_window: true,
                 echoes_our_id: true,
                 acceptance_is_local: false,
+                has_pictures: false,
                 is_linked_device: false,
                 has_history: false,
                 text_max: TEXT_MAX,
@@ -113,6 +115,8 @@ pub struct ProviderCapabilities {
     pub echoes_our_id: bool,
     /// `true` if the provider accepts a message before WhatsApp does: only a status shows that WhatsApp has it.
     pub acceptance_is_local: bool,
+    /// `true` if the provider tells the pictures that contacts show.
+    pub has_pictures: bool,
     /// `true` if the provider is a linked phone, which can lose its connection without a report. The stored connection
     /// state then becomes outdated, and Recado asks for it.
     pub is_linked_device: bool,

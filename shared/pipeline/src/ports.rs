@@ -69,7 +69,8 @@ pub use notification_channels::{ChannelError, NotificationChannels};
 pub use outbox::{ClaimGuard, ClaimOutcome, DeliveryLink, OutboxStore};
 pub use overdue::{OverdueIndex, OverdueWork};
 pub use providers::{
-    ConnectionAnswer, CredentialState, OutgoingMessage, Providers, SendEvidence, SendOutcome, TemplateAnswer,
+    ConnectionAnswer, CredentialState, OutgoingMessage, PictureAnswer, Providers, SendEvidence, SendOutcome,
+    TemplateAnswer,
 };
 pub use queues::{AppliedMessage, CommittedReply, InboundEntry, Queues};
 pub use retention::{DELETED_MESSAGES_MAX, RetainedRecords};

@@ -76,6 +76,8 @@ pub struct Settings {
     /// Time within which WhatsApp acknowledges a message that its provider accepted. Later, the acknowledgement is missing.
     /// 0: it is not waited for.
     pub acknowledgement_wait: SignedDuration,
+    /// Age at which the answer about a contact's picture is old. 0: pictures are not asked for.
+    pub picture_refresh: SignedDuration,
     /// Maximum time for which messages wait for a disconnected instance.
     pub parked_max: SignedDuration,
     /// Time for which the stored state `open` of an instance is trusted before a sender asks again. 0: without limit.
@@ -157,6 +159,7 @@ impl Default for Settings {
             rate: Rate::EVOLUTION,
             unknown_wait: seconds(300),
             acknowledgement_wait: seconds(600),
+            picture_refresh: seconds(30 * 86_400),
             parked_max: seconds(72 * 3600),
             connection_stale: seconds(600),
             config_ttl: seconds(30),

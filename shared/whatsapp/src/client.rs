@@ -7,7 +7,7 @@ use crate::registry::{
     ProviderEndpoint, credential_variable, explain_refusal, interpret_event, is_sent_as_text,
 };
 use crate::simulation::{SimulatedMessage, SimulatedOutbox};
-use crate::wire::template_lookup::{TemplateAnswers, TemplateLookup};
+use crate::wire::template_lookup::TemplateAnswers;
 use jiff::{SignedDuration, Timestamp};
 use recado_domain::config::{ConfigError, CredentialRef, Instance, InstanceConfig};
 use recado_domain::contact::ContactAddress;
@@ -19,13 +19,15 @@ use recado_domain::provider::Provider;
 use recado_domain::secret::Secret;
 use recado_pipeline::ports::{
     ConnectionAnswer, CredentialState, FetchedFile, FileError, FileRequest, HistoryError, HistoryPage,
-    HistorySpan, OutgoingMessage, Providers, Secrets, SendEvidence, SendOutcome, System, TemplateAnswer,
+    HistorySpan, OutgoingMessage, PictureAnswer, Providers, Secrets, SendEvidence, SendOutcome, System,
+    TemplateAnswer,
 };
 use refusal::{refuse_other_end, unknown_instance_outcome};
 use serde_json::Value;
 use std::time::Duration;
 
 mod files;
+mod questions;
 mod refusal;
 #[cfg(test)]
 mod tests;
@@ -147,19 +149,6 @@ impl<S: Secrets, A: System> WhatsApp<S, A> {
             (ProviderAccess::Granted(secret), Some(external)) => Some((secret, external)),
             _ => None,
         }
-    }
-
-    async fn fetch_template(&self, instance: &Instance, wanted: &MessageTemplate) -> TemplateLookup {
-        let Some((secret, external)) = self.find_access(instance).await else {
-            return TemplateLookup::Unclear;
-        };
-        let timeout = self.config.timeout.min(QUESTION_TIMEOUT);
-        let Ok(endpoint) = self.endpoint(instance, &external, secret.as_ref(), timeout) else {
-            return TemplateLookup::Unclear;
-        };
-        endpoint
-            .fetch_template(instance.account_id.as_deref(), wanted)
-            .await
     }
 
     fn simulate_send(
@@ -310,6 +299,10 @@ impl<S: Secrets, A: System> Providers for WhatsApp<S, A> {
             Ok(endpoint) => endpoint.find_send_evidence(message, also, claimed_at).await,
             Err(_) => SendEvidence::Unclear,
         }
+    }
+
+    async fn fetch_picture(&self, bound: &InstanceConfig, address: &ContactAddress) -> PictureAnswer {
+        self.ask_for_picture(&bound.instance, address).await
     }
 
     async fn mark_messages_read(&self, bound: &InstanceConfig, address: &ContactAddress, ids: &[String]) {

@@ -20,5 +20,7 @@ pub(crate) use history::read_history_page;
 pub(crate) use media::fetch_file;
 pub(crate) use parse::{interpret_event, split_instance_webhook, split_webhook};
 pub(crate) use read_receipt::{mark_messages_read, show_typing};
-pub(crate) use send::{Dialect, EvolutionEndpoint, check_connection, is_sent_as_text, send_message};
+pub(crate) use send::{
+    Dialect, EvolutionEndpoint, check_connection, fetch_picture, is_sent_as_text, send_message,
+};
 pub(crate) use support::content_support;

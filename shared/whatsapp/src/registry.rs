@@ -23,7 +23,7 @@ use recado_domain::provider::Provider;
 use recado_domain::secret::Secret;
 use recado_pipeline::ports::{
     ConnectionAnswer, FetchedFile, FileError, FileRequest, HistoryError, HistoryPage, HistorySpan,
-    OutgoingMessage, SendEvidence, SendOutcome,
+    OutgoingMessage, PictureAnswer, SendEvidence, SendOutcome,
 };
 use serde_json::Value;
 use std::time::Duration;
@@ -309,6 +309,14 @@ impl<'a> ProviderEndpoint<'a> {
             Self::AwsSocial(_) => Err(FileError::Unavailable {
                 why: "AWS hands files over in a bucket alone",
             }),
+        }
+    }
+
+    /// Asks for a contact's picture. Only Evolution tells it.
+    pub(crate) async fn fetch_picture(&self, contact: &ContactAddress) -> PictureAnswer {
+        match self {
+            Self::Evolution(at) => evolution::fetch_picture(at, contact).await,
+            Self::Meta(_) | Self::Dialog360(_) | Self::AwsSocial(_) => PictureAnswer::Unclear,
         }
     }
 

@@ -86,6 +86,7 @@ impl Conversation {
         }
         self.known_as.clone_from(&resolved.known_as);
         self.beside.clone_from(&resolved.beside);
+        self.picture.clone_from(&resolved.picture);
         self.pair_arrival = resolved.pair_arrival;
         self.last_inbound_at = resolved.last_inbound_at;
         self.reengaged.clone_from(&resolved.reengaged);

@@ -24,6 +24,7 @@ impl Conversation {
         self.known_as = None;
         self.phone = None;
         self.name = None;
+        self.picture = None;
         self.last_inbound_at = None;
         self.pair_arrival = None;
         self.reengaged = None;

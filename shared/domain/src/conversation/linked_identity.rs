@@ -46,6 +46,9 @@ impl Conversation {
         if self.name.is_none() {
             self.name.clone_from(&left.name);
         }
+        if self.picture.is_none() {
+            self.picture.clone_from(&left.picture);
+        }
         self.continue_hand_over(left);
         if !self.beside.contains(&left.id) {
             self.beside.push(left.id.clone());

@@ -2,6 +2,7 @@
 
 mod changes;
 mod choice;
+mod contact;
 mod delivery;
 mod media_url;
 mod referral;
@@ -14,6 +15,7 @@ use super::schema::{
 };
 use changes::{ReactionView, VersionView, list_reactions, list_versions};
 use choice::ChosenView;
+use contact::ContactView;
 use delivery::DeliveryView;
 use media_url::media_url;
 use recado_domain::Timestamp;
@@ -105,13 +107,6 @@ pub(super) struct ConversationView {
     joined: Vec<ConversationId>,
 }
 
-#[derive(Debug, Serialize, ToSchema)]
-struct ContactView {
-    /// Absent if WhatsApp does not show the contact's number.
-    phone: Option<String>,
-    name: Option<String>,
-}
-
 /// A takeover, a give-back or a resolve. The conversation's mode and status say which one it was.
 #[derive(Debug, Serialize, ToSchema)]
 struct HandoverView {
@@ -148,15 +143,12 @@ impl From<(Conversation, Option<ExplainedAnswer>)> for ConversationView {
         let status = conversation.listed_status().unwrap_or(conversation.status);
         let (waiting_since, agent_returns_at) =
             (conversation.person_owed_since(), conversation.return_due_at());
+        let contact = ContactView::from(&conversation);
         let (taken_by, taken_at) = conversation.taken.map(|taken| (taken.by, taken.at)).unzip();
-        let phone = conversation.phone.or_else(|| conversation.address.phone_number());
         Self {
             id: conversation.id,
             instance_id: conversation.instance,
-            contact: ContactView {
-                phone,
-                name: conversation.name,
-            },
+            contact,
             mode: conversation.mode,
             status,
             last_message_at: conversation.last_message_at,

@@ -123,6 +123,17 @@ pub enum TemplateAnswer {
     Unclear,
 }
 
+/// The provider's answer about a contact's picture.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum PictureAnswer {
+    /// The picture has this URL.
+    Url(String),
+    /// The contact shows no picture.
+    None,
+    /// The provider could not be asked, or does not tell.
+    Unclear,
+}
+
 /// The evidence about a send whose outcome is unknown.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum SendEvidence {
@@ -231,6 +242,15 @@ pub trait Providers: Send + Sync {
         std::future::ready(Err(FileError::Unavailable {
             why: "it has no files",
         }))
+    }
+
+    /// Asks the provider for the picture that a contact shows.
+    fn fetch_picture(
+        &self,
+        _bound: &InstanceConfig,
+        _address: &ContactAddress,
+    ) -> impl Future<Output = PictureAnswer> + Send {
+        std::future::ready(PictureAnswer::Unclear)
     }
 
     /// Reads one page (the first is 1) of the provider's history in `span`. Messages that came in since an earlier page

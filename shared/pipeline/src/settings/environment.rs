@@ -23,6 +23,7 @@ impl Settings {
 
     fn read_times(&mut self, reader: &mut VariableReader) {
         self.read_debounce(reader);
+        self.read_background_times(reader);
         for (name, unit, range, time) in [
             (
                 "RECADO_DEBOUNCE_MAX_SECONDS",
@@ -64,12 +65,6 @@ impl Settings {
                 &mut self.unknown_wait,
             ),
             (
-                "RECADO_ACKNOWLEDGEMENT_SECONDS",
-                1.0,
-                (0.0, 7.0 * DAY),
-                &mut self.acknowledgement_wait,
-            ),
-            (
                 "RECADO_CONNECTION_STALE_SECONDS",
                 1.0,
                 (0.0, DAY),
@@ -106,6 +101,21 @@ impl Settings {
         // The function of the turns ends after 90 seconds, and the model may take 60.
         let wait = ["RECADO_MEDIA_WAIT_SECONDS"];
         self.file_wait = reader.read_duration(&wait, 1.0, (0.0, 20.0), self.file_wait);
+    }
+
+    /// Reads the times of what is looked at beside the way of messages.
+    fn read_background_times(&mut self, reader: &mut VariableReader) {
+        for (name, unit, most, time) in [
+            (
+                "RECADO_ACKNOWLEDGEMENT_SECONDS",
+                1.0,
+                7.0 * DAY,
+                &mut self.acknowledgement_wait,
+            ),
+            ("RECADO_PICTURE_DAYS", DAY, 3650.0, &mut self.picture_refresh),
+        ] {
+            *time = reader.read_duration(&[name], unit, (0.0, most), *time);
+        }
     }
 
     /// Reads the debounce: a number of seconds, or `adaptive`.

@@ -2,6 +2,7 @@
 //! what a crash, a lost queue message or an outage left behind.
 
 mod automatic_catch_up;
+mod contact_pictures;
 mod dead_letter_retention;
 mod dead_queue_collection;
 mod inactivity;
@@ -69,6 +70,8 @@ pub struct ReconcileReport {
     pub expired: usize,
     /// Dead letters given up for good because their retention period is over.
     pub given_up: usize,
+    /// Answers about contacts' pictures that were stored.
+    pub pictures: usize,
     /// Actions that failed.
     pub failed: usize,
     /// The sample of the installation that was stored.
@@ -133,6 +136,8 @@ pub async fn reconcile(deps: &impl Deps) -> PortResult<ReconcileReport> {
 
 /// Runs the checks that are due in this minute.
 async fn run_checks(deps: &impl Deps, done: &mut ReconcileReport) {
+    let pictures = contact_pictures::fetch_due_pictures(deps).await;
+    done.pictures = done.count_failure("pictures were not asked for", pictures);
     if inactivity::is_check_minute(deps.system().now()) {
         let silent = inactivity::check_inactivity(deps).await;
         done.silent = done.count_failure("silences were not looked for", silent);

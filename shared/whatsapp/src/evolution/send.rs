@@ -12,9 +12,9 @@ use crate::wire::json::get_text;
 use recado_domain::contact::ContactAddress;
 use recado_domain::ids::ExternalId;
 use recado_domain::secret::Secret;
-use recado_pipeline::ports::{ConnectionAnswer, OutgoingMessage, SendOutcome};
+use recado_pipeline::ports::{ConnectionAnswer, OutgoingMessage, PictureAnswer, SendOutcome};
 use reqwest::{Client, Method};
-use serde_json::Value;
+use serde_json::{Value, json};
 use std::time::Duration;
 
 /// An instance at Evolution, with its key and base URL.
@@ -121,6 +121,20 @@ pub(crate) async fn check_connection(at: &EvolutionEndpoint<'_>) -> ConnectionAn
             }
         }
         _ => ConnectionAnswer::Unclear,
+    }
+}
+
+/// Asks for a contact's picture with `chat/fetchProfilePictureUrl`. An answer without one says that the contact shows none.
+pub(crate) async fn fetch_picture(at: &EvolutionEndpoint<'_>, contact: &ContactAddress) -> PictureAnswer {
+    let body = json!({ "number": format_recipient(contact) });
+    let path = ["chat", "fetchProfilePictureUrl"];
+    let HttpExchange::Response(answer) = at.call_api(Method::POST, path, Some(&body)).await else {
+        return PictureAnswer::Unclear;
+    };
+    match (answer.is_success(), get_text(&answer.body, "profilePictureUrl")) {
+        (true, Some(url)) => PictureAnswer::Url(url.to_owned()),
+        (true, None) => PictureAnswer::None,
+        (false, _) => PictureAnswer::Unclear,
     }
 }
 

@@ -33,6 +33,7 @@ mod openings;
 mod order;
 mod people;
 mod phone;
+mod pictures;
 mod reactions;
 mod retention;
 mod samples;

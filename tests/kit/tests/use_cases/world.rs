@@ -25,8 +25,8 @@ use recado_pipeline::deliver::{self, AcceptedMessage, DeliverRequest};
 use recado_pipeline::ports::{
     CommitOutcome, ConfigurationStore, ConnectionAnswer, Conversations, FetchedFile, FileBytes, FileError,
     FileRequest, HistoryError, HistoryPage, HistorySpan, IdentityKeyStore, InboundWrite, Inbox, Llm,
-    LlmError, LlmReply, LlmRequest, OutboxStore, OutgoingMessage, Providers, RecordEventOutcome,
-    SendEvidence, SendOutcome, StoreInboundOutcome, System, TemplateAnswer, Transcriber,
+    LlmError, LlmReply, LlmRequest, OutboxStore, OutgoingMessage, PictureAnswer, Providers,
+    RecordEventOutcome, SendEvidence, SendOutcome, StoreInboundOutcome, System, TemplateAnswer, Transcriber,
 };
 use recado_pipeline::{Components, Settings, Verdict, process, reply};
 use recado_testkit::builders::{BASE, Fixture, correlation, identity_key};
@@ -78,6 +78,9 @@ pub(crate) struct Provider {
     pub(crate) evidence: Arc<Mutex<SendEvidence>>,
     /// Under which names it was asked for that last.
     pub(crate) looked_for: Arc<Mutex<Vec<ContactAddress>>>,
+    /// The answer about every contact's picture, and for whom it was asked.
+    pub(crate) picture: Arc<Mutex<Option<PictureAnswer>>>,
+    pub(crate) pictured: Arc<Mutex<Vec<ContactAddress>>>,
     pub(crate) asked: Arc<AtomicU64>,
     /// Its answer about every template.
     pub(crate) template: Arc<Mutex<TemplateAnswer>>,
@@ -154,6 +157,12 @@ impl Provider {
 }
 
 impl Providers for Provider {
+    async fn fetch_picture(&self, _: &InstanceConfig, address: &ContactAddress) -> PictureAnswer {
+        self.pictured.lock().unwrap().push(address.clone());
+        let answer = self.picture.lock().unwrap().clone();
+        answer.unwrap_or(PictureAnswer::Unclear)
+    }
+
     fn capabilities(&self, provider: recado_domain::provider::Provider) -> ProviderCapabilities {
         ProviderCapabilities {
             text_max: TEXT_MAX,
@@ -449,6 +458,8 @@ impl Setup {
             connection: Arc::new(Mutex::new(ConnectionAnswer::Open)),
             evidence: Arc::new(Mutex::new(SendEvidence::None)),
             looked_for: Arc::default(),
+            picture: Arc::default(),
+            pictured: Arc::default(),
             asked: Arc::default(),
             template: Arc::new(Mutex::new(TemplateAnswer::Unclear)),
             sent: Arc::default(),

@@ -55,19 +55,9 @@ impl ReadBudget {
 
 impl TurnReading {
     /// Chooses from `known`, which is ordered by ordinal, the messages that a turn reads. The turn owes an answer to
-    /// the messages after `answered`, up to `upto`.
+    /// the messages after `answered`, up to `upto`. Of `linked`, the messages of the person's other conversations, those
+    /// are read that are newer than what is left out.
     pub(super) fn choose_messages(
-        answered: Ordinal,
-        upto: Ordinal,
-        known: Vec<Message>,
-        bounds: &TurnReadLimits,
-    ) -> Self {
-        Self::choose_with_linked(answered, upto, known, Vec::new(), bounds)
-    }
-
-    /// Chooses the messages as [`Self::choose_messages`] does, from two histories. Of `linked`, the messages of the person's
-    /// other conversations, those are read that are newer than what is left out.
-    pub(super) fn choose_with_linked(
         answered: Ordinal,
         upto: Ordinal,
         known: Vec<Message>,

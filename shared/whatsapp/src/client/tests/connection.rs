@@ -83,3 +83,31 @@ async fn the_connection_is_what_evolution_says_of_it() {
         );
     }
 }
+
+#[tokio::test]
+async fn a_contacts_picture_is_what_evolution_says_of_it() {
+    let url = "https://pps.whatsapp.net/a.jpg";
+    for (does, expected) in [
+        (
+            Does::Answers(
+                200,
+                r#"{"wuid":"5511@s.whatsapp.net","profilePictureUrl":"https://pps.whatsapp.net/a.jpg"}"#,
+            ),
+            PictureAnswer::Url(url.to_owned()),
+        ),
+        (
+            Does::Answers(200, r#"{"wuid":"5511@s.whatsapp.net","profilePictureUrl":null}"#),
+            PictureAnswer::None,
+        ),
+        (Does::Answers(404, "{}"), PictureAnswer::Unclear),
+        (Does::Hangs, PictureAnswer::Unclear),
+    ] {
+        let stand_in = StandIn::start(vec![does.clone()]).await;
+        let whatsapp = whatsapp(&stand_in.url, Some("key-1"), Simulation::Off);
+        let contact = ContactAddress::parse("5511900000001@s.whatsapp.net").unwrap();
+        let answer = whatsapp.fetch_picture(&evolution_instance(), &contact).await;
+        assert_eq!(answer, expected, "{does:?}");
+        let asked = &stand_in.requests()[0].line;
+        assert!(asked.starts_with("POST /chat/fetchProfilePictureUrl/"), "{asked}");
+    }
+}

@@ -21,7 +21,7 @@ pub(in crate::usecases::reply) async fn choose_messages(
     let (answered, upto) = (conversation.answered, conversation.turn_upto);
     let linked = read_linked_messages(deps, conversation).await?;
     let limits = &deps.settings().turn_reads;
-    let reading = TurnReading::choose_with_linked(answered, upto, known, linked, limits);
+    let reading = TurnReading::choose_messages(answered, upto, known, linked, limits);
     if reading.covers <= answered {
         return Err(TurnEnd::MessagesMissing.into());
     }

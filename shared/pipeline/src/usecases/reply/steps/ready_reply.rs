@@ -63,6 +63,7 @@ mod tests {
                 Ordinal(answered),
                 upto,
                 known,
+                Vec::new(),
                 &limits,
             ))
         };

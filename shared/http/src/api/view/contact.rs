@@ -1,0 +1,26 @@
+//! The contact of a conversation.
+
+use recado_domain::conversation::Conversation;
+use serde::Serialize;
+use utoipa::ToSchema;
+
+#[derive(Debug, Serialize, ToSchema)]
+pub(super) struct ContactView {
+    /// Absent if WhatsApp does not show the contact's number.
+    phone: Option<String>,
+    name: Option<String>,
+    /// URL of the contact's picture at WhatsApp, which works for some days. Absent if none is known.
+    picture_url: Option<String>,
+}
+
+impl From<&Conversation> for ContactView {
+    fn from(conversation: &Conversation) -> Self {
+        let phone = conversation.phone.clone();
+        let picture = conversation.picture.as_ref();
+        Self {
+            phone: phone.or_else(|| conversation.address.phone_number()),
+            name: conversation.name.clone(),
+            picture_url: picture.and_then(|picture| picture.url.clone()),
+        }
+    }
+}

@@ -1,0 +1,43 @@
+//! Questions to providers beside the messages: templates, and contacts' pictures.
+
+use super::{QUESTION_TIMEOUT, WhatsApp};
+use crate::wire::template_lookup::TemplateLookup;
+use recado_domain::config::Instance;
+use recado_domain::contact::ContactAddress;
+use recado_domain::content::MessageTemplate;
+use recado_pipeline::ports::{PictureAnswer, Secrets, System};
+
+impl<S: Secrets, A: System> WhatsApp<S, A> {
+    pub(super) async fn fetch_template(
+        &self,
+        instance: &Instance,
+        wanted: &MessageTemplate,
+    ) -> TemplateLookup {
+        let Some((secret, external)) = self.find_access(instance).await else {
+            return TemplateLookup::Unclear;
+        };
+        let timeout = self.config.timeout.min(QUESTION_TIMEOUT);
+        let Ok(endpoint) = self.endpoint(instance, &external, secret.as_ref(), timeout) else {
+            return TemplateLookup::Unclear;
+        };
+        endpoint
+            .fetch_template(instance.account_id.as_deref(), wanted)
+            .await
+    }
+
+    /// Asks for the picture that a contact shows.
+    pub(super) async fn ask_for_picture(
+        &self,
+        instance: &Instance,
+        contact: &ContactAddress,
+    ) -> PictureAnswer {
+        let Some((secret, external)) = self.find_access(instance).await else {
+            return PictureAnswer::Unclear;
+        };
+        let timeout = self.config.timeout.min(QUESTION_TIMEOUT);
+        match self.endpoint(instance, &external, secret.as_ref(), timeout) {
+            Ok(endpoint) => endpoint.fetch_picture(contact).await,
+            Err(_) => PictureAnswer::Unclear,
+        }
+    }
+}
