@@ -9,7 +9,7 @@ use std::{env, fs};
 
 const FOLDER: &str = "src/contract";
 /// The files whose cases are about the queues.
-const QUEUES: [&str; 4] = ["dead_queues", "intake", "joint_writes", "payloads"];
+const QUEUES: [&str; 5] = ["dead_queues", "files", "intake", "joint_writes", "payloads"];
 
 fn main() -> Result<(), Box<dyn Error>> {
     println!("cargo::rerun-if-changed={FOLDER}");

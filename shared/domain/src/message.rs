@@ -251,6 +251,11 @@ impl<Out: OutgoingSide> Message<Out> {
         waits.then(|| out.look_at.map_or(due, |look_at| look_at.max(due)))
     }
 
+    /// Returns the time from which `reconcile` has the message's file fetched; `None` if no file is to be fetched.
+    pub fn file_due_at(&self) -> Option<Timestamp> {
+        self.file.as_ref().and_then(MessageFile::next_fetch_time)
+    }
+
     /// Returns the address that the message goes to; `None` if it is not an outgoing message.
     pub fn recipient(&self) -> Option<&ContactAddress> {
         self.out.outbox().map(|out| &out.to)

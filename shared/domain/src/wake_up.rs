@@ -98,4 +98,7 @@ pub struct TurnJob {
     /// `None` for other jobs.
     #[serde(default, with = "millis::optional", skip_serializing_if = "Option::is_none")]
     pub due: Option<Timestamp>,
+    /// The message whose file is to be fetched, and nothing else to be done. `None` for jobs that ask for a turn.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub file: Option<Ordinal>,
 }

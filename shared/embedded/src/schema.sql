@@ -41,7 +41,8 @@ CREATE TABLE messages (
     PRIMARY KEY (conversation, ordinal)
 ) STRICT;
 CREATE INDEX messages_open ON messages (conversation, ordinal) WHERE open = 1;
-CREATE INDEX messages_due ON messages (due) WHERE due IS NOT NULL;
+-- `due` of a message that is not open: when its file is to be fetched.
+CREATE INDEX messages_due ON messages (open, due) WHERE due IS NOT NULL;
 
 CREATE TABLE keys (
     scope TEXT NOT NULL,

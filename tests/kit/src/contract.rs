@@ -24,6 +24,7 @@ pub mod deliveries;
 pub mod directory;
 pub mod entries;
 pub mod erasure;
+pub mod files;
 pub mod gauges;
 pub mod identity;
 pub mod inbox;

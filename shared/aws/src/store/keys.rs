@@ -217,6 +217,8 @@ impl TableKey {
     pub(crate) fn open_shard_key(&self) -> String {
         let kind = if self.sk.starts_with(PARK) {
             'P'
+        } else if self.sk.contains(MESSAGE) {
+            WAITING_FILE
         } else {
             self.pk.chars().next().unwrap_or('?')
         };
@@ -236,6 +238,8 @@ pub(crate) fn tenant_token_prefix(tenant: &TenantId) -> String {
 pub(crate) const STATE: &str = "STATE";
 /// The prefix of the `sk` of parked conversations.
 pub(crate) const PARK: &str = "PARK#";
+/// The part of the `sk` of a message between the numbers of its conversation and of itself.
+pub(crate) const MESSAGE: &str = "#M#";
 /// The prefix of the `sk` of in-flight sends.
 pub(crate) const FLY: &str = "FLY#";
 
@@ -311,16 +315,23 @@ pub(crate) fn conversation_sk_prefix(id: &ConversationId) -> String {
 
 /// Returns the `sk` of a message's record.
 pub(crate) fn message_sk(id: &ConversationId, ordinal: Ordinal) -> String {
-    format!("{}M#{}", conversation_sk_prefix(id), padded_ordinal(ordinal))
+    format!(
+        "{:010}{MESSAGE}{}",
+        id.number_in_thread(),
+        padded_ordinal(ordinal)
+    )
 }
 
 fn padded_ordinal(ordinal: Ordinal) -> String {
     format!("{:012}", ordinal.0)
 }
 
-/// The kinds of records that can be open: events, open messages, conversations, instances, parked conversations and
-/// scheduled messages.
-pub(crate) const OPEN_KINDS: [char; 6] = ['E', 'O', 'C', 'I', 'P', 'S'];
+/// The kinds of records that can be open: events, open messages, conversations, instances, parked conversations, scheduled
+/// messages and messages whose files are waited for.
+pub(crate) const OPEN_KINDS: [char; 7] = ['E', 'O', 'C', 'I', 'P', 'S', WAITING_FILE];
+
+/// The kind of messages whose files are waited for.
+const WAITING_FILE: char = 'F';
 
 /// Returns the `open_shard` of a kind in the shard `shard`.
 pub(crate) fn open_shard(kind: char, shard: u32) -> String {

@@ -2,7 +2,7 @@ use super::DynamoStore;
 use super::expression::Expression;
 use super::item::{self, Item};
 use super::keys::alerts::PERSON_OWED;
-use super::keys::{self, STATE};
+use super::keys::{self, MESSAGE, STATE};
 use super::table::RecordQuery;
 use futures::future::try_join_all;
 use jiff::Timestamp;
@@ -21,6 +21,10 @@ fn parse_overdue_work(what: &'static str, item: &Item) -> PortResult<OverdueWork
     Ok(match pk.split_once('#') {
         Some(("E", _)) => OverdueWork::Event(keys::parse_event_key(item).ok_or_else(malformed)?),
         Some(("O", _)) => OverdueWork::Outgoing {
+            conversation: conversation()?,
+            ordinal: keys::parse_ordinal(item).ok_or_else(malformed)?,
+        },
+        Some(("C", _)) if sk.contains(MESSAGE) => OverdueWork::File {
             conversation: conversation()?,
             ordinal: keys::parse_ordinal(item).ok_or_else(malformed)?,
         },

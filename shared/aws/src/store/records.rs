@@ -134,7 +134,9 @@ pub(super) fn message_item(what: &'static str, message: &Message) -> PortResult<
     }
     remove_fields(&mut item, &["correlation"]);
     keys::index_trace(&mut item, &message.correlation);
-    Ok(TableKey::for_message(&message.conversation, message.ordinal).into_item(item))
+    let key = TableKey::for_message(&message.conversation, message.ordinal);
+    keys::index_open(&mut item, &key, message.file_due_at());
+    Ok(key.into_item(item))
 }
 
 /// Returns whether a message's record was written while its open copy was the one that counts.

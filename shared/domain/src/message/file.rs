@@ -147,6 +147,15 @@ impl MessageFile {
         true
     }
 
+    /// Puts the next fetch off until `next_at`, if the file is waited for. No attempt is counted.
+    pub fn put_off(&mut self, next_at: Timestamp) -> bool {
+        let waits = matches!(self.state, FileState::Waiting { .. });
+        if waits {
+            self.state = FileState::Waiting { next_at };
+        }
+        waits
+    }
+
     /// Records that a fetch failed and may be repeated. `not_before` is the earliest time for that, if the provider set
     /// one.
     pub fn postpone_fetch(&mut self, now: Timestamp, not_before: Option<Timestamp>) {

@@ -101,6 +101,7 @@ fn turn(ordinal: u64) -> TurnJob {
         ordinal: Ordinal(ordinal),
         correlation,
         due: None,
+        file: None,
     }
 }
 

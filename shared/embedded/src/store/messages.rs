@@ -35,7 +35,10 @@ impl MessageRow {
             ordinal: to_sql_integer(message.ordinal.0),
             rev: out.map_or(0, |out| to_sql_integer(out.rev)),
             open,
-            due: message.overdue_at().map(Timestamp::as_millisecond),
+            due: message
+                .overdue_at()
+                .or_else(|| message.file_due_at())
+                .map(Timestamp::as_millisecond),
             body,
             correlation: message.correlation.to_string(),
         })

@@ -13,7 +13,9 @@ const SQL: &str = "
     SELECT * FROM (SELECT 'event' AS kind, id AS what, 0 AS ordinal, due FROM events
         WHERE due <= ?1 ORDER BY due LIMIT ?2)
     UNION ALL SELECT * FROM (SELECT 'outgoing', conversation, ordinal, due FROM messages
-        WHERE due <= ?1 ORDER BY due LIMIT ?2)
+        WHERE due <= ?1 AND open = 1 ORDER BY due LIMIT ?2)
+    UNION ALL SELECT * FROM (SELECT 'file', conversation, ordinal, due FROM messages
+        WHERE due <= ?1 AND open = 0 ORDER BY due LIMIT ?2)
     UNION ALL SELECT * FROM (SELECT 'owed', id, 0, due FROM conversations WHERE due <= ?1 ORDER BY due LIMIT ?2)
     UNION ALL SELECT * FROM (SELECT 'probe', id, 0, due FROM instance_states WHERE due <= ?1 ORDER BY due LIMIT ?2)
     UNION ALL SELECT * FROM (SELECT 'parked', body, 0, due FROM parked WHERE due <= ?1 ORDER BY due LIMIT ?2)
@@ -40,6 +42,10 @@ fn parse_overdue_row(row: &Row<'_>) -> Result<OverdueWork, DbError> {
     match kind.as_str() {
         "event" => Ok(OverdueWork::Event(EventId::parse(&what).map_err(damaged)?)),
         "outgoing" => Ok(OverdueWork::Outgoing {
+            conversation: ConversationId::parse(&what).map_err(damaged)?,
+            ordinal: Ordinal(count_from_sql(row.get(2)?)),
+        }),
+        "file" => Ok(OverdueWork::File {
             conversation: ConversationId::parse(&what).map_err(damaged)?,
             ordinal: Ordinal(count_from_sql(row.get(2)?)),
         }),

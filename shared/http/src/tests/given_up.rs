@@ -59,6 +59,7 @@ async fn one_of_each(site: &Site) -> (Message, InboundJob) {
         ordinal: recado_domain::ids::Ordinal(1),
         correlation: message.correlation.clone(),
         due: None,
+        file: None,
     };
     given_up_by_its_queue(site, QueueName::Turns, async || {
         site.store.enqueue_turn_job(&turn, Duration::ZERO).await.unwrap();

@@ -1,22 +1,29 @@
 //! Fetches the files of messages from their providers and stores their bytes. Files are fetched between the timer of a turn
 //! and the model, or later, and never while a webhook or an event is processed.
 
+mod measured;
+
 use crate::Deps;
 use crate::ports::{
-    Conversations, FileBytes, FileError, FileRequest, Files, PortError, PortResult, Providers,
+    Conversations, FileBytes, FileError, FileRequest, Files, PortError, PortResult, Providers, Queues,
     RetainedRecords, System, WRITE_TRIES, WriteOutcome,
 };
+use crate::steps::enabled_instance::find_enabled_instance;
 use crate::steps::queue_message::format_error_chain;
 use futures::future::{Either, select, try_join_all};
-use futures::stream::{self, Stream, StreamExt};
+use futures::stream::{self, StreamExt};
 use jiff::{SignedDuration, Timestamp};
+use measured::{Measured, lock_unpoisoned};
 use recado_domain::config::InstanceConfig;
 use recado_domain::content::Media;
+use recado_domain::ids::MessageId;
+use recado_domain::media_type::MediaType;
 use recado_domain::message::{FileLoss, FileState, Message, MessageFile, StoredFile};
 use recado_domain::millis::add_duration;
-use sha2::{Digest, Sha256};
-use std::pin::{Pin, pin};
+use recado_domain::wake_up::TurnJob;
+use std::pin::pin;
 use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
 
 /// Time that is added to the longest fetch before another worker may repeat it.
 const LEASE_MARGIN: SignedDuration = SignedDuration::from_secs(30);
@@ -66,6 +73,51 @@ pub(crate) fn list_waiting_files<'a>(
         file.is_some_and(|file| file.may_be_fetched(now))
     };
     messages.filter(waits).cloned().collect()
+}
+
+/// Time until a file is looked at again whose instance is disabled or no longer configured.
+const NO_INSTANCE: SignedDuration = SignedDuration::from_hours(1);
+
+/// Enqueues a job that fetches the file of a message. Returns `false` if nothing is to be fetched.
+pub(crate) async fn enqueue_file_fetch(deps: &impl Deps, id: &MessageId) -> PortResult<bool> {
+    let Some(message) = deps.store().find_message(id).await? else {
+        return Ok(false);
+    };
+    if message.file_due_at().is_none() {
+        return Ok(false);
+    }
+    let job = TurnJob {
+        conversation: message.conversation,
+        tenant: message.tenant,
+        ordinal: message.ordinal,
+        correlation: message.correlation,
+        due: None,
+        file: Some(message.ordinal),
+    };
+    deps.queues().enqueue_turn_job(&job, Duration::ZERO).await?;
+    Ok(true)
+}
+
+/// Handles a job that names a file: fetches it, apart from the turns of its conversation. `false`: the job asks for a turn.
+pub(crate) async fn handle_file_job(deps: &impl Deps, job: &TurnJob) -> PortResult<bool> {
+    let Some(ordinal) = job.file else {
+        return Ok(false);
+    };
+    let Some(message) = deps
+        .store()
+        .find_message(&job.conversation.message_id(ordinal))
+        .await?
+    else {
+        return Ok(true);
+    };
+    let within = deps.settings().file_timeout;
+    let Some(bound) = find_enabled_instance(deps, &message.instance).await? else {
+        let next_at = add_duration(deps.system().now(), NO_INSTANCE);
+        change_file_record(deps, message, |file| file.put_off(next_at)).await?;
+        return Ok(true);
+    };
+    fetch_files_within(deps, &bound, vec![message], within).await;
+    Ok(true)
 }
 
 /// Deletes the stored bytes of the files of `messages`, if there are any.
@@ -200,8 +252,12 @@ async fn fetch_and_store(
         private_hosts: settings.private_media,
     };
     let fetched = deps.providers().fetch_file(bound, &request).await?;
-    let mime_type = choose_mime_type(fetched.mime_type.as_deref(), media);
-    let measured = Measured::new(fetched.bytes, settings.file_bytes_max, fetched.sha256);
+    let mut measured = Measured::new(fetched.bytes, settings.file_bytes_max, fetched.sha256);
+    let found = MediaType::from_file(measured.read_beginning().await?, media.file_name.as_deref());
+    let mime_type = found.map_or_else(
+        || choose_mime_type(fetched.mime_type.as_deref(), media),
+        |found| found.mime_type().to_owned(),
+    );
     let result = Arc::clone(&measured.result);
     let bytes = FileBytes::from_stream(measured.into_stream());
     deps.queues().put_file(key, &mime_type, bytes).await?;
@@ -216,7 +272,7 @@ async fn fetch_and_store(
     })
 }
 
-/// Returns the MIME type that the provider names, with the file or with the message, without parameters.
+/// Returns the MIME type of a file whose bytes tell none: the one that the provider names, with the file or with the message, without parameters.
 fn choose_mime_type(told: Option<&str>, media: &Media) -> String {
     let named = [told, media.mime_type.as_deref()];
     let mut named = named.into_iter().flatten().filter_map(parse_mime_type);
@@ -232,70 +288,6 @@ fn parse_mime_type(text: &str) -> Option<String> {
         (1..=127).contains(&part.len()) && part.bytes().all(known)
     };
     (fine(kind) && fine(name)).then_some(essence)
-}
-
-/// The bytes of a file, counted and hashed while they pass.
-struct Measured {
-    pieces: Pin<Box<dyn Stream<Item = Result<Vec<u8>, FileError>> + Send>>,
-    bytes: u64,
-    bytes_max: u64,
-    hash: Sha256,
-    /// SHA-256 that the bytes must have.
-    expected: Option<String>,
-    /// Number of bytes and their SHA-256, once all have passed.
-    result: Arc<Mutex<Option<(u64, String)>>>,
-}
-
-impl Measured {
-    fn new(bytes: FileBytes, bytes_max: u64, expected: Option<String>) -> Self {
-        Self {
-            pieces: bytes.into_stream(),
-            bytes: 0,
-            bytes_max,
-            hash: Sha256::new(),
-            expected,
-            result: Arc::default(),
-        }
-    }
-
-    /// Returns the pieces. They end with an error if they are none, too many, or not the expected ones.
-    fn into_stream(self) -> impl Stream<Item = Result<Vec<u8>, FileError>> + Send {
-        stream::try_unfold(self, |mut measured| async move {
-            let next = measured.read_next_piece().await?;
-            Ok(next.map(|piece| (piece, measured)))
-        })
-    }
-
-    async fn read_next_piece(&mut self) -> Result<Option<Vec<u8>>, FileError> {
-        let Some(piece) = self.pieces.next().await else {
-            return self.finish_measuring().map(|()| None);
-        };
-        let piece = piece?;
-        self.bytes += piece.len() as u64;
-        if self.bytes > self.bytes_max {
-            return Err(FileError::Lost(FileLoss::TooLarge));
-        }
-        self.hash.update(&piece);
-        Ok(Some(piece))
-    }
-
-    fn finish_measuring(&mut self) -> Result<(), FileError> {
-        if self.bytes == 0 {
-            return Err(FileError::Unavailable { why: "it is empty" });
-        }
-        let sha256 = hex::encode(std::mem::take(&mut self.hash).finalize());
-        if self.expected.as_ref().is_some_and(|expected| *expected != sha256) {
-            return Err(FileError::Unavailable {
-                why: "its bytes are not those that were announced",
-            });
-        }
-        *lock_unpoisoned(&self.result) = Some((self.bytes, sha256));
-        Ok(())
-    }
-}
-
-fn lock_unpoisoned<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 #[cfg(test)]

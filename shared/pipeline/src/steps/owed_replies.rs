@@ -55,8 +55,8 @@ async fn find_owing_instance(
             let found = deps.store().find_scheduled(&id).await?;
             return Ok(found.map(|scheduled| scheduled.instance));
         }
-        // A parked conversation has an open message, which counts; a probe owes nobody anything.
-        OverdueWork::Parked(_) | OverdueWork::Probe(_) => return Ok(None),
+        // A parked conversation has an open message, which counts; a probe and a file owe nobody anything.
+        OverdueWork::Parked(_) | OverdueWork::Probe(_) | OverdueWork::File { .. } => return Ok(None),
         OverdueWork::Outgoing { conversation, .. } | OverdueWork::Owed(conversation) => conversation,
     };
     let found = deps.store().find_conversation(&conversation).await?;

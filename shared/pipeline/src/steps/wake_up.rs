@@ -105,6 +105,7 @@ pub(crate) fn build_turn(conversation: &Conversation, correlation: &CorrelationI
         ordinal: conversation.turn_upto,
         correlation: correlation.clone(),
         due: None,
+        file: None,
     }
 }
 
@@ -128,6 +129,7 @@ pub(crate) fn build_reply_turn(job: &InboundJob, bound: &InstanceConfig, place: 
         ordinal: place.ordinal,
         correlation: job.correlation.clone(),
         due: None,
+        file: None,
     }
 }
 

@@ -18,6 +18,7 @@ use crate::ports::{
 use crate::steps::connection::{refresh_connection, release_conversation};
 use crate::steps::due_message::release_due_message;
 use crate::steps::enabled_instance::find_enabled_instance;
+use crate::steps::file_fetch::enqueue_file_fetch;
 use crate::steps::give_up::{give_up_message, move_to_dead_letters};
 use crate::steps::installation_reading::InstallationReading;
 use crate::steps::outgoing::list_open_outgoing;
@@ -61,6 +62,8 @@ pub struct ReconcileReport {
     pub parked: usize,
     /// Scheduled messages that fell due.
     pub scheduled: usize,
+    /// Jobs that were enqueued to fetch files.
+    pub files: usize,
     /// Silent instances found.
     pub silent: usize,
     /// Messages removed from the dead-letter queues. They were dead-lettered by a queue itself and are entered into the
@@ -91,6 +94,7 @@ enum ReconcileAction {
     Probe,
     Parked,
     Scheduled,
+    File,
     Nothing,
 }
 
@@ -117,6 +121,7 @@ pub async fn reconcile(deps: &impl Deps) -> PortResult<ReconcileReport> {
             Ok(ReconcileAction::Probe) => done.probes += 1,
             Ok(ReconcileAction::Parked) => done.parked += 1,
             Ok(ReconcileAction::Scheduled) => done.scheduled += 1,
+            Ok(ReconcileAction::File) => done.files += 1,
             Ok(ReconcileAction::Nothing) => {}
             Err(error) => {
                 tracing::warn!(error = %format_error_chain(&error), "reconcile could not do one thing");
@@ -187,6 +192,12 @@ async fn reconcile_item(deps: &impl Deps, item: OverdueWork) -> PortResult<Recon
         OverdueWork::Scheduled(id) => release_due_message(deps, &id)
             .await
             .map(|done| did(done, ReconcileAction::Scheduled)),
+        OverdueWork::File {
+            conversation,
+            ordinal,
+        } => enqueue_file_fetch(deps, &conversation.message_id(ordinal))
+            .await
+            .map(|done| did(done, ReconcileAction::File)),
     }
 }
 

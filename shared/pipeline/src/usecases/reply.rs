@@ -14,6 +14,7 @@ use crate::Deps;
 use crate::measure::{self, TurnPart};
 use crate::ports::{DeadLetters, PortResult, Queues, System};
 use crate::steps::agent_return::handle_return_timer;
+use crate::steps::file_fetch::handle_file_job;
 use crate::steps::queue_message::{self, REQUEUE_AFTER_RECEIVES};
 use crate::steps::verdict::Verdict;
 use crate::steps::wake_up;
@@ -70,6 +71,9 @@ async fn handle_turn_job(deps: &impl Deps, body: &str, job: &TurnJob, receives: 
         deps.queues()
             .enqueue_turn_job(job, std::time::Duration::ZERO)
             .await?;
+        return Ok(Verdict::Done);
+    }
+    if handle_file_job(deps, job).await? {
         return Ok(Verdict::Done);
     }
     if let Some(verdict) = handle_return_timer(deps, job).await? {

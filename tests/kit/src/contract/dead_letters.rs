@@ -103,6 +103,7 @@ pub async fn a_dead_letter_is_kept_as_it_is<S: Store>(store: &S) {
             ordinal: Ordinal(1),
             correlation: correlation(),
             due: Some(at(60_000)),
+            file: None,
         })),
         ..fixture.dead_letter()
     };

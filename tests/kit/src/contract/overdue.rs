@@ -11,10 +11,12 @@ use recado_domain::ids::Ordinal;
 use recado_domain::instance::{
     ConnectionStatus, DEFAULT_PATIENCE, InstanceChange, ParkedConversation, UnansweredAttempt,
 };
-use recado_domain::message::Message;
+use recado_domain::message::{FileLoss, FileState, Message, MessageFile};
 use recado_domain::millis::{add_millis, from_unix_millis};
 use recado_domain::reason::Reason;
-use recado_pipeline::ports::{OverdueIndex, OverdueWork, Store, WriteOutcome};
+use recado_pipeline::ports::{
+    InboundWrite, OverdueIndex, OverdueWork, Store, StoreInboundOutcome, WriteOutcome,
+};
 
 /// What other cases have open lies decades later, what other cases here have open is little.
 const LIMIT: usize = 1_000;
@@ -384,4 +386,54 @@ pub async fn nothing_settled_from_the_start_is_ever_overdue<S: Store>(store: &S)
     let forty_years = minutes(base, 40 * 365 * 24 * 60);
     assert_done(store, forty_years, is_outgoing(&typed_on_the_phone)).await;
     assert_done(store, forty_years, is_owed(&conversation)).await;
+}
+
+pub async fn a_file_that_is_waited_for_is_overdue_until_it_is_stored<S: Store>(store: &S) {
+    let (fixture, base) = (Fixture::new(), year(12));
+    let mut conversation = fixture.conversation(1);
+    let job = job_at(&fixture, base);
+    let _ = succeed(store.record_event(&job)).await;
+    let mut message = fixture.inbound(&mut conversation, &job);
+    let waiting = |minute| FileState::Waiting {
+        next_at: minutes(base, minute),
+    };
+    message.file = Some(MessageFile {
+        state: waiting(2),
+        attempts: 0,
+    });
+    let write = InboundWrite {
+        event: &job.event,
+        conversation: &conversation,
+        message: &message,
+    };
+    assert_eq!(
+        succeed(store.store_inbound(write)).await,
+        StoreInboundOutcome::Stored
+    );
+    succeed(store.settle_event(&job.event, None, base, far_ahead())).await;
+    let ours = OverdueWork::File {
+        conversation: message.conversation.clone(),
+        ordinal: message.ordinal,
+    };
+    let is_ours = |work: &OverdueWork| *work == ours;
+    assert_due(store, minutes(base, 2), is_ours).await;
+    for (state, due) in [
+        (waiting(30), Some(30)),
+        (
+            FileState::Lost {
+                reason: FileLoss::Gone,
+            },
+            None,
+        ),
+    ] {
+        message.rev += 1;
+        message.file = Some(MessageFile { state, attempts: 1 });
+        assert_written(store.replace_message(&message)).await;
+        match due {
+            Some(minute) => drop(assert_due(store, minutes(base, minute), is_ours).await),
+            None => assert_done(store, base, is_ours).await,
+        }
+    }
+    conversation.take_over();
+    updated(store, &mut conversation).await;
 }

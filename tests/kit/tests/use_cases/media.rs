@@ -8,8 +8,9 @@ use recado_domain::event::EventKind;
 use recado_domain::ids::TenantId;
 use recado_domain::message::{FileLoss, FileState, Message, StoredFile};
 use recado_pipeline::message_file::{self, FileSource};
-use recado_pipeline::operate;
-use recado_pipeline::ports::{Conversations, Files};
+use recado_pipeline::ports::{ConfigurationStore, Conversations, Files};
+use recado_pipeline::reconcile::reconcile;
+use recado_pipeline::{operate, reply};
 use recado_testkit::builders::{Fixture, correlation};
 use recado_testkit::ports::succeed;
 use serde_json::json;
@@ -61,7 +62,7 @@ async fn a_turn_fetches_the_file_before_the_model_is_asked() {
     let setup = setup().await;
     setup.sends(&setup.fixture, "A", &picture()).await;
     assert_eq!(setup.files_asked(), 0, "not while the event is processed");
-    setup.file_comes(FileAnswer::Gives(PNG, "image/png; charset=binary"));
+    setup.file_comes(FileAnswer::Gives(PNG, "text/html"));
     setup.turn(&setup.fixture).await;
     let message = setup.newest().await;
     let stored = StoredFile {
@@ -205,4 +206,60 @@ impl Setup {
         let job = self.event(EventKind::Message, payload).await;
         assert_eq!(self.receive(&job, 1).await, recado_pipeline::Verdict::Done);
     }
+}
+
+impl Setup {
+    /// A pass of `reconcile`, and the jobs for which it asked.
+    async fn reconciles(&self) -> usize {
+        let report = Box::pin(succeed(reconcile(&self.world))).await;
+        for job in self.due_turns().await {
+            let body = serde_json::to_string(&job).unwrap();
+            let verdict = reply::handle_turn_message(&self.world, &body, 1).await;
+            assert_eq!(verdict, recado_pipeline::Verdict::Done);
+        }
+        report.files
+    }
+}
+
+#[tokio::test]
+async fn a_failed_fetch_is_repeated_apart_from_the_message() {
+    let setup = setup().await;
+    setup.sends(&setup.fixture, "A", &picture()).await;
+    setup.file_comes(FileAnswer::Fails);
+    setup.turn(&setup.fixture).await;
+    setup.due_turns().await;
+    assert_eq!(setup.reconciles().await, 0, "it is not due yet");
+    setup.pass(60);
+    setup.file_comes(FileAnswer::Gives(PNG, "image/png"));
+    assert_eq!(setup.reconciles().await, 1);
+    let message = setup.newest().await;
+    assert_eq!(setup.read_bytes(&message).await.as_deref(), Some(PNG));
+    setup.pass(86_400);
+    assert_eq!(setup.reconciles().await, 0);
+    assert_eq!(setup.files_asked(), 2);
+}
+
+#[tokio::test]
+async fn files_of_a_disabled_instance_wait_without_an_attempt() {
+    let setup = setup().await;
+    setup.sends(&setup.fixture, "A", &picture()).await;
+    setup.due_turns().await;
+    let mut document = setup.fixture.document();
+    document.instances[0].disabled = true;
+    succeed(setup.world.store.apply_configuration(&document)).await;
+    setup.pass(120);
+    assert_eq!(setup.reconciles().await, 1);
+    let file = setup.newest().await.file.unwrap();
+    assert_eq!((file.attempts, setup.files_asked()), (0, 0));
+    assert_eq!(setup.reconciles().await, 0, "not again at once");
+}
+
+#[tokio::test]
+async fn a_file_of_unknown_bytes_has_the_type_that_its_provider_names() {
+    let setup = setup().await;
+    setup.sends(&setup.fixture, "A", &picture()).await;
+    setup.file_comes(FileAnswer::Gives(b"\x01\x02\x03", "Application/X-Other; a=b"));
+    setup.turn(&setup.fixture).await;
+    let file = setup.newest().await.file.unwrap();
+    assert_eq!(file.stored().unwrap().mime_type, "application/x-other");
 }

@@ -51,6 +51,7 @@ async fn run(setup: &Setup, ordinal: u64) -> (Verdict, usize) {
         ordinal: Ordinal(ordinal),
         correlation: correlation(),
         due: None,
+        file: None,
     };
     let body = serde_json::to_string(&job).unwrap();
     let verdict = reply::handle_turn_message(&setup.world, &body, 1).await;

@@ -631,6 +631,7 @@ impl Setup {
             ordinal: conversation.turn_upto,
             correlation: correlation(),
             due: None,
+            file: None,
         };
         let body = serde_json::to_string(&job).unwrap();
         assert_eq!(

@@ -223,6 +223,7 @@ fn sample_turn_job() -> TurnJob {
         ordinal: Ordinal(1),
         correlation: correlation(),
         due: None,
+        file: None,
     }
 }
 

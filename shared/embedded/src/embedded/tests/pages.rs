@@ -110,6 +110,7 @@ async fn store_message(store: &Embedded, fixture: &Fixture, number: u32) -> Conv
         ordinal: message.ordinal,
         correlation: message.correlation.clone(),
         due: None,
+        file: None,
     };
     let finish = EventFinish {
         processed: ProcessingRecord {

@@ -28,6 +28,7 @@ fn turn_of(message: &Message) -> TurnJob {
         ordinal: message.ordinal,
         correlation: message.correlation.clone(),
         due: None,
+        file: None,
     }
 }
 
