@@ -152,6 +152,7 @@ impl Embedded {
     /// Corrects all stored times that lie ahead of the clock, after the clock was set back. To be called when no send
     /// that began before then is still running. Returns how many records and queue messages were changed.
     pub async fn adjust_to_set_back_clock(&self) -> PortResult<usize> {
+        self.wait_for_intake("set_back").await?;
         let back = ClockRollback {
             now: self.current_time(),
         };

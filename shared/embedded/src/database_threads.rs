@@ -4,7 +4,6 @@ use crate::open_error::OpenError;
 use rusqlite::Connection;
 use std::collections::VecDeque;
 use std::fmt;
-use std::fs::File;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::{Builder, JoinHandle};
 
@@ -139,11 +138,11 @@ pub(crate) struct DatabaseThreads {
 }
 
 impl DatabaseThreads {
-    /// Starts the one thread that writes. The thread holds `lock` until its last commit.
+    /// Starts the one thread that writes over `connection`. It calls `after_commit`, which is dropped after the last commit.
     pub(crate) fn start_writer(
         connection: Connection,
         checkpoints: Checkpoints,
-        lock: File,
+        after_commit: impl Fn() + Send + 'static,
     ) -> Result<Self, OpenError> {
         let queue = Arc::<JobQueue>::default();
         let taker = JobTaker::register_thread(&queue);
@@ -153,12 +152,15 @@ impl DatabaseThreads {
                 TransactionMode::Write,
                 &taker,
                 JOBS_PER_COMMIT_MAX,
-                |connection| checkpoints.after_commit(connection),
+                |connection| {
+                    after_commit();
+                    checkpoints.after_commit(connection);
+                },
             );
             // The last connection tidies the log up.
             drop(checkpoints);
             drop(connection);
-            drop(lock);
+            drop(after_commit);
         };
         let thread = Builder::new()
             .name("recado-write".to_owned())
@@ -188,6 +190,11 @@ impl DatabaseThreads {
         Ok(crew)
     }
 
+    /// Returns a value that hands operations to the threads, too.
+    pub(crate) fn sender(&self) -> JobSender {
+        JobSender(Arc::clone(&self.queue))
+    }
+
     /// Hands an operation to the threads. After [`Self::stop_accepting`], and after all threads have panicked, the operation is
     /// dropped, and with it the channel of its result.
     pub(crate) fn submit_job(&self, job: Box<dyn DatabaseJob>, urgency: Urgency) {
@@ -199,6 +206,17 @@ impl DatabaseThreads {
     pub(crate) fn stop_accepting(&self) -> Vec<JoinHandle<()>> {
         self.queue.close_for_new_jobs();
         std::mem::take(&mut *lock_unpoisoned(&self.threads))
+    }
+}
+
+/// Hands operations to [`DatabaseThreads`], as long as these accept any.
+#[derive(Debug, Clone)]
+pub(crate) struct JobSender(Arc<JobQueue>);
+
+impl JobSender {
+    /// Hands an operation to the threads, as [`DatabaseThreads::submit_job`] does.
+    pub(crate) fn submit_job(&self, job: Box<dyn DatabaseJob>, urgency: Urgency) {
+        self.0.append_waiting_job(job, urgency);
     }
 }
 

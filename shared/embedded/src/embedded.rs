@@ -5,6 +5,7 @@ use crate::database_threads::{DatabaseThreads, Urgency, lock_unpoisoned};
 use crate::db_error::DbError;
 use crate::files::EmbeddedFiles;
 use crate::folder::{DataFolder, open_in_memory};
+use crate::intake_log::{IntakeLog, last_moved};
 use crate::job::{ClosureJob, LoneJob, TransactionMode, commit_together};
 use crate::lookups::{LOOKUPS, LookupConnections};
 use crate::open_error::OpenError;
@@ -21,6 +22,9 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, OnceLock};
 use tokio::sync::{Notify, oneshot};
+
+mod closing;
+mod waiting_intake;
 
 /// The number of lists and strong reads that may run at once.
 const READERS: usize = 3;
@@ -43,7 +47,7 @@ struct EmbeddedInner {
     payloads: Arc<EmbeddedPayloads>,
     files: Arc<EmbeddedFiles>,
     /// Notified when a message may have become receivable; one for each queue, in the order of [`QueueName::ALL`].
-    wakers: [Arc<Notify>; 3],
+    wakers: QueueWakers,
     round_robin: Arc<RoundRobin>,
     configs: ConfigCache,
     /// The identity key. It never changes, so it is read once.
@@ -53,6 +57,13 @@ struct EmbeddedInner {
     folder: Option<PathBuf>,
     /// Number of free bytes below which the disk counts as full.
     least_free: AtomicU64,
+}
+
+/// What the workers of each queue wait for, in the order of [`QueueName::ALL`].
+type QueueWakers = [Arc<Notify>; 3];
+
+fn new_wakers() -> QueueWakers {
+    QueueName::ALL.map(|_| Arc::new(Notify::new()))
 }
 
 /// The way in which operations reach the database.
@@ -65,6 +76,8 @@ enum DatabaseAccess {
         lookups: LookupConnections,
         /// The threads that read.
         readers: DatabaseThreads,
+        /// The log that takes new events in.
+        intake: IntakeLog,
         /// The thread that writes.
         writer: DatabaseThreads,
     },
@@ -88,12 +101,28 @@ impl Embedded {
         let lookups = (0..LOOKUPS)
             .map(|_| folder.open_reader())
             .collect::<Result<_, _>>()?;
+        let wakers = new_wakers();
+        let moved = last_moved(&connection)?;
+        let (intake_files, lock) = (folder.open_intake_files()?, folder.into_lock());
+        // The lock is held until the last commit.
+        let writer = DatabaseThreads::start_writer(connection, checkpoints, move || {
+            let _held = &lock;
+        })?;
+        let [inbound, _, _] = &wakers;
+        let intake = IntakeLog::start(
+            intake_files,
+            moved,
+            writer.sender(),
+            Arc::clone(inbound),
+            clock.clone(),
+        )?;
         let front = DatabaseAccess::Threads {
             lookups: LookupConnections::new(lookups),
             readers: DatabaseThreads::start_readers(readers)?,
-            writer: DatabaseThreads::start_writer(connection, checkpoints, folder.into_lock())?,
+            intake,
+            writer,
         };
-        Ok(Self::new(front, clock, (payloads, files), path))
+        Ok(Self::new(front, clock, (payloads, files), path, wakers))
     }
 
     /// Opens a store without files and threads, for simulations and tests. Each operation runs when its future is first
@@ -108,6 +137,7 @@ impl Embedded {
                 EmbeddedFiles::Memory(Mutex::new(BTreeMap::new())),
             ),
             None,
+            new_wakers(),
         ))
     }
 
@@ -116,8 +146,8 @@ impl Embedded {
         clock: Clock,
         (payloads, files): (EmbeddedPayloads, EmbeddedFiles),
         folder: Option<PathBuf>,
+        wakers: QueueWakers,
     ) -> Self {
-        let wakers = QueueName::ALL.map(|_| Arc::new(Notify::new()));
         Self {
             handled: None,
             inner: Arc::new(EmbeddedInner {
@@ -156,38 +186,6 @@ impl Embedded {
             free: found.f_bavail.saturating_mul(found.f_frsize),
             least: self.inner.least_free.load(Ordering::Relaxed),
         }))
-    }
-
-    /// Finishes the operations that were begun, and releases the folder. Every later operation is refused as
-    /// unavailable. (In memory there is nothing to finish.)
-    pub async fn shut_down(&self) {
-        let DatabaseAccess::Threads {
-            lookups,
-            readers,
-            writer,
-        } = &self.inner.access
-        else {
-            return;
-        };
-        lookups.close_connections();
-        let mut threads = readers.stop_accepting();
-        threads.extend(writer.stop_accepting());
-        let (ended, all_ended) = oneshot::channel();
-        let wait = move || {
-            for thread in threads {
-                // The thread has ended; the way in which it ended does not matter.
-                let _ = thread.join();
-            }
-            let _ = ended.send(());
-        };
-        if let Err(error) = std::thread::Builder::new()
-            .name("recado-close".to_owned())
-            .spawn(wait)
-        {
-            tracing::error!(%error, "could not wait for the store's threads");
-        }
-        // An error means that the waiting thread is gone; nothing is left to wait for.
-        let _ = all_ended.await;
     }
 
     /// Returns the same store for the worker that handles the queue message of `receipt`. What is joined with its

@@ -1,6 +1,6 @@
 use crate::file_permissions::{FolderPrivacy, restrict_to_owner};
 use crate::files::delete_unfinished;
-use crate::format::prepare_tables;
+use crate::format::{prepare_intake, prepare_tables};
 use crate::open_error::OpenError;
 use rusqlite::config::DbConfig;
 use rusqlite::{Connection, OpenFlags};
@@ -12,11 +12,23 @@ use std::path::{Path, PathBuf};
 #[derive(Debug)]
 pub(crate) struct DataFolder {
     database: PathBuf,
+    /// The intake log.
+    intake: PathBuf,
     /// The lock on the folder, held as long as this value lives. The system releases it when the process ends, however
     /// it ends.
     lock: File,
     payloads: PathBuf,
     files: PathBuf,
+}
+
+/// The connections of the intake log.
+pub(crate) struct IntakeFiles {
+    /// The connection that writes.
+    pub(crate) writer: Connection,
+    /// A connection that only reads.
+    pub(crate) reader: Connection,
+    /// The connection that copies the log of the file into it.
+    pub(crate) checkpointer: Connection,
 }
 
 impl DataFolder {
@@ -42,12 +54,15 @@ impl DataFolder {
             Err(TryLockError::Error(source)) => return Err(failed(source)),
         }
         delete_unfinished(&files).map_err(failed)?;
-        // SQLite gives its other files the permissions of this one.
+        // SQLite gives its other files the permissions of these.
         let database = path.join("recado.db");
         create_file(&database).map_err(failed)?;
+        let intake = path.join("intake.db");
+        create_file(&intake).map_err(failed)?;
         sync_folder(path).map_err(failed)?;
         Ok(Self {
             database,
+            intake,
             lock,
             payloads,
             files,
@@ -56,34 +71,32 @@ impl DataFolder {
 
     /// Opens the connection that writes, and makes the tables of a new database.
     pub(crate) fn open_writer(&self) -> Result<Connection, OpenError> {
-        let connection = Connection::open(&self.database)?;
-        configure_connection(&connection)?;
-        connection.query_row("PRAGMA journal_mode = WAL", [], |_| Ok(()))?;
-        // Checkpoints have a thread of their own. The cache holds the pages that every commit needs.
-        connection.execute_batch(
-            "PRAGMA synchronous = FULL; PRAGMA journal_size_limit = 67108864;
-                PRAGMA wal_autocheckpoint = 0; PRAGMA cache_size = -24576",
-        )?;
+        let connection = open_writing(&self.database)?;
+        // The cache holds the pages that every commit needs.
+        connection.execute_batch("PRAGMA cache_size = -24576")?;
         prepare_tables(&connection)?;
         Ok(connection)
     }
 
     /// Opens the connection that copies the log into the database.
     pub(crate) fn open_checkpointer(&self) -> Result<Connection, OpenError> {
-        let connection = Connection::open(&self.database)?;
-        configure_connection(&connection)?;
-        connection.execute_batch("PRAGMA synchronous = FULL")?;
-        Ok(connection)
+        open_copying(&self.database)
     }
 
     /// Opens a connection that only reads.
     pub(crate) fn open_reader(&self) -> Result<Connection, OpenError> {
-        let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
-        let connection = Connection::open_with_flags(&self.database, flags)?;
-        configure_connection(&connection)?;
-        // After each commit of the writer the cache is empty again, so a large one would only take memory.
-        connection.execute_batch("PRAGMA cache_size = -256")?;
-        Ok(connection)
+        open_reading(&self.database)
+    }
+
+    /// Opens the connections of the intake log, and makes the table of a new log.
+    pub(crate) fn open_intake_files(&self) -> Result<IntakeFiles, OpenError> {
+        let writer = open_writing(&self.intake)?;
+        prepare_intake(&writer)?;
+        Ok(IntakeFiles {
+            writer,
+            reader: open_reading(&self.intake)?,
+            checkpointer: open_copying(&self.intake)?,
+        })
     }
 
     /// Returns the folder of the large bodies.
@@ -100,6 +113,35 @@ impl DataFolder {
     pub(crate) fn into_lock(self) -> File {
         self.lock
     }
+}
+
+/// Opens a connection that writes. Checkpoints have a thread of their own.
+fn open_writing(file: &Path) -> Result<Connection, OpenError> {
+    let connection = Connection::open(file)?;
+    configure_connection(&connection)?;
+    connection.query_row("PRAGMA journal_mode = WAL", [], |_| Ok(()))?;
+    connection.execute_batch(
+        "PRAGMA synchronous = FULL; PRAGMA journal_size_limit = 67108864; PRAGMA wal_autocheckpoint = 0",
+    )?;
+    Ok(connection)
+}
+
+/// Opens a connection that copies a log into its database.
+fn open_copying(file: &Path) -> Result<Connection, OpenError> {
+    let connection = Connection::open(file)?;
+    configure_connection(&connection)?;
+    connection.execute_batch("PRAGMA synchronous = FULL")?;
+    Ok(connection)
+}
+
+/// Opens a connection that only reads.
+fn open_reading(file: &Path) -> Result<Connection, OpenError> {
+    let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+    let connection = Connection::open_with_flags(file, flags)?;
+    configure_connection(&connection)?;
+    // After each commit of the writer the cache is empty again, so a large one would only take memory.
+    connection.execute_batch("PRAGMA cache_size = -256")?;
+    Ok(connection)
 }
 
 /// Opens a database in memory.

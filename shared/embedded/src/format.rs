@@ -34,6 +34,15 @@ fn current_format() -> u32 {
 
 /// Makes the tables of a new database. A database of another format is refused and left unchanged.
 pub(crate) fn prepare_tables(connection: &Connection) -> Result<(), OpenError> {
+    prepare_with(connection, &SCHEMA)
+}
+
+/// Makes the table of a new intake log. A log of another format is refused and left unchanged.
+pub(crate) fn prepare_intake(connection: &Connection) -> Result<(), OpenError> {
+    prepare_with(connection, &[include_str!("intake.sql")])
+}
+
+fn prepare_with(connection: &Connection, schema: &[&str]) -> Result<(), OpenError> {
     let known = current_format();
     let found: u32 = connection.query_row("PRAGMA user_version", [], |row| row.get(0))?;
     if found == known {
@@ -44,7 +53,7 @@ pub(crate) fn prepare_tables(connection: &Connection) -> Result<(), OpenError> {
         return Err(OpenError::OtherFormat { found, known });
     }
     // The format is part of the transaction: after a crash there is still a new database.
-    let tables = SCHEMA.join("\n;");
+    let tables = schema.join("\n;");
     let all = format!("BEGIN IMMEDIATE;\n{tables}\n;PRAGMA user_version = {known};\nCOMMIT;");
     if let Err(error) = connection.execute_batch(&all) {
         if !connection.is_autocommit() {

@@ -21,6 +21,7 @@ mod file_permissions;
 mod files;
 mod folder;
 mod format;
+mod intake_log;
 mod job;
 mod lookups;
 mod open_error;

@@ -30,6 +30,7 @@ mod tenant_messages;
 pub use dead_messages::DeadMessage;
 pub use depth::EmbeddedQueueDepth;
 pub use fair_share::FairShare;
+pub(crate) use intake::IncomingEvent;
 pub(crate) use joint_writes::HandledMessage;
 pub use receive::{DequeuedMessage, Receipt};
 pub(crate) use round_robin::RoundRobin;

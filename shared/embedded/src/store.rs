@@ -31,7 +31,7 @@ mod unacknowledged;
 pub(crate) use conversation_row::ConversationRow;
 pub(crate) use conversations::ReplyRows;
 pub use expiry::SweepCounts;
-pub(crate) use inbox::{EventRow, InboundRows, RecordedEvent};
+pub(crate) use inbox::{EventRow, InboundRows, RecordedEvent, select_event};
 pub(crate) use messages::MessageRow;
 pub(crate) use outbox::Settlement;
 

@@ -66,7 +66,13 @@ impl Embedded {
     /// Returns the numbers of messages in `queue`.
     pub async fn queue_depth(&self, queue: QueueName) -> PortResult<EmbeddedQueueDepth> {
         let now = self.current_time();
-        self.run_read("depth", move |c| select_depth(c, queue, now)).await
+        let mut depth = self
+            .run_read("depth", move |c| select_depth(c, queue, now))
+            .await?;
+        if let (QueueName::Inbound, Some(log)) = (queue, self.intake_log()) {
+            depth.visible += log.count_waiting();
+        }
+        Ok(depth)
     }
 }
 

@@ -4,31 +4,51 @@ use super::TenantKey;
 use super::send::{MessageBody, append_fifo, event_fifo_message, insert_into_group};
 use crate::Embedded;
 use crate::db_error::DbError;
-use crate::store::{EventRow, RecordedEvent};
+use crate::store::{EventRow, RecordedEvent, select_event};
 use jiff::Timestamp;
 use recado_domain::dead_letter::QueueName;
-use recado_domain::event::{EventRecord, InboundJob};
+use recado_domain::event::{EventRecord, EventState, InboundJob};
+use recado_domain::ids::EventId;
 use recado_pipeline::ports::{PortResult, RecordEventOutcome};
-use rusqlite::Connection;
+use rusqlite::{Connection, Row};
+
+const WHAT: &str = "record_and_enqueue";
 
 /// An event that came in, as it is recorded. Its record is also the body of its queue message.
-struct IncomingEvent {
-    job: InboundJob,
+#[derive(Debug)]
+pub(crate) struct IncomingEvent {
     record: EventRow,
+    group: String,
     owner: TenantKey,
 }
 
 impl IncomingEvent {
-    fn from_job(job: &InboundJob) -> Result<Self, DbError> {
+    pub(crate) fn from_job(job: &InboundJob) -> Result<Self, DbError> {
         let record = EventRecord::new_pending(job.clone());
         Ok(Self {
             owner: TenantKey::for_event(job),
             record: EventRow::from_record(&record, None)?,
-            job: record.job,
+            group: record.job.group,
         })
     }
 
-    fn record_and_enqueue(
+    /// Reads an event from the intake log.
+    pub(crate) fn from_log_row(row: &Row<'_>) -> rusqlite::Result<Self> {
+        Ok(Self {
+            record: EventRow::from_log_row(row)?,
+            group: row.get("grp")?,
+            owner: TenantKey::from_column(row.get("owner")?),
+        })
+    }
+
+    /// Appends the event to the intake log. Returns `false` if it is in the log already.
+    pub(crate) fn append_to_log(&self, connection: &Connection) -> Result<bool, DbError> {
+        self.record
+            .append_to_log(connection, &self.group, self.owner.as_str())
+    }
+
+    /// Records the event in the database, and enqueues it unless it is settled.
+    pub(crate) fn record_and_enqueue(
         &self,
         connection: &Connection,
         now: Timestamp,
@@ -39,10 +59,10 @@ impl IncomingEvent {
             // Nothing can have enqueued it before: no look for its deduplication id is needed.
             RecordedEvent::New(event) => {
                 let body = MessageBody::Event(event);
-                insert_into_group(connection, queue, &self.job.group, &self.owner, &body, now)?;
+                insert_into_group(connection, queue, &self.group, &self.owner, &body, now)?;
             }
             RecordedEvent::Pending => {
-                let message = event_fifo_message(&self.job)?;
+                let message = event_fifo_message(&self.record.decode_record()?.job)?;
                 append_fifo(connection, queue, &message, self.record.id(), now)?;
             }
             RecordedEvent::Settled => {}
@@ -52,17 +72,56 @@ impl IncomingEvent {
 }
 
 impl Embedded {
-    /// Records `events` and enqueues those that are not settled, in one transaction.
+    /// Records `events` and enqueues those that are not settled, in one transaction. In a data folder, new events go by the
+    /// intake log.
     pub(super) async fn record_and_enqueue_events(
         &self,
         events: &[InboundJob],
     ) -> PortResult<Vec<RecordEventOutcome>> {
-        const WHAT: &str = "record_and_enqueue";
         let incoming: Vec<IncomingEvent> = events
             .iter()
             .map(IncomingEvent::from_job)
             .collect::<Result<_, _>>()
             .map_err(|fault: DbError| fault.into_port_error(WHAT))?;
+        let Some(log) = self.intake_log() else {
+            return self.record_in_database(incoming).await;
+        };
+        let known = self.find_event_states(events).await?;
+        let mut outcomes = vec![RecordEventOutcome::New; incoming.len()];
+        let (mut new, mut pending) = (Vec::new(), Vec::new());
+        let (mut new_places, mut pending_places) = (Vec::new(), Vec::new());
+        for (place, (event, known)) in incoming.into_iter().zip(known).enumerate() {
+            match known {
+                None => {
+                    new.push(event);
+                    new_places.push(place);
+                }
+                Some(EventState::Pending) => {
+                    pending.push(event);
+                    pending_places.push(place);
+                }
+                Some(EventState::Applied | EventState::Dead) => {
+                    outcomes[place] = RecordEventOutcome::Settled;
+                }
+            }
+        }
+        if !pending.is_empty() {
+            let found = self.record_in_database(pending).await?;
+            for (place, outcome) in pending_places.into_iter().zip(found) {
+                outcomes[place] = outcome;
+            }
+        }
+        if !new.is_empty() {
+            let appended = log.append_events(new).await;
+            let appended = appended.map_err(|fault| fault.into_port_error(WHAT))?;
+            for (place, _) in new_places.into_iter().zip(appended).filter(|(_, new)| !new) {
+                outcomes[place] = RecordEventOutcome::Pending;
+            }
+        }
+        Ok(outcomes)
+    }
+
+    async fn record_in_database(&self, incoming: Vec<IncomingEvent>) -> PortResult<Vec<RecordEventOutcome>> {
         let now = self.current_time();
         let work = move |c: &Connection| {
             incoming
@@ -72,5 +131,17 @@ impl Embedded {
         };
         self.run_acknowledged_write(Some(QueueName::Inbound), WHAT, work)
             .await
+    }
+
+    /// Returns the state of each event that the database knows.
+    async fn find_event_states(&self, events: &[InboundJob]) -> PortResult<Vec<Option<EventState>>> {
+        let ids: Vec<EventId> = events.iter().map(|job| job.event.clone()).collect();
+        let now = self.current_time();
+        let work = move |c: &Connection| {
+            ids.iter()
+                .map(|id| Ok(select_event(c, id.as_str(), now)?.map(|known| known.state)))
+                .collect()
+        };
+        self.run_lookup(WHAT, work).await
     }
 }

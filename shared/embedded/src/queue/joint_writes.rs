@@ -108,12 +108,22 @@ impl Embedded {
         joint: Result<JointStore, DbError>,
     ) -> PortResult<StoreInboundOutcome> {
         const WHAT: &str = "store_and_finish";
-        let joint = joint.map_err(|fault| fault.into_port_error(WHAT))?;
+        let joint = Arc::new(joint.map_err(|fault| fault.into_port_error(WHAT))?);
         let now = self.current_time();
-        let work = move |c: &Connection| joint.write_all(c, now);
-        let queues = [QueueName::Inbound, QueueName::Turns];
-        self.run_acknowledging(&queues, WHAT, StoreInboundOutcome::Stored, work)
-            .await
+        let store = async || {
+            let joint = Arc::clone(&joint);
+            let work = move |c: &Connection| joint.write_all(c, now);
+            let queues = [QueueName::Inbound, QueueName::Turns];
+            self.run_acknowledging(&queues, WHAT, StoreInboundOutcome::Stored, work)
+                .await
+        };
+        let outcome = store().await?;
+        if outcome != StoreInboundOutcome::Conflict || !self.has_waiting_intake() {
+            return Ok(outcome);
+        }
+        // The event may be on its way from the intake log.
+        self.wait_for_intake(WHAT).await?;
+        store().await
     }
 
     pub(super) async fn commit_and_enqueue_jobs(

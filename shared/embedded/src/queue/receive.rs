@@ -239,18 +239,19 @@ impl Embedded {
         room: FairShare,
         visibility: Duration,
     ) -> PortResult<Vec<DequeuedMessage>> {
-        let (now, rounds) = (self.current_time(), self.round_robin());
-        self.run_write("receive", move |c| {
-            receive_rows(
-                c,
-                queue,
-                room.clone(),
-                &rounds,
-                now,
-                millis_after(now, visibility),
-            )
-        })
-        .await
+        const WHAT: &str = "receive";
+        let receive = async || {
+            let (now, rounds, room) = (self.current_time(), self.round_robin(), room.clone());
+            let hidden = millis_after(now, visibility);
+            let work = move |c: &Connection| receive_rows(c, queue, room.clone(), &rounds, now, hidden);
+            self.run_write(WHAT, work).await
+        };
+        let received = receive().await?;
+        if !received.is_empty() || queue != QueueName::Inbound || !self.has_waiting_intake() {
+            return Ok(received);
+        }
+        self.wait_for_intake(WHAT).await?;
+        receive().await
     }
 
     /// Deletes a message that is done. `false` if the receipt is no longer valid: the message comes (or came) again.

@@ -289,6 +289,7 @@ impl Queues for Embedded {
     }
 
     async fn delete_inbound(&self, groups: &BTreeSet<String>) -> PortResult<()> {
+        self.wait_for_intake("delete_inbound").await?;
         let groups = groups.clone();
         let work = move |c: &Connection| groups.iter().try_for_each(|group| delete_group(c, group));
         self.run_write("delete_inbound", work).await

@@ -55,6 +55,7 @@ fn rewrite_database(connection: &Connection) -> Result<(), DbError> {
 
 impl ErasableRecords for Embedded {
     async fn list_pending_events(&self, groups: &BTreeSet<String>) -> PortResult<Vec<EventRecord>> {
+        self.wait_for_intake("pending_events").await?;
         let groups = groups.clone();
         self.run_read("pending_events", move |c| select_pending_events(c, &groups))
             .await
@@ -103,6 +104,11 @@ impl ErasableRecords for Embedded {
     }
 
     async fn overwrite_deleted(&self) -> PortResult<()> {
-        self.run_alone("overwrite_deleted", rewrite_database).await
+        const WHAT: &str = "overwrite_deleted";
+        if let Some(log) = self.intake_log() {
+            let rewritten = log.rewrite_file(rewrite_database).await;
+            rewritten.map_err(|fault| fault.into_port_error(WHAT))?;
+        }
+        self.run_alone(WHAT, rewrite_database).await
     }
 }

@@ -138,6 +138,7 @@ impl Embedded {
         let swept = self
             .run_write("sweep", move |c| delete_expired_rows(c, now))
             .await?;
+        self.wait_for_intake("sweep").await?;
         let payloads = self.payload_store();
         let of_event =
             |c: &Connection, name: &str| row_exists(c, "SELECT 1 FROM events WHERE payload = ?1", [name]);

@@ -3,7 +3,7 @@ use super::messages::MessageRow;
 use crate::Embedded;
 use crate::db_error::DbError;
 use crate::payloads::payload_file_name;
-use crate::sql_records::{encode_json, execute_sql, query_one};
+use crate::sql_records::{decode_json, encode_json, execute_sql, query_one};
 use jiff::Timestamp;
 use recado_domain::event::{EventPayload, EventRecord, EventState, InboundJob, MessagePosition};
 use recado_domain::ids::EventId;
@@ -11,23 +11,23 @@ use recado_domain::reason::Reason;
 use recado_pipeline::ports::{
     EventFinish, InboundWrite, Inbox, PortResult, RecordEventOutcome, StoreInboundOutcome,
 };
-use rusqlite::{Connection, params};
+use rusqlite::{Connection, Row, params};
 use serde_json::Value;
 
 /// Returns the record of an event, unless it has expired.
-fn select_event(
+pub(crate) fn select_event(
     connection: &Connection,
-    id: &EventId,
+    id: &str,
     now: Timestamp,
 ) -> Result<Option<EventRecord>, DbError> {
     let sql = "SELECT body FROM events WHERE id = ?1 AND (expires IS NULL OR expires > ?2)";
-    query_one(connection, sql, params![id.as_str(), now.as_millisecond()])
+    query_one(connection, sql, params![id, now.as_millisecond()])
 }
 
 /// A row of the table of events.
 #[derive(Debug)]
 pub(crate) struct EventRow {
-    id: EventId,
+    id: String,
     due: Option<i64>,
     expires: Option<i64>,
     payload: Option<String>,
@@ -43,7 +43,7 @@ impl EventRow {
             EventPayload::Inline(_) => None,
         };
         Ok(Self {
-            id: record.job.event.clone(),
+            id: record.job.event.as_str().to_owned(),
             due: record.overdue_at().map(Timestamp::as_millisecond),
             expires: expires.map(Timestamp::as_millisecond),
             payload,
@@ -53,7 +53,45 @@ impl EventRow {
     }
 
     pub(crate) fn id(&self) -> &str {
-        self.id.as_str()
+        &self.id
+    }
+
+    /// Returns the record.
+    pub(crate) fn decode_record(&self) -> Result<EventRecord, DbError> {
+        decode_json(&self.body)
+    }
+
+    /// Appends the row of a new event to the intake log. Returns `false` if the event is in the log already.
+    pub(crate) fn append_to_log(
+        &self,
+        connection: &Connection,
+        group: &str,
+        owner: &str,
+    ) -> Result<bool, DbError> {
+        let sql = "INSERT INTO intake (id, due, payload, body, correlation, grp, owner)
+            VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7) ON CONFLICT (id) DO NOTHING";
+        let values = params![
+            self.id,
+            self.due,
+            self.payload,
+            self.body,
+            self.correlation,
+            group,
+            owner
+        ];
+        Ok(execute_sql(connection, sql, values)? == 1)
+    }
+
+    /// Reads the row of a new event from the intake log.
+    pub(crate) fn from_log_row(row: &Row<'_>) -> rusqlite::Result<Self> {
+        Ok(Self {
+            id: row.get("id")?,
+            due: row.get("due")?,
+            expires: None,
+            payload: row.get("payload")?,
+            body: row.get("body")?,
+            correlation: row.get("correlation")?,
+        })
     }
 
     /// Adds the row of a new event, unless the event is known.
@@ -70,7 +108,7 @@ impl EventRow {
             Some(EventState::Applied | EventState::Dead) => Ok(RecordedEvent::Settled),
             // The known record has expired. The new one gets a number of its own: messages of the old one are no messages of it.
             None => {
-                execute_sql(connection, "DELETE FROM events WHERE id = ?1", [self.id.as_str()])?;
+                execute_sql(connection, "DELETE FROM events WHERE id = ?1", [&self.id])?;
                 self.run_insert(connection, "")?;
                 Ok(RecordedEvent::New(connection.last_insert_rowid()))
             }
@@ -89,9 +127,8 @@ impl EventRow {
             "INSERT INTO events (id, due, expires, payload, body, correlation)
                 VALUES (?1, ?2, ?3, ?4, ?5, ?6) {on_conflict}"
         );
-        let id = self.id.as_str();
         let values = params![
-            id,
+            self.id,
             self.due,
             self.expires,
             self.payload,
@@ -157,7 +194,7 @@ impl InboundRows {
         finish: Option<&EventFinish>,
         now: Timestamp,
     ) -> Result<StoreInboundOutcome, DbError> {
-        let Some(mut event) = select_event(connection, &self.event, now)? else {
+        let Some(mut event) = select_event(connection, self.event.as_str(), now)? else {
             return Ok(StoreInboundOutcome::Conflict);
         };
         if let Some(stored) = event.stored {
@@ -189,7 +226,8 @@ fn update_event_in_state(
     expires: Option<Timestamp>,
     transition: impl FnOnce(&mut EventRecord),
 ) -> Result<Option<EventRecord>, DbError> {
-    let Some(mut record) = select_event(connection, id, now)?.filter(|record| record.state == state) else {
+    let Some(mut record) = select_event(connection, id.as_str(), now)?.filter(|record| record.state == state)
+    else {
         return Ok(None);
     };
     transition(&mut record);
@@ -206,7 +244,7 @@ fn update_dead_event(
     expires: Option<Timestamp>,
     transition: impl FnOnce(&mut EventRecord),
 ) -> Result<bool, DbError> {
-    if select_event(connection, id, now)?.and_then(|record| record.failed_at()) != Some(failed_at) {
+    if select_event(connection, id.as_str(), now)?.and_then(|record| record.failed_at()) != Some(failed_at) {
         return Ok(false);
     }
     Ok(update_event_in_state(connection, id, EventState::Dead, now, expires, transition)?.is_some())
@@ -240,8 +278,18 @@ impl Inbox for Embedded {
     }
 
     async fn find_event(&self, id: &EventId) -> PortResult<Option<EventRecord>> {
-        let (id, now) = (id.clone(), self.current_time());
-        self.run_lookup("event", move |c| select_event(c, &id, now)).await
+        let now = self.current_time();
+        let find = async || {
+            let id = id.clone();
+            self.run_lookup("event", move |c| select_event(c, id.as_str(), now))
+                .await
+        };
+        let found = find().await?;
+        if found.is_some() || !self.has_waiting_intake() {
+            return Ok(found);
+        }
+        self.wait_for_intake("event").await?;
+        find().await
     }
 
     async fn store_inbound(&self, write: InboundWrite<'_>) -> PortResult<StoreInboundOutcome> {
@@ -280,7 +328,7 @@ impl Inbox for Embedded {
     async fn set_event_attempts(&self, id: &EventId, seen: u32, attempts: u32) -> PortResult<bool> {
         let (id, now) = (id.clone(), self.current_time());
         let work = move |c: &Connection| {
-            let is_as_read = select_event(c, &id, now)?.is_some_and(|record| record.attempts == seen);
+            let is_as_read = select_event(c, id.as_str(), now)?.is_some_and(|record| record.attempts == seen);
             let set = |record: &mut EventRecord| record.attempts = attempts;
             Ok(is_as_read && update_event_in_state(c, &id, EventState::Pending, now, None, set)?.is_some())
         };

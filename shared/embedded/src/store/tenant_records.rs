@@ -95,6 +95,7 @@ impl TenantRecords for Embedded {
             }
             Ok(found)
         };
+        self.wait_for_intake("pending_events_of").await?;
         self.run_read("pending_events_of", work).await
     }
 

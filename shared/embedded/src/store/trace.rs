@@ -35,6 +35,7 @@ impl CorrelationIndex for Embedded {
         tenant: Option<&TenantId>,
         limit: usize,
     ) -> PortResult<CorrelatedRecords> {
+        self.wait_for_intake("traced").await?;
         let (id, tenant, now) = (correlation.clone(), tenant.cloned(), self.current_time());
         self.run_read("traced", move |c| {
             select_traced(c, &id, tenant.as_ref(), limit, now)

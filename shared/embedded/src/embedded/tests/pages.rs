@@ -38,7 +38,13 @@ impl OnDisk {
         let payloads = EmbeddedPayloads::Memory(Mutex::default());
         let files = EmbeddedFiles::Memory(Mutex::default());
         Self {
-            store: Embedded::new(front, Clock::new(|| at(1_000)), (payloads, files), None),
+            store: Embedded::new(
+                front,
+                Clock::new(|| at(1_000)),
+                (payloads, files),
+                None,
+                new_wakers(),
+            ),
             _folder: folder,
             _scratch: scratch,
         }

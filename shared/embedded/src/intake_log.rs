@@ -1,0 +1,162 @@
+//! The intake log: a file of its own that takes the events of webhooks in.
+//!
+//! An acknowledgement waits for one commit. In a file that holds only new events this commit is small, and its thread does
+//! nothing else. A second thread, the mover, then records and enqueues the events in the database, in their order and many
+//! in one transaction. That transaction also notes the number of the last one, so that no event is moved twice after a crash.
+
+mod mover;
+
+use crate::checkpoint::Checkpoints;
+use crate::clock::Clock;
+use crate::database_threads::{DatabaseThreads, JobSender, Urgency, lock_unpoisoned};
+use crate::db_error::DbError;
+use crate::folder::IntakeFiles;
+use crate::job::{ClosureJob, LoneJob};
+use crate::open_error::OpenError;
+use crate::queue::IncomingEvent;
+use crate::sql_records::execute_sql;
+pub(crate) use mover::last_moved;
+use mover::{MoverSignal, start_mover};
+use rusqlite::{Connection, OptionalExtension};
+use std::sync::atomic::{AtomicI64, Ordering};
+use std::sync::{Arc, Mutex};
+use std::thread::JoinHandle;
+use tokio::sync::{Notify, watch};
+
+/// The log, its writing thread and the mover.
+#[derive(Debug)]
+pub(crate) struct IntakeLog {
+    writer: DatabaseThreads,
+    signal: Arc<MoverSignal>,
+    mover: Mutex<Option<JoinHandle<()>>>,
+    /// The number of the last event that a caller knows to be in the log.
+    appended: AtomicI64,
+    /// The number of the last event that was moved.
+    moved: watch::Receiver<i64>,
+}
+
+impl IntakeLog {
+    /// Starts the threads of the log. The events behind number `moved` go on to the thread `records`, which wakes `inbound`.
+    pub(crate) fn start(
+        files: IntakeFiles,
+        moved: i64,
+        records: JobSender,
+        inbound: Arc<Notify>,
+        clock: Clock,
+    ) -> Result<Self, OpenError> {
+        let appended = prepare_numbers(&files.writer, moved)?;
+        let signal = Arc::<MoverSignal>::default();
+        let checkpoints = Checkpoints::start_thread(files.checkpointer)?;
+        let told = Arc::clone(&signal);
+        let writer = DatabaseThreads::start_writer(files.writer, checkpoints, move || told.tell())?;
+        let (progress, moved) = watch::channel(moved);
+        let thread = start_mover(mover::Mover {
+            log: files.reader,
+            log_writer: writer.sender(),
+            records,
+            inbound,
+            signal: Arc::clone(&signal),
+            progress,
+            clock,
+        })?;
+        Ok(Self {
+            writer,
+            signal,
+            mover: Mutex::new(Some(thread)),
+            appended: AtomicI64::new(appended),
+            moved,
+        })
+    }
+
+    /// Appends `events`. Returns for each whether it is new to the log.
+    pub(crate) async fn append_events(&self, events: Vec<IncomingEvent>) -> Result<Vec<bool>, DbError> {
+        let work = move |c: &Connection| {
+            let mut new = Vec::with_capacity(events.len());
+            for event in &events {
+                new.push(event.append_to_log(c)?);
+            }
+            // The number of an older event, if none is new: waiting for that is not wrong.
+            Ok((new, c.last_insert_rowid()))
+        };
+        let (job, answer) = ClosureJob::new(work, Vec::new());
+        self.writer.submit_job(Box::new(job), Urgency::Acknowledgement);
+        let (new, last) = answer.await.unwrap_or(Err(DbError::Closed))?;
+        self.appended.fetch_max(last, Ordering::Relaxed);
+        Ok(new)
+    }
+
+    /// Returns the number of events that are known to wait for the mover.
+    pub(crate) fn count_waiting(&self) -> u64 {
+        let waiting = self.appended.load(Ordering::Relaxed) - *self.moved.borrow();
+        u64::try_from(waiting).unwrap_or(0)
+    }
+
+    /// Waits until what callers know to be in the log is in the database.
+    pub(crate) async fn wait_until_moved(&self) -> Result<(), DbError> {
+        let last = self.appended.load(Ordering::Relaxed);
+        let mut moved = self.moved.clone();
+        let reached = moved.wait_for(|moved| *moved >= last).await;
+        reached.map(drop).map_err(|_| DbError::Closed)
+    }
+
+    /// Deletes what was moved, and runs `rewrite` on the file outside of any transaction.
+    pub(crate) async fn rewrite_file(
+        &self,
+        mut rewrite: impl FnMut(&Connection) -> Result<(), DbError> + Send + 'static,
+    ) -> Result<(), DbError> {
+        self.wait_until_moved().await?;
+        let moved = *self.moved.borrow();
+        let (job, answer) = LoneJob::new(move |c| {
+            delete_moved(c, moved)?;
+            rewrite(c)
+        });
+        self.writer.submit_job(Box::new(job), Urgency::Ordinary);
+        answer.await.unwrap_or(Err(DbError::Closed))
+    }
+
+    /// Accepts no more events. What is in the log stays for the next start. Returns the threads, to be waited for.
+    pub(crate) fn stop_accepting(&self) -> Vec<JoinHandle<()>> {
+        self.signal.stop();
+        let mut threads: Vec<_> = lock_unpoisoned(&self.mover).take().into_iter().collect();
+        threads.extend(self.writer.stop_accepting());
+        threads
+    }
+}
+
+impl Drop for IntakeLog {
+    fn drop(&mut self) {
+        for thread in self.stop_accepting() {
+            // The thread ends by itself; the way in which it ended does not matter any more.
+            let _ = thread.join();
+        }
+    }
+}
+
+/// Makes the log go on behind `moved`, also if the file is new beside an older database. Returns the number of its last event;
+/// `moved` if all of them were moved. (The table's own sequence may be ahead: a repeat takes a number, too.)
+fn prepare_numbers(connection: &Connection, moved: i64) -> Result<i64, OpenError> {
+    let sql = "SELECT seq FROM sqlite_sequence WHERE name = 'intake'";
+    let taken: Option<i64> = connection.query_row(sql, [], |row| row.get(0)).optional()?;
+    if taken.is_none() {
+        connection.execute(
+            "INSERT INTO sqlite_sequence (name, seq) VALUES ('intake', ?1)",
+            [moved],
+        )?;
+    } else if taken < Some(moved) {
+        connection.execute(
+            "UPDATE sqlite_sequence SET seq = ?1 WHERE name = 'intake'",
+            [moved],
+        )?;
+    }
+    let sql = "SELECT COALESCE(MAX(seq), 0) FROM intake";
+    let last: i64 = connection.query_row(sql, [], |row| row.get(0))?;
+    Ok(last.max(moved))
+}
+
+/// Deletes the events up to number `moved`.
+fn delete_moved(connection: &Connection, moved: i64) -> Result<(), DbError> {
+    execute_sql(connection, "DELETE FROM intake WHERE seq <= ?1", [moved]).map(drop)
+}
+
+#[cfg(test)]
+mod tests;
