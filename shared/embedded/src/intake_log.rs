@@ -85,15 +85,19 @@ impl IntakeLog {
         Ok(new)
     }
 
-    /// Returns the number of events that are known to wait for the mover.
-    pub(crate) fn count_waiting(&self) -> u64 {
-        let waiting = self.appended.load(Ordering::Relaxed) - *self.moved.borrow();
-        u64::try_from(waiting).unwrap_or(0)
+    /// Returns the number of the last event that a caller knows to be in the log.
+    pub(crate) fn last_appended(&self) -> i64 {
+        self.appended.load(Ordering::Relaxed)
+    }
+
+    /// Returns whether an event is known to wait for the mover.
+    pub(crate) fn has_waiting(&self) -> bool {
+        self.last_appended() > *self.moved.borrow()
     }
 
     /// Waits until what callers know to be in the log is in the database.
     pub(crate) async fn wait_until_moved(&self) -> Result<(), DbError> {
-        let last = self.appended.load(Ordering::Relaxed);
+        let last = self.last_appended();
         let mut moved = self.moved.clone();
         let reached = moved.wait_for(|moved| *moved >= last).await;
         reached.map(drop).map_err(|_| DbError::Closed)

@@ -15,7 +15,7 @@ impl Embedded {
 
     /// Returns whether acknowledged events are not in the database yet.
     pub(crate) fn has_waiting_intake(&self) -> bool {
-        self.intake_log().is_some_and(|log| log.count_waiting() > 0)
+        self.intake_log().is_some_and(IntakeLog::has_waiting)
     }
 
     /// Waits until the events that were acknowledged by now are in the database.

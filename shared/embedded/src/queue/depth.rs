@@ -1,6 +1,7 @@
 use super::is_fifo;
 use crate::Embedded;
 use crate::db_error::DbError;
+use crate::intake_log::{IntakeLog, last_moved};
 use crate::sql_records::count_from_sql;
 use jiff::Timestamp;
 use recado_domain::dead_letter::QueueName;
@@ -66,13 +67,18 @@ impl Embedded {
     /// Returns the numbers of messages in `queue`.
     pub async fn queue_depth(&self, queue: QueueName) -> PortResult<EmbeddedQueueDepth> {
         let now = self.current_time();
-        let mut depth = self
-            .run_read("depth", move |c| select_depth(c, queue, now))
-            .await?;
-        if let (QueueName::Inbound, Some(log)) = (queue, self.intake_log()) {
-            depth.visible += log.count_waiting();
-        }
-        Ok(depth)
+        let appended = match queue {
+            QueueName::Inbound => self.intake_log().map(IntakeLog::last_appended),
+            QueueName::Turns | QueueName::Outbound => None,
+        };
+        let work = move |c: &Connection| {
+            let mut depth = select_depth(c, queue, now)?;
+            if let Some(appended) = appended {
+                depth.visible += count_from_sql(appended - last_moved(c)?);
+            }
+            Ok(depth)
+        };
+        self.run_read("depth", work).await
     }
 }
 

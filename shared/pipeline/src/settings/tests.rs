@@ -59,7 +59,6 @@ fn every_setting_that_cannot_be_used_is_named_at_once() {
         ("RECADO_KEY_TTL_HOURS", "47"),
         ("RECADO_PARKED_MAX_HOURS", "0"),
         ("RECADO_WEBHOOK_DEADLINE_SECONDS", "0"),
-        ("RECADO_PRIVATE_MEDIA", "yes"),
         ("RECADO_PROVIDER_TIMEOUT_SECONDS", "21"),
         ("RECADO_TURN_ATTEMPTS", "0"),
         ("WA_MAX_DELIVERIES", "many"),
@@ -67,6 +66,7 @@ fn every_setting_that_cannot_be_used_is_named_at_once() {
         ("WA_BASE_BACKOFF", "90"),
         ("RECADO_RATE_PER_SECOND", "NaN"),
         ("WA_BUCKET_CAPACITY", "0"),
+        ("RECADO_PRIVATE_MEDIA", "yes"),
     ];
     let fine = [
         ("RECADO_DEBOUNCE_MAX_SECONDS", "2.5"),
