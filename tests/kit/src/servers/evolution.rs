@@ -31,6 +31,7 @@ pub(super) fn router(journal: Arc<Journal>) -> Router {
         .route("/chat/findMessages/{instance}", post(find_messages))
         .route("/chat/markMessageAsRead/{instance}", post(mark_read))
         .route("/chat/sendPresence/{instance}", post(send_presence))
+        .route("/chat/fetchProfilePictureUrl/{instance}", post(fetch_picture))
         .merge(setup::routes())
         .layer(DefaultBodyLimit::max(BODY_MAX))
         .fallback(no_route)
@@ -197,6 +198,20 @@ async fn send_presence(call: Call) -> Response {
         Ok(()) => json(
             StatusCode::CREATED,
             json!({"presence": call.request.body["presence"]}),
+        ),
+        Err(refusal) => refuse(&call, &refusal),
+    }
+}
+
+/// Nobody here shows a picture.
+async fn fetch_picture(call: Call) -> Response {
+    let checked = check_key(&call)
+        .and_then(|()| call.check_json())
+        .and_then(|()| check_number(call.text("/number")?));
+    match checked {
+        Ok(()) => json(
+            StatusCode::OK,
+            json!({"wuid": call.request.body["number"], "profilePictureUrl": null}),
         ),
         Err(refusal) => refuse(&call, &refusal),
     }

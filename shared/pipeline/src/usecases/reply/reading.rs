@@ -22,8 +22,6 @@ pub(super) struct TurnReading {
     known: Vec<Message>,
     /// Ordinals of the messages that are read.
     chosen: BTreeSet<Ordinal>,
-    /// Messages of the person's other conversations that are read, ordered by time. None of them is owed an answer here.
-    linked: Vec<Message>,
     /// The ordinal up to which messages were answered before this turn.
     pub(super) answered: Ordinal,
     /// The ordinal up to which every message that expects an answer is read.
@@ -55,13 +53,11 @@ impl ReadBudget {
 
 impl TurnReading {
     /// Chooses from `known`, which is ordered by ordinal, the messages that a turn reads. The turn owes an answer to
-    /// the messages after `answered`, up to `upto`. Of `linked`, the messages of the person's other conversations, those
-    /// are read that are newer than what is left out.
+    /// the messages after `answered`, up to `upto`.
     pub(super) fn choose_messages(
         answered: Ordinal,
         upto: Ordinal,
         known: Vec<Message>,
-        mut linked: Vec<Message>,
         bounds: &TurnReadLimits,
     ) -> Self {
         let message_chars = bounds.message_chars.min(bounds.transcript_chars);
@@ -87,15 +83,17 @@ impl TurnReading {
                 && (message.role != Role::User || message.ordinal <= covers)
                 && reached_contact(message)
         });
-        linked.retain(reached_contact);
-        linked.sort_by_key(|message| message.written_at);
-        let (history, newest_linked) = take_newest(around, &linked, &mut room);
+        let mut history = Vec::new();
+        for message in around {
+            if !room.take_message(message, false) {
+                break;
+            }
+            history.push(message.ordinal);
+        }
         chosen.extend(history);
-        linked.drain(..linked.len().saturating_sub(newest_linked));
         Self {
             known,
             chosen,
-            linked,
             answered,
             covers,
             message_chars,
@@ -117,11 +115,6 @@ impl TurnReading {
         &self.known
     }
 
-    /// Returns the messages of the person's other conversations that are read, ordered by time.
-    pub(super) fn linked_messages(&self) -> &[Message] {
-        &self.linked
-    }
-
     /// Returns the messages that are read, ordered by ordinal.
     pub(super) fn chosen_messages(&self) -> impl DoubleEndedIterator<Item = &Message> {
         self.known
@@ -138,32 +131,6 @@ impl TurnReading {
     /// Returns `true` if `message` is the contact's and is answered by this turn, not before.
     pub(super) fn is_owed_message(&self, message: &Message) -> bool {
         message.role == Role::User && message.ordinal > self.answered && message.ordinal <= self.covers
-    }
-}
-
-/// Takes the newest messages of both histories, as far as there is room. `own` comes from the newest on, `linked` is
-/// ordered by time. Returns the ordinals of the own ones, and the number of the linked ones.
-fn take_newest<'a>(
-    own: impl Iterator<Item = &'a Message>,
-    linked: &'a [Message],
-    room: &mut ReadBudget,
-) -> (Vec<Ordinal>, usize) {
-    let (mut own, mut others) = (own.peekable(), linked.iter().rev().peekable());
-    let (mut history, mut taken) = (Vec::new(), 0);
-    loop {
-        let is_linked = match (own.peek(), others.peek()) {
-            (Some(mine), Some(other)) => other.written_at > mine.written_at,
-            (mine, _) => mine.is_none(),
-        };
-        let next = if is_linked { others.next() } else { own.next() };
-        let Some(message) = next.filter(|message| room.take_message(message, false)) else {
-            return (history, taken);
-        };
-        if is_linked {
-            taken += 1;
-        } else {
-            history.push(message.ordinal);
-        }
     }
 }
 

@@ -10,8 +10,7 @@ use revisions::Revisions;
 
 /// Builds the transcript from the messages that a turn reads. Messages are ordered by the provider's clock, and the
 /// messages to be answered come last. Consecutive messages of one side are joined: models want speakers to alternate,
-/// the contact first and last. Messages that the contact never got are left out. Those of the
-/// person's other conversations stand between, by their times. A person's messages are marked. Deleted text is not repeated, a
+/// the contact first and last. Messages that the contact never got are left out. A person's messages are marked. Deleted text is not repeated, a
 /// message that was edited before it was answered shows its new text, and text that is too long is cut, with a mark.
 pub(super) fn build_transcript(reading: &TurnReading) -> Vec<ChatTurn> {
     let owed = |m: &&Message| reading.is_owed_message(m);
@@ -20,11 +19,15 @@ pub(super) fn build_transcript(reading: &TurnReading) -> Vec<ChatTurn> {
         .chosen_messages()
         .filter(before)
         .filter(|m| reached_contact(m))
-        .chain(reading.linked_messages())
         .collect();
     let mut present: Vec<&Message> = reading.chosen_messages().filter(owed).collect();
     for part in [&mut past, &mut present] {
-        part.sort_by_key(|message| (order_timestamp(message, reading), message.ordinal));
+        part.sort_by_key(|message| {
+            (
+                order_timestamp(message, reading.known_messages()),
+                message.ordinal,
+            )
+        });
     }
     let revised = Revisions::from_reading(reading);
     let mut turns: Vec<ChatTurn> = Vec::new();
@@ -63,7 +66,7 @@ pub(super) const PERSON_INSTRUCTIONS: &str = "In this conversation, messages tha
 
 /// Returns `true` if a turn reads a message that a person of the business wrote.
 pub(super) fn reads_person(reading: &TurnReading) -> bool {
-    let mut chosen = reading.chosen_messages().chain(reading.linked_messages());
+    let mut chosen = reading.chosen_messages();
     chosen.any(|message| message.role == Role::Operator && reached_contact(message))
 }
 
@@ -94,15 +97,12 @@ fn shorten_text(text: String, max: usize) -> String {
 
 /// Returns the time by which a message is ordered. A reply is ordered after everything that it answers, even if clocks
 /// differ: a question that stood behind its answer would be answered again.
-fn order_timestamp(message: &Message, reading: &TurnReading) -> Timestamp {
+fn order_timestamp(message: &Message, messages: &[Message]) -> Timestamp {
     let Some(out) = &message.out else {
         return message.written_at;
     };
-    let answers = |m: &&Message| {
-        m.conversation == message.conversation && m.role == Role::User && m.ordinal <= out.covers
-    };
-    let all = reading.known_messages().iter().chain(reading.linked_messages());
-    let questions = all.filter(answers);
+    let answers = |m: &&Message| m.role == Role::User && m.ordinal <= out.covers;
+    let questions = messages.iter().filter(answers);
     questions
         .map(|question| question.written_at)
         .fold(message.written_at, Timestamp::max)

@@ -39,13 +39,7 @@ fn read(reading: &TurnReading) -> Vec<u64> {
 }
 
 fn of(answered: u64, upto: u64, known: &[Message], bounds: &TurnReadLimits) -> TurnReading {
-    TurnReading::choose_messages(
-        Ordinal(answered),
-        Ordinal(upto),
-        known.to_vec(),
-        Vec::new(),
-        bounds,
-    )
+    TurnReading::choose_messages(Ordinal(answered), Ordinal(upto), known.to_vec(), bounds)
 }
 
 #[test]

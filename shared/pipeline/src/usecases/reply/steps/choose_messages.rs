@@ -19,31 +19,11 @@ pub(in crate::usecases::reply) async fn choose_messages(
 ) -> Result<TurnReading, TurnStop> {
     let known = read_older_messages(deps, conversation, newest).await?;
     let (answered, upto) = (conversation.answered, conversation.turn_upto);
-    let linked = read_linked_messages(deps, conversation).await?;
-    let limits = &deps.settings().turn_reads;
-    let reading = TurnReading::choose_messages(answered, upto, known, linked, limits);
+    let reading = TurnReading::choose_messages(answered, upto, known, &deps.settings().turn_reads);
     if reading.covers <= answered {
         return Err(TurnEnd::MessagesMissing.into());
     }
     Ok(reading)
-}
-
-/// Reads the newest messages of the person's other conversations whose history belongs to this one's. What is owed an answer
-/// there is answered there, and left out.
-async fn read_linked_messages(deps: &impl Deps, conversation: &Conversation) -> PortResult<Vec<Message>> {
-    let limit = deps.settings().turn_reads.messages;
-    let mut linked = Vec::new();
-    for id in conversation.history_conversations() {
-        let Some((other, messages)) = deps.store().find_with_history(id, limit).await? else {
-            continue;
-        };
-        if other.erased_at.is_some() {
-            continue;
-        }
-        let is_open = |message: &Message| wants_answer(message) && message.ordinal > other.answered;
-        linked.extend(messages.into_iter().filter(|message| !is_open(message)));
-    }
-    Ok(linked)
 }
 
 /// Adds the messages after the answered ordinal that are older than `newest`, as far as one turn can read them.

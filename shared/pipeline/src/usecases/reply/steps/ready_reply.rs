@@ -63,7 +63,6 @@ mod tests {
                 Ordinal(answered),
                 upto,
                 known,
-                Vec::new(),
                 &limits,
             ))
         };

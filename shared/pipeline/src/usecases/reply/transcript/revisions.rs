@@ -46,7 +46,7 @@ impl<'a> Revisions<'a> {
                 .collect(),
             answered: reading.answered,
         };
-        for message in known.iter().chain(reading.linked_messages()) {
+        for message in known {
             if let Content::Deletion { target: id } = &message.content {
                 revised.deleted.extend(revision_target(message, id.as_ref()));
             }

@@ -41,13 +41,8 @@ pub(in crate::usecases::reply) fn message(ordinal: u64, role: Role, written_at: 
 
 fn said(messages: &[Message], answered: u64, covers: u64) -> Vec<String> {
     let bounds = Settings::default().turn_reads;
-    let reading = TurnReading::choose_messages(
-        Ordinal(answered),
-        Ordinal(covers),
-        messages.to_vec(),
-        Vec::new(),
-        &bounds,
-    );
+    let reading =
+        TurnReading::choose_messages(Ordinal(answered), Ordinal(covers), messages.to_vec(), &bounds);
     assert_eq!(reading.covers, Ordinal(covers));
     build_transcript(&reading)
         .into_iter()
