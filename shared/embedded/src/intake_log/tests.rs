@@ -64,7 +64,8 @@ fn what_was_in_the_log_when_the_process_ended_is_enqueued_by_the_next_one() {
         append_to_closed_log(&scratch.0, &[second.clone(), third.clone()]);
         let store = scratch.store();
         let depth = store.queue_depth(QueueName::Inbound).await.unwrap();
-        assert_eq!(depth.visible, 3, "the two in the log count as waiting");
+        // One that was moved a moment after the clock was read is not visible yet.
+        assert_eq!(depth.visible + depth.delayed, 3, "the two in the log count, too");
         assert!(succeed(store.find_event(&third.event)).await.is_some());
         assert_eq!(receive_all(&store).await, ids(&[first, second, third]));
     });
