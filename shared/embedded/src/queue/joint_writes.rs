@@ -117,8 +117,9 @@ impl Embedded {
             self.run_acknowledging(&queues, WHAT, StoreInboundOutcome::Stored, work)
                 .await
         };
+        let was_waiting = self.has_waiting_intake();
         let outcome = store().await?;
-        if outcome != StoreInboundOutcome::Conflict || !self.has_waiting_intake() {
+        if outcome != StoreInboundOutcome::Conflict || !was_waiting {
             return Ok(outcome);
         }
         // The event may be on its way from the intake log.

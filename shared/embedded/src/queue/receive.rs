@@ -246,8 +246,9 @@ impl Embedded {
             let work = move |c: &Connection| receive_rows(c, queue, room.clone(), &rounds, now, hidden);
             self.run_write(WHAT, work).await
         };
+        let was_waiting = queue == QueueName::Inbound && self.has_waiting_intake();
         let received = receive().await?;
-        if !received.is_empty() || queue != QueueName::Inbound || !self.has_waiting_intake() {
+        if !received.is_empty() || !was_waiting {
             return Ok(received);
         }
         self.wait_for_intake(WHAT).await?;

@@ -284,8 +284,9 @@ impl Inbox for Embedded {
             self.run_lookup("event", move |c| select_event(c, id.as_str(), now))
                 .await
         };
+        let was_waiting = self.has_waiting_intake();
         let found = find().await?;
-        if found.is_some() || !self.has_waiting_intake() {
+        if found.is_some() || !was_waiting {
             return Ok(found);
         }
         self.wait_for_intake("event").await?;
