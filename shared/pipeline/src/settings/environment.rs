@@ -18,6 +18,7 @@ impl Settings {
         settings.read_attempts(reader);
         settings.read_turn_limits(reader);
         settings.read_file_limits(reader);
+        settings.read_onboarding_hosts(reader);
         settings
     }
 
@@ -85,12 +86,15 @@ impl Settings {
         ] {
             *time = reader.read_duration(&[name], unit, range, *time);
         }
-        let hosts = reader.read_text("RECADO_ONBOARDING_HOSTS").unwrap_or_default();
-        let hosts = hosts.split(',').map(str::trim).filter(|host| !host.is_empty());
-        self.onboarding_hosts = hosts.map(str::to_owned).collect();
         let timeout = ["RECADO_PROVIDER_TIMEOUT_SECONDS", legacy_names::HTTP_TIMEOUT];
         // The maximum is 20 seconds: the time-out and the lease of the sender allow no more.
         self.provider_timeout = reader.read_duration(&timeout, 1.0, (0.1, 20.0), self.provider_timeout);
+    }
+
+    fn read_onboarding_hosts(&mut self, reader: &mut VariableReader) {
+        let hosts = reader.read_text("RECADO_ONBOARDING_HOSTS").unwrap_or_default();
+        let hosts = hosts.split(',').map(str::trim).filter(|host| !host.is_empty());
+        self.onboarding_hosts = hosts.map(str::to_owned).collect();
     }
 
     fn read_file_limits(&mut self, reader: &mut VariableReader) {
