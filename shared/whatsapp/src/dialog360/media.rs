@@ -3,10 +3,9 @@
 use super::errors::classify;
 use super::send::{Dialog360Endpoint, KEY_HEADER};
 use crate::meta::media::FileLocation;
-use crate::wire::file_download::{download_file, file_unavailable, read_file_answer};
+use crate::wire::file_download::{download_file, file_unavailable, read_file_answer, read_file_id};
 use crate::wire::http_exchange::{build_url, send_request};
 use jiff::Timestamp;
-use recado_domain::message::FileLoss;
 use recado_domain::millis::add_millis;
 use recado_pipeline::ports::{FetchedFile, FileError, FileRequest};
 use reqwest::Url;
@@ -17,11 +16,7 @@ pub(crate) async fn fetch_file(
     at: &Dialog360Endpoint<'_>,
     file: &FileRequest<'_>,
 ) -> Result<FetchedFile, FileError> {
-    let id = file
-        .media
-        .source
-        .as_deref()
-        .ok_or(FileError::Lost(FileLoss::Gone))?;
+    let id = read_file_id(file)?;
     let url = build_url(at.base, &[id]).ok_or(file_unavailable("its base URL is not an HTTP URL"))?;
     let request = at.http.get(url).header(KEY_HEADER, at.key.expose_secret());
     let answer = read_file_answer(send_request(request, at.timeout).await, classify)?;

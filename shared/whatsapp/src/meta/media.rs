@@ -2,7 +2,9 @@
 
 use super::errors::classify;
 use super::send::MetaEndpoint;
-use crate::wire::file_download::{download_file, file_unavailable, is_same_origin, read_file_answer};
+use crate::wire::file_download::{
+    download_file, file_unavailable, is_same_origin, read_file_answer, read_file_id,
+};
 use crate::wire::http_exchange::{HttpResponse, build_url, send_request};
 use crate::wire::json::{get_text, parse_integer};
 use recado_domain::message::FileLoss;
@@ -50,11 +52,7 @@ pub(crate) async fn fetch_file(
     at: &MetaEndpoint<'_>,
     file: &FileRequest<'_>,
 ) -> Result<FetchedFile, FileError> {
-    let id = file
-        .media
-        .source
-        .as_deref()
-        .ok_or(FileError::Lost(FileLoss::Gone))?;
+    let id = read_file_id(file)?;
     let url = build_url(at.base, &[at.version, id]);
     let mut url = url.ok_or(file_unavailable("its base URL is not an HTTP URL"))?;
     url.query_pairs_mut()

@@ -98,6 +98,12 @@ pub(crate) fn read_file_answer(
     }
 }
 
+/// Returns the id by which the provider knows the file. A message that names none has lost its file.
+pub(crate) fn read_file_id<'a>(file: &FileRequest<'a>) -> Result<&'a str, FileError> {
+    let id = file.media.source.as_deref();
+    id.ok_or(FileError::Lost(FileLoss::Gone))
+}
+
 /// Makes the error of a fetch that may be repeated.
 pub(crate) fn file_unavailable(why: &'static str) -> FileError {
     FileError::Unavailable { why }
