@@ -1,6 +1,8 @@
 //! Recado's ports on AWS: records on `DynamoDB`, queues on SQS, the schedule on `EventBridge` Scheduler, large bodies
 //! on S3, secrets in Parameter Store and Secrets Manager.
 //!
+//! The feature `services` (default) holds everything but the store.
+//!
 //! ```no_run
 //! # async fn compose() {
 //! use recado_aws::{AwsConfig, AwsQueues, Clients, DynamoStore, OsSystem, variable};
@@ -18,19 +20,28 @@
 //! ```
 
 mod cache;
+#[cfg(feature = "services")]
 mod clients;
+#[cfg(feature = "services")]
 mod config;
 mod error;
+#[cfg(feature = "services")]
 mod queues;
+#[cfg(feature = "services")]
 mod request_log;
+#[cfg(feature = "services")]
 mod secrets;
 mod store;
 mod system;
 
+#[cfg(feature = "services")]
 pub use clients::Clients;
+#[cfg(feature = "services")]
 pub use config::{AwsConfig, variable};
 pub use error::AwsError;
+#[cfg(feature = "services")]
 pub use queues::AwsQueues;
+#[cfg(feature = "services")]
 pub use secrets::{AwsSecrets, OWN_SECRET_VARIABLES};
 pub use store::DynamoStore;
 pub use system::OsSystem;
