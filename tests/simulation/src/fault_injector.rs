@@ -5,6 +5,7 @@ mod attempt;
 mod current;
 mod faults;
 mod notes;
+mod places;
 
 pub use faults::{Faults, Slow};
 
@@ -38,6 +39,7 @@ pub struct Common {
     running: Mutex<Vec<Life>>,
     counters: Mutex<Counters>,
     witness: Mutex<Witness>,
+    places: Mutex<places::Places>,
     dirty: [AtomicBool; 3],
     ended: AtomicBool,
     /// The machine is to lose its power now.
@@ -89,6 +91,7 @@ impl Common {
             running: Mutex::default(),
             counters: Mutex::default(),
             witness: Mutex::default(),
+            places: Mutex::default(),
             dirty: [true; 3].map(AtomicBool::new),
             ended: AtomicBool::new(false),
             cut: AtomicBool::new(false),
@@ -118,6 +121,11 @@ impl Common {
     /// How many steps functions have taken: the places where one can die.
     pub fn steps(&self) -> u64 {
         self.steps.load(Ordering::Relaxed)
+    }
+
+    /// Returns the steps at which a crash can make a difference.
+    pub fn distinct_steps(&self) -> Vec<u64> {
+        locked(&self.places).distinct()
     }
 
     /// Notes a broken promise.
@@ -193,11 +201,12 @@ impl Common {
         self.note_ended();
     }
 
-    fn began(&self, life: &Life) {
+    fn began(&self, life: &Life) -> u64 {
         let mut running = locked(&self.running);
         running.retain(|life| !life.is_over());
         running.push(life.clone());
         self.count(|counters| counters.invocations += 1);
+        self.counters().invocations
     }
 }
 
@@ -219,6 +228,8 @@ pub struct FaultInjector {
     pub function: &'static str,
     /// Whether it runs.
     pub life: Life,
+    /// How many functions had begun with it.
+    number: u64,
     /// How far its clock is off.
     skew_ms: i64,
     /// Whose records it has touched.
@@ -259,10 +270,13 @@ impl FaultInjector {
     /// Over a function that begins now.
     pub fn new(common: &Arc<Common>, function: &'static str) -> Self {
         let skew = common.faults.skew_ms;
-        let injector = Self {
+        let life = Life::default();
+        let number = common.began(&life);
+        Self {
             common: Arc::clone(common),
             function,
-            life: Life::default(),
+            life,
+            number,
             skew_ms: common.simulation.between(-skew / 2, skew / 2),
             tenant: Arc::default(),
             attempt: Arc::new(AtomicUsize::new(usize::MAX)),
@@ -272,9 +286,7 @@ impl FaultInjector {
             stopped: Arc::default(),
             later: Later::default(),
             retries: RetryLock::default(),
-        };
-        common.began(&injector.life);
-        injector
+        }
     }
 
     /// Over one of several records that the same function handles.
@@ -299,10 +311,16 @@ impl FaultInjector {
             .is_some_and(|missing| missing.takes_out(mutation))
     }
 
-    /// A place where others may go first, and where the function may stall or die.
+    /// A place where others may go first, and where the function may stall or die, after something has happened outside.
     pub async fn step(&self, what: &'static str) {
+        locked(&self.common.places).note_write();
+        self.pass(what).await;
+    }
+
+    async fn pass(&self, what: &'static str) {
         let (common, simulation) = (&self.common, &self.common.simulation);
         let number = common.steps.fetch_add(1, Ordering::Relaxed);
+        locked(&common.places).note_step(number, self.number, simulation.elapsed_ms());
         if self.life.is_over() {
             // A poison message took the function down.
             common.note_ended();
@@ -354,13 +372,16 @@ impl FaultInjector {
         what: &'static str,
         effect: impl Future<Output = PortResult<T>> + Send,
     ) -> PortResult<T> {
-        self.step(what).await;
+        self.pass(what).await;
         let fails = !self.common.is_calm() && self.common.simulation.chance(self.common.faults.unavailable);
         let before = fails && self.common.simulation.chance(0.5);
         if before {
             return Err(self.unavailable(what, "before"));
         }
         let result = self.over_call(effect).await;
+        if !places::is_read(what) {
+            locked(&self.common.places).note_write();
+        }
         self.common.note(|| {
             format!(
                 "{} {what}{}",
@@ -368,7 +389,7 @@ impl FaultInjector {
                 if result.is_err() { " failed" } else { "" }
             )
         });
-        self.step(what).await;
+        self.pass(what).await;
         if fails {
             Err(self.unavailable(what, "after"))
         } else {

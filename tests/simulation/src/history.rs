@@ -23,6 +23,8 @@ pub struct Outcome {
     pub counters: Counters,
     /// At how many places a function could have died.
     pub steps: u64,
+    /// Those of them at which it can make a difference.
+    pub distinct_steps: Vec<u64>,
     /// Messages that a phone got more than once.
     pub repeated: u64,
     /// Dead letters.
@@ -56,6 +58,7 @@ where
         violations,
         counters: sim.common.counters(),
         steps: sim.common.steps(),
+        distinct_steps: sim.common.distinct_steps(),
         repeated: repeated(sim),
         dead: futures::executor::block_on(sim.store.count_dead_letters(None))
             .map(|counts| counts.count_of(None))
