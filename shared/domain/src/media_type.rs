@@ -74,6 +74,12 @@ impl MediaType {
         )
     }
 
+    /// Returns the type that the model sees as it is and that has this MIME type; `None` for any other.
+    pub fn from_visible_mime_type(mime_type: &str) -> Option<Self> {
+        let visible = [Self::Jpeg, Self::Png, Self::Gif, Self::Webp, Self::Pdf];
+        visible.into_iter().find(|known| known.mime_type() == mime_type)
+    }
+
     /// Returns the MIME type.
     pub fn mime_type(self) -> &'static str {
         match self {

@@ -16,7 +16,9 @@ use crate::millis;
 use crate::outbox::{Author, Outbox, OutboxState};
 use crate::reason::Reason;
 pub use changes::{MessageChanges, MessageEdit, MessageReaction, MessageVersion};
-pub use file::{FileLoss, FileState, MessageFile, StoredFile, file_key};
+pub use file::{
+    FILE_TEXT_CHARS_MAX, FileLoss, FileState, FileText, FoundText, MessageFile, StoredFile, TextGap, file_key,
+};
 use jiff::{SignedDuration, Timestamp};
 pub use outgoing::{NewOutgoing, Outgoing, OutgoingSide, PreparedContent};
 use serde::{Deserialize, Serialize};
@@ -251,9 +253,10 @@ impl<Out: OutgoingSide> Message<Out> {
         waits.then(|| out.look_at.map_or(due, |look_at| look_at.max(due)))
     }
 
-    /// Returns the time from which `reconcile` has the message's file fetched; `None` if no file is to be fetched.
+    /// Returns the time from which `reconcile` has the message's file fetched or its text read; `None` if nothing is left
+    /// to do with it.
     pub fn file_due_at(&self) -> Option<Timestamp> {
-        self.file.as_ref().and_then(MessageFile::next_fetch_time)
+        self.file.as_ref().and_then(MessageFile::next_work_time)
     }
 
     /// Returns the address that the message goes to; `None` if it is not an outgoing message.

@@ -38,6 +38,8 @@ pub enum FileOmission {
     Older,
     /// The model refused a request with this file.
     Refused,
+    /// The stored file could not be opened in time.
+    NotOpened,
 }
 
 impl FileOmission {
@@ -47,7 +49,7 @@ impl FileOmission {
             Self::OtherType => "a file of this type cannot be shown",
             Self::TooLarge => "not shown: the file is too large",
             Self::Older => "not shown any more: there are newer files",
-            Self::Refused => "not shown: the file cannot be opened",
+            Self::Refused | Self::NotOpened => "not shown: the file cannot be opened",
         }
     }
 }

@@ -24,6 +24,10 @@ pub enum TurnStep {
     ReadyReply,
     /// Fetches the files of the messages that are to be answered.
     Files,
+    /// Has recordings transcribed and documents read.
+    FileTexts,
+    /// Opens the files that the model sees.
+    ShownFiles,
     /// Asks the model for the reply.
     Model,
     /// Commits the reply and enqueues the jobs that follow from it.
@@ -45,6 +49,8 @@ impl TurnStep {
             Self::Lease => "lease",
             Self::ReadyReply => "ready_reply",
             Self::Files => "files",
+            Self::FileTexts => "file_texts",
+            Self::ShownFiles => "shown_files",
             Self::Model => "model",
             Self::Commit => "commit",
             Self::Unknown => "unknown",
@@ -106,10 +112,12 @@ mod tests {
     #[test]
     fn the_word_of_a_step_is_the_one_in_records() {
         use TurnStep::{
-            Choose, Commit, Files, Hours, Instance, Lease, Model, Owed, Read, ReadyReply, Unknown,
+            Choose, Commit, FileTexts, Files, Hours, Instance, Lease, Model, Owed, Read, ReadyReply,
+            ShownFiles, Unknown,
         };
         for step in [
-            Read, Owed, Instance, Hours, Choose, Lease, ReadyReply, Files, Model, Commit, Unknown,
+            Read, Owed, Instance, Hours, Choose, Lease, ReadyReply, Files, FileTexts, ShownFiles, Model,
+            Commit, Unknown,
         ] {
             assert_eq!(serde_json::to_value(step).unwrap(), step.as_str());
         }

@@ -1,10 +1,13 @@
 //! The file of a message: whether Recado has its bytes, and when it asks for them again.
 
+mod text;
+
 use crate::content::Content;
 use crate::ids::{MessageId, TenantId};
 use crate::millis::{self, add_duration};
 use jiff::{SignedDuration, Timestamp};
 use serde::{Deserialize, Serialize};
+pub use text::{FILE_TEXT_CHARS_MAX, FileText, FoundText, TextGap};
 
 /// Time after which `reconcile` fetches a file that no turn has fetched.
 const FIRST_LOOK: SignedDuration = SignedDuration::from_mins(2);
@@ -30,6 +33,9 @@ pub struct MessageFile {
     /// Number of fetches that were begun.
     #[serde(default, skip_serializing_if = "crate::is_default")]
     pub attempts: u32,
+    /// Text of the file; `None` if the file is not stored, or if it is looked at, not read.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub text: Option<FileText>,
 }
 
 /// The states of a message's file.
@@ -90,6 +96,17 @@ impl FileLoss {
             Self::Unknown => "unknown",
         }
     }
+
+    /// Returns the words for people and the model that stand in place of the file.
+    fn describe_loss(self) -> &'static str {
+        match self {
+            Self::TooLarge => "not shown: the file is too large",
+            Self::Gone => "not shown: WhatsApp does not have the file any more",
+            Self::ForbiddenAddress | Self::TooManyAttempts | Self::Unknown => {
+                "not shown: the file could not be fetched"
+            }
+        }
+    }
 }
 
 impl MessageFile {
@@ -105,6 +122,7 @@ impl MessageFile {
                 next_at: add_duration(now, FIRST_LOOK),
             },
             attempts: 0,
+            text: None,
         })
     }
 
@@ -147,13 +165,14 @@ impl MessageFile {
         true
     }
 
-    /// Puts the next fetch off until `next_at`, if the file is waited for. No attempt is counted.
-    pub fn put_off(&mut self, next_at: Timestamp) -> bool {
-        let waits = matches!(self.state, FileState::Waiting { .. });
-        if waits {
-            self.state = FileState::Waiting { next_at };
+    /// Puts the next work off until `later`, if the file or its text is waited for. No attempt is counted.
+    pub fn put_off(&mut self, later: Timestamp) -> bool {
+        match (&mut self.state, &mut self.text) {
+            (FileState::Waiting { next_at }, _)
+            | (FileState::Stored(_), Some(FileText::Waiting { next_at, .. })) => *next_at = later,
+            _ => return false,
         }
-        waits
+        true
     }
 
     /// Records that a fetch failed and may be repeated. `not_before` is the earliest time for that, if the provider set
@@ -284,8 +303,19 @@ mod tests {
         });
         file.attempts = 1;
         let json = serde_json::to_value(&file).unwrap();
-        let expected = serde_json::json!({"state": "stored", "mime_type": "image/png", "bytes": 8, "sha256": "ab",
+        let mut expected = serde_json::json!({"state": "stored", "mime_type": "image/png", "bytes": 8, "sha256": "ab",
             "attempts": 1});
+        assert_eq!(json, expected);
+        assert_eq!(serde_json::from_value::<MessageFile>(json).unwrap(), file);
+        let found = FoundText::within_limit(
+            crate::file_text::FileTextSource::Transcript,
+            "Oi".to_owned(),
+            false,
+            None,
+        );
+        file.text = Some(FileText::Found(found));
+        let json = serde_json::to_value(&file).unwrap();
+        expected["text"] = serde_json::json!({"state": "found", "source": "transcript", "text": "Oi"});
         assert_eq!(json, expected);
         assert_eq!(serde_json::from_value::<MessageFile>(json).unwrap(), file);
     }

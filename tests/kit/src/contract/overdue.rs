@@ -400,6 +400,7 @@ pub async fn a_file_that_is_waited_for_is_overdue_until_it_is_stored<S: Store>(s
     message.file = Some(MessageFile {
         state: waiting(2),
         attempts: 0,
+        text: None,
     });
     let write = InboundWrite {
         event: &job.event,
@@ -427,7 +428,11 @@ pub async fn a_file_that_is_waited_for_is_overdue_until_it_is_stored<S: Store>(s
         ),
     ] {
         message.rev += 1;
-        message.file = Some(MessageFile { state, attempts: 1 });
+        message.file = Some(MessageFile {
+            state,
+            attempts: 1,
+            text: None,
+        });
         assert_written(store.replace_message(&message)).await;
         match due {
             Some(minute) => drop(assert_due(store, minutes(base, minute), is_ours).await),

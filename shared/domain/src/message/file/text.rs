@@ -1,0 +1,326 @@
+//! The text of a stored file: what is said in a recording, or what a document reads.
+
+use super::{FIRST_LOOK, FileState, MessageFile, StoredFile, WAITS};
+use crate::content::MediaKind;
+use crate::file_text::FileTextSource;
+use crate::millis::{self, add_duration};
+use jiff::Timestamp;
+use serde::{Deserialize, Serialize};
+
+/// Maximum number of characters of a file's text that are kept.
+pub const FILE_TEXT_CHARS_MAX: usize = 20_000;
+
+/// The states of a file's text.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "state", rename_all = "snake_case")]
+pub enum FileText {
+    /// The text was not read yet.
+    Waiting {
+        /// Time from which `reconcile` has the text read.
+        #[serde(with = "millis")]
+        next_at: Timestamp,
+        /// Number of attempts that were begun.
+        #[serde(default, skip_serializing_if = "crate::is_default")]
+        attempts: u32,
+    },
+    /// The text is here.
+    Found(FoundText),
+    /// The text will never come.
+    Missing {
+        /// The reason.
+        reason: TextGap,
+    },
+}
+
+/// The text of a file as it is kept.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct FoundText {
+    /// The way in which the text was found.
+    pub source: FileTextSource,
+    /// The text; empty if nobody speaks, or if the document has none.
+    pub text: String,
+    /// `true` if the file has more text than is kept.
+    #[serde(default, skip_serializing_if = "crate::is_default")]
+    pub is_cut: bool,
+    /// Name of the model that transcribed; `None` if no model was needed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub model: Option<String>,
+}
+
+impl FoundText {
+    /// Keeps a text up to [`FILE_TEXT_CHARS_MAX`] characters.
+    pub fn within_limit(
+        source: FileTextSource,
+        mut text: String,
+        is_cut: bool,
+        model: Option<String>,
+    ) -> Self {
+        let end = text.char_indices().nth(FILE_TEXT_CHARS_MAX).map(|(end, _)| end);
+        if let Some(end) = end {
+            text.truncate(end);
+        }
+        Self {
+            source,
+            text,
+            is_cut: is_cut || end.is_some(),
+            model,
+        }
+    }
+}
+
+/// The reasons for which a file has no text.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum TextGap {
+    /// The installation has no server that transcribes recordings.
+    NotConfigured,
+    /// The file is larger than those whose text is read.
+    TooLarge,
+    /// The file is damaged or encrypted, or was refused.
+    Unreadable,
+    /// Files of this type have no text that can be read.
+    OtherType,
+    /// The attempts failed too often.
+    TooManyAttempts,
+    /// A version of Recado that this one does not know gave the reason.
+    #[serde(other)]
+    Unknown,
+}
+
+impl TextGap {
+    /// Returns the word for the reason in logs.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::NotConfigured => "not_configured",
+            Self::TooLarge => "too_large",
+            Self::Unreadable => "unreadable",
+            Self::OtherType => "other_type",
+            Self::TooManyAttempts => "too_many_attempts",
+            Self::Unknown => "unknown",
+        }
+    }
+
+    /// Returns the words for people and the model that stand in place of the text.
+    pub fn describe_gap(self) -> &'static str {
+        match self {
+            Self::NotConfigured => "not transcribed: no transcription is set up",
+            Self::TooLarge => "not read: the file is too large",
+            Self::Unreadable => "not read: the file cannot be opened",
+            Self::OtherType => "a file of this type cannot be shown",
+            Self::TooManyAttempts => "not read: it failed too often",
+            Self::Unknown => "not read",
+        }
+    }
+}
+
+impl MessageFile {
+    /// Records that the bytes are stored. A text that the file may have is waited for.
+    pub fn record_stored(&mut self, kind: MediaKind, stored: StoredFile, now: Timestamp) {
+        let source = choose_text_source(kind, &stored.mime_type);
+        self.text = source.map(|_| FileText::Waiting {
+            next_at: add_duration(now, FIRST_LOOK),
+            attempts: 0,
+        });
+        self.state = FileState::Stored(stored);
+    }
+
+    /// Returns the time from which `reconcile` has the file fetched or its text read; `None` if nothing is left to do.
+    pub fn next_work_time(&self) -> Option<Timestamp> {
+        match (&self.state, &self.text) {
+            (FileState::Stored(_), Some(FileText::Waiting { next_at, .. })) => Some(*next_at),
+            _ => self.next_fetch_time(),
+        }
+    }
+
+    /// Returns `true` if a worker may read the text of the file now: nobody tried yet, or the next attempt is due.
+    pub fn may_be_read(&self, now: Timestamp) -> bool {
+        match (&self.state, &self.text) {
+            (FileState::Stored(_), Some(FileText::Waiting { next_at, attempts })) => {
+                *attempts == 0 || *next_at <= now
+            }
+            _ => false,
+        }
+    }
+
+    /// Begins to read the text, which no other worker does before `until`. Returns `false` if it may not be read now.
+    /// After too many attempts there is no text.
+    pub fn begin_next_reading(&mut self, now: Timestamp, until: Timestamp) -> bool {
+        if !self.may_be_read(now) {
+            return false;
+        }
+        let made = self.reading_attempts();
+        self.text = Some(if made as usize > WAITS.len() {
+            FileText::Missing {
+                reason: TextGap::TooManyAttempts,
+            }
+        } else {
+            FileText::Waiting {
+                next_at: until,
+                attempts: made + 1,
+            }
+        });
+        true
+    }
+
+    /// Records that the text was not read, and may be read later: not before `not_before`, if that is known.
+    pub fn postpone_reading(&mut self, now: Timestamp, not_before: Option<Timestamp>) {
+        let attempts = self.reading_attempts();
+        let wait = WAITS.get((attempts as usize).saturating_sub(1));
+        self.text = Some(match wait {
+            None => FileText::Missing {
+                reason: TextGap::TooManyAttempts,
+            },
+            Some(wait) => {
+                let next_at = add_duration(now, *wait);
+                FileText::Waiting {
+                    next_at: not_before.map_or(next_at, |earliest| next_at.max(earliest)),
+                    attempts,
+                }
+            }
+        });
+    }
+
+    fn reading_attempts(&self) -> u32 {
+        match self.text {
+            Some(FileText::Waiting { attempts, .. }) => attempts,
+            _ => 0,
+        }
+    }
+
+    /// Returns the way in which the text of the stored file is found; `None` if it is not stored or has none.
+    pub fn text_source(&self, kind: MediaKind) -> Option<FileTextSource> {
+        choose_text_source(kind, &self.stored()?.mime_type)
+    }
+
+    /// Returns the text of the file; `None` if it is not here.
+    pub fn found_text(&self) -> Option<&FoundText> {
+        match &self.text {
+            Some(FileText::Found(found)) => Some(found),
+            _ => None,
+        }
+    }
+
+    /// Returns the words that tell people and the model what is missing of the file, and why. `None` if nothing is.
+    pub fn describe_gap(&self) -> Option<&'static str> {
+        match (&self.state, &self.text) {
+            (FileState::Waiting { .. }, _) => Some("the file has not come yet"),
+            (FileState::Lost { reason }, _) => Some(reason.describe_loss()),
+            (FileState::Stored(_), Some(FileText::Waiting { .. })) => Some("not read yet"),
+            (FileState::Stored(_), Some(FileText::Missing { reason })) => Some(reason.describe_gap()),
+            (FileState::Stored(_), Some(FileText::Found(_)) | None) => None,
+        }
+    }
+}
+
+/// Returns the way in which the text of a file is found. `None`: the model sees the file itself, or it is a video.
+fn choose_text_source(kind: MediaKind, mime_type: &str) -> Option<FileTextSource> {
+    let is_recording = mime_type.starts_with("audio/") || matches!(kind, MediaKind::Audio | MediaKind::Voice);
+    let is_looked_at = mime_type.starts_with("image/") || mime_type == "application/pdf";
+    if is_recording {
+        Some(FileTextSource::Transcript)
+    } else if is_looked_at || mime_type.starts_with("video/") {
+        None
+    } else {
+        Some(FileTextSource::Document)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::content::{Content, Media};
+    use crate::millis::from_unix_millis;
+
+    fn at(minutes: i64) -> Timestamp {
+        from_unix_millis(1_760_000_000_000 + minutes * 60_000)
+    }
+
+    fn stored(mime_type: &str) -> MessageFile {
+        let media = Media {
+            source: Some("4711".to_owned()),
+            ..Media::from_kind(MediaKind::Document)
+        };
+        let mut file = MessageFile::expect_from_content(&Content::Media(media), at(0)).unwrap();
+        let stored = StoredFile {
+            mime_type: mime_type.to_owned(),
+            bytes: 8,
+            sha256: "ab".to_owned(),
+        };
+        file.record_stored(MediaKind::Document, stored, at(0));
+        file
+    }
+
+    #[test]
+    fn a_stored_recording_waits_for_its_text_and_a_picture_for_nothing() {
+        assert_eq!(stored("image/png").next_work_time(), None);
+        let mut file = stored("audio/ogg");
+        assert_eq!(
+            (file.next_fetch_time(), file.next_work_time()),
+            (None, Some(at(2)))
+        );
+        assert!(file.begin_next_reading(at(0), at(1)));
+        assert!(!file.begin_next_reading(at(0), at(1)), "it is being read");
+        assert_eq!(file.describe_gap(), Some("not read yet"));
+        file.postpone_reading(at(0), Some(at(9)));
+        assert_eq!(file.next_work_time(), Some(at(9)));
+        assert!(file.put_off(at(20)));
+        assert!(!file.may_be_read(at(19)) && file.may_be_read(at(20)));
+        let text = "Oi".to_owned();
+        file.text = Some(FileText::Found(FoundText::within_limit(
+            FileTextSource::Transcript,
+            text,
+            false,
+            None,
+        )));
+        assert!(!file.put_off(at(30)) && file.next_work_time().is_none());
+        assert_eq!(file.describe_gap(), None);
+    }
+
+    #[test]
+    fn a_text_that_fails_or_crashes_every_time_is_given_up() {
+        let (mut failing, mut crashing, mut now) = (stored("audio/ogg"), stored("audio/ogg"), at(0));
+        let mut readings = 0;
+        while let Some(next_at) = failing.next_work_time() {
+            now = now.max(next_at);
+            assert!(failing.begin_next_reading(now, at(1_000_000)));
+            failing.postpone_reading(now, None);
+            readings += 1;
+        }
+        for minutes in 1..=20 {
+            crashing.begin_next_reading(at(minutes * 5), at(minutes * 5));
+        }
+        assert_eq!(readings, 9);
+        let missing = Some(FileText::Missing {
+            reason: TextGap::TooManyAttempts,
+        });
+        assert_eq!((&failing.text, &crashing.text), (&missing, &missing));
+    }
+
+    #[test]
+    fn a_recording_is_transcribed_a_document_read_and_a_picture_looked_at() {
+        use FileTextSource::{Document, Transcript};
+        for (kind, mime_type, expected) in [
+            (MediaKind::Voice, "audio/ogg", Some(Transcript)),
+            (MediaKind::Audio, "video/mp4", Some(Transcript)),
+            (MediaKind::Document, "audio/mpeg", Some(Transcript)),
+            (MediaKind::Document, "text/csv", Some(Document)),
+            (MediaKind::Document, "application/octet-stream", Some(Document)),
+            (MediaKind::Document, "application/pdf", None),
+            (MediaKind::Document, "image/png", None),
+            (MediaKind::Image, "image/jpeg", None),
+            (MediaKind::Video, "video/mp4", None),
+        ] {
+            assert_eq!(choose_text_source(kind, mime_type), expected, "{mime_type}");
+        }
+    }
+
+    #[test]
+    fn a_long_text_is_kept_up_to_the_limit_and_says_so() {
+        let keep =
+            |text: &str| FoundText::within_limit(FileTextSource::Document, text.to_owned(), false, None);
+        let exact = "é".repeat(FILE_TEXT_CHARS_MAX);
+        assert_eq!((keep(&exact).text, keep(&exact).is_cut), (exact.clone(), false));
+        let longer = keep(&format!("{exact}x"));
+        assert_eq!((longer.text, longer.is_cut), (exact, true));
+    }
+}
