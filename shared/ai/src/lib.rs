@@ -3,9 +3,10 @@
 //!
 //! [`Claude`] asks Anthropic's Messages API. [`Simulated`] answers without a model, deterministically, and says that it
 //! is simulated. [`Model`] has both: each request says which of them answers. [`TranscriptionClient`] has recordings
-//! transcribed by a server of one's choice.
+//! transcribed by a server of one's choice. The text of documents is read beside them, without a model.
 
 mod claude;
+mod documents;
 mod model;
 mod simulated;
 mod transcription;

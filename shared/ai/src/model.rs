@@ -1,11 +1,14 @@
 //! The models that an installation uses.
 
 use crate::claude::{Claude, ClaudeError, ClaudeSettings};
+use crate::documents::read_document_text;
 use crate::simulated::Simulated;
 use crate::transcription::{TranscriptionClient, TranscriptionSettings};
+use recado_domain::media_type::MediaType;
+use recado_domain::message::TextGap;
 use recado_pipeline::ports::{
-    Llm, LlmError, LlmReply, LlmRequest, PortResult, Recording, Secrets, System, Transcriber, Transcript,
-    TranscriptionError,
+    DocumentReader, Llm, LlmError, LlmReply, LlmRequest, PortResult, ReadDocument, Recording, Secrets,
+    System, Transcriber, Transcript, TranscriptionError,
 };
 use recado_pipeline::settings::VariableReader;
 use std::time::Duration;
@@ -89,7 +92,20 @@ impl<S: Secrets, A: System> Llm for Model<S, A> {
     }
 }
 
+impl<S: Secrets, A: System> DocumentReader for Model<S, A> {
+    async fn read_document(&self, bytes: Vec<u8>, media_type: MediaType) -> Result<ReadDocument, TextGap> {
+        read_document_text(bytes, media_type).await
+    }
+}
+
 impl<S: Secrets, A: System> Transcriber for Model<S, A> {
+    fn explain_refusal(&self, bytes: u64, simulated: bool) -> Option<TranscriptionError> {
+        if simulated {
+            return None;
+        }
+        self.transcription.explain_refusal(bytes, false)
+    }
+
     async fn transcribe_recording(&self, recording: Recording) -> Result<Transcript, TranscriptionError> {
         if recording.simulated {
             return self.simulated.transcribe_recording(recording).await;
@@ -142,6 +158,20 @@ mod tests {
         assert_eq!(transcript.model, "simulated");
         let real = model.transcribe_recording(recording(false)).await;
         assert_eq!(real, Err(TranscriptionError::NotConfigured));
+    }
+
+    #[tokio::test]
+    async fn a_document_is_read_and_a_damaged_one_refused() {
+        let model = model(KeyBox::empty());
+        let read = model.read_document(b"dose;2 ml".to_vec(), MediaType::Csv).await;
+        assert_eq!(read.unwrap().text, "dose;2 ml");
+        for (bytes, media_type, gap) in [
+            (&b"PK"[..], MediaType::Docx, TextGap::Unreadable),
+            (b"OggS", MediaType::Ogg, TextGap::OtherType),
+        ] {
+            let refused = model.read_document(bytes.to_vec(), media_type).await;
+            assert_eq!(refused, Err(gap));
+        }
     }
 
     #[tokio::test]

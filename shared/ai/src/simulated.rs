@@ -4,7 +4,7 @@ use crate::transcription::simulate_transcript;
 use recado_domain::decision::AgentDecision;
 use recado_domain::message::{SIMULATED_MODEL, TokenUsage};
 use recado_pipeline::ports::{
-    Llm, LlmError, LlmReply, LlmRequest, Recording, Speaker, System, Transcriber, Transcript,
+    DocumentReader, Llm, LlmError, LlmReply, LlmRequest, Recording, Speaker, System, Transcriber, Transcript,
     TranscriptionError,
 };
 use serde_json::{Value, json};
@@ -69,7 +69,13 @@ impl<A: System> Llm for Simulated<A> {
     }
 }
 
+impl<A: System> DocumentReader for Simulated<A> {}
+
 impl<A: System> Transcriber for Simulated<A> {
+    fn explain_refusal(&self, _: u64, _: bool) -> Option<TranscriptionError> {
+        None
+    }
+
     async fn transcribe_recording(&self, recording: Recording) -> Result<Transcript, TranscriptionError> {
         Ok(simulate_transcript(&recording))
     }

@@ -223,17 +223,26 @@ fn parse_retry_after(answer: &Response) -> Option<Duration> {
 }
 
 impl<S: Secrets, A: System> Transcriber for TranscriptionClient<S, A> {
+    fn explain_refusal(&self, bytes: u64, _: bool) -> Option<TranscriptionError> {
+        if self.settings.url.is_none() {
+            return Some(TranscriptionError::NotConfigured);
+        }
+        let (bytes, max) = (
+            usize::try_from(bytes).unwrap_or(usize::MAX),
+            self.settings.max_bytes,
+        );
+        (bytes > max).then_some(TranscriptionError::TooLarge { bytes, max })
+    }
+
     async fn transcribe_recording(&self, recording: Recording) -> Result<Transcript, TranscriptionError> {
-        let Some(url) = self.settings.url.as_deref() else {
-            return Err(TranscriptionError::NotConfigured);
-        };
-        let Some(url) = build_endpoint_url(url) else {
+        let bytes = recording.bytes.len();
+        if let Some(refused) = self.explain_refusal(bytes as u64, recording.simulated) {
+            return Err(refused);
+        }
+        let url = self.settings.url.as_deref().and_then(build_endpoint_url);
+        let Some(url) = url else {
             return Err(unavailable("the server's URL cannot be used"));
         };
-        let (bytes, max) = (recording.bytes.len(), self.settings.max_bytes);
-        if bytes > max {
-            return Err(TranscriptionError::TooLarge { bytes, max });
-        }
         if bytes == 0 || !recording.media_type.is_transcribable() {
             return Err(TranscriptionError::Refused("it is no recording".to_owned()));
         }

@@ -1,6 +1,8 @@
 //! The dependencies of the use cases.
 
-use crate::ports::{DeadLetterQueues, Files, Llm, Providers, Queues, Store, System, Transcriber};
+use crate::ports::{
+    DeadLetterQueues, DocumentReader, Files, Llm, Providers, Queues, Store, System, Transcriber,
+};
 use crate::settings::Settings;
 use futures::lock::{Mutex, MutexGuard};
 use recado_domain::config::InstanceConfig;
@@ -16,8 +18,8 @@ pub trait Deps: Send + Sync {
     type Queues: Queues + DeadLetterQueues + Files;
     /// Type of the providers.
     type Providers: Providers;
-    /// Type of the language model, and of what transcribes recordings for it.
-    type Llm: Llm + Transcriber;
+    /// Type of the language model, and of what transcribes recordings and reads documents for it.
+    type Llm: Llm + Transcriber + DocumentReader;
     /// Type of the clock and random numbers.
     type System: System;
 
@@ -27,7 +29,7 @@ pub trait Deps: Send + Sync {
     fn queues(&self) -> &Self::Queues;
     /// Returns the providers.
     fn providers(&self) -> &Self::Providers;
-    /// Returns the language model, and what transcribes recordings for it.
+    /// Returns the language model, and what transcribes recordings and reads documents for it.
     fn llm(&self) -> &Self::Llm;
     /// Returns the clock and random numbers.
     fn system(&self) -> &Self::System;
@@ -68,7 +70,7 @@ pub struct Components<S, Q, P, L, A> {
     pub queues: Q,
     /// Providers.
     pub providers: P,
-    /// Language model, and what transcribes recordings for it.
+    /// Language model, and what transcribes recordings and reads documents for it.
     pub llm: L,
     /// Clock and random numbers.
     pub system: A,
@@ -78,8 +80,13 @@ pub struct Components<S, Q, P, L, A> {
     pub retry_lock: RetryLock,
 }
 
-impl<S: Store, Q: Queues + DeadLetterQueues + Files, P: Providers, L: Llm + Transcriber, A: System> Deps
-    for Components<S, Q, P, L, A>
+impl<S, Q, P, L, A> Deps for Components<S, Q, P, L, A>
+where
+    S: Store,
+    Q: Queues + DeadLetterQueues + Files,
+    P: Providers,
+    L: Llm + Transcriber + DocumentReader,
+    A: System,
 {
     type Store = S;
     type Queues = Q;

@@ -18,6 +18,7 @@ mod conversations;
 mod dead_letters;
 mod dead_queues;
 mod deliveries;
+mod document_reader;
 mod erasure;
 mod files;
 mod gauges;
@@ -53,6 +54,7 @@ pub use conversations::{
 pub use dead_letters::{DeadLetterCounts, DeadLetterFilter, DeadLetters};
 pub use dead_queues::{DeadLetterQueues, DeadQueueMessage};
 pub use deliveries::Deliveries;
+pub use document_reader::{DocumentReader, ReadDocument};
 pub use erasure::ErasableRecords;
 pub use files::{FetchedFile, FileBytes, FileError, FileRequest, Files};
 pub use gauges::{

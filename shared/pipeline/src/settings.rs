@@ -92,6 +92,8 @@ pub struct Settings {
     pub file_bytes_max: u64,
     /// Maximum time for which a turn waits for the files of its messages.
     pub file_wait: SignedDuration,
+    /// Maximum time for which a turn waits for the files of its messages and for their texts together.
+    pub file_work_wait: SignedDuration,
     /// Maximum time to fetch one file.
     pub file_timeout: SignedDuration,
     /// Hosts at which the API sets instances up, besides the installation's own.
@@ -167,6 +169,7 @@ impl Default for Settings {
             private_media: false,
             file_bytes_max: 16 * MEBIBYTE,
             file_wait: seconds(10),
+            file_work_wait: seconds(25),
             file_timeout: seconds(60),
             onboarding_hosts: Vec::new(),
         }

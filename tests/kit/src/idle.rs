@@ -12,9 +12,9 @@ use recado_domain::inbound::{InboundEvent, InboundMessage};
 use recado_domain::provider::Provider;
 use recado_domain::wake_up::{SendJob, TurnJob};
 use recado_pipeline::ports::{
-    ConnectionAnswer, DeadLetterQueues, DeadQueueMessage, FileBytes, FileError, Files, HistoryError,
-    HistoryPage, HistorySpan, InboundEntry, Llm, LlmError, LlmReply, LlmRequest, OutgoingMessage, PortResult,
-    Providers, Queues, SendEvidence, SendOutcome, Transcriber,
+    ConnectionAnswer, DeadLetterQueues, DeadQueueMessage, DocumentReader, FileBytes, FileError, Files,
+    HistoryError, HistoryPage, HistorySpan, InboundEntry, Llm, LlmError, LlmReply, LlmRequest,
+    OutgoingMessage, PortResult, Providers, Queues, SendEvidence, SendOutcome, Transcriber,
 };
 use serde_json::Value;
 use std::collections::BTreeSet;
@@ -161,6 +161,8 @@ impl Providers for Idle {
 }
 
 impl Transcriber for Idle {}
+
+impl DocumentReader for Idle {}
 
 impl Llm for Idle {
     async fn generate_reply(&self, _: &LlmRequest) -> Result<LlmReply, LlmError> {

@@ -174,11 +174,9 @@ async fn without_a_server_nothing_is_transcribed_and_the_placeholder_says_so() {
     let client = TranscriptionClient::new(http, settings, keys, Time::default());
     let error = client.transcribe_recording(voice()).await.unwrap_err();
     assert_eq!(error, TranscriptionError::NotConfigured);
-    assert!(
-        error
-            .describe_placeholder()
-            .contains("no transcription is set up")
-    );
+    assert_eq!(client.explain_refusal(1, false), Some(error.clone()));
+    let words = error.text_gap().unwrap().describe_gap();
+    assert_eq!(words, "not transcribed: no transcription is set up");
 }
 
 #[test]

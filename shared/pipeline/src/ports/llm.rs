@@ -2,7 +2,7 @@ use super::PortResult;
 use recado_domain::decision::{AgentDecision, OfferedDecisions};
 use recado_domain::media_type::MediaType;
 use recado_domain::message::TokenUsage;
-use recado_domain::model_files::{FileOmission, ModelFileLimits};
+use recado_domain::model_files::FileOmission;
 use std::fmt;
 use std::future::Future;
 use std::time::Duration;
@@ -41,7 +41,7 @@ impl ChatTurn {
 /// A file as the model sees it.
 #[derive(Clone, PartialEq, Eq)]
 pub struct ChatFile {
-    /// The words by which the text refers to the file, such as `[image 1]`.
+    /// The words by which the text refers to the file, such as `[file 1]`.
     pub label: String,
     /// The file's type.
     pub media_type: MediaType,
@@ -80,21 +80,6 @@ pub struct LlmRequest {
 }
 
 impl LlmRequest {
-    /// Takes out what is beyond the limits: the oldest files, and those that the model cannot take. Their places say so.
-    pub fn limit_shown_files(&mut self, limits: &ModelFileLimits) {
-        let mut files: Vec<&mut ChatFile> = self.turns.iter_mut().flat_map(|turn| &mut turn.files).collect();
-        files.retain(|file| file.content.is_ok());
-        let sizes: Vec<(MediaType, usize)> = files
-            .iter()
-            .map(|file| (file.media_type, file.content.as_ref().map_or(0, Vec::len)))
-            .collect();
-        for (file, omitted) in files.into_iter().zip(limits.choose_visible_files(&sizes)) {
-            if let Some(why) = omitted {
-                file.content = Err(why);
-            }
-        }
-    }
-
     /// Returns `true` if the request shows a file.
     pub fn shows_files(&self) -> bool {
         let mut files = self.turns.iter().flat_map(|turn| &turn.files);

@@ -1,4 +1,5 @@
 use recado_domain::media_type::MediaType;
+use recado_domain::message::TextGap;
 use std::fmt;
 use std::future::{Future, ready};
 use std::time::Duration;
@@ -66,22 +67,37 @@ pub enum TranscriptionError {
 impl TranscriptionError {
     /// Returns `true` if the same recording may be transcribed later.
     pub fn is_retryable(&self) -> bool {
-        matches!(self, Self::Credentials(_) | Self::Unavailable { .. })
+        self.text_gap().is_none()
     }
 
-    /// Returns the words for people and the model that stand in place of the transcript.
-    pub fn describe_placeholder(&self) -> &'static str {
+    /// Returns the reason for which there will be no transcript; `None` if the same recording may be transcribed later.
+    pub fn text_gap(&self) -> Option<TextGap> {
         match self {
-            Self::NotConfigured => "not transcribed: no transcription is set up",
-            Self::TooLarge { .. } => "not transcribed: the recording is too large",
-            Self::Credentials(_) | Self::Unavailable { .. } => "not transcribed yet",
-            Self::Refused(_) => "not transcribed: the recording cannot be read",
+            Self::NotConfigured => Some(TextGap::NotConfigured),
+            Self::TooLarge { .. } => Some(TextGap::TooLarge),
+            Self::Refused(_) => Some(TextGap::Unreadable),
+            Self::Credentials(_) | Self::Unavailable { .. } => None,
+        }
+    }
+
+    /// Returns the time that the server asks to wait before the next request.
+    pub fn retry_after(&self) -> Option<Duration> {
+        match self {
+            Self::Unavailable { after, .. } => *after,
+            _ => None,
         }
     }
 }
 
 /// A transcriber of recordings.
 pub trait Transcriber: Send + Sync {
+    /// Returns the reason for which no recording of so many bytes is transcribed, where it is known without them.
+    /// `simulated` is that of the recording.
+    fn explain_refusal(&self, bytes: u64, simulated: bool) -> Option<TranscriptionError> {
+        let _ = (bytes, simulated);
+        Some(TranscriptionError::NotConfigured)
+    }
+
     /// Transcribes a recording, in one attempt: the caller repeats what may pass.
     fn transcribe_recording(
         &self,

@@ -181,7 +181,9 @@ fn the_times_are_in_their_order() {
     let s = Settings::default();
     let (turn_function, send_function) = (SignedDuration::from_secs(90), SignedDuration::from_secs(30));
     assert!(
-        s.llm_timeout + s.file_wait < turn_function
+        s.llm_timeout + s.file_work_wait + SignedDuration::from_secs(4) < turn_function
+            && s.file_wait < s.file_work_wait
+            && s.file_timeout + s.file_work_wait < turn_function
             && turn_function < s.turn_lease
             && s.turn_lease.unsigned_abs() < VisibilityTimeouts::TURNS
     );

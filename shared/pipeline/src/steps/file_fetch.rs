@@ -4,32 +4,18 @@
 mod measured;
 
 use crate::Deps;
-use crate::ports::{
-    Conversations, FileBytes, FileError, FileRequest, Files, PortError, PortResult, Providers, Queues,
-    RetainedRecords, System, WRITE_TRIES, WriteOutcome,
-};
-use crate::steps::enabled_instance::find_enabled_instance;
+use crate::ports::{FileBytes, FileError, FileRequest, Files, PortResult, Providers, System};
+use crate::steps::file_record::{ChangedFile, LEASE_MARGIN, change_file_record, work_within};
 use crate::steps::queue_message::format_error_chain;
-use futures::future::{Either, select, try_join_all};
-use futures::stream::{self, StreamExt};
+use futures::future::try_join_all;
 use jiff::{SignedDuration, Timestamp};
 use measured::{Measured, lock_unpoisoned};
 use recado_domain::config::InstanceConfig;
-use recado_domain::content::Media;
-use recado_domain::ids::MessageId;
+use recado_domain::content::{Media, MediaKind};
 use recado_domain::media_type::MediaType;
 use recado_domain::message::{FileLoss, FileState, Message, MessageFile, StoredFile};
 use recado_domain::millis::add_duration;
-use recado_domain::wake_up::TurnJob;
-use std::pin::pin;
-use std::sync::{Arc, Mutex, PoisonError};
-use std::time::Duration;
-
-/// Time that is added to the longest fetch before another worker may repeat it.
-const LEASE_MARGIN: SignedDuration = SignedDuration::from_secs(30);
-
-/// Number of files that are fetched side by side for one turn. A file in Base64 is in memory as a whole.
-const SIDE_BY_SIDE: usize = 2;
+use std::sync::Arc;
 
 /// The MIME type of bytes of an unknown kind.
 const UNKNOWN_TYPE: &str = "application/octet-stream";
@@ -42,25 +28,8 @@ pub(crate) async fn fetch_files_within(
     messages: Vec<Message>,
     within: SignedDuration,
 ) -> Vec<Message> {
-    let changed = Mutex::new(Vec::new());
-    let fetches = stream::iter(messages)
-        .map(|message| async {
-            let id = message.message_id();
-            match fetch_message_file(deps, bound, message).await {
-                Ok(Some(message)) => lock_unpoisoned(&changed).push(message),
-                Ok(None) => {}
-                Err(error) => {
-                    tracing::warn!(message_id = %id, error = %format_error_chain(&error), "a file has to wait");
-                }
-            }
-        })
-        .buffer_unordered(SIDE_BY_SIDE)
-        .collect::<()>();
-    let sleep = deps.system().sleep(within.unsigned_abs());
-    if let Either::Right(_) = select(pin!(fetches), pin!(sleep)).await {
-        tracing::info!("files took too long: the model is asked without them");
-    }
-    changed.into_inner().unwrap_or_else(PoisonError::into_inner)
+    let fetch = |message| fetch_message_file(deps, bound, message);
+    work_within(deps, messages, within, fetch).await
 }
 
 /// Returns the messages whose files may be fetched now.
@@ -73,51 +42,6 @@ pub(crate) fn list_waiting_files<'a>(
         file.is_some_and(|file| file.may_be_fetched(now))
     };
     messages.filter(waits).cloned().collect()
-}
-
-/// Time until a file is looked at again whose instance is disabled or no longer configured.
-const NO_INSTANCE: SignedDuration = SignedDuration::from_hours(1);
-
-/// Enqueues a job that fetches the file of a message. Returns `false` if nothing is to be fetched.
-pub(crate) async fn enqueue_file_fetch(deps: &impl Deps, id: &MessageId) -> PortResult<bool> {
-    let Some(message) = deps.store().find_message(id).await? else {
-        return Ok(false);
-    };
-    if message.file_due_at().is_none() {
-        return Ok(false);
-    }
-    let job = TurnJob {
-        conversation: message.conversation,
-        tenant: message.tenant,
-        ordinal: message.ordinal,
-        correlation: message.correlation,
-        due: None,
-        file: Some(message.ordinal),
-    };
-    deps.queues().enqueue_turn_job(&job, Duration::ZERO).await?;
-    Ok(true)
-}
-
-/// Handles a job that names a file: fetches it, apart from the turns of its conversation. `false`: the job asks for a turn.
-pub(crate) async fn handle_file_job(deps: &impl Deps, job: &TurnJob) -> PortResult<bool> {
-    let Some(ordinal) = job.file else {
-        return Ok(false);
-    };
-    let Some(message) = deps
-        .store()
-        .find_message(&job.conversation.message_id(ordinal))
-        .await?
-    else {
-        return Ok(true);
-    };
-    let within = deps.settings().file_timeout;
-    let Some(bound) = find_enabled_instance(deps, &message.instance).await? else {
-        let next_at = add_duration(deps.system().now(), NO_INSTANCE);
-        change_file_record(deps, message, |file| file.put_off(next_at)).await?;
-        return Ok(true);
-    };
-    fetch_files_within(deps, &bound, vec![message], within).await;
-    Ok(true)
 }
 
 /// Deletes the stored bytes of the files of `messages`, if there are any.
@@ -155,7 +79,8 @@ pub(crate) async fn fetch_message_file(
     let fetched = fetch_and_store(deps, bound, &message, &key).await;
     log_fetch_result(&message, &fetched);
     let failed_at = deps.system().now();
-    let settles = |file: &mut MessageFile| settle_file_fetch(file, &fetched, failed_at);
+    let kind = message.content.media_file().map(|media| media.media);
+    let settles = |file: &mut MessageFile| settle_file_fetch(file, kind, &fetched, failed_at);
     match change_file_record(deps, message, settles).await? {
         ChangedFile::Written(message) | ChangedFile::Same(message) => Ok(Some(message)),
         ChangedFile::Gone => {
@@ -169,6 +94,7 @@ pub(crate) async fn fetch_message_file(
 /// Records the result of a fetch. Returns `false` if another worker stored the file meanwhile.
 fn settle_file_fetch(
     file: &mut MessageFile,
+    kind: Option<MediaKind>,
     fetched: &Result<StoredFile, FileError>,
     now: Timestamp,
 ) -> bool {
@@ -176,7 +102,7 @@ fn settle_file_fetch(
         return false;
     }
     match fetched {
-        Ok(stored) => file.state = FileState::Stored(stored.clone()),
+        Ok(stored) => file.record_stored(kind.unwrap_or(MediaKind::Document), stored.clone(), now),
         Err(FileError::Lost(reason)) => file.state = FileState::Lost { reason: *reason },
         Err(FileError::Unavailable { .. } | FileError::Credentials | FileError::Store(_)) => {
             file.postpone_fetch(now, None);
@@ -197,42 +123,6 @@ fn log_fetch_result(message: &Message, fetched: &Result<StoredFile, FileError>) 
         }
         Err(error) => tracing::warn!(message_id = %id, %error, "the file of a message was not fetched"),
     }
-}
-
-/// The result of changing the record of a file.
-enum ChangedFile {
-    /// The changed message is stored.
-    Written(Message),
-    /// Nothing was to be changed.
-    Same(Message),
-    /// The message does not exist any more, or has no file any more.
-    Gone,
-}
-
-/// Changes the record of a message's file by `change`, which returns `false` if nothing is to be written.
-async fn change_file_record(
-    deps: &impl Deps,
-    mut message: Message,
-    change: impl Fn(&mut MessageFile) -> bool,
-) -> PortResult<ChangedFile> {
-    for _ in 0..WRITE_TRIES {
-        let mut changed = message.clone();
-        let Some(file) = &mut changed.file else {
-            return Ok(ChangedFile::Gone);
-        };
-        if !change(file) {
-            return Ok(ChangedFile::Same(message));
-        }
-        changed.rev += 1;
-        if deps.store().replace_message(&changed).await? == WriteOutcome::Written {
-            return Ok(ChangedFile::Written(changed));
-        }
-        let Some(again) = deps.store().find_message(&message.message_id()).await? else {
-            return Ok(ChangedFile::Gone);
-        };
-        message = again;
-    }
-    Err(PortError::contended("message"))
 }
 
 async fn fetch_and_store(
@@ -293,7 +183,6 @@ fn parse_mime_type(text: &str) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use recado_domain::content::MediaKind;
 
     #[test]
     fn a_type_is_taken_from_the_provider_and_only_if_it_is_one() {

@@ -18,7 +18,7 @@ use crate::ports::{
 use crate::steps::connection::{refresh_connection, release_conversation};
 use crate::steps::due_message::release_due_message;
 use crate::steps::enabled_instance::find_enabled_instance;
-use crate::steps::file_fetch::enqueue_file_fetch;
+use crate::steps::file_job::enqueue_file_fetch;
 use crate::steps::give_up::{give_up_message, move_to_dead_letters};
 use crate::steps::installation_reading::InstallationReading;
 use crate::steps::outgoing::list_open_outgoing;

@@ -14,7 +14,7 @@ use crate::Deps;
 use crate::measure::{self, TurnPart};
 use crate::ports::{DeadLetters, PortResult, Queues, System};
 use crate::steps::agent_return::handle_return_timer;
-use crate::steps::file_fetch::handle_file_job;
+use crate::steps::file_job::handle_file_job;
 use crate::steps::queue_message::{self, REQUEUE_AFTER_RECEIVES};
 use crate::steps::verdict::Verdict;
 use crate::steps::wake_up;
@@ -23,6 +23,7 @@ use leased_turn::LeasedTurn;
 use recado_domain::conversation::Conversation;
 use recado_domain::dead_letter::{QueueName, RedrivenTurn};
 use recado_domain::message::Message;
+use recado_domain::millis::add_duration;
 use recado_domain::turn::TurnStep;
 use recado_domain::wake_up::TurnJob;
 use step_times::StepTimes;
@@ -34,6 +35,7 @@ use steps::fetch_files::{UnreadFiles, fetch_files};
 use steps::find_instance::find_instance;
 use steps::model_reply::ask_model;
 use steps::read_conversation::read_conversation;
+use steps::read_files::{open_shown_files, read_files};
 use steps::ready_reply::find_ready_reply;
 use steps::take_lease::{release_lease, take_lease};
 use tracing::Instrument;
@@ -180,6 +182,13 @@ async fn draft_reply(
     if let Some(reply) = times.run(deps, TurnStep::ReadyReply, ready).await? {
         return Ok(reply);
     }
+    let until = add_duration(deps.system().now(), deps.settings().file_work_wait);
     times.run(deps, TurnStep::Files, fetch_files(deps, turn)).await?;
-    times.run(deps, TurnStep::Model, ask_model(deps, turn)).await
+    let texts = read_files(deps, turn, until);
+    times.run(deps, TurnStep::FileTexts, texts).await?;
+    let opens = open_shown_files(deps, turn);
+    let shown = times.run(deps, TurnStep::ShownFiles, opens).await?;
+    times
+        .run(deps, TurnStep::Model, ask_model(deps, turn, shown))
+        .await
 }

@@ -453,12 +453,12 @@ async fn fetched(seconds: i64) -> Vec<u64> {
 #[tokio::test]
 async fn what_is_more_than_one_catch_up_may_read_is_fetched_by_the_next() {
     // 40 pages, and a quarter of an hour later the rest.
-    assert_eq!(fetched(30).await, [118, 130]);
+    assert_eq!(Box::pin(fetched(30)).await, [118, 130]);
 }
 
 #[tokio::test]
 async fn many_messages_of_a_few_minutes_are_fetched_to_the_last() {
-    assert_eq!(fetched(1).await, [118, 130]);
+    assert_eq!(Box::pin(fetched(1)).await, [118, 130]);
 }
 
 #[tokio::test]

@@ -21,6 +21,7 @@ mod dropped_drafts;
 mod erasure;
 mod evidence;
 mod exports;
+mod file_texts;
 mod hanging;
 mod identities;
 mod joined;

@@ -15,32 +15,32 @@ use recado_testkit::builders::{Fixture, correlation};
 use recado_testkit::ports::succeed;
 use serde_json::json;
 
-const PNG: &[u8] = b"\x89PNG\r\n\x1a\n";
+pub(crate) const PNG: &[u8] = b"\x89PNG\r\n\x1a\n";
 
-fn picture() -> Content {
+pub(crate) fn picture() -> Content {
     Content::Media(Media {
         source: Some("4711".to_owned()),
         ..Media::from_kind(MediaKind::Image)
     })
 }
 
-async fn setup() -> Setup {
+pub(crate) async fn setup() -> Setup {
     let setup = Setup::set(Fixture::new()).await;
     *setup.world.llm.says.lock().unwrap() = Some("Vi.".to_owned());
     setup
 }
 
 impl Setup {
-    fn file_comes(&self, answer: FileAnswer) {
+    pub(crate) fn file_comes(&self, answer: FileAnswer) {
         self.world.providers.files.lock().unwrap().push_back(answer);
     }
 
-    fn files_asked(&self) -> usize {
+    pub(crate) fn files_asked(&self) -> usize {
         self.world.providers.files_asked.lock().unwrap().len()
     }
 
     /// The contact's newest message.
-    async fn newest(&self) -> Message {
+    pub(crate) async fn newest(&self) -> Message {
         let conversation = self.latest_conversation().await.unwrap();
         let messages = succeed(self.world.store.find_with_history(&conversation.id, 20)).await;
         let mut messages = messages.unwrap().1.into_iter();
@@ -96,7 +96,10 @@ async fn a_failed_fetch_is_recorded_and_the_model_is_asked_all_the_same() {
     let file = setup.newest().await.file.unwrap();
     let wait = file.next_fetch_time().unwrap().duration_since(setup.now());
     assert_eq!((wait.as_mins(), file.attempts), (1, 1));
-    assert_eq!(*setup.world.llm.asked.lock().unwrap(), ["[image]"]);
+    assert_eq!(
+        *setup.world.llm.asked.lock().unwrap(),
+        ["[image] (the file has not come yet)"]
+    );
 }
 
 #[tokio::test]
@@ -200,7 +203,7 @@ async fn a_file_that_comes_after_its_message_was_deleted_is_not_kept() {
 
 impl Setup {
     /// The contact deletes the message that this event brought.
-    async fn deletes(&self, id: &str) {
+    pub(crate) async fn deletes(&self, id: &str) {
         let address = self.fixture.address.as_str();
         let payload = json!({"address": address, "changes": id, "from_me": false});
         let job = self.event(EventKind::Message, payload).await;
@@ -210,7 +213,7 @@ impl Setup {
 
 impl Setup {
     /// A pass of `reconcile`, and the jobs for which it asked.
-    async fn reconciles(&self) -> usize {
+    pub(crate) async fn reconciles(&self) -> usize {
         let report = Box::pin(succeed(reconcile(&self.world))).await;
         for job in self.due_turns().await {
             let body = serde_json::to_string(&job).unwrap();

@@ -14,7 +14,8 @@ use recado_domain::decision::{AgentDecision, OfferedDecisions};
 use recado_domain::event::{EventKind, EventPayload, InboundJob, derive_event_id};
 use recado_domain::ids::ConversationId;
 use recado_domain::inbound::{InboundEvent, InboundMessage};
-use recado_domain::message::{FileLoss, Message, TokenUsage};
+use recado_domain::media_type::MediaType;
+use recado_domain::message::{FileLoss, Message, TextGap, TokenUsage};
 use recado_domain::millis::{add_millis, from_unix_millis};
 use recado_domain::options::SendOptions;
 use recado_domain::provider::ProviderCapabilities;
@@ -23,10 +24,11 @@ use recado_domain::{SignedDuration, Timestamp};
 use recado_embedded::{Clock, Embedded};
 use recado_pipeline::deliver::{self, AcceptedMessage, DeliverRequest};
 use recado_pipeline::ports::{
-    CommitOutcome, ConfigurationStore, ConnectionAnswer, Conversations, FetchedFile, FileBytes, FileError,
-    FileRequest, HistoryError, HistoryPage, HistorySpan, IdentityKeyStore, InboundWrite, Inbox, Llm,
-    LlmError, LlmReply, LlmRequest, OutboxStore, OutgoingMessage, PictureAnswer, Providers,
-    RecordEventOutcome, SendEvidence, SendOutcome, StoreInboundOutcome, System, TemplateAnswer, Transcriber,
+    ChatFile, CommitOutcome, ConfigurationStore, ConnectionAnswer, Conversations, DocumentReader,
+    FetchedFile, FileBytes, FileError, FileRequest, HistoryError, HistoryPage, HistorySpan, IdentityKeyStore,
+    InboundWrite, Inbox, Llm, LlmError, LlmReply, LlmRequest, OutboxStore, OutgoingMessage, PictureAnswer,
+    Providers, ReadDocument, RecordEventOutcome, Recording, SendEvidence, SendOutcome, StoreInboundOutcome,
+    System, TemplateAnswer, Transcriber, Transcript, TranscriptionError,
 };
 use recado_pipeline::{Components, Settings, Verdict, process, reply};
 use recado_testkit::builders::{BASE, Fixture, correlation, identity_key};
@@ -352,15 +354,53 @@ pub(crate) struct Model {
     pub(crate) instructions: Mutex<Vec<String>>,
     /// The decisions that the last request offered.
     pub(crate) offered: Mutex<OfferedDecisions>,
+    /// The files of the last request.
+    pub(crate) shown: Mutex<Vec<ChatFile>>,
+    /// What the next transcriptions give; `None`: no server is set up.
+    pub(crate) transcribes: Mutex<Option<VecDeque<Result<&'static str, TranscriptionError>>>>,
+    /// The number of recordings that were transcribed or tried.
+    pub(crate) transcriptions: AtomicU64,
 }
 
-impl Transcriber for Model {}
+impl Transcriber for Model {
+    fn explain_refusal(&self, _: u64, _: bool) -> Option<TranscriptionError> {
+        let is_set_up = self.transcribes.lock().unwrap().is_some();
+        (!is_set_up).then_some(TranscriptionError::NotConfigured)
+    }
+
+    async fn transcribe_recording(&self, _: Recording) -> Result<Transcript, TranscriptionError> {
+        self.transcriptions.fetch_add(1, Ordering::SeqCst);
+        let next = self
+            .transcribes
+            .lock()
+            .unwrap()
+            .as_mut()
+            .and_then(VecDeque::pop_front);
+        let Some(next) = next else {
+            return std::future::pending().await;
+        };
+        next.map(|text| Transcript {
+            text: text.to_owned(),
+            model: "whisper".to_owned(),
+        })
+    }
+}
+
+/// A document says what its bytes say.
+impl DocumentReader for Model {
+    async fn read_document(&self, bytes: Vec<u8>, _: MediaType) -> Result<ReadDocument, TextGap> {
+        let text = String::from_utf8(bytes).map_err(|_| TextGap::Unreadable)?;
+        Ok(ReadDocument { text, is_cut: false })
+    }
+}
 
 impl Llm for Model {
     async fn generate_reply(&self, request: &LlmRequest) -> Result<LlmReply, LlmError> {
         let asked = request.turns.last().map(|turn| turn.text.clone());
         self.asked.lock().unwrap().extend(asked);
         *self.read.lock().unwrap() = request.turns.iter().map(|turn| turn.text.clone()).collect();
+        let files = request.turns.iter().flat_map(|turn| turn.files.clone());
+        *self.shown.lock().unwrap() = files.collect();
         assert!(!self.ends.load(Ordering::SeqCst), "the process ends");
         let meanwhile = self.meanwhile.0.lock().unwrap().take();
         if let Some(meanwhile) = meanwhile {

@@ -3,7 +3,7 @@ use super::{FakeWorld, ModelAnswer, Shown};
 use crate::fault_injector::FaultInjector;
 use recado_domain::decision::AgentDecision;
 use recado_domain::message::TokenUsage;
-use recado_pipeline::ports::{Llm, LlmError, LlmReply, LlmRequest, Speaker, Transcriber};
+use recado_pipeline::ports::{DocumentReader, Llm, LlmError, LlmReply, LlmRequest, Speaker, Transcriber};
 use std::sync::atomic::Ordering;
 
 /// A model that answers by naming what it was asked: `re m3 m4`. Now and then it says the same as always, or more than
@@ -85,6 +85,8 @@ impl Model {
 }
 
 impl Transcriber for Model {}
+
+impl DocumentReader for Model {}
 
 impl Llm for Model {
     async fn generate_reply(&self, request: &LlmRequest) -> Result<LlmReply, LlmError> {

@@ -2,7 +2,7 @@
 
 use super::*;
 use recado_domain::media_type::MediaType;
-use recado_domain::model_files::ModelFileLimits;
+use recado_domain::model_files::FileOmission;
 use recado_pipeline::ports::ChatFile;
 
 fn shown(label: &str, media_type: MediaType, bytes: &[u8]) -> ChatFile {
@@ -67,10 +67,10 @@ async fn what_is_beyond_the_limits_is_told_in_its_place() {
     asked.turns[0]
         .files
         .push(shown("[voice 1]", MediaType::Ogg, b"OggS"));
-    asked.limit_shown_files(&ModelFileLimits {
-        files: 2,
-        bytes: 1_000,
-    });
+    let omitted = [FileOmission::Older, FileOmission::OtherType];
+    for (file, why) in asked.turns[0].files.iter_mut().zip(omitted) {
+        file.content = Err(why);
+    }
     trial.claude.generate_reply(&asked).await.unwrap();
     let sent = trial.stand_in.requests().remove(0).body;
     assert_eq!(

@@ -28,6 +28,8 @@ pub(super) struct TurnReading {
     pub(super) covers: Ordinal,
     /// Maximum number of characters that are read of one message.
     pub(super) message_chars: usize,
+    /// Maximum number of characters that are read of all texts of files together.
+    pub(super) transcript_chars: usize,
 }
 
 /// The rest of the limits while messages are chosen.
@@ -97,6 +99,7 @@ impl TurnReading {
             answered,
             covers,
             message_chars,
+            transcript_chars: bounds.transcript_chars,
         }
     }
 

@@ -9,5 +9,6 @@ pub(super) mod fetch_files;
 pub(super) mod find_instance;
 pub(super) mod model_reply;
 pub(super) mod read_conversation;
+pub(super) mod read_files;
 pub(super) mod ready_reply;
 pub(super) mod take_lease;

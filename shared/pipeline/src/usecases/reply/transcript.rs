@@ -1,9 +1,12 @@
 //! Builds the transcript, which is the conversation as the model reads it.
 
+mod files;
 mod revisions;
 
 use super::reading::{DELETED, TurnReading, reached_contact};
 use crate::ports::{ChatTurn, Speaker};
+pub(super) use files::ShownFiles;
+use files::TranscriptFiles;
 use jiff::Timestamp;
 use recado_domain::message::{Message, Role};
 use revisions::Revisions;
@@ -11,8 +14,9 @@ use revisions::Revisions;
 /// Builds the transcript from the messages that a turn reads. Messages are ordered by the provider's clock, and the
 /// messages to be answered come last. Consecutive messages of one side are joined: models want speakers to alternate,
 /// the contact first and last. Messages that the contact never got are left out. A person's messages are marked. Deleted text is not repeated, a
-/// message that was edited before it was answered shows its new text, and text that is too long is cut, with a mark.
-pub(super) fn build_transcript(reading: &TurnReading) -> Vec<ChatTurn> {
+/// message that was edited before it was answered shows its new text, and text that is too long is cut, with a mark. Files stand
+/// with their messages: those in `shown` as they are, others as text.
+pub(super) fn build_transcript(reading: &TurnReading, shown: ShownFiles) -> Vec<ChatTurn> {
     let owed = |m: &&Message| reading.is_owed_message(m);
     let before = |m: &&Message| !(m.role == Role::User && m.ordinal > reading.answered);
     let mut past: Vec<&Message> = reading
@@ -30,6 +34,8 @@ pub(super) fn build_transcript(reading: &TurnReading) -> Vec<ChatTurn> {
         });
     }
     let revised = Revisions::from_reading(reading);
+    let room = (reading.message_chars, reading.transcript_chars);
+    let mut files = TranscriptFiles::share_room(reading.chosen_messages(), shown, room.0, room.1);
     let mut turns: Vec<ChatTurn> = Vec::new();
     for message in past.into_iter().chain(present) {
         let speaker = if message.role == Role::User {
@@ -38,15 +44,20 @@ pub(super) fn build_transcript(reading: &TurnReading) -> Vec<ChatTurn> {
             Speaker::Assistant
         };
         let text = shorten_text(revised.visible_text(message), reading.message_chars);
-        let text = mark_person(message, text);
+        let mut text = mark_person(message, text);
+        let says_nothing = text.trim().is_empty() || text == DELETED;
+        let file = (!says_nothing).then(|| files.append_file(message, &mut text));
         match turns.last_mut() {
-            _ if text.trim().is_empty() => {}
+            _ if text.trim().is_empty() => continue,
             Some(last) if last.speaker == speaker => {
                 last.text.push('\n');
                 last.text.push_str(&text);
             }
-            None if speaker == Speaker::Assistant => {}
+            None if speaker == Speaker::Assistant => continue,
             _ => turns.push(ChatTurn::from_text(speaker, text)),
+        }
+        if let Some(last) = turns.last_mut() {
+            last.files.extend(file.flatten());
         }
     }
     if turns.last().is_none_or(|last| last.speaker == Speaker::Assistant) {

@@ -1,7 +1,7 @@
 use super::*;
 use crate::settings::Settings;
-use crate::usecases::reply::transcript::build_transcript;
 use crate::usecases::reply::transcript::tests::message as said;
+use crate::usecases::reply::transcript::{ShownFiles, build_transcript};
 use proptest::prelude::*;
 use recado_domain::content::Content;
 use recado_domain::reason::Reason;
@@ -102,7 +102,7 @@ fn one_message_is_read_however_long_it_is() {
     };
     let reading = of(0, 2, &known, &bounds);
     assert_eq!((read(&reading), reading.covers), (vec![1], Ordinal(1)));
-    let turns = build_transcript(&reading);
+    let turns = build_transcript(&reading, ShownFiles::default());
     assert!(
         turns[0]
             .text
@@ -131,7 +131,10 @@ fn an_edit_whose_first_words_are_not_read_is_said_anew() {
         ..bounds()
     };
     let reading = of(23, 25, &known, &few);
-    assert_eq!(build_transcript(&reading)[0].text, "m24\n[edited] sexta");
+    assert_eq!(
+        build_transcript(&reading, ShownFiles::default())[0].text,
+        "m24\n[edited] sexta"
+    );
 }
 
 #[test]
@@ -143,7 +146,7 @@ fn what_was_taken_back_later_than_a_turn_reads_is_not_shown_by_it() {
     };
     let reading = of(0, 30, &known, &bounds());
     assert_eq!(reading.covers, Ordinal(20));
-    let text = &build_transcript(&reading)[0].text;
+    let text = &build_transcript(&reading, ShownFiles::default())[0].text;
     assert!(text.contains("m2\n[message deleted]\nm4\n"), "{text}");
 }
 
@@ -173,7 +176,7 @@ proptest! {
         }
         prop_assert!(read(&reading).len() <= messages);
         let mark = "… [cut: the first 100 of 1000 characters]".chars().count();
-        let shown: usize = build_transcript(&reading).iter().map(|turn| turn.text.chars().count()).sum();
+        let shown: usize = build_transcript(&reading, ShownFiles::default()).iter().map(|turn| turn.text.chars().count()).sum();
         prop_assert!(shown <= transcript_chars + 1 + messages * mark, "{shown} characters");
     }
 }

@@ -4,6 +4,7 @@ use crate::Deps;
 use crate::ports::System;
 use crate::steps::enabled_instance::find_enabled_instance;
 use crate::steps::file_fetch::{fetch_files_within, list_waiting_files};
+use crate::steps::file_job::complete_files;
 use crate::usecases::reply::leased_turn::LeasedTurn;
 use crate::usecases::reply::turn_end::{TurnEnd, TurnStop};
 use recado_domain::message::Message;
@@ -33,7 +34,8 @@ impl UnreadFiles {
         Self(list_waiting_files(newest.iter(), deps.system().now()))
     }
 
-    /// Fetches the files after a turn that left the messages to people or to a later time: people see them, too.
+    /// Fetches the files and reads their texts after a turn that left the messages to people or to a later time. People see
+    /// them, too.
     pub(in crate::usecases::reply) async fn fetch_after(
         self,
         deps: &impl Deps,
@@ -47,7 +49,7 @@ impl UnreadFiles {
             return Ok(());
         };
         if let Some(bound) = find_enabled_instance(deps, &first.instance).await? {
-            fetch_files_within(deps, &bound, self.0, deps.settings().file_timeout).await;
+            complete_files(deps, &bound, self.0).await;
         }
         Ok(())
     }

@@ -7,7 +7,7 @@ use crate::steps::connection::record_missing_model_key;
 use crate::usecases::reply::draft::DraftedReply;
 use crate::usecases::reply::leased_turn::LeasedTurn;
 use crate::usecases::reply::transcript::{
-    PERSON_INSTRUCTIONS, build_transcript, reads_person, strip_person_mark,
+    PERSON_INSTRUCTIONS, ShownFiles, build_transcript, reads_person, strip_person_mark,
 };
 use crate::usecases::reply::turn_end::{TurnEnd, TurnStop};
 use jiff::Timestamp;
@@ -21,6 +21,7 @@ use recado_domain::ids::InstanceId;
 pub(in crate::usecases::reply) async fn ask_model(
     deps: &impl Deps,
     turn: &LeasedTurn<'_>,
+    shown: ShownFiles,
 ) -> Result<DraftedReply, TurnStop> {
     let (bound, step) = (&turn.bound, turn.script_step());
     if let Some(gone) = turn.conversation.step.as_ref()
@@ -28,8 +29,8 @@ pub(in crate::usecases::reply) async fn ask_model(
     {
         tracing::warn!(step = %gone, "the step is gone: the conversation goes on at the first");
     }
-    let turns = build_transcript(&turn.reading);
-    let mut request = LlmRequest {
+    let turns = build_transcript(&turn.reading, shown);
+    let request = LlmRequest {
         instructions: list_instructions(turn, step, &turns),
         decisions: bound.agent.offered_decisions(step),
         model: bound.agent.model.clone(),
@@ -39,7 +40,6 @@ pub(in crate::usecases::reply) async fn ask_model(
         within: deps.settings().llm_timeout.unsigned_abs(),
         simulated: deps.providers().is_simulated(&bound.instance).await,
     };
-    request.limit_shown_files(&deps.settings().model_files);
     let asked_at = deps.system().now();
     let answer = deps.llm().generate_reply(&request).await;
     measure_answer(deps, &bound.instance.id, asked_at, &answer);

@@ -44,7 +44,7 @@ fn said(messages: &[Message], answered: u64, covers: u64) -> Vec<String> {
     let reading =
         TurnReading::choose_messages(Ordinal(answered), Ordinal(covers), messages.to_vec(), &bounds);
     assert_eq!(reading.covers, Ordinal(covers));
-    build_transcript(&reading)
+    build_transcript(&reading, ShownFiles::default())
         .into_iter()
         .map(|turn| format!("{:?}: {}", turn.speaker, turn.text))
         .collect()

@@ -1,0 +1,80 @@
+//! Jobs that name a file: its bytes are fetched and its text is read, apart from the turns of its conversation.
+
+use crate::Deps;
+use crate::ports::{Conversations, PortResult, Queues, System};
+use crate::steps::enabled_instance::find_enabled_instance;
+use crate::steps::file_fetch::{fetch_files_within, list_waiting_files};
+use crate::steps::file_reading::{list_unread_files, read_texts_within};
+use crate::steps::file_record::change_file_record;
+use jiff::SignedDuration;
+use recado_domain::config::InstanceConfig;
+use recado_domain::ids::MessageId;
+use recado_domain::message::Message;
+use recado_domain::millis::add_duration;
+use recado_domain::wake_up::TurnJob;
+use std::time::Duration;
+
+/// Time until a file is looked at again whose instance is disabled or no longer configured.
+const NO_INSTANCE: SignedDuration = SignedDuration::from_hours(1);
+
+/// Enqueues a job that fetches the file of a message. Returns `false` if nothing is to be fetched.
+pub(crate) async fn enqueue_file_fetch(deps: &impl Deps, id: &MessageId) -> PortResult<bool> {
+    let Some(message) = deps.store().find_message(id).await? else {
+        return Ok(false);
+    };
+    if message.file_due_at().is_none() {
+        return Ok(false);
+    }
+    let job = TurnJob {
+        conversation: message.conversation,
+        tenant: message.tenant,
+        ordinal: message.ordinal,
+        correlation: message.correlation,
+        due: None,
+        file: Some(message.ordinal),
+    };
+    deps.queues().enqueue_turn_job(&job, Duration::ZERO).await?;
+    Ok(true)
+}
+
+/// Handles a job that names a file: fetches it, apart from the turns of its conversation. `false`: the job asks for a turn.
+pub(crate) async fn handle_file_job(deps: &impl Deps, job: &TurnJob) -> PortResult<bool> {
+    let Some(ordinal) = job.file else {
+        return Ok(false);
+    };
+    let Some(message) = deps
+        .store()
+        .find_message(&job.conversation.message_id(ordinal))
+        .await?
+    else {
+        return Ok(true);
+    };
+    let Some(bound) = find_enabled_instance(deps, &message.instance).await? else {
+        let next_at = add_duration(deps.system().now(), NO_INSTANCE);
+        change_file_record(deps, message, |file| file.put_off(next_at)).await?;
+        return Ok(true);
+    };
+    complete_files(deps, &bound, vec![message]).await;
+    Ok(true)
+}
+
+/// Fetches files and reads their texts, apart from the answers to their messages.
+pub(crate) async fn complete_files(deps: &impl Deps, bound: &InstanceConfig, messages: Vec<Message>) {
+    let settings = deps.settings();
+    let until = add_duration(
+        deps.system().now(),
+        settings.file_timeout + settings.file_work_wait,
+    );
+    let waiting = list_waiting_files(messages.iter(), deps.system().now());
+    let mut present = messages;
+    if !waiting.is_empty() {
+        let fetched = fetch_files_within(deps, bound, waiting, settings.file_timeout).await;
+        present.retain(|message| fetched.iter().all(|known| known.ordinal != message.ordinal));
+        present.extend(fetched);
+    }
+    let now = deps.system().now();
+    let unread = list_unread_files(present.iter(), now);
+    if !unread.is_empty() {
+        read_texts_within(deps, bound, unread, until.duration_since(now)).await;
+    }
+}

@@ -1,0 +1,195 @@
+//! Reads the texts of stored files: what is said in recordings, and what documents say. Each is read once and kept with its
+//! message.
+
+use crate::Deps;
+use crate::ports::{
+    DocumentReader, FileError, Files, PortResult, Providers, Recording, System, Transcriber,
+    TranscriptionError,
+};
+use crate::steps::file_record::{ChangedFile, LEASE_MARGIN, change_file_record, work_within};
+use jiff::{SignedDuration, Timestamp};
+use recado_domain::config::InstanceConfig;
+use recado_domain::content::Media;
+use recado_domain::file_text::FileTextSource;
+use recado_domain::media_type::MediaType;
+use recado_domain::message::{FileText, FoundText, Message, MessageFile, TextGap};
+use recado_domain::millis::add_duration;
+
+/// Largest document whose text is read, in bytes. A larger one is not brought into memory.
+const DOCUMENT_BYTES_MAX: u64 = 20_000_000;
+
+/// The reason why a text was not read and may be read later.
+struct ReadLater {
+    why: String,
+    after: Option<SignedDuration>,
+}
+
+/// Has the texts of files read for at most `within`. Returns the messages that changed.
+pub(crate) async fn read_texts_within(
+    deps: &impl Deps,
+    bound: &InstanceConfig,
+    messages: Vec<Message>,
+    within: SignedDuration,
+) -> Vec<Message> {
+    let read = |message| read_message_text(deps, bound, message);
+    work_within(deps, messages, within, read).await
+}
+
+/// Returns the messages whose files are stored and may be read now.
+pub(crate) fn list_unread_files<'a>(
+    messages: impl Iterator<Item = &'a Message>,
+    now: Timestamp,
+) -> Vec<Message> {
+    let waits = |message: &&Message| {
+        let file = message.file.as_ref();
+        file.is_some_and(|file| file.may_be_read(now))
+    };
+    messages.filter(waits).cloned().collect()
+}
+
+/// Reads the text of a message's file, and records it. The attempt is counted before the file is opened. Returns the
+/// changed message; `None` if nothing was to be read, or the message is gone.
+async fn read_message_text(
+    deps: &impl Deps,
+    bound: &InstanceConfig,
+    message: Message,
+) -> PortResult<Option<Message>> {
+    let Some((media, file)) = message.content.media_file().zip(message.file.as_ref()) else {
+        return Ok(None);
+    };
+    let Some((source, stored)) = file.text_source(media.media).zip(file.stored()) else {
+        return Ok(None);
+    };
+    let (media, bytes) = (media.clone(), stored.bytes);
+    let simulated = deps.providers().is_simulated(&bound.instance).await;
+    if let Some(reason) = find_text_gap(deps, source, bytes, simulated) {
+        let now = deps.system().now();
+        let misses = |file: &mut MessageFile| file.may_be_read(now) && settle(file, &Ok(Err(reason)), now);
+        return Ok(find_changed(change_file_record(deps, message, misses).await?));
+    }
+    let now = deps.system().now();
+    let until = add_duration(now, deps.settings().file_timeout + LEASE_MARGIN);
+    let begins = |file: &mut MessageFile| file.begin_next_reading(now, until);
+    let ChangedFile::Written(message) = change_file_record(deps, message, begins).await? else {
+        return Ok(None);
+    };
+    if message.file_due_at().is_none() {
+        return Ok(Some(message));
+    }
+    let read = read_text(deps, &message, &media, source, simulated).await?;
+    log_reading(&message, &read);
+    let now = deps.system().now();
+    let settles = |file: &mut MessageFile| settle(file, &read, now);
+    Ok(find_changed(change_file_record(deps, message, settles).await?))
+}
+
+fn find_changed(changed: ChangedFile) -> Option<Message> {
+    match changed {
+        ChangedFile::Written(message) | ChangedFile::Same(message) => Some(message),
+        ChangedFile::Gone => None,
+    }
+}
+
+/// Returns the reason for which a text cannot be read, where it is known without the bytes.
+fn find_text_gap(deps: &impl Deps, source: FileTextSource, bytes: u64, simulated: bool) -> Option<TextGap> {
+    match source {
+        FileTextSource::Transcript => deps
+            .llm()
+            .explain_refusal(bytes, simulated)
+            .and_then(|why| why.text_gap()),
+        FileTextSource::Document => (bytes > DOCUMENT_BYTES_MAX).then_some(TextGap::TooLarge),
+    }
+}
+
+/// Records what came of a reading. Returns `false` if another worker read the text meanwhile.
+fn settle(
+    file: &mut MessageFile,
+    read: &Result<Result<FoundText, TextGap>, ReadLater>,
+    now: Timestamp,
+) -> bool {
+    if !matches!(file.text, Some(FileText::Waiting { .. })) {
+        return false;
+    }
+    match read {
+        Ok(Ok(found)) => file.text = Some(FileText::Found(found.clone())),
+        Ok(Err(reason)) => file.text = Some(FileText::Missing { reason: *reason }),
+        Err(later) => file.postpone_reading(now, later.after.map(|after| add_duration(now, after))),
+    }
+    true
+}
+
+fn log_reading(message: &Message, read: &Result<Result<FoundText, TextGap>, ReadLater>) {
+    let id = message.message_id();
+    match read {
+        Ok(Ok(found)) => {
+            tracing::info!(message_id = %id, source = found.source.as_str(), "read the text of a file");
+        }
+        Ok(Err(reason)) => tracing::warn!(message_id = %id, reason = reason.as_str(), "a file has no text"),
+        Err(later) => tracing::warn!(message_id = %id, error = %later.why, "the text of a file has to wait"),
+    }
+}
+
+/// Opens a stored file and reads its text. The inner error is for good.
+async fn read_text(
+    deps: &impl Deps,
+    message: &Message,
+    media: &Media,
+    source: FileTextSource,
+    simulated: bool,
+) -> PortResult<Result<Result<FoundText, TextGap>, ReadLater>> {
+    let opened = match message.file_key() {
+        Some(key) => deps.queues().open_file(&key).await?,
+        None => None,
+    };
+    let Some(opened) = opened else {
+        return Ok(Ok(Err(TextGap::Unreadable)));
+    };
+    let bytes = match opened.read_all().await {
+        Ok(bytes) => bytes,
+        Err(FileError::Store(error)) => return Err(error),
+        Err(error) => {
+            return Ok(Err(ReadLater {
+                why: error.to_string(),
+                after: None,
+            }));
+        }
+    };
+    let Some(media_type) = MediaType::from_file(&bytes, media.file_name.as_deref()) else {
+        return Ok(Ok(Err(TextGap::OtherType)));
+    };
+    Ok(match source {
+        FileTextSource::Transcript if media_type.is_transcribable() => {
+            let recording = Recording {
+                bytes,
+                media_type,
+                simulated,
+            };
+            transcribe(deps, recording).await
+        }
+        FileTextSource::Document if media_type.has_readable_text() => {
+            let read = deps.llm().read_document(bytes, media_type).await;
+            Ok(read.map(|read| FoundText::within_limit(source, read.text, read.is_cut, None)))
+        }
+        _ => Ok(Err(TextGap::OtherType)),
+    })
+}
+
+async fn transcribe(deps: &impl Deps, recording: Recording) -> Result<Result<FoundText, TextGap>, ReadLater> {
+    let error: TranscriptionError = match deps.llm().transcribe_recording(recording).await {
+        Ok(told) => {
+            let source = FileTextSource::Transcript;
+            let found = FoundText::within_limit(source, told.text, false, Some(told.model));
+            return Ok(Ok(found));
+        }
+        Err(error) => error,
+    };
+    match error.text_gap() {
+        Some(reason) => Ok(Err(reason)),
+        None => Err(ReadLater {
+            after: error
+                .retry_after()
+                .and_then(|after| SignedDuration::try_from(after).ok()),
+            why: error.to_string(),
+        }),
+    }
+}

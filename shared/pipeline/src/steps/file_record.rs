@@ -1,0 +1,87 @@
+//! Changes the records of messages' files, and works on several files side by side for a bounded time.
+
+use crate::Deps;
+use crate::ports::{
+    Conversations, PortError, PortResult, RetainedRecords, System, WRITE_TRIES, WriteOutcome,
+};
+use crate::steps::queue_message::format_error_chain;
+use futures::future::{Either, select};
+use futures::stream::{self, StreamExt};
+use jiff::SignedDuration;
+use recado_domain::message::{Message, MessageFile};
+use std::pin::pin;
+use std::sync::{Mutex, PoisonError};
+
+/// Time that is added to the longest work on a file before another worker may repeat it.
+pub(crate) const LEASE_MARGIN: SignedDuration = SignedDuration::from_secs(30);
+
+/// Number of files that are worked on side by side for one turn. Some are in memory as a whole.
+const SIDE_BY_SIDE: usize = 2;
+
+/// Works on the files of `messages` for at most `within`. Returns the messages that changed. What takes longer is done
+/// later, apart from the messages; failures are recorded and do not end the work of the caller.
+pub(crate) async fn work_within<W>(
+    deps: &impl Deps,
+    messages: Vec<Message>,
+    within: SignedDuration,
+    work: impl Fn(Message) -> W + Send + Sync,
+) -> Vec<Message>
+where
+    W: Future<Output = PortResult<Option<Message>>> + Send,
+{
+    let changed = Mutex::new(Vec::new());
+    let works = stream::iter(messages)
+        .map(|message| async {
+            let id = message.message_id();
+            match work(message).await {
+                Ok(Some(message)) => changed.lock().unwrap_or_else(PoisonError::into_inner).push(message),
+                Ok(None) => {}
+                Err(error) => {
+                    tracing::warn!(message_id = %id, error = %format_error_chain(&error), "a file has to wait");
+                }
+            }
+        })
+        .buffer_unordered(SIDE_BY_SIDE)
+        .collect::<()>();
+    let sleep = deps.system().sleep(within.unsigned_abs());
+    if let Either::Right(_) = select(pin!(works), pin!(sleep)).await {
+        tracing::info!("files took too long: the work goes on without them");
+    }
+    changed.into_inner().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// The result of changing the record of a file.
+pub(crate) enum ChangedFile {
+    /// The changed message is stored.
+    Written(Message),
+    /// Nothing was to be changed.
+    Same(Message),
+    /// The message does not exist any more, or has no file any more.
+    Gone,
+}
+
+/// Changes the record of a message's file by `change`, which returns `false` if nothing is to be written.
+pub(crate) async fn change_file_record(
+    deps: &impl Deps,
+    mut message: Message,
+    change: impl Fn(&mut MessageFile) -> bool,
+) -> PortResult<ChangedFile> {
+    for _ in 0..WRITE_TRIES {
+        let mut changed = message.clone();
+        let Some(file) = &mut changed.file else {
+            return Ok(ChangedFile::Gone);
+        };
+        if !change(file) {
+            return Ok(ChangedFile::Same(message));
+        }
+        changed.rev += 1;
+        if deps.store().replace_message(&changed).await? == WriteOutcome::Written {
+            return Ok(ChangedFile::Written(changed));
+        }
+        let Some(again) = deps.store().find_message(&message.message_id()).await? else {
+            return Ok(ChangedFile::Gone);
+        };
+        message = again;
+    }
+    Err(PortError::contended("message"))
+}
