@@ -4,6 +4,7 @@ mod changes;
 mod choice;
 mod contact;
 mod delivery;
+mod file_text;
 mod media_url;
 mod referral;
 mod sends;
@@ -17,6 +18,7 @@ use changes::{ReactionView, VersionView, list_reactions, list_versions};
 use choice::ChosenView;
 use contact::ContactView;
 use delivery::DeliveryView;
+use file_text::{FileTextView, describe_missing_file};
 use media_url::media_url;
 use recado_domain::Timestamp;
 use recado_domain::answer::ExplainedAnswer;
@@ -186,9 +188,12 @@ pub(super) struct MessageItem {
     r#type: String,
     /// The message as its newest edit left it.
     content: String,
-    /// Where the message's file can be read: a URL that works for some minutes, or a path of this API. Before the file is
-    /// stored, the provider's own URL, where there is one.
+    /// Where the message's file is: a URL that works for some minutes, a path of this API, or as yet the provider's own URL.
     media_url: Option<String>,
+    /// Text of the message's file. Absent if it was not read, or if the file is looked at, not read.
+    file_text: Option<FileTextView>,
+    /// Words that say why the file or its text is not here; absent if nothing is missing.
+    file_note: Option<String>,
     provider_message_id: Option<String>,
     /// The option of the question before it that the message names by its number or words; absent if it names none.
     chosen: Option<ChosenView>,
@@ -229,6 +234,8 @@ impl From<MessageView> for MessageItem {
             r#type: message.present_content().kind_name().to_owned(),
             content: message.render_present_text(),
             media_url: media_url(&message, file_url),
+            file_text: FileTextView::from_message(&message),
+            file_note: describe_missing_file(&message),
             chosen: message.present_choice().map(ChosenView::from),
             refers_to: message.context.refers_to.clone(),
             reactions: list_reactions(&message),

@@ -3,8 +3,9 @@
 use super::{Answered, Site};
 use axum::http::StatusCode;
 use recado_domain::content::{Content, Media, MediaKind};
-use recado_domain::message::{FileState, Message, MessageFile, StoredFile};
-use recado_pipeline::ports::{CommitOutcome, Conversations, FileBytes, Files};
+use recado_domain::file_text::FileTextSource;
+use recado_domain::message::{FileState, FileText, FoundText, Message, MessageFile, StoredFile, TextGap};
+use recado_pipeline::ports::{CommitOutcome, Conversations, FileBytes, Files, RetainedRecords, WriteOutcome};
 use recado_testkit::ports::succeed;
 use serde_json::{Value, json};
 
@@ -21,7 +22,11 @@ async fn stored(site: &Site, contact: &str, state: FileState, bytes: Option<&[u8
         file_name: Some("preço \"a\".html".to_owned()),
         ..Media::from_kind(MediaKind::Document)
     });
-    message.file = Some(MessageFile { state, attempts: 1 });
+    message.file = Some(MessageFile {
+        state,
+        attempts: 1,
+        text: None,
+    });
     conversation.rev += 1;
     let committed = succeed(site.store.commit_message(&conversation, &message, None)).await;
     assert_eq!(committed, CommitOutcome::Committed);
@@ -98,4 +103,44 @@ async fn a_file_that_is_not_here_is_404_and_its_providers_url_is_shown() {
     let gone = stored(&site, "5511900000001", kept("image/png"), None).await;
     let path = format!("/v1/messages/{}/media", gone.message_id());
     assert_eq!(get(&site, &path).await.status, StatusCode::NOT_FOUND);
+}
+
+#[tokio::test]
+async fn the_transcript_of_a_recording_is_shown_with_its_message() {
+    let site = Site::in_memory().configured().await;
+    let mut message = stored(&site, "5511900000001", kept("audio/ogg"), None).await;
+    let path = format!("/v1/messages/{}", message.message_id());
+    let mut file = message.file.take().unwrap();
+    for (text, shown, note) in [
+        (
+            FileText::Missing {
+                reason: TextGap::NotConfigured,
+            },
+            json!(null),
+            json!("not transcribed: no transcription is set up"),
+        ),
+        (
+            FileText::Found(FoundText::within_limit(
+                FileTextSource::Transcript,
+                "Bom dia".to_owned(),
+                false,
+                Some("whisper-1".to_owned()),
+            )),
+            json!({"source": "transcript", "text": "Bom dia", "is_cut": false, "model": "whisper-1"}),
+            json!(null),
+        ),
+    ] {
+        file.text = Some(text);
+        message.file = Some(file.clone());
+        message.rev += 1;
+        assert_eq!(
+            succeed(site.store.replace_message(&message)).await,
+            WriteOutcome::Written
+        );
+        let answered = get(&site, &path).await;
+        assert_eq!(
+            (&answered.body["file_text"], &answered.body["file_note"]),
+            (&shown, &note)
+        );
+    }
 }
