@@ -224,7 +224,7 @@ pub const FUNCTIONS: [FunctionNeeds; 6] = [
             variable::TURNS_DLQ,
             variable::OUTBOUND_QUEUE,
         ],
-        objects: &[("files", &["PutObject", "DeleteObject"])],
+        objects: &[("files", &["GetObject", "PutObject", "DeleteObject"])],
         configured_secrets: &[INSTANCE_SECRETS],
         schedules: true,
         ..NOTHING
