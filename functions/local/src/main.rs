@@ -20,6 +20,7 @@ mod demonstration;
 mod dlq;
 mod doctor;
 mod environment;
+mod eval;
 mod installation;
 mod instant;
 mod keyring;
@@ -94,6 +95,7 @@ enum RecadoCommand {
     Alerts(alerts::AlertArguments),
     Audit(audit::AuditArguments),
     Secret(secret::SecretArguments),
+    Eval(eval::EvaluationArguments),
     Replay(replay::ReplayArguments),
     Record(record::RecordArguments),
 }
@@ -168,6 +170,7 @@ fn run_command(arguments: CommandLine) -> Result<()> {
         }
         Some(RecadoCommand::Replay(command)) => runtime.block_on(replay::run_replay(command, &environment)),
         Some(RecadoCommand::Record(command)) => record::run_record_command(command),
+        Some(RecadoCommand::Eval(command)) => eval::run_evaluation(&command),
         Some(RecadoCommand::Alerts(command)) => {
             runtime.block_on(alerts::run_alert_command(command, &environment))
         }

@@ -1,0 +1,183 @@
+//! `recado eval`: measures how well the blocks that answer questions are found.
+
+use crate::dlq::tables::format_table;
+use anyhow::{Context, Result, bail};
+use clap::{Args, ValueEnum};
+use recado_knowledge::evaluation::{EvaluationSet, Half, Kind, Measures, Row, evaluate};
+use serde_json::json;
+use std::path::{Path, PathBuf};
+
+/// Measures how well the blocks that answer questions are found, on sets of blocks and questions.
+#[derive(Debug, Args)]
+pub(crate) struct EvaluationArguments {
+    /// A folder with `blocks.jsonl` and `questions.jsonl`, or one with such folders.
+    folder: PathBuf,
+    /// Which half of the questions: constants were tuned on one.
+    #[arg(long, value_enum, default_value_t = ChosenHalf::Reported)]
+    half: ChosenHalf,
+    /// Prints the measures as JSON.
+    #[arg(long)]
+    json: bool,
+}
+
+/// A half of the questions, or both.
+#[derive(Debug, Clone, Copy, ValueEnum)]
+enum ChosenHalf {
+    Tuning,
+    Reported,
+    Both,
+}
+
+/// Reads the sets, measures and prints.
+pub(crate) fn run_evaluation(arguments: &EvaluationArguments) -> Result<()> {
+    let sets = read_evaluation_sets(&arguments.folder)?;
+    let half = match arguments.half {
+        ChosenHalf::Tuning => Some(Half::Tuning),
+        ChosenHalf::Reported => Some(Half::Reported),
+        ChosenHalf::Both => None,
+    };
+    let rows = evaluate(&sets, half)?;
+    if arguments.json {
+        let rows: Vec<_> = rows.iter().map(describe_measures).collect();
+        println!("{}", serde_json::to_string_pretty(&rows)?);
+    } else {
+        print!("{}", format_evaluation(&sets, &rows));
+    }
+    Ok(())
+}
+
+fn read_evaluation_sets(folder: &Path) -> Result<Vec<EvaluationSet>> {
+    let mut folders = Vec::new();
+    let entries =
+        std::fs::read_dir(folder).with_context(|| format!("cannot read the folder {}", folder.display()))?;
+    for entry in entries {
+        folders.push(entry?.path());
+    }
+    folders.push(folder.to_owned());
+    folders.retain(|folder| folder.join("questions.jsonl").is_file());
+    folders.sort();
+    if folders.is_empty() {
+        bail!(
+            "neither {} nor a folder in it holds blocks.jsonl and questions.jsonl",
+            folder.display()
+        );
+    }
+    let read = |folder: &PathBuf| {
+        let text = |file: &str| {
+            let path = folder.join(file);
+            std::fs::read_to_string(&path).with_context(|| format!("cannot read {}", path.display()))
+        };
+        EvaluationSet::parse(&text("blocks.jsonl")?, &text("questions.jsonl")?)
+            .with_context(|| format!("the set {} cannot be used", folder.display()))
+    };
+    folders.iter().map(read).collect()
+}
+
+fn describe_measures(row: &Row) -> serde_json::Value {
+    let Measures {
+        questions,
+        recall_at_1,
+        recall_at_5,
+        mean_reciprocal_rank,
+        unanswerable,
+        nothing_found,
+    } = row.measures;
+    json!({
+        "questions_are": row.group.report_name(), "way": row.way.report_name(), "questions": questions, "recall_at_1": recall_at_1,
+        "recall_at_5": recall_at_5, "mean_reciprocal_rank": mean_reciprocal_rank, "unanswerable": unanswerable,
+        "nothing_found": nothing_found,
+    })
+}
+
+fn format_evaluation(sets: &[EvaluationSet], rows: &[Row]) -> String {
+    let blocks: usize = sets.iter().map(|set| set.blocks.len()).sum();
+    let unanswerable = sets
+        .iter()
+        .flat_map(|set| &set.questions)
+        .filter(|question| question.kind == Kind::Unanswerable);
+    let summary = format!(
+        "{} sets, {blocks} blocks, {} questions without an answer. \"vectors\" are a stand-in made of letters, no embedding model.\n",
+        sets.len(),
+        unanswerable.count(),
+    );
+    let cells = |row: &Row| {
+        let Measures {
+            questions,
+            recall_at_1,
+            recall_at_5,
+            mean_reciprocal_rank,
+            unanswerable,
+            nothing_found,
+        } = row.measures;
+        let of_unanswerable = if unanswerable == 0 {
+            "-".to_owned()
+        } else {
+            format!("{nothing_found:.3}")
+        };
+        vec![
+            row.group.report_name().to_owned(),
+            row.way.report_name().to_owned(),
+            questions.to_string(),
+            format!("{recall_at_1:.3}"),
+            format!("{recall_at_5:.3}"),
+            format!("{mean_reciprocal_rank:.3}"),
+            of_unanswerable,
+        ]
+    };
+    let headings = [
+        "questions",
+        "way",
+        "number",
+        "recall@1",
+        "recall@5",
+        "MRR",
+        "nothing found",
+    ];
+    let table = format_table(
+        &headings,
+        rows.iter()
+            .filter(|row| row.measures.questions > 0)
+            .map(cells)
+            .collect(),
+    );
+    format!("{summary}\n{table}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use recado_knowledge::evaluation::{Group, Way};
+
+    #[test]
+    fn a_folder_without_sets_is_refused_with_its_name() {
+        let folder = Path::new(env!("CARGO_MANIFEST_DIR"));
+        let error = read_evaluation_sets(folder)
+            .expect_err("no set lies there")
+            .to_string();
+        assert!(
+            error.contains(&folder.display().to_string()) && error.contains("questions.jsonl"),
+            "{error}"
+        );
+    }
+
+    #[test]
+    fn groups_without_questions_have_no_line() {
+        let row = |group, questions| Row {
+            group,
+            way: Way::Lexical,
+            measures: Measures {
+                questions,
+                recall_at_1: 0.5,
+                ..Measures::default()
+            },
+        };
+        let text = format_evaluation(&[], &[row(Group::OneLanguage, 4), row(Group::OtherLanguages, 0)]);
+        let line = text
+            .lines()
+            .find(|line| line.starts_with("all in one language"))
+            .expect("its line");
+        let cells: Vec<&str> = line.split_whitespace().skip(4).collect();
+        assert_eq!(cells, ["lexical", "4", "0.500", "0.000", "0.000", "-"]);
+        assert!(!text.contains("in another language"), "{text}");
+    }
+}

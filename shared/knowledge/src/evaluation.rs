@@ -1,0 +1,170 @@
+//! Measures the ways to find blocks on questions whose blocks are known.
+
+mod measures;
+mod set;
+
+pub use measures::{Answer, Measures, measure_answers};
+pub use set::{EvaluationSet, Half, Kind, Question, SetBlock, SetError, Turn};
+
+use crate::{Found, LexicalIndex, VectorError, VectorIndex, detect_language, fuse_ranks, hash_ngrams};
+
+/// Ways to find blocks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Way {
+    /// By words.
+    Lexical,
+    /// By the vectors of the stand-in, [`hash_ngrams`].
+    Vectors,
+    /// By both.
+    Hybrid,
+}
+
+impl Way {
+    /// All ways, in the order of a report.
+    pub const ALL: [Self; 3] = [Self::Lexical, Self::Vectors, Self::Hybrid];
+
+    /// Returns the name in a report.
+    pub fn report_name(self) -> &'static str {
+        match self {
+            Self::Lexical => "lexical",
+            Self::Vectors => "vectors",
+            Self::Hybrid => "hybrid",
+        }
+    }
+}
+
+/// Which of a set's questions are measured together, and as what they are asked.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Group {
+    /// All questions in the language of most, follow-ups as they stand alone.
+    OneLanguage,
+    /// Those of a kind, in the language of most, follow-ups as they stand alone.
+    OfKind(Kind),
+    /// Follow-ups as the customer wrote them, without what came before.
+    FollowUpsAsWritten,
+    /// Questions in another language than that of most.
+    OtherLanguages,
+}
+
+impl Group {
+    /// All groups, in the order of a report.
+    pub const ALL: [Self; 7] = [
+        Self::OneLanguage,
+        Self::OfKind(Kind::Plain),
+        Self::OfKind(Kind::Paraphrase),
+        Self::OfKind(Kind::Misspelling),
+        Self::OfKind(Kind::FollowUp),
+        Self::FollowUpsAsWritten,
+        Self::OtherLanguages,
+    ];
+
+    /// Returns the name in a report.
+    pub fn report_name(self) -> &'static str {
+        match self {
+            Self::OneLanguage => "all in one language",
+            Self::OfKind(Kind::Plain) => "plain",
+            Self::OfKind(Kind::Paraphrase) => "in other words",
+            Self::OfKind(Kind::Misspelling) => "misspelled",
+            Self::OfKind(Kind::FollowUp) => "follow-ups that stand alone",
+            Self::OfKind(Kind::Unanswerable) => "without an answer",
+            Self::FollowUpsAsWritten => "follow-ups as written",
+            Self::OtherLanguages => "in another language",
+        }
+    }
+
+    fn asked_text(self, question: &Question, main: &str) -> Option<String> {
+        let same = question.language == main;
+        let asked = match self {
+            Self::OneLanguage => same.then_some(&question.alone),
+            Self::OfKind(kind) => (same && question.kind == kind).then_some(&question.alone),
+            Self::FollowUpsAsWritten => (same && question.kind == Kind::FollowUp).then_some(&question.text),
+            Self::OtherLanguages => (!same).then_some(&question.alone),
+        };
+        asked.cloned()
+    }
+}
+
+/// A group and a way, with what was measured.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Row {
+    /// The questions.
+    pub group: Group,
+    /// The way to find blocks.
+    pub way: Way,
+    /// The measures.
+    pub measures: Measures,
+}
+
+/// Dimensions of the stand-in's vectors.
+const DIMENSIONS: usize = 512;
+/// Blocks that are asked for; both lists of the hybrid way are longer.
+const WANTED: usize = 10;
+const CANDIDATES: usize = 50;
+/// The weight of a rank by words; one by the stand-in's vectors, which know nothing of meaning, has the weight 1.
+const LEXICAL_WEIGHT: f32 = 9.0;
+
+/// The indexes of one set.
+#[derive(Debug)]
+struct Indexes {
+    words: LexicalIndex,
+    vectors: VectorIndex,
+}
+
+impl Indexes {
+    fn of_blocks(blocks: &[SetBlock]) -> Result<Self, VectorError> {
+        let texts: Vec<String> = blocks.iter().map(SetBlock::indexed_text).collect();
+        let vectors: Vec<Vec<f32>> = texts.iter().map(|text| hash_ngrams(text, DIMENSIONS)).collect();
+        Ok(Self {
+            words: LexicalIndex::of_texts(texts.iter().map(|text| (text.as_str(), detect_language(text)))),
+            vectors: VectorIndex::of_vectors(vectors.iter().map(Vec::as_slice))?,
+        })
+    }
+
+    fn search(&self, way: Way, question: &str) -> Result<Vec<Found>, VectorError> {
+        let by_vectors = || {
+            self.vectors
+                .search(&hash_ngrams(question, DIMENSIONS), CANDIDATES)
+        };
+        Ok(match way {
+            Way::Lexical => self.words.search(question, WANTED),
+            Way::Vectors => by_vectors()?.into_iter().take(WANTED).collect(),
+            Way::Hybrid => {
+                let words = self.words.search(question, CANDIDATES);
+                fuse_ranks(&[(LEXICAL_WEIGHT, &words), (1.0, &by_vectors()?)], WANTED)
+            }
+        })
+    }
+}
+
+/// Measures all groups and ways over sets, each with indexes of its own. Of their questions those of `half`, or all.
+pub fn evaluate(sets: &[EvaluationSet], half: Option<Half>) -> Result<Vec<Row>, VectorError> {
+    let mut indexes = Vec::new();
+    for set in sets {
+        indexes.push(Indexes::of_blocks(&set.blocks)?);
+    }
+    let mut rows = Vec::new();
+    for group in Group::ALL {
+        for way in Way::ALL {
+            let mut answers = Vec::new();
+            for (set, indexes) in sets.iter().zip(&indexes) {
+                let main = set.find_main_language();
+                let questions = set
+                    .questions
+                    .iter()
+                    .filter(|question| half.is_none_or(|half| question.half == half));
+                for question in questions {
+                    if let Some(text) = group.asked_text(question, &main) {
+                        answers.push((set.find_block_numbers(question), indexes.search(way, &text)?));
+                    }
+                }
+            }
+            let measures =
+                measure_answers(answers.iter().map(|(expected, found)| Answer { expected, found }));
+            rows.push(Row { group, way, measures });
+        }
+    }
+    Ok(rows)
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,75 @@
+use super::*;
+use std::path::Path;
+
+/// The sets of this repository.
+fn read_sets() -> Vec<EvaluationSet> {
+    ["clinic", "school", "shop"]
+        .map(|name| {
+            let folder = Path::new(env!("CARGO_MANIFEST_DIR"))
+                .join("../../tests/knowledge")
+                .join(name);
+            let read = |file| std::fs::read_to_string(folder.join(file)).expect("the repository has it");
+            EvaluationSet::parse(&read("blocks.jsonl"), &read("questions.jsonl")).expect("a valid set")
+        })
+        .into()
+}
+
+fn measures(rows: &[Row], group: Group, way: Way) -> Measures {
+    let row = rows.iter().find(|row| row.group == group && row.way == way);
+    row.expect("every group and way is measured").measures
+}
+
+#[test]
+fn the_sets_have_the_questions_that_were_agreed() {
+    let sets = read_sets();
+    let count = |kinds: &[Kind]| {
+        let questions = sets.iter().flat_map(|set| &set.questions);
+        questions
+            .filter(|question| kinds.contains(&question.kind))
+            .count()
+    };
+    assert!(sets.iter().all(|set| set.blocks.len() >= 60));
+    assert!(count(&[Kind::Plain, Kind::Paraphrase, Kind::Misspelling, Kind::FollowUp]) >= 300);
+    assert!(count(&[Kind::FollowUp]) * 3 >= 290);
+    assert!(count(&[Kind::Unanswerable]) >= 50);
+}
+
+#[test]
+fn the_reported_half_is_found_as_promised() {
+    let rows = evaluate(&read_sets(), Some(Half::Reported)).expect("vectors of one model");
+    let lexical = measures(&rows, Group::OneLanguage, Way::Lexical);
+    let hybrid = measures(&rows, Group::OneLanguage, Way::Hybrid);
+    assert!(lexical.questions > 100, "{lexical:?}");
+    assert!(lexical.recall_at_5 >= 0.85, "{lexical:?}");
+    assert!(
+        hybrid.recall_at_5 >= lexical.recall_at_5,
+        "{hybrid:?} {lexical:?}"
+    );
+}
+
+#[test]
+fn a_set_with_a_fault_says_where() {
+    let block = r#"{"id":"a","source":"s","place":"p","text":"t"}"#;
+    let question = |block: &str| {
+        format!(
+            r#"{{"id":"q","language":"en","kind":"plain","text":"t","alone":"t","blocks":["{block}"],"half":"tuning"}}"#
+        )
+    };
+    let error = |blocks: &str, questions: &str| {
+        EvaluationSet::parse(blocks, questions)
+            .expect_err("a fault")
+            .to_string()
+    };
+    assert!(EvaluationSet::parse(block, &question("a")).is_ok());
+    assert_eq!(
+        error(block, &question("b")),
+        "question q names the block b, which is not in blocks.jsonl"
+    );
+    assert_eq!(error(&format!("{block}\n{block}"), ""), "two blocks are named a");
+    assert_eq!(error("", ""), "blocks.jsonl holds no block");
+    assert!(
+        error("\n{", "").starts_with("blocks.jsonl, line 2: EOF"),
+        "{}",
+        error("\n{", "")
+    );
+}

@@ -1,0 +1,73 @@
+//! The language of a block decides how its words are stemmed.
+
+use bm25::Language;
+use serde::{Deserialize, Serialize};
+use whichlang::Lang;
+
+/// A language whose words are stemmed. Text of any other is stemmed as English, which changes little in it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum BlockLanguage {
+    /// English, and all that is not listed here.
+    En,
+    /// Spanish.
+    Es,
+    /// Portuguese.
+    Pt,
+    /// French.
+    Fr,
+    /// German.
+    De,
+    /// Italian.
+    It,
+}
+
+impl BlockLanguage {
+    pub(crate) fn stemming(self) -> Language {
+        match self {
+            Self::En => Language::English,
+            Self::Es => Language::Spanish,
+            Self::Pt => Language::Portuguese,
+            Self::Fr => Language::French,
+            Self::De => Language::German,
+            Self::It => Language::Italian,
+        }
+    }
+}
+
+/// Detects the language of a text of a sentence or more. Shorter texts are often taken for another one.
+pub fn detect_language(text: &str) -> BlockLanguage {
+    match whichlang::detect_language(text) {
+        Lang::Por => BlockLanguage::Pt,
+        Lang::Spa => BlockLanguage::Es,
+        Lang::Fra => BlockLanguage::Fr,
+        Lang::Deu => BlockLanguage::De,
+        Lang::Ita => BlockLanguage::It,
+        _ => BlockLanguage::En,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sentences_of_three_languages_are_told_apart() {
+        for (text, language) in [
+            (
+                "O exame de sangue exige jejum de oito horas e um documento com foto.",
+                BlockLanguage::Pt,
+            ),
+            (
+                "El envío a Mérida tarda tres días y cuesta ciento veinte pesos.",
+                BlockLanguage::Es,
+            ),
+            (
+                "The summer camp begins on the first Monday of July.",
+                BlockLanguage::En,
+            ),
+        ] {
+            assert_eq!(detect_language(text), language, "{text}");
+        }
+    }
+}

@@ -1,0 +1,244 @@
+//! Splits a document into blocks by its headings, paragraphs and sentences.
+
+use sha2::{Digest, Sha256};
+use unicode_segmentation::UnicodeSegmentation;
+
+/// Settings of the split of a document.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct SplitSettings {
+    /// The characters of a block at most.
+    pub characters_max: usize,
+}
+
+impl Default for SplitSettings {
+    fn default() -> Self {
+        Self {
+            characters_max: 1_000,
+        }
+    }
+}
+
+/// A piece of a document that answers by itself.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Block {
+    /// The headings above it, outermost first, separated by ` › `; empty before the first heading.
+    pub place: String,
+    /// The text.
+    pub text: String,
+}
+
+impl Block {
+    /// Returns the SHA-256 of place and text, which tells whether the block changed.
+    pub fn content_hash(&self) -> [u8; 32] {
+        let mut hash = Sha256::new();
+        hash.update(self.place.as_bytes());
+        hash.update([0]);
+        hash.update(self.text.as_bytes());
+        hash.finalize().into()
+    }
+}
+
+/// Splits Markdown or plain text into blocks. Paragraphs under one heading are joined as long as they fit; one that is too long
+/// is split between sentences, a sentence that is too long between words.
+pub fn split_document(text: &str, settings: SplitSettings) -> Vec<Block> {
+    let mut splitter = Splitter {
+        characters_max: settings.characters_max.max(1),
+        ..Splitter::default()
+    };
+    let mut fenced = false;
+    for line in text.lines().map(str::trim_end) {
+        let opens_fence = line.trim_start().starts_with("```");
+        fenced ^= opens_fence;
+        match parse_heading(line).filter(|_| !fenced && !opens_fence) {
+            Some((level, title)) => splitter.begin_new_section(level, title),
+            None if line.trim().is_empty() && !fenced => splitter.finish_paragraph(),
+            None => splitter.add_line(line),
+        }
+    }
+    splitter.finish_section();
+    splitter.blocks
+}
+
+/// Returns the level and the title of a Markdown heading (`## Title`).
+fn parse_heading(line: &str) -> Option<(usize, &str)> {
+    let level = line.bytes().take_while(|byte| *byte == b'#').count();
+    let rest = line.get(level..)?;
+    let is_heading = (1..=6).contains(&level) && rest.starts_with([' ', '\t']);
+    let title = rest.trim().trim_end_matches('#').trim_end();
+    (is_heading && !title.is_empty()).then_some((level, title))
+}
+
+#[derive(Debug, Default)]
+struct Splitter {
+    characters_max: usize,
+    headings: Vec<(usize, String)>,
+    paragraph: String,
+    block: String,
+    blocks: Vec<Block>,
+}
+
+impl Splitter {
+    fn begin_new_section(&mut self, level: usize, title: &str) {
+        self.finish_section();
+        self.headings.retain(|(above, _)| *above < level);
+        self.headings.push((level, title.to_owned()));
+    }
+
+    fn add_line(&mut self, line: &str) {
+        if !self.paragraph.is_empty() {
+            self.paragraph.push('\n');
+        }
+        self.paragraph.push_str(line);
+    }
+
+    fn finish_paragraph(&mut self) {
+        let paragraph = std::mem::take(&mut self.paragraph);
+        let paragraph = paragraph.trim();
+        if paragraph.is_empty() {
+            return;
+        }
+        if self.fits_into_block(paragraph, 2) {
+            self.append(paragraph, "\n\n");
+            return;
+        }
+        self.push_finished_block();
+        for sentence in paragraph.unicode_sentences() {
+            self.append_sentence(sentence.trim_end());
+        }
+    }
+
+    fn append_sentence(&mut self, sentence: &str) {
+        if sentence.is_empty() {
+            return;
+        }
+        if !self.fits_into_block(sentence, 1) {
+            self.push_finished_block();
+        }
+        if self.fits_into_block(sentence, 0) {
+            self.append(sentence, " ");
+            return;
+        }
+        for word in sentence.split_word_bounds() {
+            if !self.fits_into_block(word, 0) {
+                self.push_finished_block();
+            }
+            // A word longer than a block is cut.
+            for character in word.chars() {
+                if self.block.chars().count() >= self.characters_max {
+                    self.push_finished_block();
+                }
+                self.block.push(character);
+            }
+        }
+    }
+
+    /// Returns whether `text` fits into the block, with so many characters between.
+    fn fits_into_block(&self, text: &str, between: usize) -> bool {
+        let held = self.block.chars().count();
+        let between = if held == 0 { 0 } else { between };
+        held + between + text.chars().count() <= self.characters_max
+    }
+
+    fn append(&mut self, text: &str, between: &str) {
+        if !self.block.is_empty() {
+            self.block.push_str(between);
+        }
+        self.block.push_str(text);
+    }
+
+    fn finish_section(&mut self) {
+        self.finish_paragraph();
+        self.push_finished_block();
+    }
+
+    fn push_finished_block(&mut self) {
+        let text = std::mem::take(&mut self.block);
+        let text = text.trim();
+        if !text.is_empty() {
+            let titles: Vec<&str> = self.headings.iter().map(|(_, title)| title.as_str()).collect();
+            self.blocks.push(Block {
+                place: titles.join(" › "),
+                text: text.to_owned(),
+            });
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn split(text: &str, characters_max: usize) -> Vec<(String, String)> {
+        split_document(text, SplitSettings { characters_max })
+            .into_iter()
+            .map(|block| (block.place, block.text))
+            .collect()
+    }
+
+    fn pair(place: &str, text: &str) -> (String, String) {
+        (place.to_owned(), text.to_owned())
+    }
+
+    #[test]
+    fn each_heading_begins_a_block_that_knows_the_headings_above() {
+        let text = "Before.\n\n# Prices\nAll in euros.\n## Courses\nA1 costs 200.\n\nA2 costs 220.\n## Exams\nFree.\n# Times\n9 to 5.";
+        assert_eq!(
+            split(text, 100),
+            [
+                pair("", "Before."),
+                pair("Prices", "All in euros."),
+                pair("Prices › Courses", "A1 costs 200.\n\nA2 costs 220."),
+                pair("Prices › Exams", "Free."),
+                pair("Times", "9 to 5."),
+            ]
+        );
+    }
+
+    #[test]
+    fn a_long_paragraph_is_split_between_sentences_and_a_long_sentence_between_words() {
+        assert_eq!(
+            split("One two. Three four. Five six seven eight nine ten.", 21),
+            [
+                pair("", "One two. Three four."),
+                pair("", "Five six seven eight"),
+                pair("", "nine ten."),
+            ]
+        );
+    }
+
+    #[test]
+    fn a_hash_in_a_fence_or_without_a_space_is_no_heading() {
+        assert_eq!(
+            split("#tag\n```\n# comment\n```", 100),
+            [pair("", "#tag\n```\n# comment\n```")]
+        );
+    }
+
+    #[test]
+    fn equal_blocks_have_equal_hashes() {
+        let block = |place: &str, text: &str| Block {
+            place: place.to_owned(),
+            text: text.to_owned(),
+        };
+        assert_eq!(block("a", "b").content_hash(), block("a", "b").content_hash());
+        assert_ne!(block("a", "b").content_hash(), block("ab", "").content_hash());
+    }
+
+    proptest! {
+        #[test]
+        fn no_block_is_too_long_and_no_letter_is_lost(text in "[a-zé#.\n ]{0,300}", characters_max in 1_usize..60) {
+            let blocks = split_document(&text, SplitSettings { characters_max });
+            let mut kept = String::new();
+            for block in &blocks {
+                prop_assert!(block.text.chars().count() <= characters_max, "{block:?}");
+                prop_assert!(!block.text.is_empty());
+                kept.push_str(&block.text);
+            }
+            let in_headings = blocks.iter().map(|block| &block.place).cloned().collect::<String>();
+            let letters = |text: &str| text.chars().filter(|letter| letter.is_alphabetic()).count();
+            let lines_of_text: String = text.lines().filter(|line| parse_heading(line.trim_end()).is_none()).collect();
+            prop_assert_eq!(letters(&kept), letters(&lines_of_text), "{}", in_headings);
+        }
+    }
+}

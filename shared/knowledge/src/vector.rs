@@ -1,0 +1,199 @@
+//! Finds blocks by the vectors of an embedding model: all are compared, in one byte per dimension, and the best again exactly.
+
+use crate::{Found, keep_best_blocks};
+use thiserror::Error;
+
+/// So many blocks for each one that is asked for are compared exactly.
+const RESCORED: usize = 10;
+/// At least so many are compared exactly.
+const RESCORED_MIN: usize = 50;
+
+/// A vector that does not belong to an index.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
+#[error("a vector has {got} dimensions, those of the index have {expected}")]
+pub struct VectorError {
+    /// The dimensions of the index.
+    pub expected: usize,
+    /// Those of the vector.
+    pub got: usize,
+}
+
+/// An index of vectors in memory. Takes 5 bytes per dimension and block.
+#[derive(Debug, Clone, Default)]
+pub struct VectorIndex {
+    dimensions: usize,
+    exact: Vec<f32>,
+    rounded: Vec<i8>,
+    /// The value of one step of each rounded vector.
+    scales: Vec<f32>,
+}
+
+impl VectorIndex {
+    /// Builds the index of vectors of equal dimensions. A block's number is its place among them.
+    pub fn of_vectors<'a>(vectors: impl IntoIterator<Item = &'a [f32]>) -> Result<Self, VectorError> {
+        let mut index = Self::default();
+        for vector in vectors {
+            if index.scales.is_empty() {
+                index.dimensions = vector.len();
+            }
+            index.check_dimensions(vector)?;
+            let vector = normalize_length(vector);
+            let (rounded, scale) = round_to_bytes(&vector);
+            index.rounded.extend(rounded);
+            index.scales.push(scale);
+            index.exact.extend(vector);
+        }
+        Ok(index)
+    }
+
+    fn check_dimensions(&self, vector: &[f32]) -> Result<(), VectorError> {
+        let (expected, got) = (self.dimensions, vector.len());
+        if expected == got {
+            Ok(())
+        } else {
+            Err(VectorError { expected, got })
+        }
+    }
+
+    /// Returns the `limit` blocks that are nearest to a question's vector, best first. A score is a cosine.
+    pub fn search(&self, question: &[f32], limit: usize) -> Result<Vec<Found>, VectorError> {
+        if self.scales.is_empty() || limit == 0 {
+            return Ok(Vec::new());
+        }
+        self.check_dimensions(question)?;
+        let question = normalize_length(question);
+        let (rounded, _) = round_to_bytes(&question);
+        let rough = self
+            .rounded
+            .chunks_exact(self.dimensions.max(1))
+            .zip(&self.scales)
+            .enumerate()
+            .map(|(block, (row, scale))| Found {
+                block,
+                score: as_score(dot_product_of_bytes(row, &rounded)) * scale,
+            });
+        let best = keep_best_blocks(rough.collect(), (limit * RESCORED).max(RESCORED_MIN));
+        let exact = best.into_iter().map(|found| Found {
+            block: found.block,
+            score: dot_product(self.exact_vector_of(found.block), &question),
+        });
+        Ok(keep_best_blocks(exact.collect(), limit))
+    }
+
+    fn exact_vector_of(&self, block: usize) -> &[f32] {
+        &self.exact[block * self.dimensions..(block + 1) * self.dimensions]
+    }
+}
+
+#[expect(clippy::cast_precision_loss, reason = "a rough score, computed again exactly")]
+fn as_score(product: i32) -> f32 {
+    product as f32
+}
+
+fn normalize_length(vector: &[f32]) -> Vec<f32> {
+    let length = dot_product(vector, vector).sqrt();
+    let length = if length > 0.0 { length } else { 1.0 };
+    vector.iter().map(|value| value / length).collect()
+}
+
+/// Rounds a vector to steps of its largest value divided by 127.
+fn round_to_bytes(vector: &[f32]) -> (Vec<i8>, f32) {
+    let largest = vector
+        .iter()
+        .fold(0.0_f32, |largest, value| largest.max(value.abs()));
+    let scale = if largest > 0.0 { largest / 127.0 } else { 1.0 };
+    #[expect(
+        clippy::cast_possible_truncation,
+        reason = "at most 127 by the division above"
+    )]
+    let rounded = vector.iter().map(|value| (value / scale).round() as i8).collect();
+    (rounded, scale)
+}
+
+fn dot_product_of_bytes(left: &[i8], right: &[i8]) -> i32 {
+    left.iter()
+        .zip(right)
+        .map(|(left, right)| i32::from(*left) * i32::from(*right))
+        .sum()
+}
+
+fn dot_product(left: &[f32], right: &[f32]) -> f32 {
+    left.iter().zip(right).map(|(left, right)| left * right).sum()
+}
+
+/// Makes a vector of the parts of three letters of a text, each hashed to one of `dimensions`. A stand-in for an embedding model in
+/// evaluations and tests: it knows nothing of meaning, only of similar spelling.
+pub fn hash_ngrams(text: &str, dimensions: usize) -> Vec<f32> {
+    let characters: Vec<char> = format!(" {} ", text.to_lowercase())
+        .chars()
+        .map(|character| {
+            if character.is_alphanumeric() {
+                character
+            } else {
+                ' '
+            }
+        })
+        .collect();
+    let mut vector = vec![0.0; dimensions];
+    for gram in characters.windows(3) {
+        // FNV-1a.
+        let hash = gram.iter().fold(0xcbf2_9ce4_8422_2325_u64, |hash, character| {
+            (hash ^ u64::from(*character)).wrapping_mul(0x0100_0000_01b3)
+        });
+        let place = usize::try_from(hash >> 16).unwrap_or(0) % dimensions.max(1);
+        if let Some(value) = vector.get_mut(place) {
+            *value += 1.0;
+        }
+    }
+    vector
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn the_nearest_vector_is_first() {
+        let vectors = [[1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.7, 0.7, 0.0]];
+        let index =
+            VectorIndex::of_vectors(vectors.iter().map(<[f32; 3]>::as_slice)).expect("equal dimensions");
+        let found = index.search(&[0.1, 2.0, 0.0], 2).expect("equal dimensions");
+        assert_eq!(found.iter().map(|found| found.block).collect::<Vec<_>>(), [1, 2]);
+    }
+
+    #[test]
+    fn another_dimension_is_an_error_and_an_empty_index_finds_nothing() {
+        let index = VectorIndex::of_vectors([[1.0, 0.0].as_slice()]).expect("one vector");
+        assert_eq!(index.search(&[1.0], 1), Err(VectorError { expected: 2, got: 1 }));
+        assert!(VectorIndex::of_vectors([[1.0].as_slice(), &[1.0, 2.0]]).is_err());
+        assert_eq!(VectorIndex::default().search(&[1.0], 1), Ok(Vec::new()));
+    }
+
+    #[test]
+    fn similar_spelling_is_near() {
+        let texts = ["vacina contra a gripe", "estacionamento gratuito"].map(|text| hash_ngrams(text, 256));
+        let index = VectorIndex::of_vectors(texts.iter().map(Vec::as_slice)).expect("equal dimensions");
+        let found = index
+            .search(&hash_ngrams("vasina da gripe", 256), 1)
+            .expect("equal dimensions");
+        assert_eq!(found[0].block, 0);
+    }
+
+    proptest! {
+        #[test]
+        fn rounding_changes_no_result(
+            vectors in proptest::collection::vec(proptest::collection::vec(-1.0_f32..1.0, 16), 1..200),
+            question in proptest::collection::vec(-1.0_f32..1.0, 16),
+        ) {
+            let index = VectorIndex::of_vectors(vectors.iter().map(Vec::as_slice)).expect("equal dimensions");
+            let found = index.search(&question, 3).expect("equal dimensions");
+            let question = normalize_length(&question);
+            let exact = vectors
+                .iter()
+                .enumerate()
+                .map(|(block, vector)| Found { block, score: dot_product(&normalize_length(vector), &question) });
+            prop_assert_eq!(found, keep_best_blocks(exact.collect(), 3));
+        }
+    }
+}
