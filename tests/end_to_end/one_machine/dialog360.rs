@@ -10,10 +10,15 @@ use serde_json::{Value, json};
 use std::time::Duration;
 
 const NUMBER: &str = "parceiro-01";
-const MARIA: &str = "5511900000041";
+pub(crate) const MARIA: &str = "5511900000041";
 
 fn serving() -> Machine {
-    let mut machine = Machine::prepared(&[]);
+    serving_with(&[])
+}
+
+/// A number of 360dialog with these settings.
+pub(crate) fn serving_with(variables: &[(&str, &str)]) -> Machine {
+    let mut machine = Machine::prepared(variables);
     machine.configure(&format!(
         r#"
         [[tenants]]
@@ -45,11 +50,11 @@ fn webhook(machine: &Machine, body: &Value) -> RequestBuilder {
     machine.http.post(machine.url(&path)).json(body)
 }
 
-fn proven(machine: &Machine, body: &Value) -> RequestBuilder {
+pub(crate) fn proven(machine: &Machine, body: &Value) -> RequestBuilder {
     webhook(machine, body).header("x-recado-webhook-secret", secret())
 }
 
-async fn status(request: RequestBuilder) -> StatusCode {
+pub(crate) async fn status(request: RequestBuilder) -> StatusCode {
     request.send().await.unwrap().status()
 }
 

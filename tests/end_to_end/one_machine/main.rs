@@ -18,6 +18,7 @@ mod crashes;
 mod dialog360;
 mod doctor;
 mod examples;
+mod files;
 mod finding_the_server;
 mod first_steps;
 mod framing;

@@ -32,6 +32,7 @@ struct Kept {
     errors: BTreeMap<String, Vec<Timestamp>>,
     blocked_until: BTreeMap<String, Timestamp>,
     ahead: Duration,
+    is_down: bool,
 }
 
 /// A file and what it is.
@@ -71,6 +72,15 @@ impl Files {
     /// Puts this server's clock forward, by which URLs go out of date and blocks end.
     pub fn later(&self, by: Duration) {
         self.kept().ahead += by;
+    }
+
+    /// Files are given no more, or again; everything else goes on.
+    pub fn set_down(&self, is_down: bool) {
+        self.kept().is_down = is_down;
+    }
+
+    pub(super) fn is_down(&self) -> bool {
+        self.kept().is_down
     }
 
     pub(super) fn get(&self, id: &str) -> Option<File> {

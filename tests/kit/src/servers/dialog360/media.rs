@@ -36,6 +36,9 @@ pub(super) async fn look_up(State(journal): Servers, Path(id): Path<String>, cal
         Err(refusal) => return refuse(&call, &refusal),
     };
     let files = journal.files();
+    if files.is_down() {
+        return StatusCode::SERVICE_UNAVAILABLE.into_response();
+    }
     if files.blocked(&key) {
         return Dialog360Error::Blocked.response();
     }
