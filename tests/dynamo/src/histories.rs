@@ -61,7 +61,8 @@ fn database(simulation: &Simulation, troubles: Troubles) -> Result<Dynamo, Simul
             Box::pin(async move { waits.sleep(waits.between(0, TORN_MS)).await })
         })
         .fault(move |operation| {
-            FaultInjector::of_this_call().map_or(Fault::None, |injector| troubles.decide(operation, &injector))
+            FaultInjector::of_this_call()
+                .map_or(Fault::None, |injector| troubles.decide(operation, &injector))
         });
     Dynamo::new(hooks)
 }

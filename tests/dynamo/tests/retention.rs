@@ -15,5 +15,8 @@ async fn each_tenants_records_go_by_its_own_periods() {
     };
     let dynamo = Dynamo::new(Hooks::new(move || time.now())).unwrap();
     let store = dynamo.store(clock.clone(), &options);
-    Box::pin(retention_story::each_tenants_records_go_by_its_own_periods(store, clock)).await;
+    Box::pin(retention_story::each_tenants_records_go_by_its_own_periods(
+        store, clock,
+    ))
+    .await;
 }

@@ -4,7 +4,7 @@ use super::DynamoStore;
 use super::expression::Expression;
 use super::item::{self, Item, number_attribute, text_attribute};
 use super::keys::{self, AUDIT_LIST_KEY, TableKey};
-use super::lists::{self, ListPosition, ListTimeRange};
+use super::lists::{self, ListPosition, ListSource, ListTimeRange};
 use super::table::RecordQuery;
 use futures::stream::{self, StreamExt, TryStreamExt};
 use jiff::Timestamp;
@@ -113,7 +113,8 @@ impl<A: System> Audit for DynamoStore<A> {
                 since: filter.since,
                 until: filter.until,
             };
-            self.read_list_between(WHAT, AUDIT_LIST_KEY.to_owned(), None, span, page, wanted)
+            let all = ListSource::Lists(AUDIT_LIST_KEY.to_owned());
+            self.read_list_between(WHAT, all, None, span, page, wanted)
                 .await?
         };
         Ok(lists::build_page(found, page.limit.max(1)))

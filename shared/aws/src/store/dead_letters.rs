@@ -1,8 +1,8 @@
 use super::DynamoStore;
 use super::expression::Expression;
 use super::item::{self, Item, number_attribute, text_attribute};
-use super::keys::{DEAD_LIST_KEY, TableKey};
-use super::lists::{self, ListPosition, ListTimeRange};
+use super::keys::{self, DEAD_LIST_KEY, TableKey};
+use super::lists::{self, ListPosition, ListSource, ListTimeRange};
 use super::table::RecordQuery;
 use jiff::Timestamp;
 use recado_domain::dead_letter::DeadLetter;
@@ -11,7 +11,8 @@ use recado_pipeline::ports::{
     DeadLetterCounts, DeadLetterFilter, DeadLetters, Page, PageRequest, PortResult, System,
 };
 
-/// Builds the item of a dead letter. The index `lists` sorts it by the time of the failure.
+/// Builds the item of a dead letter. The index `lists` sorts it by the time of the failure, and so does `tenants` among
+/// those of its tenant.
 fn dead_letter_item(what: &'static str, dead_letter: &DeadLetter) -> PortResult<Item> {
     let mut item = item::encode_record(what, dead_letter)?;
     item.insert("list_key".to_owned(), text_attribute(DEAD_LIST_KEY));
@@ -19,6 +20,9 @@ fn dead_letter_item(what: &'static str, dead_letter: &DeadLetter) -> PortResult<
         "list_at".to_owned(),
         number_attribute(dead_letter.at.as_millisecond()),
     );
+    if let Some(tenant) = &dead_letter.tenant {
+        keys::index_tenant_list(&mut item, keys::tenant_dead_letters(tenant), dead_letter.at);
+    }
     Ok(TableKey::for_dead_letter(&dead_letter.id).into_item(item))
 }
 
@@ -74,24 +78,31 @@ impl<A: System> DeadLetters for DynamoStore<A> {
             since: filter.since,
             until: filter.until,
         };
+        let source = match &filter.tenant {
+            Some(tenant) => ListSource::OfTenant(keys::tenant_dead_letters(tenant)),
+            None => ListSource::Lists(DEAD_LIST_KEY.to_owned()),
+        };
         let found = self
-            .read_list_between(
-                WHAT,
-                DEAD_LIST_KEY.to_owned(),
-                filter.tenant.as_ref(),
-                span,
-                page,
-                wanted,
-            )
+            .read_list_between(WHAT, source, None, span, page, wanted)
             .await?;
         Ok(lists::build_page(found, page.limit.max(1)))
     }
 
     async fn count_dead_letters(&self, tenant: Option<&TenantId>) -> PortResult<DeadLetterCounts> {
+        let (index, keys) = match tenant {
+            Some(tenant) => (
+                "tenants",
+                Expression::new("#tenant_list = :key").with_text(":key", keys::tenant_dead_letters(tenant)),
+            ),
+            None => (
+                "lists",
+                Expression::new("#list_key = :key").with_text(":key", DEAD_LIST_KEY),
+            ),
+        };
         let query = RecordQuery {
-            index: Some("lists"),
-            keys: Expression::new("#list_key = :key").with_text(":key", DEAD_LIST_KEY),
-            filter: Expression::of_tenant(tenant),
+            index: Some(index),
+            keys,
+            filter: None,
             reverse: true,
             limit: None,
         };

@@ -19,7 +19,7 @@ const OPAQUE: [&str; 5] = ["payload", "raw", "answers", "components", "details"]
 
 /// Attributes that are stored beside a record's own fields: keys, indexes, expiry, and values that conditions need at
 /// the top level.
-const INDEX_ATTRIBUTES: [&str; 14] = [
+const INDEX_ATTRIBUTES: [&str; 16] = [
     "pk",
     "sk",
     "ttl",
@@ -28,6 +28,8 @@ const INDEX_ATTRIBUTES: [&str; 14] = [
     "open_due",
     "list_key",
     "list_at",
+    "tenant_list",
+    "tenant_at",
     "out_rev",
     "rank",
     "trace",

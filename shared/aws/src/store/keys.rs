@@ -41,7 +41,9 @@
 //! ended alerts under `ALERTS`, the audit under `AUDIT`, and under `KEEP#{tenant}` the retention of its conversations, by the time since when the
 //! oldest message is kept. Open records and conversations are spread over shards, since one key of an index takes 1,000 writes a second, and an
 //! index that cannot keep up holds up the table. Index `trace` (`trace`: a correlation id) holds the keys of events and
-//! messages; and by the key of the provider's id (`trace`) those of deliveries that have the key of Recado's own.
+//! messages; and by the key of the provider's id (`trace`) those of deliveries that have the key of Recado's own. Index
+//! `tenants` (`tenant_list`, `tenant_at`) holds the keys of what a tenant's own lists show: its dead letters under
+//! `X#{tenant}`, and under `W#{tenant}` its conversations in which a person owes an answer.
 
 pub(super) mod alerts;
 mod configuration;
@@ -356,6 +358,17 @@ pub(crate) fn unlisted_list_key(tenant: &TenantId) -> String {
 /// Returns the `list_key` of the retention of a tenant's conversations.
 pub(crate) fn retention_list_key(tenant: &TenantId) -> String {
     format!("KEEP#{tenant}")
+}
+
+/// Returns the `tenant_list` of a tenant's dead letters.
+pub(crate) fn tenant_dead_letters(tenant: &TenantId) -> String {
+    format!("X#{tenant}")
+}
+
+/// Adds a record to the list `list` of a tenant in the index `tenants`, at a time.
+pub(crate) fn index_tenant_list(item: &mut Item, list: String, at: Timestamp) {
+    item.insert("tenant_list".to_owned(), text_attribute(list));
+    item.insert("tenant_at".to_owned(), number_attribute(at.as_millisecond()));
 }
 
 fn hash_to_shard(parts: &[&str]) -> u32 {

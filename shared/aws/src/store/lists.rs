@@ -61,6 +61,45 @@ pub(super) struct ListTimeRange {
     pub(super) until: Option<Timestamp>,
 }
 
+/// A list: the index that holds it, and its key there.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum ListSource {
+    /// A list of the index `lists`, which holds whole records.
+    Lists(String),
+    /// A tenant's own list of the index `tenants`. The index holds keys, the records come from the table.
+    OfTenant(String),
+}
+
+impl ListSource {
+    pub(super) fn index(&self) -> &'static str {
+        match self {
+            Self::Lists(_) => "lists",
+            Self::OfTenant(_) => "tenants",
+        }
+    }
+
+    /// Returns the attribute by which the index orders the list.
+    pub(super) fn time_attribute(&self) -> &'static str {
+        match self {
+            Self::Lists(_) => "list_at",
+            Self::OfTenant(_) => "tenant_at",
+        }
+    }
+
+    /// Returns the key condition of the list's records from `from` up to `upto`, in milliseconds.
+    pub(super) fn key_condition(&self, from: i64, upto: i64) -> Expression {
+        let (attribute, key) = match self {
+            Self::Lists(key) => ("list_key", key),
+            Self::OfTenant(key) => ("tenant_list", key),
+        };
+        let at = self.time_attribute();
+        Expression::new(format!("#{attribute} = :key AND #{at} BETWEEN :from AND :upto"))
+            .with_text(":key", key)
+            .with_number(":from", from)
+            .with_number(":upto", upto)
+    }
+}
+
 /// Returns whether all records that come before `place` in the list have been read. `last` is the time up to which the
 /// list was read; `None` if it was read to its end. Records of one time come in no fixed order, so a record is final only
 /// if its time is later than `last`.
@@ -92,7 +131,8 @@ impl<A: System> DynamoStore<A> {
         request: &PageRequest,
         wanted: impl Fn(&Item) -> PortResult<Option<(ListPosition, T)>>,
     ) -> PortResult<Vec<(ListPosition, T)>> {
-        self.read_list_between(what, list_key, tenant, ListTimeRange::default(), request, wanted)
+        let (source, span) = (ListSource::Lists(list_key), ListTimeRange::default());
+        self.read_list_between(what, source, tenant, span, request, wanted)
             .await
     }
 
@@ -100,7 +140,7 @@ impl<A: System> DynamoStore<A> {
     pub(super) async fn read_list_between<T>(
         &self,
         what: &'static str,
-        list_key: String,
+        source: ListSource,
         tenant: Option<&TenantId>,
         span: ListTimeRange,
         request: &PageRequest,
@@ -117,14 +157,10 @@ impl<A: System> DynamoStore<A> {
         if from > upto {
             return Ok(Vec::new());
         }
-        let keys = Expression::new("#list_key = :key AND #list_at BETWEEN :from AND :upto")
-            .with_text(":key", list_key)
-            .with_number(":from", from)
-            .with_number(":upto", upto);
         let limit = request.limit.max(1).saturating_add(1);
         let query = RecordQuery {
-            index: Some("lists"),
-            keys,
+            index: Some(source.index()),
+            keys: source.key_condition(from, upto),
             filter: Expression::of_tenant(tenant),
             reverse: true,
             limit: Some(limit),
@@ -132,14 +168,19 @@ impl<A: System> DynamoStore<A> {
         let mut found: Vec<(ListPosition, T)> = Vec::new();
         let mut start = None;
         loop {
-            let (items, next) = self.table.query_page(what, &query, start).await?;
+            let (mut items, next) = self.table.query_page(what, &query, start).await?;
+            if matches!(source, ListSource::OfTenant(_)) {
+                items = self.get_indexed_records(items).await?;
+            }
             for item in &items {
                 found.extend(
                     wanted(item)?.filter(|(place, _)| after.as_ref().is_none_or(|after| place < after)),
                 );
             }
             // Of a filtered page the last records may be missing: the next page begins where the database stopped.
-            let last = next.as_ref().and_then(|next| item::get_integer(next, "list_at"));
+            let last = next
+                .as_ref()
+                .and_then(|next| item::get_integer(next, source.time_attribute()));
             let enough = found
                 .iter()
                 .filter(|(place, _)| is_final_position(place, last))

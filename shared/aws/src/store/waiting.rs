@@ -1,37 +1,30 @@
-//! The list of the conversations in which a person owes an answer, over the index `open`.
+//! The list of the conversations in which a person owes an answer: a tenant's over the index `tenants`, that of all over the
+//! index `open`.
 
 use super::DynamoStore;
 use super::expression::Expression;
 use super::item::{self, Item};
-use super::keys::alerts::PERSON_OWED;
-use super::lists::ListPosition;
+use super::keys::{self, alerts::PERSON_OWED};
+use super::lists::{ListPosition, ListSource};
 use super::records;
+use super::table::RecordQuery;
 use recado_domain::conversation::Conversation;
+use recado_domain::ids::InstanceId;
 use recado_pipeline::ports::{ConversationFilter, Page, PageRequest, PortResult, System};
 use std::collections::BTreeMap;
 
 const WHAT: &str = "listing who waits for a person";
 
-/// Returns the condition that a conversation in the index matches `filter`, as far as the index knows.
-fn indexed_condition(filter: &ConversationFilter) -> Option<Expression> {
-    let tenant = filter
-        .tenant
-        .as_ref()
-        .map(|tenant| Expression::new("#wait_tenant = :tenant").with_text(":tenant", tenant.as_str()));
-    let instance = filter
-        .instance
-        .as_ref()
-        .map(|instance| Expression::new("#instance = :instance").with_text(":instance", instance.as_str()));
-    match (tenant, instance) {
-        (Some(tenant), Some(instance)) => Some(tenant.and_condition(instance)),
-        (tenant, instance) => tenant.or(instance),
-    }
+/// Returns the condition that a conversation in an index is of an instance.
+fn instance_condition(instance: Option<&InstanceId>) -> Option<Expression> {
+    instance
+        .map(|instance| Expression::new("#instance = :instance").with_text(":instance", instance.as_str()))
 }
 
-/// Returns the position of an item of the index: since when a person owes the answer, and its key, which orders
-/// conversations of the same time.
-fn position_of(item: &Item) -> Option<ListPosition> {
-    let since = item::get_integer(item, "open_due")?;
+/// Returns the position of an item of an index that orders by `time_attribute`: since when a person owes the answer, and its
+/// key, which orders conversations of the same time.
+fn position_of(item: &Item, time_attribute: &str) -> Option<ListPosition> {
+    let since = item::get_integer(item, time_attribute)?;
     let (pk, sk) = (item::get_string(item, "pk")?, item::get_string(item, "sk")?);
     Some(ListPosition::new(since, format!("{pk}~{sk}")))
 }
@@ -48,17 +41,21 @@ impl<A: System> DynamoStore<A> {
             .map(|cursor| ListPosition::parse_cursor(WHAT, cursor))
             .transpose()?;
         let from = after.as_ref().map_or(i64::MIN, ListPosition::time);
-        let keys = |shard| {
-            Expression::new("#open_shard = :shard AND #open_due >= :from")
-                .with_text(":shard", shard)
-                .with_number(":from", from)
-        };
-        let condition = indexed_condition(filter);
+        let condition = instance_condition(filter.instance.as_ref());
         let limit = page.limit.max(1);
-        // Those of the cursor's own time may come before it, so each shard is asked for some more.
-        let indexed = self
-            .query_ordered_shards(PERSON_OWED, keys, condition.as_ref(), after.as_ref(), limit)
-            .await?;
+        let indexed = if let Some(tenant) = &filter.tenant {
+            let list = ListSource::OfTenant(keys::alerts::tenant_waiting(tenant));
+            self.query_oldest_of_tenant(&list, condition, after.as_ref(), limit)
+                .await?
+        } else {
+            let keys = |shard| {
+                Expression::new("#open_shard = :shard AND #open_due >= :from")
+                    .with_text(":shard", shard)
+                    .with_number(":from", from)
+            };
+            self.query_ordered_shards(PERSON_OWED, keys, condition.as_ref(), after.as_ref(), limit)
+                .await?
+        };
         let more = indexed.len() > limit;
         let shown: Vec<(ListPosition, Item)> = indexed.into_iter().take(limit).collect();
         let next_cursor = shown.last().filter(|_| more).map(|(place, _)| place.to_cursor());
@@ -77,6 +74,43 @@ impl<A: System> DynamoStore<A> {
         })
     }
 
+    /// Returns the items of a tenant's own list after `after`, oldest first: one more than `limit`, if there are so many.
+    async fn query_oldest_of_tenant(
+        &self,
+        list: &ListSource,
+        condition: Option<Expression>,
+        after: Option<&ListPosition>,
+        limit: usize,
+    ) -> PortResult<Vec<(ListPosition, Item)>> {
+        let query = RecordQuery {
+            index: Some(list.index()),
+            keys: list.key_condition(after.map_or(i64::MIN, ListPosition::time), i64::MAX),
+            filter: condition,
+            reverse: false,
+            limit: Some(limit.saturating_add(1)),
+        };
+        let mut found: Vec<(ListPosition, Item)> = Vec::new();
+        let mut start = None;
+        loop {
+            let (items, next) = self.table.query_page(WHAT, &query, start).await?;
+            let placed = items
+                .into_iter()
+                .filter_map(|item| Some((position_of(&item, list.time_attribute())?, item)));
+            found.extend(placed.filter(|(place, _)| after.is_none_or(|after| place > after)));
+            // Records of one time come in no fixed order: the page is known when one of a later time has come.
+            let latest = found.last().map(|(place, _)| place.time());
+            let is_complete = found
+                .get(limit)
+                .is_some_and(|(place, _)| Some(place.time()) < latest);
+            if is_complete || next.is_none() {
+                found.sort_by(|(a, _), (b, _)| a.cmp(b));
+                found.truncate(limit.saturating_add(1));
+                return Ok(found);
+            }
+            start = next;
+        }
+    }
+
     /// Returns the index's items of a kind after `after`, in order: one more than `limit`, if there are so many.
     pub(super) async fn query_ordered_shards(
         &self,
@@ -88,13 +122,13 @@ impl<A: System> DynamoStore<A> {
     ) -> PortResult<Vec<(ListPosition, Item)>> {
         let mut asked = limit.saturating_add(1);
         loop {
-            let shards = super::keys::SHARDS as usize;
+            let shards = keys::SHARDS as usize;
             let (items, at_least) = self
                 .query_open_shards(kind, &keys, condition, false, asked.saturating_mul(shards))
                 .await?;
             let found = items
                 .into_iter()
-                .filter_map(|item| Some((position_of(&item)?, item)));
+                .filter_map(|item| Some((position_of(&item, "open_due")?, item)));
             let mut found: Vec<(ListPosition, Item)> = found
                 .filter(|(place, _)| after.is_none_or(|after| place > after))
                 .collect();

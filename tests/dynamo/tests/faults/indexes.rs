@@ -2,10 +2,14 @@
 
 use crate::world::World;
 use futures::executor::block_on;
+use recado_domain::dead_letter::DeadLetter;
 use recado_domain::event::InboundJob;
+use recado_domain::ids::TenantId;
+use recado_domain::millis::add_millis;
 use recado_dynamo_simulation::Fault;
 use recado_pipeline::ports::{
-    ConversationFilter, Conversations, InboundWrite, Inbox, OverdueIndex, OverdueWork, PageRequest, System,
+    ConversationFilter, Conversations, DeadLetterFilter, DeadLetters, InboundWrite, Inbox, OverdueIndex,
+    OverdueWork, PageRequest, System,
 };
 use recado_testkit::builders::{Fixture, far_ahead};
 use std::time::Duration;
@@ -94,4 +98,41 @@ fn what_is_read_strongly_is_never_behind() {
     assert_eq!(list(), [], "a list is an index");
     world.recovers();
     assert_eq!(list(), [conversation]);
+}
+
+#[test]
+fn a_tenants_dead_letters_are_read_without_those_of_others() {
+    let (world, fixture) = (World::new(), Fixture::new());
+    let own = fixture.bound.tenant.id.clone();
+    let put = |number: i64, tenant: &TenantId| {
+        let dead = DeadLetter {
+            id: format!("{tenant}-{number}"),
+            tenant: Some(tenant.clone()),
+            at: add_millis(world.time.now(), number),
+            ..fixture.dead_letter()
+        };
+        assert!(block_on(world.store.put_dead_letter(&dead)).unwrap());
+    };
+    let other = TenantId::parse("another-tenant").unwrap();
+    (0..300).for_each(|number| put(number, &other));
+    (0..3).for_each(|number| put(number, &own));
+    let before = world.trace().len();
+    let filter = DeadLetterFilter {
+        tenant: Some(own.clone()),
+        ..DeadLetterFilter::default()
+    };
+    let page = PageRequest {
+        limit: 10,
+        cursor: None,
+    };
+    let page = block_on(world.store.list_dead_letters(&filter, &page)).unwrap();
+    assert_eq!(page.items.len(), 3);
+    let requests = world.trace().split_off(before);
+    assert_eq!(
+        requests.len(),
+        2,
+        "one query, one read of its records: {requests:#?}"
+    );
+    assert!(requests[0].contains("tenants"), "{requests:#?}");
+    assert!(!requests.concat().contains("another-tenant"), "{requests:#?}");
 }

@@ -1,7 +1,7 @@
 //! The keys of alerts and notifications.
 
 use super::super::item::{Item, get_string, number_attribute, text_attribute};
-use super::{TableKey, hash_to_shard, open_shard};
+use super::{TableKey, hash_to_shard, index_tenant_list, open_shard};
 use recado_domain::Timestamp;
 use recado_domain::alert::{Alert, Notification, NotificationState};
 use recado_domain::ids::TenantId;
@@ -86,8 +86,13 @@ pub(crate) fn notifications_pk(state: NotificationState) -> String {
     format!("T#N#{}", state.as_str())
 }
 
-/// Adds the time since which a person owes an answer to `item`, so that the index `open` finds it under
-/// [`PERSON_OWED`], with its tenant. The return of the agent may be due in such a conversation; the index holds its time.
+/// Returns the `tenant_list` of a tenant's conversations in which a person owes an answer.
+pub(crate) fn tenant_waiting(tenant: &TenantId) -> String {
+    format!("{PERSON_OWED}#{tenant}")
+}
+
+/// Adds the time since which a person owes an answer to `item`. The index `open` finds it under [`PERSON_OWED`], with its
+/// tenant, and the index `tenants` in the tenant's own list. The return of the agent may be due in such a conversation; the index holds its time.
 pub(crate) fn index_person_owed(
     item: &mut Item,
     key: &TableKey,
@@ -99,6 +104,7 @@ pub(crate) fn index_person_owed(
         let shard = open_shard(PERSON_OWED, hash_to_shard(&[&key.pk, &key.sk]));
         item.insert("open_shard".to_owned(), text_attribute(shard));
         item.insert("open_due".to_owned(), number_attribute(since.as_millisecond()));
+        index_tenant_list(item, tenant_waiting(tenant), since);
     }
 }
 
