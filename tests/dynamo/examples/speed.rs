@@ -61,6 +61,7 @@ fn main() -> Result<(), SimulationError> {
             event: &job.event,
             conversation,
             message,
+            finish: None,
         };
         black_box(block_on(store.store_inbound(write)).is_ok());
     });

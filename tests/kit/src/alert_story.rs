@@ -188,6 +188,7 @@ impl<'a, S: Store> AlertStory<'a, S> {
             event: &job.event,
             conversation: &conversation,
             message: &message,
+            finish: None,
         };
         let stored = succeed(self.store.store_inbound(write)).await;
         assert_eq!(stored, StoreInboundOutcome::Stored);

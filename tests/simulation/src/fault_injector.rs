@@ -16,7 +16,6 @@ use jiff::Timestamp;
 use recado_domain::dead_letter::QueueName;
 use recado_domain::ids::TenantId;
 use recado_domain::millis::add_millis;
-use recado_domain::wake_up::TurnJob;
 use recado_pipeline::RetryLock;
 use recado_pipeline::ports::{PortError, PortResult, System};
 use std::future::{Future, pending};
@@ -244,26 +243,8 @@ pub struct FaultInjector {
     pub read_at: Arc<AtomicI64>,
     /// Whether a claim was refused because its conversation went on, for a mutation.
     pub stopped: Arc<AtomicBool>,
-    /// Timers that are set too late, for a mutation.
-    pub later: Later,
     /// Its turn to try an event again, for all its records.
     pub retries: RetryLock,
-}
-
-/// Turn timers that a mutation holds back until their function is done.
-#[derive(Debug, Clone, Default)]
-pub struct Later(Arc<Mutex<Vec<(TurnJob, Duration)>>>);
-
-impl Later {
-    /// Holds one back.
-    pub fn keep(&self, job: TurnJob, delay: Duration) {
-        locked(&self.0).push((job, delay));
-    }
-
-    /// What was held back.
-    pub fn take(&self) -> Vec<(TurnJob, Duration)> {
-        std::mem::take(&mut locked(&self.0))
-    }
 }
 
 impl FaultInjector {
@@ -284,7 +265,6 @@ impl FaultInjector {
             parked: Arc::default(),
             read_at: Arc::default(),
             stopped: Arc::default(),
-            later: Later::default(),
             retries: RetryLock::default(),
         }
     }
@@ -299,7 +279,6 @@ impl FaultInjector {
             parked: Arc::default(),
             read_at: Arc::default(),
             stopped: Arc::default(),
-            later: Later::default(),
             ..self.clone()
         }
     }

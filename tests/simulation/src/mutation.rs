@@ -36,8 +36,8 @@ pub enum Mutation {
     LetterBeforeDead,
     /// A dead message's missing dead letter is not made later.
     MissingLetterStays,
-    /// The turn timer is set after the event is applied (and nothing else looks).
-    TimerAfterApplied,
+    /// The turn job of an applied event that comes again is not sent again (and nothing else looks).
+    TurnNotSentAgain,
     /// A message that wants no answer makes older timers stand down (and nothing else looks).
     EveryMessageWantsAnAnswer,
     /// Send jobs are known again by conversation and ordinal (and nothing else looks).
@@ -131,7 +131,7 @@ impl Mutation {
         Self::ClockNotReadAgain,
         Self::LetterBeforeDead,
         Self::MissingLetterStays,
-        Self::TimerAfterApplied,
+        Self::TurnNotSentAgain,
         Self::EveryMessageWantsAnAnswer,
         Self::SendJobsShareOneId,
         Self::NoFlush,

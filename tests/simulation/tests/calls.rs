@@ -90,7 +90,6 @@ fn where_records_and_queues_lie_apart_each_step_is_a_call() {
         "processor latest",
         "processor store_inbound",
         "processor send_turn",
-        "processor finish_event",
         "deferred-reply with_history",
         "deferred-reply update",
         "deferred-reply commit",

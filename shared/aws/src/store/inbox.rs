@@ -53,6 +53,16 @@ fn applied_change(what: &'static str, at: Timestamp, expires: Timestamp) -> Port
         .remove_attributes(&["payload"]))
 }
 
+/// Returns the changes that mark an event as applied and tell how.
+fn finished_change(what: &'static str, finish: &EventFinish) -> PortResult<UpdateChange> {
+    let processed = item::encode_part(what, &finish.processed)?;
+    let change = applied_change(what, finish.at, finish.expires)?.set_value("processed", processed);
+    Ok(match finish.reason {
+        None => change,
+        Some(reason) => change.set_value("reason", item::encode_part(what, &reason)?),
+    })
+}
+
 impl<A: System> DynamoStore<A> {
     /// Reads an event, changes it by `change` and writes it. The write has the condition that the event is still in
     /// `state` and has been enqueued as often as was read; if the condition fails, all is tried again. Returns the new
@@ -188,7 +198,11 @@ impl<A: System> Inbox for DynamoStore<A> {
         };
         let owed =
             Expression::new("#state = :is AND attribute_not_exists(#stored)").with_text(":is", PENDING);
-        let note = UpdateChange::default().set_value("stored", item::encode_part(WHAT, &place)?);
+        let end = match write.finish {
+            None => UpdateChange::default(),
+            Some(finish) => finished_change(WHAT, finish)?,
+        };
+        let note = end.set_value("stored", item::encode_part(WHAT, &place)?);
         let mut actions = vec![
             TransactionAction::Update(TableKey::for_event(write.event), note, Some(owed)),
             TransactionAction::Put(
@@ -225,12 +239,8 @@ impl<A: System> Inbox for DynamoStore<A> {
 
     async fn finish_event(&self, id: &EventId, finish: &EventFinish) -> PortResult<()> {
         const WHAT: &str = "finishing an event";
-        let processed = item::encode_part(WHAT, &finish.processed)?;
-        let mut change = applied_change(WHAT, finish.at, finish.expires)?.set_value("processed", processed);
-        if let Some(reason) = finish.reason {
-            change = change.set_value("reason", item::encode_part(WHAT, &reason)?);
-        }
-        self.settle_pending_event(WHAT, id, &change).await
+        self.settle_pending_event(WHAT, id, &finished_change(WHAT, finish)?)
+            .await
     }
 
     async fn set_event_attempts(&self, id: &EventId, seen: u32, attempts: u32) -> PortResult<bool> {

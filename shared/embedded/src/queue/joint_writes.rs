@@ -10,9 +10,7 @@ use crate::sql_records::{encode_json, millis_after};
 use crate::store::{InboundRows, ReplyRows, Settlement};
 use jiff::Timestamp;
 use recado_domain::dead_letter::QueueName;
-use recado_pipeline::ports::{
-    AppliedMessage, CommittedReply, EventFinish, PortResult, StoreInboundOutcome, WriteOutcome,
-};
+use recado_pipeline::ports::{AppliedMessage, CommittedReply, PortResult, StoreInboundOutcome, WriteOutcome};
 use rusqlite::Connection;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -43,7 +41,6 @@ impl HandledMessage {
 pub(super) struct JointStore {
     rows: InboundRows,
     turn: Option<(TurnMessage, Duration)>,
-    finish: EventFinish,
 }
 
 impl JointStore {
@@ -54,12 +51,11 @@ impl JointStore {
         Ok(Self {
             rows: InboundRows::from_write(&applied.write)?,
             turn: turn.transpose()?,
-            finish: *applied.finish,
         })
     }
 
     fn write_all(&self, connection: &Connection, now: Timestamp) -> Result<StoreInboundOutcome, DbError> {
-        let outcome = self.rows.write_rows(connection, Some(&self.finish), now)?;
+        let outcome = self.rows.write_rows(connection, now)?;
         if outcome == StoreInboundOutcome::Stored
             && let Some((turn, delay)) = &self.turn
         {

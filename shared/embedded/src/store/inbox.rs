@@ -172,6 +172,7 @@ pub(crate) struct InboundRows {
     conversation: ConversationRow,
     message: MessageRow,
     stored: MessagePosition,
+    finish: Option<EventFinish>,
 }
 
 impl InboundRows {
@@ -184,14 +185,14 @@ impl InboundRows {
                 conversation: write.message.conversation.clone(),
                 ordinal: write.message.ordinal,
             },
+            finish: write.finish.copied(),
         })
     }
 
-    /// Writes the message with its event and conversation. With `finish`, the event ends as well.
+    /// Writes the message with its event and conversation.
     pub(crate) fn write_rows(
         &self,
         connection: &Connection,
-        finish: Option<&EventFinish>,
         now: Timestamp,
     ) -> Result<StoreInboundOutcome, DbError> {
         let Some(mut event) = select_event(connection, self.event.as_str(), now)? else {
@@ -207,10 +208,10 @@ impl InboundRows {
             return Ok(StoreInboundOutcome::Conflict);
         }
         event.stored = Some(self.stored.clone());
-        if let Some(finish) = finish {
+        if let Some(finish) = &self.finish {
             finish_record(&mut event, finish);
         }
-        upsert_event(connection, &event, finish.map(|finish| finish.expires))?;
+        upsert_event(connection, &event, self.finish.map(|finish| finish.expires))?;
         self.conversation.write_row(connection)?;
         self.message.write_row(connection)?;
         Ok(StoreInboundOutcome::Stored)
@@ -297,7 +298,7 @@ impl Inbox for Embedded {
         const WHAT: &str = "store_inbound";
         let rows = InboundRows::from_write(&write).map_err(|fault| fault.into_port_error(WHAT))?;
         let now = self.current_time();
-        self.run_write(WHAT, move |c| rows.write_rows(c, None, now)).await
+        self.run_write(WHAT, move |c| rows.write_rows(c, now)).await
     }
 
     async fn settle_event(

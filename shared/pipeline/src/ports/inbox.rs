@@ -27,6 +27,8 @@ pub struct InboundWrite<'a> {
     pub conversation: &'a Conversation,
     /// Message to store.
     pub message: &'a Message,
+    /// The end of the event, stored with the message. `None`: the event stays pending, since more must be done for it.
+    pub finish: Option<&'a EventFinish>,
 }
 
 /// The end of an event that was applied.
@@ -62,8 +64,8 @@ pub trait Inbox: Send + Sync {
     fn find_event(&self, id: &EventId) -> impl Future<Output = PortResult<Option<EventRecord>>> + Send;
 
     /// Stores an inbound message in one transaction. The event must be pending and have no message yet; its record gets
-    /// the message's position (`stored`). The conversation must be as it was read, and becomes `write.conversation`. The
-    /// message is added.
+    /// the message's position (`stored`), and with `write.finish` the event becomes applied, as by [`Self::finish_event`].
+    /// The conversation must be as it was read, and becomes `write.conversation`. The message is added.
     fn store_inbound(
         &self,
         write: InboundWrite<'_>,

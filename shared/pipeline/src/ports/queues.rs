@@ -1,7 +1,4 @@
-use super::{
-    DeliveryLink, EventFinish, InboundWrite, PortResult, RecordEventOutcome, StoreInboundOutcome,
-    WriteOutcome,
-};
+use super::{DeliveryLink, InboundWrite, PortResult, RecordEventOutcome, StoreInboundOutcome, WriteOutcome};
 use jiff::Timestamp;
 use recado_domain::conversation::Conversation;
 use recado_domain::dead_letter::DeadLetter;
@@ -26,12 +23,10 @@ pub struct InboundEntry {
 /// An inbound message with everything that follows from it.
 #[derive(Debug)]
 pub struct AppliedMessage<'a> {
-    /// Message, its event and its conversation, as [`super::Inbox::store_inbound`] stores them.
+    /// Message, its event with its end, and its conversation, as [`super::Inbox::store_inbound`] stores them.
     pub write: InboundWrite<'a>,
     /// Turn job of the message, with the delay after which it is handed out. `None`: the message wants no answer.
     pub turn: Option<(&'a TurnJob, Duration)>,
-    /// The end of the event, as [`super::Inbox::finish_event`] stores it.
-    pub finish: &'a EventFinish,
 }
 
 /// A reply with the jobs that follow from it.

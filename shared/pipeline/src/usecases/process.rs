@@ -21,12 +21,14 @@ use crate::steps::event_period::event_period;
 use crate::steps::give_up::give_up_event;
 use crate::steps::queue_message::{self, REQUEUE_AFTER_RECEIVES, format_error_chain};
 use crate::steps::verdict::Verdict;
+use crate::steps::wake_up;
 use jiff::Timestamp;
 use message_change::ResolvedChange;
 use recado_domain::config::{InstanceConfig, Tenant};
 use recado_domain::dead_letter::QueueName;
 use recado_domain::event::{
-    EventKind, EventPayload, EventState, FollowUpJob, InboundJob, LOOKALIKE_DEDUP, ProcessingRecord,
+    EventKind, EventPayload, EventRecord, EventState, FollowUpJob, InboundJob, LOOKALIKE_DEDUP,
+    ProcessingRecord,
 };
 use recado_domain::inbound::InboundEvent;
 use recado_domain::millis::add_duration;
@@ -165,7 +167,7 @@ enum AppliedEvent {
     Followed(FollowUpJob),
     /// The event's message was left out for this reason. The event is still to be finished.
     LeftOut(Reason),
-    /// The event is finished, in the transaction that stored its message.
+    /// The event was finished in the transaction that stored its message.
     Finished,
 }
 
@@ -263,18 +265,37 @@ fn build_event_finish(
     }
 }
 
-/// Returns `true` if the event is no longer pending. A dead event that has no dead letter gets it now: a crash may have
-/// prevented that.
+/// Returns `true` if the event is no longer pending. Does what a crash may have prevented after it was settled: an applied
+/// event's turn job is sent again, and a dead event that has no dead letter gets it.
 async fn is_settled_event(deps: &impl Deps, job: &InboundJob) -> PortResult<bool> {
     let Some(record) = deps.store().find_event(&job.event).await? else {
         return Ok(true);
     };
+    if record.state == EventState::Applied {
+        resend_turn(deps, job, &record).await?;
+    }
     if record.state == EventState::Dead && deps.store().find_dead_letter(job.event.as_str()).await?.is_none()
     {
         let reason = record.reason.unwrap_or(Reason::Poison);
         give_up_event(deps, job, reason, record.attempts, None).await?;
     }
     Ok(record.state != EventState::Pending)
+}
+
+/// Sends the turn job of an applied event again. The event was finished before the job was sent.
+async fn resend_turn(deps: &impl Deps, job: &InboundJob, record: &EventRecord) -> PortResult<()> {
+    let follow_up = record.processed.map(|processed| processed.enqueued);
+    let (Some(FollowUpJob::Turn(_)), Some(place)) = (follow_up, &record.stored) else {
+        return Ok(());
+    };
+    let bound = deps
+        .store()
+        .find_instance_config(job.provider, &job.external)
+        .await?;
+    // Without an instance nobody answers.
+    let Some(bound) = bound else { return Ok(()) };
+    let silence = wake_up::resolve_debounce(deps, &bound).silence_after_unknown();
+    wake_up::enqueue_reply_turn(deps, job, &bound, place, silence).await
 }
 
 /// Returns a verdict if the event must wait; `None` if it can be applied now.

@@ -16,6 +16,7 @@ fn a_transaction_that_collides_is_repeated_until_it_does_not() {
         event: &job.event,
         conversation: &conversation,
         message: &message,
+        finish: None,
     };
     let requests = world.dynamo.requests();
     world.fails(|_| Fault::TransactionConflict);

@@ -77,6 +77,7 @@ fn what_is_read_strongly_is_never_behind() {
         event: &job.event,
         conversation: &conversation,
         message: &message,
+        finish: None,
     };
     let _ = block_on(world.store.store_inbound(write)).unwrap();
     assert!(block_on(world.store.find_event(&job.event)).unwrap().is_some());

@@ -41,6 +41,7 @@ fn stored(
         event: &job.event,
         conversation,
         message,
+        finish: None,
     }))
 }
 

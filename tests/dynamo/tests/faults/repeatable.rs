@@ -30,6 +30,7 @@ fn story(
             event: &job.event,
             conversation: &conversation,
             message: &message,
+            finish: None,
         };
         answers.push(format!("{:?}", block_on(world.store.store_inbound(write))));
     }

@@ -50,6 +50,7 @@ fn a_throttled_transaction_is_tried_again_by_the_store_and_given_up_in_the_end()
         event: &job.event,
         conversation: &conversation,
         message: &message,
+        finish: None,
     };
     world.fails_times(2, Fault::ThrottleBefore);
     let before = world.time.passed();
@@ -67,6 +68,7 @@ fn a_throttled_transaction_is_tried_again_by_the_store_and_given_up_in_the_end()
         event: &job.event,
         conversation: &conversation,
         message: &message,
+        finish: None,
     };
     assert_eq!(
         unavailable(block_on(world.store.store_inbound(write))),

@@ -66,6 +66,7 @@ fn begun(world: &World, fixture: &Fixture) -> Conversation {
         event: &job.event,
         conversation: &conversation,
         message: &message,
+        finish: None,
     };
     assert_eq!(
         block_on(world.store.store_inbound(write)).unwrap(),
@@ -160,6 +161,7 @@ fn a_conversation_is_read_with_the_messages_that_it_counts() {
                 event: &job.event,
                 conversation: &conversation,
                 message: &message,
+                finish: None,
             };
             assert_eq!(
                 world.store.store_inbound(write).await.unwrap(),

@@ -138,6 +138,7 @@ pub async fn a_message_that_is_not_understood_is_kept_as_it_came<S: Store>(store
             event: &job.event,
             conversation: &conversation,
             message: &message,
+            finish: None,
         };
         assert_eq!(
             succeed(store.store_inbound(write)).await,

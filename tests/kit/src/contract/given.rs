@@ -26,6 +26,7 @@ pub(crate) async fn received<S: Store>(
         event: &job.event,
         conversation,
         message: &message,
+        finish: None,
     };
     assert_eq!(
         succeed(store.store_inbound(write)).await,

@@ -31,9 +31,9 @@ async fn store_and_finish<Q: Queues>(
             event: &job.event,
             conversation: &conversation,
             message: &message,
+            finish: Some(&finish),
         },
         turn: None,
-        finish: &finish,
     };
     let stored = queues.store_and_finish(&applied)?.await;
     Some((stored, message))

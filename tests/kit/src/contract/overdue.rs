@@ -406,6 +406,7 @@ pub async fn a_file_that_is_waited_for_is_overdue_until_it_is_stored<S: Store>(s
         event: &job.event,
         conversation: &conversation,
         message: &message,
+        finish: None,
     };
     assert_eq!(
         succeed(store.store_inbound(write)).await,

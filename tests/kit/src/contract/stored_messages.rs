@@ -5,9 +5,12 @@ use crate::builders::{Fixture, at, far_ahead};
 use crate::ports::succeed;
 use futures::future::join_all;
 use recado_domain::content::Content;
-use recado_domain::event::MessagePosition;
+use recado_domain::event::{EventPayload, EventState, FollowUpJob, MessagePosition, ProcessingRecord};
 use recado_domain::ids::Ordinal;
-use recado_pipeline::ports::{InboundWrite, PortError, RecordEventOutcome, Store, StoreInboundOutcome};
+use recado_pipeline::ports::{
+    EventFinish, InboundWrite, PortError, RecordEventOutcome, Store, StoreInboundOutcome,
+};
+use serde_json::Value;
 
 pub async fn a_message_its_conversation_and_its_event_are_stored_together<S: Store>(store: &S) {
     let fixture = Fixture::new();
@@ -29,6 +32,53 @@ pub async fn a_message_its_conversation_and_its_event_are_stored_together<S: Sto
         list_open(store, &conversation.id).await.is_empty(),
         "what came in does not go out"
     );
+}
+
+pub async fn a_message_ends_its_event_in_the_same_write_and_is_stored_once<S: Store>(store: &S) {
+    let fixture = Fixture::new();
+    let (mut conversation, job) = (fixture.conversation(1), fixture.job());
+    assert_eq!(succeed(store.record_event(&job)).await, RecordEventOutcome::New);
+    let message = fixture.inbound(&mut conversation, &job);
+    let processed = ProcessingRecord {
+        started_at: at(1_000),
+        enqueued: FollowUpJob::Turn(message.ordinal),
+    };
+    let finish = EventFinish {
+        processed,
+        at: at(2_000),
+        expires: far_ahead(),
+        reason: None,
+    };
+    let write = InboundWrite {
+        event: &job.event,
+        conversation: &conversation,
+        message: &message,
+        finish: Some(&finish),
+    };
+    let stored = succeed(store.store_inbound(write)).await;
+    assert_eq!(stored, StoreInboundOutcome::Stored);
+    let event = succeed(store.find_event(&job.event)).await.unwrap();
+    let place = MessagePosition {
+        conversation: conversation.id.clone(),
+        ordinal: message.ordinal,
+    };
+    assert_eq!(
+        (event.state, event.processed, event.settled_at),
+        (EventState::Applied, Some(processed), Some(at(2_000)))
+    );
+    assert_eq!(event.stored, Some(place.clone()));
+    assert_eq!(
+        event.job.payload,
+        EventPayload::Inline(Value::Null),
+        "nobody needs the words twice"
+    );
+    assert_eq!(find_stored(store, &message).await, Some(message.clone()));
+    assert_eq!(
+        succeed(store.record_event(&job)).await,
+        RecordEventOutcome::Settled
+    );
+    let again = succeed(store.store_inbound(write)).await;
+    assert_eq!(again, StoreInboundOutcome::AlreadyStored(place));
 }
 
 pub async fn a_second_message_follows_the_first<S: Store>(store: &S) {
@@ -53,6 +103,7 @@ pub async fn an_events_message_is_stored_once<S: Store>(store: &S) {
         event: &job.event,
         conversation: &conversation,
         message: &again,
+        finish: None,
     };
     let stored = MessagePosition {
         conversation: before.id.clone(),
@@ -74,6 +125,7 @@ pub async fn a_worker_that_repeats_its_own_write_is_told_where_it_lies<S: Store>
         event: &job.event,
         conversation: &conversation,
         message: &message,
+        finish: None,
     };
     let found = succeed(store.store_inbound(write)).await;
     assert!(
@@ -101,6 +153,7 @@ async fn assert_conflict<S: Store>(
         event: &job.event,
         conversation: &stale,
         message: &message,
+        finish: None,
     };
     assert_eq!(
         succeed(store.store_inbound(write)).await,
@@ -144,6 +197,7 @@ pub async fn a_message_of_an_event_that_is_not_pending_is_not_stored<S: Store>(s
             event: &job.event,
             conversation: &conversation,
             message: &message,
+            finish: None,
         };
         assert_eq!(
             succeed(store.store_inbound(write)).await,
@@ -164,6 +218,7 @@ pub async fn of_twenty_first_messages_at_once_one_begins_the_conversation<S: Sto
             event: &job.event,
             conversation: &conversation,
             message: &message,
+            finish: None,
         };
         (succeed(store.store_inbound(write)).await, job, message)
     });
@@ -203,6 +258,7 @@ pub async fn of_ten_workers_on_one_event_one_stores_its_message<S: Store>(store:
             event: &job.event,
             conversation: &conversation,
             message: &message,
+            finish: None,
         };
         (succeed(store.store_inbound(write)).await, message.message_id())
     });
@@ -240,6 +296,7 @@ pub async fn a_message_that_no_record_holds_is_refused_and_a_large_one_is_kept<S
             event: &job.event,
             conversation: &conversation,
             message: &message,
+            finish: None,
         };
         match store.store_inbound(write).await {
             Ok(stored) => assert!(kept && stored == StoreInboundOutcome::Stored),

@@ -146,6 +146,7 @@ async fn what_was_stored_before_the_list_changed_stays_stored_when_its_event_com
         event: &job.event,
         conversation: &conversation,
         message: &message,
+        finish: None,
     };
     succeed(setup.world.store.store_inbound(write)).await;
     change(&mut setup, &[JID], &[]).await;

@@ -568,6 +568,7 @@ impl Setup {
             event: &job.event,
             conversation: &conversation,
             message: &message,
+            finish: None,
         };
         assert_eq!(
             store.store_inbound(write).await.unwrap(),

@@ -165,10 +165,6 @@ impl<Q: Queues> Queues for FaultyPort<Q> {
     }
 
     async fn enqueue_turn_job(&self, job: &TurnJob, delay: Duration) -> PortResult<()> {
-        if self.injector.lacks(Mutation::TimerAfterApplied) && self.injector.function == "processor" {
-            self.injector.later.keep(job.clone(), delay);
-            return Ok(());
-        }
         // (The story has no opening hours, so each job with a time is one of the agent's return.)
         if self.injector.lacks(Mutation::ReturnNotTimed) && job.due.is_some() {
             return Ok(());

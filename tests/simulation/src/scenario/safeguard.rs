@@ -138,7 +138,7 @@ pub const SAFEGUARDS: &[Safeguard] = &[
     promise(Mutation::ClockNotReadAgain, Story::Crowd, Troubles::Freeze),
     promise(Mutation::LetterBeforeDead, Story::RefusedOnce, Troubles::Crash),
     promise(Mutation::MissingLetterStays, Story::RefusedOnce, Troubles::Crash),
-    promise(Mutation::TimerAfterApplied, Story::Burst, Troubles::Crash).alone(),
+    promise(Mutation::TurnNotSentAgain, Story::Burst, Troubles::Crash).alone(),
     promise(
         Mutation::EveryMessageWantsAnAnswer,
         Story::Reaction,
@@ -155,7 +155,7 @@ pub const SAFEGUARDS: &[Safeguard] = &[
     .alone(),
     promise(Mutation::PendingIsNotEnqueuedAgain, Story::Burst, Troubles::Crash).alone(),
     promise(Mutation::NoTurnLease, Story::Overlap, Troubles::None).costing(Costs::ModelCalls),
-    promise(Mutation::StoreTwice, Story::Burst, Troubles::Crash),
+    promise(Mutation::StoreTwice, Story::Reaction, Troubles::Crash),
     promise(Mutation::KeyForgotten, Story::Answer, Troubles::Crash),
     promise(Mutation::NoInFlightNotes, Story::Burst, Troubles::None),
     promise(Mutation::NoReconcile, Story::Answer, Troubles::Crash).with_clients_that_give_up(),

@@ -129,11 +129,6 @@ where
                 send::handle_outbound_message(&world, &got.body, got.receives, Some(deadline)).await
             }
         };
-        for (job, delay) in injector.later.take() {
-            injector.step("late timer").await;
-            let _ = self.queues.enqueue_turn_job(&job, delay).await;
-            self.common.make_dirty(QueueName::Turns);
-        }
         // Done, and nobody knows yet.
         injector.step("acknowledge").await;
         verdict

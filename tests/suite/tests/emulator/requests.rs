@@ -20,7 +20,7 @@ const REPLY_LETTERS: usize = 300;
 
 /// The most write units of an answered message, without its statuses: what was measured. 50 is the aim that may never be
 /// missed; whoever needs more than this number says why, here and in `docs/aws.md`.
-const WRITE_UNITS_MAX: f64 = 47.0;
+const WRITE_UNITS_MAX: f64 = 46.0;
 
 /// A request, as the function logged it.
 struct Request {
@@ -120,7 +120,7 @@ fn table(message: &Costs, status: &Costs) -> String {
 }
 
 #[tokio::test]
-async fn an_answered_message_costs_at_most_14_requests_and_47_write_units_and_a_status_one_request() {
+async fn an_answered_message_costs_at_most_13_requests_and_46_write_units_and_a_status_one_request() {
     let bench = Bench::alone().await;
     bench.quiet().await;
     let contact = Contact::new();
@@ -146,7 +146,7 @@ async fn an_answered_message_costs_at_most_14_requests_and_47_write_units_and_a_
         "each function took part: {table}"
     );
     assert_eq!(cheapest[0].1.len(), 2, "{table}");
-    assert!(total(&cheapest) <= 14, "{table}");
+    assert!(total(&cheapest) <= 13, "{table}");
     assert_eq!(total(&status), 1, "{table}");
     assert!(units(&cheapest) <= WRITE_UNITS_MAX, "{table}");
     // DynamoDB bills each write: what shows none was not counted.
@@ -154,7 +154,7 @@ async fn an_answered_message_costs_at_most_14_requests_and_47_write_units_and_a_
         .iter()
         .flat_map(|(_, requests)| requests)
         .filter(|request| request.units > 0.0);
-    assert_eq!(writes.count(), 8, "{table}");
+    assert_eq!(writes.count(), 7, "{table}");
     // It is the first: it also leaves the list of what was not acknowledged.
     assert!((units(&status) - 2.0).abs() < f64::EPSILON, "{table}");
 }

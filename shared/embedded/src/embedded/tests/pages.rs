@@ -131,11 +131,11 @@ async fn store_message(store: &Embedded, fixture: &Fixture, number: u32) -> Conv
         event: &job.event,
         conversation: &conversation,
         message: &message,
+        finish: Some(&finish),
     };
     let applied = AppliedMessage {
         write,
         turn: Some((&turn, Duration::ZERO)),
-        finish: &finish,
     };
     let worker = store.for_message(&event[0].receipt);
     let stored = succeed(worker.store_and_finish(&applied).unwrap()).await;

@@ -64,9 +64,9 @@ impl Arrived {
                 event: &self.job.event,
                 conversation: &conversation,
                 message: &message,
+                finish: Some(&finish),
             },
             turn: Some((&turn, DEBOUNCE)),
-            finish: &finish,
         };
         let stored = worker.store_and_finish(&applied).unwrap().await;
         (stored, conversation, message)

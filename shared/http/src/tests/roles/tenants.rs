@@ -168,6 +168,7 @@ async fn add_records(site: &Site, outbox: &SimulatedOutbox, fixture: &Fixture) -
         event: &job.event,
         conversation: &conversation,
         message: &message,
+        finish: None,
     };
     let _ = succeed(store.store_inbound(write)).await;
     let reply = fixture.reply(&mut conversation);

@@ -36,18 +36,27 @@ pub(super) async fn store_contact_message(
         wants: inbound.content.expects_answer() && !stale,
         started_at,
     };
-    let (place, goes_on) = match store_message(deps, arrival).await? {
+    let (place, goes_on, is_finished) = match store_message(deps, arrival).await? {
         StoredMessage::WithFollowUp => return Ok(AppliedEvent::Finished),
         StoredMessage::Blocked => return Ok(AppliedEvent::LeftOut(Reason::Blocked)),
-        StoredMessage::At { place, goes_on } => (place, goes_on),
+        StoredMessage::At {
+            place,
+            goes_on,
+            is_finished,
+        } => (place, goes_on, is_finished),
     };
     Box::pin(apply_to_target(deps, bound, &inbound.content, &place)).await?;
-    if !arrival.wants {
-        return Ok(AppliedEvent::Followed(FollowUpJob::Nothing));
+    let mut enqueued = FollowUpJob::Nothing;
+    if arrival.wants {
+        let silence = wake_up::resolve_debounce(deps, bound).silence_after(&inbound.content, goes_on);
+        wake_up::enqueue_reply_turn(deps, job, bound, &place, silence).await?;
+        enqueued = FollowUpJob::Turn(place.ordinal);
     }
-    let silence = wake_up::resolve_debounce(deps, bound).silence_after(&inbound.content, goes_on);
-    wake_up::enqueue_reply_turn(deps, job, bound, &place, silence).await?;
-    Ok(AppliedEvent::Followed(FollowUpJob::Turn(place.ordinal)))
+    Ok(if is_finished {
+        AppliedEvent::Finished
+    } else {
+        AppliedEvent::Followed(enqueued)
+    })
 }
 
 /// A contact's message as it came.
@@ -65,12 +74,14 @@ struct Arrival<'a> {
 
 /// A contact's message after it was stored.
 enum StoredMessage {
-    /// The message is stored. Its turn job and the end of its event are still to come.
+    /// The message is stored. Its turn job is still to come.
     At {
         /// Place of the message.
         place: MessagePosition,
         /// `true` if messages before it wait for an answer, too, as far as known.
         goes_on: bool,
+        /// `true` if the same transaction finished the event.
+        is_finished: bool,
     },
     /// The same transaction enqueued the turn job and finished the event.
     WithFollowUp,
@@ -115,7 +126,11 @@ async fn store_message(deps: &impl Deps, arrival: Arrival<'_>) -> PortResult<Sto
                 return Ok(stored);
             }
             StoreInboundOutcome::AlreadyStored(place) => {
-                return Ok(StoredMessage::At { place, goes_on: true });
+                return Ok(StoredMessage::At {
+                    place,
+                    goes_on: true,
+                    is_finished: false,
+                });
             }
             StoreInboundOutcome::Conflict => {}
         }
@@ -123,9 +138,9 @@ async fn store_message(deps: &impl Deps, arrival: Arrival<'_>) -> PortResult<Sto
     Err(PortError::contended("conversation"))
 }
 
-/// Stores the message of `arrival`. Where records and queues lie in one database, the same transaction contains all that
-/// follows from it. `goes_on`: messages before it wait for an answer, too. Returns also where the message lies once it is
-/// stored.
+/// Stores the message of `arrival` and finishes its event. Where records and queues lie in one database, the same transaction
+/// contains all that follows from it. `goes_on`: messages before it wait for an answer, too. Returns also where the message
+/// lies once it is stored.
 async fn save_arrival(
     deps: &impl Deps,
     arrival: Arrival<'_>,
@@ -153,24 +168,29 @@ async fn save_arrival(
         ProcessingRecord { started_at, enqueued },
     );
     conversation.rev += 1;
+    // Before the event of a reaction, an edit or a deletion is finished, the message that it is about is changed.
+    let is_finished = !message.content.changes_target();
     let write = InboundWrite {
         event: &job.event,
         conversation: &conversation,
         message,
+        finish: is_finished.then_some(&finish),
     };
     let applied = AppliedMessage {
         write,
         turn: turn.as_ref().map(|turn| (turn, silence.unsigned_abs())),
-        finish: &finish,
     };
-    // Before the event of a reaction, an edit or a deletion is finished, the message that it is about is changed.
-    if !message.content.changes_target()
-        && let Some(all) = deps.queues().store_and_finish(&applied)
-    {
+    if is_finished && let Some(all) = deps.queues().store_and_finish(&applied) {
         return Ok((all.await?, StoredMessage::WithFollowUp));
     }
+    // From now on the finished event names the turn job that must follow: whoever receives the event again sends it.
     let outcome = deps.store().store_inbound(write).await?;
-    Ok((outcome, StoredMessage::At { place, goes_on }))
+    let stored = StoredMessage::At {
+        place,
+        goes_on,
+        is_finished,
+    };
+    Ok((outcome, stored))
 }
 
 /// Stores an inbound message with its conversation, which gets its next revision.
@@ -185,6 +205,7 @@ pub(super) async fn save_with_message(
         event: &job.event,
         conversation,
         message,
+        finish: None,
     };
     deps.store().store_inbound(write).await
 }

@@ -11,7 +11,6 @@ use recado_testkit::delegate_calls;
 
 impl<S: Store> Inbox for FaultyPort<S> {
     delegate_calls! {
-        find_event(id: &EventId) -> Option<EventRecord>;
         set_event_attempts(id: &EventId, seen: u32, attempts: u32) -> bool;
         revive_event(id: &EventId, failed_at: Timestamp) -> bool;
         purge_event(id: &EventId, failed_at: Timestamp, at: Timestamp, expires: Timestamp) -> bool;
@@ -27,6 +26,15 @@ impl<S: Store> Inbox for FaultyPort<S> {
             return Ok(RecordEventOutcome::Settled);
         }
         Ok(recorded)
+    }
+
+    async fn find_event(&self, id: &EventId) -> PortResult<Option<EventRecord>> {
+        let found = self.around("find_event", self.inner.find_event(id)).await?;
+        let forgotten = self.injector.lacks(Mutation::TurnNotSentAgain);
+        Ok(found.map(|record| EventRecord {
+            processed: record.processed.filter(|_| !forgotten),
+            ..record
+        }))
     }
 
     async fn store_inbound(&self, write: InboundWrite<'_>) -> PortResult<StoreInboundOutcome> {
@@ -51,6 +59,9 @@ impl<S: Store> Inbox for FaultyPort<S> {
             ..write
         };
         let effect = async {
+            if changed.finish.is_some() {
+                self.injector.note_handled(changed.event);
+            }
             let stored = self.inner.store_inbound(changed).await?;
             self.injector.note_stored(&changed, &stored);
             Ok(stored)

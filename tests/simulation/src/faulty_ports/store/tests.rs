@@ -44,6 +44,7 @@ fn an_outgoing_message_whose_commit_was_not_answered_is_committed_once_it_is_amo
             event: &job.event,
             conversation: &with_said,
             message: &said,
+            finish: None,
         };
         assert_eq!(
             store.store_inbound(write).await.unwrap(),
@@ -75,6 +76,7 @@ fn an_event_whose_message_was_stored_without_an_answer_is_stored_once_its_repeti
             event: &job.event,
             conversation: &conversation,
             message: &said,
+            finish: None,
         };
         assert_eq!(
             store.store_inbound(write()).await.unwrap(),
