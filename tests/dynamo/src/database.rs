@@ -13,6 +13,12 @@ use serde_json::{Value, json};
 /// The kinds of open records that `reconcile` reads, as the adapter's `list_overdue` names them.
 const DUE_KINDS: [char; 6] = ['E', 'O', 'C', 'I', 'P', 'S'];
 
+/// The kind of the conversations in which a person owes the answer.
+const PERSON_OWED: char = 'W';
+
+/// The time after which a return of the agent is overdue, in milliseconds.
+const RETURN_OVERDUE_MS: i64 = 120_000;
+
 /// The first time that never comes, in milliseconds since the Unix epoch: the year 9999.
 const NEVER_MS: i64 = 253_370_764_800_000;
 
@@ -109,17 +115,18 @@ impl Database {
             let request = json!({
                 "TableName": TABLE,
                 "IndexName": "open",
-                "ProjectionExpression": "open_shard, open_due",
+                "ProjectionExpression": "open_shard, open_due, agent_returns_at",
                 "ExclusiveStartKey": start,
             });
             let mut page = self.scan(&request)?;
             for item in page["Items"].as_array().into_iter().flatten() {
-                let is_due_kind = item["open_shard"]["S"]
-                    .as_str()
-                    .is_some_and(|shard| shard.starts_with(DUE_KINDS));
-                let due = item["open_due"]["N"].as_str().and_then(|due| due.parse().ok());
-                let due = due.filter(|due| is_due_kind && *due < NEVER_MS);
-                first = first.into_iter().chain(due).min();
+                let shard = item["open_shard"]["S"].as_str().unwrap_or_default();
+                let number = |name: &str| item[name]["N"].as_str().and_then(|text| text.parse::<i64>().ok());
+                let due = number("open_due").filter(|due| shard.starts_with(DUE_KINDS) && *due < NEVER_MS);
+                // Where a person owes the answer, the agent's return falls due, and `reconcile` looks for that, too.
+                let returns = number("agent_returns_at").filter(|_| shard.starts_with(PERSON_OWED));
+                let overdue = returns.map(|at| at + RETURN_OVERDUE_MS);
+                first = first.into_iter().chain(due).chain(overdue).min();
             }
             start = page.get_mut("LastEvaluatedKey").map(Value::take);
             if start.as_ref().is_none_or(Value::is_null) {
