@@ -2,6 +2,7 @@
 
 use crate::access::TokenHash;
 use crate::contact::canonical_spelling;
+use crate::hexadecimal::encode_hex;
 use crate::ids::{ExternalId, IdempotencyKey, InstanceId, ThreadId};
 use crate::provider::Provider;
 use crate::secret::hmac_sha256;
@@ -38,7 +39,7 @@ impl IdentityKey {
 
     /// Returns the key as 64 hexadecimal digits, for the store and nothing else.
     pub fn to_hex(&self) -> String {
-        hex::encode(self.0)
+        encode_hex(&self.0)
     }
 
     /// Derives the thread of the contact `address` on `instance`. A number with two spellings has the same thread in
@@ -63,7 +64,7 @@ impl IdentityKey {
     /// Returns the hash under which the token `text` is stored and found. Without the key, nobody can tell from a hash
     /// whether it is of a given token.
     pub fn hash_token(&self, text: &str) -> TokenHash {
-        TokenHash(hex::encode(self.compute_mac(&["token", text])))
+        TokenHash(encode_hex(&self.compute_mac(&["token", text])))
     }
 
     /// Returns the key under which a client's key is stored. It tells nothing of the client's text, which may name a person.
@@ -73,7 +74,7 @@ impl IdentityKey {
 
     /// Returns the first 16 bytes of [`Self::compute_mac`], in hexadecimal.
     fn compute_digest(&self, parts: &[&str]) -> String {
-        hex::encode(&self.compute_mac(parts)[..16])
+        encode_hex(&self.compute_mac(parts)[..16])
     }
 
     /// Returns HMAC-SHA256 of `recado:identity:v1` and `parts`, each part preceded by its length.

@@ -1,6 +1,7 @@
 //! Identifiers. Each identifier is a type of its own with a single checked constructor. So no identifier can take the
 //! place of another, and neither JSON nor storage can bring in an identifier that the constructor would refuse.
 
+use crate::hexadecimal::encode_hex;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 use std::fmt;
@@ -320,7 +321,7 @@ pub fn hash_parts(parts: &[&str], bytes: usize) -> String {
         hash.update(part.as_bytes());
     }
     let digest = hash.finalize();
-    hex::encode(&digest[..bytes.min(digest.len())])
+    encode_hex(&digest[..bytes.min(digest.len())])
 }
 
 impl EventId {

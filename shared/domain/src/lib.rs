@@ -26,6 +26,7 @@ pub mod delivery;
 pub mod event;
 pub mod file_text;
 pub mod formatting;
+mod hexadecimal;
 pub mod hours;
 pub mod identity;
 pub mod ids;

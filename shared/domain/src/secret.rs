@@ -1,5 +1,6 @@
 //! Secrets: hidden from `Debug` and compared in constant time. Also the webhook secrets derived from one master secret.
 
+use crate::hexadecimal::encode_hex;
 use crate::ids::ExternalId;
 use crate::provider::Provider;
 use hmac::{Hmac, KeyInit, Mac};
@@ -43,14 +44,19 @@ impl fmt::Debug for Secret {
 }
 
 /// Computes HMAC-SHA256 of `message` with `key`.
+pub fn hmac_sha256(key: &[u8], message: &[u8]) -> [u8; 32] {
+    let mut mac = begin_hmac(key);
+    mac.update(message);
+    mac.finalize().into_bytes().into()
+}
+
+/// Begins HMAC-SHA256 with `key`. Clones of the result share the work that the key takes.
 #[expect(
     clippy::expect_used,
     reason = "HMAC is defined for keys of every length, the error is for other algorithms"
 )]
-pub fn hmac_sha256(key: &[u8], message: &[u8]) -> [u8; 32] {
-    let mut mac = Hmac::<Sha256>::new_from_slice(key).expect("a key of any length");
-    mac.update(message);
-    mac.finalize().into_bytes().into()
+fn begin_hmac(key: &[u8]) -> Hmac<Sha256> {
+    Hmac::new_from_slice(key).expect("a key of any length")
 }
 
 /// The version of an instance's webhook secret, from 1 to 9. Each version is a different secret under the same master
@@ -116,11 +122,23 @@ pub fn derive_webhook_secret(
     instance: &ExternalId,
     version: SecretVersion,
 ) -> Secret {
-    let message = format!("recado:webhook:v{}:{provider}:{instance}", version.0);
-    Secret(hex::encode(hmac_sha256(
-        master.expose_secret().as_bytes(),
-        message.as_bytes(),
-    )))
+    let mac = begin_hmac(master.expose_secret().as_bytes());
+    finish_webhook_secret(mac, provider, instance, version)
+}
+
+fn finish_webhook_secret(
+    mut mac: Hmac<Sha256>,
+    provider: Provider,
+    instance: &ExternalId,
+    version: SecretVersion,
+) -> Secret {
+    mac.update(b"recado:webhook:v");
+    mac.update(&[b'0' + version.0]);
+    for part in [provider.as_str(), instance.as_str()] {
+        mac.update(b":");
+        mac.update(part.as_bytes());
+    }
+    Secret(encode_hex(&mac.finalize().into_bytes()))
 }
 
 /// Derives all webhook secrets of an instance under one master secret, each with its version.
@@ -129,11 +147,10 @@ pub fn derive_webhook_secrets<'a>(
     provider: Provider,
     instance: &'a ExternalId,
 ) -> impl Iterator<Item = (SecretVersion, Secret)> + 'a {
+    let keyed = begin_hmac(master.expose_secret().as_bytes());
     SecretVersion::all_versions().map(move |version| {
-        (
-            version,
-            derive_webhook_secret(master, provider, instance, version),
-        )
+        let secret = finish_webhook_secret(keyed.clone(), provider, instance, version);
+        (version, secret)
     })
 }
 

@@ -18,7 +18,9 @@ use recado_domain::inbound::{WebhookEvent, WebhookItem};
 use recado_domain::millis::add_duration;
 use recado_domain::notice::{NOTICE_RETENTION, Notice};
 use recado_domain::typing::TypingUpdate;
+use serde_json::Value;
 use std::collections::BTreeSet;
+use std::io;
 
 /// Number of writes of one webhook that run side by side.
 const WRITES_AT_ONCE: usize = 16;
@@ -190,7 +192,7 @@ async fn build_inbound_job(
 ) -> PortResult<InboundJob> {
     let key = crate::steps::identity::load_identity_key(deps).await?;
     let group = event.derive_group(&key);
-    let inline = event.payload.to_string().len() <= PAYLOAD_INLINE_BYTES_MAX;
+    let inline = measure_json(&event.payload) <= PAYLOAD_INLINE_BYTES_MAX;
     let payload = if inline {
         EventPayload::Inline(event.payload)
     } else {
@@ -210,4 +212,25 @@ async fn build_inbound_job(
         lookalike: event.lookalike,
         redrive: None,
     })
+}
+
+/// Returns the length of `value` as JSON, without writing it out.
+fn measure_json(value: &Value) -> usize {
+    let mut length = WrittenLength(0);
+    // Counting cannot fail. If it did, the body would be stored separately, which is always right.
+    serde_json::to_writer(&mut length, value).map_or(usize::MAX, |()| length.0)
+}
+
+/// A writer that counts the bytes and keeps none.
+struct WrittenLength(usize);
+
+impl io::Write for WrittenLength {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.0 = self.0.saturating_add(bytes.len());
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
 }
