@@ -8,6 +8,7 @@ mod clients;
 mod decisions;
 mod drafts;
 mod events;
+mod files;
 mod hours;
 mod leaving;
 mod marks;
@@ -57,6 +58,7 @@ where
     clients::check(sim, &told);
     drafts::check(sim, &told);
     leaving::check(sim, &told);
+    files::check(sim, &told);
     nothing_open(sim);
 }
 

@@ -10,7 +10,7 @@ mod webhooks;
 mod window;
 
 pub use fate::{Fate, Fates};
-pub use line::Line;
+pub use line::{FileFate, Line};
 use memory::Kept;
 pub use model::Model;
 pub use provider::Edge;
@@ -84,6 +84,7 @@ struct State {
     model_goes_on: f64,
     model_thinks_ms: Option<i64>,
     model_decides: f64,
+    transcriptions_fail: u32,
     model_was_troubled: bool,
     answers: BTreeMap<u64, ModelAnswer>,
 }
@@ -117,6 +118,11 @@ impl FakeWorld {
         }
     }
 
+    /// So many of the next transcriptions fail.
+    pub fn let_transcriptions_fail(&self, count: u32) {
+        self.state().transcriptions_fail = count;
+    }
+
     /// From now on, the model decides whenever it may.
     pub fn decide_always(&self) {
         self.state().model_decides = 1.0;
@@ -146,6 +152,7 @@ impl FakeWorld {
             reachable: true,
             fates,
             script: VecDeque::new(),
+            files: VecDeque::new(),
             script_is_steady: false,
             remembers: true,
             steady: BTreeMap::new(),

@@ -110,6 +110,8 @@ pub enum Mutation {
     ReturnNotTimed,
     /// Nobody counts the drafts that were dropped because the contact wrote.
     DroppedDraftsUncounted,
+    /// What is still to be done with files is not found in the index of overdue work.
+    FilesForgotten,
 }
 
 impl Mutation {
@@ -168,6 +170,7 @@ impl Mutation {
         Self::LastWordsAreGuarded,
         Self::ReturnNotTimed,
         Self::DroppedDraftsUncounted,
+        Self::FilesForgotten,
     ];
 
     /// Whether it leaves `other` out.

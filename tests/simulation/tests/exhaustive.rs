@@ -123,3 +123,18 @@ fn a_function_may_die_at_steps_that_equal_an_earlier_one_too() {
 fn the_machine_may_lose_its_power_at_steps_that_equal_an_earlier_one_too() {
     assert!(at_every_step(Style::Machine, Steps::All, Trouble::PowerCut) > 1_500);
 }
+
+#[test]
+fn files_come_in_the_end_and_all_is_answered_although_a_worker_stalls_past_its_lease() {
+    for style in [Style::Lambda, Style::Machine] {
+        let base = Telling {
+            style,
+            ..Telling::of(Story::Media)
+        };
+        for step in tell(&base, false).distinct_steps {
+            let telling = base.with(Trouble::Stall(step, 100_000));
+            let broken = tell(&telling, false).violations;
+            assert!(broken.is_empty(), "{telling:?}: {broken:?}");
+        }
+    }
+}

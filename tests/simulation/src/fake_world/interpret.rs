@@ -3,7 +3,7 @@
 use super::CLOUD;
 use super::provider::Edge;
 use recado_domain::contact::ContactAddress;
-use recado_domain::content::Content;
+use recado_domain::content::{Content, Media, MediaKind};
 use recado_domain::context::MessageContext;
 use recado_domain::event::{EventKind, InboundJob};
 use recado_domain::inbound::{FailedDelivery, InboundEvent, InboundMessage};
@@ -48,6 +48,20 @@ impl Edge {
     }
 }
 
+/// A text; or a picture or a voice note whose caption names it.
+fn content_of(text: &str) -> Content {
+    let kind = match text.rsplit_once('-') {
+        Some((_, "photo")) => MediaKind::Image,
+        Some((_, "voice")) => MediaKind::Voice,
+        _ => return Content::from_text(text),
+    };
+    Content::Media(Media {
+        source: Some(text.to_owned()),
+        caption: Some(text.to_owned()),
+        ..Media::from_kind(kind)
+    })
+}
+
 fn message_of(provider: Provider, payload: &Value) -> InboundEvent {
     let told_as = payload["told_as"].as_str();
     let address = told_as.or_else(|| payload["address"].as_str());
@@ -62,7 +76,7 @@ fn message_of(provider: Provider, payload: &Value) -> InboundEvent {
             emoji: Some("👍".to_owned()),
             target: None,
         },
-        None => Content::from_text(text),
+        None => content_of(text),
     };
     let content = match payload["target"].as_str().map(str::to_owned) {
         None => content,

@@ -8,6 +8,15 @@ use recado_domain::inbound::WebhookEvent;
 use recado_domain::provider::Provider;
 use std::collections::{BTreeMap, VecDeque};
 
+/// How a fetch of a file ends.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum FileFate {
+    /// The provider does not give the file now.
+    Fails,
+    /// The file comes when no turn waits for it any more.
+    Late,
+}
+
 /// One instance at its provider.
 #[derive(Debug)]
 pub struct Line {
@@ -25,6 +34,8 @@ pub struct Line {
     pub script: VecDeque<Fate>,
     /// Whether what the script says of a message holds for all its attempts.
     pub script_is_steady: bool,
+    /// How the next fetches of files end; afterwards, files are given.
+    pub files: VecDeque<FileFate>,
     /// Whether it keeps the messages that it took, and can be asked for them.
     pub remembers: bool,
     /// How every further attempt at a message ends.

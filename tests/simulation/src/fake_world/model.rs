@@ -3,7 +3,10 @@ use super::{FakeWorld, ModelAnswer, Shown};
 use crate::fault_injector::FaultInjector;
 use recado_domain::decision::AgentDecision;
 use recado_domain::message::TokenUsage;
-use recado_pipeline::ports::{DocumentReader, Llm, LlmError, LlmReply, LlmRequest, Speaker, Transcriber};
+use recado_pipeline::ports::{
+    DocumentReader, Llm, LlmError, LlmReply, LlmRequest, Recording, Speaker, Transcriber, Transcript,
+    TranscriptionError,
+};
 use std::sync::atomic::Ordering;
 
 /// A model that answers by naming what it was asked: `re m3 m4`. Now and then it says the same as always, or more than
@@ -84,7 +87,33 @@ impl Model {
     }
 }
 
-impl Transcriber for Model {}
+impl Transcriber for Model {
+    fn explain_refusal(&self, _: u64, _: bool) -> Option<TranscriptionError> {
+        None
+    }
+
+    async fn transcribe_recording(&self, recording: Recording) -> Result<Transcript, TranscriptionError> {
+        self.injector.step("transcription").await;
+        self.injector.common.simulation.sleep(2_000).await;
+        let fails = {
+            let mut state = self.fake_world.state();
+            let fails = state.transcriptions_fail > 0;
+            state.transcriptions_fail = state.transcriptions_fail.saturating_sub(1);
+            fails
+        };
+        self.injector.step("transcription").await;
+        if fails {
+            return Err(TranscriptionError::Unavailable {
+                why: "503".to_owned(),
+                after: None,
+            });
+        }
+        Ok(Transcript {
+            text: format!("said-in-{}-bytes", recording.bytes.len()),
+            model: "transcriber".to_owned(),
+        })
+    }
+}
 
 impl DocumentReader for Model {}
 

@@ -150,8 +150,13 @@ impl<S: Store> ConfigurationStore for FaultyPort<S> {
 }
 
 impl<S: Store> OverdueIndex for FaultyPort<S> {
-    delegate_calls! {
-        list_overdue(now: Timestamp, limit: usize) -> Vec<OverdueWork>;
+    async fn list_overdue(&self, now: Timestamp, limit: usize) -> PortResult<Vec<OverdueWork>> {
+        let listed = self.inner.list_overdue(now, limit);
+        let mut overdue = self.around("list_overdue", listed).await?;
+        if self.injector.lacks(Mutation::FilesForgotten) {
+            overdue.retain(|work| !matches!(work, OverdueWork::File { .. }));
+        }
+        Ok(overdue)
     }
 }
 

@@ -116,6 +116,9 @@ pub enum Story {
     WritesOn,
     /// A contact that has written, been answered and is written to is erased by the API, and writes again; another is not.
     Erasure,
+    /// A picture and a voice note come with words. The provider fails at the first and gives the second late; the transcription
+    /// fails once. All three are answered, and the files are there in the end.
+    Media,
 }
 
 impl Story {
@@ -167,6 +170,7 @@ impl Story {
         Self::AgentReturns,
         Self::WritesOn,
         Self::Erasure,
+        Self::Media,
     ];
 
     /// When all has happened that happens by itself, in milliseconds since the start.
@@ -184,7 +188,8 @@ impl Story {
             | Self::TwoConversations
             | Self::FailedBesideUnknown
             | Self::VoidReplies
-            | Self::LastWords => 600_000,
+            | Self::LastWords
+            | Self::Media => 600_000,
             _ => 120_000,
         }
     }
@@ -297,6 +302,7 @@ impl Story {
                 tell.messages(&(0..14).map(|number| number * 15_000).collect::<Vec<_>>());
             }
             Self::Erasure => tell.erasure(),
+            Self::Media => tell.media(),
             Self::LastWords => tell.last_words(),
             Self::AgentReturns => {
                 tell.messages(&[0, 30_000]);

@@ -2,7 +2,7 @@
 
 use super::story::Story;
 use crate::executor::Life;
-use crate::fake_world::{Changed, Fate, Fates, Line, Said, connection_event};
+use crate::fake_world::{Changed, Fate, Fates, FileFate, Line, Said, connection_event};
 use crate::plan::{address, identity_key};
 use crate::queue::WorkQueues;
 use crate::simulator::{OperatorRequest, Simulator};
@@ -85,6 +85,16 @@ where
         for (number, at) in at.iter().enumerate() {
             self.says(&format!("m{}", number + 1), *at, *at);
         }
+    }
+
+    pub(super) fn media(&self) {
+        self.on_line(|line| line.files.extend([FileFate::Fails, FileFate::Late]));
+        self.sim.fake_world.let_transcriptions_fail(1);
+        self.says("m1", 0, 0);
+        self.says("m2-photo", 300, 300);
+        self.says("m3-voice", 600, 600);
+        self.says("m4", 90_000, 90_000);
+        self.says("m5-photo", 150_000, 150_000);
     }
 
     pub(super) fn reworded(&self) {
