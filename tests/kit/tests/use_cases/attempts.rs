@@ -7,9 +7,9 @@ use futures::future::join;
 use futures::poll;
 use jiff::SignedDuration;
 use recado_domain::content::Content;
-use recado_domain::event::{EventKind, EventRecord, EventState, InboundJob};
+use recado_domain::event::{EventKind, EventPayload, EventRecord, EventState, InboundJob};
 use recado_domain::reason::Reason;
-use recado_pipeline::ports::{DeadLetters, Inbox, OutboxStore};
+use recado_pipeline::ports::{DeadLetters, Inbox, OutboxStore, Queues};
 use recado_pipeline::{Settings, Verdict, process};
 use recado_testkit::builders::Fixture;
 use recado_testkit::ports::succeed;
@@ -49,14 +49,28 @@ fn an_event_and_a_turn_are_tried_three_times_and_a_message_is_stale_after_an_hou
     assert_eq!(settings.stale_after, SignedDuration::from_hours(1));
 }
 
+/// A message that arrives with a body so large that it lies in the bucket: its queue message.
+async fn large(setup: &Setup, world: &bucket::World) -> (InboundJob, String) {
+    let job = hello(setup, &setup.fixture, "A").await;
+    let EventPayload::Inline(payload) = &job.payload else {
+        panic!("a short body")
+    };
+    succeed(world.queues.put_payload("large", payload)).await;
+    let stored = InboundJob {
+        payload: EventPayload::Stored("large".to_owned()),
+        ..job
+    };
+    let body = serde_json::to_string(&stored).unwrap();
+    (stored, body)
+}
+
 #[tokio::test]
 async fn a_failing_queue_is_no_attempt_however_long_it_fails() {
     for first in [1, 30, 41, 200] {
         let setup = setup().await;
         let world = bucket::world(&setup, 3);
-        let job = hello(&setup, &setup.fixture, "A").await;
-        let body = serde_json::to_string(&job).unwrap();
-        world.queues.turns_fail.store(10, Ordering::SeqCst);
+        let (job, body) = large(&setup, &world).await;
+        world.queues.reads_fail.store(10, Ordering::SeqCst);
         for receives in first..first + 10 {
             let verdict = process::process(&world, &body, receives).await;
             assert!(matches!(verdict, Verdict::Retry { .. }));
@@ -72,13 +86,34 @@ async fn a_failing_queue_is_no_attempt_however_long_it_fails() {
 }
 
 #[tokio::test]
+async fn a_turn_job_that_cannot_be_sent_is_sent_when_its_applied_event_comes_again() {
+    for first in [1, 30, 41, 200] {
+        let setup = setup().await;
+        let world = bucket::world(&setup, 3);
+        let job = hello(&setup, &setup.fixture, "A").await;
+        let body = serde_json::to_string(&job).unwrap();
+        world.queues.turns_fail.store(10, Ordering::SeqCst);
+        for receives in first..first + 10 {
+            let verdict = process::process(&world, &body, receives).await;
+            assert!(matches!(verdict, Verdict::Retry { .. }));
+            let letter = succeed(setup.world.store.find_dead_letter(job.event.as_str())).await;
+            assert_eq!(letter, None);
+            setup.pass(60);
+        }
+        assert_eq!(process::process(&world, &body, first + 10).await, Verdict::Done);
+        assert_eq!(record(&setup, &job).await.state, EventState::Applied);
+        setup.pass(30);
+        assert_eq!(setup.due_turns().await.len(), 1);
+    }
+}
+
+#[tokio::test]
 async fn two_workers_at_one_event_that_waits_both_take_their_attempt_back() {
     let setup = setup().await;
-    let job = hello(&setup, &setup.fixture, "A").await;
-    let body = serde_json::to_string(&job).unwrap();
     let worlds = [bucket::world(&setup, 3), bucket::world(&setup, 3)];
+    let (job, body) = large(&setup, &worlds[0]).await;
     for world in &worlds {
-        world.queues.turns_fail.store(10, Ordering::SeqCst);
+        world.queues.reads_fail.store(10, Ordering::SeqCst);
     }
     // As a webhook and a catch-up may enqueue it, in groups of two names of its contact.
     let (mut first, mut second) = (

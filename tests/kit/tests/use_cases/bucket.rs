@@ -42,6 +42,8 @@ pub(crate) struct Bucket {
     receive_ms: Arc<AtomicI64>,
     /// How many further timers of turns fail to be sent.
     pub(crate) turns_fail: Arc<AtomicU32>,
+    /// How many further bodies fail to be read.
+    pub(crate) reads_fail: Arc<AtomicU32>,
     /// How many further redrives fail to be sent.
     pub(crate) redrives_fail: Arc<AtomicU32>,
     time: Time,
@@ -93,6 +95,10 @@ impl Queues for Bucket {
     }
 
     async fn find_payload(&self, key: &str) -> PortResult<Option<Value>> {
+        if self.reads_fail.load(Ordering::SeqCst) > 0 {
+            tokio::task::yield_now().await;
+        }
+        fails(&self.reads_fail)?;
         let now = self.time.now();
         let kept = self.bodies.lock().unwrap().get(key).cloned();
         let kept = kept.filter(|(at, _)| add_millis(*at, 14 * DAY_MS) > now);
@@ -147,6 +153,7 @@ pub(crate) fn world(setup: &Setup, patience_days: i64) -> World {
         dead: Arc::default(),
         receive_ms: Arc::default(),
         turns_fail: Arc::default(),
+        reads_fail: Arc::default(),
         redrives_fail: Arc::default(),
         time: world.system.clone(),
     };
