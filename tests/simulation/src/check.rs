@@ -7,6 +7,7 @@ mod bursts;
 mod clients;
 mod decisions;
 mod drafts;
+mod erasures;
 mod events;
 mod files;
 mod hours;
@@ -56,6 +57,7 @@ where
     bursts::check(sim, &told);
     decisions::check(sim, &told);
     clients::check(sim, &told);
+    erasures::check(sim, &told);
     drafts::check(sim, &told);
     leaving::check(sim, &told);
     files::check(sim, &told);

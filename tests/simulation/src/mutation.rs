@@ -112,6 +112,8 @@ pub enum Mutation {
     DroppedDraftsUncounted,
     /// What is still to be done with files is not found in the index of overdue work.
     FilesForgotten,
+    /// The note of an erased message does not say that Recado sent it.
+    ErasedSendsForgotten,
 }
 
 impl Mutation {
@@ -171,6 +173,7 @@ impl Mutation {
         Self::ReturnNotTimed,
         Self::DroppedDraftsUncounted,
         Self::FilesForgotten,
+        Self::ErasedSendsForgotten,
     ];
 
     /// Whether it leaves `other` out.

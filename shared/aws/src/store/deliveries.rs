@@ -96,6 +96,19 @@ pub(super) fn parse_delivery(what: &'static str, item: &Item) -> PortResult<Deli
     Ok(delivery)
 }
 
+impl<A: System> DynamoStore<A> {
+    /// Reads a delivery that no running transaction holds: a caller that found an attempt's note gone must find the
+    /// link that the same transaction wrote.
+    async fn get_settled_delivery(&self, what: &'static str, key: &DeliveryKey) -> PortResult<Option<Item>> {
+        let found = self
+            .table
+            .get_settled_records(what, vec![TableKey::for_delivery(key)])
+            .await?;
+        let found = found.into_iter().next().flatten();
+        Ok(found.and_then(|item| item::unexpired(item, self.table.system.now())))
+    }
+}
+
 impl<A: System> Deliveries for DynamoStore<A> {
     async fn record_status(&self, update: &StatusUpdate, expires: Timestamp) -> PortResult<()> {
         const WHAT: &str = "recording a delivery status";
@@ -135,18 +148,19 @@ impl<A: System> Deliveries for DynamoStore<A> {
         Ok(())
     }
 
-    /// Reads a delivery that no running transaction holds: a caller that found an attempt's note gone must find the
-    /// link that the same transaction wrote.
     async fn find_delivery(&self, key: &DeliveryKey) -> PortResult<Option<Delivery>> {
         const WHAT: &str = "reading a delivery";
-        let found = self
-            .table
-            .get_settled_records(WHAT, vec![TableKey::for_delivery(key)])
-            .await?;
-        let found = found.into_iter().next().flatten();
-        let found = found.and_then(|item| item::unexpired(item, self.table.system.now()));
+        let found = self.get_settled_delivery(WHAT, key).await?;
         let found = found.filter(|item| !item.contains_key(ERASED));
         found.map(|item| parse_delivery(WHAT, &item)).transpose()
+    }
+
+    async fn is_sent_message(&self, key: &DeliveryKey) -> PortResult<bool> {
+        const WHAT: &str = "looking for a sent message";
+        let Some(found) = self.get_settled_delivery(WHAT, key).await? else {
+            return Ok(false);
+        };
+        Ok(found.contains_key(ERASED) || parse_delivery(WHAT, &found)?.message.is_some())
     }
 
     async fn find_deliveries(&self, keys: &[DeliveryKey]) -> PortResult<Vec<Option<Delivery>>> {

@@ -119,6 +119,15 @@ impl Deliveries for Embedded {
             .await
     }
 
+    async fn is_sent_message(&self, key: &DeliveryKey) -> PortResult<bool> {
+        let (key, now) = (key.clone(), self.current_time());
+        self.run_lookup("sent_message", move |c| {
+            let known = select_delivery(c, &key, now)?;
+            Ok(known.is_some_and(|delivery| delivery.message.is_some()) || is_erased(c, &key, now)?)
+        })
+        .await
+    }
+
     async fn find_deliveries(&self, keys: &[DeliveryKey]) -> PortResult<Vec<Option<Delivery>>> {
         let (keys, now) = (keys.to_vec(), self.current_time());
         self.run_lookup("deliveries", move |c| {

@@ -18,6 +18,10 @@ pub trait Deliveries: Send + Sync {
     /// Returns a delivery record by a strong read; `None` if it does not exist or is expired.
     fn find_delivery(&self, key: &DeliveryKey) -> impl Future<Output = PortResult<Option<Delivery>>> + Send;
 
+    /// Returns `true` if Recado sent the message of the key `key`: its delivery is linked to the message, or the message was
+    /// erased after that. A strong read.
+    fn is_sent_message(&self, key: &DeliveryKey) -> impl Future<Output = PortResult<bool>> + Send;
+
     /// Returns many delivery records at once, in the order of `keys`. The same key may occur more than once.
     fn find_deliveries(
         &self,

@@ -2,12 +2,12 @@
 
 use super::given::{key_claim, with_reply};
 use super::patience::{INDEX, eventually};
-use crate::builders::{BASE, Fixture, at, claimed, far_ahead, fresh, long_ago};
+use crate::builders::{BASE, Fixture, accepted, at, claimed, far_ahead, fresh, long_ago};
 use crate::ports::succeed;
 use recado_domain::delivery::{DeliveryKey, DeliveryStatus, StatusUpdate};
 use recado_domain::ids::EventId;
 use recado_domain::scheduled::{ScheduledId, ScheduledMessage, ScheduledState};
-use recado_pipeline::ports::{ClaimOutcome, CommitOutcome, Store};
+use recado_pipeline::ports::{ClaimOutcome, CommitOutcome, DeliveryLink, Store};
 use std::collections::BTreeSet;
 
 async fn pending<S: Store>(store: &S, groups: &BTreeSet<String>, expected: &[EventId]) {
@@ -145,6 +145,38 @@ pub async fn a_status_of_an_erased_delivery_is_ignored_until_its_note_expires<S:
         (found.status, found.times.at_sent),
         (Some(DeliveryStatus::Read), None)
     );
+}
+
+pub async fn what_was_sent_is_known_by_its_key_also_after_its_erasure<S: Store>(store: &S) {
+    let (fixture, _, reply) = with_reply(store).await;
+    let (provider, external) = (fixture.bound.instance.provider, fixture.external());
+    let (sending, flight) = claimed(&reply);
+    let sent = accepted(&sending);
+    let link = DeliveryLink {
+        key: DeliveryKey::from_provider_id(provider, &external, &fresh("wa")),
+        expires: far_ahead(),
+        provider_message_id: sent.provider_message_id.clone(),
+        provider_key: None,
+        acknowledgement: None,
+    };
+    let told = StatusUpdate {
+        key: DeliveryKey::from_provider_id(provider, &external, &fresh("wa")),
+        status: DeliveryStatus::Read,
+        at: at(1),
+        provider_message_id: None,
+        detail: None,
+    };
+    succeed(store.record_status(&told, far_ahead())).await;
+    let is_sent = async |key: &DeliveryKey| succeed(store.is_sent_message(key)).await;
+    assert!(!is_sent(&told.key).await, "of a message that nobody knows");
+    assert!(!is_sent(&link.key).await);
+    super::given::claim(store, &sending, &flight).await;
+    super::given::assert_written(store.settle_message(&sent, Some(&flight), Some(&link), None)).await;
+    assert!(is_sent(&link.key).await);
+    succeed(store.erase_deliveries(std::slice::from_ref(&link.key), far_ahead())).await;
+    assert!(is_sent(&link.key).await);
+    succeed(store.erase_deliveries(std::slice::from_ref(&link.key), long_ago())).await;
+    assert!(!is_sent(&link.key).await, "the note has expired");
 }
 
 pub async fn a_deleted_idempotency_key_can_be_used_again<S: Store>(store: &S) {

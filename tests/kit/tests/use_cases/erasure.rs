@@ -550,6 +550,26 @@ async fn a_status_that_comes_after_the_erasure_leaves_nothing() {
 }
 
 #[tokio::test]
+async fn an_echo_that_comes_after_the_erasure_leaves_nothing_and_takes_nothing_over() {
+    let site = Site::live().await;
+    let (setup, store) = (&site.setup, &site.setup.world.store);
+    let thread = site.conversation(NUMBER).await.thread_id().clone();
+    site.erase(NUMBER).await;
+    let echo = json!({"address": NUMBER, "id": "P0", "text": "segredo-canario 3", "from_me": true});
+    let job = InboundJob {
+        received_at: setup.now(),
+        payload: EventPayload::Inline(echo),
+        ..setup.fixture.job()
+    };
+    succeed(store.record_event(&job)).await;
+    assert_eq!(setup.receive(&job, 1).await, Verdict::Done);
+    let latest = succeed(store.find_latest_conversation(&thread)).await;
+    assert!(latest.is_some_and(|latest| latest.is_erased()), "the tombstone alone");
+    succeed(store.overwrite_deleted()).await;
+    site.assert_erased();
+}
+
+#[tokio::test]
 async fn the_key_of_a_cancelled_message_tells_nothing_after_the_erasure() {
     let site = Site::live().await;
     let (setup, caller) = (&site.setup, Caller::installation());

@@ -29,7 +29,7 @@ where
     }
     statuses(sim);
     let acknowledged = sim.ledger().acknowledged.clone();
-    for id in acknowledged.iter().filter(|id| !sim.ledger().is_erased(id)) {
+    for id in acknowledged.iter().filter(|id| !sim.ledger().may_be_erased(id)) {
         came_to_its_end(sim, id);
         let is_kept = stored.contains(id) || access::is_left_out(sim, id) || has_dead_letter(sim, id);
         if is_a_message(sim, id) && !is_kept {

@@ -62,6 +62,17 @@ impl<S: Store> Deliveries for FaultyPort<S> {
         find_deliveries(keys: &[DeliveryKey]) -> Vec<Option<Delivery>>;
         find_linked_message(provider_key: &DeliveryKey) -> Option<MessageId>;
     }
+
+    async fn is_sent_message(&self, key: &DeliveryKey) -> PortResult<bool> {
+        let effect = async {
+            if self.injector.lacks(Mutation::ErasedSendsForgotten) {
+                let known = self.inner.find_delivery(key).await?;
+                return Ok(known.is_some_and(|delivery| delivery.message.is_some()));
+            }
+            self.inner.is_sent_message(key).await
+        };
+        self.around("is_sent_message", effect).await
+    }
 }
 
 /// A process asks for it once, so it is no step at which something may happen.

@@ -9,7 +9,7 @@ use jiff::Timestamp;
 use recado_domain::access::Caller;
 use recado_domain::contact::ContactAddress;
 use recado_domain::content::Content;
-use recado_domain::ids::{IdempotencyKey, InstanceId, TenantId};
+use recado_domain::ids::{EventId, IdempotencyKey, InstanceId, TenantId};
 use recado_domain::millis::add_millis;
 use recado_domain::options::SendOptions;
 use recado_domain::scheduled::ScheduledId;
@@ -17,6 +17,7 @@ use recado_pipeline::contacts::{self, ContactQuery};
 use recado_pipeline::deliver::{self, DeliverError, DeliverRequest};
 use recado_pipeline::ports::Store;
 use recado_pipeline::random_id;
+use std::collections::BTreeSet;
 use std::fmt::Debug;
 use std::sync::Arc;
 
@@ -46,8 +47,12 @@ pub struct Erasure {
     pub contact: ContactAddress,
     /// When it was asked for, in milliseconds since the start.
     pub begun_ms: i64,
-    /// `true` if the client was told that all is erased.
-    pub is_told: bool,
+    /// When the client was told that all is erased, in milliseconds since the start.
+    pub told_ms: Option<i64>,
+    /// Events that were acknowledged before the last request began.
+    pub known: BTreeSet<EventId>,
+    /// Ids of what was ordered and accepted before the last request began.
+    pub accepted: BTreeSet<String>,
 }
 
 /// The end of a request, for who asked. `None`: it is asked again.
@@ -141,7 +146,9 @@ where
         let erasure = Erasure {
             contact: contact.clone(),
             begun_ms: self.simulation().elapsed_ms(),
-            is_told: false,
+            told_ms: None,
+            known: BTreeSet::new(),
+            accepted: BTreeSet::new(),
         };
         let place = {
             let mut ledger = self.ledger();
@@ -149,8 +156,9 @@ where
             ledger.erased.len() - 1
         };
         for _ in 0..20 {
+            self.ledger().begin_erasure(place);
             if self.erase_once(tenant, contact).await {
-                self.ledger().erased[place].is_told = true;
+                self.ledger().erased[place].told_ms = Some(self.simulation().elapsed_ms());
                 return;
             }
             self.simulation().sleep(8_000).await;

@@ -150,8 +150,16 @@ impl Ledger {
         }
     }
 
-    /// Returns `true` if its contact was erased after it was written.
-    pub fn is_erased(&self, event: &EventId) -> bool {
+    /// Notes what a request to erase, which begins now, must take away.
+    pub fn begin_erasure(&mut self, place: usize) {
+        let accepted = self.orders.iter().filter_map(|order| order.accepted.clone());
+        let (known, accepted) = (self.acknowledged.clone(), accepted.collect());
+        let erasure = &mut self.erased[place];
+        (erasure.known, erasure.accepted) = (known, accepted);
+    }
+
+    /// Returns `true` if its contact may have been erased after it came: it was written before the erasure was over.
+    pub fn may_be_erased(&self, event: &EventId) -> bool {
         let address = self
             .said
             .get(event)
@@ -159,7 +167,8 @@ impl Ledger {
         address.is_some_and(|(address, sent_at)| {
             let mut erased = self.erased.iter();
             erased.any(|erased| {
-                let before = sent_at.is_none_or(|at| at <= START_MS + erased.begun_ms);
+                let over_ms = erased.told_ms.unwrap_or(i64::MAX - START_MS);
+                let before = sent_at.is_none_or(|at| at <= START_MS + over_ms);
                 erased.contact.as_str() == address && before
             })
         })

@@ -182,7 +182,7 @@ fn can_be_answer(content: &Content) -> bool {
     )
 }
 
-/// Returns `true` if the provider's id is known as that of a message that Recado sent.
+/// Returns `true` if the provider's id is known as that of a message that Recado sent, also if that was erased since.
 pub(super) async fn is_known_message(
     deps: &impl Deps,
     job: &InboundJob,
@@ -191,11 +191,8 @@ pub(super) async fn is_known_message(
     let Some(id) = &inbound.provider_message_id else {
         return Ok(false);
     };
-    let known = deps
-        .store()
-        .find_delivery(&DeliveryKey::from_provider_id(job.provider, &job.external, id))
-        .await?;
-    Ok(known.is_some_and(|delivery| delivery.message.is_some()))
+    let key = DeliveryKey::from_provider_id(job.provider, &job.external, id);
+    deps.store().is_sent_message(&key).await
 }
 
 /// Returns `true` if the message is an echo of a message that Recado sent. The echo is recognized by the provider's id
