@@ -564,7 +564,10 @@ async fn an_echo_that_comes_after_the_erasure_leaves_nothing_and_takes_nothing_o
     succeed(store.record_event(&job)).await;
     assert_eq!(setup.receive(&job, 1).await, Verdict::Done);
     let latest = succeed(store.find_latest_conversation(&thread)).await;
-    assert!(latest.is_some_and(|latest| latest.is_erased()), "the tombstone alone");
+    assert!(
+        latest.is_some_and(|latest| latest.is_erased()),
+        "the tombstone alone"
+    );
     succeed(store.overwrite_deleted()).await;
     site.assert_erased();
 }

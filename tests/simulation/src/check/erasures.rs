@@ -21,8 +21,10 @@ where
     };
     for erasure in &erasures {
         if erasure.told_ms.is_none() {
-            sim.common
-                .broken(format!("the erasure of {} was never confirmed", erasure.contact.as_str()));
+            sim.common.broken(format!(
+                "the erasure of {} was never confirmed",
+                erasure.contact.as_str()
+            ));
             continue;
         }
         // What was acknowledged after the request is a later message, whenever it was written.
