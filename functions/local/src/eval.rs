@@ -4,7 +4,7 @@ use crate::dlq::tables::format_table;
 use anyhow::{Context, Result, bail};
 use clap::{Args, ValueEnum};
 use recado_knowledge::evaluation::{EvaluationSet, Half, Kind, Measures, Row, evaluate};
-use serde_json::json;
+use serde::Serialize;
 use std::path::{Path, PathBuf};
 
 /// Measures how well the blocks that answer questions are found, on sets of blocks and questions.
@@ -73,20 +73,21 @@ fn read_evaluation_sets(folder: &Path) -> Result<Vec<EvaluationSet>> {
     folders.iter().map(read).collect()
 }
 
-fn describe_measures(row: &Row) -> serde_json::Value {
-    let Measures {
-        questions,
-        recall_at_1,
-        recall_at_5,
-        mean_reciprocal_rank,
-        unanswerable,
-        nothing_found,
-    } = row.measures;
-    json!({
-        "questions_are": row.group.report_name(), "way": row.way.report_name(), "questions": questions, "recall_at_1": recall_at_1,
-        "recall_at_5": recall_at_5, "mean_reciprocal_rank": mean_reciprocal_rank, "unanswerable": unanswerable,
-        "nothing_found": nothing_found,
-    })
+/// A row of the report as JSON.
+#[derive(Debug, Serialize)]
+struct ReportedRow {
+    questions_are: &'static str,
+    way: &'static str,
+    #[serde(flatten)]
+    measures: Measures,
+}
+
+fn describe_measures(row: &Row) -> ReportedRow {
+    ReportedRow {
+        questions_are: row.group.report_name(),
+        way: row.way.report_name(),
+        measures: row.measures,
+    }
 }
 
 fn format_evaluation(sets: &[EvaluationSet], rows: &[Row]) -> String {
@@ -101,26 +102,19 @@ fn format_evaluation(sets: &[EvaluationSet], rows: &[Row]) -> String {
         unanswerable.count(),
     );
     let cells = |row: &Row| {
-        let Measures {
-            questions,
-            recall_at_1,
-            recall_at_5,
-            mean_reciprocal_rank,
-            unanswerable,
-            nothing_found,
-        } = row.measures;
-        let of_unanswerable = if unanswerable == 0 {
+        let measures = row.measures;
+        let of_unanswerable = if measures.unanswerable == 0 {
             "-".to_owned()
         } else {
-            format!("{nothing_found:.3}")
+            format!("{:.3}", measures.nothing_found)
         };
         vec![
             row.group.report_name().to_owned(),
             row.way.report_name().to_owned(),
-            questions.to_string(),
-            format!("{recall_at_1:.3}"),
-            format!("{recall_at_5:.3}"),
-            format!("{mean_reciprocal_rank:.3}"),
+            measures.questions.to_string(),
+            format!("{:.3}", measures.recall_at_1),
+            format!("{:.3}", measures.recall_at_5),
+            format!("{:.3}", measures.mean_reciprocal_rank),
             of_unanswerable,
         ]
     };

@@ -1,6 +1,7 @@
 //! The measures of a way to find blocks.
 
 use crate::Found;
+use serde::Serialize;
 
 /// The blocks that a way found for one question.
 #[derive(Debug, Clone, Copy)]
@@ -12,7 +13,7 @@ pub struct Answer<'a> {
 }
 
 /// The measures of a way over questions. Shares are between 0 and 1.
-#[derive(Debug, Clone, Copy, Default, PartialEq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize)]
 pub struct Measures {
     /// Questions that a block answers.
     pub questions: usize,
