@@ -25,25 +25,8 @@ impl Settings {
     fn read_times(&mut self, reader: &mut VariableReader) {
         self.read_debounce(reader);
         self.read_background_times(reader);
+        self.read_longest_waits(reader);
         for (name, unit, range, time) in [
-            (
-                "RECADO_DEBOUNCE_MAX_SECONDS",
-                1.0,
-                (0.0, 890.0),
-                &mut self.debounce_max,
-            ),
-            (
-                "RECADO_TYPING_SHORT_SECONDS",
-                1.0,
-                (0.0, 60.0),
-                &mut self.typing.short,
-            ),
-            (
-                "RECADO_TYPING_LONG_SECONDS",
-                1.0,
-                (0.0, 60.0),
-                &mut self.typing.long,
-            ),
             (
                 "RECADO_STALE_SECONDS",
                 1.0,
@@ -89,6 +72,22 @@ impl Settings {
         let timeout = ["RECADO_PROVIDER_TIMEOUT_SECONDS", legacy_names::HTTP_TIMEOUT];
         // The maximum is 20 seconds: the time-out and the lease of the sender allow no more.
         self.provider_timeout = reader.read_duration(&timeout, 1.0, (0.1, 20.0), self.provider_timeout);
+    }
+
+    /// Reads how long a reply waits at most for a contact who goes on writing or is seen typing.
+    fn read_longest_waits(&mut self, reader: &mut VariableReader) {
+        let (max, short, long) = (
+            &mut self.debounce_max,
+            &mut self.typing.short,
+            &mut self.typing.long,
+        );
+        for (name, range, time) in [
+            ("RECADO_DEBOUNCE_MAX_SECONDS", (0.0, 890.0), max),
+            ("RECADO_TYPING_SHORT_SECONDS", (0.0, 60.0), short),
+            ("RECADO_TYPING_LONG_SECONDS", (0.0, 60.0), long),
+        ] {
+            *time = reader.read_duration(&[name], 1.0, range, *time);
+        }
     }
 
     fn read_onboarding_hosts(&mut self, reader: &mut VariableReader) {
