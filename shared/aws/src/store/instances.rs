@@ -18,8 +18,8 @@ use std::collections::HashMap;
 /// recognizes its own effect.
 const CHANGED_BY: &str = "counted_by";
 
-/// Number of tries to change a state that others change too.
-const CHANGE_TRIES: u32 = 16;
+/// Number of tries to change a state that others change too. A try fails only because another caller's change succeeded.
+const CHANGE_TRIES: u32 = 32;
 
 /// The condition that the instance is open. An instance without a stored state counts as open.
 const OPEN: &str = "(attribute_not_exists(#connection) OR #connection = :open)";
@@ -178,7 +178,7 @@ impl<A: System> InstanceStates for DynamoStore<A> {
     }
 
     /// Reserves a slot for a message that lets others go before it: a read, and an update on condition that nobody reserved
-    /// since.
+    /// since. Callers whose update was refused twice wait for random times, so that many callers do not collide again.
     async fn reserve_yielding_slot(
         &self,
         id: &InstanceId,
@@ -188,7 +188,7 @@ impl<A: System> InstanceStates for DynamoStore<A> {
     ) -> PortResult<Reservation> {
         const WHAT: &str = "reserving a slot behind others";
         let open = Expression::new(OPEN).with_text(":open", ConnectionStatus::Open.as_str());
-        for _ in 0..CHANGE_TRIES {
+        for round in 0..CHANGE_TRIES {
             let before = self.read_instance_state(id).await?;
             if before.connection != ConnectionStatus::Open {
                 return Ok(Reservation::NotOpen);
@@ -228,6 +228,7 @@ impl<A: System> InstanceStates for DynamoStore<A> {
                 (Err(refused), _) if found_closed(WHAT, refused.0.as_ref())? => {
                     return Ok(Reservation::NotOpen);
                 }
+                (Err(_), _) if round > 0 => self.table.wait_before_retry(round).await,
                 (Err(_), _) => {}
             }
         }
