@@ -12,12 +12,13 @@ export AWS_EC2_METADATA_DISABLED := true
 export SAM_CLI_TELEMETRY := 0
 export INSTA_UPDATE := no
 
-.PHONY: test tools lint policy functions lambdas suite smoke simulation extra social dynamo fuzz exhaustive deploy dist figures soak isolation clean
+.PHONY: test tools lint policy functions lambdas suite waiting busy smoke simulation extra social dynamo fuzz exhaustive deploy dist figures soak isolation clean
 
 # Everything: lints, the template, unit, property and contract tests, the simulation, end to end on this machine and on the
-# emulator. The suite last: its summary is what one looks for. It builds each crate once, with the features of all: a target
-# that names single packages would build their dependencies again, with fewer.
-test: tools lint functions dynamo extra social smoke suite
+# emulator. It builds each crate once, with the features of all: a target that names single packages would build their
+# dependencies again, with fewer. What waits for processes and servers runs beside what computes: `extra` has built both.
+test: tools lint functions extra
+	tests/side_by_side.sh waiting busy
 
 # Pinned tools, into this folder's own .tools. (Without ensurepip, which Debian ships apart.)
 tools: $(VENV)/.installed
@@ -48,6 +49,17 @@ lambdas: tools
 
 suite: functions
 	tests/emulator/run.sh cargo test --workspace --no-fail-fast $(SUITE)
+
+# The suite in two parts. The second names every test file but those of the first, so that none is left out.
+WAITING := one_machine contract emulator
+waiting: functions
+	tests/emulator/run.sh cargo test --workspace --no-fail-fast $(SUITE) $(addprefix --test ,$(WAITING))
+	$(MAKE) smoke
+
+busy: dynamo
+	others=$$(tests/list_tests.py --without $(WAITING)) && cargo test --workspace --no-fail-fast $(SUITE) --lib --bins $$others
+	cargo test --workspace --no-fail-fast $(SUITE) --doc
+	$(MAKE) social
 
 # The steps for a real account (docs/aws.md), as far as the emulator goes.
 smoke: functions
