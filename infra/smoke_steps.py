@@ -179,7 +179,7 @@ def write_units(world):
     assert world.is_answered(customers[-1], seconds=600), "no answer"
     time.sleep(300)  # The metric is late, and nothing tells when it is complete.
     table = world.stack.outputs()["TableName"]
-    for index in (None, "open", "lists", "trace", "tenants"):
+    for index in (None, "open", "lists", "trace", "tenants", "active"):
         dimensions = [{"Name": "TableName", "Value": table}]
         dimensions += [{"Name": "GlobalSecondaryIndexName", "Value": index}] if index else []
         found = world.client("cloudwatch").get_metric_statistics(

@@ -1,9 +1,10 @@
-//! Records on `DynamoDB`: one table with three indexes. [`keys`] lists the key of each kind of record.
+//! Records on `DynamoDB`: one table with five indexes. [`keys`] lists the key of each kind of record.
 
 mod alerts;
 mod aliases;
 mod audit;
 mod configuration_writes;
+mod conversation_lists;
 mod conversations;
 mod dead_letters;
 mod deliveries;

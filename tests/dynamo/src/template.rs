@@ -93,7 +93,7 @@ mod tests {
             .iter()
             .map(index)
             .collect();
-        assert_eq!(indexes, ["open", "lists", "trace", "tenants"]);
+        assert_eq!(indexes, ["open", "lists", "trace", "tenants", "active"]);
         assert_eq!(create.get("SSESpecification"), None);
         let time_to_live: Value = serde_json::from_str(&declared.time_to_live).unwrap();
         assert_eq!(

@@ -174,7 +174,7 @@ impl<A: System> Alerts for DynamoStore<A> {
         };
         let found = match tenant {
             None => {
-                self.read_list(WHAT, alert_keys::ALERTS_LIST_KEY.to_owned(), None, page, wanted)
+                self.read_list(WHAT, alert_keys::ALERTS_LIST_KEY.to_owned(), page, wanted)
                     .await?
             }
             Some(tenant) => {

@@ -114,8 +114,7 @@ impl<A: System> Audit for DynamoStore<A> {
                 until: filter.until,
             };
             let all = ListSource::Lists(AUDIT_LIST_KEY.to_owned());
-            self.read_list_between(WHAT, all, None, span, page, wanted)
-                .await?
+            self.read_list_between(WHAT, all, span, page, wanted).await?
         };
         Ok(lists::build_page(found, page.limit.max(1)))
     }

@@ -82,9 +82,7 @@ impl<A: System> DeadLetters for DynamoStore<A> {
             Some(tenant) => ListSource::OfTenant(keys::tenant_dead_letters(tenant)),
             None => ListSource::Lists(DEAD_LIST_KEY.to_owned()),
         };
-        let found = self
-            .read_list_between(WHAT, source, None, span, page, wanted)
-            .await?;
+        let found = self.read_list_between(WHAT, source, span, page, wanted).await?;
         Ok(lists::build_page(found, page.limit.max(1)))
     }
 

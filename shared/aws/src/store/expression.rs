@@ -3,7 +3,7 @@
 
 use super::item::{number_attribute, text_attribute};
 use aws_sdk_dynamodb::types::AttributeValue;
-use recado_domain::ids::TenantId;
+use recado_domain::ids::InstanceId;
 use std::collections::HashMap;
 
 /// An expression and its values.
@@ -40,9 +40,9 @@ impl Expression {
         self.with_value(placeholder, number_attribute(value))
     }
 
-    /// Returns the condition that the record belongs to `tenant`; `None` if every tenant's records are wanted.
-    pub(crate) fn of_tenant(tenant: Option<&TenantId>) -> Option<Self> {
-        tenant.map(|tenant| Self::new("#tenant = :tenant").with_text(":tenant", tenant.as_str()))
+    /// Returns the condition that the record is of `instance`; `None` if those of every instance are wanted.
+    pub(crate) fn of_instance(instance: Option<&InstanceId>) -> Option<Self> {
+        instance.map(|instance| Self::new("#instance = :instance").with_text(":instance", instance.as_str()))
     }
 
     /// Returns the condition that the record does not exist.

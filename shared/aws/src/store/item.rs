@@ -19,7 +19,7 @@ const OPAQUE: [&str; 5] = ["payload", "raw", "answers", "components", "details"]
 
 /// Attributes that are stored beside a record's own fields: keys, indexes, expiry, and values that conditions need at
 /// the top level.
-const INDEX_ATTRIBUTES: [&str; 16] = [
+const INDEX_ATTRIBUTES: [&str; 18] = [
     "pk",
     "sk",
     "ttl",
@@ -30,6 +30,8 @@ const INDEX_ATTRIBUTES: [&str; 16] = [
     "list_at",
     "tenant_list",
     "tenant_at",
+    "active_shard",
+    "active_at",
     "out_rev",
     "rank",
     "trace",

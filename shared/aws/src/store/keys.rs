@@ -37,18 +37,25 @@
 //! newest conversation's record, followed by that conversation's messages from the newest on.
 //!
 //! Index `open` (`open_shard`, `open_due`) holds records with work that is or will be due. Index `lists` (`list_key`,
-//! `list_at`) holds conversations under `CONV#{shard}` (those that nobody sees under `UNLISTED#{tenant}`), dead letters under `DEAD`,
+//! `list_at`) holds conversations under `CONV#{tenant}#{shard}` (those that nobody sees under `UNLISTED#{tenant}`), dead letters under `DEAD`,
 //! ended alerts under `ALERTS`, the audit under `AUDIT`, and under `KEEP#{tenant}` the retention of its conversations, by the time since when the
 //! oldest message is kept. Open records and conversations are spread over shards, since one key of an index takes 1,000 writes a second, and an
 //! index that cannot keep up holds up the table. Index `trace` (`trace`: a correlation id) holds the keys of events and
 //! messages; and by the key of the provider's id (`trace`) those of deliveries that have the key of Recado's own. Index
 //! `tenants` (`tenant_list`, `tenant_at`) holds the keys of what a tenant's own lists show: its dead letters under
-//! `X#{tenant}`, and under `W#{tenant}` its conversations in which a person owes an answer.
+//! `X#{tenant}`, and under `W#{tenant}` its conversations in which a person owes an answer. Index `active` (`active_shard`,
+//! `active_at`) holds the keys and instances of all tenants' conversations, by the hour of their last message.
 
 pub(super) mod alerts;
 mod configuration;
+mod lists;
 
 pub(super) use configuration::{ConfigurationKind, VARIABLES, tenant_entries_pk, variable_sk_prefix};
+pub(super) use lists::{
+    AUDIT_LIST_KEY, DEAD_LIST_KEY, active_shard, conversation_list_key, index_active, index_tenant_list,
+    parse_active_hour, retention_list_key, tenant_conversation_list_keys, tenant_dead_letters,
+    unlisted_list_key,
+};
 
 use super::item::{Item, get_string, number_attribute, text_attribute};
 use recado_domain::Timestamp;
@@ -76,12 +83,6 @@ pub(crate) struct TableKey {
 
 /// The number of shards that each index has.
 pub(crate) const SHARDS: u32 = 8;
-
-/// The `list_key` of dead letters.
-pub(crate) const DEAD_LIST_KEY: &str = "DEAD";
-
-/// The `list_key` of the audit.
-pub(crate) const AUDIT_LIST_KEY: &str = "AUDIT";
 
 impl TableKey {
     fn new(pk: String, sk: impl Into<String>) -> Self {
@@ -338,37 +339,6 @@ const WAITING_FILE: char = 'F';
 /// Returns the `open_shard` of a kind in the shard `shard`.
 pub(crate) fn open_shard(kind: char, shard: u32) -> String {
     format!("{kind}{shard}")
-}
-
-/// Returns the `list_key` of the conversations on this instance.
-pub(crate) fn instance_list_key(id: &InstanceId) -> String {
-    shard_list_key(hash_to_shard(&[id.as_str()]))
-}
-
-/// Returns the `list_key` of the conversations in the shard `shard`.
-pub(crate) fn shard_list_key(shard: u32) -> String {
-    format!("CONV#{shard}")
-}
-
-/// Returns the `list_key` of a tenant's conversations that nobody sees.
-pub(crate) fn unlisted_list_key(tenant: &TenantId) -> String {
-    format!("UNLISTED#{tenant}")
-}
-
-/// Returns the `list_key` of the retention of a tenant's conversations.
-pub(crate) fn retention_list_key(tenant: &TenantId) -> String {
-    format!("KEEP#{tenant}")
-}
-
-/// Returns the `tenant_list` of a tenant's dead letters.
-pub(crate) fn tenant_dead_letters(tenant: &TenantId) -> String {
-    format!("X#{tenant}")
-}
-
-/// Adds a record to the list `list` of a tenant in the index `tenants`, at a time.
-pub(crate) fn index_tenant_list(item: &mut Item, list: String, at: Timestamp) {
-    item.insert("tenant_list".to_owned(), text_attribute(list));
-    item.insert("tenant_at".to_owned(), number_attribute(at.as_millisecond()));
 }
 
 fn hash_to_shard(parts: &[&str]) -> u32 {

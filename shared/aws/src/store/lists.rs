@@ -3,14 +3,9 @@
 use super::DynamoStore;
 use super::expression::Expression;
 use super::item::{self, Item};
-use super::keys;
-use super::records;
 use super::table::RecordQuery;
-use futures::future::try_join_all;
 use jiff::Timestamp;
-use recado_domain::conversation::Conversation;
-use recado_domain::ids::TenantId;
-use recado_pipeline::ports::{ConversationFilter, Page, PageRequest, PortError, PortResult, System};
+use recado_pipeline::ports::{Page, PageRequest, PortError, PortResult, System};
 
 /// The position of a record in a list: its time, in milliseconds, and its id, which orders records of the same time.
 /// Lists run from the latest to the earliest.
@@ -120,20 +115,17 @@ pub(super) fn build_page<T>(mut found: Vec<(ListPosition, T)>, limit: usize) -> 
 }
 
 impl<A: System> DynamoStore<A> {
-    /// Reads the records of `tenant`, or of all (`None`), under `list_key` that come after the cursor and that `wanted`
-    /// accepts: at least one more than the page holds, if there are so many. The database itself leaves out the records
-    /// of other tenants; the other filters are applied here. A rare match makes it read far.
+    /// Reads the records under `list_key` that come after the cursor and that `wanted` accepts: at least one more than the
+    /// page holds, if there are so many. A rare match makes it read far.
     pub(super) async fn read_list<T>(
         &self,
         what: &'static str,
         list_key: String,
-        tenant: Option<&TenantId>,
         request: &PageRequest,
         wanted: impl Fn(&Item) -> PortResult<Option<(ListPosition, T)>>,
     ) -> PortResult<Vec<(ListPosition, T)>> {
         let (source, span) = (ListSource::Lists(list_key), ListTimeRange::default());
-        self.read_list_between(what, source, tenant, span, request, wanted)
-            .await
+        self.read_list_between(what, source, span, request, wanted).await
     }
 
     /// Reads a list as [`Self::read_list`] does, limited to the time range `span`.
@@ -141,7 +133,6 @@ impl<A: System> DynamoStore<A> {
         &self,
         what: &'static str,
         source: ListSource,
-        tenant: Option<&TenantId>,
         span: ListTimeRange,
         request: &PageRequest,
         wanted: impl Fn(&Item) -> PortResult<Option<(ListPosition, T)>>,
@@ -161,7 +152,7 @@ impl<A: System> DynamoStore<A> {
         let query = RecordQuery {
             index: Some(source.index()),
             keys: source.key_condition(from, upto),
-            filter: Expression::of_tenant(tenant),
+            filter: None,
             reverse: true,
             limit: Some(limit),
         };
@@ -177,7 +168,6 @@ impl<A: System> DynamoStore<A> {
                     wanted(item)?.filter(|(place, _)| after.as_ref().is_none_or(|after| place < after)),
                 );
             }
-            // Of a filtered page the last records may be missing: the next page begins where the database stopped.
             let last = next
                 .as_ref()
                 .and_then(|next| item::get_integer(next, source.time_attribute()));
@@ -192,45 +182,6 @@ impl<A: System> DynamoStore<A> {
             }
         }
     }
-
-    /// Reads a page of conversations, over all shards or over the shard of the requested instance.
-    pub(super) async fn read_conversation_list(
-        &self,
-        filter: &ConversationFilter,
-        request: &PageRequest,
-    ) -> PortResult<Page<Conversation>> {
-        const WHAT: &str = "listing conversations";
-        let wanted = |item: &Item| {
-            let conversation = records::parse_conversation(WHAT, item)?;
-            let place = ListPosition::new(
-                conversation.last_message_at.as_millisecond(),
-                conversation.id.to_string(),
-            );
-            Ok(matches_filter(filter, &conversation).then_some((place, conversation)))
-        };
-        let shards = match &filter.instance {
-            Some(instance) => vec![keys::instance_list_key(instance)],
-            None => (0..keys::SHARDS).map(keys::shard_list_key).collect(),
-        };
-        let lists = shards
-            .into_iter()
-            .map(|shard| self.read_list(WHAT, shard, filter.tenant.as_ref(), request, wanted));
-        Ok(build_page(
-            try_join_all(lists).await?.into_iter().flatten().collect(),
-            request.limit.max(1),
-        ))
-    }
-}
-
-fn matches_filter(filter: &ConversationFilter, conversation: &Conversation) -> bool {
-    filter
-        .instance
-        .as_ref()
-        .is_none_or(|instance| *instance == conversation.instance)
-        && filter.mode.is_none_or(|mode| mode == conversation.mode)
-        && conversation
-            .listed_status()
-            .is_some_and(|status| filter.status.is_none_or(|wanted| wanted == status))
 }
 
 #[cfg(test)]

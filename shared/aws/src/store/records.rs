@@ -60,7 +60,10 @@ pub(super) fn conversation_item(what: &'static str, conversation: &Conversation)
     let mut item = item::encode_record(what, conversation)?;
     remove_fields(&mut item, &["id"]);
     let list = match conversation.listed_status() {
-        Some(_) => keys::instance_list_key(&conversation.instance),
+        Some(_) => {
+            keys::index_active(&mut item, &key, conversation.last_message_at);
+            keys::conversation_list_key(&conversation.tenant, &conversation.instance)
+        }
         None => keys::unlisted_list_key(&conversation.tenant),
     };
     item.insert("list_key".to_owned(), text_attribute(list));

@@ -9,17 +9,10 @@ use super::lists::{ListPosition, ListSource};
 use super::records;
 use super::table::RecordQuery;
 use recado_domain::conversation::Conversation;
-use recado_domain::ids::InstanceId;
 use recado_pipeline::ports::{ConversationFilter, Page, PageRequest, PortResult, System};
 use std::collections::BTreeMap;
 
 const WHAT: &str = "listing who waits for a person";
-
-/// Returns the condition that a conversation in an index is of an instance.
-fn instance_condition(instance: Option<&InstanceId>) -> Option<Expression> {
-    instance
-        .map(|instance| Expression::new("#instance = :instance").with_text(":instance", instance.as_str()))
-}
 
 /// Returns the position of an item of an index that orders by `time_attribute`: since when a person owes the answer, and its
 /// key, which orders conversations of the same time.
@@ -41,7 +34,7 @@ impl<A: System> DynamoStore<A> {
             .map(|cursor| ListPosition::parse_cursor(WHAT, cursor))
             .transpose()?;
         let from = after.as_ref().map_or(i64::MIN, ListPosition::time);
-        let condition = instance_condition(filter.instance.as_ref());
+        let condition = Expression::of_instance(filter.instance.as_ref());
         let limit = page.limit.max(1);
         let indexed = if let Some(tenant) = &filter.tenant {
             let list = ListSource::OfTenant(keys::alerts::tenant_waiting(tenant));

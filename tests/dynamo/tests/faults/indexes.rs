@@ -2,16 +2,17 @@
 
 use crate::world::World;
 use futures::executor::block_on;
+use recado_domain::conversation::Conversation;
 use recado_domain::dead_letter::DeadLetter;
 use recado_domain::event::InboundJob;
 use recado_domain::ids::TenantId;
 use recado_domain::millis::add_millis;
 use recado_dynamo_simulation::Fault;
 use recado_pipeline::ports::{
-    ConversationFilter, Conversations, DeadLetterFilter, DeadLetters, InboundWrite, Inbox, OverdueIndex,
-    OverdueWork, PageRequest, System,
+    ConfigurationStore, ConversationFilter, Conversations, DeadLetterFilter, DeadLetters, InboundWrite,
+    Inbox, OverdueIndex, OverdueWork, PageRequest, System,
 };
-use recado_testkit::builders::{Fixture, far_ahead};
+use recado_testkit::builders::{BASE, Fixture, far_ahead};
 use std::time::Duration;
 
 const SECOND: Duration = Duration::from_secs(1);
@@ -136,4 +137,107 @@ fn a_tenants_dead_letters_are_read_without_those_of_others() {
     );
     assert!(requests[0].contains("tenants"), "{requests:#?}");
     assert!(!requests.concat().contains("another-tenant"), "{requests:#?}");
+}
+
+/// Stores the first message of a contact of `fixture`.
+fn begin(world: &World, fixture: &Fixture, at_minute: i64) -> Conversation {
+    let contact = fixture.other_contact();
+    let (mut conversation, mut job) = (contact.conversation(1), contact.job());
+    job.received_at = add_millis(BASE, at_minute * 60_000);
+    let _ = block_on(world.store.record_event(&job)).unwrap();
+    let message = contact.inbound(&mut conversation, &job);
+    let write = InboundWrite {
+        event: &job.event,
+        conversation: &conversation,
+        message: &message,
+        finish: None,
+    };
+    let _ = block_on(world.store.store_inbound(write)).unwrap();
+    conversation
+}
+
+fn pages_of(
+    world: &World,
+    filter: &ConversationFilter,
+    limit: usize,
+) -> (Vec<Vec<Conversation>>, Vec<String>) {
+    let before = world.trace().len();
+    let (mut pages, mut cursor) = (Vec::new(), None);
+    loop {
+        let page = PageRequest { limit, cursor };
+        let page = block_on(world.store.search_conversations(filter, &page)).unwrap();
+        pages.push(page.items);
+        cursor = page.next_cursor;
+        if cursor.is_none() {
+            return (pages, world.trace().split_off(before));
+        }
+    }
+}
+
+#[test]
+fn a_tenants_conversations_are_read_without_those_of_others() {
+    let (world, own, other) = (World::new(), Fixture::new(), Fixture::new());
+    (0..300).for_each(|minute| drop(begin(&world, &other, minute)));
+    let mut expected: Vec<Conversation> = [1, 400, 90].map(|minute| begin(&world, &own, minute)).into();
+    expected.sort_by_key(|conversation| std::cmp::Reverse(conversation.last_message_at));
+    let filter = ConversationFilter {
+        tenant: Some(own.bound.tenant.id.clone()),
+        ..ConversationFilter::default()
+    };
+    let (pages, requests) = pages_of(&world, &filter, 10);
+    assert_eq!(pages, [expected.clone()]);
+    assert_eq!(
+        requests.len(),
+        4,
+        "one query for each list of the tenant: {requests:#?}"
+    );
+    let name = other.bound.tenant.id.as_str();
+    assert!(!requests.concat().contains(name), "{requests:#?}");
+    // The tenant of a configured instance is known, so its list is read as well.
+    block_on(world.store.apply_configuration(&own.document())).unwrap();
+    let filter = ConversationFilter {
+        instance: Some(own.instance().clone()),
+        ..ConversationFilter::default()
+    };
+    let (pages, requests) = pages_of(&world, &filter, 10);
+    assert_eq!(pages, [expected]);
+    assert_eq!(requests.len(), 2, "its tenant, its list: {requests:#?}");
+}
+
+#[test]
+fn the_conversations_of_all_tenants_come_in_order_whatever_the_hours() {
+    let world = World::new();
+    let fixtures = [Fixture::new(), Fixture::new(), Fixture::new()];
+    let mut expected: Vec<Conversation> = (0..60)
+        .map(|number: i64| {
+            // Some hours hold many, some one, some none; each time once.
+            let minute = (number * 37) % 61 + (number % 4) * 500;
+            begin(&world, &fixtures[usize::try_from(number % 3).unwrap()], minute)
+        })
+        .collect();
+    expected.sort_by_key(|conversation| {
+        std::cmp::Reverse((conversation.last_message_at, conversation.id.to_string()))
+    });
+    let unknown = ConversationFilter {
+        instance: Some(fixtures[1].instance().clone()),
+        ..ConversationFilter::default()
+    };
+    for filter in [ConversationFilter::default(), unknown] {
+        let wanted = |conversation: &&Conversation| {
+            filter
+                .instance
+                .as_ref()
+                .is_none_or(|instance| conversation.instance == *instance)
+        };
+        let expected: Vec<Conversation> = expected.iter().filter(wanted).cloned().collect();
+        for limit in [1, 7, 59, 60, 100] {
+            let (pages, _) = pages_of(&world, &filter, limit);
+            assert_eq!(pages.concat(), expected, "by {limit}");
+            assert_eq!(
+                pages.len(),
+                expected.len().div_ceil(limit),
+                "no page is short but the last"
+            );
+        }
+    }
 }

@@ -81,10 +81,13 @@ pub(crate) async fn make_table(client: &Client, table: &str) {
         .attribute_definitions(attribute("trace", S))
         .attribute_definitions(attribute("tenant_list", S))
         .attribute_definitions(attribute("tenant_at", N))
+        .attribute_definitions(attribute("active_shard", S))
+        .attribute_definitions(attribute("active_at", N))
         .global_secondary_indexes(index("open", "open_shard", "open_due"))
         .global_secondary_indexes(index("lists", "list_key", "list_at"))
         .global_secondary_indexes(keys_only("trace"))
-        .global_secondary_indexes(index("tenants", "tenant_list", "tenant_at"));
+        .global_secondary_indexes(index("tenants", "tenant_list", "tenant_at"))
+        .global_secondary_indexes(index("active", "active_shard", "active_at"));
     match request.send().await {
         Ok(_) => {}
         Err(error)

@@ -6,10 +6,10 @@ use crate::ports::{ConversationFilter, Conversations, InstanceStates, PageReques
 use crate::steps::working_instances::WorkingPages;
 use futures::stream::{self, StreamExt};
 use jiff::{SignedDuration, Timestamp};
+use recado_domain::config::Instance;
 use recado_domain::ids::InstanceId;
 use recado_domain::instance::{ConnectionStatus, InstanceChange, InstanceState};
 use recado_domain::millis::add_duration;
-use std::collections::BTreeMap;
 
 /// Time between two checks, in minutes of the clock.
 const CHECK_INTERVAL_MINUTES: i64 = 5;
@@ -18,8 +18,9 @@ const CHECK_INTERVAL_MINUTES: i64 = 5;
 /// more, because an index may be late.
 const LOOK_BACK: SignedDuration = SignedDuration::from_mins(CHECK_INTERVAL_MINUTES + 2);
 
-/// Number of conversations per page, and maximum number of pages. Only a busy installation receives more between two
-/// checks, and its instances are on the first pages already.
+/// Number of an instance's conversations on the first page, which nearly always tells, and on the later ones; and maximum
+/// number of pages. Only an instance that sends to very many contacts without an answer has more between two checks.
+const FIRST_PAGE: usize = 10;
 const PAGE: usize = 100;
 const PAGES: usize = 20;
 
@@ -32,18 +33,17 @@ pub(super) fn is_check_minute(now: Timestamp) -> bool {
 
 /// Updates the traffic profile of each instance, reports new silences, and makes automatic catch-ups. Returns how many
 /// silences were found; each is reported once. The processing of messages does no work for this: the check reads the
-/// list of conversations and each instance's state.
+/// newest conversations of each instance, and its state.
 pub(super) async fn check_inactivity(deps: &impl Deps) -> PortResult<usize> {
     let now = deps.system().now();
-    let newest = newest_inbound_times(deps, add_duration(now, -LOOK_BACK)).await?;
     let mut found = 0;
     let mut pages = WorkingPages::begin(deps.store()).await?;
     while let Some(page) = pages.next_page().await? {
-        let ids: Vec<InstanceId> = page.into_iter().map(|instance| instance.id).collect();
+        let ids: Vec<InstanceId> = page.iter().map(|instance| instance.id.clone()).collect();
         let mut states = deps.store().read_instance_states(&ids).await?;
-        let looks = ids.iter().map(|id| {
-            let state = states.remove(id).unwrap_or_default();
-            check_instance(deps, id, state, newest.get(id).copied(), now)
+        let looks = page.iter().map(|instance| {
+            let state = states.remove(&instance.id).unwrap_or_default();
+            check_instance(deps, instance, state, now)
         });
         let looks: Vec<_> = looks.collect();
         let looks: Vec<PortResult<bool>> = stream::iter(looks).buffer_unordered(SIDE_BY_SIDE).collect().await;
@@ -54,44 +54,53 @@ pub(super) async fn check_inactivity(deps: &impl Deps) -> PortResult<usize> {
     Ok(found)
 }
 
-/// Returns the time of each instance's newest message of a contact that came at `since` or later.
-async fn newest_inbound_times(
+/// Returns the time of a message of a contact that came to `instance` at `since` or later, of the newest one or nearly so.
+async fn find_newest_inbound(
     deps: &impl Deps,
+    instance: &Instance,
     since: Timestamp,
-) -> PortResult<BTreeMap<InstanceId, Timestamp>> {
-    let mut newest = BTreeMap::new();
+) -> PortResult<Option<Timestamp>> {
+    let filter = ConversationFilter {
+        tenant: Some(instance.tenant.clone()),
+        instance: Some(instance.id.clone()),
+        ..ConversationFilter::default()
+    };
     let mut page = PageRequest {
-        limit: PAGE,
+        limit: FIRST_PAGE,
         cursor: None,
     };
     for _ in 0..PAGES {
-        let found = deps
-            .store()
-            .search_conversations(&ConversationFilter::default(), &page)
-            .await?;
-        let mut older = false;
-        for conversation in found.items {
-            older |= conversation.last_message_at < since;
-            if let Some(at) = conversation.last_inbound_at.filter(|at| *at >= since) {
-                let entry = newest.entry(conversation.instance).or_insert(at);
-                *entry = at.max(*entry);
-            }
-        }
+        let found = deps.store().search_conversations(&filter, &page).await?;
+        let older = found
+            .items
+            .iter()
+            .any(|conversation| conversation.last_message_at < since);
+        let inbound = found
+            .items
+            .iter()
+            .filter_map(|conversation| conversation.last_inbound_at);
+        let newest = inbound.filter(|at| *at >= since).max();
         match found.next_cursor {
-            Some(cursor) if !older => page.cursor = Some(cursor),
-            _ => break,
+            Some(cursor) if newest.is_none() && !older => {
+                page = PageRequest {
+                    limit: PAGE,
+                    cursor: Some(cursor),
+                };
+            }
+            _ => return Ok(newest),
         }
     }
-    Ok(newest)
+    Ok(None)
 }
 
 async fn check_instance(
     deps: &impl Deps,
-    id: &InstanceId,
+    instance: &Instance,
     state: InstanceState,
-    newest: Option<Timestamp>,
     now: Timestamp,
 ) -> PortResult<bool> {
+    let id = &instance.id;
+    let newest = find_newest_inbound(deps, instance, add_duration(now, -LOOK_BACK)).await?;
     let mut pattern = state.pattern.clone().unwrap_or_default();
     if let Some(newest) = newest {
         pattern.record_message_time(newest);
