@@ -1,11 +1,23 @@
 //! `recado eval`: measures how well the blocks that answer questions are found.
 
 use crate::dlq::tables::format_table;
+use crate::environment::LocalEnvironment;
+use crate::keyring::EnvironmentSecrets;
 use anyhow::{Context, Result, bail};
 use clap::{Args, ValueEnum};
-use recado_knowledge::evaluation::{EvaluationSet, Half, Kind, Measures, Row, evaluate};
+use recado_ai::{EmbeddingClient, EmbeddingSource};
+use recado_embedded::EmbeddedSystem;
+use recado_http_client::build_http_client;
+use recado_knowledge::evaluation::{
+    EvaluationSet, Half, Kind, Measures, Row, TextVectors, VectorSource, evaluate, list_embedded_texts,
+};
+use recado_pipeline::ports::Embedder;
 use serde::Serialize;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+/// Longest time for all vectors of an evaluation.
+const EMBEDDING_TIME: Duration = Duration::from_mins(10);
 
 /// Measures how well the blocks that answer questions are found, on sets of blocks and questions.
 #[derive(Debug, Args)]
@@ -15,6 +27,9 @@ pub(crate) struct EvaluationArguments {
     /// Which half of the questions: constants were tuned on one.
     #[arg(long, value_enum, default_value_t = ChosenHalf::Reported)]
     half: ChosenHalf,
+    /// Asks the embedding model of the settings (`RECADO_EMBEDDINGS_URL`) for vectors. Otherwise a stand-in makes them of letters.
+    #[arg(long)]
+    embeddings: bool,
     /// Prints the measures as JSON.
     #[arg(long)]
     json: bool,
@@ -29,21 +44,55 @@ enum ChosenHalf {
 }
 
 /// Reads the sets, measures and prints.
-pub(crate) fn run_evaluation(arguments: &EvaluationArguments) -> Result<()> {
+pub(crate) async fn run_evaluation(
+    arguments: EvaluationArguments,
+    environment: &LocalEnvironment,
+) -> Result<()> {
     let sets = read_evaluation_sets(&arguments.folder)?;
     let half = match arguments.half {
         ChosenHalf::Tuning => Some(Half::Tuning),
         ChosenHalf::Reported => Some(Half::Reported),
         ChosenHalf::Both => None,
     };
-    let rows = evaluate(&sets, half)?;
+    let (source, vectors) = if arguments.embeddings {
+        let (model, vectors) = request_vectors(&sets, half, environment).await?;
+        (
+            format!("\"vectors\" are those of the model {model}."),
+            Some(vectors),
+        )
+    } else {
+        (STAND_IN.to_owned(), None)
+    };
+    let vectors = vectors
+        .as_ref()
+        .map_or(VectorSource::StandIn, VectorSource::Model);
+    let rows = evaluate(&sets, half, vectors)?;
     if arguments.json {
         let rows: Vec<_> = rows.iter().map(describe_measures).collect();
         println!("{}", serde_json::to_string_pretty(&rows)?);
     } else {
-        print!("{}", format_evaluation(&sets, &rows));
+        print!("{}", format_evaluation(&sets, &rows, &source));
     }
     Ok(())
+}
+
+/// The words of a report without an embedding model.
+const STAND_IN: &str = "\"vectors\" are a stand-in made of letters, no embedding model.";
+
+/// Asks the embedding model for the vectors of all texts. Returns its name with them.
+async fn request_vectors(
+    sets: &[EvaluationSet],
+    half: Option<Half>,
+    environment: &LocalEnvironment,
+) -> Result<(String, TextVectors)> {
+    let settings = environment.model.embeddings.clone();
+    if !matches!(settings.source, EmbeddingSource::Server(_)) {
+        bail!("RECADO_EMBEDDINGS_URL names no server with an embedding model");
+    }
+    let client = EmbeddingClient::new(build_http_client()?, settings, EnvironmentSecrets, EmbeddedSystem);
+    let texts: Vec<String> = list_embedded_texts(sets, half).into_iter().collect();
+    let made = client.embed_texts(&texts, EMBEDDING_TIME).await?;
+    Ok((made.model, texts.into_iter().zip(made.vectors).collect()))
 }
 
 fn read_evaluation_sets(folder: &Path) -> Result<Vec<EvaluationSet>> {
@@ -90,14 +139,14 @@ fn describe_measures(row: &Row) -> ReportedRow {
     }
 }
 
-fn format_evaluation(sets: &[EvaluationSet], rows: &[Row]) -> String {
+fn format_evaluation(sets: &[EvaluationSet], rows: &[Row], source: &str) -> String {
     let blocks: usize = sets.iter().map(|set| set.blocks.len()).sum();
     let unanswerable = sets
         .iter()
         .flat_map(|set| &set.questions)
         .filter(|question| question.kind == Kind::Unanswerable);
     let summary = format!(
-        "{} sets, {blocks} blocks, {} questions without an answer. \"vectors\" are a stand-in made of letters, no embedding model.\n",
+        "{} sets, {blocks} blocks, {} questions without an answer. {source}\n",
         sets.len(),
         unanswerable.count(),
     );
@@ -165,7 +214,11 @@ mod tests {
                 ..Measures::default()
             },
         };
-        let text = format_evaluation(&[], &[row(Group::OneLanguage, 4), row(Group::OtherLanguages, 0)]);
+        let text = format_evaluation(
+            &[],
+            &[row(Group::OneLanguage, 4), row(Group::OtherLanguages, 0)],
+            STAND_IN,
+        );
         let line = text
             .lines()
             .find(|line| line.starts_with("all in one language"))

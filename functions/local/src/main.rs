@@ -170,7 +170,7 @@ fn run_command(arguments: CommandLine) -> Result<()> {
         }
         Some(RecadoCommand::Replay(command)) => runtime.block_on(replay::run_replay(command, &environment)),
         Some(RecadoCommand::Record(command)) => record::run_record_command(command),
-        Some(RecadoCommand::Eval(command)) => eval::run_evaluation(&command),
+        Some(RecadoCommand::Eval(command)) => runtime.block_on(eval::run_evaluation(command, &environment)),
         Some(RecadoCommand::Alerts(command)) => {
             runtime.block_on(alerts::run_alert_command(command, &environment))
         }

@@ -1,17 +1,22 @@
-//! The language models behind [`recado_pipeline::ports::Llm`], and the transcriber behind
-//! [`recado_pipeline::ports::Transcriber`].
+//! The language models behind [`recado_pipeline::ports::Llm`], the transcriber behind
+//! [`recado_pipeline::ports::Transcriber`], and the embedding model behind [`recado_pipeline::ports::Embedder`].
 //!
 //! [`Claude`] asks Anthropic's Messages API. [`Simulated`] answers without a model, deterministically, and says that it
 //! is simulated. [`Model`] has both: each request says which of them answers. [`TranscriptionClient`] has recordings
-//! transcribed by a server of one's choice. The text of documents is read beside them, without a model.
+//! transcribed by a server of one's choice, [`EmbeddingClient`] has another make vectors of texts. The text of documents is read beside them, without a model.
 
 mod claude;
 mod documents;
+mod embeddings;
 mod model;
+mod openai_server;
 mod simulated;
 mod transcription;
 
 pub use claude::{ANTHROPIC_API_KEY, Claude, ClaudeError, ClaudeSettings};
+pub use embeddings::{
+    EMBEDDINGS_KEY, EMBEDDINGS_KEY_PARAMETER, EmbeddingClient, EmbeddingSettings, EmbeddingSource,
+};
 pub use model::{Model, ModelSettings};
 pub use simulated::Simulated;
 pub use transcription::{

@@ -2,13 +2,14 @@
 
 use crate::claude::{Claude, ClaudeError, ClaudeSettings};
 use crate::documents::read_document_text;
+use crate::embeddings::{EmbeddingClient, EmbeddingSettings};
 use crate::simulated::Simulated;
 use crate::transcription::{TranscriptionClient, TranscriptionSettings};
 use recado_domain::media_type::MediaType;
 use recado_domain::message::TextGap;
 use recado_pipeline::ports::{
-    DocumentReader, Llm, LlmError, LlmReply, LlmRequest, PortResult, ReadDocument, Recording, Secrets,
-    System, Transcriber, Transcript, TranscriptionError,
+    DocumentReader, Embedder, EmbeddingError, Embeddings, Llm, LlmError, LlmReply, LlmRequest, PortResult,
+    ReadDocument, Recording, Secrets, System, Transcriber, Transcript, TranscriptionError,
 };
 use recado_pipeline::settings::VariableReader;
 use std::time::Duration;
@@ -22,6 +23,8 @@ pub struct ModelSettings {
     pub simulated_latency: Duration,
     /// The server that transcribes recordings.
     pub transcription: TranscriptionSettings,
+    /// The embedding model.
+    pub embeddings: EmbeddingSettings,
 }
 
 impl ModelSettings {
@@ -34,6 +37,7 @@ impl ModelSettings {
             base_url: base_url.unwrap_or_else(|| ClaudeSettings::default().base_url),
             simulated_latency: reader.read_parsed("RECADO_SIMULATED_LATENCY_MS", default, what, parse),
             transcription: TranscriptionSettings::from_environment(reader),
+            embeddings: EmbeddingSettings::from_environment(reader),
         }
     }
 }
@@ -47,6 +51,8 @@ pub struct Model<S, A> {
     simulated: Simulated<A>,
     /// The server that transcribes recordings, if there is one.
     transcription: TranscriptionClient<S, A>,
+    /// The embedding model, if there is one.
+    embeddings: EmbeddingClient<S, A>,
 }
 
 impl<S: Secrets + Clone, A: System + Clone> Model<S, A> {
@@ -63,6 +69,12 @@ impl<S: Secrets + Clone, A: System + Clone> Model<S, A> {
         };
         Ok(Self {
             claude: Claude::new(http.clone(), of_claude, secrets.clone(), system.clone())?,
+            embeddings: EmbeddingClient::new(
+                http.clone(),
+                settings.embeddings.clone(),
+                secrets.clone(),
+                system.clone(),
+            ),
             transcription: TranscriptionClient::new(
                 http,
                 settings.transcription.clone(),
@@ -98,6 +110,16 @@ impl<S: Secrets, A: System> DocumentReader for Model<S, A> {
     }
 }
 
+impl<S: Secrets, A: System> Embedder for Model<S, A> {
+    fn embedding_model(&self) -> Option<&str> {
+        self.embeddings.embedding_model()
+    }
+
+    async fn embed_texts(&self, texts: &[String], within: Duration) -> Result<Embeddings, EmbeddingError> {
+        self.embeddings.embed_texts(texts, within).await
+    }
+}
+
 impl<S: Secrets, A: System> Transcriber for Model<S, A> {
     fn explain_refusal(&self, bytes: u64, simulated: bool) -> Option<TranscriptionError> {
         if simulated {
@@ -125,6 +147,7 @@ mod tests {
             base_url: "http://127.0.0.1:9".to_owned(),
             simulated_latency: Duration::ZERO,
             transcription: TranscriptionSettings::default(),
+            embeddings: EmbeddingSettings::default(),
         };
         Model::new(http, &settings, keys, Time::default()).unwrap()
     }

@@ -4,8 +4,8 @@ use crate::transcription::simulate_transcript;
 use recado_domain::decision::AgentDecision;
 use recado_domain::message::{SIMULATED_MODEL, TokenUsage};
 use recado_pipeline::ports::{
-    DocumentReader, Llm, LlmError, LlmReply, LlmRequest, Recording, Speaker, System, Transcriber, Transcript,
-    TranscriptionError,
+    DocumentReader, Embedder, Llm, LlmError, LlmReply, LlmRequest, Recording, Speaker, System, Transcriber,
+    Transcript, TranscriptionError,
 };
 use serde_json::{Value, json};
 use std::time::Duration;
@@ -68,6 +68,9 @@ impl<A: System> Llm for Simulated<A> {
         })
     }
 }
+
+/// The simulated model makes no vectors: those of the setting do ([`crate::EmbeddingSource::Simulated`]).
+impl<A: System> Embedder for Simulated<A> {}
 
 impl<A: System> DocumentReader for Simulated<A> {}
 

@@ -4,17 +4,14 @@
 #[cfg(test)]
 mod tests;
 
+use crate::openai_server::{ServerFailure, build_server_url, exchange_with_server};
 use futures::future::{Either, select};
 use recado_domain::config::CredentialRef;
 use recado_domain::message::SIMULATED_MODEL;
-use recado_http_client::{RequestFailure, url_origin};
-use recado_pipeline::ports::{
-    PortResult, Recording, Secrets, System, Transcriber, Transcript, TranscriptionError,
-};
+use recado_pipeline::ports::{Recording, Secrets, System, Transcriber, Transcript, TranscriptionError};
 use recado_pipeline::settings::VariableReader;
-use reqwest::header::RETRY_AFTER;
+use reqwest::Url;
 use reqwest::multipart::{Form, Part};
-use reqwest::{Response, Url};
 use serde::Deserialize;
 use std::pin::pin;
 use std::time::Duration;
@@ -27,9 +24,6 @@ pub const TRANSCRIPTION_KEY_PARAMETER: &str = "RECADO_TRANSCRIPTION_KEY_PARAMETE
 
 /// Largest answer that is read.
 const ANSWER_BYTES_MAX: usize = 1024 * 1024;
-
-/// Longest wait that is read from `retry-after`.
-const RETRY_AFTER_MAX: Duration = Duration::from_hours(1);
 
 /// The settings of transcriptions.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -98,11 +92,7 @@ impl TranscriptionSettings {
 
 /// Returns the URL of the transcriptions of a server.
 fn build_endpoint_url(base: &str) -> Option<Url> {
-    let base = base.trim().trim_end_matches('/');
-    let base = base.strip_suffix("/v1").unwrap_or(base);
-    let url = Url::parse(&format!("{base}/v1/audio/transcriptions")).ok()?;
-    let fine = matches!(url.scheme(), "http" | "https") && url.query().is_none() && url.fragment().is_none();
-    fine.then_some(url)
+    build_server_url(base, "audio/transcriptions")
 }
 
 /// A client of a server of transcriptions. It asks `S` for the key at every call, so a new key needs no restart.
@@ -132,25 +122,19 @@ impl<S: Secrets, A: System> TranscriptionClient<S, A> {
 
     /// Sends the recording and reads the answer.
     async fn request_transcript(&self, url: Url, recording: Recording) -> Result<String, TranscriptionError> {
-        let key = read_resolved_key(self.secrets.resolve_secret(&self.settings.key).await)?;
+        let key = self.secrets.resolve_secret(&self.settings.key).await;
+        let key = key.map_err(|error| ServerFailure::unread_key(&error))?;
         let form = self.build_request_form(recording)?;
-        let request = self.http.post(url).multipart(form);
-        let request = match &key {
-            Some(key) => request.bearer_auth(key.expose_secret()),
-            None => request,
-        };
-        let answer = request
-            .send()
-            .await
-            .map_err(|error| self.describe_failure(&error))?;
-        let status = answer.status().as_u16();
-        if !answer.status().is_success() {
-            if matches!(status, 401 | 403) {
-                self.secrets.forget_secret(&self.settings.key).await;
+        let request = self.http.post(url.clone()).multipart(form);
+        let body = match exchange_with_server(&url, request, key.as_ref(), ANSWER_BYTES_MAX).await {
+            Ok(body) => body,
+            Err(failure) => {
+                if matches!(failure, ServerFailure::Credentials(_)) {
+                    self.secrets.forget_secret(&self.settings.key).await;
+                }
+                return Err(failure.into());
             }
-            return Err(classify_status(status, parse_retry_after(&answer)));
-        }
-        let body = self.read_answer_body(answer).await?;
+        };
         serde_json::from_slice::<TranscriptionAnswer>(&body)
             .map(|answer| answer.text.trim().to_owned())
             .map_err(|_| unavailable("an answer that could not be read"))
@@ -170,32 +154,16 @@ impl<S: Secrets, A: System> TranscriptionClient<S, A> {
         };
         Ok(form.part("file", file))
     }
-
-    async fn read_answer_body(&self, mut answer: Response) -> Result<Vec<u8>, TranscriptionError> {
-        let mut body = Vec::new();
-        while let Some(chunk) = answer
-            .chunk()
-            .await
-            .map_err(|error| self.describe_failure(&error))?
-        {
-            if body.len() + chunk.len() > ANSWER_BYTES_MAX {
-                return Err(TranscriptionError::Refused("the answer is too long".to_owned()));
-            }
-            body.extend_from_slice(&chunk);
-        }
-        Ok(body)
-    }
-
-    /// Describes a request without an answer, with the server: its URL may be wrong.
-    fn describe_failure(&self, error: &reqwest::Error) -> TranscriptionError {
-        let server = self.settings.url.as_deref().and_then(url_origin);
-        let why = RequestFailure::from_error(error);
-        unavailable(&server.map_or_else(|| why.to_string(), |server| format!("{server}: {why}")))
-    }
 }
 
-fn read_resolved_key<K>(found: PortResult<Option<K>>) -> Result<Option<K>, TranscriptionError> {
-    found.map_err(|error| unavailable(&format!("the key could not be read: {error}")))
+impl From<ServerFailure> for TranscriptionError {
+    fn from(failure: ServerFailure) -> Self {
+        match failure {
+            ServerFailure::Credentials(why) => Self::Credentials(why),
+            ServerFailure::Unavailable { why, after } => Self::Unavailable { why, after },
+            ServerFailure::Refused(why) => Self::Refused(why),
+        }
+    }
 }
 
 fn unavailable(why: &str) -> TranscriptionError {
@@ -203,23 +171,6 @@ fn unavailable(why: &str) -> TranscriptionError {
         why: why.to_owned(),
         after: None,
     }
-}
-
-/// Decides what a refusal means. 408, 409, 425, 429 and errors of the server may pass.
-fn classify_status(status: u16, after: Option<Duration>) -> TranscriptionError {
-    let why = format!("status {status}");
-    match status {
-        401 | 403 => TranscriptionError::Credentials(why),
-        408 | 409 | 425 | 429 | 500.. => TranscriptionError::Unavailable { why, after },
-        _ => TranscriptionError::Refused(why),
-    }
-}
-
-/// Reads `retry-after` in seconds.
-fn parse_retry_after(answer: &Response) -> Option<Duration> {
-    let header = answer.headers().get(RETRY_AFTER)?;
-    let seconds: u64 = header.to_str().ok()?.trim().parse().ok()?;
-    Some(Duration::from_secs(seconds).min(RETRY_AFTER_MAX))
 }
 
 impl<S: Secrets, A: System> Transcriber for TranscriptionClient<S, A> {

@@ -7,13 +7,16 @@ pub use measures::{Answer, Measures, measure_answers};
 pub use set::{EvaluationSet, Half, Kind, Question, SetBlock, SetError, Turn};
 
 use crate::{Found, LexicalIndex, VectorError, VectorIndex, detect_language, fuse_ranks, hash_ngrams};
+use std::borrow::Cow;
+use std::collections::{BTreeMap, BTreeSet};
+use thiserror::Error;
 
 /// Ways to find blocks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Way {
     /// By words.
     Lexical,
-    /// By the vectors of the stand-in, [`hash_ngrams`].
+    /// By vectors.
     Vectors,
     /// By both.
     Hybrid,
@@ -103,44 +106,114 @@ const CANDIDATES: usize = 50;
 /// The weight of a rank by words; one by the stand-in's vectors, which know nothing of meaning, has the weight 1.
 const LEXICAL_WEIGHT: f32 = 9.0;
 
-/// The indexes of one set.
-#[derive(Debug)]
-struct Indexes {
-    words: LexicalIndex,
-    vectors: VectorIndex,
+/// Vectors of an embedding model, by their text.
+pub type TextVectors = BTreeMap<String, Vec<f32>>;
+
+/// Where the vectors of an evaluation come from.
+#[derive(Debug, Clone, Copy)]
+pub enum VectorSource<'a> {
+    /// From the stand-in, [`hash_ngrams`].
+    StandIn,
+    /// From an embedding model, which made one of each text of [`list_embedded_texts`].
+    Model(&'a TextVectors),
 }
 
-impl Indexes {
-    fn of_blocks(blocks: &[SetBlock]) -> Result<Self, VectorError> {
+impl<'a> VectorSource<'a> {
+    fn vector_of(self, text: &str) -> Result<Cow<'a, [f32]>, EvaluationError> {
+        match self {
+            Self::StandIn => Ok(hash_ngrams(text, DIMENSIONS).into()),
+            Self::Model(vectors) => match vectors.get(text) {
+                Some(vector) => Ok(vector.into()),
+                None => Err(EvaluationError::NoVector),
+            },
+        }
+    }
+
+    /// Returns the weight of a rank by words, where one by vectors has the weight 1.
+    fn lexical_weight(self) -> f32 {
+        match self {
+            Self::StandIn => LEXICAL_WEIGHT,
+            Self::Model(_) => 1.0,
+        }
+    }
+}
+
+/// Why an evaluation was not made.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
+pub enum EvaluationError {
+    /// Vectors do not belong together.
+    #[error(transparent)]
+    Vector(#[from] VectorError),
+    /// The embedding model made no vector of a text.
+    #[error("a text has no vector")]
+    NoVector,
+}
+
+/// The indexes of one set.
+#[derive(Debug)]
+struct Indexes<'a> {
+    words: LexicalIndex,
+    vectors: VectorIndex,
+    source: VectorSource<'a>,
+}
+
+impl<'a> Indexes<'a> {
+    fn of_blocks(blocks: &[SetBlock], source: VectorSource<'a>) -> Result<Self, EvaluationError> {
         let texts: Vec<String> = blocks.iter().map(SetBlock::indexed_text).collect();
-        let vectors: Vec<Vec<f32>> = texts.iter().map(|text| hash_ngrams(text, DIMENSIONS)).collect();
+        let vectors: Vec<_> = texts
+            .iter()
+            .map(|text| source.vector_of(text))
+            .collect::<Result<_, _>>()?;
         Ok(Self {
             words: LexicalIndex::of_texts(texts.iter().map(|text| (text.as_str(), detect_language(text)))),
-            vectors: VectorIndex::of_vectors(vectors.iter().map(Vec::as_slice))?,
+            vectors: VectorIndex::of_vectors(vectors.iter().map(AsRef::as_ref))?,
+            source,
         })
     }
 
-    fn search(&self, way: Way, question: &str) -> Result<Vec<Found>, VectorError> {
-        let by_vectors = || {
-            self.vectors
-                .search(&hash_ngrams(question, DIMENSIONS), CANDIDATES)
+    fn search(&self, way: Way, question: &str) -> Result<Vec<Found>, EvaluationError> {
+        let by_vectors = || -> Result<_, EvaluationError> {
+            let vector = self.source.vector_of(question)?;
+            Ok(self.vectors.search(&vector, CANDIDATES)?)
         };
         Ok(match way {
             Way::Lexical => self.words.search(question, WANTED),
             Way::Vectors => by_vectors()?.into_iter().take(WANTED).collect(),
             Way::Hybrid => {
                 let words = self.words.search(question, CANDIDATES);
-                fuse_ranks(&[(LEXICAL_WEIGHT, &words), (1.0, &by_vectors()?)], WANTED)
+                let weight = self.source.lexical_weight();
+                fuse_ranks(&[(weight, &words), (1.0, &by_vectors()?)], WANTED)
             }
         })
     }
 }
 
+/// Returns the texts of which an evaluation needs vectors.
+pub fn list_embedded_texts(sets: &[EvaluationSet], half: Option<Half>) -> BTreeSet<String> {
+    let mut texts = BTreeSet::new();
+    for set in sets {
+        texts.extend(set.blocks.iter().map(SetBlock::indexed_text));
+        let main = set.find_main_language();
+        for question in set.list_questions(half) {
+            texts.extend(
+                Group::ALL
+                    .iter()
+                    .filter_map(|group| group.asked_text(question, &main)),
+            );
+        }
+    }
+    texts
+}
+
 /// Measures all groups and ways over sets, each with indexes of its own. Of their questions those of `half`, or all.
-pub fn evaluate(sets: &[EvaluationSet], half: Option<Half>) -> Result<Vec<Row>, VectorError> {
+pub fn evaluate(
+    sets: &[EvaluationSet],
+    half: Option<Half>,
+    source: VectorSource<'_>,
+) -> Result<Vec<Row>, EvaluationError> {
     let mut indexes = Vec::new();
     for set in sets {
-        indexes.push(Indexes::of_blocks(&set.blocks)?);
+        indexes.push(Indexes::of_blocks(&set.blocks, source)?);
     }
     let mut rows = Vec::new();
     for group in Group::ALL {
@@ -148,11 +221,7 @@ pub fn evaluate(sets: &[EvaluationSet], half: Option<Half>) -> Result<Vec<Row>, 
             let mut answers = Vec::new();
             for (set, indexes) in sets.iter().zip(&indexes) {
                 let main = set.find_main_language();
-                let questions = set
-                    .questions
-                    .iter()
-                    .filter(|question| half.is_none_or(|half| question.half == half));
-                for question in questions {
+                for question in set.list_questions(half) {
                     if let Some(text) = group.asked_text(question, &main) {
                         answers.push((set.find_block_numbers(question), indexes.search(way, &text)?));
                     }

@@ -75,7 +75,10 @@ impl LambdaEnvironment {
         let required = [&[recado_aws::variable::TABLE], required].concat();
         // They are read when they are needed.
         reader.add_known_names(&recado_aws::OWN_SECRET_VARIABLES);
-        reader.add_known_names(&[recado_ai::TRANSCRIPTION_KEY_PARAMETER]);
+        reader.add_known_names(&[
+            recado_ai::TRANSCRIPTION_KEY_PARAMETER,
+            recado_ai::EMBEDDINGS_KEY_PARAMETER,
+        ]);
         Self {
             webhook_limits: WebhookLimits::from_environment(reader),
             public_url: reader.read_base_url("RECADO_PUBLIC_URL"),

@@ -84,6 +84,15 @@ pub const TRANSCRIPTION: Names = &[
     "RECADO_TRANSCRIPTION_MAX_BYTES",
 ];
 
+/// The server with an embedding model, and its key.
+pub const EMBEDDINGS: Names = &[
+    "RECADO_EMBEDDINGS_URL",
+    "RECADO_EMBEDDINGS_MODEL",
+    "RECADO_EMBEDDINGS_KEY_PARAMETER",
+    "RECADO_EMBEDDINGS_BATCH",
+    "RECADO_EMBEDDINGS_TIMEOUT_SECONDS",
+];
+
 /// The operators' token, and the URL that is shown.
 pub const OPERATORS: Names = &["RECADO_TOKEN_SECRET_ARN", "RECADO_PUBLIC_URL"];
 
@@ -216,7 +225,7 @@ pub const FUNCTIONS: [FunctionNeeds; 6] = [
     FunctionNeeds {
         name: "DeferredReply",
         required: DEFERRED_REPLY,
-        read: &[PROVIDERS, MODEL, TRANSCRIPTION],
+        read: &[PROVIDERS, MODEL, TRANSCRIPTION, EMBEDDINGS],
         actions: RECORD_ACTIONS,
         fed_by: Some(variable::TURNS_QUEUE),
         sends_to: &[

@@ -2,7 +2,7 @@
 
 #![expect(clippy::unwrap_used, reason = "this is test code")]
 
-use recado_ai::TranscriptionSettings;
+use recado_ai::{EmbeddingSettings, TranscriptionSettings};
 use recado_http::WebhookLimits;
 use recado_lambda::{MetricsMode, MetricsSettings};
 use recado_pipeline::Settings;
@@ -68,6 +68,10 @@ fn the_stacks_defaults_are_the_codes() {
     assert_eq!(
         TranscriptionSettings::from_environment(&mut reader),
         TranscriptionSettings::default()
+    );
+    assert_eq!(
+        EmbeddingSettings::from_environment(&mut reader),
+        EmbeddingSettings::default()
     );
     assert_eq!(reader.read_simulation(), Some(false), "a stack simulates nothing");
     let metrics = MetricsSettings::from_environment(&mut reader);

@@ -1,7 +1,7 @@
 //! The dependencies of the use cases.
 
 use crate::ports::{
-    DeadLetterQueues, DocumentReader, Files, Llm, Providers, Queues, Store, System, Transcriber,
+    DeadLetterQueues, DocumentReader, Embedder, Files, Llm, Providers, Queues, Store, System, Transcriber,
 };
 use crate::settings::Settings;
 use futures::lock::{Mutex, MutexGuard};
@@ -18,8 +18,8 @@ pub trait Deps: Send + Sync {
     type Queues: Queues + DeadLetterQueues + Files;
     /// Type of the providers.
     type Providers: Providers;
-    /// Type of the language model, and of what transcribes recordings and reads documents for it.
-    type Llm: Llm + Transcriber + DocumentReader;
+    /// Type of the language model, and of what transcribes recordings, reads documents and makes vectors for it.
+    type Llm: Llm + Transcriber + DocumentReader + Embedder;
     /// Type of the clock and random numbers.
     type System: System;
 
@@ -29,7 +29,7 @@ pub trait Deps: Send + Sync {
     fn queues(&self) -> &Self::Queues;
     /// Returns the providers.
     fn providers(&self) -> &Self::Providers;
-    /// Returns the language model, and what transcribes recordings and reads documents for it.
+    /// Returns the language model, and what transcribes recordings, reads documents and makes vectors for it.
     fn llm(&self) -> &Self::Llm;
     /// Returns the clock and random numbers.
     fn system(&self) -> &Self::System;
@@ -70,7 +70,7 @@ pub struct Components<S, Q, P, L, A> {
     pub queues: Q,
     /// Providers.
     pub providers: P,
-    /// Language model, and what transcribes recordings and reads documents for it.
+    /// Language model, and what transcribes recordings, reads documents and makes vectors for it.
     pub llm: L,
     /// Clock and random numbers.
     pub system: A,
@@ -85,7 +85,7 @@ where
     S: Store,
     Q: Queues + DeadLetterQueues + Files,
     P: Providers,
-    L: Llm + Transcriber + DocumentReader,
+    L: Llm + Transcriber + DocumentReader + Embedder,
     A: System,
 {
     type Store = S;

@@ -19,6 +19,7 @@ mod dead_letters;
 mod dead_queues;
 mod deliveries;
 mod document_reader;
+mod embedder;
 mod erasure;
 mod files;
 mod gauges;
@@ -55,6 +56,7 @@ pub use dead_letters::{DeadLetterCounts, DeadLetterFilter, DeadLetters};
 pub use dead_queues::{DeadLetterQueues, DeadQueueMessage};
 pub use deliveries::Deliveries;
 pub use document_reader::{DocumentReader, ReadDocument};
+pub use embedder::{Embedder, EmbeddingError, Embeddings};
 pub use erasure::ErasableRecords;
 pub use files::{FetchedFile, FileBytes, FileError, FileRequest, Files};
 pub use gauges::{

@@ -12,8 +12,8 @@ use recado_domain::inbound::{InboundEvent, InboundMessage};
 use recado_domain::provider::Provider;
 use recado_domain::wake_up::{SendJob, TurnJob};
 use recado_pipeline::ports::{
-    ConnectionAnswer, DeadLetterQueues, DeadQueueMessage, DocumentReader, FileBytes, FileError, Files,
-    HistoryError, HistoryPage, HistorySpan, InboundEntry, Llm, LlmError, LlmReply, LlmRequest,
+    ConnectionAnswer, DeadLetterQueues, DeadQueueMessage, DocumentReader, Embedder, FileBytes, FileError,
+    Files, HistoryError, HistoryPage, HistorySpan, InboundEntry, Llm, LlmError, LlmReply, LlmRequest,
     OutgoingMessage, PortResult, Providers, Queues, SendEvidence, SendOutcome, Transcriber,
 };
 use serde_json::Value;
@@ -161,6 +161,8 @@ impl Providers for Idle {
 }
 
 impl Transcriber for Idle {}
+
+impl Embedder for Idle {}
 
 impl DocumentReader for Idle {}
 

@@ -11,9 +11,9 @@ use recado_domain::inbound::InboundEvent;
 use recado_domain::provider::Provider;
 use recado_domain::secret::Secret;
 use recado_pipeline::ports::{
-    ConnectionAnswer, DocumentReader, HistoryError, HistoryPage, HistorySpan, Llm, LlmError, LlmReply,
-    LlmRequest, OutgoingMessage, PortError, PortResult, Providers, QueueDepth, QueueDepths, SendEvidence,
-    SendOutcome, Transcriber,
+    ConnectionAnswer, DocumentReader, Embedder, HistoryError, HistoryPage, HistorySpan, Llm, LlmError,
+    LlmReply, LlmRequest, OutgoingMessage, PortError, PortResult, Providers, QueueDepth, QueueDepths,
+    SendEvidence, SendOutcome, Transcriber,
 };
 use serde_json::Value;
 use std::sync::Arc;
@@ -73,6 +73,8 @@ impl Providers for NotCalled {
 }
 
 impl Transcriber for NotCalled {}
+
+impl Embedder for NotCalled {}
 
 impl DocumentReader for NotCalled {}
 

@@ -160,6 +160,12 @@ impl EvaluationSet {
         most.map(|(language, _)| language.to_owned()).unwrap_or_default()
     }
 
+    /// Returns the questions of a half, or all.
+    pub fn list_questions(&self, half: Option<Half>) -> impl Iterator<Item = &Question> {
+        let is_chosen = move |question: &&Question| half.is_none_or(|half| question.half == half);
+        self.questions.iter().filter(is_chosen)
+    }
+
     /// Returns the places of a question's blocks among the blocks.
     pub fn find_block_numbers(&self, question: &Question) -> Vec<usize> {
         let numbered = self.blocks.iter().enumerate();

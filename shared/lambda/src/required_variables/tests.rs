@@ -132,6 +132,7 @@ fn secret_of(variable: &str) -> Option<(&'static str, String)> {
         "D360_API_KEY_PARAMETER" => parameter("${ParameterPrefix}own/d360-api-key"),
         "D360_PARTNER_SECRET_PARAMETER" => parameter("${ParameterPrefix}own/d360-partner-secret"),
         "RECADO_TRANSCRIPTION_KEY_PARAMETER" => parameter("${ParameterPrefix}own/transcription-key"),
+        "RECADO_EMBEDDINGS_KEY_PARAMETER" => parameter("${ParameterPrefix}own/embeddings-key"),
         "RECADO_WEBHOOK_SECRET_ARN" => managed("!Ref WebhookMasterArn"),
         "RECADO_TOKEN_SECRET_ARN" => managed("!Ref OperatorTokenArn"),
         _ => {

@@ -4,7 +4,7 @@
 
 mod stand_ins;
 
-use recado_ai::{Model, ModelSettings, TranscriptionSettings};
+use recado_ai::{EmbeddingSettings, Model, ModelSettings, TranscriptionSettings};
 use recado_domain::access::Caller;
 use recado_domain::alert::{AlertKind, AlertSeverity, AlertState, NotificationState};
 use recado_domain::config::{AlertConfig, ConfigDocument, CredentialRef};
@@ -60,6 +60,7 @@ fn deps(store: &Embedded, clock: &StoryClock) -> TestDeps {
         base_url: "http://127.0.0.1:9".to_owned(),
         simulated_latency: Duration::ZERO,
         transcription: TranscriptionSettings::default(),
+        embeddings: EmbeddingSettings::default(),
     };
     let llm = Model::new(http.clone(), &settings, TestSecrets, system.clone());
     Components {

@@ -9,7 +9,7 @@ use recado_domain::ids::{ConversationId, IdempotencyKey, Ordinal};
 use recado_domain::message::TokenUsage;
 use recado_domain::options::SendOptions;
 use recado_domain::wake_up::SendJob;
-use recado_pipeline::ports::{DocumentReader, Llm, LlmError, LlmReply, LlmRequest, Transcriber};
+use recado_pipeline::ports::{DocumentReader, Embedder, Llm, LlmError, LlmReply, LlmRequest, Transcriber};
 use recado_pipeline::{Components, Verdict, operate, reply};
 use recado_testkit::builders::{Fixture, correlation};
 use recado_testkit::ports::succeed;
@@ -90,6 +90,8 @@ struct Interrupted {
 }
 
 impl Transcriber for Interrupted {}
+
+impl Embedder for Interrupted {}
 
 impl DocumentReader for Interrupted {}
 

@@ -24,7 +24,7 @@ use recado_domain::{SignedDuration, Timestamp};
 use recado_embedded::{Clock, Embedded};
 use recado_pipeline::deliver::{self, AcceptedMessage, DeliverRequest};
 use recado_pipeline::ports::{
-    ChatFile, CommitOutcome, ConfigurationStore, ConnectionAnswer, Conversations, DocumentReader,
+    ChatFile, CommitOutcome, ConfigurationStore, ConnectionAnswer, Conversations, DocumentReader, Embedder,
     FetchedFile, FileBytes, FileError, FileRequest, HistoryError, HistoryPage, HistorySpan, IdentityKeyStore,
     InboundWrite, Inbox, Llm, LlmError, LlmReply, LlmRequest, OutboxStore, OutgoingMessage, PictureAnswer,
     Providers, ReadDocument, RecordEventOutcome, Recording, SendEvidence, SendOutcome, StoreInboundOutcome,
@@ -387,6 +387,8 @@ impl Transcriber for Model {
 }
 
 /// A document says what its bytes say.
+impl Embedder for Model {}
+
 impl DocumentReader for Model {
     async fn read_document(&self, bytes: Vec<u8>, _: MediaType) -> Result<ReadDocument, TextGap> {
         let text = String::from_utf8(bytes).map_err(|_| TextGap::Unreadable)?;

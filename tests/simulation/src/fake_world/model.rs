@@ -4,8 +4,8 @@ use crate::fault_injector::FaultInjector;
 use recado_domain::decision::AgentDecision;
 use recado_domain::message::TokenUsage;
 use recado_pipeline::ports::{
-    DocumentReader, Llm, LlmError, LlmReply, LlmRequest, Recording, Speaker, Transcriber, Transcript,
-    TranscriptionError,
+    DocumentReader, Embedder, Llm, LlmError, LlmReply, LlmRequest, Recording, Speaker, Transcriber,
+    Transcript, TranscriptionError,
 };
 use std::sync::atomic::Ordering;
 
@@ -114,6 +114,8 @@ impl Transcriber for Model {
         })
     }
 }
+
+impl Embedder for Model {}
 
 impl DocumentReader for Model {}
 

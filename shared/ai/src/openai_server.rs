@@ -1,0 +1,108 @@
+//! Requests to servers with the interface of `OpenAI`. Bodies of answers are never logged: they repeat what was sent.
+
+use recado_domain::secret::Secret;
+use recado_http_client::{RequestFailure, url_origin};
+use reqwest::header::RETRY_AFTER;
+use reqwest::{RequestBuilder, Response, Url};
+use std::time::Duration;
+
+/// Longest wait that is read from `retry-after`.
+const RETRY_AFTER_MAX: Duration = Duration::from_hours(1);
+
+/// The reason why a request got no answer that can be used.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum ServerFailure {
+    /// The key was refused.
+    Credentials(String),
+    /// The same request may succeed later.
+    Unavailable {
+        /// Description of the failure.
+        why: String,
+        /// Time that the server asks to wait.
+        after: Option<Duration>,
+    },
+    /// The server would refuse the request again.
+    Refused(String),
+}
+
+impl ServerFailure {
+    /// Returns a failure that may pass.
+    pub(crate) fn unavailable(why: impl Into<String>) -> Self {
+        Self::Unavailable {
+            why: why.into(),
+            after: None,
+        }
+    }
+
+    /// Returns the failure of a key that could not be read.
+    pub(crate) fn unread_key(error: &recado_pipeline::ports::PortError) -> Self {
+        Self::unavailable(format!("the key could not be read: {error}"))
+    }
+
+    /// Describes a request without an answer, with the server: its URL may be wrong.
+    fn from_error(url: &Url, error: &reqwest::Error) -> Self {
+        let why = RequestFailure::from_error(error);
+        Self::unavailable(
+            url_origin(url.as_str()).map_or_else(|| why.to_string(), |server| format!("{server}: {why}")),
+        )
+    }
+
+    /// Decides what a refusal means. 408, 409, 425, 429 and errors of the server may pass.
+    fn from_status(status: u16, after: Option<Duration>) -> Self {
+        let why = format!("status {status}");
+        match status {
+            401 | 403 => Self::Credentials(why),
+            408 | 409 | 425 | 429 | 500.. => Self::Unavailable { why, after },
+            _ => Self::Refused(why),
+        }
+    }
+}
+
+/// Returns the URL of a part of a server's interface, such as `embeddings`. The base ends with or without `/v1`.
+pub(crate) fn build_server_url(base: &str, part: &str) -> Option<Url> {
+    let base = base.trim().trim_end_matches('/');
+    let base = base.strip_suffix("/v1").unwrap_or(base);
+    let url = Url::parse(&format!("{base}/v1/{part}")).ok()?;
+    let fine = matches!(url.scheme(), "http" | "https") && url.query().is_none() && url.fragment().is_none();
+    fine.then_some(url)
+}
+
+/// Sends a request to `url` and reads the body of its answer, up to `bytes_max`. A server without a key is asked without one.
+pub(crate) async fn exchange_with_server(
+    url: &Url,
+    request: RequestBuilder,
+    key: Option<&Secret>,
+    bytes_max: usize,
+) -> Result<Vec<u8>, ServerFailure> {
+    let request = match key {
+        Some(key) => request.bearer_auth(key.expose_secret()),
+        None => request,
+    };
+    let mut answer = request
+        .send()
+        .await
+        .map_err(|error| ServerFailure::from_error(url, &error))?;
+    if !answer.status().is_success() {
+        let status = answer.status().as_u16();
+        return Err(ServerFailure::from_status(status, parse_retry_after(&answer)));
+    }
+    let mut body = Vec::new();
+    while let Some(chunk) = answer
+        .chunk()
+        .await
+        .map_err(|error| ServerFailure::from_error(url, &error))?
+    {
+        if body.len() + chunk.len() > bytes_max {
+            return Err(ServerFailure::Refused("the answer is too long".to_owned()));
+        }
+        body.extend_from_slice(&chunk);
+    }
+    Ok(body)
+}
+
+/// Reads `retry-after` in seconds.
+fn parse_retry_after(answer: &Response) -> Option<Duration> {
+    let header = answer.headers().get(RETRY_AFTER)?;
+    let seconds: u64 = header.to_str().ok()?.trim().parse().ok()?;
+    Some(Duration::from_secs(seconds).min(RETRY_AFTER_MAX))
+}
