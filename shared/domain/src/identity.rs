@@ -72,6 +72,12 @@ impl IdentityKey {
         IdempotencyKey::from_hash(self.compute_digest(&["client-key", key.as_str()]))
     }
 
+    /// Returns a hash of what an echo is recognized by, for the notes of erased contacts. Without the key, nobody can tell
+    /// from the hash whether it is of a given text.
+    pub fn hash_echo(&self, text: &str) -> String {
+        self.compute_digest(&["echo", text])
+    }
+
     /// Returns the first 16 bytes of [`Self::compute_mac`], in hexadecimal.
     fn compute_digest(&self, parts: &[&str]) -> String {
         encode_hex(&self.compute_mac(parts)[..16])

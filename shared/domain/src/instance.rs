@@ -11,7 +11,7 @@ mod in_flight;
 mod inactivity;
 
 pub use change::{ChangedInstance, InstanceChange};
-pub use in_flight::{Echo, InFlightSend, OwnMessageEcho};
+pub use in_flight::{Echo, ErasedRecipient, HashedEcho, InFlightSend, OwnMessageEcho};
 pub use inactivity::TrafficProfile;
 
 /// The state of an instance's connection, which decides whether messages can be sent.

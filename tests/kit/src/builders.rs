@@ -285,6 +285,7 @@ pub fn claimed(message: &Message) -> (Message, InFlightSend) {
         text_hash: hash_text(&message.content.render_text()),
         echo: None,
         maybe_echo: None,
+        erased: None,
     };
     (message, flight)
 }

@@ -114,6 +114,8 @@ pub enum Mutation {
     FilesForgotten,
     /// The note of an erased message does not say that Recado sent it.
     ErasedSendsForgotten,
+    /// The note of an attempt of unknown outcome does not outlast the erasure of its contact.
+    ErasedNotesForgotten,
 }
 
 impl Mutation {
@@ -174,6 +176,7 @@ impl Mutation {
         Self::DroppedDraftsUncounted,
         Self::FilesForgotten,
         Self::ErasedSendsForgotten,
+        Self::ErasedNotesForgotten,
     ];
 
     /// Whether it leaves `other` out.

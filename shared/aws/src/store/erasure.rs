@@ -11,6 +11,7 @@ use recado_domain::delivery::DeliveryKey;
 use recado_domain::event::{EventRecord, EventState};
 use recado_domain::ids::{IdempotencyKey, InstanceId};
 use recado_domain::instance::InFlightSend;
+use recado_domain::millis::add_duration;
 use recado_domain::scheduled::ScheduledMessage;
 use recado_pipeline::ports::{ErasableRecords, PortResult, System};
 use std::collections::BTreeSet;
@@ -90,9 +91,15 @@ impl<A: System> ErasableRecords for DynamoStore<A> {
             .await
     }
 
-    async fn delete_in_flight(&self, instance: &InstanceId, flight: &InFlightSend) -> PortResult<()> {
-        self.delete_any("deleting a note", TableKey::for_in_flight(instance, flight))
-            .await
+    async fn replace_in_flight(&self, instance: &InstanceId, erased: &InFlightSend) -> PortResult<()> {
+        const WHAT: &str = "erasing a note";
+        let mut note = item::encode_record(WHAT, erased)?;
+        let kept = add_duration(erased.claimed_at, InFlightSend::RETENTION);
+        note.insert("ttl".to_owned(), item::number_attribute(kept.as_second()));
+        let note = TableKey::for_in_flight(instance, erased).into_item(note);
+        let exists = Expression::new("attribute_exists(#pk)");
+        let _gone = self.table.put_record(WHAT, note, Some(exists)).await?;
+        Ok(())
     }
 
     /// Nothing is left to do: the table has no files of ours.

@@ -1,7 +1,8 @@
 //! In-flight sends: notes of sends whose outcome the provider has not told.
 
 use crate::contact::ContactAddress;
-use crate::ids::{MessageId, Nonce};
+use crate::identity::IdentityKey;
+use crate::ids::{InstanceId, MessageId, Nonce, ThreadId};
 use crate::millis;
 use jiff::{SignedDuration, Timestamp};
 use serde::{Deserialize, Serialize};
@@ -32,6 +33,18 @@ pub struct InFlightSend {
     /// certain, so it says nothing about the attempt's outcome. At most one message is recorded here.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub maybe_echo: Option<String>,
+    /// The recipient, if the contact was erased. Then the note holds no address, and hashes alone of text and ids.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub erased: Option<ErasedRecipient>,
+}
+
+/// The recipient of a send whose contact was erased: enough to recognize an echo, and nothing of the person.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ErasedRecipient {
+    /// The ids of the person's threads, which are keyed hashes.
+    pub threads: Vec<String>,
+    /// `true` if the address was an identity without a number.
+    pub is_numberless: bool,
 }
 
 /// The certainty with which a message is an attempt's echo.
@@ -69,6 +82,29 @@ pub struct OwnMessageEcho<'a> {
     pub written_at: Timestamp,
     /// Time at which the message arrived.
     pub received_at: Timestamp,
+    /// The same in keyed hashes. `None` if no note of an erased contact is compared.
+    pub hashed: Option<&'a HashedEcho>,
+}
+
+/// What a message with `fromMe` is compared by with notes of erased contacts.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct HashedEcho {
+    threads: Vec<ThreadId>,
+    text_hash: String,
+    provider_message_id: Option<String>,
+}
+
+impl HashedEcho {
+    /// Hashes what `said` says with the installation's key.
+    pub fn from_echo(key: &IdentityKey, instance: &InstanceId, said: &OwnMessageEcho<'_>) -> Self {
+        let names = [Some(said.address), said.numberless_identity];
+        let thread = |name: &ContactAddress| key.derive_thread_id(instance, name.as_str());
+        Self {
+            threads: names.into_iter().flatten().map(thread).collect(),
+            text_hash: key.hash_echo(said.text_hash),
+            provider_message_id: said.provider_message_id.map(|id| key.hash_echo(id)),
+        }
+    }
 }
 
 impl InFlightSend {
@@ -81,20 +117,49 @@ impl InFlightSend {
         self.claimed_at <= millis::add_duration(received_at, SKEW)
     }
 
+    /// Takes out of the note what is of the person. `threads` are all threads of the person.
+    #[must_use]
+    pub fn erase_recipient(self, key: &IdentityKey, threads: &[ThreadId]) -> Self {
+        let hash = |id: String| key.hash_echo(&id);
+        Self {
+            erased: Some(ErasedRecipient {
+                threads: threads.iter().map(|thread| thread.as_str().to_owned()).collect(),
+                is_numberless: self.to.is_numberless(),
+            }),
+            to: ContactAddress::removed(),
+            text_hash: key.hash_echo(&self.text_hash),
+            echo: self.echo.map(hash),
+            maybe_echo: self.maybe_echo.map(hash),
+            ..self
+        }
+    }
+
     /// Returns `true` if the send may go to this contact: an address, and the same person's identity without a number
-    /// (`also`).
+    /// (`also`). A send to a contact that was erased goes to nobody.
     pub fn may_be_addressed_to(&self, address: &ContactAddress, also: Option<&ContactAddress>) -> bool {
         match also {
+            _ if self.erased.is_some() => false,
             Some(also) if self.to.is_numberless() => self.to == *also || self.to == *address,
             _ => self.to.may_be_same_person(address),
         }
     }
 
-    /// Returns `true` if the send certainly goes to this contact. If one side is a phone number and the other an
-    /// identity without a number, that is not certain, unless `also` is the send's address.
-    fn is_to(&self, address: &ContactAddress, also: Option<&ContactAddress>) -> bool {
-        let is_known = self.to.is_numberless() == address.is_numberless() || also == Some(&self.to);
-        is_known && self.may_be_addressed_to(address, also)
+    /// Returns how sure it is that the send goes to the contact of `said`; `None` if it does not. If one side is a phone
+    /// number and the other an identity without a number, that is not certain, unless `said` shows the send's address.
+    fn matches_contact(&self, said: &OwnMessageEcho<'_>) -> Option<Echo> {
+        let (address, also) = (said.address, said.numberless_identity);
+        let (is_sure, may_be) = if let Some(erased) = &self.erased {
+            let threads = &said.hashed?.threads;
+            let is_unsure = erased.is_numberless != address.is_numberless() && also.is_none();
+            let is_sure = threads
+                .iter()
+                .any(|thread| erased.threads.iter().any(|own| own == thread.as_str()));
+            (is_sure, is_sure || is_unsure)
+        } else {
+            let is_known = self.to.is_numberless() == address.is_numberless() || also == Some(&self.to);
+            (is_known, self.may_be_addressed_to(address, also))
+        };
+        may_be.then_some(if is_sure { Echo::Sure } else { Echo::Maybe })
     }
 
     /// Decides whether `said` is this attempt's echo; `None` if it is not. It is an echo if it was taken for this
@@ -102,27 +167,37 @@ impl InFlightSend {
     /// and was written while the request may have gone out. An attempt is repeated at the earliest `unknown_wait`
     /// after its claim.
     pub fn matches_echo(&self, said: OwnMessageEcho<'_>, unknown_wait: SignedDuration) -> Option<Echo> {
-        if let Some(before) = self.taken_as(said.provider_message_id) {
+        if let Some(before) = self.taken_as(&said) {
             return Some(before);
         }
         let first = millis::add_duration(self.claimed_at, -CLOCK_LAG_MAX);
         let last = millis::add_duration(self.claimed_at, unknown_wait.saturating_add(ECHO_WAIT));
-        let says_it = self.text_hash == said.text_hash
+        let text_hash = match &self.erased {
+            Some(_) => &said.hashed?.text_hash,
+            None => said.text_hash,
+        };
+        let says_it = self.text_hash == text_hash
             && self.was_claimed_before(said.received_at)
             && (first..=last).contains(&said.written_at);
-        let (echo, taken) = if self.is_to(said.address, said.numberless_identity) {
-            (Echo::Sure, self.echo.is_some())
-        } else {
-            (Echo::Maybe, self.maybe_echo.is_some())
+        let echo = self.matches_contact(&said)?;
+        let taken = match echo {
+            Echo::Sure => &self.echo,
+            Echo::Maybe => &self.maybe_echo,
         };
-        (says_it && !taken && self.may_be_addressed_to(said.address, said.numberless_identity))
-            .then_some(echo)
+        (says_it && taken.is_none()).then_some(echo)
     }
 
-    /// Returns the certainty with which the message of this id was taken for an echo before. `None`: it was not taken
-    /// for an echo.
-    pub fn taken_as(&self, provider_message_id: Option<&str>) -> Option<Echo> {
-        let id = provider_message_id?;
+    /// Returns the id of `said` as this note holds it: a note of an erased contact holds a keyed hash.
+    pub fn recorded_id<'a>(&self, said: &OwnMessageEcho<'a>) -> Option<&'a str> {
+        match &self.erased {
+            Some(_) => said.hashed?.provider_message_id.as_deref(),
+            None => said.provider_message_id,
+        }
+    }
+
+    /// Returns the certainty with which `said` was taken for an echo before. `None`: it was not taken for an echo.
+    pub fn taken_as(&self, said: &OwnMessageEcho<'_>) -> Option<Echo> {
+        let id = self.recorded_id(said)?;
         if self.echo.as_deref() == Some(id) {
             return Some(Echo::Sure);
         }

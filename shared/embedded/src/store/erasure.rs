@@ -1,7 +1,7 @@
 use super::deliveries::ERASED_DELIVERY;
 use crate::Embedded;
 use crate::db_error::DbError;
-use crate::sql_records::{execute_sql, query_all};
+use crate::sql_records::{encode_json, execute_sql, query_all};
 use jiff::Timestamp;
 use recado_domain::delivery::DeliveryKey;
 use recado_domain::event::EventRecord;
@@ -93,12 +93,13 @@ impl ErasableRecords for Embedded {
         .await
     }
 
-    async fn delete_in_flight(&self, instance: &InstanceId, flight: &InFlightSend) -> PortResult<()> {
-        let (instance, flight) = (instance.clone(), flight.clone());
-        let sql = "DELETE FROM in_flight WHERE instance = ?1 AND message = ?2 AND nonce = ?3";
-        self.run_write("delete_in_flight", move |c| {
-            let (message, nonce) = (flight.message.as_str(), flight.nonce.as_str());
-            execute_sql(c, sql, params![instance.as_str(), message, nonce]).map(drop)
+    async fn replace_in_flight(&self, instance: &InstanceId, erased: &InFlightSend) -> PortResult<()> {
+        let (instance, erased) = (instance.clone(), erased.clone());
+        let sql = "UPDATE in_flight SET body = ?4 WHERE instance = ?1 AND message = ?2 AND nonce = ?3";
+        self.run_write("replace_in_flight", move |c| {
+            let (message, nonce) = (erased.message.as_str(), erased.nonce.as_str());
+            let values = params![instance.as_str(), message, nonce, encode_json(&erased)?];
+            execute_sql(c, sql, values).map(drop)
         })
         .await
     }

@@ -36,11 +36,11 @@ pub trait ErasableRecords: Send + Sync {
         key: &IdempotencyKey,
     ) -> impl Future<Output = PortResult<()>> + Send;
 
-    /// Deletes the note of an in-flight send of this instance.
-    fn delete_in_flight(
+    /// Writes `erased` in the place of the note of the same attempt on this instance, if that note still exists.
+    fn replace_in_flight(
         &self,
         instance: &InstanceId,
-        flight: &InFlightSend,
+        erased: &InFlightSend,
     ) -> impl Future<Output = PortResult<()>> + Send;
 
     /// Overwrites deleted records in the files of the store, so that nothing of them can be read there. A store without

@@ -221,6 +221,7 @@ fn find_landed_attempt(message: &Outgoing) -> Option<InFlightSend> {
         text_hash: String::new(),
         echo: None,
         maybe_echo: None,
+        erased: None,
     })
 }
 

@@ -2,12 +2,13 @@
 
 use super::given::{key_claim, with_reply};
 use super::patience::{INDEX, eventually};
-use crate::builders::{BASE, Fixture, accepted, at, claimed, far_ahead, fresh, long_ago};
+use crate::builders::{BASE, Fixture, accepted, at, claimed, far_ahead, fresh, identity_key, long_ago};
 use crate::ports::succeed;
 use recado_domain::delivery::{DeliveryKey, DeliveryStatus, StatusUpdate};
 use recado_domain::ids::EventId;
+use recado_domain::instance::Echo;
 use recado_domain::scheduled::{ScheduledId, ScheduledMessage, ScheduledState};
-use recado_pipeline::ports::{ClaimOutcome, CommitOutcome, DeliveryLink, Store};
+use recado_pipeline::ports::{CommitOutcome, DeliveryLink, Store};
 use std::collections::BTreeSet;
 
 async fn pending<S: Store>(store: &S, groups: &BTreeSet<String>, expected: &[EventId]) {
@@ -194,14 +195,25 @@ pub async fn a_deleted_idempotency_key_can_be_used_again<S: Store>(store: &S) {
     }
 }
 
-pub async fn a_deleted_note_of_an_in_flight_send_is_gone<S: Store>(store: &S) {
+pub async fn an_erased_note_of_an_in_flight_send_takes_its_place_only_while_it_is_there<S: Store>(store: &S) {
     let (fixture, _, reply) = with_reply(store).await;
     let (sending, flight) = claimed(&reply);
-    let found = succeed(store.claim_message(&sending, None, &flight)).await;
-    assert_eq!(found, ClaimOutcome::Claimed);
+    let instance = fixture.instance();
+    let notes = async || succeed(store.list_in_flight(instance)).await;
+    let threads = [reply.conversation.thread_id().clone()];
+    let erased = flight.clone().erase_recipient(&identity_key(), &threads);
+    succeed(store.replace_in_flight(instance, &erased)).await;
+    assert!(notes().await.is_empty(), "no note is made");
+    super::given::claim(store, &sending, &flight).await;
     for _ in 0..2 {
-        succeed(store.delete_in_flight(fixture.instance(), &flight)).await;
-        assert!(succeed(store.list_in_flight(fixture.instance())).await.is_empty());
+        succeed(store.replace_in_flight(instance, &erased)).await;
+        assert_eq!(notes().await, std::slice::from_ref(&erased));
     }
+    assert!(succeed(store.record_echo(instance, &erased, "hash", Echo::Sure)).await);
+    assert_eq!(notes().await[0].echo.as_deref(), Some("hash"));
+    let sent = accepted(&sending);
+    super::given::assert_written(store.settle_message(&sent, Some(&flight), None, None)).await;
+    succeed(store.replace_in_flight(instance, &erased)).await;
+    assert!(notes().await.is_empty());
     succeed(store.overwrite_deleted()).await;
 }

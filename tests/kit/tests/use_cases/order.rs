@@ -126,6 +126,7 @@ async fn attempt_ends_unheard(setup: &Setup, message: &Message) -> PortResult<()
         text_hash: String::new(),
         echo: None,
         maybe_echo: None,
+        erased: None,
     };
     let claimed = setup.world.store.claim_message(&sending, None, &flight).await?;
     assert_eq!(claimed, ClaimOutcome::Claimed);

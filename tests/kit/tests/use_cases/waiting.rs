@@ -293,6 +293,7 @@ async fn what_is_being_sent_is_not_given_up_for_its_age() {
         text_hash: String::new(),
         echo: None,
         maybe_echo: None,
+        erased: None,
     };
     let taken = succeed(setup.world.store.claim_message(&sending, None, &flight)).await;
     assert_eq!(taken, ClaimOutcome::Claimed);

@@ -177,8 +177,16 @@ impl<S: Store> ErasableRecords for FaultyPort<S> {
         list_pending_scheduled(instance: &InstanceId) -> Vec<ScheduledMessage>;
         erase_deliveries(keys: &[DeliveryKey], expires: Timestamp) -> ();
         delete_idempotency_key(scope: &str, key: &IdempotencyKey) -> ();
-        delete_in_flight(instance: &InstanceId, flight: &InFlightSend) -> ();
         overwrite_deleted() -> ();
+    }
+
+    async fn replace_in_flight(&self, instance: &InstanceId, erased: &InFlightSend) -> PortResult<()> {
+        let mut erased = erased.clone();
+        if self.injector.lacks(Mutation::ErasedNotesForgotten) {
+            erased.text_hash.clear();
+        }
+        let effect = self.inner.replace_in_flight(instance, &erased);
+        self.around("replace_in_flight", effect).await
     }
 }
 

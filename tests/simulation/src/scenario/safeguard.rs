@@ -190,6 +190,11 @@ pub const SAFEGUARDS: &[Safeguard] = &[
     promise(Mutation::ReturnNotTimed, Story::AgentReturns, Troubles::None).alone(),
     promise(Mutation::DroppedDraftsUncounted, Story::WritesOn, Troubles::None),
     promise(Mutation::ErasedSendsForgotten, Story::Erasure, Troubles::None),
+    promise(
+        Mutation::ErasedNotesForgotten,
+        Story::ErasedInFlight,
+        Troubles::None,
+    ),
     promise(Mutation::UnreadIsCovered, Story::LongBurst, Troubles::None),
     promise(Mutation::NotReadOn, Story::LongBurst, Troubles::None).alone(),
     promise(Mutation::LeadsNowhere, Story::TwoNames, Troubles::None),

@@ -116,6 +116,8 @@ pub enum Story {
     WritesOn,
     /// A contact that has written, been answered and is written to is erased by the API, and writes again; another is not.
     Erasure,
+    /// A reply hangs, and its contact is erased before it goes out; the contact writes again.
+    ErasedInFlight,
     /// A picture and a voice note come with words. The provider fails at the first and gives the second late; the transcription
     /// fails once. All three are answered, and the files are there in the end.
     Media,
@@ -170,6 +172,7 @@ impl Story {
         Self::AgentReturns,
         Self::WritesOn,
         Self::Erasure,
+        Self::ErasedInFlight,
         Self::Media,
     ];
 
@@ -302,6 +305,7 @@ impl Story {
                 tell.messages(&(0..14).map(|number| number * 15_000).collect::<Vec<_>>());
             }
             Self::Erasure => tell.erasure(),
+            Self::ErasedInFlight => tell.erasure_in_flight(),
             Self::Media => tell.media(),
             Self::LastWords => tell.last_words(),
             Self::AgentReturns => {

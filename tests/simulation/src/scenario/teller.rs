@@ -335,6 +335,21 @@ where
         });
     }
 
+    /// The contact is erased as soon as nobody waits for the provider's answer any more.
+    pub(super) fn erasure_in_flight(&self) {
+        self.on_line(|line| line.script.push_back(Fate::Late));
+        self.messages(&[0]);
+        let tell = self.clone();
+        self.happens(async move {
+            tell.wait_for_requests(1).await;
+            tell.sim.simulation().sleep(19_000).await;
+            tell.sim
+                .erase(&tell.bound().instance.tenant, &address(0, 0))
+                .await;
+            tell.says("m2", 75_000, 75_000);
+        });
+    }
+
     pub(super) fn failed_beside_unknown(&self) {
         self.on_line(|line| line.script.extend([Fate::Unexplained, Fate::FailedLater]));
         for contact in 0..2 {

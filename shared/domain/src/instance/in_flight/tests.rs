@@ -29,6 +29,7 @@ fn note() -> InFlightSend {
         text_hash: "same".to_owned(),
         echo: None,
         maybe_echo: None,
+        erased: None,
     }
 }
 
@@ -40,6 +41,7 @@ fn said(id: &str, at: i64) -> OwnMessageEcho<'_> {
         provider_message_id: Some(id),
         written_at: from_unix_millis(at),
         received_at: from_unix_millis(at),
+        hashed: None,
     }
 }
 
@@ -147,4 +149,59 @@ fn what_may_be_in_anybodys_chat_is_no_sure_echo_and_leaves_the_place_of_one() {
         to_another.matches_echo(said("A", 1_060_000), WAIT),
         Some(Echo::Maybe)
     );
+}
+
+#[test]
+fn a_note_of_an_erased_contact_knows_its_echo_and_holds_nothing_of_the_person() {
+    let key = IdentityKey::from_bytes([7; 32]);
+    let instance = InstanceId::parse("front-desk").unwrap();
+    let (lid, other) = (address("1@lid"), address("5531980000002"));
+    let thread = |address: &ContactAddress| key.derive_thread_id(&instance, address.as_str());
+    let erased = note().erase_recipient(&key, &[thread(contact()), thread(&lid)]);
+    let text = serde_json::to_string(&erased).unwrap();
+    assert!(!text.contains("553198") && !text.contains("same"), "{text}");
+    let echo_of = |erased: &InFlightSend, said: OwnMessageEcho<'_>| {
+        let hashed = HashedEcho::from_echo(&key, &instance, &said);
+        let said = OwnMessageEcho {
+            hashed: Some(&hashed),
+            ..said
+        };
+        (
+            erased.matches_echo(said, WAIT),
+            erased.recorded_id(&said).map(str::to_owned),
+        )
+    };
+    let in_chat = |address, text_hash| OwnMessageEcho {
+        address,
+        text_hash,
+        ..said("WAMID", 1_060_000)
+    };
+    let same_number = address("553180000001");
+    for chat in [contact(), &same_number, &lid] {
+        assert_eq!(echo_of(&erased, in_chat(chat, "same")).0, Some(Echo::Sure));
+        assert_eq!(echo_of(&erased, in_chat(chat, "another")).0, None);
+    }
+    assert_eq!(echo_of(&erased, in_chat(&other, "same")).0, None);
+    let unknown = address("9@lid");
+    assert_eq!(echo_of(&erased, in_chat(&unknown, "same")).0, Some(Echo::Maybe));
+    assert!(
+        !erased.may_be_addressed_to(contact(), None),
+        "nobody waits for it"
+    );
+    let (_, recorded) = echo_of(&erased, in_chat(contact(), "same"));
+    assert!(!recorded.as_deref().unwrap().contains("WAMID"));
+    let echoed = InFlightSend {
+        echo: recorded,
+        ..erased
+    };
+    assert_eq!(
+        echo_of(&echoed, in_chat(contact(), "same")).0,
+        Some(Echo::Sure),
+        "the same again"
+    );
+    let next = OwnMessageEcho {
+        provider_message_id: Some("NEXT"),
+        ..in_chat(contact(), "same")
+    };
+    assert_eq!(echo_of(&echoed, next).0, None, "typed");
 }

@@ -111,6 +111,7 @@ fn a_note_of_a_send_is_swept_once_no_echo_can_come_any_more() {
             text_hash: "h".to_owned(),
             echo: None,
             maybe_echo: None,
+            erased: None,
         };
         let id = InstanceId::parse("front-desk").unwrap();
         let (body, instance) = (encode_json(&note).unwrap(), id.clone());

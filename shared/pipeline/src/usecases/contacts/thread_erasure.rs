@@ -7,6 +7,7 @@ use crate::ports::{
     Conversations, ErasableRecords, OutboxStore, PortError, PortResult, System, WRITE_TRIES, WriteOutcome,
 };
 use crate::steps::conversation_erasure::{ConversationErasure, erase_conversation};
+use crate::steps::identity::load_identity_key;
 use crate::steps::save_conversation::save_conversation;
 use jiff::Timestamp;
 use recado_domain::conversation::Conversation;
@@ -36,7 +37,7 @@ pub(super) async fn erase_thread(
         return Ok(ThreadErasure::WaitsUntil(until));
     }
     // Before the messages: a tombstone does not lead to the person's other threads any more.
-    delete_notes_of_sends(deps, contact, thread).await?;
+    erase_notes_of_sends(deps, contact, thread).await?;
     let how = ConversationErasure {
         instance: Some(&contact.instance),
         kept_identity: Some(&contact.entry),
@@ -86,17 +87,16 @@ async fn find_running_send(deps: &impl Deps, newest: &ConversationId) -> PortRes
     Ok(running.filter(|until| *until > now).max())
 }
 
-/// Deletes the notes of the attempts to send a message of the thread. Each holds the person's address.
-async fn delete_notes_of_sends(
-    deps: &impl Deps,
-    contact: &FoundContact,
-    thread: &ThreadId,
-) -> PortResult<()> {
-    let instance = &contact.instance.id;
+/// Erases the person from the notes of the attempts to send a message of the thread. The notes stay, because a request
+/// that hangs may still go out, and its echo must not count as typed on the phone.
+async fn erase_notes_of_sends(deps: &impl Deps, contact: &FoundContact, thread: &ThreadId) -> PortResult<()> {
+    let (instance, key) = (&contact.instance.id, load_identity_key(deps).await?);
     for flight in deps.store().list_in_flight(instance).await? {
         let conversation = flight.message.conversation_and_ordinal();
-        if conversation.is_ok_and(|(conversation, _)| conversation.thread_id() == thread) {
-            deps.store().delete_in_flight(instance, &flight).await?;
+        let is_theirs = conversation.is_ok_and(|(conversation, _)| conversation.thread_id() == thread);
+        if is_theirs && flight.erased.is_none() {
+            let erased = flight.erase_recipient(&key, &contact.threads);
+            deps.store().replace_in_flight(instance, &erased).await?;
         }
     }
     Ok(())

@@ -9,7 +9,7 @@ use crate::ports::{
     ContactAliases, Conversations, Deliveries, OutboxStore, PortError, PortResult, StoreInboundOutcome,
     System, WRITE_TRIES,
 };
-use crate::steps::identity::derive_thread_id;
+use crate::steps::identity::{derive_thread_id, load_identity_key};
 use crate::steps::linked_threads::take_over_others;
 use crate::steps::message_age::is_stale;
 use crate::steps::verdict::Verdict;
@@ -23,7 +23,7 @@ use recado_domain::delivery::DeliveryKey;
 use recado_domain::event::{InboundJob, MessagePosition};
 use recado_domain::ids::{InstanceId, Ordinal, TokenName};
 use recado_domain::inbound::InboundMessage;
-use recado_domain::instance::{Echo, InFlightSend, OwnMessageEcho};
+use recado_domain::instance::{Echo, HashedEcho, InFlightSend, OwnMessageEcho};
 use recado_domain::message::Role;
 use recado_domain::millis::add_duration;
 use recado_domain::outbox::{OutboxState, hash_text};
@@ -210,7 +210,7 @@ async fn is_own_echo(
         return Ok(true);
     }
     let hash = hash_text(&inbound.content.render_echo_text());
-    let said = OwnMessageEcho {
+    let mut said = OwnMessageEcho {
         address: &inbound.address,
         numberless_identity: inbound.numberless_identity.as_ref(),
         text_hash: &hash,
@@ -219,9 +219,15 @@ async fn is_own_echo(
             .sent_at
             .map_or(job.received_at, |sent_at| sent_at.min(job.received_at)),
         received_at: job.received_at,
+        hashed: None,
     };
     let wait = deps.settings().unknown_wait;
     let instance = &bound.instance.id;
+    let hashed;
+    if flights.iter().any(|flight| flight.erased.is_some()) {
+        hashed = HashedEcho::from_echo(&load_identity_key(deps).await?, instance, &said);
+        said.hashed = Some(&hashed);
+    }
     let mut echoed = Vec::new();
     for flight in flights {
         if let Some(echo) = echo_of(deps, instance, &flight, said, wait).await? {
@@ -231,14 +237,14 @@ async fn is_own_echo(
     // First comes an attempt that was assigned to this very echo before, by a worker that failed or was repeated. Then
     // come attempts that certainly go to this contact, and among these the one that was claimed last before the echo was
     // written: so earlier attempts are left for echoes that were written earlier.
-    let taken = |flight: &InFlightSend| flight.taken_as(said.provider_message_id).is_some();
+    let taken = |flight: &InFlightSend| flight.taken_as(&said).is_some();
     echoed.sort_by_key(|(flight, echo)| {
         let after = !flight.was_claimed_before(said.written_at);
         let maybe = *echo == Echo::Maybe;
         (!taken(flight), maybe, after, Reverse(flight.claimed_at))
     });
     for (flight, echo) in echoed {
-        let Some(id) = said.provider_message_id.filter(|_| !taken(&flight)) else {
+        let Some(id) = flight.recorded_id(&said).filter(|_| !taken(&flight)) else {
             return Ok(true);
         };
         // A note accepts one echo: the next equal text was typed by a person. A note that was removed meanwhile was
@@ -261,7 +267,7 @@ async fn echo_of(
     unknown_wait: SignedDuration,
 ) -> PortResult<Option<Echo>> {
     let echo = flight.matches_echo(said, unknown_wait);
-    if echo != Some(Echo::Maybe) || !flight.to.is_numberless() {
+    if echo != Some(Echo::Maybe) || !flight.to.is_numberless() || flight.erased.is_some() {
         return Ok(echo);
     }
     let named = derive_thread_id(deps, instance, flight.to.as_str()).await?;

@@ -187,6 +187,7 @@ async fn claim_message(
         text_hash: hash_text(&instead.unwrap_or(&message.content_as_sent()).render_echo_text()),
         echo: None,
         maybe_echo: None,
+        erased: None,
     };
     let guard = message.out.yields_to_takeover().then(|| ClaimGuard {
         conversation: message.conversation.clone(),
