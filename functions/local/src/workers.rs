@@ -249,7 +249,7 @@ async fn handle_message(deps: &LocalDeps, queues: &Embedded, received: DequeuedM
     let worked = async {
         match received.queue {
             QueueName::Inbound => process::process(deps, body, times).await,
-            QueueName::Turns => reply::handle_turn_message(deps, body, times).await,
+            QueueName::Turns => reply::handle_turn_message(deps, body, times, None).await,
             QueueName::Outbound => send::handle_outbound_message(deps, body, times, Some(deadline)).await,
         }
     };

@@ -39,7 +39,9 @@ pub fn ingest_social_message<'a>(
 
 /// Runs a turn job from the queue `turns`.
 pub fn run_turn_job(deps: &AwsDeps, message: BatchMessage) -> BoxFuture<'_, Verdict> {
-    Box::pin(async move { reply::handle_turn_message(deps, &message.body, message.receives).await })
+    Box::pin(async move {
+        reply::handle_turn_message(deps, &message.body, message.receives, message.deadline).await
+    })
 }
 
 /// Runs a send job from the queue `outbound`.

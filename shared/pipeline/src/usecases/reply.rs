@@ -8,6 +8,7 @@ mod step_times;
 mod steps;
 mod transcript;
 mod turn_end;
+mod turn_time;
 mod typing;
 
 use crate::Deps;
@@ -19,6 +20,7 @@ use crate::steps::queue_message::{self, REQUEUE_AFTER_RECEIVES};
 use crate::steps::verdict::Verdict;
 use crate::steps::wake_up;
 use draft::DraftedReply;
+use jiff::Timestamp;
 use leased_turn::LeasedTurn;
 use recado_domain::conversation::Conversation;
 use recado_domain::dead_letter::{QueueName, RedrivenTurn};
@@ -40,10 +42,18 @@ use steps::ready_reply::find_ready_reply;
 use steps::take_lease::{release_lease, take_lease};
 use tracing::Instrument;
 use turn_end::{AfterTurn, TurnEnd, TurnStop};
+use turn_time::TurnTime;
 use typing::SeenMessages;
 
-/// Handles one message of the `turns` queue. `receives` is how often the queue has delivered this message.
-pub async fn handle_turn_message(deps: &impl Deps, body: &str, receives: u32) -> Verdict {
+/// Handles one message of the `turns` queue. `receives` is how often the queue has delivered this message. The function that
+/// runs it ends at `deadline`, if it ends.
+pub async fn handle_turn_message(
+    deps: &impl Deps,
+    body: &str,
+    receives: u32,
+    deadline: Option<Timestamp>,
+) -> Verdict {
+    let time = TurnTime::from_start(deps.system().now(), deadline);
     let job: TurnJob = match queue_message::parse_queue_message(deps, QueueName::Turns, body).await {
         Ok(job) => job,
         Err(verdict) => return verdict,
@@ -53,7 +63,7 @@ pub async fn handle_turn_message(deps: &impl Deps, body: &str, receives: u32) ->
     );
     async {
         // Boxed to keep this future small: thousands of them may wait side by side.
-        let worked = Box::pin(handle_turn_job(deps, body, &job, receives)).await;
+        let worked = Box::pin(handle_turn_job(deps, body, &job, receives, time)).await;
         queue_message::decide_verdict(deps, worked, &deps.settings().turns_backoff, receives)
     }
     .instrument(span)
@@ -62,7 +72,13 @@ pub async fn handle_turn_message(deps: &impl Deps, body: &str, receives: u32) ->
 
 /// Runs a turn job after some preparation. The dead letter of a redriven job is removed first. A job that was received
 /// too often is sent again as a new message instead.
-async fn handle_turn_job(deps: &impl Deps, body: &str, job: &TurnJob, receives: u32) -> PortResult<Verdict> {
+async fn handle_turn_job(
+    deps: &impl Deps,
+    body: &str,
+    job: &TurnJob,
+    receives: u32,
+    time: TurnTime,
+) -> PortResult<Verdict> {
     if let Ok(RedrivenTurn { redrive, .. }) = serde_json::from_str(body) {
         deps.store()
             .remove_dead_letter(&redrive.dead_letter, redrive.failed_at)
@@ -81,7 +97,7 @@ async fn handle_turn_job(deps: &impl Deps, body: &str, job: &TurnJob, receives: 
     if let Some(verdict) = handle_return_timer(deps, job).await? {
         return Ok(verdict);
     }
-    let end = match run_turn(deps, job).await {
+    let end = match run_turn(deps, job, time).await {
         Ok(()) => TurnEnd::Committed,
         Err(TurnStop::Ended(end)) => end,
         Err(TurnStop::Failed(error)) => return Err(error),
@@ -96,12 +112,12 @@ async fn handle_turn_job(deps: &impl Deps, body: &str, job: &TurnJob, receives: 
 }
 
 /// Takes the steps of a turn, one a line. Each may end the turn.
-async fn run_turn(deps: &impl Deps, job: &TurnJob) -> Result<(), TurnStop> {
+async fn run_turn(deps: &impl Deps, job: &TurnJob, time: TurnTime) -> Result<(), TurnStop> {
     let (began_at, mut times) = (deps.system().now(), StepTimes::default());
     let reads = read_conversation(deps, &job.conversation);
     let (conversation, newest) = times.run(deps, TurnStep::Read, reads).await?;
     let unread = UnreadFiles::from_messages(deps, &newest);
-    let turn = match prepare_turn(deps, job, conversation, newest, &mut times).await {
+    let turn = match prepare_turn(deps, (job, time), conversation, newest, &mut times).await {
         Ok(turn) => turn,
         Err(stop) => {
             unread.fetch_after(deps, &stop).await?;
@@ -122,7 +138,7 @@ async fn run_turn(deps: &impl Deps, job: &TurnJob) -> Result<(), TurnStop> {
 /// Takes the steps of a turn up to the lease.
 async fn prepare_turn<'a>(
     deps: &impl Deps,
-    job: &'a TurnJob,
+    (job, time): (&'a TurnJob, TurnTime),
     mut conversation: Conversation,
     newest: Vec<Message>,
     times: &mut StepTimes,
@@ -148,6 +164,7 @@ async fn prepare_turn<'a>(
         conversation,
         reading,
         draft,
+        time,
     })
 }
 
@@ -182,8 +199,11 @@ async fn draft_reply(
     if let Some(reply) = times.run(deps, TurnStep::ReadyReply, ready).await? {
         return Ok(reply);
     }
-    let until = add_duration(deps.system().now(), deps.settings().file_work_wait);
-    times.run(deps, TurnStep::Files, fetch_files(deps, turn)).await?;
+    let (now, wait) = (deps.system().now(), deps.settings().file_work_wait);
+    let until = add_duration(now, turn.time.left_for_files(now, wait));
+    times
+        .run(deps, TurnStep::Files, fetch_files(deps, turn, until))
+        .await?;
     let texts = read_files(deps, turn, until);
     times.run(deps, TurnStep::FileTexts, texts).await?;
     let opens = open_shown_files(deps, turn);

@@ -43,7 +43,7 @@ async fn work(setup: &Setup) {
         for job in due {
             let body = serde_json::to_string(&job).unwrap();
             assert_eq!(
-                reply::handle_turn_message(&setup.world, &body, 1).await,
+                reply::handle_turn_message(&setup.world, &body, 1, None).await,
                 Verdict::Done
             );
         }

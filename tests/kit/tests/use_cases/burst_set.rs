@@ -158,7 +158,7 @@ async fn play(bursts: Vec<Burst>) -> Played {
         for job in setup.due_turns().await {
             let body = serde_json::to_string(&job).unwrap();
             assert_eq!(
-                reply::handle_turn_message(&setup.world, &body, 1).await,
+                reply::handle_turn_message(&setup.world, &body, 1, None).await,
                 Verdict::Done
             );
         }

@@ -34,7 +34,7 @@ async fn work(setup: &Setup) {
             let (body, times) = (&message.body, message.receives);
             let verdict = match message.queue {
                 QueueName::Inbound => process::process(world, body, times).await,
-                QueueName::Turns => reply::handle_turn_message(world, body, times).await,
+                QueueName::Turns => reply::handle_turn_message(world, body, times, None).await,
                 QueueName::Outbound => send::handle_outbound_message(world, body, times, None).await,
             };
             match verdict {

@@ -189,7 +189,7 @@ async fn a_document_is_read_as_text_and_a_long_one_is_cut() {
 #[tokio::test]
 async fn older_texts_give_way_where_there_is_no_room_for_all() {
     let mut setup = setup().await;
-    setup.world.settings.turn_reads.transcript_chars = 60;
+    setup.world.settings.turn_reads.transcript_chars = 76;
     for (id, bytes) in [
         ("A", &b"first document, in few words"[..]),
         ("B", b"second document, in some more words"),

@@ -77,7 +77,7 @@ async fn turns(setup: &Setup) {
         }
         for job in due {
             let body = serde_json::to_string(&job).unwrap();
-            let _ = reply::handle_turn_message(&setup.world, &body, 1).await;
+            let _ = reply::handle_turn_message(&setup.world, &body, 1, None).await;
         }
     }
 }

@@ -1,16 +1,18 @@
 //! The files of contacts: fetched before the model is asked or later, stored, read, and deleted with their messages.
 
 use crate::world::{FileAnswer, Meanwhile, Setup};
+use jiff::SignedDuration;
 use recado_domain::access::{Caller, Scope};
 use recado_domain::content::{Content, Media, MediaKind};
 use recado_domain::conversation::ConversationMode;
 use recado_domain::event::EventKind;
 use recado_domain::ids::TenantId;
 use recado_domain::message::{FileLoss, FileState, Message, StoredFile};
+use recado_domain::millis::add_duration;
 use recado_pipeline::message_file::{self, FileSource};
 use recado_pipeline::ports::{ConfigurationStore, Conversations, Files};
 use recado_pipeline::reconcile::reconcile;
-use recado_pipeline::{operate, reply};
+use recado_pipeline::{Verdict, operate, reply};
 use recado_testkit::builders::{Fixture, correlation};
 use recado_testkit::ports::succeed;
 use serde_json::json;
@@ -85,6 +87,28 @@ async fn a_file_that_takes_too_long_does_not_hold_the_reply_up() {
     assert_eq!(setup.now().duration_since(before).as_secs(), 10);
     let file = setup.newest().await.file.unwrap();
     assert!(file.next_fetch_time().is_some() && file.attempts == 1, "{file:?}");
+}
+
+#[tokio::test]
+async fn the_model_has_what_the_files_leave_of_the_functions_time_and_a_turn_with_too_little_comes_back() {
+    let setup = setup().await;
+    setup.sends(&setup.fixture, "A", &picture()).await;
+    setup.file_comes(FileAnswer::Hangs);
+    setup.pass(30);
+    let job = setup.due_turns().await.remove(0);
+    let body = serde_json::to_string(&job).unwrap();
+    let ends_in = |seconds| Some(add_duration(setup.now(), SignedDuration::from_secs(seconds)));
+    let late = reply::handle_turn_message(&setup.world, &body, 1, ends_in(8)).await;
+    assert!(matches!(late, Verdict::Retry { .. }), "{late:?}");
+    assert!(setup.world.llm.asked.lock().unwrap().is_empty());
+    setup.file_comes(FileAnswer::Hangs);
+    setup.sends(&setup.fixture, "B", &picture()).await;
+    setup.pass(30);
+    let job = setup.due_turns().await.remove(0);
+    let body = serde_json::to_string(&job).unwrap();
+    let done = reply::handle_turn_message(&setup.world, &body, 2, ends_in(40)).await;
+    assert_eq!(done, Verdict::Done);
+    assert_eq!(setup.world.llm.within.lock().unwrap().as_secs(), 40 - 10 - 5);
 }
 
 #[tokio::test]
@@ -217,7 +241,7 @@ impl Setup {
         let report = Box::pin(succeed(reconcile(&self.world))).await;
         for job in self.due_turns().await {
             let body = serde_json::to_string(&job).unwrap();
-            let verdict = reply::handle_turn_message(&self.world, &body, 1).await;
+            let verdict = reply::handle_turn_message(&self.world, &body, 1, None).await;
             assert_eq!(verdict, recado_pipeline::Verdict::Done);
         }
         report.files

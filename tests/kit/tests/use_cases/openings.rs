@@ -70,7 +70,7 @@ fn calls(setup: &Setup) -> usize {
 }
 
 async fn handle(setup: &Setup, job: &TurnJob) -> Verdict {
-    reply::handle_turn_message(&setup.world, &serde_json::to_string(job).unwrap(), 1).await
+    reply::handle_turn_message(&setup.world, &serde_json::to_string(job).unwrap(), 1, None).await
 }
 
 /// A contact writes, and its turn job comes after the debounce.

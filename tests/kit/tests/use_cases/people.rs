@@ -140,10 +140,13 @@ async fn a_draft_that_a_takeover_made_void_holds_up_no_turn_after_it() {
     };
     let body = serde_json::to_string(&job).unwrap();
     assert_eq!(
-        reply::handle_turn_message(&world, &body, 1).await,
+        reply::handle_turn_message(&world, &body, 1, None).await,
         Verdict::RETRY_SOON
     );
-    assert_eq!(reply::handle_turn_message(&world, &body, 2).await, Verdict::Done);
+    assert_eq!(
+        reply::handle_turn_message(&world, &body, 2, None).await,
+        Verdict::Done
+    );
     assert_eq!(world.llm.thinks.load(Ordering::SeqCst), 2);
     setup.send(&job.conversation).await;
     assert_eq!(setup.world.providers.contents(), [Content::from_text("certo")]);

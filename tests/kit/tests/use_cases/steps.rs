@@ -54,7 +54,7 @@ async fn run(setup: &Setup, ordinal: u64) -> (Verdict, usize) {
         file: None,
     };
     let body = serde_json::to_string(&job).unwrap();
-    let verdict = reply::handle_turn_message(&setup.world, &body, 1).await;
+    let verdict = reply::handle_turn_message(&setup.world, &body, 1, None).await;
     (verdict, setup.world.llm.asked.lock().unwrap().len())
 }
 

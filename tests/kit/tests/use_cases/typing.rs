@@ -48,7 +48,7 @@ async fn play(setup: &Setup, seconds: i64) -> Vec<(i64, String)> {
         setup.pass(1);
         for job in setup.due_turns().await {
             let body = serde_json::to_string(&job).unwrap();
-            if let Verdict::Retry { after } = reply::handle_turn_message(&setup.world, &body, 1).await {
+            if let Verdict::Retry { after } = reply::handle_turn_message(&setup.world, &body, 1, None).await {
                 let again = setup.world.queues.enqueue_turn_job(&job, after.unsigned_abs());
                 again.await.unwrap();
             }

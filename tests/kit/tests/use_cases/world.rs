@@ -340,6 +340,8 @@ pub(crate) struct Model {
     pub(crate) asked: Mutex<Vec<String>>,
     /// All that it was shown in the last call.
     pub(crate) read: Mutex<Vec<String>>,
+    /// The time that it had in the last call.
+    pub(crate) within: Mutex<Duration>,
     /// Whether a call ends the process that makes it.
     pub(crate) ends: AtomicBool,
     /// Whether its key is missing.
@@ -403,6 +405,7 @@ impl Llm for Model {
         *self.read.lock().unwrap() = request.turns.iter().map(|turn| turn.text.clone()).collect();
         let files = request.turns.iter().flat_map(|turn| turn.files.clone());
         *self.shown.lock().unwrap() = files.collect();
+        *self.within.lock().unwrap() = request.within;
         assert!(!self.ends.load(Ordering::SeqCst), "the process ends");
         let meanwhile = self.meanwhile.0.lock().unwrap().take();
         if let Some(meanwhile) = meanwhile {
@@ -678,7 +681,7 @@ impl Setup {
         };
         let body = serde_json::to_string(&job).unwrap();
         assert_eq!(
-            reply::handle_turn_message(&self.world, &body, 1).await,
+            reply::handle_turn_message(&self.world, &body, 1, None).await,
             Verdict::Done
         );
         conversation.id

@@ -124,7 +124,7 @@ where
         let deadline = add_millis(injector.now(), function_timeout_ms(queue));
         let verdict = match queue {
             QueueName::Inbound => process::process(&world, &got.body, got.receives).await,
-            QueueName::Turns => reply::handle_turn_message(&world, &got.body, got.receives).await,
+            QueueName::Turns => reply::handle_turn_message(&world, &got.body, got.receives, None).await,
             QueueName::Outbound => {
                 send::handle_outbound_message(&world, &got.body, got.receives, Some(deadline)).await
             }

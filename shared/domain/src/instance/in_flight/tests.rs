@@ -176,7 +176,7 @@ fn a_note_of_an_erased_contact_knows_its_echo_and_holds_nothing_of_the_person() 
         text_hash,
         ..said("WAMID", 1_060_000)
     };
-    let same_number = address("553180000001");
+    let same_number = address("553180000001@s.whatsapp.net");
     for chat in [contact(), &same_number, &lid] {
         assert_eq!(echo_of(&erased, in_chat(chat, "same")).0, Some(Echo::Sure));
         assert_eq!(echo_of(&erased, in_chat(chat, "another")).0, None);

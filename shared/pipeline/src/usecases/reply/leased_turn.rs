@@ -1,6 +1,7 @@
 //! A turn that holds its lease: what the steps work with that draft and commit the reply.
 
 use super::reading::TurnReading;
+use super::turn_time::TurnTime;
 use recado_domain::config::{AgentStep, InstanceConfig};
 use recado_domain::conversation::{Conversation, Draft};
 use recado_domain::wake_up::TurnJob;
@@ -18,6 +19,8 @@ pub(super) struct LeasedTurn<'a> {
     pub(super) reading: TurnReading,
     /// The state from which the reply is drafted.
     pub(super) draft: Draft,
+    /// The time that the turn has.
+    pub(super) time: TurnTime,
 }
 
 impl LeasedTurn<'_> {

@@ -22,13 +22,17 @@ pub(super) struct TurnReading {
     known: Vec<Message>,
     /// Ordinals of the messages that are read.
     chosen: BTreeSet<Ordinal>,
+    /// Ordinals of those among them that are owed an answer.
+    owed: BTreeSet<Ordinal>,
     /// The ordinal up to which messages were answered before this turn.
     pub(super) answered: Ordinal,
     /// The ordinal up to which every message that expects an answer is read.
     pub(super) covers: Ordinal,
     /// Maximum number of characters that are read of one message.
     pub(super) message_chars: usize,
-    /// Maximum number of characters that are read of all texts of files together.
+    /// Maximum number of messages that are read.
+    messages: usize,
+    /// Maximum number of characters that are read of all messages and of the texts of their files together.
     pub(super) transcript_chars: usize,
 }
 
@@ -80,30 +84,49 @@ impl TurnReading {
             chosen.insert(message.ordinal);
         }
         let covers = chosen.last().copied().unwrap_or(reach);
-        let around = known.iter().rev().filter(|message| {
-            !chosen.contains(&message.ordinal)
-                && (message.role != Role::User || message.ordinal <= covers)
-                && reached_contact(message)
-        });
-        let mut history = Vec::new();
-        for message in around {
-            if !room.take_message(message, false) {
-                break;
-            }
-            history.push(message.ordinal);
-        }
-        chosen.extend(history);
-        Self {
+        let mut reading = Self {
             known,
+            owed: chosen.clone(),
             chosen,
             answered,
             covers,
             message_chars,
+            messages: bounds.messages.max(1),
             transcript_chars: bounds.transcript_chars,
+        };
+        reading.choose_history();
+        reading
+    }
+
+    /// Chooses the newest of the other messages, as far as the limits leave room beside those that are owed an answer.
+    fn choose_history(&mut self) {
+        let mut room = ReadBudget {
+            messages: self.messages,
+            chars: self.transcript_chars,
+            message_chars: self.message_chars,
+        };
+        self.chosen.clone_from(&self.owed);
+        for message in self
+            .known
+            .iter()
+            .filter(|message| self.owed.contains(&message.ordinal))
+        {
+            room.take_message(message, true);
+        }
+        let around = self.known.iter().rev().filter(|message| {
+            !self.owed.contains(&message.ordinal)
+                && (message.role != Role::User || message.ordinal <= self.covers)
+                && reached_contact(message)
+        });
+        for message in around {
+            if !room.take_message(message, false) {
+                break;
+            }
+            self.chosen.insert(message.ordinal);
         }
     }
 
-    /// Replaces messages by their present records.
+    /// Replaces messages by their present records. The texts of their files take room from older messages.
     pub(super) fn replace_messages(&mut self, changed: Vec<Message>) {
         for message in changed {
             let same = |known: &&mut Message| known.ordinal == message.ordinal;
@@ -111,6 +134,7 @@ impl TurnReading {
                 *known = message;
             }
         }
+        self.choose_history();
     }
 
     /// Returns all known messages, read or not.
@@ -149,8 +173,16 @@ fn contiguous_end(known: &[Message], answered: Ordinal) -> Ordinal {
     })
 }
 
-/// Returns the maximum number of characters that a message adds to the transcript, without the mark of a cut.
+/// Returns the maximum number of characters that a message adds to the transcript with the text of its file, without the
+/// marks of cuts.
 fn count_characters(message: &Message, max: usize) -> usize {
+    let found = message.file.as_ref().and_then(|file| file.found_text());
+    let of_file = found.map_or(0, |found| found.text.chars().take(max).count());
+    count_own_characters(message, max) + of_file
+}
+
+/// Returns the same without the text of the message's file.
+pub(super) fn count_own_characters(message: &Message, max: usize) -> usize {
     message.render_text().chars().take(max).count().max(DELETED.len()) + 1
 }
 

@@ -3,7 +3,7 @@
 mod files;
 mod revisions;
 
-use super::reading::{DELETED, TurnReading, reached_contact};
+use super::reading::{DELETED, TurnReading, count_own_characters, reached_contact};
 use crate::ports::{ChatTurn, Speaker};
 pub(super) use files::ShownFiles;
 use files::TranscriptFiles;
@@ -34,8 +34,12 @@ pub(super) fn build_transcript(reading: &TurnReading, shown: ShownFiles) -> Vec<
         });
     }
     let revised = Revisions::from_reading(reading);
-    let room = (reading.message_chars, reading.transcript_chars);
-    let mut files = TranscriptFiles::share_room(reading.chosen_messages(), shown, room.0, room.1);
+    let (each, all) = (reading.message_chars, reading.transcript_chars);
+    let own = reading
+        .chosen_messages()
+        .map(|message| count_own_characters(message, each));
+    let room = all.saturating_sub(own.sum());
+    let mut files = TranscriptFiles::share_room(reading.chosen_messages(), shown, each, room);
     let mut turns: Vec<ChatTurn> = Vec::new();
     for message in past.into_iter().chain(present) {
         let speaker = if message.role == Role::User {

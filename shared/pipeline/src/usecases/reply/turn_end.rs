@@ -48,6 +48,8 @@ pub(super) enum TurnEnd {
     MessagesMissing,
     /// The model's key is missing: the turn waits for it.
     ModelKeyMissing,
+    /// Too little time is left to ask the model: the job comes back.
+    NoTimeLeft,
     /// The conversation was answered, taken over or resolved while the reply was drafted.
     Discarded(ConversationError),
     /// The contact wrote while the reply was drafted: the draft is dropped, and a turn begins anew.
@@ -81,6 +83,7 @@ impl TurnEnd {
             Self::NeverOpens => "never_opens",
             Self::MessagesMissing => "messages_missing",
             Self::ModelKeyMissing => "model_key_missing",
+            Self::NoTimeLeft => "no_time_left",
             Self::Discarded(_) => "discarded",
             Self::DraftDropped => "draft_dropped",
             Self::ChangedMeanwhile => "changed_meanwhile",
@@ -101,9 +104,11 @@ impl TurnEnd {
                 AfterTurn::Decided(Verdict::retry_at(at, now))
             }
             // After a dropped draft: the newer message's job begins the next turn, or this one if that has waited too long.
-            Self::MessagesMissing | Self::Discarded(_) | Self::DraftDropped | Self::ChangedMeanwhile => {
-                AfterTurn::Decided(Verdict::RETRY_SOON)
-            }
+            Self::MessagesMissing
+            | Self::NoTimeLeft
+            | Self::Discarded(_)
+            | Self::DraftDropped
+            | Self::ChangedMeanwhile => AfterTurn::Decided(Verdict::RETRY_SOON),
             Self::NothingOwed
             | Self::NoInstance
             | Self::Closed { .. }
@@ -130,6 +135,7 @@ impl TurnEnd {
             }
             Self::Closed { opens } => tracing::info!(end, %opens, "turn ended"),
             Self::Discarded(refused) => tracing::info!(reason = %refused, "draft discarded"),
+            Self::NoTimeLeft => tracing::warn!(end, "turn without time for the model"),
             Self::NoConversation => tracing::warn!(end, "turn of a conversation that does not exist"),
             Self::MessagesMissing => {
                 tracing::error!(end, "messages that are owed an answer were not found");
@@ -196,6 +202,7 @@ mod tests {
         }
         for end in [
             TurnEnd::MessagesMissing,
+            TurnEnd::NoTimeLeft,
             TurnEnd::Discarded(ConversationError::TakenOver),
             TurnEnd::DraftDropped,
             TurnEnd::ChangedMeanwhile,

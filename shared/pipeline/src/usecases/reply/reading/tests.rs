@@ -3,7 +3,9 @@ use crate::settings::Settings;
 use crate::usecases::reply::transcript::tests::message as said;
 use crate::usecases::reply::transcript::{ShownFiles, build_transcript};
 use proptest::prelude::*;
-use recado_domain::content::Content;
+use recado_domain::content::{Content, Media, MediaKind};
+use recado_domain::file_text::FileTextSource;
+use recado_domain::message::{FileState, FileText, FoundText, MessageFile, StoredFile};
 use recado_domain::reason::Reason;
 
 /// A message of the contact.
@@ -179,4 +181,56 @@ proptest! {
         let shown: usize = build_transcript(&reading, ShownFiles::default()).iter().map(|turn| turn.text.chars().count()).sum();
         prop_assert!(shown <= transcript_chars + 1 + messages * mark, "{shown} characters");
     }
+}
+
+/// A document of the contact whose text has so many characters.
+fn document(ordinal: u64, chars: usize) -> Message {
+    let found = FoundText::within_limit(FileTextSource::Document, "d".repeat(chars), false, None);
+    let stored = StoredFile {
+        mime_type: "text/plain".to_owned(),
+        bytes: 1,
+        sha256: String::new(),
+    };
+    Message {
+        content: Content::Media(Media::from_kind(MediaKind::Document)),
+        file: Some(MessageFile {
+            state: FileState::Stored(stored),
+            attempts: 1,
+            text: Some(FileText::Found(found)),
+        }),
+        ..asked(ordinal, "")
+    }
+}
+
+/// Number of characters that a turn reads of the contact's documents.
+fn document_chars(reading: &TurnReading) -> usize {
+    let turns = build_transcript(reading, ShownFiles::default());
+    let texts = turns.iter().flat_map(|turn| turn.text.lines());
+    texts
+        .filter(|line| line.starts_with("ddd"))
+        .map(|line| line.chars().take_while(|c| *c == 'd').count())
+        .sum()
+}
+
+#[test]
+fn the_texts_of_files_count_like_words_and_take_room_from_what_was_said_before() {
+    let bounds = TurnReadLimits {
+        messages: 20,
+        message_chars: 100,
+        transcript_chars: 300,
+    };
+    let mut known = asked_all(1..=8);
+    for (place, ordinal) in [(2, 3), (4, 5), (6, 7)] {
+        known[place] = document(ordinal, 100);
+    }
+    let reading = of(7, 8, &known, &bounds);
+    assert_eq!(read(&reading), [4, 5, 6, 7, 8], "the third document does not fit");
+    assert_eq!(document_chars(&reading), 200);
+    // The text of a file that the turn itself reads leaves no room for the older.
+    known[7] = document(8, 0);
+    let mut reading = of(7, 8, &known, &bounds);
+    assert_eq!(read(&reading), [4, 5, 6, 7, 8]);
+    reading.replace_messages(vec![document(8, 100)]);
+    assert_eq!(read(&reading), [6, 7, 8]);
+    assert_eq!((reading.covers, document_chars(&reading)), (Ordinal(8), 200));
 }

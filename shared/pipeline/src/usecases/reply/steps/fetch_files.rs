@@ -7,18 +7,22 @@ use crate::steps::file_fetch::{fetch_files_within, list_waiting_files};
 use crate::steps::file_job::complete_files;
 use crate::usecases::reply::leased_turn::LeasedTurn;
 use crate::usecases::reply::turn_end::{TurnEnd, TurnStop};
+use jiff::Timestamp;
 use recado_domain::message::Message;
 
-/// Fetches the files that are not here yet, for a bounded time. The turn goes on without those that take longer.
+/// Fetches the files that are not here yet, for a bounded time, at most until `until`. The turn goes on without those that
+/// take longer.
 pub(in crate::usecases::reply) async fn fetch_files(
     deps: &impl Deps,
     turn: &mut LeasedTurn<'_>,
+    until: Timestamp,
 ) -> Result<(), TurnStop> {
-    let waiting = list_waiting_files(turn.reading.chosen_messages(), deps.system().now());
+    let now = deps.system().now();
+    let waiting = list_waiting_files(turn.reading.chosen_messages(), now);
     if waiting.is_empty() {
         return Ok(());
     }
-    let within = deps.settings().file_wait;
+    let within = deps.settings().file_wait.min(until.duration_since(now));
     let changed = fetch_files_within(deps, &turn.bound, waiting, within).await;
     turn.reading.replace_messages(changed);
     Ok(())

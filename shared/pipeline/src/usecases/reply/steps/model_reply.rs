@@ -16,8 +16,8 @@ use recado_domain::decision::AgentDecision;
 use recado_domain::file_text::{FILE_TEXT_INSTRUCTIONS, has_file_text};
 use recado_domain::ids::InstanceId;
 
-/// Asks the model for a reply. Ends the turn if the model's key is missing. If the model fails or its answer is empty,
-/// the reply is the agent's error message.
+/// Asks the model for a reply, within what is left of the turn's time. Ends the turn if the model's key is missing, or if too
+/// little time is left. If the model fails or its answer is empty, the reply is the agent's error message.
 pub(in crate::usecases::reply) async fn ask_model(
     deps: &impl Deps,
     turn: &LeasedTurn<'_>,
@@ -29,6 +29,9 @@ pub(in crate::usecases::reply) async fn ask_model(
     {
         tracing::warn!(step = %gone, "the step is gone: the conversation goes on at the first");
     }
+    let asked_at = deps.system().now();
+    let left = turn.time.left_for_model(asked_at, deps.settings().llm_timeout);
+    let within = left.ok_or(TurnEnd::NoTimeLeft)?;
     let turns = build_transcript(&turn.reading, shown);
     let request = LlmRequest {
         instructions: list_instructions(turn, step, &turns),
@@ -37,10 +40,9 @@ pub(in crate::usecases::reply) async fn ask_model(
         system: bound.agent.system_prompt.clone(),
         turns,
         max_tokens: bound.agent.max_tokens,
-        within: deps.settings().llm_timeout.unsigned_abs(),
+        within,
         simulated: deps.providers().is_simulated(&bound.instance).await,
     };
-    let asked_at = deps.system().now();
     let answer = deps.llm().generate_reply(&request).await;
     measure_answer(deps, &bound.instance.id, asked_at, &answer);
     match answer {
