@@ -109,6 +109,11 @@ pub enum EventPayload {
 /// 1 MiB, a DynamoDB item 400 KB.
 pub const PAYLOAD_INLINE_BYTES_MAX: usize = 100 * 1024;
 
+/// Returns the name under which the file lies that the webhook of an event held.
+pub fn webhook_file_key(event: &EventId) -> String {
+    format!("file.{event}")
+}
+
 /// The message on the queue `inbound` for an event. The event's record keeps it until the event is applied.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct InboundJob {
@@ -134,6 +139,10 @@ pub struct InboundJob {
     /// example is the same text, written again.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub lookalike: bool,
+    /// `true` if the webhook held the file of the message. It is stored beside the large bodies, under
+    /// [`webhook_file_key`].
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub has_file: bool,
     /// Time of the failure that a redrive undoes; set only by a redrive, wherever it was started. An event that failed
     /// at this time becomes pending again before it is processed. An event that is not dead, or failed again since, is
     /// left as it is.

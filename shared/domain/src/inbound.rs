@@ -55,6 +55,8 @@ pub struct WebhookEvent {
     pub payload: Value,
     /// `true` if another event may look exactly like this one, because the provider gave neither an id nor a time.
     pub lookalike: bool,
+    /// The file of the message as standard Base64, if the webhook holds it.
+    pub file: Option<String>,
 }
 
 impl WebhookEvent {

@@ -8,6 +8,7 @@ use crate::contact::ContactAddress;
 use crate::content::Content;
 use crate::context::MessageContext;
 use crate::delivery::{Delivery, DeliveryStatus};
+use crate::event::webhook_file_key;
 use crate::ids::{
     ConversationId, CorrelationId, EventId, IdempotencyKey, InstanceId, MessageId, Ordinal, TenantId,
     TokenName,
@@ -166,6 +167,13 @@ impl<Out: OutgoingSide> Message<Out> {
     pub fn file_key(&self) -> Option<String> {
         self.file.as_ref()?;
         Some(file_key(&self.tenant, &self.message_id()))
+    }
+
+    /// Returns the name under which the file lies that the message's webhook held; `None` if it held none.
+    pub fn webhook_file_key(&self) -> Option<String> {
+        let event = self.event.as_ref()?;
+        let file = self.file.as_ref()?;
+        file.from_webhook.then(|| webhook_file_key(event))
     }
 
     /// Returns the kind of the model that wrote the message; `None` if no model wrote it.

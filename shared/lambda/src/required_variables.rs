@@ -197,7 +197,7 @@ pub const FUNCTIONS: [FunctionNeeds; 6] = [
         // Puts events and notices, and updates deliveries. It reads the configuration, which notices are compared with.
         actions: &["GetItem", "BatchGetItem", "PutItem", "UpdateItem"],
         sends_to: &[variable::INBOUND_QUEUE],
-        objects: &[("payloads", &["PutObject"])],
+        objects: &[("payloads", &["PutObject", "DeleteObject"])],
         configured_secrets: &[APP_SECRETS],
         ..NOTHING
     },
@@ -233,7 +233,10 @@ pub const FUNCTIONS: [FunctionNeeds; 6] = [
             variable::TURNS_DLQ,
             variable::OUTBOUND_QUEUE,
         ],
-        objects: &[("files", &["GetObject", "PutObject", "DeleteObject"])],
+        objects: &[
+            ("files", &["GetObject", "PutObject", "DeleteObject"]),
+            ("payloads", &["GetObject", "DeleteObject"]),
+        ],
         configured_secrets: &[INSTANCE_SECRETS],
         schedules: true,
         ..NOTHING

@@ -42,5 +42,6 @@ pub(crate) mod typing_signs;
 pub mod upload;
 pub(crate) mod verdict;
 pub(crate) mod wake_up;
+pub(crate) mod webhook_file;
 pub(crate) mod webhook_items;
 pub(crate) mod working_instances;

@@ -103,6 +103,7 @@ fn job(event: WebhookEvent) -> InboundJob {
         received_at: Timestamp::UNIX_EPOCH,
         payload: EventPayload::Inline(event.payload),
         lookalike: false,
+        has_file: false,
         redrive: None,
     }
 }

@@ -123,6 +123,7 @@ fn job(provider: Provider, kind: EventKind, payload: &Value) -> InboundJob {
         received_at: Timestamp::UNIX_EPOCH,
         payload: EventPayload::Inline(payload.clone()),
         lookalike: false,
+        has_file: false,
         redrive: None,
     }
 }

@@ -151,6 +151,7 @@ fn read(event: &WebhookEvent) -> InboundEvent {
         received_at: received_at(),
         payload: EventPayload::Inline(event.payload.clone()),
         lookalike: false,
+        has_file: false,
         redrive: None,
     };
     interpret_event(&job, &event.payload)

@@ -34,6 +34,7 @@ fn job(event: &WebhookEvent) -> InboundJob {
         received_at: received_at(),
         payload: EventPayload::Inline(event.payload.clone()),
         lookalike: false,
+        has_file: false,
         redrive: None,
     }
 }

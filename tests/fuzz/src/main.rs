@@ -58,6 +58,7 @@ fn read(event: &WebhookEvent) {
         received_at: millis::from_unix_millis(1_772_443_000_000),
         payload: EventPayload::Inline(event.payload.clone()),
         lookalike: false,
+        has_file: false,
         redrive: None,
     };
     if let InboundEvent::Message(message) = interpret_event(&job, &event.payload) {

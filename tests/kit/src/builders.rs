@@ -161,6 +161,7 @@ impl Fixture {
                 json!({"key": {"id": name}, "message": {"conversation": "Bom dia"}}),
             ),
             lookalike: false,
+            has_file: false,
             redrive: None,
         }
     }

@@ -1,6 +1,7 @@
 //! The world around: provider, phones, model. It remembers what really happened, whatever the records say.
 
 mod fate;
+mod files;
 mod interpret;
 mod line;
 mod memory;

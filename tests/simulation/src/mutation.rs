@@ -112,6 +112,8 @@ pub enum Mutation {
     DroppedDraftsUncounted,
     /// What is still to be done with files is not found in the index of overdue work.
     FilesForgotten,
+    /// The record of a message does not say that its webhook held its file.
+    WebhookFilesForgotten,
     /// The note of an erased message does not say that Recado sent it.
     ErasedSendsForgotten,
     /// The note of an attempt of unknown outcome does not outlast the erasure of its contact.
@@ -175,6 +177,7 @@ impl Mutation {
         Self::ReturnNotTimed,
         Self::DroppedDraftsUncounted,
         Self::FilesForgotten,
+        Self::WebhookFilesForgotten,
         Self::ErasedSendsForgotten,
         Self::ErasedNotesForgotten,
     ];

@@ -9,7 +9,7 @@ use recado_domain::contact::ContactAddress;
 use recado_domain::ids::{EventId, InstanceId, MessageId};
 use recado_domain::message::Message;
 use recado_pipeline::ports::SendOutcome;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// See the module. All times are true, in milliseconds since the start.
 #[derive(Debug, Default)]
@@ -34,6 +34,8 @@ pub struct Witness {
     pub disturbed: Vec<i64>,
     /// When the sender was enqueued, by conversation and ordinal, for a mutation.
     pub send_jobs: BTreeMap<String, i64>,
+    /// Names of files that webhooks held and that may not be stored.
+    pub unkept_files: BTreeSet<String>,
     /// What contacts were shown of their messages being read.
     pub marks: Vec<Mark>,
     /// When an echo was taken first for an attempt at each message.

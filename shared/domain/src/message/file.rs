@@ -33,6 +33,9 @@ pub struct MessageFile {
     /// Number of fetches that were begun.
     #[serde(default, skip_serializing_if = "crate::is_default")]
     pub attempts: u32,
+    /// `true` if the webhook held the bytes. Until they are stored they lie beside the large bodies.
+    #[serde(default, skip_serializing_if = "crate::is_default")]
+    pub from_webhook: bool,
     /// Text of the file; `None` if the file is not stored, or if it is looked at, not read.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub text: Option<FileText>,
@@ -122,6 +125,7 @@ impl MessageFile {
                 next_at: add_duration(now, FIRST_LOOK),
             },
             attempts: 0,
+            from_webhook: false,
             text: None,
         })
     }

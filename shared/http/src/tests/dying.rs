@@ -158,6 +158,7 @@ pub(super) fn job(external: &str, name: &str) -> InboundJob {
         received_at: now(),
         payload: EventPayload::Inline(json!({"text": "segredo"})),
         lookalike: false,
+        has_file: false,
         redrive: None,
     }
 }

@@ -1,11 +1,17 @@
 //! The stored files of messages: shown with their messages, and served.
 
-use super::{Answered, Site};
+use super::webhooks::evolution_message;
+use super::{Answered, Site, secret_of};
 use axum::http::StatusCode;
 use recado_domain::content::{Content, Media, MediaKind};
+use recado_domain::event::{EventKind, derive_event_id, webhook_file_key};
 use recado_domain::file_text::FileTextSource;
+use recado_domain::ids::ExternalId;
 use recado_domain::message::{FileState, FileText, FoundText, Message, MessageFile, StoredFile, TextGap};
-use recado_pipeline::ports::{CommitOutcome, Conversations, FileBytes, Files, RetainedRecords, WriteOutcome};
+use recado_domain::provider::Provider;
+use recado_pipeline::ports::{
+    CommitOutcome, Conversations, FileBytes, Files, Queues, RetainedRecords, WriteOutcome,
+};
 use recado_testkit::ports::succeed;
 use serde_json::{Value, json};
 
@@ -25,6 +31,7 @@ async fn stored(site: &Site, contact: &str, state: FileState, bytes: Option<&[u8
     message.file = Some(MessageFile {
         state,
         attempts: 1,
+        from_webhook: false,
         text: None,
     });
     conversation.rev += 1;
@@ -142,5 +149,27 @@ async fn the_transcript_of_a_recording_is_shown_with_its_message() {
             (&answered.body["file_text"], &answered.body["file_note"]),
             (&shown, &note)
         );
+    }
+}
+
+#[tokio::test]
+async fn a_forged_webhook_stores_no_file() {
+    let site = Site::in_memory().configured().await;
+    let mut message = evolution_message();
+    message["data"]["message"] = json!({"imageMessage": {"caption": "Oi"}, "base64": "iVBORw0KGgo="});
+    let external = ExternalId::parse("suporte-01").unwrap();
+    let event = derive_event_id(Provider::Evolution, &external, EventKind::Message, "3EB0B2C4D5E6");
+    let secret = secret_of("master", "suporte-01");
+    for (key, status, is_kept) in [
+        ("wrong", StatusCode::UNAUTHORIZED, false),
+        (secret.as_str(), StatusCode::OK, true),
+    ] {
+        let headers = [("apikey", key)];
+        let answered = site
+            .ask("POST", "/webhooks/evolution", &headers, message.to_string())
+            .await;
+        assert_eq!(answered.status, status, "{}", answered.text);
+        let kept = succeed(site.store.find_payload(&webhook_file_key(&event))).await;
+        assert_eq!(kept.is_some(), is_kept, "{key}");
     }
 }

@@ -8,7 +8,7 @@ use crate::ports::{
 use crate::steps::idempotency::delete_claim;
 use crate::steps::upload::upload_key;
 use recado_domain::dead_letter::{DeadLetter, DeadLetterContent, QueueName};
-use recado_domain::event::{EventPayload, InboundJob};
+use recado_domain::event::{EventPayload, InboundJob, webhook_file_key};
 use recado_domain::millis::add_duration;
 use recado_domain::scheduled::ScheduledMessage;
 use std::collections::BTreeSet;
@@ -28,7 +28,13 @@ pub(crate) async fn settle_without_body(deps: &impl Deps, job: &InboundJob) -> P
     Ok(())
 }
 
-async fn erase_event_body(deps: &impl Deps, job: &InboundJob) -> PortResult<()> {
+/// Deletes what lies beside the record of an event: a large body, and the file that its webhook held.
+pub(crate) async fn erase_event_body(deps: &impl Deps, job: &InboundJob) -> PortResult<()> {
+    if job.has_file {
+        deps.queues()
+            .delete_payload(&webhook_file_key(&job.event))
+            .await?;
+    }
     match &job.payload {
         EventPayload::Stored(key) => deps.queues().delete_payload(key).await,
         EventPayload::Inline(_) => Ok(()),

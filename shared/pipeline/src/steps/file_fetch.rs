@@ -4,9 +4,10 @@
 mod measured;
 
 use crate::Deps;
-use crate::ports::{FileBytes, FileError, FileRequest, Files, PortResult, Providers, System};
+use crate::ports::{FileBytes, FileError, FileRequest, Files, PortResult, Providers, Queues, System};
 use crate::steps::file_record::{ChangedFile, LEASE_MARGIN, change_file_record, work_within};
 use crate::steps::queue_message::format_error_chain;
+use crate::steps::webhook_file::{delete_used_webhook_file, open_webhook_file};
 use futures::future::try_join_all;
 use jiff::{SignedDuration, Timestamp};
 use measured::{Measured, lock_unpoisoned};
@@ -44,13 +45,18 @@ pub(crate) fn list_waiting_files<'a>(
     messages.filter(waits).cloned().collect()
 }
 
-/// Deletes the stored bytes of the files of `messages`, if there are any.
+/// Deletes the stored bytes of the files of `messages`, if there are any, also those that their webhooks held.
 pub(crate) async fn delete_files_of(deps: &impl Deps, messages: &[Message]) -> PortResult<()> {
     let keys = messages.iter().filter_map(Message::file_key);
     let deletions: Vec<_> = keys
         .map(|key| async move { deps.queues().delete_file(&key).await })
         .collect();
-    try_join_all(deletions).await.map(|_| ())
+    let of_webhooks = messages.iter().filter_map(Message::webhook_file_key);
+    let others: Vec<_> = of_webhooks
+        .map(|key| async move { deps.queues().delete_payload(&key).await })
+        .collect();
+    try_join_all(deletions).await?;
+    try_join_all(others).await.map(|_| ())
 }
 
 /// Fetches the file of a message, stores its bytes, and records the result. The attempt is counted before the provider is
@@ -82,9 +88,13 @@ pub(crate) async fn fetch_message_file(
     let kind = message.content.media_file().map(|media| media.media);
     let settles = |file: &mut MessageFile| settle_file_fetch(file, kind, &fetched, failed_at);
     match change_file_record(deps, message, settles).await? {
-        ChangedFile::Written(message) | ChangedFile::Same(message) => Ok(Some(message)),
+        ChangedFile::Written(message) | ChangedFile::Same(message) => {
+            delete_used_webhook_file(deps, &message).await;
+            Ok(Some(message))
+        }
         ChangedFile::Gone => {
-            // The message was erased meanwhile, or its content was removed: nothing of it may stay.
+            // The message was erased meanwhile, or its content was removed: nothing of it may stay. Whoever did that deleted
+            // the file of the webhook.
             deps.queues().delete_file(&key).await?;
             Ok(None)
         }
@@ -141,7 +151,10 @@ async fn fetch_and_store(
         within: settings.file_timeout.unsigned_abs(),
         private_hosts: settings.private_media,
     };
-    let fetched = deps.providers().fetch_file(bound, &request).await?;
+    let fetched = match open_webhook_file(deps, message).await {
+        Some(fetched) => fetched,
+        None => deps.providers().fetch_file(bound, &request).await?,
+    };
     let mut measured = Measured::new(fetched.bytes, settings.file_bytes_max, fetched.sha256);
     let found = MediaType::from_file(measured.read_beginning().await?, media.file_name.as_deref());
     let mime_type = found.map_or_else(

@@ -72,6 +72,7 @@ fn judge_event(
         received_at: deps.system().now(),
         payload: EventPayload::Inline(Value::Null),
         lookalike: event.lookalike,
+        has_file: false,
         redrive: None,
     };
     let InboundEvent::Message(inbound) = deps.providers().interpret_event(&job, &event.payload) else {

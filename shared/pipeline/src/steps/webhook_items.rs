@@ -10,10 +10,11 @@ use crate::ports::{
     System,
 };
 use crate::steps::typing_signs;
+use crate::steps::webhook_file::{delete_unneeded_webhook_file, keep_webhook_file};
 use futures::stream::{self, StreamExt, TryStreamExt};
 use recado_domain::delivery::StatusUpdate;
 use recado_domain::event::{EventPayload, InboundJob, PAYLOAD_INLINE_BYTES_MAX};
-use recado_domain::ids::{CorrelationId, ExternalId};
+use recado_domain::ids::{CorrelationId, EventId, ExternalId};
 use recado_domain::inbound::{WebhookEvent, WebhookItem};
 use recado_domain::millis::add_duration;
 use recado_domain::notice::{NOTICE_RETENTION, Notice};
@@ -83,7 +84,18 @@ pub async fn ingest(
     let recorded = if jobs.is_empty() {
         Vec::new()
     } else {
-        record_and_enqueue(deps, jobs).await?
+        let with_files = list_with_files(&jobs);
+        let recorded = record_and_enqueue(deps, jobs).await?;
+        for (event, _) in with_files
+            .iter()
+            .zip(&recorded)
+            .filter(|(_, found)| **found == RecordEventOutcome::Settled)
+        {
+            if let Some(event) = event {
+                delete_unneeded_webhook_file(deps, event).await;
+            }
+        }
+        recorded
     };
     let count = |outcome| recorded.iter().filter(|found| **found == outcome).count();
     done.owed_before = count(RecordEventOutcome::Pending);
@@ -153,6 +165,12 @@ async fn record_notices(deps: &impl Deps, notices: Vec<Notice>) -> PortResult<()
         .await
 }
 
+/// Returns the ids of the events whose webhooks held files, each in its place.
+fn list_with_files(jobs: &[InboundJob]) -> Vec<Option<EventId>> {
+    let with_file = |job: &InboundJob| job.has_file.then(|| job.event.clone());
+    jobs.iter().map(with_file).collect()
+}
+
 /// Records each event as pending and enqueues those that are not settled, in their order. Returns what recording each of
 /// them found.
 async fn record_and_enqueue(deps: &impl Deps, jobs: Vec<InboundJob>) -> PortResult<Vec<RecordEventOutcome>> {
@@ -184,7 +202,7 @@ async fn record_event(deps: &impl Deps, job: InboundJob) -> PortResult<(InboundJ
     Ok((job, found))
 }
 
-/// Builds the job of an event. A large body is stored first.
+/// Builds the job of an event. A large body and a file are stored first.
 async fn build_inbound_job(
     deps: &impl Deps,
     event: WebhookEvent,
@@ -192,6 +210,10 @@ async fn build_inbound_job(
 ) -> PortResult<InboundJob> {
     let key = crate::steps::identity::load_identity_key(deps).await?;
     let group = event.derive_group(&key);
+    let has_file = match event.file {
+        Some(base64) => keep_webhook_file(deps, &event.id, base64).await,
+        None => false,
+    };
     let inline = measure_json(&event.payload) <= PAYLOAD_INLINE_BYTES_MAX;
     let payload = if inline {
         EventPayload::Inline(event.payload)
@@ -210,6 +232,7 @@ async fn build_inbound_job(
         received_at: deps.system().now(),
         payload,
         lookalike: event.lookalike,
+        has_file,
         redrive: None,
     })
 }

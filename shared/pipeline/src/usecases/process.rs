@@ -22,6 +22,7 @@ use crate::steps::give_up::give_up_event;
 use crate::steps::queue_message::{self, REQUEUE_AFTER_RECEIVES, format_error_chain};
 use crate::steps::verdict::Verdict;
 use crate::steps::wake_up;
+use crate::steps::webhook_file::delete_unneeded_webhook_file;
 use jiff::Timestamp;
 use message_change::ResolvedChange;
 use recado_domain::config::{InstanceConfig, Tenant};
@@ -131,8 +132,14 @@ async fn handle_event(
             AppliedEvent::Followed(enqueued) => {
                 let processed = ProcessingRecord { started_at, enqueued };
                 finish_event(deps, job, Some(&bound.tenant), (processed, None)).await?;
+                if enqueued == FollowUpJob::Nothing {
+                    delete_left_file(deps, job).await;
+                }
             }
-            AppliedEvent::LeftOut(reason) => leave_event_out(deps, job, bound, (started_at, reason)).await?,
+            AppliedEvent::LeftOut(reason) => {
+                leave_event_out(deps, job, bound, (started_at, reason)).await?;
+                delete_left_file(deps, job).await;
+            }
             AppliedEvent::Finished => {}
         },
     }
@@ -146,6 +153,14 @@ async fn delete_applied_body(deps: &impl Deps, job: &InboundJob) {
         && let Err(error) = deps.queues().delete_payload(key).await
     {
         tracing::warn!(error = %format_error_chain(&error), "the body of an applied event was not deleted");
+    }
+}
+
+/// Deletes the file that the event's webhook held if no message of the event waits for it: the event was an echo, or its message
+/// is not stored.
+async fn delete_left_file(deps: &impl Deps, job: &InboundJob) {
+    if job.has_file {
+        delete_unneeded_webhook_file(deps, &job.event).await;
     }
 }
 
@@ -208,6 +223,7 @@ async fn ignore_event(deps: &impl Deps, job: &InboundJob, tenant: Option<&Tenant
     };
     finish_event(deps, job, tenant, (processed, None)).await?;
     delete_applied_body(deps, job).await;
+    delete_left_file(deps, job).await;
     Ok(())
 }
 

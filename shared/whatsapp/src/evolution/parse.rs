@@ -14,6 +14,7 @@ mod status;
 mod tests;
 mod unused_fields;
 mod vote;
+mod webhook_file;
 
 pub(crate) use history_record::parse_history_record;
 
@@ -188,6 +189,7 @@ impl EvolutionEnvelope {
             address: None,
             payload,
             lookalike: self.date_time.is_none(),
+            file: None,
         })
     }
 }

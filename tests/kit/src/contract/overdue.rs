@@ -400,6 +400,7 @@ pub async fn a_file_that_is_waited_for_is_overdue_until_it_is_stored<S: Store>(s
     message.file = Some(MessageFile {
         state: waiting(2),
         attempts: 0,
+        from_webhook: false,
         text: None,
     });
     let write = InboundWrite {
@@ -432,6 +433,7 @@ pub async fn a_file_that_is_waited_for_is_overdue_until_it_is_stored<S: Store>(s
         message.file = Some(MessageFile {
             state,
             attempts: 1,
+            from_webhook: false,
             text: None,
         });
         assert_written(store.replace_message(&message)).await;

@@ -44,6 +44,8 @@ pub(crate) struct Bucket {
     pub(crate) turns_fail: Arc<AtomicU32>,
     /// How many further bodies fail to be read.
     pub(crate) reads_fail: Arc<AtomicU32>,
+    /// How many further bodies fail to be stored.
+    pub(crate) puts_fail: Arc<AtomicU32>,
     /// How many further redrives fail to be sent.
     pub(crate) redrives_fail: Arc<AtomicU32>,
     time: Time,
@@ -82,6 +84,7 @@ impl Queues for Bucket {
     }
 
     async fn put_payload(&self, key: &str, payload: &Value) -> PortResult<()> {
+        fails(&self.puts_fail)?;
         let kept = (self.time.now(), payload.clone());
         self.bodies.lock().unwrap().insert(key.to_owned(), kept);
         Ok(())
@@ -154,6 +157,7 @@ pub(crate) fn world(setup: &Setup, patience_days: i64) -> World {
         receive_ms: Arc::default(),
         turns_fail: Arc::default(),
         reads_fail: Arc::default(),
+        puts_fail: Arc::default(),
         redrives_fail: Arc::default(),
         time: world.system.clone(),
     };

@@ -20,6 +20,7 @@ async fn says_oi(setup: &Setup, lookalike: bool) -> usize {
         address: Some(setup.fixture.address.clone()),
         payload,
         lookalike,
+        file: None,
     };
     let items = vec![WebhookItem::Event(event)];
     ingest(&setup.world, items, &correlation()).await.unwrap().events

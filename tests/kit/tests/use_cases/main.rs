@@ -51,6 +51,7 @@ mod unknown;
 mod uploads;
 mod voids;
 mod waiting;
+mod webhook_files;
 mod window;
 mod world;
 

@@ -100,6 +100,7 @@ fn record(bound: &InstanceConfig, kept: &Kept) -> HistoryRecord {
         payload: json!({"address": kept.address.as_str(), "id": kept.id, "text": kept.text, "from_me": kept.from_me,
             "sent_at": kept.at.as_millisecond()}),
         lookalike: false,
+        file: None,
     })];
     items.extend(kept.status.map(|status| {
         WebhookItem::Status(StatusUpdate {

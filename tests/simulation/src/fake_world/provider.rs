@@ -1,4 +1,4 @@
-use super::{FakeWorld, Fate, FileFate, failed_event, traits};
+use super::{FakeWorld, Fate, failed_event, traits};
 use crate::executor::Life;
 use crate::fault_injector::FaultInjector;
 use crate::mutation::Mutation;
@@ -7,7 +7,7 @@ use crate::witness::Mark;
 use jiff::Timestamp;
 use recado_domain::config::{ConfigError, Instance, InstanceConfig};
 use recado_domain::contact::ContactAddress;
-use recado_domain::content::{Content, MediaKind};
+use recado_domain::content::Content;
 use recado_domain::delivery::{DeliveryKey, DeliveryStatus, StatusUpdate};
 use recado_domain::event::InboundJob;
 use recado_domain::ids::{ExternalId, MessageId};
@@ -16,7 +16,7 @@ use recado_domain::millis::add_millis;
 use recado_domain::provider::{Provider, ProviderCapabilities};
 use recado_domain::reason::Reason;
 use recado_pipeline::ports::{
-    ConnectionAnswer, FetchedFile, FileBytes, FileError, FileRequest, HistoryError, HistoryPage, HistorySpan,
+    ConnectionAnswer, FetchedFile, FileError, FileRequest, HistoryError, HistoryPage, HistorySpan,
     OutgoingMessage, Providers, SendEvidence, SendOutcome,
 };
 use serde_json::Value;
@@ -409,26 +409,7 @@ impl Providers for Edge {
         bound: &InstanceConfig,
         request: &FileRequest<'_>,
     ) -> Result<FetchedFile, FileError> {
-        self.injector.step("fetch_file").await;
-        let fate = self
-            .fake_world
-            .line(&bound.instance.id, |line| line.files.pop_front())
-            .flatten();
-        let takes_ms = if fate == Some(FileFate::Late) { 30_000 } else { 300 };
-        self.injector.common.simulation.sleep(takes_ms).await;
-        self.injector.step("fetch_file").await;
-        if fate == Some(FileFate::Fails) {
-            return Err(FileError::Unavailable { why: "503" });
-        }
-        let (bytes, mime_type) = match request.media.media {
-            MediaKind::Voice => (&b"OggS\0\x02"[..], "audio/ogg"),
-            _ => (&b"\x89PNG\r\n\x1a\n"[..], "image/png"),
-        };
-        Ok(FetchedFile {
-            bytes: FileBytes::from_bytes(bytes.to_vec()),
-            mime_type: Some(mime_type.to_owned()),
-            sha256: None,
-        })
+        self.give_file(bound, request).await
     }
 
     async fn read_history_page(

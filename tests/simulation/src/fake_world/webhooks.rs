@@ -24,6 +24,14 @@ pub struct Said<'a> {
     pub sent_at: Option<Timestamp>,
 }
 
+/// The file that a webhook holds: the beginning of a PNG, as Base64.
+const INLINE_FILE: &str = "iVBORw0KGgo=";
+
+/// Whether the webhook of this message holds its file. Its provider gives it to nobody then.
+pub(super) fn holds_file(text: &str) -> bool {
+    text.ends_with("-inline-photo")
+}
+
 impl Said<'_> {
     /// Its event, in the chat of the person who has this number.
     pub fn event_in(
@@ -55,6 +63,7 @@ impl Said<'_> {
             address: Some(address.clone()),
             payload,
             lookalike: false,
+            file: holds_file(self.text).then(|| INLINE_FILE.to_owned()),
         }
     }
 }
@@ -104,6 +113,7 @@ pub fn connection_event(provider: Provider, external: &ExternalId, number: u64, 
         address: None,
         payload: json!({ "open": open }),
         lookalike: false,
+        file: None,
     }
 }
 
@@ -132,5 +142,6 @@ pub fn failed_event(
         address: Some(address.clone()),
         payload,
         lookalike: false,
+        file: None,
     }
 }

@@ -212,6 +212,7 @@ pub const SAFEGUARDS: &[Safeguard] = &[
     .on_one_machine(),
     promise(Mutation::VoidRepliesWait, Story::VoidReplies, Troubles::None),
     promise(Mutation::FilesForgotten, Story::Media, Troubles::None),
+    promise(Mutation::WebhookFilesForgotten, Story::Media, Troubles::None),
 ];
 
 /// Safeguards that no story misses while the others are there, and what is there in their place: whoever loses a parked

@@ -119,7 +119,8 @@ pub enum Story {
     /// A reply hangs, and its contact is erased before it goes out; the contact writes again.
     ErasedInFlight,
     /// A picture and a voice note come with words. The provider fails at the first and gives the second late; the transcription
-    /// fails once. All three are answered, and the files are there in the end.
+    /// fails once. A webhook holds a picture that the provider gives to nobody. All are answered, and the files are there in the
+    /// end.
     Media,
 }
 

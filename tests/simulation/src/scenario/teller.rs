@@ -95,6 +95,7 @@ where
         self.says("m3-voice", 600, 600);
         self.says("m4", 90_000, 90_000);
         self.says("m5-photo", 150_000, 150_000);
+        self.says("m6-inline-photo", 200_000, 200_000);
     }
 
     pub(super) fn reworded(&self) {

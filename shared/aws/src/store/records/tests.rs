@@ -24,6 +24,7 @@ fn record() -> EventRecord {
         received_at: from_unix_millis(1_000),
         payload: EventPayload::Inline(json!({"": {"message": "olá"}, "n": 1.5})),
         lookalike: false,
+        has_file: false,
         redrive: None,
     })
 }

@@ -230,6 +230,15 @@ fn written_at(job: &InboundJob, inbound: &InboundMessage) -> jiff::Timestamp {
         .map_or(job.received_at, |sent_at| sent_at.min(job.received_at))
 }
 
+/// Returns the record of the file of a message, which is fetched later; `None` if there is nothing to fetch.
+fn expect_file(deps: &impl Deps, job: &InboundJob, inbound: &InboundMessage) -> Option<MessageFile> {
+    let expected = MessageFile::expect_from_content(&inbound.content, deps.system().now())?;
+    Some(MessageFile {
+        from_webhook: job.has_file,
+        ..expected
+    })
+}
+
 /// Builds the record of an inbound message.
 pub(super) fn build_message(
     deps: &impl Deps,
@@ -258,7 +267,7 @@ pub(super) fn build_message(
         model: None,
         usage: None,
         changes: MessageChanges::default(),
-        file: MessageFile::expect_from_content(&inbound.content, deps.system().now()),
+        file: expect_file(deps, job, inbound),
         rev: 0,
         out: None,
     }

@@ -5,13 +5,14 @@ use crate::Deps;
 use crate::ports::{
     ConfigurationStore, Conversations, DeadLetterFilter, DeadLetters, PageRequest, PortResult, Queues, System,
 };
+use crate::steps::dead_letter_erasure::erase_event_body;
 use crate::steps::dead_letter_purge::purge_named_record;
 use crate::steps::upload;
 use futures::stream::{self, StreamExt, TryStreamExt};
 use jiff::Timestamp;
 use recado_domain::config::ConfigNames;
 use recado_domain::dead_letter::{DeadLetter, DeadLetterContent};
-use recado_domain::event::EventPayload;
+use recado_domain::event::{EventPayload, webhook_file_key};
 use recado_domain::ids::TenantId;
 use recado_domain::retention::RetentionPeriod;
 use std::collections::BTreeMap;
@@ -89,10 +90,8 @@ async fn keep_or_give_up(
         return Ok(false);
     }
     purge_named_record(deps, dead_letter, None).await?;
-    if let DeadLetterContent::Event(job) = &dead_letter.what
-        && let EventPayload::Stored(key) = &job.payload
-    {
-        deps.queues().delete_payload(key).await?;
+    if let DeadLetterContent::Event(job) = &dead_letter.what {
+        erase_event_body(deps, job).await?;
     }
     let removed = deps
         .store()
@@ -109,10 +108,15 @@ async fn keep_or_give_up(
 
 async fn renew_letter_payload(deps: &impl Deps, dead_letter: &DeadLetter) -> PortResult<bool> {
     match &dead_letter.what {
-        DeadLetterContent::Event(job) => match &job.payload {
-            EventPayload::Stored(key) => deps.queues().renew_payload(key).await,
-            EventPayload::Inline(_) => Ok(false),
-        },
+        DeadLetterContent::Event(job) => {
+            if job.has_file {
+                deps.queues().renew_payload(&webhook_file_key(&job.event)).await?;
+            }
+            match &job.payload {
+                EventPayload::Stored(key) => deps.queues().renew_payload(key).await,
+                EventPayload::Inline(_) => Ok(false),
+            }
+        }
         DeadLetterContent::Message { message } => match deps.store().find_message(message).await? {
             Some(message) => upload::renew_upload(deps, &message).await,
             None => Ok(false),

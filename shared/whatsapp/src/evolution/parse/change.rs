@@ -114,6 +114,7 @@ fn build_change_item(
         address,
         payload,
         lookalike: false,
+        file: None,
     })
 }
 

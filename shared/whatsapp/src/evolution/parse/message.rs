@@ -5,6 +5,7 @@ use super::chat::{ChatPeer, choose_chat_peer, find_linked_identity};
 use super::content;
 use super::context;
 use super::unused_fields::drop_unused_fields;
+use super::webhook_file::take_webhook_file;
 use crate::wire::json::{get_text, parse_timestamp};
 use recado_domain::event::{EventKind, derive_event_id, derive_event_id_from_body};
 use recado_domain::inbound::{InboundEvent, InboundMessage, WebhookEvent, WebhookItem};
@@ -30,6 +31,7 @@ pub(super) fn build_message_item(envelope: &EvolutionEnvelope, part: &Value) -> 
         return ignored("message without content");
     }
     let mut data = part.clone();
+    let file = take_webhook_file(&mut data);
     drop_unused_fields(&mut data);
     let mut payload = envelope.build_payload(data);
     if let Some(own) = &envelope.own_jid {
@@ -50,6 +52,7 @@ pub(super) fn build_message_item(envelope: &EvolutionEnvelope, part: &Value) -> 
         address: Some(address),
         payload,
         lookalike: own_id.is_none() && !has_time,
+        file,
     })
 }
 

@@ -102,6 +102,7 @@ fn failed_delivery_item(envelope: &EvolutionEnvelope, part: &Value, id: &str) ->
         address: to,
         payload: envelope.build_payload(data),
         lookalike: false,
+        file: None,
     })
 }
 

@@ -33,6 +33,7 @@ fn read(event: &WebhookEvent) -> InboundEvent {
         received_at: from_unix_millis(1_760_000_000_000),
         payload: EventPayload::Inline(event.payload.clone()),
         lookalike: false,
+        has_file: false,
         redrive: None,
     };
     interpret_event(&job, &event.payload)

@@ -47,6 +47,7 @@ pub(super) fn build_vote_item(envelope: &EvolutionEnvelope, part: &Value) -> Web
         kind,
         address: Some(address),
         lookalike: envelope.date_time.is_none() && parse_timestamp(part.get("datetime")).is_none(),
+        file: None,
         payload,
     })
 }

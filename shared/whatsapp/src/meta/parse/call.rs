@@ -67,6 +67,7 @@ fn build_call_item(part: &MetaChange<'_>, external: &ExternalId, call: &Value) -
             "metadata": { "phone_number_id": external },
         }),
         lookalike: false,
+        file: None,
     })
 }
 

@@ -42,6 +42,7 @@ pub(super) fn build_message_item(
         address: Some(address),
         payload,
         lookalike: find_message_id(message).is_none() && parse_timestamp(message.get("timestamp")).is_none(),
+        file: None,
     })
 }
 

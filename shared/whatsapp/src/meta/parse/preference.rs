@@ -49,6 +49,7 @@ fn build_preference_item(part: &MetaChange<'_>, external: &ExternalId, entry: &V
             "metadata": { "phone_number_id": external },
         }),
         lookalike: when.is_empty(),
+        file: None,
     })
 }
 

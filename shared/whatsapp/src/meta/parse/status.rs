@@ -122,6 +122,7 @@ fn build_failure_item(
         address: read_recipient(status),
         payload: json!({ "status": kept }),
         lookalike: false,
+        file: None,
     })
 }
 

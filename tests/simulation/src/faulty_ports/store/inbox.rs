@@ -53,6 +53,11 @@ impl<S: Store> Inbox for FaultyPort<S> {
         if self.injector.lacks(Mutation::StaleReasonDropped) {
             message.unanswered = None;
         }
+        if self.injector.lacks(Mutation::WebhookFilesForgotten)
+            && let Some(file) = &mut message.file
+        {
+            file.from_webhook = false;
+        }
         let changed = InboundWrite {
             conversation: &conversation,
             message: &message,

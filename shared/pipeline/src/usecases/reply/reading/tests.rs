@@ -196,6 +196,7 @@ fn document(ordinal: u64, chars: usize) -> Message {
         file: Some(MessageFile {
             state: FileState::Stored(stored),
             attempts: 1,
+            from_webhook: false,
             text: Some(FileText::Found(found)),
         }),
         ..asked(ordinal, "")

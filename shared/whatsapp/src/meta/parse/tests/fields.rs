@@ -30,6 +30,7 @@ pub(super) fn said(event: &WebhookEvent) -> InboundMessage {
         received_at: from_unix_millis(1_760_000_000_000),
         payload: EventPayload::Inline(event.payload.clone()),
         lookalike: false,
+        has_file: false,
         redrive: None,
     };
     match interpret_payload(&job, &event.payload) {
