@@ -194,14 +194,16 @@ pub(super) async fn get_whatsapp_health(
     }
     let caller = auth::identify_caller(&api, &headers).await?;
     auth::check_permission(&caller, &Method::GET, ROUTE)?;
-    let found = read_health(&api, &caller, &wanted).await?;
     let mut connection = BTreeMap::from([
         (ConnectionStatus::Open.as_str(), 0),
         (ConnectionStatus::Closed.as_str(), 0),
     ]);
-    for one in &found.instances {
+    let mut instances = Vec::new();
+    let found = read_health(&api, &caller, &wanted, |one| {
         *connection.entry(one.state.connection.as_str()).or_insert(0) += 1;
-    }
+        instances.push(InstanceView::from_health(one));
+    })
+    .await?;
     let shared = found.shared && wanted.instance.is_none();
     let depth = |(queue, depth): (&QueueName, &QueueDepth)| (queue.as_str(), depth.total_messages());
     let view = WhatsappView {
@@ -216,7 +218,7 @@ pub(super) async fn get_whatsapp_health(
         connection,
         dead_letters: found.dead_letters,
         details: MARKS,
-        instances: found.instances.iter().map(InstanceView::from_health).collect(),
+        instances,
     };
     let answer = WhatsappHealthAnswer::Details(Box::new(view));
     Ok((shared_status_code(found.status, shared), Json(answer)))
@@ -226,8 +228,10 @@ async fn read_health(
     api: &Api<impl ApiContext>,
     caller: &Caller,
     wanted: &WhatsappHealthQuery,
+    show: impl FnMut(&InstanceHealth) + Send,
 ) -> Result<Health, HttpProblem> {
-    assess_health(&*api.deps, &api.options.depths, caller, wanted.instance.as_ref())
+    let instance = wanted.instance.as_ref();
+    assess_health(&*api.deps, &api.options.depths, caller, instance, show)
         .await?
         .ok_or_else(|| HttpProblem::not_found("there is no such instance"))
 }
@@ -238,7 +242,7 @@ async fn get_public_status(api: &Api<impl ApiContext>) -> HealthAnswer {
         view
     } else {
         let all = Caller::installation();
-        let found = read_health(api, &all, &WhatsappHealthQuery { instance: None }).await?;
+        let found = read_health(api, &all, &WhatsappHealthQuery { instance: None }, |_| {}).await?;
         let view = StatusView {
             status: found.status,
             timestamp: found.at,

@@ -6,12 +6,12 @@ use crate::ports::{
     ConfigurationStore, DeadLetterCounts, DeadLetters, Gauges, InstanceStates, OpenMessage, OpenWork,
     PortError, PortResult, Providers, QueueDepth, QueueDepths, System,
 };
-use crate::steps::working_instances::list_working_instances;
+use crate::steps::working_instances::{WorkingPages, list_working_instances};
 use jiff::Timestamp;
 use recado_domain::access::Caller;
 use recado_domain::config::{ConfigNames, Instance, RESERVED_INSTANCE};
 use recado_domain::dead_letter::QueueName;
-use recado_domain::ids::{ExternalId, InstanceId};
+use recado_domain::ids::{ExternalId, InstanceId, TenantId};
 use recado_domain::instance::{ConnectionStatus, InstanceChange, InstanceState};
 use recado_domain::provider::Provider;
 use recado_domain::rate::Rate;
@@ -118,8 +118,6 @@ pub struct Health {
     /// Counts of the open records of the assessed instances. For all instances, those that are no longer configured
     /// count too.
     pub waiting: OpenWorkCounts,
-    /// Assessed instances.
-    pub instances: Vec<InstanceHealth>,
     /// `true` if the assessed instances belong to several tenants.
     pub shared: bool,
 }
@@ -135,79 +133,59 @@ pub async fn check_store_writes(deps: &impl Deps, at: Timestamp) -> PortResult<(
         .map(drop)
 }
 
-/// Assesses the health of the instance `wanted`, or of all within the caller's scope that are not disabled. `None` if
-/// `wanted` does not exist there. The queues are shared by all tenants, so the health of one tenant does not
-/// contain them.
+/// Assesses the health of the instance `wanted`, or of all within the caller's scope that are not disabled. `show` is given
+/// each assessed instance, sorted by their ids: of ten thousand, those of one page are in memory at once. `None` if `wanted`
+/// does not exist there. The queues are shared by all tenants, so the health of one tenant does not contain them.
 pub async fn assess_health<D: QueueDepths>(
     deps: &impl Deps,
     depths: &D,
     caller: &Caller,
     wanted: Option<&InstanceId>,
+    show: impl FnMut(&InstanceHealth) + Send,
 ) -> PortResult<Option<Health>> {
     let tenant = caller.scope.tenant();
-    let chosen: Vec<Instance> = match wanted {
-        None => list_working_instances(deps.store(), tenant).await?,
-        Some(id) => find_stored_instance(deps, caller, id)
-            .await?
-            .into_iter()
-            .collect(),
+    let chosen: Option<Vec<Instance>> = match (wanted, tenant) {
+        (Some(id), _) => match find_stored_instance(deps, caller, id).await? {
+            Some(found) => Some(vec![found]),
+            None => return Ok(None),
+        },
+        (None, Some(_)) => Some(list_working_instances(deps.store(), tenant).await?),
+        (None, None) => None,
     };
-    if wanted.is_some() && chosen.is_empty() {
-        return Ok(None);
-    }
     let mut queues = BTreeMap::new();
     if tenant.is_none() {
         for queue in QueueName::ALL {
             queues.insert(queue, depths.read_queue_depth(queue).await?);
         }
     }
-    let part = (wanted.is_some() || tenant.is_some()).then_some(&chosen[..]);
-    let open = deps.store().read_open_work(part, OPEN_WORK_LIMIT).await?;
+    let open = deps
+        .store()
+        .read_open_work(chosen.as_deref(), OPEN_WORK_LIMIT)
+        .await?;
     let dead_letters = deps.store().count_dead_letters(tenant).await?;
-    let instances = assess_instances(deps, chosen, &open, &dead_letters).await?;
+    let mut assessment = Assessment::new(&open, &dead_letters, show);
+    assessment.add_all(deps, chosen.as_deref()).await?;
+    let found = assessment.found;
     let waiting = match wanted {
-        Some(_) => instances
-            .first()
-            .map(|one| one.waiting.clone())
-            .unwrap_or_default(),
+        Some(_) => found.waiting,
         None => count_open_work(&open),
     };
-    let depth = if wanted.is_some() || tenant.is_some() {
+    let depth = if chosen.is_some() {
         waiting.depth
     } else {
         queues.values().map(QueueDepth::total_messages).sum::<u64>() + waiting.parked
     };
-    let mut tenants = instances.iter().map(|one| &one.instance.tenant);
-    let shared = tenants
-        .next()
-        .is_some_and(|first| tenants.any(|other| other != first));
-    let all_well = instances.iter().all(InstanceHealth::is_working);
     Ok(Some(Health {
-        status: judge_health(depth, all_well),
+        status: judge_health(depth, found.all_well),
         at: deps.system().now(),
         depth,
         at_least: open.at_least,
-        connected: all_connected(deps, &instances),
+        connected: found.linked_connected.unwrap_or(found.all_connected),
         dead_letters: dead_letters.count_of(wanted),
         queues,
         waiting,
-        instances,
-        shared,
+        shared: found.shared,
     }))
-}
-
-fn all_connected(deps: &impl Deps, instances: &[InstanceHealth]) -> bool {
-    let linked = |one: &&InstanceHealth| {
-        deps.providers()
-            .capabilities(one.instance.provider)
-            .is_linked_device
-    };
-    let open = |one: &InstanceHealth| one.state.connection == ConnectionStatus::Open;
-    if instances.iter().any(|one| linked(&one)) {
-        instances.iter().filter(linked).all(open)
-    } else {
-        instances.iter().all(open)
-    }
 }
 
 /// Returns an instance by its id, as it is stored now; `None` if it is unknown or outside the caller's scope.
@@ -225,35 +203,95 @@ async fn find_stored_instance(
     Ok(own.next())
 }
 
-async fn assess_instances(
-    deps: &impl Deps,
-    instances: Vec<Instance>,
-    open: &OpenWork,
-    dead_letters: &DeadLetterCounts,
-) -> PortResult<Vec<InstanceHealth>> {
-    let ids: Vec<InstanceId> = instances.iter().map(|instance| instance.id.clone()).collect();
-    let mut states = deps.store().read_instance_states(&ids).await?;
-    let mut waiting = count_by_instance(&instances, open);
-    let mut assessed = Vec::with_capacity(instances.len());
-    for instance in instances {
-        let traits = deps.providers().capabilities(instance.provider);
-        let rate = instance.resolve_rate(&traits, deps.settings().rate);
-        let state = states.remove(&instance.id).unwrap_or_default();
-        let next_slot = rate.reserve_slot(state.arrival, deps.system().now()).at;
-        let mut found = InstanceHealth {
-            simulated: deps.providers().is_simulated(&instance).await,
-            status: HealthStatus::Healthy,
-            state,
-            dead_letters: dead_letters.count_of(Some(&instance.id)),
-            waiting: waiting.remove(&instance.id).unwrap_or_default(),
-            rate,
-            next_slot,
-            instance,
-        };
-        found.status = judge_health(found.waiting.depth, found.is_working());
-        assessed.push(found);
+/// What the instances that were assessed so far tell together.
+struct FoundInstances {
+    all_well: bool,
+    all_connected: bool,
+    /// Whether all linked devices are connected; `None`: there is none.
+    linked_connected: Option<bool>,
+    /// Tenant of the first instance.
+    tenant: Option<TenantId>,
+    shared: bool,
+    /// Counts of the instance that was assessed last.
+    waiting: OpenWorkCounts,
+}
+
+/// An assessment of instances, page by page.
+struct Assessment<'a, F> {
+    counts: OpenByInstance<'a>,
+    dead_letters: &'a DeadLetterCounts,
+    show: F,
+    found: FoundInstances,
+}
+
+impl<'a, F: FnMut(&InstanceHealth) + Send> Assessment<'a, F> {
+    fn new(open: &'a OpenWork, dead_letters: &'a DeadLetterCounts, show: F) -> Self {
+        Self {
+            counts: OpenByInstance::count(open),
+            dead_letters,
+            show,
+            found: FoundInstances {
+                all_well: true,
+                all_connected: true,
+                linked_connected: None,
+                tenant: None,
+                shared: false,
+                waiting: OpenWorkCounts::default(),
+            },
+        }
     }
-    Ok(assessed)
+
+    /// Assesses the instances of `chosen`, or all that work (`None`), page by page.
+    async fn add_all(&mut self, deps: &impl Deps, chosen: Option<&[Instance]>) -> PortResult<()> {
+        if let Some(chosen) = chosen {
+            return self.add_instances(deps, chosen).await;
+        }
+        let mut pages = WorkingPages::begin(deps.store()).await?;
+        while let Some(page) = pages.next_page().await? {
+            self.add_instances(deps, &page).await?;
+        }
+        Ok(())
+    }
+
+    /// Assesses some instances, whose states are read at once.
+    async fn add_instances(&mut self, deps: &impl Deps, instances: &[Instance]) -> PortResult<()> {
+        let ids: Vec<InstanceId> = instances.iter().map(|instance| instance.id.clone()).collect();
+        let mut states = deps.store().read_instance_states(&ids).await?;
+        for instance in instances {
+            let traits = deps.providers().capabilities(instance.provider);
+            let rate = instance.resolve_rate(&traits, deps.settings().rate);
+            let state = states.remove(&instance.id).unwrap_or_default();
+            let next_slot = rate.reserve_slot(state.arrival, deps.system().now()).at;
+            let mut assessed = InstanceHealth {
+                simulated: deps.providers().is_simulated(instance).await,
+                status: HealthStatus::Healthy,
+                state,
+                dead_letters: self.dead_letters.count_of(Some(&instance.id)),
+                waiting: self.counts.count_of(instance),
+                rate,
+                next_slot,
+                instance: instance.clone(),
+            };
+            assessed.status = judge_health(assessed.waiting.depth, assessed.is_working());
+            self.found.add_instance(&assessed, traits.is_linked_device);
+            (self.show)(&assessed);
+        }
+        Ok(())
+    }
+}
+
+impl FoundInstances {
+    fn add_instance(&mut self, assessed: &InstanceHealth, is_linked_device: bool) {
+        let is_connected = assessed.state.connection == ConnectionStatus::Open;
+        self.all_well &= assessed.is_working();
+        self.all_connected &= is_connected;
+        if is_linked_device {
+            self.linked_connected = Some(self.linked_connected.unwrap_or(true) && is_connected);
+        }
+        let tenant = &assessed.instance.tenant;
+        self.shared |= self.tenant.get_or_insert_with(|| tenant.clone()) != tenant;
+        self.waiting.clone_from(&assessed.waiting);
+    }
 }
 
 impl OpenWorkCounts {
@@ -283,30 +321,44 @@ fn count_open_work(open: &OpenWork) -> OpenWorkCounts {
     waiting
 }
 
-/// Counts the open records of each instance, in one pass.
-fn count_by_instance(instances: &[Instance], open: &OpenWork) -> HashMap<InstanceId, OpenWorkCounts> {
-    let mut counts: HashMap<InstanceId, OpenWorkCounts> = HashMap::new();
-    if !open.events.is_empty() {
-        let named: HashMap<(Provider, ExternalId), &InstanceId> = instances
-            .iter()
-            .filter_map(|one| Some(((one.provider, one.resolve_external_id()?), &one.id)))
-            .collect();
+/// The open records of each instance: messages and parked conversations by our name of it, events by the provider's.
+#[derive(Default)]
+struct OpenByInstance<'a> {
+    own: HashMap<&'a InstanceId, OpenWorkCounts>,
+    events: HashMap<(Provider, &'a ExternalId), Vec<Timestamp>>,
+}
+
+impl<'a> OpenByInstance<'a> {
+    /// Counts in one pass.
+    fn count(open: &'a OpenWork) -> Self {
+        let mut counts = Self::default();
         for event in &open.events {
-            if let Some(id) = named.get(&(event.provider, event.external.clone())) {
-                counts.entry((*id).clone()).or_default().add_record(event.since);
-            }
+            let named = (event.provider, &event.external);
+            counts.events.entry(named).or_default().push(event.since);
         }
-    }
-    for message in &open.messages {
+        for message in &open.messages {
+            let own = counts.own.entry(&message.instance).or_default();
+            own.add_message(message);
+        }
+        for instance in &open.parked {
+            counts.own.entry(instance).or_default().parked += 1;
+        }
         counts
-            .entry(message.instance.clone())
-            .or_default()
-            .add_message(message);
     }
-    for id in &open.parked {
-        counts.entry(id.clone()).or_default().parked += 1;
+
+    fn count_of(&self, instance: &Instance) -> OpenWorkCounts {
+        let mut counts = self.own.get(&instance.id).cloned().unwrap_or_default();
+        if !self.events.is_empty()
+            && let Some(external) = instance.resolve_external_id()
+        {
+            let events = self.events.get(&(instance.provider, &external));
+            events
+                .into_iter()
+                .flatten()
+                .for_each(|since| counts.add_record(*since));
+        }
+        counts
     }
-    counts
 }
 
 #[cfg(test)]

@@ -13,7 +13,9 @@ use recado_domain::Timestamp;
 use recado_domain::access::Caller;
 use recado_domain::ids::InstanceId;
 use recado_domain::rate::Rate;
+use recado_pipeline::Deps;
 use recado_pipeline::health::{HealthStatus, InstanceHealth, OpenWorkCounts};
+use recado_pipeline::ports::System;
 use serde::Serialize;
 use std::collections::BTreeMap;
 use utoipa::ToSchema;
@@ -128,22 +130,14 @@ pub(crate) async fn get_detailed_whatsapp_health(
     Extension(caller): Extension<Caller>,
     QueryParams(wanted): QueryParams<WhatsappHealthQuery>,
 ) -> Result<(StatusCode, Json<DetailedView>), HttpProblem> {
-    let found = read_health(&api, &caller, &wanted).await?;
-    let (now, at_least) = (found.at, found.at_least);
+    let now = api.deps.system().now();
+    let mut instances = Vec::new();
+    let show = |one: &InstanceHealth| instances.push(show_instance(one, now));
+    let found = read_health(&api, &caller, &wanted, show).await?;
+    for one in &mut instances {
+        one.waiting.at_least = found.at_least;
+    }
     let shared = found.shared && wanted.instance.is_none();
-    let instance = |one: &InstanceHealth| DetailedInstanceView {
-        summary: InstanceView::from_health(one),
-        waiting: WaitingView::from_waiting(&one.waiting, at_least, now),
-        rate: RateView {
-            rate: one.rate,
-            next_slot: one.next_slot,
-        },
-        probes: ProbesView {
-            failed: one.state.probes,
-            next: one.state.next_probe_at(),
-            timeouts: one.state.timeouts,
-        },
-    };
     let mut queues = BTreeMap::new();
     for (queue, depth) in &found.queues {
         let view = QueueView {
@@ -156,15 +150,32 @@ pub(crate) async fn get_detailed_whatsapp_health(
     }
     let view = DetailedView {
         status: found.status,
-        timestamp: now,
+        timestamp: found.at,
         instance: wanted.instance,
         queue_depth: found.depth,
         evolution_connected: found.connected,
         dlq_depth: found.dead_letters,
         details: MARKS,
         queues,
-        waiting: WaitingView::from_waiting(&found.waiting, at_least, now),
-        instances: found.instances.iter().map(instance).collect(),
+        waiting: WaitingView::from_waiting(&found.waiting, found.at_least, now),
+        instances,
     };
     Ok((shared_status_code(found.status, shared), Json(view)))
+}
+
+/// Shows an instance. Whether its counts are lower bounds is known in the end.
+fn show_instance(one: &InstanceHealth, now: Timestamp) -> DetailedInstanceView {
+    DetailedInstanceView {
+        summary: InstanceView::from_health(one),
+        waiting: WaitingView::from_waiting(&one.waiting, false, now),
+        rate: RateView {
+            rate: one.rate,
+            next_slot: one.next_slot,
+        },
+        probes: ProbesView {
+            failed: one.state.probes,
+            next: one.state.next_probe_at(),
+            timeouts: one.state.timeouts,
+        },
+    }
 }
