@@ -6,6 +6,7 @@ use crate::instant::{format_local_time, parse_instant_option};
 use anyhow::{Result, bail};
 use clap::Args;
 use jiff::Timestamp;
+use recado_domain::counting::count_things;
 use reqwest::Method;
 use serde_json::{Map, Value, json};
 
@@ -98,11 +99,11 @@ fn format_report(report: &Map<String, Value>) -> String {
     let mut told = match report.get("preview") {
         Some(preview) => format_preview(number("missed"), preview),
         None => format!(
-            "{} missed, {} known, {} statuses (of {} messages since {})\n",
+            "{} missed, {} known, {} statuses (of {} since {})\n",
             number("missed"),
             number("known"),
             number("statuses"),
-            number("looked_at"),
+            count_things(number("looked_at"), "message"),
             format_local_time(text("since")),
         ),
     };

@@ -7,6 +7,7 @@ use crate::installation::{InstallationArguments, InstallationClient, add_part};
 use anyhow::{Result, bail};
 use clap::{Args, Subcommand};
 use jiff::Timestamp;
+use recado_domain::counting::count_things;
 use reqwest::Method;
 use serde_json::{Map, Value, json};
 use std::collections::BTreeMap;
@@ -99,7 +100,11 @@ fn format_counts(answer: &Value) -> String {
         .collect();
     let counts: Vec<String> = counts
         .into_iter()
-        .map(|(name, count)| format!("{count} {}", name.replace('_', " ")))
+        .map(|(name, count)| match name.strip_suffix('s') {
+            Some(thing) => count_things(count, &thing.replace('_', " ")),
+            // What is to be sent later is counted by an adjective.
+            None => format!("{count} {}", name.replace('_', " ")),
+        })
         .collect();
     if counts.is_empty() {
         return "nothing".to_owned();
@@ -115,7 +120,7 @@ mod tests {
     fn only_what_there_is_is_counted() {
         let answer =
             json!({"done": false, "waits_until": null, "messages": 12, "dead_letters": 1, "agents": 0});
-        assert_eq!(format_counts(&answer), "1 dead letters, 12 messages");
+        assert_eq!(format_counts(&answer), "1 dead letter, 12 messages");
         assert_eq!(format_counts(&json!({"done": true})), "nothing");
     }
 }

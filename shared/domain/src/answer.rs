@@ -150,28 +150,28 @@ pub fn explain_answer(
 ) -> ExplainedAnswer {
     let mut answer = explain_without_debounce(message, conversation, later, situation);
     if answer.reason == AnswerReason::Debounce {
-        answer.until = debounce_until(message, conversation, later, situation);
+        let known = later.iter().chain([message]);
+        answer.until = debounce_until(conversation, known, situation);
     }
     answer
 }
 
-/// Returns the time until which the debounce runs, if it still runs and its last message is known. The silence counts from
+/// Returns the time until which the debounce runs, if it still runs and its last message is `known`. The silence counts from
 /// the newest message that wants an answer; it is longer if another of the contact's messages waits before that one.
-fn debounce_until(
-    message: &Message,
+pub fn debounce_until<'a>(
     conversation: &Conversation,
-    others: &[Message],
+    known: impl Iterator<Item = &'a Message> + Clone,
     situation: &AnswerSituation<'_>,
 ) -> Option<Timestamp> {
-    let all = || others.iter().chain([message]);
-    let newest = all().find(|one| one.ordinal == conversation.turn_upto)?;
+    let newest = known.clone().find(|one| one.ordinal == conversation.turn_upto)?;
     let waits_before = |one: &Message| {
         let is_owed = one.ordinal > conversation.answered && one.ordinal < newest.ordinal;
         is_owed && one.role == Role::User && one.unanswered.is_none() && one.content.expects_answer()
     };
+    let mut all = known;
     let silence = situation
         .debounce?
-        .silence_after(&newest.content, all().any(waits_before));
+        .silence_after(&newest.content, all.any(waits_before));
     let until = add_duration(newest.stored_at, silence);
     (until > situation.now).then_some(until)
 }
@@ -291,6 +291,7 @@ fn explain_open_answer(conversation: &Conversation, situation: &AnswerSituation<
     if conversation.mode == ConversationMode::Manual {
         let handover = conversation.handover.as_ref();
         return ExplainedAnswer {
+            until: conversation.return_due_at(),
             since: Some(handover.map_or(conversation.created_at, |handover| handover.at)),
             by: handover.map(|handover| handover.by.clone()),
             ..AnswerReason::Manual.into()

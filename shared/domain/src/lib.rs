@@ -19,6 +19,7 @@ pub mod contact;
 pub mod content;
 pub mod context;
 pub mod conversation;
+pub mod counting;
 pub mod dead_letter;
 pub mod debounce;
 pub mod decision;

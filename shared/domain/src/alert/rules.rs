@@ -8,6 +8,7 @@ pub use load::InstanceLoad;
 
 use super::{AlertKind, AlertSeverity, AlertSubject, Finding, Findings};
 use crate::config::AlertConfig;
+use crate::counting::count_things;
 use crate::ids::{ConversationId, InstanceId, TenantId};
 use crate::instance::{ConnectionStatus, InstanceState};
 use crate::millis::{self, add_duration};
@@ -140,8 +141,7 @@ fn from_minutes(minutes: u32) -> SignedDuration {
 
 /// Returns a number of minutes in words.
 fn count_minutes(minutes: u32) -> String {
-    let plural = if minutes == 1 { "" } else { "s" };
-    format!("{minutes} minute{plural}")
+    count_things(minutes.into(), "minute")
 }
 
 fn find_heartbeat(config: &AlertConfig, look: &InstallationLook, now: Timestamp, into: &mut Findings) {

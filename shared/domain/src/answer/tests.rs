@@ -182,9 +182,11 @@ fn what_waits_says_for_whom_since_when_and_until_when() {
         (AnswerReason::Manual, Some(at(70)))
     );
     assert_eq!(
-        (answer.by, answer.reason.state()),
-        (Some(TokenName::phone()), AnswerState::Waiting)
+        (answer.by, answer.reason.state(), answer.until),
+        (Some(TokenName::phone()), AnswerState::Waiting, None)
     );
+    conversation.agent_returns_at = Some(at(900));
+    assert_eq!(explain(&conversation, &[]).until, Some(at(900)));
 }
 
 #[test]

@@ -4,7 +4,9 @@ use crate::Deps;
 use crate::ports::{ConfigurationStore, Conversations, InstanceStates, PortResult, System};
 use crate::steps::message_view::MessageView;
 use crate::steps::wake_up::resolve_debounce;
-use recado_domain::answer::{AnswerSituation, ExplainedAnswer, explain_answer, explain_owed_answer};
+use recado_domain::answer::{
+    AnswerReason, AnswerSituation, ExplainedAnswer, debounce_until, explain_answer, explain_owed_answer,
+};
 use recado_domain::config::InstanceConfig;
 use recado_domain::conversation::Conversation;
 use recado_domain::ids::InstanceId;
@@ -42,7 +44,7 @@ impl InstanceFacts {
     }
 }
 
-/// Explains the answer that each conversation owes; `None` if it owes none.
+/// Explains the answer that each conversation owes; `None` if it owes none. Messages are read only where the debounce runs.
 pub(crate) async fn explain_owed_answers(
     deps: &impl Deps,
     conversations: &[Conversation],
@@ -51,7 +53,15 @@ pub(crate) async fn explain_owed_answers(
     let mut answers = Vec::with_capacity(conversations.len());
     for conversation in conversations {
         let situation = facts.read_situation(deps, conversation).await?;
-        answers.push(explain_owed_answer(conversation, &situation));
+        let mut owed = explain_owed_answer(conversation, &situation);
+        if let Some(owed) = owed.as_mut().filter(|owed| owed.reason == AnswerReason::Debounce) {
+            let found = deps
+                .store()
+                .list_messages_after(&conversation.id, conversation.answered, LATER_MAX)
+                .await?;
+            owed.until = debounce_until(conversation, found.iter(), &situation);
+        }
+        answers.push(owed);
     }
     Ok(answers)
 }

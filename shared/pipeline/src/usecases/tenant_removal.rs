@@ -13,6 +13,7 @@ use jiff::{SignedDuration, Timestamp};
 use recado_domain::access::{Caller, Scope};
 use recado_domain::audit::{AuditAction, AuditedAction};
 use recado_domain::config::{ConfigDocument, ConfigRemoval, Tenant};
+use recado_domain::counting::count_things;
 use recado_domain::ids::{InstanceId, TenantId};
 use recado_domain::millis::add_duration;
 
@@ -140,15 +141,16 @@ async fn begin_removal(
         return Err(RemovalError::StillOwes(owed.into_iter().collect()));
     }
     let now = deps.system().now();
-    let (agents, instances) = (document.agents.len(), document.instances.len());
+    let instances = count_things(document.instances.len() as u64, "instance");
+    let agents = count_things(document.agents.len() as u64, "agent");
     let begun = AuditedAction::on_object(
         AuditAction::TenantRemoved,
         Some(&tenant.id),
         "tenant",
         tenant.id.as_str(),
     );
-    let of = format!("{instances} instances, {agents} agents");
-    audit_action(deps, caller, begun.with_result(of)).await?;
+    let contents = format!("{instances}, {agents}");
+    audit_action(deps, caller, begun.with_result(contents)).await?;
     let change = ConfigDocument {
         tenants: vec![tenant.to_removed(now)],
         ..ConfigDocument::default()

@@ -5,6 +5,7 @@
 mod access;
 mod acknowledgements;
 mod agent_return;
+mod answers;
 mod attempts;
 mod bucket;
 mod burst_set;

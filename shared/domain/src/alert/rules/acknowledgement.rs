@@ -2,6 +2,7 @@
 
 use super::super::{AlertKind, AlertSeverity, AlertSubject, Finding, Findings};
 use super::{InstallationLook, in_seconds, installation_finding};
+use crate::counting::count_things;
 use crate::ids::{InstanceId, TenantId};
 use jiff::Timestamp;
 
@@ -28,11 +29,10 @@ pub(super) fn find_unacknowledged(look: &InstallationLook, into: &mut Findings) 
     }
     into.found
         .extend(instances.iter().filter(|one| one.count > 0).map(|one| {
-            let plural = if one.count == 1 { "" } else { "s" };
             let summary = format!(
-                "instance {}: WhatsApp has not acknowledged {} message{plural} that the provider accepted, the oldest at {}",
+                "instance {}: WhatsApp has not acknowledged {} that the provider accepted, the oldest at {}",
                 one.instance,
-                one.count,
+                count_things(one.count, "message"),
                 in_seconds(one.since)
             );
             Finding {
