@@ -1,18 +1,16 @@
 //! `recado contact`: finds, exports and erases a contact of a running installation, here or on AWS.
 
+mod export;
+
 use crate::confirm::confirm_action;
 use crate::environment::LocalEnvironment;
 use crate::installation::{InstallationArguments, InstallationClient, add_part};
-use anyhow::{Context, Result, bail};
-use base64::Engine;
-use base64::engine::general_purpose::STANDARD;
+use anyhow::Result;
 use clap::{Args, Subcommand};
 use jiff::Timestamp;
 use reqwest::Method;
 use serde_json::{Map, Value, json};
-use std::fs::{DirBuilder, OpenOptions};
-use std::io::Write;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::time::Duration;
 
 /// What a person may ask for: to be found, to get a copy of everything, to be erased.
@@ -34,7 +32,8 @@ enum ContactCommand {
         #[command(flatten)]
         which: WhichContact,
     },
-    /// Writes everything that is stored of the contact into a folder: `contact.json`, and the files that were uploaded.
+    /// Writes everything that is stored of the contact into a folder: `contact.json`, and the files that were sent or
+    /// received.
     Export {
         #[command(flatten)]
         which: WhichContact,
@@ -96,8 +95,8 @@ pub(crate) async fn run_contact_command(
             found
         }
         ContactCommand::Export { which, to } => {
-            let export = export_parts(&there, which).await?;
-            json!({"folder": to, "files": write_export(to, export)?})
+            let export = export::export_parts(&there, which).await?;
+            json!({"folder": to, "files": export::write_export(&there, to, export).await?})
         }
         ContactCommand::Erase { which, yes } => {
             let found = which.post(&there, "find").await?;
@@ -112,70 +111,6 @@ pub(crate) async fn run_contact_command(
         print!("{}", format_counts(&answer));
     }
     Ok(())
-}
-
-/// Requests all parts of the export. Returns them as one.
-async fn export_parts(there: &InstallationClient, which: &WhichContact) -> Result<Value> {
-    let mut whole = which.post(there, "export").await?;
-    loop {
-        let cursor = whole
-            .as_object_mut()
-            .and_then(|fields| fields.remove("next_cursor"));
-        let Some(cursor) = cursor.as_ref().and_then(Value::as_str) else {
-            return Ok(whole);
-        };
-        let part = which.post_from(there, "export", Some(cursor)).await?;
-        join_parts(&mut whole, part);
-    }
-}
-
-/// Adds the next part of an export to those before it. What goes on in it is joined: an instance, a conversation.
-fn join_parts(whole: &mut Value, mut part: Value) {
-    let key = |instance: &Value| instance.get("instance").cloned();
-    let id = |told: &Value| told.pointer("/conversation/id").cloned();
-    let source = |file: &Value| file.get("source").cloned();
-    for mut instance in take_list(&mut part, "instances") {
-        let known = take_list(whole, "instances");
-        let (mut same, mut others): (Vec<Value>, Vec<Value>) =
-            known.into_iter().partition(|known| key(known) == key(&instance));
-        if let Some(mut before) = same.pop() {
-            let mut conversations = take_list(&mut before, "conversations");
-            for mut told in take_list(&mut instance, "conversations") {
-                match conversations.last_mut().filter(|last| id(last) == id(&told)) {
-                    Some(last) => {
-                        let mut messages = take_list(last, "messages");
-                        messages.extend(take_list(&mut told, "messages"));
-                        last["messages"] = Value::Array(messages);
-                    }
-                    None => conversations.push(told),
-                }
-            }
-            let mut scheduled = take_list(&mut before, "scheduled");
-            scheduled.extend(take_list(&mut instance, "scheduled"));
-            before["conversations"] = Value::Array(conversations);
-            before["scheduled"] = Value::Array(scheduled);
-            instance = before;
-        }
-        others.push(instance);
-        whole["instances"] = Value::Array(others);
-    }
-    let mut files = take_list(whole, "files");
-    let new = take_list(&mut part, "files");
-    files.extend(new.into_iter().filter(|file| source(file).is_some()));
-    files.sort_by_key(|file| text_at(file, "source").to_owned());
-    files.dedup_by_key(|file| source(file));
-    whole["files"] = Value::Array(files);
-    if let Some(cursor) = part.get("next_cursor") {
-        whole["next_cursor"] = cursor.clone();
-    }
-}
-
-/// Takes a list out of an object.
-fn take_list(of: &mut Value, name: &str) -> Vec<Value> {
-    match of.get_mut(name).map(Value::take) {
-        Some(Value::Array(items)) => items,
-        _ => Vec::new(),
-    }
 }
 
 /// Requests the erasure until nothing of it has to wait any more. Returns the sum of the counts.
@@ -245,102 +180,9 @@ fn format_counts(answer: &Value) -> String {
     lines.collect::<Vec<_>>().join("\n") + "\n"
 }
 
-/// Writes the export into the new folder `to`, for its owner only. Returns the number of files beside `contact.json`.
-fn write_export(to: &Path, mut export: Value) -> Result<usize> {
-    let mut folder = DirBuilder::new();
-    #[cfg(unix)]
-    std::os::unix::fs::DirBuilderExt::mode(&mut folder, 0o700);
-    folder
-        .create(to)
-        .with_context(|| format!("cannot create {}", to.display()))?;
-    let files = export.get_mut("files").and_then(Value::as_array_mut);
-    let mut count = 0;
-    for (number, file) in files.into_iter().flatten().enumerate() {
-        let name = format!(
-            "file-{}{}",
-            number + 1,
-            extension(text_at(file, "file_name"), text_at(file, "mime_type"))
-        );
-        let Some(fields) = file.as_object_mut() else {
-            bail!("the installation's answer is not an export");
-        };
-        let content = fields.insert("base64".to_owned(), Value::Null);
-        let bytes = STANDARD
-            .decode(content.as_ref().and_then(Value::as_str).unwrap_or_default())
-            .context("a file of the export is unreadable")?;
-        fields.remove("base64");
-        fields.insert("file".to_owned(), json!(name));
-        write_private_file(&to.join(&name), &bytes)?;
-        count += 1;
-    }
-    write_private_file(
-        &to.join("contact.json"),
-        serde_json::to_string_pretty(&export)?.as_bytes(),
-    )?;
-    Ok(count)
-}
-
-/// Returns the ending for a file: that of its name, if it is a plain one, or that of its media type.
-fn extension(file_name: &str, mime_type: &str) -> String {
-    let of_name = file_name.rsplit_once('.').map(|(_, ending)| ending);
-    let plain =
-        |ending: &&str| (1..=8).contains(&ending.len()) && ending.bytes().all(|b| b.is_ascii_alphanumeric());
-    let of_type = mime_type.rsplit_once('/').map(|(_, kind)| kind);
-    of_name
-        .filter(plain)
-        .or(of_type.filter(plain))
-        .map_or_else(String::new, |ending| format!(".{ending}"))
-}
-
-fn write_private_file(path: &Path, bytes: &[u8]) -> Result<()> {
-    let mut options = OpenOptions::new();
-    options.create_new(true).write(true);
-    #[cfg(unix)]
-    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-    let mut file = options
-        .open(path)
-        .with_context(|| format!("cannot create {}", path.display()))?;
-    file.write_all(bytes)?;
-    Ok(file.sync_all()?)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn an_exported_file_gets_a_plain_ending() {
-        assert_eq!(extension("a.PDF", "application/pdf"), ".PDF");
-        assert_eq!(extension("-", "image/png"), ".png");
-        assert_eq!(extension("a.p/../x", "a/b c"), "");
-    }
-
-    #[test]
-    fn parts_of_an_export_are_joined_where_they_go_on() {
-        let told = |id: &str, messages: &[u32]| json!({"conversation": {"id": id}, "messages": messages});
-        let part = |conversations: Value, files: &[&str], next: Value| {
-            let files: Vec<Value> = files.iter().map(|source| json!({"source": source})).collect();
-            let instance = json!({"instance": "loja", "conversations": conversations, "scheduled": []});
-            json!({"tenant": "demo", "instances": [instance], "files": files, "next_cursor": next})
-        };
-        let mut whole = part(json!([told("a", &[1, 2])]), &["u:1"], Value::Null);
-        join_parts(
-            &mut whole,
-            part(
-                json!([told("a", &[3]), told("b", &[1])]),
-                &["u:1", "u:2"],
-                json!("more"),
-            ),
-        );
-        let other =
-            json!({"instances": [{"instance": "casa", "conversations": [], "scheduled": [7]}], "files": []});
-        join_parts(&mut whole, other);
-        let loja = &whole["instances"][0]["conversations"];
-        assert_eq!(*loja, json!([told("a", &[1, 2, 3]), told("b", &[1])]));
-        assert_eq!(whole["instances"][1]["scheduled"], json!([7]));
-        assert_eq!(whole["files"].as_array().map(Vec::len), Some(2));
-        assert_eq!(whole["next_cursor"], "more");
-    }
 
     #[test]
     fn what_is_found_is_shown_with_what_was_erased() {

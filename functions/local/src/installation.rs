@@ -11,7 +11,8 @@ use recado_domain::secret::Secret;
 use recado_domain::web_url::{HostScope, WebUrl};
 use recado_http_client::RequestFailure;
 use recado_onboarding::InstanceWebhook;
-use reqwest::{Client, Method, RequestBuilder, StatusCode, Url};
+use reqwest::header::LOCATION;
+use reqwest::{Client, Method, RequestBuilder, Response, StatusCode, Url};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 use std::collections::BTreeMap;
@@ -19,6 +20,9 @@ use std::time::Duration;
 
 /// The longest time of one request: longer than the function `api` may run (29 s).
 const TIMEOUT: Duration = Duration::from_secs(60);
+
+/// The longest time for the file of a message, to its last byte.
+const MEDIA_TIMEOUT: Duration = Duration::from_secs(600);
 
 /// The installation that a command calls.
 #[derive(Debug, Clone, Args)]
@@ -117,14 +121,38 @@ impl InstallationClient {
 
     /// Sends a request and returns the status and the body of any answer.
     pub(crate) async fn send_request(&self, request: RequestBuilder) -> Result<(StatusCode, Value)> {
-        let answer = request.send().await.map_err(|error| {
+        let answer = self.send(request).await?;
+        let status = answer.status();
+        Ok((status, answer.json().await.unwrap_or_default()))
+    }
+
+    /// Opens the stored file of a message. `None`: it has none any more. On AWS the file is read at another place, which
+    /// gets no token.
+    pub(crate) async fn open_media(&self, message: &str) -> Result<Option<Response>> {
+        let request = self.build_request(Method::GET, &["v1", "messages", message, "media"])?;
+        let mut answer = self.send(request.timeout(MEDIA_TIMEOUT)).await?;
+        if answer.status().is_redirection() {
+            let place = answer
+                .headers()
+                .get(LOCATION)
+                .and_then(|place| place.to_str().ok());
+            let place = place.context("the installation does not say where the file is")?;
+            answer = self.send(self.http.get(place).timeout(MEDIA_TIMEOUT)).await?;
+        }
+        match answer.status() {
+            status if status.is_success() => Ok(Some(answer)),
+            StatusCode::NOT_FOUND => Ok(None),
+            status => bail!("the file of the message {message} cannot be read: {status}"),
+        }
+    }
+
+    async fn send(&self, request: RequestBuilder) -> Result<Response> {
+        request.send().await.map_err(|error| {
             anyhow!(describe_unreachable(
                 &self.url,
                 RequestFailure::from_error(&error)
             ))
-        })?;
-        let status = answer.status();
-        Ok((status, answer.json().await.unwrap_or_default()))
+        })
     }
 
     /// Applies a configuration with options of the API, and returns what that changed.

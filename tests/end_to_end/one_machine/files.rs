@@ -1,5 +1,6 @@
 //! Files of a contact, from its provider to the model.
 
+use crate::commands::run;
 use crate::dialog360::{MARIA, proven, serving_with, status};
 use crate::machine::{BURST, Machine, PATIENCE, PHONE_NUMBER_ID, eventually, eventually_within, seconds};
 use recado_testkit::servers::scripted::{Does, StandIn};
@@ -98,4 +99,35 @@ async fn a_picture_that_could_not_be_fetched_is_noted_and_filled_later() {
     .await;
     let asked = machine.stand_ins.anthropic.requests().pop().unwrap();
     assert!(asked.body["messages"].to_string().contains("\"type\":\"image\""));
+}
+
+#[tokio::test]
+async fn an_export_holds_the_transcript_and_the_bytes_of_what_the_contact_sent() {
+    let transcriber = StandIn::start(vec![Does::Answers(200, SAID)]).await;
+    let machine = serving_with(&[("RECADO_TRANSCRIPTION_URL", transcriber.url.as_str())]);
+    let server = &machine.stand_ins.dialog360;
+    server.files().put("4712", "audio/ogg", OGG);
+    let voice = json!({"id": "4712", "mime_type": "audio/ogg; codecs=opus", "voice": true});
+    sends(&machine, "wamid.VOICE", "audio", &voice).await;
+    server.wait_for_phone(1, PATIENCE).await;
+    let to = machine.data().with_file_name("export");
+    let folder = to.display().to_string();
+    let command = [
+        "contact", "export", MARIA, "--tenant", "clinica", "--to", &folder, "--json",
+    ];
+    let exported = run(&machine, &command);
+    assert!(exported.success, "{}", exported.err);
+    let text = std::fs::read_to_string(to.join("contact.json")).unwrap();
+    assert!(text.contains("É urgente?"), "{text}");
+    let export: Value = serde_json::from_str(&text).unwrap();
+    let files = export["message_files"].as_array().unwrap();
+    assert_eq!((files.len(), &files[0]["mime_type"]), (1, &json!("audio/ogg")));
+    let name = files[0]["file"].as_str().unwrap();
+    assert_eq!(std::fs::read(to.join(name)).unwrap(), OGG);
+    let path = files[0]["path"].as_str().unwrap();
+    let request = machine
+        .http
+        .get(machine.url(path))
+        .bearer_auth(crate::machine::TOKEN);
+    assert_eq!(request.send().await.unwrap().bytes().await.unwrap(), OGG);
 }

@@ -15,8 +15,8 @@ use recado_domain::access::Caller;
 use recado_domain::conversation::ConversationStatus;
 use recado_domain::ids::{ConversationId, InstanceId, TenantId};
 use recado_pipeline::contacts::{
-    self, ContactError, ContactExport, ContactQuery, EraseReport, ExportCursor, ExportedFile, FoundContact,
-    FoundConversation,
+    self, ContactError, ContactExport, ContactQuery, EraseReport, ExportCursor, ExportedFile,
+    ExportedMessageFile, FoundContact, FoundConversation,
 };
 use recado_pipeline::ports::PortError;
 use serde::{Deserialize, Serialize};
@@ -158,6 +158,8 @@ pub(super) struct ContactExportView {
     instances: Vec<Value>,
     /// Uploaded files that the messages name.
     files: Vec<ExportedFileView>,
+    /// The stored files of the messages in this part. Each is read by its `path`.
+    message_files: Vec<ExportedMessageFileView>,
     /// The `cursor` of the next part. `null`: this is the last one.
     next_cursor: Option<String>,
 }
@@ -183,6 +185,34 @@ impl From<ExportedFile> for ExportedFileView {
     }
 }
 
+#[derive(Debug, Serialize, ToSchema)]
+struct ExportedMessageFileView {
+    /// Id of the message.
+    message_id: String,
+    /// Path of the route that answers with the file.
+    path: String,
+    mime_type: String,
+    /// Number of bytes.
+    bytes: u64,
+    /// SHA-256 of the bytes, in hexadecimal digits.
+    sha256: String,
+    file_name: Option<String>,
+}
+
+impl From<ExportedMessageFile> for ExportedMessageFileView {
+    fn from(file: ExportedMessageFile) -> Self {
+        let message_id = file.message.to_string();
+        Self {
+            path: format!("/v1/messages/{message_id}/media"),
+            message_id,
+            mime_type: file.stored.mime_type,
+            bytes: file.stored.bytes,
+            sha256: file.stored.sha256,
+            file_name: file.file_name,
+        }
+    }
+}
+
 impl TryFrom<ContactExport> for ContactExportView {
     type Error = HttpProblem;
 
@@ -194,6 +224,11 @@ impl TryFrom<ContactExport> for ContactExportView {
             instances: instances
                 .map_err(|error| HttpProblem::from_port_error(&PortError::invalid("export", error)))?,
             files: export.files.into_iter().map(ExportedFileView::from).collect(),
+            message_files: export
+                .message_files
+                .into_iter()
+                .map(ExportedMessageFileView::from)
+                .collect(),
             next_cursor: export.next.map(|next| next.to_string()),
         })
     }

@@ -9,10 +9,11 @@ use crate::Deps;
 use crate::ports::{PortError, PortResult};
 use crate::steps::audit::audit_actions;
 pub use erase::{EraseReport, erase_contact};
-pub use export::{ContactExport, ExportCursor, ExportedFile, export_contact};
+pub use export::{ContactExport, ExportCursor, ExportedFile, ExportedMessageFile, export_contact};
 pub use lookup::{ContactQuery, FoundContact, FoundConversation, find_contact};
 use recado_domain::access::Caller;
 use recado_domain::audit::{AuditAction, AuditedAction};
+use recado_domain::counting::count_things;
 use recado_domain::recipient::RecipientError;
 
 /// The reason for which a request about a contact was not carried out.
@@ -47,8 +48,8 @@ async fn audit_contacts(
     let actions = known.chain(nowhere).map(|contact| {
         let thread = contact.threads.first().map_or("", |thread| thread.as_str());
         let done = AuditedAction::on_object(action, Some(&contact.instance.tenant), "contact", thread);
-        let (instance, count) = (&contact.instance.id, contact.conversations.len());
-        done.with_result(format!("{count} conversations on {instance}"))
+        let conversations = count_things(contact.conversations.len() as u64, "conversation");
+        done.with_result(format!("{conversations} on {}", contact.instance.id))
     });
     audit_actions(deps, caller, actions).await
 }

@@ -1,5 +1,5 @@
 //! Exports everything that is stored of a contact, and the files that clients uploaded for it, in parts: an answer on AWS
-//! holds 6 MB at most.
+//! holds 6 MB at most. The files of messages are larger, and named.
 
 use super::lookup::{ContactQuery, FoundContact, find_on_instances};
 use super::{ContactError, audit_contacts};
@@ -12,8 +12,8 @@ use recado_domain::audit::AuditAction;
 use recado_domain::content::Content;
 use recado_domain::conversation::Conversation;
 use recado_domain::delivery::{Delivery, DeliveryKey};
-use recado_domain::ids::{ConversationId, InstanceId, Ordinal, TenantId};
-use recado_domain::message::Message;
+use recado_domain::ids::{ConversationId, InstanceId, MessageId, Ordinal, TenantId};
+use recado_domain::message::{Message, StoredFile};
 use recado_domain::scheduled::ScheduledMessage;
 use serde::Serialize;
 use std::fmt;
@@ -75,8 +75,10 @@ pub struct ContactExport {
     pub exported_at: Timestamp,
     /// The person on each instance.
     pub instances: Vec<ExportedInstance>,
-    /// Files that the messages name, and that are still stored.
+    /// Files that clients uploaded, that the messages name, and that are still stored.
     pub files: Vec<ExportedFile>,
+    /// Files of the messages, to be read one by one.
+    pub message_files: Vec<ExportedMessageFile>,
     /// Place at which the next part begins; `None`: this is the last one.
     #[serde(skip)]
     pub next: Option<ExportCursor>,
@@ -127,6 +129,27 @@ pub struct ExportedFile {
     pub base64: String,
 }
 
+/// The stored file of a message. Its bytes are read as [`crate::message_file`] does.
+#[derive(Debug, Serialize)]
+pub struct ExportedMessageFile {
+    /// The message.
+    pub message: MessageId,
+    /// The stored bytes.
+    pub stored: StoredFile,
+    /// Name of the file, if it has one.
+    pub file_name: Option<String>,
+}
+
+fn describe_file(message: &Message) -> Option<ExportedMessageFile> {
+    let stored = message.file.as_ref()?.stored()?;
+    let media = message.content.media_file();
+    Some(ExportedMessageFile {
+        message: message.message_id(),
+        stored: stored.clone(),
+        file_name: media.and_then(|media| media.file_name.clone()),
+    })
+}
+
 /// Exports what is stored of a contact, from `after` on, as much as one part holds. Tombstones are left out.
 pub async fn export_contact(
     deps: &impl Deps,
@@ -143,6 +166,7 @@ pub async fn export_contact(
         exported_at: deps.system().now(),
         instances: Vec::new(),
         files: Vec::new(),
+        message_files: Vec::new(),
         next: None,
     };
     let left = |contact: &&FoundContact| after.is_none_or(|after| contact.instance.id >= after.instance);
@@ -160,6 +184,9 @@ pub async fn export_contact(
         }
     }
     export.files = part.files;
+    let conversations = export.instances.iter().flat_map(|one| &one.conversations);
+    let messages = conversations.flat_map(|one| &one.messages);
+    export.message_files = messages.filter_map(|told| describe_file(&told.message)).collect();
     tracing::info!(
         tenant = %query.tenant, instances = export.instances.len(), more = export.next.is_some(), "a contact was exported"
     );
