@@ -1,28 +1,32 @@
 //! The story of an erasure: a contact with something in every kind of record, queue and file, which is then erased, or whose
-//! tenant is removed. Whoever tells the story looks for the canaries, in all bytes that are stored.
+//! tenant is removed, and another tenant to whom the same person wrote. Whoever tells the story looks for the canaries, in all
+//! bytes that are stored.
 
 use crate::builders::{Fixture, accepted, claimed, correlation, far_ahead, identity_key};
 use crate::contract::given;
 use crate::idle::Idle;
 use crate::ports::succeed;
+use crate::stored_file::{GivenFile, store_message_file};
 use jiff::Timestamp;
 use recado_domain::access::Caller;
 use recado_domain::content::{Content, Media, MediaKind};
 use recado_domain::dead_letter::{DeadLetter, DeadLetterContent};
 use recado_domain::delivery::{DeliveryKey, DeliveryStatus, StatusUpdate};
 use recado_domain::event::{EventKind, EventPayload, InboundJob, derive_event_id};
-use recado_domain::ids::{IdempotencyKey, ThreadId};
+use recado_domain::file_text::FileTextSource;
+use recado_domain::ids::{IdempotencyKey, Ordinal, ThreadId};
 use recado_domain::millis::add_millis;
 use recado_domain::options::SendOptions;
 use recado_domain::reason::Reason;
-use recado_pipeline::contacts::{ContactQuery, EraseReport, erase_contact, find_contact};
+use recado_pipeline::contacts::{ContactQuery, EraseReport, erase_contact, export_contact, find_contact};
 use recado_pipeline::deliver::{self, DeliverRequest};
 use recado_pipeline::ports::{
     DeadLetterQueues, Files, InboundEntry, Queues, RecordEventOutcome, Store, System,
 };
-use recado_pipeline::tenant_removal::{RemovalOptions, remove_tenant};
+use recado_pipeline::tenant_removal::{RemovalError, RemovalOptions, remove_tenant};
 use recado_pipeline::{Components, RetryLock, Settings, Verdict, process, upload};
-use serde_json::json;
+use serde_json::{Value, json};
+use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
 use std::time::Duration;
@@ -31,8 +35,11 @@ const NUMBER: &str = "5511987650001@s.whatsapp.net";
 const IDENTITY: &str = "998877665544332@lid";
 const OTHER: &str = "5511987650002@s.whatsapp.net";
 
+/// What is said in the contact's recording, and what its document reads.
+const FILE_TEXTS: [&str; 2] = ["transcricao-canaria", "documento-canario"];
+
 /// What belongs to the contact, in every spelling that is stored or sent.
-pub const CANARIES: [&str; 8] = [
+pub const CANARIES: [&str; 11] = [
     "5511987650001",
     "551187650001",
     "998877665544332",
@@ -41,10 +48,16 @@ pub const CANARIES: [&str; 8] = [
     "WAMID-CANARIO",
     "Q0FOQVJJTy1CWVRFUw", // the bytes "CANARIO-BYTES" of an upload
     "pedido-do-canario",
+    "CANARIO-GRAVADO",
+    "transcricao-canaria",
+    "documento-canario",
 ];
 
 /// What belongs to another contact of the same tenant.
 pub const OTHERS: [&str; 3] = ["5511987650002", "Outra Pessoa", "palavras-alheias"];
+
+/// What the other tenant's dead letter says.
+pub const NEIGHBOURS_LETTER: &str = "carta ao vizinho";
 
 /// Lists which of `texts` are in `stored`.
 pub fn list_found<'a>(texts: &[&'a str], stored: &str) -> Vec<&'a str> {
@@ -55,11 +68,23 @@ pub fn list_found<'a>(texts: &[&'a str], stored: &str) -> Vec<&'a str> {
         .collect()
 }
 
-/// The clock of the story. It begins far ahead, so that no store takes a record for expired, and a wait moves it.
-#[derive(Debug, Clone, Default)]
+/// The clock of the story. It begins far ahead, so that no store takes a record for expired, and a wait moves it. Its random
+/// numbers are those of no other clock: stories that are told side by side may share an account.
+#[derive(Debug, Clone)]
 pub struct ErasureClock {
     passed_ms: Arc<AtomicI64>,
     random: Arc<AtomicU64>,
+}
+
+impl Default for ErasureClock {
+    fn default() -> Self {
+        static CLOCKS: AtomicU64 = AtomicU64::new(0);
+        let begin = CLOCKS.fetch_add(1, Ordering::SeqCst) << 32;
+        Self {
+            passed_ms: Arc::default(),
+            random: Arc::new(AtomicU64::new(begin)),
+        }
+    }
 }
 
 impl System for ErasureClock {
@@ -77,11 +102,42 @@ impl System for ErasureClock {
     }
 }
 
-/// A tenant with the contact that is to be erased, and another one.
+/// A tenant with the contact that is to be erased, and another contact; another tenant to whom the same person wrote.
 #[derive(Debug)]
 pub struct ErasureSite<S, Q> {
     deps: Components<S, Q, Idle, Idle, ErasureClock>,
     fixture: Fixture,
+    neighbour: Fixture,
+}
+
+/// A message that somebody writes.
+struct Written<'a> {
+    fixture: &'a Fixture,
+    address: &'a str,
+    /// The identity without a number that the message shows beside the address.
+    also: Option<&'a str>,
+    name: &'a str,
+    id: &'a str,
+    text: &'a str,
+    /// The kind of its file.
+    file: Option<&'a str>,
+}
+
+impl Written<'_> {
+    fn job(&self, now: Timestamp) -> InboundJob {
+        let (provider, external) = (self.fixture.bound.instance.provider, self.fixture.external());
+        let payload = json!({
+            "address": self.address, "also": self.also, "name": self.name, "id": self.id, "text": self.text,
+            "file": self.file,
+        });
+        InboundJob {
+            event: derive_event_id(provider, &external, EventKind::Message, self.id),
+            group: identity_key().derive_event_group(provider, &external, Some(self.address)),
+            received_at: now,
+            payload: EventPayload::Inline(payload),
+            ..self.fixture.job()
+        }
+    }
 }
 
 impl<S: Store, Q: Queues + DeadLetterQueues + Files> ErasureSite<S, Q> {
@@ -98,19 +154,29 @@ impl<S: Store, Q: Queues + DeadLetterQueues + Files> ErasureSite<S, Q> {
                 retry_lock: RetryLock::default(),
             },
             fixture: Fixture::new(),
+            neighbour: Fixture::new(),
         };
         let store = &site.deps.store;
         succeed(store.put_identity_key_if_absent(&identity_key())).await;
-        succeed(store.apply_configuration(&site.fixture.document())).await;
-        site.write(OTHER, None, "Outra Pessoa", ("B1", "palavras-alheias"))
-            .await;
-        for (number, address, also) in [(1, IDENTITY, None), (2, NUMBER, Some(IDENTITY))] {
-            let (id, text) = (
-                format!("WAMID-CANARIO-{number}"),
-                format!("segredo-canario {number}"),
-            );
-            site.write(address, also, "Canaria Silva", (&id, &text)).await;
+        for fixture in [&site.fixture, &site.neighbour] {
+            succeed(store.apply_configuration(&fixture.document())).await;
         }
+        site.write_of_others().await;
+        for (id, text, address, also) in [
+            ("WAMID-CANARIO-1", "segredo-canario 1", IDENTITY, None),
+            ("WAMID-CANARIO-2", "segredo-canario 2", NUMBER, Some(IDENTITY)),
+        ] {
+            let written = Written {
+                address,
+                also,
+                id,
+                text,
+                ..site.of_contact()
+            };
+            site.write(&written).await;
+        }
+        site.write_files(&site.fixture, "Canaria Silva", "CANARIO-GRAVADO", FILE_TEXTS)
+            .await;
         let text = Content::from_text("segredo-canario 3");
         site.order("+55 11 98765-0001", text, Some("pedido-do-canario"), false)
             .await;
@@ -128,16 +194,46 @@ impl<S: Store, Q: Queues + DeadLetterQueues + Files> ErasureSite<S, Q> {
         site
     }
 
-    fn job(&self, address: &str, also: Option<&str>, name: &str, (id, text): (&str, &str)) -> InboundJob {
-        let (provider, external) = (self.fixture.bound.instance.provider, self.fixture.external());
-        let payload = json!({"address": address, "also": also, "name": name, "id": id, "text": text});
-        InboundJob {
-            event: derive_event_id(provider, &external, EventKind::Message, id),
-            group: identity_key().derive_event_group(provider, &external, Some(address)),
-            received_at: self.deps.system.now(),
-            payload: EventPayload::Inline(payload),
-            ..self.fixture.job()
+    fn of_contact(&self) -> Written<'_> {
+        Written {
+            fixture: &self.fixture,
+            address: NUMBER,
+            also: None,
+            name: "Canaria Silva",
+            id: "WAMID-CANARIO-0",
+            text: "segredo-canario",
+            file: None,
         }
+    }
+
+    /// Another contact of the tenant writes, and the contact itself to the other tenant, which also has a dead letter of it.
+    async fn write_of_others(&self) {
+        let other = Written {
+            address: OTHER,
+            name: "Outra Pessoa",
+            id: "B1",
+            text: "palavras-alheias",
+            ..self.of_contact()
+        };
+        self.write(&other).await;
+        let to_neighbour = Written {
+            fixture: &self.neighbour,
+            name: "Vizinha",
+            id: "C1",
+            text: "palavras-ao-vizinho",
+            ..self.of_contact()
+        };
+        self.write(&to_neighbour).await;
+        let texts = ["gravado ao vizinho", "documento ao vizinho"];
+        self.write_files(&self.neighbour, "Vizinha", "VIZINHO-BYTES", texts)
+            .await;
+        let dead = Written {
+            id: "C2",
+            text: NEIGHBOURS_LETTER,
+            ..to_neighbour
+        };
+        self.give_up(dead.fixture, &dead.job(self.deps.system.now()))
+            .await;
     }
 
     async fn record(&self, job: &InboundJob) {
@@ -146,16 +242,52 @@ impl<S: Store, Q: Queues + DeadLetterQueues + Files> ErasureSite<S, Q> {
     }
 
     /// A message of a contact comes and is processed.
-    async fn write(&self, address: &str, also: Option<&str>, name: &str, message: (&str, &str)) {
-        let job = self.job(address, also, name, message);
+    async fn write(&self, written: &Written<'_>) {
+        let job = written.job(self.deps.system.now());
         self.record(&job).await;
         let body = serde_json::to_string(&job).unwrap();
-        assert_eq!(self.process(&body).await, Verdict::Done);
+        self.process(&body).await;
     }
 
-    /// Processes a queue message of the inbound queue, as the processor does.
-    pub async fn process(&self, body: &str) -> Verdict {
-        process::process(&self.deps, body, 1).await
+    /// The contact sends a recording and a document; their bytes and texts are stored.
+    async fn write_files(&self, fixture: &Fixture, name: &str, bytes: &str, texts: [&str; 2]) {
+        let sources = [FileTextSource::Transcript, FileTextSource::Document];
+        for ((kind, source), text) in ["voice", "document"].into_iter().zip(sources).zip(texts) {
+            let (id, caption) = (format!("{bytes}-{kind}"), format!("{text} em ficheiro"));
+            let written = Written {
+                fixture,
+                name,
+                id: &id,
+                text: &caption,
+                file: Some(kind),
+                ..self.of_contact()
+            };
+            self.write(&written).await;
+            let conversation = self.find_thread(fixture).await;
+            let store = &self.deps.store;
+            let latest = succeed(store.find_latest_conversation(&conversation))
+                .await
+                .unwrap();
+            let messages = succeed(store.list_messages_after(&latest.id, Ordinal(0), 100)).await;
+            let message = messages
+                .into_iter()
+                .find(|message| message.file.is_some() && message.rev == 0);
+            let given = GivenFile { bytes, source, text };
+            let now = self.deps.system.now();
+            store_message_file(store, &self.deps.queues, message.unwrap(), given, now).await;
+        }
+    }
+
+    /// Processes a queue message of the inbound queue, as the processor does, until it is done. The first time, an event
+    /// that was erased has no body.
+    pub async fn process(&self, body: &str) {
+        for receives in 1..=2 {
+            match process::process(&self.deps, body, receives).await {
+                Verdict::Done => return,
+                Verdict::Retry { after } => self.deps.system.sleep(after.unsigned_abs()).await,
+            }
+        }
+        panic!("the queue message comes for ever");
     }
 
     /// A client orders a message, for now or for tomorrow.
@@ -192,14 +324,22 @@ impl<S: Store, Q: Queues + DeadLetterQueues + Files> ErasureSite<S, Q> {
         })
     }
 
-    fn thread(&self) -> ThreadId {
-        identity_key().derive_thread_id(self.fixture.instance(), NUMBER)
+    /// The thread in which the contact's messages to this instance go on.
+    async fn find_thread(&self, fixture: &Fixture) -> ThreadId {
+        let mut thread = identity_key().derive_thread_id(fixture.instance(), NUMBER);
+        loop {
+            let latest = succeed(self.deps.store.find_latest_conversation(&thread)).await;
+            match latest.and_then(|latest| latest.moved_to) {
+                Some(moved_to) => thread = moved_to.thread_id().clone(),
+                None => return thread,
+            }
+        }
     }
 
     /// The provider accepts the message that is open, and tells that it was read.
     async fn send_open_message(&self) {
         let store = &self.deps.store;
-        let open = succeed(store.list_open_messages(&self.thread())).await;
+        let open = succeed(store.list_open_messages(&self.find_thread(&self.fixture).await)).await;
         let (sending, flight) = claimed(&open[0]);
         given::claim(store, &sending, &flight).await;
         let mut sent = accepted(&sending);
@@ -218,8 +358,15 @@ impl<S: Store, Q: Queues + DeadLetterQueues + Files> ErasureSite<S, Q> {
 
     /// Events that are not applied: in the queue, with a large body, and given up.
     async fn leave_events(&self) {
-        let (store, queues) = (&self.deps.store, &self.deps.queues);
-        let event = |id, text| self.job(NUMBER, None, "Canaria Silva", (id, text));
+        let queues = &self.deps.queues;
+        let event = |id, text| {
+            let written = Written {
+                id,
+                text,
+                ..self.of_contact()
+            };
+            written.job(self.deps.system.now())
+        };
         let waiting = event("WAMID-CANARIO-5", "segredo-canario 5");
         let mut large = event("WAMID-CANARIO-6", "segredo-canario 6");
         let key = large.event.to_string();
@@ -227,8 +374,7 @@ impl<S: Store, Q: Queues + DeadLetterQueues + Files> ErasureSite<S, Q> {
             succeed(queues.put_payload(&key, body)).await;
         }
         large.payload = EventPayload::Stored(key);
-        let dead = event("WAMID-CANARIO-7", "segredo-canario 7");
-        for job in [&waiting, &large, &dead] {
+        for job in [&waiting, &large] {
             self.record(job).await;
         }
         let entry = |job: &InboundJob| InboundEntry {
@@ -236,15 +382,22 @@ impl<S: Store, Q: Queues + DeadLetterQueues + Files> ErasureSite<S, Q> {
             deduplication: job.event.to_string(),
         };
         succeed(queues.enqueue_inbound(&[entry(&waiting), entry(&large)])).await;
-        let now = self.deps.system.now();
+        self.give_up(&self.fixture, &event("WAMID-CANARIO-7", "segredo-canario 7"))
+            .await;
+    }
+
+    /// An event becomes a dead letter, with its copy in the dead-letter queue.
+    async fn give_up(&self, fixture: &Fixture, job: &InboundJob) {
+        let (store, now) = (&self.deps.store, self.deps.system.now());
+        self.record(job).await;
         let letter = DeadLetter {
-            id: dead.event.to_string(),
+            id: job.event.to_string(),
             at: now,
-            what: DeadLetterContent::Event(Box::new(dead.clone())),
-            ..self.fixture.dead_letter()
+            what: DeadLetterContent::Event(Box::new(job.clone())),
+            ..fixture.dead_letter()
         };
-        succeed(queues.enqueue_dead_copy(&letter)).await;
-        succeed(store.settle_event(&dead.event, Some(Reason::Poison), now, far_ahead())).await;
+        succeed(self.deps.queues.enqueue_dead_copy(&letter)).await;
+        succeed(store.settle_event(&job.event, Some(Reason::Poison), now, far_ahead())).await;
         succeed(store.put_dead_letter(&letter)).await;
     }
 
@@ -254,6 +407,14 @@ impl<S: Store, Q: Queues + DeadLetterQueues + Files> ErasureSite<S, Q> {
             instance: None,
             contact: NUMBER.to_owned(),
         }
+    }
+
+    /// Exports the contact: the first part of the export, as JSON.
+    pub async fn export(&self) -> Value {
+        let exported = export_contact(&self.deps, &Caller::installation(), &self.query(), None)
+            .await
+            .unwrap();
+        serde_json::to_value(&exported).unwrap()
     }
 
     /// Erases the contact, by one request.
@@ -274,7 +435,7 @@ impl<S: Store, Q: Queues + DeadLetterQueues + Files> ErasureSite<S, Q> {
         assert!(found.iter().all(|contact| contact.names.is_empty()));
     }
 
-    /// Removes the tenant, by as many requests as it takes.
+    /// Removes the tenant, by as many requests as it takes. A tenant that is removed already is the end.
     pub async fn remove_tenant(&self) {
         let options = RemovalOptions {
             force: true,
@@ -282,7 +443,10 @@ impl<S: Store, Q: Queues + DeadLetterQueues + Files> ErasureSite<S, Q> {
         };
         let (caller, tenant) = (Caller::installation(), &self.fixture.bound.tenant.id);
         for _ in 0..100 {
-            let report = remove_tenant(&self.deps, &caller, tenant, options).await.unwrap();
+            let report = match remove_tenant(&self.deps, &caller, tenant, options).await {
+                Err(RemovalError::NotFound) => return,
+                report => report.unwrap(),
+            };
             if report.done {
                 return;
             }
@@ -294,8 +458,32 @@ impl<S: Store, Q: Queues + DeadLetterQueues + Files> ErasureSite<S, Q> {
         panic!("the removal does not end");
     }
 
+    /// Lets the time pass for which a dead-letter queue hides a message from everybody but its receiver.
+    pub async fn pass_hiding_time(&self) {
+        self.deps.system.sleep(Duration::from_secs(10)).await;
+    }
+
     /// Returns the id of the tenant.
     pub fn tenant(&self) -> &str {
         self.fixture.bound.tenant.id.as_str()
+    }
+
+    /// Returns `true` if a stored line belongs to the other tenant.
+    pub fn is_neighbours(&self, line: &str) -> bool {
+        let thread = identity_key().derive_thread_id(self.neighbour.instance(), NUMBER);
+        let external = self.neighbour.external();
+        let names = [
+            self.neighbour.bound.tenant.id.as_str(),
+            self.neighbour.instance().as_str(),
+            external.as_str(),
+            thread.as_str(),
+        ];
+        names.iter().any(|name| line.contains(name))
+    }
+
+    /// Parts what is stored into the other tenant's lines and the rest.
+    pub fn part_lines(&self, stored: Vec<String>) -> (BTreeSet<String>, Vec<String>) {
+        let (theirs, rest): (Vec<_>, Vec<_>) = stored.into_iter().partition(|line| self.is_neighbours(line));
+        (theirs.into_iter().collect(), rest)
     }
 }

@@ -3,7 +3,7 @@
 use jiff::Timestamp;
 use recado_domain::config::{ConfigError, Instance, InstanceConfig};
 use recado_domain::contact::ContactAddress;
-use recado_domain::content::Content;
+use recado_domain::content::{Content, Media, MediaKind};
 use recado_domain::context::MessageContext;
 use recado_domain::dead_letter::{DeadLetter, QueueName};
 use recado_domain::event::InboundJob;
@@ -21,7 +21,8 @@ use std::collections::BTreeSet;
 use std::time::Duration;
 
 /// Queues that take everything and keep nothing, a provider that sends nothing, and a model that is not asked. Of events,
-/// the provider reads those that name an address (`address`, `also`, `name`, `id`, `text`); it ignores the others.
+/// the provider reads those that name an address (`address`, `also`, `name`, `id`, `text`, `file`: the kind of a file with that
+/// text as its caption); it ignores the others.
 #[derive(Debug, Clone, Copy)]
 pub struct Idle;
 
@@ -35,9 +36,24 @@ fn read_message(job: &InboundJob, payload: &Value) -> Option<InboundMessage> {
         provider_message_id: text("id").map(str::to_owned),
         from_me: false,
         sent_at: Some(job.received_at),
-        content: Content::from_text(text("text")?),
+        content: read_content(payload)?,
         context: MessageContext::default(),
     })
+}
+
+fn read_content(payload: &Value) -> Option<Content> {
+    let text = payload["text"].as_str()?;
+    let kind = serde_json::from_value::<MediaKind>(payload["file"].clone());
+    Some(kind.map_or_else(
+        |_| Content::from_text(text),
+        |kind| {
+            Content::Media(Media {
+                source: Some(format!("source of {text}")),
+                caption: Some(text.to_owned()),
+                ..Media::from_kind(kind)
+            })
+        },
+    ))
 }
 
 impl Queues for Idle {

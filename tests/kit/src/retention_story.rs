@@ -4,18 +4,22 @@
 use crate::builders::{BASE, Fixture, accepted, claimed, identity_key};
 use crate::contract::given;
 use crate::idle::Idle;
+use crate::kept_queues::{KeptQueues, KillPoint};
 use crate::ports::succeed;
+use crate::stored_file::{GivenFile, store_message_file};
 use jiff::Timestamp;
 use recado_domain::config::ConfigDocument;
+use recado_domain::content::{Content, Media, MediaKind};
 use recado_domain::conversation::Conversation;
 use recado_domain::dead_letter::{DeadLetter, DeadLetterContent};
 use recado_domain::event::{EventState, InboundJob};
+use recado_domain::file_text::FileTextSource;
 use recado_domain::ids::{ConversationId, EventId, Ordinal};
-use recado_domain::message::Message;
+use recado_domain::message::{Message, MessageFile};
 use recado_domain::millis::add_millis;
 use recado_domain::reason::Reason;
 use recado_domain::retention::{RetentionPeriod, RetentionPolicy};
-use recado_pipeline::ports::{RecordEventOutcome, Store, System};
+use recado_pipeline::ports::{Files, RecordEventOutcome, Store, System};
 use recado_pipeline::reconcile::{ReconcileReport, reconcile};
 use recado_pipeline::{Components, RetryLock, Settings, Verdict, process};
 use std::sync::Arc;
@@ -23,6 +27,9 @@ use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
 use std::time::Duration;
 
 const DAY_MS: i64 = 86_400_000;
+
+/// What is said in the recording.
+const TRANSCRIPT: &str = "the words of the recording";
 
 /// The clock of the story. It begins at [`BASE`].
 #[derive(Debug, Clone, Default)]
@@ -57,6 +64,8 @@ struct Records {
     of_nobody: DeadLetter,
     applied: InboundJob,
     pending: InboundJob,
+    /// The key of the file in `answered`, whose record has a transcript.
+    file: String,
 }
 
 /// The records of a tenant that there still are.
@@ -69,10 +78,27 @@ struct Left {
     of_nobody: bool,
     applied: bool,
     pending: bool,
+    transcript: bool,
+    file: bool,
+}
+
+impl Left {
+    /// Everything of the beginning.
+    const ALL: Self = Self {
+        messages: 2,
+        conversation: true,
+        owed: 1,
+        dead_letter: true,
+        of_nobody: true,
+        applied: true,
+        pending: true,
+        transcript: true,
+        file: true,
+    };
 }
 
 struct Story<S> {
-    deps: Components<S, Idle, Idle, Idle, RetentionClock>,
+    deps: Components<S, KeptQueues<RetentionClock>, Idle, Idle, RetentionClock>,
 }
 
 impl<S: Store> Story<S> {
@@ -80,7 +106,7 @@ impl<S: Store> Story<S> {
         Self {
             deps: Components {
                 store,
-                queues: Idle,
+                queues: KeptQueues::new(clock.clone(), KillPoint::default(), KillPoint::default()),
                 providers: Idle,
                 llm: Idle,
                 system: clock,
@@ -99,6 +125,7 @@ impl<S: Store> Story<S> {
         succeed(store.apply_configuration(&document)).await;
         let owed = given::begun(store, &fixture).await.id;
         let answered = self.answer_contact(&fixture.other_contact()).await;
+        let file = self.store_recording(&answered).await;
         let dead_letter = self.store_dead_letter(&fixture, true).await;
         let of_nobody = self.store_dead_letter(&fixture, false).await;
         let (applied, pending) = (fixture.job(), fixture.job());
@@ -114,7 +141,27 @@ impl<S: Store> Story<S> {
             of_nobody,
             applied,
             pending,
+            file,
         }
+    }
+
+    /// The contact's message is a recording, whose bytes and transcript are stored. Returns the key of the bytes.
+    async fn store_recording(&self, conversation: &ConversationId) -> String {
+        let store = &self.deps.store;
+        let mut messages = succeed(store.list_messages_after(conversation, Ordinal(0), 1)).await;
+        let mut message = messages.remove(0);
+        message.content = Content::Media(Media {
+            source: Some("4712".to_owned()),
+            ..Media::from_kind(MediaKind::Voice)
+        });
+        message.file = MessageFile::expect_from_content(&message.content, BASE);
+        let given = GivenFile {
+            bytes: "recorded bytes",
+            source: FileTextSource::Transcript,
+            text: TRANSCRIPT,
+        };
+        let stored = store_message_file(store, &self.deps.queues, message, given, BASE).await;
+        stored.file_key().unwrap()
     }
 
     /// A contact writes, and the agent's reply is sent.
@@ -172,6 +219,8 @@ impl<S: Store> Story<S> {
             // An expired event counts as new.
             found.is_some() && succeed(store.record_event(job)).await != RecordEventOutcome::New
         };
+        let found = succeed(store.list_messages_after(&records.answered, Ordinal(0), 100)).await;
+        let stored = serde_json::to_string(&found).unwrap();
         let letter = async |id: &str| succeed(store.find_dead_letter(id)).await.is_some();
         Left {
             messages: messages(&records.answered).await,
@@ -183,6 +232,8 @@ impl<S: Store> Story<S> {
             of_nobody: letter(&records.of_nobody.id).await,
             applied: is_there(&records.applied).await,
             pending: is_there(&records.pending).await,
+            transcript: stored.contains(TRANSCRIPT),
+            file: succeed(self.deps.queues.open_file(&records.file)).await.is_some(),
         }
     }
 }
@@ -213,18 +264,15 @@ pub async fn each_tenants_records_go_by_its_own_periods<S: Store>(store: S, cloc
         world.store_records(brief).await,
         world.store_records(for_ever).await,
     );
-    let all = Left {
-        messages: 2,
-        conversation: true,
-        owed: 1,
-        dead_letter: true,
-        of_nobody: true,
-        applied: true,
-        pending: true,
-    };
-    assert_eq!(world.left_of(&brief).await, all);
+    assert_eq!(world.left_of(&brief).await, Left::ALL);
     world.sweep_after(9).await;
-    assert_eq!(world.left_of(&brief).await, Left { applied: true, ..all });
+    assert_eq!(
+        world.left_of(&brief).await,
+        Left {
+            applied: true,
+            ..Left::ALL
+        }
+    );
     world.sweep_after(11).await;
     let left = world.left_of(&brief).await;
     assert!(!left.applied, "the event's own period is over");
@@ -232,6 +280,7 @@ pub async fn each_tenants_records_go_by_its_own_periods<S: Store>(store: S, cloc
     assert_eq!((told.expired, told.given_up), (2, 0));
     let left = world.left_of(&brief).await;
     assert_eq!((left.messages, left.conversation, left.owed), (0, true, 1));
+    assert!(!left.transcript && !left.file, "they go with their message");
     assert_eq!(world.sweep_after(41).await.given_up, 1);
     let left = world.left_of(&brief).await;
     assert_eq!(
@@ -258,7 +307,7 @@ pub async fn each_tenants_records_go_by_its_own_periods<S: Store>(store: S, cloc
         kept,
         Left {
             of_nobody: false,
-            ..all
+            ..Left::ALL
         }
     );
 }

@@ -9,7 +9,8 @@ use recado_domain::content::{Content, Media, MediaKind};
 use recado_domain::dead_letter::{DeadLetter, DeadLetterContent, QueueName};
 use recado_domain::delivery::{DeliveryKey, DeliveryStatus, StatusUpdate};
 use recado_domain::event::{EventKind, EventPayload, InboundJob, derive_event_id};
-use recado_domain::ids::{ConversationId, IdempotencyKey};
+use recado_domain::file_text::FileTextSource;
+use recado_domain::ids::{ConversationId, IdempotencyKey, Ordinal};
 use recado_domain::millis::add_millis;
 use recado_domain::options::SendOptions;
 use recado_domain::reason::Reason;
@@ -23,29 +24,17 @@ use recado_pipeline::ports::{
 use recado_pipeline::{Verdict, upload};
 use recado_testkit::builders::{Fixture, correlation, far_ahead, fresh, identity_key};
 use recado_testkit::ports::succeed;
-use serde_json::json;
+use recado_testkit::stored_file::{GivenFile, store_message_file};
+use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::task::{Context, Wake, Waker};
 
+pub(crate) use recado_testkit::erasure_story::{CANARIES, OTHERS};
+
 pub(crate) const NUMBER: &str = "5511987650001@s.whatsapp.net";
 const IDENTITY: &str = "998877665544332@lid";
-
-/// What belongs to the erased contact: in every spelling that is stored or sent.
-pub(crate) const CANARIES: [&str; 8] = [
-    "5511987650001",
-    "551187650001",
-    "998877665544332",
-    "Canaria Silva",
-    "segredo-canario",
-    "WAMID-CANARIO",
-    "Q0FOQVJJTy1CWVRFUw", // the bytes "CANARIO-BYTES" of an upload
-    "pedido-do-canario",
-];
-
-/// What belongs to another contact of the same tenant.
-pub(crate) const OTHERS: [&str; 3] = ["5511987650002", "Outra Pessoa", "palavras-alheias"];
 
 pub(crate) struct Site {
     pub(crate) setup: Setup,
@@ -123,6 +112,10 @@ impl Site {
         let payload = json!({
             "address": address, "also": also, "name": name, "id": id, "text": text, "from_me": false,
         });
+        self.record_payload(address, id, payload).await
+    }
+
+    async fn record_payload(&self, address: &str, id: &str, payload: Value) -> InboundJob {
         let (fixture, external) = (&self.setup.fixture, self.setup.fixture.external());
         let provider = fixture.bound.instance.provider;
         let job = InboundJob {
@@ -227,6 +220,7 @@ impl Site {
             "segredo-canario 2",
         )
         .await;
+        site.recording().await;
         site.client_sends(
             "+55 11 98765-0001",
             Content::from_text("segredo-canario 3"),
@@ -251,6 +245,30 @@ impl Site {
         let open = succeed(store.list_open_messages(site.conversation(NUMBER).await.thread_id())).await;
         assert!(!open.is_empty(), "one is of unknown outcome");
         site
+    }
+
+    /// The contact sends a recording; its bytes and its transcript are stored.
+    async fn recording(&self) {
+        let voice = Content::Media(Media {
+            source: Some("4712".to_owned()),
+            ..Media::from_kind(MediaKind::Voice)
+        });
+        let id = "WAMID-CANARIO-3";
+        let payload = json!({
+            "address": NUMBER, "name": "Canaria Silva", "id": id, "text": "", "from_me": false, "content": voice,
+        });
+        let job = self.record_payload(NUMBER, id, payload).await;
+        assert_eq!(self.setup.receive(&job, 1).await, Verdict::Done);
+        let (store, files) = (&self.setup.world.store, &self.setup.world.queues);
+        let conversation = self.conversation(NUMBER).await;
+        let messages = succeed(store.list_messages_after(&conversation, Ordinal(0), 100)).await;
+        let message = messages.into_iter().find(|message| message.file.is_some());
+        let given = GivenFile {
+            bytes: "CANARIO-GRAVADO",
+            source: FileTextSource::Transcript,
+            text: "transcricao-canaria, documento-canario",
+        };
+        store_message_file(store, files, message.unwrap(), given, self.setup.now()).await;
     }
 
     async fn dead_message(&self) {
@@ -514,10 +532,11 @@ async fn an_export_holds_everything_and_nothing_of_others() {
         "segredo-canario 3",
         "998877665544332",
         "WAMID-CANARIO-2",
+        "transcricao-canaria",
     ] {
         assert!(text.contains(canary), "{canary}");
     }
-    assert_eq!(export.files.len(), 1);
+    assert_eq!((export.files.len(), export.message_files.len()), (1, 1));
     assert_eq!(export.instances[0].scheduled.len(), 1);
     for other in OTHERS {
         assert!(!text.contains(other), "{other}");

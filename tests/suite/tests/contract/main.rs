@@ -9,4 +9,5 @@
 #[path = "../account.rs"]
 mod account;
 mod dynamodb;
+mod erasure;
 mod queues;

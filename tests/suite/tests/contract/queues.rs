@@ -20,14 +20,14 @@ use std::time::{Duration, Instant};
 const ACCOUNT: &str = "333333333333";
 
 /// Queues, a bucket and a group of schedules that nobody else has.
-struct Bench {
-    clients: Clients,
-    config: AwsConfig,
+pub(crate) struct Bench {
+    pub(crate) clients: Clients,
+    pub(crate) config: AwsConfig,
     queues: AwsQueues<OsSystem>,
 }
 
 impl Bench {
-    async fn new() -> Self {
+    pub(crate) async fn new() -> Self {
         let (clients, name) = (clients(ACCOUNT), fresh("contract"));
         let url = |suffix: &str| make_queue(&clients, format!("{name}-{suffix}"));
         let config = AwsConfig {
@@ -65,7 +65,7 @@ impl Bench {
         taken
     }
 
-    async fn receive(&self, url: &str) -> Vec<Message> {
+    pub(crate) async fn receive(&self, url: &str) -> Vec<Message> {
         let request = self
             .clients
             .sqs
