@@ -121,7 +121,7 @@ impl InstallationClient {
 
     /// Sends a request and returns the status and the body of any answer.
     pub(crate) async fn send_request(&self, request: RequestBuilder) -> Result<(StatusCode, Value)> {
-        let answer = self.send(request).await?;
+        let answer = self.exchange_request(request).await?;
         let status = answer.status();
         Ok((status, answer.json().await.unwrap_or_default()))
     }
@@ -130,14 +130,16 @@ impl InstallationClient {
     /// gets no token.
     pub(crate) async fn open_media(&self, message: &str) -> Result<Option<Response>> {
         let request = self.build_request(Method::GET, &["v1", "messages", message, "media"])?;
-        let mut answer = self.send(request.timeout(MEDIA_TIMEOUT)).await?;
+        let mut answer = self.exchange_request(request.timeout(MEDIA_TIMEOUT)).await?;
         if answer.status().is_redirection() {
             let place = answer
                 .headers()
                 .get(LOCATION)
                 .and_then(|place| place.to_str().ok());
             let place = place.context("the installation does not say where the file is")?;
-            answer = self.send(self.http.get(place).timeout(MEDIA_TIMEOUT)).await?;
+            answer = self
+                .exchange_request(self.http.get(place).timeout(MEDIA_TIMEOUT))
+                .await?;
         }
         match answer.status() {
             status if status.is_success() => Ok(Some(answer)),
@@ -146,7 +148,7 @@ impl InstallationClient {
         }
     }
 
-    async fn send(&self, request: RequestBuilder) -> Result<Response> {
+    async fn exchange_request(&self, request: RequestBuilder) -> Result<Response> {
         request.send().await.map_err(|error| {
             anyhow!(describe_unreachable(
                 &self.url,

@@ -2,11 +2,15 @@
 //! tenant is removed, and another tenant to whom the same person wrote. Whoever tells the story looks for the canaries, in all
 //! bytes that are stored.
 
+mod clock;
+mod requests;
+
 use crate::builders::{Fixture, accepted, claimed, correlation, far_ahead, identity_key};
 use crate::contract::given;
 use crate::idle::Idle;
 use crate::ports::succeed;
 use crate::stored_file::{GivenFile, store_message_file};
+pub use clock::ErasureClock;
 use jiff::Timestamp;
 use recado_domain::access::Caller;
 use recado_domain::content::{Content, Media, MediaKind};
@@ -18,18 +22,12 @@ use recado_domain::ids::{IdempotencyKey, Ordinal, ThreadId};
 use recado_domain::millis::add_millis;
 use recado_domain::options::SendOptions;
 use recado_domain::reason::Reason;
-use recado_pipeline::contacts::{ContactQuery, EraseReport, erase_contact, export_contact, find_contact};
 use recado_pipeline::deliver::{self, DeliverRequest};
 use recado_pipeline::ports::{
     DeadLetterQueues, Files, InboundEntry, Queues, RecordEventOutcome, Store, System,
 };
-use recado_pipeline::tenant_removal::{RemovalError, RemovalOptions, remove_tenant};
 use recado_pipeline::{Components, RetryLock, Settings, Verdict, process, upload};
-use serde_json::{Value, json};
-use std::collections::BTreeSet;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
-use std::time::Duration;
+use serde_json::json;
 
 const NUMBER: &str = "5511987650001@s.whatsapp.net";
 const IDENTITY: &str = "998877665544332@lid";
@@ -66,40 +64,6 @@ pub fn list_found<'a>(texts: &[&'a str], stored: &str) -> Vec<&'a str> {
         .copied()
         .filter(|text| stored.contains(text))
         .collect()
-}
-
-/// The clock of the story. It begins far ahead, so that no store takes a record for expired, and a wait moves it. Its random
-/// numbers are those of no other clock: stories that are told side by side may share an account.
-#[derive(Debug, Clone)]
-pub struct ErasureClock {
-    passed_ms: Arc<AtomicI64>,
-    random: Arc<AtomicU64>,
-}
-
-impl Default for ErasureClock {
-    fn default() -> Self {
-        static CLOCKS: AtomicU64 = AtomicU64::new(0);
-        let begin = CLOCKS.fetch_add(1, Ordering::SeqCst) << 32;
-        Self {
-            passed_ms: Arc::default(),
-            random: Arc::new(AtomicU64::new(begin)),
-        }
-    }
-}
-
-impl System for ErasureClock {
-    fn now(&self) -> Timestamp {
-        add_millis(far_ahead(), self.passed_ms.load(Ordering::SeqCst))
-    }
-
-    fn random_u64(&self) -> u64 {
-        self.random.fetch_add(1, Ordering::SeqCst)
-    }
-
-    async fn sleep(&self, duration: Duration) {
-        let milliseconds = i64::try_from(duration.as_millis()).unwrap();
-        self.passed_ms.fetch_add(milliseconds, Ordering::SeqCst);
-    }
 }
 
 /// A tenant with the contact that is to be erased, and another contact; another tenant to whom the same person wrote.
@@ -399,91 +363,5 @@ impl<S: Store, Q: Queues + DeadLetterQueues + Files> ErasureSite<S, Q> {
         succeed(self.deps.queues.enqueue_dead_copy(&letter)).await;
         succeed(store.settle_event(&job.event, Some(Reason::Poison), now, far_ahead())).await;
         succeed(store.put_dead_letter(&letter)).await;
-    }
-
-    fn query(&self) -> ContactQuery {
-        ContactQuery {
-            tenant: self.fixture.bound.tenant.id.clone(),
-            instance: None,
-            contact: NUMBER.to_owned(),
-        }
-    }
-
-    /// Exports the contact: the first part of the export, as JSON.
-    pub async fn export(&self) -> Value {
-        let exported = export_contact(&self.deps, &Caller::installation(), &self.query(), None)
-            .await
-            .unwrap();
-        serde_json::to_value(&exported).unwrap()
-    }
-
-    /// Erases the contact, by one request.
-    pub async fn erase(&self) -> EraseReport {
-        erase_contact(&self.deps, &Caller::installation(), &self.query())
-            .await
-            .unwrap()
-    }
-
-    /// Asserts that tombstones alone are found of the contact.
-    pub async fn assert_only_tombstones(&self) {
-        let found = find_contact(&self.deps, &Caller::installation(), &self.query())
-            .await
-            .unwrap();
-        let conversations: Vec<_> = found.iter().flat_map(|contact| &contact.conversations).collect();
-        assert!(!conversations.is_empty(), "the tombstone stays");
-        assert!(conversations.iter().all(|found| found.erased_at.is_some()));
-        assert!(found.iter().all(|contact| contact.names.is_empty()));
-    }
-
-    /// Removes the tenant, by as many requests as it takes. A tenant that is removed already is the end.
-    pub async fn remove_tenant(&self) {
-        let options = RemovalOptions {
-            force: true,
-            dry_run: false,
-        };
-        let (caller, tenant) = (Caller::installation(), &self.fixture.bound.tenant.id);
-        for _ in 0..100 {
-            let report = match remove_tenant(&self.deps, &caller, tenant, options).await {
-                Err(RemovalError::NotFound) => return,
-                report => report.unwrap(),
-            };
-            if report.done {
-                return;
-            }
-            if let Some(until) = report.waits_until {
-                let wait = until.duration_since(self.deps.system.now()).unsigned_abs();
-                self.deps.system.sleep(wait).await;
-            }
-        }
-        panic!("the removal does not end");
-    }
-
-    /// Lets the time pass for which a dead-letter queue hides a message from everybody but its receiver.
-    pub async fn pass_hiding_time(&self) {
-        self.deps.system.sleep(Duration::from_secs(10)).await;
-    }
-
-    /// Returns the id of the tenant.
-    pub fn tenant(&self) -> &str {
-        self.fixture.bound.tenant.id.as_str()
-    }
-
-    /// Returns `true` if a stored line belongs to the other tenant.
-    pub fn is_neighbours(&self, line: &str) -> bool {
-        let thread = identity_key().derive_thread_id(self.neighbour.instance(), NUMBER);
-        let external = self.neighbour.external();
-        let names = [
-            self.neighbour.bound.tenant.id.as_str(),
-            self.neighbour.instance().as_str(),
-            external.as_str(),
-            thread.as_str(),
-        ];
-        names.iter().any(|name| line.contains(name))
-    }
-
-    /// Parts what is stored into the other tenant's lines and the rest.
-    pub fn part_lines(&self, stored: Vec<String>) -> (BTreeSet<String>, Vec<String>) {
-        let (theirs, rest): (Vec<_>, Vec<_>) = stored.into_iter().partition(|line| self.is_neighbours(line));
-        (theirs.into_iter().collect(), rest)
     }
 }

@@ -218,7 +218,7 @@ struct FoundInstances {
 
 /// An assessment of instances, page by page.
 struct Assessment<'a, F> {
-    counts: OpenByInstance<'a>,
+    counts: WaitingByInstance<'a>,
     dead_letters: &'a DeadLetterCounts,
     show: F,
     found: FoundInstances,
@@ -227,7 +227,7 @@ struct Assessment<'a, F> {
 impl<'a, F: FnMut(&InstanceHealth) + Send> Assessment<'a, F> {
     fn new(open: &'a OpenWork, dead_letters: &'a DeadLetterCounts, show: F) -> Self {
         Self {
-            counts: OpenByInstance::count(open),
+            counts: WaitingByInstance::count(open),
             dead_letters,
             show,
             found: FoundInstances {
@@ -323,12 +323,12 @@ fn count_open_work(open: &OpenWork) -> OpenWorkCounts {
 
 /// The open records of each instance: messages and parked conversations by our name of it, events by the provider's.
 #[derive(Default)]
-struct OpenByInstance<'a> {
+struct WaitingByInstance<'a> {
     own: HashMap<&'a InstanceId, OpenWorkCounts>,
     events: HashMap<(Provider, &'a ExternalId), Vec<Timestamp>>,
 }
 
-impl<'a> OpenByInstance<'a> {
+impl<'a> WaitingByInstance<'a> {
     /// Counts in one pass.
     fn count(open: &'a OpenWork) -> Self {
         let mut counts = Self::default();

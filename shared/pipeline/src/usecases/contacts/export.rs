@@ -129,7 +129,7 @@ pub struct ExportedFile {
     pub base64: String,
 }
 
-/// The stored file of a message. Its bytes are read as [`crate::message_file`] does.
+/// The stored file of a message. Its bytes are read by its own route.
 #[derive(Debug, Serialize)]
 pub struct ExportedMessageFile {
     /// The message.
