@@ -11,7 +11,7 @@ const AGENT: &str = "id = \"ana\"\ntenant = \"demo\"";
 const PROVIDER: &str = "provider = \"evolution\"";
 
 /// Applies the sample with these lines more in its agent and its instance.
-fn apply_lines(machine: &Machine, agent: &str, instance: &str) -> Ran {
+pub(crate) fn apply_lines(machine: &Machine, agent: &str, instance: &str) -> Ran {
     let file = machine.data().with_file_name("answering.toml");
     let sample = Machine::sample();
     assert!(sample.contains(AGENT) && sample.contains(PROVIDER));

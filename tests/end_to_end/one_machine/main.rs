@@ -29,6 +29,7 @@ mod machine;
 mod meta;
 mod metrics;
 mod missed;
+mod nights;
 mod onboarding;
 mod operators;
 mod payloads;

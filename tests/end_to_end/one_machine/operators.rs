@@ -42,6 +42,25 @@ async fn a_takeover_while_the_model_thinks_stops_its_reply_and_a_give_back_owes_
 }
 
 #[tokio::test]
+async fn a_person_answers_while_the_model_thinks_and_the_agent_sends_nothing() {
+    let machine = Machine::thinking(MARIA).await;
+    let id = machine.conversation().await;
+    let (status, made) = answer(&machine, &id, "key-1", "Aqui é a Bia").await;
+    assert_eq!(status, StatusCode::ACCEPTED, "{made}");
+    assert_eq!(machine.phone(1).await[0].text, "Aqui é a Bia");
+    machine.stand_ins.anthropic.let_go();
+    eventually("the draft to be dropped", || async {
+        machine.log().contains("draft discarded").then_some(())
+    })
+    .await;
+    machine.quiet().await;
+    assert_eq!(machine.phone(1).await.len(), 1);
+    let messages = machine.messages(&id).await;
+    let roles: Vec<&str> = messages.iter().map(|m| m["role"].as_str().unwrap()).collect();
+    assert_eq!(roles, ["user", "operator"]);
+}
+
+#[tokio::test]
 async fn an_operators_answer_is_sent_once_however_often_the_client_repeats_it() {
     let machine = Machine::serving(&[
         ("RECADO_DEBOUNCE_SECONDS", "300"),

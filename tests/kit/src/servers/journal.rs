@@ -98,6 +98,7 @@ struct Pages {
     violations: Vec<Violation>,
     phone: Vec<Delivered>,
     next: VecDeque<Behaviour>,
+    next_for: Vec<(String, Behaviour)>,
     usual: Behaviour,
     fates: Option<Fates>,
     credential: Option<String>,
@@ -170,6 +171,11 @@ impl Journal {
     /// Adds `behaviour` to what the next requests meet, one each.
     pub fn next(&self, behaviour: Behaviour) {
         self.pages().next.push_back(behaviour);
+    }
+
+    /// Sets what the next request meets whose body contains `text`, whatever comes beside it.
+    pub fn next_for(&self, text: &str, behaviour: Behaviour) {
+        self.pages().next_for.push((text.to_owned(), behaviour));
     }
 
     /// Adds several, see [`Journal::next`].
@@ -250,6 +256,13 @@ impl Journal {
 
     pub(super) fn take_behaviour(&self, request: &Recorded) -> Behaviour {
         let mut pages = self.pages();
+        if !pages.next_for.is_empty() {
+            let body = request.body.to_string();
+            let named = pages.next_for.iter().position(|(text, _)| body.contains(text));
+            if let Some(named) = named {
+                return pages.next_for.remove(named).1;
+            }
+        }
         if let Some(next) = pages.next.pop_front() {
             return next;
         }

@@ -2,15 +2,19 @@
 
 use crate::bench::{Bench, PATIENCE, eventually, eventually_within};
 use crate::contact::{Contact, correlation_id, message_id, seconds};
-use crate::stack::{CLOSED, OPENING, Stack};
+use crate::stack::{CLOSED, NIGHT, OPENING, Stack, instance};
 use jiff::tz::TimeZone;
 use jiff::{Timestamp, ToSpan, Unit, Zoned};
 use recado_testkit::webhooks::evolution_text;
+use reqwest::Method;
 use serde_json::{Value, json};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// A schedule lies at least a minute ahead and fires in its minute; the emulator looks every ten seconds.
 const OPENING_WITHIN: Duration = Duration::from_secs(180);
+
+/// What is written to [`OPENING`] before it opens.
+const EARLY: [&str; 4] = ["Boa noite", "Quero marcar", "Para amanhã", "Já abriram?"];
 
 fn weekday(day: &Zoned) -> &'static str {
     let number = usize::try_from(day.weekday().to_monday_zero_offset()).unwrap();
@@ -51,17 +55,19 @@ pub(crate) fn opening_soon() -> Value {
 
 /// Writes to [`OPENING`], which is still closed.
 pub(crate) async fn begin(stack: &Stack) {
-    let body = evolution_text(OPENING, &stack.early.jid, &message_id(), "Já abriram?", seconds());
     let http = recado_http_client::build_http_client().unwrap();
-    let request = http
-        .post(stack.url("/webhooks/evolution"))
-        .header("apikey", stack.secret(OPENING))
-        .json(&body);
-    assert_eq!(request.send().await.unwrap().status(), 200);
+    for text in EARLY {
+        let body = evolution_text(OPENING, &stack.early.jid, &message_id(), text, seconds());
+        let request = http
+            .post(stack.url("/webhooks/evolution"))
+            .header("apikey", stack.secret(OPENING))
+            .json(&body);
+        assert_eq!(request.send().await.unwrap().status(), 200);
+    }
 }
 
 #[tokio::test]
-async fn a_message_before_the_opening_is_answered_after_it() {
+async fn the_messages_of_a_night_are_read_and_answered_once_after_the_opening() {
     let bench = Bench::new().await;
     let (evolution, contact) = (&bench.stack.stand_ins.evolution, &bench.stack.early);
     let got = || async {
@@ -71,7 +77,7 @@ async fn a_message_before_the_opening_is_answered_after_it() {
             .find(|message| message.to.contains(&contact.number))
     };
     let reply = eventually_within(OPENING_WITHIN, "the opening", got).await;
-    assert_eq!(reply.text, "echo: Já abriram?");
+    assert_eq!(reply.text, format!("echo: {}", EARLY.join("\n")));
     let hours = bench.get("/v1/config").await;
     let instances = hours["document"]["instances"].as_array().unwrap().clone();
     let instance = instances
@@ -96,7 +102,7 @@ async fn a_message_before_the_opening_is_answered_after_it() {
         "{since} s after opening"
     );
     let id = bench.conversation(OPENING, contact).await;
-    assert_eq!(bench.messages(&id).await.len(), 2);
+    assert_eq!(bench.messages(&id).await.len(), EARLY.len() + 1);
 }
 
 #[tokio::test]
@@ -159,5 +165,47 @@ async fn out_of_hours_a_turn_is_scheduled_for_the_opening_and_nobody_is_asked() 
             .iter()
             .all(|request| !request.body.to_string().contains("Boa noite")),
         "the model was asked"
+    );
+}
+
+/// A function knows changed hours after 30 seconds at the latest: so long the contact writes now and then.
+const WRITES_AGAIN: Duration = Duration::from_secs(5);
+
+#[tokio::test]
+async fn hours_that_are_changed_at_night_open_for_the_next_message_and_all_before_it() {
+    let (bench, contact) = (Bench::new().await, Contact::new());
+    for text in ["um", "dois"] {
+        bench.says(NIGHT, &contact, text).await;
+    }
+    let id = bench.conversation(NIGHT, &contact).await;
+    bench
+        .messages_when("both messages", &id, |messages| messages.len() == 2)
+        .await;
+    let document = json!({"instances": [instance(NIGHT, &json!({}))]});
+    let (status, body) = bench.api(Method::PUT, "/v1/config", Some(document)).await;
+    assert_eq!(status, 200, "{body}");
+    let evolution = &bench.stack.stand_ins.evolution;
+    let mut written = None::<Instant>;
+    let reply = eventually("the first reply", || {
+        let writes = written.is_none_or(|at| at.elapsed() > WRITES_AGAIN);
+        if writes {
+            written = Some(Instant::now());
+        }
+        let (bench, contact) = (&bench, &contact);
+        async move {
+            if writes {
+                bench.says(NIGHT, contact, "mais um").await;
+            }
+            let phone = evolution.phone().into_iter();
+            phone
+                .into_iter()
+                .find(|message| message.to.contains(&contact.number))
+        }
+    })
+    .await;
+    assert!(
+        reply.text.starts_with("echo: um\ndois\nmais um"),
+        "{}",
+        reply.text
     );
 }

@@ -13,6 +13,7 @@ mod alarms;
 mod balance;
 mod bench;
 mod contact;
+mod conversations;
 mod dead_letters;
 mod deliveries;
 mod doors;

@@ -8,7 +8,7 @@ use reqwest::{Method, StatusCode};
 use serde_json::{Value, json};
 
 impl Bench {
-    async fn answers(&self, conversation: &str, key: &str, text: &str) -> (StatusCode, Value) {
+    pub(crate) async fn answers(&self, conversation: &str, key: &str, text: &str) -> (StatusCode, Value) {
         let path = format!("/v1/conversations/{conversation}/messages");
         let request = self
             .http

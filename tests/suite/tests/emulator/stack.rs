@@ -32,6 +32,12 @@ pub(crate) const OPENING: &str = "abre-logo-01";
 pub(crate) const TYPING: &str = "digita-01";
 /// An Evolution instance whose provider refuses its key.
 pub(crate) const KEYLESS: &str = "sem-chave-01";
+/// An Evolution instance whose agent may hand over, and which leaves a contact out.
+pub(crate) const TALKS: &str = "conversa-01";
+/// What its agent says when the model fails.
+pub(crate) const ERROR_MESSAGE: &str = "Desculpe, tive um problema.";
+/// An Evolution instance that is closed until a test opens it.
+pub(crate) const NIGHT: &str = "noite-01";
 /// Meta's name of the Meta instance.
 pub(crate) const PHONE_NUMBER_ID: &str = "100000000000001";
 pub(crate) const APP_SECRET: &str = "app-secret-of-this-test";
@@ -62,6 +68,8 @@ pub(crate) struct Stack {
     pub(crate) token: String,
     /// Who wrote to [`OPENING`] when the tests began.
     pub(crate) early: Contact,
+    /// Whom [`TALKS`] leaves out.
+    pub(crate) blocked: Contact,
     outputs: Value,
     master: String,
 }
@@ -109,6 +117,7 @@ impl Stack {
             keyless,
             token,
             early: Contact::new(),
+            blocked: Contact::new(),
             outputs,
             master,
         };
@@ -158,35 +167,43 @@ impl Stack {
     }
 
     fn document(&self) -> Value {
-        // Fast enough for all tests at once.
-        let rate = json!({"per_second": 100.0, "burst": 100});
-        let instance = |id: &str, more: Value| {
-            let mut instance =
-                json!({"id": id, "tenant": "clinic", "agent": "ana", "provider": "evolution", "rate": rate});
-            instance
-                .as_object_mut()
-                .unwrap()
-                .extend(more.as_object().unwrap().clone());
-            instance
-        };
         json!({
             "tenants": [{"id": "clinic", "time_zone": "UTC"}],
             "agents": [{
                 "id": "ana", "tenant": "clinic", "model": "claude-sonnet-4-5",
                 "system_prompt": "You are the receptionist of a clinic.",
+            }, {
+                "id": "bia", "tenant": "clinic", "model": "claude-sonnet-4-5",
+                "system_prompt": "You hand over what you cannot do.",
+                "decisions": ["hand_over"], "error_message": ERROR_MESSAGE,
             }],
             "instances": [
-                instance(INSTANCE, json!({})),
-                instance("meta-01", json!({"provider": "meta", "external_id": PHONE_NUMBER_ID})),
-                instance(REFUSING, elsewhere(&self.refusing)),
-                instance(BALANCED, elsewhere(&self.balanced)),
-                instance(TYPING, json!({"mark_read": true, "typing": true})),
-                instance(KEYLESS, elsewhere(&self.keyless)),
-                instance(CLOSED, json!({"opening_hours": hours::closed_today()})),
-                instance(OPENING, json!({"opening_hours": hours::opening_soon()})),
+                instance(INSTANCE, &json!({})),
+                instance("meta-01", &json!({"provider": "meta", "external_id": PHONE_NUMBER_ID})),
+                instance(REFUSING, &elsewhere(&self.refusing)),
+                instance(BALANCED, &elsewhere(&self.balanced)),
+                instance(TYPING, &json!({"mark_read": true, "typing": true})),
+                instance(KEYLESS, &elsewhere(&self.keyless)),
+                instance(TALKS, &json!({"agent": "bia", "access": {"block": [format!("+{}", self.blocked.number)]}})),
+                instance(NIGHT, &json!({"opening_hours": hours::closed_today()})),
+                instance(CLOSED, &json!({"opening_hours": hours::closed_today()})),
+                instance(OPENING, &json!({"opening_hours": hours::opening_soon()})),
             ],
         })
     }
+}
+
+/// An Evolution instance as the document of the tests has it, with `more`.
+pub(crate) fn instance(id: &str, more: &Value) -> Value {
+    // Fast enough for all tests at once.
+    let rate = json!({"per_second": 100.0, "burst": 100});
+    let mut instance =
+        json!({"id": id, "tenant": "clinic", "agent": "ana", "provider": "evolution", "rate": rate});
+    instance
+        .as_object_mut()
+        .unwrap()
+        .extend(more.as_object().unwrap().clone());
+    instance
 }
 
 /// An Evolution of the instance's own.
