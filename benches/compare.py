@@ -141,13 +141,20 @@ def install_fastapi():
 
 
 class Recado:
-    """`recado serve` with a data folder of its own; model and provider are simulated, without latency."""
+    """`recado serve` with a data folder of its own; model and provider are simulated, without latency unless `settings` say so. With
+    `settings`, nothing is said of the debounce but by them."""
 
-    def __init__(self, binary, folder, replies):
+    def __init__(self, binary, folder, replies=True, settings=None):
         self.log = folder / "recado.log"
         configuration = folder / "recado.toml"
         configuration.write_text(embedded.CONFIGURATION + "rate = { per_second = 1000, burst = 100000 }\n")
-        debounce = ("0", "5") if replies else ("300", "890")
+        if settings is None:
+            debounce = ("0", "5") if replies else ("300", "890")
+            settings = {
+                "RECADO_SIMULATED_LATENCY_MS": "0",
+                "RECADO_DEBOUNCE_SECONDS": debounce[0],
+                "RECADO_DEBOUNCE_MAX_SECONDS": debounce[1],
+            }
         variables = {
             "RECADO_ADDR": "127.0.0.1:0",
             "RECADO_DATA": str(folder / "data"),
@@ -155,10 +162,7 @@ class Recado:
             "RECADO_WEBHOOK_SECRET": embedded.MASTER,
             "RECADO_TOKEN": "token-of-the-measurements-of-recado",
             "RECADO_SIMULATION": "auto",
-            "RECADO_SIMULATED_LATENCY_MS": "0",
-            "RECADO_DEBOUNCE_SECONDS": debounce[0],
-            "RECADO_DEBOUNCE_MAX_SECONDS": debounce[1],
-        }
+        } | settings
         with open(self.log, "wb") as log:
             command = [str(Path(binary).resolve()), "serve"]
             process = subprocess.Popen(command, env=variables, cwd=folder, stdin=subprocess.DEVNULL, stdout=log, stderr=subprocess.STDOUT)
@@ -235,9 +239,9 @@ def processor_seconds(server):
     return sum(cpu_seconds(process.pid) for process in server.processes)
 
 
-def write_template(address, folder):
+def write_template(address, folder, text=None):
     """The request that the load generator fills in. A digit of its own in each place, so that the length is that of every one."""
-    template = http_request(0, address).decode().replace(f"3EB0{0:016X}", f"3EB0{NUMBER}").replace("5511900000000@s", f"55119{CONTACT}@s")
+    template = http_request(0, address, text).decode().replace(f"3EB0{0:016X}", f"3EB0{NUMBER}").replace("5511900000000@s", f"55119{CONTACT}@s")
     file = folder / "request"
     file.write_bytes(template.encode())
     return file

@@ -15,8 +15,8 @@ def webhook_secret(master=MASTER, instance=INSTANCE):
     return hmac.new(master.encode(), message.encode(), hashlib.sha256).hexdigest()
 
 
-def text_message(number, contacts=500):
-    """The body of message `number` (from 0). Contacts take turns; every message has an id of its own."""
+def text_message(number, contacts=500, text=None):
+    """The body of message `number` (from 0). Contacts take turns; every message has an id of its own, and without `text` words of its own."""
     now = int(time.time())
     body = {
         "event": "messages.upsert",
@@ -30,7 +30,7 @@ def text_message(number, contacts=500):
             "pushName": "Maria Exemplo",
             "status": "DELIVERY_ACK",
             "message": {
-                "conversation": f"Bom dia! Vocês abrem hoje? ({number})",
+                "conversation": text or f"Bom dia! Vocês abrem hoje? ({number})",
                 "messageContextInfo": {
                     "deviceListMetadata": {"senderTimestamp": str(now), "recipientKeyIndexes": []},
                     "deviceListMetadataVersion": 2,
@@ -51,9 +51,9 @@ def text_message(number, contacts=500):
     return json.dumps(body, ensure_ascii=False).encode()
 
 
-def http_request(number, host):
+def http_request(number, host, text=None):
     """The same message as bytes on a connection that is kept open."""
-    body = text_message(number)
+    body = text_message(number, text=text)
     head = (
         "POST /webhooks/evolution HTTP/1.1\r\n"
         f"Host: {host}\r\n"
