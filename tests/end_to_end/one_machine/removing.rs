@@ -96,7 +96,12 @@ async fn purging_shows_what_it_deletes_and_asks() {
     };
     eventually("the dead letter", || async { letters().await.pop() }).await;
     let id = letters().await[0]["id"].as_str().unwrap().to_owned();
-    for selection in [&["--all"][..], &["--since", "6h"], &[&id]] {
+    for selection in [
+        &["--all"][..],
+        &["--since", "6h"],
+        &["--queue", "inbound"],
+        &[&id],
+    ] {
         let arguments = [&["dlq", "purge"][..], selection].concat();
         let asked = run(&machine, &arguments);
         assert!(!asked.success, "nobody can answer: {}", asked.out);
@@ -120,7 +125,10 @@ async fn purging_shows_what_it_deletes_and_asks() {
     let none = run(&machine, &["dlq", "purge", "--until", "6h", "--yes"]);
     assert!(none.success, "{}", none.err);
     assert_eq!(letters().await.len(), 1);
-    let done = run(&machine, &["dlq", "purge", "--all", "--yes"]);
+    let other = run(&machine, &["dlq", "purge", "--queue", "outbound", "--yes"]);
+    assert!(other.success, "{}", other.err);
+    assert_eq!(letters().await.len(), 1, "another queue's");
+    let done = run(&machine, &["dlq", "purge", "--queue", "inbound", "--yes"]);
     assert!(
         done.success && done.out.contains("deleted"),
         "{}{}",

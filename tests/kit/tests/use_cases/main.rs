@@ -37,6 +37,7 @@ mod people;
 mod phone;
 mod pictures;
 mod reactions;
+mod reply_time;
 mod retention;
 mod samples;
 mod sender;
