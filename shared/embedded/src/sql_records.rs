@@ -121,6 +121,14 @@ impl NewestFirstQuery {
         self
     }
 
+    /// Keeps only rows without a value of `column`, if `is_wanted`.
+    pub(crate) fn where_absent(mut self, column: &'static str, is_wanted: bool) -> Self {
+        if is_wanted {
+            self.conditions.push(format!("{column} IS NULL"));
+        }
+        self
+    }
+
     /// Keeps only rows whose `column` is not `value`.
     pub(crate) fn where_not_equal(mut self, column: &'static str, value: &str) -> Self {
         self.conditions.push(format!("{column} <> ?"));

@@ -12,7 +12,7 @@ use recado_pipeline::ports::{
 };
 
 /// Builds the item of a dead letter. The index `lists` sorts it by the time of the failure, and so does `tenants` among
-/// those of its tenant.
+/// those of its tenant, or of nobody.
 fn dead_letter_item(what: &'static str, dead_letter: &DeadLetter) -> PortResult<Item> {
     let mut item = item::encode_record(what, dead_letter)?;
     item.insert("list_key".to_owned(), text_attribute(DEAD_LIST_KEY));
@@ -20,9 +20,8 @@ fn dead_letter_item(what: &'static str, dead_letter: &DeadLetter) -> PortResult<
         "list_at".to_owned(),
         number_attribute(dead_letter.at.as_millisecond()),
     );
-    if let Some(tenant) = &dead_letter.tenant {
-        keys::index_tenant_list(&mut item, keys::tenant_dead_letters(tenant), dead_letter.at);
-    }
+    let list = keys::tenant_dead_letters(dead_letter.tenant.as_ref());
+    keys::index_tenant_list(&mut item, list, dead_letter.at);
     Ok(TableKey::for_dead_letter(&dead_letter.id).into_item(item))
 }
 
@@ -78,9 +77,10 @@ impl<A: System> DeadLetters for DynamoStore<A> {
             since: filter.since,
             until: filter.until,
         };
-        let source = match &filter.tenant {
-            Some(tenant) => ListSource::OfTenant(keys::tenant_dead_letters(tenant)),
-            None => ListSource::Lists(DEAD_LIST_KEY.to_owned()),
+        let source = if filter.tenant.is_some() || filter.of_nobody {
+            ListSource::OfTenant(keys::tenant_dead_letters(filter.tenant.as_ref()))
+        } else {
+            ListSource::Lists(DEAD_LIST_KEY.to_owned())
         };
         let found = self.read_list_between(WHAT, source, span, page, wanted).await?;
         Ok(lists::build_page(found, page.limit.max(1)))
@@ -90,7 +90,8 @@ impl<A: System> DeadLetters for DynamoStore<A> {
         let (index, keys) = match tenant {
             Some(tenant) => (
                 "tenants",
-                Expression::new("#tenant_list = :key").with_text(":key", keys::tenant_dead_letters(tenant)),
+                Expression::new("#tenant_list = :key")
+                    .with_text(":key", keys::tenant_dead_letters(Some(tenant))),
             ),
             None => (
                 "lists",

@@ -3,9 +3,11 @@ use super::deliveries::ERASED;
 use super::expression::Expression;
 use super::item::{self, Item};
 use super::keys::{self, TableKey};
+use super::lists::ListSource;
 use super::records;
 use super::table::RecordQuery;
 use aws_sdk_dynamodb::types::AttributeValue;
+use futures::future::try_join_all;
 use jiff::Timestamp;
 use recado_domain::delivery::DeliveryKey;
 use recado_domain::event::{EventRecord, EventState};
@@ -16,30 +18,39 @@ use recado_domain::scheduled::ScheduledMessage;
 use recado_pipeline::ports::{ErasableRecords, PortResult, System};
 use std::collections::BTreeSet;
 
+/// The number of FIFO groups whose events one query finds. A condition has 100 values at most.
+const GROUPS_AT_ONCE: usize = 50;
+
 impl<A: System> DynamoStore<A> {
-    /// Reads all open records of a kind. The index holds their keys, the records come from the table.
-    pub(super) async fn read_open_of_kind(&self, what: &'static str, kind: char) -> PortResult<Vec<Item>> {
-        let mut found = Vec::new();
-        for shard in 0..keys::SHARDS {
-            let key = keys::open_shard(kind, shard);
+    /// Reads the pending events that `theirs` lets through. The index holds each event's job, so that the database leaves the
+    /// others out; the records come from the table.
+    pub(super) async fn read_pending_events(
+        &self,
+        what: &'static str,
+        theirs: &Expression,
+    ) -> PortResult<Vec<EventRecord>> {
+        let shard = |number: u32| async move {
             let query = RecordQuery {
                 index: Some("open"),
-                keys: Expression::new("#open_shard = :shard").with_text(":shard", key),
-                filter: None,
+                keys: Expression::new("#open_shard = :shard")
+                    .with_text(":shard", keys::open_shard('E', number)),
+                filter: Some(theirs.clone()),
                 reverse: false,
                 limit: None,
             };
-            let open = self.table.query_records(what, &query).await?;
-            let keys = open.iter().filter_map(|item| {
-                let text = |name| item::get_string(item, name).map(str::to_owned);
-                Some(TableKey {
-                    pk: text("pk")?,
-                    sk: text("sk")?,
-                })
-            });
-            found.extend(self.table.get_records(what, keys.collect(), true).await?);
-        }
-        Ok(found)
+            self.table.query_records(what, &query).await
+        };
+        let open = try_join_all((0..keys::SHARDS).map(shard)).await?;
+        let items = self
+            .get_indexed_records(open.into_iter().flatten().collect())
+            .await?;
+        let records: PortResult<Vec<EventRecord>> = items
+            .iter()
+            .map(|item| records::parse_event_record(what, item))
+            .collect();
+        let mut records = records?;
+        records.retain(|record| record.state == EventState::Pending);
+        Ok(records)
     }
 
     pub(super) async fn delete_any(&self, what: &'static str, key: TableKey) -> PortResult<()> {
@@ -52,26 +63,37 @@ impl<A: System> DynamoStore<A> {
 impl<A: System> ErasableRecords for DynamoStore<A> {
     async fn list_pending_events(&self, groups: &BTreeSet<String>) -> PortResult<Vec<EventRecord>> {
         const WHAT: &str = "listing pending events";
+        let groups: Vec<&String> = groups.iter().collect();
         let mut found = Vec::new();
-        for item in self.read_open_of_kind(WHAT, 'E').await? {
-            let record = records::parse_event_record(WHAT, &item)?;
-            if record.state == EventState::Pending && groups.contains(&record.job.group) {
-                found.push(record);
-            }
+        for some in groups.chunks(GROUPS_AT_ONCE) {
+            let names: Vec<String> = (0..some.len()).map(|number| format!(":g{number}")).collect();
+            let theirs = Expression::new(format!("#job.#group IN ({})", names.join(", ")));
+            let values = names.iter().zip(some);
+            let theirs = values.fold(theirs, |theirs, (name, group)| {
+                theirs.with_text(name, group.as_str())
+            });
+            found.extend(self.read_pending_events(WHAT, &theirs).await?);
         }
         Ok(found)
     }
 
     async fn list_pending_scheduled(&self, instance: &InstanceId) -> PortResult<Vec<ScheduledMessage>> {
         const WHAT: &str = "listing scheduled messages";
-        let mut found = Vec::new();
-        for item in self.read_open_of_kind(WHAT, 'S').await? {
-            let scheduled: ScheduledMessage = item::decode_record(WHAT, &item)?;
-            if scheduled.instance == *instance && scheduled.send_due_at().is_some() {
-                found.push(scheduled);
-            }
-        }
-        Ok(found)
+        let list = ListSource::OfTenant(keys::scheduled_of_instance(instance));
+        let query = RecordQuery {
+            index: Some(list.index()),
+            keys: list.key_condition(i64::MIN, i64::MAX),
+            filter: None,
+            reverse: false,
+            limit: None,
+        };
+        let indexed = self.table.query_records(WHAT, &query).await?;
+        let items = self.get_indexed_records(indexed).await?;
+        let scheduled: PortResult<Vec<ScheduledMessage>> =
+            items.iter().map(|item| item::decode_record(WHAT, item)).collect();
+        let mut scheduled = scheduled?;
+        scheduled.retain(|scheduled| scheduled.send_due_at().is_some());
+        Ok(scheduled)
     }
 
     async fn erase_deliveries(&self, keys: &[DeliveryKey], expires: Timestamp) -> PortResult<()> {

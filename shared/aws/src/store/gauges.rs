@@ -26,7 +26,7 @@ use serde::Deserialize;
 const WHAT: &str = "counting what is open";
 
 /// The number of instances whose work one query finds at most: a condition has 4 KB.
-const INSTANCES_AT_ONCE: usize = 20;
+pub(super) const INSTANCES_AT_ONCE: usize = 20;
 
 /// The fields of an open message that the index holds.
 #[derive(Deserialize)]
@@ -100,7 +100,7 @@ fn of_instances(instances: &[Instance]) -> Expression {
 }
 
 /// Returns the condition that an event is of one of `instances`. An event names its instance as the provider does.
-fn events_of_instances(instances: &[Instance]) -> Expression {
+pub(super) fn events_of_instances(instances: &[Instance]) -> Expression {
     let (mut texts, mut condition) = (Vec::new(), Expression::default());
     for (number, instance) in instances.iter().enumerate() {
         let Some(external) = instance.resolve_external_id() else {

@@ -43,7 +43,8 @@
 //! index that cannot keep up holds up the table. Index `trace` (`trace`: a correlation id) holds the keys of events and
 //! messages; and by the key of the provider's id (`trace`) those of deliveries that have the key of Recado's own. Index
 //! `tenants` (`tenant_list`, `tenant_at`) holds the keys of what a tenant's own lists show: its dead letters under
-//! `X#{tenant}`, and under `W#{tenant}` its conversations in which a person owes an answer. Index `active` (`active_shard`,
+//! `X#{tenant}` (those of nobody under `X#`), under `W#{tenant}` its conversations in which a person owes an answer, and under
+//! `S#{instance}` the pending scheduled messages of an instance. Index `active` (`active_shard`,
 //! `active_at`) holds the keys and instances of all tenants' conversations, by the hour of their last message.
 
 pub(super) mod alerts;
@@ -53,8 +54,8 @@ mod lists;
 pub(super) use configuration::{ConfigurationKind, VARIABLES, tenant_entries_pk, variable_sk_prefix};
 pub(super) use lists::{
     AUDIT_LIST_KEY, DEAD_LIST_KEY, active_shard, conversation_list_key, index_active, index_tenant_list,
-    parse_active_hour, retention_list_key, tenant_conversation_list_keys, tenant_dead_letters,
-    unlisted_list_key,
+    parse_active_hour, retention_list_key, scheduled_of_instance, tenant_conversation_list_keys,
+    tenant_dead_letters, unlisted_list_key,
 };
 
 use super::item::{Item, get_string, number_attribute, text_attribute};

@@ -14,11 +14,15 @@ use recado_pipeline::ports::{
     CommitOutcome, IdempotencyClaim, PortResult, ScheduledMessages, System, WriteOutcome,
 };
 
-/// Builds the item of a scheduled message. While it is pending, the index `open` holds it.
+/// Builds the item of a scheduled message. While it is pending, the index `open` holds it, and `tenants` among those of its
+/// instance.
 fn scheduled_item(what: &'static str, scheduled: &ScheduledMessage) -> PortResult<Item> {
     let key = TableKey::for_scheduled(&scheduled.id);
     let mut item = item::encode_record(what, scheduled)?;
     keys::index_open(&mut item, &key, scheduled.send_due_at());
+    if let Some(due) = scheduled.send_due_at() {
+        keys::index_tenant_list(&mut item, keys::scheduled_of_instance(&scheduled.instance), due);
+    }
     Ok(key.into_item(item))
 }
 

@@ -1,5 +1,6 @@
 use super::DynamoStore;
 use super::expression::Expression;
+use super::gauges::{INSTANCES_AT_ONCE, events_of_instances};
 use super::item::{self, Item, number_attribute};
 use super::keys::{self, TableKey, alerts};
 use super::records;
@@ -9,7 +10,7 @@ use jiff::Timestamp;
 use recado_domain::alert::NotificationState;
 use recado_domain::config::Instance;
 use recado_domain::conversation::Conversation;
-use recado_domain::event::{EventRecord, EventState};
+use recado_domain::event::EventRecord;
 use recado_domain::ids::{ExternalId, TenantId};
 use recado_domain::provider::Provider;
 use recado_pipeline::ports::{PortResult, System, TenantRecords};
@@ -69,19 +70,14 @@ impl<A: System> TenantRecords for DynamoStore<A> {
         limit: usize,
     ) -> PortResult<Vec<EventRecord>> {
         const WHAT: &str = "listing pending events";
-        let is_theirs = |record: &EventRecord| {
-            instances.iter().any(|instance| {
-                instance.provider == record.job.provider
-                    && instance.resolve_external_id().as_ref() == Some(&record.job.external)
-            })
-        };
         let mut found = Vec::new();
-        for item in self.read_open_of_kind(WHAT, 'E').await? {
-            let record = records::parse_event_record(WHAT, &item)?;
-            if found.len() < limit && record.state == EventState::Pending && is_theirs(&record) {
-                found.push(record);
+        for some in instances.chunks(INSTANCES_AT_ONCE) {
+            let theirs = events_of_instances(some);
+            if found.len() < limit && !theirs.text.is_empty() {
+                found.extend(self.read_pending_events(WHAT, &theirs).await?);
             }
         }
+        found.truncate(limit);
         Ok(found)
     }
 

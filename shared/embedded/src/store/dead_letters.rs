@@ -93,6 +93,7 @@ impl DeadLetters for Embedded {
         let work = move |c: &Connection| {
             NewestFirstQuery::for_table("dead_letters", "at", &page)?
                 .where_equal("tenant", filter.tenant.as_ref().map(TenantId::as_str))
+                .where_absent("tenant", filter.of_nobody)
                 .where_equal("instance", filter.instance.as_ref().map(InstanceId::as_str))
                 .where_equal("queue", filter.queue.map(QueueName::as_str))
                 .where_equal("reason", filter.reason.map(Reason::as_str))

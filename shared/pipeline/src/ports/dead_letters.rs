@@ -12,6 +12,8 @@ use std::future::Future;
 pub struct DeadLetterFilter {
     /// Tenant of the dead letter.
     pub tenant: Option<TenantId>,
+    /// `true`: only dead letters of nobody, whose tenant is not known.
+    pub of_nobody: bool,
     /// Queue from which the dead letter came.
     pub queue: Option<QueueName>,
     /// Reason of the dead letter.
@@ -37,6 +39,7 @@ impl DeadLetterFilter {
         self.tenant
             .as_ref()
             .is_none_or(|tenant| Some(tenant) == dead_letter.tenant.as_ref())
+            && !(self.of_nobody && dead_letter.tenant.is_some())
             && self.queue.is_none_or(|queue| queue == dead_letter.queue)
             && self.reason.is_none_or(|reason| reason == dead_letter.reason)
             && self

@@ -9,6 +9,7 @@ use crate::steps::idempotency::delete_claim;
 use crate::steps::upload::upload_key;
 use recado_domain::dead_letter::{DeadLetter, DeadLetterContent, QueueName};
 use recado_domain::event::{EventPayload, InboundJob, webhook_file_key};
+use recado_domain::ids::TenantId;
 use recado_domain::millis::add_duration;
 use recado_domain::scheduled::ScheduledMessage;
 use std::collections::BTreeSet;
@@ -41,9 +42,29 @@ pub(crate) async fn erase_event_body(deps: &impl Deps, job: &InboundJob) -> Port
     }
 }
 
-/// Erases the dead letters that are `theirs`, with what they name. Returns the number of them.
+/// Erases the dead letters of `tenant`, and of nobody, that are `theirs`, with what they name. Returns the number of them.
 pub(crate) async fn erase_dead_letters(
     deps: &impl Deps,
+    tenant: &TenantId,
+    is_theirs: impl Fn(&DeadLetter) -> bool + Send + Sync,
+) -> PortResult<usize> {
+    let of_tenant = DeadLetterFilter {
+        tenant: Some(tenant.clone()),
+        ..DeadLetterFilter::default()
+    };
+    let of_nobody = DeadLetterFilter {
+        of_nobody: true,
+        ..DeadLetterFilter::default()
+    };
+    let mut erased = erase_listed(deps, &of_tenant, &is_theirs).await?;
+    // An event of an instance that was not known yet, or a text that nobody could read.
+    erased += erase_listed(deps, &of_nobody, &is_theirs).await?;
+    Ok(erased)
+}
+
+async fn erase_listed(
+    deps: &impl Deps,
+    filter: &DeadLetterFilter,
     is_theirs: impl Fn(&DeadLetter) -> bool + Send + Sync,
 ) -> PortResult<usize> {
     let mut page = PageRequest {
@@ -52,10 +73,7 @@ pub(crate) async fn erase_dead_letters(
     };
     let mut erased = 0;
     loop {
-        let found = deps
-            .store()
-            .list_dead_letters(&DeadLetterFilter::default(), &page)
-            .await?;
+        let found = deps.store().list_dead_letters(filter, &page).await?;
         for dead_letter in found.items.iter().filter(|dead_letter| is_theirs(dead_letter)) {
             erase_dead_letter(deps, dead_letter).await?;
             erased += 1;

@@ -2,17 +2,22 @@
 
 use crate::world::World;
 use futures::executor::block_on;
+use recado_domain::content::Content;
 use recado_domain::conversation::Conversation;
 use recado_domain::dead_letter::DeadLetter;
 use recado_domain::event::InboundJob;
 use recado_domain::ids::TenantId;
 use recado_domain::millis::add_millis;
+use recado_domain::options::SendOptions;
+use recado_domain::scheduled::{ScheduledId, ScheduledMessage, ScheduledState};
 use recado_dynamo_simulation::Fault;
 use recado_pipeline::ports::{
-    ConfigurationStore, ConversationFilter, Conversations, DeadLetterFilter, DeadLetters, InboundWrite,
-    Inbox, OverdueIndex, OverdueWork, PageRequest, System,
+    CommitOutcome, ConfigurationStore, ConversationFilter, Conversations, DeadLetterFilter, DeadLetters,
+    ErasableRecords, InboundWrite, Inbox, OverdueIndex, OverdueWork, PageRequest, ScheduledMessages, System,
+    TenantRecords,
 };
-use recado_testkit::builders::{BASE, Fixture, far_ahead};
+use recado_testkit::builders::{BASE, Fixture, correlation, far_ahead, fresh};
+use std::collections::BTreeSet;
 use std::time::Duration;
 
 const SECOND: Duration = Duration::from_secs(1);
@@ -137,6 +142,69 @@ fn a_tenants_dead_letters_are_read_without_those_of_others() {
     );
     assert!(requests[0].contains("tenants"), "{requests:#?}");
     assert!(!requests.concat().contains("another-tenant"), "{requests:#?}");
+}
+
+fn scheduled_message(fixture: &Fixture) -> ScheduledMessage {
+    let id = fresh("s").replace("s-", "");
+    ScheduledMessage {
+        id: ScheduledId::parse(&format!("s_{id}{id}")).unwrap(),
+        tenant: fixture.bound.tenant.id.clone(),
+        instance: fixture.instance().clone(),
+        to: fixture.address.clone(),
+        content: Content::from_text("Até amanhã"),
+        options: SendOptions::default(),
+        metadata: None,
+        send_at: far_ahead(),
+        created_at: BASE,
+        correlation: correlation(),
+        by: None,
+        idempotency_key: None,
+        state: ScheduledState::Pending,
+        rev: 1,
+    }
+}
+
+#[test]
+fn an_erasure_reads_no_record_of_other_contacts_pending_work() {
+    let (world, own, other) = (World::new(), Fixture::new(), Fixture::new());
+    let schedule = |fixture: &Fixture| {
+        let scheduled = scheduled_message(fixture);
+        let put = block_on(world.store.put_scheduled(&scheduled, None)).unwrap();
+        assert_eq!(put, CommitOutcome::Committed);
+        scheduled
+    };
+    for _ in 0..100 {
+        let _ = block_on(world.store.record_event(&other.job())).unwrap();
+        schedule(&other);
+    }
+    let (job, scheduled) = (own.job(), schedule(&own));
+    let _ = block_on(world.store.record_event(&job)).unwrap();
+    let before = world.trace().len();
+    let events = block_on(
+        world
+            .store
+            .list_pending_events(&BTreeSet::from([job.group.clone()])),
+    )
+    .unwrap();
+    assert_eq!(events.iter().map(|event| &event.job).collect::<Vec<_>>(), [&job]);
+    let instances = [own.bound.instance.clone()];
+    let events = block_on(world.store.list_pending_events_of(&instances, 10)).unwrap();
+    assert_eq!(events.iter().map(|event| &event.job).collect::<Vec<_>>(), [&job]);
+    let found = block_on(world.store.list_pending_scheduled(own.instance())).unwrap();
+    assert_eq!(found, [scheduled]);
+    let requests = world.trace().split_off(before);
+    assert_eq!(
+        requests.len(),
+        9 + 9 + 2,
+        "eight shards and the records, twice; one query and its records: {requests:#?}"
+    );
+    // The database left the others out: a line has a number, what is done, and the keys of the records that are read.
+    let reads = requests.iter().filter(|request| request.contains("BatchGet"));
+    assert!(
+        reads.clone().all(|request| request.split(' ').count() == 3),
+        "{requests:#?}"
+    );
+    assert_eq!(reads.count(), 3, "{requests:#?}");
 }
 
 /// Stores the first message of a contact of `fixture`.

@@ -136,6 +136,31 @@ pub async fn dead_letters_are_listed_and_counted_by_tenant<S: Store>(store: &S) 
     assert_eq!(counts.count_of(Some(other.instance())), 0);
 }
 
+pub async fn dead_letters_of_nobody_are_listed_apart<S: Store>(store: &S) {
+    let (one, _, other) = two_tenants(store).await;
+    let letters = put_letters(store, &[&one, &other]).await;
+    let nobodys = letters.last().unwrap();
+    let filter = DeadLetterFilter {
+        of_nobody: true,
+        ..DeadLetterFilter::default()
+    };
+    let read = async || {
+        let (mut all, mut cursor) = (Vec::new(), None);
+        for _ in 0..PAGES_MAX {
+            let page = succeed(store.list_dead_letters(&filter, &PageRequest { limit: 50, cursor })).await;
+            all.extend(page.items);
+            cursor = page.next_cursor;
+            if cursor.is_none() {
+                break;
+            }
+        }
+        all
+    };
+    let found = eventually(INDEX, read, |found| found.contains(nobodys)).await;
+    assert!(found.contains(nobodys));
+    assert!(found.iter().all(|dead_letter| dead_letter.tenant.is_none()));
+}
+
 pub async fn a_configuration_is_read_by_tenant<S: Store>(store: &S) {
     let (one, same, _) = two_tenants(store).await;
     let mut expected = one.document().with_changes(&same.document());

@@ -43,9 +43,14 @@ pub(crate) fn retention_list_key(tenant: &TenantId) -> String {
     format!("KEEP#{tenant}")
 }
 
-/// Returns the `tenant_list` of a tenant's dead letters.
-pub(crate) fn tenant_dead_letters(tenant: &TenantId) -> String {
-    format!("X#{tenant}")
+/// Returns the `tenant_list` of a tenant's dead letters, or of those of nobody (`None`).
+pub(crate) fn tenant_dead_letters(tenant: Option<&TenantId>) -> String {
+    format!("X#{}", tenant.map_or("", TenantId::as_str))
+}
+
+/// Returns the `tenant_list` of the pending scheduled messages of an instance.
+pub(crate) fn scheduled_of_instance(instance: &InstanceId) -> String {
+    format!("S#{instance}")
 }
 
 /// Adds a record to the list `list` of a tenant in the index `tenants`, at a time.

@@ -74,7 +74,7 @@ async fn erase_on_instance(
     let groups = list_groups(deps, contact).await?;
     erase_pending_events(deps, &groups, done).await?;
     let is_theirs = |dead_letter: &DeadLetter| is_letter_of_contact(dead_letter, contact, &groups);
-    done.dead_letters += erase_dead_letters(deps, is_theirs).await?;
+    done.dead_letters += erase_dead_letters(deps, &contact.instance.tenant, is_theirs).await?;
     for queue in QueueName::ALL {
         let is_theirs = |message: &DeadQueueMessage| is_copy_of_contact(message, contact, &groups);
         done.dead_letters += erase_dead_queue(deps, queue, is_theirs).await?;

@@ -91,7 +91,8 @@ impl Removed<'_> {
             };
             report.dead_letters += erase_dead_queue(deps, queue, is_theirs).await?;
         }
-        report.dead_letters += erase_dead_letters(deps, |dead_letter| self.owns_letter(dead_letter)).await?;
+        report.dead_letters +=
+            erase_dead_letters(deps, self.tenant, |dead_letter| self.owns_letter(dead_letter)).await?;
         Ok(())
     }
 
