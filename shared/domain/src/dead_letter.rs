@@ -6,7 +6,9 @@ use crate::millis;
 use crate::reason::Reason;
 use crate::wake_up::{Redrive, SendJob, TurnJob};
 use jiff::Timestamp;
+use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 
 /// A dead letter: a copy of an event, message or queue message that was given up. The record of the event or message
 /// decides; this copy serves for reading and for redrive.
@@ -55,6 +57,11 @@ pub enum DeadLetterContent {
     Unreadable {
         /// The queue message's body as received, cut to a length that a record can hold.
         body: String,
+    },
+    /// A record of a dead letter that itself cannot be read, such as one of another version. It is never written.
+    Damaged {
+        /// The record's text, as stored.
+        record: String,
     },
 }
 
@@ -130,19 +137,42 @@ impl DeadLetter {
                 };
                 (job.conversation.to_string(), RedrivePayload::Turn(redriven))
             }
-            DeadLetterContent::Unreadable { .. } => return Ok(None),
+            DeadLetterContent::Unreadable { .. } | DeadLetterContent::Damaged { .. } => return Ok(None),
         }))
     }
 
-    /// Returns the word for the kind of content: `event`, `message`, `turn` or `unreadable`.
+    /// Builds what can be told of a dead letter whose record cannot be read: its id, its time, and those of `fields` that are
+    /// as they should be. Nobody can redrive it; it can be seen and deleted.
+    pub fn from_damaged_record(id: String, at: Timestamp, fields: &Value, record: String) -> Self {
+        Self {
+            id,
+            queue: read_field(fields, "queue").unwrap_or(QueueName::Inbound),
+            reason: read_field(fields, "reason").unwrap_or(Reason::Poison),
+            at,
+            attempts: read_field(fields, "attempts").unwrap_or_default(),
+            last_error: Some("the record of this dead letter cannot be read".to_owned()),
+            correlation: read_field(fields, "correlation").unwrap_or_else(CorrelationId::unknown),
+            tenant: read_field(fields, "tenant"),
+            instance: read_field(fields, "instance"),
+            what: DeadLetterContent::Damaged { record },
+        }
+    }
+
+    /// Returns the word for the kind of content: `event`, `message`, `turn`, `unreadable` or `damaged`.
     pub fn kind_name(&self) -> &'static str {
         match self.what {
             DeadLetterContent::Event(_) => "event",
             DeadLetterContent::Message { .. } => "message",
             DeadLetterContent::Turn(_) => "turn",
             DeadLetterContent::Unreadable { .. } => "unreadable",
+            DeadLetterContent::Damaged { .. } => "damaged",
         }
     }
+}
+
+/// Returns a field of a record, if it can be read.
+fn read_field<T: DeserializeOwned>(record: &Value, name: &str) -> Option<T> {
+    serde_json::from_value(record.get(name)?.clone()).ok()
 }
 
 /// The FIFO group of queue messages that cannot be read.

@@ -131,6 +131,13 @@ id!(
     CorrelationId,
     "correlation id"
 );
+impl CorrelationId {
+    /// Returns the id of what has none that can be read.
+    pub fn unknown() -> Self {
+        Self("unknown".to_owned())
+    }
+}
+
 id!(
     /// The id of an event: 64 hexadecimal digits, see [`crate::event`].
     EventId,

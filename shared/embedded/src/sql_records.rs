@@ -5,7 +5,7 @@ use jiff::Timestamp;
 use recado_domain::millis;
 use recado_pipeline::ports::{Page, PageRequest};
 use rusqlite::types::Value;
-use rusqlite::{Connection, OptionalExtension, Params, params_from_iter};
+use rusqlite::{Connection, OptionalExtension, Params, Row, params_from_iter};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use std::time::Duration;
@@ -154,10 +154,19 @@ impl NewestFirstQuery {
         self
     }
 
-    /// Runs the query and returns the page.
-    pub(crate) fn fetch_page<T: DeserializeOwned>(
+    /// Runs the query and returns the page of the records in the column `body`.
+    pub(crate) fn fetch_page<T: DeserializeOwned>(self, connection: &Connection) -> Result<Page<T>, DbError> {
+        self.fetch_rows(connection, "body", |row| {
+            decode_json(row.get_ref("body")?.as_str().map_err(rusqlite::Error::from)?)
+        })
+    }
+
+    /// Runs the query and returns the page of what `parse` makes of `columns`, and of the columns of time and id.
+    pub(crate) fn fetch_rows<T>(
         mut self,
         connection: &Connection,
+        columns: &str,
+        parse: impl Fn(&Row<'_>) -> Result<T, DbError>,
     ) -> Result<Page<T>, DbError> {
         let (table, time) = (self.table, self.time);
         let conditions = if self.conditions.is_empty() {
@@ -166,7 +175,7 @@ impl NewestFirstQuery {
             self.conditions.join(" AND ")
         };
         let sql = format!(
-            "SELECT body, {time}, id FROM {table} WHERE {conditions} ORDER BY {time} DESC, id DESC LIMIT ?"
+            "SELECT {time}, id, {columns} FROM {table} WHERE {conditions} ORDER BY {time} DESC, id DESC LIMIT ?"
         );
         // One row more than wanted shows whether there is another page.
         self.values.push(to_sql_limit(self.most + 1).into());
@@ -182,10 +191,8 @@ impl NewestFirstQuery {
                 page.next_cursor = last;
                 break;
             }
-            page.items.push(decode_json(
-                row.get_ref(0)?.as_str().map_err(rusqlite::Error::from)?,
-            )?);
-            last = Some(format!("{}.{}", row.get::<_, i64>(1)?, row.get::<_, String>(2)?));
+            page.items.push(parse(row)?);
+            last = Some(format!("{}.{}", row.get::<_, i64>(0)?, row.get::<_, String>(1)?));
         }
         Ok(page)
     }

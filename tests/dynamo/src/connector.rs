@@ -3,9 +3,10 @@
 use crate::SimulationError;
 use crate::database::{Answer, Database};
 use crate::hooks::{Fault, Hooks};
-use crate::operation::{Operation, Record, Verb};
+use crate::operation::{Operation, Record, RecordKey, Verb};
 use crate::readers::Readers;
 use crate::replica::Replica;
+use crate::template::TABLE;
 use aws_smithy_runtime_api::client::http::{
     HttpClient, HttpConnector, HttpConnectorFuture, HttpConnectorSettings, SharedHttpConnector,
 };
@@ -14,6 +15,7 @@ use aws_smithy_runtime_api::client::result::ConnectorError;
 use aws_smithy_runtime_api::client::runtime_components::RuntimeComponents;
 use aws_smithy_runtime_api::http::StatusCode;
 use aws_smithy_types::body::SdkBody;
+use serde_json::json;
 use std::fmt;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -82,6 +84,22 @@ impl Connector {
 
     pub(crate) fn records(&self) -> Result<Vec<Record>, SimulationError> {
         self.state(|state| state.database.records())
+    }
+
+    pub(crate) fn damage(&self, key: &RecordKey, attribute: &str) -> Result<(), SimulationError> {
+        let body = json!({
+            "TableName": TABLE,
+            "Key": {"pk": {"S": key.pk}, "sk": {"S": key.sk}},
+            "UpdateExpression": "SET #damaged = :damaged",
+            "ExpressionAttributeNames": {"#damaged": attribute},
+            "ExpressionAttributeValues": {":damaged": {"S": "damaged"}},
+        });
+        let body = body.to_string().into_bytes();
+        self.state(|state| {
+            let answer = state.database.serve(Verb::Update, &body);
+            assert!(answer.succeeded(), "{answer:?}");
+            state.readers.written(Verb::Update, &body)
+        })
     }
 
     pub(crate) fn first_due(&self) -> Result<Option<i64>, SimulationError> {

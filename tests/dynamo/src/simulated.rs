@@ -4,7 +4,7 @@ use crate::SimulationError;
 use crate::client::client;
 use crate::connector::Connector;
 use crate::hooks::Hooks;
-use crate::operation::Record;
+use crate::operation::{Record, RecordKey};
 use crate::template::TABLE;
 use jiff::Timestamp;
 use recado_aws::DynamoStore;
@@ -55,6 +55,11 @@ impl Dynamo {
     /// All records by their keys. It is no request either.
     pub fn records(&self) -> Result<Vec<Record>, SimulationError> {
         self.0.records()
+    }
+
+    /// Changes an attribute of a record into a text, as nothing of ours would write it. It is no request either.
+    pub fn damage(&self, key: &RecordKey, attribute: &str) -> Result<(), SimulationError> {
+        self.0.damage(key, attribute)
     }
 
     /// When the first of the open records falls due; `None` if nothing is open. What asking the port for what is overdue

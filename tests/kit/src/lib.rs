@@ -19,6 +19,7 @@ pub mod audit;
 pub mod builders;
 pub mod chance;
 pub mod contract;
+pub mod damaged_letter_story;
 pub mod emf;
 pub mod erasure_story;
 pub mod idle;

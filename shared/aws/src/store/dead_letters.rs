@@ -7,9 +7,11 @@ use super::table::RecordQuery;
 use jiff::Timestamp;
 use recado_domain::dead_letter::DeadLetter;
 use recado_domain::ids::{InstanceId, TenantId};
+use recado_domain::millis::from_unix_millis;
 use recado_pipeline::ports::{
     DeadLetterCounts, DeadLetterFilter, DeadLetters, Page, PageRequest, PortResult, System,
 };
+use serde_json::Value;
 
 /// Builds the item of a dead letter. The index `lists` sorts it by the time of the failure, and so does `tenants` among
 /// those of its tenant, or of nobody.
@@ -25,9 +27,31 @@ fn dead_letter_item(what: &'static str, dead_letter: &DeadLetter) -> PortResult<
     Ok(TableKey::for_dead_letter(&dead_letter.id).into_item(item))
 }
 
+/// Returns the dead letter of an item. If its record cannot be read, the dead letter says so, and has the fields that can.
+fn parse_letter(what: &'static str, item: &Item) -> PortResult<DeadLetter> {
+    let error = match item::decode_record(what, item) {
+        Ok(dead_letter) => return Ok(dead_letter),
+        Err(error) => error,
+    };
+    let id = item::get_string(item, "pk").and_then(|pk| pk.strip_prefix("X#"));
+    let (Some(id), Some(at)) = (id, item::get_integer(item, "list_at")) else {
+        return Err(error);
+    };
+    tracing::error!(dead_letter = id, %error, "the record of a dead letter cannot be read");
+    let fields = Value::Object(item::decode_readable_fields(what, item));
+    let at = from_unix_millis(at);
+    Ok(DeadLetter::from_damaged_record(
+        id.to_owned(),
+        at,
+        &fields,
+        format!("{item:?}"),
+    ))
+}
+
 /// Returns the condition that the dead letter is of the failure at `failed_at`.
 fn failed_at_condition(failed_at: Timestamp) -> Expression {
-    Expression::new("#at = :failed_at").with_number(":failed_at", failed_at.as_millisecond())
+    // The index needs this attribute, so that there is none without it in a list.
+    Expression::new("#list_at = :failed_at").with_number(":failed_at", failed_at.as_millisecond())
 }
 
 impl<A: System> DeadLetters for DynamoStore<A> {
@@ -45,7 +69,7 @@ impl<A: System> DeadLetters for DynamoStore<A> {
     async fn find_dead_letter(&self, id: &str) -> PortResult<Option<DeadLetter>> {
         const WHAT: &str = "reading a dead letter";
         let found = self.table.get_record(WHAT, TableKey::for_dead_letter(id)).await?;
-        found.map(|item| item::decode_record(WHAT, &item)).transpose()
+        found.map(|item| parse_letter(WHAT, &item)).transpose()
     }
 
     async fn remove_dead_letter(&self, id: &str, failed_at: Timestamp) -> PortResult<bool> {
@@ -67,7 +91,7 @@ impl<A: System> DeadLetters for DynamoStore<A> {
     ) -> PortResult<Page<DeadLetter>> {
         const WHAT: &str = "listing dead letters";
         let wanted = |item: &Item| {
-            let dead_letter: DeadLetter = item::decode_record(WHAT, item)?;
+            let dead_letter = parse_letter(WHAT, item)?;
             let place = ListPosition::new(dead_letter.at.as_millisecond(), dead_letter.id.clone());
             Ok(filter
                 .matches_letter(&dead_letter)

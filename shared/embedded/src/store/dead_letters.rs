@@ -1,14 +1,17 @@
 use crate::Embedded;
 use crate::db_error::DbError;
-use crate::sql_records::{NewestFirstQuery, count_from_sql, encode_json, execute_sql, query_one};
+use crate::sql_records::{NewestFirstQuery, count_from_sql, decode_json, encode_json, execute_sql};
 use jiff::Timestamp;
 use recado_domain::dead_letter::{DeadLetter, QueueName};
 use recado_domain::ids::{InstanceId, TenantId};
+use recado_domain::millis::from_unix_millis;
 use recado_domain::reason::Reason;
 use recado_pipeline::ports::{
     DeadLetterCounts, DeadLetterFilter, DeadLetters, Page, PageRequest, PortResult,
 };
-use rusqlite::{Connection, params, params_from_iter};
+use rusqlite::types::ValueRef;
+use rusqlite::{Connection, Row, params, params_from_iter};
+use serde_json::{Map, Value};
 
 fn upsert_dead_letter(connection: &Connection, dead_letter: &DeadLetter) -> Result<bool, DbError> {
     let sql = "INSERT INTO dead_letters (id, queue, reason, tenant, instance, at, body) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)
@@ -35,6 +38,39 @@ fn upsert_dead_letter(connection: &Connection, dead_letter: &DeadLetter) -> Resu
         ],
     )?;
     Ok(stored > 0)
+}
+
+/// The columns that [`parse_letter`] reads, beside `id` and `at`.
+const LETTER_COLUMNS: &str = "queue, reason, tenant, instance, body";
+
+/// Returns the dead letter of a row. If its record cannot be read, the dead letter says so, and has what the other columns tell.
+fn parse_letter(row: &Row<'_>) -> Result<DeadLetter, DbError> {
+    let body = match row.get_ref("body")? {
+        ValueRef::Text(text) | ValueRef::Blob(text) => String::from_utf8_lossy(text).into_owned(),
+        _ => String::new(),
+    };
+    let error = match decode_json(&body) {
+        Ok(dead_letter) => return Ok(dead_letter),
+        Err(error) => error,
+    };
+    let (id, at): (String, i64) = (row.get("id")?, row.get("at")?);
+    tracing::error!(dead_letter = %id, %error, "the record of a dead letter cannot be read");
+    let mut fields: Value = serde_json::from_str(&body).unwrap_or_default();
+    if !fields.is_object() {
+        fields = Value::Object(Map::new());
+    }
+    for column in ["queue", "reason", "tenant", "instance"] {
+        fields[column] = row.get::<_, Option<String>>(column)?.into();
+    }
+    let at = from_unix_millis(at);
+    Ok(DeadLetter::from_damaged_record(id, at, &fields, body))
+}
+
+fn find_letter_row(connection: &Connection, id: &str) -> Result<Option<DeadLetter>, DbError> {
+    let sql = format!("SELECT id, at, {LETTER_COLUMNS} FROM dead_letters WHERE id = ?1");
+    let mut statement = connection.prepare_cached(&sql)?;
+    let mut rows = statement.query([id])?;
+    rows.next()?.map(parse_letter).transpose()
 }
 
 fn delete_letter_row(connection: &Connection, id: &str, failed_at: Timestamp) -> Result<bool, DbError> {
@@ -70,10 +106,8 @@ impl DeadLetters for Embedded {
 
     async fn find_dead_letter(&self, id: &str) -> PortResult<Option<DeadLetter>> {
         let id = id.to_owned();
-        self.run_lookup("dead_letter", move |c| {
-            query_one(c, "SELECT body FROM dead_letters WHERE id = ?1", [&id])
-        })
-        .await
+        self.run_lookup("dead_letter", move |c| find_letter_row(c, &id))
+            .await
     }
 
     async fn remove_dead_letter(&self, id: &str, failed_at: Timestamp) -> PortResult<bool> {
@@ -98,7 +132,7 @@ impl DeadLetters for Embedded {
                 .where_equal("queue", filter.queue.map(QueueName::as_str))
                 .where_equal("reason", filter.reason.map(Reason::as_str))
                 .where_between(filter.since, filter.until)
-                .fetch_page(c)
+                .fetch_rows(c, LETTER_COLUMNS, parse_letter)
         };
         self.run_read("dead_letters", work).await
     }

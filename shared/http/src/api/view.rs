@@ -370,7 +370,7 @@ pub(super) struct DeadLetterView {
     correlation_id: CorrelationId,
     #[schema(value_type = Option<String>)]
     instance_id: Option<InstanceId>,
-    /// One of `event`, `message`, `turn` and `unreadable`.
+    /// One of `event`, `message`, `turn`, `unreadable` (a queue message) and `damaged` (the record of the dead letter itself).
     what: &'static str,
     /// The message that could not be sent. `/v1/messages/{id}` returns its history.
     #[schema(value_type = Option<String>)]

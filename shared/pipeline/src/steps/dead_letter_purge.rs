@@ -24,7 +24,9 @@ pub(crate) async fn purge_named_record(
             Ok(())
         }
         DeadLetterContent::Message { message } => purge_message(deps, by, message, dead_letter).await,
-        DeadLetterContent::Turn(_) | DeadLetterContent::Unreadable { .. } => Ok(()),
+        DeadLetterContent::Turn(_)
+        | DeadLetterContent::Unreadable { .. }
+        | DeadLetterContent::Damaged { .. } => Ok(()),
     }
 }
 

@@ -46,6 +46,9 @@ pub enum OperateError {
     /// The conversation's state does not allow the request.
     #[error(transparent)]
     Refused(#[from] ConversationError),
+    /// The record of the dead letter cannot be read, so nothing can be redriven.
+    #[error("the record of this dead letter cannot be read; it can be deleted")]
+    DamagedLetter,
     /// Others kept changing the conversation. The client may try again.
     #[error("the conversation is being changed by others, try again")]
     Busy,

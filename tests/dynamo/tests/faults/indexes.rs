@@ -10,13 +10,14 @@ use recado_domain::ids::TenantId;
 use recado_domain::millis::add_millis;
 use recado_domain::options::SendOptions;
 use recado_domain::scheduled::{ScheduledId, ScheduledMessage, ScheduledState};
-use recado_dynamo_simulation::Fault;
+use recado_dynamo_simulation::{Fault, RecordKey};
 use recado_pipeline::ports::{
     CommitOutcome, ConfigurationStore, ConversationFilter, Conversations, DeadLetterFilter, DeadLetters,
     ErasableRecords, InboundWrite, Inbox, OverdueIndex, OverdueWork, PageRequest, ScheduledMessages, System,
     TenantRecords,
 };
 use recado_testkit::builders::{BASE, Fixture, correlation, far_ahead, fresh};
+use recado_testkit::damaged_letter_story;
 use std::collections::BTreeSet;
 use std::time::Duration;
 
@@ -142,6 +143,29 @@ fn a_tenants_dead_letters_are_read_without_those_of_others() {
     );
     assert!(requests[0].contains("tenants"), "{requests:#?}");
     assert!(!requests.concat().contains("another-tenant"), "{requests:#?}");
+}
+
+#[test]
+fn a_dead_letter_whose_record_cannot_be_read_is_listed_all_the_same() {
+    for attribute in ["what", "reason", "attempts", "queue"] {
+        let (world, fixture) = (World::new(), Fixture::new());
+        let letters = [1, 2, 3].map(|milliseconds| DeadLetter {
+            at: add_millis(BASE, milliseconds),
+            ..fixture.dead_letter()
+        });
+        for letter in &letters {
+            assert!(block_on(world.store.put_dead_letter(letter)).unwrap());
+        }
+        let key = RecordKey {
+            pk: format!("X#{}", letters[1].id),
+            sk: "X".to_owned(),
+        };
+        world.dynamo.damage(&key, attribute).unwrap();
+        block_on(damaged_letter_story::a_damaged_letter_is_listed_and_deleted(
+            &world.store,
+            &letters,
+        ));
+    }
 }
 
 fn scheduled_message(fixture: &Fixture) -> ScheduledMessage {

@@ -140,7 +140,9 @@ fn is_letter_of_contact(dead_letter: &DeadLetter, contact: &FoundContact, groups
             .conversation_and_ordinal()
             .is_ok_and(|(conversation, _)| contact.has_conversation(&conversation)),
         DeadLetterContent::Turn(job) => contact.has_conversation(&job.conversation),
-        DeadLetterContent::Unreadable { body } => names_contact(body, contact),
+        DeadLetterContent::Unreadable { body: text } | DeadLetterContent::Damaged { record: text } => {
+            names_contact(text, contact)
+        }
     }
 }
 

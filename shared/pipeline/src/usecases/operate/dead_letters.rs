@@ -31,8 +31,8 @@ const SIDE_BY_SIDE: usize = 16;
 pub struct DeadLetterWithPayload {
     /// The dead letter.
     pub dead_letter: DeadLetter,
-    /// The provider's event, the outgoing message's content and address, the turn job, or the unreadable body as it
-    /// came.
+    /// The provider's event, the outgoing message's content and address, the turn job, or the unreadable body or record
+    /// as it is.
     pub payload: Value,
 }
 
@@ -130,7 +130,9 @@ async fn load_payload(deps: &impl Deps, dead_letter: &DeadLetter) -> PortResult<
             None => Ok(Value::Null),
         },
         DeadLetterContent::Turn(job) => serde_json::to_value(job).map_err(invalid),
-        DeadLetterContent::Unreadable { body } => Ok(Value::String(body.clone())),
+        DeadLetterContent::Unreadable { body: text } | DeadLetterContent::Damaged { record: text } => {
+            Ok(Value::String(text.clone()))
+        }
     }
 }
 

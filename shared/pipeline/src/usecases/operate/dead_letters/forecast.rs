@@ -82,7 +82,9 @@ async fn forecast_letter(deps: &impl Deps, id: String) -> PortResult<LetterForec
                 ..LetterForecast::default()
             })
         }
-        DeadLetterContent::Unreadable { .. } => Ok(LetterForecast::default()),
+        DeadLetterContent::Unreadable { .. } | DeadLetterContent::Damaged { .. } => {
+            Ok(LetterForecast::default())
+        }
     }
 }
 

@@ -1,7 +1,7 @@
 use super::selection::{DeadLetterSelection, OrderedLetters, select_letters};
 use super::{SIDE_BY_SIDE, audit_letter, require_dead_letter};
 use crate::Deps;
-use crate::ports::{DeadLetterQueues, DeadLetters, Inbox, PortResult};
+use crate::ports::{DeadLetterQueues, DeadLetters, Inbox, PortError, PortResult};
 use crate::steps::outgoing::find_outgoing;
 use crate::steps::queue_message::format_error_chain;
 use crate::steps::random_id::generate_nonce;
@@ -90,6 +90,9 @@ async fn remove_dead_copies(
 /// letter was removed.
 pub async fn redrive_dead_letter(deps: &impl Deps, caller: &Caller, id: &str) -> Result<bool, OperateError> {
     let dead_letter = require_dead_letter(deps, caller, id).await?;
+    if matches!(dead_letter.what, DeadLetterContent::Damaged { .. }) {
+        return Err(OperateError::DamagedLetter);
+    }
     let revived = redrive_if_dead(deps, caller, &dead_letter).await?;
     let mut gone = RemovedLetters::new();
     record_removed_letter(&mut gone, &dead_letter);
@@ -200,6 +203,12 @@ async fn has_same_failure(deps: &impl Deps, dead_letter: &DeadLetter) -> PortRes
         }
         // A turn and an unreadable message have no record that could be dead.
         DeadLetterContent::Turn(_) | DeadLetterContent::Unreadable { .. } => return Ok(true),
+        DeadLetterContent::Damaged { .. } => {
+            return Err(PortError::invalid(
+                "redriving a dead letter",
+                "its record cannot be read",
+            ));
+        }
     };
     Ok(failed_at == Some(dead_letter.at))
 }
@@ -218,7 +227,9 @@ async fn revive_record(deps: &impl Deps, caller: &Caller, dead_letter: &DeadLett
             };
             requeue_dead_message(deps, &redrive).await?;
         }
-        DeadLetterContent::Turn(_) | DeadLetterContent::Unreadable { .. } => {}
+        DeadLetterContent::Turn(_)
+        | DeadLetterContent::Unreadable { .. }
+        | DeadLetterContent::Damaged { .. } => {}
     }
     Ok(())
 }

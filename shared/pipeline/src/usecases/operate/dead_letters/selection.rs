@@ -65,7 +65,9 @@ fn letter_position(dead_letter: &DeadLetter) -> (String, LetterPosition) {
                     )
                 })
         }
-        DeadLetterContent::Turn(_) | DeadLetterContent::Unreadable { .. } => by_id,
+        DeadLetterContent::Turn(_)
+        | DeadLetterContent::Unreadable { .. }
+        | DeadLetterContent::Damaged { .. } => by_id,
     };
     let (at, id) = (dead_letter.at, dead_letter.id.clone());
     (line, LetterPosition { number, at, id })
