@@ -83,7 +83,10 @@ fn restart_change(what: &'static str, update: &StatusUpdate, expires: Timestamp)
         .into_iter()
         .filter(|time| *time != time_attribute(update.status));
     let details = DETAILS.into_iter().filter(|name| !told.contains_key(*name));
-    let others: Vec<&str> = times.chain(details).chain([ERASED, "trace"]).collect();
+    let others: Vec<&str> = times
+        .chain(details)
+        .chain([ERASED, "trace", "trace_of"])
+        .collect();
     Ok(status_change(what, update)?
         .set_value("ttl", number_attribute(expires.as_second()))
         .remove_attributes(&others))

@@ -19,7 +19,7 @@ const OPAQUE: [&str; 5] = ["payload", "raw", "answers", "components", "details"]
 
 /// Attributes that are stored beside a record's own fields: keys, indexes, expiry, and values that conditions need at
 /// the top level.
-const INDEX_ATTRIBUTES: [&str; 18] = [
+const INDEX_ATTRIBUTES: [&str; 19] = [
     "pk",
     "sk",
     "ttl",
@@ -35,6 +35,7 @@ const INDEX_ATTRIBUTES: [&str; 18] = [
     "out_rev",
     "rank",
     "trace",
+    "trace_of",
     "counted_by",
     "entry_hash",
     "touched",

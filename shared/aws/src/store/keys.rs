@@ -40,8 +40,8 @@
 //! `list_at`) holds conversations under `CONV#{tenant}#{shard}` (those that nobody sees under `UNLISTED#{tenant}`), dead letters under `DEAD`,
 //! ended alerts under `ALERTS`, the audit under `AUDIT`, and under `KEEP#{tenant}` the retention of its conversations, by the time since when the
 //! oldest message is kept. Open records and conversations are spread over shards, since one key of an index takes 1,000 writes a second, and an
-//! index that cannot keep up holds up the table. Index `trace` (`trace`: a correlation id) holds the keys of events and
-//! messages; and by the key of the provider's id (`trace`) those of deliveries that have the key of Recado's own. Index
+//! index that cannot keep up holds up the table. Index `trace` (`trace`: a correlation id; `trace_of`: the tenant of a
+//! message, the provider's instance of an event) holds the keys of events and messages; and by the key of the provider's id (`trace`) those of deliveries that have the key of Recado's own. Index
 //! `tenants` (`tenant_list`, `tenant_at`) holds the keys of what a tenant's own lists show: its dead letters under
 //! `X#{tenant}` (those of nobody under `X#`), under `W#{tenant}` its conversations in which a person owes an answer, and under
 //! `S#{instance}` the pending scheduled messages of an instance. Index `active` (`active_shard`,
@@ -50,6 +50,7 @@
 pub(super) mod alerts;
 mod configuration;
 mod lists;
+mod trace;
 
 pub(super) use configuration::{ConfigurationKind, VARIABLES, tenant_entries_pk, variable_sk_prefix};
 pub(super) use lists::{
@@ -57,6 +58,7 @@ pub(super) use lists::{
     parse_active_hour, retention_list_key, scheduled_of_instance, tenant_conversation_list_keys,
     tenant_dead_letters, unlisted_list_key,
 };
+pub(super) use trace::{delivery_owner, event_owner, index_trace, message_owner, parse_delivery_key};
 
 use super::item::{Item, get_string, number_attribute, text_attribute};
 use recado_domain::Timestamp;
@@ -64,8 +66,7 @@ use recado_domain::access::TokenHash;
 use recado_domain::audit::AuditEntry;
 use recado_domain::delivery::DeliveryKey;
 use recado_domain::ids::{
-    ConversationId, CorrelationId, EventId, IdempotencyKey, InstanceId, Ordinal, TenantId, ThreadId,
-    TokenName, hash_parts,
+    ConversationId, EventId, IdempotencyKey, InstanceId, Ordinal, TenantId, ThreadId, TokenName, hash_parts,
 };
 use recado_domain::instance::InFlightSend;
 use recado_domain::notice::Notice;
@@ -353,17 +354,6 @@ pub(crate) fn index_open(item: &mut Item, key: &TableKey, due: Option<Timestamp>
         item.insert("open_shard".to_owned(), text_attribute(key.open_shard_key()));
         item.insert("open_due".to_owned(), number_attribute(due.as_millisecond()));
     }
-}
-
-/// Adds the correlation id to `item`, so that the index `trace` finds it.
-pub(crate) fn index_trace(item: &mut Item, correlation: &CorrelationId) {
-    item.insert("trace".to_owned(), text_attribute(correlation.as_str()));
-}
-
-/// Returns the key of the delivery that an item of the index `trace` names; `None` if it names another record.
-pub(crate) fn parse_delivery_key(item: &Item) -> Option<TableKey> {
-    let pk = get_string(item, "pk").filter(|pk| pk.starts_with("D#"))?;
-    Some(TableKey::new(pk.to_owned(), get_string(item, "sk")?))
 }
 
 #[cfg(test)]

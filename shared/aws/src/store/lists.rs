@@ -63,6 +63,8 @@ pub(super) enum ListSource {
     Lists(String),
     /// A tenant's own list of the index `tenants`. The index holds keys, the records come from the table.
     OfTenant(String),
+    /// A shard of the index `open`, which holds parts of records.
+    Open(String),
 }
 
 impl ListSource {
@@ -70,6 +72,7 @@ impl ListSource {
         match self {
             Self::Lists(_) => "lists",
             Self::OfTenant(_) => "tenants",
+            Self::Open(_) => "open",
         }
     }
 
@@ -78,6 +81,7 @@ impl ListSource {
         match self {
             Self::Lists(_) => "list_at",
             Self::OfTenant(_) => "tenant_at",
+            Self::Open(_) => "open_due",
         }
     }
 
@@ -86,6 +90,7 @@ impl ListSource {
         let (attribute, key) = match self {
             Self::Lists(key) => ("list_key", key),
             Self::OfTenant(key) => ("tenant_list", key),
+            Self::Open(key) => ("open_shard", key),
         };
         let at = self.time_attribute();
         Expression::new(format!("#{attribute} = :key AND #{at} BETWEEN :from AND :upto"))

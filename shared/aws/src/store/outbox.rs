@@ -109,7 +109,9 @@ impl<A: System> DynamoStore<A> {
             change = change.set_value("provider_message_id", text_attribute(id));
         }
         if let Some(provider_key) = &link.provider_key {
-            change = change.set_value("trace", text_attribute(provider_key.as_str()));
+            change = change
+                .set_value("trace", text_attribute(provider_key.as_str()))
+                .set_value("trace_of", text_attribute(keys::delivery_owner()));
         }
         let key = TableKey::for_delivery(&link.key);
         if let Some(awaited) = &link.acknowledgement {
@@ -117,7 +119,10 @@ impl<A: System> DynamoStore<A> {
             let term = format!("if_not_exists(#{ACKNOWLEDGED}, :shard)");
             change = change
                 .set_to_term("open_shard", &term)
-                .with_value(":shard", text_attribute(keys::alerts::unacknowledged_shard(&key)))
+                .with_value(
+                    ":shard",
+                    text_attribute(keys::alerts::unacknowledged_shard(&awaited.tenant)),
+                )
                 .set_value("open_due", number_attribute(awaited.due.as_millisecond()))
                 .set_value("since", number_attribute(awaited.accepted_at.as_millisecond()))
                 .set_value(WAIT_TENANT, text_attribute(awaited.tenant.as_str()))

@@ -23,7 +23,8 @@ pub(super) fn event_item(what: &'static str, record: &EventRecord) -> PortResult
         let payload = job.remove("payload");
         item.extend(payload.map(|payload| ("payload".to_owned(), payload)));
     }
-    keys::index_trace(&mut item, &record.job.correlation);
+    let owner = keys::event_owner(record.job.provider, &record.job.external);
+    keys::index_trace(&mut item, &record.job.correlation, owner);
     keys::index_open(&mut item, &key, record.overdue_at());
     Ok(key.into_item(item))
 }
@@ -136,7 +137,11 @@ pub(super) fn message_item(what: &'static str, message: &Message) -> PortResult<
         item.insert("out_rev".to_owned(), number_attribute(out.rev));
     }
     remove_fields(&mut item, &["correlation"]);
-    keys::index_trace(&mut item, &message.correlation);
+    keys::index_trace(
+        &mut item,
+        &message.correlation,
+        keys::message_owner(&message.tenant),
+    );
     let key = TableKey::for_message(&message.conversation, message.ordinal);
     keys::index_open(&mut item, &key, message.file_due_at());
     Ok(key.into_item(item))

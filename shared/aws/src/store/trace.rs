@@ -4,9 +4,11 @@
 use super::DynamoStore;
 use super::expression::Expression;
 use super::item::{self, Item};
-use super::keys::TableKey;
+use super::keys::{self, ConfigurationKind, TableKey};
 use super::records;
 use super::table::RecordQuery;
+use futures::stream::{self, StreamExt, TryStreamExt};
+use recado_domain::config::Instance;
 use recado_domain::event::EventRecord;
 use recado_domain::ids::{CorrelationId, TenantId};
 use recado_pipeline::ports::{
@@ -31,9 +33,8 @@ fn parse_traced_key(item: &Item) -> Option<TracedKey> {
     }
 }
 
-/// The number of pages of the index that are read at most. Another tenant may have used the same correlation id often:
-/// its records come with the others, and only reading them shows whose they are.
-const PAGES_MAX: usize = 20;
+/// The number of owners whose keys are read side by side.
+const OWNERS_AT_ONCE: usize = 16;
 
 impl<A: System> DynamoStore<A> {
     /// Adds the records with these keys that are of `tenant` (`None`: of any) to `traced`, up to `limit` in all.
@@ -84,6 +85,45 @@ impl<A: System> DynamoStore<A> {
     }
 }
 
+impl<A: System> DynamoStore<A> {
+    /// Returns the owners of a tenant's records in the index: the tenant, and each of its instances as configured now.
+    async fn list_trace_owners(&self, what: &'static str, tenant: &TenantId) -> PortResult<Vec<String>> {
+        let prefix = ConfigurationKind::Instance.sort_prefix();
+        let pk = keys::tenant_entries_pk(tenant);
+        let mut owners = vec![keys::message_owner(tenant)];
+        for item in self.table.query_partition(what, pk, Some(prefix)).await? {
+            let instance: Instance = item::decode_record(what, &item)?;
+            let external = instance.resolve_external_id();
+            owners.extend(external.map(|external| keys::event_owner(instance.provider, &external)));
+        }
+        Ok(owners)
+    }
+
+    /// Returns the keys of the records with a correlation id that the index has of `owner`, or of all (`None`).
+    async fn query_traced_keys(
+        &self,
+        what: &'static str,
+        correlation: &CorrelationId,
+        owner: Option<&str>,
+        limit: usize,
+    ) -> PortResult<Vec<Item>> {
+        let keys = match owner {
+            None => Expression::new("#trace = :trace"),
+            Some(owner) => {
+                Expression::new("#trace = :trace AND #trace_of = :owner").with_text(":owner", owner)
+            }
+        };
+        let query = RecordQuery {
+            index: Some("trace"),
+            keys: keys.with_text(":trace", correlation.as_str()),
+            filter: None,
+            reverse: false,
+            limit: Some(limit),
+        };
+        self.table.query_records(what, &query).await
+    }
+}
+
 impl<A: System> CorrelationIndex for DynamoStore<A> {
     async fn find_by_correlation(
         &self,
@@ -92,23 +132,24 @@ impl<A: System> CorrelationIndex for DynamoStore<A> {
         limit: usize,
     ) -> PortResult<CorrelatedRecords> {
         const WHAT: &str = "reading a trace";
-        let query = RecordQuery {
-            index: Some("trace"),
-            keys: Expression::new("#trace = :trace").with_text(":trace", correlation.as_str()),
-            filter: None,
-            reverse: false,
-            limit: Some(limit),
-        };
-        let (mut traced, mut start) = (CorrelatedRecords::default(), None);
-        for _ in 0..PAGES_MAX {
-            let (keys, next) = self.table.query_page(WHAT, &query, start).await?;
-            self.read_traced_records(WHAT, &keys, tenant, limit, &mut traced)
-                .await?;
-            start = next;
-            if start.is_none() || traced.events.len() + traced.messages.len() >= limit {
-                break;
+        let found: Vec<Item> = match tenant {
+            None => self.query_traced_keys(WHAT, correlation, None, limit).await?,
+            Some(tenant) => {
+                let owners = self.list_trace_owners(WHAT, tenant).await?;
+                let queries: Vec<_> = owners
+                    .iter()
+                    .map(|owner| self.query_traced_keys(WHAT, correlation, Some(owner.as_str()), limit))
+                    .collect();
+                let found: Vec<Vec<Item>> = stream::iter(queries)
+                    .buffered(OWNERS_AT_ONCE)
+                    .try_collect()
+                    .await?;
+                found.concat()
             }
-        }
+        };
+        let mut traced = CorrelatedRecords::default();
+        self.read_traced_records(WHAT, &found, tenant, limit, &mut traced)
+            .await?;
         Ok(traced)
     }
 }

@@ -4,8 +4,9 @@ use super::DynamoStore;
 use super::deliveries::parse_delivery;
 use super::expression::Expression;
 use super::item::{self, Item};
-use super::keys::alerts::{UNACKNOWLEDGED, WAIT_TENANT};
-use super::lists::ListPosition;
+use super::keys::SHARDS;
+use super::keys::alerts::{UNACKNOWLEDGED, WAIT_TENANT, unacknowledged_shard};
+use super::lists::{ListPosition, ListSource};
 use jiff::Timestamp;
 use recado_domain::alert::UnacknowledgedLook;
 use recado_domain::delivery::{AwaitedAcknowledgement, UnacknowledgedMessage};
@@ -56,9 +57,13 @@ impl<A: System> DynamoStore<A> {
                 .with_number(":from", range.0.as_millisecond().saturating_add(1))
                 .with_number(":before", range.1.as_millisecond())
         };
-        let (items, at_least) = self
-            .query_open_shards(UNACKNOWLEDGED, keys, None, false, limit)
+        // All those of one tenant are in one shard.
+        let of_shards = limit.saturating_mul(SHARDS as usize);
+        let (mut items, mut at_least) = self
+            .query_open_shards(UNACKNOWLEDGED, keys, None, false, of_shards)
             .await?;
+        at_least |= items.len() > limit;
+        items.truncate(limit);
         let mut by_instance: BTreeMap<(TenantId, InstanceId), UnacknowledgedLook> = BTreeMap::new();
         for awaited in items.iter().filter_map(parse_awaited) {
             let AwaitedAcknowledgement {
@@ -109,9 +114,20 @@ impl<A: System> DynamoStore<A> {
         };
         let condition = indexed_condition(filter);
         let limit = page.limit.max(1);
-        let indexed = self
-            .query_ordered_shards(UNACKNOWLEDGED, keys, condition.as_ref(), after.as_ref(), limit)
-            .await?;
+        let indexed = if let Some(tenant) = &filter.tenant {
+            let list = ListSource::Open(unacknowledged_shard(tenant));
+            self.query_oldest(
+                WHAT,
+                &list,
+                condition,
+                (after.as_ref(), now.as_millisecond()),
+                limit,
+            )
+            .await?
+        } else {
+            self.query_ordered_shards(UNACKNOWLEDGED, keys, condition.as_ref(), after.as_ref(), limit)
+                .await?
+        };
         let more = indexed.len() > limit;
         let (places, items): (Vec<ListPosition>, Vec<Item>) = indexed.into_iter().take(limit).unzip();
         let next_cursor = places.last().filter(|_| more).map(ListPosition::to_cursor);

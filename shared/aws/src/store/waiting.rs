@@ -38,7 +38,7 @@ impl<A: System> DynamoStore<A> {
         let limit = page.limit.max(1);
         let indexed = if let Some(tenant) = &filter.tenant {
             let list = ListSource::OfTenant(keys::alerts::tenant_waiting(tenant));
-            self.query_oldest_of_tenant(&list, condition, after.as_ref(), limit)
+            self.query_oldest(WHAT, &list, condition, (after.as_ref(), i64::MAX), limit)
                 .await?
         } else {
             let keys = |shard| {
@@ -67,17 +67,19 @@ impl<A: System> DynamoStore<A> {
         })
     }
 
-    /// Returns the items of a tenant's own list after `after`, oldest first: one more than `limit`, if there are so many.
-    async fn query_oldest_of_tenant(
+    /// Returns the items of a list after `after` and up to the time `upto`, oldest first: one more than `limit`, if there are
+    /// so many.
+    pub(super) async fn query_oldest(
         &self,
+        what: &'static str,
         list: &ListSource,
         condition: Option<Expression>,
-        after: Option<&ListPosition>,
+        (after, upto): (Option<&ListPosition>, i64),
         limit: usize,
     ) -> PortResult<Vec<(ListPosition, Item)>> {
         let query = RecordQuery {
             index: Some(list.index()),
-            keys: list.key_condition(after.map_or(i64::MIN, ListPosition::time), i64::MAX),
+            keys: list.key_condition(after.map_or(i64::MIN, ListPosition::time).min(upto), upto),
             filter: condition,
             reverse: false,
             limit: Some(limit.saturating_add(1)),
@@ -85,7 +87,7 @@ impl<A: System> DynamoStore<A> {
         let mut found: Vec<(ListPosition, Item)> = Vec::new();
         let mut start = None;
         loop {
-            let (items, next) = self.table.query_page(WHAT, &query, start).await?;
+            let (items, next) = self.table.query_page(what, &query, start).await?;
             let placed = items
                 .into_iter()
                 .filter_map(|item| Some((position_of(&item, list.time_attribute())?, item)));

@@ -9,6 +9,7 @@ mod indexes;
 mod lost;
 mod processes;
 mod repeatable;
+mod tenants;
 mod throttled;
 mod torn;
 mod world;

@@ -49,20 +49,6 @@ fn index(name: &str, hash: &str, range: &str) -> GlobalSecondaryIndex {
         .unwrap()
 }
 
-/// An index by an attribute of its own name, of keys only.
-fn keys_only(name: &str) -> GlobalSecondaryIndex {
-    GlobalSecondaryIndex::builder()
-        .index_name(name)
-        .key_schema(key(name, KeyType::Hash))
-        .projection(
-            Projection::builder()
-                .projection_type(ProjectionType::KeysOnly)
-                .build(),
-        )
-        .build()
-        .unwrap()
-}
-
 /// A table as `template.yaml` declares it. An emulator that was kept running has it already.
 pub(crate) async fn make_table(client: &Client, table: &str) {
     use ScalarAttributeType::{N, S};
@@ -79,13 +65,14 @@ pub(crate) async fn make_table(client: &Client, table: &str) {
         .attribute_definitions(attribute("list_key", S))
         .attribute_definitions(attribute("list_at", N))
         .attribute_definitions(attribute("trace", S))
+        .attribute_definitions(attribute("trace_of", S))
         .attribute_definitions(attribute("tenant_list", S))
         .attribute_definitions(attribute("tenant_at", N))
         .attribute_definitions(attribute("active_shard", S))
         .attribute_definitions(attribute("active_at", N))
         .global_secondary_indexes(index("open", "open_shard", "open_due"))
         .global_secondary_indexes(index("lists", "list_key", "list_at"))
-        .global_secondary_indexes(keys_only("trace"))
+        .global_secondary_indexes(index("trace", "trace", "trace_of"))
         .global_secondary_indexes(index("tenants", "tenant_list", "tenant_at"))
         .global_secondary_indexes(index("active", "active_shard", "active_at"));
     match request.send().await {

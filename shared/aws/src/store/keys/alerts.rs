@@ -108,13 +108,14 @@ pub(crate) fn index_person_owed(
     }
 }
 
-/// Returns the shard of the index `open` in which a delivery of this key is found while it is not acknowledged.
-pub(crate) fn unacknowledged_shard(key: &TableKey) -> String {
-    open_shard(UNACKNOWLEDGED, hash_to_shard(&[&key.pk, &key.sk]))
+/// Returns the shard of the index `open` in which the deliveries of a tenant are found while they are not acknowledged.
+pub(crate) fn unacknowledged_shard(tenant: &TenantId) -> String {
+    open_shard(UNACKNOWLEDGED, hash_to_shard(&[tenant.as_str()]))
 }
 
 /// Returns the shard of the index `open` under which nobody looks. A delivery gets it whose first status came before the
 /// link to its message.
 pub(crate) fn acknowledged_shard(key: &TableKey) -> String {
-    format!("-{}", unacknowledged_shard(key))
+    let shard = open_shard(UNACKNOWLEDGED, hash_to_shard(&[&key.pk, &key.sk]));
+    format!("-{shard}")
 }
