@@ -15,7 +15,7 @@ use aws_smithy_runtime_api::client::result::ConnectorError;
 use aws_smithy_runtime_api::client::runtime_components::RuntimeComponents;
 use aws_smithy_runtime_api::http::StatusCode;
 use aws_smithy_types::body::SdkBody;
-use serde_json::json;
+use serde_json::{Value, json};
 use std::fmt;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -27,6 +27,8 @@ pub(crate) struct Connector(Arc<Inner>);
 struct Inner {
     hooks: Hooks,
     arrived: AtomicU64,
+    /// The read units that were consumed, once somebody counts them.
+    read: Mutex<Option<f64>>,
     state: Mutex<State>,
 }
 
@@ -55,6 +57,7 @@ impl Connector {
         Ok(Self(Arc::new(Inner {
             hooks,
             arrived: AtomicU64::new(0),
+            read: Mutex::new(None),
             state: Mutex::new(state),
         })))
     }
@@ -69,6 +72,30 @@ impl Connector {
 
     pub(crate) fn requests(&self) -> u64 {
         self.0.arrived.load(Ordering::Relaxed)
+    }
+
+    /// Counts read units from here on. Returns those that were counted before.
+    pub(crate) fn count_read_units(&self) -> f64 {
+        let mut read = self.0.read.lock().unwrap_or_else(PoisonError::into_inner);
+        read.replace(0.0).unwrap_or_default()
+    }
+
+    /// Adds what a read consumes, if somebody counts. The database tells it when it is asked once more.
+    fn add_read_units(&self, database: &Database, operation: &Operation, body: &[u8]) {
+        let mut read = self.0.read.lock().unwrap_or_else(PoisonError::into_inner);
+        let Some(units) = read.as_mut().filter(|_| !operation.verb.writes()) else {
+            return;
+        };
+        let mut asked: Value = serde_json::from_slice(body).unwrap_or_default();
+        asked["ReturnConsumedCapacity"] = json!("TOTAL");
+        let answer = database.serve(operation.verb, asked.to_string().as_bytes());
+        let told: Value = serde_json::from_str(&answer.body).unwrap_or_default();
+        let told = &told["ConsumedCapacity"];
+        let of_tables = told.as_array().cloned().unwrap_or_else(|| vec![told.clone()]);
+        *units += of_tables
+            .iter()
+            .filter_map(|table| table["CapacityUnits"].as_f64())
+            .sum::<f64>();
     }
 
     pub(crate) fn expire(&self) -> Result<usize, SimulationError> {
@@ -190,6 +217,7 @@ impl Connector {
             } else {
                 None
             };
+            self.add_read_units(&state.database, operation, body);
             let answer = torn.unwrap_or_else(|| state.database.serve(operation.verb, body));
             if operation.verb.writes() && answer.succeeded() {
                 state.replica.written(now, operation.verb, body);

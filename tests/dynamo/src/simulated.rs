@@ -57,6 +57,11 @@ impl Dynamo {
         self.0.records()
     }
 
+    /// Counts the read units of requests from here on. Returns those that were counted before.
+    pub fn count_read_units(&self) -> f64 {
+        self.0.count_read_units()
+    }
+
     /// Changes an attribute of a record into a text, as nothing of ours would write it. It is no request either.
     pub fn damage(&self, key: &RecordKey, attribute: &str) -> Result<(), SimulationError> {
         self.0.damage(key, attribute)

@@ -8,6 +8,7 @@ mod expiry;
 mod indexes;
 mod lost;
 mod processes;
+mod read_costs;
 mod repeatable;
 mod tenants;
 mod throttled;

@@ -80,7 +80,7 @@ fn a_dead_letter_whose_record_cannot_be_read_is_listed_all_the_same() {
     }
 }
 
-fn scheduled_message(fixture: &Fixture) -> ScheduledMessage {
+pub(crate) fn scheduled_message(fixture: &Fixture) -> ScheduledMessage {
     let id = fresh("s").replace("s-", "");
     ScheduledMessage {
         id: ScheduledId::parse(&format!("s_{id}{id}")).unwrap(),
@@ -144,7 +144,7 @@ fn an_erasure_reads_no_record_of_other_contacts_pending_work() {
 }
 
 /// Stores the first message of a contact of `fixture`, which `job` brings.
-fn store_first(world: &World, contact: &Fixture, job: &InboundJob) -> (Conversation, Message) {
+pub(crate) fn store_first(world: &World, contact: &Fixture, job: &InboundJob) -> (Conversation, Message) {
     let mut conversation = contact.conversation(1);
     let _ = block_on(world.store.record_event(job)).unwrap();
     let message = contact.inbound(&mut conversation, job);

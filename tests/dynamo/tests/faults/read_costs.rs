@@ -1,0 +1,156 @@
+//! What the API's reads cost: the table in `docs/aws.md`.
+
+use crate::tenants::{scheduled_message, store_first};
+use crate::world::World;
+use futures::executor::block_on;
+use recado_domain::conversation::Conversation;
+use recado_domain::dead_letter::DeadLetter;
+use recado_domain::event::InboundJob;
+use recado_domain::millis::add_millis;
+use recado_pipeline::ports::{
+    Alerts, Audit, AuditFilter, ConfigurationStore, ConversationFilter, Conversations, CorrelationIndex,
+    DeadLetterFilter, DeadLetters, Gauges, PageRequest, PortResult, ScheduledMessages, Tokens,
+    UnacknowledgedFilter, WriteOutcome,
+};
+use recado_testkit::builders::{BASE, Fixture, far_ahead};
+use std::fmt::Write;
+
+const DOCUMENT: &str = include_str!("../../../../docs/aws.md");
+
+/// The conversations of the tenant that asks; the other one has five times as many.
+const OWN: i64 = 60;
+
+/// A page as the API gives it, unless it is asked for another size.
+fn page() -> PageRequest {
+    PageRequest {
+        limit: 50,
+        cursor: None,
+    }
+}
+
+/// Stores a conversation with one message, a person's debt and a dead letter, `minute` minutes after the beginning.
+fn fill(world: &World, fixture: &Fixture, minute: i64) -> (Conversation, InboundJob) {
+    let contact = fixture.other_contact();
+    let at = add_millis(BASE, minute * 60_000);
+    let job = InboundJob {
+        received_at: at,
+        ..contact.job()
+    };
+    let (mut conversation, _) = store_first(world, &contact, &job);
+    conversation.take_over();
+    conversation.rev += 1;
+    let written = block_on(world.store.update_conversation(&conversation)).unwrap();
+    assert_eq!(written, WriteOutcome::Written);
+    let dead_letter = DeadLetter {
+        at,
+        ..contact.dead_letter()
+    };
+    assert!(block_on(world.store.put_dead_letter(&dead_letter)).unwrap());
+    let _ = block_on(world.store.put_scheduled(&scheduled_message(fixture), None)).unwrap();
+    (conversation, job)
+}
+
+/// The rows that were measured.
+struct Rows<'a> {
+    world: &'a World,
+    text: String,
+}
+
+impl Rows<'_> {
+    fn measure<T>(&mut self, what: &str, read: impl Future<Output = PortResult<T>>) -> T {
+        let before = self.world.trace().len();
+        self.world.dynamo.count_read_units();
+        let found = block_on(read).unwrap();
+        let units = self.world.dynamo.count_read_units();
+        let requests = self.world.trace().len() - before;
+        writeln!(self.text, "| {what} | {requests} | {units} |").unwrap();
+        found
+    }
+}
+
+/// Measures the routes of conversations and their messages.
+fn measure_conversations(rows: &mut Rows<'_>, own: &Fixture, conversation: &Conversation) {
+    let store = &rows.world.store;
+    let of_tenant = ConversationFilter {
+        tenant: Some(own.bound.tenant.id.clone()),
+        ..ConversationFilter::default()
+    };
+    let of_instance = ConversationFilter {
+        instance: Some(own.instance().clone()),
+        ..of_tenant.clone()
+    };
+    let unacknowledged = UnacknowledgedFilter {
+        tenant: of_tenant.tenant.clone(),
+        ..UnacknowledgedFilter::default()
+    };
+    let (page, id) = (page(), &conversation.id);
+    let all = ConversationFilter::default();
+    let list = store.search_conversations(&of_tenant, &page);
+    let found = rows.measure("`GET /v1/conversations`", list);
+    assert_eq!(found.items.len(), 50);
+    let list = store.search_conversations(&of_instance, &page);
+    rows.measure("… with `?instance=`", list);
+    let list = store.list_waiting_conversations(&of_tenant, &page);
+    let found = rows.measure("… with `?waiting=true`", list);
+    assert_eq!(found.items.len(), 50);
+    let list = store.search_conversations(&all, &page);
+    let found = rows.measure("… of all tenants, with a token of the installation", list);
+    assert_eq!(found.items.len(), 50);
+    rows.measure("`GET /v1/conversations/{id}`", store.find_conversation(id));
+    let messages = store.list_messages(id, &page);
+    rows.measure("`GET /v1/conversations/{id}/messages`, one message", messages);
+    let list = store.list_unacknowledged(&unacknowledged, far_ahead(), &page);
+    rows.measure("`GET /v1/messages/unacknowledged`, none", list);
+}
+
+/// Measures the other routes.
+fn measure_others(rows: &mut Rows<'_>, own: &Fixture, job: &InboundJob) {
+    let (store, tenant, page) = (&rows.world.store, Some(&own.bound.tenant.id), page());
+    let letters = DeadLetterFilter {
+        tenant: tenant.cloned(),
+        ..DeadLetterFilter::default()
+    };
+    let audit = AuditFilter {
+        tenant: tenant.cloned(),
+        ..AuditFilter::default()
+    };
+    let found = rows.measure("`GET /v1/dead-letters`", store.list_dead_letters(&letters, &page));
+    assert_eq!(found.items.len(), 50);
+    rows.measure("the number of 60 dead letters", store.count_dead_letters(tenant));
+    let id = &found.items[0].id;
+    rows.measure("`GET /v1/dead-letters/{id}`", store.find_dead_letter(id));
+    let trace = store.find_by_correlation(&job.correlation, tenant, 100);
+    let found = rows.measure("`GET /v1/trace?correlation=`, one message", trace);
+    assert_eq!(found.messages.len(), 1);
+    let instances = [own.bound.instance.clone()];
+    let work = store.read_open_work(Some(&instances), 1_000);
+    rows.measure("the open work of one instance, for `/health/whatsapp`", work);
+    rows.measure("`GET /v1/instances`", store.list_instances(tenant, &page));
+    rows.measure("`GET /v1/config`", store.read_configuration(tenant));
+    rows.measure("`GET /v1/tokens`, none", store.list_tokens(tenant, &page));
+    rows.measure("`GET /v1/alerts`, none", store.list_live_alerts(tenant, 100));
+    rows.measure("`GET /v1/audit`, none", store.list_audit(&audit, &page));
+}
+
+#[test]
+fn the_reads_of_the_api_cost_what_the_page_about_aws_says() {
+    let (world, own, other) = (World::new(), Fixture::new(), Fixture::new());
+    for fixture in [&own, &other] {
+        block_on(world.store.apply_configuration(&fixture.document())).unwrap();
+    }
+    for minute in 0..5 * OWN {
+        fill(&world, &other, minute);
+    }
+    let filled: Vec<_> = (0..OWN).map(|minute| fill(&world, &own, minute * 5)).collect();
+    let mut rows = Rows {
+        world: &world,
+        text: String::new(),
+    };
+    measure_conversations(&mut rows, &own, &filled[7].0);
+    measure_others(&mut rows, &own, &filled[7].1);
+    let text = rows.text;
+    assert!(
+        DOCUMENT.contains(&text),
+        "docs/aws.md should have these rows:\n{text}"
+    );
+}
