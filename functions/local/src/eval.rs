@@ -5,13 +5,17 @@ use crate::environment::LocalEnvironment;
 use crate::keyring::EnvironmentSecrets;
 use anyhow::{Context, Result, bail};
 use clap::{Args, ValueEnum};
-use recado_ai::{EmbeddingClient, EmbeddingSource};
+use recado_ai::{EmbeddingClient, EmbeddingSource, Model};
+use recado_domain::follow_up::needs_earlier_messages;
 use recado_embedded::EmbeddedSystem;
 use recado_http_client::build_http_client;
 use recado_knowledge::evaluation::{
-    EvaluationSet, Half, Kind, Measures, Row, TextVectors, VectorSource, evaluate, list_embedded_texts,
+    EvaluationSet, Half, Kind, Measures, Question, Row, TextVectors, VectorSource, evaluate,
+    list_embedded_texts,
 };
-use recado_pipeline::ports::Embedder;
+use recado_pipeline::ports::{ChatTurn, Embedder, Speaker};
+use recado_pipeline::question_rewriting::{AskedMessage, RewrittenBy, rewrite_question};
+use recado_pipeline::settings::{RewriteSettings, RewriteWay};
 use serde::Serialize;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -30,6 +34,9 @@ pub(crate) struct EvaluationArguments {
     /// Asks the embedding model of the settings (`RECADO_EMBEDDINGS_URL`) for vectors. Otherwise a stand-in makes them of letters.
     #[arg(long)]
     embeddings: bool,
+    /// What rewrites follow-ups: rules, or the light model of the settings (`RECADO_REWRITE_MODEL`), which needs its key.
+    #[arg(long, value_enum, default_value_t = Rewriter::Rules)]
+    rewriter: Rewriter,
     /// Prints the measures as JSON.
     #[arg(long)]
     json: bool,
@@ -43,17 +50,25 @@ enum ChosenHalf {
     Both,
 }
 
+/// What rewrites follow-ups.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum Rewriter {
+    Rules,
+    Model,
+}
+
 /// Reads the sets, measures and prints.
 pub(crate) async fn run_evaluation(
     arguments: EvaluationArguments,
     environment: &LocalEnvironment,
 ) -> Result<()> {
-    let sets = read_evaluation_sets(&arguments.folder)?;
+    let mut sets = read_evaluation_sets(&arguments.folder)?;
     let half = match arguments.half {
         ChosenHalf::Tuning => Some(Half::Tuning),
         ChosenHalf::Reported => Some(Half::Reported),
         ChosenHalf::Both => None,
     };
+    let rewriting = rewrite_follow_ups(&mut sets, half, arguments.rewriter, environment).await?;
     let (source, vectors) = if arguments.embeddings {
         let (model, vectors) = request_vectors(&sets, half, environment).await?;
         (
@@ -71,9 +86,77 @@ pub(crate) async fn run_evaluation(
         let rows: Vec<_> = rows.iter().map(describe_measures).collect();
         println!("{}", serde_json::to_string_pretty(&rows)?);
     } else {
-        print!("{}", format_evaluation(&sets, &rows, &source));
+        print!(
+            "{}",
+            format_evaluation(&sets, &rows, &format!("{source} {rewriting}"))
+        );
     }
     Ok(())
+}
+
+/// Rewrites the follow-ups, as a turn would. Returns what a report says of it.
+async fn rewrite_follow_ups(
+    sets: &mut [EvaluationSet],
+    half: Option<Half>,
+    rewriter: Rewriter,
+    environment: &LocalEnvironment,
+) -> Result<String> {
+    let http = build_http_client()?;
+    let model = Model::new(http, &environment.model, EnvironmentSecrets, EmbeddedSystem)?;
+    let settings = RewriteSettings {
+        way: match rewriter {
+            Rewriter::Rules => RewriteWay::Rules,
+            Rewriter::Model => RewriteWay::Model,
+        },
+        ..environment.settings.rewriting.clone()
+    };
+    let is_chosen = |question: &&mut Question| half.is_none_or(|half| question.half == half);
+    let (mut follow_ups, mut by_rules, mut by_model) = (0, 0, 0);
+    let (mut others, mut others_changed) = (0, 0);
+    for question in sets
+        .iter_mut()
+        .flat_map(|set| &mut set.questions)
+        .filter(is_chosen)
+    {
+        if question.kind != Kind::FollowUp {
+            others += 1;
+            others_changed += usize::from(needs_earlier_messages(&question.text));
+            continue;
+        }
+        let earlier = list_earlier_turns(question);
+        let asked = AskedMessage {
+            text: &question.text,
+            earlier: &earlier,
+            simulated: false,
+        };
+        let rewritten = rewrite_question(&model, &EmbeddedSystem, &settings, &asked).await;
+        follow_ups += 1;
+        match rewritten.by {
+            RewrittenBy::Nobody => {}
+            RewrittenBy::Rules => by_rules += 1,
+            RewrittenBy::Model { .. } => by_model += 1,
+        }
+        question.rewritten = Some(rewritten.text);
+    }
+    if rewriter == Rewriter::Model && by_model == 0 && by_rules > 0 {
+        bail!("the model {} rewrote nothing: is its key there?", settings.model);
+    }
+    Ok(format!(
+        "Of {follow_ups} follow-ups rules rewrote {by_rules} and a model {by_model}; {others_changed} of {others} other questions look like \
+         follow-ups."
+    ))
+}
+
+fn list_earlier_turns(question: &Question) -> Vec<ChatTurn> {
+    let turns = question.history.iter().map(|turn| {
+        let speaker = if turn.role == "user" {
+            Speaker::User
+        } else {
+            Speaker::Assistant
+        };
+        ChatTurn::from_text(speaker, turn.text.as_str())
+    });
+    turns.collect()
 }
 
 /// The words of a report without an embedding model.

@@ -26,6 +26,8 @@ pub mod decision;
 pub mod delivery;
 pub mod event;
 pub mod file_text;
+mod folding;
+pub mod follow_up;
 pub mod formatting;
 mod hexadecimal;
 pub mod hours;

@@ -45,19 +45,22 @@ pub enum Group {
     OfKind(Kind),
     /// Follow-ups as the customer wrote them, without what came before.
     FollowUpsAsWritten,
+    /// Follow-ups as they were rewritten with what came before ([`Question::rewritten`]).
+    FollowUpsRewritten,
     /// Questions in another language than that of most.
     OtherLanguages,
 }
 
 impl Group {
     /// All groups, in the order of a report.
-    pub const ALL: [Self; 7] = [
+    pub const ALL: [Self; 8] = [
         Self::OneLanguage,
         Self::OfKind(Kind::Plain),
         Self::OfKind(Kind::Paraphrase),
         Self::OfKind(Kind::Misspelling),
         Self::OfKind(Kind::FollowUp),
         Self::FollowUpsAsWritten,
+        Self::FollowUpsRewritten,
         Self::OtherLanguages,
     ];
 
@@ -71,6 +74,7 @@ impl Group {
             Self::OfKind(Kind::FollowUp) => "follow-ups that stand alone",
             Self::OfKind(Kind::Unanswerable) => "without an answer",
             Self::FollowUpsAsWritten => "follow-ups as written",
+            Self::FollowUpsRewritten => "follow-ups rewritten",
             Self::OtherLanguages => "in another language",
         }
     }
@@ -81,6 +85,7 @@ impl Group {
             Self::OneLanguage => same.then_some(&question.alone),
             Self::OfKind(kind) => (same && question.kind == kind).then_some(&question.alone),
             Self::FollowUpsAsWritten => (same && question.kind == Kind::FollowUp).then_some(&question.text),
+            Self::FollowUpsRewritten => question.rewritten.as_ref().filter(|_| same),
             Self::OtherLanguages => (!same).then_some(&question.alone),
         };
         asked.cloned()

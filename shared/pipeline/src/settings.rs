@@ -53,6 +53,8 @@ pub struct Settings {
     pub turn_reads: TurnReadLimits,
     /// Limits of the files that the model sees in one turn.
     pub model_files: ModelFileLimits,
+    /// The rewriting of messages that need those before them, for a search in the agent's knowledge.
+    pub rewriting: RewriteSettings,
     /// Maximum time for the model to answer, retries included.
     pub llm_timeout: SignedDuration,
     /// Lease of a turn.
@@ -112,6 +114,38 @@ pub struct TurnReadLimits {
     pub transcript_chars: usize,
 }
 
+/// The way in which a message that needs those before it becomes a question that stands alone.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum RewriteWay {
+    /// A light model writes it; rules where it fails.
+    Model,
+    /// Rules join it with the contact's messages before it.
+    Rules,
+    /// It is searched for as it is.
+    Off,
+}
+
+/// The settings of the rewriting of messages that need those before them.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RewriteSettings {
+    /// The way.
+    pub way: RewriteWay,
+    /// Name of the light model.
+    pub model: String,
+    /// Maximum time for the light model to answer.
+    pub timeout: SignedDuration,
+}
+
+impl Default for RewriteSettings {
+    fn default() -> Self {
+        Self {
+            way: RewriteWay::Model,
+            model: "claude-haiku-4-5".to_owned(),
+            timeout: SignedDuration::from_millis(1_500),
+        }
+    }
+}
+
 /// The maximum numbers of attempts before something is given up.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct AttemptLimits {
@@ -146,6 +180,7 @@ impl Default for Settings {
                 transcript_chars: 40_000,
             },
             model_files: ModelFileLimits::default(),
+            rewriting: RewriteSettings::default(),
             llm_timeout: seconds(60),
             turn_lease: seconds(95),
             provider_timeout: seconds(20),

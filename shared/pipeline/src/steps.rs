@@ -32,6 +32,7 @@ pub(crate) mod model_check;
 pub(crate) mod outgoing;
 pub(crate) mod outgoing_check;
 pub(crate) mod owed_replies;
+pub mod question_rewriting;
 pub(crate) mod queue_message;
 pub mod random_id;
 pub(crate) mod reply_coverage;

@@ -2,6 +2,7 @@
 
 use super::words;
 use crate::content::{Content, Media, MediaKind};
+use crate::folding::{fold_text, split_words};
 
 /// How complete a message reads: whether its author is likely to write on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -56,7 +57,7 @@ fn judge_text(text: &str) -> Completeness {
     if is_correction(text) {
         return Completeness::Finished;
     }
-    let folded = fold(text);
+    let folded = fold_text(text);
     let sentence = last_sentence(&folded);
     let all: Vec<&str> = split_words(&folded).collect();
     let last: Vec<&str> = split_words(sentence).collect();
@@ -225,29 +226,4 @@ fn strip_greeting<'a, 'b>(words: &'a [&'b str]) -> &'a [&'b str] {
     } else {
         rest
     }
-}
-
-fn split_words(text: &str) -> impl Iterator<Item = &str> {
-    text.split(|c: char| !c.is_alphanumeric() && c != '\'')
-        .map(|word| word.trim_matches('\''))
-        .filter(|word| !word.is_empty())
-}
-
-/// Writes a text in small letters without accents and apostrophes.
-fn fold(text: &str) -> String {
-    let fold_char = |plain: char| match plain {
-        'á' | 'à' | 'â' | 'ã' | 'ä' => Some('a'),
-        'é' | 'è' | 'ê' | 'ë' => Some('e'),
-        'í' | 'ì' | 'î' | 'ï' => Some('i'),
-        'ó' | 'ò' | 'ô' | 'õ' | 'ö' => Some('o'),
-        'ú' | 'ù' | 'û' | 'ü' => Some('u'),
-        'ç' => Some('c'),
-        'ñ' => Some('n'),
-        '\'' | '’' => None,
-        other => Some(other),
-    };
-    text.chars()
-        .flat_map(char::to_lowercase)
-        .filter_map(fold_char)
-        .collect()
 }

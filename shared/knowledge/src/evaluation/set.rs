@@ -75,6 +75,9 @@ pub struct Question {
     pub text: String,
     /// The same question, complete without the messages before it.
     pub alone: String,
+    /// A follow-up as it was rewritten with the messages before it; not in the file.
+    #[serde(skip)]
+    pub rewritten: Option<String>,
     /// The names of the blocks that answer it, each by itself.
     pub blocks: Vec<String>,
     /// The half to which it belongs.

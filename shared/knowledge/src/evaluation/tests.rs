@@ -1,4 +1,5 @@
 use super::*;
+use recado_domain::follow_up::{join_earlier_messages, needs_earlier_messages};
 use std::path::Path;
 
 /// The sets of this repository.
@@ -46,6 +47,59 @@ fn the_reported_half_is_found_as_promised() {
         hybrid.recall_at_5 >= lexical.recall_at_5,
         "{hybrid:?} {lexical:?}"
     );
+}
+
+#[test]
+fn follow_ups_that_rules_rewrite_are_found_nearly_as_those_that_stand_alone() {
+    let mut sets = read_sets();
+    for question in sets.iter_mut().flat_map(|set| &mut set.questions) {
+        if question.kind == Kind::FollowUp {
+            let earlier = question.history.iter().filter(|turn| turn.role == "user");
+            let earlier = earlier.map(|turn| turn.text.as_str());
+            question.rewritten = Some(if needs_earlier_messages(&question.text) {
+                join_earlier_messages(&question.text, earlier)
+            } else {
+                question.text.clone()
+            });
+        }
+    }
+    for half in [Half::Tuning, Half::Reported] {
+        let rows = evaluate(&sets, Some(half), VectorSource::StandIn).expect("vectors of one model");
+        for way in [Way::Lexical, Way::Hybrid] {
+            let alone = measures(&rows, Group::OfKind(Kind::FollowUp), way);
+            let rewritten = measures(&rows, Group::FollowUpsRewritten, way);
+            assert_eq!(rewritten.questions, alone.questions);
+            assert!(
+                rewritten.recall_at_5 >= 0.85 * alone.recall_at_5,
+                "{half:?} {way:?}: {rewritten:?} {alone:?}"
+            );
+        }
+    }
+}
+
+#[test]
+fn most_follow_ups_are_known_and_most_other_questions_left_alone() {
+    for half in [Half::Tuning, Half::Reported] {
+        let (mut follow_ups, mut known, mut others, mut changed) = (0, 0, 0, 0);
+        for question in read_sets()
+            .iter()
+            .flat_map(|set| set.list_questions(Some(half)).cloned().collect::<Vec<_>>())
+        {
+            let needs = usize::from(needs_earlier_messages(&question.text));
+            if question.kind == Kind::FollowUp {
+                follow_ups += 1;
+                known += needs;
+            } else {
+                others += 1;
+                changed += needs;
+            }
+        }
+        assert!(
+            known * 100 >= follow_ups * 70,
+            "{half:?}: {known} of {follow_ups}"
+        );
+        assert!(changed * 100 <= others * 20, "{half:?}: {changed} of {others}");
+    }
 }
 
 #[test]

@@ -1,7 +1,7 @@
 //! Reads the settings from the environment.
 
 use super::variables::VariableReader;
-use super::{MEBIBYTE, Settings, legacy_names};
+use super::{MEBIBYTE, RewriteWay, Settings, legacy_names};
 use jiff::SignedDuration;
 use recado_domain::backoff::Backoff;
 use recado_domain::config::RESTART_DRAFTS_MAX;
@@ -18,6 +18,7 @@ impl Settings {
         settings.read_attempts(reader);
         settings.read_turn_limits(reader);
         settings.read_file_limits(reader);
+        settings.read_rewriting(reader);
         settings.read_onboarding_hosts(reader);
         settings
     }
@@ -88,6 +89,22 @@ impl Settings {
         ] {
             *time = reader.read_duration(&[name], 1.0, range, *time);
         }
+    }
+
+    fn read_rewriting(&mut self, reader: &mut VariableReader) {
+        let rewriting = &mut self.rewriting;
+        let what = "must be model, rules or off";
+        rewriting.way = reader.read_parsed("RECADO_REWRITE", rewriting.way, what, |text| match text {
+            "model" => Some(RewriteWay::Model),
+            "rules" => Some(RewriteWay::Rules),
+            "off" => Some(RewriteWay::Off),
+            _ => None,
+        });
+        if let Some(model) = reader.read_text("RECADO_REWRITE_MODEL") {
+            rewriting.model = model;
+        }
+        let timeout = ["RECADO_REWRITE_SECONDS"];
+        rewriting.timeout = reader.read_duration(&timeout, 1.0, (0.1, 10.0), rewriting.timeout);
     }
 
     fn read_onboarding_hosts(&mut self, reader: &mut VariableReader) {

@@ -212,3 +212,24 @@ fn the_debounce_is_adaptive_or_the_same_after_every_message() {
     let (_, names) = read(&[("RECADO_DEBOUNCE_LONG_SECONDS", "0.5")]);
     assert_eq!(names, ["RECADO_DEBOUNCE_SHORT_SECONDS"]);
 }
+
+#[test]
+fn the_rewriting_of_follow_ups_is_read() {
+    let read = |variables: &[(&str, &str)]| {
+        let mut reader = VariableReader::new(variables.iter().copied());
+        let rewriting = Settings::from_environment(&mut reader).rewriting;
+        (rewriting, reader.into_problems().len())
+    };
+    let (rewriting, problems) = read(&[
+        ("RECADO_REWRITE", "rules"),
+        ("RECADO_REWRITE_MODEL", "light"),
+        ("RECADO_REWRITE_SECONDS", "0.5"),
+    ]);
+    assert_eq!(
+        (rewriting.way, rewriting.model.as_str(), problems),
+        (RewriteWay::Rules, "light", 0)
+    );
+    assert_eq!(rewriting.timeout, SignedDuration::from_millis(500));
+    let (rewriting, problems) = read(&[("RECADO_REWRITE", "on"), ("RECADO_REWRITE_SECONDS", "60")]);
+    assert_eq!((rewriting, problems), (RewriteSettings::default(), 2));
+}
