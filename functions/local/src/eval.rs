@@ -34,7 +34,7 @@ pub(crate) struct EvaluationArguments {
     /// Asks the embedding model of the settings (`RECADO_EMBEDDINGS_URL`) for vectors. Otherwise a stand-in makes them of letters.
     #[arg(long)]
     embeddings: bool,
-    /// What rewrites follow-ups: rules, or the light model of the settings (`RECADO_REWRITE_MODEL`), which needs its key.
+    /// Rewrites follow-ups: rules, or the light model of the settings (`RECADO_REWRITE_MODEL`), which needs its key.
     #[arg(long, value_enum, default_value_t = Rewriter::Rules)]
     rewriter: Rewriter,
     /// Prints the measures as JSON.
@@ -50,7 +50,7 @@ enum ChosenHalf {
     Both,
 }
 
-/// What rewrites follow-ups.
+/// The rewriter of follow-ups.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 enum Rewriter {
     Rules,

@@ -2,7 +2,6 @@
 
 use crate::access_list::AccessList;
 use crate::content::MessageTemplate;
-use crate::decision::DecisionKind;
 use crate::hours::{OpeningHours, OpeningState};
 use crate::ids::{AgentId, ExternalId, InstanceId, TenantId};
 use crate::provider::{Provider, ProviderCapabilities};
@@ -13,7 +12,6 @@ use crate::signature::Signature;
 use jiff::tz::TimeZone;
 use jiff::{SignedDuration, Timestamp};
 use serde::{Deserialize, Serialize};
-use std::collections::BTreeSet;
 
 /// The id of an instance that nobody may configure. The health check writes under this id to prove that the store takes
 /// writes.
@@ -68,45 +66,6 @@ pub struct Tenant {
     /// Time since which the tenant is being removed. In a document it has no effect.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub removing_since: Option<Timestamp>,
-}
-
-/// An agent: the AI that answers, with its model and instructions.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Agent {
-    /// The agent's id.
-    pub id: AgentId,
-    /// The tenant that the agent belongs to.
-    pub tenant: TenantId,
-    /// The model, such as `claude-sonnet-4-5`.
-    pub model: String,
-    /// The instructions to the model (the system prompt).
-    pub system_prompt: String,
-    /// The message that the contact gets when the model fails.
-    #[serde(default = "default_error_message")]
-    pub error_message: String,
-    /// Greatest length of a reply, in tokens: 1 to 64,000.
-    #[serde(default = "default_max_tokens")]
-    pub max_tokens: u32,
-    /// The message that the contact gets when everything they sent is of kinds that Recado does not know. If absent,
-    /// the model is asked.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub unsupported_message: Option<String>,
-    /// The signature that goes out with the agent's texts. The model never reads it.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub signature: Option<Signature>,
-    /// The decisions that the agent may take by itself: hand a conversation over to a person, resolve it.
-    #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
-    pub decisions: BTreeSet<DecisionKind>,
-    /// The message that the contact gets when the agent hands the conversation over without words of its own.
-    #[serde(default = "default_hand_over_message")]
-    pub hand_over_message: String,
-    /// The steps of the agent's script. Conversations begin at the first.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub steps: Vec<AgentStep>,
-    /// `true` if the agent answers nobody: what comes in waits for people.
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-    pub disabled: bool,
 }
 
 /// A WhatsApp number, connected through a provider.
@@ -255,18 +214,6 @@ fn default_time_zone() -> String {
     "UTC".to_owned()
 }
 
-fn default_error_message() -> String {
-    "Sorry, something went wrong on our side. Please try again in a moment.".to_owned()
-}
-
-fn default_hand_over_message() -> String {
-    "Thank you. A person of our team will continue here.".to_owned()
-}
-
-fn default_max_tokens() -> u32 {
-    1024
-}
-
 fn default_true() -> bool {
     true
 }
@@ -358,6 +305,7 @@ impl InstanceConfig {
     }
 }
 
+mod agent;
 mod agent_return;
 mod alerts;
 mod check;
@@ -371,11 +319,12 @@ mod steps;
 mod tenant_change;
 mod webhook_secret;
 
+pub use agent::{Agent, AgentStep};
 pub use agent_return::AgentReturn;
 pub use error::ConfigError;
 pub use names::{ConfigEntry, ConfigNames};
 pub use prune::{ConfigRemoval, PrunePlan};
-pub use steps::{AgentStep, StepsError};
+pub use steps::StepsError;
 
 pub use alerts::{
     AlertConfig, AlertDestination, DestinationChannel, EmailDestination, ServerParts, WebhookDestination,

@@ -121,7 +121,7 @@ pub enum RewriteWay {
     Model,
     /// Rules join it with the contact's messages before it.
     Rules,
-    /// It is searched for as it is.
+    /// Nothing: the message is searched for as it is.
     Off,
 }
 

@@ -113,6 +113,26 @@ impl Agent {
                 what: "model must not be empty",
             });
         }
+        if self
+            .fallback_model
+            .as_ref()
+            .is_some_and(|model| model.trim().is_empty() || *model == self.model)
+        {
+            return Err(ConfigError::InvalidValue {
+                of,
+                what: "fallback_model must be another model than model, and not empty",
+            });
+        }
+        if self
+            .optimized_system_prompt
+            .as_ref()
+            .is_some_and(|prompt| prompt.trim().is_empty())
+        {
+            return Err(ConfigError::InvalidValue {
+                of,
+                what: "optimized_system_prompt must not be empty",
+            });
+        }
         if self.max_tokens == 0 || self.max_tokens > 64_000 {
             return Err(ConfigError::InvalidValue {
                 of,

@@ -1,26 +1,13 @@
 //! The steps of an agent's script: a prompt for each step, and the steps to which the agent may move from there.
 
-use super::{Agent, ConfigError};
+use super::ConfigError;
+use super::agent::{Agent, AgentStep};
 use crate::decision::{DecisionKind, OfferedDecisions};
 use crate::ids::StepId;
-use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
 
 /// Greatest number of steps of an agent.
 const STEPS_MAX: usize = 50;
-
-/// A step of an agent's script.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct AgentStep {
-    /// The step's id.
-    pub id: StepId,
-    /// The instructions to the model at this step, after the agent's own.
-    pub prompt: String,
-    /// The steps to which the agent may move from here.
-    #[serde(default)]
-    pub next: Vec<StepId>,
-}
 
 /// The reasons why the steps of an agent are not valid.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]

@@ -43,7 +43,7 @@ pub struct AskedMessage<'a> {
 /// The way in which a question came about.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum RewrittenBy {
-    /// It is the message itself: that stands alone, nothing was said before it, or rewriting is off.
+    /// The question is the message itself: that stands alone, nothing was said before it, or rewriting is off.
     Nobody,
     /// The contact's messages before it were joined to it.
     Rules,

@@ -10,7 +10,7 @@ use crate::steps::model_check::ask_model;
 use futures::stream::{self, StreamExt};
 use jiff::Timestamp;
 use recado_domain::access::Caller;
-use recado_domain::config::{ConfigDocument, Instance};
+use recado_domain::config::{Agent, ConfigDocument, Instance};
 use recado_domain::ids::{AgentId, InstanceId};
 use std::collections::BTreeMap;
 
@@ -154,14 +154,12 @@ async fn check_models(
     instances: &[InstanceCheck],
     asks_models: bool,
 ) -> Vec<ModelCheck> {
-    let agents: BTreeMap<&AgentId, &str> = configured
-        .agents
-        .iter()
-        .map(|agent| (&agent.id, agent.model.as_str()))
-        .collect();
+    let agents: BTreeMap<&AgentId, &Agent> =
+        configured.agents.iter().map(|agent| (&agent.id, agent)).collect();
     let mut used: BTreeMap<&str, bool> = BTreeMap::new();
     for check in instances {
-        if let Some(model) = agents.get(&check.instance.agent) {
+        let models = agents.get(&check.instance.agent).map(|agent| agent.list_models());
+        for model in models.into_iter().flatten() {
             *used.entry(model).or_default() |= check.credential != CredentialState::Simulated;
         }
     }

@@ -105,7 +105,7 @@ async fn waits_ahead(ahead: i64) -> (Setup, Fixture, Vec<AcceptedMessage>) {
 #[tokio::test]
 async fn what_waits_for_a_clock_that_ran_ahead_goes_on_once_it_is_set_back() {
     for ahead in [600, 3 * 3600, 40 * 86_400] {
-        let (setup, contact, sent) = waits_ahead(ahead).await;
+        let (setup, contact, sent) = Box::pin(waits_ahead(ahead)).await;
         assert!(setup.world.store.measure_clock_lag().await.unwrap() >= Duration::from_secs(590));
         setup.pass(60);
         assert!(setup.world.store.adjust_to_set_back_clock().await.unwrap() > 0);
@@ -204,7 +204,7 @@ async fn an_instance_that_was_closed_ahead_of_time_is_asked_and_opens() {
 
 #[tokio::test]
 async fn people_keep_what_they_took_over_while_the_clock_was_ahead() {
-    let (setup, contact, _) = waits_ahead(3 * 3600).await;
+    let (setup, contact, _) = Box::pin(waits_ahead(3 * 3600)).await;
     let latest = succeed(setup.world.store.find_latest_conversation(&contact.thread()))
         .await
         .unwrap();

@@ -54,6 +54,67 @@ async fn the_model_is_asked_if_there_is_anything_else_in_the_burst_or_no_such_wo
 }
 
 #[tokio::test]
+async fn while_the_model_is_down_the_fallback_model_answers_and_the_reply_names_it() {
+    let setup = setup(|fixture| fixture.bound.agent.fallback_model = Some("model-2".to_owned())).await;
+    let model = &setup.world.llm;
+    *model.says.lock().unwrap() = Some("Oi!".to_owned());
+    *model.down.lock().unwrap() = Some("model-1".to_owned());
+    setup.message(&setup.fixture, "W1", "oi", false).await;
+    let reply = setup.turn(&setup.fixture).await;
+    assert_eq!(
+        (reply.content, reply.model.as_deref()),
+        (Content::from_text("Oi!"), Some("model-2"))
+    );
+    let asked: Vec<String> = model
+        .prompts
+        .lock()
+        .unwrap()
+        .drain(..)
+        .map(|(name, _)| name)
+        .collect();
+    assert_eq!(asked, ["model-1", "model-2"]);
+}
+
+#[tokio::test]
+async fn a_model_that_refuses_or_has_no_fallback_is_answered_by_the_error_message() {
+    for (fallback, down, says, asked) in [
+        (Some("model-2"), None, None, vec!["model-1"]),
+        (None, Some("model-1"), Some("Oi!"), vec!["model-1"]),
+        (Some("model-2"), Some("model-1"), None, vec!["model-1", "model-2"]),
+    ] {
+        let setup = setup(|fixture| fixture.bound.agent.fallback_model = fallback.map(str::to_owned)).await;
+        let model = &setup.world.llm;
+        *model.says.lock().unwrap() = says.map(str::to_owned);
+        *model.down.lock().unwrap() = down.map(str::to_owned);
+        setup.message(&setup.fixture, "W1", "oi", false).await;
+        let reply = setup.turn(&setup.fixture).await;
+        let error = setup.fixture.bound.agent.error_message.clone();
+        assert_eq!(reply.content, Content::from_text(error));
+        let prompts = model.prompts.lock().unwrap();
+        let names: Vec<&str> = prompts.iter().map(|(name, _)| name.as_str()).collect();
+        assert_eq!(names, asked);
+    }
+}
+
+#[tokio::test]
+async fn the_model_reads_the_optimized_prompt_where_there_is_one() {
+    for (optimized, read) in [
+        (Some("Answer briefly."), "Answer briefly."),
+        (None, "You answer for the clinic."),
+    ] {
+        let setup = setup(|fixture| {
+            fixture.bound.agent.optimized_system_prompt = optimized.map(str::to_owned);
+        })
+        .await;
+        *setup.world.llm.says.lock().unwrap() = Some("Oi!".to_owned());
+        setup.message(&setup.fixture, "W1", "oi", false).await;
+        setup.turn(&setup.fixture).await;
+        let prompts = setup.world.llm.prompts.lock().unwrap();
+        assert_eq!(prompts.last().map(|(_, prompt)| prompt.as_str()), Some(read));
+    }
+}
+
+#[tokio::test]
 async fn a_whole_burst_is_shown_as_read_and_somebody_types_where_the_instance_says_so() {
     let marks = |typing: &[(&str, bool)]| -> Vec<(String, bool)> {
         typing

@@ -344,6 +344,10 @@ pub(crate) struct Model {
     pub(crate) within: Mutex<Duration>,
     /// Whether a call ends the process that makes it.
     pub(crate) ends: AtomicBool,
+    /// The model that is down, by its name.
+    pub(crate) down: Mutex<Option<String>>,
+    /// The model and the system prompt of each call.
+    pub(crate) prompts: Mutex<Vec<(String, String)>>,
     /// Whether its key is missing.
     pub(crate) lacks_key: AtomicBool,
     /// What happens during the next call, if anything.
@@ -416,6 +420,11 @@ impl Llm for Model {
         }
         if self.lacks_key.load(Ordering::SeqCst) {
             return Err(LlmError::Credentials("no key".to_owned()));
+        }
+        let prompt = (request.model.clone(), request.system.clone());
+        self.prompts.lock().unwrap().push(prompt);
+        if self.down.lock().unwrap().as_ref() == Some(&request.model) {
+            return Err(LlmError::Unavailable("status 529".to_owned()));
         }
         let text = self.says.lock().unwrap().clone();
         self.instructions

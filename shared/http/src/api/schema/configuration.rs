@@ -91,8 +91,12 @@ pub(in crate::api) struct AgentSchema {
     tenant: String,
     #[schema(example = "claude-sonnet-4-5")]
     model: String,
+    /// The model that answers while the first is down or overloaded.
+    fallback_model: Option<String>,
     /// The instructions to the model.
     system_prompt: String,
+    /// A shorter form of `system_prompt`, which the model reads in its place.
+    optimized_system_prompt: Option<String>,
     /// The message that the contact gets when the model fails.
     #[schema(required = false)]
     error_message: String,

@@ -58,13 +58,15 @@ async fn check_models(
     let mut seen = BTreeSet::new();
     let mut looks = Vec::new();
     for agent in &document.agents {
-        let fresh = is_changed(changes, "agent", agent.id.as_str(), &["model", "disabled"]);
-        if fresh
-            && !agent.disabled
-            && !answers_simulated_only(deps, agent, document).await
-            && seen.insert(&agent.model)
-        {
-            looks.push(check_model(deps, agent));
+        let fresh = is_changed(
+            changes,
+            "agent",
+            agent.id.as_str(),
+            &["model", "fallback_model", "disabled"],
+        );
+        if fresh && !agent.disabled && !answers_simulated_only(deps, agent, document).await {
+            let unseen = agent.list_models().filter(|model| seen.insert(*model));
+            looks.extend(unseen.map(|model| check_model(deps, agent, model)));
         }
     }
     let found: Vec<Result<Option<String>, ConfigureError>> =
@@ -84,8 +86,7 @@ async fn answers_simulated_only(deps: &impl Deps, agent: &Agent, document: &Conf
     own > 0
 }
 
-async fn check_model(deps: &impl Deps, agent: &Agent) -> Result<Option<String>, ConfigureError> {
-    let model = &agent.model;
+async fn check_model(deps: &impl Deps, agent: &Agent, model: &str) -> Result<Option<String>, ConfigureError> {
     match ask_model(deps, model).await {
         Ok(()) => Ok(None),
         Err(LlmError::Refused(why)) => {
@@ -95,7 +96,7 @@ async fn check_model(deps: &impl Deps, agent: &Agent) -> Result<Option<String>, 
                 .min_by_key(|name| strsim::osa_distance(name, model));
             Err(ConfigureError::ModelRefuses {
                 agent: agent.id.clone(),
-                model: model.clone(),
+                model: model.to_owned(),
                 why,
                 nearest,
             })

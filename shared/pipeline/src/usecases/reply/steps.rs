@@ -5,6 +5,7 @@ pub(super) mod check_hours;
 pub(super) mod check_owed;
 pub(super) mod choose_messages;
 pub(super) mod commit_reply;
+pub(super) mod fallback_model;
 pub(super) mod fetch_files;
 pub(super) mod find_instance;
 pub(super) mod model_reply;

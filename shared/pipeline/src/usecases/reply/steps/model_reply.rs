@@ -2,10 +2,11 @@
 
 use crate::Deps;
 use crate::measure::{self, TurnPart};
-use crate::ports::{ChatTurn, Llm, LlmError, LlmReply, LlmRequest, Providers, System};
+use crate::ports::{ChatTurn, LlmError, LlmReply, LlmRequest, Providers, System};
 use crate::steps::connection::record_missing_model_key;
 use crate::usecases::reply::draft::DraftedReply;
 use crate::usecases::reply::leased_turn::LeasedTurn;
+use crate::usecases::reply::steps::fallback_model::ask_models;
 use crate::usecases::reply::transcript::{
     PERSON_INSTRUCTIONS, ShownFiles, build_transcript, reads_person, strip_person_mark,
 };
@@ -37,13 +38,13 @@ pub(in crate::usecases::reply) async fn ask_model(
         instructions: list_instructions(turn, step, &turns),
         decisions: bound.agent.offered_decisions(step),
         model: bound.agent.model.clone(),
-        system: bound.agent.system_prompt.clone(),
+        system: bound.agent.prompt_for_model().to_owned(),
         turns,
         max_tokens: bound.agent.max_tokens,
         within,
         simulated: deps.providers().is_simulated(&bound.instance).await,
     };
-    let answer = deps.llm().generate_reply(&request).await;
+    let answer = ask_models(deps, bound, request).await;
     measure_answer(deps, &bound.instance.id, asked_at, &answer);
     match answer {
         Ok(reply) if has_words(&reply) => Ok(DraftedReply::from_model(deps, bound, reply)),

@@ -1,0 +1,93 @@
+//! An agent of the configuration.
+
+use crate::decision::DecisionKind;
+use crate::ids::{AgentId, StepId, TenantId};
+use crate::signature::Signature;
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeSet;
+
+/// An agent: the AI that answers, with its model and instructions.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Agent {
+    /// The agent's id.
+    pub id: AgentId,
+    /// The tenant that the agent belongs to.
+    pub tenant: TenantId,
+    /// The model, such as `claude-sonnet-4-5`.
+    pub model: String,
+    /// The model that answers while the first is down or overloaded. If absent, the contact gets `error_message` then.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub fallback_model: Option<String>,
+    /// The instructions to the model (the system prompt).
+    pub system_prompt: String,
+    /// A shorter form of `system_prompt`, which the model reads in its place.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub optimized_system_prompt: Option<String>,
+    /// The message that the contact gets when the model fails.
+    #[serde(default = "default_error_message")]
+    pub error_message: String,
+    /// Greatest length of a reply, in tokens: 1 to 64,000.
+    #[serde(default = "default_max_tokens")]
+    pub max_tokens: u32,
+    /// The message that the contact gets when everything they sent is of kinds that Recado does not know. If absent,
+    /// the model is asked.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub unsupported_message: Option<String>,
+    /// The signature that goes out with the agent's texts. The model never reads it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub signature: Option<Signature>,
+    /// The decisions that the agent may take by itself: hand a conversation over to a person, resolve it.
+    #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
+    pub decisions: BTreeSet<DecisionKind>,
+    /// The message that the contact gets when the agent hands the conversation over without words of its own.
+    #[serde(default = "default_hand_over_message")]
+    pub hand_over_message: String,
+    /// The steps of the agent's script. Conversations begin at the first.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub steps: Vec<AgentStep>,
+    /// `true` if the agent answers nobody: what comes in waits for people.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub disabled: bool,
+}
+
+/// A step of an agent's script.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct AgentStep {
+    /// The step's id.
+    pub id: StepId,
+    /// The instructions to the model at this step, after the agent's own.
+    pub prompt: String,
+    /// The steps to which the agent may move from here.
+    #[serde(default)]
+    pub next: Vec<StepId>,
+}
+
+impl Agent {
+    /// Returns the system prompt that the model reads: the optimized one, if there is one.
+    pub fn prompt_for_model(&self) -> &str {
+        self.optimized_system_prompt
+            .as_deref()
+            .unwrap_or(&self.system_prompt)
+    }
+
+    /// Lists the models that may answer, in their order.
+    pub fn list_models(&self) -> impl Iterator<Item = &str> {
+        [self.model.as_str()]
+            .into_iter()
+            .chain(self.fallback_model.as_deref())
+    }
+}
+
+fn default_error_message() -> String {
+    "Sorry, something went wrong on our side. Please try again in a moment.".to_owned()
+}
+
+fn default_hand_over_message() -> String {
+    "Thank you. A person of our team will continue here.".to_owned()
+}
+
+fn default_max_tokens() -> u32 {
+    1024
+}
