@@ -24,6 +24,7 @@ mod eval;
 mod installation;
 mod instant;
 mod keyring;
+mod knowledge;
 mod logging;
 mod metrics;
 mod record;
@@ -96,6 +97,7 @@ enum RecadoCommand {
     Audit(audit::AuditArguments),
     Secret(secret::SecretArguments),
     Eval(eval::EvaluationArguments),
+    Knowledge(knowledge::KnowledgeArguments),
     Replay(replay::ReplayArguments),
     Record(record::RecordArguments),
 }
@@ -171,6 +173,9 @@ fn run_command(arguments: CommandLine) -> Result<()> {
         Some(RecadoCommand::Replay(command)) => runtime.block_on(replay::run_replay(command, &environment)),
         Some(RecadoCommand::Record(command)) => record::run_record_command(command),
         Some(RecadoCommand::Eval(command)) => runtime.block_on(eval::run_evaluation(command, &environment)),
+        Some(RecadoCommand::Knowledge(command)) => {
+            runtime.block_on(knowledge::run_knowledge_command(command, &environment))
+        }
         Some(RecadoCommand::Alerts(command)) => {
             runtime.block_on(alerts::run_alert_command(command, &environment))
         }

@@ -8,6 +8,7 @@
 mod claude;
 mod documents;
 mod embeddings;
+mod knowledge;
 mod model;
 mod openai_server;
 mod simulated;

@@ -3,13 +3,17 @@
 use crate::claude::{Claude, ClaudeError, ClaudeSettings};
 use crate::documents::read_document_text;
 use crate::embeddings::{EmbeddingClient, EmbeddingSettings};
+use crate::knowledge::{load_index, search_index, split_into_blocks};
 use crate::simulated::Simulated;
 use crate::transcription::{TranscriptionClient, TranscriptionSettings};
+use recado_domain::knowledge::{FoundBlock, SnapshotName};
 use recado_domain::media_type::MediaType;
 use recado_domain::message::TextGap;
+use recado_knowledge::{KnowledgeShelf, SplitSettings};
 use recado_pipeline::ports::{
-    DocumentReader, Embedder, EmbeddingError, Embeddings, Llm, LlmError, LlmReply, LlmRequest, PortResult,
-    ReadDocument, Recording, Secrets, System, Transcriber, Transcript, TranscriptionError,
+    DocumentReader, Embedder, EmbeddingError, Embeddings, KnowledgeLibrary, LibraryError, Llm, LlmError,
+    LlmReply, LlmRequest, PortResult, ReadDocument, Recording, Secrets, SplitDocument, System, Transcriber,
+    Transcript, TranscriptionError,
 };
 use recado_pipeline::settings::VariableReader;
 use std::time::Duration;
@@ -53,6 +57,8 @@ pub struct Model<S, A> {
     transcription: TranscriptionClient<S, A>,
     /// The embedding model, if there is one.
     embeddings: EmbeddingClient<S, A>,
+    /// The indexes of knowledge that this process uses.
+    shelf: KnowledgeShelf,
 }
 
 impl<S: Secrets + Clone, A: System + Clone> Model<S, A> {
@@ -82,6 +88,7 @@ impl<S: Secrets + Clone, A: System + Clone> Model<S, A> {
                 system.clone(),
             ),
             simulated: Simulated::new(system, settings.simulated_latency),
+            shelf: KnowledgeShelf::default(),
         })
     }
 }
@@ -117,6 +124,29 @@ impl<S: Secrets, A: System> Embedder for Model<S, A> {
 
     async fn embed_texts(&self, texts: &[String], within: Duration) -> Result<Embeddings, EmbeddingError> {
         self.embeddings.embed_texts(texts, within).await
+    }
+}
+
+impl<S: Secrets, A: System> KnowledgeLibrary for Model<S, A> {
+    async fn split_document(&self, bytes: Vec<u8>, media_type: MediaType) -> Result<SplitDocument, TextGap> {
+        split_into_blocks(bytes, media_type, SplitSettings::default()).await
+    }
+
+    fn has_snapshot(&self, name: &SnapshotName) -> bool {
+        self.shelf.find_index(name).is_some()
+    }
+
+    async fn load_snapshot(&self, name: &SnapshotName, bytes: Vec<u8>) -> Result<(), LibraryError> {
+        load_index(&self.shelf, name, bytes).await
+    }
+
+    async fn search_snapshot(
+        &self,
+        name: &SnapshotName,
+        question: &str,
+        limit: usize,
+    ) -> Option<Vec<FoundBlock>> {
+        search_index(&self.shelf, name, question, limit).await
     }
 }
 

@@ -4,8 +4,8 @@ use crate::transcription::simulate_transcript;
 use recado_domain::decision::AgentDecision;
 use recado_domain::message::{SIMULATED_MODEL, TokenUsage};
 use recado_pipeline::ports::{
-    DocumentReader, Embedder, Llm, LlmError, LlmReply, LlmRequest, Recording, Speaker, System, Transcriber,
-    Transcript, TranscriptionError,
+    DocumentReader, Embedder, KnowledgeLibrary, Llm, LlmError, LlmReply, LlmRequest, Recording, Speaker,
+    System, Transcriber, Transcript, TranscriptionError,
 };
 use serde_json::{Value, json};
 use std::time::Duration;
@@ -73,6 +73,8 @@ impl<A: System> Llm for Simulated<A> {
 impl<A: System> Embedder for Simulated<A> {}
 
 impl<A: System> DocumentReader for Simulated<A> {}
+
+impl<A: System> KnowledgeLibrary for Simulated<A> {}
 
 impl<A: System> Transcriber for Simulated<A> {
     fn explain_refusal(&self, _: u64, _: bool) -> Option<TranscriptionError> {

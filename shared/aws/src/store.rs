@@ -17,6 +17,7 @@ mod inbox;
 mod instances;
 mod item;
 mod keys;
+mod knowledge_records;
 mod lists;
 mod notices;
 mod outbox;

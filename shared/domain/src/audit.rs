@@ -57,11 +57,13 @@ pub enum AuditAction {
     PairingStarted,
     /// Had the setup of an instance checked at its provider.
     SetupChecked,
+    /// Added or removed a source of an agent's knowledge.
+    KnowledgeChanged,
 }
 
 impl AuditAction {
     /// All actions.
-    pub const ALL: [Self; 22] = [
+    pub const ALL: [Self; 23] = [
         Self::ConfigurationChanged,
         Self::WebhookSecretsRead,
         Self::SecretRotated,
@@ -84,6 +86,7 @@ impl AuditAction {
         Self::InstanceConnected,
         Self::PairingStarted,
         Self::SetupChecked,
+        Self::KnowledgeChanged,
     ];
 
     /// Returns the name of the action in records, requests and on the command line.
@@ -111,6 +114,7 @@ impl AuditAction {
             Self::InstanceConnected => "instance_connected",
             Self::PairingStarted => "pairing_started",
             Self::SetupChecked => "setup_checked",
+            Self::KnowledgeChanged => "knowledge_changed",
         }
     }
 

@@ -35,6 +35,7 @@ pub mod identity;
 pub mod ids;
 pub mod inbound;
 pub mod instance;
+pub mod knowledge;
 pub mod media_type;
 pub mod message;
 pub mod metadata;

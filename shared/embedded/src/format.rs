@@ -5,7 +5,7 @@ use recado_domain::RECORD_FORMAT;
 use rusqlite::Connection;
 
 /// The scripts that make the tables of a new database, in order.
-const SCHEMA: [&str; 18] = [
+const SCHEMA: [&str; 19] = [
     include_str!("schema.sql"),
     include_str!("configuration.sql"),
     include_str!("sends_and_traces.sql"),
@@ -24,6 +24,7 @@ const SCHEMA: [&str; 18] = [
     include_str!("waiting.sql"),
     include_str!("provider_keys.sql"),
     include_str!("acknowledgements.sql"),
+    include_str!("knowledge.sql"),
 ];
 
 /// The format of this program's databases, which `PRAGMA user_version` holds. Another script makes another format, and so

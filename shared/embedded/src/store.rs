@@ -15,6 +15,7 @@ mod idempotency_keys;
 mod identity;
 mod inbox;
 mod instances;
+mod knowledge_records;
 mod messages;
 mod notices;
 mod outbox;

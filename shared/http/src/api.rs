@@ -23,6 +23,7 @@ mod entries;
 mod error_mapping;
 mod health;
 mod instances;
+mod knowledge;
 mod media;
 mod messages;
 mod metrics;
@@ -156,6 +157,12 @@ macro_rules! list_operator_routes {
             ),
             $routes!(agents::list_agents, agents::post_agent),
             $routes!(agents::get_agent, agents::put_agent, agents::delete_agent),
+            $routes!(knowledge::list_knowledge, knowledge::post_knowledge),
+            $routes!(knowledge::post_knowledge_search),
+            $routes!(
+                knowledge::get_knowledge_source,
+                knowledge::delete_knowledge_source
+            ),
             $routes!(instances::list_instances, instances::post_instance),
             $routes!(
                 instances::get_instance,

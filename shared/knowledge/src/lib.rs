@@ -7,6 +7,7 @@ pub mod evaluation;
 mod fusion;
 mod language;
 mod lexical;
+mod shelf;
 mod spelling;
 mod split;
 mod vector;
@@ -14,6 +15,7 @@ mod vector;
 pub use fusion::fuse_ranks;
 pub use language::{BlockLanguage, detect_language};
 pub use lexical::LexicalIndex;
+pub use shelf::{KnowledgeIndex, KnowledgeShelf};
 pub use split::{Block, SplitSettings, split_document};
 pub use vector::{VectorError, VectorIndex, hash_ngrams};
 

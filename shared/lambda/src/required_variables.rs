@@ -277,7 +277,7 @@ pub const FUNCTIONS: [FunctionNeeds; 6] = [
         counts: ALL_QUEUES,
         objects: &[
             ("payloads", &["GetObject", "PutObject", "DeleteObject"]),
-            ("files", &["GetObject", "DeleteObject"]),
+            ("files", &["GetObject", "PutObject", "DeleteObject"]),
         ],
         configured_secrets: &[INSTANCE_SECRETS],
         ..NOTHING

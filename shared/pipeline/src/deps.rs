@@ -1,7 +1,8 @@
 //! The dependencies of the use cases.
 
 use crate::ports::{
-    DeadLetterQueues, DocumentReader, Embedder, Files, Llm, Providers, Queues, Store, System, Transcriber,
+    DeadLetterQueues, DocumentReader, Embedder, Files, KnowledgeLibrary, Llm, Providers, Queues, Store,
+    System, Transcriber,
 };
 use crate::settings::Settings;
 use futures::lock::{Mutex, MutexGuard};
@@ -18,8 +19,8 @@ pub trait Deps: Send + Sync {
     type Queues: Queues + DeadLetterQueues + Files;
     /// Type of the providers.
     type Providers: Providers;
-    /// Type of the language model, and of what transcribes recordings, reads documents and makes vectors for it.
-    type Llm: Llm + Transcriber + DocumentReader + Embedder;
+    /// Type of the language model, of what transcribes recordings, reads documents and makes vectors for it, and of its library.
+    type Llm: Llm + Transcriber + DocumentReader + Embedder + KnowledgeLibrary;
     /// Type of the clock and random numbers.
     type System: System;
 
@@ -85,7 +86,7 @@ where
     S: Store,
     Q: Queues + DeadLetterQueues + Files,
     P: Providers,
-    L: Llm + Transcriber + DocumentReader + Embedder,
+    L: Llm + Transcriber + DocumentReader + Embedder + KnowledgeLibrary,
     A: System,
 {
     type Store = S;

@@ -27,6 +27,8 @@ mod history;
 mod identity;
 mod inbox;
 mod instances;
+mod knowledge_library;
+mod knowledge_records;
 mod llm;
 mod notices;
 mod notification_channels;
@@ -67,6 +69,8 @@ pub use history::{HistoryError, HistoryPage, HistoryRecord, HistorySpan};
 pub use identity::IdentityKeyStore;
 pub use inbox::{EventFinish, InboundWrite, Inbox, RecordEventOutcome, StoreInboundOutcome};
 pub use instances::{InstanceStates, Reservation};
+pub use knowledge_library::{KnowledgeLibrary, LibraryError, SplitDocument};
+pub use knowledge_records::KnowledgeRecords;
 pub use llm::{ChatFile, ChatTurn, Llm, LlmError, LlmReply, LlmRequest, Speaker};
 pub use notices::Notices;
 pub use notification_channels::{ChannelError, NotificationChannels};
@@ -204,6 +208,7 @@ pub trait Store:
     + Tokens
     + Audit
     + TypingSigns
+    + KnowledgeRecords
 {
 }
 
@@ -230,5 +235,6 @@ impl<T> Store for T where
         + Tokens
         + Audit
         + TypingSigns
+        + KnowledgeRecords
 {
 }

@@ -23,6 +23,8 @@ pub(crate) mod history_reader;
 pub(crate) mod idempotency;
 pub(crate) mod identity;
 pub mod installation_reading;
+pub(crate) mod knowledge_reading;
+pub(crate) mod knowledge_removal;
 pub(crate) mod linked_threads;
 pub(crate) mod message_age;
 pub(crate) mod message_changes;

@@ -9,6 +9,7 @@ pub mod deliver;
 pub mod health;
 pub mod ingest;
 pub mod key_check;
+pub mod knowledge;
 pub mod message_file;
 pub mod operate;
 pub mod process;

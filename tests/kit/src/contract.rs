@@ -31,6 +31,7 @@ pub mod inbox;
 pub mod instances;
 pub mod intake;
 pub mod joint_writes;
+pub mod knowledge;
 pub mod lists;
 pub mod notices;
 pub mod openings;

@@ -13,8 +13,8 @@ use recado_domain::provider::Provider;
 use recado_domain::wake_up::{SendJob, TurnJob};
 use recado_pipeline::ports::{
     ConnectionAnswer, DeadLetterQueues, DeadQueueMessage, DocumentReader, Embedder, FileBytes, FileError,
-    Files, HistoryError, HistoryPage, HistorySpan, InboundEntry, Llm, LlmError, LlmReply, LlmRequest,
-    OutgoingMessage, PortResult, Providers, Queues, SendEvidence, SendOutcome, Transcriber,
+    Files, HistoryError, HistoryPage, HistorySpan, InboundEntry, KnowledgeLibrary, Llm, LlmError, LlmReply,
+    LlmRequest, OutgoingMessage, PortResult, Providers, Queues, SendEvidence, SendOutcome, Transcriber,
 };
 use serde_json::Value;
 use std::collections::BTreeSet;
@@ -181,6 +181,8 @@ impl Transcriber for Idle {}
 impl Embedder for Idle {}
 
 impl DocumentReader for Idle {}
+
+impl KnowledgeLibrary for Idle {}
 
 impl Llm for Idle {
     async fn generate_reply(&self, _: &LlmRequest) -> Result<LlmReply, LlmError> {

@@ -5,7 +5,7 @@
 //! [`erasure_story`] fills a store and queues with what an erasure must take away. [`servers`] stands in for the servers outside, over HTTP; [`webhooks`] makes the bodies that
 //! providers post. [`soak`] puts a running `recado` under load and faults, and [`audit`] says whether all that came in
 //! was answered once; [`chance`] is where their dice come from. [`emf`] reads the
-//! metrics in the log of a function. [`ports`] helps to call ports and to wrap them; [`stored_file`] stores
+//! metrics in the log of a function. [`text_library`] splits and searches documents. [`ports`] helps to call ports and to wrap them; [`stored_file`] stores
 //! the file of a message, [`kept_queues`] are queues and files in memory.
 
 #![expect(
@@ -30,4 +30,5 @@ pub mod servers;
 #[cfg(feature = "soak")]
 pub mod soak;
 pub mod stored_file;
+pub mod text_library;
 pub mod webhooks;

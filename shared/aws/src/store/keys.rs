@@ -22,6 +22,7 @@
 //! | tenant by its part of variables' names | `G#V` | `{part}#{tenant}` |
 //! | instance by the provider's name | `G#X#{provider}` | `{external}` |
 //! | note that an instance was removed | `G#R` | `{hash of the provider and its name}` |
+//! | knowledge of an agent | `B#{tenant}` | `{agent}` |
 //! | the installation's identity key | `G#K` | `identity` |
 //! | sample of a minute | `M#{tenant}`, `M#` | `{time}` |
 //! | entry of the audit | `L#{tenant}`, `L#` | `{time}#{id}` |
@@ -66,7 +67,8 @@ use recado_domain::access::TokenHash;
 use recado_domain::audit::AuditEntry;
 use recado_domain::delivery::DeliveryKey;
 use recado_domain::ids::{
-    ConversationId, EventId, IdempotencyKey, InstanceId, Ordinal, TenantId, ThreadId, TokenName, hash_parts,
+    AgentId, ConversationId, EventId, IdempotencyKey, InstanceId, Ordinal, TenantId, ThreadId, TokenName,
+    hash_parts,
 };
 use recado_domain::instance::InFlightSend;
 use recado_domain::notice::Notice;
@@ -113,6 +115,11 @@ impl TableKey {
     /// Returns the key of the newest sign of a contact's typing.
     pub(crate) fn for_typing(thread: &ThreadId) -> Self {
         Self::new(format!("P#{}", thread.as_str()), "P")
+    }
+
+    /// Returns the key of the record of an agent's knowledge.
+    pub(crate) fn for_knowledge(tenant: &TenantId, agent: &AgentId) -> Self {
+        Self::new(knowledge_pk(tenant), agent.as_str())
     }
 
     /// Returns the key of the installation's identity key.
@@ -281,6 +288,11 @@ pub(crate) fn open_messages_pk(id: &ThreadId) -> String {
 /// Returns the `pk` of the provider's notices about an account.
 pub(crate) fn account_pk(provider: Provider, account: &str) -> String {
     format!("A#{provider}#{account}")
+}
+
+/// Returns the `pk` of the knowledge of a tenant's agents.
+pub(crate) fn knowledge_pk(tenant: &TenantId) -> String {
+    format!("B#{tenant}")
 }
 
 /// Returns the `pk` of a tenant's samples, or of the installation's.

@@ -44,6 +44,7 @@ enum AuditActionSchema {
     InstanceConnected,
     PairingStarted,
     SetupChecked,
+    KnowledgeChanged,
 }
 
 /// The filter and the page of the audit.

@@ -26,7 +26,7 @@ that `cursor`. Every answer has the header `X-Correlation-Id`: the id that the r
 are added to answers, never renamed, so a client must ignore fields that it does not know.";
 
 /// The groups of routes, in the order in which a reader meets them.
-const TAGS: [&str; 13] = [
+const TAGS: [&str; 14] = [
     "Health",
     "Conversations",
     "Messages",
@@ -35,6 +35,7 @@ const TAGS: [&str; 13] = [
     "Configuration",
     "Alerts",
     "Dead letters",
+    "Knowledge",
     "Tokens",
     "Audit",
     "Traces",

@@ -8,16 +8,20 @@ use recado_domain::content::Content;
 use recado_domain::dead_letter::QueueName;
 use recado_domain::event::InboundJob;
 use recado_domain::inbound::InboundEvent;
+use recado_domain::knowledge::{FoundBlock, SnapshotName};
+use recado_domain::media_type::MediaType;
+use recado_domain::message::TextGap;
 use recado_domain::provider::Provider;
 use recado_domain::secret::Secret;
 use recado_pipeline::ports::{
-    ConnectionAnswer, DocumentReader, Embedder, HistoryError, HistoryPage, HistorySpan, Llm, LlmError,
-    LlmReply, LlmRequest, OutgoingMessage, PortError, PortResult, Providers, QueueDepth, QueueDepths,
-    SendEvidence, SendOutcome, Transcriber,
+    ConnectionAnswer, DocumentReader, Embedder, HistoryError, HistoryPage, HistorySpan, KnowledgeLibrary,
+    LibraryError, Llm, LlmError, LlmReply, LlmRequest, OutgoingMessage, PortError, PortResult, Providers,
+    QueueDepth, QueueDepths, SendEvidence, SendOutcome, SplitDocument, Transcriber,
 };
+use recado_testkit::text_library::TextLibrary;
 use serde_json::Value;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, LazyLock};
 
 /// The HTTP surface calls no provider and no model.
 #[derive(Debug)]
@@ -77,6 +81,31 @@ impl Transcriber for NotCalled {}
 impl Embedder for NotCalled {}
 
 impl DocumentReader for NotCalled {}
+
+static LIBRARY: LazyLock<TextLibrary> = LazyLock::new(TextLibrary::default);
+
+impl KnowledgeLibrary for NotCalled {
+    async fn split_document(&self, bytes: Vec<u8>, _: MediaType) -> Result<SplitDocument, TextGap> {
+        LIBRARY.split(&bytes)
+    }
+
+    fn has_snapshot(&self, name: &SnapshotName) -> bool {
+        LIBRARY.has(name)
+    }
+
+    async fn load_snapshot(&self, name: &SnapshotName, bytes: Vec<u8>) -> Result<(), LibraryError> {
+        LIBRARY.load(name, &bytes)
+    }
+
+    async fn search_snapshot(
+        &self,
+        name: &SnapshotName,
+        question: &str,
+        limit: usize,
+    ) -> Option<Vec<FoundBlock>> {
+        LIBRARY.search(name, question, limit)
+    }
+}
 
 impl Llm for NotCalled {
     async fn generate_reply(&self, _: &LlmRequest) -> Result<LlmReply, LlmError> {

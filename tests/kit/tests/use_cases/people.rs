@@ -9,7 +9,9 @@ use recado_domain::ids::{ConversationId, IdempotencyKey, Ordinal};
 use recado_domain::message::TokenUsage;
 use recado_domain::options::SendOptions;
 use recado_domain::wake_up::SendJob;
-use recado_pipeline::ports::{DocumentReader, Embedder, Llm, LlmError, LlmReply, LlmRequest, Transcriber};
+use recado_pipeline::ports::{
+    DocumentReader, Embedder, KnowledgeLibrary, Llm, LlmError, LlmReply, LlmRequest, Transcriber,
+};
 use recado_pipeline::{Components, Verdict, operate, reply};
 use recado_testkit::builders::{Fixture, correlation};
 use recado_testkit::ports::succeed;
@@ -94,6 +96,8 @@ impl Transcriber for Interrupted {}
 impl Embedder for Interrupted {}
 
 impl DocumentReader for Interrupted {}
+
+impl KnowledgeLibrary for Interrupted {}
 
 impl Llm for Interrupted {
     async fn generate_reply(&self, request: &LlmRequest) -> Result<LlmReply, LlmError> {

@@ -14,6 +14,7 @@ use recado_domain::decision::{AgentDecision, OfferedDecisions};
 use recado_domain::event::{EventKind, EventPayload, InboundJob, derive_event_id};
 use recado_domain::ids::ConversationId;
 use recado_domain::inbound::{InboundEvent, InboundMessage};
+use recado_domain::knowledge::{FoundBlock, SnapshotName};
 use recado_domain::media_type::MediaType;
 use recado_domain::message::{FileLoss, Message, TextGap, TokenUsage};
 use recado_domain::millis::{add_millis, from_unix_millis};
@@ -26,13 +27,15 @@ use recado_pipeline::deliver::{self, AcceptedMessage, DeliverRequest};
 use recado_pipeline::ports::{
     ChatFile, CommitOutcome, ConfigurationStore, ConnectionAnswer, Conversations, DocumentReader, Embedder,
     FetchedFile, FileBytes, FileError, FileRequest, HistoryError, HistoryPage, HistorySpan, IdentityKeyStore,
-    InboundWrite, Inbox, Llm, LlmError, LlmReply, LlmRequest, OutboxStore, OutgoingMessage, PictureAnswer,
-    Providers, ReadDocument, RecordEventOutcome, Recording, SendEvidence, SendOutcome, StoreInboundOutcome,
-    System, TemplateAnswer, Transcriber, Transcript, TranscriptionError,
+    InboundWrite, Inbox, KnowledgeLibrary, LibraryError, Llm, LlmError, LlmReply, LlmRequest, OutboxStore,
+    OutgoingMessage, PictureAnswer, Providers, ReadDocument, RecordEventOutcome, Recording, SendEvidence,
+    SendOutcome, SplitDocument, StoreInboundOutcome, System, TemplateAnswer, Transcriber, Transcript,
+    TranscriptionError,
 };
 use recado_pipeline::{Components, Settings, Verdict, process, reply};
 use recado_testkit::builders::{BASE, Fixture, correlation, identity_key};
 use recado_testkit::ports::succeed;
+use recado_testkit::text_library::TextLibrary;
 use serde_json::{Value, json};
 use std::collections::VecDeque;
 use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU64, Ordering};
@@ -336,6 +339,8 @@ fn content(payload: &Value, text: String) -> Content {
 #[derive(Debug, Default)]
 pub(crate) struct Model {
     pub(crate) says: Mutex<Option<String>>,
+    /// Splits documents and searches them.
+    pub(crate) library: TextLibrary,
     /// What it was asked last in each call.
     pub(crate) asked: Mutex<Vec<String>>,
     /// All that it was shown in the last call.
@@ -392,9 +397,32 @@ impl Transcriber for Model {
     }
 }
 
-/// A document says what its bytes say.
 impl Embedder for Model {}
 
+impl KnowledgeLibrary for Model {
+    async fn split_document(&self, bytes: Vec<u8>, _: MediaType) -> Result<SplitDocument, TextGap> {
+        self.library.split(&bytes)
+    }
+
+    fn has_snapshot(&self, name: &SnapshotName) -> bool {
+        self.library.has(name)
+    }
+
+    async fn load_snapshot(&self, name: &SnapshotName, bytes: Vec<u8>) -> Result<(), LibraryError> {
+        self.library.load(name, &bytes)
+    }
+
+    async fn search_snapshot(
+        &self,
+        name: &SnapshotName,
+        question: &str,
+        limit: usize,
+    ) -> Option<Vec<FoundBlock>> {
+        self.library.search(name, question, limit)
+    }
+}
+
+/// A document says what its bytes say.
 impl DocumentReader for Model {
     async fn read_document(&self, bytes: Vec<u8>, _: MediaType) -> Result<ReadDocument, TextGap> {
         let text = String::from_utf8(bytes).map_err(|_| TextGap::Unreadable)?;

@@ -4,8 +4,8 @@ use crate::fault_injector::FaultInjector;
 use recado_domain::decision::AgentDecision;
 use recado_domain::message::TokenUsage;
 use recado_pipeline::ports::{
-    DocumentReader, Embedder, Llm, LlmError, LlmReply, LlmRequest, Recording, Speaker, Transcriber,
-    Transcript, TranscriptionError,
+    DocumentReader, Embedder, KnowledgeLibrary, Llm, LlmError, LlmReply, LlmRequest, Recording, Speaker,
+    Transcriber, Transcript, TranscriptionError,
 };
 use std::sync::atomic::Ordering;
 
@@ -118,6 +118,8 @@ impl Transcriber for Model {
 impl Embedder for Model {}
 
 impl DocumentReader for Model {}
+
+impl KnowledgeLibrary for Model {}
 
 impl Llm for Model {
     async fn generate_reply(&self, request: &LlmRequest) -> Result<LlmReply, LlmError> {

@@ -20,10 +20,11 @@ use recado_domain::delivery::{Delivery, DeliveryKey, StatusUpdate, Unacknowledge
 use recado_domain::event::EventRecord;
 use recado_domain::identity::IdentityKey;
 use recado_domain::ids::{
-    ConversationId, CorrelationId, ExternalId, IdempotencyKey, InstanceId, MessageId, TenantId, ThreadId,
-    TokenName,
+    AgentId, ConversationId, CorrelationId, ExternalId, IdempotencyKey, InstanceId, MessageId, TenantId,
+    ThreadId, TokenName,
 };
 use recado_domain::instance::InFlightSend;
+use recado_domain::knowledge::AgentKnowledge;
 use recado_domain::message::Message;
 use recado_domain::notice::Notice;
 use recado_domain::provider::Provider;
@@ -33,10 +34,10 @@ use recado_domain::typing::TypingSign;
 use recado_pipeline::ports::{
     Alerts, Audit, AuditFilter, CommitOutcome, ConfigurationStore, ContactAliases, ConversationFilter,
     CorrelatedRecords, CorrelationIndex, DeadLetterCounts, DeadLetterFilter, DeadLetters, Deliveries,
-    DiskSpace, ErasableRecords, Gauges, IdempotencyClaim, IdentityKeyStore, Notices, OpenWork, OverdueIndex,
-    OverdueWork, Page, PageRequest, PortResult, RetainedRecords, Samples, ScheduledMessages, Store,
-    TenantRecords, Tokens, TroubledInstances, TypingSigns, UnacknowledgedCounts, UnacknowledgedFilter,
-    WaitingForPerson, WriteOutcome,
+    DiskSpace, ErasableRecords, Gauges, IdempotencyClaim, IdentityKeyStore, KnowledgeRecords, Notices,
+    OpenWork, OverdueIndex, OverdueWork, Page, PageRequest, PortResult, RetainedRecords, Samples,
+    ScheduledMessages, Store, TenantRecords, Tokens, TroubledInstances, TypingSigns, UnacknowledgedCounts,
+    UnacknowledgedFilter, WaitingForPerson, WriteOutcome,
 };
 use recado_testkit::delegate_calls;
 use std::collections::BTreeSet;
@@ -95,6 +96,15 @@ impl<S: Store> TypingSigns for FaultyPort<S> {
     delegate_calls! { directly:
         put_typing_sign(thread: &ThreadId, sign: &TypingSign) -> ();
         find_typing_sign(threads: &[ThreadId]) -> Option<TypingSign>;
+    }
+}
+
+impl<S: Store> KnowledgeRecords for FaultyPort<S> {
+    delegate_calls! {
+        find_knowledge(tenant: &TenantId, agent: &AgentId) -> Option<AgentKnowledge>;
+        save_knowledge(knowledge: &AgentKnowledge) -> WriteOutcome;
+        list_knowledge(tenant: &TenantId, limit: usize) -> Vec<AgentKnowledge>;
+        delete_knowledge(tenant: &TenantId, agent: &AgentId) -> ();
     }
 }
 

@@ -9,10 +9,12 @@ use recado_domain::access::TokenRole;
 use serde_json::{Value, json};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Routes that change something and are not audited: a client sends many.
-const NOT_AUDITED: [(&str, &str); 2] = [
+/// Routes that are not audited, although they are no reads: of most a client sends many.
+const NOT_AUDITED: [(&str, &str); 3] = [
     ("POST", "/v1/instances/{id}/messages"),
     ("POST", "/v1/instances/{id}/media"),
+    // It changes nothing.
+    ("POST", "/v1/agents/{id}/knowledge/search"),
 ];
 
 /// A route that only a token of the installation may use. It has a test of its own.
@@ -30,6 +32,11 @@ fn audited_routes() -> BTreeMap<(&'static str, &'static str), &'static str> {
         (("POST", "/v1/agents"), "configuration_changed"),
         (("PUT", "/v1/agents/{id}"), "configuration_changed"),
         (("DELETE", "/v1/agents/{id}"), "configuration_changed"),
+        (("POST", "/v1/agents/{id}/knowledge"), "knowledge_changed"),
+        (
+            ("DELETE", "/v1/agents/{id}/knowledge/{source}"),
+            "knowledge_changed",
+        ),
         (("POST", "/v1/instances"), "configuration_changed"),
         (("PUT", "/v1/instances/{id}"), "configuration_changed"),
         (("DELETE", "/v1/instances/{id}"), "configuration_changed"),

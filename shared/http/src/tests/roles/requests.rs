@@ -7,6 +7,7 @@ use serde_json::{Value, json};
 pub(super) struct Ids {
     pub(super) tenant: String,
     pub(super) agent: String,
+    pub(super) source: String,
     pub(super) instance: String,
     pub(super) external: String,
     pub(super) conversation: String,
@@ -33,6 +34,7 @@ impl Ids {
         Self {
             tenant: text("nobody"),
             agent: text("no-agent"),
+            source: format!("k_{}", "5".repeat(16)),
             instance: text("no-instance"),
             external: text("no-line"),
             conversation: format!("c_{}-1", "0".repeat(32)),
@@ -59,6 +61,7 @@ impl Ids {
             &self.conversation,
             &self.tenant,
             &self.agent,
+            &self.source,
             &self.instance,
             &self.external,
             &self.provider_message,
@@ -290,6 +293,7 @@ pub(super) fn list_requests(ids: &Ids) -> Vec<Wanted> {
         list_contact_requests(ids),
         list_alert_requests(ids),
         list_entry_requests(ids),
+        list_knowledge_requests(ids),
     ]
     .concat()
 }
@@ -314,6 +318,25 @@ fn list_alert_requests(ids: &Ids) -> Vec<Wanted> {
         ),
         ask("POST", test, &format!("{test}?destination={destination}")),
         ask("POST", redrive, &redrive.replace("{id}", &ids.notification)),
+    ]
+}
+
+fn list_knowledge_requests(ids: &Ids) -> Vec<Wanted> {
+    let ask = |method, route: &'static str, query: &str, body: &Value| {
+        let path = route.replace("{id}", &ids.agent).replace("{source}", &ids.source);
+        Wanted::new(method, route, &format!("{path}{query}"), body)
+    };
+    let (all, one) = ("/v1/agents/{id}/knowledge", "/v1/agents/{id}/knowledge/{source}");
+    let question = json!({"question": "What does the vaccine cost?"});
+    vec![
+        ask("GET", all, "", &Value::Null),
+        Wanted {
+            body: "# Prices\nThe vaccine costs 90 euros.".to_owned(),
+            ..ask("POST", all, "?title=prices.md", &Value::Null)
+        },
+        ask("POST", "/v1/agents/{id}/knowledge/search", "", &question),
+        ask("GET", one, "", &Value::Null),
+        ask("DELETE", one, "", &Value::Null),
     ]
 }
 

@@ -206,6 +206,7 @@ async fn add_records(site: &Site, outbox: &SimulatedOutbox, fixture: &Fixture) -
     Ids {
         tenant: fixture.bound.tenant.id.to_string(),
         agent: fixture.bound.agent.id.to_string(),
+        source: add_document(site, fixture, &said).await,
         instance: fixture.instance().to_string(),
         external: fixture.external().to_string(),
         conversation: conversation.id.to_string(),
@@ -223,6 +224,20 @@ async fn add_records(site: &Site, outbox: &SimulatedOutbox, fixture: &Fixture) -
         contact: fixture.address.as_str().split('@').next().unwrap().to_owned(),
         said,
     }
+}
+
+/// Adds a document to the agent's knowledge, and returns the id of the source.
+async fn add_document(site: &Site, fixture: &Fixture, said: &str) -> String {
+    let agent = &fixture.bound.agent.id;
+    let path = format!("/v1/agents/{agent}/knowledge?title=said.md");
+    let headers = [
+        ("authorization", format!("Bearer {TOKEN}")),
+        ("content-type", "text/markdown".to_owned()),
+    ];
+    let headers = headers.each_ref().map(|(name, value)| (*name, value.as_str()));
+    let added = site.ask("POST", &path, &headers, said.to_owned()).await;
+    assert_eq!(added.status, 200, "{}", added.text);
+    added.body["source"]["id"].as_str().unwrap().to_owned()
 }
 
 /// Stores the tenant's sample of this minute, and the installation's.

@@ -4,12 +4,13 @@ use super::RemovalReport;
 use crate::Deps;
 use crate::ports::{
     ConfigurationStore, ConversationFilter, Conversations, DeadLetterFilter, DeadLetters, DeadQueueMessage,
-    ErasableRecords, PageRequest, PortResult, System, TenantRecords,
+    ErasableRecords, KnowledgeRecords, PageRequest, PortResult, System, TenantRecords,
 };
 use crate::steps::conversation_erasure::{ConversationErasure, erase_conversation};
 use crate::steps::dead_letter_erasure::{
     erase_dead_letters, erase_dead_queue, erase_scheduled_message, settle_without_body,
 };
+use crate::steps::knowledge_removal::delete_knowledge;
 use jiff::SignedDuration;
 use recado_domain::config::{ConfigDocument, ConfigRemoval, Instance};
 use recado_domain::conversation::Conversation;
@@ -24,6 +25,7 @@ use std::collections::BTreeSet;
 const EVENTS: usize = 500;
 const CONVERSATIONS: usize = 100;
 const RECORDS: usize = 500;
+const KNOWLEDGE: usize = 100;
 
 /// Number of messages after which a call looks at no further conversation.
 const MESSAGES: usize = 500;
@@ -51,6 +53,9 @@ pub(super) async fn remove_part(
     if of.erase_conversations(deps, report).await? {
         return Ok(());
     }
+    if of.remove_knowledge(deps, report).await? {
+        return Ok(());
+    }
     let instances = of.list_with_own_accounts(deps).await?;
     let removed = deps
         .store()
@@ -70,6 +75,16 @@ struct Removed<'a> {
 }
 
 impl Removed<'_> {
+    /// Removes the knowledge of the tenant's agents. Returns `true` if there may be more.
+    async fn remove_knowledge(&self, deps: &impl Deps, report: &mut RemovalReport) -> PortResult<bool> {
+        let found = deps.store().list_knowledge(self.tenant, KNOWLEDGE).await?;
+        for knowledge in &found {
+            delete_knowledge(deps, knowledge).await?;
+        }
+        report.records += found.len();
+        Ok(found.len() == KNOWLEDGE)
+    }
+
     /// Settles the events that are not applied yet. Returns `true` if there may be more.
     async fn settle_events(&self, deps: &impl Deps, report: &mut RemovalReport) -> PortResult<bool> {
         let instances = &self.document.instances;

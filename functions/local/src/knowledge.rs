@@ -1,0 +1,247 @@
+//! `recado knowledge`: the documents that an agent of a running installation answers from.
+
+mod documents;
+mod progress;
+
+use crate::dlq::tables::{collect_rows, format_fields, format_table};
+use crate::environment::LocalEnvironment;
+use crate::installation::{InstallationArguments, InstallationClient};
+use crate::instant::format_local_time;
+use anyhow::{Context, Result, bail};
+use clap::{Args, Subcommand};
+use documents::{FoundDocument, find_documents};
+use progress::ProgressBar;
+use reqwest::Method;
+use serde_json::{Value, json};
+use std::path::PathBuf;
+
+/// The documents of the business that an agent answers from, of a running installation here or on AWS.
+#[derive(Debug, Args)]
+pub(crate) struct KnowledgeArguments {
+    #[command(subcommand)]
+    command: KnowledgeCommand,
+    #[command(flatten)]
+    there: InstallationArguments,
+    /// Prints the answer as JSON.
+    #[arg(long, global = true)]
+    json: bool,
+}
+
+#[derive(Debug, Subcommand)]
+enum KnowledgeCommand {
+    /// Adds files, and the files of folders: Markdown, text, HTML, CSV, Word, Excel, `PowerPoint`. A file that was added before is
+    /// replaced if it changed.
+    Add {
+        /// The agent's id.
+        agent: String,
+        /// Files and folders.
+        #[arg(required = true)]
+        paths: Vec<PathBuf>,
+    },
+    /// Lists the sources of an agent.
+    List {
+        /// The agent's id.
+        agent: String,
+    },
+    /// Shows a source with its blocks.
+    Show {
+        /// The agent's id.
+        agent: String,
+        /// The source's id or title.
+        source: String,
+    },
+    /// Removes sources.
+    Remove {
+        /// The agent's id.
+        agent: String,
+        /// The sources' ids or titles.
+        #[arg(required = true)]
+        sources: Vec<String>,
+    },
+    /// Finds the blocks that answer a question best.
+    Search {
+        /// The agent's id.
+        agent: String,
+        /// The question.
+        question: String,
+        /// Number of blocks at most.
+        #[arg(long, default_value_t = 5)]
+        limit: usize,
+    },
+}
+
+/// Runs the subcommand and prints its result.
+pub(crate) async fn run_knowledge_command(
+    arguments: KnowledgeArguments,
+    environment: &LocalEnvironment,
+) -> Result<()> {
+    let there = arguments.there.build_client(environment)?;
+    let (answer, text) = match &arguments.command {
+        KnowledgeCommand::Add { agent, paths } => {
+            return add_documents(&there, agent, paths, arguments.json).await;
+        }
+        KnowledgeCommand::List { agent } => {
+            let answer = list_sources(&there, agent).await?;
+            let text = format_sources(&answer);
+            (answer, text)
+        }
+        KnowledgeCommand::Show { agent, source } => {
+            let id = find_source_id(&there, agent, source).await?;
+            let request = there.build_request(Method::GET, &["v1", "agents", agent, "knowledge", &id])?;
+            let answer = there.request_json(request).await?;
+            let text = format_blocks(&answer["texts"]);
+            (answer, text)
+        }
+        KnowledgeCommand::Remove { agent, sources } => {
+            for source in sources {
+                let id = find_source_id(&there, agent, source).await?;
+                let request =
+                    there.build_request(Method::DELETE, &["v1", "agents", agent, "knowledge", &id])?;
+                there
+                    .request_json(request)
+                    .await
+                    .with_context(|| format!("{source} was not removed"))?;
+            }
+            (
+                json!({"removed": sources}),
+                format!("Removed {}.\n", sources.join(", ")),
+            )
+        }
+        KnowledgeCommand::Search {
+            agent,
+            question,
+            limit,
+        } => {
+            let request =
+                there.build_request(Method::POST, &["v1", "agents", agent, "knowledge", "search"])?;
+            let asked = request.json(&json!({"question": question, "limit": limit}));
+            let answer = there.request_json(asked).await?;
+            let text = format_found(&answer);
+            (answer, text)
+        }
+    };
+    if arguments.json {
+        println!("{}", serde_json::to_string_pretty(&answer)?);
+    } else {
+        print!("{text}");
+    }
+    Ok(())
+}
+
+/// Adds documents one by one. A bad one is told of by its name with the reason; the rest goes in.
+async fn add_documents(
+    there: &InstallationClient,
+    agent: &str,
+    paths: &[PathBuf],
+    as_json: bool,
+) -> Result<()> {
+    let documents = find_documents(paths)?;
+    let mut bar = ProgressBar::start(documents.len());
+    let (mut counts, mut refused) = (std::collections::BTreeMap::<String, usize>::new(), Vec::new());
+    for document in documents {
+        bar.show_step(&document.title);
+        match add_document(there, agent, &document).await {
+            Ok(outcome) => *counts.entry(outcome).or_default() += 1,
+            Err(error) => {
+                bar.clear_line();
+                eprintln!("{}: {error:#}", document.path.display());
+                refused.push(json!({"file": document.path, "reason": format!("{error:#}")}));
+            }
+        }
+    }
+    bar.clear_line();
+    let failed = refused.len();
+    let mut answer = json!(counts);
+    answer["refused"] = json!(refused);
+    if as_json {
+        println!("{}", serde_json::to_string_pretty(&answer)?);
+    } else {
+        answer["refused"] = json!(failed);
+        println!("{}", format_fields(&answer));
+    }
+    if failed > 0 {
+        bail!("{failed} documents were not added");
+    }
+    Ok(())
+}
+
+/// Adds a document and returns what became of it.
+async fn add_document(there: &InstallationClient, agent: &str, document: &FoundDocument) -> Result<String> {
+    let bytes = document.read_bytes()?;
+    let request = there.build_request(Method::POST, &["v1", "agents", agent, "knowledge"])?;
+    let request = request
+        .query(&[("title", &document.title)])
+        .header("content-type", "application/octet-stream")
+        .body(bytes);
+    let answer = there.request_json(request).await?;
+    Ok(answer["outcome"].as_str().unwrap_or("added").to_owned())
+}
+
+async fn list_sources(there: &InstallationClient, agent: &str) -> Result<Value> {
+    let request = there.build_request(Method::GET, &["v1", "agents", agent, "knowledge"])?;
+    there.request_json(request).await
+}
+
+/// Returns the id of a source that is named by its id or its title.
+async fn find_source_id(there: &InstallationClient, agent: &str, named: &str) -> Result<String> {
+    let known = list_sources(there, agent).await?;
+    let known = known["sources"].as_array().cloned().unwrap_or_default();
+    let is_named = |source: &&Value| source["id"] == *named || source["title"] == *named;
+    let found = known
+        .iter()
+        .find(is_named)
+        .and_then(|source| source["id"].as_str());
+    let found = found.with_context(|| {
+        format!("agent {agent} has no source {named}; `recado knowledge list {agent}` lists them")
+    })?;
+    Ok(found.to_owned())
+}
+
+fn format_sources(answer: &Value) -> String {
+    let columns = ["id", "title", "blocks", "bytes", "added_at"];
+    let mut rows: Vec<Vec<String>> = answer["sources"]
+        .as_array()
+        .into_iter()
+        .flatten()
+        .map(|source| collect_rows(&json!({"items": [source]}), &columns).concat())
+        .collect();
+    for cell in rows.iter_mut().filter_map(|row| row.last_mut()) {
+        *cell = format_local_time(cell);
+    }
+    if rows.is_empty() {
+        return "No sources.\n".to_owned();
+    }
+    format_table(&columns, rows)
+}
+
+fn format_blocks(blocks: &Value) -> String {
+    let blocks = blocks.as_array().into_iter().flatten();
+    let format = |block: &Value| {
+        let (place, text) = (
+            block["place"].as_str().unwrap_or(""),
+            block["text"].as_str().unwrap_or(""),
+        );
+        format!("[{place}]\n{text}\n\n")
+    };
+    blocks.map(format).collect()
+}
+
+fn format_found(answer: &Value) -> String {
+    let found = answer["found"].as_array().into_iter().flatten();
+    let format = |block: &Value| {
+        let text = |name: &str| block[name].as_str().unwrap_or("").to_owned();
+        let score = block["score"].as_f64().unwrap_or(0.0);
+        format!(
+            "{score:.2}  {} [{}]\n{}\n\n",
+            text("title"),
+            text("place"),
+            text("text")
+        )
+    };
+    let listed: String = found.map(format).collect();
+    let search = answer["search"].as_str().unwrap_or("lexical");
+    if listed.is_empty() {
+        return format!("Nothing was found (search: {search}).\n");
+    }
+    format!("{listed}(search: {search})\n")
+}

@@ -1,0 +1,44 @@
+//! The records of agents' knowledge, those of a tenant in one partition.
+
+use super::DynamoStore;
+use super::expression::Expression;
+use super::item;
+use super::keys::{self, TableKey};
+use super::table::RecordQuery;
+use recado_domain::ids::{AgentId, TenantId};
+use recado_domain::knowledge::AgentKnowledge;
+use recado_pipeline::ports::{KnowledgeRecords, PortResult, System, WriteOutcome};
+
+impl<A: System> KnowledgeRecords for DynamoStore<A> {
+    async fn find_knowledge(&self, tenant: &TenantId, agent: &AgentId) -> PortResult<Option<AgentKnowledge>> {
+        const WHAT: &str = "reading an agent's knowledge";
+        let key = TableKey::for_knowledge(tenant, agent);
+        let found = self.table.get_record(WHAT, key).await?;
+        found.map(|item| item::decode_record(WHAT, &item)).transpose()
+    }
+
+    async fn save_knowledge(&self, knowledge: &AgentKnowledge) -> PortResult<WriteOutcome> {
+        const WHAT: &str = "writing an agent's knowledge";
+        let record = item::encode_record(WHAT, knowledge)?;
+        let key = TableKey::for_knowledge(&knowledge.tenant, &knowledge.agent);
+        let before = Expression::follows_revision("rev", knowledge.rev);
+        let put = self.table.put_record(WHAT, key.into_item(record), Some(before));
+        Ok(if put.await?.is_ok() {
+            WriteOutcome::Written
+        } else {
+            WriteOutcome::Conflict
+        })
+    }
+
+    async fn list_knowledge(&self, tenant: &TenantId, limit: usize) -> PortResult<Vec<AgentKnowledge>> {
+        const WHAT: &str = "listing the knowledge of a tenant's agents";
+        let query = RecordQuery::for_partition(keys::knowledge_pk(tenant), None, Some(limit));
+        let found = self.table.query_records(WHAT, &query).await?;
+        found.iter().map(|item| item::decode_record(WHAT, item)).collect()
+    }
+
+    async fn delete_knowledge(&self, tenant: &TenantId, agent: &AgentId) -> PortResult<()> {
+        let key = TableKey::for_knowledge(tenant, agent);
+        self.delete_any("deleting an agent's knowledge", key).await
+    }
+}

@@ -1,0 +1,57 @@
+use crate::Embedded;
+use crate::sql_records::{encode_json, execute_sql, query_all, query_one, to_sql_limit};
+use recado_domain::ids::{AgentId, TenantId};
+use recado_domain::knowledge::AgentKnowledge;
+use recado_pipeline::ports::{KnowledgeRecords, PortResult, WriteOutcome};
+use rusqlite::params;
+
+impl KnowledgeRecords for Embedded {
+    async fn find_knowledge(&self, tenant: &TenantId, agent: &AgentId) -> PortResult<Option<AgentKnowledge>> {
+        let (tenant, agent) = (tenant.clone(), agent.clone());
+        self.run_read("find_knowledge", move |c| {
+            let sql = "SELECT body FROM knowledge WHERE tenant = ?1 AND agent = ?2";
+            query_one(c, sql, [tenant.as_str(), agent.as_str()])
+        })
+        .await
+    }
+
+    async fn save_knowledge(&self, knowledge: &AgentKnowledge) -> PortResult<WriteOutcome> {
+        let knowledge = knowledge.clone();
+        self.run_write("save_knowledge", move |c| {
+            let before = knowledge.rev.saturating_sub(1);
+            let sql = if before == 0 {
+                "INSERT OR IGNORE INTO knowledge (tenant, agent, rev, body) VALUES (?1, ?2, ?3 + 1, ?4)"
+            } else {
+                "UPDATE knowledge SET rev = ?3 + 1, body = ?4 WHERE tenant = ?1 AND agent = ?2 AND rev = ?3"
+            };
+            let (tenant, agent) = (knowledge.tenant.as_str(), knowledge.agent.as_str());
+            let before = i64::try_from(before).unwrap_or(i64::MAX - 1);
+            let written = execute_sql(c, sql, params![tenant, agent, before, encode_json(&knowledge)?])?;
+            Ok(if written == 0 {
+                WriteOutcome::Conflict
+            } else {
+                WriteOutcome::Written
+            })
+        })
+        .await
+    }
+
+    async fn list_knowledge(&self, tenant: &TenantId, limit: usize) -> PortResult<Vec<AgentKnowledge>> {
+        let tenant = tenant.clone();
+        self.run_read("list_knowledge", move |c| {
+            let sql = "SELECT body FROM knowledge WHERE tenant = ?1 ORDER BY agent LIMIT ?2";
+            query_all(c, sql, params![tenant.as_str(), to_sql_limit(limit)])
+        })
+        .await
+    }
+
+    async fn delete_knowledge(&self, tenant: &TenantId, agent: &AgentId) -> PortResult<()> {
+        let (tenant, agent) = (tenant.clone(), agent.clone());
+        self.run_write("delete_knowledge", move |c| {
+            let sql = "DELETE FROM knowledge WHERE tenant = ?1 AND agent = ?2";
+            execute_sql(c, sql, [tenant.as_str(), agent.as_str()])?;
+            Ok(())
+        })
+        .await
+    }
+}

@@ -1,0 +1,318 @@
+//! `/v1/agents/{id}/knowledge`: the documents that an agent answers from.
+
+use super::problem_answers::{NotFound, Unprocessable};
+use super::{Api, ApiContext, BODY_MAX};
+use crate::problem::HttpProblem;
+use crate::query::{PathParam, QueryParams, parse_json_body, read_body};
+use axum::body::Body;
+use axum::extract::State;
+use axum::http::{HeaderMap, StatusCode};
+use axum::{Extension, Json};
+use recado_domain::Timestamp;
+use recado_domain::access::Caller;
+use recado_domain::ids::AgentId;
+use recado_domain::knowledge::{FoundBlock, KnowledgeBlock, KnowledgeSource, SourceId};
+use recado_pipeline::knowledge::{self, FOUND_MAX, KnowledgeError, NewDocument, SourceOutcome};
+use serde::{Deserialize, Serialize};
+use utoipa::{IntoParams, ToSchema};
+
+/// The largest document, in bytes. API Gateway passes at most 6 MB to a function, with the bytes in Base64.
+const DOCUMENT_MAX: usize = 4 * 1024 * 1024;
+
+/// Number of blocks that a search returns unless it says another.
+const FOUND_DEFAULT: usize = 5;
+
+/// A source: a document of the business.
+#[derive(Debug, Serialize, ToSchema)]
+pub(super) struct SourceView {
+    id: String,
+    /// The name of the file, or the address of the page.
+    title: String,
+    /// SHA-256 of the document, in hexadecimal digits.
+    content_hash: String,
+    /// Size of the document, in bytes.
+    bytes: u64,
+    added_at: Timestamp,
+    /// Number of its blocks.
+    blocks: usize,
+    /// `true` if the document had more text than is kept.
+    is_cut: bool,
+}
+
+impl From<KnowledgeSource> for SourceView {
+    fn from(source: KnowledgeSource) -> Self {
+        Self {
+            id: source.id.to_string(),
+            title: source.title,
+            content_hash: source.content_hash,
+            bytes: source.bytes,
+            added_at: source.added_at,
+            blocks: source.blocks,
+            is_cut: source.is_cut,
+        }
+    }
+}
+
+/// The knowledge of an agent.
+#[derive(Debug, Serialize, ToSchema)]
+pub(super) struct KnowledgeView {
+    /// Number of the snapshot; 0 before the first.
+    version: u64,
+    /// Number of blocks of all sources.
+    blocks: usize,
+    /// The way of search: `lexical` finds blocks by their words.
+    search: &'static str,
+    /// The sources, sorted by their titles.
+    sources: Vec<SourceView>,
+}
+
+/// The way in which blocks are found.
+const LEXICAL: &str = "lexical";
+
+/// Lists the sources of an agent.
+#[utoipa::path(
+    get,
+    path = "/v1/agents/{id}/knowledge",
+    tag = "Knowledge",
+    params(("id" = String, Path, description = "Id of the agent")),
+    responses((status = 200, body = KnowledgeView, description = "The knowledge of the agent"), NotFound)
+)]
+pub(super) async fn list_knowledge(
+    State(api): State<Api<impl ApiContext>>,
+    Extension(caller): Extension<Caller>,
+    PathParam(id): PathParam<String>,
+) -> Result<Json<KnowledgeView>, HttpProblem> {
+    let found = knowledge::list_sources(&*api.deps, &caller, &parse_agent_id(&id)?).await?;
+    Ok(Json(KnowledgeView {
+        version: found.version,
+        blocks: found.blocks,
+        search: LEXICAL,
+        sources: found.sources.into_iter().map(SourceView::from).collect(),
+    }))
+}
+
+/// The description of the document, as query parameters.
+#[derive(Debug, Deserialize, IntoParams)]
+#[into_params(parameter_in = Query)]
+#[serde(deny_unknown_fields)]
+pub(super) struct DocumentQuery {
+    /// Name of the file, or address of the page: 1 to 300 characters. A source with this title is replaced.
+    title: String,
+}
+
+/// A source after its document was added.
+#[derive(Debug, Serialize, ToSchema)]
+pub(super) struct AddedSourceView {
+    source: SourceView,
+    /// `added`, `replaced`, or `unchanged`: the agent has exactly this document already.
+    outcome: &'static str,
+}
+
+/// Adds a document to the knowledge of an agent, in place of the one with its title.
+///
+/// The body is the document: Markdown, plain text, a web page, CSV, Word, Excel or `PowerPoint`. The same document once more
+/// changes nothing.
+#[utoipa::path(
+    post,
+    path = "/v1/agents/{id}/knowledge",
+    tag = "Knowledge",
+    params(("id" = String, Path, description = "Id of the agent"), DocumentQuery),
+    request_body(content_type = "*/*", description = "The document, of at most 4 MiB"),
+    responses(
+        (status = 200, body = AddedSourceView, description = "The source is part of the agent's knowledge"),
+        NotFound,
+        Unprocessable
+    )
+)]
+pub(super) async fn post_knowledge(
+    State(api): State<Api<impl ApiContext>>,
+    Extension(caller): Extension<Caller>,
+    PathParam(id): PathParam<String>,
+    QueryParams(about): QueryParams<DocumentQuery>,
+    headers: HeaderMap,
+    body: Body,
+) -> Result<Json<AddedSourceView>, HttpProblem> {
+    let document = NewDocument {
+        title: about.title,
+        bytes: read_body(&headers, body, DOCUMENT_MAX).await?.to_vec(),
+    };
+    let added = knowledge::add_source(&*api.deps, &caller, &parse_agent_id(&id)?, document).await?;
+    let outcome = match added.outcome {
+        SourceOutcome::Added => "added",
+        SourceOutcome::Replaced => "replaced",
+        SourceOutcome::Unchanged => "unchanged",
+    };
+    Ok(Json(AddedSourceView {
+        source: added.source.into(),
+        outcome,
+    }))
+}
+
+/// A block of a source.
+#[derive(Debug, Serialize, ToSchema)]
+pub(super) struct BlockView {
+    /// The headings above it, outermost first, separated by ` › `.
+    place: String,
+    text: String,
+}
+
+impl From<KnowledgeBlock> for BlockView {
+    fn from(block: KnowledgeBlock) -> Self {
+        Self {
+            place: block.place,
+            text: block.text,
+        }
+    }
+}
+
+/// A source with its blocks.
+#[derive(Debug, Serialize, ToSchema)]
+pub(super) struct WholeSourceView {
+    #[serde(flatten)]
+    source: SourceView,
+    texts: Vec<BlockView>,
+}
+
+/// Returns a source of an agent with its blocks.
+#[utoipa::path(
+    get,
+    path = "/v1/agents/{id}/knowledge/{source}",
+    tag = "Knowledge",
+    params(
+        ("id" = String, Path, description = "Id of the agent"),
+        ("source" = String, Path, description = "Id of the source")
+    ),
+    responses((status = 200, body = WholeSourceView, description = "The source"), NotFound)
+)]
+pub(super) async fn get_knowledge_source(
+    State(api): State<Api<impl ApiContext>>,
+    Extension(caller): Extension<Caller>,
+    PathParam((id, source)): PathParam<(String, String)>,
+) -> Result<Json<WholeSourceView>, HttpProblem> {
+    let (agent, source) = (parse_agent_id(&id)?, parse_source_id(&source)?);
+    let (source, blocks) = knowledge::show_source(&*api.deps, &caller, &agent, &source).await?;
+    Ok(Json(WholeSourceView {
+        source: source.into(),
+        texts: blocks.into_iter().map(BlockView::from).collect(),
+    }))
+}
+
+/// Removes a source of an agent with its blocks.
+#[utoipa::path(
+    delete,
+    path = "/v1/agents/{id}/knowledge/{source}",
+    tag = "Knowledge",
+    params(
+        ("id" = String, Path, description = "Id of the agent"),
+        ("source" = String, Path, description = "Id of the source")
+    ),
+    responses((status = 204, description = "The source is removed"), NotFound)
+)]
+pub(super) async fn delete_knowledge_source(
+    State(api): State<Api<impl ApiContext>>,
+    Extension(caller): Extension<Caller>,
+    PathParam((id, source)): PathParam<(String, String)>,
+) -> Result<StatusCode, HttpProblem> {
+    let (agent, source) = (parse_agent_id(&id)?, parse_source_id(&source)?);
+    knowledge::remove_source(&*api.deps, &caller, &agent, &source).await?;
+    Ok(StatusCode::NO_CONTENT)
+}
+
+/// The question that is searched for.
+#[derive(Debug, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+#[schema(example = json!({"question": "What does a vaccine cost?", "limit": 5}))]
+struct SearchRequest {
+    question: String,
+    /// Number of blocks at most: 1 to 50, 5 if absent.
+    limit: Option<usize>,
+}
+
+/// The blocks that were found.
+#[derive(Debug, Serialize, ToSchema)]
+pub(super) struct SearchView {
+    /// The way of search: `lexical` finds blocks by their words.
+    search: &'static str,
+    /// The blocks, the best first.
+    found: Vec<FoundBlockView>,
+}
+
+/// A block that was found.
+#[derive(Debug, Serialize, ToSchema)]
+struct FoundBlockView {
+    /// Id of its source.
+    source: String,
+    /// The title of its source.
+    title: String,
+    /// The headings above it.
+    place: String,
+    text: String,
+    /// The higher, the better it fits. Scores of different ways of search cannot be compared.
+    score: f32,
+}
+
+impl From<FoundBlock> for FoundBlockView {
+    fn from(block: FoundBlock) -> Self {
+        Self {
+            source: block.source.to_string(),
+            title: block.title,
+            place: block.place,
+            text: block.text,
+            score: block.score,
+        }
+    }
+}
+
+/// Finds the blocks of an agent's sources that answer a question best.
+#[utoipa::path(
+    post,
+    path = "/v1/agents/{id}/knowledge/search",
+    tag = "Knowledge",
+    params(("id" = String, Path, description = "Id of the agent")),
+    request_body = SearchRequest,
+    responses((status = 200, body = SearchView, description = "What was found"), NotFound)
+)]
+pub(super) async fn post_knowledge_search(
+    State(api): State<Api<impl ApiContext>>,
+    Extension(caller): Extension<Caller>,
+    PathParam(id): PathParam<String>,
+    headers: HeaderMap,
+    body: Body,
+) -> Result<Json<SearchView>, HttpProblem> {
+    let wanted: SearchRequest = parse_json_body(&read_body(&headers, body, BODY_MAX).await?)?;
+    let limit = wanted.limit.unwrap_or(FOUND_DEFAULT);
+    if !(1..=FOUND_MAX).contains(&limit) {
+        return Err(HttpProblem::bad_request(format!(
+            "limit must be 1 to {FOUND_MAX}"
+        )));
+    }
+    let agent = parse_agent_id(&id)?;
+    let found = knowledge::search_knowledge(&*api.deps, &caller, &agent, &wanted.question, limit).await?;
+    Ok(Json(SearchView {
+        search: LEXICAL,
+        found: found.into_iter().map(FoundBlockView::from).collect(),
+    }))
+}
+
+fn parse_agent_id(text: &str) -> Result<AgentId, HttpProblem> {
+    AgentId::parse(text).map_err(|_| KnowledgeError::NoAgent.into())
+}
+
+fn parse_source_id(text: &str) -> Result<SourceId, HttpProblem> {
+    SourceId::parse(text).map_err(|_| KnowledgeError::NoSource.into())
+}
+
+impl From<KnowledgeError> for HttpProblem {
+    fn from(error: KnowledgeError) -> Self {
+        let status = match &error {
+            KnowledgeError::NoAgent | KnowledgeError::NoSource => StatusCode::NOT_FOUND,
+            KnowledgeError::Title => StatusCode::BAD_REQUEST,
+            KnowledgeError::Document { .. } | KnowledgeError::Empty { .. } | KnowledgeError::Snapshot(_) => {
+                StatusCode::UNPROCESSABLE_ENTITY
+            }
+            KnowledgeError::Library(_) => return Self::unavailable(error.to_string()),
+            KnowledgeError::Port(error) => return Self::from_port_error(error),
+        };
+        Self::new(status, error.to_string())
+    }
+}

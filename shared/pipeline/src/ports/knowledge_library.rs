@@ -1,0 +1,58 @@
+use recado_domain::knowledge::{FoundBlock, SnapshotName};
+use recado_domain::media_type::MediaType;
+use recado_domain::message::TextGap;
+use std::future::{Future, ready};
+
+/// A document that was split into blocks.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SplitDocument {
+    /// The blocks: the headings above each, and its text.
+    pub blocks: Vec<(String, String)>,
+    /// `true` if the document has more text than was read.
+    pub is_cut: bool,
+}
+
+/// The reason why a snapshot cannot be searched.
+#[derive(Debug, thiserror::Error)]
+#[error("the snapshot cannot be searched: {0}")]
+pub struct LibraryError(pub String);
+
+/// A library that splits documents into blocks, keeps the indexes of snapshots in memory and searches them.
+pub trait KnowledgeLibrary: Send + Sync {
+    /// Splits a document of this type into blocks. The error is for good: the same file would be refused again.
+    fn split_document(
+        &self,
+        bytes: Vec<u8>,
+        media_type: MediaType,
+    ) -> impl Future<Output = Result<SplitDocument, TextGap>> + Send {
+        drop((bytes, media_type));
+        ready(Err(TextGap::OtherType))
+    }
+
+    /// Returns `true` if the index of a snapshot is in memory.
+    fn has_snapshot(&self, name: &SnapshotName) -> bool {
+        let _ = name;
+        false
+    }
+
+    /// Builds the index of a snapshot's file and keeps it in memory for a while.
+    fn load_snapshot(
+        &self,
+        name: &SnapshotName,
+        bytes: Vec<u8>,
+    ) -> impl Future<Output = Result<(), LibraryError>> + Send {
+        drop(bytes);
+        ready(Err(LibraryError(format!("{} has no library", name.as_str()))))
+    }
+
+    /// Finds the blocks that answer a question best, at most `limit`, the best first. `None`: the index is not in memory.
+    fn search_snapshot(
+        &self,
+        name: &SnapshotName,
+        question: &str,
+        limit: usize,
+    ) -> impl Future<Output = Option<Vec<FoundBlock>>> + Send {
+        let _ = (name, question, limit);
+        ready(None)
+    }
+}

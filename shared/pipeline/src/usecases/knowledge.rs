@@ -1,0 +1,186 @@
+//! The knowledge of agents: adds and removes documents, lists them and searches in them. Every change writes a new snapshot beside
+//! the present one, and then makes it the present one. Messages never wait for that.
+
+mod change;
+
+pub use change::{AddedSource, NewDocument, SourceOutcome, add_source, remove_source};
+
+use crate::Deps;
+use crate::ports::{
+    ConfigurationStore, KnowledgeLibrary, KnowledgeRecords, LibraryError, PortError, PortResult,
+};
+use crate::steps::knowledge_reading::{ReadingError, SnapshotReading, ensure_snapshot_loaded, read_snapshot};
+use recado_domain::access::Caller;
+use recado_domain::config::ConfigNames;
+use recado_domain::ids::{AgentId, TenantId};
+use recado_domain::knowledge::{
+    AgentKnowledge, FoundBlock, KnowledgeBlock, KnowledgeSnapshot, KnowledgeSource, SnapshotError, SourceId,
+};
+use recado_domain::message::TextGap;
+
+/// Maximum number of blocks that one search returns.
+pub const FOUND_MAX: usize = 50;
+
+/// The reason for which a request about knowledge fails.
+#[derive(Debug, thiserror::Error)]
+pub enum KnowledgeError {
+    /// There is no such agent, or it is outside the caller's scope.
+    #[error("there is no such agent")]
+    NoAgent,
+    /// The agent has no such source.
+    #[error("the agent has no such source")]
+    NoSource,
+    /// The title of the source is empty or too long.
+    #[error("a source's title has 1 to {} characters", change::TITLE_MAX)]
+    Title,
+    /// The text of the document cannot be read.
+    #[error("{title}: {}", describe_gap(*.gap))]
+    Document {
+        /// The title of the document.
+        title: String,
+        /// The reason.
+        gap: TextGap,
+    },
+    /// The document has no text.
+    #[error("{title}: the document has no text")]
+    Empty {
+        /// The title of the document.
+        title: String,
+    },
+    /// The agent's knowledge would be too large, or its snapshot is damaged.
+    #[error(transparent)]
+    Snapshot(#[from] SnapshotError),
+    /// The snapshot cannot be searched.
+    #[error(transparent)]
+    Library(#[from] LibraryError),
+    /// A store failed.
+    #[error(transparent)]
+    Port(#[from] PortError),
+}
+
+impl From<ReadingError> for KnowledgeError {
+    fn from(error: ReadingError) -> Self {
+        match error {
+            ReadingError::Port(error) => Self::Port(error),
+            ReadingError::Library(error) => Self::Library(error),
+        }
+    }
+}
+
+/// Returns the words for a document whose text cannot be read.
+fn describe_gap(gap: TextGap) -> &'static str {
+    match gap {
+        TextGap::OtherType => "files of this type have no text that can be read",
+        TextGap::TooLarge => "the document is too large",
+        _ => "the document is damaged or encrypted",
+    }
+}
+
+/// The sources of an agent.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ListedKnowledge {
+    /// Number of the snapshot; 0 before the first.
+    pub version: u64,
+    /// Number of blocks of all sources.
+    pub blocks: usize,
+    /// The sources, sorted by their titles.
+    pub sources: Vec<KnowledgeSource>,
+}
+
+/// Lists the sources of an agent.
+pub async fn list_sources(
+    deps: &impl Deps,
+    caller: &Caller,
+    agent: &AgentId,
+) -> Result<ListedKnowledge, KnowledgeError> {
+    let snapshot = read_present(deps, &find_tenant(deps, caller, agent).await?, agent).await?;
+    Ok(ListedKnowledge {
+        version: snapshot.version,
+        blocks: snapshot.blocks.len(),
+        sources: snapshot.sources,
+    })
+}
+
+/// Returns a source of an agent with its blocks.
+pub async fn show_source(
+    deps: &impl Deps,
+    caller: &Caller,
+    agent: &AgentId,
+    id: &SourceId,
+) -> Result<(KnowledgeSource, Vec<KnowledgeBlock>), KnowledgeError> {
+    let snapshot = read_present(deps, &find_tenant(deps, caller, agent).await?, agent).await?;
+    let source = snapshot
+        .find_source(id)
+        .cloned()
+        .ok_or(KnowledgeError::NoSource)?;
+    let blocks = snapshot.blocks_of(id).cloned().collect();
+    Ok((source, blocks))
+}
+
+/// Finds the blocks of an agent's sources that answer a question best.
+pub async fn search_knowledge(
+    deps: &impl Deps,
+    caller: &Caller,
+    agent: &AgentId,
+    question: &str,
+    limit: usize,
+) -> Result<Vec<FoundBlock>, KnowledgeError> {
+    let tenant = find_tenant(deps, caller, agent).await?;
+    let known = deps.store().find_knowledge(&tenant, agent).await?;
+    let Some(name) = known.and_then(|known| known.snapshot) else {
+        return Ok(Vec::new());
+    };
+    let name = match ensure_snapshot_loaded(deps, &tenant, agent, &name).await? {
+        SnapshotReading::Ready(name) => name,
+        SnapshotReading::Removed => return Ok(Vec::new()),
+    };
+    let found = deps
+        .llm()
+        .search_snapshot(&name, question, limit.min(FOUND_MAX))
+        .await;
+    found.ok_or_else(|| LibraryError("it was dropped from memory meanwhile".to_owned()).into())
+}
+
+/// Returns the tenant of a configured agent in the caller's scope.
+async fn find_tenant(deps: &impl Deps, caller: &Caller, agent: &AgentId) -> Result<TenantId, KnowledgeError> {
+    let mut names = ConfigNames::default();
+    names.agents.insert(agent.clone());
+    let found = deps.store().read_named(&names).await?;
+    let within = found
+        .agents
+        .iter()
+        .find(|known| known.id == *agent && caller.scope.covers(&known.tenant));
+    within
+        .map(|known| known.tenant.clone())
+        .ok_or(KnowledgeError::NoAgent)
+}
+
+/// Reads the present snapshot of an agent; the empty one before the first.
+async fn read_present(
+    deps: &impl Deps,
+    tenant: &TenantId,
+    agent: &AgentId,
+) -> Result<KnowledgeSnapshot, KnowledgeError> {
+    let known = deps.store().find_knowledge(tenant, agent).await?;
+    match known {
+        Some(known) => read_snapshot_of(deps, &known).await,
+        None => Ok(KnowledgeSnapshot::default()),
+    }
+}
+
+/// Reads the snapshot that a record names. If it was replaced meanwhile, the newer one is read.
+async fn read_snapshot_of(
+    deps: &impl Deps,
+    known: &AgentKnowledge,
+) -> Result<KnowledgeSnapshot, KnowledgeError> {
+    let Some(bytes) = read_snapshot(deps, &known.tenant, &known.agent, known.snapshot.as_ref()).await? else {
+        return Ok(KnowledgeSnapshot::default());
+    };
+    Ok(KnowledgeSnapshot::from_bytes(&bytes.1)?)
+}
+
+/// Returns the record of an agent's knowledge, a new one if none is stored.
+async fn find_record(deps: &impl Deps, tenant: &TenantId, agent: &AgentId) -> PortResult<AgentKnowledge> {
+    let known = deps.store().find_knowledge(tenant, agent).await?;
+    Ok(known.unwrap_or_else(|| AgentKnowledge::new(tenant.clone(), agent.clone())))
+}

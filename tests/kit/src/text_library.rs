@@ -1,0 +1,43 @@
+//! A library of knowledge for tests: it reads every document as text, and searches as the product does.
+
+use recado_domain::knowledge::{FoundBlock, SnapshotName};
+use recado_domain::message::TextGap;
+use recado_knowledge::{KnowledgeIndex, KnowledgeShelf, SplitSettings, split_document};
+use recado_pipeline::ports::{LibraryError, SplitDocument};
+use std::sync::Arc;
+
+/// The library. Clones share what is in memory.
+#[derive(Debug, Clone, Default)]
+pub struct TextLibrary(KnowledgeShelf);
+
+impl TextLibrary {
+    /// Splits a text.
+    pub fn split(&self, bytes: &[u8]) -> Result<SplitDocument, TextGap> {
+        let text = std::str::from_utf8(bytes).map_err(|_| TextGap::Unreadable)?;
+        let blocks = split_document(text, SplitSettings::default());
+        Ok(SplitDocument {
+            blocks: blocks
+                .into_iter()
+                .map(|block| (block.place, block.text))
+                .collect(),
+            is_cut: false,
+        })
+    }
+
+    /// Returns `true` if a snapshot is in memory.
+    pub fn has(&self, name: &SnapshotName) -> bool {
+        self.0.find_index(name).is_some()
+    }
+
+    /// Brings a snapshot into memory.
+    pub fn load(&self, name: &SnapshotName, bytes: &[u8]) -> Result<(), LibraryError> {
+        let index = KnowledgeIndex::from_bytes(bytes).map_err(|error| LibraryError(error.to_string()))?;
+        self.0.keep_index(name.clone(), Arc::new(index));
+        Ok(())
+    }
+
+    /// Searches a snapshot that is in memory.
+    pub fn search(&self, name: &SnapshotName, question: &str, limit: usize) -> Option<Vec<FoundBlock>> {
+        Some(self.0.find_index(name)?.search(question, limit))
+    }
+}
