@@ -15,6 +15,7 @@ use crate::ids::{
 };
 use crate::millis;
 use crate::outbox::{Author, Outbox, OutboxState};
+use crate::outgoing::names_upload;
 use crate::reason::Reason;
 pub use changes::{MessageChanges, MessageEdit, MessageReaction, MessageVersion};
 pub use file::{
@@ -163,10 +164,11 @@ impl<Out: OutgoingSide> Message<Out> {
         self.conversation.message_id(self.ordinal)
     }
 
-    /// Returns the key under which the bytes of the message's file are stored; `None` if there is nothing to store.
+    /// Returns the key under which the bytes of the message's file are stored; `None` if there is nothing to store. An upload that
+    /// the message sends is stored there when it is sent.
     pub fn file_key(&self) -> Option<String> {
-        self.file.as_ref()?;
-        Some(file_key(&self.tenant, &self.message_id()))
+        let may_be_stored = self.file.is_some() || names_upload(&self.content);
+        may_be_stored.then(|| file_key(&self.tenant, &self.message_id()))
     }
 
     /// Returns the name under which the file lies that the message's webhook held; `None` if it held none.

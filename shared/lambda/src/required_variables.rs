@@ -262,7 +262,7 @@ pub const FUNCTIONS: [FunctionNeeds; 6] = [
             variable::TURNS_QUEUE,
         ],
         // Uploads that it sends.
-        objects: &[("payloads", &["GetObject"])],
+        objects: &[("payloads", &["GetObject"]), ("files", &["PutObject"])],
         configured_secrets: &[INSTANCE_SECRETS],
         ..NOTHING
     },

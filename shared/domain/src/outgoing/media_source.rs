@@ -1,5 +1,6 @@
 //! The addresses from which a file that is to be sent may be loaded.
 
+use crate::content::Content;
 use crate::web_url::{HostScope, WebUrl};
 
 /// Prefix of a file's source that names an upload: the upload's id follows.
@@ -22,6 +23,12 @@ pub fn is_private_url(text: &str) -> bool {
 
 fn parse_web_url(text: &str) -> Option<WebUrl<'_>> {
     (text.len() <= ADDRESS_MAX).then(|| WebUrl::parse(text)).flatten()
+}
+
+/// Returns `true` if `content` sends a file that a client uploaded.
+pub fn names_upload(content: &Content) -> bool {
+    let source = content.media_file().and_then(|media| media.source.as_deref());
+    source.is_some_and(|source| source.starts_with(UPLOAD_PREFIX))
 }
 
 /// Returns `true` if `text` is [`UPLOAD_PREFIX`] and an upload's id of 32 hexadecimal digits.

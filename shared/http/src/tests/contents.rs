@@ -269,6 +269,17 @@ async fn a_file_is_uploaded_and_sent_by_its_source_on_its_own_instance_only() {
 }
 
 #[tokio::test]
+async fn a_file_that_was_sent_by_its_url_is_shown_by_it() {
+    let site = Site::in_memory().configured().await;
+    let url = "https://media.example/a.png";
+    let content = json!({"content": {"type": "media", "media": "image", "source": url}});
+    let message = stored(&site, &post(&site, &content).await).await;
+    let path = format!("/v1/messages/{}", message.message_id());
+    let shown = site.operate("GET", &path, &serde_json::Value::Null).await;
+    assert_eq!(shown.body["media_url"], url, "{}", shown.text);
+}
+
+#[tokio::test]
 async fn an_upload_is_a_file_of_a_known_type_and_size() {
     let site = Site::in_memory().configured().await;
     for (instance, mime, bytes, status) in [

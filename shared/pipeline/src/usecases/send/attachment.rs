@@ -1,9 +1,15 @@
-//! Inserts the bytes of an upload in place of its id just before a provider sends the message.
+//! Inserts the bytes of an upload in place of its id just before a provider sends the message. They are stored as the file of the
+//! message, too.
 
 use crate::Deps;
-use crate::ports::{OutgoingMessage, PortResult};
+use crate::ports::{FileBytes, FileError, Files, OutgoingMessage, PortResult};
 use crate::steps::upload::{self, FoundUpload, StoredUpload};
-use recado_domain::message::Outgoing;
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
+use recado_domain::media_type::MediaType;
+use recado_domain::message::{FileState, MessageFile, Outgoing, StoredFile};
+use sha2::{Digest, Sha256};
+use std::error::Error;
 
 /// Reads the upload that the message sends. This happens before the attempt begins, so that a failure of the store does
 /// not cost an attempt. Returns `None` if the message sends no upload, or if the upload is gone: then the provider's
@@ -24,4 +30,47 @@ pub(super) fn insert_upload(outgoing: OutgoingMessage, file: Option<StoredUpload
             ..outgoing
         },
     }
+}
+
+/// Stores the upload that the message sends as the file of the message, which the claim then writes. It is done once; a failure
+/// leaves the message without a file to show, and the next attempt tries again.
+pub(super) async fn keep_sent_file(deps: &impl Deps, message: &mut Outgoing, upload: Option<&StoredUpload>) {
+    let (Some(upload), None, Some(key)) = (upload, &message.file, message.file_key()) else {
+        return;
+    };
+    match store_sent_file(deps, &key, upload).await {
+        Ok(stored) => {
+            message.file = stored.map(|stored| MessageFile {
+                state: FileState::Stored(stored),
+                attempts: 0,
+                from_webhook: false,
+                text: None,
+            });
+        }
+        Err(error) => {
+            let (id, error): (_, &dyn Error) = (message.message_id(), &error);
+            tracing::warn!(message_id = %id, error, "the file of a message that is sent was not stored");
+        }
+    }
+}
+
+/// Stores the bytes of an upload under `key`. `None`: it holds no bytes.
+async fn store_sent_file(
+    deps: &impl Deps,
+    key: &str,
+    upload: &StoredUpload,
+) -> Result<Option<StoredFile>, FileError> {
+    let Ok(bytes) = STANDARD.decode(&upload.base64) else {
+        return Ok(None);
+    };
+    let found = MediaType::from_file(&bytes, upload.file_name.as_deref());
+    let told = upload.mime_type.split(';').next().unwrap_or_default().trim();
+    let stored = StoredFile {
+        mime_type: found.map_or(told, |found| found.mime_type()).to_owned(),
+        bytes: bytes.len() as u64,
+        sha256: hex::encode(Sha256::digest(&bytes)),
+    };
+    let bytes = FileBytes::from_bytes(bytes);
+    deps.queues().put_file(key, &stored.mime_type, bytes).await?;
+    Ok(Some(stored))
 }
