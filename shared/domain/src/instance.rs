@@ -7,10 +7,12 @@ use jiff::{SignedDuration, Timestamp};
 use serde::{Deserialize, Serialize};
 
 mod change;
+mod downloads;
 mod in_flight;
 mod inactivity;
 
 pub use change::{ChangedInstance, InstanceChange};
+pub use downloads::DownloadBlock;
 pub use in_flight::{Echo, ErasedRecipient, HashedEcho, InFlightSend, OwnMessageEcho};
 pub use inactivity::TrafficProfile;
 
@@ -103,6 +105,9 @@ pub struct InstanceState {
     /// The usual traffic from the instance's contacts.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub pattern: Option<TrafficProfile>,
+    /// The failed downloads of files, where the provider blocks downloads for them.
+    #[serde(default, skip_serializing_if = "crate::is_default")]
+    pub downloads: DownloadBlock,
     /// Revision: grows at every change, but not at the reservation of a slot.
     #[serde(default)]
     pub rev: u64,

@@ -70,6 +70,22 @@ pub mod optional {
     }
 }
 
+/// Serialization of a list of timestamps, for `serde(with = "millis::list")`.
+pub mod list {
+    use super::{Deserialize, Deserializer, Serializer, Timestamp, from_unix_millis};
+
+    /// Serializes timestamps as milliseconds; see [`super::serialize`].
+    pub fn serialize<S: Serializer>(times: &[Timestamp], serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_seq(times.iter().map(|at| at.as_millisecond()))
+    }
+
+    /// Reads a list of timestamps; see [`super::deserialize`].
+    pub fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<Timestamp>, D::Error> {
+        let times = Vec::<i64>::deserialize(deserializer)?;
+        Ok(times.into_iter().map(from_unix_millis).collect())
+    }
+}
+
 /// Serialization of a [`SignedDuration`] as whole milliseconds, for `serde(with = "millis::duration")`.
 pub mod duration {
     use super::{Deserialize, Deserializer, Serializer, SignedDuration, to_millis};

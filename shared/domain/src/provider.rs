@@ -58,6 +58,7 @@ impl Provider {
                 typing_lasts: SignedDuration::from_secs(8),
                 typing_marks_read: false,
                 types_in_sends: true,
+                blocks_downloads: false,
             },
             Self::Meta | Self::Dialog360 | Self::AwsSocial => ProviderCapabilities {
                 address_format: AddressFormat::Numbers,
@@ -74,6 +75,7 @@ impl Provider {
                 typing_lasts: SignedDuration::from_secs(20),
                 typing_marks_read: true,
                 types_in_sends: false,
+                blocks_downloads: matches!(self, Self::Dialog360),
             },
         }
     }
@@ -136,6 +138,9 @@ pub struct ProviderCapabilities {
     pub typing_marks_read: bool,
     /// `true` if the request that sends a message can show "typing…" first.
     pub types_in_sends: bool,
+    /// `true` if the provider refuses all downloads of a number for a while after many that failed
+    /// ([`crate::instance::DownloadBlock`]).
+    pub blocks_downloads: bool,
 }
 
 /// The format in which a provider writes people's addresses.

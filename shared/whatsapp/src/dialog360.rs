@@ -9,7 +9,7 @@ mod verify;
 pub(crate) mod webhook;
 
 pub use crate::meta::parse::{AddressedNumbers, read_addressed_numbers};
-pub use media::{MediaDownloadBlock, media_url};
+pub use media::media_url;
 pub use parse::split_webhook;
 pub use verify::{
     Dialog360Credentials, Dialog360Sender, SECRET_HEADER, SIGNATURE_HEADER, verify_credentials,

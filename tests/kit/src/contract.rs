@@ -22,6 +22,7 @@ pub mod dead_letters;
 pub mod dead_queues;
 pub mod deliveries;
 pub mod directory;
+pub mod downloads;
 pub mod entries;
 pub mod erasure;
 pub mod files;

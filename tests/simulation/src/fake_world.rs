@@ -12,6 +12,7 @@ mod window;
 
 pub use fate::{Fate, Fates};
 pub use line::{FileFate, Line};
+use files::FailedDownloads;
 use memory::Kept;
 pub use model::Model;
 pub use provider::Edge;
@@ -36,6 +37,7 @@ pub const CLOUD: Provider = Provider::Meta;
 pub fn traits(provider: Provider) -> ProviderCapabilities {
     ProviderCapabilities {
         text_max: provider::TEXT_MAX,
+        blocks_downloads: provider == CLOUD,
         ..provider.capabilities()
     }
 }
@@ -154,6 +156,7 @@ impl FakeWorld {
             fates,
             script: VecDeque::new(),
             files: VecDeque::new(),
+            downloads: FailedDownloads::default(),
             script_is_steady: false,
             remembers: true,
             steady: BTreeMap::new(),

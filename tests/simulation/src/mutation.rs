@@ -112,6 +112,8 @@ pub enum Mutation {
     DroppedDraftsUncounted,
     /// What is still to be done with files is not found in the index of overdue work.
     FilesForgotten,
+    /// Who fetches files does not look whether the provider refuses downloads.
+    DownloadBlockIgnored,
     /// The record of a message does not say that its webhook held its file.
     WebhookFilesForgotten,
     /// The note of an erased message does not say that Recado sent it.
@@ -177,6 +179,7 @@ impl Mutation {
         Self::ReturnNotTimed,
         Self::DroppedDraftsUncounted,
         Self::FilesForgotten,
+        Self::DownloadBlockIgnored,
         Self::WebhookFilesForgotten,
         Self::ErasedSendsForgotten,
         Self::ErasedNotesForgotten,

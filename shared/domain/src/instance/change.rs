@@ -46,6 +46,8 @@ pub enum InstanceChange {
     ResetTimeouts,
     /// Stores whether the model's key is missing or was refused. Done if the stored value changed.
     ModelKeyMissing(bool),
+    /// Counts a download of a file that failed at this time. Done if downloads are blocked from now on.
+    DownloadFailed(Timestamp),
     /// Adds a turn to those that wait for an opening, `interval` behind the one before. The first begins at the opening.
     /// Turns that waited for another opening count no longer. Always done; [`OpeningQueue::last_at`] is the turn's time.
     QueueForOpening {
@@ -103,6 +105,7 @@ impl InstanceState {
                 let changed = self.llm_needs_credentials != *missing;
                 set_if(changed, &mut self.llm_needs_credentials, *missing)
             }
+            InstanceChange::DownloadFailed(at) => self.downloads.record_failure(*at),
             InstanceChange::QueueForOpening { opens_at, interval } => {
                 let before = self.opening.filter(|queue| queue.opens_at == *opens_at);
                 let last_at = before.map_or(*opens_at, |queue| add_duration(queue.last_at, *interval));

@@ -36,6 +36,9 @@ pub struct MessageFile {
     /// `true` if the webhook held the bytes. Until they are stored they lie beside the large bodies.
     #[serde(default, skip_serializing_if = "crate::is_default")]
     pub from_webhook: bool,
+    /// `true` if the provider refuses downloads for a while, and the file waits for the end of that.
+    #[serde(default, skip_serializing_if = "crate::is_default")]
+    pub is_blocked: bool,
     /// Text of the file; `None` if the file is not stored, or if it is looked at, not read.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub text: Option<FileText>,
@@ -126,6 +129,7 @@ impl MessageFile {
             },
             attempts: 0,
             from_webhook: false,
+            is_blocked: false,
             text: None,
         })
     }
@@ -165,6 +169,7 @@ impl MessageFile {
             return true;
         }
         self.attempts += 1;
+        self.is_blocked = false;
         self.state = FileState::Waiting { next_at: until };
         true
     }
@@ -179,6 +184,18 @@ impl MessageFile {
         true
     }
 
+    /// Puts the fetch off until the provider allows downloads again. No attempt is counted. Returns `false` if the file waits for that
+    /// already, or is not waited for.
+    pub fn wait_for_downloads(&mut self, until: Timestamp) -> bool {
+        let waits = FileState::Waiting { next_at: until };
+        if self.next_fetch_time().is_none() || (self.is_blocked && self.state == waits) {
+            return false;
+        }
+        self.is_blocked = true;
+        self.state = waits;
+        true
+    }
+
     /// Records that a fetch failed and may be repeated. `not_before` is the earliest time for that, if the provider set
     /// one.
     pub fn postpone_fetch(&mut self, now: Timestamp, not_before: Option<Timestamp>) {
@@ -190,6 +207,7 @@ impl MessageFile {
             return;
         };
         let next_at = add_duration(now, *wait);
+        self.is_blocked = not_before.is_some_and(|earliest| earliest > next_at);
         self.state = FileState::Waiting {
             next_at: not_before.map_or(next_at, |earliest| next_at.max(earliest)),
         };

@@ -32,6 +32,7 @@ async fn stored(site: &Site, contact: &str, state: FileState, bytes: Option<&[u8
         state,
         attempts: 1,
         from_webhook: false,
+        is_blocked: false,
         text: None,
     });
     conversation.rev += 1;

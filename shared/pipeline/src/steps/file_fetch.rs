@@ -4,7 +4,10 @@
 mod measured;
 
 use crate::Deps;
-use crate::ports::{FileBytes, FileError, FileRequest, Files, PortResult, Providers, Queues, System};
+use crate::deps::capabilities;
+use crate::ports::{
+    FileBytes, FileError, FileRequest, Files, InstanceStates, PortResult, Providers, Queues, System,
+};
 use crate::steps::file_record::{ChangedFile, LEASE_MARGIN, change_file_record, work_within};
 use crate::steps::queue_message::format_error_chain;
 use crate::steps::webhook_file::{delete_used_webhook_file, open_webhook_file};
@@ -13,6 +16,7 @@ use jiff::{SignedDuration, Timestamp};
 use measured::{Measured, lock_unpoisoned};
 use recado_domain::config::InstanceConfig;
 use recado_domain::content::{Media, MediaKind};
+use recado_domain::instance::{InstanceChange, InstanceState};
 use recado_domain::media_type::MediaType;
 use recado_domain::message::{FileLoss, FileState, Message, MessageFile, StoredFile};
 use recado_domain::millis::add_duration;
@@ -67,6 +71,10 @@ pub(crate) async fn fetch_message_file(
     message: Message,
 ) -> PortResult<Option<Message>> {
     let now = deps.system().now();
+    if let Some(end) = find_download_block(deps, bound).await? {
+        let waits = change_file_record(deps, message, |file| file.wait_for_downloads(end)).await?;
+        return Ok(waits.into_written());
+    }
     let until = add_duration(now, deps.settings().file_timeout + LEASE_MARGIN);
     let begins = |file: &mut MessageFile| file.begin_next_fetch(now, until);
     let (ChangedFile::Written(message), Some(key)) = (
@@ -85,8 +93,9 @@ pub(crate) async fn fetch_message_file(
     let fetched = fetch_and_store(deps, bound, &message, &key).await;
     log_fetch_result(&message, &fetched);
     let failed_at = deps.system().now();
+    let not_before = count_failed_download(deps, bound, &fetched, failed_at).await?;
     let kind = message.content.media_file().map(|media| media.media);
-    let settles = |file: &mut MessageFile| settle_file_fetch(file, kind, &fetched, failed_at);
+    let settles = |file: &mut MessageFile| settle_file_fetch(file, kind, &fetched, (failed_at, not_before));
     match change_file_record(deps, message, settles).await? {
         ChangedFile::Written(message) | ChangedFile::Same(message) => {
             delete_used_webhook_file(deps, &message).await;
@@ -101,12 +110,48 @@ pub(crate) async fn fetch_message_file(
     }
 }
 
+/// Returns the time until which the provider refuses downloads of the instance; `None` if it does not.
+async fn find_download_block(deps: &impl Deps, bound: &InstanceConfig) -> PortResult<Option<Timestamp>> {
+    if !capabilities(deps, bound).blocks_downloads {
+        return Ok(None);
+    }
+    let state = deps.store().read_instance_state(&bound.instance.id).await?;
+    Ok(state.downloads.blocked_until(deps.system().now()))
+}
+
+/// Counts a download that failed, where the provider blocks downloads for that. Returns the end of the block that it began.
+async fn count_failed_download(
+    deps: &impl Deps,
+    bound: &InstanceConfig,
+    fetched: &Result<StoredFile, FileError>,
+    now: Timestamp,
+) -> PortResult<Option<Timestamp>> {
+    // A provider that was not reached has counted nothing: one failure too many is counted then, and none too few.
+    let is_failure = matches!(
+        fetched,
+        Err(FileError::Unavailable { .. } | FileError::Credentials | FileError::Lost(FileLoss::Gone))
+    );
+    if !is_failure || !capabilities(deps, bound).blocks_downloads {
+        return Ok(None);
+    }
+    let instance = &bound.instance.id;
+    let failure = InstanceChange::DownloadFailed(now);
+    let changed = deps
+        .store()
+        .change_instance_state(instance, &InstanceState::default(), &failure)
+        .await?;
+    if changed.done {
+        tracing::warn!(instance_id = %instance, "too many downloads failed: the provider refuses others for half an hour");
+    }
+    Ok(changed.state.downloads.blocked_until(now))
+}
+
 /// Records the result of a fetch. Returns `false` if another worker stored the file meanwhile.
 fn settle_file_fetch(
     file: &mut MessageFile,
     kind: Option<MediaKind>,
     fetched: &Result<StoredFile, FileError>,
-    now: Timestamp,
+    (now, not_before): (Timestamp, Option<Timestamp>),
 ) -> bool {
     if file.stored().is_some() {
         return false;
@@ -115,7 +160,7 @@ fn settle_file_fetch(
         Ok(stored) => file.record_stored(kind.unwrap_or(MediaKind::Document), stored.clone(), now),
         Err(FileError::Lost(reason)) => file.state = FileState::Lost { reason: *reason },
         Err(FileError::Unavailable { .. } | FileError::Credentials | FileError::Store(_)) => {
-            file.postpone_fetch(now, None);
+            file.postpone_fetch(now, not_before);
         }
     }
     true

@@ -60,6 +60,16 @@ pub(crate) enum ChangedFile {
     Gone,
 }
 
+impl ChangedFile {
+    /// Returns the message, if it was changed.
+    pub(crate) fn into_written(self) -> Option<Message> {
+        match self {
+            Self::Written(message) => Some(message),
+            Self::Same(_) | Self::Gone => None,
+        }
+    }
+}
+
 /// Changes the record of a message's file by `change`, which returns `false` if nothing is to be written.
 pub(crate) async fn change_file_record(
     deps: &impl Deps,

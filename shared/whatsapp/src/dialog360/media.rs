@@ -1,15 +1,12 @@
-//! Fetches files from 360dialog in two steps, as from Meta, but from its own host; and the limit on failed downloads.
+//! Fetches files from 360dialog in two steps, as from Meta, but from its own host.
 
 use super::errors::classify;
 use super::send::{Dialog360Endpoint, KEY_HEADER};
 use crate::meta::media::FileLocation;
 use crate::wire::file_download::{download_file, file_unavailable, read_file_answer, read_file_id};
 use crate::wire::http_exchange::{build_url, send_request};
-use jiff::Timestamp;
-use recado_domain::millis::add_millis;
 use recado_pipeline::ports::{FetchedFile, FileError, FileRequest};
 use reqwest::Url;
-use std::collections::VecDeque;
 
 /// Fetches a file by its id.
 pub(crate) async fn fetch_file(
@@ -44,50 +41,11 @@ pub fn media_url(base: &str, named: &str) -> Option<String> {
     Some(url.into())
 }
 
-/// A pause in the downloads of one number after many failures. 360dialog refuses all downloads of a number for 30
-/// minutes after 20 failed within 60 minutes; so after 20 failures Recado asks for nothing in that time.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct MediaDownloadBlock {
-    /// Times of the failures that count, oldest first; never more than [`Self::FAILURES`].
-    failed: VecDeque<Timestamp>,
-    until: Option<Timestamp>,
-}
-
-impl MediaDownloadBlock {
-    /// Number of failures that block the downloads.
-    pub const FAILURES: usize = 20;
-    /// Period in which the failures must lie, in milliseconds.
-    pub const WITHIN_MS: i64 = 60 * 60_000;
-    /// Length of the block, in milliseconds.
-    pub const BLOCKED_MS: i64 = 30 * 60_000;
-
-    /// Returns the end of the block; `None` if downloads are allowed now.
-    pub fn blocked_until(&self, now: Timestamp) -> Option<Timestamp> {
-        self.until.filter(|until| now < *until)
-    }
-
-    /// Records a download that was answered with an error. The caller does not ask again for a file that does not exist.
-    pub fn record_failure(&mut self, now: Timestamp) {
-        let since = add_millis(now, -Self::WITHIN_MS);
-        self.failed.retain(|at| *at > since);
-        self.failed.push_back(now);
-        if self.failed.len() >= Self::FAILURES {
-            self.failed.clear();
-            self.until = Some(add_millis(now, Self::BLOCKED_MS));
-        }
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-    use recado_domain::millis::from_unix_millis;
 
     const BASE: &str = "https://waba-v2.360dialog.io";
-
-    fn at(minutes: i64) -> Timestamp {
-        from_unix_millis(1_760_000_000_000 + minutes * 60_000)
-    }
 
     #[test]
     fn metas_host_is_replaced_and_path_and_query_stay() {
@@ -118,30 +76,6 @@ mod tests {
         }
         for nothing in ["", "file:///etc/passwd", "lookaside.fbsbx.com/x"] {
             assert_eq!(media_url(BASE, nothing), None, "{nothing}");
-        }
-    }
-
-    #[test]
-    fn twenty_failures_in_an_hour_stop_downloads_for_half_an_hour() {
-        let mut block = MediaDownloadBlock::default();
-        for minute in 0..19 {
-            block.record_failure(at(minute));
-            assert_eq!(block.blocked_until(at(minute)), None);
-        }
-        block.record_failure(at(19));
-        assert_eq!(block.blocked_until(at(19)), Some(at(49)));
-        assert_eq!(block.blocked_until(at(48)), Some(at(49)));
-        assert_eq!(block.blocked_until(at(49)), None);
-        block.record_failure(at(50));
-        assert_eq!(block.blocked_until(at(50)), None, "the count begins anew");
-    }
-
-    #[test]
-    fn failures_older_than_an_hour_do_not_count() {
-        let mut block = MediaDownloadBlock::default();
-        for failure in 0..100 {
-            block.record_failure(at(failure * 4));
-            assert_eq!(block.blocked_until(at(failure * 4)), None);
         }
     }
 }

@@ -401,6 +401,7 @@ pub async fn a_file_that_is_waited_for_is_overdue_until_it_is_stored<S: Store>(s
         state: waiting(2),
         attempts: 0,
         from_webhook: false,
+        is_blocked: false,
         text: None,
     });
     let write = InboundWrite {
@@ -434,6 +435,7 @@ pub async fn a_file_that_is_waited_for_is_overdue_until_it_is_stored<S: Store>(s
             state,
             attempts: 1,
             from_webhook: false,
+            is_blocked: false,
             text: None,
         });
         assert_written(store.replace_message(&message)).await;

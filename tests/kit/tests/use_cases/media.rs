@@ -7,15 +7,17 @@ use recado_domain::content::{Content, Media, MediaKind};
 use recado_domain::conversation::ConversationMode;
 use recado_domain::event::EventKind;
 use recado_domain::ids::TenantId;
+use recado_domain::instance::DownloadBlock;
 use recado_domain::message::{FileLoss, FileState, Message, StoredFile};
 use recado_domain::millis::add_duration;
 use recado_pipeline::message_file::{self, FileSource};
-use recado_pipeline::ports::{ConfigurationStore, Conversations, Files};
+use recado_pipeline::ports::{ConfigurationStore, Conversations, Files, InstanceStates};
 use recado_pipeline::reconcile::reconcile;
 use recado_pipeline::{Verdict, operate, reply};
 use recado_testkit::builders::{Fixture, correlation};
 use recado_testkit::ports::succeed;
 use serde_json::json;
+use std::sync::atomic::Ordering;
 
 pub(crate) const PNG: &[u8] = b"\x89PNG\r\n\x1a\n";
 
@@ -289,4 +291,45 @@ async fn a_file_of_unknown_bytes_has_the_type_that_its_provider_names() {
     setup.turn(&setup.fixture).await;
     let file = setup.newest().await.file.unwrap();
     assert_eq!(file.stored().unwrap().mime_type, "application/x-other");
+}
+
+#[tokio::test]
+async fn after_twenty_failed_downloads_a_provider_that_blocks_is_left_alone_for_half_an_hour() {
+    let setup = setup().await;
+    setup.world.providers.blocks_downloads.store(true, Ordering::SeqCst);
+    for number in 0..20 {
+        setup.sends(&setup.fixture, &format!("A{number}"), &picture()).await;
+        setup.file_comes(FileAnswer::Fails);
+        setup.turn(&setup.fixture).await;
+    }
+    assert_eq!(setup.files_asked(), 20);
+    setup.sends(&setup.fixture, "B", &picture()).await;
+    setup.turn(&setup.fixture).await;
+    let file = setup.newest().await.file.unwrap();
+    assert_eq!(file.attempts, 0, "nobody was asked");
+    let note = "the file has not come yet: the provider refuses downloads for half an hour";
+    assert_eq!(file.describe_gap(), Some(note));
+    setup.due_turns().await;
+    setup.pass(29 * 60);
+    setup.reconciles().await;
+    assert_eq!(setup.files_asked(), 20);
+    setup.file_comes(FileAnswer::Gives(PNG, "image/png"));
+    setup.pass(60);
+    setup.reconciles().await;
+    let message = setup.newest().await;
+    assert!(setup.files_asked() > 20);
+    assert!(!message.file.as_ref().unwrap().is_blocked);
+}
+
+#[tokio::test]
+async fn a_provider_that_does_not_block_is_asked_however_many_downloads_fail() {
+    let setup = setup().await;
+    for number in 0..21 {
+        setup.sends(&setup.fixture, &format!("A{number}"), &picture()).await;
+        setup.file_comes(FileAnswer::Fails);
+        setup.turn(&setup.fixture).await;
+    }
+    assert_eq!(setup.files_asked(), 21);
+    let state = succeed(setup.world.store.read_instance_state(setup.fixture.instance())).await;
+    assert_eq!(state.downloads, DownloadBlock::default(), "and nothing is counted");
 }

@@ -101,6 +101,8 @@ pub(crate) struct Provider {
     pub(crate) meanwhile: Meanwhile,
     /// How the next files come; the others are not there.
     pub(crate) files: Arc<Mutex<VecDeque<FileAnswer>>>,
+    /// Whether it refuses downloads after many that failed.
+    pub(crate) blocks_downloads: Arc<AtomicBool>,
     /// The files that it was asked for.
     pub(crate) files_asked: Arc<Mutex<Vec<Media>>>,
     time: Time,
@@ -171,6 +173,7 @@ impl Providers for Provider {
     fn capabilities(&self, provider: recado_domain::provider::Provider) -> ProviderCapabilities {
         ProviderCapabilities {
             text_max: TEXT_MAX,
+            blocks_downloads: self.blocks_downloads.load(Ordering::SeqCst),
             ..provider.capabilities()
         }
     }
@@ -552,6 +555,7 @@ impl Setup {
             memory: Memory::default(),
             meanwhile: Meanwhile::default(),
             files: Arc::default(),
+            blocks_downloads: Arc::default(),
             files_asked: Arc::default(),
             time: time.clone(),
         };

@@ -1,12 +1,35 @@
 //! The files that a provider gives.
 
-use super::FileFate;
+use super::{CLOUD, FileFate};
 use super::provider::Edge;
 use super::webhooks::holds_file;
 use recado_domain::config::InstanceConfig;
 use recado_domain::content::MediaKind;
 use recado_domain::event::{EventKind, derive_event_id, webhook_file_key};
 use recado_pipeline::ports::{FetchedFile, FileBytes, FileError, FileRequest};
+
+/// How often a provider is asked for files in vain while it refuses them: workers that asked at the same time, or crashed before
+/// they counted.
+const IN_VAIN_MAX: u32 = 5;
+
+/// The failed downloads of one instance at its provider, which refuses all for half an hour after twenty within an hour.
+#[derive(Debug, Default)]
+pub(super) struct FailedDownloads {
+    failed: Vec<i64>,
+    refused_until: i64,
+    in_vain: u32,
+}
+
+impl FailedDownloads {
+    fn record_failure(&mut self, now: i64) {
+        self.failed.retain(|at| *at > now - 3_600_000);
+        self.failed.push(now);
+        if self.failed.len() == 20 {
+            self.failed.clear();
+            self.refused_until = now + 1_800_000;
+        }
+    }
+}
 
 impl Edge {
     /// Gives the file of a message, as the line says, late or not at all.
@@ -23,7 +46,9 @@ impl Edge {
         let takes_ms = if fate == Some(FileFate::Late) { 30_000 } else { 300 };
         self.injector.common.simulation.sleep(takes_ms).await;
         self.injector.step("fetch_file").await;
-        if fate == Some(FileFate::Fails) || self.was_in_webhook(bound, request) {
+        if self.refuses_download(bound) || fate == Some(FileFate::Fails) || self.was_in_webhook(bound, request) {
+            let now = self.injector.common.simulation.elapsed_ms();
+            self.fake_world.line(&bound.instance.id, |line| line.downloads.record_failure(now));
             return Err(FileError::Unavailable { why: "503" });
         }
         let (bytes, mime_type) = match request.media.media {
@@ -35,6 +60,22 @@ impl Edge {
             mime_type: Some(mime_type.to_owned()),
             sha256: None,
         })
+    }
+
+    /// Whether too many downloads failed before. Whoever goes on asking breaks a promise.
+    fn refuses_download(&self, bound: &InstanceConfig) -> bool {
+        let now = self.injector.common.simulation.elapsed_ms();
+        let in_vain = self.fake_world.line(&bound.instance.id, |line| {
+            let refuses = line.provider == CLOUD && now < line.downloads.refused_until;
+            line.downloads.in_vain += u32::from(refuses);
+            refuses.then_some(line.downloads.in_vain)
+        });
+        let in_vain = in_vain.flatten();
+        if in_vain.is_some_and(|times| times > IN_VAIN_MAX) {
+            let what = "a provider that refuses downloads is asked again and again";
+            self.injector.common.broken(what.to_owned());
+        }
+        in_vain.is_some()
     }
 
     /// Whether the file is stored because the webhook of its message held it. Then nobody else has it.

@@ -1,5 +1,6 @@
 //! One instance at its provider: how it is, and what happened there.
 
+use super::files::FailedDownloads;
 use super::{Fate, Fates, Kept};
 use jiff::Timestamp;
 use recado_domain::contact::ContactAddress;
@@ -36,6 +37,8 @@ pub struct Line {
     pub script_is_steady: bool,
     /// How the next fetches of files end; afterwards, files are given.
     pub files: VecDeque<FileFate>,
+    /// The downloads that failed.
+    pub(super) downloads: FailedDownloads,
     /// Whether it keeps the messages that it took, and can be asked for them.
     pub remembers: bool,
     /// How every further attempt at a message ends.

@@ -122,6 +122,8 @@ pub enum Story {
     /// fails once. A webhook holds a picture that the provider gives to nobody. All are answered, and the files are there in the
     /// end.
     Media,
+    /// Thirty pictures come at once, and the downloads of all fail, until the provider refuses downloads for half an hour.
+    BlockedDownloads,
 }
 
 impl Story {
@@ -175,12 +177,13 @@ impl Story {
         Self::Erasure,
         Self::ErasedInFlight,
         Self::Media,
+        Self::BlockedDownloads,
     ];
 
     /// When all has happened that happens by itself, in milliseconds since the start.
     pub fn calm_ms(self) -> i64 {
         match self {
-            Self::LongOutage => 2_600_000,
+            Self::LongOutage | Self::BlockedDownloads => 2_600_000,
             Self::Night | Self::WritesOn => 400_000,
             Self::Refused | Self::FailedLater => 1_250_000,
             Self::Disconnections
@@ -221,7 +224,7 @@ impl Story {
     pub fn turn_messages(self) -> usize {
         match self {
             Self::LongBurst => 2,
-            Self::WritesOn => 40,
+            Self::WritesOn | Self::BlockedDownloads => 40,
             _ => 20,
         }
     }
@@ -234,7 +237,7 @@ impl Story {
     /// Who is configured.
     pub fn bounds(self) -> Vec<InstanceConfig> {
         let provider = match self {
-            Self::UnheardAtMeta | Self::FailedLater | Self::DayLate => Provider::Meta,
+            Self::UnheardAtMeta | Self::FailedLater | Self::DayLate | Self::BlockedDownloads => Provider::Meta,
             _ => Provider::Evolution,
         };
         let mut bound = bound(0, 0, provider, None);
@@ -308,6 +311,7 @@ impl Story {
             Self::Erasure => tell.erasure(),
             Self::ErasedInFlight => tell.erasure_in_flight(),
             Self::Media => tell.media(),
+            Self::BlockedDownloads => tell.blocked_downloads(),
             Self::LastWords => tell.last_words(),
             Self::AgentReturns => {
                 tell.messages(&[0, 30_000]);

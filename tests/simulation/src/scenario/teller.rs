@@ -98,6 +98,13 @@ where
         self.says("m6-inline-photo", 200_000, 200_000);
     }
 
+    pub(super) fn blocked_downloads(&self) {
+        self.on_line(|line| line.files.extend([FileFate::Fails; 30]));
+        for number in 1..=30 {
+            self.says(&format!("m{number}-photo"), number * 10, number * 10);
+        }
+    }
+
     pub(super) fn reworded(&self) {
         self.messages(&[0]);
         self.changes("in-m1", "m2", 40_000);

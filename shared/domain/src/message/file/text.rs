@@ -203,6 +203,9 @@ impl MessageFile {
     /// Returns the words that tell people and the model what is missing of the file, and why. `None` if nothing is.
     pub fn describe_gap(&self) -> Option<&'static str> {
         match (&self.state, &self.text) {
+            (FileState::Waiting { .. }, _) if self.is_blocked => {
+                Some("the file has not come yet: the provider refuses downloads for half an hour")
+            }
             (FileState::Waiting { .. }, _) => Some("the file has not come yet"),
             (FileState::Lost { reason }, _) => Some(reason.describe_loss()),
             (FileState::Stored(_), Some(FileText::Waiting { .. })) => Some("not read yet"),

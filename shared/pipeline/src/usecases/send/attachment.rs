@@ -44,6 +44,7 @@ pub(super) async fn keep_sent_file(deps: &impl Deps, message: &mut Outgoing, upl
                 state: FileState::Stored(stored),
                 attempts: 0,
                 from_webhook: false,
+                is_blocked: false,
                 text: None,
             });
         }

@@ -6,7 +6,8 @@ use crate::ports::succeed;
 use recado_domain::Timestamp;
 use recado_domain::contact::ContactAddress;
 use recado_pipeline::ports::Providers;
-use recado_whatsapp::dialog360::{MediaDownloadBlock, media_url};
+use recado_domain::instance::{DownloadBlock, InstanceChange, InstanceState};
+use recado_whatsapp::dialog360::media_url;
 use reqwest::Method;
 
 const PHOTO: &[u8] = &[0xff, 0xd8, 0xff, 0xe0, 0, 1];
@@ -239,14 +240,14 @@ async fn twenty_failed_downloads_block_all_of_the_numbers_for_half_an_hour() {
 #[tokio::test]
 async fn who_keeps_to_the_products_own_count_asks_for_nothing_while_blocked() {
     let server = StandIn::dialog360();
-    let mut block = MediaDownloadBlock::default();
+    let mut state = InstanceState::default();
     for _ in 0..50 {
-        if block.blocked_until(Timestamp::now()).is_none() {
+        if state.downloads.blocked_until(Timestamp::now()).is_none() {
             assert_eq!(go(ask(&server, Method::GET, "/42")).await.0, 404);
-            block.record_failure(Timestamp::now());
+            state.apply_change(&InstanceChange::DownloadFailed(Timestamp::now()));
         }
     }
-    assert_eq!(server.requests().len(), MediaDownloadBlock::FAILURES);
+    assert_eq!(server.requests().len(), DownloadBlock::FAILURES);
 }
 
 #[tokio::test]

@@ -3,6 +3,7 @@ use crate::mutation::Mutation;
 use jiff::Timestamp;
 use recado_domain::ids::InstanceId;
 use recado_domain::instance::{
+    DownloadBlock,
     ChangedInstance, ConnectionStatus, InstanceChange, InstanceState, ParkedConversation,
 };
 use recado_domain::rate::Rate;
@@ -24,6 +25,9 @@ impl<S: Store> InstanceStates for FaultyPort<S> {
             .await?;
         if self.injector.lacks(Mutation::NoLookAfterParking) && self.injector.parked.load(Ordering::Relaxed) {
             state.connection = ConnectionStatus::Closed;
+        }
+        if self.injector.lacks(Mutation::DownloadBlockIgnored) {
+            state.downloads = DownloadBlock::default();
         }
         Ok(state)
     }

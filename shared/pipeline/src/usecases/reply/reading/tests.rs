@@ -197,6 +197,7 @@ fn document(ordinal: u64, chars: usize) -> Message {
             state: FileState::Stored(stored),
             attempts: 1,
             from_webhook: false,
+            is_blocked: false,
             text: Some(FileText::Found(found)),
         }),
         ..asked(ordinal, "")
