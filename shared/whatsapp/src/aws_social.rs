@@ -15,7 +15,9 @@ pub use send::AwsSocialClient;
 pub use send::{MediaBucket, S3Location};
 pub use verify::AllowedTopics;
 
-pub(crate) use send::{AwsSocialEndpoint, NO_CLIENT, fetch_connection, fetch_template, send_message};
+pub(crate) use send::{
+    AwsSocialEndpoint, NO_CLIENT, fetch_connection, fetch_file, fetch_template, send_message,
+};
 
 /// Returns the bare id of a phone number. The AWS console shows the id as `phone-number-id-{id}`; events have it at the
 /// end of an ARN.

@@ -305,10 +305,7 @@ impl<'a> ProviderEndpoint<'a> {
             Self::Evolution(at) => evolution::fetch_file(at, clients, file).await,
             Self::Meta(at) => meta::media::fetch_file(at, file).await,
             Self::Dialog360(at) => dialog360::fetch_file(at, file).await,
-            // AWS hands a file over in a bucket alone.
-            Self::AwsSocial(_) => Err(FileError::Unavailable {
-                why: "AWS hands files over in a bucket alone",
-            }),
+            Self::AwsSocial(at) => aws_social::fetch_file(at, file).await,
         }
     }
 

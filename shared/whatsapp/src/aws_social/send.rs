@@ -6,7 +6,9 @@ use crate::wire::template_lookup::TemplateLookup;
 use recado_domain::content::MessageTemplate;
 use recado_domain::ids::ExternalId;
 #[cfg(not(feature = "aws-social"))]
-use recado_pipeline::ports::{ConnectionAnswer, OutgoingMessage, SendOutcome};
+use recado_pipeline::ports::{
+    ConnectionAnswer, FetchedFile, FileError, FileRequest, OutgoingMessage, SendOutcome,
+};
 use std::time::Duration;
 
 #[cfg(feature = "aws-social")]
@@ -59,5 +61,14 @@ pub(crate) async fn fetch_template(at: &AwsSocialEndpoint<'_>, _: &MessageTempla
     match *at.client {}
 }
 
+/// Never runs: without the feature `aws-social` no client exists.
+#[cfg(not(feature = "aws-social"))]
+pub(crate) async fn fetch_file(
+    at: &AwsSocialEndpoint<'_>,
+    _: &FileRequest<'_>,
+) -> Result<FetchedFile, FileError> {
+    match *at.client {}
+}
+
 #[cfg(feature = "aws-social")]
-pub(crate) use sdk::{fetch_connection, fetch_template, send_message};
+pub(crate) use sdk::{fetch_connection, fetch_file, fetch_template, send_message};

@@ -3,6 +3,7 @@
 mod files;
 mod templates;
 
+pub(crate) use files::fetch_file;
 pub use files::{MediaBucket, S3Location};
 pub(crate) use templates::fetch_template;
 

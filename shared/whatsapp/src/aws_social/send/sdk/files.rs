@@ -1,13 +1,15 @@
-//! Uploads files: AWS takes no bytes, but reads them from a bucket of the installation.
+//! Files: AWS takes and gives no bytes, but reads them from a bucket of the installation and writes them there.
 
 use super::super::AwsSocialEndpoint;
 use super::{classify_sdk_error, config_with_timeout, format_origin};
 use crate::meta::body::with_media_id;
 use crate::meta::upload::{InlineFile, unknown_as_retryable};
+use crate::wire::file_download::{file_unavailable, read_file_id};
 use crate::wire::media_file::permanent_failure;
 use aws_sdk_socialmessaging::types::S3File;
 use futures::future::BoxFuture;
-use recado_pipeline::ports::{OutgoingMessage, SendOutcome};
+use recado_domain::message::FileLoss;
+use recado_pipeline::ports::{FetchedFile, FileBytes, FileError, FileRequest, OutgoingMessage, SendOutcome};
 use std::fmt::Debug;
 
 /// Divisor of the time limit for a message with a file: each of the two AWS calls gets a quarter of the time, the bucket
@@ -24,6 +26,17 @@ pub trait MediaBucket: Debug + Send + Sync {
         mime_type: &'a str,
         bytes: Vec<u8>,
     ) -> BoxFuture<'a, Option<S3Location>>;
+
+    /// Returns where AWS writes the files that come in: the bucket, and the beginning of their keys.
+    fn incoming_place(&self) -> S3Location;
+
+    /// Reads the file whose key is `key`, with or without an ending, and deletes it there. `None`: there is none. A file of more than
+    /// `bytes_max` bytes is not read, but lost. One that is not deleted may expire after an hour.
+    fn take_file<'a>(
+        &'a self,
+        key: &'a str,
+        bytes_max: u64,
+    ) -> BoxFuture<'a, Result<Option<FileBytes>, FileError>>;
 }
 
 /// The location of a file in S3.
@@ -80,4 +93,42 @@ pub(super) async fn upload_from_bucket(
             },
         ),
     }
+}
+
+/// Fetches a file: AWS writes it into the bucket, under a key that ends with the file's id and AWS's own ending.
+pub(crate) async fn fetch_file(
+    at: &AwsSocialEndpoint<'_>,
+    file: &FileRequest<'_>,
+) -> Result<FetchedFile, FileError> {
+    let id = read_file_id(file)?;
+    if !id.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"-_".contains(&byte)) {
+        return Err(FileError::Lost(FileLoss::Gone));
+    }
+    let bucket = at.client.bucket.as_ref();
+    let bucket = bucket.ok_or(file_unavailable("no bucket was set up into which AWS could write it"))?;
+    let place = bucket.incoming_place();
+    let destination = S3File::builder().bucket_name(place.bucket).key(&place.key).build();
+    let destination = destination.map_err(|_| file_unavailable("it has no place"))?;
+    let written = at
+        .client
+        .calls
+        .get_whats_app_message_media()
+        .media_id(id)
+        .origination_phone_number_id(format_origin(at))
+        .destination_s3_file(destination)
+        .customize()
+        .config_override(config_with_timeout(file.within))
+        .send()
+        .await;
+    let written = written.map_err(|error| match classify_sdk_error(&error, 1) {
+        SendOutcome::Credentials { .. } => FileError::Credentials,
+        SendOutcome::Permanent { .. } => FileError::Lost(FileLoss::Gone),
+        _ => file_unavailable("AWS did not give it"),
+    })?;
+    let taken = bucket.take_file(&format!("{}{id}", place.key), file.bytes_max).await?;
+    Ok(FetchedFile {
+        bytes: taken.ok_or(file_unavailable("AWS did not write it into the bucket"))?,
+        mime_type: written.mime_type,
+        sha256: None,
+    })
 }

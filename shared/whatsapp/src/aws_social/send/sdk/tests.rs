@@ -9,9 +9,12 @@ use futures::future::{BoxFuture, ready};
 use recado_domain::contact::ContactAddress;
 use recado_domain::content::{Content, Media, MediaKind};
 use recado_domain::ids::{ExternalId, MessageId};
+use recado_domain::message::FileLoss;
 use recado_domain::options::SendOptions;
 use recado_domain::reason::Reason;
+use recado_pipeline::ports::{FetchedFile, FileBytes, FileError, FileRequest};
 use serde_json::{Value, json};
+use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
@@ -188,6 +191,8 @@ async fn a_text_over_metas_limit_is_refused_here() {
 struct Shelf {
     full: bool,
     put: Mutex<Vec<(String, String, Vec<u8>)>>,
+    /// What AWS wrote into it.
+    written: Mutex<BTreeMap<String, Vec<u8>>>,
 }
 
 impl MediaBucket for Shelf {
@@ -202,6 +207,18 @@ impl MediaBucket for Shelf {
         put.push((name.to_owned(), mime_type.to_owned(), bytes));
         let bucket = "a-bucket".to_owned();
         ready((!self.full).then_some(S3Location { bucket, key })).boxed()
+    }
+
+    fn incoming_place(&self) -> S3Location {
+        S3Location {
+            bucket: "a-bucket".to_owned(),
+            key: "payloads/in.".to_owned(),
+        }
+    }
+
+    fn take_file<'a>(&'a self, key: &'a str, _: u64) -> BoxFuture<'a, Result<Option<FileBytes>, FileError>> {
+        let found = self.written.lock().unwrap().remove(key);
+        ready(Ok(found.map(FileBytes::from_bytes))).boxed()
     }
 }
 
@@ -329,6 +346,72 @@ async fn every_refusal_of_the_service_model_is_told_apart_over_the_wire() {
         matches!(nameless, SendOutcome::Unknown { timed_out: false, .. }),
         "{nameless:?}"
     );
+}
+
+async fn fetched(
+    shelf: Option<Arc<Shelf>>,
+    id: &str,
+    does: Does,
+) -> (Result<FetchedFile, FileError>, Vec<Request>) {
+    let stand_in = StandIn::start(vec![does]).await;
+    let keys = Credentials::new("key", "secret", None, None, "test");
+    let mut client = AwsSocialClient::new(config(&stand_in.url).credentials_provider(keys));
+    if let Some(shelf) = shelf {
+        client = client.with_bucket(shelf);
+    }
+    let endpoint = AwsSocialEndpoint {
+        client: &client,
+        number: &ExternalId::parse("0123456789abcdef0123456789abcdef").unwrap(),
+        version: "v20.0",
+        timeout: Duration::from_secs(4),
+    };
+    let media = Media {
+        source: Some(id.to_owned()),
+        ..Media::from_kind(MediaKind::Image)
+    };
+    let request = FileRequest {
+        media: &media,
+        provider_message_id: Some("wamid.1"),
+        bytes_max: 1_000,
+        within: Duration::from_secs(4),
+        private_hosts: false,
+    };
+    (fetch_file(&endpoint, &request).await, stand_in.requests())
+}
+
+#[tokio::test]
+async fn a_file_comes_through_the_bucket_into_which_aws_writes_it() {
+    let shelf = Arc::new(Shelf::default());
+    shelf.written.lock().unwrap().insert("payloads/in.123".to_owned(), b"ab".to_vec());
+    let does = Does::Answers(200, r#"{"mimeType":"image/jpeg","fileSize":1}"#);
+    let (found, requests) = fetched(Some(Arc::clone(&shelf)), "123", does).await;
+    let found = found.unwrap();
+    assert_eq!(found.mime_type.as_deref(), Some("image/jpeg"));
+    assert_eq!(found.bytes.read_all().await.unwrap(), b"ab");
+    assert_eq!(requests[0].line, "POST /v1/whatsapp/media/get");
+    let number = "phone-number-id-0123456789abcdef0123456789abcdef";
+    let place = json!({"bucketName": "a-bucket", "key": "payloads/in."});
+    let expected = json!({"mediaId": "123", "originationPhoneNumberId": number, "destinationS3File": place});
+    assert_eq!(requests[0].body, expected);
+    assert!(shelf.written.lock().unwrap().is_empty(), "it is taken");
+}
+
+#[tokio::test]
+async fn a_file_that_aws_does_not_give_comes_later_or_never() {
+    let denied = Does::Answers(403, r#"{"__type":"AccessDeniedException","message":"x"}"#);
+    let gone = Does::Answers(404, r#"{"__type":"ResourceNotFoundException","message":"x"}"#);
+    let throttled = Does::Answers(429, r#"{"__type":"ThrottledRequestException","message":"x"}"#);
+    let shelf = || Some(Arc::new(Shelf::default()));
+    assert!(matches!(fetched(shelf(), "1", denied).await.0, Err(FileError::Credentials)));
+    assert!(matches!(fetched(shelf(), "1", gone).await.0, Err(FileError::Lost(FileLoss::Gone))));
+    for does in [throttled, Does::Breaks, Does::Answers(200, r#"{"mimeType":"image/png"}"#)] {
+        let (found, _) = fetched(shelf(), "1", does.clone()).await;
+        assert!(matches!(found, Err(FileError::Unavailable { .. })), "{does:?}");
+    }
+    let (found, requests) = fetched(None, "1", Does::Breaks).await;
+    assert!(matches!(found, Err(FileError::Unavailable { .. })) && requests.is_empty());
+    let (found, requests) = fetched(shelf(), "../1", Does::Breaks).await;
+    assert!(matches!(found, Err(FileError::Lost(FileLoss::Gone))) && requests.is_empty());
 }
 
 async fn refused(status: u16, name: &str) -> SendOutcome {
