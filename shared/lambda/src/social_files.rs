@@ -88,7 +88,13 @@ impl MediaBucket for SocialMediaBucket {
             };
             let s3 = &self.clients.s3;
             if matches!(read, Ok(_) | Err(FileError::Lost(_)))
-                && s3.delete_object().bucket(&self.bucket).key(&found).send().await.is_err()
+                && s3
+                    .delete_object()
+                    .bucket(&self.bucket)
+                    .key(&found)
+                    .send()
+                    .await
+                    .is_err()
             {
                 tracing::warn!("a file that AWS wrote into the bucket was not deleted: it expires");
             }

@@ -11,8 +11,8 @@ mod webhooks;
 mod window;
 
 pub use fate::{Fate, Fates};
-pub use line::{FileFate, Line};
 use files::FailedDownloads;
+pub use line::{FileFate, Line};
 use memory::Kept;
 pub use model::Model;
 pub use provider::Edge;

@@ -296,9 +296,15 @@ async fn a_file_of_unknown_bytes_has_the_type_that_its_provider_names() {
 #[tokio::test]
 async fn after_twenty_failed_downloads_a_provider_that_blocks_is_left_alone_for_half_an_hour() {
     let setup = setup().await;
-    setup.world.providers.blocks_downloads.store(true, Ordering::SeqCst);
+    setup
+        .world
+        .providers
+        .blocks_downloads
+        .store(true, Ordering::SeqCst);
     for number in 0..20 {
-        setup.sends(&setup.fixture, &format!("A{number}"), &picture()).await;
+        setup
+            .sends(&setup.fixture, &format!("A{number}"), &picture())
+            .await;
         setup.file_comes(FileAnswer::Fails);
         setup.turn(&setup.fixture).await;
     }
@@ -325,11 +331,17 @@ async fn after_twenty_failed_downloads_a_provider_that_blocks_is_left_alone_for_
 async fn a_provider_that_does_not_block_is_asked_however_many_downloads_fail() {
     let setup = setup().await;
     for number in 0..21 {
-        setup.sends(&setup.fixture, &format!("A{number}"), &picture()).await;
+        setup
+            .sends(&setup.fixture, &format!("A{number}"), &picture())
+            .await;
         setup.file_comes(FileAnswer::Fails);
         setup.turn(&setup.fixture).await;
     }
     assert_eq!(setup.files_asked(), 21);
     let state = succeed(setup.world.store.read_instance_state(setup.fixture.instance())).await;
-    assert_eq!(state.downloads, DownloadBlock::default(), "and nothing is counted");
+    assert_eq!(
+        state.downloads,
+        DownloadBlock::default(),
+        "and nothing is counted"
+    );
 }

@@ -1,8 +1,8 @@
 //! The files that a provider gives.
 
-use super::{CLOUD, FileFate};
 use super::provider::Edge;
 use super::webhooks::holds_file;
+use super::{CLOUD, Fates, FileFate};
 use recado_domain::config::InstanceConfig;
 use recado_domain::content::MediaKind;
 use recado_domain::event::{EventKind, derive_event_id, webhook_file_key};
@@ -46,9 +46,11 @@ impl Edge {
         let takes_ms = if fate == Some(FileFate::Late) { 30_000 } else { 300 };
         self.injector.common.simulation.sleep(takes_ms).await;
         self.injector.step("fetch_file").await;
-        if self.refuses_download(bound) || fate == Some(FileFate::Fails) || self.was_in_webhook(bound, request) {
+        let fails = fate == Some(FileFate::Fails) || self.fails_by_chance(bound);
+        if self.refuses_download(bound) || fails || self.was_in_webhook(bound, request) {
             let now = self.injector.common.simulation.elapsed_ms();
-            self.fake_world.line(&bound.instance.id, |line| line.downloads.record_failure(now));
+            self.fake_world
+                .line(&bound.instance.id, |line| line.downloads.record_failure(now));
             return Err(FileError::Unavailable { why: "503" });
         }
         let (bytes, mime_type) = match request.media.media {
@@ -60,6 +62,16 @@ impl Edge {
             mime_type: Some(mime_type.to_owned()),
             sha256: None,
         })
+    }
+
+    /// Whether the host of files has no answer: one time in four while a random history is not calm.
+    fn fails_by_chance(&self, bound: &InstanceConfig) -> bool {
+        let is_random = self
+            .fake_world
+            .line(&bound.instance.id, |line| line.fates != Fates::calm());
+        is_random == Some(true)
+            && !self.injector.common.is_calm()
+            && self.injector.common.simulation.chance(0.25)
     }
 
     /// Whether too many downloads failed before. Whoever goes on asking breaks a promise.

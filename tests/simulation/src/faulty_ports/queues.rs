@@ -80,10 +80,12 @@ impl<Q: Queues> Queues for FaultyPort<Q> {
     /// Notes which files of webhooks may not be stored: their provider gives them.
     async fn put_payload(&self, key: &str, payload: &Value) -> PortResult<()> {
         let common = &self.injector.common;
-        common.witness().unkept_files.insert(key.to_owned());
+        let is_first = common.witness().unkept_files.insert(key.to_owned());
         self.around("put_payload", self.inner.put_payload(key, payload))
             .await?;
-        common.witness().unkept_files.remove(key);
+        if is_first {
+            common.witness().unkept_files.remove(key);
+        }
         Ok(())
     }
 

@@ -212,7 +212,11 @@ pub const SAFEGUARDS: &[Safeguard] = &[
     .on_one_machine(),
     promise(Mutation::VoidRepliesWait, Story::VoidReplies, Troubles::None),
     promise(Mutation::FilesForgotten, Story::Media, Troubles::None),
-    promise(Mutation::DownloadBlockIgnored, Story::BlockedDownloads, Troubles::None),
+    promise(
+        Mutation::DownloadBlockIgnored,
+        Story::BlockedDownloads,
+        Troubles::None,
+    ),
     promise(Mutation::WebhookFilesForgotten, Story::Media, Troubles::None),
 ];
 

@@ -237,7 +237,9 @@ impl Story {
     /// Who is configured.
     pub fn bounds(self) -> Vec<InstanceConfig> {
         let provider = match self {
-            Self::UnheardAtMeta | Self::FailedLater | Self::DayLate | Self::BlockedDownloads => Provider::Meta,
+            Self::UnheardAtMeta | Self::FailedLater | Self::DayLate | Self::BlockedDownloads => {
+                Provider::Meta
+            }
             _ => Provider::Evolution,
         };
         let mut bound = bound(0, 0, provider, None);

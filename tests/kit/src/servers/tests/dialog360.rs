@@ -5,8 +5,8 @@ use super::*;
 use crate::ports::succeed;
 use recado_domain::Timestamp;
 use recado_domain::contact::ContactAddress;
-use recado_pipeline::ports::Providers;
 use recado_domain::instance::{DownloadBlock, InstanceChange, InstanceState};
+use recado_pipeline::ports::Providers;
 use recado_whatsapp::dialog360::media_url;
 use reqwest::Method;
 

@@ -3,8 +3,7 @@ use crate::mutation::Mutation;
 use jiff::Timestamp;
 use recado_domain::ids::InstanceId;
 use recado_domain::instance::{
-    DownloadBlock,
-    ChangedInstance, ConnectionStatus, InstanceChange, InstanceState, ParkedConversation,
+    ChangedInstance, ConnectionStatus, DownloadBlock, InstanceChange, InstanceState, ParkedConversation,
 };
 use recado_domain::rate::Rate;
 use recado_pipeline::ports::{InstanceStates, PortResult, Reservation, Store};

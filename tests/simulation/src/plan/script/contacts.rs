@@ -41,6 +41,9 @@ pub(super) fn conversation<S, Q>(
         let text = match simulation.below(40) {
             0 => format!("reaction m{name}"),
             1 if sim.common.faults.disturb() => "poison".to_owned(),
+            2 => format!("m{name}-photo"),
+            3 => format!("m{name}-voice"),
+            4 => format!("m{name}-inline-photo"),
             _ => format!("m{name}"),
         };
         // Some are two hours old: too old to be answered; some fifty minutes.

@@ -101,13 +101,21 @@ pub(crate) async fn fetch_file(
     file: &FileRequest<'_>,
 ) -> Result<FetchedFile, FileError> {
     let id = read_file_id(file)?;
-    if !id.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"-_".contains(&byte)) {
+    if !id
+        .bytes()
+        .all(|byte| byte.is_ascii_alphanumeric() || b"-_".contains(&byte))
+    {
         return Err(FileError::Lost(FileLoss::Gone));
     }
     let bucket = at.client.bucket.as_ref();
-    let bucket = bucket.ok_or(file_unavailable("no bucket was set up into which AWS could write it"))?;
+    let bucket = bucket.ok_or(file_unavailable(
+        "no bucket was set up into which AWS could write it",
+    ))?;
     let place = bucket.incoming_place();
-    let destination = S3File::builder().bucket_name(place.bucket).key(&place.key).build();
+    let destination = S3File::builder()
+        .bucket_name(place.bucket)
+        .key(&place.key)
+        .build();
     let destination = destination.map_err(|_| file_unavailable("it has no place"))?;
     let written = at
         .client
@@ -125,7 +133,9 @@ pub(crate) async fn fetch_file(
         SendOutcome::Permanent { .. } => FileError::Lost(FileLoss::Gone),
         _ => file_unavailable("AWS did not give it"),
     })?;
-    let taken = bucket.take_file(&format!("{}{id}", place.key), file.bytes_max).await?;
+    let taken = bucket
+        .take_file(&format!("{}{id}", place.key), file.bytes_max)
+        .await?;
     Ok(FetchedFile {
         bytes: taken.ok_or(file_unavailable("AWS did not write it into the bucket"))?,
         mime_type: written.mime_type,

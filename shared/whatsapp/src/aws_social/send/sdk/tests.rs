@@ -382,7 +382,11 @@ async fn fetched(
 #[tokio::test]
 async fn a_file_comes_through_the_bucket_into_which_aws_writes_it() {
     let shelf = Arc::new(Shelf::default());
-    shelf.written.lock().unwrap().insert("payloads/in.123".to_owned(), b"ab".to_vec());
+    shelf
+        .written
+        .lock()
+        .unwrap()
+        .insert("payloads/in.123".to_owned(), b"ab".to_vec());
     let does = Does::Answers(200, r#"{"mimeType":"image/jpeg","fileSize":1}"#);
     let (found, requests) = fetched(Some(Arc::clone(&shelf)), "123", does).await;
     let found = found.unwrap();
@@ -402,9 +406,19 @@ async fn a_file_that_aws_does_not_give_comes_later_or_never() {
     let gone = Does::Answers(404, r#"{"__type":"ResourceNotFoundException","message":"x"}"#);
     let throttled = Does::Answers(429, r#"{"__type":"ThrottledRequestException","message":"x"}"#);
     let shelf = || Some(Arc::new(Shelf::default()));
-    assert!(matches!(fetched(shelf(), "1", denied).await.0, Err(FileError::Credentials)));
-    assert!(matches!(fetched(shelf(), "1", gone).await.0, Err(FileError::Lost(FileLoss::Gone))));
-    for does in [throttled, Does::Breaks, Does::Answers(200, r#"{"mimeType":"image/png"}"#)] {
+    assert!(matches!(
+        fetched(shelf(), "1", denied).await.0,
+        Err(FileError::Credentials)
+    ));
+    assert!(matches!(
+        fetched(shelf(), "1", gone).await.0,
+        Err(FileError::Lost(FileLoss::Gone))
+    ));
+    for does in [
+        throttled,
+        Does::Breaks,
+        Does::Answers(200, r#"{"mimeType":"image/png"}"#),
+    ] {
         let (found, _) = fetched(shelf(), "1", does.clone()).await;
         assert!(matches!(found, Err(FileError::Unavailable { .. })), "{does:?}");
     }
