@@ -18,6 +18,7 @@ mod dead_letters;
 mod deliveries;
 mod doors;
 mod expired;
+mod files;
 mod hours;
 mod logs;
 mod metrics;

@@ -235,6 +235,7 @@ fn run_deploy(stand_ins: &StandIns) -> Value {
         format!("EvolutionApiUrl={}", stand_ins.evolution.url()),
         format!("MetaBaseUrl={}", stand_ins.meta.url()),
         format!("AnthropicBaseUrl={}", stand_ins.anthropic.url()),
+        format!("TranscriptionUrl={}", crate::files::start_transcriber()),
         "Simulation=off".to_owned(),
         // A request that hung is repeated after this; the audit waits for some.
         "UnknownWaitSeconds=30".to_owned(),
