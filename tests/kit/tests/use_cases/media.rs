@@ -293,6 +293,22 @@ async fn a_file_of_unknown_bytes_has_the_type_that_its_provider_names() {
     assert_eq!(file.stored().unwrap().mime_type, "application/x-other");
 }
 
+impl Setup {
+    /// So many pictures come at once, and the downloads of all fail.
+    async fn fails_to_fetch(&self, pictures: usize) {
+        for number in 0..pictures {
+            self.sends(&self.fixture, &format!("A{number}"), &picture()).await;
+            self.file_comes(FileAnswer::Fails);
+        }
+        self.turn(&self.fixture).await;
+    }
+
+    async fn downloads(&self) -> DownloadBlock {
+        let state = self.world.store.read_instance_state(self.fixture.instance());
+        succeed(state).await.downloads
+    }
+}
+
 #[tokio::test]
 async fn after_twenty_failed_downloads_a_provider_that_blocks_is_left_alone_for_half_an_hour() {
     let setup = setup().await;
@@ -301,14 +317,9 @@ async fn after_twenty_failed_downloads_a_provider_that_blocks_is_left_alone_for_
         .providers
         .blocks_downloads
         .store(true, Ordering::SeqCst);
-    for number in 0..20 {
-        setup
-            .sends(&setup.fixture, &format!("A{number}"), &picture())
-            .await;
-        setup.file_comes(FileAnswer::Fails);
-        setup.turn(&setup.fixture).await;
-    }
+    setup.fails_to_fetch(20).await;
     assert_eq!(setup.files_asked(), 20);
+    let until = setup.downloads().await.blocked_until(setup.now()).unwrap();
     setup.sends(&setup.fixture, "B", &picture()).await;
     setup.turn(&setup.fixture).await;
     let file = setup.newest().await.file.unwrap();
@@ -316,32 +327,28 @@ async fn after_twenty_failed_downloads_a_provider_that_blocks_is_left_alone_for_
     let note = "the file has not come yet: the provider refuses downloads for half an hour";
     assert_eq!(file.describe_gap(), Some(note));
     setup.due_turns().await;
-    setup.pass(29 * 60);
+    setup.pass(until.duration_since(setup.now()).as_secs() - 10);
     setup.reconciles().await;
     assert_eq!(setup.files_asked(), 20);
-    setup.file_comes(FileAnswer::Gives(PNG, "image/png"));
-    setup.pass(60);
+    for _ in 0..21 {
+        setup.file_comes(FileAnswer::Gives(PNG, "image/png"));
+    }
+    setup.pass(20);
     setup.reconciles().await;
-    let message = setup.newest().await;
     assert!(setup.files_asked() > 20);
-    assert!(!message.file.as_ref().unwrap().is_blocked);
+    let file = setup.newest().await.file.unwrap();
+    assert!(!file.is_blocked && file.stored().is_some(), "{file:?}");
 }
 
 #[tokio::test]
 async fn a_provider_that_does_not_block_is_asked_however_many_downloads_fail() {
     let setup = setup().await;
-    for number in 0..21 {
-        setup
-            .sends(&setup.fixture, &format!("A{number}"), &picture())
-            .await;
-        setup.file_comes(FileAnswer::Fails);
-        setup.turn(&setup.fixture).await;
-    }
-    assert_eq!(setup.files_asked(), 21);
-    let state = succeed(setup.world.store.read_instance_state(setup.fixture.instance())).await;
+    setup.fails_to_fetch(20).await;
+    setup.fails_to_fetch(5).await;
+    assert!(setup.files_asked() > 20);
     assert_eq!(
-        state.downloads,
+        setup.downloads().await,
         DownloadBlock::default(),
-        "and nothing is counted"
+        "nothing is counted"
     );
 }
