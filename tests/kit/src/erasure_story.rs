@@ -125,7 +125,7 @@ impl<S: Store, Q: Queues + DeadLetterQueues + Files> ErasureSite<S, Q> {
         for fixture in [&site.fixture, &site.neighbour] {
             succeed(store.apply_configuration(&fixture.document())).await;
         }
-        site.write_of_others().await;
+        Box::pin(site.write_of_others()).await;
         for (id, text, address, also) in [
             ("WAMID-CANARIO-1", "segredo-canario 1", IDENTITY, None),
             ("WAMID-CANARIO-2", "segredo-canario 2", NUMBER, Some(IDENTITY)),
@@ -139,13 +139,13 @@ impl<S: Store, Q: Queues + DeadLetterQueues + Files> ErasureSite<S, Q> {
             };
             site.write(&written).await;
         }
-        site.write_files(&site.fixture, "Canaria Silva", "CANARIO-GRAVADO", FILE_TEXTS)
-            .await;
+        let (fixture, bytes) = (&site.fixture, "CANARIO-GRAVADO");
+        Box::pin(site.write_files(fixture, "Canaria Silva", bytes, FILE_TEXTS)).await;
         let text = Content::from_text("segredo-canario 3");
         site.order("+55 11 98765-0001", text, Some("pedido-do-canario"), false)
             .await;
-        site.send_open_message().await;
-        site.leave_events().await;
+        Box::pin(site.send_open_message()).await;
+        Box::pin(site.leave_events()).await;
         let picture = site.upload().await;
         site.order(
             "5511987650001",
@@ -246,7 +246,7 @@ impl<S: Store, Q: Queues + DeadLetterQueues + Files> ErasureSite<S, Q> {
     /// that was erased has no body.
     pub async fn process(&self, body: &str) {
         for receives in 1..=2 {
-            match process::process(&self.deps, body, receives).await {
+            match Box::pin(process::process(&self.deps, body, receives)).await {
                 Verdict::Done => return,
                 Verdict::Retry { after } => self.deps.system.sleep(after.unsigned_abs()).await,
             }
@@ -266,9 +266,8 @@ impl<S: Store, Q: Queues + DeadLetterQueues + Files> ErasureSite<S, Q> {
             correlation: correlation(),
         };
         let (caller, instance) = (Caller::installation(), self.fixture.instance());
-        deliver::accept_message(&self.deps, &caller, instance, request)
-            .await
-            .unwrap();
+        let accepted = Box::pin(deliver::accept_message(&self.deps, &caller, instance, request));
+        accepted.await.unwrap();
     }
 
     async fn upload(&self) -> Content {

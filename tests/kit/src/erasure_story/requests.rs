@@ -29,7 +29,8 @@ impl<S: Store, Q: Queues + DeadLetterQueues + Files> ErasureSite<S, Q> {
 
     /// Erases the contact, by one request.
     pub async fn erase(&self) -> EraseReport {
-        erase_contact(&self.deps, &Caller::installation(), &self.query())
+        let (caller, query) = (Caller::installation(), self.query());
+        Box::pin(erase_contact(&self.deps, &caller, &query))
             .await
             .unwrap()
     }
@@ -53,7 +54,7 @@ impl<S: Store, Q: Queues + DeadLetterQueues + Files> ErasureSite<S, Q> {
         };
         let (caller, tenant) = (Caller::installation(), &self.fixture.bound.tenant.id);
         for _ in 0..100 {
-            let report = match remove_tenant(&self.deps, &caller, tenant, options).await {
+            let report = match Box::pin(remove_tenant(&self.deps, &caller, tenant, options)).await {
                 Err(RemovalError::NotFound) => return,
                 report => report.unwrap(),
             };

@@ -167,7 +167,10 @@ async fn an_erased_contact_stands_in_no_record_no_object_and_no_queue() {
     let own = own.concat();
     let missing: Vec<_> = CANARIES.iter().filter(|canary| !own.contains(**canary)).collect();
     assert!(missing.is_empty(), "{missing:?} must be there before");
-    assert!(!kill_after_polls(place.site.erase(), 40).await, "it takes longer");
+    assert!(
+        !Box::pin(kill_after_polls(place.site.erase(), 40)).await,
+        "it takes longer"
+    );
     place.wait_until_all_are_visible().await;
     let done = Box::pin(place.site.erase()).await;
     assert!(done.waits_until.is_none(), "{done:?}");
