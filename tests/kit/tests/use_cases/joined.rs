@@ -22,7 +22,7 @@ use recado_testkit::ports::succeed;
 use serde_json::Value;
 
 /// A conversation under either name, of the same person; nobody knows.
-async fn two() -> Setup {
+pub(crate) async fn two() -> Setup {
     let setup = on("evolution").await;
     *setup.world.llm.says.lock().unwrap() = Some("certo".to_owned());
     receive(&setup, words("a", LID, None, false)).await;
@@ -31,11 +31,11 @@ async fn two() -> Setup {
 }
 
 /// The person shows both names.
-async fn shows_both(setup: &Setup) {
+pub(crate) async fn shows_both(setup: &Setup) {
     receive(setup, words("c", NUMBER, Some(LID), false)).await;
 }
 
-async fn both(setup: &Setup) -> (Conversation, Conversation) {
+pub(crate) async fn both(setup: &Setup) -> (Conversation, Conversation) {
     (
         thread(setup, LID).await.unwrap(),
         thread(setup, NUMBER).await.unwrap(),
@@ -68,7 +68,7 @@ async fn answers(setup: &Setup, conversation: &Conversation, text: &str) -> Resu
 }
 
 /// Plays the turns that are due and that they ask for.
-async fn turns(setup: &Setup) {
+pub(crate) async fn turns(setup: &Setup) {
     setup.pass(30);
     loop {
         let due = setup.due_turns().await;

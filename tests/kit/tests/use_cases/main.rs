@@ -26,6 +26,7 @@ mod file_texts;
 mod hanging;
 mod identities;
 mod joined;
+mod joined_history;
 mod knowledge;
 mod long_replies;
 mod lookalikes;

@@ -2,9 +2,11 @@
 //! the limits.
 
 use crate::settings::TurnReadLimits;
+use recado_domain::content::Content;
 use recado_domain::ids::Ordinal;
 use recado_domain::message::{Message, Role};
 use recado_domain::outbox::OutboxState;
+use std::cmp::Reverse;
 use std::collections::BTreeSet;
 
 /// The text that is shown in place of a deleted message.
@@ -24,6 +26,8 @@ pub(super) struct TurnReading {
     chosen: BTreeSet<Ordinal>,
     /// Ordinals of those among them that are owed an answer.
     owed: BTreeSet<Ordinal>,
+    /// The person's other conversations, whose messages are read as history.
+    pub(super) linked: Vec<TurnReading>,
     /// The ordinal up to which messages were answered before this turn.
     pub(super) answered: Ordinal,
     /// The ordinal up to which every message that expects an answer is read.
@@ -86,8 +90,9 @@ impl TurnReading {
         let covers = chosen.last().copied().unwrap_or(reach);
         let mut reading = Self {
             known,
-            owed: chosen.clone(),
-            chosen,
+            owed: chosen,
+            chosen: BTreeSet::new(),
+            linked: Vec::new(),
             answered,
             covers,
             message_chars,
@@ -98,14 +103,44 @@ impl TurnReading {
         reading
     }
 
+    /// Reads the messages of another conversation of the person up to `answered`, as far as an answer follows them there.
+    /// The model would answer what seems to be open, and the turn of the other conversation answers that.
+    pub(super) fn from_linked_conversation(answered: Ordinal, mut known: Vec<Message>, own: &Self) -> Self {
+        let answers: Vec<Message> = known
+            .iter()
+            .filter(|message| message.role != Role::User && reached_contact(message))
+            .cloned()
+            .collect();
+        known.retain(|message| {
+            let is_answered = || answers.iter().any(|answer| follows(answer, message));
+            let is_deletion = matches!(message.content, Content::Deletion { .. });
+            message.role != Role::User || is_deletion || (message.ordinal <= answered && is_answered())
+        });
+        Self {
+            known,
+            chosen: BTreeSet::new(),
+            owed: BTreeSet::new(),
+            linked: Vec::new(),
+            answered,
+            covers: answered,
+            ..*own
+        }
+    }
+
+    /// Reads the histories of the person's other conversations together with this one's.
+    pub(super) fn link_histories(&mut self, linked: Vec<Self>) {
+        self.linked = linked;
+        self.choose_history();
+    }
+
     /// Chooses the newest of the other messages, as far as the limits leave room beside those that are owed an answer.
+    /// Messages of several conversations are chosen by time.
     fn choose_history(&mut self) {
         let mut room = ReadBudget {
             messages: self.messages,
             chars: self.transcript_chars,
             message_chars: self.message_chars,
         };
-        self.chosen.clone_from(&self.owed);
         for message in self
             .known
             .iter()
@@ -113,17 +148,39 @@ impl TurnReading {
         {
             room.take_message(message, true);
         }
-        let around = self.known.iter().rev().filter(|message| {
+        let parts = std::iter::once(&*self).chain(&self.linked);
+        let mut parts: Vec<_> = parts.map(|part| part.list_history().peekable()).collect();
+        let mut chosen = vec![BTreeSet::new(); parts.len()];
+        loop {
+            let heads = parts.iter_mut().enumerate();
+            let newest = heads.filter_map(|(number, part)| Some((part.peek()?.written_at, Reverse(number))));
+            let Some((_, Reverse(number))) = newest.max() else {
+                break;
+            };
+            let message = parts.get_mut(number).and_then(Iterator::next);
+            let Some(message) = message.filter(|message| room.take_message(message, false)) else {
+                break;
+            };
+            if let Some(chosen) = chosen.get_mut(number) {
+                chosen.insert(message.ordinal);
+            }
+        }
+        drop(parts);
+        let mut chosen = chosen.into_iter();
+        self.chosen = chosen.next().unwrap_or_default();
+        self.chosen.extend(&self.owed);
+        for (part, chosen) in self.linked.iter_mut().zip(chosen) {
+            part.chosen = chosen;
+        }
+    }
+
+    /// Lists the messages that may be read beside those that are owed an answer, the newest first.
+    fn list_history(&self) -> impl Iterator<Item = &Message> {
+        self.known.iter().rev().filter(|message| {
             !self.owed.contains(&message.ordinal)
                 && (message.role != Role::User || message.ordinal <= self.covers)
                 && reached_contact(message)
-        });
-        for message in around {
-            if !room.take_message(message, false) {
-                break;
-            }
-            self.chosen.insert(message.ordinal);
-        }
+        })
     }
 
     /// Replaces messages by their present records. The texts of their files take room from older messages.
@@ -184,6 +241,13 @@ fn count_characters(message: &Message, max: usize) -> usize {
 /// Returns the same without the text of the message's file.
 pub(super) fn count_own_characters(message: &Message, max: usize) -> usize {
     message.render_text().chars().take(max).count().max(DELETED.len()) + 1
+}
+
+/// Returns `true` if `answer` stands behind `message` of the same conversation, whatever the clocks say.
+fn follows(answer: &Message, message: &Message) -> bool {
+    let covers = answer.out.as_ref().map_or(Ordinal(0), |out| out.covers);
+    let is_later = answer.ordinal > message.ordinal && answer.written_at >= message.written_at;
+    covers >= message.ordinal || is_later
 }
 
 /// Returns `true` if the contact has the message or may have it. The contact's own messages count.

@@ -10,47 +10,36 @@ use files::TranscriptFiles;
 use jiff::Timestamp;
 use recado_domain::message::{Message, Role};
 use revisions::Revisions;
+use std::cmp::Reverse;
+
+/// A conversation whose messages a turn reads, while the transcript is built.
+struct TranscriptPart<'a> {
+    revised: Revisions<'a>,
+    files: TranscriptFiles,
+}
 
 /// Builds the transcript from the messages that a turn reads. Messages are ordered by the provider's clock, and the
 /// messages to be answered come last. Consecutive messages of one side are joined: models want speakers to alternate,
 /// the contact first and last. Messages that the contact never got are left out. A person's messages are marked. Deleted text is not repeated, a
 /// message that was edited before it was answered shows its new text, and text that is too long is cut, with a mark. Files stand
-/// with their messages: those in `shown` as they are, others as text.
+/// with their messages: those in `shown` as they are, others as text. The person's other conversations are read as one
+/// history with this one.
 pub(super) fn build_transcript(reading: &TurnReading, shown: ShownFiles) -> Vec<ChatTurn> {
-    let owed = |m: &&Message| reading.is_owed_message(m);
-    let before = |m: &&Message| !(m.role == Role::User && m.ordinal > reading.answered);
-    let mut past: Vec<&Message> = reading
-        .chosen_messages()
-        .filter(before)
-        .filter(|m| reached_contact(m))
-        .collect();
-    let mut present: Vec<&Message> = reading.chosen_messages().filter(owed).collect();
-    for part in [&mut past, &mut present] {
-        part.sort_by_key(|message| {
-            (
-                order_timestamp(message, reading.known_messages()),
-                message.ordinal,
-            )
-        });
-    }
-    let revised = Revisions::from_reading(reading);
-    let (each, all) = (reading.message_chars, reading.transcript_chars);
-    let own = reading
-        .chosen_messages()
-        .map(|message| count_own_characters(message, each));
-    let room = all.saturating_sub(own.sum());
-    let mut files = TranscriptFiles::share_room(reading.chosen_messages(), shown, each, room);
+    let mut parts = list_parts(reading, shown);
     let mut turns: Vec<ChatTurn> = Vec::new();
-    for message in past.into_iter().chain(present) {
+    for (number, message) in order_messages(reading) {
+        let Some(part) = parts.get_mut(number) else {
+            continue;
+        };
         let speaker = if message.role == Role::User {
             Speaker::User
         } else {
             Speaker::Assistant
         };
-        let text = shorten_text(revised.visible_text(message), reading.message_chars);
+        let text = shorten_text(part.revised.visible_text(message), reading.message_chars);
         let mut text = mark_person(message, text);
         let says_nothing = text.trim().is_empty() || text == DELETED;
-        let file = (!says_nothing).then(|| files.append_file(message, &mut text));
+        let file = (!says_nothing).then(|| part.files.append_file(message, &mut text));
         match turns.last_mut() {
             _ if text.trim().is_empty() => continue,
             Some(last) if last.speaker == speaker => {
@@ -71,6 +60,42 @@ pub(super) fn build_transcript(reading: &TurnReading, shown: ShownFiles) -> Vec<
     turns
 }
 
+/// Lists the conversation of the turn, then the person's others. They share the room for the texts of files.
+fn list_parts(reading: &TurnReading, shown: ShownFiles) -> Vec<TranscriptPart<'_>> {
+    let all = || std::iter::once(reading).chain(&reading.linked);
+    let each = reading.message_chars;
+    let chosen = all().flat_map(TurnReading::chosen_messages);
+    let own: usize = chosen.map(|message| count_own_characters(message, each)).sum();
+    let mut room = reading.transcript_chars.saturating_sub(own);
+    let mut shown = Some(shown);
+    let part = |part| {
+        let shown = shown.take().unwrap_or_default();
+        TranscriptPart {
+            revised: Revisions::from_reading(part),
+            files: TranscriptFiles::share_room(part.chosen_messages(), shown, each, &mut room),
+        }
+    };
+    all().map(part).collect()
+}
+
+/// Lists the messages that are read, in the order of the transcript, each with the number of its conversation.
+fn order_messages(reading: &TurnReading) -> Vec<(usize, &Message)> {
+    let mut ordered = Vec::new();
+    for (number, part) in std::iter::once(reading).chain(&reading.linked).enumerate() {
+        for message in part.chosen_messages() {
+            let is_owed = number == 0 && reading.is_owed_message(message);
+            let is_later = message.role == Role::User && message.ordinal > part.answered;
+            if is_owed || (!is_later && reached_contact(message)) {
+                let at = order_timestamp(message, part.known_messages());
+                ordered.push(((is_owed, at, Reverse(number), message.ordinal), message));
+            }
+        }
+    }
+    ordered.sort_by_key(|(key, _)| *key);
+    let number = |((_, _, Reverse(number), _), message)| (number, message);
+    ordered.into_iter().map(number).collect()
+}
+
 /// The mark of messages that a person of the business wrote.
 const PERSON_MARK: &str = "[person]";
 
@@ -81,7 +106,8 @@ pub(super) const PERSON_INSTRUCTIONS: &str = "In this conversation, messages tha
 
 /// Returns `true` if a turn reads a message that a person of the business wrote.
 pub(super) fn reads_person(reading: &TurnReading) -> bool {
-    let mut chosen = reading.chosen_messages();
+    let parts = std::iter::once(reading).chain(&reading.linked);
+    let mut chosen = parts.flat_map(TurnReading::chosen_messages);
     chosen.any(|message| message.role == Role::Operator && reached_contact(message))
 }
 

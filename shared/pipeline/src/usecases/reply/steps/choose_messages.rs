@@ -4,6 +4,7 @@ use crate::Deps;
 use crate::ports::{Conversations, PortResult};
 use crate::usecases::reply::reading::{TurnReading, wants_answer};
 use crate::usecases::reply::turn_end::{TurnEnd, TurnStop};
+use futures::future::try_join_all;
 use recado_domain::conversation::Conversation;
 use recado_domain::message::Message;
 
@@ -19,11 +20,32 @@ pub(in crate::usecases::reply) async fn choose_messages(
 ) -> Result<TurnReading, TurnStop> {
     let known = read_older_messages(deps, conversation, newest).await?;
     let (answered, upto) = (conversation.answered, conversation.turn_upto);
-    let reading = TurnReading::choose_messages(answered, upto, known, &deps.settings().turn_reads);
+    let mut reading = TurnReading::choose_messages(answered, upto, known, &deps.settings().turn_reads);
     if reading.covers <= answered {
         return Err(TurnEnd::MessagesMissing.into());
     }
+    let linked = read_linked_histories(deps, conversation, &reading).await?;
+    if !linked.is_empty() {
+        reading.link_histories(linked);
+    }
     Ok(reading)
+}
+
+/// Reads the newest messages of the person's other conversations that belong to one history with this one. A conversation
+/// without such others costs no read.
+async fn read_linked_histories(
+    deps: &impl Deps,
+    conversation: &Conversation,
+    own: &TurnReading,
+) -> PortResult<Vec<TurnReading>> {
+    let limit = deps.settings().turn_reads.messages;
+    let linked = conversation.history_conversations();
+    let found = linked.map(|id| deps.store().find_with_history(id, limit));
+    let found = try_join_all(found).await?.into_iter().flatten();
+    Ok(found
+        .filter(|(linked, _)| linked.erased_at.is_none())
+        .map(|(linked, messages)| TurnReading::from_linked_conversation(linked.answered, messages, own))
+        .collect())
 }
 
 /// Adds the messages after the answered ordinal that are older than `newest`, as far as one turn can read them.

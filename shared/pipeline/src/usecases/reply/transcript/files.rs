@@ -4,7 +4,7 @@ use crate::ports::ChatFile;
 use recado_domain::file_text::render_file_text;
 use recado_domain::ids::Ordinal;
 use recado_domain::media_type::MediaType;
-use recado_domain::message::{FoundText, Message, Role};
+use recado_domain::message::{FoundText, Message, Role, StoredFile};
 use recado_domain::model_files::FileOmission;
 use std::collections::BTreeMap;
 
@@ -24,23 +24,23 @@ pub(super) struct TranscriptFiles {
 
 impl TranscriptFiles {
     /// Shares the room for texts among the files of `messages`, the newest first. `each` is the maximum number of
-    /// characters of one text, `all` of all together.
+    /// characters of one text, `room` of all together; what is left stays in it.
     pub(super) fn share_room<'a>(
         messages: impl DoubleEndedIterator<Item = &'a Message>,
         shown: ShownFiles,
         each: usize,
-        all: usize,
+        room: &mut usize,
     ) -> Self {
-        let (mut chars, mut room) = (BTreeMap::new(), all);
+        let mut chars = BTreeMap::new();
         for message in messages.rev() {
             let Some(found) = find_text(message) else { continue };
             let takes = found.text.chars().take(each).count();
-            if takes > room {
+            if takes > *room {
                 // An older text is not read where a newer one was left out.
-                room = 0;
+                *room = 0;
                 continue;
             }
-            room -= takes;
+            *room -= takes;
             chars.insert(message.ordinal, each);
         }
         Self {
@@ -67,10 +67,15 @@ impl TranscriptFiles {
         if let Some(found) = find_text(message) {
             self.append_text(message, found, text);
         } else if message.role == Role::User {
-            let gap = file
-                .describe_gap()
-                .unwrap_or(FileOmission::OtherType.describe_omission());
-            append_note(text, gap);
+            // What is visible and not shown belongs to another conversation.
+            let is_visible =
+                |stored: &StoredFile| MediaType::from_visible_mime_type(&stored.mime_type).is_some();
+            let omission = if file.stored().is_some_and(is_visible) {
+                FileOmission::Older
+            } else {
+                FileOmission::OtherType
+            };
+            append_note(text, file.describe_gap().unwrap_or(omission.describe_omission()));
         }
         None
     }
