@@ -146,6 +146,7 @@ impl Llm for Model {
             .map(|turn| turn.text.replace('\n', " "))
             .unwrap_or_default();
         self.note(request, &asked);
+        let asked = leave_files_out(&asked);
         let text = if simulation.chance(0.1) {
             "certo".to_owned()
         } else if simulation.chance(goes_on) {
@@ -169,6 +170,17 @@ impl Llm for Model {
             model: request.model.clone(),
         })
     }
+}
+
+/// What was asked, without the texts of files. With them the number of an answer could lie behind its first message.
+fn leave_files_out(asked: &str) -> String {
+    let (mut named, mut rest) = (String::new(), asked);
+    while let Some((before, file)) = rest.split_once("<file ") {
+        named.push_str(before);
+        rest = file.split_once("</file>").map_or("", |(_, after)| after);
+    }
+    named.push_str(rest);
+    named.trim_end().to_owned()
 }
 
 /// The same answer with so many paragraphs more, none of which shares a message with another.

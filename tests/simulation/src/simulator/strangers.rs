@@ -1,6 +1,8 @@
 //! Holders of one tenant's token who ask for another tenant's records, by every way in that the API has, while messages
 //! flow. No answer may name anything of the other tenant, and nothing of it may change.
 
+mod messages;
+
 use super::people::REQUEST_PATIENCE_MS;
 use super::{FunctionWorld, Simulator};
 use crate::executor::Life;
@@ -9,6 +11,7 @@ use crate::plan::address;
 use crate::queue::WorkQueues;
 use futures::executor::block_on;
 use jiff::SignedDuration;
+use messages::{KnownRecords, line_number};
 use recado_domain::access::{Caller, Scope, TokenRole};
 use recado_domain::config::{Agent, Instance, InstanceConfig, Tenant};
 use recado_domain::content::Content;
@@ -31,8 +34,8 @@ use std::sync::Arc;
 const ROUNDS: i64 = 6;
 const PAUSE_MS: i64 = 41_000;
 
-/// The number of contacts that a line has at most.
-const CONTACTS: usize = 3;
+/// The number of contacts that a line has at most: three of the history, and one that sends voice notes.
+const CONTACTS: usize = 4;
 
 /// A way in.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -55,6 +58,10 @@ pub enum Way {
     Audit,
     /// A conversation of the other tenant: the record, its messages, its trace.
     Conversation,
+    /// Files of the other tenant's messages.
+    Files,
+    /// Traces and timelines of the other tenant's messages, by every id that leads to them.
+    Traces,
     /// A contact of the other tenant, to be erased.
     EraseContact,
     /// An entry of the other tenant, to be changed or removed; the tenant itself, to be removed.
@@ -63,11 +70,13 @@ pub enum Way {
     ChangeConversation,
     /// A token for the other tenant, to be created or revoked.
     ChangeTokens,
+    /// Messages and a file, to be sent over the other tenant's instance.
+    Send,
 }
 
 impl Way {
     /// The ways that only read.
-    pub const READING: [Self; 9] = [
+    pub const READING: [Self; 11] = [
         Self::Entries,
         Self::Entry,
         Self::FindContact,
@@ -77,14 +86,17 @@ impl Way {
         Self::Tokens,
         Self::Audit,
         Self::Conversation,
+        Self::Files,
+        Self::Traces,
     ];
 
     /// The ways that change something.
-    pub const CHANGING: [Self; 4] = [
+    pub const CHANGING: [Self; 5] = [
         Self::EraseContact,
         Self::ChangeEntry,
         Self::ChangeConversation,
         Self::ChangeTokens,
+        Self::Send,
     ];
 }
 
@@ -133,10 +145,7 @@ impl Stranger {
 
     /// The addresses of the other tenant's contacts.
     fn contacts(&self) -> Vec<String> {
-        let line = self.other.instance.id.as_str().rsplit('-').next();
-        let line = line
-            .and_then(|number| number.parse().ok())
-            .expect("a line's number");
+        let line = line_number(&self.other.instance);
         (0..CONTACTS)
             .map(|contact| address(line, contact).as_str().to_owned())
             .collect()
@@ -157,28 +166,7 @@ impl Stranger {
         names.iter().map(ToString::to_string).chain(digits).collect()
     }
 
-    /// The newest conversation of each of the other tenant's contacts.
-    fn conversations<S, Q>(&self, sim: &Simulator<S, Q>) -> Vec<ConversationId>
-    where
-        S: Store + Clone + Debug + 'static,
-        Q: WorkQueues,
-    {
-        let filter = ConversationFilter {
-            instance: Some(self.other.instance.id.clone()),
-            tenant: Some(self.other.tenant.id.clone()),
-            ..ConversationFilter::default()
-        };
-        let found = block_on(sim.store.search_conversations(&filter, &page()));
-        let found = found.expect("conversations are read").items;
-        found.into_iter().map(|conversation| conversation.id).collect()
-    }
-
-    async fn ask<S, Q>(
-        &self,
-        way: Way,
-        world: &FunctionWorld<S, Q>,
-        conversations: &[ConversationId],
-    ) -> String
+    async fn ask<S, Q>(&self, way: Way, world: &FunctionWorld<S, Q>, known: &KnownRecords) -> String
     where
         S: Store + Clone + Debug + 'static,
         Q: WorkQueues,
@@ -193,11 +181,14 @@ impl Stranger {
             }
             Way::Conversation | Way::ChangeConversation => {
                 let mut answers = String::new();
-                for id in conversations {
+                for id in &known.conversations {
                     answers += &self.ask_about(way, world, id).await;
                 }
                 answers
             }
+            Way::Files => self.ask_for_files(world, known).await,
+            Way::Traces => self.ask_for_traces(world, known).await,
+            Way::Send => self.send_over_their_instance(world).await,
             Way::ChangeEntry => self.change_entries(world).await,
             Way::ChangeTokens => self.change_tokens(world).await,
         }
@@ -411,6 +402,9 @@ where
     /// Lets a stranger of each tenant ask for each line of another by `ways`. Without `are_limited` their tokens open every
     /// tenant.
     pub fn let_strangers_ask(self: &Arc<Self>, ways: &[Way], are_limited: bool) {
+        for bound in &self.bounds {
+            self.send_voice_notes(&bound.instance);
+        }
         let tenants: BTreeSet<&TenantId> = self.bounds.iter().map(|bound| &bound.tenant.id).collect();
         for own in tenants {
             for other in self.bounds.iter().filter(|bound| bound.tenant.id != *own) {
@@ -450,9 +444,9 @@ where
     async fn ask_as_stranger(self: &Arc<Self>, stranger: &Stranger, way: Way) {
         let injector = FaultInjector::new(&self.common, "api");
         let world = self.world(&injector);
-        let conversations = stranger.conversations(self);
+        let known = KnownRecords::read(self, stranger);
         let asking = stranger.clone();
-        let request = async move { asking.ask(way, &world, &conversations).await };
+        let request = async move { asking.ask(way, &world, &known).await };
         let answer = self.answered_in(injector, REQUEST_PATIENCE_MS, request).await;
         // Whoever dies on the way answers nothing.
         let answer = answer.unwrap_or_default();
