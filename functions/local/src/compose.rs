@@ -43,7 +43,8 @@ pub(crate) async fn compose_components(
     let elsewhere = environment
         .providers
         .base_urls()
-        .chain([environment.model.base_url.as_str()]);
+        .chain([environment.model.base_url.as_str()])
+        .chain(environment.model.other_base_urls.iter().map(String::as_str));
     for url in elsewhere.filter(|url| is_sent_unencrypted(url)) {
         tracing::warn!(
             url,

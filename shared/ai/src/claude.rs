@@ -1,4 +1,4 @@
-//! Claude, asked over Anthropic's Messages API.
+//! Claude, asked over Anthropic's Messages API, and models of other providers, asked by the same client.
 //!
 //! The wire format is implemented by the crate `genai`, which requires two precautions. The `Display` of its errors
 //! contains the response's body, so errors are converted to [`failure::ModelFailure`] at once and never printed. And
@@ -16,15 +16,15 @@ mod message;
 #[cfg(test)]
 pub(crate) mod tests;
 
+use crate::model_provider::{ANTHROPIC, ModelProvider};
 use failure::{FailureCause, ModelFailure, Retryability};
 use futures::future::{Either, select};
-use genai::adapter::AdapterKind;
 use genai::chat::{ChatOptions, ChatResponse, StopReason};
 use genai::resolver::{AuthData, Endpoint};
 use genai::{ModelIden, ServiceTarget};
 use message::to_chat_request;
 use recado_domain::backoff::Backoff;
-use recado_domain::config::CredentialRef;
+use recado_domain::config::{CredentialRef, split_model_name};
 use recado_domain::decision::{AgentDecision, DecisionReading, OfferedDecisions};
 use recado_domain::message::TokenUsage;
 use recado_domain::millis::add_millis;
@@ -49,10 +49,12 @@ const LIST_TIMEOUT: Duration = Duration::from_secs(5);
 /// The settings for requests to Claude.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ClaudeSettings {
-    /// Address of the API, with or without `/v1` (`ANTHROPIC_BASE_URL`).
+    /// The provider of the models.
+    pub provider: &'static ModelProvider,
+    /// Address of the API, with or without its version (`ANTHROPIC_BASE_URL`).
     pub base_url: String,
-    /// Reference to the key.
-    pub key: CredentialRef,
+    /// Reference to the installation's key. `None`: the provider asks for none.
+    pub key: Option<CredentialRef>,
     /// Longest duration of one attempt; [`LlmRequest::within`] limits all attempts together.
     pub attempt_timeout: Duration,
     /// Largest number of attempts.
@@ -63,9 +65,18 @@ pub struct ClaudeSettings {
 
 impl Default for ClaudeSettings {
     fn default() -> Self {
+        Self::of_provider(&ANTHROPIC)
+    }
+}
+
+impl ClaudeSettings {
+    /// Returns the usual settings for a provider.
+    pub fn of_provider(provider: &'static ModelProvider) -> Self {
+        let key = provider.key_variable;
         Self {
-            base_url: "https://api.anthropic.com".to_owned(),
-            key: CredentialRef::Env(ANTHROPIC_API_KEY.to_owned()),
+            provider,
+            base_url: provider.base_url.to_owned(),
+            key: key.map(|name| CredentialRef::Env(name.to_owned())),
             attempt_timeout: Duration::from_secs(45),
             attempts_max: 6,
             backoff: Backoff::Exponential {
@@ -77,7 +88,7 @@ impl Default for ClaudeSettings {
     }
 }
 
-/// A client of Claude. It asks `S` for the key at every call (`S` keeps keys for some minutes), so a new key needs no
+/// A client of Claude, or of another provider's models. It asks `S` for the key at every call (`S` keeps keys for some minutes), so a new key needs no
 /// restart.
 #[derive(Debug, Clone)]
 pub struct Claude<S, A> {
@@ -107,7 +118,8 @@ impl<S: Secrets, A: System> Claude<S, A> {
         secrets: S,
         system: A,
     ) -> Result<Self, ClaudeError> {
-        let endpoint = Endpoint::from_owned(versioned_base_url(&settings.base_url)?);
+        let endpoint =
+            Endpoint::from_owned(versioned_base_url(&settings.base_url, settings.provider.version)?);
         let client = genai::Client::builder()
             .with_reqwest(http)
             .build()
@@ -121,18 +133,27 @@ impl<S: Secrets, A: System> Claude<S, A> {
         })
     }
 
-    /// Returns `true` if there is a key now.
+    /// Returns `true` if there is a key now. A provider that asks for none is not counted: its server may not be there.
     pub async fn has_key(&self) -> PortResult<bool> {
-        Ok(self.secrets.resolve_secret(&self.settings.key).await?.is_some())
+        match &self.settings.key {
+            Some(key) => Ok(self.secrets.resolve_secret(key).await?.is_some()),
+            None => Ok(false),
+        }
     }
 
     /// Lists the names of the models that the key opens. Empty if the API does not list them within some seconds.
     pub async fn list_models(&self) -> Vec<String> {
-        let Ok(key) = self.resolve_key().await else {
+        let Some(reference) = &self.settings.key else {
             return Vec::new();
         };
-        let target = (self.endpoint.clone(), AuthData::from_single(key.expose_secret()));
-        let call = pin!(self.client.all_model_names(AdapterKind::Anthropic, target));
+        let Ok(key) = self.resolve_key(Some(reference)).await else {
+            return Vec::new();
+        };
+        let target = (self.endpoint.clone(), to_auth_data(key.as_ref()));
+        let call = pin!(
+            self.client
+                .all_model_names(self.settings.provider.adapter, target)
+        );
         let alarm = pin!(self.system.sleep(LIST_TIMEOUT));
         match select(call, alarm).await {
             Either::Left((Ok(names), _)) => names,
@@ -140,12 +161,15 @@ impl<S: Secrets, A: System> Claude<S, A> {
         }
     }
 
-    async fn resolve_key(&self) -> Result<Secret, LlmError> {
-        match self.secrets.resolve_secret(&self.settings.key).await {
-            Ok(Some(key)) => Ok(key),
+    async fn resolve_key(&self, reference: Option<&CredentialRef>) -> Result<Option<Secret>, LlmError> {
+        let Some(reference) = reference else {
+            return Ok(None);
+        };
+        match self.secrets.resolve_secret(reference).await {
+            Ok(Some(key)) => Ok(Some(key)),
             Ok(None) => Err(LlmError::Credentials(format!(
                 "there is no key under {}",
-                String::from(self.settings.key.clone())
+                String::from(reference.clone())
             ))),
             Err(error) => Err(LlmError::Unavailable(format!(
                 "the key could not be read: {error}"
@@ -157,13 +181,13 @@ impl<S: Secrets, A: System> Claude<S, A> {
     async fn attempt_request(
         &self,
         request: &LlmRequest,
-        key: &Secret,
+        key: Option<&Secret>,
         at_most: Duration,
     ) -> Result<LlmReply, ModelFailure> {
         let target = ServiceTarget {
             endpoint: self.endpoint.clone(),
-            auth: AuthData::from_single(key.expose_secret()),
-            model: ModelIden::new(AdapterKind::Anthropic, request.model.as_str()),
+            auth: to_auth_data(key),
+            model: ModelIden::new(self.settings.provider.adapter, split_model_name(&request.model).1),
         };
         let options = ChatOptions::default().with_max_tokens(request.max_tokens);
         let call = pin!(
@@ -195,7 +219,8 @@ impl<S: Secrets, A: System> Llm for Claude<S, A> {
     }
 
     async fn generate_reply(&self, request: &LlmRequest) -> Result<LlmReply, LlmError> {
-        let key = self.resolve_key().await?;
+        let reference = request.key.clone().or_else(|| self.settings.key.clone());
+        let key = self.resolve_key(reference.as_ref()).await?;
         let within = i64::try_from(request.within.as_millis()).unwrap_or(i64::MAX);
         let deadline = add_millis(self.system.now(), within);
         let mut request = Cow::Borrowed(request);
@@ -203,7 +228,7 @@ impl<S: Secrets, A: System> Llm for Claude<S, A> {
         loop {
             let left = time_left(self.system.now(), deadline);
             let failure = match self
-                .attempt_request(&request, &key, left.min(self.settings.attempt_timeout))
+                .attempt_request(&request, key.as_ref(), left.min(self.settings.attempt_timeout))
                 .await
             {
                 Ok(reply) => return Ok(reply),
@@ -211,7 +236,9 @@ impl<S: Secrets, A: System> Llm for Claude<S, A> {
             };
             match failure.retryability() {
                 Retryability::Credentials => {
-                    self.secrets.forget_secret(&self.settings.key).await;
+                    if let Some(reference) = &reference {
+                        self.secrets.forget_secret(reference).await;
+                    }
                     return Err(LlmError::Credentials(failure.to_string()));
                 }
                 Retryability::Refused if failure.may_be_for_files() && request.shows_files() => {
@@ -244,14 +271,22 @@ fn time_left(now: recado_domain::Timestamp, deadline: recado_domain::Timestamp) 
     Duration::try_from(deadline.duration_since(now)).unwrap_or_default()
 }
 
-/// Returns `base` with `/v1/` at its end, as `genai` expects it.
-fn versioned_base_url(base: &str) -> Result<String, ClaudeError> {
+fn to_auth_data(key: Option<&Secret>) -> AuthData {
+    key.map_or(AuthData::None, |key| AuthData::from_single(key.expose_secret()))
+}
+
+/// Returns `base` with its version and `/` at its end, as `genai` expects it.
+fn versioned_base_url(base: &str, version: &str) -> Result<String, ClaudeError> {
     let base = base.trim().trim_end_matches('/');
     let url = reqwest::Url::parse(base).map_err(|_| ClaudeError::BaseUrl)?;
     if !matches!(url.scheme(), "http" | "https") || url.query().is_some() || url.fragment().is_some() {
         return Err(ClaudeError::BaseUrl);
     }
-    Ok(format!("{}/v1/", base.strip_suffix("/v1").unwrap_or(base)))
+    if version.is_empty() {
+        return Ok(format!("{base}/"));
+    }
+    let end = format!("/{version}");
+    Ok(format!("{}{end}/", base.strip_suffix(&end).unwrap_or(base)))
 }
 
 /// The words of an answer for the contact.

@@ -10,6 +10,7 @@ mod documents;
 mod embeddings;
 mod knowledge;
 mod model;
+mod model_provider;
 mod openai_server;
 mod simulated;
 mod transcription;
@@ -19,6 +20,7 @@ pub use embeddings::{
     EMBEDDINGS_KEY, EMBEDDINGS_KEY_PARAMETER, EmbeddingClient, EmbeddingSettings, EmbeddingSource,
 };
 pub use model::{Model, ModelSettings};
+pub use model_provider::{ModelProvider, OTHER_PROVIDERS};
 pub use simulated::Simulated;
 pub use transcription::{
     TRANSCRIPTION_KEY, TRANSCRIPTION_KEY_PARAMETER, TranscriptionClient, TranscriptionSettings,

@@ -4,8 +4,10 @@ use crate::claude::{Claude, ClaudeError, ClaudeSettings};
 use crate::documents::read_document_text;
 use crate::embeddings::{EmbeddingClient, EmbeddingSettings};
 use crate::knowledge::{load_index, search_index, split_into_blocks};
+use crate::model_provider::OTHER_PROVIDERS;
 use crate::simulated::Simulated;
 use crate::transcription::{TranscriptionClient, TranscriptionSettings};
+use recado_domain::config::{USUAL_MODEL_PROVIDER, split_model_name};
 use recado_domain::knowledge::{FoundBlock, SnapshotName};
 use recado_domain::media_type::MediaType;
 use recado_domain::message::TextGap;
@@ -23,6 +25,8 @@ use std::time::Duration;
 pub struct ModelSettings {
     /// Base URL of Claude's API (`ANTHROPIC_BASE_URL`).
     pub base_url: String,
+    /// Base URLs of the other providers, in the order of [`OTHER_PROVIDERS`].
+    pub other_base_urls: [String; 4],
     /// Time that the simulated model takes for an answer (`RECADO_SIMULATED_LATENCY_MS`).
     pub simulated_latency: Duration,
     /// The server that transcribes recordings.
@@ -35,10 +39,16 @@ impl ModelSettings {
     /// Reads the settings from the environment.
     pub fn from_environment(reader: &mut VariableReader) -> Self {
         let base_url = reader.read_base_url("ANTHROPIC_BASE_URL");
+        let other_base_urls = OTHER_PROVIDERS.each_ref().map(|provider| {
+            reader.add_known_names(provider.key_variable.as_slice());
+            let set = reader.read_base_url(provider.url_variable);
+            set.unwrap_or_else(|| provider.base_url.to_owned())
+        });
         let (default, what) = (Duration::from_millis(300), "must be a number of milliseconds");
         let parse = |text: &str| text.parse().ok().map(Duration::from_millis);
         Self {
             base_url: base_url.unwrap_or_else(|| ClaudeSettings::default().base_url),
+            other_base_urls,
             simulated_latency: reader.read_parsed("RECADO_SIMULATED_LATENCY_MS", default, what, parse),
             transcription: TranscriptionSettings::from_environment(reader),
             embeddings: EmbeddingSettings::from_environment(reader),
@@ -51,6 +61,8 @@ impl ModelSettings {
 pub struct Model<S, A> {
     /// Claude. Without a key, every call fails with [`LlmError::Credentials`], and turns wait until a key is set.
     claude: Claude<S, A>,
+    /// The models of other providers, in the order of [`OTHER_PROVIDERS`].
+    others: Vec<Claude<S, A>>,
     /// The simulated model, which answers for simulated instances.
     simulated: Simulated<A>,
     /// The server that transcribes recordings, if there is one.
@@ -73,7 +85,16 @@ impl<S: Secrets + Clone, A: System + Clone> Model<S, A> {
             base_url: settings.base_url.clone(),
             ..ClaudeSettings::default()
         };
+        let others = OTHER_PROVIDERS.iter().zip(&settings.other_base_urls);
+        let others = others.map(|(provider, base_url)| {
+            let of_provider = ClaudeSettings {
+                base_url: base_url.clone(),
+                ..ClaudeSettings::of_provider(provider)
+            };
+            Claude::new(http.clone(), of_provider, secrets.clone(), system.clone())
+        });
         Ok(Self {
+            others: others.collect::<Result<_, _>>()?,
             claude: Claude::new(http.clone(), of_claude, secrets.clone(), system.clone())?,
             embeddings: EmbeddingClient::new(
                 http.clone(),
@@ -93,9 +114,36 @@ impl<S: Secrets + Clone, A: System + Clone> Model<S, A> {
     }
 }
 
+impl<S: Secrets, A: System> Model<S, A> {
+    /// Returns the client of the provider that has a model.
+    fn find_client(&self, model: &str) -> Result<&Claude<S, A>, LlmError> {
+        let (name, _) = split_model_name(model);
+        if name == USUAL_MODEL_PROVIDER {
+            return Ok(&self.claude);
+        }
+        let mut others = OTHER_PROVIDERS.iter().zip(&self.others);
+        let found = others.find(|(provider, _)| provider.name == name);
+        let names = || {
+            let names: Vec<&str> = OTHER_PROVIDERS.iter().map(|provider| provider.name).collect();
+            names.join(", ")
+        };
+        found
+            .map(|(_, client)| client)
+            .ok_or_else(|| LlmError::Refused(format!("no provider of models is named `{name}`: {}", names())))
+    }
+}
+
 impl<S: Secrets, A: System> Llm for Model<S, A> {
     async fn has_key(&self) -> PortResult<bool> {
-        self.claude.has_key().await
+        if self.claude.has_key().await? {
+            return Ok(true);
+        }
+        for client in &self.others {
+            if client.has_key().await? {
+                return Ok(true);
+            }
+        }
+        Ok(false)
     }
 
     async fn list_models(&self) -> Vec<String> {
@@ -106,7 +154,7 @@ impl<S: Secrets, A: System> Llm for Model<S, A> {
         if request.simulated {
             self.simulated.generate_reply(request).await
         } else {
-            self.claude.generate_reply(request).await
+            self.find_client(&request.model)?.generate_reply(request).await
         }
     }
 }
@@ -175,6 +223,9 @@ mod tests {
         let http = recado_http_client::build_http_client().unwrap();
         let settings = ModelSettings {
             base_url: "http://127.0.0.1:9".to_owned(),
+            other_base_urls: OTHER_PROVIDERS
+                .each_ref()
+                .map(|provider| provider.base_url.to_owned()),
             simulated_latency: Duration::ZERO,
             transcription: TranscriptionSettings::default(),
             embeddings: EmbeddingSettings::default(),
@@ -231,6 +282,22 @@ mod tests {
     async fn a_key_is_looked_for_and_not_tried() {
         assert!(!model(KeyBox::empty()).has_key().await.unwrap());
         assert!(model(KeyBox::with("k")).has_key().await.unwrap());
+    }
+
+    #[tokio::test]
+    async fn a_provider_that_does_not_exist_is_refused_with_those_that_do() {
+        let asked = LlmRequest {
+            model: "acme::gpt".to_owned(),
+            ..request()
+        };
+        let error = model(KeyBox::with("k")).generate_reply(&asked).await.unwrap_err();
+        assert!(matches!(error, LlmError::Refused(_)));
+        assert!(
+            error
+                .to_string()
+                .contains("`acme`: openai, gemini, bedrock, ollama"),
+            "{error}"
+        );
     }
 
     #[test]

@@ -79,6 +79,12 @@ impl LambdaEnvironment {
             recado_ai::TRANSCRIPTION_KEY_PARAMETER,
             recado_ai::EMBEDDINGS_KEY_PARAMETER,
         ]);
+        let keys = recado_ai::OTHER_PROVIDERS
+            .iter()
+            .filter_map(|provider| provider.key_variable);
+        for key in keys {
+            reader.add_known_names(&[&format!("{key}_PARAMETER")]);
+        }
         Self {
             webhook_limits: WebhookLimits::from_environment(reader),
             public_url: reader.read_base_url("RECADO_PUBLIC_URL"),

@@ -71,8 +71,18 @@ pub const PROOFS: Names = &[
     "RECADO_WEBHOOK_SECRET_ARN",
 ];
 
-/// The language model's base URL and key.
-pub const MODEL: Names = &["ANTHROPIC_BASE_URL", "ANTHROPIC_API_KEY_PARAMETER"];
+/// The base URLs and keys of the providers of models.
+pub const MODEL: Names = &[
+    "ANTHROPIC_BASE_URL",
+    "ANTHROPIC_API_KEY_PARAMETER",
+    "OPENAI_BASE_URL",
+    "OPENAI_API_KEY_PARAMETER",
+    "GEMINI_BASE_URL",
+    "GEMINI_API_KEY_PARAMETER",
+    "BEDROCK_BASE_URL",
+    "BEDROCK_API_KEY_PARAMETER",
+    "OLLAMA_BASE_URL",
+];
 
 /// The server that transcribes recordings, and its key.
 pub const TRANSCRIPTION: Names = &[

@@ -355,6 +355,7 @@ pub fn bound(provider: Provider) -> InstanceConfig {
             tenant,
             model: "model-1".to_owned(),
             fallback_model: None,
+            model_key: None,
             system_prompt: "You answer for the clinic.".to_owned(),
             optimized_system_prompt: None,
             error_message: "Um momento, por favor.".to_owned(),

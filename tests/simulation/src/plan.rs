@@ -123,6 +123,7 @@ pub fn bound(number: usize, tenant: usize, provider: Provider, rate: Option<Rate
             tenant,
             model: "model-1".to_owned(),
             fallback_model: None,
+            model_key: None,
             system_prompt: "You answer.".to_owned(),
             optimized_system_prompt: None,
             error_message: "Um momento, por favor.".to_owned(),

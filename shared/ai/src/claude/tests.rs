@@ -1,6 +1,7 @@
 //! Against a stand-in of Anthropic's API that answers what each test wants.
 
 mod files;
+mod other_providers;
 
 use super::*;
 use recado_domain::Timestamp;
@@ -80,8 +81,9 @@ impl KeyBox {
 
 impl Secrets for KeyBox {
     async fn resolve_secret(&self, reference: &CredentialRef) -> PortResult<Option<Secret>> {
-        assert_eq!(reference, &CredentialRef::Env(self.name.to_owned()));
-        Ok(self.key.clone())
+        // Whoever asks for another key gets none.
+        let is_named = *reference == CredentialRef::Env(self.name.to_owned());
+        Ok(self.key.clone().filter(|_| is_named))
     }
 
     async fn forget_secret(&self, _: &CredentialRef) {
@@ -98,6 +100,7 @@ pub(crate) fn request() -> LlmRequest {
         instructions: Vec::new(),
         decisions: OfferedDecisions::default(),
         model: "claude-sonnet-4-5".to_owned(),
+        key: None,
         system: "You are Ana.".to_owned(),
         turns: vec![said(Speaker::User, "good morning")],
         max_tokens: 300,
@@ -360,19 +363,19 @@ async fn an_unreachable_server_is_tried_again_and_then_unavailable() {
 #[test]
 fn a_base_url_is_taken_with_and_without_its_version() {
     assert_eq!(
-        versioned_base_url("https://api.anthropic.com").unwrap(),
+        versioned_base_url("https://api.anthropic.com", "v1").unwrap(),
         "https://api.anthropic.com/v1/"
     );
     assert_eq!(
-        versioned_base_url("http://127.0.0.1:8080/v1/").unwrap(),
+        versioned_base_url("http://127.0.0.1:8080/v1/", "v1").unwrap(),
         "http://127.0.0.1:8080/v1/"
     );
     assert_eq!(
-        versioned_base_url("https://gateway.example/claude/").unwrap(),
+        versioned_base_url("https://gateway.example/claude/", "v1").unwrap(),
         "https://gateway.example/claude/v1/"
     );
     for bad in ["", "api.anthropic.com", "ftp://x", "https://x/?key=1"] {
-        assert_eq!(versioned_base_url(bad), Err(ClaudeError::BaseUrl), "{bad}");
+        assert_eq!(versioned_base_url(bad, "v1"), Err(ClaudeError::BaseUrl), "{bad}");
     }
 }
 

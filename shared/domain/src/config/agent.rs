@@ -1,5 +1,6 @@
 //! An agent of the configuration.
 
+use super::{CredentialRef, split_model_name};
 use crate::decision::DecisionKind;
 use crate::ids::{AgentId, StepId, TenantId};
 use crate::signature::Signature;
@@ -14,11 +15,15 @@ pub struct Agent {
     pub id: AgentId,
     /// The tenant that the agent belongs to.
     pub tenant: TenantId,
-    /// The model, such as `claude-sonnet-4-5`.
+    /// The model, such as `claude-sonnet-4-5`; of another provider than Anthropic with its name, such as `openai::gpt-4.1`.
     pub model: String,
     /// The model that answers while the first is down or overloaded. If absent, the contact gets `error_message` then.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub fallback_model: Option<String>,
+    /// Reference to a key of the tenant's own for the provider of `model` ([`CredentialRef::belongs_to_tenant`]). If absent, the
+    /// installation's key is used.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub model_key: Option<CredentialRef>,
     /// The instructions to the model (the system prompt).
     pub system_prompt: String,
     /// A shorter form of `system_prompt`, which the model reads in its place.
@@ -70,6 +75,12 @@ impl Agent {
         self.optimized_system_prompt
             .as_deref()
             .unwrap_or(&self.system_prompt)
+    }
+
+    /// Returns the tenant's own key for a model of this agent, if it has one for the model's provider.
+    pub fn own_key_for(&self, model: &str) -> Option<&CredentialRef> {
+        let same = split_model_name(model).0 == split_model_name(&self.model).0;
+        self.model_key.as_ref().filter(|_| same)
     }
 
     /// Lists the models that may answer, in their order.

@@ -133,6 +133,16 @@ impl Agent {
                 what: "optimized_system_prompt must not be empty",
             });
         }
+        if self
+            .model_key
+            .as_ref()
+            .is_some_and(|key| !key.belongs_to_tenant(&self.tenant))
+        {
+            return Err(ConfigError::InvalidValue {
+                of,
+                what: "model_key must be a secret of the agent's tenant, such as env:RECADO_CREDENTIAL_{TENANT}_{NAME}",
+            });
+        }
         if self.max_tokens == 0 || self.max_tokens > 64_000 {
             return Err(ConfigError::InvalidValue {
                 of,

@@ -58,6 +58,7 @@ fn deps(store: &Embedded, clock: &StoryClock) -> TestDeps {
     let system = clock.clone();
     let settings = ModelSettings {
         base_url: "http://127.0.0.1:9".to_owned(),
+        other_base_urls: std::array::from_fn(|_| "http://127.0.0.1:9".to_owned()),
         simulated_latency: Duration::ZERO,
         transcription: TranscriptionSettings::default(),
         embeddings: EmbeddingSettings::default(),

@@ -1,4 +1,5 @@
 use super::PortResult;
+use recado_domain::config::CredentialRef;
 use recado_domain::decision::{AgentDecision, OfferedDecisions};
 use recado_domain::media_type::MediaType;
 use recado_domain::message::TokenUsage;
@@ -61,8 +62,10 @@ impl fmt::Debug for ChatFile {
 /// A request to a language model.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LlmRequest {
-    /// Name of the model.
+    /// Name of the model, with its provider unless that is Anthropic: `openai::gpt-4.1`.
     pub model: String,
+    /// Reference to a key of the tenant's own. `None`: the installation's key for the model's provider.
+    pub key: Option<CredentialRef>,
     /// System prompt, marked for prompt caching.
     pub system: String,
     /// Further instructions, after the system prompt. They change more often, so they are not cached.

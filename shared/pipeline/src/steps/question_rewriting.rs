@@ -103,6 +103,7 @@ async fn ask_for_question(
     let within = settings.timeout.unsigned_abs();
     let request = LlmRequest {
         model: settings.model.clone(),
+        key: None,
         system: INSTRUCTIONS.to_owned(),
         instructions: Vec::new(),
         decisions: OfferedDecisions::default(),

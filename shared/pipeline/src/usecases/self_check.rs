@@ -10,7 +10,7 @@ use crate::steps::model_check::ask_model;
 use futures::stream::{self, StreamExt};
 use jiff::Timestamp;
 use recado_domain::access::Caller;
-use recado_domain::config::{Agent, ConfigDocument, Instance};
+use recado_domain::config::{Agent, ConfigDocument, CredentialRef, Instance};
 use recado_domain::ids::{AgentId, InstanceId};
 use std::collections::BTreeMap;
 
@@ -156,23 +156,34 @@ async fn check_models(
 ) -> Vec<ModelCheck> {
     let agents: BTreeMap<&AgentId, &Agent> =
         configured.agents.iter().map(|agent| (&agent.id, agent)).collect();
-    let mut used: BTreeMap<&str, bool> = BTreeMap::new();
+    let mut used: BTreeMap<(&str, Option<String>), bool> = BTreeMap::new();
     for check in instances {
-        let models = agents.get(&check.instance.agent).map(|agent| agent.list_models());
-        for model in models.into_iter().flatten() {
-            *used.entry(model).or_default() |= check.credential != CredentialState::Simulated;
+        let Some(agent) = agents.get(&check.instance.agent) else {
+            continue;
+        };
+        for model in agent.list_models() {
+            let key = agent.own_key_for(model).cloned().map(String::from);
+            *used.entry((model, key)).or_default() |= check.credential != CredentialState::Simulated;
         }
     }
     let asked: Vec<_> = used
         .into_iter()
-        .map(|(model, is_real)| check_model(deps, model.to_owned(), is_real && asks_models))
+        .map(|((model, key), is_real)| {
+            let key = key.and_then(|key| CredentialRef::try_from(key).ok());
+            check_model(deps, model.to_owned(), key, is_real && asks_models)
+        })
         .collect();
     stream::iter(asked).buffered(ASKED_AT_ONCE).collect().await
 }
 
-async fn check_model(deps: &impl Deps, model: String, is_asked: bool) -> ModelCheck {
+async fn check_model(
+    deps: &impl Deps,
+    model: String,
+    key: Option<CredentialRef>,
+    is_asked: bool,
+) -> ModelCheck {
     let answer = if is_asked {
-        let asked = ask_model(deps, &model).await;
+        let asked = ask_model(deps, &model, key.as_ref()).await;
         asked.map_or_else(ModelAnswer::Failed, |()| ModelAnswer::Answers)
     } else {
         ModelAnswer::NotAsked

@@ -93,6 +93,8 @@ pub(in crate::api) struct AgentSchema {
     model: String,
     /// The model that answers while the first is down or overloaded.
     fallback_model: Option<String>,
+    /// Reference to a key of the tenant's own for the model's provider. If absent, the installation's key is used.
+    model_key: Option<String>,
     /// The instructions to the model.
     system_prompt: String,
     /// A shorter form of `system_prompt`, which the model reads in its place.

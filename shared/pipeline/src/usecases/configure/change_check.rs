@@ -62,7 +62,7 @@ async fn check_models(
             changes,
             "agent",
             agent.id.as_str(),
-            &["model", "fallback_model", "disabled"],
+            &["model", "fallback_model", "model_key", "disabled"],
         );
         if fresh && !agent.disabled && !answers_simulated_only(deps, agent, document).await {
             let unseen = agent.list_models().filter(|model| seen.insert(*model));
@@ -87,7 +87,7 @@ async fn answers_simulated_only(deps: &impl Deps, agent: &Agent, document: &Conf
 }
 
 async fn check_model(deps: &impl Deps, agent: &Agent, model: &str) -> Result<Option<String>, ConfigureError> {
-    match ask_model(deps, model).await {
+    match ask_model(deps, model, agent.own_key_for(model)).await {
         Ok(()) => Ok(None),
         Err(LlmError::Refused(why)) => {
             let known = deps.llm().list_models().await;

@@ -26,6 +26,7 @@ pub(in crate::usecases::reply) async fn ask_models(
     let passed = deps.system().now().duration_since(began_at).unsigned_abs();
     request.within = whole.saturating_sub(passed);
     request.model.clone_from(fallback);
+    request.key = bound.agent.own_key_for(fallback).cloned();
     let answered = deps.llm().generate_reply(&request).await;
     answered.map_err(|error| {
         tracing::error!(%error, model = %request.model, "the fallback model failed, too");

@@ -38,6 +38,7 @@ pub(in crate::usecases::reply) async fn ask_model(
         instructions: list_instructions(turn, step, &turns),
         decisions: bound.agent.offered_decisions(step),
         model: bound.agent.model.clone(),
+        key: bound.agent.model_key.clone(),
         system: bound.agent.prompt_for_model().to_owned(),
         turns,
         max_tokens: bound.agent.max_tokens,
