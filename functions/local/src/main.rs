@@ -4,6 +4,7 @@
 mod output;
 
 mod address_file;
+mod agent;
 mod alerts;
 mod audit;
 mod catch_up;
@@ -95,6 +96,7 @@ enum RecadoCommand {
     Trends(trends::TrendArguments),
     Alerts(alerts::AlertArguments),
     Audit(audit::AuditArguments),
+    Agent(agent::AgentArguments),
     Secret(secret::SecretArguments),
     Eval(eval::EvaluationArguments),
     Knowledge(knowledge::KnowledgeArguments),
@@ -178,6 +180,9 @@ fn run_command(arguments: CommandLine) -> Result<()> {
         }
         Some(RecadoCommand::Alerts(command)) => {
             runtime.block_on(alerts::run_alert_command(command, &environment))
+        }
+        Some(RecadoCommand::Agent(command)) => {
+            runtime.block_on(agent::run_agent_command(command, &environment))
         }
         Some(RecadoCommand::Tenant(command)) => {
             runtime.block_on(tenant::run_tenant_command(command, &environment))

@@ -2,6 +2,7 @@
 
 use crate::machine::{INSTANCE, Machine, PHONE_NUMBER_ID, eventually, seconds};
 use recado_testkit::servers::ConnectionState;
+use recado_testkit::servers::scripted::{Does, StandIn};
 use recado_testkit::webhooks::{evolution_text, meta_text};
 use serde_json::{Value, json};
 use std::path::Path;
@@ -300,4 +301,58 @@ async fn a_full_recording_can_be_redacted_afterwards() {
     );
     let again = run(&machine, &["record", "redact", &from, "--out", &out]);
     assert!(again.err.contains("is not empty"), "{}", again.err);
+}
+
+/// An answer of the model with these words, for a request of so many tokens.
+fn model_answer(text: &str, tokens: u64) -> Does {
+    let body = json!({"id": "msg_1", "type": "message", "role": "assistant", "model": "claude-sonnet-4-5",
+        "content": [{"type": "text", "text": text}], "stop_reason": "end_turn", "stop_sequence": null,
+        "usage": {"input_tokens": tokens, "output_tokens": 1}});
+    Does::AnswersWith(200, vec![("content-type", "application/json")], body.to_string())
+}
+
+#[tokio::test]
+async fn a_shorter_prompt_is_shown_with_its_tokens_and_stored_once_somebody_agrees() {
+    let counts = |full, shorter| {
+        ["Be Ana.", "one", "two", "three"]
+            .into_iter()
+            .zip([90, 10, full, shorter])
+            .map(|(text, tokens)| model_answer(text, tokens))
+    };
+    let script = counts(40, 14)
+        .chain(counts(40, 14))
+        .chain(counts(40, 40))
+        .collect();
+    let model = StandIn::start(script).await;
+    let machine = configured(&[("ANTHROPIC_BASE_URL", &model.url)]);
+    let asked = run(&machine, &["agent", "optimize", "ana"]);
+    assert!(
+        !asked.success && asked.err.contains("--yes"),
+        "{}{}",
+        asked.out,
+        asked.err
+    );
+    assert!(
+        asked.out.contains("system_prompt, 30 tokens:\n\nYou are Ana."),
+        "{}",
+        asked.out
+    );
+    assert!(
+        asked.out.contains("shorter, 4 tokens:\n\nBe Ana."),
+        "{}",
+        asked.out
+    );
+    let agent = || async { machine.get("/v1/agents/ana").await["optimized_system_prompt"].clone() };
+    assert_eq!(agent().await, Value::Null);
+    let agreed = run(&machine, &["agent", "optimize", "ana", "--yes"]);
+    assert!(agreed.success, "{}{}", agreed.out, agreed.err);
+    assert_eq!(agent().await, "Be Ana.");
+    let longer = run(&machine, &["agent", "optimize", "ana", "--yes"]);
+    assert!(
+        !longer.success && longer.err.contains("no shorter prompt"),
+        "{}",
+        longer.err
+    );
+    let unknown = run(&machine, &["agent", "optimize", "bia", "--yes"]);
+    assert!(unknown.err.contains("there is no agent bia"), "{}", unknown.err);
 }
