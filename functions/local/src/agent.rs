@@ -36,7 +36,7 @@ pub(crate) struct AgentArguments {
 
 #[derive(Debug, Subcommand)]
 enum AgentCommand {
-    /// Asks the agent's model for a shorter prompt that says the same, shows both with their tokens, and stores it as
+    /// Asks the agent's model for a shorter prompt that says the same. Shows both with their tokens, and stores the shorter one as
     /// `optimized_system_prompt` if you agree. The model is asked from here, with the key in this environment.
     Optimize {
         /// The agent's id.

@@ -12,11 +12,11 @@ pub struct ModelProvider {
     pub key_variable: Option<&'static str>,
     /// Name of the variable that holds its base URL.
     pub url_variable: &'static str,
-    /// Its base URL, unless set.
+    /// The base URL, unless set.
     pub base_url: &'static str,
     /// The version that its URLs begin with; may be empty.
     pub(crate) version: &'static str,
-    /// Its interface.
+    /// The interface.
     pub(crate) adapter: AdapterKind,
 }
 

@@ -311,7 +311,7 @@ fn model_answer(text: &str, tokens: u64) -> Does {
     Does::AnswersWith(200, vec![("content-type", "application/json")], body.to_string())
 }
 
-#[tokio::test]
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_shorter_prompt_is_shown_with_its_tokens_and_stored_once_somebody_agrees() {
     let counts = |full, shorter| {
         ["Be Ana.", "one", "two", "three"]
