@@ -51,12 +51,12 @@ async fn equal_words_that_are_known_as_another_message_are_no_evidence() {
 
 #[tokio::test]
 async fn equal_words_that_another_attempt_may_just_have_sent_are_no_evidence_while_it_runs() {
-    settle_only_after_the_equal_attempt(false).await;
+    Box::pin(settle_only_after_the_equal_attempt(false)).await;
 }
 
 #[tokio::test]
 async fn a_status_before_the_answer_makes_equal_words_of_a_running_attempt_no_evidence() {
-    settle_only_after_the_equal_attempt(true).await;
+    Box::pin(settle_only_after_the_equal_attempt(true)).await;
 }
 
 /// Finds a message's words at the provider while another attempt with equal words runs. `status_first`: the provider
