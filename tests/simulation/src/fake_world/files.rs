@@ -8,9 +8,9 @@ use recado_domain::content::MediaKind;
 use recado_domain::event::{EventKind, derive_event_id, webhook_file_key};
 use recado_pipeline::ports::{FetchedFile, FileBytes, FileError, FileRequest};
 
-/// How often a provider is asked for files in vain while it refuses them: workers that asked at the same time, or crashed before
-/// they counted.
-const IN_VAIN_MAX: u32 = 5;
+/// How often a provider is asked for files in vain while it refuses them: by workers that asked at the same time, because one before
+/// them crashed before it counted.
+const IN_VAIN_MAX: u32 = 20;
 
 /// The failed downloads of one instance at its provider, which refuses all for half an hour after twenty within an hour.
 #[derive(Debug, Default)]
