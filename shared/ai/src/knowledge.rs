@@ -4,8 +4,8 @@ use recado_documents::{DocumentError, TextLimits, extract_text};
 use recado_domain::knowledge::{FoundBlock, SnapshotName};
 use recado_domain::media_type::MediaType;
 use recado_domain::message::TextGap;
-use recado_knowledge::{KnowledgeIndex, KnowledgeShelf, SplitSettings, split_document};
-use recado_pipeline::ports::{LibraryError, SplitDocument};
+use recado_knowledge::{KnowledgeIndex, KnowledgeShelf, SplitSettings, analyze_document};
+use recado_pipeline::ports::{LibraryError, SplitBlock, SplitDocument};
 use std::sync::Arc;
 
 /// The limits within which a document of a business is read.
@@ -17,18 +17,23 @@ const LIMITS: TextLimits = TextLimits {
 
 /// Splits a document. A library that panics at a file ends the reading of that file only.
 pub(crate) async fn split_into_blocks(
+    title: String,
     bytes: Vec<u8>,
     media_type: MediaType,
     settings: SplitSettings,
 ) -> Result<SplitDocument, TextGap> {
     let split = move || {
         let read = extract_text(&bytes, media_type, &LIMITS)?;
-        let blocks = split_document(&read.text, settings);
+        let document = analyze_document(&title, &read.text, settings);
+        let blocks = document.blocks.into_iter().map(|(block, analyzed)| SplitBlock {
+            place: block.place,
+            text: block.text,
+            language: analyzed.language.as_str().to_owned(),
+            stems: analyzed.stems,
+        });
         Ok(SplitDocument {
-            blocks: blocks
-                .into_iter()
-                .map(|block| (block.place, block.text))
-                .collect(),
+            blocks: blocks.collect(),
+            words: document.words.into_iter().collect(),
             is_cut: read.is_cut,
         })
     };

@@ -176,8 +176,13 @@ impl<S: Secrets, A: System> Embedder for Model<S, A> {
 }
 
 impl<S: Secrets, A: System> KnowledgeLibrary for Model<S, A> {
-    async fn split_document(&self, bytes: Vec<u8>, media_type: MediaType) -> Result<SplitDocument, TextGap> {
-        split_into_blocks(bytes, media_type, SplitSettings::default()).await
+    async fn split_document(
+        &self,
+        title: &str,
+        bytes: Vec<u8>,
+        media_type: MediaType,
+    ) -> Result<SplitDocument, TextGap> {
+        split_into_blocks(title.to_owned(), bytes, media_type, SplitSettings::default()).await
     }
 
     fn has_snapshot(&self, name: &SnapshotName) -> bool {

@@ -2,6 +2,7 @@
 
 use crate::transcription::simulate_transcript;
 use recado_domain::decision::AgentDecision;
+use recado_domain::knowledge::first_block_text;
 use recado_domain::message::{SIMULATED_MODEL, TokenUsage};
 use recado_pipeline::ports::{
     DocumentReader, Embedder, KnowledgeLibrary, Llm, LlmError, LlmReply, LlmRequest, Recording, Speaker,
@@ -30,8 +31,9 @@ impl<A: System> Simulated<A> {
 }
 
 impl<A: System> Llm for Simulated<A> {
-    /// Answers with the number of messages in the burst (the lines after the last answer) and repeats the last one. If
-    /// the latency is longer than [`LlmRequest::within`], the call fails after that time, as a slow real model would.
+    /// Answers with the number of messages in the burst (the lines after the last answer), and repeats the last one. The first block
+    /// of knowledge is repeated, too. If the latency is longer than [`LlmRequest::within`], the call fails after that time, as a
+    /// slow real model would.
     async fn generate_reply(&self, request: &LlmRequest) -> Result<LlmReply, LlmError> {
         self.system.sleep(self.latency.min(request.within)).await;
         if self.latency > request.within {
@@ -49,6 +51,7 @@ impl<A: System> Llm for Simulated<A> {
                 .iter()
                 .map(|text| count_words(text))
                 .sum::<u64>()
+            + request.knowledge.as_deref().map_or(0, count_words)
             + request
                 .turns
                 .iter()
@@ -146,7 +149,20 @@ fn compose_answer(request: &LlmRequest) -> String {
         1 => " and saw 1 file".to_owned(),
         files => format!(" and saw {files} files"),
     };
-    format!("[simulated] I read {count} message{plural}{seen}. You said: \"{last}\"")
+    let known: String = request
+        .knowledge
+        .as_deref()
+        .and_then(first_block_text)
+        .unwrap_or_default()
+        .chars()
+        .take(QUOTED_MAX)
+        .collect();
+    let known = if known.is_empty() {
+        known
+    } else {
+        format!(" I know: \"{known}\"")
+    };
+    format!("[simulated] I read {count} message{plural}{seen}. You said: \"{last}\"{known}")
 }
 
 fn count_words(text: &str) -> u64 {
@@ -242,6 +258,21 @@ mod tests {
         assert_eq!(
             reply.text,
             "[simulated] I read 1 message and saw 1 file. You said: \"good morning\""
+        );
+    }
+
+    #[tokio::test]
+    async fn it_repeats_what_it_was_told_of_documents() {
+        let mut asked = request();
+        asked.knowledge =
+            Some("How to read it.\n<knowledge source=\"a\" place=\"b\">\n90 euros.\n</knowledge>".to_owned());
+        let reply = model(Duration::ZERO).generate_reply(&asked).await.unwrap();
+        assert!(
+            reply
+                .text
+                .ends_with("You said: \"good morning\" I know: \"90 euros.\""),
+            "{}",
+            reply.text
         );
     }
 

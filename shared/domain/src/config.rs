@@ -4,6 +4,7 @@ use crate::access_list::AccessList;
 use crate::content::MessageTemplate;
 use crate::hours::{OpeningHours, OpeningState};
 use crate::ids::{AgentId, ExternalId, InstanceId, TenantId};
+use crate::knowledge::SnapshotName;
 use crate::provider::{Provider, ProviderCapabilities};
 use crate::rate::Rate;
 use crate::retention::RetentionPolicy;
@@ -279,6 +280,9 @@ pub struct InstanceConfig {
     pub tenant: Tenant,
     /// The agent that answers.
     pub agent: Agent,
+    /// The present snapshot of the agent's knowledge; `None` if it has none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub knowledge: Option<SnapshotName>,
 }
 
 impl InstanceConfig {

@@ -6,8 +6,14 @@
 use crate::content::MediaKind;
 use serde::{Deserialize, Serialize};
 
-/// The word of the marks.
+/// The word of the marks of files.
 const MARK: &str = "file";
+
+/// The words of all marks: of files, and of what stands in documents of the business.
+const MARKS: [&str; 2] = [MARK, "knowledge"];
+
+/// Length of the longest of these words, in letters.
+const MARK_LENGTH_MAX: usize = 9;
 
 /// Longest name of a file that is repeated, in characters.
 const NAME_MAX: usize = 100;
@@ -76,8 +82,8 @@ pub fn clean_file_name(name: &str) -> String {
     name.chars().filter(is_harmless).take(NAME_MAX).collect()
 }
 
-/// Changes what looks like one of the marks: `<` before `file` or `/file`, with white space between them or without,
-/// becomes `‹`.
+/// Changes what looks like one of the marks: the `<` before its word becomes `‹`. White space and `/` between them change
+/// nothing.
 pub fn disarm_marks(text: &str) -> String {
     let mut disarmed = String::with_capacity(text.len());
     let mut rest = text;
@@ -96,9 +102,9 @@ fn begins_mark(after: &str) -> bool {
     let word = after
         .chars()
         .filter(|character| !is_ignored(character))
-        .take(MARK.len());
-    word.map(|character| character.to_ascii_lowercase())
-        .eq(MARK.chars())
+        .take(MARK_LENGTH_MAX);
+    let word: String = word.map(|character| character.to_ascii_lowercase()).collect();
+    MARKS.iter().any(|mark| word.starts_with(mark))
 }
 
 #[cfg(test)]

@@ -5,9 +5,13 @@
 
 mod found;
 mod snapshot;
+mod text;
+mod used;
 
 pub use found::FoundBlock;
 pub use snapshot::{KnowledgeSnapshot, SnapshotError};
+pub use text::{first_block_text, render_knowledge};
+pub use used::{KnowledgeGap, TurnKnowledge, UsedBlock};
 
 use crate::ids::{AgentId, IdError, TenantId, hash_parts};
 use crate::millis;
@@ -91,6 +95,8 @@ pub struct KnowledgeSource {
     /// `true` if the document had more text than is kept.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub is_cut: bool,
+    /// The different words of its blocks, which a misspelled word may stand for.
+    pub words: Vec<String>,
 }
 
 /// A piece of a document that answers by itself.
@@ -102,6 +108,10 @@ pub struct KnowledgeBlock {
     pub place: String,
     /// The text.
     pub text: String,
+    /// The language in which its words were stemmed.
+    pub language: String,
+    /// The stems of its words, separated by spaces: what it is searched by.
+    pub stems: String,
 }
 
 /// The name of a snapshot: 32 random hexadecimal digits. A name is never used again.

@@ -1,5 +1,6 @@
 //! The record of a turn, kept for later questions about how a reply came about.
 
+use crate::knowledge::TurnKnowledge;
 use crate::millis;
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
@@ -28,6 +29,8 @@ pub enum TurnStep {
     FileTexts,
     /// Opens the files that the model sees.
     ShownFiles,
+    /// Finds what the agent's documents say about the contact's messages.
+    Knowledge,
     /// Asks the model for the reply.
     Model,
     /// Commits the reply and enqueues the jobs that follow from it.
@@ -51,6 +54,7 @@ impl TurnStep {
             Self::Files => "files",
             Self::FileTexts => "file_texts",
             Self::ShownFiles => "shown_files",
+            Self::Knowledge => "knowledge",
             Self::Model => "model",
             Self::Commit => "commit",
             Self::Unknown => "unknown",
@@ -80,6 +84,10 @@ pub struct TurnRecord {
     /// of several parts carries them on its first part.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub steps: Vec<StepDuration>,
+    /// The knowledge that the model was shown; `None` if the agent has none. A reply of several parts carries it on its first
+    /// part.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub knowledge: Option<TurnKnowledge>,
 }
 
 impl TurnRecord {
@@ -112,12 +120,12 @@ mod tests {
     #[test]
     fn the_word_of_a_step_is_the_one_in_records() {
         use TurnStep::{
-            Choose, Commit, FileTexts, Files, Hours, Instance, Lease, Model, Owed, Read, ReadyReply,
-            ShownFiles, Unknown,
+            Choose, Commit, FileTexts, Files, Hours, Instance, Knowledge, Lease, Model, Owed, Read,
+            ReadyReply, ShownFiles, Unknown,
         };
         for step in [
-            Read, Owed, Instance, Hours, Choose, Lease, ReadyReply, Files, FileTexts, ShownFiles, Model,
-            Commit, Unknown,
+            Read, Owed, Instance, Hours, Choose, Lease, ReadyReply, Files, FileTexts, ShownFiles, Knowledge,
+            Model, Commit, Unknown,
         ] {
             assert_eq!(serde_json::to_value(step).unwrap(), step.as_str());
         }

@@ -23,6 +23,28 @@ pub enum BlockLanguage {
 }
 
 impl BlockLanguage {
+    /// All of them, with the words by which records name them.
+    const NAMES: [(Self, &'static str); 6] = [
+        (Self::En, "en"),
+        (Self::Es, "es"),
+        (Self::Pt, "pt"),
+        (Self::Fr, "fr"),
+        (Self::De, "de"),
+        (Self::It, "it"),
+    ];
+
+    /// Returns the word by which records name the language.
+    pub fn as_str(self) -> &'static str {
+        let named = Self::NAMES.iter().find(|(language, _)| *language == self);
+        named.map_or("en", |(_, name)| name)
+    }
+
+    /// Finds the language that a record names; English if it is not known.
+    pub fn from_name(name: &str) -> Self {
+        let named = Self::NAMES.iter().find(|(_, known)| *known == name);
+        named.map_or(Self::En, |(language, _)| *language)
+    }
+
     pub(crate) fn stemming(self) -> Language {
         match self {
             Self::En => Language::English,

@@ -36,6 +36,36 @@ impl Analyzer {
     }
 }
 
+/// The part of a block's text that the index keeps. A snapshot stores it, so that loading one analyzes no text.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct AnalyzedText {
+    /// The language in which the words were stemmed.
+    pub language: BlockLanguage,
+    /// The stems, separated by spaces.
+    pub stems: String,
+    /// The different words, sorted: what a misspelled word may stand for.
+    pub words: BTreeSet<String>,
+}
+
+/// Finds the stems and the words of texts.
+#[derive(Debug, Default)]
+pub struct TextAnalyzer(BTreeMap<BlockLanguage, Analyzer>);
+
+impl TextAnalyzer {
+    /// Analyzes a text in its language.
+    pub fn analyze_text(&mut self, text: &str, language: BlockLanguage) -> AnalyzedText {
+        let analyzer = self
+            .0
+            .entry(language)
+            .or_insert_with(|| Analyzer::of_language(language));
+        AnalyzedText {
+            language,
+            stems: analyzer.stems.tokenize(text).join(" "),
+            words: analyzer.words.tokenize(text).into_iter().collect(),
+        }
+    }
+}
+
 /// An index of blocks by their words, in memory.
 pub struct LexicalIndex {
     scorer: Scorer<usize>,
@@ -54,35 +84,45 @@ impl std::fmt::Debug for LexicalIndex {
 impl LexicalIndex {
     /// Builds the index of texts, each with its language. A block's number is its place among them.
     pub fn of_texts<'a>(texts: impl IntoIterator<Item = (&'a str, BlockLanguage)>) -> Self {
-        let mut by_language: BTreeMap<BlockLanguage, Analyzer> = BTreeMap::new();
-        let (mut stems_of_blocks, mut languages) = (Vec::new(), Vec::new());
-        let (mut stems, mut vocabulary) = (HashSet::new(), Vocabulary::default());
-        for (text, language) in texts {
-            let analyzer = by_language
-                .entry(language)
-                .or_insert_with(|| Analyzer::of_language(language));
-            for word in analyzer.words.tokenize(text) {
-                vocabulary.add_word(word);
-            }
-            let in_block = analyzer.stems.tokenize(text);
-            stems_of_blocks.push(in_block.join(" "));
-            stems.extend(in_block);
-            languages.push(language);
-        }
-        let joined: Vec<&str> = stems_of_blocks.iter().map(String::as_str).collect();
-        let embedder = EmbedderBuilder::with_tokenizer_and_fit_to_corpus(StoredStems, &joined)
+        let mut analyzer = TextAnalyzer::default();
+        let analyzed: Vec<AnalyzedText> = texts
+            .into_iter()
+            .map(|(text, language)| analyzer.analyze_text(text, language))
+            .collect();
+        let blocks = analyzed.iter().map(|text| (text.language, text.stems.as_str()));
+        let words = analyzed.iter().flat_map(|text| &text.words).map(String::as_str);
+        Self::of_analyzed(blocks, words)
+    }
+
+    /// Builds the index of the stems of blocks, each with its language, and of the words of all of them.
+    pub fn of_analyzed<'a>(
+        blocks: impl IntoIterator<Item = (BlockLanguage, &'a str)>,
+        words: impl IntoIterator<Item = &'a str>,
+    ) -> Self {
+        let (languages, stems_of_blocks): (Vec<BlockLanguage>, Vec<&str>) = blocks.into_iter().unzip();
+        let embedder = EmbedderBuilder::with_tokenizer_and_fit_to_corpus(StoredStems, &stems_of_blocks)
             .b(LENGTH_WEIGHT)
             .build();
-        let mut scorer = Scorer::new();
-        for (block, stems) in joined.iter().enumerate() {
-            scorer.upsert(&block, embedder.embed(stems));
+        let (mut scorer, mut stems) = (Scorer::new(), HashSet::new());
+        for (block, text) in stems_of_blocks.iter().enumerate() {
+            scorer.upsert(&block, embedder.embed(text));
+            for stem in text.split_ascii_whitespace() {
+                if !stems.contains(stem) {
+                    stems.insert(stem.to_owned());
+                }
+            }
         }
-        let common = common_languages(&languages);
-        by_language.retain(|language, _| common.contains(language));
+        let mut vocabulary = Vocabulary::default();
+        for word in words {
+            vocabulary.add_word(word);
+        }
         Self {
             scorer,
             embedder,
-            analyzers: by_language.into_values().collect(),
+            analyzers: common_languages(&languages)
+                .into_iter()
+                .map(Analyzer::of_language)
+                .collect(),
             stems,
             vocabulary,
         }

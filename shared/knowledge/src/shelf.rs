@@ -1,12 +1,36 @@
 //! The indexes of snapshots that a process keeps in memory.
 
-use crate::{Found, LexicalIndex, detect_language};
+use crate::{
+    AnalyzedText, Block, BlockLanguage, Found, LexicalIndex, SplitSettings, TextAnalyzer, detect_language,
+    split_document,
+};
 use recado_domain::knowledge::{FoundBlock, KnowledgeSnapshot, SnapshotError, SnapshotName, SourceId};
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 use std::sync::{Arc, Mutex, PoisonError};
 
 /// Size of the texts of all kept snapshots together, in bytes. One snapshot is kept whatever its size.
 const KEPT_BYTES_MAX: usize = 64 * 1024 * 1024;
+
+/// A text that was split into blocks, each with what the index keeps of it.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct AnalyzedDocument {
+    /// The blocks.
+    pub blocks: Vec<(Block, AnalyzedText)>,
+    /// The different words of all blocks.
+    pub words: BTreeSet<String>,
+}
+
+/// Splits a text into blocks and analyzes them. The title counts among the words of each block, as its headings do.
+pub fn analyze_document(title: &str, text: &str, settings: SplitSettings) -> AnalyzedDocument {
+    let (mut document, mut analyzer) = (AnalyzedDocument::default(), TextAnalyzer::default());
+    for block in split_document(text, settings) {
+        let indexed = format!("{title}. {}. {}", block.place, block.text);
+        let mut analyzed = analyzer.analyze_text(&indexed, detect_language(&indexed));
+        document.words.append(&mut analyzed.words);
+        document.blocks.push((block, analyzed));
+    }
+    document
+}
 
 /// The index of one snapshot. It never changes.
 #[derive(Debug)]
@@ -26,15 +50,14 @@ impl KnowledgeIndex {
             .iter()
             .map(|source| (source.id.clone(), source.title.clone()))
             .collect();
-        let texts: Vec<String> = snapshot
-            .blocks
+        let blocks = snapshot.blocks.iter();
+        let blocks = blocks.map(|block| (BlockLanguage::from_name(&block.language), block.stems.as_str()));
+        let words = snapshot
+            .sources
             .iter()
-            .map(|block| {
-                let title = titles.get(&block.source).map_or("", String::as_str);
-                format!("{title}. {}. {}", block.place, block.text)
-            })
-            .collect();
-        let words = LexicalIndex::of_texts(texts.iter().map(|text| (text.as_str(), detect_language(text))));
+            .flat_map(|source| &source.words)
+            .map(String::as_str);
+        let words = LexicalIndex::of_analyzed(blocks, words);
         Ok(Self {
             snapshot,
             titles,
@@ -102,20 +125,29 @@ mod tests {
 
     fn file_of(title: &str, blocks: &[(&str, &str)]) -> Vec<u8> {
         let id = SourceId::of_title(&AgentId::parse("clara").unwrap(), title);
+        let texts = blocks.iter().map(|(place, text)| format!("# {place}\n{text}"));
+        let text = texts.collect::<Vec<_>>().join("\n");
+        let document = analyze_document(title, &text, SplitSettings::default());
         let source = KnowledgeSource {
             id: id.clone(),
             title: title.to_owned(),
             content_hash: String::new(),
             bytes: 1,
             added_at: Timestamp::UNIX_EPOCH,
-            blocks: blocks.len(),
+            blocks: document.blocks.len(),
             is_cut: false,
+            words: document.words.into_iter().collect(),
         };
-        let blocks = blocks.iter().map(|(place, text)| KnowledgeBlock {
-            source: id.clone(),
-            place: (*place).to_owned(),
-            text: (*text).to_owned(),
-        });
+        let blocks = document
+            .blocks
+            .into_iter()
+            .map(|(block, analyzed)| KnowledgeBlock {
+                source: id.clone(),
+                place: block.place,
+                text: block.text,
+                language: analyzed.language.as_str().to_owned(),
+                stems: analyzed.stems,
+            });
         let snapshot = KnowledgeSnapshot::default().with_changes(&[], vec![(source, blocks.collect())]);
         snapshot.unwrap().to_bytes().unwrap()
     }
@@ -137,6 +169,11 @@ mod tests {
             ("clinic.md", "They cost 90 euros.")
         );
         assert_eq!(found[0].place, "Prices › Vaccines");
+        assert_eq!(
+            index.search("vacinne", 5)[0].text,
+            found[0].text,
+            "a misspelled word"
+        );
         assert!(found[0].score > 0.0);
         assert!(index.search("zzz", 5).is_empty());
     }

@@ -17,11 +17,11 @@ pub(crate) struct Vocabulary {
 }
 
 impl Vocabulary {
-    pub(crate) fn add_word(&mut self, word: String) {
-        self.by_length
-            .entry(word.chars().count())
-            .or_default()
-            .insert(word);
+    pub(crate) fn add_word(&mut self, word: &str) {
+        let same_length = self.by_length.entry(word.chars().count()).or_default();
+        if !same_length.contains(word) {
+            same_length.insert(word.to_owned());
+        }
     }
 
     /// Returns the words that are nearest to `word`: one letter away, two if it is long.
@@ -58,7 +58,7 @@ mod tests {
     fn vocabulary() -> Vocabulary {
         let mut vocabulary = Vocabulary::default();
         for word in ["vacina", "consulta", "convenio", "preco", "raio"] {
-            vocabulary.add_word(word.to_owned());
+            vocabulary.add_word(word);
         }
         vocabulary
     }

@@ -25,6 +25,7 @@ mod framing;
 mod full_disk;
 mod isolation;
 mod keys;
+mod knowledge;
 mod machine;
 mod meta;
 mod metrics;

@@ -125,6 +125,7 @@ impl Fixture {
             instance,
             tenant,
             agent,
+            knowledge: _,
         } = self.bound.clone();
         ConfigDocument {
             tenants: vec![tenant],
@@ -310,6 +311,7 @@ pub fn bound(provider: Provider) -> InstanceConfig {
     let tenant = TenantId::parse(&fresh("clinic")).unwrap();
     let agent = AgentId::parse(&fresh("ana")).unwrap();
     InstanceConfig {
+        knowledge: None,
         instance: Instance {
             id: InstanceId::parse(&fresh("front-desk")).unwrap(),
             tenant: tenant.clone(),

@@ -2,8 +2,8 @@
 
 use recado_domain::knowledge::{FoundBlock, SnapshotName};
 use recado_domain::message::TextGap;
-use recado_knowledge::{KnowledgeIndex, KnowledgeShelf, SplitSettings, split_document};
-use recado_pipeline::ports::{LibraryError, SplitDocument};
+use recado_knowledge::{KnowledgeIndex, KnowledgeShelf, SplitSettings, analyze_document};
+use recado_pipeline::ports::{LibraryError, SplitBlock, SplitDocument};
 use std::sync::Arc;
 
 /// The library. Clones share what is in memory.
@@ -12,14 +12,18 @@ pub struct TextLibrary(KnowledgeShelf);
 
 impl TextLibrary {
     /// Splits a text.
-    pub fn split(&self, bytes: &[u8]) -> Result<SplitDocument, TextGap> {
+    pub fn split(&self, title: &str, bytes: &[u8]) -> Result<SplitDocument, TextGap> {
         let text = std::str::from_utf8(bytes).map_err(|_| TextGap::Unreadable)?;
-        let blocks = split_document(text, SplitSettings::default());
+        let document = analyze_document(title, text, SplitSettings::default());
+        let blocks = document.blocks.into_iter().map(|(block, analyzed)| SplitBlock {
+            place: block.place,
+            text: block.text,
+            language: analyzed.language.as_str().to_owned(),
+            stems: analyzed.stems,
+        });
         Ok(SplitDocument {
-            blocks: blocks
-                .into_iter()
-                .map(|block| (block.place, block.text))
-                .collect(),
+            blocks: blocks.collect(),
+            words: document.words.into_iter().collect(),
             is_cut: false,
         })
     }

@@ -78,6 +78,7 @@ pub fn bound(number: usize, tenant: usize, provider: Provider, rate: Option<Rate
     let agent = AgentId::parse(&agent).expect("a name");
     let line = format!("line-{number}");
     InstanceConfig {
+        knowledge: None,
         instance: Instance {
             id: InstanceId::parse(&line).expect("a name"),
             tenant: tenant.clone(),

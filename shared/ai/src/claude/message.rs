@@ -11,7 +11,9 @@ use recado_pipeline::ports::{ChatFile, ChatTurn, LlmRequest, Speaker};
 pub(super) fn to_chat_request(request: &LlmRequest) -> ChatRequest {
     let system = (!request.system.trim().is_empty())
         .then(|| ChatMessage::system(request.system.as_str()).with_options(CacheControl::Ephemeral));
-    let instructions = request.instructions.iter().map(ChatMessage::system);
+    // Instructions and knowledge change with each turn, so they stand behind the cached prompt.
+    let changing = request.instructions.iter().chain(&request.knowledge);
+    let instructions = changing.map(ChatMessage::system);
     let messages = system.into_iter().chain(instructions);
     let messages = messages
         .chain(request.turns.iter().map(to_chat_message))

@@ -98,6 +98,7 @@ pub(crate) fn said(speaker: Speaker, text: &str) -> ChatTurn {
 pub(crate) fn request() -> LlmRequest {
     LlmRequest {
         instructions: Vec::new(),
+        knowledge: None,
         decisions: OfferedDecisions::default(),
         model: "claude-sonnet-4-5".to_owned(),
         key: None,
@@ -427,6 +428,43 @@ async fn tools_are_named_only_where_a_decision_is_offered_and_instructions_follo
             {"type": "text", "text": "Step two."},
         ])
     );
+}
+
+/// Returns the bytes of a request up to the end of what the provider caches.
+fn cached_prefix(body: &serde_json::Value) -> String {
+    let (tools, prompt) = (&body["tools"], &body["system"][0]);
+    assert_eq!(prompt["cache_control"]["type"], "ephemeral");
+    format!("{} {tools} {prompt}", body["model"])
+}
+
+#[tokio::test]
+async fn the_cached_prefix_is_the_same_in_every_turn_whatever_its_knowledge() {
+    let trial = trial(vec![fine(), fine(), fine()]).await;
+    let known = [
+        "<knowledge>90 euros</knowledge>",
+        "<knowledge>95 euros</knowledge>",
+    ];
+    for (knowledge, question) in [
+        (None, "oi"),
+        (Some(known[0]), "price?"),
+        (Some(known[1]), "and now?"),
+    ] {
+        let asked = LlmRequest {
+            decisions: offered(),
+            instructions: vec![format!("Step of {question}.")],
+            knowledge: knowledge.map(str::to_owned),
+            turns: vec![said(Speaker::User, question)],
+            ..request()
+        };
+        trial.claude.generate_reply(&asked).await.unwrap();
+    }
+    let sent = trial.stand_in.requests();
+    let prefixes: Vec<String> = sent.iter().map(|sent| cached_prefix(&sent.body)).collect();
+    assert_eq!(prefixes[0], prefixes[1]);
+    assert_eq!(prefixes[1], prefixes[2]);
+    assert_eq!(sent[1].body["system"][2], text(known[0]));
+    assert_eq!(sent[2].body["system"][2], text(known[1]));
+    assert_eq!(sent[0].body["system"].as_array().map(Vec::len), Some(2));
 }
 
 #[tokio::test]

@@ -3,6 +3,7 @@ use super::configuration_writes::{self, EntryWrite, StoredMarks};
 use super::expression::Expression;
 use super::item::{self, Item};
 use super::keys::{self, ConfigurationKind, TableKey};
+use super::knowledge_records::find_snapshot_name;
 use super::table::RecordQuery;
 use crate::cache::CacheLookup;
 use futures::future::try_join4;
@@ -225,7 +226,7 @@ impl<A: System> DynamoStore<A> {
         format!("{:016x}", self.table.system.random_u64())
     }
 
-    fn forget_configuration(&self) {
+    pub(super) fn forget_configuration(&self) {
         self.by_external.clear();
         self.by_id.clear();
     }
@@ -242,6 +243,7 @@ impl<A: System> DynamoStore<A> {
         let keys = vec![
             TableKey::for_configured(ConfigurationKind::Tenant, instance.tenant.as_str()),
             TableKey::for_configured(ConfigurationKind::Agent, instance.agent.as_str()),
+            TableKey::for_knowledge(&instance.tenant, &instance.agent),
         ];
         let found = self.table.get_records(what, keys, false).await?;
         let of = |kind: ConfigurationKind| {
@@ -259,6 +261,7 @@ impl<A: System> DynamoStore<A> {
         Ok(Some(InstanceConfig {
             tenant: item::decode_record(what, tenant)?,
             agent: item::decode_record(what, agent)?,
+            knowledge: find_snapshot_name(what, &instance.tenant, &found)?,
             instance,
         }))
     }

@@ -2,12 +2,26 @@
 
 use super::DynamoStore;
 use super::expression::Expression;
-use super::item;
+use super::item::{self, Item};
 use super::keys::{self, TableKey};
 use super::table::RecordQuery;
 use recado_domain::ids::{AgentId, TenantId};
-use recado_domain::knowledge::AgentKnowledge;
+use recado_domain::knowledge::{AgentKnowledge, SnapshotName};
 use recado_pipeline::ports::{KnowledgeRecords, PortResult, System, WriteOutcome};
+
+/// Finds, among the items of a configuration, the name of the present snapshot of the agent's knowledge.
+pub(super) fn find_snapshot_name(
+    what: &'static str,
+    tenant: &TenantId,
+    found: &[Item],
+) -> PortResult<Option<SnapshotName>> {
+    let pk = keys::knowledge_pk(tenant);
+    let stored = found
+        .iter()
+        .find(|item| item::get_string(item, "pk") == Some(pk.as_str()));
+    let known: Option<AgentKnowledge> = stored.map(|item| item::decode_record(what, item)).transpose()?;
+    Ok(known.and_then(|known| known.snapshot))
+}
 
 impl<A: System> KnowledgeRecords for DynamoStore<A> {
     async fn find_knowledge(&self, tenant: &TenantId, agent: &AgentId) -> PortResult<Option<AgentKnowledge>> {
@@ -23,7 +37,9 @@ impl<A: System> KnowledgeRecords for DynamoStore<A> {
         let key = TableKey::for_knowledge(&knowledge.tenant, &knowledge.agent);
         let before = Expression::follows_revision("rev", knowledge.rev);
         let put = self.table.put_record(WHAT, key.into_item(record), Some(before));
-        Ok(if put.await?.is_ok() {
+        let put = put.await?;
+        self.forget_configuration();
+        Ok(if put.is_ok() {
             WriteOutcome::Written
         } else {
             WriteOutcome::Conflict
@@ -39,6 +55,8 @@ impl<A: System> KnowledgeRecords for DynamoStore<A> {
 
     async fn delete_knowledge(&self, tenant: &TenantId, agent: &AgentId) -> PortResult<()> {
         let key = TableKey::for_knowledge(tenant, agent);
-        self.delete_any("deleting an agent's knowledge", key).await
+        self.delete_any("deleting an agent's knowledge", key).await?;
+        self.forget_configuration();
+        Ok(())
     }
 }

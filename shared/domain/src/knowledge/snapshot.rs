@@ -4,7 +4,7 @@ use super::{BLOCKS_MAX, KnowledgeBlock, KnowledgeSource, SOURCES_MAX, SourceId};
 use serde::{Deserialize, Serialize};
 
 /// The first bytes of every snapshot's file; the digit is the number of the format.
-const MAGIC: &[u8] = b"recado-knowledge-1\n";
+const MAGIC: &[u8] = b"recado-knowledge-2\n";
 
 /// All sources of an agent with their blocks at one moment. A snapshot never changes.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]

@@ -19,6 +19,8 @@ fn source(title: &str, texts: &[&str]) -> (KnowledgeSource, Vec<KnowledgeBlock>)
         source: id.clone(),
         place: String::new(),
         text: (*text).to_owned(),
+        language: "en".to_owned(),
+        stems: (*text).to_owned(),
     });
     let source = KnowledgeSource {
         id: id.clone(),
@@ -28,6 +30,7 @@ fn source(title: &str, texts: &[&str]) -> (KnowledgeSource, Vec<KnowledgeBlock>)
         added_at: from_unix_millis(0),
         blocks: texts.len(),
         is_cut: false,
+        words: Vec::new(),
     };
     (source, blocks.collect())
 }
@@ -50,7 +53,7 @@ fn a_snapshot_is_read_as_it_was_written_and_a_damaged_one_is_refused() {
     assert_eq!(KnowledgeSnapshot::from_bytes(&bytes).unwrap(), next);
     let cut = KnowledgeSnapshot::from_bytes(&bytes[..bytes.len() - 1]);
     assert!(matches!(cut, Err(SnapshotError::Damaged(_))));
-    let other = KnowledgeSnapshot::from_bytes(b"recado-knowledge-2\n{}");
+    let other = KnowledgeSnapshot::from_bytes(b"recado-knowledge-3\n{}");
     assert!(matches!(other, Err(SnapshotError::OtherFormat)));
 }
 

@@ -7,6 +7,7 @@ use recado_domain::config::{
     Agent, ConfigDocument, ConfigEntry, ConfigNames, ConfigRemoval, Instance, InstanceConfig, Tenant,
 };
 use recado_domain::ids::{ExternalId, InstanceId, TenantId};
+use recado_domain::knowledge::AgentKnowledge;
 use recado_domain::provider::Provider;
 use recado_pipeline::ports::{ConfigurationStore, Page, PageRequest, PortResult, WriteOutcome};
 use rusqlite::{Connection, OptionalExtension, Row, params};
@@ -228,15 +229,16 @@ fn insert_instance(connection: &Connection, instance: &Instance) -> Result<(), D
     Ok(())
 }
 
-const SELECT_INSTANCE_CONFIG: &str = "SELECT i.body, t.body, a.body FROM instances i
-    JOIN tenants t ON t.id = i.tenant JOIN agents a ON a.id = i.agent WHERE";
+const SELECT_INSTANCE_CONFIG: &str = "SELECT i.body, t.body, a.body, k.body FROM instances i
+    JOIN tenants t ON t.id = i.tenant JOIN agents a ON a.id = i.agent
+    LEFT JOIN knowledge k ON k.tenant = i.tenant AND k.agent = i.agent WHERE";
 
 fn select_instance_config(
     connection: &Connection,
     name: &InstanceName,
 ) -> Result<Option<InstanceConfig>, DbError> {
-    let row = |row: &Row<'_>| Ok((row.get(0)?, row.get(1)?, row.get(2)?));
-    let found: Option<(String, String, String)> = match name {
+    let row = |row: &Row<'_>| Ok((row.get(0)?, row.get(1)?, row.get(2)?, row.get(3)?));
+    let found: Option<(String, String, String, Option<String>)> = match name {
         InstanceName::Id(id) => connection
             .prepare_cached(&format!("{SELECT_INSTANCE_CONFIG} i.id = ?1"))?
             .query_row([id.as_str()], row),
@@ -247,13 +249,15 @@ fn select_instance_config(
             .query_row([provider.as_str(), external.as_str()], row),
     }
     .optional()?;
-    let Some((instance, tenant, agent)) = found else {
+    let Some((instance, tenant, agent, knowledge)) = found else {
         return Ok(None);
     };
+    let knowledge: Option<AgentKnowledge> = knowledge.as_deref().map(decode_json).transpose()?;
     Ok(Some(InstanceConfig {
         instance: decode_json(&instance)?,
         tenant: decode_json(&tenant)?,
         agent: decode_json(&agent)?,
+        knowledge: knowledge.and_then(|known| known.snapshot),
     }))
 }
 

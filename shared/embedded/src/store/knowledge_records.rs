@@ -16,8 +16,10 @@ impl KnowledgeRecords for Embedded {
     }
 
     async fn save_knowledge(&self, knowledge: &AgentKnowledge) -> PortResult<WriteOutcome> {
-        let knowledge = knowledge.clone();
+        // A configuration that is kept names the snapshot.
+        let (knowledge, changing) = (knowledge.clone(), self.config_cache().begin_config_change());
         self.run_write("save_knowledge", move |c| {
+            let _held_until_committed = &changing;
             let before = knowledge.rev.saturating_sub(1);
             let sql = if before == 0 {
                 "INSERT OR IGNORE INTO knowledge (tenant, agent, rev, body) VALUES (?1, ?2, ?3 + 1, ?4)"
@@ -47,7 +49,9 @@ impl KnowledgeRecords for Embedded {
 
     async fn delete_knowledge(&self, tenant: &TenantId, agent: &AgentId) -> PortResult<()> {
         let (tenant, agent) = (tenant.clone(), agent.clone());
+        let changing = self.config_cache().begin_config_change();
         self.run_write("delete_knowledge", move |c| {
+            let _held_until_committed = &changing;
             let sql = "DELETE FROM knowledge WHERE tenant = ?1 AND agent = ?2";
             execute_sql(c, sql, [tenant.as_str(), agent.as_str()])?;
             Ok(())

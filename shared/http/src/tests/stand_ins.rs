@@ -85,8 +85,13 @@ impl DocumentReader for NotCalled {}
 static LIBRARY: LazyLock<TextLibrary> = LazyLock::new(TextLibrary::default);
 
 impl KnowledgeLibrary for NotCalled {
-    async fn split_document(&self, bytes: Vec<u8>, _: MediaType) -> Result<SplitDocument, TextGap> {
-        LIBRARY.split(&bytes)
+    async fn split_document(
+        &self,
+        title: &str,
+        bytes: Vec<u8>,
+        _: MediaType,
+    ) -> Result<SplitDocument, TextGap> {
+        LIBRARY.split(title, &bytes)
     }
 
     fn has_snapshot(&self, name: &SnapshotName) -> bool {

@@ -3,11 +3,26 @@ use recado_domain::media_type::MediaType;
 use recado_domain::message::TextGap;
 use std::future::{Future, ready};
 
+/// A block of a document.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SplitBlock {
+    /// The headings above it.
+    pub place: String,
+    /// The text.
+    pub text: String,
+    /// The language of its words.
+    pub language: String,
+    /// The stems of its words, of its headings and of the title, separated by spaces.
+    pub stems: String,
+}
+
 /// A document that was split into blocks.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SplitDocument {
-    /// The blocks: the headings above each, and its text.
-    pub blocks: Vec<(String, String)>,
+    /// The blocks.
+    pub blocks: Vec<SplitBlock>,
+    /// The different words of the blocks.
+    pub words: Vec<String>,
     /// `true` if the document has more text than was read.
     pub is_cut: bool,
 }
@@ -19,13 +34,14 @@ pub struct LibraryError(pub String);
 
 /// A library that splits documents into blocks, keeps the indexes of snapshots in memory and searches them.
 pub trait KnowledgeLibrary: Send + Sync {
-    /// Splits a document of this type into blocks. The error is for good: the same file would be refused again.
+    /// Splits a document of this type into blocks. Its title counts among the words of each block. The error is for good: the same file would be refused again.
     fn split_document(
         &self,
+        title: &str,
         bytes: Vec<u8>,
         media_type: MediaType,
     ) -> impl Future<Output = Result<SplitDocument, TextGap>> + Send {
-        drop((bytes, media_type));
+        let _ = (title, bytes, media_type);
         ready(Err(TextGap::OtherType))
     }
 

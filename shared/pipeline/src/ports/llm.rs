@@ -70,6 +70,8 @@ pub struct LlmRequest {
     pub system: String,
     /// Further instructions, after the system prompt. They change more often, so they are not cached.
     pub instructions: Vec<String>,
+    /// Blocks of the agent's documents about the contact's last messages, after the instructions. They change with each turn.
+    pub knowledge: Option<String>,
     /// Decisions that the model may take with its reply. The request names tools only for these.
     pub decisions: OfferedDecisions,
     /// Conversation so far. The contact speaks first and last, and the speakers alternate.

@@ -18,6 +18,7 @@ pub(crate) async fn ask_model(
     let turn = ChatTurn::from_text(Speaker::User, "Answer with one word.");
     let request = LlmRequest {
         instructions: Vec::new(),
+        knowledge: None,
         decisions: OfferedDecisions::default(),
         model: model.to_owned(),
         key: key.cloned(),

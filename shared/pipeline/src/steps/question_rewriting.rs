@@ -106,6 +106,7 @@ async fn ask_for_question(
         key: None,
         system: INSTRUCTIONS.to_owned(),
         instructions: Vec::new(),
+        knowledge: None,
         decisions: OfferedDecisions::default(),
         turns: vec![ChatTurn::from_text(Speaker::User, describe_conversation(asked))],
         max_tokens: QUESTION_TOKENS_MAX,

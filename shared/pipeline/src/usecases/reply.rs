@@ -35,6 +35,7 @@ use steps::choose_messages::choose_messages;
 use steps::commit_reply::commit_reply;
 use steps::fetch_files::{UnreadFiles, fetch_files};
 use steps::find_instance::find_instance;
+use steps::find_knowledge::find_knowledge;
 use steps::model_reply::ask_model;
 use steps::read_conversation::read_conversation;
 use steps::read_files::{open_shown_files, read_files};
@@ -208,7 +209,8 @@ async fn draft_reply(
     times.run(deps, TurnStep::FileTexts, texts).await?;
     let opens = open_shown_files(deps, turn);
     let shown = times.run(deps, TurnStep::ShownFiles, opens).await?;
-    times
-        .run(deps, TurnStep::Model, ask_model(deps, turn, shown))
-        .await
+    let finds = find_knowledge(deps, turn);
+    let knowledge = times.run(deps, TurnStep::Knowledge, finds).await?;
+    let asks = ask_model(deps, turn, shown, knowledge);
+    times.run(deps, TurnStep::Model, asks).await
 }

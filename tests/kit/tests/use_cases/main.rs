@@ -28,6 +28,7 @@ mod identities;
 mod joined;
 mod joined_history;
 mod knowledge;
+mod knowledge_turns;
 mod long_replies;
 mod lookalikes;
 mod measured;

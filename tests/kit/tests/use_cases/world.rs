@@ -344,6 +344,10 @@ pub(crate) struct Model {
     pub(crate) says: Mutex<Option<String>>,
     /// Splits documents and searches them.
     pub(crate) library: TextLibrary,
+    /// Set if a search never ends.
+    pub(crate) searches_for_ever: AtomicBool,
+    /// Blocks of documents in the last call.
+    pub(crate) knew: Mutex<Option<String>>,
     /// What it was asked last in each call.
     pub(crate) asked: Mutex<Vec<String>>,
     /// All that it was shown in the last call.
@@ -403,8 +407,13 @@ impl Transcriber for Model {
 impl Embedder for Model {}
 
 impl KnowledgeLibrary for Model {
-    async fn split_document(&self, bytes: Vec<u8>, _: MediaType) -> Result<SplitDocument, TextGap> {
-        self.library.split(&bytes)
+    async fn split_document(
+        &self,
+        title: &str,
+        bytes: Vec<u8>,
+        _: MediaType,
+    ) -> Result<SplitDocument, TextGap> {
+        self.library.split(title, &bytes)
     }
 
     fn has_snapshot(&self, name: &SnapshotName) -> bool {
@@ -421,6 +430,9 @@ impl KnowledgeLibrary for Model {
         question: &str,
         limit: usize,
     ) -> Option<Vec<FoundBlock>> {
+        if self.searches_for_ever.load(Ordering::SeqCst) {
+            std::future::pending::<()>().await;
+        }
         self.library.search(name, question, limit)
     }
 }
@@ -441,6 +453,7 @@ impl Llm for Model {
         let files = request.turns.iter().flat_map(|turn| turn.files.clone());
         *self.shown.lock().unwrap() = files.collect();
         *self.within.lock().unwrap() = request.within;
+        self.knew.lock().unwrap().clone_from(&request.knowledge);
         assert!(!self.ends.load(Ordering::SeqCst), "the process ends");
         let meanwhile = self.meanwhile.0.lock().unwrap().take();
         if let Some(meanwhile) = meanwhile {

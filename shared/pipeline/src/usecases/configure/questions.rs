@@ -49,6 +49,7 @@ pub(super) fn bind_instance(document: &ConfigDocument, instance: &Instance) -> O
             .iter()
             .find(|one| one.id == instance.agent)?
             .clone(),
+        knowledge: None,
     })
 }
 

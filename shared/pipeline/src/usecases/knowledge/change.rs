@@ -3,8 +3,8 @@
 use super::{KnowledgeError, find_record, find_tenant, read_snapshot_of};
 use crate::Deps;
 use crate::ports::{
-    FileBytes, FileError, Files, KnowledgeLibrary, KnowledgeRecords, PortError, System, WRITE_TRIES,
-    WriteOutcome,
+    FileBytes, FileError, Files, KnowledgeLibrary, KnowledgeRecords, PortError, SplitDocument, System,
+    WRITE_TRIES, WriteOutcome,
 };
 use crate::steps::audit::audit_action;
 use recado_domain::access::Caller;
@@ -47,7 +47,7 @@ pub enum SourceOutcome {
 pub struct AddedSource {
     /// The source.
     pub source: KnowledgeSource,
-    /// What became of it.
+    /// Effect of adding it.
     pub outcome: SourceOutcome,
 }
 
@@ -75,7 +75,18 @@ pub async fn add_source(
         return Ok(AddedSource { source, outcome });
     }
     let bytes = document.bytes.len() as u64;
-    let (blocks, is_cut) = split_into_blocks(deps, &id, &title, document.bytes).await?;
+    let split = split_into_blocks(deps, &title, document.bytes).await?;
+    let blocks: Vec<KnowledgeBlock> = split
+        .blocks
+        .into_iter()
+        .map(|block| KnowledgeBlock {
+            source: id.clone(),
+            place: block.place,
+            text: block.text,
+            language: block.language,
+            stems: block.stems,
+        })
+        .collect();
     let source = KnowledgeSource {
         id,
         title,
@@ -83,7 +94,8 @@ pub async fn add_source(
         bytes,
         added_at: deps.system().now(),
         blocks: blocks.len(),
-        is_cut,
+        is_cut: split.is_cut,
+        words: split.words,
     };
     audit_change(deps, caller, &tenant, agent, format!("added {}", source.id)).await?;
     change_snapshot(deps, &tenant, agent, |present| {
@@ -138,10 +150,9 @@ fn hash_content(bytes: &[u8]) -> String {
 
 async fn split_into_blocks(
     deps: &impl Deps,
-    id: &SourceId,
     title: &str,
     bytes: Vec<u8>,
-) -> Result<(Vec<KnowledgeBlock>, bool), KnowledgeError> {
+) -> Result<SplitDocument, KnowledgeError> {
     let refused = |gap| KnowledgeError::Document {
         title: title.to_owned(),
         gap,
@@ -155,22 +166,13 @@ async fn split_into_blocks(
     let media_type = MediaType::from_file(&bytes, Some(title)).ok_or_else(|| refused(TextGap::OtherType))?;
     let split = deps
         .llm()
-        .split_document(bytes, media_type)
+        .split_document(title, bytes, media_type)
         .await
         .map_err(refused)?;
-    let blocks: Vec<KnowledgeBlock> = split
-        .blocks
-        .into_iter()
-        .map(|(place, text)| KnowledgeBlock {
-            source: id.clone(),
-            place,
-            text,
-        })
-        .collect();
-    if blocks.is_empty() {
+    if split.blocks.is_empty() {
         return Err(empty());
     }
-    Ok((blocks, split.is_cut))
+    Ok(split)
 }
 
 /// Writes the snapshot that `change` makes of the present one, and makes it the present one. If another writer was faster, the

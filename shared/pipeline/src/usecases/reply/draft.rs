@@ -131,6 +131,8 @@ impl DraftedReply {
             let mut turn = draft.turn.clone();
             if number == 1 {
                 turn.steps = steps.to_vec();
+            } else {
+                turn.knowledge = None;
             }
             out.last_words = last_words;
             out.turn = Some(turn);

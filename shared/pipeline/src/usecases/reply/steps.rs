@@ -8,6 +8,7 @@ pub(super) mod commit_reply;
 pub(super) mod fallback_model;
 pub(super) mod fetch_files;
 pub(super) mod find_instance;
+pub(super) mod find_knowledge;
 pub(super) mod model_reply;
 pub(super) mod read_conversation;
 pub(super) mod read_files;

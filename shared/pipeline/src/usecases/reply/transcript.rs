@@ -8,6 +8,7 @@ use crate::ports::{ChatTurn, Speaker};
 pub(super) use files::ShownFiles;
 use files::TranscriptFiles;
 use jiff::Timestamp;
+use recado_domain::file_text::disarm_marks;
 use recado_domain::message::{Message, Role};
 use revisions::Revisions;
 use std::cmp::Reverse;
@@ -37,6 +38,12 @@ pub(super) fn build_transcript(reading: &TurnReading, shown: ShownFiles) -> Vec<
             Speaker::Assistant
         };
         let text = shorten_text(part.revised.visible_text(message), reading.message_chars);
+        // A contact writes no mark of a file or of knowledge.
+        let text = if message.role == Role::User {
+            disarm_marks(&text)
+        } else {
+            text
+        };
         let mut text = mark_person(message, text);
         let says_nothing = text.trim().is_empty() || text == DELETED;
         let file = (!says_nothing).then(|| part.files.append_file(message, &mut text));

@@ -8,6 +8,7 @@ use jiff::{SignedDuration, Timestamp};
 use recado_domain::conversation::{Conversation, ConversationMode, ConversationStatus};
 use recado_domain::event::{EventRecord, FollowUpJob};
 use recado_domain::ids::MessageId;
+use recado_domain::knowledge::TurnKnowledge;
 use recado_domain::message::{Message, Role};
 use recado_domain::outbox::{Outbox, OutboxHistoryEntry};
 use recado_domain::scheduled::{ScheduledMessage, ScheduledState};
@@ -270,7 +271,7 @@ fn add_turn_entry(way: &mut MessageTimeline, id: &MessageId, message: &Message, 
         .steps
         .iter()
         .map(|StepDuration(step, ms)| json!({"step": step, "ms": ms}));
-    let detail = json!({
+    let mut detail = json!({
         "waited_for": waited_for,
         "opening": turn.opening,
         "attempts": turn.attempt,
@@ -281,7 +282,18 @@ fn add_turn_entry(way: &mut MessageTimeline, id: &MessageId, message: &Message, 
         "reason": message.unanswered,
         "steps": steps.collect::<Value>(),
     });
+    if let Some(known) = &turn.knowledge {
+        detail["knowledge"] = describe_knowledge(known);
+    }
     way.add_entry(id, TimelineStage::Turn, Some(turn.began_at), detail);
+}
+
+fn describe_knowledge(known: &TurnKnowledge) -> Value {
+    let blocks = known.blocks.iter().map(|block| {
+        let score = f64::from(block.score) / 1000.0;
+        json!({"source": block.source, "title": block.title, "place": block.place, "score": score})
+    });
+    json!({"search": "lexical", "blocks": blocks.collect::<Value>(), "gap": known.gap})
 }
 
 fn stage_of_step(what: &str, committed: bool) -> Option<TimelineStage> {

@@ -69,6 +69,7 @@ pub(super) fn bound(provider: &str, version: u8) -> InstanceConfig {
         instance: serde_json::from_value::<Instance>(instance).unwrap(),
         tenant: serde_json::from_value::<Tenant>(json!({"id": "t"})).unwrap(),
         agent: serde_json::from_value::<Agent>(agent).unwrap(),
+        knowledge: None,
     }
 }
 

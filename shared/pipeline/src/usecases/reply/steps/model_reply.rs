@@ -23,6 +23,7 @@ pub(in crate::usecases::reply) async fn ask_model(
     deps: &impl Deps,
     turn: &LeasedTurn<'_>,
     shown: ShownFiles,
+    knowledge: Option<String>,
 ) -> Result<DraftedReply, TurnStop> {
     let (bound, step) = (&turn.bound, turn.script_step());
     if let Some(gone) = turn.conversation.step.as_ref()
@@ -36,6 +37,7 @@ pub(in crate::usecases::reply) async fn ask_model(
     let turns = build_transcript(&turn.reading, shown);
     let request = LlmRequest {
         instructions: list_instructions(turn, step, &turns),
+        knowledge,
         decisions: bound.agent.offered_decisions(step),
         model: bound.agent.model.clone(),
         key: bound.agent.model_key.clone(),

@@ -1,0 +1,113 @@
+//! The step [`recado_domain::turn::TurnStep::Knowledge`]: finds the blocks of the agent's documents that answer the contact.
+
+use crate::Deps;
+use crate::ports::{KnowledgeLibrary, Providers, System};
+use crate::steps::knowledge_reading::{ReadingError, SnapshotReading, ensure_snapshot_loaded};
+use crate::steps::question_rewriting::{AskedMessage, rewrite_question};
+use crate::usecases::reply::leased_turn::LeasedTurn;
+use crate::usecases::reply::transcript::{ShownFiles, build_transcript};
+use crate::usecases::reply::turn_end::TurnStop;
+use futures::future::{Either, select};
+use recado_domain::knowledge::{FoundBlock, KnowledgeGap, SnapshotName, TurnKnowledge, render_knowledge};
+use std::pin::pin;
+use std::time::Duration;
+
+/// Number of blocks that the model is shown at most.
+const BLOCKS_MAX: usize = 5;
+
+/// Maximum time to read the snapshot and to search it.
+const SEARCH_TIMEOUT: Duration = Duration::from_secs(4);
+
+/// Maximum number of characters of the contact's messages that are searched for.
+const QUESTION_MAX: usize = 2_000;
+
+/// Finds the blocks that answer the contact's messages, and returns them as the model reads them. The turn goes on without them if
+/// the snapshot cannot be read, is damaged or takes too long; its record says so.
+pub(in crate::usecases::reply) async fn find_knowledge(
+    deps: &impl Deps,
+    turn: &mut LeasedTurn<'_>,
+) -> Result<Option<String>, TurnStop> {
+    let Some(name) = turn.bound.knowledge.clone() else {
+        return Ok(None);
+    };
+    let question = compose_question(turn);
+    if question.trim().is_empty() {
+        return Ok(None);
+    }
+    let question = make_standalone(deps, turn, &question).await;
+    let found = search_within(deps, turn, &name, &question).await;
+    let (record, text) = match found {
+        Ok(found) => (TurnKnowledge::from_found(&found), render_knowledge(&found)),
+        Err(gap) => (TurnKnowledge::from_gap(gap), None),
+    };
+    turn.draft.turn.knowledge = Some(record);
+    Ok(text)
+}
+
+/// Returns the texts of the messages that the reply answers, with what is said in recordings. The newest count if they are long.
+fn compose_question(turn: &LeasedTurn<'_>) -> String {
+    let mut parts: Vec<String> = Vec::new();
+    for message in turn.reading.owed_messages() {
+        parts.push(message.render_text());
+        let text = message.file.as_ref().and_then(|file| file.found_text());
+        parts.extend(text.map(|found| found.text.clone()));
+    }
+    let question = parts.join("\n");
+    let all = question.chars().count();
+    question.chars().skip(all.saturating_sub(QUESTION_MAX)).collect()
+}
+
+/// Returns the question complete without the messages before it, where it needs them.
+async fn make_standalone(deps: &impl Deps, turn: &LeasedTurn<'_>, question: &str) -> String {
+    let mut earlier = build_transcript(&turn.reading, ShownFiles::default());
+    // The last part is the question itself.
+    earlier.pop();
+    let asked = AskedMessage {
+        text: question,
+        earlier: &earlier,
+        simulated: deps.providers().is_simulated(&turn.bound.instance).await,
+    };
+    let settings = &deps.settings().rewriting;
+    rewrite_question(deps.llm(), deps.system(), settings, &asked)
+        .await
+        .text
+}
+
+async fn search_within(
+    deps: &impl Deps,
+    turn: &LeasedTurn<'_>,
+    name: &SnapshotName,
+    question: &str,
+) -> Result<Vec<FoundBlock>, KnowledgeGap> {
+    let searches = search_snapshot(deps, turn, name, question);
+    let sleep = deps.system().sleep(SEARCH_TIMEOUT);
+    match select(pin!(searches), pin!(sleep)).await {
+        Either::Left((Ok(found), _)) => Ok(found),
+        Either::Left((Err(error), _)) => {
+            tracing::warn!(%error, agent = %turn.bound.agent.id, "the turn goes on without the agent's knowledge");
+            Err(match error {
+                ReadingError::Port(_) => KnowledgeGap::NotRead,
+                ReadingError::Library(_) => KnowledgeGap::Damaged,
+            })
+        }
+        Either::Right(_) => {
+            tracing::warn!(agent = %turn.bound.agent.id, "the agent's knowledge took too long: the turn goes on without it");
+            Err(KnowledgeGap::TooSlow)
+        }
+    }
+}
+
+async fn search_snapshot(
+    deps: &impl Deps,
+    turn: &LeasedTurn<'_>,
+    name: &SnapshotName,
+    question: &str,
+) -> Result<Vec<FoundBlock>, ReadingError> {
+    let (tenant, agent) = (&turn.bound.tenant.id, &turn.bound.agent.id);
+    let name = match ensure_snapshot_loaded(deps, tenant, agent, name).await? {
+        SnapshotReading::Ready(name) => name,
+        SnapshotReading::Removed => return Ok(Vec::new()),
+    };
+    let found = deps.llm().search_snapshot(&name, question, BLOCKS_MAX).await;
+    Ok(found.unwrap_or_default())
+}
