@@ -85,12 +85,12 @@ impl LexicalIndex {
     /// Builds the index of texts, each with its language. A block's number is its place among them.
     pub fn of_texts<'a>(texts: impl IntoIterator<Item = (&'a str, BlockLanguage)>) -> Self {
         let mut analyzer = TextAnalyzer::default();
-        let analyzed: Vec<AnalyzedText> = texts
+        let kept: Vec<AnalyzedText> = texts
             .into_iter()
             .map(|(text, language)| analyzer.analyze_text(text, language))
             .collect();
-        let blocks = analyzed.iter().map(|text| (text.language, text.stems.as_str()));
-        let words = analyzed.iter().flat_map(|text| &text.words).map(String::as_str);
+        let blocks = kept.iter().map(|text| (text.language, text.stems.as_str()));
+        let words = kept.iter().flat_map(|text| &text.words).map(String::as_str);
         Self::of_analyzed(blocks, words)
     }
 

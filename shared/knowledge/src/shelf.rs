@@ -25,9 +25,9 @@ pub fn analyze_document(title: &str, text: &str, settings: SplitSettings) -> Ana
     let (mut document, mut analyzer) = (AnalyzedDocument::default(), TextAnalyzer::default());
     for block in split_document(text, settings) {
         let indexed = format!("{title}. {}. {}", block.place, block.text);
-        let mut analyzed = analyzer.analyze_text(&indexed, detect_language(&indexed));
-        document.words.append(&mut analyzed.words);
-        document.blocks.push((block, analyzed));
+        let mut kept = analyzer.analyze_text(&indexed, detect_language(&indexed));
+        document.words.append(&mut kept.words);
+        document.blocks.push((block, kept));
     }
     document
 }
