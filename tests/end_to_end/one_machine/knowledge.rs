@@ -18,8 +18,8 @@ fn run(machine: &Machine, arguments: &[&str]) -> (bool, String, String) {
 }
 
 fn answer(machine: &Machine, arguments: &[&str]) -> Value {
-    let (fine, out, error) = run(machine, arguments);
-    assert!(fine, "{arguments:?}: {error}");
+    let (succeeded, out, error) = run(machine, arguments);
+    assert!(succeeded, "{arguments:?}: {error}");
     serde_json::from_str(&out).unwrap()
 }
 
@@ -49,10 +49,10 @@ async fn a_document_goes_in_and_the_next_answers_follow_it() {
     fs::write(&prices, "# Prices\nThe vaccine costs 90 euros.\n").unwrap();
     fs::write(&bad, "").unwrap();
     let path = folder.to_str().unwrap();
-    let (fine, out, error) = run(&machine, &["add", "ana", path]);
+    let (succeeded, out, error) = run(&machine, &["add", "ana", path]);
     let told: Value = serde_json::from_str(&out).unwrap();
     assert!(
-        !fine && error.contains("bad.md") && error.contains("no text"),
+        !succeeded && error.contains("bad.md") && error.contains("no text"),
         "{error}"
     );
     assert_eq!(
