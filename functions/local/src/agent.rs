@@ -139,6 +139,7 @@ async fn request_text(
         key: agent.model_key.clone(),
         system: system.to_owned(),
         instructions: Vec::new(),
+        knowledge: None,
         decisions: OfferedDecisions::default(),
         turns: vec![ChatTurn::from_text(Speaker::User, text)],
         max_tokens,
