@@ -170,7 +170,7 @@ mod tests {
         );
         assert_eq!(found[0].place, "Prices › Vaccines");
         assert_eq!(
-            index.search("vacinne", 5)[0].text,
+            index.search("vacines", 5)[0].text,
             found[0].text,
             "a misspelled word"
         );
