@@ -13,7 +13,6 @@ use recado_pipeline::ports::{
     UnacknowledgedFilter, WriteOutcome,
 };
 use recado_testkit::builders::{BASE, Fixture, far_ahead};
-use std::fmt::Write;
 
 const DOCUMENT: &str = include_str!("../../../../docs/aws.md");
 
@@ -50,10 +49,37 @@ fn fill(world: &World, fixture: &Fixture, minute: i64) -> (Conversation, Inbound
     (conversation, job)
 }
 
+/// A row of the table: what is read, the requests, and the read units.
+#[derive(Debug)]
+struct Row {
+    what: String,
+    requests: usize,
+    units: f64,
+}
+
+impl Row {
+    fn read(line: &str) -> Option<Self> {
+        let mut cells = line.split('|').map(str::trim).skip(1);
+        Some(Self {
+            what: cells.next()?.to_owned(),
+            requests: cells.next()?.parse().ok()?,
+            units: cells.next()?.parse().ok()?,
+        })
+    }
+
+    /// Whether both tell the same. The sizes of the records vary with the lengths of their ids, and a query's size is
+    /// rounded up to 4 KB: so the read units may differ by one, or by 5 % where there are many.
+    fn agrees(&self, other: &Self) -> bool {
+        self.what == other.what
+            && self.requests == other.requests
+            && (self.units - other.units).abs() <= (other.units * 0.05).max(1.0)
+    }
+}
+
 /// The rows that were measured.
 struct Rows<'a> {
     world: &'a World,
-    text: String,
+    rows: Vec<Row>,
 }
 
 impl Rows<'_> {
@@ -63,7 +89,11 @@ impl Rows<'_> {
         let found = block_on(read).unwrap();
         let units = self.world.dynamo.count_read_units();
         let requests = self.world.trace().len() - before;
-        writeln!(self.text, "| {what} | {requests} | {units} |").unwrap();
+        self.rows.push(Row {
+            what: what.to_owned(),
+            requests,
+            units,
+        });
         found
     }
 }
@@ -144,13 +174,15 @@ fn the_reads_of_the_api_cost_what_the_page_about_aws_says() {
     let filled: Vec<_> = (0..OWN).map(|minute| fill(&world, &own, minute * 5)).collect();
     let mut rows = Rows {
         world: &world,
-        text: String::new(),
+        rows: Vec::new(),
     };
     measure_conversations(&mut rows, &own, &filled[7].0);
     measure_others(&mut rows, &own, &filled[7].1);
-    let text = rows.text;
-    assert!(
-        DOCUMENT.contains(&text),
-        "docs/aws.md should have these rows:\n{text}"
-    );
+    let documented: Vec<Row> = DOCUMENT.lines().filter_map(Row::read).collect();
+    for row in &rows.rows {
+        assert!(
+            documented.iter().any(|found| row.agrees(found)),
+            "docs/aws.md should have this row: {row:?}"
+        );
+    }
 }
