@@ -2,15 +2,24 @@
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
+/// The addresses outside of the link-local networks at which clouds give a machine's credentials to every caller: Alibaba Cloud,
+/// Oracle Cloud and Azure.
+const METADATA_SERVICES: [Ipv4Addr; 3] = [
+    Ipv4Addr::new(100, 100, 100, 200),
+    Ipv4Addr::new(192, 0, 0, 192),
+    Ipv4Addr::new(168, 63, 129, 16),
+];
+
 /// Returns `true` for an address to which Recado never sends. Such an address is link-local (`169.254.0.0/16`,
-/// `fe80::/10`), where clouds give a machine's credentials to every caller, or belongs to the same service of AWS under
-/// IPv6 (`fd00:ec2::/32`). An IPv4 address inside an IPv6 address is judged as an IPv4 address.
+/// `fe80::/10`), where clouds give a machine's credentials to every caller, or belongs to such a service elsewhere: under
+/// IPv6 of AWS (`fd00:ec2::/32`) or of Google Cloud (`fd20:ce::/32`), and a few of IPv4. An IPv4 address inside an IPv6 address
+/// is judged as an IPv4 address.
 pub fn is_forbidden_address(address: IpAddr) -> bool {
     match unwrap_embedded_ipv4(address) {
-        IpAddr::V4(address) => address.is_link_local(),
+        IpAddr::V4(address) => address.is_link_local() || METADATA_SERVICES.contains(&address),
         IpAddr::V6(address) => {
             let first = address.segments();
-            first[0] & 0xffc0 == 0xfe80 || first[..2] == [0xfd00, 0x0ec2]
+            first[0] & 0xffc0 == 0xfe80 || matches!(first[..2], [0xfd00, 0x0ec2] | [0xfd20, 0x00ce])
         }
     }
 }
@@ -60,6 +69,11 @@ mod tests {
             "64:ff9b::a9fe:a9fe",
             "2002:a9fe:a9fe::1",
             "fd00:ec2::254",
+            "fd20:ce::254",
+            "100.100.100.200",
+            "192.0.0.192",
+            "168.63.129.16",
+            "::ffff:168.63.129.16",
         ] {
             assert!(is_forbidden_address(text.parse().unwrap()), "{text}");
             assert!(!is_local_or_private("169.254.169.254".parse().unwrap()), "{text}");

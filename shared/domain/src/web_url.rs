@@ -104,9 +104,11 @@ pub fn scope_of_address(address: IpAddr) -> HostScope {
 }
 
 fn scope_of_ipv4(address: Ipv4Addr) -> HostScope {
-    let [a, b, ..] = address.octets();
-    // Carrier-grade NAT, `100.64.0.0/10` (RFC 6598), and networks for benchmarks, `198.18.0.0/15`.
-    let shared = (a == 100 && (64..128).contains(&b)) || (a == 198 && (b == 18 || b == 19));
+    let [a, b, c, _] = address.octets();
+    // Carrier-grade NAT, `100.64.0.0/10` (RFC 6598), networks for benchmarks, `198.18.0.0/15`, and for protocols, `192.0.0.0/24`.
+    let shared = (a == 100 && (64..128).contains(&b))
+        || (a == 198 && (b == 18 || b == 19))
+        || (a, b, c) == (192, 0, 0);
     if address.is_loopback() || a == 0 {
         HostScope::Loopback
     } else if address.is_private() || shared || address.is_multicast() || a >= 240 {
@@ -117,9 +119,12 @@ fn scope_of_ipv4(address: Ipv4Addr) -> HostScope {
 }
 
 fn scope_of_ipv6(address: Ipv6Addr) -> HostScope {
+    let [a, b, c, ..] = address.segments();
+    // Site-local addresses of old, `fec0::/10`, a network's own translation to IPv4, `64:ff9b:1::/48`, and Teredo, `2001::/32`.
+    let translated = a & 0xffc0 == 0xfec0 || (a, b, c) == (0x64, 0xff9b, 1) || (a, b) == (0x2001, 0);
     if address.is_loopback() || address.is_unspecified() {
         HostScope::Loopback
-    } else if address.segments()[0] & 0xfe00 == 0xfc00 || address.is_multicast() {
+    } else if a & 0xfe00 == 0xfc00 || translated || address.is_multicast() {
         HostScope::Private
     } else {
         HostScope::Public
@@ -152,6 +157,10 @@ mod tests {
             ("http://192.168.0.1", HostScope::Private),
             ("http://100.64.0.1", HostScope::Private),
             ("http://[fd12::1]", HostScope::Private),
+            ("http://192.0.0.8", HostScope::Private),
+            ("http://[fec0::1]", HostScope::Private),
+            ("http://[64:ff9b:1::a00:1]", HostScope::Private),
+            ("http://[2001:0:a00:1::]", HostScope::Private),
             ("http://169.254.169.254/latest", HostScope::LinkLocal),
             ("http://[::ffff:169.254.169.254]/latest", HostScope::LinkLocal),
             ("http://[fe80::1]", HostScope::LinkLocal),

@@ -1,4 +1,4 @@
-use crate::ForbiddenAddress;
+use crate::resolver::AddressRefusal;
 use reqwest::Url;
 use std::error::Error;
 use std::io;
@@ -15,6 +15,9 @@ pub enum RequestFailure {
     /// The name leads only to addresses to which nothing is sent.
     #[error("the name leads to a link-local address, to which nothing is sent")]
     ForbiddenAddress,
+    /// The name leads only to this machine or into a private network, and the client asks public hosts alone.
+    #[error("the name leads to this machine or into a private network, which is not asked")]
+    PrivateAddress,
     /// The host refused the connection.
     #[error("the connection was refused: nothing listens there")]
     Refused,
@@ -64,8 +67,11 @@ impl RequestFailure {
 
 /// Returns what one cause of an error tells alone; `None` if that is nothing.
 fn classify_cause(cause: &(dyn Error + 'static)) -> Option<RequestFailure> {
-    if cause.is::<ForbiddenAddress>() {
-        return Some(RequestFailure::ForbiddenAddress);
+    if let Some(refusal) = cause.downcast_ref::<AddressRefusal>() {
+        return Some(match refusal {
+            AddressRefusal::Forbidden => RequestFailure::ForbiddenAddress,
+            AddressRefusal::Private => RequestFailure::PrivateAddress,
+        });
     }
     if let Some(error) = cause.downcast_ref::<io::Error>() {
         if error.kind() == io::ErrorKind::ConnectionRefused {

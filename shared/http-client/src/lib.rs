@@ -1,17 +1,20 @@
 //! The HTTP client for all outgoing requests.
 
 mod failure;
+mod guarded;
 mod proxy;
+mod resolver;
 
 pub use failure::{RequestFailure, url_origin};
+pub use guarded::{
+    FetchError, FetchLimits, FetchedPage, GuardedClient, HostReach, UrlRefusal, read_body_within,
+};
 
-use recado_domain::network_address::is_forbidden_address;
-use recado_domain::web_url::{HostScope, scope_of_address};
-use reqwest::dns::{Addrs, Name, Resolve, Resolving};
+use reqwest::dns::Resolve;
 use reqwest::redirect::Policy;
+use resolver::{GuardedResolver, PublicResolver};
 use rustls::crypto::ring;
 use rustls::{ClientConfig, RootCertStore};
-use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -45,50 +48,6 @@ pub enum ClientError {
     Build(#[source] reqwest::Error),
 }
 
-/// The system's resolver without forbidden addresses. Addresses are checked at every look-up, because a name may lead to
-/// a forbidden address, or begin to do so between two requests.
-#[derive(Debug, Clone, Copy)]
-struct GuardedResolver;
-
-impl Resolve for GuardedResolver {
-    fn resolve(&self, name: Name) -> Resolving {
-        Box::pin(async move {
-            let found = tokio::net::lookup_host((name.as_str(), 0)).await?;
-            Ok(Box::new(allowed_addresses(found)?.into_iter()) as Addrs)
-        })
-    }
-}
-
-/// The system's resolver without the addresses of this machine and of private networks.
-#[derive(Debug, Clone, Copy)]
-struct PublicResolver;
-
-impl Resolve for PublicResolver {
-    fn resolve(&self, name: Name) -> Resolving {
-        Box::pin(async move {
-            let found = tokio::net::lookup_host((name.as_str(), 0)).await?;
-            let public = found.filter(|address| scope_of_address(address.ip()) == HostScope::Public);
-            Ok(Box::new(allowed_addresses(public)?.into_iter()) as Addrs)
-        })
-    }
-}
-
-/// The error for a name that leads only to forbidden addresses, or to none.
-#[derive(Debug, thiserror::Error)]
-#[error("the name leads to no address that may be asked")]
-struct ForbiddenAddress;
-
-/// Returns the addresses of a name that are not forbidden (see [`is_forbidden_address`]). Fails if none is left.
-fn allowed_addresses(found: impl Iterator<Item = SocketAddr>) -> Result<Vec<SocketAddr>, ForbiddenAddress> {
-    let allowed: Vec<SocketAddr> = found
-        .filter(|address| !is_forbidden_address(address.ip()))
-        .collect();
-    if allowed.is_empty() {
-        return Err(ForbiddenAddress);
-    }
-    Ok(allowed)
-}
-
 /// Builds an HTTP client with TLS by `ring` and with Mozilla's root certificates compiled in. (Reading the system's
 /// bundle costs several milliseconds at every cold start, and a Lambda image need not have one.)
 ///
@@ -97,17 +56,27 @@ fn allowed_addresses(found: impl Iterator<Item = SocketAddr>) -> Result<Vec<Sock
 /// Proxies are taken from the environment, but never used for this machine itself: a proxy elsewhere would see keys that
 /// are meant for a program on this machine.
 pub fn build_http_client() -> Result<reqwest::Client, ClientError> {
-    build_with_resolver(GuardedResolver)
+    build_with_proxies(prepare_client(GuardedResolver)?)
 }
 
 /// Builds a client as [`build_http_client`] does, that connects to no address of this machine or of a private network to which a
 /// name leads. (A URL that holds an address itself is looked up by nobody: the caller judges it by its text.) It downloads
 /// files from URLs that others name.
 pub fn build_public_http_client() -> Result<reqwest::Client, ClientError> {
-    build_with_resolver(PublicResolver)
+    build_with_proxies(prepare_client(PublicResolver)?)
 }
 
-fn build_with_resolver(resolver: impl Resolve + 'static) -> Result<reqwest::Client, ClientError> {
+/// Lets a client use the proxies of the environment, and builds it.
+fn build_with_proxies(client: reqwest::ClientBuilder) -> Result<reqwest::Client, ClientError> {
+    proxy::read_proxies(|name| std::env::var(name).ok())
+        .into_iter()
+        .fold(client, reqwest::ClientBuilder::proxy)
+        .build()
+        .map_err(ClientError::Build)
+}
+
+/// Prepares a client that looks names up by this resolver, and uses no proxy.
+fn prepare_client(resolver: impl Resolve + 'static) -> Result<reqwest::ClientBuilder, ClientError> {
     let roots = RootCertStore {
         roots: webpki_roots::TLS_SERVER_ROOTS.to_vec(),
     };
@@ -116,12 +85,8 @@ fn build_with_resolver(resolver: impl Resolve + 'static) -> Result<reqwest::Clie
         .map_err(ClientError::Tls)?
         .with_root_certificates(roots)
         .with_no_client_auth();
-    proxy::read_proxies(|name| std::env::var(name).ok())
-        .into_iter()
-        .fold(
-            reqwest::Client::builder().no_proxy(),
-            reqwest::ClientBuilder::proxy,
-        )
+    let client = reqwest::Client::builder()
+        .no_proxy()
         .tls_backend_preconfigured(tls)
         .dns_resolver(resolver)
         .redirect(Policy::none())
@@ -129,15 +94,13 @@ fn build_with_resolver(resolver: impl Resolve + 'static) -> Result<reqwest::Clie
         .pool_idle_timeout(POOL_IDLE)
         .connect_timeout(CONNECT_TIMEOUT)
         .tcp_nodelay(true)
-        .user_agent(concat!("recado/", env!("CARGO_PKG_VERSION")))
-        .build()
-        .map_err(ClientError::Build)
+        .user_agent(concat!("recado/", env!("CARGO_PKG_VERSION")));
+    Ok(client)
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{allowed_addresses, build_http_client, build_public_http_client, logs_message_bodies};
-    use std::net::SocketAddr;
+    use super::{build_http_client, build_public_http_client, logs_message_bodies};
 
     #[test]
     fn libraries_that_show_bodies_are_known_and_recado_is_not_one() {
@@ -148,25 +111,6 @@ mod tests {
     #[test]
     fn a_client_is_built_without_a_process_wide_tls_provider() {
         build_http_client().unwrap();
-    }
-
-    #[test]
-    fn no_name_leads_to_a_link_local_address() {
-        let of = |texts: &[&str]| {
-            let found: Vec<SocketAddr> = texts.iter().map(|text| text.parse().unwrap()).collect();
-            allowed_addresses(found.into_iter())
-        };
-        assert!(
-            of(&[
-                "169.254.169.254:80",
-                "[fe80::1]:80",
-                "[::ffff:169.254.169.254]:80"
-            ])
-            .is_err()
-        );
-        let mixed = of(&["169.254.169.254:80", "192.0.2.1:80"]).unwrap();
-        assert_eq!(mixed, ["192.0.2.1:80".parse().unwrap()]);
-        assert!(of(&[]).is_err());
     }
 
     #[tokio::test]
