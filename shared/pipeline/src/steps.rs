@@ -41,6 +41,7 @@ pub(crate) mod reply_coverage;
 pub(crate) mod requeue_dead;
 pub(crate) mod save_conversation;
 pub(crate) mod scope;
+pub(crate) mod time_limit;
 pub(crate) mod typing_signs;
 pub mod upload;
 pub(crate) mod verdict;

@@ -356,7 +356,12 @@ pub(crate) fn open_shard(kind: char, shard: u32) -> String {
 }
 
 fn hash_to_shard(parts: &[&str]) -> u32 {
-    u32::from_str_radix(&hash_parts(parts, 4), 16).unwrap_or_default() % SHARDS
+    hash_to_number(parts) % SHARDS
+}
+
+/// Returns a number of 16 bits that is always the same for the same parts.
+fn hash_to_number(parts: &[&str]) -> u32 {
+    u32::from_str_radix(&hash_parts(parts, 4), 16).unwrap_or_default()
 }
 
 /// Adds the time at which the record is due to `item`, so that the index `open` finds it. Without a time the record is

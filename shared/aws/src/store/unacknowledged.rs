@@ -131,7 +131,16 @@ impl<A: System> DynamoStore<A> {
         let more = indexed.len() > limit;
         let (places, items): (Vec<ListPosition>, Vec<Item>) = indexed.into_iter().take(limit).unzip();
         let next_cursor = places.last().filter(|_| more).map(ListPosition::to_cursor);
-        // The records say what the index may not know yet: that a status came.
+        let items = self.read_awaited_records(&places, items).await?;
+        Ok(Page { items, next_cursor })
+    }
+
+    /// Reads the records of `items` in the order of `places`. The records say what the index may not know yet: that a status came.
+    async fn read_awaited_records(
+        &self,
+        places: &[ListPosition],
+        items: Vec<Item>,
+    ) -> PortResult<Vec<UnacknowledgedMessage>> {
         let order: HashMap<String, usize> = places
             .iter()
             .enumerate()
@@ -153,9 +162,6 @@ impl<A: System> DynamoStore<A> {
             }
         }
         found.sort_by_key(|(place, _)| *place);
-        Ok(Page {
-            items: found.into_iter().map(|(_, one)| one).collect(),
-            next_cursor,
-        })
+        Ok(found.into_iter().map(|(_, one)| one).collect())
     }
 }

@@ -1,15 +1,12 @@
 //! Changes the records of messages' files, and works on several files side by side for a bounded time.
 
 use crate::Deps;
-use crate::ports::{
-    Conversations, PortError, PortResult, RetainedRecords, System, WRITE_TRIES, WriteOutcome,
-};
+use crate::ports::{Conversations, PortError, PortResult, RetainedRecords, WRITE_TRIES, WriteOutcome};
 use crate::steps::queue_message::format_error_chain;
-use futures::future::{Either, select};
+use crate::steps::time_limit::run_within;
 use futures::stream::{self, StreamExt};
 use jiff::SignedDuration;
 use recado_domain::message::{Message, MessageFile};
-use std::pin::pin;
 use std::sync::{Mutex, PoisonError};
 
 /// Time that is added to the longest work on a file before another worker may repeat it.
@@ -43,8 +40,8 @@ where
         })
         .buffer_unordered(SIDE_BY_SIDE)
         .collect::<()>();
-    let sleep = deps.system().sleep(within.unsigned_abs());
-    if let Either::Right(_) = select(pin!(works), pin!(sleep)).await {
+    let done = run_within(deps.system(), within.unsigned_abs(), works).await;
+    if done.is_none() {
         tracing::info!("files took too long: the work goes on without them");
     }
     changed.into_inner().unwrap_or_else(PoisonError::into_inner)

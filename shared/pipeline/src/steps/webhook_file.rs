@@ -2,16 +2,15 @@
 //! them as the files of their messages. What goes wrong with one costs nothing else: its provider is asked for it.
 
 use crate::Deps;
-use crate::ports::{Conversations, FetchedFile, FileBytes, Inbox, PortResult, Queues, System};
+use crate::ports::{Conversations, FetchedFile, FileBytes, Inbox, PortResult, Queues};
+use crate::steps::time_limit::run_within;
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
-use futures::future::{Either, select};
 use recado_domain::event::{EventState, webhook_file_key};
 use recado_domain::ids::EventId;
 use recado_domain::message::Message;
 use serde_json::Value;
 use std::error::Error;
-use std::pin::pin;
 
 /// Stores the file that the webhook of `event` holds, in half of the time that a webhook has. Returns `false` if it is not stored.
 pub(crate) async fn keep_webhook_file(deps: &impl Deps, event: &EventId, base64: String) -> bool {
@@ -22,14 +21,14 @@ pub(crate) async fn keep_webhook_file(deps: &impl Deps, event: &EventId, base64:
     }
     let (key, file) = (webhook_file_key(event), Value::String(base64));
     let stores = deps.queues().put_payload(&key, &file);
-    let patience = deps.system().sleep(settings.webhook_deadline.unsigned_abs() / 2);
-    match select(pin!(stores), pin!(patience)).await {
-        Either::Left((Ok(()), _)) => return true,
-        Either::Left((Err(error), _)) => {
+    let limit = settings.webhook_deadline.unsigned_abs() / 2;
+    match run_within(deps.system(), limit, stores).await {
+        Some(Ok(())) => return true,
+        Some(Err(error)) => {
             let error: &dyn Error = &error;
             tracing::warn!(event_id = %event, error, "the file of a webhook was not stored");
         }
-        Either::Right(_) => {
+        None => {
             tracing::warn!(event_id = %event, "the file of a webhook was not stored in time");
         }
     }

@@ -1,7 +1,7 @@
 //! The keys of lists.
 
 use super::super::item::{Item, get_integer, number_attribute, text_attribute};
-use super::{TableKey, hash_parts, hash_to_shard};
+use super::{TableKey, hash_to_number, hash_to_shard};
 use recado_domain::Timestamp;
 use recado_domain::ids::{InstanceId, TenantId};
 
@@ -19,8 +19,7 @@ const HOUR_MS: i64 = 3_600_000;
 
 /// Returns the `list_key` of a tenant's conversations on an instance. Other instances of the tenant may share it.
 pub(crate) fn conversation_list_key(tenant: &TenantId, instance: &InstanceId) -> String {
-    let hash = u32::from_str_radix(&hash_parts(&[instance.as_str()], 4), 16).unwrap_or_default();
-    numbered_list_key(tenant, hash % LISTS_OF_TENANT)
+    numbered_list_key(tenant, hash_to_number(&[instance.as_str()]) % LISTS_OF_TENANT)
 }
 
 /// Returns the `list_key` of each list of a tenant's conversations.

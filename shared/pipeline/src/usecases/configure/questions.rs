@@ -2,10 +2,8 @@
 
 use super::{ConfigurationChange, ConfigurationChangeKind};
 use crate::Deps;
-use crate::ports::System;
-use futures::future::{Either, select};
+use crate::steps::time_limit::run_within;
 use recado_domain::config::{ConfigDocument, Instance, InstanceConfig};
-use std::pin::pin;
 use std::time::Duration;
 
 /// Number of providers, and of models, that are asked side by side.
@@ -55,9 +53,5 @@ pub(super) fn bind_instance(document: &ConfigDocument, instance: &Instance) -> O
 
 /// Waits for a provider's answer; `None` if it takes too long.
 pub(super) async fn await_provider<T>(deps: &impl Deps, question: impl Future<Output = T>) -> Option<T> {
-    let alarm = pin!(deps.system().sleep(PROVIDER_TIMEOUT));
-    match select(pin!(question), alarm).await {
-        Either::Left((answer, _)) => Some(answer),
-        Either::Right(_) => None,
-    }
+    run_within(deps.system(), PROVIDER_TIMEOUT, question).await
 }

@@ -1,15 +1,14 @@
 //! The step [`recado_domain::turn::TurnStep::Knowledge`]: finds the blocks of the agent's documents that answer the contact.
 
 use crate::Deps;
-use crate::ports::{KnowledgeLibrary, Providers, System};
+use crate::ports::{KnowledgeLibrary, Providers};
 use crate::steps::knowledge_reading::{ReadingError, SnapshotReading, ensure_snapshot_loaded};
-use crate::steps::question_rewriting::{AskedMessage, rewrite_question};
+use crate::steps::question_rewriting::{AskedMessage, needs_rewriting, rewrite_question};
+use crate::steps::time_limit::run_within;
 use crate::usecases::reply::leased_turn::LeasedTurn;
 use crate::usecases::reply::transcript::{ShownFiles, build_transcript};
 use crate::usecases::reply::turn_end::TurnStop;
-use futures::future::{Either, select};
 use recado_domain::knowledge::{FoundBlock, KnowledgeGap, SnapshotName, TurnKnowledge, render_knowledge};
-use std::pin::pin;
 use std::time::Duration;
 
 /// Number of blocks that the model is shown at most.
@@ -34,7 +33,7 @@ pub(in crate::usecases::reply) async fn find_knowledge(
     if question.trim().is_empty() {
         return Ok(None);
     }
-    let question = make_standalone(deps, turn, &question).await;
+    let question = make_standalone(deps, turn, question).await;
     let found = search_within(deps, turn, &name, &question).await;
     let (record, text) = match found {
         Ok(found) => (TurnKnowledge::from_found(&found), render_knowledge(&found)),
@@ -58,16 +57,19 @@ fn compose_question(turn: &LeasedTurn<'_>) -> String {
 }
 
 /// Returns the question complete without the messages before it, where it needs them.
-async fn make_standalone(deps: &impl Deps, turn: &LeasedTurn<'_>, question: &str) -> String {
+async fn make_standalone(deps: &impl Deps, turn: &LeasedTurn<'_>, question: String) -> String {
+    let settings = &deps.settings().rewriting;
+    if !needs_rewriting(settings, &question) {
+        return question;
+    }
     let mut earlier = build_transcript(&turn.reading, ShownFiles::default());
     // The last part is the question itself.
     earlier.pop();
     let asked = AskedMessage {
-        text: question,
+        text: &question,
         earlier: &earlier,
         simulated: deps.providers().is_simulated(&turn.bound.instance).await,
     };
-    let settings = &deps.settings().rewriting;
     rewrite_question(deps.llm(), deps.system(), settings, &asked)
         .await
         .text
@@ -80,17 +82,16 @@ async fn search_within(
     question: &str,
 ) -> Result<Vec<FoundBlock>, KnowledgeGap> {
     let searches = search_snapshot(deps, turn, name, question);
-    let sleep = deps.system().sleep(SEARCH_TIMEOUT);
-    match select(pin!(searches), pin!(sleep)).await {
-        Either::Left((Ok(found), _)) => Ok(found),
-        Either::Left((Err(error), _)) => {
+    match run_within(deps.system(), SEARCH_TIMEOUT, searches).await {
+        Some(Ok(found)) => Ok(found),
+        Some(Err(error)) => {
             tracing::warn!(%error, agent = %turn.bound.agent.id, "the turn goes on without the agent's knowledge");
             Err(match error {
                 ReadingError::Port(_) => KnowledgeGap::NotRead,
                 ReadingError::Library(_) => KnowledgeGap::Damaged,
             })
         }
-        Either::Right(_) => {
+        None => {
             tracing::warn!(agent = %turn.bound.agent.id, "the agent's knowledge took too long: the turn goes on without it");
             Err(KnowledgeGap::TooSlow)
         }

@@ -5,15 +5,14 @@ use crate::Deps;
 use crate::ports::{Files, System};
 use crate::steps::file_reading::{list_unread_files, read_texts_within};
 use crate::steps::queue_message::format_error_chain;
+use crate::steps::time_limit::run_within;
 use crate::usecases::reply::leased_turn::LeasedTurn;
 use crate::usecases::reply::transcript::ShownFiles;
 use crate::usecases::reply::turn_end::TurnStop;
-use futures::future::{Either, select};
 use jiff::Timestamp;
 use recado_domain::media_type::MediaType;
 use recado_domain::message::{Message, Role};
 use recado_domain::model_files::FileOmission;
-use std::pin::pin;
 use std::time::Duration;
 
 /// Maximum time to open the files that the model sees.
@@ -67,8 +66,8 @@ pub(in crate::usecases::reply) async fn open_shown_files(
             }
         }
     };
-    let sleep = deps.system().sleep(OPEN_TIMEOUT);
-    if let Either::Right(_) = select(pin!(opens), pin!(sleep)).await {
+    let done = run_within(deps.system(), OPEN_TIMEOUT, opens).await;
+    if done.is_none() {
         tracing::warn!("files took too long to open: the model is asked without them");
     }
     Ok(shown)
