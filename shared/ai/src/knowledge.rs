@@ -1,11 +1,11 @@
 //! Splits documents into blocks and searches them, on threads of their own: both take the processor for a while.
 
 use recado_documents::{DocumentError, TextLimits, extract_text};
-use recado_domain::knowledge::{FoundBlock, SnapshotName};
+use recado_domain::knowledge::{FoundBlock, SnapshotName, SplitDocument};
 use recado_domain::media_type::MediaType;
 use recado_domain::message::TextGap;
 use recado_knowledge::{KnowledgeIndex, KnowledgeShelf, SplitSettings, analyze_document};
-use recado_pipeline::ports::{LibraryError, SplitBlock, SplitDocument};
+use recado_pipeline::ports::LibraryError;
 use std::sync::Arc;
 
 /// The limits within which a document of a business is read.
@@ -24,17 +24,9 @@ pub(crate) async fn split_into_blocks(
 ) -> Result<SplitDocument, TextGap> {
     let split = move || {
         let read = extract_text(&bytes, media_type, &LIMITS)?;
-        let document = analyze_document(&title, &read.text, settings);
-        let blocks = document.blocks.into_iter().map(|(block, analyzed)| SplitBlock {
-            place: block.place,
-            text: block.text,
-            language: analyzed.language.as_str().to_owned(),
-            stems: analyzed.stems,
-        });
         Ok(SplitDocument {
-            blocks: blocks.collect(),
-            words: document.words.into_iter().collect(),
             is_cut: read.is_cut,
+            ..analyze_document(&title, &read.text, settings)
         })
     };
     match tokio::task::spawn_blocking(split).await {

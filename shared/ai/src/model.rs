@@ -8,14 +8,14 @@ use crate::model_provider::OTHER_PROVIDERS;
 use crate::simulated::Simulated;
 use crate::transcription::{TranscriptionClient, TranscriptionSettings};
 use recado_domain::config::{USUAL_MODEL_PROVIDER, split_model_name};
-use recado_domain::knowledge::{FoundBlock, SnapshotName};
+use recado_domain::knowledge::{FoundBlock, SnapshotName, SplitDocument};
 use recado_domain::media_type::MediaType;
 use recado_domain::message::TextGap;
 use recado_knowledge::{KnowledgeShelf, SplitSettings};
 use recado_pipeline::ports::{
     DocumentReader, Embedder, EmbeddingError, Embeddings, KnowledgeLibrary, LibraryError, Llm, LlmError,
-    LlmReply, LlmRequest, PortResult, ReadDocument, Recording, Secrets, SplitDocument, System, Transcriber,
-    Transcript, TranscriptionError,
+    LlmReply, LlmRequest, PortResult, ReadDocument, Recording, Secrets, System, Transcriber, Transcript,
+    TranscriptionError,
 };
 use recado_pipeline::settings::VariableReader;
 use std::time::Duration;

@@ -5,11 +5,13 @@
 
 mod found;
 mod snapshot;
+mod split;
 mod text;
 mod used;
 
 pub use found::FoundBlock;
 pub use snapshot::{KnowledgeSnapshot, SnapshotError};
+pub use split::{SplitBlock, SplitDocument};
 pub use text::{first_block_text, render_knowledge};
 pub use used::{KnowledgeGap, TurnKnowledge, UsedBlock};
 

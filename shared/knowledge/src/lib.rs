@@ -15,7 +15,7 @@ mod vector;
 pub use fusion::fuse_ranks;
 pub use language::{BlockLanguage, detect_language};
 pub use lexical::{AnalyzedText, LexicalIndex, TextAnalyzer};
-pub use shelf::{AnalyzedDocument, KnowledgeIndex, KnowledgeShelf, analyze_document};
+pub use shelf::{KnowledgeIndex, KnowledgeShelf, analyze_document};
 pub use split::{Block, SplitSettings, split_document};
 pub use vector::{VectorError, VectorIndex, hash_ngrams};
 

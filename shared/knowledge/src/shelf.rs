@@ -1,35 +1,38 @@
 //! The indexes of snapshots that a process keeps in memory.
 
 use crate::{
-    AnalyzedText, Block, BlockLanguage, Found, LexicalIndex, SplitSettings, TextAnalyzer, detect_language,
-    split_document,
+    BlockLanguage, Found, LexicalIndex, SplitSettings, TextAnalyzer, detect_language, split_document,
 };
-use recado_domain::knowledge::{FoundBlock, KnowledgeSnapshot, SnapshotError, SnapshotName, SourceId};
+use recado_domain::knowledge::{
+    FoundBlock, KnowledgeSnapshot, SnapshotError, SnapshotName, SourceId, SplitBlock, SplitDocument,
+};
 use std::collections::{BTreeSet, HashMap};
 use std::sync::{Arc, Mutex, PoisonError};
 
 /// Size of the texts of all kept snapshots together, in bytes. One snapshot is kept whatever its size.
 const KEPT_BYTES_MAX: usize = 64 * 1024 * 1024;
 
-/// A text that was split into blocks, each with what the index keeps of it.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct AnalyzedDocument {
-    /// The blocks.
-    pub blocks: Vec<(Block, AnalyzedText)>,
-    /// The different words of all blocks.
-    pub words: BTreeSet<String>,
-}
-
-/// Splits a text into blocks and analyzes them. The title counts among the words of each block, as its headings do.
-pub fn analyze_document(title: &str, text: &str, settings: SplitSettings) -> AnalyzedDocument {
-    let (mut document, mut analyzer) = (AnalyzedDocument::default(), TextAnalyzer::default());
+/// Splits a text into blocks, each with what the index keeps of it. The title counts among the words of each block, as its
+/// headings do.
+pub fn analyze_document(title: &str, text: &str, settings: SplitSettings) -> SplitDocument {
+    let (mut blocks, mut words) = (Vec::new(), BTreeSet::new());
+    let mut analyzer = TextAnalyzer::default();
     for block in split_document(text, settings) {
         let indexed = format!("{title}. {}. {}", block.place, block.text);
         let mut kept = analyzer.analyze_text(&indexed, detect_language(&indexed));
-        document.words.append(&mut kept.words);
-        document.blocks.push((block, kept));
+        words.append(&mut kept.words);
+        blocks.push(SplitBlock {
+            place: block.place,
+            text: block.text,
+            language: kept.language.as_str().to_owned(),
+            stems: kept.stems,
+        });
     }
-    document
+    SplitDocument {
+        blocks,
+        words: words.into_iter().collect(),
+        is_cut: false,
+    }
 }
 
 /// The index of one snapshot. It never changes.
@@ -136,18 +139,15 @@ mod tests {
             added_at: Timestamp::UNIX_EPOCH,
             blocks: document.blocks.len(),
             is_cut: false,
-            words: document.words.into_iter().collect(),
+            words: document.words,
         };
-        let blocks = document
-            .blocks
-            .into_iter()
-            .map(|(block, analyzed)| KnowledgeBlock {
-                source: id.clone(),
-                place: block.place,
-                text: block.text,
-                language: analyzed.language.as_str().to_owned(),
-                stems: analyzed.stems,
-            });
+        let blocks = document.blocks.into_iter().map(|block| KnowledgeBlock {
+            source: id.clone(),
+            place: block.place,
+            text: block.text,
+            language: block.language,
+            stems: block.stems,
+        });
         let snapshot = KnowledgeSnapshot::default().with_changes(&[], vec![(source, blocks.collect())]);
         snapshot.unwrap().to_bytes().unwrap()
     }

@@ -1,9 +1,9 @@
 //! A library of knowledge for tests: it reads every document as text, and searches as the product does.
 
-use recado_domain::knowledge::{FoundBlock, SnapshotName};
+use recado_domain::knowledge::{FoundBlock, SnapshotName, SplitDocument};
 use recado_domain::message::TextGap;
 use recado_knowledge::{KnowledgeIndex, KnowledgeShelf, SplitSettings, analyze_document};
-use recado_pipeline::ports::{LibraryError, SplitBlock, SplitDocument};
+use recado_pipeline::ports::LibraryError;
 use std::sync::Arc;
 
 /// The library. Clones share what is in memory.
@@ -14,18 +14,7 @@ impl TextLibrary {
     /// Splits a text.
     pub fn split(&self, title: &str, bytes: &[u8]) -> Result<SplitDocument, TextGap> {
         let text = std::str::from_utf8(bytes).map_err(|_| TextGap::Unreadable)?;
-        let document = analyze_document(title, text, SplitSettings::default());
-        let blocks = document.blocks.into_iter().map(|(block, analyzed)| SplitBlock {
-            place: block.place,
-            text: block.text,
-            language: analyzed.language.as_str().to_owned(),
-            stems: analyzed.stems,
-        });
-        Ok(SplitDocument {
-            blocks: blocks.collect(),
-            words: document.words.into_iter().collect(),
-            is_cut: false,
-        })
+        Ok(analyze_document(title, text, SplitSettings::default()))
     }
 
     /// Returns `true` if a snapshot is in memory.

@@ -8,7 +8,7 @@ use recado_domain::content::Content;
 use recado_domain::dead_letter::QueueName;
 use recado_domain::event::InboundJob;
 use recado_domain::inbound::InboundEvent;
-use recado_domain::knowledge::{FoundBlock, SnapshotName};
+use recado_domain::knowledge::{FoundBlock, SnapshotName, SplitDocument};
 use recado_domain::media_type::MediaType;
 use recado_domain::message::TextGap;
 use recado_domain::provider::Provider;
@@ -16,7 +16,7 @@ use recado_domain::secret::Secret;
 use recado_pipeline::ports::{
     ConnectionAnswer, DocumentReader, Embedder, HistoryError, HistoryPage, HistorySpan, KnowledgeLibrary,
     LibraryError, Llm, LlmError, LlmReply, LlmRequest, OutgoingMessage, PortError, PortResult, Providers,
-    QueueDepth, QueueDepths, SendEvidence, SendOutcome, SplitDocument, Transcriber,
+    QueueDepth, QueueDepths, SendEvidence, SendOutcome, Transcriber,
 };
 use recado_testkit::text_library::TextLibrary;
 use serde_json::Value;

@@ -1,31 +1,7 @@
-use recado_domain::knowledge::{FoundBlock, SnapshotName};
+use recado_domain::knowledge::{FoundBlock, SnapshotName, SplitDocument};
 use recado_domain::media_type::MediaType;
 use recado_domain::message::TextGap;
 use std::future::{Future, ready};
-
-/// A block of a document.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct SplitBlock {
-    /// The headings above it.
-    pub place: String,
-    /// The text.
-    pub text: String,
-    /// The language of its words.
-    pub language: String,
-    /// The stems of its words, of its headings and of the title, separated by spaces.
-    pub stems: String,
-}
-
-/// A document that was split into blocks.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct SplitDocument {
-    /// The blocks.
-    pub blocks: Vec<SplitBlock>,
-    /// The different words of the blocks.
-    pub words: Vec<String>,
-    /// `true` if the document has more text than was read.
-    pub is_cut: bool,
-}
 
 /// The reason why a snapshot cannot be searched.
 #[derive(Debug, thiserror::Error)]

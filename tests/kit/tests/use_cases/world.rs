@@ -14,7 +14,7 @@ use recado_domain::decision::{AgentDecision, OfferedDecisions};
 use recado_domain::event::{EventKind, EventPayload, InboundJob, derive_event_id};
 use recado_domain::ids::ConversationId;
 use recado_domain::inbound::{InboundEvent, InboundMessage};
-use recado_domain::knowledge::{FoundBlock, SnapshotName};
+use recado_domain::knowledge::{FoundBlock, SnapshotName, SplitDocument};
 use recado_domain::media_type::MediaType;
 use recado_domain::message::{FileLoss, Message, TextGap, TokenUsage};
 use recado_domain::millis::{add_millis, from_unix_millis};
@@ -29,8 +29,7 @@ use recado_pipeline::ports::{
     FetchedFile, FileBytes, FileError, FileRequest, HistoryError, HistoryPage, HistorySpan, IdentityKeyStore,
     InboundWrite, Inbox, KnowledgeLibrary, LibraryError, Llm, LlmError, LlmReply, LlmRequest, OutboxStore,
     OutgoingMessage, PictureAnswer, Providers, ReadDocument, RecordEventOutcome, Recording, SendEvidence,
-    SendOutcome, SplitDocument, StoreInboundOutcome, System, TemplateAnswer, Transcriber, Transcript,
-    TranscriptionError,
+    SendOutcome, StoreInboundOutcome, System, TemplateAnswer, Transcriber, Transcript, TranscriptionError,
 };
 use recado_pipeline::{Components, Settings, Verdict, process, reply};
 use recado_testkit::builders::{BASE, Fixture, correlation, identity_key};

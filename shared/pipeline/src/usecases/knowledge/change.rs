@@ -1,17 +1,18 @@
 //! Adds and removes sources: writes a new snapshot, and then makes it the present one.
 
-use super::{KnowledgeError, find_record, find_tenant, read_snapshot_of};
+use super::{KnowledgeError, find_record, find_tenant, read_present};
 use crate::Deps;
 use crate::ports::{
-    FileBytes, FileError, Files, KnowledgeLibrary, KnowledgeRecords, PortError, SplitDocument, System,
-    WRITE_TRIES, WriteOutcome,
+    FileBytes, FileError, Files, KnowledgeLibrary, KnowledgeRecords, PortError, System, WRITE_TRIES,
+    WriteOutcome,
 };
 use crate::steps::audit::audit_action;
+use crate::steps::random_id::random_bits;
 use recado_domain::access::Caller;
 use recado_domain::audit::{AuditAction, AuditedAction};
 use recado_domain::ids::{AgentId, TenantId};
 use recado_domain::knowledge::{
-    AgentKnowledge, KnowledgeBlock, KnowledgeSnapshot, KnowledgeSource, SnapshotName, SourceId,
+    AgentKnowledge, KnowledgeBlock, KnowledgeSnapshot, KnowledgeSource, SnapshotName, SourceId, SplitDocument,
 };
 use recado_domain::media_type::MediaType;
 use recado_domain::message::TextGap;
@@ -65,8 +66,8 @@ pub async fn add_source(
     let tenant = find_tenant(deps, caller, agent).await?;
     let id = SourceId::of_title(agent, &title);
     let content_hash = hash_content(&document.bytes);
-    let known = find_record(deps, &tenant, agent).await?;
-    let before = read_snapshot_of(deps, &known).await?.find_source(&id).cloned();
+    let present = read_present(deps, &tenant, agent).await?;
+    let before = present.find_source(&id).cloned();
     if let Some(source) = before
         .clone()
         .filter(|before| before.content_hash == content_hash)
@@ -98,7 +99,7 @@ pub async fn add_source(
         words: split.words,
     };
     audit_change(deps, caller, &tenant, agent, format!("added {}", source.id)).await?;
-    change_snapshot(deps, &tenant, agent, |present| {
+    change_snapshot(deps, &tenant, agent, present, |present| {
         Ok(present.with_changes(&[], vec![(source.clone(), blocks.clone())])?)
     })
     .await?;
@@ -118,12 +119,10 @@ pub async fn remove_source(
     id: &SourceId,
 ) -> Result<(), KnowledgeError> {
     let tenant = find_tenant(deps, caller, agent).await?;
-    let known = find_record(deps, &tenant, agent).await?;
-    if read_snapshot_of(deps, &known).await?.find_source(id).is_none() {
-        return Err(KnowledgeError::NoSource);
-    }
+    let present = read_present(deps, &tenant, agent).await?;
+    present.find_source(id).ok_or(KnowledgeError::NoSource)?;
     audit_change(deps, caller, &tenant, agent, format!("removed {id}")).await?;
-    change_snapshot(deps, &tenant, agent, |present| {
+    change_snapshot(deps, &tenant, agent, present, |present| {
         present.find_source(id).ok_or(KnowledgeError::NoSource)?;
         Ok(present.with_changes(std::slice::from_ref(id), Vec::new())?)
     })
@@ -175,17 +174,17 @@ async fn split_into_blocks(
     Ok(split)
 }
 
-/// Writes the snapshot that `change` makes of the present one, and makes it the present one. If another writer was faster, the
-/// change is made of that writer's snapshot. So of two writers at once nothing is lost.
+/// Writes the snapshot that `change` makes of the present one, which was read already, and makes it the present one. If another
+/// writer was faster, the change is made of that writer's snapshot. So of two writers at once nothing is lost.
 async fn change_snapshot(
     deps: &impl Deps,
     tenant: &TenantId,
     agent: &AgentId,
+    mut present: KnowledgeSnapshot,
     change: impl Fn(&KnowledgeSnapshot) -> Result<KnowledgeSnapshot, KnowledgeError>,
 ) -> Result<(), KnowledgeError> {
     for _ in 0..WRITE_TRIES {
-        let known = find_record(deps, tenant, agent).await?;
-        let next = change(&read_snapshot_of(deps, &known).await?)?;
+        let next = change(&present)?;
         let name = announce_snapshot(deps, tenant, agent).await?;
         let bytes = next.to_bytes()?;
         let key = name.file_key();
@@ -201,6 +200,7 @@ async fn change_snapshot(
             return Ok(());
         }
         deps.queues().delete_file(&key).await?;
+        present = read_present(deps, tenant, agent).await?;
     }
     Err(PortError::contended("knowledge").into())
 }
@@ -211,8 +211,7 @@ async fn announce_snapshot(
     tenant: &TenantId,
     agent: &AgentId,
 ) -> Result<SnapshotName, KnowledgeError> {
-    let (high, low) = (deps.system().random_u64(), deps.system().random_u64());
-    let name = SnapshotName::from_random_bits((u128::from(high) << 64) | u128::from(low));
+    let name = SnapshotName::from_random_bits(random_bits(deps.system()));
     for _ in 0..WRITE_TRIES {
         let (mut known, now) = (find_record(deps, tenant, agent).await?, deps.system().now());
         let deletable = known.list_deletable(now);

@@ -1,0 +1,25 @@
+//! A document that was split into blocks, before it has a source.
+
+/// A block of a document.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SplitBlock {
+    /// The headings above it.
+    pub place: String,
+    /// The text.
+    pub text: String,
+    /// The language of its words.
+    pub language: String,
+    /// The stems of its words, of its headings and of the title, separated by spaces.
+    pub stems: String,
+}
+
+/// A document that was split into blocks.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct SplitDocument {
+    /// The blocks.
+    pub blocks: Vec<SplitBlock>,
+    /// The different words of the blocks.
+    pub words: Vec<String>,
+    /// `true` if the document has more text than was read.
+    pub is_cut: bool,
+}
