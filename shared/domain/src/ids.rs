@@ -222,7 +222,8 @@ impl fmt::Display for Ordinal {
 /// The id of a thread: all conversations of a contact on an instance, active and resolved. The id is 32 hexadecimal
 /// digits that [`crate::identity::IdentityKey::derive_thread_id`] derives, so that no key, queue group or log line
 /// leads to a phone number.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(try_from = "String", into = "String")]
 pub struct ThreadId(String);
 
 impl ThreadId {
@@ -231,9 +232,33 @@ impl ThreadId {
         Self(hex)
     }
 
+    /// Parses 32 hexadecimal digits.
+    pub fn parse(text: &str) -> Result<Self, IdError> {
+        let is_digit = |c: char| c.is_ascii_digit() || ('a'..='f').contains(&c);
+        if text.len() == 32 && text.chars().all(is_digit) {
+            Ok(Self(text.to_owned()))
+        } else {
+            Err(IdError::Malformed { kind: "thread id" })
+        }
+    }
+
     /// Returns the identifier as text.
     pub fn as_str(&self) -> &str {
         &self.0
+    }
+}
+
+impl TryFrom<String> for ThreadId {
+    type Error = IdError;
+
+    fn try_from(text: String) -> Result<Self, IdError> {
+        Self::parse(&text)
+    }
+}
+
+impl From<ThreadId> for String {
+    fn from(id: ThreadId) -> Self {
+        id.0
     }
 }
 
@@ -270,15 +295,9 @@ impl ConversationId {
             .strip_prefix("c_")
             .and_then(|rest| rest.split_once('-'))
             .ok_or(malformed.clone())?;
-        let hex = |c: char| c.is_ascii_digit() || ('a'..='f').contains(&c);
-        if thread.len() != 32 || !thread.chars().all(hex) {
-            return Err(malformed);
-        }
+        let thread = ThreadId::parse(thread).map_err(|_| malformed.clone())?;
         match number.parse::<u32>() {
-            Ok(number) if number > 0 => Ok(Self {
-                thread: ThreadId(thread.to_owned()),
-                number,
-            }),
+            Ok(number) if number > 0 => Ok(Self { thread, number }),
             _ => Err(malformed),
         }
     }

@@ -24,6 +24,7 @@ pub mod dead_letter;
 pub mod debounce;
 pub mod decision;
 pub mod delivery;
+pub mod effects;
 pub mod event;
 pub mod file_text;
 mod folding;

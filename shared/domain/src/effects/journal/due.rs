@@ -1,0 +1,71 @@
+//! When something of a journal falls due.
+
+use super::{EffectEntry, EffectState, Journal, SETTLING_TRIES};
+use crate::millis::add_duration;
+use jiff::{SignedDuration, Timestamp};
+
+/// By how much the clocks of two workers differ at most, twice.
+const SKEW: SignedDuration = SignedDuration::from_secs(4);
+
+/// Pause before the next attempt to settle an entry: a minute, five once it is unknown, an hour when it has been for a day.
+pub(super) fn settling_pause(entry: &EffectEntry, now: Timestamp) -> SignedDuration {
+    if entry.tries < SETTLING_TRIES {
+        SignedDuration::from_mins(1)
+    } else if now.duration_since(entry.begun_at) < SignedDuration::from_hours(24) {
+        SignedDuration::from_mins(5)
+    } else {
+        SignedDuration::from_hours(1)
+    }
+}
+
+fn entry_due_at(entry: &EffectEntry) -> Option<Timestamp> {
+    let over = add_duration(entry.until, SKEW);
+    match entry.state {
+        EffectState::Doing | EffectState::Unknown => Some(entry.next_at.map_or(over, |next| next.max(over))),
+        EffectState::Failed if entry.fence => Some(entry.next_at.unwrap_or(over)),
+        EffectState::Done | EffectState::Failed | EffectState::Void => None,
+    }
+}
+
+impl Journal {
+    /// Returns the time at which `reconcile` has something to do: an entry to settle, a fence to remove, an event to look at.
+    pub fn journal_due_at(&self) -> Option<Timestamp> {
+        let entries = self.entries.iter().filter_map(entry_due_at);
+        let looks = self.bookings.iter().map(|booking| booking.look_at);
+        entries.chain(looks).min()
+    }
+
+    /// Lists the entries that are to be settled at `now`.
+    pub fn entries_to_settle(&self, now: Timestamp) -> Vec<&EffectEntry> {
+        let due =
+            |entry: &&EffectEntry| entry.state.is_open() && entry_due_at(entry).is_some_and(|due| due <= now);
+        self.entries.iter().filter(due).collect()
+    }
+
+    /// Lists the entries whose fence is to be removed at `now`.
+    pub fn fences_to_remove(&self, now: Timestamp) -> Vec<&EffectEntry> {
+        let due = |entry: &&EffectEntry| {
+            !entry.state.is_open() && entry_due_at(entry).is_some_and(|due| due <= now)
+        };
+        self.entries.iter().filter(due).collect()
+    }
+
+    /// Notes that no fence stands outside any more for this entry.
+    pub fn note_fence_removed(&mut self, number: u64) {
+        for entry in &mut self.entries {
+            if entry.number == number && !entry.state.is_open() {
+                entry.fence = false;
+                entry.next_at = None;
+            }
+        }
+    }
+
+    /// Puts the removal of a fence off, since the other side did not answer.
+    pub fn put_fence_off(&mut self, number: u64, now: Timestamp) {
+        for entry in &mut self.entries {
+            if entry.number == number && entry.fence && !entry.state.is_open() {
+                entry.next_at = Some(add_duration(now, SignedDuration::from_mins(1)));
+            }
+        }
+    }
+}

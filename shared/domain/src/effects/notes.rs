@@ -1,0 +1,55 @@
+//! Tells the model of the effects so far.
+
+use super::{EffectEntry, EffectState, Journal};
+use std::fmt::Write;
+
+/// Characters of a tool's answer that a note repeats at most.
+const RESULT_CHARACTERS: usize = 500;
+
+fn describe_state(entry: &EffectEntry) -> &'static str {
+    match entry.state {
+        EffectState::Doing => "is under way. Nobody knows yet whether it happened",
+        EffectState::Done => "is done. Do not do it again",
+        EffectState::Failed => "did not happen, and will not",
+        EffectState::Void => "did not happen, since what it was about is gone",
+        EffectState::Unknown => {
+            "may have happened. Nobody could find out yet: do not do it again, and do not say that it is done"
+        }
+    }
+}
+
+impl EffectEntry {
+    /// Returns the line that tells the model, or a person, of the effect.
+    pub fn describe_entry(&self) -> String {
+        let mut line = format!(
+            "action {}: {} with {} {}.",
+            self.number,
+            self.tool.name,
+            self.arguments,
+            describe_state(self)
+        );
+        if let Some(result) = &self.result {
+            let short: String = result.chars().take(RESULT_CHARACTERS).collect();
+            let _never_fails = write!(line, " The tool answered: {short}");
+        }
+        line
+    }
+}
+
+impl Journal {
+    /// Returns what a draft is told of the effects so far; `None` if there were none.
+    pub fn describe_entries(&self) -> Option<String> {
+        let mut text = String::from(
+            "What you have done for this contact so far, in its order. Go on from there. Say that something is done only if it says so here.",
+        );
+        for entry in &self.entries {
+            let _never_fails = write!(text, "\n- {}", entry.describe_entry());
+        }
+        (!self.entries.is_empty()).then_some(text)
+    }
+
+    /// Lists the entries after the entry `known`, of which no reply knew.
+    pub fn entries_after(&self, known: u64) -> impl Iterator<Item = &EffectEntry> {
+        self.entries.iter().filter(move |entry| entry.number > known)
+    }
+}
