@@ -14,7 +14,7 @@ use crate::server;
 use crate::start_checks;
 use crate::stop_signals::StopSignals;
 use crate::watchman::Watchman;
-use crate::welcome::Welcome;
+use crate::welcome::{self, Welcome};
 use crate::workers;
 use anyhow::{Context, Result, bail};
 use axum::Router;
@@ -53,7 +53,6 @@ pub(crate) async fn serve_until_signal(environment: LocalEnvironment, demonstrat
     address_file::write_address(&environment.data, address)?;
     recover_crashed_work(&embedded).await?;
     let mut signals = StopSignals::register_handlers()?;
-    let keys = key_check::find_instance_keys(&deps).await?;
     let deps = Arc::new(deps);
     let (stop, stopped) = watch::channel(false);
     let health_probe = HealthProbe::by_timer();
@@ -78,9 +77,11 @@ pub(crate) async fn serve_until_signal(environment: LocalEnvironment, demonstrat
         embedded.clone(),
         metrics,
     ));
+    welcome::print_address(address);
+    // After the server began: with many instances this takes longer than all else.
+    let keys = key_check::find_instance_keys(&*deps).await?;
     Welcome {
         environment: &environment,
-        address,
         source: &source,
         keys: &keys,
         document: &applied.document,

@@ -7,10 +7,14 @@ use recado_pipeline::ports::CredentialState;
 use std::collections::BTreeSet;
 use std::net::SocketAddr;
 
-/// The facts that a start prints. It prints no secret: standard output may go to a log.
+/// Prints where Recado listens.
+pub(crate) fn print_address(address: SocketAddr) {
+    println!("Recado listens on http://{address}");
+}
+
+/// The facts that a start prints after the address. It prints no secret: standard output may go to a log.
 pub(crate) struct Welcome<'a> {
     pub(crate) environment: &'a LocalEnvironment,
-    pub(crate) address: SocketAddr,
     /// The place that the configuration came from.
     pub(crate) source: &'a str,
     pub(crate) keys: &'a FoundKeys,
@@ -19,7 +23,6 @@ pub(crate) struct Welcome<'a> {
 
 impl Welcome<'_> {
     pub(crate) fn print(&self) {
-        println!("Recado listens on http://{}", self.address);
         let token = match &self.environment.token {
             Some(_) => "token as RECADO_TOKEN says".to_owned(),
             None => "operators' token in operator-token".to_owned(),
