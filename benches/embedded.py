@@ -34,6 +34,7 @@ tenant = "measured"
 model = "claude-sonnet-4-5"
 system_prompt = "You answer briefly."
 error_message = "Desculpe, pode repetir?"
+limits = {{ turns_per_hour = 0, end_loops = false }}
 
 [[instances]]
 id = "{INSTANCE}"

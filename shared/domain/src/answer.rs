@@ -35,7 +35,7 @@ pub enum AnswerState {
 pub enum AnswerReason {
     /// A reply of the agent was sent.
     Replied,
-    /// The agent's error message was sent, because the model failed.
+    /// The agent's error message was sent, because the model failed or a limit was reached.
     ErrorMessage,
     /// A reply of the agent may have been sent: its outcome was never learnt, and it is not repeated.
     MaybeReplied,
@@ -242,6 +242,7 @@ fn covers_ordinal(reply: &Message, conversation: &Conversation, asked: Ordinal) 
 /// Explains the answer that `reply` gives.
 fn explain_reply(reply: &Message) -> ExplainedAnswer {
     let given = |reason: AnswerReason, since| ExplainedAnswer {
+        cause: reply.unanswered.filter(|_| reason == AnswerReason::ErrorMessage),
         reply: Some(reply.message_id()),
         since: Some(since),
         by: reply.ordered_by(),
@@ -277,7 +278,7 @@ fn explain_reply(reply: &Message) -> ExplainedAnswer {
 fn sent_reason(reply: &Message, out: &Outbox) -> AnswerReason {
     match out.author {
         Author::Person => AnswerReason::Person,
-        Author::Ai if reply.unanswered == Some(Reason::ModelFailed) => AnswerReason::ErrorMessage,
+        Author::Ai if reply.unanswered.is_some() => AnswerReason::ErrorMessage,
         Author::Ai => AnswerReason::Replied,
     }
 }
@@ -347,4 +348,4 @@ fn explain_closed_answer(message: &Message, conversation: &Conversation) -> Expl
 }
 
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;

@@ -47,6 +47,7 @@ impl ClockRollback {
             &mut conversation.nudged_at,
             &mut conversation.pair_arrival,
             &mut conversation.agent_returns_at,
+            &mut conversation.limits.paused_until,
         ]);
         changed |= self.clamp_time(&mut conversation.last_message_at);
         if let Some(lease) = &mut conversation.lease {

@@ -310,6 +310,7 @@ impl InstanceConfig {
 }
 
 mod agent;
+mod agent_limits;
 mod agent_return;
 mod alerts;
 mod check;
@@ -325,6 +326,7 @@ mod tenant_change;
 mod webhook_secret;
 
 pub use agent::{Agent, AgentStep};
+pub use agent_limits::{AgentLimits, LimitReply};
 pub use agent_return::AgentReturn;
 pub use error::ConfigError;
 pub use model_name::{USUAL_MODEL_PROVIDER, split_model_name};

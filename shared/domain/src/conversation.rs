@@ -13,6 +13,7 @@ mod decision;
 mod dropped_drafts;
 mod erasure;
 mod handover;
+mod limits;
 mod linked_identity;
 mod picture;
 mod reengagement;
@@ -29,6 +30,7 @@ pub use decision::{CommittedDecision, HandOverNote};
 pub use dropped_drafts::DroppedDrafts;
 pub use handover::Handover;
 use jiff::Timestamp;
+pub use limits::{AgentPause, RecentReplies, UsedLimits};
 pub use linked_identity::JOINED_MAX;
 pub use picture::ContactPicture;
 pub use reengagement::{ReengagementDecision, ReengagementRecord};
@@ -138,6 +140,9 @@ pub struct Conversation {
     /// The reason why the owed answer waits for a person although the agent has the conversation.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub needs_person: Option<Reason>,
+    /// The use that the contact made of the agent's limits.
+    #[serde(default, skip_serializing_if = "crate::is_default")]
+    pub limits: UsedLimits,
     /// The agent's note of its last hand-over, until the agent has the conversation again.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub hand_over_note: Option<HandOverNote>,
@@ -235,6 +240,7 @@ impl Conversation {
             dropped_drafts: DroppedDrafts::default(),
             unread_turns: 0,
             needs_person: None,
+            limits: UsedLimits::default(),
             hand_over_note: None,
             step: None,
             agent_returns_at: None,
@@ -277,10 +283,7 @@ impl Conversation {
         let ordinal = self.assign_ordinal(at);
         self.last_inbound = ordinal;
         if wants_answer {
-            if self.needs_person == Some(Reason::TooMuchToRead) {
-                self.reset_unread_turns();
-                self.waiting_since = None;
-            }
+            self.end_wait_with_message(at);
             self.turn_upto = ordinal;
             self.waiting_since.get_or_insert(at);
             if let Some(lease) = &mut self.lease {
@@ -294,11 +297,6 @@ impl Conversation {
     /// further part of a reply that was just committed. Returns the ordinal.
     pub fn append_message(&mut self, at: Timestamp) -> Ordinal {
         self.assign_ordinal(at)
-    }
-
-    /// Returns `true` if an answer is owed, by the agent or by people.
-    pub fn owes_answer(&self) -> bool {
-        self.turn_upto > self.answered
     }
 
     /// Hands the conversation to a person: from now on no reply of the agent is claimed. Returns `false` if people had
@@ -336,6 +334,7 @@ impl Conversation {
     pub fn give_back_to_agent(&mut self, left: Ordinal, now: Timestamp) -> bool {
         let needed_person = self.needs_person.is_some();
         self.reset_unread_turns();
+        self.limits = UsedLimits::default();
         self.hand_over_note = None;
         self.agent_returns_at = None;
         self.taken = None;

@@ -10,6 +10,7 @@ pub mod access;
 pub mod access_list;
 pub mod alert;
 pub mod answer;
+pub mod answer_loop;
 pub mod audit;
 pub mod backoff;
 pub mod choice;

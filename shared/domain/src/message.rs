@@ -110,7 +110,7 @@ pub struct Message<Out = Option<Outbox>> {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub idempotency_key: Option<IdempotencyKey>,
     /// Reason why no reply to the message is owed, where the message itself does not show it. On a reply of the agent:
-    /// [`Reason::ModelFailed`] if it is the agent's error message.
+    /// the reason for which it is the agent's error message.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub unanswered: Option<Reason>,
     /// Name of the model that wrote the message; `None` if no model wrote it.

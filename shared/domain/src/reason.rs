@@ -40,6 +40,10 @@ pub enum Reason {
     Blocked,
     /// The message was of no use any more before it could leave, such as the words that the instance is closed.
     Expired,
+    /// The agent wrote the contact as many replies in an hour as its limit allows; the rest waits for a person.
+    TooManyTurns,
+    /// The contact repeated the same text after each reply, as another program does; the rest waits for a person.
+    AnswerLoop,
 }
 
 impl Reason {
@@ -62,6 +66,8 @@ impl Reason {
             Self::SimulatedReply => "simulated_reply",
             Self::Blocked => "blocked",
             Self::Expired => "expired",
+            Self::TooManyTurns => "too_many_turns",
+            Self::AnswerLoop => "answer_loop",
         }
     }
 }

@@ -19,6 +19,8 @@ pub enum TurnStep {
     Hours,
     /// Chooses the messages that the turn reads.
     Choose,
+    /// Checks the agent's limits in this thread.
+    Limits,
     /// Takes the lease and counts the attempt.
     Lease,
     /// Takes a reply that needs no model, if the turn has one.
@@ -49,6 +51,7 @@ impl TurnStep {
             Self::Instance => "instance",
             Self::Hours => "hours",
             Self::Choose => "choose",
+            Self::Limits => "limits",
             Self::Lease => "lease",
             Self::ReadyReply => "ready_reply",
             Self::Files => "files",
@@ -120,12 +123,12 @@ mod tests {
     #[test]
     fn the_word_of_a_step_is_the_one_in_records() {
         use TurnStep::{
-            Choose, Commit, FileTexts, Files, Hours, Instance, Knowledge, Lease, Model, Owed, Read,
+            Choose, Commit, FileTexts, Files, Hours, Instance, Knowledge, Lease, Limits, Model, Owed, Read,
             ReadyReply, ShownFiles, Unknown,
         };
         for step in [
-            Read, Owed, Instance, Hours, Choose, Lease, ReadyReply, Files, FileTexts, ShownFiles, Knowledge,
-            Model, Commit, Unknown,
+            Read, Owed, Instance, Hours, Choose, Limits, Lease, ReadyReply, Files, FileTexts, ShownFiles,
+            Knowledge, Model, Commit, Unknown,
         ] {
             assert_eq!(serde_json::to_value(step).unwrap(), step.as_str());
         }

@@ -26,6 +26,7 @@ mod full_disk;
 mod isolation;
 mod keys;
 mod knowledge;
+mod limits;
 mod machine;
 mod meta;
 mod metrics;

@@ -2,7 +2,9 @@
 
 use jiff::Timestamp;
 use recado_domain::access_list::AccessList;
-use recado_domain::config::{Agent, AgentReturn, ConfigDocument, Instance, InstanceConfig, Tenant};
+use recado_domain::config::{
+    Agent, AgentLimits, AgentReturn, ConfigDocument, Instance, InstanceConfig, Tenant,
+};
 use recado_domain::contact::ContactAddress;
 use recado_domain::content::Content;
 use recado_domain::context::MessageContext;
@@ -366,6 +368,7 @@ pub fn bound(provider: Provider) -> InstanceConfig {
             signature: None,
             decisions: BTreeSet::new(),
             hand_over_message: "Uma pessoa continua aqui.".to_owned(),
+            limits: AgentLimits::default(),
             steps: Vec::new(),
             disabled: false,
         },

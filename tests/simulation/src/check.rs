@@ -12,6 +12,7 @@ mod events;
 mod files;
 mod hours;
 mod leaving;
+mod limits;
 mod marks;
 mod people;
 mod persons;
@@ -59,6 +60,7 @@ where
     clients::check(sim, &told);
     erasures::check(sim, &told);
     drafts::check(sim, &told);
+    limits::check(sim, &told);
     leaving::check(sim, &told);
     files::check(sim, &told);
     nothing_open(sim);

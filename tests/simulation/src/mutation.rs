@@ -110,6 +110,8 @@ pub enum Mutation {
     ReturnNotTimed,
     /// Nobody counts the drafts that were dropped because the contact wrote.
     DroppedDraftsUncounted,
+    /// Nobody counts the agent's replies to a contact.
+    RepliesUncounted,
     /// What is still to be done with files is not found in the index of overdue work.
     FilesForgotten,
     /// Who fetches files does not look whether the provider refuses downloads.
@@ -178,6 +180,7 @@ impl Mutation {
         Self::LastWordsAreGuarded,
         Self::ReturnNotTimed,
         Self::DroppedDraftsUncounted,
+        Self::RepliesUncounted,
         Self::FilesForgotten,
         Self::DownloadBlockIgnored,
         Self::WebhookFilesForgotten,

@@ -11,7 +11,7 @@ use crate::person::Habit;
 use crate::queue::WorkQueues;
 use crate::simulator::{Simulator, Style};
 use recado_domain::access_list::AccessList;
-use recado_domain::config::{Agent, AgentReturn, AgentStep, Instance, InstanceConfig, Tenant};
+use recado_domain::config::{Agent, AgentLimits, AgentReturn, AgentStep, Instance, InstanceConfig, Tenant};
 use recado_domain::contact::ContactAddress;
 use recado_domain::content::MessageTemplate;
 use recado_domain::dead_letter::QueueName;
@@ -133,6 +133,7 @@ pub fn bound(number: usize, tenant: usize, provider: Provider, rate: Option<Rate
             signature: None,
             decisions: BTreeSet::new(),
             hand_over_message: "Uma pessoa continua aqui.".to_owned(),
+            limits: AgentLimits::default(),
             steps: Vec::new(),
             disabled: false,
         },

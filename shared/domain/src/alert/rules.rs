@@ -341,6 +341,8 @@ fn person_needed_finding(wait: &PersonWait) -> Option<Finding> {
     let (instance, conversation) = (&wait.instance, &wait.conversation);
     let what = match wait.needed? {
         Reason::TooMuchToRead => "stopped reading a conversation that is too long",
+        Reason::TooManyTurns => "pauses: it wrote one contact as many replies in an hour as its limit allows",
+        Reason::AnswerLoop => "pauses: a contact repeats one text after each reply, as another program does",
         _ => "handed a conversation over to a person",
     };
     let summary = format!("the agent of {instance} {what}: conversation {conversation}");

@@ -37,7 +37,7 @@ fn conversation() -> Conversation {
     )
 }
 
-fn message(ordinal: u64, role: Role) -> Message {
+pub(crate) fn message(ordinal: u64, role: Role) -> Message {
     let (conversation, bound) = (conversation(), bound(&json!({})));
     Message {
         conversation: conversation.id,

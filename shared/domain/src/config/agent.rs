@@ -1,6 +1,6 @@
 //! An agent of the configuration.
 
-use super::{CredentialRef, split_model_name};
+use super::{AgentLimits, CredentialRef, split_model_name};
 use crate::decision::DecisionKind;
 use crate::ids::{AgentId, StepId, TenantId};
 use crate::signature::Signature;
@@ -51,6 +51,9 @@ pub struct Agent {
     /// The steps of the agent's script. Conversations begin at the first.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub steps: Vec<AgentStep>,
+    /// The limits of the agent in one thread.
+    #[serde(default, skip_serializing_if = "AgentLimits::is_default")]
+    pub limits: AgentLimits,
     /// `true` if the agent answers nobody: what comes in waits for people.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub disabled: bool,

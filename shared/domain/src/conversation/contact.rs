@@ -76,7 +76,7 @@ impl Conversation {
     }
 
     /// Copies from the resolved conversation what belongs to the contact rather than to a conversation. That is the
-    /// contact's rate limit, the service window with the template that went out after it, what the contact was told of a closure, the marketing
+    /// contact's rate limit and what it used of the agent's, the service window with the template that went out after it, what the contact was told of a closure, the marketing
     /// opt-out, the
     /// linked identity and the conversations under that identity. Of an erased contact, only the opt-out is copied.
     pub fn carry_over(&mut self, resolved: &Self) {
@@ -88,6 +88,7 @@ impl Conversation {
         self.beside.clone_from(&resolved.beside);
         self.picture.clone_from(&resolved.picture);
         self.pair_arrival = resolved.pair_arrival;
+        self.limits = resolved.limits;
         self.last_inbound_at = resolved.last_inbound_at;
         self.reengaged.clone_from(&resolved.reengaged);
         self.closed_told_at = resolved.closed_told_at;

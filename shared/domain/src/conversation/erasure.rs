@@ -1,7 +1,7 @@
 //! The erasure of a contact. The newest conversation of a thread becomes a tombstone: it says that the contact was erased
 //! and when, and lets the next conversation get the next number.
 
-use super::{Conversation, ConversationStatus};
+use super::{Conversation, ConversationStatus, UsedLimits};
 use crate::contact::ContactAddress;
 use crate::ids::Ordinal;
 use jiff::Timestamp;
@@ -33,6 +33,7 @@ impl Conversation {
         self.taken = None;
         self.hand_over_note = None;
         self.step = None;
+        self.limits = UsedLimits::default();
         self.moved_to = None;
         self.beside = Vec::new();
         self.joined = Vec::new();

@@ -226,6 +226,7 @@ impl Conversation {
             self.waiting_since = self.owes_answer().then(|| left_since.unwrap_or(draft.since));
         }
         self.count_unread_turn(draft.more_owed);
+        self.count_reply(at);
         self.scheduled_for = None;
         self.release_lease(&draft.nonce, true);
         Ok(ordinal)

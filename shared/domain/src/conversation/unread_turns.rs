@@ -9,6 +9,11 @@ use jiff::Timestamp;
 pub const UNREAD_TURNS_MAX: u32 = 3;
 
 impl Conversation {
+    /// Returns `true` if an answer is owed, by the agent or by people.
+    pub fn owes_answer(&self) -> bool {
+        self.turn_upto > self.answered
+    }
+
     /// Returns `true` if an answer is owed and the agent is to give it.
     pub fn agent_owes_answer(&self) -> bool {
         self.owes_answer()

@@ -80,7 +80,7 @@ word_schemas! {
     ReasonSchema: Reason {
         MaxRetriesExceeded, WhatsappPermanentError, InstanceDisconnected, WindowClosed, Poison, UnknownInstance,
         TakenOver, Stale, ModelFailed, UnknownOutcome, Purged, TooMuchToRead, HandedOver, SimulatedReply,
-        Blocked, Expired,
+        Blocked, Expired, TooManyTurns, AnswerLoop,
     }
     AnswerStateSchema: AnswerState { Answered, InWork, Waiting, NotOwed, Failed }
     AnswerReasonSchema: AnswerReason {

@@ -30,6 +30,7 @@ use recado_domain::turn::TurnStep;
 use recado_domain::wake_up::TurnJob;
 use step_times::StepTimes;
 use steps::check_hours::check_hours;
+use steps::check_limits::check_limits;
 use steps::check_owed::check_owed;
 use steps::choose_messages::choose_messages;
 use steps::commit_reply::commit_reply;
@@ -157,6 +158,8 @@ async fn prepare_turn<'a>(
     times.run(deps, TurnStep::Hours, waits).await?;
     let chooses = choose_messages(deps, &conversation, newest);
     let reading = times.run(deps, TurnStep::Choose, chooses).await?;
+    let limits = check_limits(deps, &bound, &mut conversation, &reading);
+    let pause = times.run(deps, TurnStep::Limits, limits).await?;
     let takes = take_lease(deps, &mut conversation, &reading);
     let draft = times.run(deps, TurnStep::Lease, takes).await?;
     Ok(LeasedTurn {
@@ -164,6 +167,7 @@ async fn prepare_turn<'a>(
         bound,
         conversation,
         reading,
+        pause,
         draft,
         time,
     })

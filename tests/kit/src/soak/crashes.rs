@@ -63,7 +63,8 @@ const PROVIDER: Duration = Duration::from_secs(2);
 fn configuration(instances: &[&str]) -> String {
     let mut document = format!(
         "[[tenants]]\nid = \"t\"\n[[agents]]\nid = \"a\"\ntenant = \"t\"\nmodel = \"claude-sonnet-4-5\"\n\
-         system_prompt = \"p\"\nerror_message = \"{ERROR_MESSAGE}\"\n"
+         system_prompt = \"p\"\nerror_message = \"{ERROR_MESSAGE}\"\n\
+         limits = {{ turns_per_hour = 0, end_loops = false }}\n"
     );
     for instance in instances {
         writeln!(

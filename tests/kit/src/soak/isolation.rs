@@ -262,6 +262,7 @@ fn configuration(plan: &Plan, mine: &StandIn, hung: &StandIn, flooded: &StandIn)
         format!(
             "[[tenants]]\nid = \"{tenant}\"\n[[agents]]\nid = \"a-{instance}\"\ntenant = \"{tenant}\"\n\
              model = \"claude-sonnet-4-5\"\nsystem_prompt = \"p\"\nerror_message = \"{ERROR_MESSAGE}\"\n\
+             limits = {{ turns_per_hour = 0, end_loops = false }}\n\
              [[instances]]\nid = \"{instance}\"\ntenant = \"{tenant}\"\nagent = \"a-{instance}\"\n\
              provider = \"evolution\"\nbase_url = \"{url}\"\ncredential = \"env:{}\"\nrate = {{ per_second = {rate:.1}, burst = 5 }}\n",
             credential(instance)

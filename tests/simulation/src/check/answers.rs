@@ -30,6 +30,7 @@ where
                     .broken(format!("{} was answered unread", message.message_id()));
             }
             let waits = super::reading::is_too_much(sim, conversation, message)
+                || super::limits::is_paused(sim, conversation, message)
                 || super::decisions::is_handed_over(conversation, message);
             if wants && !covered && !waits && !see_to(sim, people, conversation, message) {
                 sim.common

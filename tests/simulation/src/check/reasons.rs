@@ -77,7 +77,8 @@ where
         }
         AnswerReason::NeedsPerson => {
             let handed_over = super::decisions::is_handed_over(told, message);
-            handed_over || super::reading::is_too_much(sim, told, message) || wants != Wants::Yes
+            let paused = super::limits::is_paused(sim, told, message);
+            handed_over || paused || super::reading::is_too_much(sim, told, message) || wants != Wants::Yes
         }
         AnswerReason::Stale | AnswerReason::NothingToAnswer => wants != Wants::Yes,
         AnswerReason::Person | AnswerReason::Resolved | AnswerReason::Cancelled => {

@@ -189,6 +189,7 @@ pub const SAFEGUARDS: &[Safeguard] = &[
     promise(Mutation::LastWordsAreGuarded, Story::LastWords, Troubles::None),
     promise(Mutation::ReturnNotTimed, Story::AgentReturns, Troubles::None).alone(),
     promise(Mutation::DroppedDraftsUncounted, Story::WritesOn, Troubles::None),
+    promise(Mutation::RepliesUncounted, Story::TwoBots, Troubles::None),
     promise(Mutation::ErasedSendsForgotten, Story::Erasure, Troubles::None),
     promise(
         Mutation::ErasedNotesForgotten,

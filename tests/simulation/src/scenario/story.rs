@@ -114,6 +114,8 @@ pub enum Story {
     AgentReturns,
     /// A contact writes every fifteen seconds for three minutes, and each draft takes longer and is dropped for the next.
     WritesOn,
+    /// A contact that is a program writes again after each reply, where the agent may write three in an hour.
+    TwoBots,
     /// A contact that has written, been answered and is written to is erased by the API, and writes again; another is not.
     Erasure,
     /// A reply hangs, and its contact is erased before it goes out; the contact writes again.
@@ -174,6 +176,7 @@ impl Story {
         Self::LastWords,
         Self::AgentReturns,
         Self::WritesOn,
+        Self::TwoBots,
         Self::Erasure,
         Self::ErasedInFlight,
         Self::Media,
@@ -185,6 +188,7 @@ impl Story {
         match self {
             Self::LongOutage | Self::BlockedDownloads => 2_600_000,
             Self::Night | Self::WritesOn => 400_000,
+            Self::TwoBots => 500_000,
             Self::Refused | Self::FailedLater => 1_250_000,
             Self::Disconnections
             | Self::Unreachable
@@ -255,6 +259,7 @@ impl Story {
         match self {
             Self::LastWords => bound.agent.decisions = [DecisionKind::HandOver, DecisionKind::Resolve].into(),
             Self::AgentReturns => bound.instance.agent_returns = AgentReturn::AfterMinutes(1),
+            Self::TwoBots => bound.agent.limits.turns_per_hour = 3,
             _ => {}
         }
         vec![bound]
@@ -310,6 +315,7 @@ impl Story {
                 tell.sim.fake_world.let_model_think(17_000);
                 tell.messages(&(0..14).map(|number| number * 15_000).collect::<Vec<_>>());
             }
+            Self::TwoBots => tell.messages(&[0, 60_000, 120_000, 180_000, 240_000, 300_000]),
             Self::Erasure => tell.erasure(),
             Self::ErasedInFlight => tell.erasure_in_flight(),
             Self::Media => tell.media(),

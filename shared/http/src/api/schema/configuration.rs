@@ -118,9 +118,40 @@ pub(in crate::api) struct AgentSchema {
     /// The steps of the agent's script. Conversations begin at the first.
     #[schema(required = false)]
     steps: Vec<AgentStepSchema>,
+    /// The limits of the agent in one thread.
+    #[schema(required = false)]
+    limits: AgentLimitsSchema,
     /// `true` if the agent answers nobody: what comes in waits for people.
     #[schema(required = false, default = false)]
     disabled: bool,
+}
+
+/// Limits that keep one contact, or another program that answers, from making the agent write without end.
+#[derive(Serialize, ToSchema)]
+#[schema(as = AgentLimits)]
+#[serde(deny_unknown_fields)]
+pub(in crate::api) struct AgentLimitsSchema {
+    /// Greatest number of replies to one contact within an hour; 0: no limit.
+    #[schema(required = false, default = 60)]
+    turns_per_hour: u32,
+    /// `true` if the agent stops answering a contact that repeats one text after each reply.
+    #[schema(required = false, default = true)]
+    end_loops: bool,
+    /// What the contact gets when a limit is reached.
+    #[schema(required = false)]
+    reply: LimitReplySchema,
+}
+
+/// What the contact gets when a limit of the agent is reached.
+#[derive(Serialize, ToSchema)]
+#[schema(as = LimitReply, example = "nothing")]
+#[serde(rename_all = "snake_case")]
+#[expect(dead_code, reason = "it only describes")]
+pub(in crate::api) enum LimitReplySchema {
+    /// Nothing.
+    Nothing,
+    /// The agent's `error_message`, once for each pause.
+    ErrorMessage,
 }
 
 /// A WhatsApp number, connected through a provider.

@@ -81,10 +81,10 @@ impl DraftedReply {
         }
     }
 
-    /// Builds a reply with the agent's error message.
-    pub(super) fn error_reply(deps: &impl Deps, bound: &InstanceConfig) -> Self {
+    /// Builds a reply with the agent's error message, which the contact gets for this reason.
+    pub(super) fn error_reply(deps: &impl Deps, bound: &InstanceConfig, reason: Reason) -> Self {
         Self {
-            failure: Some(Reason::ModelFailed),
+            failure: Some(reason),
             ..Self::from_text(deps, bound, &bound.agent.error_message)
         }
     }

@@ -3,7 +3,7 @@
 use super::reading::TurnReading;
 use super::turn_time::TurnTime;
 use recado_domain::config::{AgentStep, InstanceConfig};
-use recado_domain::conversation::{Conversation, Draft};
+use recado_domain::conversation::{AgentPause, Conversation, Draft};
 use recado_domain::wake_up::TurnJob;
 
 /// A turn that holds its lease.
@@ -17,6 +17,8 @@ pub(super) struct LeasedTurn<'a> {
     pub(super) conversation: Conversation,
     /// The messages that the turn reads and those that its reply answers.
     pub(super) reading: TurnReading,
+    /// The pause that begins with the reply, because a limit is reached.
+    pub(super) pause: Option<AgentPause>,
     /// The state from which the reply is drafted.
     pub(super) draft: Draft,
     /// The time that the turn has.

@@ -2,6 +2,7 @@
 //! [`super::turn_end::TurnEnd`].
 
 pub(super) mod check_hours;
+pub(super) mod check_limits;
 pub(super) mod check_owed;
 pub(super) mod choose_messages;
 pub(super) mod commit_reply;

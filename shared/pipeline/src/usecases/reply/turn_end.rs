@@ -44,6 +44,8 @@ pub(super) enum TurnEnd {
     },
     /// The business never opens: the turn waits for people.
     NeverOpens,
+    /// A limit of the agent is reached: what is owed waits for a person.
+    Paused,
     /// Messages that are owed an answer were not found.
     MessagesMissing,
     /// The model's key is missing: the turn waits for it.
@@ -81,6 +83,7 @@ impl TurnEnd {
             Self::TooEarly { .. } => "too_early",
             Self::Closed { .. } => "closed",
             Self::NeverOpens => "never_opens",
+            Self::Paused => "paused",
             Self::MessagesMissing => "messages_missing",
             Self::ModelKeyMissing => "model_key_missing",
             Self::NoTimeLeft => "no_time_left",
@@ -113,6 +116,7 @@ impl TurnEnd {
             | Self::NoInstance
             | Self::Closed { .. }
             | Self::NeverOpens
+            | Self::Paused
             | Self::ModelKeyMissing => AfterTurn::SendOpenMessages,
         }
     }
@@ -130,7 +134,11 @@ impl TurnEnd {
             | Self::ChangedMeanwhile => {
                 tracing::debug!(end, "turn ended");
             }
-            Self::NoInstance | Self::NeverOpens | Self::ModelKeyMissing | Self::DraftDropped => {
+            Self::NoInstance
+            | Self::NeverOpens
+            | Self::Paused
+            | Self::ModelKeyMissing
+            | Self::DraftDropped => {
                 tracing::info!(end, "turn ended");
             }
             Self::Closed { opens } => tracing::info!(end, %opens, "turn ended"),
@@ -191,6 +199,7 @@ mod tests {
             TurnEnd::NoInstance,
             TurnEnd::Closed { opens: now },
             TurnEnd::NeverOpens,
+            TurnEnd::Paused,
             TurnEnd::ModelKeyMissing,
         ] {
             assert_eq!(

@@ -1,6 +1,6 @@
 use super::FaultyPort;
 use crate::mutation::Mutation;
-use recado_domain::conversation::{Conversation, ConversationMode, DroppedDrafts};
+use recado_domain::conversation::{Conversation, ConversationMode, DroppedDrafts, UsedLimits};
 use recado_domain::ids::{ConversationId, IdempotencyKey, MessageId, Ordinal, ThreadId};
 use recado_domain::message::Message;
 use recado_domain::outbox::{Author, OutboxState};
@@ -57,6 +57,9 @@ impl<S: Store> Conversations for FaultyPort<S> {
             self.saw(messages);
             if self.injector.lacks(Mutation::NoTurnLease) {
                 conversation.lease = None;
+            }
+            if self.injector.lacks(Mutation::RepliesUncounted) {
+                conversation.limits = UsedLimits::default();
             }
             if self.injector.lacks(Mutation::ClosureForgotten) {
                 conversation.closed_told_at = None;

@@ -33,6 +33,7 @@ pub(in crate::usecases::reply) async fn commit_reply(
     let LeasedTurn {
         job,
         mut conversation,
+        pause,
         draft,
         ..
     } = turn;
@@ -54,6 +55,9 @@ pub(in crate::usecases::reply) async fn commit_reply(
             }
         };
         let decided = conversation.apply_decision(step.clone(), reply.decision.as_ref(), deps.system().now());
+        if let Some(pause) = pause {
+            conversation.pause_agent(pause);
+        }
         let last_words = decided == CommittedDecision::LastWords;
         conversation.rev += 1;
         let of_turn = (&draft, ordinal, &job.correlation);

@@ -16,6 +16,7 @@ use recado_domain::config::AgentStep;
 use recado_domain::decision::AgentDecision;
 use recado_domain::file_text::{FILE_TEXT_INSTRUCTIONS, has_file_text};
 use recado_domain::ids::InstanceId;
+use recado_domain::reason::Reason;
 
 /// Asks the model for a reply, within what is left of the turn's time. Ends the turn if the model's key is missing, or if too
 /// little time is left. If the model fails or its answer is empty, the reply is the agent's error message.
@@ -53,7 +54,7 @@ pub(in crate::usecases::reply) async fn ask_model(
         Ok(reply) if has_words(&reply) => Ok(DraftedReply::from_model(deps, bound, reply)),
         Ok(_) => {
             tracing::error!("the model answered with nothing");
-            Ok(DraftedReply::error_reply(deps, bound))
+            Ok(DraftedReply::error_reply(deps, bound, Reason::ModelFailed))
         }
         Err(LlmError::Credentials(_)) => {
             record_missing_model_key(deps, &bound.instance.id, &turn.job.correlation).await?;
@@ -61,7 +62,7 @@ pub(in crate::usecases::reply) async fn ask_model(
         }
         Err(error @ (LlmError::Unavailable(_) | LlmError::Refused(_))) => {
             tracing::error!(%error, "the model failed: the agent's error message is the reply");
-            Ok(DraftedReply::error_reply(deps, bound))
+            Ok(DraftedReply::error_reply(deps, bound, Reason::ModelFailed))
         }
     }
 }

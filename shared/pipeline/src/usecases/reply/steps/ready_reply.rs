@@ -6,9 +6,10 @@ use crate::usecases::reply::leased_turn::LeasedTurn;
 use crate::usecases::reply::reading::TurnReading;
 use crate::usecases::reply::turn_end::TurnStop;
 use recado_domain::content::Content;
+use recado_domain::reason::Reason;
 
 /// Returns the reply of a turn for which the model is not asked; `None` if the model is to be asked. Such a reply is the
-/// agent's error message after too many attempts, or its `unsupported_message`.
+/// agent's error message after too many attempts or above a limit, or its `unsupported_message`.
 pub(in crate::usecases::reply) async fn find_ready_reply(
     deps: &impl Deps,
     turn: &LeasedTurn<'_>,
@@ -19,7 +20,14 @@ pub(in crate::usecases::reply) async fn find_ready_reply(
             attempt = turn.draft.attempt,
             "the model was asked too often for one turn"
         );
-        return Ok(Some(DraftedReply::error_reply(deps, &turn.bound)));
+        return Ok(Some(DraftedReply::error_reply(
+            deps,
+            &turn.bound,
+            Reason::ModelFailed,
+        )));
+    }
+    if let Some(pause) = turn.pause {
+        return Ok(Some(DraftedReply::error_reply(deps, &turn.bound, pause.reason)));
     }
     let words = turn.bound.agent.unsupported_message.as_deref();
     let unsupported = words.filter(|_| is_all_unsupported(&turn.reading));

@@ -1,0 +1,33 @@
+//! The step [`recado_domain::turn::TurnStep::Limits`]: checks the agent's limits in this thread.
+
+use crate::Deps;
+use crate::ports::{System, WriteOutcome};
+use crate::steps::save_conversation::save_conversation;
+use crate::usecases::reply::reading::TurnReading;
+use crate::usecases::reply::turn_end::{TurnEnd, TurnStop};
+use recado_domain::config::{InstanceConfig, LimitReply};
+use recado_domain::conversation::{AgentPause, Conversation};
+
+/// Ends the turn if a limit of the agent is reached: what is owed waits for a person. If the contact gets the agent's error
+/// message then, the pause is returned, and it begins with the commit of that message.
+pub(in crate::usecases::reply) async fn check_limits(
+    deps: &impl Deps,
+    bound: &InstanceConfig,
+    conversation: &mut Conversation,
+    reading: &TurnReading,
+) -> Result<Option<AgentPause>, TurnStop> {
+    let limits = &bound.agent.limits;
+    let now = deps.system().now();
+    let Some(pause) = conversation.find_reached_limit(limits, reading.known_messages(), now) else {
+        return Ok(None);
+    };
+    tracing::warn!(reason = %pause.reason, until = %pause.until, "a limit is reached: the agent pauses in this conversation");
+    if limits.reply == LimitReply::ErrorMessage {
+        return Ok(Some(pause));
+    }
+    conversation.pause_agent(pause);
+    if save_conversation(deps, conversation).await? == WriteOutcome::Conflict {
+        return Err(TurnEnd::ChangedMeanwhile.into());
+    }
+    Err(TurnEnd::Paused.into())
+}

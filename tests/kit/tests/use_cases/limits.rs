@@ -1,0 +1,166 @@
+//! The limits of an agent in one thread: replies in an hour, and another program that answers.
+
+use crate::world::Setup;
+use recado_domain::access::Caller;
+use recado_domain::answer::{AnswerReason, ExplainedAnswer};
+use recado_domain::config::{AgentLimits, LimitReply};
+use recado_domain::content::Content;
+use recado_domain::conversation::ConversationMode;
+use recado_domain::reason::Reason;
+use recado_pipeline::operate;
+use recado_pipeline::ports::{Gauges, OutboxStore, PageRequest};
+use recado_testkit::builders::{Fixture, correlation};
+use recado_testkit::ports::succeed;
+
+/// The model has a word for everything, and the agent these limits.
+async fn limited(limits: AgentLimits) -> Setup {
+    let mut fixture = Fixture::new();
+    fixture.bound.agent.limits = limits;
+    let setup = Setup::set(fixture).await;
+    *setup.world.llm.says.lock().unwrap() = Some("certo".to_owned());
+    setup
+}
+
+fn three_an_hour() -> AgentLimits {
+    AgentLimits {
+        turns_per_hour: 3,
+        ..AgentLimits::default()
+    }
+}
+
+/// The contact writes `text`, and its turn comes half a minute later.
+async fn write(setup: &Setup, id: &str, text: &str) {
+    setup.message(&setup.fixture, id, text, false).await;
+    setup.pass(30);
+    setup.turns(&setup.fixture).await;
+}
+
+fn asked(setup: &Setup) -> usize {
+    setup.world.llm.asked.lock().unwrap().len()
+}
+
+/// What the API tells of the contact's messages, the oldest first.
+async fn answers(setup: &Setup) -> Vec<ExplainedAnswer> {
+    let page = PageRequest {
+        limit: 100,
+        cursor: None,
+    };
+    let conversation = setup.latest_conversation().await.unwrap();
+    let listed = operate::list_messages(&setup.world, &Caller::installation(), &conversation.id, &page).await;
+    let mut answers: Vec<_> = listed
+        .unwrap()
+        .items
+        .into_iter()
+        .filter_map(|view| Some((view.message.ordinal, view.answer?)))
+        .collect();
+    answers.sort_by_key(|(ordinal, _)| *ordinal);
+    answers.into_iter().map(|(_, answer)| answer).collect()
+}
+
+#[tokio::test]
+async fn above_its_limit_the_agent_says_nothing_and_each_message_says_why() {
+    let setup = limited(three_an_hour()).await;
+    for number in 1..=5 {
+        write(&setup, &format!("W{number}"), &format!("pergunta {number}")).await;
+    }
+    assert_eq!(asked(&setup), 3, "no model is asked above the limit");
+    let told = answers(&setup).await;
+    for late in &told[3..] {
+        assert_eq!(
+            (late.reason, late.cause),
+            (AnswerReason::NeedsPerson, Some(Reason::TooManyTurns))
+        );
+    }
+    let conversation = setup.latest_conversation().await.unwrap();
+    let waits = setup
+        .world
+        .store
+        .list_waiting_for_person(setup.now(), 10)
+        .await
+        .unwrap()
+        .waits;
+    let told: Vec<_> = waits
+        .iter()
+        .map(|wait| (&wait.conversation, wait.needed))
+        .collect();
+    assert_eq!(
+        told,
+        [(&conversation.id, Some(Reason::TooManyTurns))],
+        "people are told of one wait"
+    );
+    assert_eq!(Some(waits[0].since), conversation.waiting_since);
+}
+
+#[tokio::test]
+async fn an_hour_later_the_contacts_next_message_is_answered_with_all_that_was_left() {
+    let setup = limited(three_an_hour()).await;
+    for number in 1..=4 {
+        write(&setup, &format!("W{number}"), &format!("pergunta {number}")).await;
+    }
+    setup.pass(3_599 - 30);
+    write(&setup, "W5", "ainda está aí?").await;
+    assert_eq!(asked(&setup), 3, "the pause is not over");
+    setup.pass(900);
+    write(&setup, "W6", "olá?").await;
+    let asked = setup.world.llm.asked.lock().unwrap().clone();
+    assert_eq!(asked[3..], ["pergunta 4\nainda está aí?\nolá?"]);
+}
+
+#[tokio::test]
+async fn a_person_who_gives_the_conversation_back_lets_the_agent_go_on() {
+    let setup = limited(three_an_hour()).await;
+    for number in 1..=4 {
+        write(&setup, &format!("W{number}"), &format!("pergunta {number}")).await;
+    }
+    let id = setup.latest_conversation().await.unwrap().id;
+    let (caller, because) = (Caller::installation(), correlation());
+    let given_back =
+        operate::set_conversation_mode(&setup.world, &caller, &id, ConversationMode::Ai, &because);
+    given_back.await.unwrap();
+    setup.turns(&setup.fixture).await;
+    assert_eq!(asked(&setup), 4);
+}
+
+#[tokio::test]
+async fn with_an_error_message_the_contact_gets_it_once_and_it_says_why() {
+    let setup = limited(AgentLimits {
+        reply: LimitReply::ErrorMessage,
+        ..three_an_hour()
+    })
+    .await;
+    for number in 1..=5 {
+        write(&setup, &format!("W{number}"), &format!("pergunta {number}")).await;
+    }
+    assert_eq!(asked(&setup), 3);
+    let open = succeed(setup.world.store.list_open_messages(&setup.fixture.thread())).await;
+    let told: Vec<_> = open
+        .iter()
+        .map(|reply| (reply.content.clone(), reply.unanswered))
+        .collect();
+    let error = Content::from_text(setup.fixture.bound.agent.error_message.clone());
+    assert_eq!(told[3..], [(error, Some(Reason::TooManyTurns))]);
+    let last = answers(&setup).await.pop().unwrap();
+    assert_eq!(
+        (last.reason, last.cause),
+        (AnswerReason::NeedsPerson, Some(Reason::TooManyTurns))
+    );
+}
+
+#[tokio::test]
+async fn another_program_that_repeats_itself_is_left_alone_after_five_replies() {
+    for (end_loops, replies) in [(true, 5), (false, 9)] {
+        let setup = limited(AgentLimits {
+            end_loops,
+            ..AgentLimits::default()
+        })
+        .await;
+        for number in 1..=9 {
+            let text = format!("Recebemos a sua mensagem. Protocolo {number}.");
+            write(&setup, &format!("W{number}"), &text).await;
+        }
+        assert_eq!(asked(&setup), replies);
+        let last = answers(&setup).await.pop().unwrap();
+        let stopped = last.cause == Some(Reason::AnswerLoop);
+        assert_eq!(stopped, end_loops, "{last:?}");
+    }
+}
