@@ -1,7 +1,12 @@
 //! `recado knowledge`: the documents that an agent of a running installation answers from.
 
+mod contents;
 mod documents;
+mod pdf;
+mod pdf_reading;
 mod progress;
+
+pub(crate) use pdf_reading::{PdfReadingArguments, print_pdf_text};
 
 use crate::dlq::tables::{collect_rows, format_fields, format_table};
 use crate::environment::LocalEnvironment;
@@ -9,6 +14,7 @@ use crate::installation::{InstallationArguments, InstallationClient};
 use crate::instant::format_local_time;
 use anyhow::{Context, Result, bail};
 use clap::{Args, Subcommand};
+use contents::read_local_document;
 use documents::{FoundDocument, find_documents};
 use progress::ProgressBar;
 use reqwest::Method;
@@ -29,7 +35,7 @@ pub(crate) struct KnowledgeArguments {
 
 #[derive(Debug, Subcommand)]
 enum KnowledgeCommand {
-    /// Adds files, and the files of folders: Markdown, text, HTML, CSV, Word, Excel, `PowerPoint`. A file that was added before is
+    /// Adds files, and the files of folders: Markdown, text, HTML, CSV, Word, Excel, `PowerPoint`, PDF. A file that was added before is
     /// replaced if it changed.
     Add {
         /// The agent's id.
@@ -141,7 +147,13 @@ async fn add_documents(
     for document in documents {
         bar.show_step(&document.title);
         match add_document(there, agent, &document).await {
-            Ok(outcome) => *counts.entry(outcome).or_default() += 1,
+            Ok((outcome, warning)) => {
+                *counts.entry(outcome).or_default() += 1;
+                if let Some(warning) = warning {
+                    bar.clear_line();
+                    eprintln!("{}: {warning}", document.path.display());
+                }
+            }
             Err(error) => {
                 bar.clear_line();
                 eprintln!("{}: {error:#}", document.path.display());
@@ -165,16 +177,21 @@ async fn add_documents(
     Ok(())
 }
 
-/// Adds a document and returns what became of it.
-async fn add_document(there: &InstallationClient, agent: &str, document: &FoundDocument) -> Result<String> {
-    let bytes = document.read_bytes()?;
+/// Adds a document and returns what became of it, with a warning if something of it was left out.
+async fn add_document(
+    there: &InstallationClient,
+    agent: &str,
+    document: &FoundDocument,
+) -> Result<(String, Option<String>)> {
+    let content = read_local_document(&document.path).await?;
     let request = there.build_request(Method::POST, &["v1", "agents", agent, "knowledge"])?;
     let request = request
         .query(&[("title", &document.title)])
         .header("content-type", "application/octet-stream")
-        .body(bytes);
+        .body(content.bytes);
     let answer = there.request_json(request).await?;
-    Ok(answer["outcome"].as_str().unwrap_or("added").to_owned())
+    let outcome = answer["outcome"].as_str().unwrap_or("added").to_owned();
+    Ok((outcome, content.warning))
 }
 
 async fn list_sources(there: &InstallationClient, agent: &str) -> Result<Value> {

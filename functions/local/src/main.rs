@@ -102,6 +102,8 @@ enum RecadoCommand {
     Knowledge(knowledge::KnowledgeArguments),
     Replay(replay::ReplayArguments),
     Record(record::RecordArguments),
+    #[command(hide = true)]
+    ReadPdf(knowledge::PdfReadingArguments),
 }
 
 fn main() -> ExitCode {
@@ -154,6 +156,9 @@ fn read_environment(arguments: &CommandLine) -> Result<(LocalEnvironment, loggin
 }
 
 fn run_command(arguments: CommandLine) -> Result<()> {
+    if let Some(RecadoCommand::ReadPdf(limits)) = &arguments.command {
+        return knowledge::print_pdf_text(limits);
+    }
     let (environment, log) = read_environment(&arguments)?;
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
     let done = match arguments.command {
@@ -204,6 +209,8 @@ fn run_command(arguments: CommandLine) -> Result<()> {
             runtime.block_on(secret::run_secret_command(command, &environment))
         }
         Some(RecadoCommand::Audit(command)) => runtime.block_on(audit::show_audit(command, &environment)),
+        // It runs above, without settings.
+        Some(RecadoCommand::ReadPdf(_)) => Ok(()),
     };
     // Tasks that are still running at this point are not waited for.
     runtime.shutdown_background();

@@ -16,7 +16,7 @@ pub use fusion::fuse_ranks;
 pub use language::{BlockLanguage, detect_language};
 pub use lexical::{AnalyzedText, LexicalIndex, TextAnalyzer};
 pub use shelf::{KnowledgeIndex, KnowledgeShelf, analyze_document};
-pub use split::{Block, SplitSettings, split_document};
+pub use split::{Block, SplitSettings, split_document, write_markdown_section};
 pub use vector::{VectorError, VectorIndex, hash_ngrams};
 
 /// A block that was found, by its number in the index, with its score. Scores of different ways cannot be compared.

@@ -47,7 +47,7 @@ pub fn split_document(text: &str, settings: SplitSettings) -> Vec<Block> {
     };
     let mut fenced = false;
     for line in text.lines().map(str::trim_end) {
-        let opens_fence = line.trim_start().starts_with("```");
+        let opens_fence = is_code_fence_line(line);
         fenced ^= opens_fence;
         match parse_heading(line).filter(|_| !fenced && !opens_fence) {
             Some((level, title)) => splitter.begin_new_section(level, title),
@@ -57,6 +57,28 @@ pub fn split_document(text: &str, settings: SplitSettings) -> Vec<Block> {
     }
     splitter.finish_section();
     splitter.blocks
+}
+
+/// Adds a section with this title to a Markdown text. Lines of `body` that would be marks are indented, as Markdown wants it, so that
+/// they stay text.
+pub fn write_markdown_section(markdown: &mut String, title: &str, body: &str) {
+    markdown.push_str("# ");
+    markdown.push_str(title);
+    markdown.push_str("\n\n");
+    for line in body.lines() {
+        if parse_heading(line).is_some() || is_code_fence_line(line) {
+            markdown.push_str("    ");
+        }
+        markdown.push_str(line);
+        markdown.push('\n');
+    }
+    markdown.push('\n');
+}
+
+/// Returns `true` for a line that begins or ends a fence of code. Four spaces before it make it text.
+fn is_code_fence_line(line: &str) -> bool {
+    let text = line.trim_start_matches(' ');
+    line.len() - text.len() < 4 && text.starts_with("```")
 }
 
 /// Returns the level and the title of a Markdown heading (`## Title`).
@@ -212,6 +234,20 @@ mod tests {
         assert_eq!(
             split("#tag\n```\n# comment\n```", 100),
             [pair("", "#tag\n```\n# comment\n```")]
+        );
+    }
+
+    #[test]
+    fn the_text_of_a_section_begins_no_heading_and_no_fence() {
+        let mut markdown = String::new();
+        write_markdown_section(&mut markdown, "page 1", "# 7 rooms\n```\n   ```");
+        write_markdown_section(&mut markdown, "page 2", "Two.");
+        assert_eq!(
+            split(&markdown, 100),
+            [
+                pair("page 1", "# 7 rooms\n    ```\n       ```"),
+                pair("page 2", "Two."),
+            ]
         );
     }
 

@@ -7,7 +7,7 @@ use std::fs;
 
 const MARIA: &str = "5511900000001@s.whatsapp.net";
 
-fn run(machine: &Machine, arguments: &[&str]) -> (bool, String, String) {
+pub(crate) fn run(machine: &Machine, arguments: &[&str]) -> (bool, String, String) {
     let url = machine.url("");
     let mut all = vec!["--json"];
     all.extend(["--url", &url]);
@@ -17,7 +17,7 @@ fn run(machine: &Machine, arguments: &[&str]) -> (bool, String, String) {
     (output.status.success(), text(output.stdout), text(output.stderr))
 }
 
-fn answer(machine: &Machine, arguments: &[&str]) -> Value {
+pub(crate) fn answer(machine: &Machine, arguments: &[&str]) -> Value {
     let (succeeded, out, error) = run(machine, arguments);
     assert!(succeeded, "{arguments:?}: {error}");
     serde_json::from_str(&out).unwrap()
@@ -47,7 +47,7 @@ async fn a_document_goes_in_and_the_next_answers_follow_it() {
     fs::create_dir_all(&folder).unwrap();
     let (prices, bad) = (folder.join("prices.md"), folder.join("bad.md"));
     fs::write(&prices, "# Prices\nThe vaccine costs 90 euros.\n").unwrap();
-    fs::write(&bad, "").unwrap();
+    fs::write(&bad, " \n").unwrap();
     let path = folder.to_str().unwrap();
     let (succeeded, out, error) = run(&machine, &["add", "ana", path]);
     let told: Value = serde_json::from_str(&out).unwrap();

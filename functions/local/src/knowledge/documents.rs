@@ -4,9 +4,6 @@ use anyhow::{Context, Result, bail};
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// The largest document that an installation takes, in bytes.
-const DOCUMENT_MAX: u64 = 4 * 1024 * 1024;
-
 /// The ends of the names of files that a folder is searched for.
 const EXTENSIONS: [&str; 12] = [
     "md", "markdown", "txt", "text", "html", "htm", "csv", "tsv", "docx", "xlsx", "pptx", "pdf",
@@ -19,17 +16,6 @@ pub(super) struct FoundDocument {
     pub(super) path: PathBuf,
     /// The name of the file, with the folders below the one that was named.
     pub(super) title: String,
-}
-
-impl FoundDocument {
-    /// Reads the file. One that is too large is not read.
-    pub(super) fn read_bytes(&self) -> Result<Vec<u8>> {
-        let bytes = fs::metadata(&self.path)?.len();
-        if bytes > DOCUMENT_MAX {
-            bail!("the file has {bytes} bytes, and a document has {DOCUMENT_MAX} at most: split it");
-        }
-        Ok(fs::read(&self.path)?)
-    }
 }
 
 /// Finds the documents: files as they are named, and of folders those whose names end as documents do.

@@ -4,7 +4,7 @@ use crate::ports::System;
 use recado_domain::ids::{CorrelationId, Nonce};
 
 /// Returns 128 random bits.
-pub(crate) fn random_bits(system: &impl System) -> u128 {
+pub(crate) fn generate_random_bits(system: &impl System) -> u128 {
     let (high, low) = (system.random_u64(), system.random_u64());
     (u128::from(high) << 64) | u128::from(low)
 }
@@ -12,7 +12,7 @@ pub(crate) fn random_bits(system: &impl System) -> u128 {
 /// Generates a random nonce for an attempt, a lease or a version.
 #[expect(clippy::expect_used, reason = "32 hexadecimal digits are a valid nonce")]
 pub fn generate_nonce(system: &impl System) -> Nonce {
-    Nonce::parse(&format!("{:032x}", random_bits(system))).expect("32 hexadecimal digits")
+    Nonce::parse(&format!("{:032x}", generate_random_bits(system))).expect("32 hexadecimal digits")
 }
 
 /// Generates a correlation id: 12 hexadecimal digits of the time in milliseconds, then 20 random ones. Ids that arise one after

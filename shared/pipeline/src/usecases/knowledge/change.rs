@@ -7,7 +7,7 @@ use crate::ports::{
     WriteOutcome,
 };
 use crate::steps::audit::audit_action;
-use crate::steps::random_id::random_bits;
+use crate::steps::random_id::generate_random_bits;
 use recado_domain::access::Caller;
 use recado_domain::audit::{AuditAction, AuditedAction};
 use recado_domain::ids::{AgentId, TenantId};
@@ -211,7 +211,7 @@ async fn announce_snapshot(
     tenant: &TenantId,
     agent: &AgentId,
 ) -> Result<SnapshotName, KnowledgeError> {
-    let name = SnapshotName::from_random_bits(random_bits(deps.system()));
+    let name = SnapshotName::from_random_bits(generate_random_bits(deps.system()));
     for _ in 0..WRITE_TRIES {
         let (mut known, now) = (find_record(deps, tenant, agent).await?, deps.system().now());
         let deletable = known.list_deletable(now);

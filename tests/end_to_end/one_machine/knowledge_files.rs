@@ -1,0 +1,115 @@
+//! PDF documents go into the knowledge of an agent; those that cannot be read are named with the reason.
+
+use crate::knowledge::{answer, run};
+use crate::machine::Machine;
+use crate::pdf_files::{encrypt_pdf, make_drawn_pdf, make_pdf};
+use serde_json::Value;
+use std::fs;
+use std::io::Write;
+use std::path::PathBuf;
+use std::process::{Output, Stdio};
+
+fn make_folder(machine: &Machine, files: &[(&str, Vec<u8>)]) -> PathBuf {
+    let folder = machine.data().join("../papers");
+    fs::create_dir_all(&folder).unwrap();
+    for (name, bytes) in files {
+        fs::write(folder.join(name), bytes).unwrap();
+    }
+    folder
+}
+
+/// Returns the reason why a file was refused.
+fn reason(told: &Value, name: &str) -> String {
+    let refused = told["refused"].as_array().unwrap();
+    let is_named = |refused: &&Value| refused["file"].as_str().unwrap().ends_with(name);
+    let found = refused
+        .iter()
+        .find(is_named)
+        .unwrap_or_else(|| panic!("{name}: {told}"));
+    found["reason"].as_str().unwrap().to_owned()
+}
+
+#[tokio::test]
+async fn a_long_pdf_goes_in_and_each_that_cannot_be_read_is_named_with_the_reason() {
+    let machine = Machine::serving(&[]);
+    let lines: Vec<String> = (1..=200)
+        .map(|page| format!("The tariff of room {page} is {page}0 euros."))
+        .collect();
+    let (long, short) = (make_pdf(&lines), make_pdf(&lines[..1]));
+    let folder = make_folder(
+        &machine,
+        &[
+            ("tariffs.pdf", long.clone()),
+            ("open.pdf", encrypt_pdf(&make_pdf(&lines[1..2]), "")),
+            ("secret.pdf", encrypt_pdf(&short, "user")),
+            ("cut.pdf", long[..long.len() / 3].to_vec()),
+            ("other.pdf", b"no document at all".to_vec()),
+            ("scanned.pdf", make_drawn_pdf(&["0 0 600 800 re f".to_owned()])),
+            ("empty.pdf", Vec::new()),
+            ("large.pdf", vec![b'%'; 50 * 1024 * 1024]),
+            ("large.txt", vec![b'a'; 50 * 1024 * 1024]),
+        ],
+    );
+    let (succeeded, out, error) = run(&machine, &["add", "ana", folder.to_str().unwrap()]);
+    let told: Value = serde_json::from_str(&out).unwrap();
+    assert!(!succeeded && told["added"] == 2, "{told}");
+    for (name, words) in [
+        ("secret.pdf", "encrypted"),
+        ("cut.pdf", "damaged"),
+        ("other.pdf", "is none"),
+        ("scanned.pdf", "has no text"),
+        ("empty.pdf", "the file is empty"),
+        ("large.pdf", "50.0 MiB, and 32.0 MiB"),
+        ("large.txt", "50.0 MiB, and 4.0 MiB"),
+    ] {
+        assert!(reason(&told, name).contains(words), "{name}: {told}");
+        assert!(error.contains(name), "{error}");
+    }
+    let found = answer(&machine, &["search", "ana", "What is the tariff of room 173?"]);
+    let best = &found["found"][0];
+    assert_eq!(
+        (best["title"].as_str(), best["place"].as_str()),
+        (Some("tariffs.pdf"), Some("page 173")),
+        "{found}"
+    );
+    assert!(best["text"].as_str().unwrap().contains("1730 euros"), "{found}");
+}
+
+/// Runs the command that reads one document, with this much memory.
+fn read_pdf(machine: &Machine, memory_mib: &str, file: &[u8]) -> Output {
+    let mut reader = machine
+        .command(&["read-pdf", "--memory-mib", memory_mib, "--seconds", "20"])
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    // A reader that ends early does not take all.
+    let _ = reader.stdin.take().unwrap().write_all(file);
+    reader.wait_with_output().unwrap()
+}
+
+#[tokio::test]
+async fn a_document_that_wants_too_much_ends_its_own_reading_only() {
+    let machine = Machine::serving(&[]);
+    let page = vec!["Room 1 costs 10 euros.".to_owned()];
+    let fine = make_pdf(&page);
+    let read = read_pdf(&machine, "1024", &fine);
+    let told = String::from_utf8(read.stdout).unwrap();
+    assert!(read.status.success() && told.contains("costs 10 euros"), "{told}");
+    assert!(
+        !read_pdf(&machine, "200", &vec![b'%'; 300 * 1024 * 1024])
+            .status
+            .success()
+    );
+    // Values within values, as deep as a stack that is not guarded.
+    let deep = format!("{}{}", "[".repeat(2_000_000), "]".repeat(2_000_000));
+    let folder = make_folder(
+        &machine,
+        &[("deep.pdf", make_drawn_pdf(&[deep])), ("fine.pdf", fine)],
+    );
+    let (_, out, error) = run(&machine, &["add", "ana", folder.to_str().unwrap()]);
+    let told: Value = serde_json::from_str(&out).unwrap();
+    assert_eq!(told["added"], 1, "{told} {error}");
+    assert!(!reason(&told, "deep.pdf").is_empty());
+}
