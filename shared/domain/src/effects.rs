@@ -15,7 +15,7 @@ mod journal;
 mod notes;
 
 pub use booking::Booking;
-pub use cell::{CELLS_MAX, Cell, CellSpan, HeldCell, SpanError};
+pub use cell::{CELL, CELLS_MAX, Cell, CellSpan, HeldCell, SpanError};
 pub use entry::{ARGUMENT_BYTES_MAX, EffectAction, EffectEntry, EffectState, ToolName};
 pub use id::EffectId;
 pub use journal::{

@@ -3,6 +3,7 @@
 mod document;
 mod error;
 mod exception;
+mod intervals;
 mod span;
 
 use document::HoursDocument;

@@ -13,6 +13,7 @@ pub mod answer;
 pub mod answer_loop;
 pub mod audit;
 pub mod backoff;
+pub mod calendar;
 pub mod choice;
 pub mod clock_rollback;
 pub mod config;

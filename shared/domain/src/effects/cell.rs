@@ -4,7 +4,7 @@ use jiff::{SignedDuration, Timestamp};
 use serde::{Deserialize, Serialize};
 
 /// Length of a cell. It is the same for all, since grids of different lengths would not see each other.
-const CELL: SignedDuration = SignedDuration::from_mins(15);
+pub const CELL: SignedDuration = SignedDuration::from_mins(15);
 
 /// Maximum number of cells of an event: ten hours. A move takes twice as many, which still fits one transaction.
 pub const CELLS_MAX: usize = 40;

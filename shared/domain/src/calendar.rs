@@ -1,0 +1,15 @@
+//! Calendars that appointments are booked in: by which rules, and which times are free.
+
+mod availability;
+mod grid;
+mod rules;
+mod slot;
+mod time_span;
+
+pub use availability::{FreeSlots, SlotQuery, SlotRefusal};
+pub use rules::{BookingRules, BookingRulesError};
+pub use slot::{FreeSlot, SlotTextError, parse_slot_start};
+pub use time_span::TimeSpan;
+
+#[cfg(test)]
+mod tests;
