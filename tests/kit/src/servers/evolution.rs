@@ -1,5 +1,6 @@
-//! Evolution API, versions 1 and 2: sending, the connection's state, looking messages up.
+//! Evolution API, versions 1 and 2: sending, the connection's state, looking messages and their files up.
 
+mod media;
 mod sends;
 mod setup;
 
@@ -33,6 +34,7 @@ pub(super) fn router(journal: Arc<Journal>) -> Router {
         .route("/chat/sendPresence/{instance}", post(send_presence))
         .route("/chat/fetchProfilePictureUrl/{instance}", post(fetch_picture))
         .merge(setup::routes())
+        .merge(media::routes())
         .layer(DefaultBodyLimit::max(BODY_MAX))
         .fallback(no_route)
         .method_not_allowed_fallback(no_route)

@@ -129,7 +129,7 @@ impl Journal {
         &self.notes
     }
 
-    /// 360dialog: the files of its numbers.
+    /// 360dialog: the files of its numbers. Evolution: those of its messages, by the messages' ids.
     pub fn files(&self) -> &Files {
         &self.files
     }

@@ -1,6 +1,6 @@
 //! Files of a contact, from the webhook through S3 to the model.
 
-use crate::bench::{Bench, said};
+use crate::bench::{Bench, PATIENCE, eventually_within, said};
 use crate::contact::{Contact, message_id, seconds};
 use crate::stack::INSTANCE;
 use futures::future::join3;
@@ -9,7 +9,8 @@ use recado_testkit::webhooks::evolution_text;
 use serde_json::{Value, json};
 use std::sync::mpsc;
 
-/// A PNG of eight bytes and a voice note, as Base64.
+/// A PNG of eight bytes, as Base64 too, and a voice note.
+const PNG: &[u8] = b"\x89PNG\r\n\x1a\n";
 const PICTURE: &str = "iVBORw0KGgo=";
 const VOICE: &str = "T2dnUwACdm9pY2U=";
 
@@ -80,5 +81,44 @@ async fn a_burst_of_text_picture_and_voice_is_answered_once_with_all_three_under
         !left.iter().any(|body| body.contains(VOICE)),
         "nothing is left beside: {left:?}"
     );
+    assert_eq!(bench.stack.stand_ins.violations(), []);
+}
+
+/// It waits for the repeated fetch, which comes with a pass of `reconcile` after a minute.
+#[tokio::test]
+async fn a_picture_that_could_not_be_fetched_is_noted_and_filled_later() {
+    let (bench, contact) = (Bench::new().await, Contact::new());
+    let evolution = &bench.stack.stand_ins.evolution;
+    let id = message_id();
+    evolution.files().put(&id, "image/png", PNG);
+    evolution.files().set_down(true);
+    let mut body = evolution_text(INSTANCE, &contact.jid, &id, "", seconds());
+    body["data"]["message"] = json!({"imageMessage": {"caption": "esta", "mimetype": "image/png"}});
+    body["data"]["messageType"] = json!("imageMessage");
+    bench.evolution(&body).await;
+    let phone = bench.phone(evolution, &contact, 1).await;
+    assert!(
+        phone[0].text.contains("[image] esta (the file has not come yet)"),
+        "{}",
+        phone[0].text
+    );
+    let conversation = bench.conversation(INSTANCE, &contact).await;
+    let noted = bench.messages(&conversation).await;
+    assert_eq!(noted[0]["file_note"], "the file has not come yet");
+    evolution.files().set_down(false);
+    eventually_within(3 * PATIENCE, "the file", || async {
+        let shown = bench.messages(&conversation).await;
+        shown[0]["media_url"].is_string().then_some(())
+    })
+    .await;
+    bench.says(INSTANCE, &contact, "E agora?").await;
+    let phone = bench.phone(evolution, &contact, 2).await;
+    assert!(phone[1].text.contains("E agora?"), "{}", phone[1].text);
+    let asked = bench.stack.stand_ins.anthropic.requests().into_iter();
+    let seen = asked.filter(|request| {
+        let body = request.body.to_string();
+        body.contains("E agora?") && body.contains(PICTURE)
+    });
+    assert_ne!(seen.count(), 0, "the model saw the picture with the next message");
     assert_eq!(bench.stack.stand_ins.violations(), []);
 }

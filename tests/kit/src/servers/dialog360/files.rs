@@ -37,9 +37,9 @@ struct Kept {
 
 /// A file and what it is.
 #[derive(Debug, Clone)]
-pub(super) struct File {
-    pub(super) mime_type: String,
-    pub(super) bytes: Vec<u8>,
+pub(in super::super) struct File {
+    pub(in super::super) mime_type: String,
+    pub(in super::super) bytes: Vec<u8>,
 }
 
 /// A place from which a file is fetched.
@@ -79,11 +79,11 @@ impl Files {
         self.kept().is_down = is_down;
     }
 
-    pub(super) fn is_down(&self) -> bool {
+    pub(in super::super) fn is_down(&self) -> bool {
         self.kept().is_down
     }
 
-    pub(super) fn get(&self, id: &str) -> Option<File> {
+    pub(in super::super) fn get(&self, id: &str) -> Option<File> {
         self.kept().files.get(id).cloned()
     }
 
