@@ -4,14 +4,24 @@ use recado_documents::{DocumentError, TextLimits, extract_text};
 use recado_domain::media_type::MediaType;
 use recado_domain::message::TextGap;
 use recado_pipeline::ports::ReadDocument;
+use tokio::sync::Semaphore;
+
+/// Lets one document be read at a time. A spreadsheet of 170 KB can need 100 MB: its table of texts is in memory as a whole.
+static READING: Semaphore = Semaphore::const_new(1);
 
 /// Reads the text of a document. A library that panics at a file ends the reading of that file only.
 pub(crate) async fn read_document_text(
     bytes: Vec<u8>,
     media_type: MediaType,
 ) -> Result<ReadDocument, TextGap> {
-    let reading =
-        tokio::task::spawn_blocking(move || extract_text(&bytes, media_type, &TextLimits::default()));
+    // The permit goes with the reading, which nobody can end: who waits no longer must not let the next one begin.
+    let Ok(permit) = READING.acquire().await else {
+        return Err(TextGap::Unreadable);
+    };
+    let reading = tokio::task::spawn_blocking(move || {
+        let _until_read = permit;
+        extract_text(&bytes, media_type, &TextLimits::default())
+    });
     match reading.await {
         Ok(Ok(read)) => Ok(ReadDocument {
             text: read.text,
