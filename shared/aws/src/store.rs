@@ -9,6 +9,7 @@ mod conversations;
 mod dead_letters;
 mod deliveries;
 mod directory;
+mod effects;
 mod erasure;
 mod expression;
 mod gauges;

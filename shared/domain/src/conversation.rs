@@ -69,8 +69,7 @@ pub struct Conversation {
     pub instance: InstanceId,
     /// The contact's address, to which replies go.
     pub address: ContactAddress,
-    /// The contact's identity without a number that was learnt to belong to `address`. The identity is stored so that
-    /// it is not learnt again.
+    /// The contact's identity without a number that was learnt to belong to `address`, so that it is not learnt again.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub known_as: Option<ContactAddress>,
     /// The contact's phone number, if known.
@@ -100,8 +99,7 @@ pub struct Conversation {
     /// The newest ordinal of a message from the contact.
     #[serde(default)]
     pub last_inbound: Ordinal,
-    /// Time of the contact's last message, in this conversation or an earlier one. Meta's 24 hours count from this
-    /// time.
+    /// Time of the contact's last message, in this conversation or an earlier one. Meta's 24 hours count from it.
     #[serde(default, with = "millis::optional", skip_serializing_if = "Option::is_none")]
     pub last_inbound_at: Option<Timestamp>,
     /// The ordinal of the newest question with options, until the contact's next message after it; 0: none.
@@ -158,6 +156,9 @@ pub struct Conversation {
     /// Time at which the newest message was stored.
     #[serde(with = "millis")]
     pub last_message_at: Timestamp,
+    /// `true` if the thread may have a journal of effects: an agent with acting tools drafted a reply.
+    #[serde(default, skip_serializing_if = "crate::is_default")]
+    pub has_journal: bool,
     /// Time at which `reconcile` last asked for the owed answer.
     #[serde(default, with = "millis::optional", skip_serializing_if = "Option::is_none")]
     pub nudged_at: Option<Timestamp>,
@@ -177,8 +178,7 @@ pub struct Conversation {
     /// The conversation, under another identity of the same person, in which the person's messages go on.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub moved_to: Option<ConversationId>,
-    /// The person's conversations under other identities that this conversation replaced. They are listed while an
-    /// answer may be owed there or a message may still be on its way.
+    /// The person's conversations under other identities that this one replaced, while something may be owed or open there.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub beside: Vec<ConversationId>,
     /// The person's conversations under other identities that this conversation replaced while they went on, the latest last.
@@ -194,8 +194,7 @@ pub struct Conversation {
     /// Time at which the contact was erased. The record is a tombstone from then on.
     #[serde(default, with = "millis::optional", skip_serializing_if = "Option::is_none")]
     pub erased_at: Option<Timestamp>,
-    /// Revision: grows at every write. The next write is made only if the stored revision is still the one that was
-    /// read.
+    /// Revision: grows at every write. The next write is made only if the stored revision is still the one that was read.
     pub rev: u64,
 }
 
@@ -246,6 +245,7 @@ impl Conversation {
             agent_returns_at: None,
             created_at: at,
             last_message_at: at,
+            has_journal: false,
             nudged_at: None,
             idle_nudges: 0,
             pair_arrival: None,

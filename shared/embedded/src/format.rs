@@ -5,7 +5,7 @@ use recado_domain::RECORD_FORMAT;
 use rusqlite::Connection;
 
 /// The scripts that make the tables of a new database, in order.
-const SCHEMA: [&str; 19] = [
+const SCHEMA: [&str; 20] = [
     include_str!("schema.sql"),
     include_str!("configuration.sql"),
     include_str!("sends_and_traces.sql"),
@@ -25,6 +25,7 @@ const SCHEMA: [&str; 19] = [
     include_str!("provider_keys.sql"),
     include_str!("acknowledgements.sql"),
     include_str!("knowledge.sql"),
+    include_str!("effects.sql"),
 ];
 
 /// The format of this program's databases, which `PRAGMA user_version` holds. Another script makes another format, and so

@@ -8,6 +8,7 @@ mod conversations;
 mod dead_letters;
 mod deliveries;
 mod directory;
+mod effects;
 mod erasure;
 mod expiry;
 mod gauges;

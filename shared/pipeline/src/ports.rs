@@ -19,6 +19,7 @@ mod dead_letters;
 mod dead_queues;
 mod deliveries;
 mod document_reader;
+mod effects;
 mod embedder;
 mod erasure;
 mod files;
@@ -58,6 +59,7 @@ pub use dead_letters::{DeadLetterCounts, DeadLetterFilter, DeadLetters};
 pub use dead_queues::{DeadLetterQueues, DeadQueueMessage};
 pub use deliveries::Deliveries;
 pub use document_reader::{DocumentReader, ReadDocument};
+pub use effects::{EffectGuard, EffectJournals, JournalOutcome};
 pub use embedder::{Embedder, EmbeddingError, Embeddings};
 pub use erasure::ErasableRecords;
 pub use files::{FetchedFile, FileBytes, FileError, FileRequest, Files};
@@ -209,6 +211,7 @@ pub trait Store:
     + Audit
     + TypingSigns
     + KnowledgeRecords
+    + EffectJournals
 {
 }
 
@@ -236,5 +239,6 @@ impl<T> Store for T where
         + Audit
         + TypingSigns
         + KnowledgeRecords
+        + EffectJournals
 {
 }

@@ -23,6 +23,7 @@ pub(crate) mod history_reader;
 pub(crate) mod idempotency;
 pub(crate) mod identity;
 pub mod installation_reading;
+pub(crate) mod journal_erasure;
 pub(crate) mod knowledge_reading;
 pub(crate) mod knowledge_removal;
 pub(crate) mod linked_threads;

@@ -23,6 +23,7 @@ pub mod dead_queues;
 pub mod deliveries;
 pub mod directory;
 pub mod downloads;
+pub mod effects;
 pub mod entries;
 pub mod erasure;
 pub mod files;

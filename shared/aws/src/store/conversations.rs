@@ -1,4 +1,5 @@
 use super::DynamoStore;
+use super::effects::check_journal_action;
 use super::expression::Expression;
 use super::item::{self, Item, number_attribute, text_attribute};
 use super::keys::{self, TableKey};
@@ -261,9 +262,16 @@ impl<A: System> Conversations for DynamoStore<A> {
         }
     }
 
-    async fn commit_reply(&self, conversation: &Conversation, parts: &[Message]) -> PortResult<WriteOutcome> {
+    async fn commit_reply(
+        &self,
+        conversation: &Conversation,
+        parts: &[Message],
+        journal_rev: Option<u64>,
+    ) -> PortResult<WriteOutcome> {
         const WHAT: &str = "committing a reply";
-        let actions = commit_actions(WHAT, conversation, parts)?;
+        let mut actions = commit_actions(WHAT, conversation, parts)?;
+        let thread = conversation.id.thread_id();
+        actions.extend(journal_rev.map(|rev| check_journal_action(thread, rev)));
         Ok(match self.table.run_transaction(WHAT, actions).await? {
             Ok(()) => WriteOutcome::Written,
             Err(_) => WriteOutcome::Conflict,

@@ -14,6 +14,8 @@
 //! | parked conversation | `I#{instance}` | `PARK#{conversation}` |
 //! | in-flight send | `I#{instance}` | `FLY#{message}#{nonce}` |
 //! | dead letter | `X#{id}` | `X` |
+//! | journal of effects: its revision, its content | `J#{thread}` | `H`, `J` |
+//! | cell of a calendar | `Y#{tenant}` | `{calendar}#{start}` |
 //! | retention of a conversation | `R#{conversation}` | `R` |
 //! | scheduled message | `S#{id}` | `S` |
 //! | notice of an account | `A#{provider}#{account}` | `{notice}` |
@@ -44,16 +46,20 @@
 //! index that cannot keep up holds up the table. Index `trace` (`trace`: a correlation id; `trace_of`: the tenant of a
 //! message, the provider's instance of an event) holds the keys of events and messages; and by the key of the provider's id (`trace`) those of deliveries that have the key of Recado's own. Index
 //! `tenants` (`tenant_list`, `tenant_at`) holds the keys of what a tenant's own lists show: its dead letters under
-//! `X#{tenant}` (those of nobody under `X#`), under `W#{tenant}` its conversations in which a person owes an answer, and under
+//! `X#{tenant}` (those of nobody under `X#`), its journals under `J#{tenant}` and those with an unknown effect under `JU#{tenant}`, under `W#{tenant}` its conversations in which a person owes an answer, and under
 //! `S#{instance}` the pending scheduled messages of an instance. Index `active` (`active_shard`,
 //! `active_at`) holds the keys and instances of all tenants' conversations, by the hour of their last message.
 
 pub(super) mod alerts;
 mod configuration;
+mod effects;
 mod lists;
 mod trace;
 
 pub(super) use configuration::{ConfigurationKind, VARIABLES, tenant_entries_pk, variable_sk_prefix};
+pub(super) use effects::{
+    JOURNAL, cell_sk, cells_pk, parse_cell_start, parse_journal_key, tenant_journals, tenant_unknown_effects,
+};
 pub(super) use lists::{
     AUDIT_LIST_KEY, DEAD_LIST_KEY, active_shard, conversation_list_key, index_active, index_tenant_list,
     parse_active_hour, retention_list_key, scheduled_of_instance, tenant_conversation_list_keys,
@@ -234,7 +240,7 @@ impl TableKey {
         } else {
             self.pk.chars().next().unwrap_or('?')
         };
-        open_shard(kind, hash_to_shard(&[&self.pk, &self.sk]))
+        open_shard(kind, hash_to_shard(&[&self.pk, &self.sk]) % count_shards(kind))
     }
 }
 
@@ -344,8 +350,13 @@ fn padded_ordinal(ordinal: Ordinal) -> String {
 }
 
 /// The kinds of records that can be open: events, open messages, conversations, instances, parked conversations, scheduled
-/// messages and messages whose files are waited for.
-pub(crate) const OPEN_KINDS: [char; 7] = ['E', 'O', 'C', 'I', 'P', 'S', WAITING_FILE];
+/// messages, messages whose files are waited for, and journals of effects.
+pub(crate) const OPEN_KINDS: [char; 8] = ['E', 'O', 'C', 'I', 'P', 'S', WAITING_FILE, JOURNAL];
+
+/// Returns the number of shards that open records of a kind are spread over.
+pub(crate) fn count_shards(kind: char) -> u32 {
+    if kind == JOURNAL { 1 } else { SHARDS }
+}
 
 /// The kind of messages whose files are waited for.
 const WAITING_FILE: char = 'F';

@@ -32,6 +32,7 @@ fn parse_overdue_work(what: &'static str, item: &Item) -> PortResult<OverdueWork
         Some(("I", id)) if sk == STATE => {
             OverdueWork::Probe(InstanceId::parse(id).map_err(|error| PortError::invalid(what, error))?)
         }
+        Some(("J", _)) => OverdueWork::Effects(keys::parse_journal_key(item).ok_or_else(malformed)?),
         Some(("I", _)) => OverdueWork::Parked(item::decode_record(what, item)?),
         Some(("S", id)) => {
             OverdueWork::Scheduled(ScheduledId::parse(id).map_err(|error| PortError::invalid(what, error))?)
@@ -73,7 +74,8 @@ impl<A: System> OverdueIndex for DynamoStore<A> {
         };
         let mut due: Vec<Item> = Vec::new();
         for kind in keys::OPEN_KINDS {
-            let found = try_join_all((0..keys::SHARDS).map(|number| shard((kind, number)))).await?;
+            let found =
+                try_join_all((0..keys::count_shards(kind)).map(|number| shard((kind, number)))).await?;
             let mut of_kind: Vec<Item> = found.into_iter().flatten().collect();
             of_kind.sort_by_key(|item| item::get_integer(item, "open_due"));
             of_kind.truncate(limit);

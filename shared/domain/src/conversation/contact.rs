@@ -78,7 +78,7 @@ impl Conversation {
     /// Copies from the resolved conversation what belongs to the contact rather than to a conversation. That is the
     /// contact's rate limit and what it used of the agent's, the service window with the template that went out after it, what the contact was told of a closure, the marketing
     /// opt-out, the
-    /// linked identity and the conversations under that identity. Of an erased contact, only the opt-out is copied.
+    /// linked identity, the mark of a journal of effects and the conversations under that identity. Of an erased contact, only the opt-out is copied.
     pub fn carry_over(&mut self, resolved: &Self) {
         self.marketing_stopped_at = resolved.marketing_stopped_at;
         if resolved.erased_at.is_some() {
@@ -92,6 +92,7 @@ impl Conversation {
         self.last_inbound_at = resolved.last_inbound_at;
         self.reengaged.clone_from(&resolved.reengaged);
         self.closed_told_at = resolved.closed_told_at;
+        self.has_journal = resolved.has_journal;
     }
     /// Stores the contact's name and, if none is known, the phone number. An empty name is ignored, and a name is cut
     /// to 200 characters.

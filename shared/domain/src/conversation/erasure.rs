@@ -34,6 +34,7 @@ impl Conversation {
         self.hand_over_note = None;
         self.step = None;
         self.limits = UsedLimits::default();
+        self.has_journal = false;
         self.moved_to = None;
         self.beside = Vec::new();
         self.joined = Vec::new();

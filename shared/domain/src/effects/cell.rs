@@ -98,6 +98,11 @@ impl CellSpan {
         (0..count).map(cell).collect()
     }
 
+    /// Returns the begin of the first cell, and the end before which the last one begins.
+    pub fn cell_bounds(&self) -> (Timestamp, Timestamp) {
+        (from_unix_millis(self.first_cell_millis()), self.end)
+    }
+
     /// Lists the cells of the time as those of `event`.
     pub fn hold_cells_for(&self, event: &EffectId) -> Vec<HeldCell> {
         let expires = add_duration(self.end, EXPIRES_AFTER);

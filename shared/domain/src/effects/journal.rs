@@ -5,13 +5,14 @@ mod keeping;
 
 use super::entry::remove_secrets;
 use super::{
-    ARGUMENT_BYTES_MAX, Booking, Cell, CellSpan, EffectAction, EffectEntry, EffectId, EffectState, HeldCell,
-    SpanError, ToolName,
+    ARGUMENT_BYTES_MAX, Booking, EffectAction, EffectEntry, EffectId, EffectState, HeldCell, SpanError,
+    ToolName,
 };
 use crate::ids::{ConversationId, InstanceId, Nonce, Ordinal, TenantId, ThreadId};
-use crate::millis::add_duration;
+use crate::millis::{self, add_duration};
 use jiff::{SignedDuration, Timestamp};
 pub use keeping::KNOWN_ENTRIES;
+use keeping::{list_cells_beyond, list_taken_cells};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -37,6 +38,9 @@ pub struct Journal {
     pub tenant: TenantId,
     /// The instance of the thread.
     pub instance: InstanceId,
+    /// Time of the first effect.
+    #[serde(with = "millis")]
+    pub begun_at: Timestamp,
     /// The newest number given to an entry.
     pub last: u64,
     /// The entries, by number.
@@ -132,11 +136,12 @@ pub enum EntryError {
 
 impl Journal {
     /// Makes the journal of a thread without effects.
-    pub fn start_new(thread: ThreadId, tenant: TenantId, instance: InstanceId) -> Self {
+    pub fn start_new(thread: ThreadId, tenant: TenantId, instance: InstanceId, now: Timestamp) -> Self {
         Self {
             thread,
             tenant,
             instance,
+            begun_at: now,
             last: 0,
             entries: Vec::new(),
             bookings: Vec::new(),
@@ -372,23 +377,6 @@ impl Journal {
         }
         Ok(became)
     }
-}
-
-/// Lists the cells that an entry took for its event.
-fn list_taken_cells(entry: &EffectEntry) -> Vec<HeldCell> {
-    let (Some(span), Some(event)) = (entry.resulting_span(), entry.event()) else {
-        return Vec::new();
-    };
-    let mut cells = span.hold_cells_for(event);
-    cells.retain(|held| entry.takes.contains(&held.cell.start));
-    cells
-}
-
-/// Lists the cells of `span` for `event` without those that `had` has.
-fn list_cells_beyond(span: &CellSpan, event: &EffectId, had: &[Cell]) -> Vec<HeldCell> {
-    let mut cells = span.hold_cells_for(event);
-    cells.retain(|held| !had.contains(&held.cell));
-    cells
 }
 
 #[cfg(test)]

@@ -76,7 +76,7 @@ impl JointCommit {
     pub(super) fn from_reply(reply: &CommittedReply<'_>) -> Result<Self, DbError> {
         let turn = reply.turn.map(|job| TurnMessage::from_job(job, Duration::ZERO));
         Ok(Self {
-            rows: ReplyRows::from_reply(reply.conversation, reply.parts)?,
+            rows: ReplyRows::from_reply(reply.conversation, reply.parts, reply.journal_rev)?,
             send: FifoMessage {
                 group: reply.send.queue_group().to_owned(),
                 body: encode_json(reply.send)?,

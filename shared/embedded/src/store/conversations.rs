@@ -1,4 +1,5 @@
 use super::conversation_row::{ConversationRow, UNLISTED, mode_name, status_name};
+use super::effects::journal_has_revision;
 use super::idempotency_keys::{insert_key, select_key, select_used_key};
 use super::messages::{MessageRow, select_message};
 use crate::Embedded;
@@ -34,7 +35,7 @@ pub(super) fn is_agents_epoch(
     }))
 }
 
-fn select_conversation(
+pub(super) fn select_conversation(
     connection: &Connection,
     id: &ConversationId,
 ) -> Result<Option<Conversation>, DbError> {
@@ -144,21 +145,33 @@ fn commit_message_row(
 pub(crate) struct ReplyRows {
     conversation: ConversationRow,
     parts: Vec<MessageRow>,
+    /// The thread with the revision that its journal must have.
+    journal: Option<(ThreadId, u64)>,
 }
 
 impl ReplyRows {
-    pub(crate) fn from_reply(conversation: &Conversation, parts: &[Message]) -> Result<Self, DbError> {
+    pub(crate) fn from_reply(
+        conversation: &Conversation,
+        parts: &[Message],
+        journal_rev: Option<u64>,
+    ) -> Result<Self, DbError> {
         Ok(Self {
             conversation: ConversationRow::from_conversation(conversation)?,
             parts: parts
                 .iter()
                 .map(MessageRow::from_message)
                 .collect::<Result<_, _>>()?,
+            journal: journal_rev.map(|rev| (conversation.id.thread_id().clone(), rev)),
         })
     }
 
     pub(crate) fn write_rows(&self, connection: &Connection) -> Result<WriteOutcome, DbError> {
         if !self.conversation.follows_stored(connection)? {
+            return Ok(WriteOutcome::Conflict);
+        }
+        if let Some((thread, rev)) = &self.journal
+            && !journal_has_revision(connection, thread, *rev)?
+        {
             return Ok(WriteOutcome::Conflict);
         }
         for part in &self.parts {
@@ -232,9 +245,15 @@ impl Conversations for Embedded {
         .await
     }
 
-    async fn commit_reply(&self, conversation: &Conversation, parts: &[Message]) -> PortResult<WriteOutcome> {
+    async fn commit_reply(
+        &self,
+        conversation: &Conversation,
+        parts: &[Message],
+        journal_rev: Option<u64>,
+    ) -> PortResult<WriteOutcome> {
         const WHAT: &str = "commit_reply";
-        let rows = ReplyRows::from_reply(conversation, parts).map_err(|fault| fault.into_port_error(WHAT))?;
+        let rows = ReplyRows::from_reply(conversation, parts, journal_rev);
+        let rows = rows.map_err(|fault| fault.into_port_error(WHAT))?;
         self.run_write(WHAT, move |c| rows.write_rows(c)).await
     }
 

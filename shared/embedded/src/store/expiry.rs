@@ -34,6 +34,8 @@ pub struct SweepCounts {
     pub alerts: usize,
     /// Notifications that were given up long ago.
     pub notifications: usize,
+    /// Cells whose events are over.
+    pub cells: usize,
     /// Clients' idempotency keys.
     pub keys: usize,
     /// Deduplication ids of the queues.
@@ -79,6 +81,10 @@ fn delete_expired_rows(connection: &Connection, now: Timestamp) -> Result<SweepC
         )?,
         notifications: delete(
             "DELETE FROM notifications WHERE id IN (SELECT id FROM notifications WHERE expires <= ?1 LIMIT ?2)",
+        )?,
+        cells: delete(
+            "DELETE FROM cells WHERE (tenant, calendar, start) IN
+                (SELECT tenant, calendar, start FROM cells WHERE expires <= ?1 LIMIT ?2)",
         )?,
         keys: delete(
             "DELETE FROM keys WHERE rowid IN (SELECT rowid FROM keys WHERE expires <= ?1 LIMIT ?2)",

@@ -13,11 +13,14 @@ use recado_pipeline::ports::{PortResult, TenantRecords};
 use rusqlite::{Connection, params};
 
 /// What is found by the tenant's id, as `?1`.
-const BY_TENANT: [&str; 5] = [
+const BY_TENANT: [&str; 7] = [
     "DELETE FROM samples WHERE (tenant, at) IN (SELECT tenant, at FROM samples WHERE tenant = ?1 LIMIT ?2)",
     "DELETE FROM live_alerts WHERE condition IN (SELECT condition FROM live_alerts WHERE tenant = ?1 LIMIT ?2)",
     "DELETE FROM ended_alerts WHERE rowid IN (SELECT rowid FROM ended_alerts WHERE tenant = ?1 LIMIT ?2)",
     "DELETE FROM notifications WHERE id IN (SELECT id FROM notifications WHERE tenant = ?1 LIMIT ?2)",
+    "DELETE FROM journals WHERE thread IN (SELECT thread FROM journals WHERE tenant = ?1 LIMIT ?2)",
+    "DELETE FROM cells WHERE (tenant, calendar, start) IN
+        (SELECT tenant, calendar, start FROM cells WHERE tenant = ?1 LIMIT ?2)",
     "DELETE FROM scheduled WHERE rowid IN
         (SELECT rowid FROM scheduled WHERE json_extract(body, '$.tenant') = ?1 LIMIT ?2)",
 ];

@@ -140,11 +140,13 @@ pub trait Conversations: Send + Sync {
 
     /// Stores the agent's reply in one transaction. The transaction writes the conversation as
     /// [`Self::update_conversation`] does and the reply's messages, by ordinal: one message, or the parts into which the
-    /// reply was split (10 at most). All of them are stored as open, or nothing is written.
+    /// reply was split (10 at most). All of them are stored as open, or nothing is written. With `journal_rev`, the thread's
+    /// journal must have this revision (0: there is none), or the result is [`WriteOutcome::Conflict`].
     fn commit_reply(
         &self,
         conversation: &Conversation,
         parts: &[Message],
+        journal_rev: Option<u64>,
     ) -> impl Future<Output = PortResult<WriteOutcome>> + Send;
 
     /// Returns the request for which a client's idempotency key was used before; `None` if the key was not used.

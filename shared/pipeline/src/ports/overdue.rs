@@ -1,6 +1,6 @@
 use super::PortResult;
 use jiff::Timestamp;
-use recado_domain::ids::{ConversationId, EventId, InstanceId, Ordinal};
+use recado_domain::ids::{ConversationId, EventId, InstanceId, Ordinal, ThreadId};
 use recado_domain::instance::ParkedConversation;
 use recado_domain::scheduled::ScheduledId;
 use std::future::Future;
@@ -25,6 +25,8 @@ pub enum OverdueWork {
     Parked(ParkedConversation),
     /// A scheduled message that is due.
     Scheduled(ScheduledId),
+    /// A thread whose journal has an effect to settle, a fence to remove or an event to look at.
+    Effects(ThreadId),
     /// A message whose file is to be fetched.
     File {
         /// Conversation of the message.
@@ -36,7 +38,7 @@ pub enum OverdueWork {
 
 /// A sparse index of open records, for `reconcile`. Every open record has a time at which it becomes overdue
 /// (`EventRecord::overdue_at`, `Message::overdue_at`, `Conversation::answer_overdue_at`, `InstanceState::next_probe_at`,
-/// `ParkedConversation::release_due_at`, `ScheduledMessage::send_due_at`, `Message::file_due_at`). The store keeps that time in an index
+/// `ParkedConversation::release_due_at`, `ScheduledMessage::send_due_at`, `Message::file_due_at`, `Journal::journal_due_at`). The store keeps that time in an index
 /// together with what [`OverdueWork`] names of the record. The index may be some seconds old.
 pub trait OverdueIndex: Send + Sync {
     /// Lists the records that were overdue at `now`, the longest overdue first. At most `limit` of each kind are listed,

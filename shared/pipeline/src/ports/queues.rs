@@ -36,6 +36,8 @@ pub struct CommittedReply<'a> {
     pub conversation: &'a Conversation,
     /// Messages of the reply.
     pub parts: &'a [Message],
+    /// Revision that the thread's journal must have, as [`super::Conversations::commit_reply`] checks it.
+    pub journal_rev: Option<u64>,
     /// Send job for the messages. It is new, so no deduplication id is looked for.
     pub send: &'a SendJob,
     /// Turn job for what the reply leaves owed, handed out at once.

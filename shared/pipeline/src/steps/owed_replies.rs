@@ -56,7 +56,10 @@ async fn find_owing_instance(
             return Ok(found.map(|scheduled| scheduled.instance));
         }
         // A parked conversation has an open message, which counts; a probe and a file owe nobody anything.
-        OverdueWork::Parked(_) | OverdueWork::Probe(_) | OverdueWork::File { .. } => return Ok(None),
+        OverdueWork::Parked(_)
+        | OverdueWork::Probe(_)
+        | OverdueWork::Effects(_)
+        | OverdueWork::File { .. } => return Ok(None),
         OverdueWork::Outgoing { conversation, .. } | OverdueWork::Owed(conversation) => conversation,
     };
     let found = deps.store().find_conversation(&conversation).await?;

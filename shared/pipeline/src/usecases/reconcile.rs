@@ -192,6 +192,7 @@ async fn reconcile_item(deps: &impl Deps, item: OverdueWork) -> PortResult<Recon
         OverdueWork::Scheduled(id) => release_due_message(deps, &id)
             .await
             .map(|done| did(done, ReconcileAction::Scheduled)),
+        OverdueWork::Effects(_) => Ok(ReconcileAction::Nothing),
         OverdueWork::File {
             conversation,
             ordinal,

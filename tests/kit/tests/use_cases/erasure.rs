@@ -8,6 +8,7 @@ use recado_domain::contact::ContactAddress;
 use recado_domain::content::{Content, Media, MediaKind};
 use recado_domain::dead_letter::{DeadLetter, DeadLetterContent, QueueName};
 use recado_domain::delivery::{DeliveryKey, DeliveryStatus, StatusUpdate};
+use recado_domain::effects::EntryEnd;
 use recado_domain::event::{EventKind, EventPayload, InboundJob, derive_event_id};
 use recado_domain::file_text::FileTextSource;
 use recado_domain::ids::{ConversationId, IdempotencyKey, Ordinal};
@@ -18,12 +19,13 @@ use recado_embedded::Embedded;
 use recado_pipeline::contacts::{ContactQuery, EraseReport, erase_contact, export_contact, find_contact};
 use recado_pipeline::deliver::{self, DeliverRequest};
 use recado_pipeline::ports::{
-    ConfigurationStore, Conversations, DeadLetters, Deliveries, ErasableRecords, InboundEntry, Inbox,
-    OutboxStore, Queues, SendOutcome,
+    ConfigurationStore, Conversations, DeadLetters, Deliveries, EffectJournals, ErasableRecords,
+    InboundEntry, Inbox, OutboxStore, Queues, SendOutcome,
 };
 use recado_pipeline::{Verdict, upload};
 use recado_testkit::builders::{Fixture, correlation, far_ahead, fresh, identity_key};
 use recado_testkit::ports::succeed;
+use recado_testkit::stored_effect::{half_hour, store_booking};
 use recado_testkit::stored_file::{GivenFile, store_message_file};
 use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
@@ -229,6 +231,7 @@ impl Site {
         )
         .await;
         setup.send(&site.conversation(NUMBER).await).await;
+        site.bookings().await;
         site.dead_message().await;
         site.pending_and_dead_events().await;
         let picture = site.uploads().await;
@@ -245,6 +248,29 @@ impl Site {
         let open = succeed(store.list_open_messages(site.conversation(NUMBER).await.thread_id())).await;
         assert!(!open.is_empty(), "one is of unknown outcome");
         site
+    }
+
+    /// A tool booked something for the contact, and for another one.
+    async fn bookings(&self) {
+        let (store, now) = (&self.setup.world.store, self.setup.now());
+        for (number, calendar, name) in [
+            (NUMBER, "agenda", "segredo-canario 4"),
+            ("5511987650002@s.whatsapp.net", "agenda-2", "palavras-alheias"),
+        ] {
+            let id = self.conversation(number).await;
+            let conversation = succeed(store.find_conversation(&id)).await.unwrap();
+            let done = Some(EntryEnd::Done);
+            store_booking(store, &conversation, (calendar, name), done, now).await;
+        }
+    }
+
+    /// Returns how many cells are held of a calendar of the tenant.
+    async fn count_cells(&self, calendar: &str) -> usize {
+        let (store, tenant) = (&self.setup.world.store, &self.setup.fixture.bound.tenant.id);
+        let span = half_hour(calendar);
+        succeed(store.list_held_cells(tenant, &span, self.setup.now()))
+            .await
+            .len()
     }
 
     /// The contact sends a recording; its bytes and its transcript are stored.
@@ -539,6 +565,7 @@ async fn an_export_holds_everything_and_nothing_of_others() {
     // The file that came, and the one that was sent from an upload.
     assert_eq!((export.files.len(), export.message_files.len()), (1, 2));
     assert_eq!(export.instances[0].scheduled.len(), 1);
+    assert_eq!(export.instances[0].journals.len(), 1);
     for other in OTHERS {
         assert!(!text.contains(other), "{other}");
     }
@@ -693,4 +720,31 @@ async fn nobody_is_found_at_another_tenant_and_nothing_is_no_contact() {
             .is_err()
     );
     assert!(!site.search(&CANARIES).is_empty());
+}
+
+#[tokio::test]
+async fn an_erased_contact_has_no_effects_and_holds_no_time_of_a_calendar() {
+    let site = Site::live().await;
+    assert_eq!(
+        (
+            site.count_cells("agenda").await,
+            site.count_cells("agenda-2").await
+        ),
+        (2, 2)
+    );
+    let thread = site.conversation(NUMBER).await.thread_id().clone();
+    let report = site.erase(NUMBER).await;
+    if let Some(until) = report.waits_until {
+        site.setup.pass(until.duration_since(site.setup.now()).as_secs());
+        site.erase(NUMBER).await;
+    }
+    let store = &site.setup.world.store;
+    assert_eq!(succeed(store.find_journal(&thread)).await, None);
+    assert_eq!(
+        (
+            site.count_cells("agenda").await,
+            site.count_cells("agenda-2").await
+        ),
+        (0, 2)
+    );
 }

@@ -5,6 +5,7 @@ use recado_domain::access::Caller;
 use recado_domain::content::Content;
 use recado_domain::context::{MessageContext, QuotedMessage};
 use recado_domain::delivery::{DeliveryKey, DeliveryStatus, StatusUpdate};
+use recado_domain::effects::EntryEnd;
 use recado_domain::event::EventKind;
 use recado_domain::ids::{ConversationId, Ordinal};
 use recado_domain::inbound::WebhookItem;
@@ -12,12 +13,14 @@ use recado_domain::message::Message;
 use recado_domain::reason::Reason;
 use recado_domain::retention::{RetentionPeriod, RetentionPolicy};
 use recado_pipeline::ports::{
-    ConfigurationStore, ContactAliases, Conversations, Deliveries, RetainedRecords, SendOutcome, WriteOutcome,
+    ConfigurationStore, ContactAliases, Conversations, Deliveries, EffectJournals, RetainedRecords,
+    SendOutcome, WriteOutcome,
 };
 use recado_pipeline::reconcile::reconcile;
 use recado_pipeline::{Verdict, ingest, operate};
 use recado_testkit::builders::{Fixture, correlation, identity_key};
 use recado_testkit::ports::succeed;
+use recado_testkit::stored_effect::store_booking;
 use serde_json::json;
 
 const DAY: i64 = 86_400;
@@ -324,4 +327,60 @@ async fn a_tenant_may_keep_what_was_deleted_for_everyone() {
     let history = deleted_for_everyone(&Setup::set(fixture).await).await;
     assert_eq!(history[0].content, Content::from_text("meu CPF"));
     assert_eq!(serde_json::to_string(&history).unwrap().matches("CPF").count(), 4);
+}
+
+/// Marks the conversation as one that may have a journal, and stores an effect of it.
+async fn with_effect(setup: &Setup, id: &ConversationId, calendar: &str, end: Option<EntryEnd>) {
+    let store = &setup.world.store;
+    let mut conversation = succeed(store.find_conversation(id)).await.unwrap();
+    conversation.has_journal = true;
+    conversation.rev += 1;
+    assert_eq!(
+        succeed(store.update_conversation(&conversation)).await,
+        WriteOutcome::Written
+    );
+    store_booking(store, &conversation, (calendar, "Bia"), end, setup.now()).await;
+}
+
+#[tokio::test]
+async fn an_effect_that_ended_goes_with_its_conversation() {
+    let setup = keeping(RetentionPeriod::Days(30)).await;
+    let conversation = sent(&setup, NUMBER).await;
+    with_effect(
+        &setup,
+        &conversation,
+        "agenda",
+        Some(EntryEnd::Failed { fence: false }),
+    )
+    .await;
+    setup.pass(29 * DAY);
+    sweep(&setup).await;
+    let store = &setup.world.store;
+    assert!(
+        succeed(store.find_journal(conversation.thread_id()))
+            .await
+            .is_some()
+    );
+    setup.pass(DAY);
+    assert_eq!(sweep(&setup).await, 1);
+    assert_eq!(succeed(store.find_journal(conversation.thread_id())).await, None);
+    assert!(!exists(&setup, &conversation).await);
+}
+
+#[tokio::test]
+async fn an_effect_of_which_nobody_knows_the_end_keeps_its_conversation() {
+    let setup = keeping(RetentionPeriod::Days(30)).await;
+    for (number, end) in [(NUMBER, None), ("5511900000078", Some(EntryEnd::Done))] {
+        let conversation = sent(&setup, number).await;
+        with_effect(&setup, &conversation, number, end).await;
+        let store = &setup.world.store;
+        setup.pass(31 * DAY);
+        sweep(&setup).await;
+        assert!(exists(&setup, &conversation).await, "{end:?}");
+        assert!(
+            succeed(store.find_journal(conversation.thread_id()))
+                .await
+                .is_some()
+        );
+    }
 }

@@ -18,6 +18,7 @@ use recado_pipeline::tenant_removal::{RemovalError, RemovalOptions, RemovalRepor
 use recado_pipeline::{Verdict, process};
 use recado_testkit::builders::{Fixture, far_ahead, fresh, identity_key};
 use recado_testkit::ports::succeed;
+use recado_testkit::stored_effect::store_booking;
 use rusqlite::types::ValueRef;
 use serde_json::json;
 use std::collections::BTreeSet;
@@ -131,6 +132,8 @@ impl Two {
             expires_at: None,
         };
         assert!(succeed(store.put_token(&token)).await);
+        let unseen = fixture.conversation(9);
+        store_booking(store, &unseen, (text, text), None, now).await;
         let document = NewDocument {
             title: text.to_owned(),
             bytes: text.as_bytes().to_vec(),

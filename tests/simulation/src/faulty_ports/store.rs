@@ -17,6 +17,7 @@ use recado_domain::contact::ContactAddress;
 use recado_domain::conversation::Conversation;
 use recado_domain::dead_letter::DeadLetter;
 use recado_domain::delivery::{Delivery, DeliveryKey, StatusUpdate, UnacknowledgedMessage};
+use recado_domain::effects::{CellSpan, HeldCell, Journal, JournalChange};
 use recado_domain::event::EventRecord;
 use recado_domain::identity::IdentityKey;
 use recado_domain::ids::{
@@ -34,10 +35,10 @@ use recado_domain::typing::TypingSign;
 use recado_pipeline::ports::{
     Alerts, Audit, AuditFilter, CommitOutcome, ConfigurationStore, ContactAliases, ConversationFilter,
     CorrelatedRecords, CorrelationIndex, DeadLetterCounts, DeadLetterFilter, DeadLetters, Deliveries,
-    DiskSpace, ErasableRecords, Gauges, IdempotencyClaim, IdentityKeyStore, KnowledgeRecords, Notices,
-    OpenWork, OverdueIndex, OverdueWork, Page, PageRequest, PortResult, RetainedRecords, Samples,
-    ScheduledMessages, Store, TenantRecords, Tokens, TroubledInstances, TypingSigns, UnacknowledgedCounts,
-    UnacknowledgedFilter, WaitingForPerson, WriteOutcome,
+    DiskSpace, EffectGuard, EffectJournals, ErasableRecords, Gauges, IdempotencyClaim, IdentityKeyStore,
+    JournalOutcome, KnowledgeRecords, Notices, OpenWork, OverdueIndex, OverdueWork, Page, PageRequest,
+    PortResult, RetainedRecords, Samples, ScheduledMessages, Store, TenantRecords, Tokens, TroubledInstances,
+    TypingSigns, UnacknowledgedCounts, UnacknowledgedFilter, WaitingForPerson, WriteOutcome,
 };
 use recado_testkit::delegate_calls;
 use std::collections::BTreeSet;
@@ -105,6 +106,19 @@ impl<S: Store> KnowledgeRecords for FaultyPort<S> {
         save_knowledge(knowledge: &AgentKnowledge) -> WriteOutcome;
         list_knowledge(tenant: &TenantId, limit: usize) -> Vec<AgentKnowledge>;
         delete_knowledge(tenant: &TenantId, agent: &AgentId) -> ();
+    }
+}
+
+impl<S: Store> EffectJournals for FaultyPort<S> {
+    delegate_calls! {
+        find_journal(thread: &ThreadId) -> Option<Journal>;
+        store_begun_effect(guard: &EffectGuard, journal: &Journal, takes: &[HeldCell], now: Timestamp) -> JournalOutcome;
+        save_journal_with_cells(journal: &Journal, change: &JournalChange, now: Timestamp) -> JournalOutcome;
+        delete_journal(journal: &Journal) -> WriteOutcome;
+        list_journals(tenant: &TenantId, limit: usize) -> Vec<Journal>;
+        list_unknown_effects(tenant: &TenantId, limit: usize) -> Vec<Journal>;
+        list_held_cells(tenant: &TenantId, span: &CellSpan, now: Timestamp) -> Vec<HeldCell>;
+        free_held_cells(tenant: &TenantId, cells: &[HeldCell]) -> ();
     }
 }
 

@@ -35,6 +35,13 @@ impl Journal {
         entries.chain(looks).min()
     }
 
+    /// Returns the begin of the oldest effect that is unknown.
+    pub fn unknown_since(&self) -> Option<Timestamp> {
+        let unknown = self.entries.iter();
+        let unknown = unknown.filter(|entry| entry.state == EffectState::Unknown);
+        unknown.map(|entry| entry.begun_at).min()
+    }
+
     /// Lists the entries that are to be settled at `now`.
     pub fn entries_to_settle(&self, now: Timestamp) -> Vec<&EffectEntry> {
         let due =

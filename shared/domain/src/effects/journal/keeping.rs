@@ -1,7 +1,7 @@
 //! The time for which a journal keeps things, and bookings whose event people changed in the calendar itself.
 
-use super::{EffectEntry, Journal, JournalChange, list_cells_beyond, list_taken_cells};
-use crate::effects::{Booking, CellSpan, EffectId, HeldCell};
+use super::{EffectEntry, Journal, JournalChange};
+use crate::effects::{Booking, Cell, CellSpan, EffectId, HeldCell};
 use jiff::Timestamp;
 
 /// Number of ended entries that a journal keeps for the drafts to come.
@@ -98,4 +98,21 @@ impl Journal {
         booking.note_calendar_look(now);
         change
     }
+}
+
+/// Lists the cells that an entry took for its event.
+pub(super) fn list_taken_cells(entry: &EffectEntry) -> Vec<HeldCell> {
+    let (Some(span), Some(event)) = (entry.resulting_span(), entry.event()) else {
+        return Vec::new();
+    };
+    let mut cells = span.hold_cells_for(event);
+    cells.retain(|held| entry.takes.contains(&held.cell.start));
+    cells
+}
+
+/// Lists the cells of `span` for `event` without those that `had` has.
+pub(super) fn list_cells_beyond(span: &CellSpan, event: &EffectId, had: &[Cell]) -> Vec<HeldCell> {
+    let mut cells = span.hold_cells_for(event);
+    cells.retain(|held| !had.contains(&held.cell));
+    cells
 }

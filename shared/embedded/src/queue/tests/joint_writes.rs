@@ -184,6 +184,7 @@ async fn commit_reply(arrived: &Arrived, rest: Option<&TurnJob>) -> Message {
     let reply = CommittedReply {
         conversation: &conversation,
         parts: std::slice::from_ref(&message),
+        journal_rev: None,
         send: &send,
         turn: rest,
     };

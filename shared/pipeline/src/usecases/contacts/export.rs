@@ -4,7 +4,9 @@
 use super::lookup::{ContactQuery, FoundContact, find_on_instances};
 use super::{ContactError, audit_contacts};
 use crate::Deps;
-use crate::ports::{Conversations, Deliveries, ErasableRecords, PortError, PortResult, Queues, System};
+use crate::ports::{
+    Conversations, Deliveries, EffectJournals, ErasableRecords, PortError, PortResult, Queues, System,
+};
 use crate::steps::upload::{StoredUpload, upload_key};
 use jiff::Timestamp;
 use recado_domain::access::Caller;
@@ -12,6 +14,7 @@ use recado_domain::audit::AuditAction;
 use recado_domain::content::Content;
 use recado_domain::conversation::Conversation;
 use recado_domain::delivery::{Delivery, DeliveryKey};
+use recado_domain::effects::Journal;
 use recado_domain::ids::{ConversationId, InstanceId, MessageId, Ordinal, TenantId};
 use recado_domain::message::{Message, StoredFile};
 use recado_domain::scheduled::ScheduledMessage;
@@ -95,6 +98,8 @@ pub struct ExportedInstance {
     pub conversations: Vec<ExportedConversation>,
     /// Messages that are to be sent later.
     pub scheduled: Vec<ScheduledMessage>,
+    /// Effects of the agent's tools and what is booked, thread by thread. They stand in the first part.
+    pub journals: Vec<Journal>,
 }
 
 /// A conversation with its messages.
@@ -174,7 +179,8 @@ pub async fn export_contact(
         let here = after.filter(|after| after.instance == contact.instance.id);
         let begin = here.map_or(&ExportPlace::START, |after| &after.place);
         let (exported, stopped) = part.export_instance(deps, contact, begin).await?;
-        if !exported.conversations.is_empty() || !exported.scheduled.is_empty() {
+        let is_empty = exported.conversations.is_empty() && exported.scheduled.is_empty();
+        if !is_empty || !exported.journals.is_empty() {
             export.instances.push(exported);
         }
         if let Some(place) = stopped {
@@ -237,7 +243,11 @@ impl ExportPart {
             addresses: addresses.collect(),
             conversations: Vec::new(),
             scheduled: Vec::new(),
+            journals: Vec::new(),
         };
+        if *begin == ExportPlace::START {
+            exported.journals = self.export_journals(deps, contact).await?;
+        }
         if let ExportPlace::Scheduled(first) = begin {
             let scheduled = list_scheduled(deps, contact).await?;
             for (number, scheduled) in scheduled.into_iter().enumerate().skip(*first) {
@@ -275,6 +285,21 @@ impl ExportPart {
             }
         }
         Ok((exported, None))
+    }
+
+    /// Takes the journals of the person's threads, whatever their size: no journal is larger than a message may be.
+    async fn export_journals(
+        &mut self,
+        deps: &impl Deps,
+        contact: &FoundContact,
+    ) -> PortResult<Vec<Journal>> {
+        let mut journals = Vec::new();
+        for thread in &contact.threads {
+            journals.extend(deps.store().find_journal(thread).await?);
+        }
+        let text = serde_json::to_vec(&journals).map_err(|error| PortError::invalid("export", error))?;
+        self.bytes += text.len();
+        Ok(journals)
     }
 
     /// Exports the messages after `after`. Returns the ordinal of the last one if the part was full.

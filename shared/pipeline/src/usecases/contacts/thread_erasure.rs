@@ -8,6 +8,7 @@ use crate::ports::{
 };
 use crate::steps::conversation_erasure::{ConversationErasure, erase_conversation};
 use crate::steps::identity::load_identity_key;
+use crate::steps::journal_erasure::erase_journal;
 use crate::steps::save_conversation::save_conversation;
 use jiff::Timestamp;
 use recado_domain::conversation::Conversation;
@@ -31,11 +32,14 @@ pub(super) async fn erase_thread(
     done: &mut EraseReport,
 ) -> PortResult<ThreadErasure> {
     let Some(latest) = close_thread(deps, thread).await? else {
+        erase_journal(deps, thread).await?;
         return Ok(ThreadErasure::Done);
     };
     if let Some(until) = find_running_send(deps, &latest.id).await? {
         return Ok(ThreadErasure::WaitsUntil(until));
     }
+    // No effect begins any more: the conversation is resolved.
+    erase_journal(deps, thread).await?;
     // Before the messages: a tombstone does not lead to the person's other threads any more.
     erase_notes_of_sends(deps, contact, thread).await?;
     let how = ConversationErasure {

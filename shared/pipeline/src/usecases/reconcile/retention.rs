@@ -8,6 +8,7 @@ use crate::ports::{
     System, WRITE_TRIES, WriteOutcome,
 };
 use crate::steps::file_fetch::delete_files_of;
+use crate::steps::journal_erasure::forget_effects;
 use crate::steps::linked_threads::delete_links;
 use crate::steps::queue_message::format_error_chain;
 use crate::steps::working_instances::list_all_tenants;
@@ -144,7 +145,13 @@ async fn trim_conversation(deps: &impl Deps, id: &ConversationId, times: &DueTim
         after = part.last_read;
         if part.next_at.is_some() || part.is_last {
             let is_empty = part.next_at.is_none() && !something_owed;
-            if is_empty && conversation.is_settled() && times.is_conversation_due(&conversation) {
+            let has_effects =
+                conversation.has_journal && forget_effects(deps, id.thread_id(), before).await?;
+            if is_empty
+                && !has_effects
+                && conversation.is_settled()
+                && times.is_conversation_due(&conversation)
+            {
                 delete_links(deps, &conversation).await?;
                 // Lost to a message that came in just now: then the conversation goes on.
                 let _ = deps.store().delete_conversation(&conversation).await?;

@@ -4,12 +4,13 @@ use super::RemovalReport;
 use crate::Deps;
 use crate::ports::{
     ConfigurationStore, ConversationFilter, Conversations, DeadLetterFilter, DeadLetters, DeadQueueMessage,
-    ErasableRecords, KnowledgeRecords, PageRequest, PortResult, System, TenantRecords,
+    EffectJournals, ErasableRecords, KnowledgeRecords, PageRequest, PortResult, System, TenantRecords,
 };
 use crate::steps::conversation_erasure::{ConversationErasure, erase_conversation};
 use crate::steps::dead_letter_erasure::{
     erase_dead_letters, erase_dead_queue, erase_scheduled_message, settle_without_body,
 };
+use crate::steps::journal_erasure::erase_journal;
 use crate::steps::knowledge_removal::delete_knowledge;
 use jiff::SignedDuration;
 use recado_domain::config::{ConfigDocument, ConfigRemoval, Instance};
@@ -26,6 +27,7 @@ const EVENTS: usize = 500;
 const CONVERSATIONS: usize = 100;
 const RECORDS: usize = 500;
 const KNOWLEDGE: usize = 100;
+const JOURNALS: usize = 100;
 
 /// Number of messages after which a call looks at no further conversation.
 const MESSAGES: usize = 500;
@@ -53,7 +55,7 @@ pub(super) async fn remove_part(
     if of.erase_conversations(deps, report).await? {
         return Ok(());
     }
-    if of.remove_knowledge(deps, report).await? {
+    if of.remove_journals(deps, report).await? || of.remove_knowledge(deps, report).await? {
         return Ok(());
     }
     let instances = of.list_with_own_accounts(deps).await?;
@@ -83,6 +85,16 @@ impl Removed<'_> {
         }
         report.records += found.len();
         Ok(found.len() == KNOWLEDGE)
+    }
+
+    /// Removes the journals of effects with the cells of their events. Returns `true` if there may be more.
+    async fn remove_journals(&self, deps: &impl Deps, report: &mut RemovalReport) -> PortResult<bool> {
+        let found = deps.store().list_journals(self.tenant, JOURNALS).await?;
+        for journal in &found {
+            erase_journal(deps, &journal.thread).await?;
+        }
+        report.records += found.len();
+        Ok(found.len() == JOURNALS)
     }
 
     /// Settles the events that are not applied yet. Returns `true` if there may be more.

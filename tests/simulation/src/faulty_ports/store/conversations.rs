@@ -122,14 +122,19 @@ impl<S: Store> Conversations for FaultyPort<S> {
         self.around("commit", effect).await
     }
 
-    async fn commit_reply(&self, conversation: &Conversation, parts: &[Message]) -> PortResult<WriteOutcome> {
+    async fn commit_reply(
+        &self,
+        conversation: &Conversation,
+        parts: &[Message],
+        journal_rev: Option<u64>,
+    ) -> PortResult<WriteOutcome> {
         let all = self
             .injector
             .lacks(Mutation::UnreadIsCovered)
             .then(|| covering_all(conversation, parts));
         let (conversation, parts) = all.as_ref().map_or((conversation, parts), |(c, p)| (c, p));
         let effect = async {
-            let written = self.inner.commit_reply(conversation, parts).await?;
+            let written = self.inner.commit_reply(conversation, parts, journal_rev).await?;
             if written == WriteOutcome::Written {
                 self.injector.note_commit(parts);
             }
@@ -235,6 +240,6 @@ impl<S: Store> FaultyPort<S> {
             }
         }
         self.injector.note_commit(&parts);
-        self.inner.commit_reply(&conversation, &parts).await
+        self.inner.commit_reply(&conversation, &parts, None).await
     }
 }

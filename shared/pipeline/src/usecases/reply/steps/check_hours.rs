@@ -156,6 +156,7 @@ async fn tell_closed(
     let reply = CommittedReply {
         conversation,
         parts: std::slice::from_ref(&message),
+        journal_rev: None,
         send: &send,
         turn: None,
     };
@@ -163,7 +164,7 @@ async fn tell_closed(
         return all.await;
     }
     let parts = std::slice::from_ref(&message);
-    let written = deps.store().commit_reply(conversation, parts).await?;
+    let written = deps.store().commit_reply(conversation, parts, None).await?;
     if written == WriteOutcome::Written {
         wake_up::requeue_send(deps, &send).await?;
     }

@@ -93,6 +93,7 @@ async fn save_reply(
     let reply = send.as_ref().map(|send| CommittedReply {
         conversation,
         parts,
+        journal_rev: None,
         send,
         turn: rest.as_ref(),
     });
@@ -106,7 +107,7 @@ async fn save_reply(
         }
         return Ok(written);
     }
-    if deps.store().commit_reply(conversation, parts).await? == WriteOutcome::Conflict {
+    if deps.store().commit_reply(conversation, parts, None).await? == WriteOutcome::Conflict {
         return Ok(WriteOutcome::Conflict);
     }
     log_committed(draft, conversation, parts);

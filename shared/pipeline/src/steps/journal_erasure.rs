@@ -1,0 +1,65 @@
+//! Deletes the journals of effects: of an erased contact, of a removed tenant, and what is kept no longer.
+
+use crate::Deps;
+use crate::ports::{
+    EffectJournals, JournalOutcome, PortError, PortResult, System, WRITE_TRIES, WriteOutcome,
+};
+use jiff::Timestamp;
+use recado_domain::effects::{Journal, JournalChange};
+use recado_domain::ids::ThreadId;
+
+/// Deletes the journal of a thread with the cells of its events. The events themselves stay in their calendar. An effect that is
+/// under way is forgotten: nobody stores its end.
+pub(crate) async fn erase_journal(deps: &impl Deps, thread: &ThreadId) -> PortResult<()> {
+    for _ in 0..WRITE_TRIES {
+        let Some(journal) = deps.store().find_journal(thread).await? else {
+            return Ok(());
+        };
+        if delete_with_cells(deps, &journal).await? == WriteOutcome::Written {
+            return Ok(());
+        }
+    }
+    Err(PortError::contended("journal"))
+}
+
+/// Deletes a journal. Its cells go first: after a crash in between, the journal still leads to them.
+pub(crate) async fn delete_with_cells(deps: &impl Deps, journal: &Journal) -> PortResult<WriteOutcome> {
+    let cells = journal.held_cells();
+    if !cells.is_empty() {
+        deps.store().free_held_cells(&journal.tenant, &cells).await?;
+    }
+    deps.store().delete_journal(journal).await
+}
+
+/// Forgets the effects of a thread that ended `before` or earlier. Returns `true` if
+/// something stays that is owed: an effect that is open, a fence, an event that is still to come.
+pub(crate) async fn forget_effects(
+    deps: &impl Deps,
+    thread: &ThreadId,
+    before: Timestamp,
+) -> PortResult<bool> {
+    for _ in 0..WRITE_TRIES {
+        let Some(mut journal) = deps.store().find_journal(thread).await? else {
+            return Ok(false);
+        };
+        let now = deps.system().now();
+        let forgotten = journal.forget_ended(before, now);
+        let is_owed = journal.journal_due_at().is_some();
+        let written = if journal.is_empty() {
+            deps.store().delete_journal(&journal).await? == WriteOutcome::Written
+        } else if forgotten {
+            journal.rev += 1;
+            let change = JournalChange::default();
+            deps.store()
+                .save_journal_with_cells(&journal, &change, now)
+                .await?
+                == JournalOutcome::Written
+        } else {
+            true
+        };
+        if written {
+            return Ok(is_owed);
+        }
+    }
+    Err(PortError::contended("journal"))
+}
