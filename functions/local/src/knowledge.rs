@@ -64,6 +64,14 @@ enum KnowledgeCommand {
         #[arg(required = true)]
         sources: Vec<String>,
     },
+    /// Makes the vectors that blocks lack, by the embedding model of the installation.
+    Embed {
+        /// The agent's id.
+        agent: String,
+        /// Drops the present vectors and makes all again.
+        #[arg(long)]
+        again: bool,
+    },
     /// Finds the blocks that answer a question best.
     Search {
         /// The agent's id.
@@ -112,6 +120,11 @@ pub(crate) async fn run_knowledge_command(
                 json!({"removed": sources}),
                 format!("Removed {}.\n", sources.join(", ")),
             )
+        }
+        KnowledgeCommand::Embed { agent, again } => {
+            let answer = embed_blocks(&there, agent, *again).await?;
+            let text = format_vectors(&answer);
+            (answer, text)
         }
         KnowledgeCommand::Search {
             agent,
@@ -199,6 +212,37 @@ async fn list_sources(there: &InstallationClient, agent: &str) -> Result<Value> 
     there.request_json(request).await
 }
 
+/// Has the vectors made that blocks lack, request by request, until none is missing or a request makes none.
+async fn embed_blocks(there: &InstallationClient, agent: &str, again: bool) -> Result<Value> {
+    let ask = async |again: bool| {
+        let request = there.build_request(Method::POST, &["v1", "agents", agent, "knowledge", "vectors"])?;
+        there.request_json(request.json(&json!({"again": again}))).await
+    };
+    let mut state = ask(again).await?;
+    loop {
+        let missing = state["missing"].as_u64().unwrap_or(0);
+        if missing == 0 || state["blocks"] == 0 {
+            return Ok(state);
+        }
+        let next = ask(false).await?;
+        let is_stuck = next["missing"].as_u64().unwrap_or(0) >= missing;
+        state = next;
+        if is_stuck {
+            return Ok(state);
+        }
+    }
+}
+
+/// Returns a line about the vectors of blocks.
+fn format_vectors(state: &Value) -> String {
+    let (blocks, missing) = (&state["blocks"], &state["missing"]);
+    let model = state["model"].as_str();
+    let model = model.map_or(String::new(), |model| format!(", model {model}"));
+    let reason = state["reason"].as_str();
+    let reason = reason.map_or(String::new(), |reason| format!(" ({reason})"));
+    format!("Vectors: {blocks} blocks have one, {missing} have none{reason}{model}.\n")
+}
+
 /// Returns the id of a source that is named by its id or its title.
 async fn find_source_id(there: &InstallationClient, agent: &str, named: &str) -> Result<String> {
     let known = list_sources(there, agent).await?;
@@ -228,7 +272,11 @@ fn format_sources(answer: &Value) -> String {
     if rows.is_empty() {
         return "No sources.\n".to_owned();
     }
-    format_table(&columns, rows)
+    format!(
+        "{}{}",
+        format_table(&columns, rows),
+        format_vectors(&answer["vectors"])
+    )
 }
 
 fn format_blocks(blocks: &Value) -> String {
@@ -257,8 +305,10 @@ fn format_found(answer: &Value) -> String {
     };
     let listed: String = found.map(format).collect();
     let search = answer["search"].as_str().unwrap_or("lexical");
+    let vectors = answer["vectors"].as_str();
+    let vectors = vectors.map_or(String::new(), |reason| format!(", vectors: {reason}"));
     if listed.is_empty() {
-        return format!("Nothing was found (search: {search}).\n");
+        return format!("Nothing was found (search: {search}{vectors}).\n");
     }
-    format!("{listed}(search: {search})\n")
+    format!("{listed}(search: {search}{vectors})\n")
 }

@@ -153,7 +153,7 @@ impl<S: Secrets, A: System> EmbeddingClient<S, A> {
             let alarm = pin!(self.system.sleep(self.settings.timeout));
             let answered = match select(call, alarm).await {
                 Either::Left((answered, _)) => answered?,
-                Either::Right(_) => return Err(late_answer()),
+                Either::Right(_) => return Err(EmbeddingError::TooSlow),
             };
             vectors.extend(answered);
         }
@@ -198,10 +198,6 @@ impl From<ServerFailure> for EmbeddingError {
 /// Returns the failure of an answer that does not fit the question. Another attempt may get a better one.
 fn unusable_answer(what: &str) -> EmbeddingError {
     ServerFailure::unavailable(format!("an answer with {what}")).into()
-}
-
-fn late_answer() -> EmbeddingError {
-    ServerFailure::unavailable("no answer came in time").into()
 }
 
 /// Splits texts into batches of `most` texts and [`REQUEST_BYTES_MAX`] at most.
@@ -282,7 +278,7 @@ impl<S: Secrets, A: System> Embedder for EmbeddingClient<S, A> {
                 let alarm = pin!(self.system.sleep(within));
                 match select(call, alarm).await {
                     Either::Left((answered, _)) => answered?,
-                    Either::Right(_) => return Err(late_answer()),
+                    Either::Right(_) => return Err(EmbeddingError::TooSlow),
                 }
             }
             _ => texts

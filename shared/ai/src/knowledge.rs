@@ -5,7 +5,7 @@ use recado_domain::knowledge::{FoundBlock, SnapshotName, SplitDocument};
 use recado_domain::media_type::MediaType;
 use recado_domain::message::TextGap;
 use recado_knowledge::{KnowledgeIndex, KnowledgeShelf, SplitSettings, analyze_document};
-use recado_pipeline::ports::LibraryError;
+use recado_pipeline::ports::{KnownVectors, LibraryError, SearchedQuestion};
 use std::sync::Arc;
 
 /// The limits within which a document of a business is read.
@@ -54,10 +54,22 @@ pub(crate) async fn load_index(
 pub(crate) async fn search_index(
     shelf: &KnowledgeShelf,
     name: &SnapshotName,
-    question: &str,
+    question: SearchedQuestion<'_>,
     limit: usize,
 ) -> Option<Vec<FoundBlock>> {
-    let (index, question) = (shelf.find_index(name)?, question.to_owned());
-    let found = tokio::task::spawn_blocking(move || index.search(&question, limit)).await;
+    let index = shelf.find_index(name)?;
+    let (text, vector) = (question.text.to_owned(), question.vector.map(<[f32]>::to_vec));
+    let search = move || index.search(&text, vector.as_deref(), limit);
+    let found = tokio::task::spawn_blocking(search).await;
     Some(found.unwrap_or_default())
+}
+
+/// Returns the vectors of a snapshot on the shelf.
+pub(crate) fn find_index_vectors(shelf: &KnowledgeShelf, name: &SnapshotName) -> Option<KnownVectors> {
+    let index = shelf.find_index(name)?;
+    let vectors = index.find_block_vectors()?;
+    Some(KnownVectors {
+        model: vectors.model.clone(),
+        dimensions: vectors.rows.count_dimensions(),
+    })
 }

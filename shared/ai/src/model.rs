@@ -3,7 +3,7 @@
 use crate::claude::{Claude, ClaudeError, ClaudeSettings};
 use crate::documents::read_document_text;
 use crate::embeddings::{EmbeddingClient, EmbeddingSettings};
-use crate::knowledge::{load_index, search_index, split_into_blocks};
+use crate::knowledge::{find_index_vectors, load_index, search_index, split_into_blocks};
 use crate::model_provider::OTHER_PROVIDERS;
 use crate::simulated::Simulated;
 use crate::transcription::{TranscriptionClient, TranscriptionSettings};
@@ -13,9 +13,9 @@ use recado_domain::media_type::MediaType;
 use recado_domain::message::TextGap;
 use recado_knowledge::{KnowledgeShelf, SplitSettings};
 use recado_pipeline::ports::{
-    DocumentReader, Embedder, EmbeddingError, Embeddings, KnowledgeLibrary, LibraryError, Llm, LlmError,
-    LlmReply, LlmRequest, PortResult, ReadDocument, Recording, Secrets, System, Transcriber, Transcript,
-    TranscriptionError,
+    DocumentReader, Embedder, EmbeddingError, Embeddings, KnowledgeLibrary, KnownVectors, LibraryError, Llm,
+    LlmError, LlmReply, LlmRequest, PortResult, ReadDocument, Recording, SearchedQuestion, Secrets, System,
+    Transcriber, Transcript, TranscriptionError,
 };
 use recado_pipeline::settings::VariableReader;
 use std::time::Duration;
@@ -193,10 +193,14 @@ impl<S: Secrets, A: System> KnowledgeLibrary for Model<S, A> {
         load_index(&self.shelf, name, bytes).await
     }
 
+    fn find_snapshot_vectors(&self, name: &SnapshotName) -> Option<KnownVectors> {
+        find_index_vectors(&self.shelf, name)
+    }
+
     async fn search_snapshot(
         &self,
         name: &SnapshotName,
-        question: &str,
+        question: SearchedQuestion<'_>,
         limit: usize,
     ) -> Option<Vec<FoundBlock>> {
         search_index(&self.shelf, name, question, limit).await

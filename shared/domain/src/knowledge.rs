@@ -8,12 +8,14 @@ mod snapshot;
 mod split;
 mod text;
 mod used;
+mod vectors;
 
-pub use found::FoundBlock;
+pub use found::{FoundBlock, FoundBlocks, SearchWay, VectorGap};
 pub use snapshot::{KnowledgeSnapshot, SnapshotError};
 pub use split::{SplitBlock, SplitDocument};
 pub use text::{first_block_text, render_knowledge};
 pub use used::{KnowledgeGap, TurnKnowledge, UsedBlock};
+pub use vectors::{BlockHash, MadeVectors, OtherDimension, SnapshotVectors, VectorRows, normalize_length};
 
 use crate::ids::{AgentId, IdError, TenantId, hash_parts};
 use crate::millis;

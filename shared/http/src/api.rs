@@ -159,6 +159,7 @@ macro_rules! list_operator_routes {
             $routes!(agents::get_agent, agents::put_agent, agents::delete_agent),
             $routes!(knowledge::list_knowledge, knowledge::post_knowledge),
             $routes!(knowledge::post_knowledge_search),
+            $routes!(knowledge::post_knowledge_vectors),
             $routes!(
                 knowledge::get_knowledge_source,
                 knowledge::delete_knowledge_source

@@ -6,7 +6,8 @@ mod set;
 pub use measures::{Answer, Measures, measure_answers};
 pub use set::{EvaluationSet, Half, Kind, Question, SetBlock, SetError, Turn};
 
-use crate::{Found, LexicalIndex, VectorError, VectorIndex, detect_language, fuse_ranks, hash_ngrams};
+use crate::{Found, LexicalIndex, VectorIndex, detect_language, fuse_ranks, hash_ngrams};
+use recado_domain::knowledge::OtherDimension;
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 use thiserror::Error;
@@ -148,7 +149,7 @@ impl<'a> VectorSource<'a> {
 pub enum EvaluationError {
     /// Vectors do not belong together.
     #[error(transparent)]
-    Vector(#[from] VectorError),
+    Vector(#[from] OtherDimension),
     /// The embedding model made no vector of a text.
     #[error("a text has no vector")]
     NoVector,

@@ -17,7 +17,7 @@ pub use language::{BlockLanguage, detect_language};
 pub use lexical::{AnalyzedText, LexicalIndex, TextAnalyzer};
 pub use shelf::{KnowledgeIndex, KnowledgeShelf, analyze_document};
 pub use split::{Block, SplitSettings, split_document, write_markdown_section};
-pub use vector::{VectorError, VectorIndex, hash_ngrams};
+pub use vector::{VectorIndex, hash_ngrams, search_vector_rows};
 
 /// A block that was found, by its number in the index, with its score. Scores of different ways cannot be compared.
 #[derive(Debug, Clone, Copy, PartialEq)]

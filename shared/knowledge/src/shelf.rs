@@ -1,16 +1,21 @@
 //! The indexes of snapshots that a process keeps in memory.
 
 use crate::{
-    BlockLanguage, Found, LexicalIndex, SplitSettings, TextAnalyzer, detect_language, split_document,
+    BlockLanguage, Found, LexicalIndex, SplitSettings, TextAnalyzer, detect_language, fuse_ranks,
+    search_vector_rows, split_document,
 };
 use recado_domain::knowledge::{
-    FoundBlock, KnowledgeSnapshot, SnapshotError, SnapshotName, SourceId, SplitBlock, SplitDocument,
+    FoundBlock, KnowledgeSnapshot, SnapshotError, SnapshotName, SnapshotVectors, SourceId, SplitBlock,
+    SplitDocument,
 };
 use std::collections::{BTreeSet, HashMap};
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// Size of the texts of all kept snapshots together, in bytes. One snapshot is kept whatever its size.
+/// Size of the files of all kept snapshots together, in bytes. One snapshot is kept whatever its size.
 const KEPT_BYTES_MAX: usize = 64 * 1024 * 1024;
+
+/// Number of blocks that each way contributes at least where both are joined.
+const JOINED_MIN: usize = 50;
 
 /// Splits a text into blocks, each with what the index keeps of it. The title counts among the words of each block, as its
 /// headings do.
@@ -69,23 +74,58 @@ impl KnowledgeIndex {
         })
     }
 
-    /// Returns the blocks that answer a question best, the best first; none if no word of it stands in a block.
-    pub fn search(&self, question: &str, limit: usize) -> Vec<FoundBlock> {
-        let found = self.words.search(question, limit);
-        found
-            .into_iter()
-            .filter_map(|found| self.describe_found(found))
-            .collect()
+    /// Returns the vectors of the blocks; `None` if there are none.
+    pub fn find_block_vectors(&self) -> Option<&SnapshotVectors> {
+        self.snapshot.vectors.as_ref()
     }
 
-    fn describe_found(&self, found: Found) -> Option<FoundBlock> {
+    /// Returns the blocks that answer a question best, the best first. By words alone it finds none if no word of the question stands
+    /// in a block. With the question's vector, the ranks by words and by vectors are joined.
+    pub fn search(&self, question: &str, vector: Option<&[f32]>, limit: usize) -> Vec<FoundBlock> {
+        let Some(near) = vector.and_then(|vector| self.find_near_blocks(vector, limit.max(JOINED_MIN)))
+        else {
+            let found = self.words.search(question, limit);
+            let described = found
+                .iter()
+                .filter_map(|by_words| self.describe_found(*by_words, &found, &[]));
+            return described.collect();
+        };
+        let words = self.words.search(question, limit.max(JOINED_MIN));
+        let joined = fuse_ranks(&[(1.0, &words), (1.0, &near)], limit);
+        let described = joined
+            .into_iter()
+            .filter_map(|found| self.describe_found(found, &words, &near));
+        described.collect()
+    }
+
+    /// Returns the blocks that are nearest to a vector; `None` if the snapshot has no vectors of its dimensions.
+    fn find_near_blocks(&self, vector: &[f32], limit: usize) -> Option<Vec<Found>> {
+        let vectors = self.find_block_vectors()?;
+        let found = search_vector_rows(&vectors.rows, vector, limit).ok()?;
+        let as_block = |found: Found| {
+            let block = vectors.blocks.get(found.block)?;
+            let block = usize::try_from(*block).ok()?;
+            Some(Found { block, ..found })
+        };
+        // What points away from the question has nothing to do with it.
+        let found = found.into_iter().filter(|found| found.score > 0.0);
+        Some(found.filter_map(as_block).collect())
+    }
+
+    fn describe_found(&self, found: Found, words: &[Found], near: &[Found]) -> Option<FoundBlock> {
         let block = self.snapshot.blocks.get(found.block)?;
+        let score_of = |list: &[Found]| {
+            let same = list.iter().find(|other| other.block == found.block);
+            same.map(|other| other.score)
+        };
         Some(FoundBlock {
             source: block.source.clone(),
             title: self.titles.get(&block.source).cloned().unwrap_or_default(),
             place: block.place.clone(),
             text: block.text.clone(),
             score: found.score,
+            lexical: score_of(words),
+            cosine: score_of(near),
         })
     }
 }
@@ -122,9 +162,10 @@ impl KnowledgeShelf {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::hash_ngrams;
     use recado_domain::Timestamp;
     use recado_domain::ids::AgentId;
-    use recado_domain::knowledge::{KnowledgeBlock, KnowledgeSource};
+    use recado_domain::knowledge::{KnowledgeBlock, KnowledgeSource, MadeVectors};
 
     fn file_of(title: &str, blocks: &[(&str, &str)]) -> Vec<u8> {
         let id = SourceId::of_title(&AgentId::parse("clara").unwrap(), title);
@@ -149,7 +190,13 @@ mod tests {
             stems: block.stems,
         });
         let snapshot = KnowledgeSnapshot::default().with_changes(&[], vec![(source, blocks.collect())]);
-        snapshot.unwrap().to_bytes().unwrap()
+        let mut snapshot = snapshot.unwrap();
+        let mut made = MadeVectors::begin_for_model("letters");
+        for (hash, text) in snapshot.list_unembedded(None) {
+            made.add_made_vector(hash, &hash_ngrams(&text, 256)).unwrap();
+        }
+        snapshot.add_made_vectors(&made).unwrap();
+        snapshot.to_bytes().unwrap()
     }
 
     fn name(bits: u128) -> SnapshotName {
@@ -163,19 +210,48 @@ mod tests {
             ("Parking", "There is none."),
         ];
         let index = KnowledgeIndex::from_bytes(&file_of("clinic.md", &blocks)).unwrap();
-        let found = index.search("What does a vaccine cost?", 5);
+        let found = index.search("What does a vaccine cost?", None, 5);
         assert_eq!(
             (found[0].title.as_str(), found[0].text.as_str()),
             ("clinic.md", "They cost 90 euros.")
         );
         assert_eq!(found[0].place, "Prices › Vaccines");
         assert_eq!(
-            index.search("vacines", 5)[0].text,
+            index.search("vacines", None, 5)[0].text,
             found[0].text,
             "a misspelled word"
         );
         assert!(found[0].score > 0.0);
-        assert!(index.search("zzz", 5).is_empty());
+        assert!(index.search("zzz", None, 5).is_empty());
+    }
+
+    #[test]
+    fn a_question_whose_words_stand_nowhere_is_answered_by_vectors_and_each_way_shows_its_score() {
+        let blocks = [
+            ("Prices", "Vaccination costs 90 euros."),
+            ("Parking", "There is none."),
+        ];
+        let index = KnowledgeIndex::from_bytes(&file_of("clinic.md", &blocks)).unwrap();
+        assert!(index.search("revaccinations", None, 5).is_empty());
+        let vector = hash_ngrams("revaccinations", 256);
+        let found = index.search("revaccinations", Some(&vector), 5);
+        assert_eq!(found[0].text, "Vaccination costs 90 euros.");
+        assert!(
+            found[0].cosine.unwrap() > 0.2 && found[0].lexical.is_none(),
+            "{found:?}"
+        );
+        let found = index.search("vaccination", Some(&hash_ngrams("vaccination", 256)), 5);
+        assert!(
+            found[0].cosine.is_some() && found[0].lexical.is_some(),
+            "{found:?}"
+        );
+        let words = index.search("vaccination", Some(&[1.0]), 5);
+        assert_eq!(
+            words,
+            index.search("vaccination", None, 5),
+            "a vector of other dimensions"
+        );
+        assert_eq!((words[0].lexical, words[0].cosine), (Some(words[0].score), None));
     }
 
     #[test]

@@ -1,6 +1,5 @@
 //! Splits a document into blocks by its headings, paragraphs and sentences.
 
-use sha2::{Digest, Sha256};
 use unicode_segmentation::UnicodeSegmentation;
 
 /// Settings of the split of a document.
@@ -25,17 +24,6 @@ pub struct Block {
     pub place: String,
     /// The text.
     pub text: String,
-}
-
-impl Block {
-    /// Returns the SHA-256 of place and text, which tells whether the block changed.
-    pub fn content_hash(&self) -> [u8; 32] {
-        let mut hash = Sha256::new();
-        hash.update(self.place.as_bytes());
-        hash.update([0]);
-        hash.update(self.text.as_bytes());
-        hash.finalize().into()
-    }
 }
 
 /// Splits Markdown or plain text into blocks. Paragraphs under one heading are joined as long as they fit; one that is too long
@@ -249,16 +237,6 @@ mod tests {
                 pair("page 2", "Two."),
             ]
         );
-    }
-
-    #[test]
-    fn equal_blocks_have_equal_hashes() {
-        let block = |place: &str, text: &str| Block {
-            place: place.to_owned(),
-            text: text.to_owned(),
-        };
-        assert_eq!(block("a", "b").content_hash(), block("a", "b").content_hash());
-        assert_ne!(block("a", "b").content_hash(), block("ab", "").content_hash());
     }
 
     proptest! {

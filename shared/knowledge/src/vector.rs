@@ -1,87 +1,60 @@
-//! Finds blocks by the vectors of an embedding model: all are compared, in one byte per dimension, and the best again exactly.
+//! Finds blocks by the vectors of an embedding model: all are compared by one byte per dimension, and the best by two.
 
 use crate::{Found, keep_best_blocks};
-use thiserror::Error;
+use recado_domain::knowledge::{OtherDimension, VectorRows, normalize_length};
 
 /// So many blocks for each one that is asked for are compared exactly.
 const RESCORED: usize = 10;
 /// At least so many are compared exactly.
 const RESCORED_MIN: usize = 50;
 
-/// A vector that does not belong to an index.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
-#[error("a vector has {got} dimensions, those of the index have {expected}")]
-pub struct VectorError {
-    /// The dimensions of the index.
-    pub expected: usize,
-    /// Those of the vector.
-    pub got: usize,
+/// Returns the `limit` rows that are nearest to a question's vector, best first. A score is a cosine; a block's number is its row.
+pub fn search_vector_rows(
+    rows: &VectorRows,
+    question: &[f32],
+    limit: usize,
+) -> Result<Vec<Found>, OtherDimension> {
+    if rows.has_no_vectors() || limit == 0 {
+        return Ok(Vec::new());
+    }
+    rows.check_dimensions(question)?;
+    let question = normalize_length(question);
+    let rounded = round_to_bytes(&question);
+    let rough = rows
+        .iter_rough_rows()
+        .enumerate()
+        .map(|(block, (row, scale))| Found {
+            block,
+            score: as_score(dot_product_of_bytes(row, &rounded)) * scale,
+        });
+    let best = keep_best_blocks(rough.collect(), (limit * RESCORED).max(RESCORED_MIN));
+    let exact = best.into_iter().map(|found| Found {
+        block: found.block,
+        score: rows.compute_cosine(found.block, &question),
+    });
+    Ok(keep_best_blocks(exact.collect(), limit))
 }
 
-/// An index of vectors in memory. Takes 5 bytes per dimension and block.
+/// An index of vectors in memory. Takes 2 bytes per dimension and block, and 4 per block.
 #[derive(Debug, Clone, Default)]
-pub struct VectorIndex {
-    dimensions: usize,
-    exact: Vec<f32>,
-    rounded: Vec<i8>,
-    /// The value of one step of each rounded vector.
-    scales: Vec<f32>,
-}
+pub struct VectorIndex(VectorRows);
 
 impl VectorIndex {
     /// Builds the index of vectors of equal dimensions. A block's number is its place among them.
-    pub fn of_vectors<'a>(vectors: impl IntoIterator<Item = &'a [f32]>) -> Result<Self, VectorError> {
-        let mut index = Self::default();
+    pub fn of_vectors<'a>(vectors: impl IntoIterator<Item = &'a [f32]>) -> Result<Self, OtherDimension> {
+        let mut rows = VectorRows::default();
         for vector in vectors {
-            if index.scales.is_empty() {
-                index.dimensions = vector.len();
+            if rows.has_no_vectors() {
+                rows = VectorRows::of_dimensions(vector.len());
             }
-            index.check_dimensions(vector)?;
-            let vector = normalize_length(vector);
-            let (rounded, scale) = round_to_bytes(&vector);
-            index.rounded.extend(rounded);
-            index.scales.push(scale);
-            index.exact.extend(vector);
+            rows.append_new_vector(vector)?;
         }
-        Ok(index)
-    }
-
-    fn check_dimensions(&self, vector: &[f32]) -> Result<(), VectorError> {
-        let (expected, got) = (self.dimensions, vector.len());
-        if expected == got {
-            Ok(())
-        } else {
-            Err(VectorError { expected, got })
-        }
+        Ok(Self(rows))
     }
 
     /// Returns the `limit` blocks that are nearest to a question's vector, best first. A score is a cosine.
-    pub fn search(&self, question: &[f32], limit: usize) -> Result<Vec<Found>, VectorError> {
-        if self.scales.is_empty() || limit == 0 {
-            return Ok(Vec::new());
-        }
-        self.check_dimensions(question)?;
-        let question = normalize_length(question);
-        let (rounded, _) = round_to_bytes(&question);
-        let rough = self
-            .rounded
-            .chunks_exact(self.dimensions.max(1))
-            .zip(&self.scales)
-            .enumerate()
-            .map(|(block, (row, scale))| Found {
-                block,
-                score: as_score(dot_product_of_bytes(row, &rounded)) * scale,
-            });
-        let best = keep_best_blocks(rough.collect(), (limit * RESCORED).max(RESCORED_MIN));
-        let exact = best.into_iter().map(|found| Found {
-            block: found.block,
-            score: dot_product(self.exact_vector_of(found.block), &question),
-        });
-        Ok(keep_best_blocks(exact.collect(), limit))
-    }
-
-    fn exact_vector_of(&self, block: usize) -> &[f32] {
-        &self.exact[block * self.dimensions..(block + 1) * self.dimensions]
+    pub fn search(&self, question: &[f32], limit: usize) -> Result<Vec<Found>, OtherDimension> {
+        search_vector_rows(&self.0, question, limit)
     }
 }
 
@@ -90,24 +63,14 @@ fn as_score(product: i32) -> f32 {
     product as f32
 }
 
-fn normalize_length(vector: &[f32]) -> Vec<f32> {
-    let length = dot_product(vector, vector).sqrt();
-    let length = if length > 0.0 { length } else { 1.0 };
-    vector.iter().map(|value| value / length).collect()
-}
-
 /// Rounds a vector to steps of its largest value divided by 127.
-fn round_to_bytes(vector: &[f32]) -> (Vec<i8>, f32) {
+fn round_to_bytes(vector: &[f32]) -> Vec<i8> {
     let largest = vector
         .iter()
-        .fold(0.0_f32, |largest, value| largest.max(value.abs()));
-    let scale = if largest > 0.0 { largest / 127.0 } else { 1.0 };
-    #[expect(
-        clippy::cast_possible_truncation,
-        reason = "at most 127 by the division above"
-    )]
-    let rounded = vector.iter().map(|value| (value / scale).round() as i8).collect();
-    (rounded, scale)
+        .fold(f32::MIN_POSITIVE, |largest, value| largest.max(value.abs()));
+    #[expect(clippy::cast_possible_truncation, reason = "at most 127 by the division")]
+    let round = |value: &f32| (value / largest * 127.0).round() as i8;
+    vector.iter().map(round).collect()
 }
 
 fn dot_product_of_bytes(left: &[i8], right: &[i8]) -> i32 {
@@ -115,10 +78,6 @@ fn dot_product_of_bytes(left: &[i8], right: &[i8]) -> i32 {
         .zip(right)
         .map(|(left, right)| i32::from(*left) * i32::from(*right))
         .sum()
-}
-
-fn dot_product(left: &[f32], right: &[f32]) -> f32 {
-    left.iter().zip(right).map(|(left, right)| left * right).sum()
 }
 
 /// Makes a vector of the parts of three letters of a text, each hashed to one of `dimensions`. A stand-in for an embedding model in
@@ -165,7 +124,10 @@ mod tests {
     #[test]
     fn another_dimension_is_an_error_and_an_empty_index_finds_nothing() {
         let index = VectorIndex::of_vectors([[1.0, 0.0].as_slice()]).expect("one vector");
-        assert_eq!(index.search(&[1.0], 1), Err(VectorError { expected: 2, got: 1 }));
+        assert_eq!(
+            index.search(&[1.0], 1),
+            Err(OtherDimension { expected: 2, got: 1 })
+        );
         assert!(VectorIndex::of_vectors([[1.0].as_slice(), &[1.0, 2.0]]).is_err());
         assert_eq!(VectorIndex::default().search(&[1.0], 1), Ok(Vec::new()));
     }
@@ -189,11 +151,15 @@ mod tests {
             let index = VectorIndex::of_vectors(vectors.iter().map(Vec::as_slice)).expect("equal dimensions");
             let found = index.search(&question, 3).expect("equal dimensions");
             let question = normalize_length(&question);
+            let dot_product = |left: &[f32]| -> f32 { left.iter().zip(&question).map(|(left, right)| left * right).sum() };
             let exact = vectors
                 .iter()
                 .enumerate()
-                .map(|(block, vector)| Found { block, score: dot_product(&normalize_length(vector), &question) });
-            prop_assert_eq!(found, keep_best_blocks(exact.collect(), 3));
+                .map(|(block, vector)| Found { block, score: dot_product(&normalize_length(vector)) });
+            let exact = keep_best_blocks(exact.collect(), 3);
+            for (found, exact) in found.iter().zip(&exact) {
+                prop_assert!((found.score - exact.score).abs() < 1e-4, "{found:?} {exact:?}");
+            }
         }
     }
 }

@@ -279,7 +279,7 @@ pub const FUNCTIONS: [FunctionNeeds; 6] = [
     FunctionNeeds {
         name: "Api",
         required: API,
-        read: &[PROOFS, PROVIDERS, OPERATORS],
+        read: &[PROOFS, PROVIDERS, EMBEDDINGS, OPERATORS],
         actions: RECORD_ACTIONS,
         indexes: &["lists", "open", "trace", "tenants", "active"],
         sends_to: QUEUES,

@@ -71,7 +71,7 @@ pub use history::{HistoryError, HistoryPage, HistoryRecord, HistorySpan};
 pub use identity::IdentityKeyStore;
 pub use inbox::{EventFinish, InboundWrite, Inbox, RecordEventOutcome, StoreInboundOutcome};
 pub use instances::{InstanceStates, Reservation};
-pub use knowledge_library::{KnowledgeLibrary, LibraryError};
+pub use knowledge_library::{KnowledgeLibrary, KnownVectors, LibraryError, SearchedQuestion};
 pub use knowledge_records::KnowledgeRecords;
 pub use llm::{ChatFile, ChatTurn, Llm, LlmError, LlmReply, LlmRequest, Speaker};
 pub use notices::Notices;

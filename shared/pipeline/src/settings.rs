@@ -55,6 +55,8 @@ pub struct Settings {
     pub model_files: ModelFileLimits,
     /// The rewriting of messages that need those before them, for a search in the agent's knowledge.
     pub rewriting: RewriteSettings,
+    /// Maximum time for the embedding model to make the vector of a question. Without it, blocks are searched by words.
+    pub question_vector_timeout: SignedDuration,
     /// Maximum time for the model to answer, retries included.
     pub llm_timeout: SignedDuration,
     /// Lease of a turn.
@@ -181,6 +183,7 @@ impl Default for Settings {
             },
             model_files: ModelFileLimits::default(),
             rewriting: RewriteSettings::default(),
+            question_vector_timeout: seconds(1),
             llm_timeout: seconds(60),
             turn_lease: seconds(95),
             provider_timeout: seconds(20),

@@ -26,6 +26,7 @@ pub mod installation_reading;
 pub(crate) mod journal_erasure;
 pub(crate) mod knowledge_reading;
 pub(crate) mod knowledge_removal;
+pub(crate) mod knowledge_search;
 pub(crate) mod linked_threads;
 pub(crate) mod message_age;
 pub(crate) mod message_changes;

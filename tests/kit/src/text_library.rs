@@ -3,7 +3,7 @@
 use recado_domain::knowledge::{FoundBlock, SnapshotName, SplitDocument};
 use recado_domain::message::TextGap;
 use recado_knowledge::{KnowledgeIndex, KnowledgeShelf, SplitSettings, analyze_document};
-use recado_pipeline::ports::LibraryError;
+use recado_pipeline::ports::{KnownVectors, LibraryError, SearchedQuestion};
 use std::sync::Arc;
 
 /// The library. Clones share what is in memory.
@@ -30,7 +30,26 @@ impl TextLibrary {
     }
 
     /// Searches a snapshot that is in memory.
-    pub fn search(&self, name: &SnapshotName, question: &str, limit: usize) -> Option<Vec<FoundBlock>> {
-        Some(self.0.find_index(name)?.search(question, limit))
+    pub fn search(
+        &self,
+        name: &SnapshotName,
+        question: SearchedQuestion<'_>,
+        limit: usize,
+    ) -> Option<Vec<FoundBlock>> {
+        Some(
+            self.0
+                .find_index(name)?
+                .search(question.text, question.vector, limit),
+        )
+    }
+
+    /// Returns the vectors of a snapshot that is in memory.
+    pub fn find_known_vectors(&self, name: &SnapshotName) -> Option<KnownVectors> {
+        let index = self.0.find_index(name)?;
+        let vectors = index.find_block_vectors()?;
+        Some(KnownVectors {
+            model: vectors.model.clone(),
+            dimensions: vectors.rows.count_dimensions(),
+        })
     }
 }

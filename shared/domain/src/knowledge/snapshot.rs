@@ -1,13 +1,13 @@
-//! The snapshot of an agent's knowledge, and its form as a file.
+//! The snapshot of an agent's knowledge.
 
-use super::{BLOCKS_MAX, KnowledgeBlock, KnowledgeSource, SOURCES_MAX, SourceId};
+mod embedding;
+mod file;
+
+use super::{BLOCKS_MAX, KnowledgeBlock, KnowledgeSource, SOURCES_MAX, SnapshotVectors, SourceId};
 use serde::{Deserialize, Serialize};
 
-/// The first bytes of every snapshot's file; the digit is the number of the format.
-const MAGIC: &[u8] = b"recado-knowledge-2\n";
-
 /// All sources of an agent with their blocks at one moment. A snapshot never changes.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct KnowledgeSnapshot {
     /// Number of the snapshot, counted from 1.
     pub version: u64,
@@ -15,6 +15,9 @@ pub struct KnowledgeSnapshot {
     pub sources: Vec<KnowledgeSource>,
     /// The blocks, those of a source together and in their order.
     pub blocks: Vec<KnowledgeBlock>,
+    /// The vectors of the blocks; `None` if no block has one.
+    #[serde(skip)]
+    pub vectors: Option<SnapshotVectors>,
 }
 
 /// The reason why a snapshot cannot be read or made.
@@ -23,6 +26,9 @@ pub enum SnapshotError {
     /// The file is no snapshot of a known format.
     #[error("the file is no snapshot of this version of Recado")]
     OtherFormat,
+    /// The file ends too early or too late.
+    #[error("the snapshot is cut off")]
+    CutOff,
     /// The file is damaged.
     #[error("the snapshot is damaged")]
     Damaged(#[source] serde_json::Error),
@@ -35,20 +41,8 @@ pub enum SnapshotError {
 }
 
 impl KnowledgeSnapshot {
-    /// Reads the bytes of a file.
-    pub fn from_bytes(bytes: &[u8]) -> Result<Self, SnapshotError> {
-        let body = bytes.strip_prefix(MAGIC).ok_or(SnapshotError::OtherFormat)?;
-        serde_json::from_slice(body).map_err(SnapshotError::Damaged)
-    }
-
-    /// Returns the bytes of the file.
-    pub fn to_bytes(&self) -> Result<Vec<u8>, SnapshotError> {
-        let mut bytes = MAGIC.to_vec();
-        serde_json::to_writer(&mut bytes, self).map_err(SnapshotError::Damaged)?;
-        Ok(bytes)
-    }
-
-    /// Returns the next snapshot: without the sources that `removed` names, and with `added` in place of those of the same id.
+    /// Returns the next snapshot: without the sources that `removed` names, and with `added` in place of those of the same id. Blocks
+    /// that stay as they are keep their vectors.
     pub fn with_changes(
         &self,
         removed: &[SourceId],
@@ -78,6 +72,7 @@ impl KnowledgeSnapshot {
         if next.blocks.len() > BLOCKS_MAX {
             return Err(SnapshotError::TooManyBlocks);
         }
+        next.vectors = self.carry_vectors_over(&next.blocks);
         Ok(next)
     }
 

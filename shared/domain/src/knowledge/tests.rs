@@ -53,7 +53,7 @@ fn a_snapshot_is_read_as_it_was_written_and_a_damaged_one_is_refused() {
     assert_eq!(KnowledgeSnapshot::from_bytes(&bytes).unwrap(), next);
     let cut = KnowledgeSnapshot::from_bytes(&bytes[..bytes.len() - 1]);
     assert!(matches!(cut, Err(SnapshotError::Damaged(_))));
-    let other = KnowledgeSnapshot::from_bytes(b"recado-knowledge-3\n{}");
+    let other = KnowledgeSnapshot::from_bytes(b"recado-knowledge-4\n{}");
     assert!(matches!(other, Err(SnapshotError::OtherFormat)));
 }
 
@@ -121,4 +121,109 @@ fn a_replaced_snapshot_is_deletable_at_once_and_one_that_is_written_after_an_hou
     assert_eq!(known.list_deletable(later), [name(2), name(1)]);
     known.begin_snapshot(name(4), later, &[name(2), name(1)]);
     assert_eq!(known.list_file_keys(), [name(3).file_key(), name(4).file_key()]);
+}
+
+/// Returns the vectors of texts: `[their length, 1]`.
+fn made(model: &str, snapshot: &KnowledgeSnapshot) -> MadeVectors {
+    let mut made = MadeVectors::begin_for_model(model);
+    for (hash, text) in snapshot.list_unembedded(None) {
+        let length = u16::try_from(text.len()).unwrap();
+        made.add_made_vector(hash, &[f32::from(length), 1.0]).unwrap();
+    }
+    made
+}
+
+fn snapshot_of(parts: Vec<(KnowledgeSource, Vec<KnowledgeBlock>)>) -> KnowledgeSnapshot {
+    KnowledgeSnapshot::default().with_changes(&[], parts).unwrap()
+}
+
+fn unembedded(snapshot: &KnowledgeSnapshot) -> Vec<String> {
+    let texts = snapshot.list_unembedded(None).into_iter();
+    texts.map(|(_, text)| text).collect()
+}
+
+#[test]
+fn a_block_keeps_its_vector_in_the_next_snapshot_and_in_another_source() {
+    let mut first = snapshot_of(vec![source("a.md", &["one", "three", "one"])]);
+    assert_eq!(unembedded(&first), ["one", "three"]);
+    first.add_made_vectors(&made("m", &first)).unwrap();
+    assert_eq!((unembedded(&first), first.count_embedded(None)), (vec![], 3));
+    let mut second = first
+        .with_changes(
+            &[first.sources[0].id.clone()],
+            vec![source("b.md", &["three", "seven"]), source("c.md", &["three"])],
+        )
+        .unwrap();
+    assert_eq!(unembedded(&second), ["seven"]);
+    second.add_made_vectors(&made("m", &second)).unwrap();
+    let vectors = second.vectors.as_ref().unwrap();
+    assert_eq!(vectors.blocks, [0, 1, 2]);
+    let three = normalize_length(&[5.0, 1.0]);
+    for row in [0, 1, 2] {
+        assert!((vectors.rows.compute_cosine(row, &three) - 1.0).abs() < 1e-4);
+    }
+    let empty = second
+        .with_changes(
+            &[second.sources[0].id.clone(), second.sources[1].id.clone()],
+            Vec::new(),
+        )
+        .unwrap();
+    assert_eq!(empty.vectors, None);
+}
+
+#[test]
+fn blocks_of_one_place_and_text_have_one_hash() {
+    let block = |place: &str, text: &str| KnowledgeBlock {
+        place: place.to_owned(),
+        ..source("a.md", &[text]).1.remove(0)
+    };
+    assert_eq!(block("a", "b").content_hash(), block("a", "b").content_hash());
+    assert_ne!(block("a", "b").content_hash(), block("ab", "").content_hash());
+    assert_eq!(block("Prices", "90").embedded_text(), "Prices\n90");
+}
+
+#[test]
+fn a_snapshot_with_vectors_is_read_as_it_was_written_and_never_half() {
+    let mut snapshot = snapshot_of(vec![source("a.md", &["one", "three"])]);
+    snapshot.add_made_vectors(&made("m", &snapshot)).unwrap();
+    let bytes = snapshot.to_bytes().unwrap();
+    assert_eq!(KnowledgeSnapshot::from_bytes(&bytes).unwrap(), snapshot);
+    for end in 0..bytes.len() {
+        assert!(KnowledgeSnapshot::from_bytes(&bytes[..end]).is_err(), "{end}");
+    }
+    let longer = [bytes, vec![0]].concat();
+    assert!(matches!(
+        KnowledgeSnapshot::from_bytes(&longer),
+        Err(SnapshotError::CutOff)
+    ));
+}
+
+#[test]
+fn vectors_of_another_model_or_dimension_do_not_mix_with_the_present_ones() {
+    let mut snapshot = snapshot_of(vec![source("a.md", &["one"])]);
+    snapshot.add_made_vectors(&made("m", &snapshot)).unwrap();
+    let mut next = snapshot
+        .with_changes(&[], vec![source("b.md", &["two"])])
+        .unwrap();
+    let before = next.clone();
+    let refused = next.add_made_vectors(&made("other", &next));
+    assert_eq!(refused, Err(VectorGap::OtherModel));
+    let mut longer = MadeVectors::begin_for_model("m");
+    for (hash, _) in next.list_unembedded(None) {
+        longer.add_made_vector(hash, &[1.0, 2.0, 3.0]).unwrap();
+    }
+    assert_eq!(next.add_made_vectors(&longer), Err(VectorGap::OtherDimension));
+    assert_eq!(next, before);
+}
+
+#[test]
+fn the_vectors_of_a_snapshot_are_bounded() {
+    let mut snapshot = snapshot_of(vec![source("a.md", &["one", "two"])]);
+    let mut large = MadeVectors::begin_for_model("m");
+    let vector = vec![1.0; 20 * 1024 * 1024];
+    for (hash, _) in snapshot.list_unembedded(None) {
+        large.add_made_vector(hash, &vector).unwrap();
+    }
+    assert_eq!(snapshot.add_made_vectors(&large), Err(VectorGap::TooLarge));
+    assert_eq!(snapshot.count_embedded(None), 1);
 }

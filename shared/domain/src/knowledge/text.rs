@@ -48,6 +48,8 @@ mod tests {
             place: place.to_owned(),
             text: text.to_owned(),
             score: 1.0,
+            lexical: None,
+            cosine: None,
         }
     }
 

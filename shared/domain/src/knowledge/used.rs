@@ -1,6 +1,6 @@
 //! The record of the knowledge that a turn used.
 
-use super::{FoundBlock, SourceId};
+use super::{FoundBlocks, SearchWay, SourceId, VectorGap};
 use serde::{Deserialize, Serialize};
 
 /// Longest title and place that a turn's record repeats, in characters.
@@ -44,13 +44,19 @@ pub struct TurnKnowledge {
     /// The reason why the turn went on without the agent's knowledge.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub gap: Option<KnowledgeGap>,
+    /// The way in which the blocks were found.
+    #[serde(default, skip_serializing_if = "SearchWay::is_lexical_search")]
+    pub search: SearchWay,
+    /// The reason why vectors had no part in the search; `None` also where no embedding model is set up.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub vectors: Option<VectorGap>,
 }
 
 impl TurnKnowledge {
     /// Makes the record of a turn that used these blocks.
-    pub fn from_found(found: &[FoundBlock]) -> Self {
+    pub fn from_found(found: &FoundBlocks) -> Self {
         let cut = |text: &str| text.chars().take(WORDS_MAX).collect();
-        let used = found.iter().map(|block| UsedBlock {
+        let used = found.blocks.iter().map(|block| UsedBlock {
             source: block.source.clone(),
             title: cut(&block.title),
             place: cut(&block.place),
@@ -59,14 +65,16 @@ impl TurnKnowledge {
         Self {
             blocks: used.collect(),
             gap: None,
+            search: found.search,
+            vectors: found.gap.filter(|gap| *gap != VectorGap::NotSetUp),
         }
     }
 
     /// Makes the record of a turn that went on without knowledge.
     pub fn from_gap(gap: KnowledgeGap) -> Self {
         Self {
-            blocks: Vec::new(),
             gap: Some(gap),
+            ..Self::default()
         }
     }
 }
@@ -84,6 +92,7 @@ fn to_thousandths(score: f32) -> u32 {
 mod tests {
     use super::*;
     use crate::ids::AgentId;
+    use crate::knowledge::FoundBlock;
 
     #[test]
     fn a_record_is_small_and_reads_reasons_of_other_versions() {
@@ -93,18 +102,33 @@ mod tests {
             place: String::new(),
             text: "not repeated".to_owned(),
             score: 1.23456,
+            lexical: None,
+            cosine: None,
         };
-        let record = TurnKnowledge::from_found(&[block]);
+        let found = FoundBlocks {
+            blocks: vec![block],
+            search: SearchWay::Lexical,
+            gap: Some(VectorGap::NotSetUp),
+        };
+        let record = TurnKnowledge::from_found(&found);
         assert_eq!(
             (record.blocks[0].score, record.blocks[0].title.chars().count()),
             (1235, WORDS_MAX)
         );
         let written = serde_json::to_string(&record).unwrap();
         assert!(
-            !written.contains("not repeated") && !written.contains("place"),
+            !["not repeated", "place", "search", "vectors"]
+                .iter()
+                .any(|word| written.contains(word)),
             "{written}"
         );
         let later: TurnKnowledge = serde_json::from_str(r#"{"gap":"eaten"}"#).unwrap();
         assert_eq!(later, TurnKnowledge::from_gap(KnowledgeGap::Unknown));
+        let later: TurnKnowledge =
+            serde_json::from_str(r#"{"vectors":"asleep","search":"guessed"}"#).unwrap();
+        assert_eq!(
+            (later.vectors, later.search),
+            (Some(VectorGap::Unknown), SearchWay::Lexical)
+        );
     }
 }

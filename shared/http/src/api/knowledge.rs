@@ -11,8 +11,8 @@ use axum::{Extension, Json};
 use recado_domain::Timestamp;
 use recado_domain::access::Caller;
 use recado_domain::ids::AgentId;
-use recado_domain::knowledge::{FoundBlock, KnowledgeBlock, KnowledgeSource, SourceId};
-use recado_pipeline::knowledge::{self, FOUND_MAX, KnowledgeError, NewDocument, SourceOutcome};
+use recado_domain::knowledge::{FoundBlock, KnowledgeBlock, KnowledgeSource, SourceId, VectorGap};
+use recado_pipeline::knowledge::{self, FOUND_MAX, KnowledgeError, NewDocument, SourceOutcome, VectorState};
 use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
 
@@ -60,14 +60,40 @@ pub(super) struct KnowledgeView {
     version: u64,
     /// Number of blocks of all sources.
     blocks: usize,
-    /// The way of search: `lexical` finds blocks by their words.
+    /// The way of search: `lexical` finds blocks by their words, `hybrid` also by vectors.
     search: &'static str,
+    vectors: VectorsView,
     /// The sources, sorted by their titles.
     sources: Vec<SourceView>,
 }
 
-/// The way in which blocks are found.
-const LEXICAL: &str = "lexical";
+/// The vectors of blocks, by which an embedding model finds them.
+#[derive(Debug, Serialize, ToSchema)]
+pub(super) struct VectorsView {
+    /// Name of the model that made them; `null` if there are none.
+    model: Option<String>,
+    /// Number of their dimensions.
+    dimensions: Option<usize>,
+    /// Number of blocks that have one.
+    blocks: usize,
+    /// Number of blocks that have none.
+    missing: usize,
+    /// The reason why blocks have none, or why searches do not use them: `not_set_up`, `no_key`, `unreachable`, `too_slow`, `refused`,
+    /// `other_dimension`, `other_model`, `no_vectors` or `too_large`.
+    reason: Option<&'static str>,
+}
+
+impl From<VectorState> for VectorsView {
+    fn from(state: VectorState) -> Self {
+        Self {
+            model: state.model,
+            dimensions: state.dimensions,
+            blocks: state.blocks,
+            missing: state.missing,
+            reason: state.gap.map(VectorGap::as_str),
+        }
+    }
+}
 
 /// Lists the sources of an agent.
 #[utoipa::path(
@@ -86,7 +112,8 @@ pub(super) async fn list_knowledge(
     Ok(Json(KnowledgeView {
         version: found.version,
         blocks: found.blocks,
-        search: LEXICAL,
+        search: found.vectors.find_search_way().as_str(),
+        vectors: found.vectors.into(),
         sources: found.sources.into_iter().map(SourceView::from).collect(),
     }))
 }
@@ -106,12 +133,14 @@ pub(super) struct AddedSourceView {
     source: SourceView,
     /// `added`, `replaced`, or `unchanged`: the agent has exactly this document already.
     outcome: &'static str,
+    /// The vectors of its blocks. A document goes in without them if the embedding model fails.
+    vectors: VectorsView,
 }
 
 /// Adds a document to the knowledge of an agent, in place of the one with its title.
 ///
 /// The body is the document: Markdown, plain text, a web page, CSV, Word, Excel or `PowerPoint`. The same document once more
-/// changes nothing.
+/// changes nothing, but makes vectors that its blocks lack.
 #[utoipa::path(
     post,
     path = "/v1/agents/{id}/knowledge",
@@ -145,6 +174,7 @@ pub(super) async fn post_knowledge(
     Ok(Json(AddedSourceView {
         source: added.source.into(),
         outcome,
+        vectors: added.vectors.into(),
     }))
 }
 
@@ -218,6 +248,39 @@ pub(super) async fn delete_knowledge_source(
     Ok(StatusCode::NO_CONTENT)
 }
 
+/// Which vectors are made.
+#[derive(Debug, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+struct VectorRequest {
+    /// Drops the present vectors and makes all again, as after a change of their dimensions.
+    #[serde(default)]
+    again: bool,
+}
+
+/// Makes the vectors that an agent's blocks lack, as many as 15 seconds allow.
+///
+/// Repeat it until `missing` is 0. Vectors of another model than the present one are made again.
+#[utoipa::path(
+    post,
+    path = "/v1/agents/{id}/knowledge/vectors",
+    tag = "Knowledge",
+    params(("id" = String, Path, description = "Id of the agent")),
+    request_body = VectorRequest,
+    responses((status = 200, body = VectorsView, description = "The vectors of all blocks"), NotFound)
+)]
+pub(super) async fn post_knowledge_vectors(
+    State(api): State<Api<impl ApiContext>>,
+    Extension(caller): Extension<Caller>,
+    PathParam(id): PathParam<String>,
+    headers: HeaderMap,
+    body: Body,
+) -> Result<Json<VectorsView>, HttpProblem> {
+    let wanted: VectorRequest = parse_json_body(&read_body(&headers, body, BODY_MAX).await?)?;
+    let agent = parse_agent_id(&id)?;
+    let state = knowledge::embed_knowledge(&*api.deps, &caller, &agent, wanted.again).await?;
+    Ok(Json(state.into()))
+}
+
 /// The question that is searched for.
 #[derive(Debug, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
@@ -231,8 +294,10 @@ struct SearchRequest {
 /// The blocks that were found.
 #[derive(Debug, Serialize, ToSchema)]
 pub(super) struct SearchView {
-    /// The way of search: `lexical` finds blocks by their words.
+    /// The way of search: `lexical` found blocks by their words, `hybrid` also by vectors.
     search: &'static str,
+    /// The reason why vectors had no part: as of the list, or that the question has no vector.
+    vectors: Option<&'static str>,
     /// The blocks, the best first.
     found: Vec<FoundBlockView>,
 }
@@ -249,6 +314,10 @@ struct FoundBlockView {
     text: String,
     /// The higher, the better it fits. Scores of different ways of search cannot be compared.
     score: f32,
+    /// The score by its words, if they are among the best.
+    lexical: Option<f32>,
+    /// The cosine between its vector and the question's, if it is among the nearest.
+    cosine: Option<f32>,
 }
 
 impl From<FoundBlock> for FoundBlockView {
@@ -259,6 +328,8 @@ impl From<FoundBlock> for FoundBlockView {
             place: block.place,
             text: block.text,
             score: block.score,
+            lexical: block.lexical,
+            cosine: block.cosine,
         }
     }
 }
@@ -289,8 +360,9 @@ pub(super) async fn post_knowledge_search(
     let agent = parse_agent_id(&id)?;
     let found = knowledge::search_knowledge(&*api.deps, &caller, &agent, &wanted.question, limit).await?;
     Ok(Json(SearchView {
-        search: LEXICAL,
-        found: found.into_iter().map(FoundBlockView::from).collect(),
+        search: found.search.as_str(),
+        vectors: found.gap.map(VectorGap::as_str),
+        found: found.blocks.into_iter().map(FoundBlockView::from).collect(),
     }))
 }
 

@@ -26,6 +26,7 @@ pub(crate) const PERMISSIONS: &[(&str, &str, Permission)] = &[
     ("GET", "/v1/agents/{id}/knowledge", Read),
     ("POST", "/v1/agents/{id}/knowledge", Configure),
     ("POST", "/v1/agents/{id}/knowledge/search", Read),
+    ("POST", "/v1/agents/{id}/knowledge/vectors", Configure),
     ("GET", "/v1/agents/{id}/knowledge/{source}", Read),
     ("DELETE", "/v1/agents/{id}/knowledge/{source}", Configure),
     ("GET", "/v1/instances", Read),

@@ -15,8 +15,8 @@ use recado_domain::provider::Provider;
 use recado_domain::secret::Secret;
 use recado_pipeline::ports::{
     ConnectionAnswer, DocumentReader, Embedder, HistoryError, HistoryPage, HistorySpan, KnowledgeLibrary,
-    LibraryError, Llm, LlmError, LlmReply, LlmRequest, OutgoingMessage, PortError, PortResult, Providers,
-    QueueDepth, QueueDepths, SendEvidence, SendOutcome, Transcriber,
+    KnownVectors, LibraryError, Llm, LlmError, LlmReply, LlmRequest, OutgoingMessage, PortError, PortResult,
+    Providers, QueueDepth, QueueDepths, SearchedQuestion, SendEvidence, SendOutcome, Transcriber,
 };
 use recado_testkit::text_library::TextLibrary;
 use serde_json::Value;
@@ -102,10 +102,14 @@ impl KnowledgeLibrary for NotCalled {
         LIBRARY.load(name, &bytes)
     }
 
+    fn find_snapshot_vectors(&self, name: &SnapshotName) -> Option<KnownVectors> {
+        LIBRARY.find_known_vectors(name)
+    }
+
     async fn search_snapshot(
         &self,
         name: &SnapshotName,
-        question: &str,
+        question: SearchedQuestion<'_>,
         limit: usize,
     ) -> Option<Vec<FoundBlock>> {
         LIBRARY.search(name, question, limit)

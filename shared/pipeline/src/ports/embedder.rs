@@ -1,3 +1,4 @@
+use recado_domain::knowledge::VectorGap;
 use std::future::{Future, ready};
 use std::time::Duration;
 
@@ -21,7 +22,7 @@ pub enum EmbeddingError {
     /// The key is missing or was refused.
     #[error("the key of the embedding model was refused: {0}")]
     Credentials(String),
-    /// The server was throttled, overloaded, unreachable or too slow.
+    /// The server was throttled, overloaded or unreachable.
     #[error("the embedding model is unavailable: {why}")]
     Unavailable {
         /// Description of the failure.
@@ -29,15 +30,32 @@ pub enum EmbeddingError {
         /// Time that the server asks to wait.
         after: Option<Duration>,
     },
+    /// The server did not answer in time.
+    #[error("the embedding model did not answer in time")]
+    TooSlow,
     /// The texts were refused, and would be refused again.
     #[error("the embedding model refused the texts: {0}")]
     Refused(String),
 }
 
 impl EmbeddingError {
+    /// Returns the reason as records name it.
+    pub fn explain_vector_gap(&self) -> VectorGap {
+        match self {
+            Self::NotConfigured => VectorGap::NotSetUp,
+            Self::Credentials(_) => VectorGap::NoKey,
+            Self::Unavailable { .. } => VectorGap::Unreachable,
+            Self::TooSlow => VectorGap::TooSlow,
+            Self::Refused(_) => VectorGap::Refused,
+        }
+    }
+
     /// Returns `true` if the same texts may get vectors later.
     pub fn is_retryable(&self) -> bool {
-        matches!(self, Self::Credentials(_) | Self::Unavailable { .. })
+        matches!(
+            self,
+            Self::Credentials(_) | Self::Unavailable { .. } | Self::TooSlow
+        )
     }
 
     /// Returns the time that the server asks to wait before the next request.

@@ -3,6 +3,24 @@ use recado_domain::media_type::MediaType;
 use recado_domain::message::TextGap;
 use std::future::{Future, ready};
 
+/// The vectors that a snapshot in memory has.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct KnownVectors {
+    /// Name of the model that made them.
+    pub model: String,
+    /// Number of dimensions.
+    pub dimensions: usize,
+}
+
+/// A question for which blocks are searched.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct SearchedQuestion<'a> {
+    /// The text.
+    pub text: &'a str,
+    /// Its vector, by the model and with the dimensions of the snapshot's; `None` to search by words alone.
+    pub vector: Option<&'a [f32]>,
+}
+
 /// The reason why a snapshot cannot be searched.
 #[derive(Debug, thiserror::Error)]
 #[error("the snapshot cannot be searched: {0}")]
@@ -37,11 +55,17 @@ pub trait KnowledgeLibrary: Send + Sync {
         ready(Err(LibraryError(format!("{} has no library", name.as_str()))))
     }
 
+    /// Returns the vectors that a snapshot has; `None` if it has none, or is not in memory.
+    fn find_snapshot_vectors(&self, name: &SnapshotName) -> Option<KnownVectors> {
+        let _ = name;
+        None
+    }
+
     /// Finds the blocks that answer a question best, at most `limit`, the best first. `None`: the index is not in memory.
     fn search_snapshot(
         &self,
         name: &SnapshotName,
-        question: &str,
+        question: SearchedQuestion<'_>,
         limit: usize,
     ) -> impl Future<Output = Option<Vec<FoundBlock>>> + Send {
         let _ = (name, question, limit);

@@ -105,6 +105,11 @@ impl Settings {
         }
         let timeout = ["RECADO_REWRITE_SECONDS"];
         rewriting.timeout = reader.read_duration(&timeout, 1.0, (0.1, 10.0), rewriting.timeout);
+        let (names, usual) = (
+            ["RECADO_EMBEDDINGS_QUESTION_SECONDS"],
+            self.question_vector_timeout,
+        );
+        self.question_vector_timeout = reader.read_duration(&names, 1.0, (0.1, 10.0), usual);
     }
 
     fn read_onboarding_hosts(&mut self, reader: &mut VariableReader) {

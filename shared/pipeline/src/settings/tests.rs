@@ -233,3 +233,14 @@ fn the_rewriting_of_follow_ups_is_read() {
     let (rewriting, problems) = read(&[("RECADO_REWRITE", "on"), ("RECADO_REWRITE_SECONDS", "60")]);
     assert_eq!((rewriting, problems), (RewriteSettings::default(), 2));
 }
+
+#[test]
+fn the_time_for_the_vector_of_a_question_is_read() {
+    let read = |seconds: &str| {
+        let mut reader = VariableReader::new([("RECADO_EMBEDDINGS_QUESTION_SECONDS", seconds)]);
+        let timeout = Settings::from_environment(&mut reader).question_vector_timeout;
+        (timeout.as_millis(), reader.into_problems().len())
+    };
+    assert_eq!(read("0.25"), (250, 0));
+    assert_eq!(read("30"), (1_000, 1));
+}

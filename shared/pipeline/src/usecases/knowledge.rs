@@ -2,19 +2,21 @@
 //! the present one, and then makes it the present one. Messages never wait for that.
 
 mod change;
+mod vectors;
+mod writing;
 
 pub use change::{AddedSource, NewDocument, SourceOutcome, add_source, remove_source};
+pub use vectors::{VectorState, embed_knowledge};
 
 use crate::Deps;
-use crate::ports::{
-    ConfigurationStore, KnowledgeLibrary, KnowledgeRecords, LibraryError, PortError, PortResult,
-};
+use crate::ports::{ConfigurationStore, KnowledgeRecords, LibraryError, PortError, PortResult};
 use crate::steps::knowledge_reading::{ReadingError, SnapshotReading, ensure_snapshot_loaded, read_snapshot};
+use crate::steps::knowledge_search::search_loaded_snapshot;
 use recado_domain::access::Caller;
 use recado_domain::config::ConfigNames;
 use recado_domain::ids::{AgentId, TenantId};
 use recado_domain::knowledge::{
-    AgentKnowledge, FoundBlock, KnowledgeBlock, KnowledgeSnapshot, KnowledgeSource, SnapshotError, SourceId,
+    AgentKnowledge, FoundBlocks, KnowledgeBlock, KnowledgeSnapshot, KnowledgeSource, SnapshotError, SourceId,
 };
 use recado_domain::message::TextGap;
 
@@ -85,6 +87,8 @@ pub struct ListedKnowledge {
     pub blocks: usize,
     /// The sources, sorted by their titles.
     pub sources: Vec<KnowledgeSource>,
+    /// The vectors of the blocks.
+    pub vectors: VectorState,
 }
 
 /// Lists the sources of an agent.
@@ -97,6 +101,7 @@ pub async fn list_sources(
     Ok(ListedKnowledge {
         version: snapshot.version,
         blocks: snapshot.blocks.len(),
+        vectors: vectors::describe_vectors(deps, &snapshot, None, None),
         sources: snapshot.sources,
     })
 }
@@ -124,20 +129,17 @@ pub async fn search_knowledge(
     agent: &AgentId,
     question: &str,
     limit: usize,
-) -> Result<Vec<FoundBlock>, KnowledgeError> {
+) -> Result<FoundBlocks, KnowledgeError> {
     let tenant = find_tenant(deps, caller, agent).await?;
     let known = deps.store().find_knowledge(&tenant, agent).await?;
     let Some(name) = known.and_then(|known| known.snapshot) else {
-        return Ok(Vec::new());
+        return Ok(FoundBlocks::default());
     };
     let name = match ensure_snapshot_loaded(deps, &tenant, agent, &name).await? {
         SnapshotReading::Ready(name) => name,
-        SnapshotReading::Removed => return Ok(Vec::new()),
+        SnapshotReading::Removed => return Ok(FoundBlocks::default()),
     };
-    let found = deps
-        .llm()
-        .search_snapshot(&name, question, limit.min(FOUND_MAX))
-        .await;
+    let found = search_loaded_snapshot(deps, &name, question, limit.min(FOUND_MAX)).await;
     found.ok_or_else(|| LibraryError("it was dropped from memory meanwhile".to_owned()).into())
 }
 

@@ -29,7 +29,8 @@ async fn add(world: &World, agent: &AgentId, title: &str, text: &str) -> Result<
 
 async fn found(world: &World, agent: &AgentId, question: &str) -> Vec<String> {
     let found = search_knowledge(world, &Caller::installation(), agent, question, 5).await;
-    found.unwrap().into_iter().map(|block| block.text).collect()
+    let found = found.unwrap().blocks.into_iter();
+    found.map(|block| block.text).collect()
 }
 
 async fn record(setup: &Setup, agent: &AgentId) -> AgentKnowledge {

@@ -29,6 +29,7 @@ mod joined;
 mod joined_history;
 mod knowledge;
 mod knowledge_turns;
+mod knowledge_vectors;
 mod limits;
 mod long_replies;
 mod lookalikes;

@@ -23,13 +23,15 @@ use recado_domain::provider::ProviderCapabilities;
 use recado_domain::wake_up::TurnJob;
 use recado_domain::{SignedDuration, Timestamp};
 use recado_embedded::{Clock, Embedded};
+use recado_knowledge::hash_ngrams;
 use recado_pipeline::deliver::{self, AcceptedMessage, DeliverRequest};
 use recado_pipeline::ports::{
     ChatFile, CommitOutcome, ConfigurationStore, ConnectionAnswer, Conversations, DocumentReader, Embedder,
-    FetchedFile, FileBytes, FileError, FileRequest, HistoryError, HistoryPage, HistorySpan, IdentityKeyStore,
-    InboundWrite, Inbox, KnowledgeLibrary, LibraryError, Llm, LlmError, LlmReply, LlmRequest, OutboxStore,
-    OutgoingMessage, PictureAnswer, Providers, ReadDocument, RecordEventOutcome, Recording, SendEvidence,
-    SendOutcome, StoreInboundOutcome, System, TemplateAnswer, Transcriber, Transcript, TranscriptionError,
+    EmbeddingError, Embeddings, FetchedFile, FileBytes, FileError, FileRequest, HistoryError, HistoryPage,
+    HistorySpan, IdentityKeyStore, InboundWrite, Inbox, KnowledgeLibrary, KnownVectors, LibraryError, Llm,
+    LlmError, LlmReply, LlmRequest, OutboxStore, OutgoingMessage, PictureAnswer, Providers, ReadDocument,
+    RecordEventOutcome, Recording, SearchedQuestion, SendEvidence, SendOutcome, StoreInboundOutcome, System,
+    TemplateAnswer, Transcriber, Transcript, TranscriptionError,
 };
 use recado_pipeline::{Components, Settings, Verdict, process, reply};
 use recado_testkit::builders::{BASE, Fixture, correlation, identity_key};
@@ -337,6 +339,30 @@ fn content(payload: &Value, text: String) -> Content {
     serde_json::from_value(payload["content"].clone()).unwrap_or(Content::Text { text })
 }
 
+/// An embedding model, for which a jab is a vaccine.
+#[derive(Debug, Clone)]
+pub(crate) struct EmbeddingModel {
+    pub(crate) name: &'static str,
+    pub(crate) dimensions: usize,
+    /// The failure of the requests after so many that succeed.
+    pub(crate) fails_after: Option<(usize, EmbeddingError)>,
+    pub(crate) hangs: bool,
+    /// The texts of each request.
+    pub(crate) asked: Vec<Vec<String>>,
+}
+
+impl EmbeddingModel {
+    pub(crate) fn named(name: &'static str) -> Self {
+        Self {
+            name,
+            dimensions: 256,
+            fails_after: None,
+            hangs: false,
+            asked: Vec::new(),
+        }
+    }
+}
+
 /// Says always the same, or refuses to think.
 #[derive(Debug, Default)]
 pub(crate) struct Model {
@@ -345,6 +371,8 @@ pub(crate) struct Model {
     pub(crate) library: TextLibrary,
     /// Set if a search never ends.
     pub(crate) searches_for_ever: AtomicBool,
+    /// The embedding model, if there is one.
+    pub(crate) embedding: Mutex<Option<EmbeddingModel>>,
     /// Blocks of documents in the last call.
     pub(crate) knew: Mutex<Option<String>>,
     /// What it was asked last in each call.
@@ -403,7 +431,32 @@ impl Transcriber for Model {
     }
 }
 
-impl Embedder for Model {}
+impl Embedder for Model {
+    fn embedding_model(&self) -> Option<&str> {
+        self.embedding.lock().unwrap().as_ref().map(|model| model.name)
+    }
+
+    async fn embed_texts(&self, texts: &[String], _: Duration) -> Result<Embeddings, EmbeddingError> {
+        let model = {
+            let mut model = self.embedding.lock().unwrap();
+            let model = model.as_mut().ok_or(EmbeddingError::NotConfigured)?;
+            model.asked.push(texts.to_vec());
+            model.clone()
+        };
+        if model.hangs {
+            std::future::pending::<()>().await;
+        }
+        if let Some((_, error)) = model.fails_after.filter(|(after, _)| model.asked.len() > *after) {
+            return Err(error);
+        }
+        let vector = |text: &String| hash_ngrams(&text.replace("jab", "vaccine"), model.dimensions);
+        Ok(Embeddings {
+            vectors: texts.iter().map(vector).collect(),
+            model: model.name.to_owned(),
+            dimensions: model.dimensions,
+        })
+    }
+}
 
 impl KnowledgeLibrary for Model {
     async fn split_document(
@@ -423,10 +476,14 @@ impl KnowledgeLibrary for Model {
         self.library.load(name, &bytes)
     }
 
+    fn find_snapshot_vectors(&self, name: &SnapshotName) -> Option<KnownVectors> {
+        self.library.find_known_vectors(name)
+    }
+
     async fn search_snapshot(
         &self,
         name: &SnapshotName,
-        question: &str,
+        question: SearchedQuestion<'_>,
         limit: usize,
     ) -> Option<Vec<FoundBlock>> {
         if self.searches_for_ever.load(Ordering::SeqCst) {

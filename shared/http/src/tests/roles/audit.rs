@@ -33,6 +33,7 @@ fn audited_routes() -> BTreeMap<(&'static str, &'static str), &'static str> {
         (("PUT", "/v1/agents/{id}"), "configuration_changed"),
         (("DELETE", "/v1/agents/{id}"), "configuration_changed"),
         (("POST", "/v1/agents/{id}/knowledge"), "knowledge_changed"),
+        (("POST", "/v1/agents/{id}/knowledge/vectors"), "knowledge_changed"),
         (
             ("DELETE", "/v1/agents/{id}/knowledge/{source}"),
             "knowledge_changed",

@@ -335,6 +335,7 @@ fn list_knowledge_requests(ids: &Ids) -> Vec<Wanted> {
             ..ask("POST", all, "?title=prices.md", &Value::Null)
         },
         ask("POST", "/v1/agents/{id}/knowledge/search", "", &question),
+        ask("POST", "/v1/agents/{id}/knowledge/vectors", "", &json!({})),
         ask("GET", one, "", &Value::Null),
         ask("DELETE", one, "", &Value::Null),
     ]

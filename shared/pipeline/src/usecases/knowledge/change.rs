@@ -1,27 +1,20 @@
 //! Adds and removes sources: writes a new snapshot, and then makes it the present one.
 
-use super::{KnowledgeError, find_record, find_tenant, read_present};
+use super::vectors::{VectorMaking, VectorState, describe_vectors, make_block_vectors};
+use super::writing::{audit_change, change_snapshot};
+use super::{KnowledgeError, find_tenant, read_present};
 use crate::Deps;
-use crate::ports::{
-    FileBytes, FileError, Files, KnowledgeLibrary, KnowledgeRecords, PortError, System, WRITE_TRIES,
-    WriteOutcome,
-};
-use crate::steps::audit::audit_action;
-use crate::steps::random_id::generate_random_bits;
+use crate::ports::{Embedder, KnowledgeLibrary, System};
 use recado_domain::access::Caller;
-use recado_domain::audit::{AuditAction, AuditedAction};
 use recado_domain::ids::{AgentId, TenantId};
 use recado_domain::knowledge::{
-    AgentKnowledge, KnowledgeBlock, KnowledgeSnapshot, KnowledgeSource, SnapshotName, SourceId, SplitDocument,
+    KnowledgeBlock, KnowledgeSnapshot, KnowledgeSource, SourceId, SplitDocument, VectorGap,
 };
 use recado_domain::media_type::MediaType;
 use recado_domain::message::TextGap;
 
 /// Maximum number of characters of a source's title.
 pub(super) const TITLE_MAX: usize = 300;
-
-/// The MIME type of a snapshot's file.
-const MIME_TYPE: &str = "application/octet-stream";
 
 /// A document that is to be added.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -50,9 +43,12 @@ pub struct AddedSource {
     pub source: KnowledgeSource,
     /// Effect of adding it.
     pub outcome: SourceOutcome,
+    /// The vectors of its blocks.
+    pub vectors: VectorState,
 }
 
-/// Adds a document to the knowledge of an agent, in place of the one with its title. The same content once more changes nothing.
+/// Adds a document to the knowledge of an agent, in place of the one with its title. The same content once more changes nothing, but
+/// makes vectors that its blocks lack.
 pub async fn add_source(
     deps: &impl Deps,
     caller: &Caller,
@@ -72,8 +68,7 @@ pub async fn add_source(
         .clone()
         .filter(|before| before.content_hash == content_hash)
     {
-        let outcome = SourceOutcome::Unchanged;
-        return Ok(AddedSource { source, outcome });
+        return complete_vectors(deps, caller, &tenant, agent, present, source).await;
     }
     let bytes = document.bytes.len() as u64;
     let split = split_into_blocks(deps, &title, document.bytes).await?;
@@ -98,9 +93,13 @@ pub async fn add_source(
         is_cut: split.is_cut,
         words: split.words,
     };
+    let planned = present.with_changes(&[], vec![(source.clone(), blocks.clone())])?;
+    let making = make_missing_vectors(deps, &planned, &source.id).await;
     audit_change(deps, caller, &tenant, agent, format!("added {}", source.id)).await?;
-    change_snapshot(deps, &tenant, agent, present, |present| {
-        Ok(present.with_changes(&[], vec![(source.clone(), blocks.clone())])?)
+    let (next, refused) = change_snapshot(deps, &tenant, agent, present, |present| {
+        let mut next = present.with_changes(&[], vec![(source.clone(), blocks.clone())])?;
+        let refused = next.add_made_vectors(&making.made).err();
+        Ok((next, refused))
     })
     .await?;
     let outcome = if before.is_some() {
@@ -108,7 +107,64 @@ pub async fn add_source(
     } else {
         SourceOutcome::Added
     };
-    Ok(AddedSource { source, outcome })
+    let vectors = describe_vectors(deps, &next, Some(&source.id), making.gap.or(refused));
+    Ok(AddedSource {
+        source,
+        outcome,
+        vectors,
+    })
+}
+
+/// Makes the vectors that the blocks of a source lack. None are made that could not stand beside those of the other blocks.
+async fn make_missing_vectors(
+    deps: &impl Deps,
+    snapshot: &KnowledgeSnapshot,
+    source: &SourceId,
+) -> VectorMaking {
+    let present = snapshot.vectors.as_ref().map(|vectors| vectors.model.as_str());
+    if present.is_some() && present != deps.llm().embedding_model() {
+        return VectorMaking {
+            gap: Some(VectorGap::OtherModel),
+            ..VectorMaking::default()
+        };
+    }
+    make_block_vectors(deps, snapshot.list_unembedded(Some(source))).await
+}
+
+/// Makes the vectors that an unchanged source lacks. Nothing is written if it lacks none, or none can be made.
+async fn complete_vectors(
+    deps: &impl Deps,
+    caller: &Caller,
+    tenant: &TenantId,
+    agent: &AgentId,
+    present: KnowledgeSnapshot,
+    source: KnowledgeSource,
+) -> Result<AddedSource, KnowledgeError> {
+    let making = make_missing_vectors(deps, &present, &source.id).await;
+    let (next, refused) = if making.made.has_no_vectors() {
+        (present, None)
+    } else {
+        audit_change(
+            deps,
+            caller,
+            tenant,
+            agent,
+            format!("vectors of {} are made", source.id),
+        )
+        .await?;
+        change_snapshot(deps, tenant, agent, present, |present| {
+            let mut next = present.with_changes(&[], Vec::new())?;
+            let refused = next.add_made_vectors(&making.made).err();
+            Ok((next, refused))
+        })
+        .await?
+    };
+    let vectors = describe_vectors(deps, &next, Some(&source.id), making.gap.or(refused));
+    Ok(AddedSource {
+        source,
+        outcome: SourceOutcome::Unchanged,
+        vectors,
+    })
 }
 
 /// Removes a source with its blocks.
@@ -124,21 +180,10 @@ pub async fn remove_source(
     audit_change(deps, caller, &tenant, agent, format!("removed {id}")).await?;
     change_snapshot(deps, &tenant, agent, present, |present| {
         present.find_source(id).ok_or(KnowledgeError::NoSource)?;
-        Ok(present.with_changes(std::slice::from_ref(id), Vec::new())?)
+        Ok((present.with_changes(std::slice::from_ref(id), Vec::new())?, None))
     })
-    .await
-}
-
-async fn audit_change(
-    deps: &impl Deps,
-    caller: &Caller,
-    tenant: &TenantId,
-    agent: &AgentId,
-    change: String,
-) -> Result<(), KnowledgeError> {
-    let action = AuditAction::KnowledgeChanged;
-    let done = AuditedAction::on_object(action, Some(tenant), "agent", agent.as_str()).with_result(change);
-    Ok(audit_action(deps, caller, done).await?)
+    .await?;
+    Ok(())
 }
 
 /// Returns the SHA-256 of a document, in hexadecimal digits.
@@ -172,88 +217,4 @@ async fn split_into_blocks(
         return Err(empty());
     }
     Ok(split)
-}
-
-/// Writes the snapshot that `change` makes of the present one, which was read already, and makes it the present one. If another
-/// writer was faster, the change is made of that writer's snapshot. So of two writers at once nothing is lost.
-async fn change_snapshot(
-    deps: &impl Deps,
-    tenant: &TenantId,
-    agent: &AgentId,
-    mut present: KnowledgeSnapshot,
-    change: impl Fn(&KnowledgeSnapshot) -> Result<KnowledgeSnapshot, KnowledgeError>,
-) -> Result<(), KnowledgeError> {
-    for _ in 0..WRITE_TRIES {
-        let next = change(&present)?;
-        let name = announce_snapshot(deps, tenant, agent).await?;
-        let bytes = next.to_bytes()?;
-        let key = name.file_key();
-        let written = deps
-            .queues()
-            .put_file(&key, MIME_TYPE, FileBytes::from_bytes(bytes));
-        written.await.map_err(|error| match error {
-            FileError::Store(error) => error,
-            other => PortError::unavailable("knowledge", other),
-        })?;
-        if let Some(known) = switch_to_snapshot(deps, tenant, agent, &name, &next).await? {
-            delete_spare_files(deps, &known).await;
-            return Ok(());
-        }
-        deps.queues().delete_file(&key).await?;
-        present = read_present(deps, tenant, agent).await?;
-    }
-    Err(PortError::contended("knowledge").into())
-}
-
-/// Names a new snapshot in the record before its file is written, so that no file is ever forgotten.
-async fn announce_snapshot(
-    deps: &impl Deps,
-    tenant: &TenantId,
-    agent: &AgentId,
-) -> Result<SnapshotName, KnowledgeError> {
-    let name = SnapshotName::from_random_bits(generate_random_bits(deps.system()));
-    for _ in 0..WRITE_TRIES {
-        let (mut known, now) = (find_record(deps, tenant, agent).await?, deps.system().now());
-        let deletable = known.list_deletable(now);
-        for spare in &deletable {
-            deps.queues().delete_file(&spare.file_key()).await?;
-        }
-        known.begin_snapshot(name.clone(), now, &deletable);
-        if deps.store().save_knowledge(&known).await? == WriteOutcome::Written {
-            return Ok(name);
-        }
-    }
-    Err(PortError::contended("knowledge").into())
-}
-
-/// Makes a written snapshot the present one. `None`: another writer was faster.
-async fn switch_to_snapshot(
-    deps: &impl Deps,
-    tenant: &TenantId,
-    agent: &AgentId,
-    name: &SnapshotName,
-    next: &KnowledgeSnapshot,
-) -> Result<Option<AgentKnowledge>, KnowledgeError> {
-    for _ in 0..WRITE_TRIES {
-        let mut known = find_record(deps, tenant, agent).await?;
-        if known.snapshot.as_ref() == Some(name) {
-            return Ok(Some(known));
-        }
-        if !known.switch_snapshot(name, next, deps.system().now()) {
-            return Ok(None);
-        }
-        if deps.store().save_knowledge(&known).await? == WriteOutcome::Written {
-            return Ok(Some(known));
-        }
-    }
-    Err(PortError::contended("knowledge").into())
-}
-
-/// Deletes files that are not needed any more. One that stays is deleted with the next change.
-async fn delete_spare_files(deps: &impl Deps, known: &AgentKnowledge) {
-    for spare in known.list_deletable(deps.system().now()) {
-        if let Err(error) = deps.queues().delete_file(&spare.file_key()).await {
-            tracing::warn!(%error, agent = %known.agent, "an old snapshot stays until the next change");
-        }
-    }
 }

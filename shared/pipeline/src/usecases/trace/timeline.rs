@@ -8,7 +8,7 @@ use jiff::{SignedDuration, Timestamp};
 use recado_domain::conversation::{Conversation, ConversationMode, ConversationStatus};
 use recado_domain::event::{EventRecord, FollowUpJob};
 use recado_domain::ids::MessageId;
-use recado_domain::knowledge::TurnKnowledge;
+use recado_domain::knowledge::{TurnKnowledge, VectorGap};
 use recado_domain::message::{Message, Role};
 use recado_domain::outbox::{Outbox, OutboxHistoryEntry};
 use recado_domain::scheduled::{ScheduledMessage, ScheduledState};
@@ -293,7 +293,12 @@ fn describe_knowledge(known: &TurnKnowledge) -> Value {
         let score = f64::from(block.score) / 1000.0;
         json!({"source": block.source, "title": block.title, "place": block.place, "score": score})
     });
-    json!({"search": "lexical", "blocks": blocks.collect::<Value>(), "gap": known.gap})
+    json!({
+        "search": known.search.as_str(),
+        "vectors": known.vectors.map(VectorGap::as_str),
+        "blocks": blocks.collect::<Value>(),
+        "gap": known.gap,
+    })
 }
 
 fn stage_of_step(what: &str, committed: bool) -> Option<TimelineStage> {

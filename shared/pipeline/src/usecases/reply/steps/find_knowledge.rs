@@ -1,20 +1,21 @@
 //! The step [`recado_domain::turn::TurnStep::Knowledge`]: finds the blocks of the agent's documents that answer the contact.
 
 use crate::Deps;
-use crate::ports::{KnowledgeLibrary, Providers};
+use crate::ports::Providers;
 use crate::steps::knowledge_reading::{ReadingError, SnapshotReading, ensure_snapshot_loaded};
+use crate::steps::knowledge_search::search_loaded_snapshot;
 use crate::steps::question_rewriting::{AskedMessage, needs_rewriting, rewrite_question};
 use crate::steps::time_limit::run_within;
 use crate::usecases::reply::leased_turn::LeasedTurn;
 use crate::usecases::reply::transcript::{ShownFiles, build_transcript};
 use crate::usecases::reply::turn_end::TurnStop;
-use recado_domain::knowledge::{FoundBlock, KnowledgeGap, SnapshotName, TurnKnowledge, render_knowledge};
+use recado_domain::knowledge::{FoundBlocks, KnowledgeGap, SnapshotName, TurnKnowledge, render_knowledge};
 use std::time::Duration;
 
 /// Number of blocks that the model is shown at most.
 const BLOCKS_MAX: usize = 5;
 
-/// Maximum time to read the snapshot and to search it.
+/// Maximum time to read the snapshot and to search it, beside that for the question's vector.
 const SEARCH_TIMEOUT: Duration = Duration::from_secs(4);
 
 /// Maximum number of characters of the contact's messages that are searched for.
@@ -36,7 +37,7 @@ pub(in crate::usecases::reply) async fn find_knowledge(
     let question = make_standalone(deps, turn, question).await;
     let found = search_within(deps, turn, &name, &question).await;
     let (record, text) = match found {
-        Ok(found) => (TurnKnowledge::from_found(&found), render_knowledge(&found)),
+        Ok(found) => (TurnKnowledge::from_found(&found), render_knowledge(&found.blocks)),
         Err(gap) => (TurnKnowledge::from_gap(gap), None),
     };
     turn.draft.turn.knowledge = Some(record);
@@ -80,9 +81,10 @@ async fn search_within(
     turn: &LeasedTurn<'_>,
     name: &SnapshotName,
     question: &str,
-) -> Result<Vec<FoundBlock>, KnowledgeGap> {
+) -> Result<FoundBlocks, KnowledgeGap> {
     let searches = search_snapshot(deps, turn, name, question);
-    match run_within(deps.system(), SEARCH_TIMEOUT, searches).await {
+    let within = SEARCH_TIMEOUT + deps.settings().question_vector_timeout.unsigned_abs();
+    match run_within(deps.system(), within, searches).await {
         Some(Ok(found)) => Ok(found),
         Some(Err(error)) => {
             tracing::warn!(%error, agent = %turn.bound.agent.id, "the turn goes on without the agent's knowledge");
@@ -103,12 +105,12 @@ async fn search_snapshot(
     turn: &LeasedTurn<'_>,
     name: &SnapshotName,
     question: &str,
-) -> Result<Vec<FoundBlock>, ReadingError> {
+) -> Result<FoundBlocks, ReadingError> {
     let (tenant, agent) = (&turn.bound.tenant.id, &turn.bound.agent.id);
     let name = match ensure_snapshot_loaded(deps, tenant, agent, name).await? {
         SnapshotReading::Ready(name) => name,
-        SnapshotReading::Removed => return Ok(Vec::new()),
+        SnapshotReading::Removed => return Ok(FoundBlocks::default()),
     };
-    let found = deps.llm().search_snapshot(&name, question, BLOCKS_MAX).await;
+    let found = search_loaded_snapshot(deps, &name, question, BLOCKS_MAX).await;
     Ok(found.unwrap_or_default())
 }

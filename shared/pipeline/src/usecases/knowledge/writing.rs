@@ -1,0 +1,117 @@
+//! Writes the next snapshot, and then makes it the present one.
+
+use super::{KnowledgeError, find_record, read_present};
+use crate::Deps;
+use crate::ports::{
+    FileBytes, FileError, Files, KnowledgeRecords, PortError, System, WRITE_TRIES, WriteOutcome,
+};
+use crate::steps::audit::audit_action;
+use crate::steps::random_id::generate_random_bits;
+use recado_domain::access::Caller;
+use recado_domain::audit::{AuditAction, AuditedAction};
+use recado_domain::ids::{AgentId, TenantId};
+use recado_domain::knowledge::{AgentKnowledge, KnowledgeSnapshot, SnapshotName, VectorGap};
+
+/// The MIME type of a snapshot's file.
+const MIME_TYPE: &str = "application/octet-stream";
+
+/// Notes in the audit what a caller is about to change.
+pub(super) async fn audit_change(
+    deps: &impl Deps,
+    caller: &Caller,
+    tenant: &TenantId,
+    agent: &AgentId,
+    change: String,
+) -> Result<(), KnowledgeError> {
+    let action = AuditAction::KnowledgeChanged;
+    let done = AuditedAction::on_object(action, Some(tenant), "agent", agent.as_str()).with_result(change);
+    Ok(audit_action(deps, caller, done).await?)
+}
+
+/// A snapshot with a change, and the reason why it did not take new vectors.
+type ChangedSnapshot = (KnowledgeSnapshot, Option<VectorGap>);
+
+/// Writes the snapshot that `change` makes of the present one, which was read already, and makes it the present one. If another writer was faster, the
+/// change is made of that writer's snapshot. So of two writers at once nothing is lost. Returns what was written, and why vectors were
+/// not.
+pub(super) async fn change_snapshot(
+    deps: &impl Deps,
+    tenant: &TenantId,
+    agent: &AgentId,
+    mut present: KnowledgeSnapshot,
+    change: impl Fn(&KnowledgeSnapshot) -> Result<ChangedSnapshot, KnowledgeError>,
+) -> Result<ChangedSnapshot, KnowledgeError> {
+    for _ in 0..WRITE_TRIES {
+        let (next, refused) = change(&present)?;
+        let name = announce_snapshot(deps, tenant, agent).await?;
+        let bytes = next.to_bytes()?;
+        let key = name.file_key();
+        let written = deps
+            .queues()
+            .put_file(&key, MIME_TYPE, FileBytes::from_bytes(bytes));
+        written.await.map_err(|error| match error {
+            FileError::Store(error) => error,
+            other => PortError::unavailable("knowledge", other),
+        })?;
+        if let Some(known) = switch_to_snapshot(deps, tenant, agent, &name, &next).await? {
+            delete_spare_files(deps, &known).await;
+            return Ok((next, refused));
+        }
+        deps.queues().delete_file(&key).await?;
+        present = read_present(deps, tenant, agent).await?;
+    }
+    Err(PortError::contended("knowledge").into())
+}
+
+/// Names a new snapshot in the record before its file is written, so that no file is ever forgotten.
+async fn announce_snapshot(
+    deps: &impl Deps,
+    tenant: &TenantId,
+    agent: &AgentId,
+) -> Result<SnapshotName, KnowledgeError> {
+    let name = SnapshotName::from_random_bits(generate_random_bits(deps.system()));
+    for _ in 0..WRITE_TRIES {
+        let (mut known, now) = (find_record(deps, tenant, agent).await?, deps.system().now());
+        let deletable = known.list_deletable(now);
+        for spare in &deletable {
+            deps.queues().delete_file(&spare.file_key()).await?;
+        }
+        known.begin_snapshot(name.clone(), now, &deletable);
+        if deps.store().save_knowledge(&known).await? == WriteOutcome::Written {
+            return Ok(name);
+        }
+    }
+    Err(PortError::contended("knowledge").into())
+}
+
+/// Makes a written snapshot the present one. `None`: another writer was faster.
+async fn switch_to_snapshot(
+    deps: &impl Deps,
+    tenant: &TenantId,
+    agent: &AgentId,
+    name: &SnapshotName,
+    next: &KnowledgeSnapshot,
+) -> Result<Option<AgentKnowledge>, KnowledgeError> {
+    for _ in 0..WRITE_TRIES {
+        let mut known = find_record(deps, tenant, agent).await?;
+        if known.snapshot.as_ref() == Some(name) {
+            return Ok(Some(known));
+        }
+        if !known.switch_snapshot(name, next, deps.system().now()) {
+            return Ok(None);
+        }
+        if deps.store().save_knowledge(&known).await? == WriteOutcome::Written {
+            return Ok(Some(known));
+        }
+    }
+    Err(PortError::contended("knowledge").into())
+}
+
+/// Deletes files that are not needed any more. One that stays is deleted with the next change.
+async fn delete_spare_files(deps: &impl Deps, known: &AgentKnowledge) {
+    for spare in known.list_deletable(deps.system().now()) {
+        if let Err(error) = deps.queues().delete_file(&spare.file_key()).await {
+            tracing::warn!(%error, agent = %known.agent, "an old snapshot stays until the next change");
+        }
+    }
+}

@@ -1,0 +1,290 @@
+//! Blocks of documents get vectors, once each, and questions are searched for by them; without them words alone serve, and it is said.
+
+use crate::world::{EmbeddingModel, Setup, World, beside};
+use recado_domain::access::Caller;
+use recado_domain::ids::AgentId;
+use recado_domain::knowledge::{FoundBlocks, SearchWay, TurnKnowledge, VectorGap};
+use recado_domain::message::Message;
+use recado_pipeline::knowledge::{
+    AddedSource, NewDocument, SourceOutcome, VectorState, add_source, embed_knowledge, list_sources,
+    remove_source, search_knowledge,
+};
+use recado_pipeline::ports::{EmbeddingError, KnowledgeRecords};
+use recado_pipeline::settings::RewriteWay;
+use recado_testkit::builders::Fixture;
+use recado_testkit::ports::succeed;
+
+const PRICES: &str = "# Prices\nThe vaccine costs 90 euros.\n\n# Parking\nThere is a garage.";
+const QUESTION: &str = "Jabs: jab jab jab?";
+
+struct Desk {
+    setup: Setup,
+    agent: AgentId,
+}
+
+impl Desk {
+    async fn open(model: Option<EmbeddingModel>) -> Self {
+        let fixture = Fixture::new();
+        let agent = fixture.bound.agent.id.clone();
+        let mut setup = Setup::set(fixture).await;
+        setup.world.settings.rewriting.way = RewriteWay::Off;
+        *setup.world.llm.says.lock().unwrap() = Some("Ok".to_owned());
+        *setup.world.llm.embedding.lock().unwrap() = model;
+        Self { setup, agent }
+    }
+
+    fn world(&self) -> &World {
+        &self.setup.world
+    }
+
+    fn change(&self, change: impl FnOnce(&mut EmbeddingModel)) {
+        change(self.world().llm.embedding.lock().unwrap().as_mut().unwrap());
+    }
+
+    /// Returns the texts that the embedding model was asked for since the last call.
+    fn asked(&self) -> Vec<String> {
+        let mut asked = Vec::new();
+        self.change(|model| asked = model.asked.drain(..).flatten().collect());
+        asked
+    }
+
+    async fn add(&self, title: &str, text: &str) -> AddedSource {
+        let document = NewDocument {
+            title: title.to_owned(),
+            bytes: text.as_bytes().to_vec(),
+        };
+        add_source(self.world(), &Caller::installation(), &self.agent, document)
+            .await
+            .unwrap()
+    }
+
+    async fn embed(&self, again: bool) -> VectorState {
+        embed_knowledge(self.world(), &Caller::installation(), &self.agent, again)
+            .await
+            .unwrap()
+    }
+
+    async fn search(&self, question: &str) -> FoundBlocks {
+        search_knowledge(self.world(), &Caller::installation(), &self.agent, question, 5)
+            .await
+            .unwrap()
+    }
+
+    async fn listed(&self) -> VectorState {
+        let listed = list_sources(self.world(), &Caller::installation(), &self.agent).await;
+        listed.unwrap().vectors
+    }
+
+    async fn version(&self) -> u64 {
+        let tenant = &self.setup.fixture.bound.tenant.id;
+        let found = succeed(self.world().store.find_knowledge(tenant, &self.agent)).await;
+        found.unwrap().version
+    }
+
+    /// Asks in a turn, and returns the reply.
+    async fn asks(&self, id: &str, question: &str) -> Message {
+        let fixture = &self.setup.fixture;
+        self.setup.message(fixture, id, question, false).await;
+        self.setup.pass(10);
+        self.setup.turn(fixture).await
+    }
+}
+
+fn used(reply: &Message) -> TurnKnowledge {
+    let turn = reply.out.as_ref().and_then(|out| out.turn.as_ref());
+    turn.and_then(|turn| turn.knowledge.clone()).unwrap()
+}
+
+fn unreachable_model() -> EmbeddingError {
+    EmbeddingError::Unavailable {
+        why: "503".to_owned(),
+        after: None,
+    }
+}
+
+#[tokio::test]
+async fn a_block_is_asked_for_once_also_in_another_document_and_in_the_next_snapshot() {
+    let desk = Desk::open(Some(EmbeddingModel::named("m"))).await;
+    let added = desk.add("prices.md", PRICES).await;
+    assert_eq!(
+        desk.asked(),
+        [
+            "Prices\nThe vaccine costs 90 euros.",
+            "Parking\nThere is a garage."
+        ]
+    );
+    assert_eq!(
+        (added.vectors.blocks, added.vectors.missing, added.vectors.gap),
+        (2, 0, None)
+    );
+    let changed = PRICES.replace("90", "95");
+    desk.add("prices.md", &changed).await;
+    assert_eq!(desk.asked(), ["Prices\nThe vaccine costs 95 euros."]);
+    let copy = desk.add("copy.md", &changed).await;
+    assert_eq!((desk.asked().len(), copy.vectors.blocks), (0, 2));
+    let caller = Caller::installation();
+    remove_source(desk.world(), &caller, &desk.agent, &copy.source.id)
+        .await
+        .unwrap();
+    let before = desk.version().await;
+    assert_eq!(
+        desk.add("prices.md", &changed).await.outcome,
+        SourceOutcome::Unchanged
+    );
+    assert_eq!(desk.embed(false).await.missing, 0);
+    assert_eq!((desk.asked().len(), desk.version().await), (0, before));
+    let listed = desk.listed().await;
+    assert_eq!(
+        (listed.model.as_deref(), listed.dimensions, listed.blocks),
+        (Some("m"), Some(256), 2)
+    );
+}
+
+#[tokio::test]
+async fn a_turn_finds_by_meaning_what_words_do_not_and_says_so() {
+    let desk = Desk::open(Some(EmbeddingModel::named("m"))).await;
+    desk.add("prices.md", PRICES).await;
+    let reply = desk.asks("Q1", QUESTION).await;
+    let known = used(&reply);
+    assert_eq!((known.search, known.vectors), (SearchWay::Hybrid, None));
+    assert_eq!(known.blocks[0].place, "Prices");
+    let knew = desk.world().llm.knew.lock().unwrap().clone().unwrap();
+    assert!(knew.contains("The vaccine costs 90 euros."), "{knew}");
+    let found = desk.search(QUESTION).await;
+    assert!(found.blocks[0].cosine.is_some() && found.blocks[0].lexical.is_none());
+    // The vectors are those of the file: another process that read it finds the same.
+    let other = beside(desk.world());
+    *other.llm.embedding.lock().unwrap() = Some(EmbeddingModel::named("m"));
+    let again = search_knowledge(&other, &Caller::installation(), &desk.agent, QUESTION, 5).await;
+    assert_eq!(again.unwrap(), found);
+}
+
+#[tokio::test]
+async fn an_embedding_model_that_fails_leaves_a_turn_its_words_and_is_asked_once() {
+    type Fault = fn(&mut EmbeddingModel);
+    let faults: [(Fault, VectorGap); 5] = [
+        (
+            |model| model.fails_after = Some((0, unreachable_model())),
+            VectorGap::Unreachable,
+        ),
+        (
+            |model| model.fails_after = Some((0, EmbeddingError::Credentials("401".to_owned()))),
+            VectorGap::NoKey,
+        ),
+        (|model| model.hangs = true, VectorGap::TooSlow),
+        (|model| model.dimensions = 64, VectorGap::OtherDimension),
+        (|model| model.name = "another", VectorGap::OtherModel),
+    ];
+    for (fault, gap) in faults {
+        let desk = Desk::open(Some(EmbeddingModel::named("m"))).await;
+        desk.add("prices.md", PRICES).await;
+        desk.asked();
+        desk.change(fault);
+        let reply = desk.asks("Q1", "What does the vaccine cost?").await;
+        let known = used(&reply);
+        assert_eq!(
+            (known.search, known.vectors, known.gap),
+            (SearchWay::Lexical, Some(gap), None)
+        );
+        assert_eq!((known.blocks.len(), reply.unanswered), (1, None), "{gap:?}");
+        assert!(desk.asked().len() <= 1, "{gap:?}");
+    }
+}
+
+#[tokio::test]
+async fn a_document_goes_in_with_words_alone_and_gets_its_vectors_later() {
+    for failure in [unreachable_model(), EmbeddingError::TooSlow] {
+        let desk = Desk::open(Some(EmbeddingModel::named("m"))).await;
+        desk.change(|model| model.fails_after = Some((0, failure.clone())));
+        let added = desk.add("prices.md", PRICES).await;
+        assert_eq!(
+            (added.outcome, added.vectors.gap, added.vectors.missing),
+            (SourceOutcome::Added, Some(failure.explain_vector_gap()), 2)
+        );
+        assert_eq!(desk.listed().await.gap, Some(VectorGap::NoVectors));
+        let found = desk.search("vaccine").await;
+        assert_eq!(
+            (found.search, found.gap, found.blocks.len()),
+            (SearchWay::Lexical, Some(VectorGap::NoVectors), 1)
+        );
+        desk.change(|model| model.fails_after = None);
+        let again = desk.add("prices.md", PRICES).await;
+        assert_eq!(
+            (again.outcome, again.vectors.gap, again.vectors.missing),
+            (SourceOutcome::Unchanged, None, 0)
+        );
+        assert_eq!(desk.search(QUESTION).await.search, SearchWay::Hybrid);
+    }
+}
+
+#[tokio::test]
+async fn what_was_made_before_a_failure_is_kept_and_the_rest_is_made_on_demand() {
+    let desk = Desk::open(Some(EmbeddingModel::named("m"))).await;
+    desk.change(|model| model.fails_after = Some((1, unreachable_model())));
+    let parts: Vec<String> = (0..100)
+        .map(|number| format!("# Part {number}\nIt costs {number} euros."))
+        .collect();
+    let added = desk.add("long.md", &parts.join("\n")).await;
+    assert_eq!(
+        (added.vectors.blocks, added.vectors.missing, added.vectors.gap),
+        (64, 36, Some(VectorGap::Unreachable))
+    );
+    desk.asked();
+    desk.change(|model| model.fails_after = None);
+    let state = desk.embed(false).await;
+    assert_eq!((state.blocks, state.missing, state.gap), (100, 0, None));
+    assert_eq!(desk.asked().len(), 36);
+}
+
+#[tokio::test]
+async fn another_model_takes_over_only_when_it_is_asked_to() {
+    let desk = Desk::open(Some(EmbeddingModel::named("m"))).await;
+    desk.add("prices.md", PRICES).await;
+    desk.asked();
+    desk.change(|model| model.name = "n");
+    let added = desk.add("more.md", "We open at 9.").await;
+    assert_eq!(added.vectors.gap, Some(VectorGap::OtherModel));
+    assert_eq!(
+        (desk.asked().len(), desk.listed().await.model.as_deref()),
+        (0, Some("m"))
+    );
+    desk.change(|model| model.fails_after = Some((0, unreachable_model())));
+    assert_eq!(
+        desk.embed(false).await.model.as_deref(),
+        Some("m"),
+        "nothing is dropped before"
+    );
+    desk.change(|model| model.fails_after = None);
+    let state = desk.embed(false).await;
+    assert_eq!(
+        (state.model.as_deref(), state.blocks, state.gap),
+        (Some("n"), 3, None)
+    );
+    // The server behind the name changed.
+    desk.change(|model| model.dimensions = 64);
+    let added = desk.add("last.md", "We close at 5.").await;
+    assert_eq!(added.vectors.gap, Some(VectorGap::OtherDimension));
+    let state = desk.embed(true).await;
+    assert_eq!((state.dimensions, state.blocks, state.gap), (Some(64), 4, None));
+    assert_eq!(desk.search(QUESTION).await.search, SearchWay::Hybrid);
+}
+
+#[tokio::test]
+async fn without_an_embedding_model_words_serve_and_it_is_said() {
+    let desk = Desk::open(None).await;
+    let added = desk.add("prices.md", PRICES).await;
+    assert_eq!(added.vectors.gap, Some(VectorGap::NotSetUp));
+    let listed = desk.listed().await;
+    assert_eq!(
+        (listed.find_search_way(), listed.gap),
+        (SearchWay::Lexical, Some(VectorGap::NotSetUp))
+    );
+    assert_eq!(desk.search("vaccine").await.gap, Some(VectorGap::NotSetUp));
+    let known = used(&desk.asks("Q1", "What does the vaccine cost?").await);
+    assert_eq!(
+        (known.search, known.vectors, known.blocks.len()),
+        (SearchWay::Lexical, None, 1)
+    );
+    let state = desk.embed(true).await;
+    assert_eq!((state.gap, desk.version().await), (Some(VectorGap::NotSetUp), 1));
+}
