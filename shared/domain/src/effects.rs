@@ -16,8 +16,6 @@ mod notes;
 
 pub use booking::Booking;
 pub use cell::{CELL, CELLS_MAX, Cell, CellSpan, HeldCell, SpanError};
-pub use entry::{ARGUMENT_BYTES_MAX, EffectAction, EffectEntry, EffectState, ToolName};
+pub use entry::{ARGUMENT_BYTES_MAX, EffectAction, EffectEntry, EffectState, SETTLING_TRIES, ToolName};
 pub use id::EffectId;
-pub use journal::{
-    BeginRefusal, EffectRequest, EntryEnd, EntryError, Journal, JournalChange, KNOWN_ENTRIES, SETTLING_TRIES,
-};
+pub use journal::{BeginRefusal, EffectRequest, EntryEnd, EntryError, Journal, JournalChange, KNOWN_ENTRIES};

@@ -10,6 +10,7 @@ pub(crate) mod conversation_erasure;
 pub(crate) mod dead_letter_erasure;
 pub(crate) mod dead_letter_purge;
 pub(crate) mod due_message;
+pub mod effects;
 pub(crate) mod enabled_instance;
 pub(crate) mod event_period;
 pub(crate) mod file_disposition;

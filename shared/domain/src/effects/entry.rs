@@ -8,6 +8,12 @@ use serde_json::Value;
 /// Maximum size of the arguments of an effect, in bytes of their JSON.
 pub const ARGUMENT_BYTES_MAX: usize = 4_000;
 
+/// Number of attempts to settle an entry after which it is unknown.
+pub const SETTLING_TRIES: u32 = 4;
+
+/// Time beside the tool's own that an attempt is left alone.
+pub(super) const MARGIN: SignedDuration = SignedDuration::from_secs(5);
+
 /// The state of an effect.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -154,6 +160,16 @@ impl EffectEntry {
     /// Returns whether the entry is still what `nonce` claimed, so that its holder may store the end.
     pub fn is_claimed_by(&self, nonce: &Nonce) -> bool {
         self.state.is_open() && self.nonce == *nonce
+    }
+
+    /// Returns the time at which no call of the effect can be under way any more, but for what the network holds back.
+    pub fn call_over_at(&self) -> Timestamp {
+        millis::add_duration(self.begun_at, self.limit.saturating_add(MARGIN))
+    }
+
+    /// Returns whether it was tried to settle the entry as often as it takes to call it unknown.
+    pub fn was_tried_enough(&self) -> bool {
+        self.tries >= SETTLING_TRIES
     }
 
     /// Returns whether at `now` enough of its time is left for one call.

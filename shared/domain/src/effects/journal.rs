@@ -3,7 +3,7 @@
 mod due;
 mod keeping;
 
-use super::entry::remove_secrets;
+use super::entry::{MARGIN, remove_secrets};
 use super::{
     ARGUMENT_BYTES_MAX, Booking, EffectAction, EffectEntry, EffectId, EffectState, HeldCell, SpanError,
     ToolName,
@@ -16,14 +16,8 @@ use keeping::{list_cells_beyond, list_taken_cells};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-/// Number of attempts to settle an entry after which it is unknown.
-pub const SETTLING_TRIES: u32 = 4;
-
 /// Maximum number of entries of a journal. More are kept only of effects that nobody was told of yet.
 const ENTRIES_MAX: usize = 60;
-
-/// Time beside the tool's own that an attempt is left alone.
-const MARGIN: SignedDuration = SignedDuration::from_secs(5);
 
 /// Number of calls that a settler may make at most: it asks and fences three times.
 const SETTLING_CALLS: i32 = 6;
@@ -193,7 +187,7 @@ impl Journal {
             takes: Vec::new(),
             state: EffectState::Doing,
             nonce: request.nonce,
-            until: add_duration(add_duration(now, request.limit), MARGIN),
+            until: add_duration(now, request.limit.saturating_add(MARGIN)),
             limit: request.limit,
             tries: 0,
             next_at: None,
@@ -364,14 +358,19 @@ impl Journal {
         frees
     }
 
-    /// Makes an entry unknown that `nonce` could not settle, if it was tried often enough. Returns whether it is unknown now
-    /// and was not before.
-    pub fn give_up_settling(&mut self, number: u64, nonce: &Nonce) -> Result<bool, EntryError> {
+    /// Makes an entry unknown that `nonce` could not settle, if it was tried often enough or nobody can be asked (`at_once`).
+    /// Returns whether it is unknown now and was not before.
+    pub fn give_up_settling(
+        &mut self,
+        number: u64,
+        nonce: &Nonce,
+        at_once: bool,
+    ) -> Result<bool, EntryError> {
         let entry = self.entry_mut(number)?;
         if !entry.is_claimed_by(nonce) {
             return Err(EntryError::NotHeld);
         }
-        let became = entry.state == EffectState::Doing && entry.tries >= SETTLING_TRIES;
+        let became = entry.state == EffectState::Doing && (at_once || entry.was_tried_enough());
         if became {
             entry.state = EffectState::Unknown;
         }

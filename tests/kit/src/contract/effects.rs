@@ -374,7 +374,7 @@ pub async fn journals_are_listed_by_their_tenant_and_the_unknown_ones_apart<S: S
         let (seen, own) = (journal.entries[0].nonce.clone(), nonce());
         journal.claim_entry(1, &seen, own.clone(), at(0)).unwrap();
         assert_eq!(
-            journal.give_up_settling(1, &own).unwrap(),
+            journal.give_up_settling(1, &own, false).unwrap(),
             number == SETTLING_TRIES
         );
     }

@@ -19,6 +19,7 @@ mod dead_letters;
 mod decisions;
 mod disabled;
 mod dropped_drafts;
+mod effects;
 mod erasure;
 mod evidence;
 mod exports;

@@ -1,6 +1,6 @@
 //! When something of a journal falls due.
 
-use super::{EffectEntry, EffectState, Journal, SETTLING_TRIES};
+use super::{EffectEntry, EffectState, Journal};
 use crate::millis::add_duration;
 use jiff::{SignedDuration, Timestamp};
 
@@ -9,7 +9,7 @@ const SKEW: SignedDuration = SignedDuration::from_secs(4);
 
 /// Pause before the next attempt to settle an entry: a minute, five once it is unknown, an hour when it has been for a day.
 pub(super) fn settling_pause(entry: &EffectEntry, now: Timestamp) -> SignedDuration {
-    if entry.tries < SETTLING_TRIES {
+    if !entry.was_tried_enough() {
         SignedDuration::from_mins(1)
     } else if now.duration_since(entry.begun_at) < SignedDuration::from_hours(24) {
         SignedDuration::from_mins(5)

@@ -1,5 +1,5 @@
 use super::*;
-use crate::effects::{Cell, CellSpan};
+use crate::effects::{Cell, CellSpan, SETTLING_TRIES};
 use crate::ids::AgentId;
 use crate::millis::from_unix_millis;
 use proptest::prelude::*;
@@ -222,7 +222,7 @@ fn only_the_attempt_that_holds_an_entry_ends_it() {
     let twice = journal.end_entry(1, &nonce("second"), EntryEnd::Void, None, at(24));
     assert_eq!(twice, Err(EntryError::NotHeld));
     assert_eq!(
-        journal.give_up_settling(2, &nonce("second")),
+        journal.give_up_settling(2, &nonce("second"), true),
         Err(EntryError::NotFound)
     );
 }
@@ -255,7 +255,7 @@ fn an_entry_is_unknown_after_the_fourth_attempt_and_is_asked_for_again() {
             "the settler has its time"
         );
         assert_eq!(
-            journal.give_up_settling(1, &own).unwrap(),
+            journal.give_up_settling(1, &own, false).unwrap(),
             number == SETTLING_TRIES
         );
         now = journal.journal_due_at().unwrap().as_second();
@@ -281,7 +281,7 @@ fn an_entry_is_unknown_after_the_fourth_attempt_and_is_asked_for_again() {
 fn settle_again(journal: &mut Journal, now: i64) -> i64 {
     let seen = journal.entries[0].nonce.clone();
     journal.claim_entry(1, &seen, nonce("again"), at(now)).unwrap();
-    assert!(!journal.give_up_settling(1, &nonce("again")).unwrap());
+    assert!(!journal.give_up_settling(1, &nonce("again"), false).unwrap());
     journal.journal_due_at().unwrap().as_second() - now
 }
 

@@ -1,0 +1,70 @@
+use recado_domain::effects::EffectEntry;
+use std::future::Future;
+
+/// The answer to the one call of an effect.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum CallAnswer {
+    /// A clear yes: the effect happened. Text for the model.
+    Done(Option<String>),
+    /// A clear no to the only request: the effect did not happen, and will not. Text for the model.
+    Refused(Option<String>),
+    /// Anything else: a time-out, a conflict, something gone. The effect is settled at once.
+    Unclear,
+}
+
+/// The answer of the other side to the question whether an effect happened.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum AskAnswer {
+    /// The effect happened. Text for the model.
+    Happened(Option<String>),
+    /// The effect did not happen, and cannot any more: a fence stands there, or the event has another version than was read.
+    CannotHappen,
+    /// The thing that it was about is gone.
+    Gone,
+    /// The effect did not happen yet. A request that is under way may still bring it.
+    NotYet,
+    /// The other side gave no answer.
+    Unanswered,
+}
+
+/// The answer to the putting or the removal of a fence.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum FenceAnswer {
+    /// The fence is put or removed, or was before.
+    Done,
+    /// Something else is there by now: ask again.
+    Changed,
+    /// The other side gave no answer.
+    Unanswered,
+}
+
+/// The ways in which it can be found out how an effect of a tool ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum SettlingAbility {
+    /// The other side is asked, and a fence keeps late requests from doing anything.
+    Fenced,
+    /// The other side is asked by the effect's id. Nothing keeps a late request off, so that "not yet" counts 5 minutes after
+    /// the entry's time.
+    Asked,
+    /// Nobody can be asked: without a clear answer to the call the effect is unknown.
+    Blind,
+}
+
+/// An agent's tool that acts. No call of it is repeated by its client: an answer to a repeat says nothing about the first.
+pub trait EffectTool: Send + Sync {
+    /// Returns how it can be found out how an effect of the tool ended.
+    fn settling_ability(&self) -> SettlingAbility;
+
+    /// Makes the one call of an effect, with the entry's id and, where something is changed, the version that was read.
+    fn call_effect(&self, entry: &EffectEntry) -> impl Future<Output = CallAnswer> + Send;
+
+    /// Asks whether the effect happened. Changes nothing.
+    fn ask_effect(&self, entry: &EffectEntry) -> impl Future<Output = AskAnswer> + Send;
+
+    /// Puts a fence, so that a request of the effect that comes late finds nothing to do: a marked event under the effect's id,
+    /// or a touch of the event on condition of the version that was read.
+    fn put_fence(&self, entry: &EffectEntry) -> impl Future<Output = FenceAnswer> + Send;
+
+    /// Removes the fence of an effect that failed, if one stands there.
+    fn remove_fence(&self, entry: &EffectEntry) -> impl Future<Output = FenceAnswer> + Send;
+}

@@ -1,0 +1,12 @@
+//! Performs effects of an agent's tools, each once, and settles those whose end is not stored.
+//!
+//! [`perform_effect`] begins an effect, makes its one call and stores its end. [`settle_effect`] finds out how an effect ended: it
+//! asks and fences, and never calls again. The rules are those of [`recado_domain::effects`]; a tool is an
+//! [`crate::ports::EffectTool`].
+
+mod changing;
+mod performing;
+mod settling;
+
+pub use performing::{DraftedJournal, EffectEnd, EffectStop, perform_effect};
+pub use settling::{SettlingEnd, remove_fences, settle_effect};

@@ -1,0 +1,181 @@
+//! Finds out how an effect ended whose end is not stored: asks and fences, and never calls again.
+
+use super::changing::change_journal;
+use crate::Deps;
+use crate::ports::{AskAnswer, EffectTool, FenceAnswer, PortResult, SettlingAbility, System};
+use crate::steps::time_limit::run_within;
+use jiff::{SignedDuration, Timestamp};
+use recado_domain::effects::{EffectEntry, EffectState, EntryEnd, EntryError, Journal, JournalChange};
+use recado_domain::ids::{Nonce, ThreadId};
+use recado_domain::millis::add_duration;
+
+/// Number of times that one attempt asks.
+const ROUNDS: usize = 3;
+
+/// Time after an entry's own at which "not yet" counts as "never", where no fence keeps a late request off.
+const LATE_REQUESTS: SignedDuration = SignedDuration::from_mins(5);
+
+/// The end of one attempt to settle an effect.
+#[derive(Debug)]
+pub enum SettlingEnd {
+    /// The end is known and stored.
+    Ended {
+        /// The journal with it.
+        journal: Journal,
+        /// Number of writes of this attempt.
+        writes: u64,
+    },
+    /// Nobody could say, and from now on the effect counts as unknown.
+    BecameUnknown {
+        /// The journal with it.
+        journal: Journal,
+        /// Number of writes of this attempt.
+        writes: u64,
+    },
+    /// Nobody could say yet.
+    StillOpen {
+        /// Time until which this attempt's claim holds.
+        until: Timestamp,
+    },
+    /// The effect ended, or another attempt has it.
+    NotOurs,
+}
+
+/// The result of asking.
+enum SettlingFinding {
+    End(EntryEnd, Option<String>),
+    NobodyKnows,
+    NobodyEverKnows,
+}
+
+/// Settles the effect of this number if it is still in the hands of `seen`. The attempt claims it as `own` first, so that of
+/// several settlers one stores the end.
+pub async fn settle_effect(
+    deps: &impl Deps,
+    tool: &impl EffectTool,
+    (thread, number): (&ThreadId, u64),
+    seen: &Nonce,
+    own: Nonce,
+) -> PortResult<SettlingEnd> {
+    let claimed = change_journal(deps, thread, |journal, now| {
+        journal.claim_entry(number, seen, own.clone(), now)?;
+        Ok(JournalChange::default())
+    });
+    let Ok(journal) = claimed.await? else {
+        return Ok(SettlingEnd::NotOurs);
+    };
+    let Some(entry) = journal.find_entry(number).cloned() else {
+        return Ok(SettlingEnd::NotOurs);
+    };
+    let (end, result) = match find_end(deps, tool, &entry).await {
+        SettlingFinding::End(end, result) => (end, result),
+        SettlingFinding::NobodyKnows => return give_up(deps, thread, &entry, false).await,
+        SettlingFinding::NobodyEverKnows => return give_up(deps, thread, &entry, true).await,
+    };
+    let ended = change_journal(deps, thread, |journal, now| {
+        journal.end_entry(number, &own, end, result.clone(), now)
+    });
+    let Ok(journal) = ended.await? else {
+        return Ok(SettlingEnd::NotOurs);
+    };
+    if end != (EntryEnd::Failed { fence: true }) {
+        return Ok(SettlingEnd::Ended { journal, writes: 2 });
+    }
+    // Only now: what is found deleted before the failure is stored counts as an event that people deleted.
+    Ok(match take_fence_away(deps, tool, &entry).await? {
+        Some(journal) => SettlingEnd::Ended { journal, writes: 3 },
+        None => SettlingEnd::Ended { journal, writes: 2 },
+    })
+}
+
+/// Asks, and fences what did not happen yet, until it is known whether the effect happened.
+async fn find_end(deps: &impl Deps, tool: &impl EffectTool, entry: &EffectEntry) -> SettlingFinding {
+    let ability = tool.settling_ability();
+    if ability == SettlingAbility::Blind {
+        return SettlingFinding::NobodyEverKnows;
+    }
+    let (system, limit) = (deps.system(), entry.limit.unsigned_abs());
+    for _ in 0..ROUNDS {
+        let asked = run_within(system, limit, tool.ask_effect(entry)).await;
+        match asked.unwrap_or(AskAnswer::Unanswered) {
+            AskAnswer::Happened(result) => return SettlingFinding::End(EntryEnd::Done, result),
+            AskAnswer::CannotHappen => {
+                let fence = entry.fence && ability == SettlingAbility::Fenced;
+                return SettlingFinding::End(EntryEnd::Failed { fence }, None);
+            }
+            AskAnswer::Gone => return SettlingFinding::End(EntryEnd::Void, None),
+            AskAnswer::Unanswered => return SettlingFinding::NobodyKnows,
+            AskAnswer::NotYet if ability == SettlingAbility::Asked => {
+                let is_late = system.now() >= add_duration(entry.call_over_at(), LATE_REQUESTS);
+                return if is_late {
+                    SettlingFinding::End(EntryEnd::Failed { fence: false }, None)
+                } else {
+                    SettlingFinding::NobodyKnows
+                };
+            }
+            AskAnswer::NotYet => {}
+        }
+        let fenced = run_within(system, limit, tool.put_fence(entry)).await;
+        if fenced.unwrap_or(FenceAnswer::Unanswered) == FenceAnswer::Unanswered {
+            return SettlingFinding::NobodyKnows;
+        }
+    }
+    SettlingFinding::NobodyKnows
+}
+
+/// Notes that an attempt found nothing out. After the fourth one, or `at_once`, the effect is unknown.
+async fn give_up(
+    deps: &impl Deps,
+    thread: &ThreadId,
+    entry: &EffectEntry,
+    at_once: bool,
+) -> PortResult<SettlingEnd> {
+    let may_become = entry.state == EffectState::Doing;
+    let still_open = SettlingEnd::StillOpen { until: entry.until };
+    if !may_become || !(at_once || entry.was_tried_enough()) {
+        return Ok(still_open);
+    }
+    let given_up = change_journal(deps, thread, |journal, _| {
+        journal.give_up_settling(entry.number, &entry.nonce, at_once)?;
+        Ok(JournalChange::default())
+    });
+    Ok(match given_up.await? {
+        Ok(journal) => SettlingEnd::BecameUnknown { journal, writes: 2 },
+        Err(_) => SettlingEnd::NotOurs,
+    })
+}
+
+/// Removes the fence of an effect whose failure is stored. Returns the journal if that was noted; without an answer `reconcile`
+/// comes back to it.
+async fn take_fence_away(
+    deps: &impl Deps,
+    tool: &impl EffectTool,
+    entry: &EffectEntry,
+) -> PortResult<Option<Journal>> {
+    let removed = run_within(
+        deps.system(),
+        entry.limit.unsigned_abs(),
+        tool.remove_fence(entry),
+    )
+    .await;
+    let is_done = removed == Some(FenceAnswer::Done);
+    let thread = entry.conversation.thread_id();
+    let noted = change_journal(deps, thread, |journal, now| {
+        if is_done {
+            journal.note_fence_removed(entry.number);
+        } else {
+            journal.put_fence_off(entry.number, now);
+        }
+        Ok::<_, EntryError>(JournalChange::default())
+    });
+    Ok(noted.await?.ok())
+}
+
+/// Removes the fences of the journal that are left behind and due.
+pub async fn remove_fences(deps: &impl Deps, tool: &impl EffectTool, journal: &Journal) -> PortResult<usize> {
+    let due = journal.fences_to_remove(deps.system().now());
+    for entry in &due {
+        take_fence_away(deps, tool, entry).await?;
+    }
+    Ok(due.len())
+}
