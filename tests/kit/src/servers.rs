@@ -1,5 +1,5 @@
-//! Stand-ins for the servers outside: Evolution API, Meta's Graph API, 360dialog, Anthropic's Messages API, over
-//! real HTTP on loopback.
+//! Stand-ins for the servers outside: Evolution API, Meta's Graph API, 360dialog, Anthropic's Messages API, Google Calendar,
+//! over real HTTP on loopback.
 //!
 //! Each answers as the real one is documented to, refuses a request that the real one would refuse (or that Recado
 //! promises not to make) and keeps it as a [`Violation`], and does on demand what goes wrong outside: see [`Behaviour`].
@@ -15,6 +15,8 @@ mod cut;
 mod dialog360;
 mod evolution;
 mod fates;
+#[cfg(feature = "google")]
+mod google_calendar;
 mod host;
 mod journal;
 mod meta;
@@ -29,6 +31,8 @@ pub use anthropic::anthropic_message;
 pub use behaviour::Behaviour;
 pub use dialog360::{Dialog360Error, Files};
 pub use fates::Fates;
+#[cfg(feature = "google")]
+pub use google_calendar::{CALENDAR, GoogleStandIn, google_error};
 pub use journal::{ConnectionState, Delivered, Journal, Recorded, Violation};
 pub use notes::Notes;
 pub use stand_in::{Kind, StandIn, StandIns};

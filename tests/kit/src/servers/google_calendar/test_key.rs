@@ -1,0 +1,40 @@
+//! A key that was made for tests and opens nothing.
+
+/// The key as PEM (PKCS #8).
+pub(super) const PRIVATE_KEY: &str = "\
+-----BEGIN PRIVATE KEY-----\n\
+MIIEvQIBADANBgkqhkiG9w0BAQEFAASCBKcwggSjAgEAAoIBAQCxeKVvFd0gT1/O\n\
+WyNxucq5D9D8YoYzewilPdgiznqEGeZZCuhMKi2q10EmIOdE8cp+RgISy3+ryLQz\n\
+mCOUXcF8yQLIOTyFIphUfyIfq2fqof/gRo1pBEIo/tXTO33KpecpV79duBkNI9xz\n\
+G94KZzBJIVuK/KJbxvjAPwsIX0YZa7PB5sPCOoeQWyZn0vF1G4GKS6RGERbPnh3G\n\
+kimpj9sWKTCyOzyz4IgnjHw/NE14juXqm1TRwGe+0vJsjO5Dr+x+hC5BvfG/1Eu2\n\
+m9iqx1OvcAilJC/HlIZUB0SqNL0yAn40nVgG42CpCpdienleDNitZjiUJwa9m1zm\n\
+97ouPzWhAgMBAAECggEAC+9wtM1UH0GnUFH5ysKzewmwxOB9ZQXvuWk02XZob+zr\n\
+/G4K3GBzzMsIMx/AXfci5qYfqpLsBaoMUHH5Zpd9lT5RhRSwWMXQV9JrAZU9+l4l\n\
+vrgP95GVP3uP9tJH7fKFXtbrZEqmyKbyQv2LS8jPywNGzEycQK7beNZkkA4UQU5L\n\
+t5dNdIt5gilUF2e+fN/9ilwoXuUiLGwA+4PFG0NgOJK+T1tQq4v5hQP34HVPKpKh\n\
+REu4W/mZzx9werEiSUpWvyMAEvl77CZtoOwKnvxoGMlm9TPdVjmJd9VE0BZijhSO\n\
+Ofnky3wmFYN4Ny2Scj6nKC8OFs6XcGMSyXtLoyq1qQKBgQDnFUS5tcIuMclWX6pR\n\
+v/hpyZJwivgcwyDxuGrIWHO6sk5NTDtdsyF0MqTxHnDKnG9blR6GR4cpmFCnNCJK\n\
+80cySD3ojd6WntE14w1RCJjnYz+a9Nv1Lg8zIek0KssmqlVKEvEX4vKUV35qAfH7\n\
+pdc7RXCDKmiKv4ksAHvr46PQrQKBgQDEm39VA3E7GbFdrqmhyqh0sash9FaC8l7U\n\
+UfNrA8YMeHn73+EHDx0NVfYoVVjOSYi1aBqUaq/cRJTYaX1t0wBDZ7BKSunYjQ4E\n\
+hsLrAvmIqOsfGLJBvRqWLDzAs0TXpJD8ks+qUqR5Kd+3ULBbk9gFJsdQTISXLSzt\n\
+lEM568uzRQKBgGUVTKbf9z010hjSaDKygvvjjQdmAvqx8KtMPIm/B4DXlqEBg8aN\n\
+IUkvDi/bXQOEQsIRDPU4PMvZMQ6zI30dxjscltgvlvrUJjgoRh74X8p4A87I5Z7u\n\
+sv9vChAj2BHl2ME6X/RO9kYlr8q3Zx7pgKkQyxLVbj2jY2G4JH0fav1RAoGBAIqq\n\
+nblJL0Ce03EesrfRJtT/RpMxMR80cNvRXRzaUYIUKv0SHzWKXFQ+j9pMr9D3HjvM\n\
+TArn4Fc767tjU7r0+heQd08+3QYGHp/kqG927qaLdSG+mmMxTCIk20iSZ/isMjJi\n\
+HaOknCp09Tvm5iwA73harHMfNNknXKvISU391/L9AoGAGKPgT3ga63JCu9nIkOzP\n\
+d0hV72ngQxhv7vpC7fnGc5RHDHyKiSKS3Yl9GAYGUIfZt/yEascghKbNvqq3fFIT\n\
+xURaHorBB6TKQVXchwuIjwfiVijHKW8tFM2LU1GiSqXY4F6K6t/BQlw6gk8oZv0X\n\
+kmfldaA7zSAKbcU7xZZKrqY=\n\
+-----END PRIVATE KEY-----\n\
+\
+";
+
+/// The public key, as the DER form of PKCS #1 in base64.
+pub(super) const PUBLIC_KEY: &str = "\
+MIIBCgKCAQEAsXilbxXdIE9fzlsjcbnKuQ/Q/GKGM3sIpT3YIs56hBnmWQroTCotqtdBJiDnRPHKfkYCEst/q8i0M5gjlF3BfMkCyDk8hSKYVH8iH6tn6qH/\
+4EaNaQRCKP7V0zt9yqXnKVe/XbgZDSPccxveCmcwSSFbivyiW8b4wD8LCF9GGWuzwebDwjqHkFsmZ9LxdRuBikukRhEWz54dxpIpqY/bFikwsjs8s+CIJ4x8\
+PzRNeI7l6ptU0cBnvtLybIzuQ6/sfoQuQb3xv9RLtpvYqsdTr3AIpSQvx5SGVAdEqjS9MgJ+NJ1YBuNgqQqXYnp5XgzYrWY4lCcGvZtc5ve6Lj81oQIDAQAB";
