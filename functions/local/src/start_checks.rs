@@ -6,6 +6,7 @@ use crate::environment::LocalEnvironment;
 use anyhow::{Context, Result, anyhow, bail};
 use recado_domain::access::Caller;
 use recado_domain::config::{ConfigDocument, CredentialRef, Instance};
+use recado_domain::tools::Tool;
 use recado_pipeline::configure;
 use recado_pipeline::ports::PageRequest;
 use std::io::ErrorKind;
@@ -35,37 +36,42 @@ pub(crate) async fn check_webhook_secret(deps: &LocalDeps, environment: &LocalEn
     )
 }
 
-/// Refuses a configuration whose enabled instances name secrets that are not here. With `simulated` they need none.
+/// Refuses a configuration whose enabled instances, or whose tools, name secrets that are not here. With `simulated` they need none.
 pub(crate) fn check_named_credentials(document: &ConfigDocument, simulated: bool) -> Result<()> {
     if simulated {
         return Ok(());
     }
-    let find_problem = |(instance, named): (&Instance, &CredentialRef)| match named {
+    let find_problem = |(of, named): (&str, &CredentialRef)| match named {
         CredentialRef::Env(name) if credential::read_secret_variable(name).is_some() => None,
-        CredentialRef::Env(name) => Some(format!("\n  {}: {name} is not set: set it here", instance.id)),
+        CredentialRef::Env(name) => Some(format!("\n  {of}: {name} is not set: set it here")),
         CredentialRef::Ssm(name) => Some(format!(
-            "\n  {}: {name} is a parameter of AWS: name a variable, env:NAME",
-            instance.id
+            "\n  {of}: {name} is a parameter of AWS: name a variable, env:NAME"
         )),
     };
     let problems: Vec<String> = document
         .enabled_instances()
         .flat_map(list_named_secrets)
+        .chain(document.tools.iter().filter_map(find_tool_secret))
         .filter_map(find_problem)
         .collect();
     if problems.is_empty() {
         return Ok(());
     }
     bail!(
-        "these instances name a credential or an app secret that is not here:{}",
+        "these instances and tools name a credential or an app secret that is not here:{}",
         problems.concat()
     )
 }
 
 /// Lists the secrets that an instance names.
-fn list_named_secrets(instance: &Instance) -> impl Iterator<Item = (&Instance, &CredentialRef)> {
+fn list_named_secrets(instance: &Instance) -> impl Iterator<Item = (&str, &CredentialRef)> {
     let named = instance.credential.iter().chain(&instance.app_secret);
-    named.map(move |named| (instance, named))
+    named.map(move |named| (instance.id.as_str(), named))
+}
+
+/// Returns the secret that a tool names.
+fn find_tool_secret(tool: &Tool) -> Option<(&str, &CredentialRef)> {
+    Some((tool.id.as_str(), tool.credential()?))
 }
 
 /// Listens on `address`.

@@ -1,4 +1,4 @@
-//! The configuration: tenants, agents and instances. `recado apply` writes it, every function reads it.
+//! The configuration: tenants, tools, agents and instances. `recado apply` writes it, every function reads it.
 
 use crate::access_list::AccessList;
 use crate::content::MessageTemplate;
@@ -10,6 +10,7 @@ use crate::rate::Rate;
 use crate::retention::RetentionPolicy;
 use crate::secret::SecretVersion;
 use crate::signature::Signature;
+use crate::tools::Tool;
 use jiff::tz::TimeZone;
 use jiff::{SignedDuration, Timestamp};
 use serde::{Deserialize, Serialize};
@@ -35,6 +36,9 @@ pub struct ConfigDocument {
     /// The tenants to create or change.
     #[serde(default)]
     pub tenants: Vec<Tenant>,
+    /// The tools to create or change.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub tools: Vec<Tool>,
     /// The agents to create or change.
     #[serde(default)]
     pub agents: Vec<Agent>,
@@ -283,6 +287,9 @@ pub struct InstanceConfig {
     /// The present snapshot of the agent's knowledge; `None` if it has none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub knowledge: Option<SnapshotName>,
+    /// The agent's tools, sorted by their ids.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub tools: Vec<Tool>,
 }
 
 impl InstanceConfig {
@@ -323,6 +330,7 @@ mod references;
 mod removal;
 mod steps;
 mod tenant_change;
+pub mod tools;
 mod webhook_secret;
 
 pub use agent::{Agent, AgentStep};

@@ -48,6 +48,9 @@ const HAND_OVER: &str = "hand_over";
 const RESOLVE: &str = "resolve";
 const MOVE_TO_STEP: &str = "move_to_step";
 
+/// The names of the tools by which models take decisions. No other tool may have them.
+pub const DECISION_TOOL_NAMES: [&str; 3] = [HAND_OVER, RESOLVE, MOVE_TO_STEP];
+
 /// The decisions that the agent may take with its next reply.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct OfferedDecisions {

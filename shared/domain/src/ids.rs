@@ -50,11 +50,8 @@ fn checked(kind: &'static str, text: &str) -> Result<(), IdError> {
         });
     }
     let fine = |c: char| c.is_alphanumeric() || " ._-@:+=/".contains(c);
-    if text.chars().all(fine) {
-        Ok(())
-    } else {
-        Err(IdError::Character { kind })
-    }
+    let is_fine = text.chars().all(fine);
+    is_fine.then_some(()).ok_or(IdError::Character { kind })
 }
 
 macro_rules! id {
@@ -115,6 +112,11 @@ id!(
     /// The provider's name for an instance: Evolution's instance name, Meta's `phone_number_id`, AWS's own id.
     ExternalId,
     "provider's instance id"
+);
+id!(
+    /// The id of a tool, given by the configuration.
+    ToolId,
+    "tool id"
 );
 id!(
     /// The id of an agent: a configured model with its prompts.

@@ -66,6 +66,7 @@ pub mod typing;
 pub mod wake_up;
 pub mod web_url;
 
+pub use config::tools;
 pub use jiff::{SignedDuration, Timestamp};
 
 /// The format of the records, in both stores. It grows with every change after which an older program could not read them,

@@ -38,6 +38,7 @@ mod simulator;
 mod tenant_removal;
 mod tenants;
 mod tokens;
+mod tools;
 mod trace;
 mod trends;
 mod unacknowledged;
@@ -155,6 +156,8 @@ macro_rules! list_operator_routes {
                 tenants::put_tenant,
                 tenant_removal::delete_tenant
             ),
+            $routes!(tools::list_tools, tools::post_tool),
+            $routes!(tools::get_tool, tools::put_tool, tools::delete_tool),
             $routes!(agents::list_agents, agents::post_agent),
             $routes!(agents::get_agent, agents::put_agent, agents::delete_agent),
             $routes!(knowledge::list_knowledge, knowledge::post_knowledge),

@@ -128,9 +128,11 @@ impl Fixture {
             tenant,
             agent,
             knowledge: _,
+            tools,
         } = self.bound.clone();
         ConfigDocument {
             tenants: vec![tenant],
+            tools,
             agents: vec![agent],
             instances: vec![instance],
             alerts: None,
@@ -314,6 +316,7 @@ pub fn bound(provider: Provider) -> InstanceConfig {
     let agent = AgentId::parse(&fresh("ana")).unwrap();
     InstanceConfig {
         knowledge: None,
+        tools: Vec::new(),
         instance: Instance {
             id: InstanceId::parse(&fresh("front-desk")).unwrap(),
             tenant: tenant.clone(),
@@ -370,6 +373,7 @@ pub fn bound(provider: Provider) -> InstanceConfig {
             hand_over_message: "Uma pessoa continua aqui.".to_owned(),
             limits: AgentLimits::default(),
             steps: Vec::new(),
+            tools: BTreeSet::new(),
             disabled: false,
         },
     }

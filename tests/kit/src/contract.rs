@@ -50,6 +50,7 @@ pub mod stored_messages;
 pub mod tenant_records;
 pub mod tenants;
 pub mod tokens;
+pub mod tools;
 pub mod traces;
 pub mod typing;
 pub mod unacknowledged;

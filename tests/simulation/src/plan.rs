@@ -79,6 +79,7 @@ pub fn bound(number: usize, tenant: usize, provider: Provider, rate: Option<Rate
     let line = format!("line-{number}");
     InstanceConfig {
         knowledge: None,
+        tools: Vec::new(),
         instance: Instance {
             id: InstanceId::parse(&line).expect("a name"),
             tenant: tenant.clone(),
@@ -135,6 +136,7 @@ pub fn bound(number: usize, tenant: usize, provider: Provider, rate: Option<Rate
             hand_over_message: "Uma pessoa continua aqui.".to_owned(),
             limits: AgentLimits::default(),
             steps: Vec::new(),
+            tools: BTreeSet::new(),
             disabled: false,
         },
     }

@@ -1,3 +1,5 @@
+mod records;
+
 use super::DynamoStore;
 use super::configuration_writes::{self, EntryWrite, StoredMarks};
 use super::expression::Expression;
@@ -6,65 +8,19 @@ use super::keys::{self, ConfigurationKind, TableKey};
 use super::knowledge_records::find_snapshot_name;
 use super::table::RecordQuery;
 use crate::cache::CacheLookup;
-use futures::future::try_join4;
+use futures::future::try_join5;
 use recado_domain::config::{
     Agent, ConfigDocument, ConfigEntry, ConfigNames, ConfigRemoval, Instance, InstanceConfig, Tenant,
 };
-use recado_domain::ids::{ExternalId, InstanceId, TenantId};
+use recado_domain::ids::{ExternalId, InstanceId, TenantId, ToolId};
 use recado_domain::provider::Provider;
+use recado_domain::tools::Tool;
 use recado_pipeline::ports::{
     ConfigurationStore, Page, PageRequest, PortError, PortResult, System, WriteOutcome,
 };
+use records::{add_entry, find_kind, list_named_keys};
 use serde::de::DeserializeOwned;
 use std::collections::BTreeSet;
-
-/// Returns the kind of an entry, by the key of any of its records.
-fn find_kind(item: &Item) -> Option<ConfigurationKind> {
-    use ConfigurationKind::{Agent, Instance, Tenant};
-    let (pk, sk) = (item::get_string(item, "pk")?, item::get_string(item, "sk")?);
-    if pk == keys::VARIABLES {
-        return Some(Tenant);
-    }
-    if pk.starts_with("G#X#") {
-        return Some(Instance);
-    }
-    let fits = |kind: &ConfigurationKind| pk == kind.partition_key();
-    let owned = |kind: &ConfigurationKind| pk.starts_with("G#C#") && sk.starts_with(kind.sort_prefix());
-    [Tenant, Agent, Instance]
-        .into_iter()
-        .find(|kind| fits(kind) || owned(kind))
-}
-
-/// Adds the entry of a record to the document.
-fn add_entry(what: &'static str, item: &Item, document: &mut ConfigDocument) -> PortResult<()> {
-    match find_kind(item) {
-        Some(ConfigurationKind::Tenant) => document.tenants.push(item::decode_record(what, item)?),
-        Some(ConfigurationKind::Agent) => document.agents.push(item::decode_record(what, item)?),
-        Some(ConfigurationKind::Instance) => document.instances.push(item::decode_record(what, item)?),
-        None => return Err(PortError::invalid(what, "the record is no entry")),
-    }
-    Ok(())
-}
-
-/// Lists the keys under which named entries are read. Those of variables are queried.
-fn list_named_keys(names: &ConfigNames) -> Vec<TableKey> {
-    let of = TableKey::for_configured;
-    let tenants = names.tenants.iter();
-    let tenants = tenants.map(|id| of(ConfigurationKind::Tenant, id.as_str()));
-    let agents = names.agents.iter();
-    let agents = agents.map(|id| of(ConfigurationKind::Agent, id.as_str()));
-    let instances = names.instances.iter();
-    let instances = instances.map(|id| of(ConfigurationKind::Instance, id.as_str()));
-    let externals = names.externals.iter();
-    let externals = externals.map(|(provider, external)| TableKey::for_external_id(*provider, external));
-    let alerts = names.alerts.then(TableKey::for_alert_config);
-    tenants
-        .chain(agents)
-        .chain(instances)
-        .chain(externals)
-        .chain(alerts)
-        .collect()
-}
 
 impl<A: System> DynamoStore<A> {
     /// Reads all records of a kind, sorted by id.
@@ -81,7 +37,7 @@ impl<A: System> DynamoStore<A> {
         found.iter().map(|item| item::decode_record(WHAT, item)).collect()
     }
 
-    /// Reads a tenant with its agents and instances, by one query.
+    /// Reads a tenant with its tools, agents and instances, by one query.
     async fn read_tenant_entries(&self, tenant: &TenantId) -> PortResult<ConfigDocument> {
         const WHAT: &str = "reading a tenant's configuration";
         let query = RecordQuery {
@@ -161,6 +117,7 @@ impl<A: System> DynamoStore<A> {
             }
         }
         document.tenants.sort_by(|a, b| a.id.cmp(&b.id));
+        document.tools.sort_by(|a, b| a.id.cmp(&b.id));
         document.agents.sort_by(|a, b| a.id.cmp(&b.id));
         document.instances.sort_by(|a, b| a.id.cmp(&b.id));
         Ok((document, marks))
@@ -211,6 +168,11 @@ impl<A: System> DynamoStore<A> {
             .iter()
             .filter(|agent| removal.agents.contains(&agent.id));
         let mut tenants: BTreeSet<TenantId> = of_agents.map(|agent| agent.tenant.clone()).collect();
+        let of_tools = before
+            .tools
+            .iter()
+            .filter(|tool| removal.tools.contains(&tool.id));
+        tenants.extend(of_tools.map(|tool| tool.tenant.clone()));
         tenants.extend(removal.tenants.iter().cloned());
         for tenant in &tenants {
             let entries = self.read_tenant_entries(tenant).await?;
@@ -231,8 +193,22 @@ impl<A: System> DynamoStore<A> {
         self.by_id.clear();
     }
 
-    /// Adds its tenant and agent to an instance. `None` if there is no instance. An instance whose tenant or agent is
-    /// missing is an error that may pass, since these are written before the instance.
+    /// Reads the tools that an agent names, in the order of their ids. An agent without tools costs no request.
+    async fn read_tools_of(&self, what: &'static str, agent: &Agent) -> PortResult<Vec<Tool>> {
+        if agent.tools.is_empty() {
+            return Ok(Vec::new());
+        }
+        let of = |id: &ToolId| TableKey::for_configured(ConfigurationKind::Tool, id.as_str());
+        let keys = agent.tools.iter().map(of).collect();
+        let found = self.table.get_records(what, keys, false).await?;
+        let tools = found.iter().map(|item| item::decode_record(what, item));
+        let mut tools: Vec<Tool> = tools.collect::<PortResult<_>>()?;
+        tools.sort_by(|a, b| a.id.cmp(&b.id));
+        Ok(tools)
+    }
+
+    /// Adds its tenant, its agent and the agent's tools to an instance. `None` if there is no instance. An instance whose
+    /// tenant or agent is missing is an error that may pass, since these are written before the instance.
     async fn assemble_instance_config(
         &self,
         what: &'static str,
@@ -258,9 +234,11 @@ impl<A: System> DynamoStore<A> {
                 "the instance's tenant or agent is not there yet",
             ));
         };
+        let agent: Agent = item::decode_record(what, agent)?;
         Ok(Some(InstanceConfig {
             tenant: item::decode_record(what, tenant)?,
-            agent: item::decode_record(what, agent)?,
+            tools: self.read_tools_of(what, &agent).await?,
+            agent,
             knowledge: find_snapshot_name(what, &instance.tenant, &found)?,
             instance,
         }))
@@ -272,15 +250,17 @@ impl<A: System> ConfigurationStore for DynamoStore<A> {
         if let Some(tenant) = tenant {
             return self.read_tenant_entries(tenant).await;
         }
-        let all = try_join4(
+        let all = try_join5(
             self.read_kind(ConfigurationKind::Tenant),
+            self.read_kind(ConfigurationKind::Tool),
             self.read_kind(ConfigurationKind::Agent),
             self.read_kind(ConfigurationKind::Instance),
             self.find_alert_config(),
         );
-        let (tenants, agents, instances, alerts) = Box::pin(all).await?;
+        let (tenants, tools, agents, instances, alerts) = Box::pin(all).await?;
         Ok(ConfigDocument {
             tenants,
+            tools,
             agents,
             instances,
             alerts,
@@ -297,6 +277,10 @@ impl<A: System> ConfigurationStore for DynamoStore<A> {
 
     async fn list_agents(&self, tenant: Option<&TenantId>, page: &PageRequest) -> PortResult<Page<Agent>> {
         self.list_kind(ConfigurationKind::Agent, tenant, page).await
+    }
+
+    async fn list_tools(&self, tenant: Option<&TenantId>, page: &PageRequest) -> PortResult<Page<Tool>> {
+        self.list_kind(ConfigurationKind::Tool, tenant, page).await
     }
 
     async fn list_instances(

@@ -2,7 +2,7 @@
 
 use super::{AgentLimits, CredentialRef, split_model_name};
 use crate::decision::DecisionKind;
-use crate::ids::{AgentId, StepId, TenantId};
+use crate::ids::{AgentId, StepId, TenantId, ToolId};
 use crate::signature::Signature;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
@@ -54,6 +54,9 @@ pub struct Agent {
     /// The limits of the agent in one thread.
     #[serde(default, skip_serializing_if = "AgentLimits::is_default")]
     pub limits: AgentLimits,
+    /// The tools that the agent may call, by their ids. They belong to the same tenant.
+    #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
+    pub tools: BTreeSet<ToolId>,
     /// `true` if the agent answers nobody: what comes in waits for people.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub disabled: bool,

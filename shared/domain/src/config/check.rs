@@ -7,8 +7,9 @@ use super::{
 };
 use crate::access_list::{ACCESS_BYTES_MAX, ACCESS_ENTRIES_MAX, AccessList, DOCUMENT_ACCESS_BYTES_MAX};
 use crate::hours::OpeningHours;
-use crate::ids::{AgentId, TenantId};
+use crate::ids::{AgentId, TenantId, ToolId};
 use crate::signature::Signature;
+use crate::tools::{Tool, check_agent_tools, check_tools};
 use jiff::tz::TimeZone;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
@@ -19,6 +20,7 @@ impl ConfigDocument {
     /// duplicates and ranges.
     pub fn validate_against(&self, known: &ConfigDocument) -> Result<(), ConfigError> {
         check_unique_ids("tenant", self.tenants.iter().map(|t| t.id.as_str()))?;
+        check_unique_ids("tool", self.tools.iter().map(|t| t.id.as_str()))?;
         check_unique_ids("agent", self.agents.iter().map(|a| a.id.as_str()))?;
         check_unique_ids("instance", self.instances.iter().map(|i| i.id.as_str()))?;
         let merged = known.with_changes(self);
@@ -32,10 +34,13 @@ impl ConfigDocument {
                 });
             }
         }
+        check_tools(merged.tools.iter(), &tenants)?;
+        let tools: BTreeMap<&ToolId, &Tool> = merged.tools.iter().map(|t| (&t.id, t)).collect();
         for agent in &merged.agents {
             agent.validate_agent(&tenants)?;
+            check_agent_tools(agent, &tools)?;
         }
-        check_shared_variables(&merged.instances, merged.tenants.iter().map(|tenant| &tenant.id))?;
+        check_shared_variables(&merged, merged.tenants.iter().map(|tenant| &tenant.id))?;
         // Only of the document itself: what is stored already must not stand in the way of another change.
         for tenant in &self.tenants {
             tenant.check_retention()?;
@@ -81,6 +86,7 @@ impl ConfigDocument {
     pub fn with_changes(&self, change: &ConfigDocument) -> ConfigDocument {
         let mut merged = self.clone();
         upsert_items(&mut merged.tenants, &change.tenants);
+        upsert_items(&mut merged.tools, &change.tools);
         upsert_items(&mut merged.agents, &change.agents);
         upsert_items(&mut merged.instances, &change.instances);
         if change.alerts.is_some() {

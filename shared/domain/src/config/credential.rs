@@ -1,7 +1,8 @@
 //! Checks that a credential reference names a secret of its own tenant.
 
-use super::{ConfigError, CredentialRef, Instance};
+use super::{ConfigDocument, ConfigError, CredentialRef, Instance};
 use crate::ids::TenantId;
+use crate::tools::Tool;
 use std::collections::BTreeSet;
 
 /// The beginning of the name of every variable that holds a tenant's own secret; the tenant follows.
@@ -106,10 +107,10 @@ fn tenant_of_parameter(name: &str) -> Option<&str> {
     (!own.is_empty()).then_some(tenant)
 }
 
-/// Refuses an instance whose credential is a variable of two tenants. That happens when the ids of two tenants are
+/// Refuses an instance or a tool whose credential is a variable of two tenants. That happens when the ids of two tenants are
 /// equal in capitals.
 pub(super) fn check_shared_variables<'a>(
-    instances: &[Instance],
+    all: &ConfigDocument,
     tenants: impl Iterator<Item = &'a TenantId>,
 ) -> Result<(), ConfigError> {
     let mut seen = BTreeSet::new();
@@ -125,7 +126,14 @@ pub(super) fn check_shared_variables<'a>(
         let mut references = instance.credential.iter().chain(&instance.app_secret);
         references.any(is_shared)
     };
-    match instances.iter().find(shared) {
+    let names_shared = |tool: &&Tool| tool.credential().is_some_and(is_shared);
+    if let Some(tool) = all.tools.iter().find(names_shared) {
+        return Err(ConfigError::InvalidValue {
+            of: format!("tool `{}`", tool.id),
+            what: "two tenants' ids are alike in capitals, so its credential cannot be a variable of one of them",
+        });
+    }
+    match all.instances.iter().find(shared) {
         Some(instance) => Err(ConfigError::SharedVariable {
             instance: instance.id.clone(),
         }),

@@ -1,7 +1,8 @@
 use super::StepsError;
 use crate::hours::HoursError;
-use crate::ids::{AgentId, InstanceId, TenantId};
+use crate::ids::{AgentId, InstanceId, TenantId, ToolId};
 use crate::provider::Provider;
+use crate::tools::ToolError;
 
 /// The reasons why a configuration is not valid.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -20,7 +21,7 @@ pub enum ConfigError {
     /// Two items of one kind have the same id.
     #[error("{kind} `{id}` is declared twice")]
     DuplicateId {
-        /// `tenant`, `agent` or `instance`.
+        /// `tenant`, `tool`, `agent` or `instance`.
         kind: &'static str,
         /// The id that is declared twice.
         id: String,
@@ -30,7 +31,7 @@ pub enum ConfigError {
     MissingReference {
         /// The item that holds the reference, such as "instance `clinic`".
         from: String,
-        /// Kind of the missing item: `tenant` or `agent`.
+        /// Kind of the missing item: `tenant`, `tool` or `agent`.
         kind: &'static str,
         /// The missing item's id.
         id: String,
@@ -102,7 +103,7 @@ pub enum ConfigError {
     },
     /// A tenant adds an item whose id is not its own to give.
     #[error(
-        "{of}: a tenant gives new agents and instances ids that nobody has and that begin with `{tenant}-`"
+        "{of}: a tenant gives new tools, agents and instances ids that nobody has and that begin with `{tenant}-`"
     )]
     ForeignId {
         /// The item with the id.
@@ -173,6 +174,14 @@ pub enum ConfigError {
         agent: AgentId,
         /// The problem.
         why: StepsError,
+    },
+    /// A tool is not valid.
+    #[error("tool `{tool}`: {why}")]
+    Tool {
+        /// The tool.
+        tool: ToolId,
+        /// The problem.
+        why: ToolError,
     },
     /// A value is outside its range, empty or reserved.
     #[error("{of}: {what}")]

@@ -1,7 +1,7 @@
 //! The removal of configuration that a document does not name.
 
 use super::{ConfigDocument, Instance};
-use crate::ids::{AgentId, InstanceId, TenantId};
+use crate::ids::{AgentId, InstanceId, TenantId, ToolId};
 use std::collections::BTreeSet;
 
 /// The entries to remove from the configuration.
@@ -9,6 +9,8 @@ use std::collections::BTreeSet;
 pub struct ConfigRemoval {
     /// The tenants to remove.
     pub tenants: Vec<TenantId>,
+    /// The tools to remove.
+    pub tools: Vec<ToolId>,
     /// The agents to remove.
     pub agents: Vec<AgentId>,
     /// The instances to remove.
@@ -27,7 +29,10 @@ pub struct PrunePlan {
 impl ConfigRemoval {
     /// Returns `true` if there is nothing to remove.
     pub fn is_empty(&self) -> bool {
-        self.tenants.is_empty() && self.agents.is_empty() && self.instances.is_empty()
+        self.tenants.is_empty()
+            && self.tools.is_empty()
+            && self.agents.is_empty()
+            && self.instances.is_empty()
     }
 }
 
@@ -67,9 +72,16 @@ impl ConfigDocument {
         };
         let (staying_agents, agents): (Vec<_>, Vec<_>) =
             self.agents.iter().partition(|agent| needs_agent(&agent.id));
+        let needs_tool = |tool: &ToolId| {
+            wanted.tools.iter().any(|named| named.id == *tool)
+                || staying_agents.iter().any(|agent| agent.tools.contains(tool))
+        };
+        let (staying_tools, tools): (Vec<_>, Vec<_>) =
+            self.tools.iter().partition(|tool| needs_tool(&tool.id));
         let needs_tenant = |tenant: &TenantId| {
             wanted.tenants.iter().any(|named| named.id == *tenant)
                 || staying.iter().any(|instance| instance.tenant == *tenant)
+                || staying_tools.iter().any(|tool| tool.tenant == *tenant)
                 || staying_agents.iter().any(|agent| agent.tenant == *tenant)
         };
         let tenants = self.tenants.iter().filter(|tenant| !needs_tenant(&tenant.id));
@@ -77,6 +89,7 @@ impl ConfigDocument {
         PrunePlan {
             remove: ConfigRemoval {
                 tenants: tenants.map(|tenant| tenant.id.clone()).collect(),
+                tools: tools.into_iter().map(|tool| tool.id.clone()).collect(),
                 agents: agents.into_iter().map(|agent| agent.id.clone()).collect(),
                 instances: removed.into_iter().map(|instance| instance.id.clone()).collect(),
             },
@@ -95,6 +108,7 @@ impl ConfigDocument {
         let mut left = self.clone();
         left.tenants
             .retain(|tenant| !removal.tenants.contains(&tenant.id));
+        left.tools.retain(|tool| !removal.tools.contains(&tool.id));
         left.agents.retain(|agent| !removal.agents.contains(&agent.id));
         left.instances
             .retain(|instance| !removal.instances.contains(&instance.id));

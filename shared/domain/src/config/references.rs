@@ -1,13 +1,19 @@
-//! The entries to which others refer: an instance refers to its agent and its tenant, an agent to its tenant.
+//! The entries to which others refer: an instance refers to its agent and its tenant, an agent to its tenant and its tools,
+//! a tool to its tenant.
 
 use super::{ConfigDocument, ConfigNames, ConfigRemoval};
 use std::collections::BTreeSet;
 
 impl ConfigNames {
-    /// Makes the names of the tenants and agents to which `change` refers without containing them.
+    /// Makes the names of the tenants, tools and agents to which `change` refers without containing them.
     pub fn of_referred(change: &ConfigDocument) -> Self {
         let mut names = Self {
             tenants: change.list_owners(),
+            tools: change
+                .agents
+                .iter()
+                .flat_map(|agent| agent.tools.iter().cloned())
+                .collect(),
             agents: change
                 .instances
                 .iter()
@@ -18,6 +24,9 @@ impl ConfigNames {
         for tenant in &change.tenants {
             names.tenants.remove(&tenant.id);
         }
+        for tool in &change.tools {
+            names.tools.remove(&tool.id);
+        }
         for agent in &change.agents {
             names.agents.remove(&agent.id);
         }
@@ -27,7 +36,7 @@ impl ConfigNames {
 
 impl ConfigDocument {
     /// Returns `true` if this document or `change` holds each entry to which `change` refers. Each agent must belong to the
-    /// tenant of its instances.
+    /// tenant of its instances, and each tool to that of its agents.
     pub fn holds_references_of(&self, change: &ConfigDocument) -> bool {
         let tenants: BTreeSet<_> = [&self.tenants, &change.tenants]
             .into_iter()
@@ -40,8 +49,19 @@ impl ConfigDocument {
             .chain(&change.agents)
             .map(|agent| (&agent.id, &agent.tenant))
             .collect();
+        let rewritten: BTreeSet<_> = change.tools.iter().map(|tool| &tool.id).collect();
+        let kept = self.tools.iter().filter(|tool| !rewritten.contains(&tool.id));
+        let tools: BTreeSet<_> = kept
+            .chain(&change.tools)
+            .map(|tool| (&tool.id, &tool.tenant))
+            .collect();
+        let mut named = change
+            .agents
+            .iter()
+            .flat_map(|agent| agent.tools.iter().map(move |tool| (tool, &agent.tenant)));
         let mut instances = change.instances.iter();
         change.list_owners().iter().all(|owner| tenants.contains(owner))
+            && named.all(|tool| tools.contains(&tool))
             && instances.all(|instance| agents.contains(&(&instance.agent, &instance.tenant)))
     }
 
@@ -50,6 +70,7 @@ impl ConfigDocument {
     pub fn refers_to_removed(&self, removal: &ConfigRemoval, change: &ConfigDocument) -> bool {
         let (tenants, agents): (BTreeSet<_>, BTreeSet<_>) =
             (removal.tenants.iter().collect(), removal.agents.iter().collect());
+        let tools: BTreeSet<_> = removal.tools.iter().collect();
         let instances: BTreeSet<_> = removal.instances.iter().collect();
         let replaced: BTreeSet<_> = change.instances.iter().map(|instance| &instance.id).collect();
         let moved: BTreeSet<_> = change.agents.iter().map(|agent| &agent.id).collect();
@@ -59,8 +80,15 @@ impl ConfigDocument {
         let mut staying = self.instances.iter().filter(left).chain(&change.instances);
         let left = |agent: &&super::Agent| !agents.contains(&agent.id) && !moved.contains(&agent.id);
         let mut answering = self.agents.iter().filter(left).chain(&change.agents);
+        let left = |tool: &&crate::tools::Tool| {
+            !tools.contains(&tool.id) && !change.tools.iter().any(|changed| changed.id == tool.id)
+        };
+        let mut offered = self.tools.iter().filter(left).chain(&change.tools);
         staying.any(|instance| agents.contains(&instance.agent) || tenants.contains(&instance.tenant))
-            || answering.any(|agent| tenants.contains(&agent.tenant))
+            || answering.any(|agent| {
+                tenants.contains(&agent.tenant) || agent.tools.iter().any(|tool| tools.contains(tool))
+            })
+            || offered.any(|tool| tenants.contains(&tool.tenant))
     }
 }
 

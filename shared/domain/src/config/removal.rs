@@ -38,6 +38,13 @@ impl ConfigDocument {
                 .chain([instance.tenant.clone()])
                 .collect::<Vec<_>>()
         };
+        let tools = self.tools.iter().flat_map(|tool| {
+            let before = known.tools.iter().find(|known| known.id == tool.id);
+            before
+                .map(|before| before.tenant.clone())
+                .into_iter()
+                .chain([tool.tenant.clone()])
+        });
         let agents = self.agents.iter().flat_map(|agent| {
             let before = known.agents.iter().find(|known| known.id == agent.id);
             before
@@ -45,7 +52,12 @@ impl ConfigDocument {
                 .into_iter()
                 .chain([agent.tenant.clone()])
         });
-        let named = self.tenants.iter().map(|tenant| tenant.id.clone()).chain(agents);
+        let named = self
+            .tenants
+            .iter()
+            .map(|tenant| tenant.id.clone())
+            .chain(tools)
+            .chain(agents);
         let mut named = named.chain(self.instances.iter().flat_map(owners));
         match named.find(|tenant| removed.contains(tenant)) {
             Some(tenant) => Err(ConfigError::TenantBeingRemoved { tenant }),
@@ -53,12 +65,13 @@ impl ConfigDocument {
         }
     }
 
-    /// Returns this document without the tenants that are being removed, their agents and their instances.
+    /// Returns this document without the tenants that are being removed, and without what belongs to them.
     #[must_use]
     pub fn without_removed_tenants(&self) -> ConfigDocument {
         let removed = self.removed_tenants();
         let mut left = self.clone();
         left.tenants.retain(|tenant| !removed.contains(&tenant.id));
+        left.tools.retain(|tool| !removed.contains(&tool.tenant));
         left.agents.retain(|agent| !removed.contains(&agent.tenant));
         left.instances
             .retain(|instance| !removed.contains(&instance.tenant));

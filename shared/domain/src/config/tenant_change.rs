@@ -16,6 +16,12 @@ impl ConfigDocument {
         for named in &self.tenants {
             check_owner(format!("tenant `{}`", named.id), &named.id, tenant)?;
         }
+        for tool in &self.tools {
+            let of = || format!("tool `{}`", tool.id);
+            check_owner(of(), &tool.tenant, tenant)?;
+            let known = all.tools.iter().find(|known| known.id == tool.id);
+            check_id(of, tool.id.as_str(), known.map(|known| &known.tenant), tenant)?;
+        }
         for agent in &self.agents {
             let of = || format!("agent `{}`", agent.id);
             check_owner(of(), &agent.tenant, tenant)?;

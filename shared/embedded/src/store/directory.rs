@@ -6,9 +6,10 @@ use crate::sql_records::{decode_json, encode_json, execute_sql, query_all, query
 use recado_domain::config::{
     Agent, ConfigDocument, ConfigEntry, ConfigNames, ConfigRemoval, Instance, InstanceConfig, Tenant,
 };
-use recado_domain::ids::{ExternalId, InstanceId, TenantId};
+use recado_domain::ids::{ExternalId, InstanceId, TenantId, ToolId};
 use recado_domain::knowledge::AgentKnowledge;
 use recado_domain::provider::Provider;
+use recado_domain::tools::Tool;
 use recado_pipeline::ports::{ConfigurationStore, Page, PageRequest, PortResult, WriteOutcome};
 use rusqlite::{Connection, OptionalExtension, Row, params};
 use std::collections::BTreeMap;
@@ -20,16 +21,19 @@ fn select_configuration(
     let Some(tenant) = tenant else {
         return Ok(ConfigDocument {
             tenants: query_all(connection, "SELECT body FROM tenants ORDER BY id", [])?,
+            tools: query_all(connection, "SELECT body FROM tools ORDER BY id", [])?,
             agents: query_all(connection, "SELECT body FROM agents ORDER BY id", [])?,
             instances: query_all(connection, "SELECT body FROM instances ORDER BY id", [])?,
             alerts: select_alert_config(connection)?,
         });
     };
     let tenant = [tenant.as_str()];
+    let tools = "SELECT body FROM tools WHERE tenant = ?1 ORDER BY id";
     let agents = "SELECT body FROM agents WHERE tenant = ?1 ORDER BY id";
     let instances = "SELECT body FROM instances WHERE tenant = ?1 ORDER BY id";
     Ok(ConfigDocument {
         tenants: query_all(connection, "SELECT body FROM tenants WHERE id = ?1", tenant)?,
+        tools: query_all(connection, tools, tenant)?,
         agents: query_all(connection, agents, tenant)?,
         instances: query_all(connection, instances, tenant)?,
         // The alerts are the installation's.
@@ -57,6 +61,11 @@ fn select_named(connection: &Connection, names: &ConfigNames) -> Result<ConfigDo
     for part in &names.variable_parts {
         select_tenants("SELECT body FROM tenants WHERE variable_part = ?1", part)?;
     }
+    let mut tools: BTreeMap<String, Tool> = BTreeMap::new();
+    for id in &names.tools {
+        let found = select_tool(connection, id)?;
+        tools.extend(found.map(|found| (found.id.to_string(), found)));
+    }
     for id in &names.agents {
         let sql = "SELECT body FROM agents WHERE id = ?1";
         let found: Option<Agent> = query_one(connection, sql, [id.as_str()])?;
@@ -74,6 +83,7 @@ fn select_named(connection: &Connection, names: &ConfigNames) -> Result<ConfigDo
     }
     Ok(ConfigDocument {
         tenants: tenants.into_values().collect(),
+        tools: tools.into_values().collect(),
         agents: agents.into_values().collect(),
         instances: instances.into_values().collect(),
         alerts: if names.alerts {
@@ -82,6 +92,10 @@ fn select_named(connection: &Connection, names: &ConfigNames) -> Result<ConfigDo
             None
         },
     })
+}
+
+fn select_tool(connection: &Connection, id: &ToolId) -> Result<Option<Tool>, DbError> {
+    query_one(connection, "SELECT body FROM tools WHERE id = ?1", [id.as_str()])
 }
 
 /// Returns a page of the entries in `table`, of one tenant or of all. The cursor is the id of the last entry before it.
@@ -140,6 +154,7 @@ fn breaks_references(
         return Ok(true);
     }
     let removed = ConfigNames {
+        tools: removal.tools.iter().cloned().collect(),
         agents: removal.agents.iter().cloned().collect(),
         ..ConfigNames::default()
     };
@@ -176,6 +191,11 @@ fn apply_document(connection: &Connection, change: &ConfigDocument) -> Result<()
         ];
         execute_sql(connection, sql, values)?;
     }
+    for tool in &change.tools {
+        let sql = "INSERT OR REPLACE INTO tools (id, tenant, body) VALUES (?1, ?2, ?3)";
+        let values = params![tool.id.as_str(), tool.tenant.as_str(), encode_json(tool)?];
+        execute_sql(connection, sql, values)?;
+    }
     for agent in &change.agents {
         let sql = "INSERT OR REPLACE INTO agents (id, tenant, body) VALUES (?1, ?2, ?3)";
         let values = params![agent.id.as_str(), agent.tenant.as_str(), encode_json(agent)?];
@@ -204,6 +224,9 @@ fn delete_entries(connection: &Connection, removal: &ConfigRemoval) -> Result<()
     }
     for id in &removal.agents {
         execute_sql(connection, "DELETE FROM agents WHERE id = ?1", [id.as_str()])?;
+    }
+    for id in &removal.tools {
+        execute_sql(connection, "DELETE FROM tools WHERE id = ?1", [id.as_str()])?;
     }
     for id in &removal.tenants {
         execute_sql(connection, "DELETE FROM tenants WHERE id = ?1", [id.as_str()])?;
@@ -252,11 +275,17 @@ fn select_instance_config(
     let Some((instance, tenant, agent, knowledge)) = found else {
         return Ok(None);
     };
+    let agent: Agent = decode_json(&agent)?;
+    let mut tools = Vec::with_capacity(agent.tools.len());
+    for id in &agent.tools {
+        tools.extend(select_tool(connection, id)?);
+    }
     let knowledge: Option<AgentKnowledge> = knowledge.as_deref().map(decode_json).transpose()?;
     Ok(Some(InstanceConfig {
         instance: decode_json(&instance)?,
         tenant: decode_json(&tenant)?,
-        agent: decode_json(&agent)?,
+        agent,
+        tools,
         knowledge: knowledge.and_then(|known| known.snapshot),
     }))
 }
@@ -284,6 +313,12 @@ impl ConfigurationStore for Embedded {
         let (tenant, page) = (tenant.cloned(), page.clone());
         let work = move |c: &Connection| select_entries(c, "agents", tenant.as_ref(), &page);
         self.run_read("agents", work).await
+    }
+
+    async fn list_tools(&self, tenant: Option<&TenantId>, page: &PageRequest) -> PortResult<Page<Tool>> {
+        let (tenant, page) = (tenant.cloned(), page.clone());
+        let work = move |c: &Connection| select_entries(c, "tools", tenant.as_ref(), &page);
+        self.run_read("tools", work).await
     }
 
     async fn list_instances(

@@ -6,12 +6,14 @@ mod alerts;
 mod configuration;
 mod content;
 mod reports;
+mod tools;
 
 pub(super) use configuration::{AgentSchema, ConfigDocumentSchema, InstanceSchema, RateSchema, TenantSchema};
 pub(super) use content::OutgoingContentSchema;
 pub(super) use reports::{
     CatchUpReportSchema, ConfigurationChangeSchema, PricingSchema, SimulatedMessageSchema, StatusErrorSchema,
 };
+pub(super) use tools::ToolSchema;
 
 use recado_domain::alert::{AlertKind, AlertSeverity, AlertState, NotificationState};
 use recado_domain::answer::{AnswerReason, AnswerState};

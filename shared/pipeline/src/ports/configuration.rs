@@ -4,11 +4,12 @@ use recado_domain::config::{
 };
 use recado_domain::ids::{ExternalId, InstanceId, TenantId};
 use recado_domain::provider::Provider;
+use recado_domain::tools::Tool;
 use std::future::Future;
 
-/// A store of the configuration: tenants, agents and instances.
+/// A store of the configuration: tenants, tools, agents and instances.
 pub trait ConfigurationStore: Send + Sync {
-    /// Returns the configuration of `tenant` with its agents and instances, or the whole configuration (`None`).
+    /// Returns the configuration of `tenant` with its tools, agents and instances, or the whole configuration (`None`).
     fn read_configuration(
         &self,
         tenant: Option<&TenantId>,
@@ -19,6 +20,13 @@ pub trait ConfigurationStore: Send + Sync {
 
     /// Returns a page of all tenants, sorted by their ids.
     fn list_tenants(&self, page: &PageRequest) -> impl Future<Output = PortResult<Page<Tenant>>> + Send;
+
+    /// Returns a page of the tools of `tenant`, or of all tools (`None`), sorted by their ids.
+    fn list_tools(
+        &self,
+        tenant: Option<&TenantId>,
+        page: &PageRequest,
+    ) -> impl Future<Output = PortResult<Page<Tool>>> + Send;
 
     /// Returns a page of the agents of `tenant`, or of all agents (`None`), sorted by their ids.
     fn list_agents(
@@ -43,15 +51,15 @@ pub trait ConfigurationStore: Send + Sync {
         known: &ConfigDocument,
     ) -> impl Future<Output = PortResult<WriteOutcome>> + Send;
 
-    /// Creates or replaces the tenants, agents and instances in `change`, and leaves all others unchanged. One change
+    /// Creates or replaces the tenants, tools, agents and instances in `change`, and leaves all others unchanged. One change
     /// may exchange the external ids of two instances. The caller has validated `change`.
     fn apply_configuration(&self, change: &ConfigDocument) -> impl Future<Output = PortResult<()>> + Send;
 
-    /// Removes the tenants, agents and instances that `removal` names, and leaves all others unchanged. What is not
+    /// Removes the tenants, tools, agents and instances that `removal` names, and leaves all others unchanged. What is not
     /// configured counts as removed. The caller has made sure that nothing refers to them any more.
     fn remove_configuration(&self, removal: &ConfigRemoval) -> impl Future<Output = PortResult<()>> + Send;
 
-    /// Returns the instance that `provider` calls `external`, with its tenant and agent. The answer may be as old as
+    /// Returns the instance that `provider` calls `external`, with its tenant, its agent and the agent's tools. The answer may be as old as
     /// [`crate::settings::Settings::config_ttl`]. `None`: no such instance is configured.
     fn find_instance_config(
         &self,
@@ -59,7 +67,7 @@ pub trait ConfigurationStore: Send + Sync {
         external: &ExternalId,
     ) -> impl Future<Output = PortResult<Option<InstanceConfig>>> + Send;
 
-    /// Returns the instance with the id `id`, with its tenant and agent; `None` if it is not configured. The answer may
+    /// Returns the instance with the id `id`, with its tenant, its agent and the agent's tools; `None` if it is not configured. The answer may
     /// be as old as that of [`Self::find_instance_config`].
     fn instance_config(
         &self,

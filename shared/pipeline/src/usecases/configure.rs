@@ -9,9 +9,8 @@ use crate::steps::audit::audit_actions;
 use crate::steps::owed_replies::describe_owed;
 use recado_domain::access::Caller;
 use recado_domain::config::{ConfigDocument, ConfigError, ConfigNames, ConfigRemoval, PrunePlan};
-use recado_domain::ids::{AgentId, InstanceId};
+use recado_domain::ids::{AgentId, InstanceId, ToolId};
 use serde::Serialize;
-use serde_json::{Map, Value};
 
 mod audited_changes;
 mod change_check;
@@ -23,10 +22,10 @@ mod secret_rotation;
 mod surroundings;
 mod template_check;
 
-use audited_changes::list_audited_changes;
+use audited_changes::{differing_fields, list_audited_changes};
 pub use entries::{
     ChangedEntry, EntryMatch, change_entry, compute_version, create_entry, find_entry, list_agents,
-    list_instances, list_tenants, remove_entry,
+    list_instances, list_tenants, list_tools, remove_entry,
 };
 pub use onboarding::begin_onboarding;
 use prune::PlannedRemoval;
@@ -60,7 +59,7 @@ pub enum AskedParties {
 /// The result of applying a document.
 #[derive(Debug, Clone, PartialEq)]
 pub struct AppliedDocument {
-    /// Changes of tenants, then agents, then instances, in the document's order, then of the alerts.
+    /// Changes of tenants, then tools, agents and instances, in the document's order, then of the alerts.
     pub changes: Vec<ConfigurationChange>,
     /// Part of the configuration that the document touches, after the change.
     pub document: ConfigDocument,
@@ -68,12 +67,12 @@ pub struct AppliedDocument {
     pub warnings: Vec<String>,
 }
 
-/// The result for one tenant, agent or instance of a document, or for its alerts.
+/// The result for one tenant, tool, agent or instance of a document, or for its alerts.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct ConfigurationChange {
-    /// Kind of the entry: `tenant`, `agent`, `instance` or `alerts`.
+    /// Kind of the entry: `tenant`, `tool`, `agent`, `instance` or `alerts`.
     pub kind: &'static str,
-    /// Id of the tenant, agent or instance; `alerts` for the alerts.
+    /// Id of the tenant, tool, agent or instance; `alerts` for the alerts.
     pub id: String,
     /// Kind of the change.
     pub what: ConfigurationChangeKind,
@@ -147,6 +146,14 @@ pub enum ConfigureError {
         /// An instance that needs it.
         instance: InstanceId,
     },
+    /// An agent needs the tool that was to be removed.
+    #[error("tool `{tool}` is one of agent `{agent}`: take it out there first")]
+    ToolInUse {
+        /// The tool.
+        tool: ToolId,
+        /// An agent that names it.
+        agent: AgentId,
+    },
     /// The instance's webhook secret has its last version.
     #[error("the webhook secret has its last version: rotate the master")]
     LastSecretVersion,
@@ -206,6 +213,7 @@ async fn write_changes(deps: &impl Deps, mut change: ConfigDocument, plan: Prune
     };
     let others = ConfigRemoval {
         instances: Vec::new(),
+        tools: plan.remove.tools,
         agents: plan.remove.agents,
         tenants: plan.remove.tenants,
     };
@@ -226,6 +234,13 @@ fn list_changes(known: &ConfigDocument, change: &ConfigDocument) -> Vec<Configur
         "tenant",
         &known.tenants,
         &change.tenants,
+        |t| t.id.as_str(),
+        &mut changes,
+    );
+    collect_changes(
+        "tool",
+        &known.tools,
+        &change.tools,
         |t| t.id.as_str(),
         &mut changes,
     );
@@ -375,20 +390,5 @@ fn collect_changes<T: Serialize>(
             fields,
             conversations: None,
         });
-    }
-}
-
-/// Returns the names of the fields in which two records differ. A field that only one of them has differs, too.
-fn differing_fields<T: Serialize>(before: &T, after: &T) -> Vec<String> {
-    let (before, after) = (to_fields(before), to_fields(after));
-    let gone = before.keys().filter(|name| !after.contains_key(*name));
-    let changed = |name: &&String| before.get(*name) != after.get(*name);
-    after.keys().chain(gone).filter(changed).cloned().collect()
-}
-
-fn to_fields<T: Serialize>(item: &T) -> Map<String, Value> {
-    match serde_json::to_value(item) {
-        Ok(Value::Object(fields)) => fields,
-        _ => Map::new(),
     }
 }

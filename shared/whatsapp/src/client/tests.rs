@@ -97,6 +97,7 @@ pub(super) fn bound(provider: Provider, external: &str, version: u8) -> Instance
         tenant: serde_json::from_value::<Tenant>(json!({"id": "t"})).unwrap(),
         agent: serde_json::from_value::<Agent>(agent).unwrap(),
         knowledge: None,
+        tools: Vec::new(),
     }
 }
 

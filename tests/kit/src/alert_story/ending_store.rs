@@ -11,6 +11,7 @@ use recado_domain::dead_letter::DeadLetter;
 use recado_domain::delivery::UnacknowledgedMessage;
 use recado_domain::ids::{ExternalId, InstanceId, TenantId};
 use recado_domain::provider::Provider;
+use recado_domain::tools::Tool;
 use recado_pipeline::ports::{
     Alerts, ConfigurationStore, ConversationFilter, DeadLetterCounts, DeadLetterFilter, DeadLetters, Gauges,
     OpenWork, Page, PageRequest, PortResult, Store, TroubledInstances, UnacknowledgedCounts,
@@ -99,6 +100,7 @@ impl<S: Store> ConfigurationStore for EndingStore<'_, S> {
         read_configuration(tenant: Option<&TenantId>) -> ConfigDocument;
         read_named(names: &ConfigNames) -> ConfigDocument;
         list_tenants(page: &PageRequest) -> Page<Tenant>;
+        list_tools(tenant: Option<&TenantId>, page: &PageRequest) -> Page<Tool>;
         list_agents(tenant: Option<&TenantId>, page: &PageRequest) -> Page<Agent>;
         list_instances(tenant: Option<&TenantId>, page: &PageRequest) -> Page<Instance>;
         replace_configuration(

@@ -177,6 +177,7 @@ pub async fn what_is_removed_is_not_found_and_may_be_configured_anew<S: Store>(s
         tenants: vec![gone.bound.tenant.id.clone()],
         agents: vec![gone.bound.agent.id.clone()],
         instances: vec![gone.instance().clone()],
+        ..ConfigRemoval::default()
     };
     // Removing is repeatable.
     for _ in 0..2 {

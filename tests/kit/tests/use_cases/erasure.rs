@@ -196,6 +196,11 @@ impl Site {
 
     /// A contact in two threads, with something in every kind of record, queue and file; and somebody else.
     pub(crate) async fn live() -> Self {
+        // Boxed: a test's future may not be large.
+        Box::pin(Self::filled()).await
+    }
+
+    async fn filled() -> Self {
         let site = Self::open().await;
         let (setup, store) = (&site.setup, &site.setup.world.store);
         site.process_message(

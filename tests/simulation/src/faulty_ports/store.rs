@@ -31,6 +31,7 @@ use recado_domain::notice::Notice;
 use recado_domain::provider::Provider;
 use recado_domain::sample::MinuteSample;
 use recado_domain::scheduled::{ScheduledId, ScheduledMessage};
+use recado_domain::tools::Tool;
 use recado_domain::typing::TypingSign;
 use recado_pipeline::ports::{
     Alerts, Audit, AuditFilter, CommitOutcome, ConfigurationStore, ContactAliases, ConversationFilter,
@@ -151,6 +152,7 @@ impl<S: Store> ConfigurationStore for FaultyPort<S> {
         read_configuration(tenant: Option<&TenantId>) -> ConfigDocument;
         read_named(names: &ConfigNames) -> ConfigDocument;
         list_tenants(page: &PageRequest) -> Page<Tenant>;
+        list_tools(tenant: Option<&TenantId>, page: &PageRequest) -> Page<Tool>;
         list_agents(tenant: Option<&TenantId>, page: &PageRequest) -> Page<Agent>;
         list_instances(tenant: Option<&TenantId>, page: &PageRequest) -> Page<Instance>;
         replace_configuration(

@@ -5,12 +5,15 @@ use super::TableKey;
 use recado_domain::config::{Agent, Instance, Tenant};
 use recado_domain::ids::{ExternalId, TenantId, hash_parts};
 use recado_domain::provider::Provider;
+use recado_domain::tools::Tool;
 
 /// The kinds of records that a configuration consists of.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum ConfigurationKind {
     /// Tenants.
     Tenant,
+    /// Tools.
+    Tool,
     /// Agents.
     Agent,
     /// Instances.
@@ -22,6 +25,7 @@ impl ConfigurationKind {
     pub(crate) fn partition_key(self) -> &'static str {
         match self {
             Self::Tenant => "G#T",
+            Self::Tool => "G#F",
             Self::Agent => "G#A",
             Self::Instance => "G#I",
         }
@@ -31,6 +35,7 @@ impl ConfigurationKind {
     pub(crate) fn sort_prefix(self) -> &'static str {
         match self {
             Self::Tenant => "T#",
+            Self::Tool => "F#",
             Self::Agent => "A#",
             Self::Instance => "I#",
         }
@@ -45,13 +50,13 @@ pub(crate) fn variable_sk_prefix(part: &str) -> String {
     format!("{part}#")
 }
 
-/// Returns the `pk` of a tenant with its agents and instances.
+/// Returns the `pk` of a tenant with its tools, agents and instances.
 pub(crate) fn tenant_entries_pk(tenant: &TenantId) -> String {
     format!("G#C#{tenant}")
 }
 
 impl TableKey {
-    /// Returns the key of a tenant, an agent or an instance.
+    /// Returns the key of a tenant, a tool, an agent or an instance.
     pub(crate) fn for_configured(kind: ConfigurationKind, id: &str) -> Self {
         Self::new(kind.partition_key().to_owned(), id)
     }
@@ -78,6 +83,14 @@ impl TableKey {
             Self::for_configured(ConfigurationKind::Tenant, tenant.id.as_str()),
             Self::for_owned(&tenant.id, ConfigurationKind::Tenant, tenant.id.as_str()),
             Self::new(VARIABLES.to_owned(), format!("{prefix}{}", tenant.id)),
+        ]
+    }
+
+    /// Returns the keys of a tool's records. The first is that under its id.
+    pub(crate) fn for_tool_records(tool: &Tool) -> Vec<Self> {
+        vec![
+            Self::for_configured(ConfigurationKind::Tool, tool.id.as_str()),
+            Self::for_owned(&tool.tenant, ConfigurationKind::Tool, tool.id.as_str()),
         ]
     }
 

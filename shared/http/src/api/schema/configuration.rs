@@ -2,6 +2,7 @@
 
 use super::alerts::AlertConfigSchema;
 use super::content::MessageTemplateSchema;
+use super::tools::ToolSchema;
 use super::{DecisionKindSchema, ProviderSchema, SignaturePositionSchema};
 use recado_domain::Timestamp;
 use recado_domain::decision::DecisionKind;
@@ -17,6 +18,8 @@ use utoipa::ToSchema;
 pub(in crate::api) struct ConfigDocumentSchema {
     #[schema(required = false)]
     tenants: Vec<TenantSchema>,
+    #[schema(required = false)]
+    tools: Vec<ToolSchema>,
     #[schema(required = false)]
     agents: Vec<AgentSchema>,
     #[schema(required = false)]
@@ -121,6 +124,9 @@ pub(in crate::api) struct AgentSchema {
     /// The limits of the agent in one thread.
     #[schema(required = false)]
     limits: AgentLimitsSchema,
+    /// Ids of the tools that the agent may call. They belong to the same tenant.
+    #[schema(required = false)]
+    tools: Vec<String>,
     /// `true` if the agent answers nobody: what comes in waits for people.
     #[schema(required = false, default = false)]
     disabled: bool,

@@ -29,6 +29,9 @@ fn audited_routes() -> BTreeMap<(&'static str, &'static str), &'static str> {
         (("GET", "/v1/instances/{id}/webhook"), "webhook_secrets_read"),
         (("POST", "/v1/tenants"), "configuration_changed"),
         (("PUT", "/v1/tenants/{id}"), "configuration_changed"),
+        (("POST", "/v1/tools"), "configuration_changed"),
+        (("PUT", "/v1/tools/{id}"), "configuration_changed"),
+        (("DELETE", "/v1/tools/{id}"), "configuration_changed"),
         (("POST", "/v1/agents"), "configuration_changed"),
         (("PUT", "/v1/agents/{id}"), "configuration_changed"),
         (("DELETE", "/v1/agents/{id}"), "configuration_changed"),
@@ -82,12 +85,15 @@ async fn find_request(world: &TwoTenants, method: &'static str, route: &'static 
     let ask = |path: &str, body: Value| Wanted::new(method, route, path, &body);
     let new_id = format!("{}-new", ids.tenant);
     let new_agent = json!({"id": new_id, "tenant": ids.tenant, "model": "m", "system_prompt": "p"});
+    let new_tool = json!({"id": new_id, "tenant": ids.tenant, "name": "new", "description": "d", "effect": "reads",
+        "http": {"url": "https://tool.example/"}});
     match (method, route) {
         ("POST", "/v1/tenants") => ask(route, json!({"id": "a-new-tenant"})),
         ("PUT", "/v1/tenants/{id}") => {
             let renamed = json!({"id": ids.tenant, "name": "renamed"});
             ask(&format!("/v1/tenants/{}", ids.tenant), renamed)
         }
+        ("POST", "/v1/tools") => ask(route, new_tool),
         ("POST", "/v1/agents") => ask(route, new_agent),
         ("DELETE", "/v1/agents/{id}") => {
             let created = world.site.operate("POST", "/v1/agents", &new_agent).await;

@@ -6,6 +6,7 @@ use serde_json::{Value, json};
 #[derive(Debug, Clone)]
 pub(super) struct Ids {
     pub(super) tenant: String,
+    pub(super) tool: String,
     pub(super) agent: String,
     pub(super) source: String,
     pub(super) instance: String,
@@ -33,6 +34,7 @@ impl Ids {
         let text = |text: &str| text.to_owned();
         Self {
             tenant: text("nobody"),
+            tool: text("no-tool"),
             agent: text("no-agent"),
             source: format!("k_{}", "5".repeat(16)),
             instance: text("no-instance"),
@@ -60,6 +62,7 @@ impl Ids {
             self.message.as_str(),
             &self.conversation,
             &self.tenant,
+            &self.tool,
             &self.agent,
             &self.source,
             &self.instance,
@@ -126,6 +129,8 @@ impl Wanted {
 fn document(ids: &Ids, tenant: &str) -> Value {
     json!({
         "tenants": [{"id": tenant, "name": "changed"}],
+        "tools": [{"id": ids.tool, "tenant": tenant, "name": "changed", "description": "d", "effect": "reads",
+            "http": {"url": "https://tool.example/"}}],
         "agents": [{"id": ids.agent, "tenant": tenant, "model": "m", "system_prompt": "changed"}],
         "instances": [{"id": ids.instance, "tenant": tenant, "agent": ids.agent, "provider": "evolution",
             "external_id": ids.external, "credential": "env:RECADO_CREDENTIAL_X_KEY"}],
@@ -348,12 +353,13 @@ fn list_contact_requests(ids: &Ids) -> Vec<Wanted> {
     routes.map(ask).to_vec()
 }
 
-/// Requests to single tenants, agents and instances. Each is sent with `If-Match: *`.
+/// Requests to single tenants, tools, agents and instances. Each is sent with `If-Match: *`.
 fn list_entry_requests(ids: &Ids) -> Vec<Wanted> {
     let mut wanted = Vec::new();
     let all = document(ids, &ids.tenant);
     for (list, route, id, entry) in [
         ("/v1/tenants", "/v1/tenants/{id}", &ids.tenant, &all["tenants"][0]),
+        ("/v1/tools", "/v1/tools/{id}", &ids.tool, &all["tools"][0]),
         ("/v1/agents", "/v1/agents/{id}", &ids.agent, &all["agents"][0]),
         (
             "/v1/instances",

@@ -5,7 +5,7 @@ use crate::tests::{Site, TOKEN};
 use recado_domain::Timestamp;
 use recado_domain::access::TokenRole;
 use recado_domain::alert::{Alert, AlertSubject, Notification, NotificationState};
-use recado_domain::config::{AlertConfig, AlertDestination, ConfigDocument};
+use recado_domain::config::{AlertConfig, AlertDestination, ConfigDocument, ConfigEntry};
 use recado_domain::content::Content;
 use recado_domain::ids::{ConversationId, TenantId};
 use recado_domain::instance::ConnectionStatus;
@@ -13,6 +13,7 @@ use recado_domain::millis::add_millis;
 use recado_domain::notice::{NewNotice, Notice, NoticeKind};
 use recado_domain::provider::Provider;
 use recado_domain::sample::{InstanceSample, MinuteSample};
+use recado_domain::tools::Tool;
 use recado_pipeline::ports::{
     Alerts, CommitOutcome, ConfigurationStore, Conversations, DeadLetters, IdentityKeyStore, InboundWrite,
     Inbox, Notices, Samples, WriteOutcome,
@@ -205,6 +206,7 @@ async fn add_records(site: &Site, outbox: &SimulatedOutbox, fixture: &Fixture) -
     .await;
     Ids {
         tenant: fixture.bound.tenant.id.to_string(),
+        tool: add_tool(site, fixture).await,
         agent: fixture.bound.agent.id.to_string(),
         source: add_document(site, fixture, &said).await,
         instance: fixture.instance().to_string(),
@@ -224,6 +226,17 @@ async fn add_records(site: &Site, outbox: &SimulatedOutbox, fixture: &Fixture) -
         contact: fixture.address.as_str().split('@').next().unwrap().to_owned(),
         said,
     }
+}
+
+/// Adds a tool that no agent names, and returns its id.
+async fn add_tool(site: &Site, fixture: &Fixture) -> String {
+    let tenant = &fixture.bound.tenant.id;
+    let tool = json!({"id": format!("{tenant}-slots"), "tenant": tenant, "name": "slots", "description": "d",
+        "effect": "reads", "http": {"url": "https://tool.example/"}});
+    let tool: Tool = serde_json::from_value(tool).unwrap();
+    let id = tool.id.to_string();
+    succeed(site.store.apply_configuration(&tool.into_document())).await;
+    id
 }
 
 /// Adds a document to the agent's knowledge, and returns the id of the source.

@@ -1,6 +1,5 @@
-//! Tells the audit what a change of the configuration does to each tenant, agent and instance.
+//! Tells the audit what a change of the configuration does to each tenant, tool, agent and instance.
 
-use super::{differing_fields, to_fields};
 use recado_domain::audit::{AuditAction, AuditedAction};
 use recado_domain::config::{AlertConfig, ConfigDocument};
 use recado_domain::ids::TenantId;
@@ -16,6 +15,9 @@ pub(super) fn list_audited_changes(before: &ConfigDocument, after: &ConfigDocume
     let tenants = compare_entries("tenant", &before.tenants, &after.tenants, |tenant| {
         (tenant.id.as_str(), &tenant.id)
     });
+    let tools = compare_entries("tool", &before.tools, &after.tools, |tool| {
+        (tool.id.as_str(), &tool.tenant)
+    });
     let agents = compare_entries("agent", &before.agents, &after.agents, |agent| {
         (agent.id.as_str(), &agent.tenant)
     });
@@ -23,7 +25,7 @@ pub(super) fn list_audited_changes(before: &ConfigDocument, after: &ConfigDocume
         (instance.id.as_str(), &instance.tenant)
     });
     let alerts = compare_alerts(before.alerts.as_ref(), after.alerts.as_ref());
-    [tenants, agents, instances, alerts.into_iter().collect()].concat()
+    [tenants, tools, agents, instances, alerts.into_iter().collect()].concat()
 }
 
 /// Tells which fields of the alerts change. Their contents are left out: they hold numbers and addresses of people.
@@ -87,4 +89,19 @@ fn shorten_fields<T: Serialize>(entry: &T, names: &[String]) -> String {
         .iter()
         .filter_map(|name| Some((name.clone(), shorten(all.get(name)?))));
     Value::Object(known.collect::<Map<String, Value>>()).to_string()
+}
+
+/// Returns the names of the fields in which two records differ. A field that only one of them has differs, too.
+pub(super) fn differing_fields<T: Serialize>(before: &T, after: &T) -> Vec<String> {
+    let (before, after) = (to_fields(before), to_fields(after));
+    let gone = before.keys().filter(|name| !after.contains_key(*name));
+    let changed = |name: &&String| before.get(*name) != after.get(*name);
+    after.keys().chain(gone).filter(changed).cloned().collect()
+}
+
+fn to_fields<T: Serialize>(item: &T) -> Map<String, Value> {
+    match serde_json::to_value(item) {
+        Ok(Value::Object(fields)) => fields,
+        _ => Map::new(),
+    }
 }

@@ -1,4 +1,4 @@
-//! Lists, creates, changes and removes single tenants, agents and instances. Their checks are those of a document.
+//! Lists, creates, changes and removes single tenants, tools, agents and instances. Their checks are those of a document.
 
 use super::audited_changes::list_audited_changes;
 use super::prune::plan_removal;
@@ -15,6 +15,7 @@ use recado_domain::config::{
     Agent, ConfigDocument, ConfigEntry, ConfigNames, ConfigRemoval, Instance, Tenant,
 };
 use recado_domain::ids::{TenantId, hash_parts};
+use recado_domain::tools::Tool;
 
 /// The form that an entry must have for a request to change it.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -75,6 +76,19 @@ pub async fn list_agents(
 ) -> PortResult<Page<Agent>> {
     match narrow_scope(caller, tenant) {
         Ok(tenant) => deps.store().list_agents(tenant, page).await,
+        Err(OutsideScope) => Ok(empty_page()),
+    }
+}
+
+/// Lists the tools within the caller's scope, or those of `tenant`.
+pub async fn list_tools(
+    deps: &impl Deps,
+    caller: &Caller,
+    tenant: Option<&TenantId>,
+    page: &PageRequest,
+) -> PortResult<Page<Tool>> {
+    match narrow_scope(caller, tenant) {
+        Ok(tenant) => deps.store().list_tools(tenant, page).await,
         Err(OutsideScope) => Ok(empty_page()),
     }
 }
@@ -199,8 +213,8 @@ async fn write_entry<T: ConfigEntry>(
     })
 }
 
-/// Removes an agent or an instance, by the rules of `prune`: an instance with a history is disabled instead, one that owes
-/// something stays unless `force`, and an agent that an instance needs stays.
+/// Removes a tool, an agent or an instance, by the rules of `prune`: an instance with a history is disabled instead, one that
+/// owes something stays unless `force`, and an agent or a tool that is needed stays.
 pub async fn remove_entry<T: ConfigEntry>(
     deps: &impl Deps,
     caller: &Caller,
@@ -213,6 +227,7 @@ pub async fn remove_entry<T: ConfigEntry>(
     let mut names = T::name_entry(id).unwrap_or_default();
     let doomed = ConfigRemoval {
         tenants: Vec::new(),
+        tools: names.tools.iter().cloned().collect(),
         agents: names.agents.iter().cloned().collect(),
         instances: names.instances.iter().cloned().collect(),
     };
@@ -223,7 +238,7 @@ pub async fn remove_entry<T: ConfigEntry>(
     let own = known.of_tenant(entry.owner());
     // What is being removed as a whole is left to that removal.
     entry.clone().into_document().check_removals(&own)?;
-    check_agents_needed(&own, &doomed)?;
+    check_needed(&own, &doomed)?;
     let options = ApplyOptions {
         prune: true,
         force,
@@ -256,8 +271,16 @@ pub async fn remove_entry<T: ConfigEntry>(
     Ok(told)
 }
 
-/// Refuses to remove an agent that an instance needs.
-fn check_agents_needed(own: &ConfigDocument, doomed: &ConfigRemoval) -> Result<(), ConfigureError> {
+/// Refuses to remove an agent that an instance needs, or a tool that an agent names.
+fn check_needed(own: &ConfigDocument, doomed: &ConfigRemoval) -> Result<(), ConfigureError> {
+    for agent in &own.agents {
+        if let Some(tool) = agent.tools.iter().find(|tool| doomed.tools.contains(tool)) {
+            return Err(ConfigureError::ToolInUse {
+                tool: tool.clone(),
+                agent: agent.id.clone(),
+            });
+        }
+    }
     let needs = |instance: &&Instance| doomed.agents.contains(&instance.agent);
     match own.instances.iter().find(needs) {
         Some(instance) => Err(ConfigureError::AgentInUse {

@@ -97,9 +97,11 @@ fn list_removals(plan: &PrunePlan, counted: &BTreeMap<InstanceId, usize>) -> Vec
         .map(|(id, what)| change("instance", id.as_str(), what, counted.get(id).copied()))
         .collect();
     let agents = plan.remove.agents.iter().map(|id| ("agent", id.as_str()));
+    let tools = plan.remove.tools.iter().map(|id| ("tool", id.as_str()));
     let tenants = plan.remove.tenants.iter().map(|id| ("tenant", id.as_str()));
     changes.extend(
         agents
+            .chain(tools)
             .chain(tenants)
             .map(|(kind, id)| change(kind, id, removed, None)),
     );

@@ -35,6 +35,7 @@ pub(super) fn is_changed(changes: &[ConfigurationChange], kind: &str, id: &str, 
 
 /// Returns the instance with its tenant and agent, as the document has them.
 pub(super) fn bind_instance(document: &ConfigDocument, instance: &Instance) -> Option<InstanceConfig> {
+    let agent = document.agents.iter().find(|one| one.id == instance.agent)?;
     Some(InstanceConfig {
         instance: instance.clone(),
         tenant: document
@@ -42,11 +43,8 @@ pub(super) fn bind_instance(document: &ConfigDocument, instance: &Instance) -> O
             .iter()
             .find(|one| one.id == instance.tenant)?
             .clone(),
-        agent: document
-            .agents
-            .iter()
-            .find(|one| one.id == instance.agent)?
-            .clone(),
+        tools: Vec::new(),
+        agent: agent.clone(),
         knowledge: None,
     })
 }

@@ -243,6 +243,7 @@ impl Removed<'_> {
             .note_removed_instances(&self.document.instances, expires)
             .await?;
         let rest = ConfigRemoval {
+            tools: self.document.tools.iter().map(|tool| tool.id.clone()).collect(),
             agents: self
                 .document
                 .agents

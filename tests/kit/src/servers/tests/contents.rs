@@ -70,6 +70,7 @@ pub(super) fn bound(provider: &str, version: u8) -> InstanceConfig {
         tenant: serde_json::from_value::<Tenant>(json!({"id": "t"})).unwrap(),
         agent: serde_json::from_value::<Agent>(agent).unwrap(),
         knowledge: None,
+        tools: Vec::new(),
     }
 }
 

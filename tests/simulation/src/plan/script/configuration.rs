@@ -41,6 +41,7 @@ fn changed(simulation: &Simulation, known: &InstanceConfig, last: bool) -> Confi
     }
     ConfigDocument {
         tenants: vec![changed.tenant],
+        tools: changed.tools,
         agents: vec![changed.agent],
         instances: vec![changed.instance],
         alerts: None,

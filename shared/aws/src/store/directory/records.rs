@@ -1,0 +1,58 @@
+//! The records of entries: which entry one holds, and under which keys entries are read.
+
+use crate::store::item::{self, Item};
+use crate::store::keys::{self, ConfigurationKind, TableKey};
+use recado_domain::config::{ConfigDocument, ConfigNames};
+use recado_pipeline::ports::{PortError, PortResult};
+
+/// Returns the kind of an entry, by the key of any of its records.
+pub(super) fn find_kind(item: &Item) -> Option<ConfigurationKind> {
+    use ConfigurationKind::{Agent, Instance, Tenant, Tool};
+    let (pk, sk) = (item::get_string(item, "pk")?, item::get_string(item, "sk")?);
+    if pk == keys::VARIABLES {
+        return Some(Tenant);
+    }
+    if pk.starts_with("G#X#") {
+        return Some(Instance);
+    }
+    let fits = |kind: &ConfigurationKind| pk == kind.partition_key();
+    let owned = |kind: &ConfigurationKind| pk.starts_with("G#C#") && sk.starts_with(kind.sort_prefix());
+    [Tenant, Tool, Agent, Instance]
+        .into_iter()
+        .find(|kind| fits(kind) || owned(kind))
+}
+
+/// Adds the entry of a record to the document.
+pub(super) fn add_entry(what: &'static str, item: &Item, document: &mut ConfigDocument) -> PortResult<()> {
+    match find_kind(item) {
+        Some(ConfigurationKind::Tenant) => document.tenants.push(item::decode_record(what, item)?),
+        Some(ConfigurationKind::Tool) => document.tools.push(item::decode_record(what, item)?),
+        Some(ConfigurationKind::Agent) => document.agents.push(item::decode_record(what, item)?),
+        Some(ConfigurationKind::Instance) => document.instances.push(item::decode_record(what, item)?),
+        None => return Err(PortError::invalid(what, "the record is no entry")),
+    }
+    Ok(())
+}
+
+/// Lists the keys under which named entries are read. Those of variables are queried.
+pub(super) fn list_named_keys(names: &ConfigNames) -> Vec<TableKey> {
+    let of = TableKey::for_configured;
+    let tenants = names.tenants.iter();
+    let tenants = tenants.map(|id| of(ConfigurationKind::Tenant, id.as_str()));
+    let tools = names.tools.iter();
+    let tools = tools.map(|id| of(ConfigurationKind::Tool, id.as_str()));
+    let agents = names.agents.iter();
+    let agents = agents.map(|id| of(ConfigurationKind::Agent, id.as_str()));
+    let instances = names.instances.iter();
+    let instances = instances.map(|id| of(ConfigurationKind::Instance, id.as_str()));
+    let externals = names.externals.iter();
+    let externals = externals.map(|(provider, external)| TableKey::for_external_id(*provider, external));
+    let alerts = names.alerts.then(TableKey::for_alert_config);
+    tenants
+        .chain(tools)
+        .chain(agents)
+        .chain(instances)
+        .chain(externals)
+        .chain(alerts)
+        .collect()
+}

@@ -1,0 +1,89 @@
+//! The tools of agents: what a tenant configures, and the rules by which a model calls them.
+
+mod check;
+mod http;
+mod schema;
+
+#[cfg(test)]
+mod tests;
+
+pub use check::ToolError;
+pub(crate) use check::{check_agent_tools, check_tools};
+pub use http::{HttpMethod, HttpTool};
+pub use schema::{ArgumentSchema, SchemaError};
+
+use crate::config::CredentialRef;
+use crate::ids::{TenantId, ToolId};
+use jiff::SignedDuration;
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+
+/// Greatest number of tools of one agent.
+pub const TOOLS_MAX: usize = 32;
+
+/// Longest time limit of one call, in seconds.
+pub const TOOL_SECONDS_MAX: f64 = 60.0;
+
+/// A tool that agents of a tenant may call. Exactly one kind of tool is set: `http`.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Tool {
+    /// The tool's id.
+    pub id: ToolId,
+    /// The tenant that the tool belongs to.
+    pub tenant: TenantId,
+    /// The name by which the model calls the tool: 1 to 64 letters, digits, `_` and `-`. If absent, the id.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub name: Option<String>,
+    /// The description for the model: what the tool does, and when to call it.
+    pub description: String,
+    /// The effect of a call.
+    pub effect: ToolEffect,
+    /// JSON schema of the arguments, of type `object`. If absent, the tool takes none.
+    #[serde(default = "no_arguments")]
+    pub arguments: Map<String, Value>,
+    /// Time limit of one call, in seconds: above 0, at most 60.
+    #[serde(default = "default_timeout_seconds")]
+    pub timeout_seconds: f64,
+    /// A request over HTTP.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub http: Option<HttpTool>,
+}
+
+/// The effect of a tool's calls.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ToolEffect {
+    /// A call changes nothing, so it may be repeated.
+    Reads,
+    /// A call changes something, so it must happen once.
+    Acts,
+}
+
+fn no_arguments() -> Map<String, Value> {
+    let mut schema = Map::new();
+    schema.insert("type".to_owned(), Value::from("object"));
+    schema
+}
+
+fn default_timeout_seconds() -> f64 {
+    10.0
+}
+
+impl Tool {
+    /// Returns the name by which the model calls the tool.
+    pub fn model_name(&self) -> &str {
+        self.name.as_deref().unwrap_or_else(|| self.id.as_str())
+    }
+
+    /// Returns the reference to the secret that calls carry.
+    pub fn credential(&self) -> Option<&CredentialRef> {
+        self.http.as_ref()?.credential.as_ref()
+    }
+
+    /// Returns the time limit of one call.
+    pub fn time_limit(&self) -> SignedDuration {
+        let seconds = self.timeout_seconds.clamp(0.0, TOOL_SECONDS_MAX);
+        SignedDuration::try_from_secs_f64(seconds).unwrap_or_default()
+    }
+}

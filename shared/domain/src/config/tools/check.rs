@@ -1,0 +1,141 @@
+//! Checks tools, and the tools that an agent names.
+
+use super::schema::{ArgumentSchema, SchemaError};
+use super::{TOOL_SECONDS_MAX, TOOLS_MAX, Tool, ToolEffect};
+use crate::config::{Agent, ConfigError};
+use crate::decision::DECISION_TOOL_NAMES;
+use crate::ids::{TenantId, ToolId};
+use std::collections::{BTreeMap, BTreeSet};
+
+/// Longest description of a tool, in characters.
+const DESCRIPTION_MAX: usize = 2_000;
+
+/// The reasons why a tool is not valid.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum ToolError {
+    /// Models do not accept the name.
+    #[error("its name must have 1 to 64 letters, digits, `_` and `-`")]
+    Name,
+    /// The name is that of a decision.
+    #[error("the name `{0}` is that of a decision of agents")]
+    DecisionName(String),
+    /// The description is empty or too long.
+    #[error("description must have 1 to 2000 characters")]
+    Description,
+    /// The schema of the arguments cannot be used.
+    #[error(transparent)]
+    Schema(#[from] SchemaError),
+    /// The tool acts.
+    #[error("effect = \"acts\" is not supported yet: only tools that read can be configured")]
+    Acts,
+    /// The time limit is out of range.
+    #[error("timeout_seconds must be above 0 and at most 60")]
+    TimeLimit,
+    /// The tool has no kind, or several.
+    #[error("a tool needs exactly one kind: `http`")]
+    Kind,
+    /// The URL cannot be used.
+    #[error(
+        "http.url must be an http:// or https:// URL of at most 2000 characters, with arguments in its path and query alone"
+    )]
+    Url,
+    /// A brace is without its other, or stands where no argument can.
+    #[error(
+        "an argument is named as `{{name}}`, in the path, in a value of the query or in a text of the body"
+    )]
+    Placeholder,
+    /// A place names an argument that the schema does not have.
+    #[error("the schema of the arguments has no property `{0}`")]
+    UnknownArgument(String),
+    /// An argument of the path may be missing.
+    #[error("`{0}` stands in the path, so the schema of the arguments must require it")]
+    OptionalInPath(String),
+    /// A header cannot be sent.
+    #[error("http.headers takes at most 20 headers, each once, without those that Recado sets itself")]
+    Header,
+    /// The place of the answer is no JSON pointer.
+    #[error("http.select must be a JSON pointer, such as /slots")]
+    Select,
+    /// The method has no body.
+    #[error("http.body goes with POST, PUT and PATCH alone")]
+    BodyWithoutMethod,
+    /// The credential is a secret of another tenant, or of the installation.
+    #[error("its credential must be {0}")]
+    ForeignCredential(String),
+}
+
+impl Tool {
+    /// Checks the tool by itself.
+    pub fn check_tool(&self) -> Result<(), ToolError> {
+        let name = self.model_name();
+        let fine = |b: u8| b.is_ascii_alphanumeric() || b == b'_' || b == b'-';
+        if !(1..=64).contains(&name.len()) || !name.bytes().all(fine) {
+            return Err(ToolError::Name);
+        }
+        if DECISION_TOOL_NAMES.contains(&name) {
+            return Err(ToolError::DecisionName(name.to_owned()));
+        }
+        if !(1..=DESCRIPTION_MAX).contains(&self.description.trim().chars().count()) {
+            return Err(ToolError::Description);
+        }
+        ArgumentSchema::compile(&self.arguments)?;
+        if self.effect == ToolEffect::Acts {
+            return Err(ToolError::Acts);
+        }
+        if !(self.timeout_seconds > 0.0 && self.timeout_seconds <= TOOL_SECONDS_MAX) {
+            return Err(ToolError::TimeLimit);
+        }
+        let http = self.http.as_ref().ok_or(ToolError::Kind)?;
+        if let Some(credential) = &http.credential
+            && !credential.belongs_to_tenant(&self.tenant)
+        {
+            let allowed = crate::config::CredentialRef::describe_allowed_for(&self.tenant);
+            return Err(ToolError::ForeignCredential(allowed));
+        }
+        http.check_request(&self.arguments)
+    }
+}
+
+/// Checks the tools of a configuration: each by itself, and that its tenant exists.
+pub(crate) fn check_tools<'a>(
+    tools: impl Iterator<Item = &'a Tool>,
+    tenants: &BTreeSet<&TenantId>,
+) -> Result<(), ConfigError> {
+    for tool in tools {
+        if !tenants.contains(&tool.tenant) {
+            return Err(ConfigError::MissingReference {
+                from: format!("tool `{}`", tool.id),
+                kind: "tenant",
+                id: tool.tenant.to_string(),
+            });
+        }
+        tool.check_tool().map_err(|why| ConfigError::Tool {
+            tool: tool.id.clone(),
+            why,
+        })?;
+    }
+    Ok(())
+}
+
+/// Checks the tools that an agent names: they exist, belong to its tenant, and have names of their own.
+pub(crate) fn check_agent_tools(agent: &Agent, tools: &BTreeMap<&ToolId, &Tool>) -> Result<(), ConfigError> {
+    let of = || format!("agent `{}`", agent.id);
+    if agent.tools.len() > TOOLS_MAX {
+        let what = "tools holds at most 32 tools";
+        return Err(ConfigError::InvalidValue { of: of(), what });
+    }
+    let mut names = BTreeSet::new();
+    for id in &agent.tools {
+        let found = tools.get(id).filter(|tool| tool.tenant == agent.tenant);
+        let tool = found.ok_or_else(|| ConfigError::MissingReference {
+            from: of(),
+            kind: "tool",
+            id: id.to_string(),
+        })?;
+        if !names.insert(tool.model_name()) {
+            let what = "two of its tools have the same name";
+            return Err(ConfigError::InvalidValue { of: of(), what });
+        }
+    }
+    Ok(())
+}

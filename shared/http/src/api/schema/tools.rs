@@ -1,0 +1,85 @@
+//! Schemas of tools.
+
+use serde::Serialize;
+use serde_json::{Map, Value};
+use std::collections::BTreeMap;
+use utoipa::ToSchema;
+
+/// A tool that agents of a tenant may call. Exactly one kind of tool is set: `http`.
+#[derive(Serialize, ToSchema)]
+#[schema(as = Tool)]
+#[serde(deny_unknown_fields)]
+pub(in crate::api) struct ToolSchema {
+    #[schema(example = "opening_slots")]
+    id: String,
+    /// Id of the tenant.
+    tenant: String,
+    /// The name by which the model calls the tool: 1 to 64 letters, digits, `_` and `-`. If absent, the id.
+    #[schema(pattern = "^[a-zA-Z0-9_-]{1,64}$")]
+    name: Option<String>,
+    /// The description for the model: what the tool does, and when to call it.
+    #[schema(max_length = 2000)]
+    description: String,
+    effect: ToolEffectSchema,
+    /// JSON schema of the arguments, of type `object`. If absent, the tool takes none.
+    #[schema(required = false, value_type = Object)]
+    arguments: Map<String, Value>,
+    /// Time limit of one call, in seconds: above 0, at most 60.
+    #[schema(required = false, default = 10.0, maximum = 60)]
+    timeout_seconds: f64,
+    /// A request over HTTP.
+    http: Option<HttpToolSchema>,
+}
+
+/// The effect of a tool's calls. `acts` is not supported yet.
+#[derive(Serialize, ToSchema)]
+#[schema(as = ToolEffect)]
+#[serde(rename_all = "snake_case")]
+#[expect(dead_code, reason = "it only describes")]
+enum ToolEffectSchema {
+    /// A call changes nothing, so it may be repeated.
+    Reads,
+    /// A call changes something, so it must happen once.
+    Acts,
+}
+
+/// A request over HTTP, with places for the arguments: `{name}` in the path, in the query and in texts of the body.
+#[derive(Serialize, ToSchema)]
+#[schema(as = HttpTool)]
+#[serde(deny_unknown_fields)]
+struct HttpToolSchema {
+    #[schema(required = false)]
+    method: HttpMethodSchema,
+    /// The URL. Arguments stand in its path and in the values of its query.
+    #[schema(example = "https://clinic.example/slots/{date}")]
+    url: String,
+    /// Headers of the request. They are no place for a secret: they are shown as they are.
+    headers: Option<BTreeMap<String, String>>,
+    /// The body. If absent, a POST, PUT or PATCH sends the arguments as they are.
+    #[schema(value_type = Option<Object>)]
+    body: Option<Value>,
+    /// The part of the answer that the model reads, as a JSON pointer. If absent, all of it.
+    #[schema(example = "/slots")]
+    select: Option<String>,
+    /// Reference to a secret of the tenant that the request carries (`env:NAME` or `ssm:/path/name`).
+    credential: Option<String>,
+    /// The header that carries the secret.
+    #[schema(required = false, default = "Authorization")]
+    credential_header: String,
+    /// The words before the secret in its header.
+    #[schema(required = false, default = "Bearer ")]
+    credential_prefix: String,
+}
+
+/// The method of a request. If absent, GET.
+#[derive(Serialize, ToSchema)]
+#[schema(as = HttpMethod)]
+#[serde(rename_all = "UPPERCASE")]
+#[expect(dead_code, reason = "it only describes")]
+enum HttpMethodSchema {
+    Get,
+    Post,
+    Put,
+    Patch,
+    Delete,
+}

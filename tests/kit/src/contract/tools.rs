@@ -1,0 +1,122 @@
+//! Tools of agents, as the configuration holds them.
+
+use super::directory::{assert_bound, bound};
+use super::patience::{CONFIGURATION, eventually};
+use crate::builders::Fixture;
+use crate::ports::succeed;
+use recado_domain::config::{ConfigDocument, ConfigEntry, ConfigNames, ConfigRemoval};
+use recado_domain::ids::ToolId;
+use recado_domain::tools::Tool;
+use recado_pipeline::ports::{PageRequest, Store, WriteOutcome};
+use serde_json::json;
+use std::collections::BTreeSet;
+
+/// Makes a fixture whose agent has two tools.
+fn with_tools() -> Fixture {
+    let mut fixture = Fixture::new();
+    let tenant = fixture.bound.tenant.id.clone();
+    let tool = |name: &str| -> Tool {
+        serde_json::from_value(json!({
+            "id": format!("{tenant}-{name}"), "tenant": tenant, "name": name, "description": "Finds free slots.",
+            "effect": "reads", "timeout_seconds": 2.5,
+            "arguments": {"type": "object", "properties": {"date": {"type": "string", "$comment": "a\u{0}day",
+                "maxLength": 10}, "at": {"enum": [null, 1, true, ["x", ""]]}}, "required": ["date"]},
+            "http": {"method": "POST", "url": "https://tool.example/slots/{date}", "headers": {"X-Kind": "a"},
+                "body": {"day": "{date}", "count": 3, "none": null}, "select": "/slots",
+                "credential": format!("ssm:/recado/instances/{tenant}/key")},
+        }))
+        .unwrap()
+    };
+    fixture.bound.tools = vec![tool("prices"), tool("slots")];
+    fixture.bound.agent.tools = fixture.bound.tools.iter().map(|tool| tool.id.clone()).collect();
+    fixture
+}
+
+fn removal_of(tools: &[Tool]) -> ConfigRemoval {
+    ConfigRemoval {
+        tools: tools.iter().map(|tool| tool.id.clone()).collect(),
+        ..ConfigRemoval::default()
+    }
+}
+
+pub async fn an_instance_is_found_with_its_agents_tools_and_no_others<S: Store>(store: &S) {
+    let (mut fixture, other) = (with_tools(), with_tools());
+    for fixture in [&fixture, &other] {
+        succeed(store.apply_configuration(&fixture.document())).await;
+    }
+    assert_bound(store, &fixture, &fixture.bound).await;
+    let dropped = fixture.bound.tools.remove(0);
+    fixture.bound.agent.tools.remove(&dropped.id);
+    "Finds slots.".clone_into(&mut fixture.bound.tools[0].description);
+    succeed(store.apply_configuration(&fixture.document())).await;
+    assert_bound(store, &fixture, &fixture.bound).await;
+    let stored = succeed(store.read_configuration(Some(&fixture.bound.tenant.id))).await;
+    assert_eq!(stored.tools.len(), 2, "it is one of the tenant's still");
+    succeed(store.remove_configuration(&removal_of(&[dropped]))).await;
+    let stored = succeed(store.read_configuration(Some(&fixture.bound.tenant.id))).await;
+    assert_eq!(stored, fixture.document());
+}
+
+pub async fn tools_are_read_by_their_ids_and_listed_by_tenant_in_pages<S: Store>(store: &S) {
+    let (fixture, other) = (with_tools(), with_tools());
+    for fixture in [&fixture, &other] {
+        succeed(store.apply_configuration(&fixture.document())).await;
+    }
+    let [first, second] = fixture.bound.tools.clone().try_into().unwrap();
+    let page = |limit, cursor| PageRequest { limit, cursor };
+    let tenant = Some(&fixture.bound.tenant.id);
+    let one = succeed(store.list_tools(tenant, &page(1, None))).await;
+    assert_eq!(one.items, std::slice::from_ref(&first));
+    let next = succeed(store.list_tools(tenant, &page(1, one.next_cursor))).await;
+    assert_eq!((next.items, next.next_cursor), (vec![second.clone()], None));
+    let whole = succeed(store.read_configuration(None)).await;
+    for tool in [&first, &other.bound.tools[0]] {
+        assert_eq!(whole.tools.iter().filter(|known| *known == tool).count(), 1);
+    }
+    let names = ConfigNames {
+        tools: BTreeSet::from([second.id.clone(), ToolId::parse("no-tool").unwrap()]),
+        ..ConfigNames::default()
+    };
+    assert_eq!(succeed(store.read_named(&names)).await, second.into_document());
+}
+
+pub async fn an_agent_needs_its_tools_and_a_tool_its_tenant<S: Store>(store: &S) {
+    let nothing = (ConfigRemoval::default(), ConfigDocument::default());
+    let (fixture, other) = (with_tools(), with_tools());
+    let alone = fixture.bound.tools[0].clone().into_document();
+    let create = async |change: &ConfigDocument| {
+        succeed(store.replace_configuration(change, &nothing.0, &nothing.1)).await
+    };
+    assert_eq!(create(&alone).await, WriteOutcome::Conflict, "no tenant");
+    succeed(store.apply_configuration(&fixture.bound.tenant.clone().into_document())).await;
+    let agent = fixture.bound.agent.clone().into_document();
+    assert_eq!(create(&agent).await, WriteOutcome::Conflict, "no tools");
+    succeed(store.apply_configuration(&other.document())).await;
+    let mut foreign = fixture.bound.agent.clone();
+    foreign.tools.clone_from(&other.bound.agent.tools);
+    assert_eq!(
+        create(&foreign.into_document()).await,
+        WriteOutcome::Conflict,
+        "another tenant's tools"
+    );
+    succeed(store.apply_configuration(&fixture.document())).await;
+    // Whoever removes a tool may have read it before the agent named it.
+    let removal = removal_of(&fixture.bound.tools);
+    let removed = succeed(store.replace_configuration(&nothing.1, &removal, &fixture.document())).await;
+    assert_eq!(removed, WriteOutcome::Conflict);
+    let removed = store.remove_configuration(&removal).await;
+    assert!(removed.unwrap_err().is_retryable());
+    assert_bound(store, &fixture, &fixture.bound).await;
+    let all = ConfigRemoval {
+        tenants: vec![fixture.bound.tenant.id.clone()],
+        agents: vec![fixture.bound.agent.id.clone()],
+        instances: vec![fixture.instance().clone()],
+        ..removal
+    };
+    let removed = succeed(store.replace_configuration(&nothing.1, &all, &fixture.document())).await;
+    assert_eq!(removed, WriteOutcome::Written);
+    let left = succeed(store.read_configuration(Some(&fixture.bound.tenant.id))).await;
+    assert_eq!(left, nothing.1);
+    let found = async || bound(store, &fixture, &fixture.external()).await;
+    assert_eq!(eventually(CONFIGURATION, found, Option::is_none).await, None);
+}
