@@ -2,6 +2,7 @@
 
 mod contents;
 mod documents;
+mod pages;
 mod pdf;
 mod pdf_reading;
 mod progress;
@@ -15,8 +16,10 @@ use crate::instant::format_local_time;
 use anyhow::{Context, Result, bail};
 use clap::{Args, Subcommand};
 use contents::read_local_document;
-use documents::{FoundDocument, find_documents};
+use documents::{DocumentPlace, FoundDocument, find_documents};
+use pages::{build_page_client, fetch_page_content};
 use progress::ProgressBar;
+use recado_http_client::GuardedClient;
 use reqwest::Method;
 use serde_json::{Value, json};
 use std::path::PathBuf;
@@ -35,14 +38,20 @@ pub(crate) struct KnowledgeArguments {
 
 #[derive(Debug, Subcommand)]
 enum KnowledgeCommand {
-    /// Adds files, and the files of folders: Markdown, text, HTML, CSV, Word, Excel, `PowerPoint`, PDF. A file that was added before is
-    /// replaced if it changed.
+    /// Adds files, the files of folders, and web pages: Markdown, text, HTML, CSV, Word, Excel, `PowerPoint`, PDF. What was added
+    /// before is replaced if it changed.
     Add {
         /// The agent's id.
         agent: String,
-        /// Files and folders.
-        #[arg(required = true)]
-        paths: Vec<PathBuf>,
+        /// Files, folders, and URLs of pages.
+        #[arg(required_unless_present = "urls")]
+        documents: Vec<String>,
+        /// A file with URLs of pages, one on each line.
+        #[arg(long, value_name = "FILE")]
+        urls: Option<PathBuf>,
+        /// Also fetches pages of this machine and of private networks.
+        #[arg(long)]
+        allow_private: bool,
     },
     /// Lists the sources of an agent.
     List {
@@ -91,8 +100,15 @@ pub(crate) async fn run_knowledge_command(
 ) -> Result<()> {
     let there = arguments.there.build_client(environment)?;
     let (answer, text) = match &arguments.command {
-        KnowledgeCommand::Add { agent, paths } => {
-            return add_documents(&there, agent, paths, arguments.json).await;
+        KnowledgeCommand::Add {
+            agent,
+            documents,
+            urls,
+            allow_private,
+        } => {
+            let documents = find_documents(documents, urls.as_deref())?;
+            let pages = build_page_client(*allow_private)?;
+            return add_documents(&there, agent, documents, &pages, arguments.json).await;
         }
         KnowledgeCommand::List { agent } => {
             let answer = list_sources(&there, agent).await?;
@@ -151,26 +167,26 @@ pub(crate) async fn run_knowledge_command(
 async fn add_documents(
     there: &InstallationClient,
     agent: &str,
-    paths: &[PathBuf],
+    documents: Vec<FoundDocument>,
+    pages: &GuardedClient,
     as_json: bool,
 ) -> Result<()> {
-    let documents = find_documents(paths)?;
     let mut bar = ProgressBar::start(documents.len());
     let (mut counts, mut refused) = (std::collections::BTreeMap::<String, usize>::new(), Vec::new());
     for document in documents {
         bar.show_step(&document.title);
-        match add_document(there, agent, &document).await {
+        match add_document(there, agent, &document, pages).await {
             Ok((outcome, warning)) => {
                 *counts.entry(outcome).or_default() += 1;
                 if let Some(warning) = warning {
                     bar.clear_line();
-                    eprintln!("{}: {warning}", document.path.display());
+                    eprintln!("{}: {warning}", document.place);
                 }
             }
             Err(error) => {
                 bar.clear_line();
-                eprintln!("{}: {error:#}", document.path.display());
-                refused.push(json!({"file": document.path, "reason": format!("{error:#}")}));
+                eprintln!("{}: {error:#}", document.place);
+                refused.push(json!({"document": document.place.to_string(), "reason": format!("{error:#}")}));
             }
         }
     }
@@ -195,12 +211,17 @@ async fn add_document(
     there: &InstallationClient,
     agent: &str,
     document: &FoundDocument,
+    pages: &GuardedClient,
 ) -> Result<(String, Option<String>)> {
-    let content = read_local_document(&document.path).await?;
+    let content = match &document.place {
+        DocumentPlace::File(path) => read_local_document(path).await?,
+        DocumentPlace::Page(url) => fetch_page_content(pages, url).await?,
+    };
+    let content_type = content.content_type.as_deref();
     let request = there.build_request(Method::POST, &["v1", "agents", agent, "knowledge"])?;
     let request = request
         .query(&[("title", &document.title)])
-        .header("content-type", "application/octet-stream")
+        .header("content-type", content_type.unwrap_or("application/octet-stream"))
         .body(content.bytes);
     let answer = there.request_json(request).await?;
     let outcome = answer["outcome"].as_str().unwrap_or("added").to_owned();

@@ -1,6 +1,6 @@
 //! Splits documents into blocks and searches them, on threads of their own: both take the processor for a while.
 
-use recado_documents::{DocumentError, TextLimits, extract_text};
+use recado_documents::{DocumentError, TextLimits, extract_markdown};
 use recado_domain::knowledge::{FoundBlock, SnapshotName, SplitDocument};
 use recado_domain::media_type::MediaType;
 use recado_domain::message::TextGap;
@@ -23,7 +23,7 @@ pub(crate) async fn split_into_blocks(
     settings: SplitSettings,
 ) -> Result<SplitDocument, TextGap> {
     let split = move || {
-        let read = extract_text(&bytes, media_type, &LIMITS)?;
+        let read = extract_markdown(&bytes, media_type, &LIMITS)?;
         Ok(SplitDocument {
             is_cut: read.is_cut,
             ..analyze_document(&title, &read.text, settings)

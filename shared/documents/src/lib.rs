@@ -8,6 +8,7 @@ mod office;
 mod package;
 mod plain;
 mod sheet;
+mod table;
 mod text;
 
 use package::{ReadParts, open_counted_package};
@@ -33,6 +34,15 @@ impl Default for TextLimits {
             chars: 20_000,
         }
     }
+}
+
+/// The form in which a text is wanted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum TextForm {
+    /// As a person reads it.
+    Plain,
+    /// With the marks of Markdown.
+    Markdown,
 }
 
 /// The text of a document.
@@ -64,6 +74,25 @@ pub fn extract_text(
     media_type: MediaType,
     limits: &TextLimits,
 ) -> Result<DocumentText, DocumentError> {
+    read_document(bytes, media_type, limits, TextForm::Plain)
+}
+
+/// Reads the text of a document of this type as Markdown, to be split into blocks: the headings of a web page are headings and its
+/// navigation is left out; each row of a CSV file is a paragraph that repeats the names of its columns.
+pub fn extract_markdown(
+    bytes: &[u8],
+    media_type: MediaType,
+    limits: &TextLimits,
+) -> Result<DocumentText, DocumentError> {
+    read_document(bytes, media_type, limits, TextForm::Markdown)
+}
+
+fn read_document(
+    bytes: &[u8],
+    media_type: MediaType,
+    limits: &TextLimits,
+    form: TextForm,
+) -> Result<DocumentText, DocumentError> {
     if !media_type.has_readable_text() {
         return Err(DocumentError::NoText);
     }
@@ -71,6 +100,19 @@ pub fn extract_text(
         return Err(DocumentError::TooLarge);
     }
     let mut text = TextBuilder::with_char_limit(limits.chars);
+    match (media_type, form) {
+        (MediaType::Html, TextForm::Markdown) => {
+            text.keep_lines_unmarked();
+            html::read_page_sections(&plain::decode_plain_text(bytes), &mut text);
+            return Ok(text.into_document_text());
+        }
+        (MediaType::Csv, TextForm::Markdown) => {
+            text.keep_lines_unmarked();
+            table::read_table_rows(&plain::decode_plain_text(bytes), &mut text);
+            return Ok(text.into_document_text());
+        }
+        _ => {}
+    }
     match media_type {
         MediaType::Docx => {
             office::read_word_document(

@@ -171,6 +171,32 @@ fn a_web_page_is_read_without_its_programs_and_marks() {
     }
 }
 
+fn read_markdown(bytes: &[u8], media_type: MediaType) -> String {
+    extract_markdown(bytes, media_type, &TextLimits::default())
+        .unwrap()
+        .text
+}
+
+#[test]
+fn the_headings_of_a_page_are_those_of_markdown_and_its_navigation_is_left_out() {
+    let page = "<html><head><title>Clinic</title><style>h1 { }</style></head><body>\
+        <nav><ul><li><a href='/'>Home</a></li></ul></nav><header>Open today</header>\
+        <H1 class='big'>Our\n <b>prices</b> &amp; times</H1><p># 1 in town</p><p>Two.</p>\
+        <h2><span>Vaccines</span></h2><div>90 euros.</div><h3> </h3><script>var a = '<h1>no</h1>'</script>\
+        <ul><li>One</li><li>Two</li></ul><h4>Never ends<p>Still here.";
+    assert_eq!(
+        read_markdown(page.as_bytes(), MediaType::Html),
+        "Clinic\nOpen today\n\n# Our prices & times\n\n    # 1 in town\n\nTwo.\n\n## Vaccines\n\n90 euros.\n\nOne\nTwo\n\nNever ends\n\nStill here."
+    );
+    let long = format!("<h1>{}</h1><p>b</p>", "a ".repeat(400));
+    assert!(read_markdown(long.as_bytes(), MediaType::Html).starts_with("a a"));
+    assert_eq!(
+        read_markdown(b"<nav>Home<h1>Prices</h1><nav>x", MediaType::Html),
+        "Home\n\n# Prices\n\nx"
+    );
+    assert_eq!(read_markdown(b"# a\n```", MediaType::Text), "# a\n```");
+}
+
 #[test]
 fn text_is_cut_at_its_limit_and_says_so() {
     let limits = TextLimits {
@@ -282,5 +308,9 @@ proptest! {
         let limits = TextLimits { chars, ..TextLimits::default() };
         let read = extract_text(page.as_bytes(), MediaType::Html, &limits).unwrap();
         prop_assert!(read.text.chars().count() <= chars);
+        for media_type in [MediaType::Html, MediaType::Csv] {
+            let read = extract_markdown(page.as_bytes(), media_type, &limits).unwrap();
+            prop_assert!(read.text.chars().count() <= chars);
+        }
     }
 }

@@ -12,6 +12,7 @@ pub(crate) struct TextBuilder {
     room: usize,
     line_ends: usize,
     is_cut: bool,
+    is_unmarked: bool,
 }
 
 impl TextBuilder {
@@ -22,7 +23,34 @@ impl TextBuilder {
             room: chars,
             line_ends: LINE_ENDS_MAX,
             is_cut: false,
+            is_unmarked: false,
         }
+    }
+
+    /// From now on no line begins as a mark of Markdown does, but those of [`Self::append_heading`]: four spaces stand before it.
+    pub(crate) fn keep_lines_unmarked(&mut self) {
+        self.is_unmarked = true;
+    }
+
+    /// Adds a heading of Markdown, on a line of its own.
+    pub(crate) fn append_heading(&mut self, level: usize, title: &str) {
+        self.begin_paragraph();
+        self.is_unmarked = false;
+        self.append_text_run(&format!("{} {title}", "#".repeat(level)));
+        self.is_unmarked = true;
+        self.begin_paragraph();
+    }
+
+    /// Ends the line and adds an empty one, if text stands before.
+    pub(crate) fn begin_paragraph(&mut self) {
+        while self.line_ends < LINE_ENDS_MAX && !self.is_cut {
+            self.append_character('\n');
+        }
+    }
+
+    /// Returns `true` if there is no text yet.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.text.is_empty()
     }
 
     /// Returns `true` if no more text is taken.
@@ -59,7 +87,11 @@ impl TextBuilder {
         } else if (character.is_control() && character != '\t') || is_invisible(character) {
             return;
         } else {
+            let is_mark = self.is_unmarked && self.line_ends > 0 && matches!(character, '#' | '`');
             self.line_ends = 0;
+            if is_mark {
+                self.append_text_run("    ");
+            }
         }
         if self.room == 0 {
             self.is_cut |= !character.is_whitespace();
@@ -79,7 +111,12 @@ impl TextBuilder {
     /// Returns the text, without white space around it.
     pub(crate) fn into_document_text(self) -> DocumentText {
         DocumentText {
-            text: self.text.trim().to_owned(),
+            // White space before a mark of Markdown makes it text.
+            text: self
+                .text
+                .trim_end()
+                .trim_start_matches(|c: char| c.is_whitespace() && (c != ' ' || !self.is_unmarked))
+                .to_owned(),
             is_cut: self.is_cut,
         }
     }

@@ -1,5 +1,7 @@
 //! The type of a file, found by its bytes. A provider's MIME type and a file's name are claims, and may be wrong.
 
+mod named;
+
 /// Number of bytes at the beginning and at the end of a file that are looked at.
 const WINDOW: usize = 64 * 1024;
 

@@ -1,13 +1,15 @@
-//! PDF documents go into the knowledge of an agent; those that cannot be read are named with the reason.
+//! PDF documents and pages go into the knowledge of an agent; those that cannot be read are named with the reason.
 
 use crate::knowledge::{answer, run};
 use crate::machine::Machine;
 use crate::pdf_files::{encrypt_pdf, make_drawn_pdf, make_pdf};
 use serde_json::Value;
 use std::fs;
-use std::io::Write;
+use std::io::{Read, Write};
+use std::net::TcpListener;
 use std::path::PathBuf;
 use std::process::{Output, Stdio};
+use std::thread;
 
 fn make_folder(machine: &Machine, files: &[(&str, Vec<u8>)]) -> PathBuf {
     let folder = machine.data().join("../papers");
@@ -21,7 +23,7 @@ fn make_folder(machine: &Machine, files: &[(&str, Vec<u8>)]) -> PathBuf {
 /// Returns the reason why a file was refused.
 fn reason(told: &Value, name: &str) -> String {
     let refused = told["refused"].as_array().unwrap();
-    let is_named = |refused: &&Value| refused["file"].as_str().unwrap().ends_with(name);
+    let is_named = |refused: &&Value| refused["document"].as_str().unwrap().ends_with(name);
     let found = refused
         .iter()
         .find(is_named)
@@ -112,4 +114,76 @@ async fn a_document_that_wants_too_much_ends_its_own_reading_only() {
     let told: Value = serde_json::from_str(&out).unwrap();
     assert_eq!(told["added"], 1, "{told} {error}");
     assert!(!reason(&told, "deep.pdf").is_empty());
+}
+
+/// Starts a server of pages on loopback, which ends with the test; returns its URL.
+fn start_page_server(pdf: Vec<u8>) -> String {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let url = format!("http://{}", listener.local_addr().unwrap());
+    thread::spawn(move || {
+        for stream in listener.incoming() {
+            let mut stream = stream.unwrap();
+            let mut request = [0; 4096];
+            let read = stream.read(&mut request).unwrap_or(0);
+            let text = String::from_utf8_lossy(&request[..read]).into_owned();
+            let page = b"<h1>Cleaning</h1><p>A cleaning costs 70 euros.</p>".to_vec();
+            let (status, header, body) = match text.split(' ').nth(1).unwrap_or_default() {
+                "/cleaning" => ("200 OK", "content-type: text/html; charset=utf-8", page),
+                "/moved" => ("302 Found", "location: /cleaning", Vec::new()),
+                "/tariffs" => ("200 OK", "content-type: application/pdf", pdf.clone()),
+                "/inside" => (
+                    "302 Found",
+                    "location: http://169.254.169.254/latest/meta-data/",
+                    Vec::new(),
+                ),
+                "/round" => ("302 Found", "location: /round", Vec::new()),
+                "/large" => ("200 OK", "content-type: text/plain", vec![b'a'; 5_000_000]),
+                _ => ("404 Not Found", "x-page: none", Vec::new()),
+            };
+            let length = body.len();
+            let head = format!(
+                "HTTP/1.1 {status}\r\n{header}\r\ncontent-length: {length}\r\nconnection: close\r\n\r\n"
+            );
+            // Who refuses an answer reads it not to its end.
+            let _ = stream
+                .write_all(head.as_bytes())
+                .and_then(|()| stream.write_all(&body));
+        }
+    });
+    url
+}
+
+#[tokio::test]
+async fn pages_go_in_by_their_urls_and_none_leads_into_a_private_network_unless_that_is_allowed() {
+    let machine = Machine::serving(&[]);
+    let server = start_page_server(make_pdf(&["The X-ray costs 40 euros.".to_owned()]));
+    let of = |path: &str| format!("{server}{path}");
+    let (succeeded, out, _) = run(&machine, &["add", "ana", &of("/cleaning")]);
+    let told: Value = serde_json::from_str(&out).unwrap();
+    assert!(!succeeded, "{told}");
+    assert!(reason(&told, "/cleaning").contains("--allow-private"), "{told}");
+    let list = machine.data().join("../pages.txt");
+    let listed = ["/moved", "/tariffs", "/inside", "/round", "/large", "/absent"].map(of);
+    fs::write(&list, format!("# our pages\n\n{}\n", listed.join("\n"))).unwrap();
+    let arguments = ["add", "ana", "--urls", list.to_str().unwrap(), "--allow-private"];
+    let (succeeded, out, _) = run(&machine, &arguments);
+    let told: Value = serde_json::from_str(&out).unwrap();
+    assert!(!succeeded && told["added"] == 2, "{told}");
+    for (path, words) in [
+        ("/inside", "never asked"),
+        ("/round", "more than 5 times"),
+        ("/large", "4.8 MiB, and 4.0 MiB"),
+        ("/absent", "404"),
+    ] {
+        assert!(reason(&told, path).contains(words), "{path}: {told}");
+    }
+    let best = |question: &str| answer(&machine, &["search", "ana", question])["found"][0].clone();
+    let cleaning = best("What does a cleaning cost?");
+    assert_eq!(
+        (&cleaning["title"], &cleaning["place"]),
+        (&of("/moved").into(), &"Cleaning".into()),
+        "{cleaning}"
+    );
+    assert!(cleaning["text"].as_str().unwrap().contains("70 euros"));
+    assert_eq!(best("X-ray")["place"], "page 1");
 }

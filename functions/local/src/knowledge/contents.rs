@@ -10,13 +10,15 @@ use std::path::Path;
 const DOCUMENT_MAX: u64 = 4 * 1024 * 1024;
 
 /// The largest PDF document whose text is read, in bytes.
-const PDF_MAX: u64 = 32 * 1024 * 1024;
+pub(super) const PDF_MAX: u64 = 32 * 1024 * 1024;
 
 /// The document as it is sent.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct DocumentContent {
     /// The bytes.
     pub(super) bytes: Vec<u8>,
+    /// The type that a server named.
+    pub(super) content_type: Option<String>,
     /// Words about what of the document is left out.
     pub(super) warning: Option<String>,
 }
@@ -43,15 +45,20 @@ pub(super) async fn read_local_document(path: &Path) -> Result<DocumentContent> 
     if is_named_as_pdf(path) && MediaType::from_file(&bytes, None) != Some(MediaType::Pdf) {
         bail!("the file is named as a PDF document and is none, or is damaged");
     }
-    prepare_content(bytes).await
+    prepare_content(bytes, None).await
 }
 
 /// Returns the document as it is sent: of a PDF document its text.
-pub(super) async fn prepare_content(bytes: Vec<u8>) -> Result<DocumentContent> {
-    let mut content = DocumentContent { bytes, warning: None };
+pub(super) async fn prepare_content(bytes: Vec<u8>, content_type: Option<String>) -> Result<DocumentContent> {
+    let mut content = DocumentContent {
+        bytes,
+        content_type,
+        warning: None,
+    };
     if MediaType::from_file(&content.bytes, None) == Some(MediaType::Pdf) {
         let read = read_pdf_beside(&content.bytes).await?;
         content.bytes = read.markdown.into_bytes();
+        content.content_type = Some("text/markdown".to_owned());
         content.warning = describe_unread_pages(&read.unread);
     }
     let size = content.bytes.len() as u64;

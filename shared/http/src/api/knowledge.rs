@@ -6,6 +6,7 @@ use crate::problem::HttpProblem;
 use crate::query::{PathParam, QueryParams, parse_json_body, read_body};
 use axum::body::Body;
 use axum::extract::State;
+use axum::http::header::CONTENT_TYPE;
 use axum::http::{HeaderMap, StatusCode};
 use axum::{Extension, Json};
 use recado_domain::Timestamp;
@@ -139,8 +140,9 @@ pub(super) struct AddedSourceView {
 
 /// Adds a document to the knowledge of an agent, in place of the one with its title.
 ///
-/// The body is the document: Markdown, plain text, a web page, CSV, Word, Excel or `PowerPoint`. The same document once more
-/// changes nothing, but makes vectors that its blocks lack.
+/// The body is the document: Markdown, plain text, a web page, CSV, Word, Excel or `PowerPoint`. Its type is known by its bytes, and
+/// that of a text by the title or the `Content-Type`. The same document once more changes nothing, but makes vectors that its blocks
+/// lack.
 #[utoipa::path(
     post,
     path = "/v1/agents/{id}/knowledge",
@@ -163,6 +165,7 @@ pub(super) async fn post_knowledge(
 ) -> Result<Json<AddedSourceView>, HttpProblem> {
     let document = NewDocument {
         title: about.title,
+        content_type: find_content_type(&headers),
         bytes: read_body(&headers, body, DOCUMENT_MAX).await?.to_vec(),
     };
     let added = knowledge::add_source(&*api.deps, &caller, &parse_agent_id(&id)?, document).await?;
@@ -176,6 +179,11 @@ pub(super) async fn post_knowledge(
         outcome,
         vectors: added.vectors.into(),
     }))
+}
+
+/// Returns the type that a request names.
+fn find_content_type(headers: &HeaderMap) -> Option<String> {
+    Some(headers.get(CONTENT_TYPE)?.to_str().ok()?.to_owned())
 }
 
 /// A block of a source.

@@ -22,6 +22,7 @@ async fn setup() -> (Setup, AgentId) {
 async fn add(world: &World, agent: &AgentId, title: &str, text: &str) -> Result<AddedSource, KnowledgeError> {
     let document = NewDocument {
         title: title.to_owned(),
+        content_type: None,
         bytes: text.as_bytes().to_vec(),
     };
     add_source(world, &Caller::installation(), agent, document).await
@@ -175,6 +176,7 @@ async fn the_agent_of_another_tenant_is_unknown() {
     let world = &setup.world;
     let document = || NewDocument {
         title: "b.md".to_owned(),
+        content_type: None,
         bytes: b"two".to_vec(),
     };
     let id: &SourceId = &added.source.id;

@@ -31,6 +31,7 @@ impl Desk {
     async fn add(&self, text: &str) {
         let document = NewDocument {
             title: "prices.md".to_owned(),
+            content_type: None,
             bytes: text.as_bytes().to_vec(),
         };
         let caller = Caller::installation();

@@ -51,6 +51,7 @@ impl Desk {
     async fn add(&self, title: &str, text: &str) -> AddedSource {
         let document = NewDocument {
             title: title.to_owned(),
+            content_type: None,
             bytes: text.as_bytes().to_vec(),
         };
         add_source(self.world(), &Caller::installation(), &self.agent, document)

@@ -136,6 +136,7 @@ impl Two {
         store_booking(store, &unseen, (text, text), None, now).await;
         let document = NewDocument {
             title: text.to_owned(),
+            content_type: None,
             bytes: text.as_bytes().to_vec(),
         };
         let agent = &fixture.bound.agent.id;

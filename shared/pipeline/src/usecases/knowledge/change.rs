@@ -21,6 +21,8 @@ pub(super) const TITLE_MAX: usize = 300;
 pub struct NewDocument {
     /// The name of the file, or the address of the page. A source with this title is replaced.
     pub title: String,
+    /// The MIME type that the sender or a server named: tells what kind of text a text is.
+    pub content_type: Option<String>,
     /// The file.
     pub bytes: Vec<u8>,
 }
@@ -71,7 +73,7 @@ pub async fn add_source(
         return complete_vectors(deps, caller, &tenant, agent, present, source).await;
     }
     let bytes = document.bytes.len() as u64;
-    let split = split_into_blocks(deps, &title, document.bytes).await?;
+    let split = split_into_blocks(deps, &title, document.content_type.as_deref(), document.bytes).await?;
     let blocks: Vec<KnowledgeBlock> = split
         .blocks
         .into_iter()
@@ -195,6 +197,7 @@ fn hash_content(bytes: &[u8]) -> String {
 async fn split_into_blocks(
     deps: &impl Deps,
     title: &str,
+    content_type: Option<&str>,
     bytes: Vec<u8>,
 ) -> Result<SplitDocument, KnowledgeError> {
     let refused = |gap| KnowledgeError::Document {
@@ -210,7 +213,7 @@ async fn split_into_blocks(
     let media_type = MediaType::from_file(&bytes, Some(title)).ok_or_else(|| refused(TextGap::OtherType))?;
     let split = deps
         .llm()
-        .split_document(title, bytes, media_type)
+        .split_document(title, bytes, media_type.with_named_type(content_type))
         .await
         .map_err(refused)?;
     if split.blocks.is_empty() {
