@@ -13,6 +13,7 @@ mod compose;
 mod configuration;
 mod confirm;
 mod connect;
+mod connect_calendar;
 mod consent;
 mod contact;
 mod conversations;
@@ -86,6 +87,7 @@ enum RecadoCommand {
     Apply(configuration::ApplyArguments),
     Try(try_command::TryArguments),
     Connect(connect::ConnectArguments),
+    ConnectCalendar(connect_calendar::ConnectCalendarArguments),
     Doctor(doctor::DoctorArguments),
     CatchUp(catch_up::CatchUpArguments),
     Dlq(dlq::DeadLetterArguments),
@@ -179,6 +181,9 @@ fn run_command(arguments: CommandLine) -> Result<()> {
         }
         Some(RecadoCommand::Replay(command)) => runtime.block_on(replay::run_replay(command, &environment)),
         Some(RecadoCommand::Record(command)) => record::run_record_command(command),
+        Some(RecadoCommand::ConnectCalendar(command)) => {
+            runtime.block_on(connect_calendar::connect_calendar(command, &environment))
+        }
         Some(RecadoCommand::Eval(command)) => runtime.block_on(eval::run_evaluation(command, &environment)),
         Some(RecadoCommand::Knowledge(command)) => {
             runtime.block_on(knowledge::run_knowledge_command(command, &environment))

@@ -4,6 +4,7 @@
 //! A request that acts is made once. Its error says whether nothing happened or nobody knows ([`CalendarError::certainty`]);
 //! the caller then asks for the event, and never repeats the request.
 
+mod access;
 mod access_token;
 mod answer;
 mod client;
@@ -15,6 +16,7 @@ mod exchange;
 mod jwt;
 mod requests;
 
+pub use access::{CalendarAccess, NextSlots};
 pub use client::{CalendarTarget, GoogleCalendar};
 pub use config::GoogleCalendarConfig;
 pub use credential::{CredentialProblem, GoogleCredential};

@@ -2,6 +2,7 @@
 
 #![expect(clippy::unwrap_used, reason = "this is test code")]
 
+mod access;
 mod faults;
 mod tokens;
 

@@ -28,6 +28,7 @@ struct Kept {
     tokens_given: usize,
     versions: u64,
     page_size: Option<usize>,
+    role: Option<String>,
 }
 
 impl CalendarBook {
@@ -108,6 +109,11 @@ impl CalendarBook {
     /// Lists hold at most so many events on a page.
     pub fn set_page_size(&self, size: usize) {
         self.kept().page_size = Some(size);
+    }
+
+    /// Whoever has a token has this role in all calendars, instead of `writer`.
+    pub fn set_role(&self, role: &str) {
+        self.kept().role = Some(role.to_owned());
     }
 
     pub(super) fn take_token_answer(&self) -> Option<(u16, Value)> {
@@ -211,8 +217,7 @@ impl CalendarBook {
         found.sort_by_key(|event| instant(&event["start"]));
         let size = kept.page_size.unwrap_or(250).min(question.limit);
         let rest: Vec<Value> = found.into_iter().skip(question.offset).map(shown).collect();
-        let mut body =
-            json!({"kind": "calendar#events", "items": rest.iter().take(size).collect::<Vec<_>>()});
+        let mut body = json!({"kind": "calendar#events", "accessRole": kept.role.as_deref().unwrap_or("writer"), "items": rest.iter().take(size).collect::<Vec<_>>()});
         if rest.len() > size {
             body["nextPageToken"] = json!(format!("page-{}", question.offset + size));
         }
