@@ -40,6 +40,7 @@ mod tenant;
 mod token;
 mod trends;
 mod try_command;
+mod usage;
 mod watchman;
 mod welcome;
 mod workers;
@@ -96,6 +97,7 @@ enum RecadoCommand {
     Contact(contact::ContactArguments),
     Conversations(conversations::ConversationArguments),
     Trends(trends::TrendArguments),
+    Usage(usage::UsageArguments),
     Alerts(alerts::AlertArguments),
     Audit(audit::AuditArguments),
     Agent(agent::AgentArguments),
@@ -209,6 +211,7 @@ fn run_command(arguments: CommandLine) -> Result<()> {
         Some(RecadoCommand::Conversations(command)) => {
             runtime.block_on(conversations::list_conversations(command, &environment))
         }
+        Some(RecadoCommand::Usage(command)) => runtime.block_on(usage::run_usage(command, &environment)),
         Some(RecadoCommand::Trends(command)) => runtime.block_on(trends::run_trends(command, &environment)),
         Some(RecadoCommand::Secret(command)) => {
             runtime.block_on(secret::run_secret_command(command, &environment))

@@ -36,6 +36,7 @@ mod trace;
 mod transaction;
 mod typing;
 mod unacknowledged;
+mod usage;
 mod waiting;
 
 use crate::cache::Cache;

@@ -44,6 +44,7 @@ pub mod message;
 pub mod metadata;
 pub mod millis;
 pub mod model_files;
+pub mod model_use;
 pub mod network_address;
 pub mod notice;
 pub mod options;
@@ -63,6 +64,7 @@ pub mod split;
 pub mod trend;
 pub mod turn;
 pub mod typing;
+pub mod usage;
 pub mod wake_up;
 pub mod web_url;
 

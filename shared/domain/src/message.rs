@@ -14,6 +14,7 @@ use crate::ids::{
     TokenName,
 };
 use crate::millis;
+pub use crate::model_use::TokenUsage;
 use crate::outbox::{Author, Outbox, OutboxState};
 use crate::outgoing::names_upload;
 use crate::reason::Reason;
@@ -35,21 +36,6 @@ pub enum Role {
     Assistant,
     /// A person of the business: in the console, by the API, or on the phone.
     Operator,
-}
-
-/// The numbers of tokens that a model call used.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct TokenUsage {
-    /// Tokens read from the prompt, without tokens read from or written to the prompt cache.
-    pub input_tokens: u64,
-    /// Tokens of the answer.
-    pub output_tokens: u64,
-    /// Tokens read from the prompt cache.
-    #[serde(default, skip_serializing_if = "crate::is_default")]
-    pub cache_read_tokens: u64,
-    /// Tokens written to the prompt cache.
-    #[serde(default, skip_serializing_if = "crate::is_default")]
-    pub cache_write_tokens: u64,
 }
 
 /// Name of the simulated model in records, replies and logs.

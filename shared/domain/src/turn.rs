@@ -1,7 +1,9 @@
 //! The record of a turn, kept for later questions about how a reply came about.
 
+use crate::ids::AgentId;
 use crate::knowledge::TurnKnowledge;
 use crate::millis;
+use crate::model_use::ModelUse;
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
@@ -91,6 +93,13 @@ pub struct TurnRecord {
     /// part.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub knowledge: Option<TurnKnowledge>,
+    /// The agent that answered. A reply of several parts carries it on its first part.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub agent: Option<AgentId>,
+    /// The model that wrote the question again for a search in the knowledge, and its tokens; `None` if none did. A reply of
+    /// several parts carries it on its first part.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rewriting: Option<Box<ModelUse>>,
 }
 
 impl TurnRecord {

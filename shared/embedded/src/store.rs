@@ -29,6 +29,7 @@ mod tokens;
 mod trace;
 mod typing;
 mod unacknowledged;
+mod usage;
 
 pub(crate) use conversation_row::ConversationRow;
 pub(crate) use conversations::ReplyRows;

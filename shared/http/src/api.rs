@@ -42,6 +42,7 @@ mod tools;
 mod trace;
 mod trends;
 mod unacknowledged;
+mod usage;
 mod view;
 mod whatsapp;
 
@@ -143,6 +144,7 @@ macro_rules! list_operator_routes {
             $routes!(dead_letters::get_dlq_health),
             $routes!(metrics::get_metrics),
             $routes!(trends::get_trends),
+            $routes!(usage::get_usage),
             $routes!(
                 config::get_configuration,
                 config::put_configuration,

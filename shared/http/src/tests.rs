@@ -33,6 +33,7 @@ mod tokens;
 mod traces;
 mod trends;
 mod unsteady;
+mod usage;
 mod webhooks;
 mod wrong_webhooks;
 

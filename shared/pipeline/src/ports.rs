@@ -48,6 +48,7 @@ mod tokens;
 mod trace;
 mod transcriber;
 mod typing;
+mod usage;
 
 pub use alerts::{ALERTS_PER_COMMIT, Alerts};
 pub use aliases::ContactAliases;
@@ -95,6 +96,7 @@ pub use tokens::Tokens;
 pub use trace::{CorrelatedRecords, CorrelationIndex};
 pub use transcriber::{Recording, Transcriber, Transcript, TranscriptionError};
 pub use typing::TypingSigns;
+pub use usage::UsageRecords;
 
 /// A failure of a store or a queue.
 #[derive(Debug, thiserror::Error)]
@@ -214,6 +216,7 @@ pub trait Store:
     + TypingSigns
     + KnowledgeRecords
     + EffectJournals
+    + UsageRecords
 {
 }
 
@@ -242,5 +245,6 @@ impl<T> Store for T where
         + TypingSigns
         + KnowledgeRecords
         + EffectJournals
+        + UsageRecords
 {
 }

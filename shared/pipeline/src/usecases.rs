@@ -21,3 +21,4 @@ pub mod tenant_removal;
 pub mod tokens;
 pub mod trace;
 pub mod trends;
+pub mod usage;

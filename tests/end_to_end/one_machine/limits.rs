@@ -20,6 +20,10 @@ async fn two_programs_that_answer_each_other_fall_silent_and_the_last_message_sa
         machine.phone((number + 1).min(4)).await;
     }
     let id = machine.conversation().await;
+    eventually("the last message", || async {
+        (machine.messages(&id).await.len() == 9).then_some(())
+    })
+    .await;
     let told = eventually("the agent to fall silent", || async {
         let message = machine.get(&format!("/v1/messages/{id}.9")).await;
         (message["answer"]["state"] == "waiting").then_some(message)
@@ -34,4 +38,49 @@ async fn two_programs_that_answer_each_other_fall_silent_and_the_last_message_sa
     machine.phone(4).await;
     assert_eq!(machine.stand_ins.anthropic.requests().len(), 4);
     assert_eq!(machine.stand_ins.violations(), []);
+}
+
+#[tokio::test]
+async fn what_models_used_is_shown_by_the_command_and_as_comma_separated_values() {
+    let machine = Machine::serving(&[]);
+    for (number, jid) in ["5511900000081", "5511900000082"].iter().enumerate() {
+        let (id, jid) = (format!("U{number}"), format!("{jid}@s.whatsapp.net"));
+        let body = evolution_text(INSTANCE, &jid, &id, "Oi", seconds());
+        assert_eq!(machine.evolution(&body).await, 200);
+    }
+    machine.phone(2).await;
+    let run = |arguments: &[&str]| {
+        let done = machine.command(arguments).output().unwrap();
+        assert!(done.status.success(), "{done:?}");
+        String::from_utf8(done.stdout).unwrap()
+    };
+    let csv = run(&["usage", "--by", "agent", "--csv"]);
+    let lines: Vec<Vec<&str>> = csv.lines().map(|line| line.split(',').collect()).collect();
+    assert_eq!(lines[0][..3], ["agent", "replies", "input_tokens"]);
+    assert_eq!(lines[1][..2], ["ana", "2"], "{csv}");
+    let told = machine.get("/v1/usage?by=tenant&tenant=demo").await;
+    assert_eq!(
+        told["items"][0]["input_tokens"].to_string(),
+        lines[1][2],
+        "{told}"
+    );
+    let mut tokens = 0;
+    for conversation in machine.get("/v1/conversations").await["items"]
+        .as_array()
+        .unwrap()
+    {
+        let id = conversation["id"].as_str().unwrap();
+        let messages = machine.messages(id).await;
+        tokens += messages
+            .iter()
+            .filter_map(|message| message["input_tokens"].as_u64())
+            .sum::<u64>();
+    }
+    assert!(tokens > 0);
+    assert_eq!(
+        told["items"][0]["input_tokens"], tokens,
+        "the sum is that of the messages"
+    );
+    let table = run(&["usage"]);
+    assert!(table.contains("replies") && table.contains(" 2"), "{table}");
 }

@@ -54,6 +54,7 @@ pub mod tools;
 pub mod traces;
 pub mod typing;
 pub mod unacknowledged;
+pub mod usage;
 pub mod waiting;
 pub mod yielding;
 

@@ -19,6 +19,7 @@ mod persons;
 mod reading;
 mod reasons;
 mod sends;
+mod usage;
 mod waits;
 mod window;
 
@@ -61,6 +62,7 @@ where
     erasures::check(sim, &told);
     drafts::check(sim, &told);
     limits::check(sim, &told);
+    usage::check(sim, &told);
     leaving::check(sim, &told);
     files::check(sim, &told);
     nothing_open(sim);

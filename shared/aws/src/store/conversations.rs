@@ -6,6 +6,7 @@ use super::keys::{self, TableKey};
 use super::records;
 use super::table::{RETRIES_MAX, RecordQuery};
 use super::transaction::{FailedConditions, TransactionAction};
+use super::usage::add_usage_of_reply;
 use jiff::Timestamp;
 use recado_domain::conversation::Conversation;
 use recado_domain::ids::{ConversationId, IdempotencyKey, MessageId, Ordinal, ThreadId};
@@ -272,6 +273,7 @@ impl<A: System> Conversations for DynamoStore<A> {
         let mut actions = commit_actions(WHAT, conversation, parts)?;
         let thread = conversation.id.thread_id();
         actions.extend(journal_rev.map(|rev| check_journal_action(thread, rev)));
+        actions.extend(add_usage_of_reply(parts, thread));
         Ok(match self.table.run_transaction(WHAT, actions).await? {
             Ok(()) => WriteOutcome::Written,
             Err(_) => WriteOutcome::Conflict,

@@ -26,6 +26,7 @@
 //! | note that an instance was removed | `G#R` | `{hash of the provider and its name}` |
 //! | knowledge of an agent | `B#{tenant}` | `{agent}` |
 //! | the installation's identity key | `G#K` | `identity` |
+//! | use of a model by an agent on a day | `Q#{tenant}` | `{day}#{agent}#{shard}#{model}` |
 //! | sample of a minute | `M#{tenant}`, `M#` | `{time}` |
 //! | entry of the audit | `L#{tenant}`, `L#` | `{time}#{id}` |
 //! | token, by its hash | `U#{hash}` | `U` |
@@ -55,6 +56,7 @@ mod configuration;
 mod effects;
 mod lists;
 mod trace;
+mod usage;
 
 pub(super) use configuration::{ConfigurationKind, VARIABLES, tenant_entries_pk, variable_sk_prefix};
 pub(super) use effects::{
@@ -66,6 +68,7 @@ pub(super) use lists::{
     tenant_dead_letters, unlisted_list_key,
 };
 pub(super) use trace::{delivery_owner, event_owner, index_trace, message_owner, parse_delivery_key};
+pub(super) use usage::{usage_day_boundary, usage_partition_key};
 
 use super::item::{Item, get_string, number_attribute, text_attribute};
 use recado_domain::Timestamp;

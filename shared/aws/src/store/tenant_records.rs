@@ -27,6 +27,7 @@ fn list_parts(tenant: &TenantId, instances: &[Instance]) -> Vec<Part> {
     let mut parts = vec![
         (keys::samples_pk(Some(tenant)), None),
         (keys::cells_pk(tenant), None),
+        (keys::usage_partition_key(tenant), None),
         (alerts::LIVE_ALERTS_PK.to_owned(), of_tenant.clone()),
         (alerts::ended_alerts_pk(Some(tenant)), None),
     ];

@@ -168,6 +168,8 @@ impl Conversation {
             opening: self.scheduled_for.take().map(|at| at.min(now)),
             steps: Vec::new(),
             knowledge: None,
+            agent: None,
+            rewriting: None,
         };
         self.idle_nudges = 0;
         Draft {

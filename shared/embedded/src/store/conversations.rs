@@ -2,6 +2,7 @@ use super::conversation_row::{ConversationRow, UNLISTED, mode_name, status_name}
 use super::effects::journal_has_revision;
 use super::idempotency_keys::{insert_key, select_key, select_used_key};
 use super::messages::{MessageRow, select_message};
+use super::usage::add_usage_to_sum;
 use crate::Embedded;
 use crate::db_error::DbError;
 use crate::sql_records::{
@@ -13,6 +14,7 @@ use recado_domain::ids::{
     ConversationId, IdempotencyKey, InstanceId, MessageId, Ordinal, TenantId, ThreadId,
 };
 use recado_domain::message::Message;
+use recado_domain::usage::{UsageSum, usage_of_reply};
 use recado_pipeline::ports::{
     CommitOutcome, ConversationFilter, Conversations, IdempotencyClaim, IdempotencyRecord, Page, PageRequest,
     PortResult, WriteOutcome,
@@ -147,6 +149,8 @@ pub(crate) struct ReplyRows {
     parts: Vec<MessageRow>,
     /// The thread with the revision that its journal must have.
     journal: Option<(ThreadId, u64)>,
+    /// The use of models by the reply, for the sums.
+    usage: Vec<UsageSum>,
 }
 
 impl ReplyRows {
@@ -162,6 +166,7 @@ impl ReplyRows {
                 .map(MessageRow::from_message)
                 .collect::<Result<_, _>>()?,
             journal: journal_rev.map(|rev| (conversation.id.thread_id().clone(), rev)),
+            usage: usage_of_reply(parts),
         })
     }
 
@@ -182,6 +187,9 @@ impl ReplyRows {
         self.conversation.write_row(connection)?;
         for part in &self.parts {
             part.write_row(connection)?;
+        }
+        for sum in &self.usage {
+            add_usage_to_sum(connection, sum)?;
         }
         Ok(WriteOutcome::Written)
     }

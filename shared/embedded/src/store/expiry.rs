@@ -28,6 +28,8 @@ pub struct SweepCounts {
     pub notices: usize,
     /// Samples.
     pub samples: usize,
+    /// Sums of what models used.
+    pub usage: usize,
     /// Entries of the audit.
     pub audit: usize,
     /// Alerts that ended long ago.
@@ -72,6 +74,10 @@ fn delete_expired_rows(connection: &Connection, now: Timestamp) -> Result<SweepC
         samples: delete(
             "DELETE FROM samples WHERE (tenant, at) IN
                 (SELECT tenant, at FROM samples WHERE expires <= ?1 LIMIT ?2)",
+        )?,
+        usage: delete(
+            "DELETE FROM usage WHERE (tenant, day, agent, model) IN
+                (SELECT tenant, day, agent, model FROM usage WHERE expires <= ?1 LIMIT ?2)",
         )?,
         audit: delete(
             "DELETE FROM audit WHERE (at, id) IN (SELECT at, id FROM audit WHERE expires <= ?1 LIMIT ?2)",

@@ -13,7 +13,9 @@ use recado_pipeline::ports::{PortResult, TenantRecords};
 use rusqlite::{Connection, params};
 
 /// What is found by the tenant's id, as `?1`.
-const BY_TENANT: [&str; 7] = [
+const BY_TENANT: [&str; 8] = [
+    "DELETE FROM usage WHERE (tenant, day, agent, model) IN
+        (SELECT tenant, day, agent, model FROM usage WHERE tenant = ?1 LIMIT ?2)",
     "DELETE FROM samples WHERE (tenant, at) IN (SELECT tenant, at FROM samples WHERE tenant = ?1 LIMIT ?2)",
     "DELETE FROM live_alerts WHERE condition IN (SELECT condition FROM live_alerts WHERE tenant = ?1 LIMIT ?2)",
     "DELETE FROM ended_alerts WHERE rowid IN (SELECT rowid FROM ended_alerts WHERE tenant = ?1 LIMIT ?2)",

@@ -82,6 +82,7 @@ pub(crate) const PERMISSIONS: &[(&str, &str, Permission)] = &[
     ("GET", "/v1/audit", Configure),
     ("GET", "/v1/trace", Read),
     ("GET", "/v1/trends", Read),
+    ("GET", "/v1/usage", Read),
     ("GET", "/simulator/outbox", Read),
 ];
 

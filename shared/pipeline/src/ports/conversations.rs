@@ -141,7 +141,8 @@ pub trait Conversations: Send + Sync {
     /// Stores the agent's reply in one transaction. The transaction writes the conversation as
     /// [`Self::update_conversation`] does and the reply's messages, by ordinal: one message, or the parts into which the
     /// reply was split (10 at most). All of them are stored as open, or nothing is written. With `journal_rev`, the thread's
-    /// journal must have this revision (0: there is none), or the result is [`WriteOutcome::Conflict`].
+    /// journal must have this revision (0: there is none), or the result is [`WriteOutcome::Conflict`]. The same transaction adds what the
+    /// reply used ([`recado_domain::usage::usage_of_reply`]) to the sums of its tenant.
     fn commit_reply(
         &self,
         conversation: &Conversation,

@@ -161,7 +161,8 @@ async fn prepare_turn<'a>(
     let limits = check_limits(deps, &bound, &mut conversation, &reading);
     let pause = times.run(deps, TurnStep::Limits, limits).await?;
     let takes = take_lease(deps, &mut conversation, &reading);
-    let draft = times.run(deps, TurnStep::Lease, takes).await?;
+    let mut draft = times.run(deps, TurnStep::Lease, takes).await?;
+    draft.turn.agent = Some(bound.agent.id.clone());
     Ok(LeasedTurn {
         job,
         bound,

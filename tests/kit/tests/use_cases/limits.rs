@@ -39,7 +39,7 @@ fn asked(setup: &Setup) -> usize {
     setup.world.llm.asked.lock().unwrap().len()
 }
 
-/// What the API tells of the contact's messages, the oldest first.
+/// The answers that the API tells of the contact's messages, the oldest first.
 async fn answers(setup: &Setup) -> Vec<ExplainedAnswer> {
     let page = PageRequest {
         limit: 100,

@@ -48,7 +48,7 @@ pub(super) fn check<S, Q>(sim: &Simulator<S, Q>, told: &[Told]) {
     }
 }
 
-/// Whether the conversation says that the limit is reached, and `message` came after the last reply, of which there are enough.
+/// Returns `true` if the conversation says that the limit is reached, and `message` came after the last reply, of which there are enough.
 pub(super) fn is_paused<S, Q>(
     sim: &Simulator<S, Q>,
     (conversation, messages): &Told,
@@ -67,7 +67,7 @@ fn find_limit<S, Q>(sim: &Simulator<S, Q>, instance: &InstanceId) -> Option<usiz
     (limit > 0).then_some(limit)
 }
 
-/// Whether a turn of the agent wrote it; of several parts the first.
+/// Returns `true` if a turn of the agent wrote it; of several parts the first.
 fn is_reply(message: &Message) -> bool {
     let of_turn = message.out.as_ref().is_some_and(|out| out.turn.is_some());
     of_turn && message.reply_id() == Some(message.message_id())

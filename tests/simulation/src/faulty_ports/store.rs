@@ -6,6 +6,7 @@ mod instances;
 use super::FaultyPort;
 use crate::mutation::Mutation;
 use jiff::Timestamp;
+use jiff::civil::Date;
 use recado_domain::access::{Token, TokenHash};
 use recado_domain::access_list::AccessList;
 use recado_domain::alert::{Alert, AlertWatch, Notification, NotificationState};
@@ -33,13 +34,14 @@ use recado_domain::sample::MinuteSample;
 use recado_domain::scheduled::{ScheduledId, ScheduledMessage};
 use recado_domain::tools::Tool;
 use recado_domain::typing::TypingSign;
+use recado_domain::usage::UsageSum;
 use recado_pipeline::ports::{
     Alerts, Audit, AuditFilter, CommitOutcome, ConfigurationStore, ContactAliases, ConversationFilter,
     CorrelatedRecords, CorrelationIndex, DeadLetterCounts, DeadLetterFilter, DeadLetters, Deliveries,
     DiskSpace, EffectGuard, EffectJournals, ErasableRecords, Gauges, IdempotencyClaim, IdentityKeyStore,
     JournalOutcome, KnowledgeRecords, Notices, OpenWork, OverdueIndex, OverdueWork, Page, PageRequest,
     PortResult, RetainedRecords, Samples, ScheduledMessages, Store, TenantRecords, Tokens, TroubledInstances,
-    TypingSigns, UnacknowledgedCounts, UnacknowledgedFilter, WaitingForPerson, WriteOutcome,
+    TypingSigns, UnacknowledgedCounts, UnacknowledgedFilter, UsageRecords, WaitingForPerson, WriteOutcome,
 };
 use recado_testkit::delegate_calls;
 use std::collections::BTreeSet;
@@ -120,6 +122,12 @@ impl<S: Store> EffectJournals for FaultyPort<S> {
         list_unknown_effects(tenant: &TenantId, limit: usize) -> Vec<Journal>;
         list_held_cells(tenant: &TenantId, span: &CellSpan, now: Timestamp) -> Vec<HeldCell>;
         free_held_cells(tenant: &TenantId, cells: &[HeldCell]) -> ();
+    }
+}
+
+impl<S: Store> UsageRecords for FaultyPort<S> {
+    delegate_calls! {
+        list_usage(tenant: &TenantId, from: Date, to: Date) -> Vec<UsageSum>;
     }
 }
 

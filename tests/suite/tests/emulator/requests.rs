@@ -20,7 +20,9 @@ const REPLY_LETTERS: usize = 300;
 
 /// The most write units of an answered message, without its statuses: what was measured. 50 is the aim that may never be
 /// missed; whoever needs more than this number says why, here and in `docs/aws.md`.
-const WRITE_UNITS_MAX: f64 = 46.0;
+///
+/// Two more than before: the reply's transaction adds what it used to the sum of its day, 1 unit in a transaction counted twice.
+const WRITE_UNITS_MAX: f64 = 48.0;
 
 /// A request, as the function logged it.
 struct Request {

@@ -133,6 +133,8 @@ impl DraftedReply {
                 turn.steps = steps.to_vec();
             } else {
                 turn.knowledge = None;
+                turn.agent = None;
+                turn.rewriting = None;
             }
             out.last_words = last_words;
             out.turn = Some(turn);

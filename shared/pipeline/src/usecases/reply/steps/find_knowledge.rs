@@ -4,12 +4,13 @@ use crate::Deps;
 use crate::ports::Providers;
 use crate::steps::knowledge_reading::{ReadingError, SnapshotReading, ensure_snapshot_loaded};
 use crate::steps::knowledge_search::search_loaded_snapshot;
-use crate::steps::question_rewriting::{AskedMessage, needs_rewriting, rewrite_question};
+use crate::steps::question_rewriting::{AskedMessage, RewrittenBy, needs_rewriting, rewrite_question};
 use crate::steps::time_limit::run_within;
 use crate::usecases::reply::leased_turn::LeasedTurn;
 use crate::usecases::reply::transcript::{ShownFiles, build_transcript};
 use crate::usecases::reply::turn_end::TurnStop;
 use recado_domain::knowledge::{FoundBlocks, KnowledgeGap, SnapshotName, TurnKnowledge, render_knowledge};
+use recado_domain::usage::ModelUse;
 use std::time::Duration;
 
 /// Number of blocks that the model is shown at most.
@@ -57,8 +58,8 @@ fn compose_question(turn: &LeasedTurn<'_>) -> String {
     question.chars().skip(all.saturating_sub(QUESTION_MAX)).collect()
 }
 
-/// Returns the question complete without the messages before it, where it needs them.
-async fn make_standalone(deps: &impl Deps, turn: &LeasedTurn<'_>, question: String) -> String {
+/// Returns the question complete without the messages before it, where it needs them. The turn's record says which model wrote it.
+async fn make_standalone(deps: &impl Deps, turn: &mut LeasedTurn<'_>, question: String) -> String {
     let settings = &deps.settings().rewriting;
     if !needs_rewriting(settings, &question) {
         return question;
@@ -71,9 +72,12 @@ async fn make_standalone(deps: &impl Deps, turn: &LeasedTurn<'_>, question: Stri
         earlier: &earlier,
         simulated: deps.providers().is_simulated(&turn.bound.instance).await,
     };
-    rewrite_question(deps.llm(), deps.system(), settings, &asked)
-        .await
-        .text
+    let question = rewrite_question(deps.llm(), deps.system(), settings, &asked).await;
+    if let RewrittenBy::Model { model, usage } = question.by {
+        let used = ModelUse { model, tokens: usage };
+        turn.draft.turn.rewriting = Some(Box::new(used));
+    }
+    question.text
 }
 
 async fn search_within(

@@ -1,0 +1,181 @@
+//! `recado usage`: shows what models used, summed up, of a running installation here or on AWS.
+
+use crate::dlq::tables::format_table;
+use crate::environment::LocalEnvironment;
+use crate::installation::InstallationArguments;
+use anyhow::Result;
+use clap::{Args, ValueEnum};
+use reqwest::Method;
+use serde_json::Value;
+
+/// Shows what models used, summed up: replies, and tokens in and out.
+#[derive(Debug, Args)]
+pub(crate) struct UsageArguments {
+    /// The part by which use is summed up.
+    #[arg(long, value_enum, default_value = "day")]
+    by: UsagePart,
+    /// Only of this tenant.
+    #[arg(long)]
+    tenant: Option<String>,
+    /// The first day, such as 2026-11-01, in UTC: 29 days before the last if absent.
+    #[arg(long)]
+    since: Option<String>,
+    /// The last day, in UTC: today if absent.
+    #[arg(long)]
+    until: Option<String>,
+    #[command(flatten)]
+    there: InstallationArguments,
+    /// Prints the answer as JSON.
+    #[arg(long)]
+    json: bool,
+    /// Prints comma-separated values.
+    #[arg(long, conflicts_with = "json")]
+    csv: bool,
+}
+
+/// The part by which use is summed up.
+#[derive(Debug, Clone, Copy, ValueEnum)]
+enum UsagePart {
+    Day,
+    Agent,
+    Model,
+    Tenant,
+}
+
+impl UsagePart {
+    fn as_str(self) -> &'static str {
+        match self {
+            Self::Day => "day",
+            Self::Agent => "agent",
+            Self::Model => "model",
+            Self::Tenant => "tenant",
+        }
+    }
+}
+
+/// The numbers of a line, by their names in the answer.
+const NUMBERS: [&str; 5] = [
+    "replies",
+    "input_tokens",
+    "output_tokens",
+    "cache_read_tokens",
+    "cache_write_tokens",
+];
+
+/// Requests the sums and prints them.
+pub(crate) async fn run_usage(arguments: UsageArguments, environment: &LocalEnvironment) -> Result<()> {
+    let there = arguments.there.build_client(environment)?;
+    let by = arguments.by.as_str();
+    let optional = [
+        ("tenant", &arguments.tenant),
+        ("since", &arguments.since),
+        ("until", &arguments.until),
+    ];
+    let mut query = vec![("by", by)];
+    query.extend(
+        optional
+            .into_iter()
+            .filter_map(|(name, value)| Some((name, value.as_deref()?))),
+    );
+    let request = there.build_request(Method::GET, &["v1", "usage"])?;
+    let answer = there.request_json(request.query(&query)).await?;
+    if arguments.json {
+        println!("{}", serde_json::to_string_pretty(&answer)?);
+    } else if arguments.csv {
+        print!("{}", format_comma_separated(&answer, by));
+    } else {
+        print!("{}", format_usage(&answer, by));
+    }
+    Ok(())
+}
+
+fn read_usage_cell(value: &Value, name: &str) -> String {
+    match value.get(name) {
+        None | Some(Value::Null) => String::new(),
+        Some(Value::String(text)) => text.clone(),
+        Some(other) => other.to_string(),
+    }
+}
+
+fn list_usage_rows(answer: &Value, by: &str) -> Vec<Vec<String>> {
+    let items = answer.get("items").and_then(Value::as_array);
+    let row = |item: &Value| {
+        let names = std::iter::once(by).chain(NUMBERS);
+        names.map(|name| read_usage_cell(item, name)).collect()
+    };
+    items.into_iter().flatten().map(row).collect()
+}
+
+/// Formats the sums as a table.
+fn format_usage(answer: &Value, by: &str) -> String {
+    let rows = list_usage_rows(answer, by);
+    let (since, until) = (read_usage_cell(answer, "since"), read_usage_cell(answer, "until"));
+    if rows.is_empty() {
+        return format!("No model was asked from {since} to {until}.\n");
+    }
+    let headings = [by, "replies", "input", "output", "cache read", "cache write"];
+    format!(
+        "From {since} to {until} (UTC), in tokens:\n\n{}",
+        format_table(&headings, rows)
+    )
+}
+
+/// Formats the sums as comma-separated values, with a line of names.
+fn format_comma_separated(answer: &Value, by: &str) -> String {
+    let names: Vec<String> = std::iter::once(by).chain(NUMBERS).map(str::to_owned).collect();
+    let lines = std::iter::once(names).chain(list_usage_rows(answer, by));
+    lines
+        .map(|line| {
+            line.iter()
+                .map(|value| quote_csv_value(value))
+                .collect::<Vec<_>>()
+                .join(",")
+                + "\n"
+        })
+        .collect()
+}
+
+/// Quotes a value of comma-separated values where it needs it. A value that a spreadsheet would take for a formula is quoted by an
+/// apostrophe.
+fn quote_csv_value(value: &str) -> String {
+    let guarded = if value.starts_with(['=', '+', '-', '@']) {
+        format!("'{value}")
+    } else {
+        value.to_owned()
+    };
+    if guarded.contains([',', '"', '\n', '\r']) {
+        format!("\"{}\"", guarded.replace('"', "\"\""))
+    } else {
+        guarded
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    fn answer() -> Value {
+        json!({"since": "2026-11-01", "until": "2026-11-30", "items": [
+            {"model": "large, new", "replies": 2, "input_tokens": 300, "output_tokens": 20, "cache_read_tokens": 7, "cache_write_tokens": 0},
+        ]})
+    }
+
+    #[test]
+    fn sums_are_shown_as_a_table_or_as_comma_separated_values() {
+        let table = format_usage(&answer(), "model");
+        assert!(table.starts_with("From 2026-11-01 to 2026-11-30"), "{table}");
+        assert!(table.contains("large, new") && table.contains("300"), "{table}");
+        assert_eq!(
+            format_comma_separated(&answer(), "model"),
+            "model,replies,input_tokens,output_tokens,cache_read_tokens,cache_write_tokens\n\"large, new\",2,300,20,7,0\n"
+        );
+        assert_eq!(quote_csv_value("=1+1"), "'=1+1");
+    }
+
+    #[test]
+    fn without_use_one_line_says_so() {
+        let text = format_usage(&json!({"since": "a", "until": "b", "items": []}), "day");
+        assert_eq!(text, "No model was asked from a to b.\n");
+    }
+}

@@ -1,0 +1,36 @@
+//! The keys of the use of models.
+
+use super::{TableKey, hash_parts};
+use jiff::civil::Date;
+use recado_domain::ids::{TenantId, ThreadId};
+use recado_domain::usage::UsageSum;
+
+/// The number of items over which the sum of one agent, model and day is spread, by the threads of the replies.
+const USAGE_SHARDS: u32 = 4;
+
+impl TableKey {
+    /// Returns the key of the item to which a reply in `thread` adds what it used.
+    pub(crate) fn for_usage_of_model(sum: &UsageSum, thread: &ThreadId) -> Self {
+        let hash = u32::from_str_radix(&hash_parts(&[thread.as_str()], 4), 16).unwrap_or_default();
+        let (
+            shard,
+            UsageSum {
+                agent, day, model, ..
+            },
+        ) = (hash % USAGE_SHARDS, sum);
+        Self::new(
+            usage_partition_key(&sum.tenant),
+            format!("{day}#{agent}#{shard}#{model}"),
+        )
+    }
+}
+
+/// Returns the `pk` of the use of models by a tenant's agents.
+pub(crate) fn usage_partition_key(tenant: &TenantId) -> String {
+    format!("Q#{tenant}")
+}
+
+/// Returns a text behind the `sk` of every sum of a day, and before those of the next.
+pub(crate) fn usage_day_boundary(day: Date) -> String {
+    format!("{day}$")
+}

@@ -1,0 +1,71 @@
+//! The use of models: one item of each tenant, day, agent and model, in a few shards, since each reply adds to one of them.
+
+use super::DynamoStore;
+use super::expression::{Expression, UpdateChange};
+use super::item::{self, number_attribute, text_attribute};
+use super::keys::{self, TableKey};
+use super::table::RecordQuery;
+use super::transaction::TransactionAction;
+use jiff::civil::Date;
+use recado_domain::ids::{TenantId, ThreadId};
+use recado_domain::message::Message;
+use recado_domain::usage::{UsageSum, merge_usage_sums, usage_of_reply};
+use recado_pipeline::ports::{PortResult, System, UsageRecords};
+
+/// Returns the writes that add what a reply used, one for each model. Replies of different threads rarely write the same item.
+pub(super) fn add_usage_of_reply(parts: &[Message], thread: &ThreadId) -> Vec<TransactionAction> {
+    let sums = usage_of_reply(parts);
+    sums.iter().map(|sum| add_usage_to_sum(sum, thread)).collect()
+}
+
+fn add_usage_to_sum(sum: &UsageSum, thread: &ThreadId) -> TransactionAction {
+    let counts = [
+        ("replies", sum.replies),
+        ("input_tokens", sum.tokens.input_tokens),
+        ("output_tokens", sum.tokens.output_tokens),
+        ("cache_read_tokens", sum.tokens.cache_read_tokens),
+        ("cache_write_tokens", sum.tokens.cache_write_tokens),
+    ];
+    let names = [
+        ("tenant", sum.tenant.as_str().to_owned()),
+        ("agent", sum.agent.as_str().to_owned()),
+        ("day", sum.day.to_string()),
+        ("model", sum.model.clone()),
+    ];
+    let mut change = UpdateChange::default()
+        .set_value("ttl", number_attribute(sum.expires_at().as_second()))
+        .with_value(":none", number_attribute(0));
+    for (name, text) in names {
+        change = change.set_value(name, text_attribute(text));
+    }
+    for (name, count) in counts {
+        let term = format!("if_not_exists(#{name}, :none) + :{name}");
+        change = change
+            .set_to_term(name, &term)
+            .with_value(&format!(":{name}"), number_attribute(count));
+    }
+    TransactionAction::Update(TableKey::for_usage_of_model(sum, thread), change, None)
+}
+
+impl<A: System> UsageRecords for DynamoStore<A> {
+    async fn list_usage(&self, tenant: &TenantId, from: Date, to: Date) -> PortResult<Vec<UsageSum>> {
+        const WHAT: &str = "reading the use of models";
+        let keys = Expression::new("#pk = :pk AND #sk BETWEEN :from AND :to")
+            .with_text(":pk", keys::usage_partition_key(tenant))
+            .with_text(":from", from.to_string())
+            .with_text(":to", keys::usage_day_boundary(to));
+        let query = RecordQuery {
+            index: None,
+            keys,
+            filter: None,
+            reverse: false,
+            limit: None,
+        };
+        let found = self.table.query_records(WHAT, &query).await?;
+        let sums: Vec<UsageSum> = found
+            .iter()
+            .map(|item| item::decode_record(WHAT, item))
+            .collect::<PortResult<_>>()?;
+        Ok(merge_usage_sums(sums))
+    }
+}

@@ -1,0 +1,72 @@
+use crate::Embedded;
+use crate::db_error::DbError;
+use crate::sql_records::{count_from_sql, decode_json, encode_json, execute_sql, to_sql_integer};
+use jiff::civil::Date;
+use recado_domain::ids::TenantId;
+use recado_domain::message::TokenUsage;
+use recado_domain::usage::UsageSum;
+use recado_pipeline::ports::{PortResult, UsageRecords};
+use rusqlite::{Connection, Row, params};
+
+/// Adds a sum to the stored one of the same tenant, day, agent and model.
+pub(super) fn add_usage_to_sum(connection: &Connection, sum: &UsageSum) -> Result<(), DbError> {
+    let sql = "INSERT INTO usage VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)
+        ON CONFLICT (tenant, day, agent, model) DO UPDATE SET replies = replies + ?5,
+            input_tokens = input_tokens + ?6, output_tokens = output_tokens + ?7,
+            cache_read_tokens = cache_read_tokens + ?8, cache_write_tokens = cache_write_tokens + ?9";
+    let tokens = sum.tokens;
+    execute_sql(
+        connection,
+        sql,
+        params![
+            sum.tenant.as_str(),
+            sum.day.to_string(),
+            sum.agent.as_str(),
+            sum.model,
+            to_sql_integer(sum.replies),
+            to_sql_integer(tokens.input_tokens),
+            to_sql_integer(tokens.output_tokens),
+            to_sql_integer(tokens.cache_read_tokens),
+            to_sql_integer(tokens.cache_write_tokens),
+            sum.expires_at().as_millisecond(),
+        ],
+    )?;
+    Ok(())
+}
+
+/// Reads the sum of a row of `day`, `agent`, `model` and the counts.
+fn parse_usage_sum(tenant: &TenantId, row: &Row<'_>) -> Result<UsageSum, DbError> {
+    let text = |column: usize| -> Result<String, DbError> { Ok(row.get(column)?) };
+    let count = |column: usize| -> Result<u64, DbError> { Ok(count_from_sql(row.get(column)?)) };
+    Ok(UsageSum {
+        tenant: tenant.clone(),
+        day: decode_json(&encode_json(&text(0)?)?)?,
+        agent: decode_json(&encode_json(&text(1)?)?)?,
+        model: text(2)?,
+        replies: count(3)?,
+        tokens: TokenUsage {
+            input_tokens: count(4)?,
+            output_tokens: count(5)?,
+            cache_read_tokens: count(6)?,
+            cache_write_tokens: count(7)?,
+        },
+    })
+}
+
+impl UsageRecords for Embedded {
+    async fn list_usage(&self, tenant: &TenantId, from: Date, to: Date) -> PortResult<Vec<UsageSum>> {
+        let tenant = tenant.clone();
+        self.run_read("list_usage", move |c| {
+            let sql = "SELECT day, agent, model, replies, input_tokens, output_tokens, cache_read_tokens, cache_write_tokens
+                FROM usage WHERE tenant = ?1 AND day BETWEEN ?2 AND ?3 ORDER BY day, agent, model";
+            let mut statement = c.prepare_cached(sql)?;
+            let mut rows = statement.query(params![tenant.as_str(), from.to_string(), to.to_string()])?;
+            let mut sums = Vec::new();
+            while let Some(row) = rows.next()? {
+                sums.push(parse_usage_sum(&tenant, row)?);
+            }
+            Ok(sums)
+        })
+        .await
+    }
+}

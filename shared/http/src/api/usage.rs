@@ -1,0 +1,157 @@
+//! `GET /v1/usage`: what models used, summed up.
+
+use super::problem_answers::NotFound;
+use super::{Api, ApiContext};
+use crate::problem::HttpProblem;
+use crate::query::QueryParams;
+use axum::extract::State;
+use axum::{Extension, Json};
+use recado_domain::access::Caller;
+use recado_domain::ids::{AgentId, TenantId};
+use recado_domain::usage::{Date, resolve_usage_day, subtract_whole_days};
+use recado_pipeline::Deps;
+use recado_pipeline::ports::System;
+use recado_pipeline::usage::{UsageGroup, UsageLine, UsageRequest, read_usage};
+use serde::{Deserialize, Serialize};
+use utoipa::{IntoParams, ToSchema};
+
+/// Number of days of a request that names no first day.
+const DAYS: u32 = 30;
+
+/// The use that is asked for.
+#[derive(Debug, Deserialize, IntoParams)]
+#[into_params(parameter_in = Query)]
+#[serde(deny_unknown_fields)]
+pub(super) struct UsageQuery {
+    /// The part by which use is summed up: `day` if absent.
+    by: Option<UsageGroupParam>,
+    /// Only of this tenant.
+    #[param(value_type = Option<String>)]
+    tenant: Option<TenantId>,
+    /// The first day, in UTC: 29 days before the last if absent.
+    #[param(value_type = Option<String>, format = Date)]
+    since: Option<Date>,
+    /// The last day, in UTC: today if absent.
+    #[param(value_type = Option<String>, format = Date)]
+    until: Option<Date>,
+}
+
+/// The part by which use is summed up.
+#[derive(Debug, Clone, Copy, Deserialize, ToSchema)]
+#[schema(as = UsageGroup)]
+#[serde(rename_all = "snake_case")]
+enum UsageGroupParam {
+    /// By day.
+    Day,
+    /// By agent.
+    Agent,
+    /// By model.
+    Model,
+    /// By tenant.
+    Tenant,
+}
+
+impl From<UsageGroupParam> for UsageGroup {
+    fn from(param: UsageGroupParam) -> Self {
+        match param {
+            UsageGroupParam::Day => Self::Day,
+            UsageGroupParam::Agent => Self::Agent,
+            UsageGroupParam::Model => Self::Model,
+            UsageGroupParam::Tenant => Self::Tenant,
+        }
+    }
+}
+
+/// The use of models in some days.
+#[derive(Debug, Serialize, ToSchema)]
+pub(super) struct UsageView {
+    /// The first day, in UTC.
+    #[schema(value_type = String, format = Date)]
+    since: Date,
+    /// The last day, in UTC.
+    #[schema(value_type = String, format = Date)]
+    until: Date,
+    items: Vec<UsageItem>,
+}
+
+/// The use of models by one day, agent, model or tenant.
+#[derive(Debug, Serialize, ToSchema)]
+struct UsageItem {
+    #[schema(value_type = Option<String>, format = Date)]
+    day: Option<Date>,
+    /// The tenant; with an agent, that of the agent.
+    #[schema(value_type = Option<String>)]
+    tenant: Option<TenantId>,
+    #[schema(value_type = Option<String>)]
+    agent: Option<AgentId>,
+    /// Name of the model, as its API reports it.
+    model: Option<String>,
+    /// Number of replies that models wrote.
+    replies: u64,
+    /// Tokens read, without those of the prompt cache.
+    input_tokens: u64,
+    output_tokens: u64,
+    cache_read_tokens: u64,
+    cache_write_tokens: u64,
+}
+
+impl From<UsageLine> for UsageItem {
+    fn from(
+        UsageLine {
+            name,
+            replies,
+            tokens,
+        }: UsageLine,
+    ) -> Self {
+        Self {
+            day: name.day,
+            tenant: name.tenant,
+            agent: name.agent,
+            model: name.model,
+            replies,
+            input_tokens: tokens.input_tokens,
+            output_tokens: tokens.output_tokens,
+            cache_read_tokens: tokens.cache_read_tokens,
+            cache_write_tokens: tokens.cache_write_tokens,
+        }
+    }
+}
+
+/// Returns what models used, summed up by day, agent, model or tenant.
+///
+/// The sums are of committed replies, and are kept for 400 days.
+#[utoipa::path(
+    get,
+    path = "/v1/usage",
+    tag = "Health",
+    params(UsageQuery),
+    responses((status = 200, body = UsageView, description = "The sums, in the order of their names"), NotFound)
+)]
+pub(super) async fn get_usage(
+    State(api): State<Api<impl ApiContext>>,
+    Extension(caller): Extension<Caller>,
+    QueryParams(wanted): QueryParams<UsageQuery>,
+) -> Result<Json<UsageView>, HttpProblem> {
+    let until = wanted
+        .until
+        .unwrap_or_else(|| resolve_usage_day(api.deps.system().now()));
+    let usual = || subtract_whole_days(until, DAYS - 1);
+    let since = wanted.since.unwrap_or_else(usual);
+    if since > until {
+        return Err(HttpProblem::bad_request("since must not be after until"));
+    }
+    let request = UsageRequest {
+        tenant: wanted.tenant,
+        from: since,
+        to: until,
+        by: wanted.by.unwrap_or(UsageGroupParam::Day).into(),
+    };
+    match read_usage(&*api.deps, &caller, &request).await? {
+        Some(lines) => Ok(Json(UsageView {
+            since,
+            until,
+            items: lines.into_iter().map(UsageItem::from).collect(),
+        })),
+        None => Err(HttpProblem::not_found("there is no such tenant")),
+    }
+}

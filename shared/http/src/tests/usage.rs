@@ -1,0 +1,152 @@
+//! `/v1/usage`: the sums of what models used, by day, agent, model or tenant, within the caller's scope.
+
+use super::{Answered, Site};
+use axum::http::StatusCode;
+use recado_domain::Timestamp;
+use recado_domain::config::ConfigDocument;
+use recado_domain::message::TokenUsage;
+use recado_domain::turn::TurnRecord;
+use recado_pipeline::ports::{ConfigurationStore, Conversations, WriteOutcome};
+use recado_testkit::builders::{Fixture, out};
+use recado_testkit::ports::succeed;
+use serde_json::{Value, json};
+
+const DAY_MS: i64 = 86_400_000;
+
+struct Used {
+    site: Site,
+    one: Fixture,
+    other: Fixture,
+}
+
+/// Commits a reply of the agent to a new contact, so many days ago.
+async fn commit_old_reply(site: &Site, fixture: &Fixture, model: &str, days_ago: i64) {
+    let contact = fixture.other_contact();
+    let at = recado_domain::millis::add_millis(Timestamp::now(), -days_ago * DAY_MS);
+    let mut conversation = contact.conversation(1);
+    conversation.receive_message(true, at).unwrap();
+    let mut reply = contact.reply(&mut conversation);
+    reply.stored_at = at;
+    reply.model = Some(model.to_owned());
+    reply.usage = Some(TokenUsage {
+        input_tokens: 100,
+        output_tokens: 10,
+        ..TokenUsage::default()
+    });
+    out(&mut reply).turn = Some(TurnRecord {
+        began_at: at,
+        attempt: 1,
+        asked_at: None,
+        opening: None,
+        steps: Vec::new(),
+        knowledge: None,
+        agent: Some(contact.bound.agent.id.clone()),
+        rewriting: None,
+    });
+    conversation.rev = 1;
+    let written = succeed(site.store.commit_reply(&conversation, &[reply], None)).await;
+    assert_eq!(written, WriteOutcome::Written);
+}
+
+impl Used {
+    async fn new() -> Self {
+        let site = Site::in_memory();
+        let (one, other) = (Fixture::new(), Fixture::new());
+        let mut configured = ConfigDocument::default();
+        for fixture in [&one, &other] {
+            let document = fixture.document();
+            configured.tenants.extend(document.tenants);
+            configured.agents.extend(document.agents);
+            configured.instances.extend(document.instances);
+        }
+        succeed(site.store.apply_configuration(&configured)).await;
+        for (fixture, model, days_ago) in [
+            (&one, "large", 0),
+            (&one, "large", 1),
+            (&one, "small", 40),
+            (&other, "large", 0),
+        ] {
+            commit_old_reply(&site, fixture, model, days_ago).await;
+        }
+        Self { site, one, other }
+    }
+
+    async fn look(&self, query: &str) -> Answered {
+        let path = format!("/v1/usage{query}");
+        self.site.operate("GET", &path, &Value::Null).await
+    }
+}
+
+/// The replies and the tokens of each line, with its name.
+fn list_lines(answered: &Answered, name: &str) -> Vec<Value> {
+    assert_eq!(answered.status, StatusCode::OK, "{}", answered.text);
+    let items = answered.body["items"].as_array().unwrap().iter();
+    let line = |item: &Value| {
+        json!([
+            item[name],
+            item["replies"],
+            item["input_tokens"],
+            item["output_tokens"]
+        ])
+    };
+    items.map(line).collect()
+}
+
+#[tokio::test]
+async fn the_use_of_models_is_summed_up_by_day_agent_model_and_tenant() {
+    let used = Used::new().await;
+    let (one, other) = (&used.one.bound, &used.other.bound);
+    let by_day = used.look("").await;
+    let counts: Vec<Value> = list_lines(&by_day, "day")
+        .iter()
+        .map(|line| line[1].clone())
+        .collect();
+    assert_eq!(counts, [json!(1), json!(2)], "the last 30 days: {}", by_day.text);
+    let by_model = used.look("?by=model&since=2020-01-01").await;
+    assert_eq!(
+        list_lines(&by_model, "model"),
+        [json!(["large", 3, 300, 30]), json!(["small", 1, 100, 10])]
+    );
+    for (by, ids) in [
+        ("tenant", [one.tenant.id.as_str(), other.tenant.id.as_str()]),
+        ("agent", [one.agent.id.as_str(), other.agent.id.as_str()]),
+    ] {
+        let mut told = list_lines(&used.look(&format!("?by={by}&since=2020-01-01")).await, by);
+        let mut expected = vec![json!([ids[0], 3, 300, 30]), json!([ids[1], 1, 100, 10])];
+        told.sort_by_key(Value::to_string);
+        expected.sort_by_key(Value::to_string);
+        assert_eq!(told, expected);
+    }
+}
+
+#[tokio::test]
+async fn a_tenants_token_sees_its_own_use_and_nothing_else() {
+    let used = Used::new().await;
+    let body = json!({"name": "looks", "role": "viewer", "tenant": used.one.bound.tenant.id});
+    let created = used.site.operate("POST", "/v1/tokens", &body).await;
+    let bearer = format!("Bearer {}", created.body["secret"].as_str().unwrap());
+    let look = async |query: &str| {
+        let path = format!("/v1/usage{query}");
+        used.site
+            .ask("GET", &path, &[("authorization", bearer.as_str())], "")
+            .await
+    };
+    let own = look("?by=model").await;
+    assert_eq!(list_lines(&own, "model"), [json!(["large", 2, 200, 20])]);
+    let other = look(&format!("?tenant={}", used.other.bound.tenant.id)).await;
+    assert_eq!(other.status, StatusCode::NOT_FOUND);
+}
+
+#[tokio::test]
+async fn a_wrong_question_for_use_is_refused() {
+    let used = Used::new().await;
+    for wrong in [
+        "?by=contact",
+        "?since=yesterday",
+        "?since=2026-02-02&until=2026-02-01",
+        "?days=3",
+    ] {
+        assert_eq!(used.look(wrong).await.status, StatusCode::BAD_REQUEST, "{wrong}");
+    }
+    assert_eq!(used.look("?tenant=nobody").await.status, StatusCode::NOT_FOUND);
+}

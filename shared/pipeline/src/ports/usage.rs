@@ -1,0 +1,17 @@
+use super::PortResult;
+use jiff::civil::Date;
+use recado_domain::ids::TenantId;
+use recado_domain::usage::UsageSum;
+use std::future::Future;
+
+/// A store of the sums of what models used. [`super::Conversations::commit_reply`] adds to them.
+pub trait UsageRecords: Send + Sync {
+    /// Lists the sums of a tenant from the day `from` to the day `to`, both included: one of each agent, model and day, ordered
+    /// by day, agent and model. Expired ones may be missing.
+    fn list_usage(
+        &self,
+        tenant: &TenantId,
+        from: Date,
+        to: Date,
+    ) -> impl Future<Output = PortResult<Vec<UsageSum>>> + Send;
+}

@@ -1,0 +1,166 @@
+//! The use of models: each committed reply adds to the sums of its tenant, agent, model and day, once.
+
+use super::given::begun;
+use crate::builders::{Fixture, at, out};
+use crate::ports::succeed;
+use jiff::civil::{Date, date};
+use recado_domain::conversation::Conversation;
+use recado_domain::message::TokenUsage;
+use recado_domain::turn::TurnRecord;
+use recado_domain::usage::{ModelUse, UsageSum, resolve_usage_day};
+use recado_pipeline::ports::{Store, WriteOutcome};
+
+const DAY_MS: i64 = 86_400_000;
+
+const TOKENS: TokenUsage = TokenUsage {
+    input_tokens: 100,
+    output_tokens: 20,
+    cache_read_tokens: 3,
+    cache_write_tokens: 0,
+};
+
+/// Commits a reply of two parts of which the first carries what the turn used, on this day.
+async fn try_commit_reply<S: Store>(
+    store: &S,
+    fixture: &Fixture,
+    conversation: &mut Conversation,
+    (day, rewriting): (i64, Option<ModelUse>),
+) -> WriteOutcome {
+    let mut first = fixture.reply(conversation);
+    let mut second = first.clone();
+    second.ordinal = conversation.append_message(first.stored_at);
+    first.stored_at = at(day * DAY_MS);
+    first.model = Some("model-1".to_owned());
+    first.usage = Some(TOKENS);
+    let began_at = first.stored_at;
+    out(&mut first).turn = Some(TurnRecord {
+        began_at,
+        attempt: 1,
+        asked_at: None,
+        opening: None,
+        steps: Vec::new(),
+        knowledge: None,
+        agent: Some(fixture.bound.agent.id.clone()),
+        rewriting: rewriting.map(Box::new),
+    });
+    succeed(store.commit_reply(conversation, &[first, second], None)).await
+}
+
+/// The same, where nothing is in its way.
+async fn commit_new_reply<S: Store>(
+    store: &S,
+    fixture: &Fixture,
+    conversation: &mut Conversation,
+    used: (i64, Option<ModelUse>),
+) {
+    let committed = try_commit_reply(store, fixture, conversation, used).await;
+    assert_eq!(committed, WriteOutcome::Written);
+}
+
+async fn list_all_usage<S: Store>(store: &S, fixture: &Fixture) -> Vec<UsageSum> {
+    let tenant = &fixture.bound.tenant.id;
+    succeed(store.list_usage(tenant, date(1970, 1, 1), Date::MAX)).await
+}
+
+fn expected_sum(fixture: &Fixture, day: i64, model: &str, replies: u64) -> UsageSum {
+    let times = |count| count * replies;
+    UsageSum {
+        tenant: fixture.bound.tenant.id.clone(),
+        agent: fixture.bound.agent.id.clone(),
+        day: resolve_usage_day(at(day * DAY_MS)),
+        model: model.to_owned(),
+        replies,
+        tokens: TokenUsage {
+            input_tokens: times(TOKENS.input_tokens),
+            output_tokens: times(TOKENS.output_tokens),
+            cache_read_tokens: times(TOKENS.cache_read_tokens),
+            cache_write_tokens: 0,
+        },
+    }
+}
+
+pub async fn each_reply_adds_to_the_sum_of_its_day_agent_and_model<S: Store>(store: &S) {
+    let fixture = Fixture::new();
+    assert_eq!(list_all_usage(store, &fixture).await, []);
+    let mut conversation = begun(store, &fixture).await;
+    for (day, replies) in [(30_000, 1), (30_000, 2), (30_001, 1)] {
+        commit_new_reply(store, &fixture, &mut conversation, (day, None)).await;
+        let sums = list_all_usage(store, &fixture).await;
+        assert_eq!(
+            sums.last(),
+            Some(&expected_sum(&fixture, day, "model-1", replies))
+        );
+    }
+    let both =
+        [(30_000, 2), (30_001, 1)].map(|(day, replies)| expected_sum(&fixture, day, "model-1", replies));
+    assert_eq!(list_all_usage(store, &fixture).await, both);
+    let day = resolve_usage_day(at(30_001 * DAY_MS));
+    let one = succeed(store.list_usage(&fixture.bound.tenant.id, day, day)).await;
+    assert_eq!(one, both[1..]);
+}
+
+pub async fn a_reply_that_is_not_committed_adds_nothing<S: Store>(store: &S) {
+    let fixture = Fixture::new();
+    let mut conversation = begun(store, &fixture).await;
+    let mut late = conversation.clone();
+    commit_new_reply(store, &fixture, &mut conversation, (30_000, None)).await;
+    let refused = try_commit_reply(store, &fixture, &mut late, (30_000, None)).await;
+    assert_eq!(refused, WriteOutcome::Conflict);
+    assert_eq!(
+        list_all_usage(store, &fixture).await,
+        [expected_sum(&fixture, 30_000, "model-1", 1)]
+    );
+}
+
+pub async fn the_model_that_wrote_a_question_again_has_a_sum_of_its_own_without_replies<S: Store>(store: &S) {
+    let fixture = Fixture::new();
+    let mut conversation = begun(store, &fixture).await;
+    let tokens = TokenUsage {
+        input_tokens: 9,
+        ..TokenUsage::default()
+    };
+    let rewriting = ModelUse {
+        model: "a-light::model.1".to_owned(),
+        tokens,
+    };
+    commit_new_reply(store, &fixture, &mut conversation, (30_000, Some(rewriting))).await;
+    let light = UsageSum {
+        replies: 0,
+        tokens,
+        ..expected_sum(&fixture, 30_000, "a-light::model.1", 0)
+    };
+    assert_eq!(
+        list_all_usage(store, &fixture).await,
+        [light, expected_sum(&fixture, 30_000, "model-1", 1)]
+    );
+}
+
+pub async fn twelve_threads_at_once_lose_no_use<S: Store>(store: &S) {
+    let fixture = Fixture::new();
+    let replies = (0..12).map(|_| async {
+        let contact = fixture.other_contact();
+        let mut conversation = begun(store, &contact).await;
+        try_commit_reply(store, &contact, &mut conversation, (30_000, None)).await
+    });
+    let written = futures::future::join_all(replies).await;
+    assert!(written.iter().all(|outcome| *outcome == WriteOutcome::Written));
+    assert_eq!(
+        list_all_usage(store, &fixture).await,
+        [expected_sum(&fixture, 30_000, "model-1", 12)]
+    );
+}
+
+pub async fn a_removed_tenants_sums_are_deleted_and_anothers_stay<S: Store>(store: &S) {
+    let (gone, other) = (Fixture::new(), Fixture::new());
+    for fixture in [&gone, &other] {
+        let mut conversation = begun(store, fixture).await;
+        commit_new_reply(store, fixture, &mut conversation, (30_000, None)).await;
+    }
+    let deleted = succeed(store.delete_tenant_records(&gone.bound.tenant.id, &[], 100)).await;
+    assert!(deleted >= 1);
+    assert_eq!(list_all_usage(store, &gone).await, []);
+    assert_eq!(
+        list_all_usage(store, &other).await,
+        [expected_sum(&other, 30_000, "model-1", 1)]
+    );
+}

@@ -1,0 +1,35 @@
+//! The sums of what models used are those of the replies that were committed, whatever crashed or was repeated.
+
+use super::Told;
+use crate::queue::WorkQueues;
+use crate::simulator::Simulator;
+use futures::executor::block_on;
+use jiff::civil::{Date, date};
+use recado_domain::usage::{UsageSum, merge_usage_sums, usage_of_reply};
+use recado_pipeline::ports::Store;
+use std::collections::BTreeSet;
+use std::fmt::Debug;
+
+pub(super) fn check<S, Q>(sim: &Simulator<S, Q>, told: &[Told])
+where
+    S: Store + Clone + Debug + 'static,
+    Q: WorkQueues,
+{
+    if !sim.ledger().erased.is_empty() {
+        // The replies to an erased contact are gone, and the sums keep what they used.
+        return;
+    }
+    let messages = told.iter().flat_map(|(_, messages)| messages);
+    let committed = messages.flat_map(|message| usage_of_reply(std::slice::from_ref(message)));
+    let tenants: BTreeSet<_> = sim.bounds.iter().map(|bound| &bound.tenant.id).collect();
+    let sums = tenants.into_iter().flat_map(|tenant| {
+        let listed = sim.store.list_usage(tenant, date(1970, 1, 1), Date::MAX);
+        block_on(listed).expect("the use of models is read")
+    });
+    let (committed, sums): (Vec<UsageSum>, Vec<UsageSum>) =
+        (merge_usage_sums(committed), merge_usage_sums(sums));
+    if committed != sums {
+        sim.common
+            .broken(format!("replies used {committed:?}, and the sums say {sums:?}"));
+    }
+}
