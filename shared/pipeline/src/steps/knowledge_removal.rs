@@ -2,7 +2,35 @@
 
 use crate::Deps;
 use crate::ports::{Files, KnowledgeRecords, PortResult};
+use crate::steps::audit::audit_action;
+use recado_domain::access::Caller;
+use recado_domain::audit::{AuditAction, AuditedAction};
+use recado_domain::counting::count_things;
+use recado_domain::ids::{AgentId, TenantId};
 use recado_domain::knowledge::AgentKnowledge;
+
+/// Deletes the knowledge of an agent that is about to be removed, if it has any, with an entry in the audit. The agent goes after it:
+/// a removal that was cut off is asked for again, as long as there is an agent to name.
+pub(crate) async fn remove_agent_knowledge(
+    deps: &impl Deps,
+    caller: &Caller,
+    tenant: &TenantId,
+    agent: &AgentId,
+) -> PortResult<()> {
+    let Some(known) = deps.store().find_knowledge(tenant, agent).await? else {
+        return Ok(());
+    };
+    let action = AuditAction::KnowledgeChanged;
+    let done = AuditedAction::on_object(action, Some(tenant), "agent", agent.as_str());
+    let told = count_things(known.sources as u64, "source");
+    audit_action(
+        deps,
+        caller,
+        done.with_result(format!("removed with the agent: {told}")),
+    )
+    .await?;
+    delete_knowledge(deps, &known).await
+}
 
 /// Deletes the files, and then the record. A deletion that was cut off can be repeated.
 pub(crate) async fn delete_knowledge(deps: &impl Deps, knowledge: &AgentKnowledge) -> PortResult<()> {

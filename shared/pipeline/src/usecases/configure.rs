@@ -8,7 +8,7 @@ use crate::ports::{
 use crate::steps::audit::audit_actions;
 use crate::steps::owed_replies::describe_owed;
 use recado_domain::access::Caller;
-use recado_domain::config::{ConfigDocument, ConfigError, ConfigNames, ConfigRemoval, PrunePlan};
+use recado_domain::config::{ConfigDocument, ConfigError, ConfigNames};
 use recado_domain::ids::{AgentId, InstanceId, ToolId};
 use serde::Serialize;
 
@@ -193,7 +193,7 @@ pub async fn apply_configuration(
             .any(|change| change.what != ConfigurationChangeKind::Unchanged)
     {
         audit_actions(deps, caller, list_audited_changes(&known, &document)).await?;
-        write_changes(deps, change, removal.plan).await?;
+        prune::write_changes(deps, caller, &known, change, removal.plan).await?;
         tracing::info!(by = %caller.name, "the configuration was changed");
     }
     Ok(AppliedDocument {
@@ -201,31 +201,6 @@ pub async fn apply_configuration(
         document,
         warnings,
     })
-}
-
-/// Writes a change and a removal. Instances are removed first, since a new one may take the name of a removed one at its
-/// provider; agents and tenants last, since changed instances may refer to them until then.
-async fn write_changes(deps: &impl Deps, mut change: ConfigDocument, plan: PrunePlan) -> PortResult<()> {
-    let store = deps.store();
-    let instances = ConfigRemoval {
-        instances: plan.remove.instances,
-        ..ConfigRemoval::default()
-    };
-    let others = ConfigRemoval {
-        instances: Vec::new(),
-        tools: plan.remove.tools,
-        agents: plan.remove.agents,
-        tenants: plan.remove.tenants,
-    };
-    change.instances.extend(plan.disable);
-    if !instances.is_empty() {
-        store.remove_configuration(&instances).await?;
-    }
-    store.apply_configuration(&change).await?;
-    if !others.is_empty() {
-        store.remove_configuration(&others).await?;
-    }
-    Ok(())
 }
 
 fn list_changes(known: &ConfigDocument, change: &ConfigDocument) -> Vec<ConfigurationChange> {

@@ -4,6 +4,7 @@
 
 mod access;
 mod acknowledgements;
+mod agent_removal;
 mod agent_return;
 mod answers;
 mod attempts;

@@ -10,6 +10,7 @@ use super::{
 use crate::Deps;
 use crate::ports::{ConfigurationStore, Page, PageRequest, PortResult, WriteOutcome};
 use crate::steps::audit::audit_actions;
+use crate::steps::knowledge_removal::remove_agent_knowledge;
 use recado_domain::access::Caller;
 use recado_domain::config::{
     Agent, ConfigDocument, ConfigEntry, ConfigNames, ConfigRemoval, Instance, Tenant,
@@ -263,9 +264,17 @@ pub async fn remove_entry<T: ConfigEntry>(
         ..ConfigDocument::default()
     };
     let store = deps.store();
+    let agents = removal.plan.remove.agents.iter();
+    for agent in agents.clone() {
+        remove_agent_knowledge(deps, caller, entry.owner(), agent).await?;
+    }
     let written = store.replace_configuration(&disabled, &removal.plan.remove, &known);
     if written.await? == WriteOutcome::Conflict {
         return Err(ConfigureError::Changed(T::KIND));
+    }
+    // A document may have been added until then.
+    for agent in agents {
+        remove_agent_knowledge(deps, caller, entry.owner(), agent).await?;
     }
     tracing::info!(by = %caller.name, kind = T::KIND, id, "an entry of the configuration was removed or disabled");
     Ok(told)

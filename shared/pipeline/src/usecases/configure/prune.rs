@@ -1,12 +1,15 @@
-//! Removes what a document does not name: finds out which instances have a history, and which still owe replies.
+//! Removes what a document does not name, with the knowledge of agents: finds out which instances have a history, and which still owe replies.
 
 use super::{ApplyOptions, ConfigurationChange, ConfigurationChangeKind, ConfigureError};
 use crate::Deps;
 use crate::ports::{
-    ConversationFilter, Conversations, DeadLetterFilter, DeadLetters, PageRequest, PortResult,
+    ConfigurationStore, ConversationFilter, Conversations, DeadLetterFilter, DeadLetters, PageRequest,
+    PortResult,
 };
+use crate::steps::knowledge_removal::remove_agent_knowledge;
 use crate::steps::owed_replies::count_owed;
-use recado_domain::config::{ConfigDocument, Instance, PrunePlan};
+use recado_domain::access::Caller;
+use recado_domain::config::{Agent, ConfigDocument, ConfigRemoval, Instance, PrunePlan};
 use recado_domain::ids::InstanceId;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -37,6 +40,46 @@ impl PlannedRemoval {
         self.plan.remove.tenants.clear();
         self.changes.retain(|change| change.kind != "tenant");
     }
+}
+
+/// Writes a change and a removal. Instances are removed first, since a new one may take the name of a removed one at its
+/// provider; agents and tenants last, since changed instances may refer to them until then.
+pub(super) async fn write_changes(
+    deps: &impl Deps,
+    caller: &Caller,
+    known: &ConfigDocument,
+    mut change: ConfigDocument,
+    plan: PrunePlan,
+) -> PortResult<()> {
+    let store = deps.store();
+    let instances = ConfigRemoval {
+        instances: plan.remove.instances,
+        ..ConfigRemoval::default()
+    };
+    let others = ConfigRemoval {
+        instances: Vec::new(),
+        tools: plan.remove.tools,
+        agents: plan.remove.agents,
+        tenants: plan.remove.tenants,
+    };
+    change.instances.extend(plan.disable);
+    if !instances.is_empty() {
+        store.remove_configuration(&instances).await?;
+    }
+    store.apply_configuration(&change).await?;
+    if !others.is_empty() {
+        let removed = |agent: &&Agent| others.agents.contains(&agent.id);
+        let agents: Vec<&Agent> = known.agents.iter().filter(removed).collect();
+        for agent in &agents {
+            remove_agent_knowledge(deps, caller, &agent.tenant, &agent.id).await?;
+        }
+        store.remove_configuration(&others).await?;
+        // A document may have been added until then.
+        for agent in agents {
+            remove_agent_knowledge(deps, caller, &agent.tenant, &agent.id).await?;
+        }
+    }
+    Ok(())
 }
 
 /// Plans the removal of what `wanted` does not name from `known`, to which it is applied as well. Without

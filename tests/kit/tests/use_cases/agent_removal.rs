@@ -1,0 +1,130 @@
+//! An agent is removed with its knowledge.
+
+use crate::world::Setup;
+use recado_domain::access::Caller;
+use recado_domain::audit::AuditAction;
+use recado_domain::config::{Agent, ConfigDocument};
+use recado_domain::ids::AgentId;
+use recado_domain::knowledge::AgentKnowledge;
+use recado_pipeline::configure::{
+    ApplyOptions, ConfigureError, EntryMatch, apply_configuration, remove_entry,
+};
+use recado_pipeline::knowledge::{NewDocument, add_source};
+use recado_pipeline::ports::{Audit, AuditFilter, ConfigurationStore, Files, KnowledgeRecords, PageRequest};
+use recado_testkit::builders::Fixture;
+use recado_testkit::ports::succeed;
+
+/// A tenant with a second agent, which no instance needs, and a document in its knowledge.
+async fn setup_with_spare_agent() -> (Setup, AgentId) {
+    let setup = Setup::set(Fixture::new()).await;
+    let spare = AgentId::parse("spare").unwrap();
+    let agent = Agent {
+        id: spare.clone(),
+        ..setup.fixture.bound.agent.clone()
+    };
+    let document = ConfigDocument {
+        agents: vec![agent],
+        ..ConfigDocument::default()
+    };
+    succeed(setup.world.store.apply_configuration(&document)).await;
+    add_document(&setup, &spare).await;
+    (setup, spare)
+}
+
+async fn add_document(setup: &Setup, agent: &AgentId) {
+    let document = NewDocument {
+        title: "prices.md".to_owned(),
+        content_type: None,
+        bytes: b"The vaccine costs 90 euros.".to_vec(),
+    };
+    add_source(&setup.world, &Caller::installation(), agent, document)
+        .await
+        .unwrap();
+}
+
+async fn find_record(setup: &Setup, agent: &AgentId) -> Option<AgentKnowledge> {
+    let tenant = &setup.fixture.bound.tenant.id;
+    succeed(setup.world.store.find_knowledge(tenant, agent)).await
+}
+
+async fn count_files(setup: &Setup, keys: &[String]) -> usize {
+    let mut count = 0;
+    for key in keys {
+        count += usize::from(succeed(setup.world.queues.open_file(key)).await.is_some());
+    }
+    count
+}
+
+async fn remove_agent(setup: &Setup, agent: &AgentId) -> Result<(), ConfigureError> {
+    let caller = Caller::installation();
+    remove_entry::<Agent>(&setup.world, &caller, agent.as_str(), &EntryMatch::Any, false)
+        .await
+        .map(|_| ())
+}
+
+async fn count_removals_in_audit(setup: &Setup) -> usize {
+    let filter = AuditFilter {
+        action: Some(AuditAction::KnowledgeChanged),
+        ..AuditFilter::default()
+    };
+    let page = PageRequest {
+        limit: 50,
+        cursor: None,
+    };
+    let listed = succeed(setup.world.store.list_audit(&filter, &page)).await;
+    let is_removal = |after: Option<&str>| after == Some("removed with the agent: 1 source");
+    listed
+        .items
+        .iter()
+        .filter(|entry| is_removal(entry.after.as_deref()))
+        .count()
+}
+
+#[tokio::test]
+async fn the_knowledge_of_an_agent_is_removed_with_it() {
+    let (setup, spare) = setup_with_spare_agent().await;
+    let keys = find_record(&setup, &spare).await.unwrap().list_file_keys();
+    assert_eq!(count_files(&setup, &keys).await, 1);
+    remove_agent(&setup, &spare).await.unwrap();
+    assert_eq!(find_record(&setup, &spare).await, None);
+    assert_eq!(count_files(&setup, &keys).await, 0);
+    assert_eq!(count_removals_in_audit(&setup).await, 1);
+    assert!(matches!(
+        remove_agent(&setup, &spare).await,
+        Err(ConfigureError::NotFound(_))
+    ));
+}
+
+#[tokio::test]
+async fn a_removal_that_was_cut_off_is_finished_by_the_next_request() {
+    let (setup, spare) = setup_with_spare_agent().await;
+    let keys = find_record(&setup, &spare).await.unwrap().list_file_keys();
+    // As after a crash between the files and the record.
+    for key in &keys {
+        succeed(setup.world.queues.delete_file(key)).await;
+    }
+    remove_agent(&setup, &spare).await.unwrap();
+    assert_eq!(find_record(&setup, &spare).await, None);
+}
+
+#[tokio::test]
+async fn an_agent_that_is_needed_keeps_its_knowledge_and_a_pruned_one_loses_it() {
+    let (setup, spare) = setup_with_spare_agent().await;
+    let needed = setup.fixture.bound.agent.id.clone();
+    add_document(&setup, &needed).await;
+    assert!(remove_agent(&setup, &needed).await.is_err());
+    let options = ApplyOptions {
+        prune: true,
+        ..ApplyOptions::default()
+    };
+    let named = setup.fixture.document();
+    apply_configuration(&setup.world, &Caller::installation(), named, options)
+        .await
+        .unwrap();
+    assert_eq!(find_record(&setup, &spare).await, None);
+    assert_eq!(
+        find_record(&setup, &needed).await.map(|known| known.sources),
+        Some(1)
+    );
+    assert_eq!(count_removals_in_audit(&setup).await, 1);
+}
