@@ -10,6 +10,7 @@ mod answer;
 mod client;
 mod config;
 mod credential;
+mod effect_tool;
 mod error;
 mod event;
 mod exchange;
@@ -20,6 +21,7 @@ pub use access::{CalendarAccess, NextSlots};
 pub use client::{CalendarTarget, GoogleCalendar};
 pub use config::GoogleCalendarConfig;
 pub use credential::{CredentialProblem, GoogleCredential};
+pub use effect_tool::CalendarEffects;
 pub use error::{CalendarError, Certainty};
 pub use event::{
     CalendarEvent, ENTRY_PROPERTY, EventListQuery, EventMove, EventPage, EventStatus, EventTag,

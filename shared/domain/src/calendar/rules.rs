@@ -1,6 +1,6 @@
 //! The rules by which a calendar takes appointments.
 
-use super::FreeSlot;
+use super::{FreeSlot, TimeSpan};
 use crate::effects::CellSpan;
 use crate::hours::{HoursError, OpeningHours};
 use jiff::SignedDuration;
@@ -111,6 +111,14 @@ impl BookingRules {
     /// Returns the zone of the calendar: that of its hours, or else `tenants`.
     pub fn resolve_time_zone(&self, tenants: TimeZone) -> TimeZone {
         self.hours.resolve_time_zone(tenants)
+    }
+
+    /// Returns the time of an appointment within the time that is held for it. `None`: the buffers leave nothing of it.
+    pub fn span_within_buffers(&self, held: TimeSpan) -> Option<TimeSpan> {
+        let (before, after) = self.buffer_lengths();
+        let from = held.from.checked_add(before).ok()?;
+        let to = held.to.checked_sub(after).ok()?;
+        (from < to).then_some(TimeSpan { from, to })
     }
 
     /// Returns the time of a calendar that an appointment holds: with its buffers.

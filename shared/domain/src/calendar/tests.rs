@@ -284,6 +284,16 @@ fn an_appointment_holds_its_time_with_the_buffers() {
         (held.calendar.as_str(), held.start, held.end),
         ("agenda", at("2026-11-24T09:50:00Z"), at("2026-11-24T10:35:00Z"))
     );
+    let wide = TimeSpan {
+        from: held.start,
+        to: held.end,
+    };
+    assert_eq!(buffered.span_within_buffers(wide), Some(slot.to_time_span()));
+    let short = TimeSpan {
+        to: wide.from + SignedDuration::from_mins(15),
+        ..wide
+    };
+    assert_eq!(buffered.span_within_buffers(short), None);
     let cells = held.list_cells();
     let ends = (cells[0].start, cells[cells.len() - 1].start);
     assert_eq!(ends, (at("2026-11-24T09:45:00Z"), at("2026-11-24T10:30:00Z")));

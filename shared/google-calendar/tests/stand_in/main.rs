@@ -3,6 +3,7 @@
 #![expect(clippy::unwrap_used, reason = "this is test code")]
 
 mod access;
+mod effects;
 mod faults;
 mod tokens;
 
