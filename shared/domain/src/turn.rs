@@ -19,6 +19,8 @@ pub enum TurnStep {
     Instance,
     /// Checks the opening hours.
     Hours,
+    /// Reads what the agent's tools did for the contact so far.
+    Journal,
     /// Chooses the messages that the turn reads.
     Choose,
     /// Checks the agent's limits in this thread.
@@ -52,6 +54,7 @@ impl TurnStep {
             Self::Owed => "owed",
             Self::Instance => "instance",
             Self::Hours => "hours",
+            Self::Journal => "journal",
             Self::Choose => "choose",
             Self::Limits => "limits",
             Self::Lease => "lease",
@@ -89,6 +92,9 @@ pub struct TurnRecord {
     /// of several parts carries them on its first part.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub steps: Vec<StepDuration>,
+    /// Number of the newest effect that the draft knew when it began; `None` if the thread had no journal.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub effects_upto: Option<u64>,
     /// The knowledge that the model was shown; `None` if the agent has none. A reply of several parts carries it on its first
     /// part.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -132,12 +138,12 @@ mod tests {
     #[test]
     fn the_word_of_a_step_is_the_one_in_records() {
         use TurnStep::{
-            Choose, Commit, FileTexts, Files, Hours, Instance, Knowledge, Lease, Limits, Model, Owed, Read,
-            ReadyReply, ShownFiles, Unknown,
+            Choose, Commit, FileTexts, Files, Hours, Instance, Journal, Knowledge, Lease, Limits, Model,
+            Owed, Read, ReadyReply, ShownFiles, Unknown,
         };
         for step in [
-            Read, Owed, Instance, Hours, Choose, Limits, Lease, ReadyReply, Files, FileTexts, ShownFiles,
-            Knowledge, Model, Commit, Unknown,
+            Read, Owed, Instance, Hours, Journal, Choose, Limits, Lease, ReadyReply, Files, FileTexts,
+            ShownFiles, Knowledge, Model, Commit, Unknown,
         ] {
             assert_eq!(serde_json::to_value(step).unwrap(), step.as_str());
         }

@@ -167,6 +167,7 @@ impl Conversation {
             // A message that came after the opening may be answered before the time of the turn that waited.
             opening: self.scheduled_for.take().map(|at| at.min(now)),
             steps: Vec::new(),
+            effects_upto: None,
             knowledge: None,
             agent: None,
             rewriting: None,

@@ -39,6 +39,7 @@ async fn commit_old_reply(site: &Site, fixture: &Fixture, model: &str, days_ago:
         asked_at: None,
         opening: None,
         steps: Vec::new(),
+        effects_upto: None,
         knowledge: None,
         agent: Some(contact.bound.agent.id.clone()),
         rewriting: None,

@@ -40,6 +40,7 @@ use steps::find_knowledge::find_knowledge;
 use steps::model_reply::ask_model;
 use steps::read_conversation::read_conversation;
 use steps::read_files::{open_shown_files, read_files};
+use steps::read_journal::read_journal;
 use steps::ready_reply::find_ready_reply;
 use steps::take_lease::{release_lease, take_lease};
 use tracing::Instrument;
@@ -156,6 +157,8 @@ async fn prepare_turn<'a>(
     let bound = times.run(deps, TurnStep::Instance, finds).await?;
     let waits = check_hours(deps, job, &bound, &mut conversation);
     times.run(deps, TurnStep::Hours, waits).await?;
+    let reads = read_journal(deps, &conversation);
+    let journal = times.run(deps, TurnStep::Journal, reads).await?;
     let chooses = choose_messages(deps, &conversation, newest);
     let reading = times.run(deps, TurnStep::Choose, chooses).await?;
     let limits = check_limits(deps, &bound, &mut conversation, &reading);
@@ -163,6 +166,7 @@ async fn prepare_turn<'a>(
     let takes = take_lease(deps, &mut conversation, &reading);
     let mut draft = times.run(deps, TurnStep::Lease, takes).await?;
     draft.turn.agent = Some(bound.agent.id.clone());
+    draft.turn.effects_upto = journal.as_ref().map(|drafted| drafted.journal.last);
     Ok(LeasedTurn {
         job,
         bound,
@@ -170,6 +174,7 @@ async fn prepare_turn<'a>(
         reading,
         pause,
         draft,
+        journal,
         time,
     })
 }

@@ -39,6 +39,7 @@ async fn try_commit_reply<S: Store>(
         asked_at: None,
         opening: None,
         steps: Vec::new(),
+        effects_upto: None,
         knowledge: None,
         agent: Some(fixture.bound.agent.id.clone()),
         rewriting: rewriting.map(Box::new),

@@ -5,20 +5,23 @@ use crate::world::Setup;
 use jiff::SignedDuration;
 use recado_domain::conversation::Conversation;
 use recado_domain::effects::{
-    BeginRefusal, CellSpan, EffectAction, EffectEntry, EffectId, EffectRequest, EffectState, Journal,
-    SETTLING_TRIES, ToolName,
+    BeginRefusal, CellSpan, EffectAction, EffectEntry, EffectId, EffectRequest, EffectState, EntryEnd,
+    Journal, JournalChange, SETTLING_TRIES, ToolName,
 };
 use recado_domain::ids::{AgentId, Ordinal};
 use recado_domain::millis::add_millis;
+use recado_domain::wake_up::TurnJob;
 use recado_pipeline::effects::{
     DraftedJournal, EffectEnd, EffectStop, SettlingEnd, perform_effect, remove_fences, settle_effect,
 };
 use recado_pipeline::ports::{
     AskAnswer, CallAnswer, Conversations, EffectGuard, EffectJournals, EffectTool, FenceAnswer,
-    SettlingAbility,
+    JournalOutcome, OutboxStore, SettlingAbility, WriteOutcome,
 };
-use recado_testkit::builders::{Fixture, far_ahead, nonce};
+use recado_pipeline::{Verdict, reply};
+use recado_testkit::builders::{Fixture, correlation, far_ahead, nonce};
 use recado_testkit::ports::succeed;
+use recado_testkit::stored_effect::store_booking;
 use serde_json::json;
 use std::collections::{BTreeMap, VecDeque};
 use std::future::pending;
@@ -338,6 +341,40 @@ impl<'a> Draft<'a> {
     }
 }
 
+/// Marks the contact's conversation as one that may have a journal, and stores what an earlier turn did.
+async fn with_effect(setup: &Setup, end: Option<EntryEnd>) -> Journal {
+    let store = &setup.world.store;
+    let found = succeed(store.find_latest_conversation(&setup.fixture.thread())).await;
+    let mut conversation = found.unwrap();
+    conversation.has_journal = true;
+    conversation.rev += 1;
+    let written = succeed(store.update_conversation(&conversation)).await;
+    assert_eq!(written, WriteOutcome::Written);
+    store_booking(store, &conversation, ("agenda", "Bia"), end, setup.now()).await
+}
+
+/// Runs the turn that is owed.
+async fn run_turn(setup: &Setup) -> Verdict {
+    let found = succeed(
+        setup
+            .world
+            .store
+            .find_latest_conversation(&setup.fixture.thread()),
+    )
+    .await;
+    let conversation = found.unwrap();
+    let job = TurnJob {
+        conversation: conversation.id.clone(),
+        tenant: conversation.tenant.clone(),
+        ordinal: conversation.turn_upto,
+        correlation: correlation(),
+        due: None,
+        file: None,
+    };
+    let body = serde_json::to_string(&job).unwrap();
+    reply::handle_turn_message(&setup.world, &body, 1, None).await
+}
+
 fn bits(conversation: &Conversation) -> u64 {
     u64::from_str_radix(&conversation.id.thread_id().as_str()[..16], 16).unwrap()
 }
@@ -645,4 +682,79 @@ async fn an_effect_that_a_crash_left_is_settled_and_its_fence_removed_later() {
         (None, 0)
     );
     assert!(matches!(draft.settle(&calendar).await, SettlingEnd::NotOurs));
+}
+
+#[tokio::test]
+async fn a_turn_tells_the_model_what_was_done_and_its_reply_notes_what_it_knew() {
+    let setup = Setup::set(Fixture::new()).await;
+    setup.message(&setup.fixture, "A1", "Quero marcar", false).await;
+    with_effect(&setup, Some(EntryEnd::Done)).await;
+    *setup.world.llm.says.lock().unwrap() = Some("Marcado".to_owned());
+    let reply = setup.turn(&setup.fixture).await;
+    let told = setup.world.llm.instructions.lock().unwrap().join("\n");
+    assert!(
+        told.contains("action 1: book") && told.contains("is done"),
+        "{told}"
+    );
+    assert_eq!(reply.out.unwrap().turn.unwrap().effects_upto, Some(1));
+}
+
+#[tokio::test]
+async fn a_turn_waits_for_an_effect_that_is_under_way_and_counts_no_attempt() {
+    let setup = Setup::set(Fixture::new()).await;
+    setup.message(&setup.fixture, "A1", "Quero marcar", false).await;
+    let journal = with_effect(&setup, None).await;
+    *setup.world.llm.says.lock().unwrap() = Some("Marcado".to_owned());
+    let after = SignedDuration::from_secs(20);
+    assert_eq!(run_turn(&setup).await, Verdict::Retry { after });
+    setup.pass(60);
+    let after = SignedDuration::from_secs(5);
+    assert_eq!(
+        run_turn(&setup).await,
+        Verdict::Retry { after },
+        "it is to be settled"
+    );
+    let conversation = setup.latest_conversation().await.unwrap();
+    assert_eq!((conversation.attempts.count, conversation.lease), (0, None));
+    let mut ended = journal.clone();
+    let held = ended.entries[0].nonce.clone();
+    let change = ended.end_entry(1, &held, EntryEnd::Failed { fence: false }, None, setup.now());
+    ended.rev += 1;
+    let saved = setup
+        .world
+        .store
+        .save_journal_with_cells(&ended, &change.unwrap(), setup.now())
+        .await;
+    assert_eq!(saved.unwrap(), JournalOutcome::Written);
+    assert_eq!(run_turn(&setup).await, Verdict::Done);
+    let told = setup.world.llm.instructions.lock().unwrap().join("\n");
+    assert!(told.contains("did not happen"), "{told}");
+}
+
+#[tokio::test]
+async fn a_reply_that_does_not_know_an_effect_is_not_committed() {
+    let setup = Setup::set(Fixture::new()).await;
+    setup.message(&setup.fixture, "A1", "Quero marcar", false).await;
+    let journal = with_effect(&setup, Some(EntryEnd::Failed { fence: true })).await;
+    *setup.world.llm.says.lock().unwrap() = Some("Marcado".to_owned());
+    // While the model answers, another worker writes the journal.
+    let (store, now) = (setup.world.store.clone(), setup.now());
+    setup.world.llm.meanwhile.set(async move {
+        let mut changed = journal;
+        changed.note_fence_removed(1);
+        changed.rev += 1;
+        let saved = store
+            .save_journal_with_cells(&changed, &JournalChange::default(), now)
+            .await;
+        assert_eq!(saved.unwrap(), JournalOutcome::Written);
+    });
+    assert_eq!(run_turn(&setup).await, Verdict::RETRY_SOON);
+    let thread = setup.fixture.thread();
+    assert_eq!(succeed(setup.world.store.list_open_messages(&thread)).await, []);
+    assert_eq!(setup.latest_conversation().await.unwrap().lease, None);
+    assert_eq!(run_turn(&setup).await, Verdict::Done);
+    assert_eq!(
+        succeed(setup.world.store.list_open_messages(&thread)).await.len(),
+        1
+    );
 }

@@ -2,6 +2,7 @@
 
 use super::reading::TurnReading;
 use super::turn_time::TurnTime;
+use crate::steps::effects::DraftedJournal;
 use recado_domain::config::{AgentStep, InstanceConfig};
 use recado_domain::conversation::{AgentPause, Conversation, Draft};
 use recado_domain::wake_up::TurnJob;
@@ -21,6 +22,8 @@ pub(super) struct LeasedTurn<'a> {
     pub(super) pause: Option<AgentPause>,
     /// The state from which the reply is drafted.
     pub(super) draft: Draft,
+    /// The journal of the thread's effects as the draft knows it; `None` if the thread has none.
+    pub(super) journal: Option<DraftedJournal>,
     /// The time that the turn has.
     pub(super) time: TurnTime,
 }

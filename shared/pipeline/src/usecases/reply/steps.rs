@@ -13,5 +13,6 @@ pub(super) mod find_knowledge;
 pub(super) mod model_reply;
 pub(super) mod read_conversation;
 pub(super) mod read_files;
+pub(super) mod read_journal;
 pub(super) mod ready_reply;
 pub(super) mod take_lease;

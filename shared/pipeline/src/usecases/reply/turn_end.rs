@@ -30,6 +30,11 @@ pub(super) enum TurnEnd {
         /// Time at which it is looked again.
         until: Timestamp,
     },
+    /// An effect of an agent's tool is under way: the turn waits for its end.
+    EffectUnderWay {
+        /// Time at which it is looked again.
+        until: Timestamp,
+    },
     /// The instance is not configured or disabled.
     NoInstance,
     /// The job came before the time of its turn.
@@ -56,6 +61,8 @@ pub(super) enum TurnEnd {
     Discarded(ConversationError),
     /// The contact wrote while the reply was drafted: the draft is dropped, and a turn begins anew.
     DraftDropped,
+    /// An effect began or ended that the draft does not know: a turn begins anew.
+    JournalChanged,
     /// Another worker wrote the conversation while this one read or wrote it.
     ChangedMeanwhile,
 }
@@ -79,6 +86,7 @@ impl TurnEnd {
             Self::NothingOwed => "nothing_owed",
             Self::LeaseHeld { .. } => "lease_held",
             Self::ContactTypes { .. } => "contact_types",
+            Self::EffectUnderWay { .. } => "effect_under_way",
             Self::NoInstance => "no_instance",
             Self::TooEarly { .. } => "too_early",
             Self::Closed { .. } => "closed",
@@ -89,6 +97,7 @@ impl TurnEnd {
             Self::NoTimeLeft => "no_time_left",
             Self::Discarded(_) => "discarded",
             Self::DraftDropped => "draft_dropped",
+            Self::JournalChanged => "journal_changed",
             Self::ChangedMeanwhile => "changed_meanwhile",
         }
     }
@@ -103,7 +112,7 @@ impl TurnEnd {
                 let at = until.min(add_duration(now, LEASE_RECHECK));
                 AfterTurn::Decided(Verdict::retry_at(at, now))
             }
-            Self::TooEarly { at } | Self::ContactTypes { until: at } => {
+            Self::TooEarly { at } | Self::ContactTypes { until: at } | Self::EffectUnderWay { until: at } => {
                 AfterTurn::Decided(Verdict::retry_at(at, now))
             }
             // After a dropped draft: the newer message's job begins the next turn, or this one if that has waited too long.
@@ -111,6 +120,7 @@ impl TurnEnd {
             | Self::NoTimeLeft
             | Self::Discarded(_)
             | Self::DraftDropped
+            | Self::JournalChanged
             | Self::ChangedMeanwhile => AfterTurn::Decided(Verdict::RETRY_SOON),
             Self::NothingOwed
             | Self::NoInstance
@@ -131,6 +141,8 @@ impl TurnEnd {
             | Self::LeaseHeld { .. }
             | Self::ContactTypes { .. }
             | Self::TooEarly { .. }
+            | Self::EffectUnderWay { .. }
+            | Self::JournalChanged
             | Self::ChangedMeanwhile => {
                 tracing::debug!(end, "turn ended");
             }
@@ -214,6 +226,7 @@ mod tests {
             TurnEnd::NoTimeLeft,
             TurnEnd::Discarded(ConversationError::TakenOver),
             TurnEnd::DraftDropped,
+            TurnEnd::JournalChanged,
             TurnEnd::ChangedMeanwhile,
         ] {
             let decided = AfterTurn::Decided(Verdict::RETRY_SOON);

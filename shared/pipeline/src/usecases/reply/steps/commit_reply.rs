@@ -3,7 +3,9 @@
 use super::take_lease::release_lease;
 use crate::Deps;
 use crate::measure::{self, MessageStage, TurnPart};
-use crate::ports::{CommittedReply, Conversations, PortResult, Queues, System, WRITE_TRIES, WriteOutcome};
+use crate::ports::{
+    CommittedReply, Conversations, EffectJournals, PortResult, Queues, System, WRITE_TRIES, WriteOutcome,
+};
 use crate::steps::save_conversation::save_conversation;
 use crate::steps::wake_up;
 use crate::usecases::reply::draft::DraftedReply;
@@ -19,7 +21,7 @@ use recado_domain::turn::StepDuration;
 use recado_domain::wake_up::TurnJob;
 
 /// Commits the reply. Ends the turn if the conversation was answered, taken over or resolved since the lease was taken,
-/// or if the contact wrote since and the draft is to be dropped for that (`restart_drafts`).
+/// if an effect of the thread is unknown to the draft, or if the contact wrote since and the draft is to be dropped for that (`restart_drafts`).
 /// `steps` are the durations of the steps before this one.
 pub(in crate::usecases::reply) async fn commit_reply(
     deps: &impl Deps,
@@ -35,8 +37,10 @@ pub(in crate::usecases::reply) async fn commit_reply(
         mut conversation,
         pause,
         draft,
+        journal,
         ..
     } = turn;
+    let journal_rev = journal.map(|drafted| drafted.rev);
     let drafted_at = deps.system().now();
     for _ in 0..WRITE_TRIES {
         let before = conversation.clone();
@@ -62,14 +66,30 @@ pub(in crate::usecases::reply) async fn commit_reply(
         conversation.rev += 1;
         let of_turn = (&draft, ordinal, &job.correlation);
         let parts = reply.to_messages(deps, &mut conversation, of_turn, steps, last_words);
-        if save_reply(deps, job, &draft, &conversation, &parts).await? == WriteOutcome::Written {
+        let committed = (&conversation, parts.as_slice(), journal_rev);
+        if save_reply(deps, job, &draft, committed).await? == WriteOutcome::Written {
             measure_commit(deps, &conversation, &draft, drafted_at);
             log_decision(&conversation.instance, reply.decision.as_ref(), decided);
             return Ok(());
         }
         conversation = read_again(deps, &before.id).await?;
+        if is_journal_changed(deps, &conversation, journal_rev).await? {
+            release_lease(deps, conversation, &draft, true).await?;
+            return Err(TurnEnd::JournalChanged.into());
+        }
     }
     Err(TurnEnd::ChangedMeanwhile.into())
+}
+
+/// Returns whether an effect of the thread began or ended that the draft does not know.
+async fn is_journal_changed(
+    deps: &impl Deps,
+    conversation: &Conversation,
+    known: Option<u64>,
+) -> PortResult<bool> {
+    let Some(known) = known else { return Ok(false) };
+    let found = deps.store().find_journal(conversation.id.thread_id()).await?;
+    Ok(found.map_or(0, |journal| journal.rev) != known)
 }
 
 async fn read_again(deps: &impl Deps, id: &ConversationId) -> Result<Conversation, TurnStop> {
@@ -82,8 +102,7 @@ async fn save_reply(
     deps: &impl Deps,
     job: &TurnJob,
     draft: &Draft,
-    conversation: &Conversation,
-    parts: &[Message],
+    (conversation, parts, journal_rev): (&Conversation, &[Message], Option<u64>),
 ) -> PortResult<WriteOutcome> {
     // The sender handles earlier open messages first, so a send job for the last part is enough.
     let send = parts
@@ -93,7 +112,7 @@ async fn save_reply(
     let reply = send.as_ref().map(|send| CommittedReply {
         conversation,
         parts,
-        journal_rev: None,
+        journal_rev,
         send,
         turn: rest.as_ref(),
     });
@@ -107,7 +126,12 @@ async fn save_reply(
         }
         return Ok(written);
     }
-    if deps.store().commit_reply(conversation, parts, None).await? == WriteOutcome::Conflict {
+    if deps
+        .store()
+        .commit_reply(conversation, parts, journal_rev)
+        .await?
+        == WriteOutcome::Conflict
+    {
         return Ok(WriteOutcome::Conflict);
     }
     log_committed(draft, conversation, parts);

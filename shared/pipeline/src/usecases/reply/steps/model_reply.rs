@@ -73,14 +73,17 @@ fn has_words(answer: &LlmReply) -> bool {
     hands_over || !strip_person_mark(&answer.text).is_empty()
 }
 
-/// Lists the model's instructions beside the system prompt: those of the step, about messages of people, and about the text
-/// of files.
+/// Lists the model's instructions beside the system prompt: those of the step, about messages of people, about the text of
+/// files, and what the agent's tools did so far.
 fn list_instructions(turn: &LeasedTurn<'_>, step: Option<&AgentStep>, turns: &[ChatTurn]) -> Vec<String> {
     let of_step = step.map(|step| step.prompt.clone());
     let of_person = reads_person(&turn.reading).then(|| PERSON_INSTRUCTIONS.to_owned());
     let has_files = turns.iter().any(|turn| has_file_text(&turn.text));
     let of_files = has_files.then(|| FILE_TEXT_INSTRUCTIONS.to_owned());
-    of_step.into_iter().chain(of_person).chain(of_files).collect()
+    let journal = turn.journal.as_ref();
+    let of_effects = journal.and_then(|drafted| drafted.journal.describe_entries());
+    let of_reading = of_step.into_iter().chain(of_person).chain(of_files);
+    of_reading.chain(of_effects).collect()
 }
 
 /// Records the time, the tokens and the error of a request to the model.

@@ -1,0 +1,35 @@
+//! The step [`recado_domain::turn::TurnStep::Journal`]: reads what the agent's tools did for the contact so far.
+
+use crate::Deps;
+use crate::ports::{EffectJournals, System};
+use crate::steps::effects::DraftedJournal;
+use crate::usecases::reply::turn_end::{TurnEnd, TurnStop};
+use jiff::SignedDuration;
+use recado_domain::conversation::Conversation;
+use recado_domain::effects::Journal;
+use recado_domain::millis::add_duration;
+
+/// Pause before a turn looks again at an effect whose time is over and that is to be settled.
+const LOOK_AGAIN: SignedDuration = SignedDuration::from_secs(5);
+
+/// Reads the journal of the thread, if it may have one. Ends the turn while an effect is under way: no attempt is counted, and
+/// the reply knows how it ended.
+pub(in crate::usecases::reply) async fn read_journal(
+    deps: &impl Deps,
+    conversation: &Conversation,
+) -> Result<Option<DraftedJournal>, TurnStop> {
+    if !conversation.has_journal {
+        return Ok(None);
+    }
+    let (thread, now) = (conversation.id.thread_id(), deps.system().now());
+    let found = deps.store().find_journal(thread).await?;
+    let journal = found.unwrap_or_else(|| {
+        let (tenant, instance) = (conversation.tenant.clone(), conversation.instance.clone());
+        Journal::start_new(thread.clone(), tenant, instance, now)
+    });
+    if let Some(running) = journal.running_entry() {
+        let until = running.until.max(add_duration(now, LOOK_AGAIN));
+        return Err(TurnEnd::EffectUnderWay { until }.into());
+    }
+    Ok(Some(DraftedJournal::from_read(journal)))
+}
