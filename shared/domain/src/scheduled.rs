@@ -10,9 +10,12 @@ use crate::metadata::Metadata;
 use crate::millis;
 use crate::options::SendOptions;
 use crate::reason::Reason;
-use jiff::Timestamp;
+use jiff::{SignedDuration, Timestamp};
 use serde::{Deserialize, Serialize};
 use std::fmt;
+
+/// Time for which the record is kept of a scheduled message that was sent, cancelled or given up: 90 days.
+const ENDED_RETENTION: SignedDuration = SignedDuration::from_hours(90 * 24);
 
 /// The id of a scheduled message: `s_` and 32 hexadecimal digits. It still names the message after it was sent.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -190,6 +193,17 @@ impl ScheduledMessage {
     /// Moves `pending → given up`.
     pub fn give_up_pending(&mut self, at: Timestamp, reason: Reason) -> Result<(), NotPending> {
         self.leave_pending(ScheduledState::GivenUp { at, reason })
+    }
+
+    /// Returns the time at which the record is deleted; `None` while it is pending.
+    pub fn expires_at(&self) -> Option<Timestamp> {
+        let ended_at = match &self.state {
+            ScheduledState::Pending => return None,
+            ScheduledState::Became { at, .. }
+            | ScheduledState::Cancelled { at, .. }
+            | ScheduledState::GivenUp { at, .. } => *at,
+        };
+        Some(millis::add_duration(ended_at, ENDED_RETENTION))
     }
 
     /// Returns the time at which the message falls due; `None` if it is no longer pending.

@@ -3,7 +3,7 @@
 use super::DynamoStore;
 use super::conversations::{begin_retention, client_key_item, commit_outcome, follows_stored, key_is_free};
 use super::expression::Expression;
-use super::item::{self, Item};
+use super::item::{self, Item, number_attribute};
 use super::keys::{self, TableKey};
 use super::records;
 use super::transaction::TransactionAction;
@@ -22,6 +22,9 @@ fn scheduled_item(what: &'static str, scheduled: &ScheduledMessage) -> PortResul
     keys::index_open(&mut item, &key, scheduled.send_due_at());
     if let Some(due) = scheduled.send_due_at() {
         keys::index_tenant_list(&mut item, keys::scheduled_of_instance(&scheduled.instance), due);
+    }
+    if let Some(expires) = scheduled.expires_at() {
+        item.insert("ttl".to_owned(), number_attribute(expires.as_second()));
     }
     Ok(key.into_item(item))
 }
@@ -63,7 +66,10 @@ impl<A: System> ScheduledMessages for DynamoStore<A> {
     async fn find_scheduled(&self, id: &ScheduledId) -> PortResult<Option<ScheduledMessage>> {
         const WHAT: &str = "reading a scheduled message";
         let found = self.table.get_record(WHAT, TableKey::for_scheduled(id)).await?;
-        found.map(|item| item::decode_record(WHAT, &item)).transpose()
+        found
+            .and_then(|item| item::unexpired(item, self.table.system.now()))
+            .map(|item| item::decode_record(WHAT, &item))
+            .transpose()
     }
 
     async fn save_scheduled(&self, scheduled: &ScheduledMessage) -> PortResult<WriteOutcome> {

@@ -26,6 +26,8 @@ pub struct SweepCounts {
     pub deliveries: usize,
     /// Notices of accounts.
     pub notices: usize,
+    /// Scheduled messages that were sent, cancelled or given up long ago.
+    pub scheduled: usize,
     /// Samples.
     pub samples: usize,
     /// Sums of what models used.
@@ -70,6 +72,9 @@ fn delete_expired_rows(connection: &Connection, now: Timestamp) -> Result<SweepC
         )?,
         notices: delete(
             "DELETE FROM notices WHERE rowid IN (SELECT rowid FROM notices WHERE expires <= ?1 LIMIT ?2)",
+        )?,
+        scheduled: delete(
+            "DELETE FROM scheduled WHERE id IN (SELECT id FROM scheduled WHERE expires <= ?1 LIMIT ?2)",
         )?,
         samples: delete(
             "DELETE FROM samples WHERE (tenant, at) IN

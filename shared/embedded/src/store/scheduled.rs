@@ -20,6 +20,7 @@ struct ScheduledRow {
     id: ScheduledId,
     rev: i64,
     due: Option<i64>,
+    expires: Option<i64>,
     body: String,
 }
 
@@ -29,6 +30,7 @@ impl ScheduledRow {
             id: scheduled.id.clone(),
             rev: to_sql_integer(scheduled.rev),
             due: scheduled.send_due_at().map(Timestamp::as_millisecond),
+            expires: scheduled.expires_at().map(Timestamp::as_millisecond),
             body: encode_json(scheduled)?,
         })
     }
@@ -43,11 +45,12 @@ impl ScheduledRow {
     }
 
     fn write_row(&self, connection: &Connection) -> Result<(), DbError> {
-        let sql = "INSERT OR REPLACE INTO scheduled (id, rev, due, body) VALUES (?1, ?2, ?3, ?4)";
+        let sql =
+            "INSERT OR REPLACE INTO scheduled (id, rev, due, expires, body) VALUES (?1, ?2, ?3, ?4, ?5)";
         execute_sql(
             connection,
             sql,
-            params![self.id.as_str(), self.rev, self.due, self.body],
+            params![self.id.as_str(), self.rev, self.due, self.expires, self.body],
         )?;
         Ok(())
     }
@@ -121,9 +124,9 @@ impl ScheduledMessages for Embedded {
     }
 
     async fn find_scheduled(&self, id: &ScheduledId) -> PortResult<Option<ScheduledMessage>> {
-        let id = id.clone();
-        let sql = "SELECT body FROM scheduled WHERE id = ?1";
-        self.run_lookup("scheduled", move |c| query_one(c, sql, [id.as_str()]))
+        let (id, now) = (id.clone(), self.current_time().as_millisecond());
+        let sql = "SELECT body FROM scheduled WHERE id = ?1 AND (expires IS NULL OR expires > ?2)";
+        self.run_lookup("scheduled", move |c| query_one(c, sql, params![id.as_str(), now]))
             .await
     }
 

@@ -70,7 +70,9 @@ fn due(scheduled: &mut ScheduledMessage, fixture: &Fixture, conversation: &mut C
         out: Some(out),
         ..fixture.message(conversation.id.clone(), ordinal, at(5_000))
     };
-    scheduled.become_message(message.message_id(), at(5_000)).unwrap();
+    scheduled
+        .become_message(message.message_id(), far_ahead())
+        .unwrap();
     message
 }
 
@@ -128,6 +130,21 @@ pub async fn an_expired_key_schedules_anew<S: Store>(store: &S) {
     }
 }
 
+pub async fn what_ended_long_ago_is_gone<S: Store>(store: &S) {
+    let fixture = Fixture::new();
+    let mut cancelled = kept(store, &fixture, far_ahead()).await;
+    cancelled.cancel_pending(far_ahead(), None).unwrap();
+    assert_written(store.save_scheduled(&cancelled)).await;
+    assert_eq!(
+        succeed(store.find_scheduled(&cancelled.id)).await,
+        Some(cancelled)
+    );
+    let mut old = kept(store, &fixture, far_ahead()).await;
+    old.cancel_pending(long_ago(), None).unwrap();
+    assert_written(store.save_scheduled(&old)).await;
+    assert_eq!(succeed(store.find_scheduled(&old.id)).await, None);
+}
+
 pub async fn of_ten_requests_with_one_key_at_once_one_is_scheduled<S: Store>(store: &S) {
     let fixture = Fixture::new();
     let claim = key_claim(&fresh("scope"), "order-7", far_ahead());
@@ -156,7 +173,7 @@ pub async fn one_is_overdue_from_its_time_on_until_it_left_pending<S: Store>(sto
     is_overdue(store, &scheduled.id, send_at, true).await;
     is_overdue(store, &scheduled.id, add_millis(send_at, -1), false).await;
     scheduled
-        .cancel_pending(at(0), Some(&TokenName::installation()))
+        .cancel_pending(far_ahead(), Some(&TokenName::installation()))
         .unwrap();
     assert_written(store.save_scheduled(&scheduled)).await;
     is_overdue(store, &scheduled.id, far_ahead(), false).await;
@@ -202,7 +219,7 @@ pub async fn one_that_was_taken_back_does_not_fall_due<S: Store>(store: &S) {
     let before = conversation.clone();
     let mut scheduled = kept(store, &fixture, at(5_000)).await;
     let mut cancelled = scheduled.clone();
-    cancelled.cancel_pending(at(1_000), None).unwrap();
+    cancelled.cancel_pending(far_ahead(), None).unwrap();
     assert_written(store.save_scheduled(&cancelled)).await;
     let message = due(&mut scheduled, &fixture, &mut conversation);
     let written = succeed(store.commit_scheduled(&scheduled, &conversation, &message)).await;
@@ -219,9 +236,9 @@ pub async fn one_that_fell_due_is_not_taken_back_or_given_up<S: Store>(store: &S
     let mut conversation = begun(store, &fixture).await;
     let mut scheduled = kept(store, &fixture, at(5_000)).await;
     let (mut cancelled, mut given_up) = (scheduled.clone(), scheduled.clone());
-    cancelled.cancel_pending(at(6_000), None).unwrap();
+    cancelled.cancel_pending(far_ahead(), None).unwrap();
     given_up
-        .give_up_pending(at(6_000), Reason::UnknownInstance)
+        .give_up_pending(far_ahead(), Reason::UnknownInstance)
         .unwrap();
     let message = due(&mut scheduled, &fixture, &mut conversation);
     let written = succeed(store.commit_scheduled(&scheduled, &conversation, &message)).await;

@@ -1,0 +1,4 @@
+-- The time at which the record of a scheduled message that is no longer pending is deleted.
+
+ALTER TABLE scheduled ADD COLUMN expires INTEGER;
+CREATE INDEX scheduled_expires ON scheduled (expires) WHERE expires IS NOT NULL;
