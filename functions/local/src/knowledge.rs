@@ -173,14 +173,18 @@ async fn add_documents(
 ) -> Result<()> {
     let mut bar = ProgressBar::start(documents.len());
     let (mut counts, mut refused) = (std::collections::BTreeMap::<String, usize>::new(), Vec::new());
+    let mut without_vectors = Vec::new();
     for document in documents {
         bar.show_step(&document.title);
         match add_document(there, agent, &document, pages).await {
-            Ok((outcome, warning)) => {
-                *counts.entry(outcome).or_default() += 1;
-                if let Some(warning) = warning {
+            Ok(added) => {
+                *counts.entry(added.outcome).or_default() += 1;
+                for warning in &added.warnings {
                     bar.clear_line();
                     eprintln!("{}: {warning}", document.place);
+                }
+                if let Some(reason) = added.vector_reason {
+                    without_vectors.push(json!({"file": document.place.to_string(), "reason": reason}));
                 }
             }
             Err(error) => {
@@ -194,10 +198,12 @@ async fn add_documents(
     let failed = refused.len();
     let mut answer = json!(counts);
     answer["refused"] = json!(refused);
+    answer["without_vectors"] = json!(without_vectors);
     if as_json {
         println!("{}", serde_json::to_string_pretty(&answer)?);
     } else {
         answer["refused"] = json!(failed);
+        answer["without_vectors"] = json!(without_vectors.len());
         println!("{}", format_fields(&answer));
     }
     if failed > 0 {
@@ -206,13 +212,22 @@ async fn add_documents(
     Ok(())
 }
 
-/// Adds a document and returns what became of it, with a warning if something of it was left out.
+/// A document that was added.
+struct AddedDocument {
+    outcome: String,
+    /// What was left out of it, and that it has no vectors.
+    warnings: Vec<String>,
+    /// The reason why blocks have no vectors, where there is an embedding model.
+    vector_reason: Option<String>,
+}
+
+/// Adds a document and returns what became of it, with warnings if something of it was left out.
 async fn add_document(
     there: &InstallationClient,
     agent: &str,
     document: &FoundDocument,
     pages: &GuardedClient,
-) -> Result<(String, Option<String>)> {
+) -> Result<AddedDocument> {
     let content = match &document.place {
         DocumentPlace::File(path) => read_local_document(path).await?,
         DocumentPlace::Page(url) => fetch_page_content(pages, url).await?,
@@ -225,7 +240,20 @@ async fn add_document(
         .body(content.bytes);
     let answer = there.request_json(request).await?;
     let outcome = answer["outcome"].as_str().unwrap_or("added").to_owned();
-    Ok((outcome, content.warning))
+    let vectors = &answer["vectors"];
+    let vector_reason = vectors["reason"]
+        .as_str()
+        .filter(|reason| *reason != "not_set_up");
+    let mut warnings: Vec<String> = content.warning.into_iter().collect();
+    warnings.extend(vector_reason.map(|reason| {
+        let missing = &vectors["missing"];
+        format!("{missing} blocks are found by their words alone, since they have no vectors: {reason}")
+    }));
+    Ok(AddedDocument {
+        outcome,
+        warnings,
+        vector_reason: vector_reason.map(str::to_owned),
+    })
 }
 
 async fn list_sources(there: &InstallationClient, agent: &str) -> Result<Value> {

@@ -24,7 +24,7 @@ pub(crate) fn answer(machine: &Machine, arguments: &[&str]) -> Value {
 }
 
 /// Asks, and returns what the model was sent for it and the turn of the reply.
-async fn ask(machine: &Machine, number: usize, question: &str) -> (String, Value) {
+pub(crate) async fn ask(machine: &Machine, number: usize, question: &str) -> (String, Value) {
     let id = format!("Q{number}");
     let body = evolution_text(INSTANCE, MARIA, &id, question, seconds());
     assert_eq!(machine.evolution(&body).await, 200);

@@ -27,6 +27,7 @@ mod isolation;
 mod keys;
 mod knowledge;
 mod knowledge_files;
+mod knowledge_vectors;
 mod limits;
 mod machine;
 mod meta;
