@@ -140,6 +140,9 @@ async fn request_text(
         system: system.to_owned(),
         instructions: Vec::new(),
         knowledge: None,
+        tools: Vec::new(),
+        exchanges: Vec::new(),
+        must_reply: false,
         decisions: OfferedDecisions::default(),
         turns: vec![ChatTurn::from_text(Speaker::User, text)],
         max_tokens,
@@ -170,6 +173,7 @@ mod tests {
     impl Llm for Writes {
         async fn generate_reply(&self, request: &LlmRequest) -> Result<LlmReply, LlmError> {
             Ok(LlmReply {
+                calls: Vec::new(),
                 text: self.0.to_owned(),
                 decision: None,
                 ignored_calls: 0,

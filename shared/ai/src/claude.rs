@@ -19,19 +19,19 @@ pub(crate) mod tests;
 use crate::model_provider::{ANTHROPIC, ModelProvider};
 use failure::{FailureCause, ModelFailure, Retryability};
 use futures::future::{Either, select};
-use genai::chat::{ChatOptions, ChatResponse, StopReason};
+use genai::chat::{ChatOptions, ChatResponse, StopReason, ToolCall, ToolChoice};
 use genai::resolver::{AuthData, Endpoint};
 use genai::{ModelIden, ServiceTarget};
 use message::to_chat_request;
 use recado_domain::backoff::Backoff;
 use recado_domain::config::{CredentialRef, split_model_name};
-use recado_domain::decision::{AgentDecision, DecisionReading, OfferedDecisions};
+use recado_domain::decision::{AgentDecision, DecisionReading};
 use recado_domain::message::TokenUsage;
 use recado_domain::millis::add_millis;
 use recado_domain::model_files::FileOmission;
 use recado_domain::secret::Secret;
 use recado_http_client::url_origin;
-use recado_pipeline::ports::{Llm, LlmError, LlmReply, LlmRequest, PortResult, Secrets, System};
+use recado_pipeline::ports::{Llm, LlmError, LlmReply, LlmRequest, ModelCall, PortResult, Secrets, System};
 use std::borrow::Cow;
 use std::pin::pin;
 use std::time::Duration;
@@ -189,14 +189,17 @@ impl<S: Secrets, A: System> Claude<S, A> {
             auth: to_auth_data(key),
             model: ModelIden::new(self.settings.provider.adapter, split_model_name(&request.model).1),
         };
-        let options = ChatOptions::default().with_max_tokens(request.max_tokens);
+        let mut options = ChatOptions::default().with_max_tokens(request.max_tokens);
+        if request.must_reply {
+            options = options.with_tool_choice(ToolChoice::None);
+        }
         let call = pin!(
             self.client
                 .exec_chat(target, to_chat_request(request), Some(&options))
         );
         let alarm = pin!(self.system.sleep(at_most));
         match select(call, alarm).await {
-            Either::Left((Ok(response), _)) => parse_reply(&response, &request.decisions),
+            Either::Left((Ok(response), _)) => parse_reply(&response, request),
             Either::Left((Err(error), _)) => Err(ModelFailure::from_genai_error(&error)),
             Either::Right(_) => Err(ModelFailure::from_timeout(at_most)),
         }
@@ -312,18 +315,31 @@ fn choose_words(beside: String, reading: &DecisionReading) -> Spoken {
     }
 }
 
-fn parse_reply(response: &ChatResponse, decisions: &OfferedDecisions) -> Result<LlmReply, ModelFailure> {
+fn parse_reply(response: &ChatResponse, request: &LlmRequest) -> Result<LlmReply, ModelFailure> {
     let text = response
         .content
         .joined_texts()
         .unwrap_or_default()
         .trim()
         .to_owned();
+    let usage = parse_usage(&response.usage);
+    let model = response.provider_model_iden.model_name.to_string();
     let calls = response.tool_calls();
+    let is_tool = |call: &&ToolCall| request.tools.iter().any(|tool| tool.name == call.fn_name);
+    if calls.iter().any(is_tool) {
+        return Ok(LlmReply {
+            calls: calls.into_iter().map(to_model_call).collect(),
+            text,
+            decision: None,
+            ignored_calls: 0,
+            usage,
+            model,
+        });
+    }
     let calls = calls
         .iter()
         .map(|call| (call.fn_name.as_str(), &call.fn_arguments));
-    let reading = decisions.read_calls(calls);
+    let reading = request.decisions.read_calls(calls);
     let Spoken { text, speaks } = choose_words(text, &reading);
     if !speaks {
         return Err(match &response.stop_reason {
@@ -331,14 +347,23 @@ fn parse_reply(response: &ChatResponse, decisions: &OfferedDecisions) -> Result<
             _ => ModelFailure::empty_answer(),
         });
     }
-    let model = response.provider_model_iden.model_name.to_string();
     Ok(LlmReply {
+        calls: Vec::new(),
         text,
         decision: reading.decision,
         ignored_calls: reading.ignored,
-        usage: parse_usage(&response.usage),
+        usage,
         model,
     })
+}
+
+fn to_model_call(call: &ToolCall) -> ModelCall {
+    ModelCall {
+        id: call.call_id.clone(),
+        name: call.fn_name.clone(),
+        arguments: call.fn_arguments.clone(),
+        marks: call.thought_signatures.clone().unwrap_or_default(),
+    }
 }
 
 fn parse_usage(usage: &genai::chat::Usage) -> TokenUsage {

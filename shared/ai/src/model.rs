@@ -11,13 +11,16 @@ use recado_domain::config::{USUAL_MODEL_PROVIDER, split_model_name};
 use recado_domain::knowledge::{FoundBlock, SnapshotName, SplitDocument};
 use recado_domain::media_type::MediaType;
 use recado_domain::message::TextGap;
+use recado_domain::tools::Tool;
 use recado_knowledge::{KnowledgeShelf, SplitSettings};
 use recado_pipeline::ports::{
     DocumentReader, Embedder, EmbeddingError, Embeddings, KnowledgeLibrary, KnownVectors, LibraryError, Llm,
     LlmError, LlmReply, LlmRequest, PortResult, ReadDocument, Recording, SearchedQuestion, Secrets, System,
-    Transcriber, Transcript, TranscriptionError,
+    ToolFailure, ToolLimits, Tools, Transcriber, Transcript, TranscriptionError,
 };
 use recado_pipeline::settings::VariableReader;
+use recado_tools::HttpTools;
+use serde_json::Value;
 use std::time::Duration;
 
 /// The settings of the models.
@@ -69,6 +72,8 @@ pub struct Model<S, A> {
     transcription: TranscriptionClient<S, A>,
     /// The embedding model, if there is one.
     embeddings: EmbeddingClient<S, A>,
+    /// The tools of agents.
+    tools: HttpTools<S>,
     /// The indexes of knowledge that this process uses.
     shelf: KnowledgeShelf,
 }
@@ -95,6 +100,7 @@ impl<S: Secrets + Clone, A: System + Clone> Model<S, A> {
         });
         Ok(Self {
             others: others.collect::<Result<_, _>>()?,
+            tools: HttpTools::new(secrets.clone()).map_err(|_| ClaudeError::Client)?,
             claude: Claude::new(http.clone(), of_claude, secrets.clone(), system.clone())?,
             embeddings: EmbeddingClient::new(
                 http.clone(),
@@ -156,6 +162,17 @@ impl<S: Secrets, A: System> Llm for Model<S, A> {
         } else {
             self.find_client(&request.model)?.generate_reply(request).await
         }
+    }
+}
+
+impl<S: Secrets, A: System> Tools for Model<S, A> {
+    async fn call_tool(
+        &self,
+        tool: &Tool,
+        arguments: &Value,
+        limits: ToolLimits,
+    ) -> Result<String, ToolFailure> {
+        self.tools.call_tool(tool, arguments, limits).await
     }
 }
 

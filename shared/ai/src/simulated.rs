@@ -4,9 +4,10 @@ use crate::transcription::simulate_transcript;
 use recado_domain::decision::AgentDecision;
 use recado_domain::knowledge::first_block_text;
 use recado_domain::message::{SIMULATED_MODEL, TokenUsage};
+use recado_domain::tools::tool_result_text;
 use recado_pipeline::ports::{
-    DocumentReader, Embedder, KnowledgeLibrary, Llm, LlmError, LlmReply, LlmRequest, Recording, Speaker,
-    System, Transcriber, Transcript, TranscriptionError,
+    DocumentReader, Embedder, KnowledgeLibrary, Llm, LlmError, LlmReply, LlmRequest, ModelCall, Recording,
+    Speaker, System, ToolExchange, Tools, Transcriber, Transcript, TranscriptionError,
 };
 use serde_json::{Value, json};
 use std::time::Duration;
@@ -41,9 +42,13 @@ impl<A: System> Llm for Simulated<A> {
                 "the simulated model took too long".to_owned(),
             ));
         }
-        let (text, decision) = match decide_by_words(request) {
-            Some((text, decision)) => (text, Some(decision)),
-            None => (compose_answer(request), None),
+        let calls = call_by_words(request);
+        let (text, decision) = if let Some(exchange) = request.exchanges.last() {
+            (repeat_results(exchange), None)
+        } else if calls.is_empty() {
+            reply_by_words(request)
+        } else {
+            (String::new(), None)
         };
         let read = count_words(&request.system)
             + request
@@ -63,6 +68,7 @@ impl<A: System> Llm for Simulated<A> {
             ..TokenUsage::default()
         };
         Ok(LlmReply {
+            calls,
             text,
             decision,
             ignored_calls: 0,
@@ -79,6 +85,9 @@ impl<A: System> DocumentReader for Simulated<A> {}
 
 impl<A: System> KnowledgeLibrary for Simulated<A> {}
 
+/// The simulated model calls no tool itself: a turn does.
+impl<A: System> Tools for Simulated<A> {}
+
 impl<A: System> Transcriber for Simulated<A> {
     fn explain_refusal(&self, _: u64, _: bool) -> Option<TranscriptionError> {
         None
@@ -87,6 +96,54 @@ impl<A: System> Transcriber for Simulated<A> {
     async fn transcribe_recording(&self, recording: Recording) -> Result<Transcript, TranscriptionError> {
         Ok(simulate_transcript(&recording))
     }
+}
+
+fn reply_by_words(request: &LlmRequest) -> (String, Option<AgentDecision>) {
+    match decide_by_words(request) {
+        Some((text, decision)) => (text, Some(decision)),
+        None => (compose_answer(request), None),
+    }
+}
+
+/// Calls the tool that the last message asks for in so many words: `call TOOL: {"argument": …}`. It calls once, and none that is
+/// not offered. So the tools of an agent can be tried without a key.
+fn call_by_words(request: &LlmRequest) -> Vec<ModelCall> {
+    let last = request.turns.last().filter(|turn| turn.speaker == Speaker::User);
+    let words = last
+        .and_then(|turn| turn.text.lines().next_back())
+        .unwrap_or_default();
+    let Some(asked) = words.trim().strip_prefix("call ") else {
+        return Vec::new();
+    };
+    let (name, arguments) = asked.split_once(':').unwrap_or((asked, "{}"));
+    let name = name.trim();
+    let is_offered = request.tools.iter().any(|tool| tool.name == name);
+    if !is_offered || !request.exchanges.is_empty() {
+        return Vec::new();
+    }
+    vec![ModelCall {
+        id: "call-1".to_owned(),
+        name: name.to_owned(),
+        arguments: serde_json::from_str(arguments).unwrap_or(Value::Null),
+        marks: Vec::new(),
+    }]
+}
+
+/// Repeats what the tools said, up to 200 characters of each.
+fn repeat_results(exchange: &ToolExchange) -> String {
+    let said = exchange
+        .calls
+        .iter()
+        .zip(&exchange.results)
+        .map(|(call, result)| {
+            let text: String = tool_result_text(result)
+                .unwrap_or(result)
+                .chars()
+                .take(QUOTED_MAX)
+                .collect();
+            format!("{} says: \"{text}\"", call.name)
+        });
+    format!("[simulated] {}", said.collect::<Vec<_>>().join(" "))
 }
 
 /// Takes the decision that the last message asks for in so many words: `hand over: REASON`, `resolve`, `go to STEP`.
@@ -177,7 +234,8 @@ mod tests {
     use recado_domain::ids::StepId;
     use recado_domain::media_type::MediaType;
     use recado_domain::model_files::FileOmission;
-    use recado_pipeline::ports::ChatFile;
+    use recado_domain::tools::render_tool_result;
+    use recado_pipeline::ports::{ChatFile, OfferedTool};
 
     fn model(latency: Duration) -> Simulated<Time> {
         Simulated::new(Time::default(), latency)
@@ -243,6 +301,37 @@ mod tests {
             assert_eq!(reply.decision, None, "{words}");
             assert!(reply.text.starts_with("[simulated] I read 1 message."));
         }
+    }
+
+    #[tokio::test]
+    async fn it_calls_a_tool_that_it_is_asked_for_in_so_many_words_if_that_is_offered() {
+        let mut asked = request();
+        asked.turns = vec![said(Speaker::User, "oi\ncall slots: {\"date\": \"2026-01-31\"}")];
+        let plain = model(Duration::ZERO).generate_reply(&asked).await.unwrap();
+        assert_eq!(plain.calls, [], "it is not offered");
+        asked.tools.push(OfferedTool {
+            name: "slots".to_owned(),
+            description: String::new(),
+            arguments: serde_json::Map::new(),
+        });
+        let called = model(Duration::ZERO).generate_reply(&asked).await.unwrap();
+        let [call] = &called.calls[..] else {
+            panic!("one call")
+        };
+        assert_eq!(
+            (call.name.as_str(), &call.arguments),
+            ("slots", &json!({"date": "2026-01-31"}))
+        );
+        asked.exchanges.push(ToolExchange {
+            said: called.text,
+            results: vec![render_tool_result("slots", "09:00")],
+            calls: called.calls,
+        });
+        let reply = model(Duration::ZERO).generate_reply(&asked).await.unwrap();
+        assert_eq!(
+            (reply.text.as_str(), reply.calls.len()),
+            ("[simulated] slots says: \"09:00\"", 0)
+        );
     }
 
     #[tokio::test]

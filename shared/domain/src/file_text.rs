@@ -9,11 +9,11 @@ use serde::{Deserialize, Serialize};
 /// The word of the marks of files.
 const MARK: &str = "file";
 
-/// The words of all marks: of files, and of what stands in documents of the business.
-const MARKS: [&str; 2] = [MARK, "knowledge"];
+/// The words of all marks: of files, of what stands in documents of the business, and of what tools return.
+const MARKS: [&str; 3] = [MARK, "knowledge", "tool_result"];
 
 /// Length of the longest of these words, in letters.
-const MARK_LENGTH_MAX: usize = 9;
+const MARK_LENGTH_MAX: usize = 11;
 
 /// Longest name of a file that is repeated, in characters.
 const NAME_MAX: usize = 100;

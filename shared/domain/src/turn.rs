@@ -4,6 +4,7 @@ use crate::ids::AgentId;
 use crate::knowledge::TurnKnowledge;
 use crate::millis;
 use crate::model_use::ModelUse;
+use crate::tools::TurnToolCall;
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
@@ -106,6 +107,10 @@ pub struct TurnRecord {
     /// several parts carries it on its first part.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rewriting: Option<Box<ModelUse>>,
+    /// The calls of tools while the reply was drafted, in their order. A reply of several parts carries them on its first
+    /// part.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub tools: Vec<TurnToolCall>,
 }
 
 impl TurnRecord {

@@ -2,7 +2,7 @@
 
 use crate::ports::{
     DeadLetterQueues, DocumentReader, Embedder, Files, KnowledgeLibrary, Llm, Providers, Queues, Store,
-    System, Transcriber,
+    System, Tools, Transcriber,
 };
 use crate::settings::Settings;
 use futures::lock::{Mutex, MutexGuard};
@@ -19,8 +19,9 @@ pub trait Deps: Send + Sync {
     type Queues: Queues + DeadLetterQueues + Files;
     /// Type of the providers.
     type Providers: Providers;
-    /// Type of the language model, of what transcribes recordings, reads documents and makes vectors for it, and of its library.
-    type Llm: Llm + Transcriber + DocumentReader + Embedder + KnowledgeLibrary;
+    /// Type of the language model, of what transcribes recordings, reads documents and makes vectors for it, of its library and
+    /// of its tools.
+    type Llm: Llm + Transcriber + DocumentReader + Embedder + KnowledgeLibrary + Tools;
     /// Type of the clock and random numbers.
     type System: System;
 
@@ -86,7 +87,7 @@ where
     S: Store,
     Q: Queues + DeadLetterQueues + Files,
     P: Providers,
-    L: Llm + Transcriber + DocumentReader + Embedder + KnowledgeLibrary,
+    L: Llm + Transcriber + DocumentReader + Embedder + KnowledgeLibrary + Tools,
     A: System,
 {
     type Store = S;

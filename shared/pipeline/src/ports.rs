@@ -45,6 +45,7 @@ mod secrets;
 mod system;
 mod tenant_records;
 mod tokens;
+mod tools;
 mod trace;
 mod transcriber;
 mod typing;
@@ -76,7 +77,9 @@ pub use inbox::{EventFinish, InboundWrite, Inbox, RecordEventOutcome, StoreInbou
 pub use instances::{InstanceStates, Reservation};
 pub use knowledge_library::{KnowledgeLibrary, KnownVectors, LibraryError, SearchedQuestion};
 pub use knowledge_records::KnowledgeRecords;
-pub use llm::{ChatFile, ChatTurn, Llm, LlmError, LlmReply, LlmRequest, Speaker};
+pub use llm::{
+    ChatFile, ChatTurn, Llm, LlmError, LlmReply, LlmRequest, ModelCall, OfferedTool, Speaker, ToolExchange,
+};
 pub use notices::Notices;
 pub use notification_channels::{ChannelError, NotificationChannels};
 pub use outbox::{ClaimGuard, ClaimOutcome, DeliveryLink, OutboxStore};
@@ -93,6 +96,7 @@ pub use secrets::Secrets;
 pub use system::System;
 pub use tenant_records::TenantRecords;
 pub use tokens::Tokens;
+pub use tools::{ToolFailure, ToolLimits, Tools};
 pub use trace::{CorrelatedRecords, CorrelationIndex};
 pub use transcriber::{Recording, Transcriber, Transcript, TranscriptionError};
 pub use typing::TypingSigns;

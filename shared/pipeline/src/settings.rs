@@ -59,6 +59,10 @@ pub struct Settings {
     pub question_vector_timeout: SignedDuration,
     /// Maximum time for the model to answer, retries included.
     pub llm_timeout: SignedDuration,
+    /// Maximum number of calls of tools in one turn.
+    pub tool_calls: usize,
+    /// `true` if a tool may be on this machine or in a private network, and without TLS.
+    pub private_tools: bool,
     /// Lease of a turn.
     pub turn_lease: SignedDuration,
     /// Maximum time for a provider to accept a message.
@@ -185,6 +189,8 @@ impl Default for Settings {
             rewriting: RewriteSettings::default(),
             question_vector_timeout: seconds(1),
             llm_timeout: seconds(60),
+            tool_calls: 4,
+            private_tools: false,
             turn_lease: seconds(95),
             provider_timeout: seconds(20),
             send_lease: seconds(35),

@@ -14,7 +14,8 @@ use recado_domain::wake_up::{SendJob, TurnJob};
 use recado_pipeline::ports::{
     ConnectionAnswer, DeadLetterQueues, DeadQueueMessage, DocumentReader, Embedder, FileBytes, FileError,
     Files, HistoryError, HistoryPage, HistorySpan, InboundEntry, KnowledgeLibrary, Llm, LlmError, LlmReply,
-    LlmRequest, OutgoingMessage, PortResult, Providers, Queues, SendEvidence, SendOutcome, Transcriber,
+    LlmRequest, OutgoingMessage, PortResult, Providers, Queues, SendEvidence, SendOutcome, Tools,
+    Transcriber,
 };
 use serde_json::Value;
 use std::collections::BTreeSet;
@@ -183,6 +184,8 @@ impl Embedder for Idle {}
 impl DocumentReader for Idle {}
 
 impl KnowledgeLibrary for Idle {}
+
+impl Tools for Idle {}
 
 impl Llm for Idle {
     async fn generate_reply(&self, _: &LlmRequest) -> Result<LlmReply, LlmError> {

@@ -2,9 +2,10 @@
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
-use genai::chat::{CacheControl, ChatMessage, ChatRequest, ContentPart, Tool};
+use genai::chat::{CacheControl, ChatMessage, ChatRequest, ContentPart, Tool, ToolCall, ToolResponse};
 use recado_domain::decision::DecisionTool;
-use recado_pipeline::ports::{ChatFile, ChatTurn, LlmRequest, Speaker};
+use recado_pipeline::ports::{ChatFile, ChatTurn, LlmRequest, ModelCall, OfferedTool, Speaker, ToolExchange};
+use serde_json::Value;
 
 /// Converts the request to the types of `genai`. The system prompt is marked for the prompt cache. An empty prompt is
 /// left out, because the API refuses to cache an empty block.
@@ -17,13 +18,45 @@ pub(super) fn to_chat_request(request: &LlmRequest) -> ChatRequest {
     let messages = system.into_iter().chain(instructions);
     let messages = messages
         .chain(request.turns.iter().map(to_chat_message))
+        .chain(request.exchanges.iter().flat_map(to_tool_messages))
         .collect();
-    let tools: Vec<Tool> = request.decisions.list_tools().into_iter().map(to_tool).collect();
+    let decisions = request.decisions.list_tools().into_iter().map(to_tool);
+    let tools: Vec<Tool> = request.tools.iter().map(offer_tool).chain(decisions).collect();
     let chat = ChatRequest::new(messages);
     if tools.is_empty() {
         chat
     } else {
         chat.with_tools(tools)
+    }
+}
+
+fn offer_tool(tool: &OfferedTool) -> Tool {
+    Tool::new(tool.name.as_str())
+        .with_description(tool.description.as_str())
+        .with_schema(Value::Object(tool.arguments.clone()))
+}
+
+/// Converts calls of tools to the model's message with the calls, and the message with their results.
+fn to_tool_messages(exchange: &ToolExchange) -> [ChatMessage; 2] {
+    let calls = exchange.calls.iter().map(to_tool_call);
+    let words = (!exchange.said.is_empty()).then(|| ContentPart::from_text(exchange.said.as_str()));
+    let called: Vec<ContentPart> = words
+        .into_iter()
+        .chain(calls.map(ContentPart::ToolCall))
+        .collect();
+    let results = exchange.calls.iter().zip(&exchange.results);
+    let results: Vec<ToolResponse> = results
+        .map(|(call, result)| ToolResponse::from_tool_call(&to_tool_call(call), result.as_str()))
+        .collect();
+    [ChatMessage::assistant(called), ChatMessage::from(results)]
+}
+
+fn to_tool_call(call: &ModelCall) -> ToolCall {
+    ToolCall {
+        call_id: call.id.clone(),
+        fn_name: call.name.clone(),
+        fn_arguments: call.arguments.clone(),
+        thought_signatures: (!call.marks.is_empty()).then(|| call.marks.clone()),
     }
 }
 

@@ -2,9 +2,11 @@
 
 mod files;
 mod other_providers;
+mod tools;
 
 use super::*;
 use recado_domain::Timestamp;
+use recado_domain::decision::OfferedDecisions;
 use recado_pipeline::ports::{ChatTurn, Speaker};
 use recado_testkit::servers::scripted::{Does, StandIn};
 use serde_json::json;
@@ -99,6 +101,9 @@ pub(crate) fn request() -> LlmRequest {
     LlmRequest {
         instructions: Vec::new(),
         knowledge: None,
+        tools: Vec::new(),
+        exchanges: Vec::new(),
+        must_reply: false,
         decisions: OfferedDecisions::default(),
         model: "claude-sonnet-4-5".to_owned(),
         key: None,

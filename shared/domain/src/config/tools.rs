@@ -1,15 +1,19 @@
 //! The tools of agents: what a tenant configures, and the rules by which a model calls them.
 
+mod calls;
 mod check;
 mod http;
+mod request;
 mod schema;
 
 #[cfg(test)]
 mod tests;
 
+pub use calls::{TOOL_INSTRUCTIONS, ToolOutcome, TurnToolCall, render_tool_result, tool_result_text};
 pub use check::ToolError;
 pub(crate) use check::{check_agent_tools, check_tools};
 pub use http::{HttpMethod, HttpTool};
+pub use request::{ArgumentError, HttpToolRequest};
 pub use schema::{ArgumentSchema, SchemaError};
 
 use crate::config::CredentialRef;

@@ -171,6 +171,7 @@ impl Conversation {
             knowledge: None,
             agent: None,
             rewriting: None,
+            tools: Vec::new(),
         };
         self.idle_nudges = 0;
         Draft {

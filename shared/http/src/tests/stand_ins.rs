@@ -16,7 +16,7 @@ use recado_domain::secret::Secret;
 use recado_pipeline::ports::{
     ConnectionAnswer, DocumentReader, Embedder, HistoryError, HistoryPage, HistorySpan, KnowledgeLibrary,
     KnownVectors, LibraryError, Llm, LlmError, LlmReply, LlmRequest, OutgoingMessage, PortError, PortResult,
-    Providers, QueueDepth, QueueDepths, SearchedQuestion, SendEvidence, SendOutcome, Transcriber,
+    Providers, QueueDepth, QueueDepths, SearchedQuestion, SendEvidence, SendOutcome, Tools, Transcriber,
 };
 use recado_testkit::text_library::TextLibrary;
 use serde_json::Value;
@@ -83,6 +83,8 @@ impl Embedder for NotCalled {}
 impl DocumentReader for NotCalled {}
 
 static LIBRARY: LazyLock<TextLibrary> = LazyLock::new(TextLibrary::default);
+
+impl Tools for NotCalled {}
 
 impl KnowledgeLibrary for NotCalled {
     async fn split_document(

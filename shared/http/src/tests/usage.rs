@@ -41,6 +41,7 @@ async fn commit_old_reply(site: &Site, fixture: &Fixture, model: &str, days_ago:
         steps: Vec::new(),
         effects_upto: None,
         knowledge: None,
+        tools: Vec::new(),
         agent: Some(contact.bound.agent.id.clone()),
         rewriting: None,
     });

@@ -4,6 +4,7 @@ use recado_domain::decision::{AgentDecision, OfferedDecisions};
 use recado_domain::media_type::MediaType;
 use recado_domain::message::TokenUsage;
 use recado_domain::model_files::FileOmission;
+use serde_json::{Map, Value};
 use std::fmt;
 use std::future::Future;
 use std::time::Duration;
@@ -74,6 +75,12 @@ pub struct LlmRequest {
     pub knowledge: Option<String>,
     /// Decisions that the model may take with its reply. The request names tools only for these.
     pub decisions: OfferedDecisions,
+    /// Tools that the model may call before it replies, sorted by their names.
+    pub tools: Vec<OfferedTool>,
+    /// The calls of tools so far, after the conversation.
+    pub exchanges: Vec<ToolExchange>,
+    /// `true` if the model must reply now, without a call.
+    pub must_reply: bool,
     /// Conversation so far. The contact speaks first and last, and the speakers alternate.
     pub turns: Vec<ChatTurn>,
     /// Maximum length of the reply, in tokens.
@@ -100,10 +107,48 @@ impl LlmRequest {
     }
 }
 
-/// The answer of a language model.
+/// A tool that the model may call.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct OfferedTool {
+    /// Name of the tool.
+    pub name: String,
+    /// Description for the model.
+    pub description: String,
+    /// JSON schema of the arguments.
+    pub arguments: Map<String, Value>,
+}
+
+/// A call that the model asks for.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ModelCall {
+    /// The model's id of the call.
+    pub id: String,
+    /// Name of the tool.
+    pub name: String,
+    /// Arguments of the call.
+    pub arguments: Value,
+    /// Marks of the model's provider, which are given back as they came.
+    pub marks: Vec<String>,
+}
+
+/// The calls of one answer of the model, with their results.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ToolExchange {
+    /// The model's words beside the calls.
+    pub said: String,
+    /// The calls.
+    pub calls: Vec<ModelCall>,
+    /// The result of each call, as the model reads it.
+    pub results: Vec<String>,
+}
+
+/// The answer of a language model: a reply, or calls of tools.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LlmReply {
-    /// Text of the answer. It is empty only if the model handed over without words.
+    /// Calls of tools, if the model asks for some before it replies. Calls that would decide are among them: the model decides
+    /// with its reply.
+    pub calls: Vec<ModelCall>,
+    /// Text of the answer. It is empty only if the model handed over without words, or calls tools.
     pub text: String,
     /// The decision that the model took with the answer.
     pub decision: Option<AgentDecision>,

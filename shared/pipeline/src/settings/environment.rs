@@ -192,6 +192,8 @@ impl Settings {
     fn read_turn_limits(&mut self, reader: &mut VariableReader) {
         let range = (0, RESTART_DRAFTS_MAX);
         self.restart_drafts = reader.read_number(&["RECADO_RESTART_DRAFTS"], range, self.restart_drafts);
+        self.tool_calls = reader.read_number(&["RECADO_TOOL_CALLS"], (0, 20), self.tool_calls);
+        self.private_tools = reader.read_bool("RECADO_PRIVATE_TOOLS", self.private_tools);
         let reads = &mut self.turn_reads;
         for (name, range, limit) in [
             ("RECADO_TURN_MESSAGES", (1, 200), &mut reads.messages),

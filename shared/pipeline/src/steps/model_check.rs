@@ -19,6 +19,9 @@ pub(crate) async fn ask_model(
     let request = LlmRequest {
         instructions: Vec::new(),
         knowledge: None,
+        tools: Vec::new(),
+        exchanges: Vec::new(),
+        must_reply: false,
         decisions: OfferedDecisions::default(),
         model: model.to_owned(),
         key: key.cloned(),

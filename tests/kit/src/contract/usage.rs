@@ -41,6 +41,7 @@ async fn try_commit_reply<S: Store>(
         steps: Vec::new(),
         effects_upto: None,
         knowledge: None,
+        tools: Vec::new(),
         agent: Some(fixture.bound.agent.id.clone()),
         rewriting: rewriting.map(Box::new),
     });

@@ -53,6 +53,7 @@ mod spellings;
 mod steps;
 mod switches;
 mod tenant_removal;
+mod tools;
 mod traces;
 mod turns;
 mod typing;

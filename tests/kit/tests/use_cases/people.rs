@@ -10,7 +10,7 @@ use recado_domain::message::TokenUsage;
 use recado_domain::options::SendOptions;
 use recado_domain::wake_up::SendJob;
 use recado_pipeline::ports::{
-    DocumentReader, Embedder, KnowledgeLibrary, Llm, LlmError, LlmReply, LlmRequest, Transcriber,
+    DocumentReader, Embedder, KnowledgeLibrary, Llm, LlmError, LlmReply, LlmRequest, Tools, Transcriber,
 };
 use recado_pipeline::{Components, Verdict, operate, reply};
 use recado_testkit::builders::{Fixture, correlation};
@@ -99,6 +99,8 @@ impl DocumentReader for Interrupted {}
 
 impl KnowledgeLibrary for Interrupted {}
 
+impl Tools for Interrupted {}
+
 impl Llm for Interrupted {
     async fn generate_reply(&self, request: &LlmRequest) -> Result<LlmReply, LlmError> {
         if self.thinks.fetch_add(1, Ordering::SeqCst) == 0 {
@@ -114,6 +116,7 @@ impl Llm for Interrupted {
             }
         }
         Ok(LlmReply {
+            calls: Vec::new(),
             decision: None,
             ignored_calls: 0,
             text: "certo".to_owned(),

@@ -20,6 +20,7 @@ use recado_domain::message::{FileLoss, Message, TextGap, TokenUsage};
 use recado_domain::millis::{add_millis, from_unix_millis};
 use recado_domain::options::SendOptions;
 use recado_domain::provider::ProviderCapabilities;
+use recado_domain::tools::Tool;
 use recado_domain::wake_up::TurnJob;
 use recado_domain::{SignedDuration, Timestamp};
 use recado_embedded::{Clock, Embedded};
@@ -29,9 +30,10 @@ use recado_pipeline::ports::{
     ChatFile, CommitOutcome, ConfigurationStore, ConnectionAnswer, Conversations, DocumentReader, Embedder,
     EmbeddingError, Embeddings, FetchedFile, FileBytes, FileError, FileRequest, HistoryError, HistoryPage,
     HistorySpan, IdentityKeyStore, InboundWrite, Inbox, KnowledgeLibrary, KnownVectors, LibraryError, Llm,
-    LlmError, LlmReply, LlmRequest, OutboxStore, OutgoingMessage, PictureAnswer, Providers, ReadDocument,
-    RecordEventOutcome, Recording, SearchedQuestion, SendEvidence, SendOutcome, StoreInboundOutcome, System,
-    TemplateAnswer, Transcriber, Transcript, TranscriptionError,
+    LlmError, LlmReply, LlmRequest, ModelCall, OfferedTool, OutboxStore, OutgoingMessage, PictureAnswer,
+    Providers, ReadDocument, RecordEventOutcome, Recording, SearchedQuestion, SendEvidence, SendOutcome,
+    StoreInboundOutcome, System, TemplateAnswer, ToolExchange, ToolFailure, ToolLimits, Tools, Transcriber,
+    Transcript, TranscriptionError,
 };
 use recado_pipeline::{Components, Settings, Verdict, process, reply};
 use recado_testkit::builders::{BASE, Fixture, correlation, identity_key};
@@ -373,6 +375,8 @@ pub(crate) struct Model {
     pub(crate) searches_for_ever: AtomicBool,
     /// The embedding model, if there is one.
     pub(crate) embedding: Mutex<Option<EmbeddingModel>>,
+    /// What becomes of the calls of tools.
+    pub(crate) tooling: Box<Tooling>,
     /// Blocks of documents in the last call.
     pub(crate) knew: Mutex<Option<String>>,
     /// What it was asked last in each call.
@@ -405,6 +409,21 @@ pub(crate) struct Model {
     pub(crate) transcribes: Mutex<Option<VecDeque<Result<&'static str, TranscriptionError>>>>,
     /// The number of recordings that were transcribed or tried.
     pub(crate) transcriptions: AtomicU64,
+}
+
+/// The calls of tools: which the model asks for, and what they return.
+#[derive(Debug, Default)]
+pub(crate) struct Tooling {
+    /// The calls of tools that its next answers ask for.
+    pub(crate) calls: Mutex<VecDeque<Vec<ModelCall>>>,
+    /// The calls that it was shown in the last request.
+    pub(crate) exchanges: Mutex<Vec<ToolExchange>>,
+    /// The tools that the last request offered.
+    pub(crate) tools: Mutex<Vec<OfferedTool>>,
+    /// What tools return, in turn. Without more, a tool never answers.
+    pub(crate) returns: Mutex<VecDeque<Result<String, ToolFailure>>>,
+    /// The calls of tools, with their limits.
+    pub(crate) called: Mutex<Vec<(String, Value, ToolLimits)>>,
 }
 
 impl Transcriber for Model {
@@ -455,6 +474,37 @@ impl Embedder for Model {
             model: model.name.to_owned(),
             dimensions: model.dimensions,
         })
+    }
+}
+
+impl Tools for Model {
+    async fn call_tool(
+        &self,
+        tool: &Tool,
+        arguments: &Value,
+        limits: ToolLimits,
+    ) -> Result<String, ToolFailure> {
+        let called = (tool.model_name().to_owned(), arguments.clone(), limits);
+        self.tooling.called.lock().unwrap().push(called);
+        let answer = self.tooling.returns.lock().unwrap().pop_front();
+        match answer {
+            Some(answer) => answer,
+            None => std::future::pending().await,
+        }
+    }
+}
+
+impl Model {
+    /// The calls of the next answer, unless the model must reply.
+    fn calls_for(&self, request: &LlmRequest) -> Vec<ModelCall> {
+        self.tooling
+            .exchanges
+            .lock()
+            .unwrap()
+            .clone_from(&request.exchanges);
+        self.tooling.tools.lock().unwrap().clone_from(&request.tools);
+        let next = self.tooling.calls.lock().unwrap().pop_front();
+        next.filter(|_| !request.must_reply).unwrap_or_default()
     }
 }
 
@@ -533,6 +583,7 @@ impl Llm for Model {
             .clone_from(&request.instructions);
         self.offered.lock().unwrap().clone_from(&request.decisions);
         Ok(LlmReply {
+            calls: self.calls_for(request),
             decision: self.decides.lock().unwrap().take(),
             ignored_calls: 0,
             text: text.ok_or_else(|| LlmError::Refused("no case asks the model".to_owned()))?,

@@ -5,7 +5,7 @@ use recado_domain::decision::AgentDecision;
 use recado_domain::message::TokenUsage;
 use recado_pipeline::ports::{
     DocumentReader, Embedder, KnowledgeLibrary, Llm, LlmError, LlmReply, LlmRequest, Recording, Speaker,
-    Transcriber, Transcript, TranscriptionError,
+    Tools, Transcriber, Transcript, TranscriptionError,
 };
 use std::sync::atomic::Ordering;
 
@@ -121,6 +121,8 @@ impl DocumentReader for Model {}
 
 impl KnowledgeLibrary for Model {}
 
+impl Tools for Model {}
+
 impl Llm for Model {
     async fn generate_reply(&self, request: &LlmRequest) -> Result<LlmReply, LlmError> {
         let simulation = &self.injector.common.simulation;
@@ -163,6 +165,7 @@ impl Llm for Model {
         };
         self.injector.common.note(|| format!("the model says: {text}"));
         Ok(LlmReply {
+            calls: Vec::new(),
             decision,
             ignored_calls: 0,
             text,

@@ -19,6 +19,7 @@ impl Llm for Scripted {
             return std::future::pending().await;
         };
         answer.map(|text| LlmReply {
+            calls: Vec::new(),
             text: text.to_owned(),
             decision: None,
             ignored_calls: 0,

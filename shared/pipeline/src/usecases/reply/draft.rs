@@ -135,6 +135,7 @@ impl DraftedReply {
                 turn.knowledge = None;
                 turn.agent = None;
                 turn.rewriting = None;
+                turn.tools = Vec::new();
             }
             out.last_words = last_words;
             out.turn = Some(turn);

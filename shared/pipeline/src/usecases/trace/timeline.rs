@@ -285,6 +285,9 @@ fn add_turn_entry(way: &mut MessageTimeline, id: &MessageId, message: &Message, 
     if let Some(known) = &turn.knowledge {
         detail["knowledge"] = describe_knowledge(known);
     }
+    if !turn.tools.is_empty() {
+        detail["tools"] = json!(turn.tools);
+    }
     way.add_entry(id, TimelineStage::Turn, Some(turn.began_at), detail);
 }
 

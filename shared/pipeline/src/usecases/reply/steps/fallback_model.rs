@@ -6,18 +6,20 @@ use crate::ports::{Llm, LlmError, LlmReply, LlmRequest, System};
 use recado_domain::config::InstanceConfig;
 
 /// Asks the agent's model. If it is unavailable and the agent has a fallback model, that is asked in what is left of the time: the
-/// first then has three fifths of it. The reply names the model that answered. If both fail, the failure is the first's.
+/// first then has three fifths of it. The reply names the model that answered. If both fail, the failure is the first's. The
+/// request then names the model that answered, so that this one goes on after calls of tools.
 pub(in crate::usecases::reply) async fn ask_models(
     deps: &impl Deps,
     bound: &InstanceConfig,
-    mut request: LlmRequest,
+    request: &mut LlmRequest,
 ) -> Result<LlmReply, LlmError> {
-    let Some(fallback) = &bound.agent.fallback_model else {
-        return deps.llm().generate_reply(&request).await;
+    let fallback = bound.agent.fallback_model.as_ref();
+    let Some(fallback) = fallback.filter(|fallback| **fallback != request.model) else {
+        return deps.llm().generate_reply(request).await;
     };
     let (began_at, whole) = (deps.system().now(), request.within);
     request.within = whole * 3 / 5;
-    let failed = match deps.llm().generate_reply(&request).await {
+    let failed = match deps.llm().generate_reply(request).await {
         Err(failed @ LlmError::Unavailable(_)) => failed,
         answered => return answered,
     };
@@ -27,7 +29,7 @@ pub(in crate::usecases::reply) async fn ask_models(
     request.within = whole.saturating_sub(passed);
     request.model.clone_from(fallback);
     request.key = bound.agent.own_key_for(fallback).cloned();
-    let answered = deps.llm().generate_reply(&request).await;
+    let answered = deps.llm().generate_reply(request).await;
     answered.map_err(|error| {
         tracing::error!(%error, model = %request.model, "the fallback model failed, too");
         failed

@@ -2,11 +2,12 @@
 
 use crate::Deps;
 use crate::measure::{self, TurnPart};
-use crate::ports::{ChatTurn, LlmError, LlmReply, LlmRequest, Providers, System};
+use crate::ports::{ChatTurn, LlmError, LlmReply, LlmRequest, OfferedTool, Providers, System};
 use crate::steps::connection::record_missing_model_key;
 use crate::usecases::reply::draft::DraftedReply;
 use crate::usecases::reply::leased_turn::LeasedTurn;
 use crate::usecases::reply::steps::fallback_model::ask_models;
+use crate::usecases::reply::steps::tool_calls::answer_calls;
 use crate::usecases::reply::transcript::{
     PERSON_INSTRUCTIONS, ShownFiles, build_transcript, reads_person, strip_person_mark,
 };
@@ -16,17 +17,19 @@ use recado_domain::config::AgentStep;
 use recado_domain::decision::AgentDecision;
 use recado_domain::file_text::{FILE_TEXT_INSTRUCTIONS, has_file_text};
 use recado_domain::ids::InstanceId;
+use recado_domain::message::TokenUsage;
 use recado_domain::reason::Reason;
+use recado_domain::tools::{TOOL_INSTRUCTIONS, Tool};
 
 /// Asks the model for a reply, within what is left of the turn's time. Ends the turn if the model's key is missing, or if too
 /// little time is left. If the model fails or its answer is empty, the reply is the agent's error message.
 pub(in crate::usecases::reply) async fn ask_model(
     deps: &impl Deps,
-    turn: &LeasedTurn<'_>,
+    turn: &mut LeasedTurn<'_>,
     shown: ShownFiles,
     knowledge: Option<String>,
 ) -> Result<DraftedReply, TurnStop> {
-    let (bound, step) = (&turn.bound, turn.script_step());
+    let step = turn.script_step();
     if let Some(gone) = turn.conversation.step.as_ref()
         && step.is_none_or(|step| step.id != *gone)
     {
@@ -36,7 +39,11 @@ pub(in crate::usecases::reply) async fn ask_model(
     let left = turn.time.left_for_model(asked_at, deps.settings().llm_timeout);
     let within = left.ok_or(TurnEnd::NoTimeLeft)?;
     let turns = build_transcript(&turn.reading, shown);
+    let bound = &turn.bound;
     let request = LlmRequest {
+        tools: list_tools(&bound.tools),
+        exchanges: Vec::new(),
+        must_reply: false,
         instructions: list_instructions(turn, step, &turns),
         knowledge,
         decisions: bound.agent.offered_decisions(step),
@@ -48,8 +55,8 @@ pub(in crate::usecases::reply) async fn ask_model(
         within,
         simulated: deps.providers().is_simulated(&bound.instance).await,
     };
-    let answer = ask_models(deps, bound, request).await;
-    measure_answer(deps, &bound.instance.id, asked_at, &answer);
+    let answer = ask_until_reply(deps, turn, request, asked_at).await;
+    let bound = &turn.bound;
     match answer {
         Ok(reply) if has_words(&reply) => Ok(DraftedReply::from_model(deps, bound, reply)),
         Ok(_) => {
@@ -67,23 +74,66 @@ pub(in crate::usecases::reply) async fn ask_model(
     }
 }
 
+/// Asks the model, and calls the tools that it asks for, until it replies. The reply carries the tokens of all requests.
+async fn ask_until_reply(
+    deps: &impl Deps,
+    turn: &mut LeasedTurn<'_>,
+    mut request: LlmRequest,
+    mut asked_at: Timestamp,
+) -> Result<LlmReply, LlmError> {
+    let mut usage = TokenUsage::default();
+    loop {
+        let answer = ask_models(deps, &turn.bound, &mut request).await;
+        measure_answer(deps, &turn.bound.instance.id, asked_at, &answer);
+        let mut reply = answer?;
+        usage = usage.add_token_counts(reply.usage);
+        if reply.calls.is_empty() || request.must_reply {
+            reply.usage = usage;
+            return Ok(reply);
+        }
+        let exchange = answer_calls(deps, turn, reply).await;
+        request.exchanges.push(exchange);
+        request.must_reply = request.exchanges.len() > deps.settings().tool_calls;
+        asked_at = deps.system().now();
+        let left = turn.time.left_for_model(asked_at, deps.settings().llm_timeout);
+        request.within = left.ok_or_else(|| {
+            LlmError::Unavailable("no time was left for a reply after the calls of tools".to_owned())
+        })?;
+    }
+}
+
+/// Lists the agent's tools for the model, sorted by their names: what the model caches of a request does not change.
+fn list_tools(tools: &[Tool]) -> Vec<OfferedTool> {
+    let mut offered: Vec<OfferedTool> = tools
+        .iter()
+        .map(|tool| OfferedTool {
+            name: tool.model_name().to_owned(),
+            description: tool.description.clone(),
+            arguments: tool.arguments.clone(),
+        })
+        .collect();
+    offered.sort_by(|a, b| a.name.cmp(&b.name));
+    offered
+}
+
 /// Returns `true` if the contact gets words with the answer: the model's, or those that are configured for a hand-over.
 fn has_words(answer: &LlmReply) -> bool {
     let hands_over = matches!(answer.decision, Some(AgentDecision::HandOver { .. }));
     hands_over || !strip_person_mark(&answer.text).is_empty()
 }
 
-/// Lists the model's instructions beside the system prompt: those of the step, about messages of people, about the text of
-/// files, and what the agent's tools did so far.
+/// Lists the model's instructions beside the system prompt: those of the step, about tools, about messages of people, about
+/// the text of files, and what the agent's tools did so far.
 fn list_instructions(turn: &LeasedTurn<'_>, step: Option<&AgentStep>, turns: &[ChatTurn]) -> Vec<String> {
     let of_step = step.map(|step| step.prompt.clone());
     let of_person = reads_person(&turn.reading).then(|| PERSON_INSTRUCTIONS.to_owned());
     let has_files = turns.iter().any(|turn| has_file_text(&turn.text));
     let of_files = has_files.then(|| FILE_TEXT_INSTRUCTIONS.to_owned());
+    let of_tools = (!turn.bound.tools.is_empty()).then(|| TOOL_INSTRUCTIONS.to_owned());
     let journal = turn.journal.as_ref();
     let of_effects = journal.and_then(|drafted| drafted.journal.describe_entries());
-    let of_reading = of_step.into_iter().chain(of_person).chain(of_files);
-    of_reading.chain(of_effects).collect()
+    let of_reading = of_step.into_iter().chain(of_tools).chain(of_person);
+    of_reading.chain(of_files).chain(of_effects).collect()
 }
 
 /// Records the time, the tokens and the error of a request to the model.
@@ -98,7 +148,7 @@ fn measure_answer(
         Ok(reply) => {
             measure::count_tokens(instance, reply.usage);
             measure::count_ignored_decisions(instance, reply.ignored_calls);
-            if !has_words(reply) {
+            if reply.calls.is_empty() && !has_words(reply) {
                 measure::count_model_error(instance, None);
             }
         }
