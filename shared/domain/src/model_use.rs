@@ -18,6 +18,17 @@ pub struct TokenUsage {
 }
 
 impl TokenUsage {
+    /// Returns the number of all tokens.
+    pub fn count_all_tokens(self) -> u64 {
+        [
+            self.output_tokens,
+            self.cache_read_tokens,
+            self.cache_write_tokens,
+        ]
+        .into_iter()
+        .fold(self.input_tokens, u64::saturating_add)
+    }
+
     /// Returns the sum of both.
     #[must_use]
     pub fn add_token_counts(self, other: Self) -> Self {

@@ -50,6 +50,13 @@ pub fn resolve_usage_day(at: Timestamp) -> Date {
     at.to_zoned(TimeZone::UTC).date()
 }
 
+/// Returns the time at which the day after that of `at` begins, in UTC.
+pub fn begin_of_next_day(at: Timestamp) -> Timestamp {
+    let today = resolve_usage_day(at).to_zoned(TimeZone::UTC);
+    let begin = today.map_or(at, |day| day.timestamp());
+    add_duration(begin, SignedDuration::from_hours(24))
+}
+
 /// Returns the day `days` days before `day`.
 pub fn subtract_whole_days(day: Date, days: u32) -> Date {
     day.saturating_sub(SignedDuration::from_hours(24 * i64::from(days)))

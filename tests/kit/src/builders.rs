@@ -354,6 +354,7 @@ pub fn bound(provider: Provider) -> InstanceConfig {
             name: Some("Clínica Aurora".to_owned()),
             time_zone: "America/Sao_Paulo".to_owned(),
             retention: RetentionPolicy::default(),
+            tokens_per_day: None,
             disabled: false,
             removing_since: None,
         },

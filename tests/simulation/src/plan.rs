@@ -117,6 +117,7 @@ pub fn bound(number: usize, tenant: usize, provider: Provider, rate: Option<Rate
             name: None,
             time_zone: "America/Sao_Paulo".to_owned(),
             retention: RetentionPolicy::default(),
+            tokens_per_day: None,
             disabled: false,
             removing_since: None,
         },

@@ -342,6 +342,7 @@ fn person_needed_finding(wait: &PersonWait) -> Option<Finding> {
     let what = match wait.needed? {
         Reason::TooMuchToRead => "stopped reading a conversation that is too long",
         Reason::TooManyTurns => "pauses: it wrote one contact as many replies in an hour as its limit allows",
+        Reason::TokenBudget => "pauses: its tenant used up the tokens of this day",
         Reason::AnswerLoop => "pauses: a contact repeats one text after each reply, as another program does",
         _ => "handed a conversation over to a person",
     };

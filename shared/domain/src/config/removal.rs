@@ -15,6 +15,7 @@ impl Tenant {
             name: None,
             time_zone: super::default_time_zone(),
             retention: RetentionPolicy::default(),
+            tokens_per_day: None,
             disabled: true,
             removing_since: Some(now),
         }

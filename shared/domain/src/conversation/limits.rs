@@ -6,8 +6,10 @@ use crate::config::AgentLimits;
 use crate::message::Message;
 use crate::millis::{self, add_duration};
 use crate::reason::Reason;
+use crate::usage::{UsageSum, begin_of_next_day};
 use jiff::{SignedDuration, Timestamp};
 use serde::{Deserialize, Serialize};
+use std::num::NonZeroU64;
 
 /// The time over which replies are counted.
 const HOUR: SignedDuration = SignedDuration::from_hours(1);
@@ -85,6 +87,19 @@ pub struct AgentPause {
     pub until: Timestamp,
 }
 
+impl AgentPause {
+    /// Returns the pause of a tenant whose agents used up its tokens of this day; `None` if they did not. `today` are the sums of
+    /// the day, and the pause lasts until the next.
+    pub fn for_spent_tokens(tokens_per_day: NonZeroU64, today: &[UsageSum], now: Timestamp) -> Option<Self> {
+        let used = today.iter().map(|sum| sum.tokens.count_all_tokens());
+        let used = used.fold(0, u64::saturating_add);
+        (used >= tokens_per_day.get()).then(|| Self {
+            reason: Reason::TokenBudget,
+            until: begin_of_next_day(now),
+        })
+    }
+}
+
 impl Conversation {
     /// Counts a committed reply of the agent.
     pub(super) fn count_reply(&mut self, at: Timestamp) {
@@ -125,7 +140,7 @@ impl Conversation {
     pub(super) fn end_wait_with_message(&mut self, at: Timestamp) {
         let ends = match self.needs_person {
             Some(Reason::TooMuchToRead) => true,
-            Some(Reason::TooManyTurns | Reason::AnswerLoop) => {
+            Some(Reason::TooManyTurns | Reason::AnswerLoop | Reason::TokenBudget) => {
                 self.limits.paused_until.is_none_or(|until| until <= at)
             }
             _ => false,

@@ -82,7 +82,7 @@ word_schemas! {
     ReasonSchema: Reason {
         MaxRetriesExceeded, WhatsappPermanentError, InstanceDisconnected, WindowClosed, Poison, UnknownInstance,
         TakenOver, Stale, ModelFailed, UnknownOutcome, Purged, TooMuchToRead, HandedOver, SimulatedReply,
-        Blocked, Expired, TooManyTurns, AnswerLoop,
+        Blocked, Expired, TooManyTurns, AnswerLoop, TokenBudget,
     }
     AnswerStateSchema: AnswerState { Answered, InWork, Waiting, NotOwed, Failed }
     AnswerReasonSchema: AnswerReason {

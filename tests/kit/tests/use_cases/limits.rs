@@ -11,6 +11,7 @@ use recado_pipeline::operate;
 use recado_pipeline::ports::{Gauges, OutboxStore, PageRequest};
 use recado_testkit::builders::{Fixture, correlation};
 use recado_testkit::ports::succeed;
+use std::num::NonZeroU64;
 
 /// The model has a word for everything, and the agent these limits.
 async fn limited(limits: AgentLimits) -> Setup {
@@ -163,4 +164,27 @@ async fn another_program_that_repeats_itself_is_left_alone_after_five_replies() 
         let stopped = last.cause == Some(Reason::AnswerLoop);
         assert_eq!(stopped, end_loops, "{last:?}");
     }
+}
+
+#[tokio::test]
+async fn a_tenant_that_used_up_its_tokens_is_silent_until_the_next_day() {
+    let mut fixture = Fixture::new();
+    fixture.bound.tenant.tokens_per_day = NonZeroU64::new(1);
+    let setup = Setup::set(fixture).await;
+    *setup.world.llm.says.lock().unwrap() = Some("certo".to_owned());
+    write(&setup, "W1", "pergunta 1").await;
+    assert_eq!(asked(&setup), 1, "nothing was used before");
+    write(&setup, "W2", "pergunta 2").await;
+    assert_eq!(asked(&setup), 1);
+    let last = answers(&setup).await.pop().unwrap();
+    assert_eq!(
+        (last.reason, last.cause),
+        (AnswerReason::NeedsPerson, Some(Reason::TokenBudget))
+    );
+    setup.pass(86_400);
+    write(&setup, "W3", "bom dia").await;
+    assert_eq!(
+        setup.world.llm.asked.lock().unwrap().last().unwrap(),
+        "pergunta 2\nbom dia"
+    );
 }

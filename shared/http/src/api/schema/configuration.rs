@@ -42,6 +42,9 @@ pub(in crate::api) struct TenantSchema {
     time_zone: String,
     /// The times for which the tenant's records are kept. If absent, the defaults.
     retention: Option<RetentionSchema>,
+    /// Greatest number of tokens that the tenant's agents use on a day (UTC). If absent, there is no limit.
+    #[schema(minimum = 1)]
+    tokens_per_day: Option<u64>,
     /// `true` if none of the tenant's instances works.
     #[schema(required = false, default = false)]
     disabled: bool,

@@ -1,12 +1,14 @@
 //! The step [`recado_domain::turn::TurnStep::Limits`]: checks the agent's limits in this thread.
 
 use crate::Deps;
-use crate::ports::{System, WriteOutcome};
+use crate::ports::{PortResult, System, UsageRecords, WriteOutcome};
 use crate::steps::save_conversation::save_conversation;
 use crate::usecases::reply::reading::TurnReading;
 use crate::usecases::reply::turn_end::{TurnEnd, TurnStop};
+use jiff::Timestamp;
 use recado_domain::config::{InstanceConfig, LimitReply};
 use recado_domain::conversation::{AgentPause, Conversation};
+use recado_domain::usage::resolve_usage_day;
 
 /// Ends the turn if a limit of the agent is reached: what is owed waits for a person. If the contact gets the agent's error
 /// message then, the pause is returned, and it begins with the commit of that message.
@@ -18,7 +20,12 @@ pub(in crate::usecases::reply) async fn check_limits(
 ) -> Result<Option<AgentPause>, TurnStop> {
     let limits = &bound.agent.limits;
     let now = deps.system().now();
-    let Some(pause) = conversation.find_reached_limit(limits, reading.known_messages(), now) else {
+    let own = conversation.find_reached_limit(limits, reading.known_messages(), now);
+    let pause = match own {
+        Some(pause) => Some(pause),
+        None => find_spent_tokens(deps, bound, now).await?,
+    };
+    let Some(pause) = pause else {
         return Ok(None);
     };
     tracing::warn!(reason = %pause.reason, until = %pause.until, "a limit is reached: the agent pauses in this conversation");
@@ -30,4 +37,18 @@ pub(in crate::usecases::reply) async fn check_limits(
         return Err(TurnEnd::ChangedMeanwhile.into());
     }
     Err(TurnEnd::Paused.into())
+}
+
+/// Returns the pause of a tenant that used up its tokens of the day. Only where the configuration limits them is anything read.
+async fn find_spent_tokens(
+    deps: &impl Deps,
+    bound: &InstanceConfig,
+    now: Timestamp,
+) -> PortResult<Option<AgentPause>> {
+    let Some(limit) = bound.tenant.tokens_per_day else {
+        return Ok(None);
+    };
+    let day = resolve_usage_day(now);
+    let today = deps.store().list_usage(&bound.tenant.id, day, day).await?;
+    Ok(AgentPause::for_spent_tokens(limit, &today, now))
 }
