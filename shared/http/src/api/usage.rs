@@ -24,6 +24,7 @@ const DAYS: u32 = 30;
 #[serde(deny_unknown_fields)]
 pub(super) struct UsageQuery {
     /// The part by which use is summed up: `day` if absent.
+    #[param(inline)]
     by: Option<UsageGroupParam>,
     /// Only of this tenant.
     #[param(value_type = Option<String>)]
