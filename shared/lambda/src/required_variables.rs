@@ -124,6 +124,17 @@ const RECORD_ACTIONS: Names = &[
     "DeleteItem",
 ];
 
+/// The actions of the functions that also make a write depend on a record that the write leaves as it is.
+const CHECKING_ACTIONS: Names = &[
+    "GetItem",
+    "BatchGetItem",
+    "Query",
+    "PutItem",
+    "UpdateItem",
+    "DeleteItem",
+    "ConditionCheckItem",
+];
+
 /// The queues of jobs.
 const QUEUES: Names = &[
     variable::INBOUND_QUEUE,
@@ -236,7 +247,8 @@ pub const FUNCTIONS: [FunctionNeeds; 6] = [
         name: "DeferredReply",
         required: DEFERRED_REPLY,
         read: &[PROVIDERS, MODEL, TRANSCRIPTION, EMBEDDINGS],
-        actions: RECORD_ACTIONS,
+        // A reply is committed only beside the journal that its draft knew.
+        actions: CHECKING_ACTIONS,
         fed_by: Some(variable::TURNS_QUEUE),
         sends_to: &[
             variable::TURNS_QUEUE,
@@ -256,15 +268,7 @@ pub const FUNCTIONS: [FunctionNeeds; 6] = [
         required: SENDER,
         read: &[PROVIDERS],
         // A claim checks that nobody took the conversation over.
-        actions: &[
-            "GetItem",
-            "BatchGetItem",
-            "Query",
-            "PutItem",
-            "UpdateItem",
-            "DeleteItem",
-            "ConditionCheckItem",
-        ],
+        actions: CHECKING_ACTIONS,
         fed_by: Some(variable::OUTBOUND_QUEUE),
         sends_to: &[
             variable::OUTBOUND_QUEUE,
