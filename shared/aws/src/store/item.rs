@@ -14,8 +14,16 @@ use std::collections::HashMap;
 /// A `DynamoDB` item.
 pub(crate) type Item = HashMap<String, AttributeValue>;
 
-/// Fields of domain structs that hold arbitrary JSON. Each is stored as one string, wherever it occurs.
-const OPAQUE: [&str; 5] = ["payload", "raw", "answers", "components", "details"];
+/// Fields of domain structs that hold arbitrary JSON: a null in it is a value. Each is stored as one string, wherever it occurs.
+const OPAQUE: [&str; 7] = [
+    "payload",
+    "raw",
+    "answers",
+    "components",
+    "details",
+    "arguments",
+    "http",
+];
 
 /// Attributes that are stored beside a record's own fields: keys, indexes, expiry, and values that conditions need at
 /// the top level.
