@@ -1,23 +1,11 @@
 //! Finds blocks by their words, with BM25: stems, without accents and stop words, and misspelled words corrected.
 
 use crate::language::BlockLanguage;
+use crate::postings::Postings;
 use crate::spelling::Vocabulary;
 use crate::{Found, keep_best_blocks};
-use bm25::{DefaultTokenizer, Embedder, EmbedderBuilder, Scorer, Tokenizer};
+use bm25::{DefaultTokenizer, Tokenizer};
 use std::collections::{BTreeMap, BTreeSet, HashSet};
-
-/// Stems separated by spaces: what the index keeps of a block.
-#[derive(Debug, Clone, Copy, Default)]
-struct StoredStems;
-
-impl Tokenizer for StoredStems {
-    fn tokenize(&self, input_text: &str) -> Vec<String> {
-        input_text.split_ascii_whitespace().map(str::to_owned).collect()
-    }
-}
-
-/// The weight of a block's length: blocks are of similar length, so less than BM25's usual 0.75.
-const LENGTH_WEIGHT: f32 = 0.5;
 
 /// Splits texts of one language into words and stems: in lower case, without accents, punctuation and stop words.
 #[derive(Debug)]
@@ -68,10 +56,8 @@ impl TextAnalyzer {
 
 /// An index of blocks by their words, in memory.
 pub struct LexicalIndex {
-    scorer: Scorer<usize>,
-    embedder: Embedder<u32, StoredStems>,
+    postings: Postings,
     analyzers: Vec<Analyzer>,
-    stems: HashSet<String>,
     vocabulary: Vocabulary,
 }
 
@@ -100,30 +86,17 @@ impl LexicalIndex {
         words: impl IntoIterator<Item = &'a str>,
     ) -> Self {
         let (languages, stems_of_blocks): (Vec<BlockLanguage>, Vec<&str>) = blocks.into_iter().unzip();
-        let embedder = EmbedderBuilder::with_tokenizer_and_fit_to_corpus(StoredStems, &stems_of_blocks)
-            .b(LENGTH_WEIGHT)
-            .build();
-        let (mut scorer, mut stems) = (Scorer::new(), HashSet::new());
-        for (block, text) in stems_of_blocks.iter().enumerate() {
-            scorer.upsert(&block, embedder.embed(text));
-            for stem in text.split_ascii_whitespace() {
-                if !stems.contains(stem) {
-                    stems.insert(stem.to_owned());
-                }
-            }
-        }
         let mut vocabulary = Vocabulary::default();
-        for word in words {
+        let different: HashSet<&str> = words.into_iter().collect();
+        for word in different {
             vocabulary.add_word(word);
         }
         Self {
-            scorer,
-            embedder,
+            postings: Postings::of_blocks(&stems_of_blocks),
             analyzers: common_languages(&languages)
                 .into_iter()
                 .map(Analyzer::of_language)
                 .collect(),
-            stems,
             vocabulary,
         }
     }
@@ -136,13 +109,8 @@ impl LexicalIndex {
             .flat_map(|analyzer| analyzer.words.tokenize(question))
             .flat_map(|word| self.find_known_stems(&word))
             .collect();
-        let query = query.into_iter().collect::<Vec<_>>().join(" ");
-        let found = self.scorer.matches(&self.embedder.embed(&query));
-        let found = found.into_iter().map(|document| Found {
-            block: document.id,
-            score: document.score,
-        });
-        keep_best_blocks(found.collect(), limit)
+        let found = self.postings.score_blocks(query.iter().map(String::as_str));
+        keep_best_blocks(found, limit)
     }
 
     /// Returns the stems of a word that stand in blocks; if none does, those of the words that it may be a misspelling of.
@@ -162,7 +130,7 @@ impl LexicalIndex {
         self.analyzers
             .iter()
             .flat_map(|analyzer| analyzer.stems.tokenize(word))
-            .filter(|stem| self.stems.contains(stem))
+            .filter(|stem| self.postings.has_stem(stem))
             .collect()
     }
 }

@@ -7,6 +7,7 @@ pub mod evaluation;
 mod fusion;
 mod language;
 mod lexical;
+mod postings;
 mod shelf;
 mod spelling;
 mod split;
