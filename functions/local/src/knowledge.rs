@@ -215,7 +215,7 @@ async fn add_documents(
 /// A document that was added.
 struct AddedDocument {
     outcome: String,
-    /// What was left out of it, and that it has no vectors.
+    /// Words about what was left out of it, and about missing vectors.
     warnings: Vec<String>,
     /// The reason why blocks have no vectors, where there is an embedding model.
     vector_reason: Option<String>,

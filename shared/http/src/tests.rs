@@ -60,6 +60,7 @@ use recado_domain::secret::{Secret, SecretVersion, derive_webhook_secret, hmac_s
 use recado_embedded::{Clock, Embedded, EmbeddedSystem};
 use recado_pipeline::ports::{CommitOutcome, ConfigurationStore, Conversations, IdentityKeyStore};
 use recado_pipeline::{Components, Settings};
+use recado_testkit::builders::Fixture;
 use recado_testkit::ports::succeed;
 use recado_whatsapp::SimulatedOutbox;
 use recado_whatsapp::list_named_keys;
@@ -93,6 +94,18 @@ pub(crate) struct Site {
 impl Site {
     pub(crate) fn in_memory() -> Self {
         Self::over(Embedded::in_memory(Clock::from_system()).unwrap())
+    }
+
+    /// Configures the tenants, agents and instances of these fixtures.
+    pub(crate) async fn configure_fixtures(&self, fixtures: [&Fixture; 2]) {
+        let mut configured = ConfigDocument::default();
+        for fixture in fixtures {
+            let document = fixture.document();
+            configured.tenants.extend(document.tenants);
+            configured.agents.extend(document.agents);
+            configured.instances.extend(document.instances);
+        }
+        succeed(self.store.apply_configuration(&configured)).await;
     }
 
     pub(crate) fn over(store: Embedded) -> Self {

@@ -97,13 +97,7 @@ fn measure_words(dice: &mut Dice) -> Result<(), Box<dyn Error>> {
         let blocks: Vec<KnowledgeBlock> = document
             .blocks
             .into_iter()
-            .map(|block| KnowledgeBlock {
-                source: id.clone(),
-                place: block.place,
-                text: block.text,
-                language: block.language,
-                stems: block.stems,
-            })
+            .map(|block| block.into_block_of(&id))
             .collect();
         let source = KnowledgeSource {
             id,

@@ -165,7 +165,7 @@ mod tests {
     use crate::hash_ngrams;
     use recado_domain::Timestamp;
     use recado_domain::ids::AgentId;
-    use recado_domain::knowledge::{KnowledgeBlock, KnowledgeSource, MadeVectors};
+    use recado_domain::knowledge::{KnowledgeSource, MadeVectors};
 
     fn file_of(title: &str, blocks: &[(&str, &str)]) -> Vec<u8> {
         let id = SourceId::of_title(&AgentId::parse("clara").unwrap(), title);
@@ -182,13 +182,8 @@ mod tests {
             is_cut: false,
             words: document.words,
         };
-        let blocks = document.blocks.into_iter().map(|block| KnowledgeBlock {
-            source: id.clone(),
-            place: block.place,
-            text: block.text,
-            language: block.language,
-            stems: block.stems,
-        });
+        let blocks = document.blocks.into_iter();
+        let blocks = blocks.map(|block| block.into_block_of(&id));
         let snapshot = KnowledgeSnapshot::default().with_changes(&[], vec![(source, blocks.collect())]);
         let mut snapshot = snapshot.unwrap();
         let mut made = MadeVectors::begin_for_model("letters");

@@ -34,7 +34,7 @@ pub(super) enum PdfText {
     Pages(Vec<Option<String>>),
     /// A password is needed to read it.
     Encrypted,
-    /// It is no document that can be read.
+    /// The document is damaged, or is no PDF document.
     Damaged,
 }
 

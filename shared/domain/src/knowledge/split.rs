@@ -1,5 +1,7 @@
 //! A document that was split into blocks, before it has a source.
 
+use super::{KnowledgeBlock, SourceId};
+
 /// A block of a document.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SplitBlock {
@@ -11,6 +13,19 @@ pub struct SplitBlock {
     pub language: String,
     /// The stems of its words, of its headings and of the title, separated by spaces.
     pub stems: String,
+}
+
+impl SplitBlock {
+    /// Makes the block of a source.
+    pub fn into_block_of(self, source: &SourceId) -> KnowledgeBlock {
+        KnowledgeBlock {
+            source: source.clone(),
+            place: self.place,
+            text: self.text,
+            language: self.language,
+            stems: self.stems,
+        }
+    }
 }
 
 /// A document that was split into blocks.

@@ -3,7 +3,6 @@
 use super::{Answered, Site};
 use axum::http::StatusCode;
 use recado_domain::Timestamp;
-use recado_domain::config::ConfigDocument;
 use recado_domain::ids::TenantId;
 use recado_domain::instance::ConnectionStatus;
 use recado_domain::millis::add_millis;
@@ -36,14 +35,7 @@ impl Sampled {
     async fn new() -> Self {
         let site = Site::in_memory();
         let (one, other) = (Fixture::new(), Fixture::new());
-        let mut configured = ConfigDocument::default();
-        for fixture in [&one, &other] {
-            let document = fixture.document();
-            configured.tenants.extend(document.tenants);
-            configured.agents.extend(document.agents);
-            configured.instances.extend(document.instances);
-        }
-        succeed(site.store.apply_configuration(&configured)).await;
+        site.configure_fixtures([&one, &other]).await;
         let (open, closed) = (ConnectionStatus::Open, ConnectionStatus::Closed);
         let minutes = [
             (3, waiting(&one, 6, 1, open), None),

@@ -3,10 +3,9 @@
 use super::{Answered, Site};
 use axum::http::StatusCode;
 use recado_domain::Timestamp;
-use recado_domain::config::ConfigDocument;
 use recado_domain::message::TokenUsage;
 use recado_domain::turn::TurnRecord;
-use recado_pipeline::ports::{ConfigurationStore, Conversations, WriteOutcome};
+use recado_pipeline::ports::{Conversations, WriteOutcome};
 use recado_testkit::builders::{Fixture, out};
 use recado_testkit::ports::succeed;
 use serde_json::{Value, json};
@@ -54,14 +53,7 @@ impl Used {
     async fn new() -> Self {
         let site = Site::in_memory();
         let (one, other) = (Fixture::new(), Fixture::new());
-        let mut configured = ConfigDocument::default();
-        for fixture in [&one, &other] {
-            let document = fixture.document();
-            configured.tenants.extend(document.tenants);
-            configured.agents.extend(document.agents);
-            configured.instances.extend(document.instances);
-        }
-        succeed(site.store.apply_configuration(&configured)).await;
+        site.configure_fixtures([&one, &other]).await;
         for (fixture, model, days_ago) in [
             (&one, "large", 0),
             (&one, "large", 1),

@@ -77,13 +77,7 @@ pub async fn add_source(
     let blocks: Vec<KnowledgeBlock> = split
         .blocks
         .into_iter()
-        .map(|block| KnowledgeBlock {
-            source: id.clone(),
-            place: block.place,
-            text: block.text,
-            language: block.language,
-            stems: block.stems,
-        })
+        .map(|block| block.into_block_of(&id))
         .collect();
     let source = KnowledgeSource {
         id,

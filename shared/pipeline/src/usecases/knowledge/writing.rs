@@ -31,9 +31,9 @@ pub(super) async fn audit_change(
 /// A snapshot with a change, and the reason why it did not take new vectors.
 type ChangedSnapshot = (KnowledgeSnapshot, Option<VectorGap>);
 
-/// Writes the snapshot that `change` makes of the present one, which was read already, and makes it the present one. If another writer was faster, the
-/// change is made of that writer's snapshot. So of two writers at once nothing is lost. Returns what was written, and why vectors were
-/// not.
+/// Writes the snapshot that `change` makes of the present one, which was read already, and makes it the present one. If
+/// another writer was faster, the change is made of that writer's snapshot. So of two writers at once nothing is lost. Returns
+/// what was written, and why vectors were not.
 pub(super) async fn change_snapshot(
     deps: &impl Deps,
     tenant: &TenantId,
