@@ -38,6 +38,7 @@ pub mod identity;
 pub mod ids;
 pub mod inbound;
 pub mod instance;
+pub mod invitations;
 pub mod knowledge;
 pub mod media_type;
 pub mod message;
