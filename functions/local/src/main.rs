@@ -168,60 +168,43 @@ fn run_command(arguments: CommandLine) -> Result<()> {
     let done = match arguments.command {
         None => runtime.block_on(serve::serve_until_signal(environment, true)),
         Some(RecadoCommand::Serve(_)) => runtime.block_on(serve::serve_until_signal(environment, false)),
-        Some(RecadoCommand::Apply(command)) => {
-            runtime.block_on(configuration::apply_configuration(command, &environment))
-        }
-        Some(RecadoCommand::Try(command)) => {
-            runtime.block_on(try_command::print_try_request(command, &environment))
-        }
-        Some(RecadoCommand::Connect(command)) => {
-            runtime.block_on(connect::run_connect(command, &environment))
-        }
-        Some(RecadoCommand::Doctor(command)) => runtime.block_on(doctor::run_doctor(command, &environment)),
-        Some(RecadoCommand::CatchUp(command)) => {
-            runtime.block_on(catch_up::run_catch_up(command, &environment))
-        }
-        Some(RecadoCommand::Replay(command)) => runtime.block_on(replay::run_replay(command, &environment)),
-        Some(RecadoCommand::Record(command)) => record::run_record_command(command),
-        Some(RecadoCommand::ConnectCalendar(command)) => {
-            runtime.block_on(connect_calendar::connect_calendar(command, &environment))
-        }
-        Some(RecadoCommand::Eval(command)) => runtime.block_on(eval::run_evaluation(command, &environment)),
-        Some(RecadoCommand::Knowledge(command)) => {
-            runtime.block_on(knowledge::run_knowledge_command(command, &environment))
-        }
-        Some(RecadoCommand::Alerts(command)) => {
-            runtime.block_on(alerts::run_alert_command(command, &environment))
-        }
-        Some(RecadoCommand::Agent(command)) => {
-            runtime.block_on(agent::run_agent_command(command, &environment))
-        }
-        Some(RecadoCommand::Tenant(command)) => {
-            runtime.block_on(tenant::run_tenant_command(command, &environment))
-        }
-        Some(RecadoCommand::Token(command)) => {
-            runtime.block_on(token::run_token_command(command, &environment))
-        }
-        Some(RecadoCommand::Dlq(command)) => {
-            runtime.block_on(dlq::run_dead_letter_command(command, &environment))
-        }
-        Some(RecadoCommand::Contact(command)) => {
-            runtime.block_on(contact::run_contact_command(command, &environment))
-        }
-        Some(RecadoCommand::Conversations(command)) => {
-            runtime.block_on(conversations::list_conversations(command, &environment))
-        }
-        Some(RecadoCommand::Usage(command)) => runtime.block_on(usage::run_usage(command, &environment)),
-        Some(RecadoCommand::Trends(command)) => runtime.block_on(trends::run_trends(command, &environment)),
-        Some(RecadoCommand::Secret(command)) => {
-            runtime.block_on(secret::run_secret_command(command, &environment))
-        }
-        Some(RecadoCommand::Audit(command)) => runtime.block_on(audit::show_audit(command, &environment)),
-        // It runs above, without settings.
-        Some(RecadoCommand::ReadPdf(_)) => Ok(()),
+        Some(command) => runtime.block_on(run_short_command(command, &environment)),
     };
     // Tasks that are still running at this point are not waited for.
     runtime.shutdown_background();
     drop(log);
     done
+}
+
+/// Runs a command that ends by itself.
+async fn run_short_command(command: RecadoCommand, environment: &LocalEnvironment) -> Result<()> {
+    match command {
+        RecadoCommand::Apply(command) => configuration::apply_configuration(command, environment).await,
+        RecadoCommand::Try(command) => try_command::print_try_request(command, environment).await,
+        RecadoCommand::Connect(command) => connect::run_connect(command, environment).await,
+        RecadoCommand::Doctor(command) => doctor::run_doctor(command, environment).await,
+        RecadoCommand::CatchUp(command) => catch_up::run_catch_up(command, environment).await,
+        RecadoCommand::Replay(command) => replay::run_replay(command, environment).await,
+        RecadoCommand::Record(command) => record::run_record_command(command),
+        RecadoCommand::ConnectCalendar(command) => {
+            connect_calendar::connect_calendar(command, environment).await
+        }
+        RecadoCommand::Eval(command) => eval::run_evaluation(command, environment).await,
+        RecadoCommand::Knowledge(command) => knowledge::run_knowledge_command(command, environment).await,
+        RecadoCommand::Alerts(command) => alerts::run_alert_command(command, environment).await,
+        RecadoCommand::Agent(command) => agent::run_agent_command(command, environment).await,
+        RecadoCommand::Tenant(command) => tenant::run_tenant_command(command, environment).await,
+        RecadoCommand::Token(command) => token::run_token_command(command, environment).await,
+        RecadoCommand::Dlq(command) => dlq::run_dead_letter_command(command, environment).await,
+        RecadoCommand::Contact(command) => contact::run_contact_command(command, environment).await,
+        RecadoCommand::Conversations(command) => {
+            conversations::list_conversations(command, environment).await
+        }
+        RecadoCommand::Usage(command) => usage::run_usage(command, environment).await,
+        RecadoCommand::Trends(command) => trends::run_trends(command, environment).await,
+        RecadoCommand::Secret(command) => secret::run_secret_command(command, environment).await,
+        RecadoCommand::Audit(command) => audit::show_audit(command, environment).await,
+        // They run in `run_command`.
+        RecadoCommand::Serve(_) | RecadoCommand::ReadPdf(_) => Ok(()),
+    }
 }

@@ -216,11 +216,7 @@ impl Conversation {
             phone,
             name: None,
             picture: None,
-            mode: if bound.instance.starts_with_ai {
-                ConversationMode::Ai
-            } else {
-                ConversationMode::Manual
-            },
+            mode: ConversationMode::of_new_conversation(bound.instance.starts_with_ai),
             status: ConversationStatus::Active,
             epoch: 0,
             last: Ordinal(0),

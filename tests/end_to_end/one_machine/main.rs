@@ -30,6 +30,7 @@ mod knowledge_files;
 mod knowledge_vectors;
 mod limits;
 mod machine;
+mod measurements;
 mod meta;
 mod metrics;
 mod missed;

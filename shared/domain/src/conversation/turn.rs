@@ -84,6 +84,13 @@ pub enum ConversationError {
     NewerMessage,
 }
 
+impl ConversationMode {
+    /// Returns the mode in which an instance begins a conversation.
+    pub(super) fn of_new_conversation(starts_with_ai: bool) -> Self {
+        if starts_with_ai { Self::Ai } else { Self::Manual }
+    }
+}
+
 /// Pause before the next nudge. A nudge asks for an owed answer. The pause is 5 minutes at first;
 /// while nobody can answer it doubles, up to an hour.
 const NUDGE: SignedDuration = SignedDuration::from_mins(5);

@@ -55,55 +55,31 @@ pub struct SweepCounts {
 }
 
 fn delete_expired_rows(connection: &Connection, now: Timestamp) -> Result<SweepCounts, DbError> {
-    let before = |at: Timestamp, sql| {
+    let before = |at: Timestamp, sql: &str| {
         execute_sql(
             connection,
             sql,
             params![at.as_millisecond(), to_sql_limit(SWEEP_MAX)],
         )
     };
-    let delete = |sql| before(now, sql);
+    // The rows of `table` whose `time` is over, found by the columns `key`.
+    let delete = |table: &str, key: &str, time: &str| {
+        let found = format!("SELECT {key} FROM {table} WHERE {time} <= ?1 LIMIT ?2");
+        before(now, &format!("DELETE FROM {table} WHERE ({key}) IN ({found})"))
+    };
     Ok(SweepCounts {
-        events: delete(
-            "DELETE FROM events WHERE id IN (SELECT id FROM events WHERE expires <= ?1 LIMIT ?2)",
-        )?,
-        deliveries: delete(
-            "DELETE FROM deliveries WHERE key IN (SELECT key FROM deliveries WHERE expires <= ?1 LIMIT ?2)",
-        )?,
-        notices: delete(
-            "DELETE FROM notices WHERE rowid IN (SELECT rowid FROM notices WHERE expires <= ?1 LIMIT ?2)",
-        )?,
-        scheduled: delete(
-            "DELETE FROM scheduled WHERE id IN (SELECT id FROM scheduled WHERE expires <= ?1 LIMIT ?2)",
-        )?,
-        samples: delete(
-            "DELETE FROM samples WHERE (tenant, at) IN
-                (SELECT tenant, at FROM samples WHERE expires <= ?1 LIMIT ?2)",
-        )?,
-        usage: delete(
-            "DELETE FROM usage WHERE (tenant, day, agent, model) IN
-                (SELECT tenant, day, agent, model FROM usage WHERE expires <= ?1 LIMIT ?2)",
-        )?,
-        audit: delete(
-            "DELETE FROM audit WHERE (at, id) IN (SELECT at, id FROM audit WHERE expires <= ?1 LIMIT ?2)",
-        )?,
-        alerts: delete(
-            "DELETE FROM ended_alerts WHERE rowid IN (SELECT rowid FROM ended_alerts WHERE expires <= ?1 LIMIT ?2)",
-        )?,
-        notifications: delete(
-            "DELETE FROM notifications WHERE id IN (SELECT id FROM notifications WHERE expires <= ?1 LIMIT ?2)",
-        )?,
-        cells: delete(
-            "DELETE FROM cells WHERE (tenant, calendar, start) IN
-                (SELECT tenant, calendar, start FROM cells WHERE expires <= ?1 LIMIT ?2)",
-        )?,
-        keys: delete(
-            "DELETE FROM keys WHERE rowid IN (SELECT rowid FROM keys WHERE expires <= ?1 LIMIT ?2)",
-        )?,
-        deduplications: delete(
-            "DELETE FROM queue_dedup WHERE (queue, grp, dedup) IN
-                (SELECT queue, grp, dedup FROM queue_dedup WHERE until <= ?1 LIMIT ?2)",
-        )?,
+        events: delete("events", "id", "expires")?,
+        deliveries: delete("deliveries", "key", "expires")?,
+        notices: delete("notices", "rowid", "expires")?,
+        scheduled: delete("scheduled", "id", "expires")?,
+        samples: delete("samples", "tenant, at", "expires")?,
+        usage: delete("usage", "tenant, day, agent, model", "expires")?,
+        audit: delete("audit", "at, id", "expires")?,
+        alerts: delete("ended_alerts", "rowid", "expires")?,
+        notifications: delete("notifications", "id", "expires")?,
+        cells: delete("cells", "tenant, calendar, start", "expires")?,
+        keys: delete("keys", "rowid", "expires")?,
+        deduplications: delete("queue_dedup", "queue, grp, dedup", "until")?,
         notes: before(
             millis::add_duration(now, -InFlightSend::RETENTION),
             "DELETE FROM in_flight WHERE rowid IN
@@ -114,7 +90,8 @@ fn delete_expired_rows(connection: &Connection, now: Timestamp) -> Result<SweepC
             "DELETE FROM queue_messages WHERE seq IN
                 (SELECT seq FROM queue_messages WHERE dead_letter IS NOT NULL AND dead_at <= ?1 LIMIT ?2)",
         )?,
-        removed_instances: delete(
+        removed_instances: before(
+            now,
             "DELETE FROM installation WHERE name IN (SELECT name FROM installation
                 WHERE name >= 'removed.' AND name < 'removed/' AND CAST(value AS INTEGER) <= ?1 LIMIT ?2)",
         )?,

@@ -10,7 +10,7 @@ use recado_domain::effects::{
 };
 use recado_domain::ids::{AgentId, Ordinal};
 use recado_domain::millis::add_millis;
-use recado_domain::wake_up::TurnJob;
+use recado_pipeline::Verdict;
 use recado_pipeline::effects::{
     DraftedJournal, EffectEnd, EffectStop, SettlingEnd, perform_effect, remove_fences, settle_effect,
 };
@@ -18,8 +18,7 @@ use recado_pipeline::ports::{
     AskAnswer, CallAnswer, Conversations, EffectGuard, EffectJournals, EffectTool, FenceAnswer,
     JournalOutcome, OutboxStore, SettlingAbility, WriteOutcome,
 };
-use recado_pipeline::{Verdict, reply};
-use recado_testkit::builders::{Fixture, correlation, far_ahead, nonce};
+use recado_testkit::builders::{Fixture, far_ahead, nonce};
 use recado_testkit::ports::succeed;
 use recado_testkit::stored_effect::store_booking;
 use serde_json::json;
@@ -355,24 +354,7 @@ async fn with_effect(setup: &Setup, end: Option<EntryEnd>) -> Journal {
 
 /// Runs the turn that is owed.
 async fn run_turn(setup: &Setup) -> Verdict {
-    let found = succeed(
-        setup
-            .world
-            .store
-            .find_latest_conversation(&setup.fixture.thread()),
-    )
-    .await;
-    let conversation = found.unwrap();
-    let job = TurnJob {
-        conversation: conversation.id.clone(),
-        tenant: conversation.tenant.clone(),
-        ordinal: conversation.turn_upto,
-        correlation: correlation(),
-        due: None,
-        file: None,
-    };
-    let body = serde_json::to_string(&job).unwrap();
-    reply::handle_turn_message(&setup.world, &body, 1, None).await
+    setup.run_turn_job(&setup.fixture, None).await.1
 }
 
 fn bits(conversation: &Conversation) -> u64 {

@@ -4,10 +4,9 @@ use crate::world::{Setup, TEXT_MAX};
 use recado_domain::ids::Ordinal;
 use recado_domain::millis::add_millis;
 use recado_domain::turn::{StepDuration, TurnStep};
-use recado_domain::wake_up::TurnJob;
+use recado_pipeline::Verdict;
 use recado_pipeline::ports::{Conversations, OutboxStore, WriteOutcome};
-use recado_pipeline::{Verdict, reply};
-use recado_testkit::builders::{Fixture, correlation, nonce};
+use recado_testkit::builders::{Fixture, nonce};
 use recado_testkit::ports::succeed;
 
 /// Lets the next call of the model take so many milliseconds.
@@ -42,19 +41,7 @@ async fn the_duration_of_each_step_stands_on_the_record_of_the_first_part() {
 
 /// Runs the turn of the newest message, and returns the verdict with the number of the model's calls.
 async fn run(setup: &Setup, ordinal: u64) -> (Verdict, usize) {
-    let thread = setup.fixture.thread();
-    let latest = setup.world.store.find_latest_conversation(&thread);
-    let conversation = succeed(latest).await.unwrap();
-    let job = TurnJob {
-        conversation: conversation.id,
-        tenant: conversation.tenant,
-        ordinal: Ordinal(ordinal),
-        correlation: correlation(),
-        due: None,
-        file: None,
-    };
-    let body = serde_json::to_string(&job).unwrap();
-    let verdict = reply::handle_turn_message(&setup.world, &body, 1, None).await;
+    let (_, verdict) = setup.run_turn_job(&setup.fixture, Some(ordinal)).await;
     (verdict, setup.world.llm.asked.lock().unwrap().len())
 }
 

@@ -12,7 +12,7 @@ use recado_domain::dead_letter::QueueName;
 use recado_domain::debounce::Debounce;
 use recado_domain::decision::{AgentDecision, OfferedDecisions};
 use recado_domain::event::{EventKind, EventPayload, InboundJob, derive_event_id};
-use recado_domain::ids::ConversationId;
+use recado_domain::ids::{ConversationId, Ordinal};
 use recado_domain::inbound::{InboundEvent, InboundMessage};
 use recado_domain::knowledge::{FoundBlock, SnapshotName, SplitDocument};
 use recado_domain::media_type::MediaType;
@@ -828,24 +828,32 @@ impl Setup {
         assert_eq!(self.receive(&job, 1).await, Verdict::Done);
     }
 
-    /// One turn job of the contact's turn.
+    /// One turn job of the contact's turn, which must be done.
     pub(crate) async fn turns(&self, fixture: &Fixture) -> ConversationId {
+        let (conversation, verdict) = self.run_turn_job(fixture, None).await;
+        assert_eq!(verdict, Verdict::Done);
+        conversation
+    }
+
+    /// Runs the turn job of a message, or of the turn that is owed (`None`), and returns the conversation and the verdict.
+    pub(crate) async fn run_turn_job(
+        &self,
+        fixture: &Fixture,
+        ordinal: Option<u64>,
+    ) -> (ConversationId, Verdict) {
         let latest = succeed(self.world.store.find_latest_conversation(&fixture.thread())).await;
         let conversation = latest.unwrap();
         let job = TurnJob {
             conversation: conversation.id.clone(),
-            tenant: conversation.tenant.clone(),
-            ordinal: conversation.turn_upto,
+            tenant: conversation.tenant,
+            ordinal: ordinal.map_or(conversation.turn_upto, Ordinal),
             correlation: correlation(),
             due: None,
             file: None,
         };
         let body = serde_json::to_string(&job).unwrap();
-        assert_eq!(
-            reply::handle_turn_message(&self.world, &body, 1, None).await,
-            Verdict::Done
-        );
-        conversation.id
+        let verdict = reply::handle_turn_message(&self.world, &body, 1, None).await;
+        (conversation.id, verdict)
     }
 
     /// A message arrives, and is processed.

@@ -13,7 +13,7 @@ use crate::steps::audit::audit_actions;
 use crate::steps::knowledge_removal::remove_agent_knowledge;
 use recado_domain::access::Caller;
 use recado_domain::config::{
-    Agent, ConfigDocument, ConfigEntry, ConfigNames, ConfigRemoval, Instance, Tenant,
+    Agent, ConfigDocument, ConfigEntry, ConfigNames, ConfigRemoval, Instance, PrunePlan, Tenant,
 };
 use recado_domain::ids::{TenantId, hash_parts};
 use recado_domain::tools::Tool;
@@ -259,25 +259,39 @@ pub async fn remove_entry<T: ConfigEntry>(
         });
     };
     audit_actions(deps, caller, list_audited_changes(&known, &after)).await?;
-    let disabled = ConfigDocument {
-        instances: removal.plan.disable,
-        ..ConfigDocument::default()
-    };
-    let store = deps.store();
-    let agents = removal.plan.remove.agents.iter();
-    for agent in agents.clone() {
-        remove_agent_knowledge(deps, caller, entry.owner(), agent).await?;
-    }
-    let written = store.replace_configuration(&disabled, &removal.plan.remove, &known);
-    if written.await? == WriteOutcome::Conflict {
+    if write_removal(deps, caller, entry.owner(), removal.plan, &known).await? == WriteOutcome::Conflict {
         return Err(ConfigureError::Changed(T::KIND));
-    }
-    // A document may have been added until then.
-    for agent in agents {
-        remove_agent_knowledge(deps, caller, entry.owner(), agent).await?;
     }
     tracing::info!(by = %caller.name, kind = T::KIND, id, "an entry of the configuration was removed or disabled");
     Ok(told)
+}
+
+/// Disables and removes what `plan` names, unless the configuration is no longer as `known`. The agents' knowledge goes first,
+/// and once more afterwards, since a document may have been added until then.
+async fn write_removal(
+    deps: &impl Deps,
+    caller: &Caller,
+    owner: &TenantId,
+    plan: PrunePlan,
+    known: &ConfigDocument,
+) -> Result<WriteOutcome, ConfigureError> {
+    let disabled = ConfigDocument {
+        instances: plan.disable,
+        ..ConfigDocument::default()
+    };
+    for agent in &plan.remove.agents {
+        remove_agent_knowledge(deps, caller, owner, agent).await?;
+    }
+    let store = deps.store();
+    let written = store
+        .replace_configuration(&disabled, &plan.remove, known)
+        .await?;
+    if written != WriteOutcome::Conflict {
+        for agent in &plan.remove.agents {
+            remove_agent_knowledge(deps, caller, owner, agent).await?;
+        }
+    }
+    Ok(written)
 }
 
 /// Refuses to remove an agent that an instance needs, or a tool that an agent names.
