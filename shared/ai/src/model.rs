@@ -100,7 +100,7 @@ impl<S: Secrets + Clone, A: System + Clone> Model<S, A> {
         });
         Ok(Self {
             others: others.collect::<Result<_, _>>()?,
-            tools: HttpTools::new(secrets.clone()).map_err(|_| ClaudeError::Client)?,
+            tools: HttpTools::new(secrets.clone()),
             claude: Claude::new(http.clone(), of_claude, secrets.clone(), system.clone())?,
             embeddings: EmbeddingClient::new(
                 http.clone(),

@@ -10,6 +10,7 @@ use crate::{ClientError, prepare_client};
 use recado_domain::web_url::{HostScope, WebUrl};
 use reqwest::header::{CONTENT_TYPE, LOCATION};
 use reqwest::{Client, Method, RequestBuilder, Response, Url};
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 use tokio::time::timeout;
 
@@ -99,15 +100,8 @@ impl GuardedClient {
 
     /// Begins a request to a URL, unless it leads where this client does not ask. The caller sets time-outs.
     pub fn build_request(&self, method: Method, url: &str) -> Result<RequestBuilder, UrlRefusal> {
-        let url = Url::parse(url.trim()).map_err(|_| UrlRefusal::Malformed)?;
-        // What is judged is the URL as it will be asked: the parser may write a host in another way.
-        let scope = WebUrl::parse(url.as_str()).map(|url| url.scope);
-        match (scope, self.reach) {
-            (None, _) => Err(UrlRefusal::Malformed),
-            (Some(HostScope::LinkLocal), _) => Err(UrlRefusal::LinkLocal),
-            (Some(HostScope::Loopback | HostScope::Private), HostReach::Public) => Err(UrlRefusal::Private),
-            (Some(_), _) => Ok(self.http.request(method, url)),
-        }
+        let url = judge_url(url, self.reach)?;
+        Ok(self.http.request(method, url))
     }
 
     /// Fetches what a URL leads to, within limits. Every redirect is judged as the URL is.
@@ -140,6 +134,41 @@ impl GuardedClient {
             return Ok(FetchedPage { bytes, content_type });
         }
         Err(FetchError::TooManyRedirects(limits.redirects))
+    }
+}
+
+/// Returns the URL as it will be asked, unless it leads where a client of this reach does not ask.
+pub fn judge_url(url: &str, reach: HostReach) -> Result<Url, UrlRefusal> {
+    let url = Url::parse(url.trim()).map_err(|_| UrlRefusal::Malformed)?;
+    // What is judged is the URL as it will be asked: the parser may write a host in another way.
+    let scope = WebUrl::parse(url.as_str()).map(|url| url.scope);
+    match (scope, reach) {
+        (None, _) => Err(UrlRefusal::Malformed),
+        (Some(HostScope::LinkLocal), _) => Err(UrlRefusal::LinkLocal),
+        (Some(HostScope::Loopback | HostScope::Private), HostReach::Public) => Err(UrlRefusal::Private),
+        (Some(_), _) => Ok(url),
+    }
+}
+
+/// The clients for URLs that others name. Each is built when it is first asked for: most processes need one at most.
+#[derive(Debug, Clone, Default)]
+pub struct GuardedClients {
+    built: Arc<[OnceLock<GuardedClient>; 2]>,
+}
+
+impl GuardedClients {
+    /// Returns the client for these hosts.
+    pub fn client_for(&self, reach: HostReach) -> Result<&GuardedClient, ClientError> {
+        let [public, private] = &*self.built;
+        let place = match reach {
+            HostReach::Public => public,
+            HostReach::Private => private,
+        };
+        if let Some(client) = place.get() {
+            return Ok(client);
+        }
+        let client = GuardedClient::new(reach)?;
+        Ok(place.get_or_init(|| client))
     }
 }
 

@@ -7,7 +7,8 @@ mod resolver;
 
 pub use failure::{RequestFailure, url_origin};
 pub use guarded::{
-    FetchError, FetchLimits, FetchedPage, GuardedClient, HostReach, UrlRefusal, read_body_within,
+    FetchError, FetchLimits, FetchedPage, GuardedClient, GuardedClients, HostReach, UrlRefusal, judge_url,
+    read_body_within,
 };
 
 use reqwest::dns::Resolve;

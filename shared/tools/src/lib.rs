@@ -8,7 +8,7 @@ use recado_domain::config::CredentialRef;
 use recado_domain::secret::Secret;
 use recado_domain::tools::{HttpMethod, HttpTool, HttpToolRequest, Tool};
 use recado_http_client::{
-    ClientError, FetchError, GuardedClient, HostReach, RequestFailure, UrlRefusal, read_body_within,
+    FetchError, GuardedClients, HostReach, RequestFailure, UrlRefusal, read_body_within,
 };
 use recado_pipeline::ports::{Secrets, ToolFailure, ToolLimits, Tools};
 use reqwest::header::{CONTENT_TYPE, HeaderName, HeaderValue};
@@ -27,19 +27,17 @@ const SECRET_MIN: usize = 4;
 /// A client of tools that are requests over HTTP.
 #[derive(Debug, Clone)]
 pub struct HttpTools<S> {
-    public: GuardedClient,
-    private: GuardedClient,
+    clients: GuardedClients,
     secrets: S,
 }
 
 impl<S: Secrets> HttpTools<S> {
     /// Creates a client that asks `secrets` for credentials at every call.
-    pub fn new(secrets: S) -> Result<Self, ClientError> {
-        Ok(Self {
-            public: GuardedClient::new(HostReach::Public)?,
-            private: GuardedClient::new(HostReach::Private)?,
+    pub fn new(secrets: S) -> Self {
+        Self {
+            clients: GuardedClients::default(),
             secrets,
-        })
+        }
     }
 
     /// Resolves the credential of a tool. `None`: the tool has none.
@@ -64,11 +62,13 @@ impl<S: Secrets> HttpTools<S> {
         if !limits.private_hosts && !asked.url.starts_with("https://") {
             return Err(failed("its address is not https"));
         }
-        let client = if limits.private_hosts {
-            &self.private
+        let reach = if limits.private_hosts {
+            HostReach::Private
         } else {
-            &self.public
+            HostReach::Public
         };
+        let client = self.clients.client_for(reach);
+        let client = client.map_err(|error| failed(&error.to_string()))?;
         let request = client.build_request(to_method(asked.method), &asked.url);
         let mut request = request
             .map_err(|refusal: UrlRefusal| failed(&refusal.to_string()))?

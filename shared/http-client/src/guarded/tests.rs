@@ -39,6 +39,19 @@ async fn fetch(reach: HostReach, url: &str) -> Result<FetchedPage, FetchError> {
     GuardedClient::new(reach).unwrap().fetch_page(url, LIMITS).await
 }
 
+#[test]
+fn a_client_of_a_reach_is_built_once_and_only_if_it_is_asked_for() {
+    let clients = GuardedClients::default();
+    assert!(clients.built.iter().all(|client| client.get().is_none()));
+    let first: *const GuardedClient = clients.client_for(HostReach::Public).unwrap();
+    assert!(std::ptr::eq(
+        first,
+        clients.clone().client_for(HostReach::Public).unwrap()
+    ));
+    let built = clients.built.iter().filter(|client| client.get().is_some());
+    assert_eq!(built.count(), 1);
+}
+
 #[tokio::test]
 async fn a_public_client_asks_no_private_address_in_any_spelling() {
     for url in [

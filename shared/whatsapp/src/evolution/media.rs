@@ -28,8 +28,8 @@ pub(crate) async fn fetch_file(
         .filter(|source| source.starts_with("http"));
     let downloaded = match url {
         None => None,
-        Some(url) => match clients.client_for(url, at.base, file) {
-            Ok(client) => Some(download_file(client.get(url), file).await),
+        Some(url) => match clients.build_request(url, at.base, file) {
+            Ok(request) => Some(download_file(request, file).await),
             Err(refused) => Some(Err(refused)),
         },
     };

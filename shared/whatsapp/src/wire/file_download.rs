@@ -4,7 +4,7 @@
 use crate::wire::http_exchange::{HttpExchange, HttpResponse};
 use futures::stream;
 use recado_domain::message::FileLoss;
-use recado_domain::web_url::{HostScope, WebUrl};
+use recado_http_client::{HostReach, judge_url};
 use recado_pipeline::ports::{FetchedFile, FileBytes, FileError, FileRequest, SendOutcome};
 use reqwest::header::CONTENT_TYPE;
 use reqwest::{Client, RequestBuilder, Url};
@@ -18,26 +18,26 @@ pub(crate) struct DownloadClients<'a> {
     pub(crate) public: Option<&'a Client>,
 }
 
-impl<'a> DownloadClients<'a> {
-    /// Returns the client that may ask `url`, which an answer or a webhook of the provider at `base` names. No key is sent
-    /// there, unless the host is the provider's own.
-    pub(crate) fn client_for(
+impl DownloadClients<'_> {
+    /// Begins a request to `url`, which an answer or a webhook of the provider at `base` names, by the client that may ask it.
+    /// No key is sent there, unless the host is the provider's own.
+    pub(crate) fn build_request(
         &self,
         url: &str,
         base: &str,
         file: &FileRequest<'_>,
-    ) -> Result<&'a Client, FileError> {
-        let forbidden = FileError::Lost(FileLoss::ForbiddenAddress);
-        let scope = WebUrl::parse(url).map(|url| url.scope);
+    ) -> Result<RequestBuilder, FileError> {
         if is_same_origin(url, base) {
-            return Ok(self.trusted);
+            return Ok(self.trusted.get(url));
         }
-        match (scope, self.public) {
-            (None | Some(HostScope::LinkLocal), _) => Err(forbidden),
-            (Some(_), _) if file.private_hosts => Ok(self.trusted),
-            (Some(HostScope::Public), Some(public)) => Ok(public),
-            (Some(_), _) => Err(forbidden),
-        }
+        let forbidden = FileError::Lost(FileLoss::ForbiddenAddress);
+        let (client, reach) = match (file.private_hosts, self.public) {
+            (true, _) => (self.trusted, HostReach::Private),
+            (false, Some(public)) => (public, HostReach::Public),
+            (false, None) => return Err(forbidden),
+        };
+        let url = judge_url(url, reach).map_err(|_| forbidden)?;
+        Ok(client.get(url))
     }
 }
 

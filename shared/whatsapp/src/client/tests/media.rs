@@ -92,18 +92,23 @@ async fn evolutions_own_url_is_asked_without_the_key_and_the_api_if_it_fails() {
 
 #[tokio::test]
 async fn a_url_into_a_private_network_is_asked_only_if_that_is_allowed() {
-    let neighbour = StandIn::start(vec![Does::Answers(200, "secret")]).await;
-    let media = named(&format!("{}/a", neighbour.url));
+    let neighbour = StandIn::start(vec![Does::Answers(200, "secret"), Does::Answers(200, "secret")]).await;
+    let port = neighbour.url.rsplit_once(':').unwrap().1;
     let answers = vec![Does::Answers(201, r#"{"base64":"iVBORw=="}"#)];
-    let (file, _) = fetched(&evolution_instance(), answers.clone(), &request(&media)).await;
-    assert_eq!(file.unwrap().0, BYTES);
-    assert!(neighbour.requests().is_empty());
-    let allowed = FileRequest {
-        private_hosts: true,
-        ..request(&media)
-    };
-    let (file, _) = fetched(&evolution_instance(), answers, &allowed).await;
-    assert_eq!(file.unwrap().0, b"secret");
+    // The second is the same address in another spelling: what is judged is what will be asked.
+    for host in ["127.0.0.1", "127.1"] {
+        let media = named(&format!("http://{host}:{port}/a"));
+        let before = neighbour.requests().len();
+        let (file, _) = fetched(&evolution_instance(), answers.clone(), &request(&media)).await;
+        assert_eq!(file.unwrap().0, BYTES, "{host}");
+        assert_eq!(neighbour.requests().len(), before, "{host}");
+        let allowed = FileRequest {
+            private_hosts: true,
+            ..request(&media)
+        };
+        let (file, _) = fetched(&evolution_instance(), answers.clone(), &allowed).await;
+        assert_eq!(file.unwrap().0, b"secret", "{host}");
+    }
 }
 
 #[tokio::test]
