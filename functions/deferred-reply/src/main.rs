@@ -1,4 +1,4 @@
-//! The function `deferred-reply`: takes turn jobs from `turns`, one at a time, asks the model, commits the reply and
+//! The function `deferred-reply`: takes turn jobs from `turns`, some side by side, asks the model, commits the reply and
 //! enqueues its send job.
 
 use lambda_runtime::{Error, LambdaEvent, service_fn};

@@ -75,6 +75,7 @@ pub(crate) async fn compose_components(
         system: EmbeddedSystem,
         settings: environment.settings.clone(),
         retry_lock: recado_pipeline::RetryLock::default(),
+        exclusive_turns: recado_pipeline::ExclusiveTurns::default(),
     };
     Ok(LocalComposition {
         deps,

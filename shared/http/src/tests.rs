@@ -190,6 +190,7 @@ impl Site {
             system: EmbeddedSystem,
             settings: self.settings.clone(),
             retry_lock: recado_pipeline::RetryLock::default(),
+            exclusive_turns: recado_pipeline::ExclusiveTurns::default(),
         })
     }
 

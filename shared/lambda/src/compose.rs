@@ -151,6 +151,7 @@ pub async fn compose_aws_deps(required: &[&str]) -> Result<AwsComposition, Compo
         system: OsSystem,
         settings,
         retry_lock: recado_pipeline::RetryLock::default(),
+        exclusive_turns: recado_pipeline::ExclusiveTurns::one_at_a_time(),
     };
     Ok(AwsComposition {
         deps,

@@ -34,9 +34,15 @@ fn property<'a>(resource: &[&'a str], name: &str) -> &'a str {
 #[test]
 fn each_queue_and_its_function_have_their_times_and_batches() {
     for (queue, visibility, function, timeout, batch) in [
-        ("Inbound", VisibilityTimeouts::INBOUND, "Processor", 15, 10),
-        ("Turns", VisibilityTimeouts::TURNS, "DeferredReply", 90, 1),
-        ("Outbound", VisibilityTimeouts::OUTBOUND, "Sender", 30, 1),
+        ("Inbound", VisibilityTimeouts::INBOUND, "Processor", 15, "10"),
+        (
+            "Turns",
+            VisibilityTimeouts::TURNS,
+            "DeferredReply",
+            90,
+            "!Ref TurnsPerInvocation",
+        ),
+        ("Outbound", VisibilityTimeouts::OUTBOUND, "Sender", 30, "1"),
     ] {
         let of_queue = resource(TEMPLATE, &format!("{queue}Queue"));
         let seconds = property(&of_queue, "VisibilityTimeout").parse().unwrap();
@@ -50,7 +56,7 @@ fn each_queue_and_its_function_have_their_times_and_batches() {
         let of_function = resource(TEMPLATE, &format!("{function}Function"));
         for (name, value) in [
             ("Timeout", timeout.to_string()),
-            ("BatchSize", batch.to_string()),
+            ("BatchSize", batch.to_owned()),
             (
                 "ScalingConfig",
                 format!("{{ MaximumConcurrency: !Ref {queue}Concurrency }}"),

@@ -5,7 +5,9 @@ use crate::ports::{
     System, Tools, Transcriber,
 };
 use crate::settings::Settings;
+use crate::steps::time_limit::run_within;
 use futures::lock::{Mutex, MutexGuard};
+use jiff::SignedDuration;
 use recado_domain::config::InstanceConfig;
 use recado_domain::provider::ProviderCapabilities;
 use recado_domain::rate::Rate;
@@ -39,6 +41,8 @@ pub trait Deps: Send + Sync {
     fn settings(&self) -> &Settings;
     /// Returns the lock that an event needs to be retried in this process.
     fn retry_lock(&self) -> &RetryLock;
+    /// Returns the limit of exclusive turns.
+    fn exclusive_turns(&self) -> &ExclusiveTurns;
 }
 
 /// A lock that lets one event at a time be retried in this process. If an event ends the process, only that event keeps
@@ -50,6 +54,42 @@ impl RetryLock {
     /// Waits until no other event is retried in this process. Others wait while the guard is held.
     pub(crate) async fn acquire_lock(&self) -> MutexGuard<'_, ()> {
         self.0.lock().await
+    }
+}
+
+/// The limit of exclusive turns, which run one at a time in this process: turns that hold files in memory, and turns whose
+/// earlier attempt did not end. Other turns run beside them. So files of many turns do not fill a small memory, and a turn
+/// that ends the process uses up no attempts but its own.
+#[derive(Debug, Clone, Default)]
+pub struct ExclusiveTurns(Option<Arc<Mutex<()>>>);
+
+/// The right to run as the exclusive turn of this process, until it is dropped.
+#[derive(Debug)]
+pub(crate) struct ExclusiveTurn<'a>(
+    #[expect(dead_code, reason = "held until it is dropped")] Option<MutexGuard<'a, ()>>,
+);
+
+impl ExclusiveTurns {
+    /// Returns the limit of one exclusive turn at a time. The default is no limit.
+    #[must_use]
+    pub fn one_at_a_time() -> Self {
+        Self(Some(Arc::default()))
+    }
+
+    /// Waits at most `limit` until no other exclusive turn runs. `None`: another one took longer.
+    pub(crate) async fn begin_exclusive_turn(
+        &self,
+        system: &impl System,
+        limit: SignedDuration,
+    ) -> Option<ExclusiveTurn<'_>> {
+        let Some(lock) = &self.0 else {
+            return Some(ExclusiveTurn(None));
+        };
+        if let Some(guard) = lock.try_lock() {
+            return Some(ExclusiveTurn(Some(guard)));
+        }
+        let waited = run_within(system, limit.unsigned_abs(), lock.lock()).await;
+        waited.map(|guard| ExclusiveTurn(Some(guard)))
     }
 }
 
@@ -80,6 +120,8 @@ pub struct Components<S, Q, P, L, A> {
     pub settings: Settings,
     /// Lock that an event needs to be retried in this process.
     pub retry_lock: RetryLock,
+    /// Limit of exclusive turns.
+    pub exclusive_turns: ExclusiveTurns,
 }
 
 impl<S, Q, P, L, A> Deps for Components<S, Q, P, L, A>
@@ -122,5 +164,9 @@ where
 
     fn retry_lock(&self) -> &RetryLock {
         &self.retry_lock
+    }
+
+    fn exclusive_turns(&self) -> &ExclusiveTurns {
+        &self.exclusive_turns
     }
 }

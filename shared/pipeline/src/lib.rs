@@ -14,7 +14,7 @@ pub mod settings;
 mod steps;
 mod usecases;
 
-pub use deps::{Components, Deps, RetryLock};
+pub use deps::{Components, Deps, ExclusiveTurns, RetryLock};
 pub use settings::Settings;
 pub use steps::outgoing_check::NotSendable;
 pub use steps::verdict::Verdict;

@@ -99,6 +99,7 @@ fn door(store: &Embedded) -> impl Deps {
         system: EmbeddedSystem,
         settings: Settings::default(),
         retry_lock: RetryLock::default(),
+        exclusive_turns: recado_pipeline::ExclusiveTurns::default(),
     }
 }
 

@@ -116,6 +116,7 @@ impl<S: Store, Q: Queues + DeadLetterQueues + Files> ErasureSite<S, Q> {
                 system: clock,
                 settings: Settings::default(),
                 retry_lock: RetryLock::default(),
+                exclusive_turns: recado_pipeline::ExclusiveTurns::default(),
             },
             fixture: Fixture::new(),
             neighbour: Fixture::new(),

@@ -112,6 +112,7 @@ impl<S: Store> Story<S> {
                 system: clock,
                 settings: Settings::default(),
                 retry_lock: RetryLock::default(),
+                exclusive_turns: recado_pipeline::ExclusiveTurns::default(),
             },
         }
     }

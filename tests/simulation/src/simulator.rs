@@ -178,6 +178,7 @@ where
             system: injector.clone(),
             settings: self.settings.clone(),
             retry_lock: injector.retries.clone(),
+            exclusive_turns: recado_pipeline::ExclusiveTurns::default(),
         }
     }
 
@@ -192,6 +193,7 @@ where
             system: injector.clone(),
             settings: self.settings.clone(),
             retry_lock: injector.retries.clone(),
+            exclusive_turns: recado_pipeline::ExclusiveTurns::default(),
         }
     }
 

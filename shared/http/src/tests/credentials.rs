@@ -89,6 +89,7 @@ impl Vault {
             system: EmbeddedSystem,
             settings: Settings::default(),
             retry_lock: recado_pipeline::RetryLock::default(),
+            exclusive_turns: recado_pipeline::ExclusiveTurns::default(),
         });
         Self { site, deps }
     }

@@ -85,6 +85,7 @@ impl Town {
             system: EmbeddedSystem,
             settings: Settings::default(),
             retry_lock: recado_pipeline::RetryLock::default(),
+            exclusive_turns: recado_pipeline::ExclusiveTurns::default(),
         });
         Self { site, deps }
     }

@@ -197,6 +197,7 @@ fn in_an_hour(site: &Site) -> impl Deps {
         system: InAnHour,
         settings: site.settings.clone(),
         retry_lock: recado_pipeline::RetryLock::default(),
+        exclusive_turns: recado_pipeline::ExclusiveTurns::default(),
     }
 }
 

@@ -49,6 +49,7 @@ fn deps() -> TestWorld {
         system: EmbeddedSystem,
         settings: Settings::default(),
         retry_lock: recado_pipeline::RetryLock::default(),
+        exclusive_turns: recado_pipeline::ExclusiveTurns::default(),
     }
 }
 

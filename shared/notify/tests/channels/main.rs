@@ -72,6 +72,7 @@ fn deps(store: &Embedded, clock: &StoryClock) -> TestDeps {
         system,
         settings: Settings::default(),
         retry_lock: RetryLock::default(),
+        exclusive_turns: recado_pipeline::ExclusiveTurns::default(),
     }
 }
 

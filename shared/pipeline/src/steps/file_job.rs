@@ -6,6 +6,7 @@ use crate::steps::enabled_instance::find_enabled_instance;
 use crate::steps::file_fetch::{fetch_files_within, list_waiting_files};
 use crate::steps::file_reading::{list_unread_files, read_texts_within};
 use crate::steps::file_record::change_file_record;
+use crate::steps::verdict::Verdict;
 use jiff::SignedDuration;
 use recado_domain::config::InstanceConfig;
 use recado_domain::ids::MessageId;
@@ -37,29 +38,34 @@ pub(crate) async fn enqueue_file_fetch(deps: &impl Deps, id: &MessageId) -> Port
     Ok(true)
 }
 
-/// Handles a job that names a file: fetches it, apart from the turns of its conversation. `false`: the job asks for a turn.
-pub(crate) async fn handle_file_job(deps: &impl Deps, job: &TurnJob) -> PortResult<bool> {
+/// Handles a job that names a file: fetches it, apart from the turns of its conversation. `None`: the job asks for a turn.
+pub(crate) async fn handle_file_job(deps: &impl Deps, job: &TurnJob) -> PortResult<Option<Verdict>> {
     let Some(ordinal) = job.file else {
-        return Ok(false);
+        return Ok(None);
     };
     let Some(message) = deps
         .store()
         .find_message(&job.conversation.message_id(ordinal))
         .await?
     else {
-        return Ok(true);
+        return Ok(Some(Verdict::Done));
     };
     let Some(bound) = find_enabled_instance(deps, &message.instance).await? else {
         let next_at = add_duration(deps.system().now(), NO_INSTANCE);
         change_file_record(deps, message, |file| file.put_off(next_at)).await?;
-        return Ok(true);
+        return Ok(Some(Verdict::Done));
     };
-    complete_files(deps, &bound, vec![message]).await;
-    Ok(true)
+    let is_done = complete_files(deps, &bound, vec![message]).await;
+    Ok(Some(if is_done {
+        Verdict::Done
+    } else {
+        Verdict::RETRY_SOON
+    }))
 }
 
-/// Fetches files and reads their texts, apart from the answers to their messages.
-pub(crate) async fn complete_files(deps: &impl Deps, bound: &InstanceConfig, messages: Vec<Message>) {
+/// Fetches files and reads their texts, apart from the answers to their messages. `false`: turns hold the memory for files,
+/// so some texts are not read yet.
+pub(crate) async fn complete_files(deps: &impl Deps, bound: &InstanceConfig, messages: Vec<Message>) -> bool {
     let settings = deps.settings();
     let until = add_duration(
         deps.system().now(),
@@ -74,7 +80,16 @@ pub(crate) async fn complete_files(deps: &impl Deps, bound: &InstanceConfig, mes
     }
     let now = deps.system().now();
     let unread = list_unread_files(present.iter(), now);
-    if !unread.is_empty() {
-        read_texts_within(deps, bound, unread, until.duration_since(now)).await;
+    if unread.is_empty() {
+        return true;
     }
+    let turns = deps.exclusive_turns();
+    let Some(_exclusive_turn) = turns
+        .begin_exclusive_turn(deps.system(), settings.file_work_wait)
+        .await
+    else {
+        return false;
+    };
+    read_texts_within(deps, bound, unread, until.duration_since(now)).await;
+    true
 }

@@ -12,6 +12,7 @@ mod turn_time;
 mod typing;
 
 use crate::Deps;
+use crate::deps::ExclusiveTurn;
 use crate::measure::{self, TurnPart};
 use crate::ports::{DeadLetters, PortResult, Queues, System};
 use crate::steps::agent_return::handle_return_timer;
@@ -42,7 +43,7 @@ use steps::read_conversation::read_conversation;
 use steps::read_files::{open_shown_files, read_files};
 use steps::read_journal::read_journal;
 use steps::ready_reply::find_ready_reply;
-use steps::take_lease::{release_lease, take_lease};
+use steps::take_lease::{begin_exclusive_turn, release_lease, take_lease};
 use tracing::Instrument;
 use turn_end::{AfterTurn, TurnEnd, TurnStop};
 use turn_time::TurnTime;
@@ -94,8 +95,8 @@ async fn handle_turn_job(
             .await?;
         return Ok(Verdict::Done);
     }
-    if handle_file_job(deps, job).await? {
-        return Ok(Verdict::Done);
+    if let Some(verdict) = handle_file_job(deps, job).await? {
+        return Ok(verdict);
     }
     if let Some(verdict) = handle_return_timer(deps, job).await? {
         return Ok(verdict);
@@ -120,8 +121,8 @@ async fn run_turn(deps: &impl Deps, job: &TurnJob, time: TurnTime) -> Result<(),
     let reads = read_conversation(deps, &job.conversation);
     let (conversation, newest) = times.run(deps, TurnStep::Read, reads).await?;
     let unread = UnreadFiles::from_messages(deps, &newest);
-    let turn = match prepare_turn(deps, (job, time), conversation, newest, &mut times).await {
-        Ok(turn) => turn,
+    let (turn, _alone) = match prepare_turn(deps, (job, time), conversation, newest, &mut times).await {
+        Ok(prepared) => prepared,
         Err(stop) => {
             unread.fetch_after(deps, &stop).await?;
             return Err(stop);
@@ -138,14 +139,14 @@ async fn run_turn(deps: &impl Deps, job: &TurnJob, time: TurnTime) -> Result<(),
     seen.mark_read_during(deps, answers).await
 }
 
-/// Takes the steps of a turn up to the lease.
+/// Takes the steps of a turn up to the lease. Returns the right to run as an exclusive turn too, if it needs that.
 async fn prepare_turn<'a>(
-    deps: &impl Deps,
+    deps: &'a impl Deps,
     (job, time): (&'a TurnJob, TurnTime),
     mut conversation: Conversation,
     newest: Vec<Message>,
     times: &mut StepTimes,
-) -> Result<LeasedTurn<'a>, TurnStop> {
+) -> Result<(LeasedTurn<'a>, Option<ExclusiveTurn<'a>>), TurnStop> {
     times
         .run(
             deps,
@@ -163,11 +164,12 @@ async fn prepare_turn<'a>(
     let reading = times.run(deps, TurnStep::Choose, chooses).await?;
     let limits = check_limits(deps, &bound, &mut conversation, &reading);
     let pause = times.run(deps, TurnStep::Limits, limits).await?;
+    let alone = begin_exclusive_turn(deps, &conversation, &reading, time).await?;
     let takes = take_lease(deps, &mut conversation, &reading);
     let mut draft = times.run(deps, TurnStep::Lease, takes).await?;
     draft.turn.agent = Some(bound.agent.id.clone());
     draft.turn.effects_upto = journal.as_ref().map(|drafted| drafted.journal.last);
-    Ok(LeasedTurn {
+    let turn = LeasedTurn {
         job,
         bound,
         conversation,
@@ -176,7 +178,8 @@ async fn prepare_turn<'a>(
         draft,
         journal,
         time,
-    })
+    };
+    Ok((turn, alone))
 }
 
 /// Takes the steps that draft the reply and commit it. If the turn ends before the commit, its lease is released.

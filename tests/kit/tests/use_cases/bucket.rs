@@ -173,6 +173,7 @@ pub(crate) fn world(setup: &Setup, patience_days: i64) -> World {
         system: world.system.clone(),
         settings,
         retry_lock: recado_pipeline::RetryLock::default(),
+        exclusive_turns: recado_pipeline::ExclusiveTurns::default(),
     }
 }
 

@@ -23,6 +23,7 @@ mod dropped_drafts;
 mod effects;
 mod erasure;
 mod evidence;
+mod exclusive_turns;
 mod exports;
 mod file_texts;
 mod hanging;

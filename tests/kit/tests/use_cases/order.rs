@@ -159,6 +159,7 @@ async fn of_two_who_find_a_lease_over_the_slower_one_does_not_go_on_with_the_nex
         },
         settings: setup.world.settings.clone(),
         retry_lock: recado_pipeline::RetryLock::default(),
+        exclusive_turns: recado_pipeline::ExclusiveTurns::default(),
     };
     let job = SendJob::new(conversation.clone(), SendJob::ALL_OPEN, correlation());
     let body = serde_json::to_string(&job).unwrap();

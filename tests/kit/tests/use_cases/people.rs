@@ -144,6 +144,7 @@ async fn a_draft_that_a_takeover_made_void_holds_up_no_turn_after_it() {
         system: setup.world.system.clone(),
         settings: setup.world.settings.clone(),
         retry_lock: recado_pipeline::RetryLock::default(),
+        exclusive_turns: recado_pipeline::ExclusiveTurns::default(),
     };
     let body = serde_json::to_string(&job).unwrap();
     assert_eq!(

@@ -608,6 +608,7 @@ pub(crate) fn beside(world: &World) -> World {
         system: world.system.clone(),
         settings: world.settings.clone(),
         retry_lock: recado_pipeline::RetryLock::default(),
+        exclusive_turns: world.exclusive_turns.clone(),
     }
 }
 
@@ -690,6 +691,7 @@ impl Setup {
                 ..Settings::default()
             },
             retry_lock: recado_pipeline::RetryLock::default(),
+            exclusive_turns: recado_pipeline::ExclusiveTurns::default(),
         };
         Self {
             world,

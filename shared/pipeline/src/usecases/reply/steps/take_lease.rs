@@ -1,15 +1,41 @@
 //! The step [`recado_domain::turn::TurnStep::Lease`]: takes the lease of the turn, under which the reply is drafted.
 
 use crate::Deps;
+use crate::deps::ExclusiveTurn;
 use crate::measure;
 use crate::ports::{Conversations, PortResult, System, WRITE_TRIES, WriteOutcome};
 use crate::steps::random_id::generate_nonce;
 use crate::steps::save_conversation::save_conversation;
 use crate::usecases::reply::reading::TurnReading;
 use crate::usecases::reply::turn_end::{TurnEnd, TurnStop};
+use crate::usecases::reply::turn_time::TurnTime;
 use recado_domain::conversation::{Conversation, Draft};
 use recado_domain::dead_letter::QueueName;
+use recado_domain::message::Message;
 use recado_domain::millis::add_duration;
+
+/// Waits until no other exclusive turn runs in this process, if the turn is one: it holds files in memory, or an earlier
+/// attempt at it did not end. Ends the turn, uncounted, if the others take too long.
+pub(in crate::usecases::reply) async fn begin_exclusive_turn<'a>(
+    deps: &'a impl Deps,
+    conversation: &Conversation,
+    reading: &TurnReading,
+    time: TurnTime,
+) -> Result<Option<ExclusiveTurn<'a>>, TurnStop> {
+    let holds_file = |message: &Message| {
+        message
+            .file
+            .as_ref()
+            .is_some_and(|file| file.found_text().is_none())
+    };
+    if conversation.attempts.count == 0 && !reading.chosen_messages().any(holds_file) {
+        return Ok(None);
+    }
+    let limit = time.left_for_files(deps.system().now(), deps.settings().file_work_wait);
+    let turns = deps.exclusive_turns();
+    let begun = turns.begin_exclusive_turn(deps.system(), limit).await;
+    begun.map(Some).ok_or_else(|| TurnEnd::NoTimeLeft.into())
+}
 
 /// Takes the lease for the messages of `reading`, and counts an attempt. Ends the turn if the conversation changed since
 /// it was read.
