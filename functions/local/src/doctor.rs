@@ -4,6 +4,7 @@ mod installation_checks;
 mod qr_code;
 mod service_checks;
 
+use crate::connect_calendar::check_calendars;
 use crate::consent::Consent;
 use crate::credential;
 use crate::environment::LocalEnvironment;
@@ -18,7 +19,7 @@ use serde_json::json;
 
 /// Checks a running installation and says how to fix what is wrong, without changing anything. Recado looks at its own
 /// keys, the model, the disk and what waits; with the providers' keys of this environment, each instance's webhook,
-/// templates, clock and limits are checked as well. Exit status 1 if something is broken.
+/// templates, clock and limits, and the calendars are checked as well. Exit status 1 if something is broken.
 #[derive(Debug, Args)]
 pub(crate) struct DoctorArguments {
     /// Checks only these instances.
@@ -52,6 +53,9 @@ pub(crate) async fn run_doctor(command: DoctorArguments, environment: &LocalEnvi
     };
     if let Some(configured) = &configured {
         findings.extend(check_instances(&command, environment, &there, configured).await?);
+        if command.instances.is_empty() {
+            findings.extend(check_calendars(environment, configured).await?);
+        }
     }
     let broken = findings
         .iter()

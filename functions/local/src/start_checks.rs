@@ -5,7 +5,7 @@ use crate::credential;
 use crate::environment::LocalEnvironment;
 use anyhow::{Context, Result, anyhow, bail};
 use recado_domain::access::Caller;
-use recado_domain::config::{ConfigDocument, CredentialRef, Instance};
+use recado_domain::config::{Calendar, ConfigDocument, CredentialRef, Instance};
 use recado_domain::tools::Tool;
 use recado_pipeline::configure;
 use recado_pipeline::ports::PageRequest;
@@ -36,7 +36,7 @@ pub(crate) async fn check_webhook_secret(deps: &LocalDeps, environment: &LocalEn
     )
 }
 
-/// Refuses a configuration whose enabled instances, or whose tools, name secrets that are not here. With `simulated` they need none.
+/// Refuses a configuration whose enabled instances, or whose calendars or tools, name secrets that are not here. With `simulated` they need none.
 pub(crate) fn check_named_credentials(document: &ConfigDocument, simulated: bool) -> Result<()> {
     if simulated {
         return Ok(());
@@ -51,6 +51,7 @@ pub(crate) fn check_named_credentials(document: &ConfigDocument, simulated: bool
     let problems: Vec<String> = document
         .enabled_instances()
         .flat_map(list_named_secrets)
+        .chain(document.calendars.iter().filter_map(find_calendar_secret))
         .chain(document.tools.iter().filter_map(find_tool_secret))
         .filter_map(find_problem)
         .collect();
@@ -58,7 +59,7 @@ pub(crate) fn check_named_credentials(document: &ConfigDocument, simulated: bool
         return Ok(());
     }
     bail!(
-        "these instances and tools name a credential or an app secret that is not here:{}",
+        "these instances, calendars and tools name a credential or an app secret that is not here:{}",
         problems.concat()
     )
 }
@@ -67,6 +68,11 @@ pub(crate) fn check_named_credentials(document: &ConfigDocument, simulated: bool
 fn list_named_secrets(instance: &Instance) -> impl Iterator<Item = (&str, &CredentialRef)> {
     let named = instance.credential.iter().chain(&instance.app_secret);
     named.map(move |named| (instance.id.as_str(), named))
+}
+
+/// Returns the secret that a calendar names.
+fn find_calendar_secret(calendar: &Calendar) -> Option<(&str, &CredentialRef)> {
+    Some((calendar.id.as_str(), calendar.credential()?))
 }
 
 /// Returns the secret that a tool names.

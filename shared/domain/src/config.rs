@@ -1,4 +1,4 @@
-//! The configuration: tenants, tools, agents and instances. `recado apply` writes it, every function reads it.
+//! The configuration: tenants, calendars, tools, agents and instances. `recado apply` writes it, every function reads it.
 
 use crate::access_list::AccessList;
 use crate::content::MessageTemplate;
@@ -37,6 +37,9 @@ pub struct ConfigDocument {
     /// The tenants to create or change.
     #[serde(default)]
     pub tenants: Vec<Tenant>,
+    /// The calendars to create or change.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub calendars: Vec<Calendar>,
     /// The tools to create or change.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub tools: Vec<Tool>,
@@ -324,6 +327,7 @@ mod agent;
 mod agent_limits;
 mod agent_return;
 mod alerts;
+mod calendars;
 mod check;
 mod credential;
 mod error;
@@ -340,6 +344,7 @@ mod webhook_secret;
 pub use agent::{Agent, AgentStep};
 pub use agent_limits::{AgentLimits, LimitReply};
 pub use agent_return::AgentReturn;
+pub use calendars::{Calendar, CalendarConfigError, GoogleCalendarAccess};
 pub use error::ConfigError;
 pub use model_name::{USUAL_MODEL_PROVIDER, split_model_name};
 pub use names::{ConfigEntry, ConfigNames};

@@ -5,7 +5,7 @@ use recado_domain::RECORD_FORMAT;
 use rusqlite::Connection;
 
 /// The scripts that make the tables of a new database, in order.
-const SCHEMA: [&str; 23] = [
+const SCHEMA: [&str; 24] = [
     include_str!("schema.sql"),
     include_str!("configuration.sql"),
     include_str!("sends_and_traces.sql"),
@@ -29,6 +29,7 @@ const SCHEMA: [&str; 23] = [
     include_str!("tools.sql"),
     include_str!("usage.sql"),
     include_str!("scheduled_expiry.sql"),
+    include_str!("calendars.sql"),
 ];
 
 /// The format of this program's databases, which `PRAGMA user_version` holds. Another script makes another format, and so

@@ -10,6 +10,7 @@ mod alerts;
 mod answer_view;
 mod audit;
 mod auth;
+mod calendars;
 mod catch_up;
 mod checks;
 mod config;
@@ -157,6 +158,12 @@ macro_rules! list_operator_routes {
                 tenants::get_tenant,
                 tenants::put_tenant,
                 tenant_removal::delete_tenant
+            ),
+            $routes!(calendars::list_calendars, calendars::post_calendar),
+            $routes!(
+                calendars::get_calendar,
+                calendars::put_calendar,
+                calendars::delete_calendar
             ),
             $routes!(tools::list_tools, tools::post_tool),
             $routes!(tools::get_tool, tools::put_tool, tools::delete_tool),

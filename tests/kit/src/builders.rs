@@ -132,6 +132,7 @@ impl Fixture {
         } = self.bound.clone();
         ConfigDocument {
             tenants: vec![tenant],
+            calendars: Vec::new(),
             tools,
             agents: vec![agent],
             instances: vec![instance],

@@ -121,6 +121,7 @@ where
     ) -> Self {
         let document = ConfigDocument {
             tenants: distinct(bounds.iter().map(|bound| bound.tenant.clone())),
+            calendars: Vec::new(),
             tools: distinct(bounds.iter().flat_map(|bound| bound.tools.clone())),
             agents: distinct(bounds.iter().map(|bound| bound.agent.clone())),
             instances: bounds.iter().map(|bound| bound.instance.clone()).collect(),

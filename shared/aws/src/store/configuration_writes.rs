@@ -1,4 +1,4 @@
-//! Writes the configuration as records: one for each tenant, tool, agent and instance, and one of the alerts. Each entry has
+//! Writes the configuration as records: one for each tenant, calendar, tool, agent and instance, and one of the alerts. Each entry has
 //! further records under the other keys by which it is found ([`super::keys`]), so that each way to it is one read.
 
 use super::expression::{Expression, UpdateChange};
@@ -146,6 +146,11 @@ pub(super) fn configuration_actions(
     for tenant in &change.tenants {
         parts.push(write.put_entry(tenant, TableKey::for_tenant_records(tenant))?);
     }
+    for calendar in &change.calendars {
+        let mut part = write.put_entry(calendar, TableKey::for_calendar_records(calendar))?;
+        part.push(write.touch_tenant(&calendar.tenant));
+        parts.push(part);
+    }
     for tool in &change.tools {
         let mut part = write.put_entry(tool, TableKey::for_tool_records(tool))?;
         part.push(write.touch_tenant(&tool.tenant));
@@ -184,8 +189,10 @@ fn list_keys(document: &ConfigDocument) -> Vec<TableKey> {
     let instances = document.instances.iter().flat_map(TableKey::for_instance_records);
     let agents = document.agents.iter().flat_map(TableKey::for_agent_records);
     let tools = document.tools.iter().flat_map(TableKey::for_tool_records);
+    let calendars = document.calendars.iter().flat_map(TableKey::for_calendar_records);
     let tenants = document.tenants.iter().flat_map(TableKey::for_tenant_records);
-    instances.chain(agents).chain(tools).chain(tenants).collect()
+    let referring = instances.chain(agents).chain(tools);
+    referring.chain(calendars).chain(tenants).collect()
 }
 
 /// Splits the writes into as few transactions as possible. A document of usual size needs one. In a transaction that writes

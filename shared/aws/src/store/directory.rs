@@ -8,9 +8,10 @@ use super::keys::{self, ConfigurationKind, TableKey};
 use super::knowledge_records::find_snapshot_name;
 use super::table::RecordQuery;
 use crate::cache::CacheLookup;
-use futures::future::try_join5;
+use futures::future::{try_join, try_join5};
 use recado_domain::config::{
-    Agent, ConfigDocument, ConfigEntry, ConfigNames, ConfigRemoval, Instance, InstanceConfig, Tenant,
+    Agent, Calendar, ConfigDocument, ConfigEntry, ConfigNames, ConfigRemoval, Instance, InstanceConfig,
+    Tenant,
 };
 use recado_domain::ids::{ExternalId, InstanceId, TenantId, ToolId};
 use recado_domain::provider::Provider;
@@ -18,7 +19,7 @@ use recado_domain::tools::Tool;
 use recado_pipeline::ports::{
     ConfigurationStore, Page, PageRequest, PortError, PortResult, System, WriteOutcome,
 };
-use records::{add_entry, find_kind, list_named_keys};
+use records::{add_entry, find_kind, list_named_keys, sort_entries};
 use serde::de::DeserializeOwned;
 use std::collections::BTreeSet;
 
@@ -37,7 +38,7 @@ impl<A: System> DynamoStore<A> {
         found.iter().map(|item| item::decode_record(WHAT, item)).collect()
     }
 
-    /// Reads a tenant with its tools, agents and instances, by one query.
+    /// Reads a tenant with its calendars, tools, agents and instances, by one query.
     async fn read_tenant_entries(&self, tenant: &TenantId) -> PortResult<ConfigDocument> {
         const WHAT: &str = "reading a tenant's configuration";
         let query = RecordQuery {
@@ -116,10 +117,7 @@ impl<A: System> DynamoStore<A> {
                 add_entry(WHAT, item, &mut document)?;
             }
         }
-        document.tenants.sort_by(|a, b| a.id.cmp(&b.id));
-        document.tools.sort_by(|a, b| a.id.cmp(&b.id));
-        document.agents.sort_by(|a, b| a.id.cmp(&b.id));
-        document.instances.sort_by(|a, b| a.id.cmp(&b.id));
+        sort_entries(&mut document);
         Ok((document, marks))
     }
 
@@ -173,6 +171,11 @@ impl<A: System> DynamoStore<A> {
             .iter()
             .filter(|tool| removal.tools.contains(&tool.id));
         tenants.extend(of_tools.map(|tool| tool.tenant.clone()));
+        let of_calendars = before
+            .calendars
+            .iter()
+            .filter(|calendar| removal.calendars.contains(&calendar.id));
+        tenants.extend(of_calendars.map(|calendar| calendar.tenant.clone()));
         tenants.extend(removal.tenants.iter().cloned());
         for tenant in &tenants {
             let entries = self.read_tenant_entries(tenant).await?;
@@ -251,15 +254,19 @@ impl<A: System> ConfigurationStore for DynamoStore<A> {
             return self.read_tenant_entries(tenant).await;
         }
         let all = try_join5(
-            self.read_kind(ConfigurationKind::Tenant),
+            try_join(
+                self.read_kind(ConfigurationKind::Tenant),
+                self.read_kind(ConfigurationKind::Calendar),
+            ),
             self.read_kind(ConfigurationKind::Tool),
             self.read_kind(ConfigurationKind::Agent),
             self.read_kind(ConfigurationKind::Instance),
             self.find_alert_config(),
         );
-        let (tenants, tools, agents, instances, alerts) = Box::pin(all).await?;
+        let ((tenants, calendars), tools, agents, instances, alerts) = Box::pin(all).await?;
         Ok(ConfigDocument {
             tenants,
+            calendars,
             tools,
             agents,
             instances,
@@ -277,6 +284,14 @@ impl<A: System> ConfigurationStore for DynamoStore<A> {
 
     async fn list_agents(&self, tenant: Option<&TenantId>, page: &PageRequest) -> PortResult<Page<Agent>> {
         self.list_kind(ConfigurationKind::Agent, tenant, page).await
+    }
+
+    async fn list_calendars(
+        &self,
+        tenant: Option<&TenantId>,
+        page: &PageRequest,
+    ) -> PortResult<Page<Calendar>> {
+        self.list_kind(ConfigurationKind::Calendar, tenant, page).await
     }
 
     async fn list_tools(&self, tenant: Option<&TenantId>, page: &PageRequest) -> PortResult<Page<Tool>> {

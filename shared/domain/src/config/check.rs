@@ -1,5 +1,6 @@
 //! Checks configuration documents, and merges a changed document into the present one.
 
+use super::calendars::check_calendars;
 use super::credential::check_shared_variables;
 use super::{
     Agent, ConfigDocument, ConfigEntry, ConfigError, Instance, REPLY_DELAY_MAX, RESERVED_INSTANCE,
@@ -20,6 +21,7 @@ impl ConfigDocument {
     /// duplicates and ranges.
     pub fn validate_against(&self, known: &ConfigDocument) -> Result<(), ConfigError> {
         check_unique_ids("tenant", self.tenants.iter().map(|t| t.id.as_str()))?;
+        check_unique_ids("calendar", self.calendars.iter().map(|c| c.id.as_str()))?;
         check_unique_ids("tool", self.tools.iter().map(|t| t.id.as_str()))?;
         check_unique_ids("agent", self.agents.iter().map(|a| a.id.as_str()))?;
         check_unique_ids("instance", self.instances.iter().map(|i| i.id.as_str()))?;
@@ -34,6 +36,7 @@ impl ConfigDocument {
                 });
             }
         }
+        check_calendars(&merged.calendars, &tenants)?;
         check_tools(merged.tools.iter(), &tenants)?;
         let tools: BTreeMap<&ToolId, &Tool> = merged.tools.iter().map(|t| (&t.id, t)).collect();
         for agent in &merged.agents {
@@ -86,6 +89,7 @@ impl ConfigDocument {
     pub fn with_changes(&self, change: &ConfigDocument) -> ConfigDocument {
         let mut merged = self.clone();
         upsert_items(&mut merged.tenants, &change.tenants);
+        upsert_items(&mut merged.calendars, &change.calendars);
         upsert_items(&mut merged.tools, &change.tools);
         upsert_items(&mut merged.agents, &change.agents);
         upsert_items(&mut merged.instances, &change.instances);

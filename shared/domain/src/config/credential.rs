@@ -1,6 +1,6 @@
 //! Checks that a credential reference names a secret of its own tenant.
 
-use super::{ConfigDocument, ConfigError, CredentialRef, Instance};
+use super::{Calendar, ConfigDocument, ConfigError, CredentialRef, Instance};
 use crate::ids::TenantId;
 use crate::tools::Tool;
 use std::collections::BTreeSet;
@@ -107,7 +107,11 @@ fn tenant_of_parameter(name: &str) -> Option<&str> {
     (!own.is_empty()).then_some(tenant)
 }
 
-/// Refuses an instance or a tool whose credential is a variable of two tenants. That happens when the ids of two tenants are
+/// The words for an entry whose credential is a variable of two tenants.
+const SHARED_VARIABLE: &str =
+    "two tenants' ids are alike in capitals, so its credential cannot be a variable of one of them";
+
+/// Refuses an instance, a calendar or a tool whose credential is a variable of two tenants. That happens when the ids of two tenants are
 /// equal in capitals.
 pub(super) fn check_shared_variables<'a>(
     all: &ConfigDocument,
@@ -126,11 +130,18 @@ pub(super) fn check_shared_variables<'a>(
         let mut references = instance.credential.iter().chain(&instance.app_secret);
         references.any(is_shared)
     };
+    let names_shared = |calendar: &&Calendar| calendar.credential().is_some_and(is_shared);
+    if let Some(calendar) = all.calendars.iter().find(names_shared) {
+        return Err(ConfigError::InvalidValue {
+            of: format!("calendar `{}`", calendar.id),
+            what: SHARED_VARIABLE,
+        });
+    }
     let names_shared = |tool: &&Tool| tool.credential().is_some_and(is_shared);
     if let Some(tool) = all.tools.iter().find(names_shared) {
         return Err(ConfigError::InvalidValue {
             of: format!("tool `{}`", tool.id),
-            what: "two tenants' ids are alike in capitals, so its credential cannot be a variable of one of them",
+            what: SHARED_VARIABLE,
         });
     }
     match all.instances.iter().find(shared) {

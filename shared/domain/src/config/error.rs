@@ -1,6 +1,6 @@
-use super::StepsError;
+use super::{CalendarConfigError, StepsError};
 use crate::hours::HoursError;
-use crate::ids::{AgentId, InstanceId, TenantId, ToolId};
+use crate::ids::{AgentId, CalendarId, InstanceId, TenantId, ToolId};
 use crate::provider::Provider;
 use crate::tools::ToolError;
 
@@ -21,7 +21,7 @@ pub enum ConfigError {
     /// Two items of one kind have the same id.
     #[error("{kind} `{id}` is declared twice")]
     DuplicateId {
-        /// `tenant`, `tool`, `agent` or `instance`.
+        /// `tenant`, `calendar`, `tool`, `agent` or `instance`.
         kind: &'static str,
         /// The id that is declared twice.
         id: String,
@@ -103,7 +103,7 @@ pub enum ConfigError {
     },
     /// A tenant adds an item whose id is not its own to give.
     #[error(
-        "{of}: a tenant gives new tools, agents and instances ids that nobody has and that begin with `{tenant}-`"
+        "{of}: a tenant gives new calendars, tools, agents and instances ids that nobody has and that begin with `{tenant}-`"
     )]
     ForeignId {
         /// The item with the id.
@@ -174,6 +174,14 @@ pub enum ConfigError {
         agent: AgentId,
         /// The problem.
         why: StepsError,
+    },
+    /// A calendar is not valid.
+    #[error("calendar `{calendar}`: {why}")]
+    Calendar {
+        /// The calendar.
+        calendar: CalendarId,
+        /// The problem.
+        why: CalendarConfigError,
     },
     /// A tool is not valid.
     #[error("tool `{tool}`: {why}")]

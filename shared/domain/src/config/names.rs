@@ -1,15 +1,15 @@
 //! The names by which a check finds the entries that it needs, among any number of others.
 
 use super::credential::uppercase_tenant;
-use super::{Agent, ConfigDocument, ConfigRemoval, DestinationChannel, Instance, Tenant};
-use crate::ids::{AgentId, ExternalId, InstanceId, TenantId, ToolId};
+use super::{Agent, Calendar, ConfigDocument, ConfigRemoval, DestinationChannel, Instance, Tenant};
+use crate::ids::{AgentId, CalendarId, ExternalId, InstanceId, TenantId, ToolId};
 use crate::provider::Provider;
 use crate::tools::Tool;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// A tenant, a tool, an agent or an instance.
+/// A tenant, a calendar, a tool, an agent or an instance.
 pub trait ConfigEntry: Serialize + DeserializeOwned + Clone + PartialEq + Send + Sync {
     /// The kind, as people and the audit read it.
     const KIND: &'static str;
@@ -66,6 +66,7 @@ macro_rules! config_entry {
 }
 
 config_entry!(Tenant, TenantId, "tenant", tenants, id);
+config_entry!(Calendar, CalendarId, "calendar", calendars, tenant);
 config_entry!(Tool, ToolId, "tool", tools, tenant);
 config_entry!(Agent, AgentId, "agent", agents, tenant);
 config_entry!(Instance, InstanceId, "instance", instances, tenant);
@@ -75,6 +76,8 @@ config_entry!(Instance, InstanceId, "instance", instances, tenant);
 pub struct ConfigNames {
     /// Ids of tenants.
     pub tenants: BTreeSet<TenantId>,
+    /// Ids of calendars.
+    pub calendars: BTreeSet<CalendarId>,
     /// Ids of tools.
     pub tools: BTreeSet<ToolId>,
     /// Ids of agents.
@@ -98,11 +101,13 @@ impl ConfigNames {
     /// Makes the ids of the entries that a change and a removal write.
     pub fn of_written(change: &ConfigDocument, removal: &ConfigRemoval) -> Self {
         let changed_tenants = change.tenants.iter().map(|tenant| &tenant.id);
+        let changed_calendars = change.calendars.iter().map(|calendar| &calendar.id);
         let changed_tools = change.tools.iter().map(|tool| &tool.id);
         let changed_agents = change.agents.iter().map(|agent| &agent.id);
         let changed_instances = change.instances.iter().map(|instance| &instance.id);
         Self {
             tenants: changed_tenants.chain(&removal.tenants).cloned().collect(),
+            calendars: changed_calendars.chain(&removal.calendars).cloned().collect(),
             tools: changed_tools.chain(&removal.tools).cloned().collect(),
             agents: changed_agents.chain(&removal.agents).cloned().collect(),
             instances: changed_instances.chain(&removal.instances).cloned().collect(),
@@ -113,6 +118,9 @@ impl ConfigNames {
     /// Adds the names of all entries that `change` names or refers to.
     pub fn add_change(&mut self, change: &ConfigDocument) {
         self.tenants.extend(change.list_owners());
+        let calendars = change.calendars.iter();
+        self.calendars
+            .extend(calendars.map(|calendar| calendar.id.clone()));
         self.tools.extend(change.tools.iter().map(|tool| tool.id.clone()));
         for agent in &change.agents {
             self.agents.insert(agent.id.clone());
@@ -152,10 +160,12 @@ impl ConfigDocument {
     /// Returns the tenants to which the document's entries belong.
     pub fn list_owners(&self) -> BTreeSet<TenantId> {
         let tenants = self.tenants.iter().map(ConfigEntry::owner);
+        let calendars = self.calendars.iter().map(ConfigEntry::owner);
         let tools = self.tools.iter().map(ConfigEntry::owner);
         let agents = self.agents.iter().map(ConfigEntry::owner);
         let instances = self.instances.iter().map(ConfigEntry::owner);
         tenants
+            .chain(calendars)
             .chain(tools)
             .chain(agents)
             .chain(instances)
@@ -163,7 +173,7 @@ impl ConfigDocument {
             .collect()
     }
 
-    /// Returns the tenant with its tools, agents and instances. The alerts are left out: they are the installation's.
+    /// Returns the tenant with its calendars, tools, agents and instances. The alerts are left out: they are the installation's.
     #[must_use]
     pub fn of_tenant(&self, tenant: &TenantId) -> ConfigDocument {
         fn own<T: ConfigEntry>(entries: &[T], tenant: &TenantId) -> Vec<T> {
@@ -175,6 +185,7 @@ impl ConfigDocument {
         }
         ConfigDocument {
             tenants: own(&self.tenants, tenant),
+            calendars: own(&self.calendars, tenant),
             tools: own(&self.tools, tenant),
             agents: own(&self.agents, tenant),
             instances: own(&self.instances, tenant),
@@ -189,6 +200,10 @@ impl ConfigDocument {
             &self.tenants,
             &other.tenants,
             names.tenants.iter().map(TenantId::as_str),
+        ) && agree(
+            &self.calendars,
+            &other.calendars,
+            names.calendars.iter().map(CalendarId::as_str),
         ) && agree(&self.tools, &other.tools, names.tools.iter().map(ToolId::as_str))
             && agree(
                 &self.agents,

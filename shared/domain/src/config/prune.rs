@@ -1,7 +1,7 @@
 //! The removal of configuration that a document does not name.
 
 use super::{ConfigDocument, Instance};
-use crate::ids::{AgentId, InstanceId, TenantId, ToolId};
+use crate::ids::{AgentId, CalendarId, InstanceId, TenantId, ToolId};
 use std::collections::BTreeSet;
 
 /// The entries to remove from the configuration.
@@ -9,6 +9,8 @@ use std::collections::BTreeSet;
 pub struct ConfigRemoval {
     /// The tenants to remove.
     pub tenants: Vec<TenantId>,
+    /// The calendars to remove.
+    pub calendars: Vec<CalendarId>,
     /// The tools to remove.
     pub tools: Vec<ToolId>,
     /// The agents to remove.
@@ -30,6 +32,7 @@ impl ConfigRemoval {
     /// Returns `true` if there is nothing to remove.
     pub fn is_empty(&self) -> bool {
         self.tenants.is_empty()
+            && self.calendars.is_empty()
             && self.tools.is_empty()
             && self.agents.is_empty()
             && self.instances.is_empty()
@@ -78,9 +81,18 @@ impl ConfigDocument {
         };
         let (staying_tools, tools): (Vec<_>, Vec<_>) =
             self.tools.iter().partition(|tool| needs_tool(&tool.id));
+        let needs_calendar =
+            |calendar: &CalendarId| wanted.calendars.iter().any(|named| named.id == *calendar);
+        let (staying_calendars, calendars): (Vec<_>, Vec<_>) = self
+            .calendars
+            .iter()
+            .partition(|calendar| needs_calendar(&calendar.id));
         let needs_tenant = |tenant: &TenantId| {
             wanted.tenants.iter().any(|named| named.id == *tenant)
                 || staying.iter().any(|instance| instance.tenant == *tenant)
+                || staying_calendars
+                    .iter()
+                    .any(|calendar| calendar.tenant == *tenant)
                 || staying_tools.iter().any(|tool| tool.tenant == *tenant)
                 || staying_agents.iter().any(|agent| agent.tenant == *tenant)
         };
@@ -89,6 +101,10 @@ impl ConfigDocument {
         PrunePlan {
             remove: ConfigRemoval {
                 tenants: tenants.map(|tenant| tenant.id.clone()).collect(),
+                calendars: calendars
+                    .into_iter()
+                    .map(|calendar| calendar.id.clone())
+                    .collect(),
                 tools: tools.into_iter().map(|tool| tool.id.clone()).collect(),
                 agents: agents.into_iter().map(|agent| agent.id.clone()).collect(),
                 instances: removed.into_iter().map(|instance| instance.id.clone()).collect(),
@@ -108,6 +124,8 @@ impl ConfigDocument {
         let mut left = self.clone();
         left.tenants
             .retain(|tenant| !removal.tenants.contains(&tenant.id));
+        left.calendars
+            .retain(|calendar| !removal.calendars.contains(&calendar.id));
         left.tools.retain(|tool| !removal.tools.contains(&tool.id));
         left.agents.retain(|agent| !removal.agents.contains(&agent.id));
         left.instances

@@ -1,5 +1,5 @@
 //! The entries to which others refer: an instance refers to its agent and its tenant, an agent to its tenant and its tools,
-//! a tool to its tenant.
+//! a tool or a calendar to its tenant.
 
 use super::{ConfigDocument, ConfigNames, ConfigRemoval};
 use std::collections::BTreeSet;
@@ -80,6 +80,11 @@ impl ConfigDocument {
         let mut staying = self.instances.iter().filter(left).chain(&change.instances);
         let left = |agent: &&super::Agent| !agents.contains(&agent.id) && !moved.contains(&agent.id);
         let mut answering = self.agents.iter().filter(left).chain(&change.agents);
+        let left = |calendar: &&super::Calendar| {
+            !removal.calendars.contains(&calendar.id)
+                && !change.calendars.iter().any(|changed| changed.id == calendar.id)
+        };
+        let mut booked = self.calendars.iter().filter(left).chain(&change.calendars);
         let left = |tool: &&crate::tools::Tool| {
             !tools.contains(&tool.id) && !change.tools.iter().any(|changed| changed.id == tool.id)
         };
@@ -88,6 +93,7 @@ impl ConfigDocument {
             || answering.any(|agent| {
                 tenants.contains(&agent.tenant) || agent.tools.iter().any(|tool| tools.contains(tool))
             })
+            || booked.any(|calendar| tenants.contains(&calendar.tenant))
             || offered.any(|tool| tenants.contains(&tool.tenant))
     }
 }

@@ -39,6 +39,13 @@ impl ConfigDocument {
                 .chain([instance.tenant.clone()])
                 .collect::<Vec<_>>()
         };
+        let calendars = self.calendars.iter().flat_map(|calendar| {
+            let before = known.calendars.iter().find(|known| known.id == calendar.id);
+            before
+                .map(|before| before.tenant.clone())
+                .into_iter()
+                .chain([calendar.tenant.clone()])
+        });
         let tools = self.tools.iter().flat_map(|tool| {
             let before = known.tools.iter().find(|known| known.id == tool.id);
             before
@@ -57,6 +64,7 @@ impl ConfigDocument {
             .tenants
             .iter()
             .map(|tenant| tenant.id.clone())
+            .chain(calendars)
             .chain(tools)
             .chain(agents);
         let mut named = named.chain(self.instances.iter().flat_map(owners));
@@ -72,6 +80,8 @@ impl ConfigDocument {
         let removed = self.removed_tenants();
         let mut left = self.clone();
         left.tenants.retain(|tenant| !removed.contains(&tenant.id));
+        left.calendars
+            .retain(|calendar| !removed.contains(&calendar.tenant));
         left.tools.retain(|tool| !removed.contains(&tool.tenant));
         left.agents.retain(|agent| !removed.contains(&agent.tenant));
         left.instances

@@ -16,6 +16,12 @@ impl ConfigDocument {
         for named in &self.tenants {
             check_owner(format!("tenant `{}`", named.id), &named.id, tenant)?;
         }
+        for calendar in &self.calendars {
+            let of = || format!("calendar `{}`", calendar.id);
+            check_owner(of(), &calendar.tenant, tenant)?;
+            let known = all.calendars.iter().find(|known| known.id == calendar.id);
+            check_id(of, calendar.id.as_str(), known.map(|known| &known.tenant), tenant)?;
+        }
         for tool in &self.tools {
             let of = || format!("tool `{}`", tool.id);
             check_owner(of(), &tool.tenant, tenant)?;

@@ -1,102 +1,21 @@
-use super::alerts::{ALERT_CONFIG, select_alert_config, write_installation_value};
+mod reading;
+
+use super::alerts::{ALERT_CONFIG, write_installation_value};
 use crate::Embedded;
 use crate::config_cache::InstanceName;
 use crate::db_error::DbError;
-use crate::sql_records::{decode_json, encode_json, execute_sql, query_all, query_one, to_sql_limit};
+use crate::sql_records::{decode_json, encode_json, execute_sql, query_all, to_sql_limit};
+use reading::{select_configuration, select_named, select_tool};
 use recado_domain::config::{
-    Agent, ConfigDocument, ConfigEntry, ConfigNames, ConfigRemoval, Instance, InstanceConfig, Tenant,
+    Agent, Calendar, ConfigDocument, ConfigEntry, ConfigNames, ConfigRemoval, Instance, InstanceConfig,
+    Tenant,
 };
-use recado_domain::ids::{ExternalId, InstanceId, TenantId, ToolId};
+use recado_domain::ids::{ExternalId, InstanceId, TenantId};
 use recado_domain::knowledge::AgentKnowledge;
 use recado_domain::provider::Provider;
 use recado_domain::tools::Tool;
 use recado_pipeline::ports::{ConfigurationStore, Page, PageRequest, PortResult, WriteOutcome};
 use rusqlite::{Connection, OptionalExtension, Row, params};
-use std::collections::BTreeMap;
-
-fn select_configuration(
-    connection: &Connection,
-    tenant: Option<&TenantId>,
-) -> Result<ConfigDocument, DbError> {
-    let Some(tenant) = tenant else {
-        return Ok(ConfigDocument {
-            tenants: query_all(connection, "SELECT body FROM tenants ORDER BY id", [])?,
-            tools: query_all(connection, "SELECT body FROM tools ORDER BY id", [])?,
-            agents: query_all(connection, "SELECT body FROM agents ORDER BY id", [])?,
-            instances: query_all(connection, "SELECT body FROM instances ORDER BY id", [])?,
-            alerts: select_alert_config(connection)?,
-        });
-    };
-    let tenant = [tenant.as_str()];
-    let tools = "SELECT body FROM tools WHERE tenant = ?1 ORDER BY id";
-    let agents = "SELECT body FROM agents WHERE tenant = ?1 ORDER BY id";
-    let instances = "SELECT body FROM instances WHERE tenant = ?1 ORDER BY id";
-    Ok(ConfigDocument {
-        tenants: query_all(connection, "SELECT body FROM tenants WHERE id = ?1", tenant)?,
-        tools: query_all(connection, tools, tenant)?,
-        agents: query_all(connection, agents, tenant)?,
-        instances: query_all(connection, instances, tenant)?,
-        // The alerts are the installation's.
-        alerts: None,
-    })
-}
-
-/// Returns the entries that `names` names, each once, in the order of their ids.
-fn select_named(connection: &Connection, names: &ConfigNames) -> Result<ConfigDocument, DbError> {
-    let mut tenants: BTreeMap<String, Tenant> = BTreeMap::new();
-    let mut agents: BTreeMap<String, Agent> = BTreeMap::new();
-    let mut instances: BTreeMap<String, Instance> = BTreeMap::new();
-    let mut select_tenants = |sql: &str, name: &str| -> Result<(), DbError> {
-        let found = query_all(connection, sql, [name])?;
-        tenants.extend(
-            found
-                .into_iter()
-                .map(|found: Tenant| (found.id.to_string(), found)),
-        );
-        Ok(())
-    };
-    for id in &names.tenants {
-        select_tenants("SELECT body FROM tenants WHERE id = ?1", id.as_str())?;
-    }
-    for part in &names.variable_parts {
-        select_tenants("SELECT body FROM tenants WHERE variable_part = ?1", part)?;
-    }
-    let mut tools: BTreeMap<String, Tool> = BTreeMap::new();
-    for id in &names.tools {
-        let found = select_tool(connection, id)?;
-        tools.extend(found.map(|found| (found.id.to_string(), found)));
-    }
-    for id in &names.agents {
-        let sql = "SELECT body FROM agents WHERE id = ?1";
-        let found: Option<Agent> = query_one(connection, sql, [id.as_str()])?;
-        agents.extend(found.map(|found| (found.id.to_string(), found)));
-    }
-    for id in &names.instances {
-        let sql = "SELECT body FROM instances WHERE id = ?1";
-        let found: Option<Instance> = query_one(connection, sql, [id.as_str()])?;
-        instances.extend(found.map(|found| (found.id.to_string(), found)));
-    }
-    for (provider, external) in &names.externals {
-        let sql = "SELECT body FROM instances WHERE provider = ?1 AND external = ?2";
-        let found: Option<Instance> = query_one(connection, sql, [provider.as_str(), external.as_str()])?;
-        instances.extend(found.map(|found| (found.id.to_string(), found)));
-    }
-    Ok(ConfigDocument {
-        tenants: tenants.into_values().collect(),
-        tools: tools.into_values().collect(),
-        agents: agents.into_values().collect(),
-        instances: instances.into_values().collect(),
-        alerts: if names.alerts {
-            select_alert_config(connection)?
-        } else {
-            None
-        },
-    })
-}
-
-fn select_tool(connection: &Connection, id: &ToolId) -> Result<Option<Tool>, DbError> {
-    query_one(connection, "SELECT body FROM tools WHERE id = ?1", [id.as_str()])
-}
 
 /// Returns a page of the entries in `table`, of one tenant or of all. The cursor is the id of the last entry before it.
 fn select_entries<T: ConfigEntry>(
@@ -191,6 +110,15 @@ fn apply_document(connection: &Connection, change: &ConfigDocument) -> Result<()
         ];
         execute_sql(connection, sql, values)?;
     }
+    for calendar in &change.calendars {
+        let sql = "INSERT OR REPLACE INTO calendars (id, tenant, body) VALUES (?1, ?2, ?3)";
+        let values = params![
+            calendar.id.as_str(),
+            calendar.tenant.as_str(),
+            encode_json(calendar)?
+        ];
+        execute_sql(connection, sql, values)?;
+    }
     for tool in &change.tools {
         let sql = "INSERT OR REPLACE INTO tools (id, tenant, body) VALUES (?1, ?2, ?3)";
         let values = params![tool.id.as_str(), tool.tenant.as_str(), encode_json(tool)?];
@@ -227,6 +155,9 @@ fn delete_entries(connection: &Connection, removal: &ConfigRemoval) -> Result<()
     }
     for id in &removal.tools {
         execute_sql(connection, "DELETE FROM tools WHERE id = ?1", [id.as_str()])?;
+    }
+    for id in &removal.calendars {
+        execute_sql(connection, "DELETE FROM calendars WHERE id = ?1", [id.as_str()])?;
     }
     for id in &removal.tenants {
         execute_sql(connection, "DELETE FROM tenants WHERE id = ?1", [id.as_str()])?;
@@ -313,6 +244,16 @@ impl ConfigurationStore for Embedded {
         let (tenant, page) = (tenant.cloned(), page.clone());
         let work = move |c: &Connection| select_entries(c, "agents", tenant.as_ref(), &page);
         self.run_read("agents", work).await
+    }
+
+    async fn list_calendars(
+        &self,
+        tenant: Option<&TenantId>,
+        page: &PageRequest,
+    ) -> PortResult<Page<Calendar>> {
+        let (tenant, page) = (tenant.cloned(), page.clone());
+        let work = move |c: &Connection| select_entries(c, "calendars", tenant.as_ref(), &page);
+        self.run_read("calendars", work).await
     }
 
     async fn list_tools(&self, tenant: Option<&TenantId>, page: &PageRequest) -> PortResult<Page<Tool>> {

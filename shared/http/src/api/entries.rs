@@ -1,4 +1,4 @@
-//! The routes of tenants, tools, agents and instances have the same form: what they share is here.
+//! The routes of tenants, calendars, tools, agents and instances have the same form: what they share is here.
 
 use super::{Api, ApiContext, BODY_MAX};
 use crate::problem::HttpProblem;
@@ -14,7 +14,7 @@ use recado_pipeline::configure::{self, AskedParties, ChangedEntry, Configuration
 use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
 
-/// The filter and the page of a list of tools, agents or instances.
+/// The filter and the page of a list of calendars, tools, agents or instances.
 #[derive(Debug, Deserialize, IntoParams)]
 #[into_params(parameter_in = Query)]
 #[serde(deny_unknown_fields)]

@@ -3,11 +3,14 @@
 //! A test holds every answer and every accepted request of the tests of this crate against these schemas.
 
 mod alerts;
+mod calendars;
 mod configuration;
 mod content;
+mod hours;
 mod reports;
 mod tools;
 
+pub(super) use calendars::CalendarSchema;
 pub(super) use configuration::{AgentSchema, ConfigDocumentSchema, InstanceSchema, RateSchema, TenantSchema};
 pub(super) use content::OutgoingContentSchema;
 pub(super) use reports::{

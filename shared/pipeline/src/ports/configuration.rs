@@ -1,15 +1,15 @@
 use super::{Page, PageRequest, PortResult, WriteOutcome};
 use recado_domain::config::{
-    Agent, ConfigDocument, ConfigNames, ConfigRemoval, Instance, InstanceConfig, Tenant,
+    Agent, Calendar, ConfigDocument, ConfigNames, ConfigRemoval, Instance, InstanceConfig, Tenant,
 };
 use recado_domain::ids::{ExternalId, InstanceId, TenantId};
 use recado_domain::provider::Provider;
 use recado_domain::tools::Tool;
 use std::future::Future;
 
-/// A store of the configuration: tenants, tools, agents and instances.
+/// A store of the configuration: tenants, calendars, tools, agents and instances.
 pub trait ConfigurationStore: Send + Sync {
-    /// Returns the configuration of `tenant` with its tools, agents and instances, or the whole configuration (`None`).
+    /// Returns the configuration of `tenant` with its calendars, tools, agents and instances, or the whole configuration (`None`).
     fn read_configuration(
         &self,
         tenant: Option<&TenantId>,
@@ -20,6 +20,13 @@ pub trait ConfigurationStore: Send + Sync {
 
     /// Returns a page of all tenants, sorted by their ids.
     fn list_tenants(&self, page: &PageRequest) -> impl Future<Output = PortResult<Page<Tenant>>> + Send;
+
+    /// Returns a page of the calendars of `tenant`, or of all calendars (`None`), sorted by their ids.
+    fn list_calendars(
+        &self,
+        tenant: Option<&TenantId>,
+        page: &PageRequest,
+    ) -> impl Future<Output = PortResult<Page<Calendar>>> + Send;
 
     /// Returns a page of the tools of `tenant`, or of all tools (`None`), sorted by their ids.
     fn list_tools(
@@ -51,11 +58,11 @@ pub trait ConfigurationStore: Send + Sync {
         known: &ConfigDocument,
     ) -> impl Future<Output = PortResult<WriteOutcome>> + Send;
 
-    /// Creates or replaces the tenants, tools, agents and instances in `change`, and leaves all others unchanged. One change
+    /// Creates or replaces the tenants, calendars, tools, agents and instances in `change`, and leaves all others unchanged. One change
     /// may exchange the external ids of two instances. The caller has validated `change`.
     fn apply_configuration(&self, change: &ConfigDocument) -> impl Future<Output = PortResult<()>> + Send;
 
-    /// Removes the tenants, tools, agents and instances that `removal` names, and leaves all others unchanged. What is not
+    /// Removes the tenants, calendars, tools, agents and instances that `removal` names, and leaves all others unchanged. What is not
     /// configured counts as removed. The caller has made sure that nothing refers to them any more.
     fn remove_configuration(&self, removal: &ConfigRemoval) -> impl Future<Output = PortResult<()>> + Send;
 

@@ -25,7 +25,7 @@ mod template_check;
 use audited_changes::{differing_fields, list_audited_changes};
 pub use entries::{
     ChangedEntry, EntryMatch, change_entry, compute_version, create_entry, find_entry, list_agents,
-    list_instances, list_tenants, list_tools, remove_entry,
+    list_calendars, list_instances, list_tenants, list_tools, remove_entry,
 };
 pub use onboarding::begin_onboarding;
 use prune::PlannedRemoval;
@@ -59,7 +59,7 @@ pub enum AskedParties {
 /// The result of applying a document.
 #[derive(Debug, Clone, PartialEq)]
 pub struct AppliedDocument {
-    /// Changes of tenants, then tools, agents and instances, in the document's order, then of the alerts.
+    /// Changes of tenants, then calendars, tools, agents and instances, in the document's order, then of the alerts.
     pub changes: Vec<ConfigurationChange>,
     /// Part of the configuration that the document touches, after the change.
     pub document: ConfigDocument,
@@ -67,12 +67,12 @@ pub struct AppliedDocument {
     pub warnings: Vec<String>,
 }
 
-/// The result for one tenant, tool, agent or instance of a document, or for its alerts.
+/// The result for one tenant, calendar, tool, agent or instance of a document, or for its alerts.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct ConfigurationChange {
-    /// Kind of the entry: `tenant`, `tool`, `agent`, `instance` or `alerts`.
+    /// Kind of the entry: `tenant`, `calendar`, `tool`, `agent`, `instance` or `alerts`.
     pub kind: &'static str,
-    /// Id of the tenant, tool, agent or instance; `alerts` for the alerts.
+    /// Id of the tenant, calendar, tool, agent or instance; `alerts` for the alerts.
     pub id: String,
     /// Kind of the change.
     pub what: ConfigurationChangeKind,
@@ -210,6 +210,13 @@ fn list_changes(known: &ConfigDocument, change: &ConfigDocument) -> Vec<Configur
         &known.tenants,
         &change.tenants,
         |t| t.id.as_str(),
+        &mut changes,
+    );
+    collect_changes(
+        "calendar",
+        &known.calendars,
+        &change.calendars,
+        |c| c.id.as_str(),
         &mut changes,
     );
     collect_changes(

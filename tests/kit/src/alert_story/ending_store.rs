@@ -4,7 +4,8 @@ use crate::delegate_calls;
 use jiff::Timestamp;
 use recado_domain::alert::{Alert, AlertWatch, Notification, NotificationState};
 use recado_domain::config::{
-    Agent, AlertConfig, ConfigDocument, ConfigNames, ConfigRemoval, Instance, InstanceConfig, Tenant,
+    Agent, AlertConfig, Calendar, ConfigDocument, ConfigNames, ConfigRemoval, Instance, InstanceConfig,
+    Tenant,
 };
 use recado_domain::conversation::Conversation;
 use recado_domain::dead_letter::DeadLetter;
@@ -100,6 +101,7 @@ impl<S: Store> ConfigurationStore for EndingStore<'_, S> {
         read_configuration(tenant: Option<&TenantId>) -> ConfigDocument;
         read_named(names: &ConfigNames) -> ConfigDocument;
         list_tenants(page: &PageRequest) -> Page<Tenant>;
+        list_calendars(tenant: Option<&TenantId>, page: &PageRequest) -> Page<Calendar>;
         list_tools(tenant: Option<&TenantId>, page: &PageRequest) -> Page<Tool>;
         list_agents(tenant: Option<&TenantId>, page: &PageRequest) -> Page<Agent>;
         list_instances(tenant: Option<&TenantId>, page: &PageRequest) -> Page<Instance>;

@@ -12,7 +12,8 @@ use recado_domain::access_list::AccessList;
 use recado_domain::alert::{Alert, AlertWatch, Notification, NotificationState};
 use recado_domain::audit::AuditEntry;
 use recado_domain::config::{
-    Agent, AlertConfig, ConfigDocument, ConfigNames, ConfigRemoval, Instance, InstanceConfig, Tenant,
+    Agent, AlertConfig, Calendar, ConfigDocument, ConfigNames, ConfigRemoval, Instance, InstanceConfig,
+    Tenant,
 };
 use recado_domain::contact::ContactAddress;
 use recado_domain::conversation::Conversation;
@@ -160,6 +161,7 @@ impl<S: Store> ConfigurationStore for FaultyPort<S> {
         read_configuration(tenant: Option<&TenantId>) -> ConfigDocument;
         read_named(names: &ConfigNames) -> ConfigDocument;
         list_tenants(page: &PageRequest) -> Page<Tenant>;
+        list_calendars(tenant: Option<&TenantId>, page: &PageRequest) -> Page<Calendar>;
         list_tools(tenant: Option<&TenantId>, page: &PageRequest) -> Page<Tool>;
         list_agents(tenant: Option<&TenantId>, page: &PageRequest) -> Page<Agent>;
         list_instances(tenant: Option<&TenantId>, page: &PageRequest) -> Page<Instance>;

@@ -7,7 +7,7 @@ use recado_pipeline::ports::{PortError, PortResult};
 
 /// Returns the kind of an entry, by the key of any of its records.
 pub(super) fn find_kind(item: &Item) -> Option<ConfigurationKind> {
-    use ConfigurationKind::{Agent, Instance, Tenant, Tool};
+    use ConfigurationKind::{Agent, Calendar, Instance, Tenant, Tool};
     let (pk, sk) = (item::get_string(item, "pk")?, item::get_string(item, "sk")?);
     if pk == keys::VARIABLES {
         return Some(Tenant);
@@ -17,7 +17,7 @@ pub(super) fn find_kind(item: &Item) -> Option<ConfigurationKind> {
     }
     let fits = |kind: &ConfigurationKind| pk == kind.partition_key();
     let owned = |kind: &ConfigurationKind| pk.starts_with("G#C#") && sk.starts_with(kind.sort_prefix());
-    [Tenant, Tool, Agent, Instance]
+    [Tenant, Calendar, Tool, Agent, Instance]
         .into_iter()
         .find(|kind| fits(kind) || owned(kind))
 }
@@ -26,6 +26,7 @@ pub(super) fn find_kind(item: &Item) -> Option<ConfigurationKind> {
 pub(super) fn add_entry(what: &'static str, item: &Item, document: &mut ConfigDocument) -> PortResult<()> {
     match find_kind(item) {
         Some(ConfigurationKind::Tenant) => document.tenants.push(item::decode_record(what, item)?),
+        Some(ConfigurationKind::Calendar) => document.calendars.push(item::decode_record(what, item)?),
         Some(ConfigurationKind::Tool) => document.tools.push(item::decode_record(what, item)?),
         Some(ConfigurationKind::Agent) => document.agents.push(item::decode_record(what, item)?),
         Some(ConfigurationKind::Instance) => document.instances.push(item::decode_record(what, item)?),
@@ -39,6 +40,8 @@ pub(super) fn list_named_keys(names: &ConfigNames) -> Vec<TableKey> {
     let of = TableKey::for_configured;
     let tenants = names.tenants.iter();
     let tenants = tenants.map(|id| of(ConfigurationKind::Tenant, id.as_str()));
+    let calendars = names.calendars.iter();
+    let calendars = calendars.map(|id| of(ConfigurationKind::Calendar, id.as_str()));
     let tools = names.tools.iter();
     let tools = tools.map(|id| of(ConfigurationKind::Tool, id.as_str()));
     let agents = names.agents.iter();
@@ -49,10 +52,20 @@ pub(super) fn list_named_keys(names: &ConfigNames) -> Vec<TableKey> {
     let externals = externals.map(|(provider, external)| TableKey::for_external_id(*provider, external));
     let alerts = names.alerts.then(TableKey::for_alert_config);
     tenants
+        .chain(calendars)
         .chain(tools)
         .chain(agents)
         .chain(instances)
         .chain(externals)
         .chain(alerts)
         .collect()
+}
+
+/// Sorts the entries of each kind by their ids.
+pub(super) fn sort_entries(document: &mut ConfigDocument) {
+    document.tenants.sort_by(|a, b| a.id.cmp(&b.id));
+    document.calendars.sort_by(|a, b| a.id.cmp(&b.id));
+    document.tools.sort_by(|a, b| a.id.cmp(&b.id));
+    document.agents.sort_by(|a, b| a.id.cmp(&b.id));
+    document.instances.sort_by(|a, b| a.id.cmp(&b.id));
 }

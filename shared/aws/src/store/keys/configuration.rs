@@ -2,7 +2,7 @@
 //! read by one query; a tenant also under its part of variables' names, and an instance under the provider's name for it.
 
 use super::TableKey;
-use recado_domain::config::{Agent, Instance, Tenant};
+use recado_domain::config::{Agent, Calendar, Instance, Tenant};
 use recado_domain::ids::{ExternalId, TenantId, hash_parts};
 use recado_domain::provider::Provider;
 use recado_domain::tools::Tool;
@@ -12,6 +12,8 @@ use recado_domain::tools::Tool;
 pub(crate) enum ConfigurationKind {
     /// Tenants.
     Tenant,
+    /// Calendars.
+    Calendar,
     /// Tools.
     Tool,
     /// Agents.
@@ -25,6 +27,7 @@ impl ConfigurationKind {
     pub(crate) fn partition_key(self) -> &'static str {
         match self {
             Self::Tenant => "G#T",
+            Self::Calendar => "G#L",
             Self::Tool => "G#F",
             Self::Agent => "G#A",
             Self::Instance => "G#I",
@@ -35,6 +38,7 @@ impl ConfigurationKind {
     pub(crate) fn sort_prefix(self) -> &'static str {
         match self {
             Self::Tenant => "T#",
+            Self::Calendar => "L#",
             Self::Tool => "F#",
             Self::Agent => "A#",
             Self::Instance => "I#",
@@ -50,13 +54,13 @@ pub(crate) fn variable_sk_prefix(part: &str) -> String {
     format!("{part}#")
 }
 
-/// Returns the `pk` of a tenant with its tools, agents and instances.
+/// Returns the `pk` of a tenant with its calendars, tools, agents and instances.
 pub(crate) fn tenant_entries_pk(tenant: &TenantId) -> String {
     format!("G#C#{tenant}")
 }
 
 impl TableKey {
-    /// Returns the key of a tenant, a tool, an agent or an instance.
+    /// Returns the key of a tenant, a calendar, a tool, an agent or an instance.
     pub(crate) fn for_configured(kind: ConfigurationKind, id: &str) -> Self {
         Self::new(kind.partition_key().to_owned(), id)
     }
@@ -83,6 +87,18 @@ impl TableKey {
             Self::for_configured(ConfigurationKind::Tenant, tenant.id.as_str()),
             Self::for_owned(&tenant.id, ConfigurationKind::Tenant, tenant.id.as_str()),
             Self::new(VARIABLES.to_owned(), format!("{prefix}{}", tenant.id)),
+        ]
+    }
+
+    /// Returns the keys of a calendar's records. The first is that under its id.
+    pub(crate) fn for_calendar_records(calendar: &Calendar) -> Vec<Self> {
+        vec![
+            Self::for_configured(ConfigurationKind::Calendar, calendar.id.as_str()),
+            Self::for_owned(
+                &calendar.tenant,
+                ConfigurationKind::Calendar,
+                calendar.id.as_str(),
+            ),
         ]
     }
 

@@ -1,7 +1,9 @@
 //! Schemas of the configuration document.
 
 use super::alerts::AlertConfigSchema;
+use super::calendars::CalendarSchema;
 use super::content::MessageTemplateSchema;
+use super::hours::OpeningHoursSchema;
 use super::tools::ToolSchema;
 use super::{DecisionKindSchema, ProviderSchema, SignaturePositionSchema};
 use recado_domain::Timestamp;
@@ -18,6 +20,8 @@ use utoipa::ToSchema;
 pub(in crate::api) struct ConfigDocumentSchema {
     #[schema(required = false)]
     tenants: Vec<TenantSchema>,
+    #[schema(required = false)]
+    calendars: Vec<CalendarSchema>,
     #[schema(required = false)]
     tools: Vec<ToolSchema>,
     #[schema(required = false)]
@@ -248,31 +252,6 @@ pub(in crate::api) struct InstanceSchema {
     previous_secret_until: Option<Timestamp>,
 }
 
-/// Spans of each weekday, such as `["09:00-12:00", "13:00-18:00"]`, and of exceptional days. A weekday without spans is
-/// closed; a span that ends at or before its start runs past midnight.
-#[derive(Serialize, ToSchema)]
-#[schema(as = OpeningHours)]
-#[serde(deny_unknown_fields)]
-struct OpeningHoursSchema {
-    mon: Option<Vec<String>>,
-    tue: Option<Vec<String>>,
-    wed: Option<Vec<String>>,
-    thu: Option<Vec<String>>,
-    fri: Option<Vec<String>>,
-    sat: Option<Vec<String>>,
-    sun: Option<Vec<String>>,
-    /// Dates on which other hours count than on their weekdays: at most 366 exceptions.
-    #[schema(required = false)]
-    exceptions: Vec<HoursExceptionSchema>,
-    /// IANA time zone in which the hours are read. If absent, the tenant's.
-    time_zone: Option<String>,
-    /// The message that a contact gets once while the instance is closed. If absent, nothing is said.
-    closed_message: Option<String>,
-    /// Number of replies a minute for what waited for an opening.
-    #[schema(minimum = 1, maximum = 600, default = 60)]
-    replies_per_minute: Option<u32>,
-}
-
 /// A text that is added to each reply when it is sent.
 #[derive(Serialize, ToSchema)]
 #[schema(as = Signature)]
@@ -283,22 +262,6 @@ struct SignatureSchema {
     text: String,
     #[schema(value_type = SignaturePositionSchema, required = false)]
     position: SignaturePosition,
-}
-
-/// A date, or the dates `from` to `to`: closed, or with hours of their own.
-#[derive(Serialize, ToSchema)]
-#[schema(as = HoursException)]
-#[serde(deny_unknown_fields)]
-struct HoursExceptionSchema {
-    #[schema(example = "2026-12-25")]
-    date: Option<String>,
-    from: Option<String>,
-    /// The last date.
-    to: Option<String>,
-    #[schema(required = false, default = false)]
-    closed: bool,
-    #[schema(required = false)]
-    hours: Vec<String>,
 }
 
 /// Whom the instance lets begin a conversation: at most 10,000 entries together. Conversations that exist go on.

@@ -1,6 +1,6 @@
 //! All that is done with a token is in the audit, and nothing in there tells of people or of secrets.
 
-use super::requests::{Wanted, list_requests};
+use super::requests::{Wanted, calendar, list_requests};
 use super::tenants::TwoTenants;
 use super::{PERMISSIONS, ask_as};
 use crate::tests::TOKEN;
@@ -29,6 +29,9 @@ fn audited_routes() -> BTreeMap<(&'static str, &'static str), &'static str> {
         (("GET", "/v1/instances/{id}/webhook"), "webhook_secrets_read"),
         (("POST", "/v1/tenants"), "configuration_changed"),
         (("PUT", "/v1/tenants/{id}"), "configuration_changed"),
+        (("POST", "/v1/calendars"), "configuration_changed"),
+        (("PUT", "/v1/calendars/{id}"), "configuration_changed"),
+        (("DELETE", "/v1/calendars/{id}"), "configuration_changed"),
         (("POST", "/v1/tools"), "configuration_changed"),
         (("PUT", "/v1/tools/{id}"), "configuration_changed"),
         (("DELETE", "/v1/tools/{id}"), "configuration_changed"),
@@ -93,6 +96,7 @@ async fn find_request(world: &TwoTenants, method: &'static str, route: &'static 
             let renamed = json!({"id": ids.tenant, "name": "renamed"});
             ask(&format!("/v1/tenants/{}", ids.tenant), renamed)
         }
+        ("POST", "/v1/calendars") => ask(route, calendar(&new_id, &ids.tenant, 30)),
         ("POST", "/v1/tools") => ask(route, new_tool),
         ("POST", "/v1/agents") => ask(route, new_agent),
         ("DELETE", "/v1/agents/{id}") => {

@@ -6,6 +6,7 @@ use serde_json::{Value, json};
 #[derive(Debug, Clone)]
 pub(super) struct Ids {
     pub(super) tenant: String,
+    pub(super) calendar: String,
     pub(super) tool: String,
     pub(super) agent: String,
     pub(super) source: String,
@@ -34,6 +35,7 @@ impl Ids {
         let text = |text: &str| text.to_owned();
         Self {
             tenant: text("nobody"),
+            calendar: text("no-calendar"),
             tool: text("no-tool"),
             agent: text("no-agent"),
             source: format!("k_{}", "5".repeat(16)),
@@ -62,6 +64,7 @@ impl Ids {
             self.message.as_str(),
             &self.conversation,
             &self.tenant,
+            &self.calendar,
             &self.tool,
             &self.agent,
             &self.source,
@@ -126,9 +129,16 @@ impl Wanted {
 }
 
 /// A document that would change, or add, what has these ids. `tenant` is the one that it says they are of.
+/// Makes a calendar, as the API takes it.
+pub(super) fn calendar(id: &str, tenant: &str, minutes: u16) -> Value {
+    json!({"id": id, "tenant": tenant, "minutes": [minutes], "rules": {"hours": {"mon": ["08:00-12:00"]}},
+        "google": {"calendar_id": "agenda@clinic.example", "credential": format!("ssm:/recado/instances/{tenant}/calendar")}})
+}
+
 fn document(ids: &Ids, tenant: &str) -> Value {
     json!({
         "tenants": [{"id": tenant, "name": "changed"}],
+        "calendars": [calendar(&ids.calendar, tenant, 60)],
         "tools": [{"id": ids.tool, "tenant": tenant, "name": "changed", "description": "d", "effect": "reads",
             "http": {"url": "https://tool.example/"}}],
         "agents": [{"id": ids.agent, "tenant": tenant, "model": "m", "system_prompt": "changed"}],
@@ -361,6 +371,12 @@ fn list_entry_requests(ids: &Ids) -> Vec<Wanted> {
     let all = document(ids, &ids.tenant);
     for (list, route, id, entry) in [
         ("/v1/tenants", "/v1/tenants/{id}", &ids.tenant, &all["tenants"][0]),
+        (
+            "/v1/calendars",
+            "/v1/calendars/{id}",
+            &ids.calendar,
+            &all["calendars"][0],
+        ),
         ("/v1/tools", "/v1/tools/{id}", &ids.tool, &all["tools"][0]),
         ("/v1/agents", "/v1/agents/{id}", &ids.agent, &all["agents"][0]),
         (

@@ -1,11 +1,11 @@
 //! An installation with two tenants, each with records of every kind and tokens of every role.
 
-use super::requests::Ids;
+use super::requests::{Ids, calendar};
 use crate::tests::{Site, TOKEN};
 use recado_domain::Timestamp;
 use recado_domain::access::TokenRole;
 use recado_domain::alert::{Alert, AlertSubject, Notification, NotificationState};
-use recado_domain::config::{AlertConfig, AlertDestination, ConfigDocument, ConfigEntry};
+use recado_domain::config::{AlertConfig, AlertDestination, Calendar, ConfigDocument, ConfigEntry};
 use recado_domain::content::Content;
 use recado_domain::ids::{ConversationId, TenantId};
 use recado_domain::instance::ConnectionStatus;
@@ -206,6 +206,7 @@ async fn add_records(site: &Site, outbox: &SimulatedOutbox, fixture: &Fixture) -
     .await;
     Ids {
         tenant: fixture.bound.tenant.id.to_string(),
+        calendar: add_calendar(site, fixture).await,
         tool: add_tool(site, fixture).await,
         agent: fixture.bound.agent.id.to_string(),
         source: add_document(site, fixture, &said).await,
@@ -226,6 +227,15 @@ async fn add_records(site: &Site, outbox: &SimulatedOutbox, fixture: &Fixture) -
         contact: fixture.address.as_str().split('@').next().unwrap().to_owned(),
         said,
     }
+}
+
+/// Adds a calendar that no tool names, and returns its id.
+async fn add_calendar(site: &Site, fixture: &Fixture) -> String {
+    let tenant = &fixture.bound.tenant.id;
+    let id = format!("{tenant}-agenda");
+    let calendar: Calendar = serde_json::from_value(calendar(&id, tenant.as_str(), 30)).unwrap();
+    succeed(site.store.apply_configuration(&calendar.into_document())).await;
+    id
 }
 
 /// Adds a tool that no agent names, and returns its id.

@@ -1,4 +1,4 @@
-//! Tells the audit what a change of the configuration does to each tenant, tool, agent and instance.
+//! Tells the audit what a change of the configuration does to each tenant, calendar, tool, agent and instance.
 
 use recado_domain::audit::{AuditAction, AuditedAction};
 use recado_domain::config::{AlertConfig, ConfigDocument};
@@ -15,6 +15,9 @@ pub(super) fn list_audited_changes(before: &ConfigDocument, after: &ConfigDocume
     let tenants = compare_entries("tenant", &before.tenants, &after.tenants, |tenant| {
         (tenant.id.as_str(), &tenant.id)
     });
+    let calendars = compare_entries("calendar", &before.calendars, &after.calendars, |calendar| {
+        (calendar.id.as_str(), &calendar.tenant)
+    });
     let tools = compare_entries("tool", &before.tools, &after.tools, |tool| {
         (tool.id.as_str(), &tool.tenant)
     });
@@ -25,7 +28,15 @@ pub(super) fn list_audited_changes(before: &ConfigDocument, after: &ConfigDocume
         (instance.id.as_str(), &instance.tenant)
     });
     let alerts = compare_alerts(before.alerts.as_ref(), after.alerts.as_ref());
-    [tenants, tools, agents, instances, alerts.into_iter().collect()].concat()
+    [
+        tenants,
+        calendars,
+        tools,
+        agents,
+        instances,
+        alerts.into_iter().collect(),
+    ]
+    .concat()
 }
 
 /// Tells which fields of the alerts change. Their contents are left out: they hold numbers and addresses of people.

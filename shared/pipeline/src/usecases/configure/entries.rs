@@ -1,4 +1,4 @@
-//! Lists, creates, changes and removes single tenants, tools, agents and instances. Their checks are those of a document.
+//! Lists, creates, changes and removes single tenants, calendars, tools, agents and instances. Their checks are those of a document.
 
 use super::audited_changes::list_audited_changes;
 use super::prune::plan_removal;
@@ -13,7 +13,7 @@ use crate::steps::audit::audit_actions;
 use crate::steps::knowledge_removal::remove_agent_knowledge;
 use recado_domain::access::Caller;
 use recado_domain::config::{
-    Agent, ConfigDocument, ConfigEntry, ConfigNames, ConfigRemoval, Instance, PrunePlan, Tenant,
+    Agent, Calendar, ConfigDocument, ConfigEntry, ConfigNames, ConfigRemoval, Instance, PrunePlan, Tenant,
 };
 use recado_domain::ids::{TenantId, hash_parts};
 use recado_domain::tools::Tool;
@@ -77,6 +77,19 @@ pub async fn list_agents(
 ) -> PortResult<Page<Agent>> {
     match narrow_scope(caller, tenant) {
         Ok(tenant) => deps.store().list_agents(tenant, page).await,
+        Err(OutsideScope) => Ok(empty_page()),
+    }
+}
+
+/// Lists the calendars within the caller's scope, or those of `tenant`.
+pub async fn list_calendars(
+    deps: &impl Deps,
+    caller: &Caller,
+    tenant: Option<&TenantId>,
+    page: &PageRequest,
+) -> PortResult<Page<Calendar>> {
+    match narrow_scope(caller, tenant) {
+        Ok(tenant) => deps.store().list_calendars(tenant, page).await,
         Err(OutsideScope) => Ok(empty_page()),
     }
 }
@@ -214,7 +227,7 @@ async fn write_entry<T: ConfigEntry>(
     })
 }
 
-/// Removes a tool, an agent or an instance, by the rules of `prune`: an instance with a history is disabled instead, one that
+/// Removes a calendar, a tool, an agent or an instance, by the rules of `prune`: an instance with a history is disabled instead, one that
 /// owes something stays unless `force`, and an agent or a tool that is needed stays.
 pub async fn remove_entry<T: ConfigEntry>(
     deps: &impl Deps,
@@ -228,6 +241,7 @@ pub async fn remove_entry<T: ConfigEntry>(
     let mut names = T::name_entry(id).unwrap_or_default();
     let doomed = ConfigRemoval {
         tenants: Vec::new(),
+        calendars: names.calendars.iter().cloned().collect(),
         tools: names.tools.iter().cloned().collect(),
         agents: names.agents.iter().cloned().collect(),
         instances: names.instances.iter().cloned().collect(),

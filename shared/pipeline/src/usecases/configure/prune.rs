@@ -58,6 +58,7 @@ pub(super) async fn write_changes(
     };
     let others = ConfigRemoval {
         instances: Vec::new(),
+        calendars: plan.remove.calendars,
         tools: plan.remove.tools,
         agents: plan.remove.agents,
         tenants: plan.remove.tenants,
@@ -141,10 +142,12 @@ fn list_removals(plan: &PrunePlan, counted: &BTreeMap<InstanceId, usize>) -> Vec
         .collect();
     let agents = plan.remove.agents.iter().map(|id| ("agent", id.as_str()));
     let tools = plan.remove.tools.iter().map(|id| ("tool", id.as_str()));
+    let calendars = plan.remove.calendars.iter().map(|id| ("calendar", id.as_str()));
     let tenants = plan.remove.tenants.iter().map(|id| ("tenant", id.as_str()));
     changes.extend(
         agents
             .chain(tools)
+            .chain(calendars)
             .chain(tenants)
             .map(|(kind, id)| change(kind, id, removed, None)),
     );

@@ -9,7 +9,7 @@ use std::collections::BTreeSet;
 /// Number of tenants that are read one by one at most. Of more, the whole configuration is read at once.
 const TENANTS_MAX: usize = 32;
 
-/// Reads what the check of `names` needs: all tenants that they touch, each with its tools, agents and instances, and the
+/// Reads what the check of `names` needs: all tenants that they touch, each with its calendars, tools, agents and instances, and the
 /// tenants with which these would share variables. `own` is a tenant that is read in any case.
 pub(super) async fn read_surroundings(
     deps: &impl Deps,
@@ -41,6 +41,7 @@ pub(super) async fn read_surroundings(
     for tenant in &tenants {
         let of_tenant = store.read_configuration(Some(tenant)).await?;
         all.tenants.extend(of_tenant.tenants);
+        all.calendars.extend(of_tenant.calendars);
         all.tools.extend(of_tenant.tools);
         all.agents.extend(of_tenant.agents);
         all.instances.extend(of_tenant.instances);

@@ -243,6 +243,12 @@ impl Removed<'_> {
             .note_removed_instances(&self.document.instances, expires)
             .await?;
         let rest = ConfigRemoval {
+            calendars: self
+                .document
+                .calendars
+                .iter()
+                .map(|calendar| calendar.id.clone())
+                .collect(),
             tools: self.document.tools.iter().map(|tool| tool.id.clone()).collect(),
             agents: self
                 .document

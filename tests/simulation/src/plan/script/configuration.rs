@@ -41,6 +41,7 @@ fn changed(simulation: &Simulation, known: &InstanceConfig, last: bool) -> Confi
     }
     ConfigDocument {
         tenants: vec![changed.tenant],
+        calendars: Vec::new(),
         tools: changed.tools,
         agents: vec![changed.agent],
         instances: vec![changed.instance],

@@ -1,0 +1,104 @@
+//! Reads the configuration of a tenant, of all, and single entries by their names.
+
+use crate::db_error::DbError;
+use crate::sql_records::{query_all, query_one};
+use crate::store::alerts::select_alert_config;
+use recado_domain::config::{Agent, Calendar, ConfigDocument, ConfigNames, Instance, Tenant};
+use recado_domain::ids::{TenantId, ToolId};
+use recado_domain::tools::Tool;
+use rusqlite::Connection;
+use std::collections::BTreeMap;
+
+pub(super) fn select_configuration(
+    connection: &Connection,
+    tenant: Option<&TenantId>,
+) -> Result<ConfigDocument, DbError> {
+    let Some(tenant) = tenant else {
+        return Ok(ConfigDocument {
+            tenants: query_all(connection, "SELECT body FROM tenants ORDER BY id", [])?,
+            calendars: query_all(connection, "SELECT body FROM calendars ORDER BY id", [])?,
+            tools: query_all(connection, "SELECT body FROM tools ORDER BY id", [])?,
+            agents: query_all(connection, "SELECT body FROM agents ORDER BY id", [])?,
+            instances: query_all(connection, "SELECT body FROM instances ORDER BY id", [])?,
+            alerts: select_alert_config(connection)?,
+        });
+    };
+    let tenant = [tenant.as_str()];
+    let calendars = "SELECT body FROM calendars WHERE tenant = ?1 ORDER BY id";
+    let tools = "SELECT body FROM tools WHERE tenant = ?1 ORDER BY id";
+    let agents = "SELECT body FROM agents WHERE tenant = ?1 ORDER BY id";
+    let instances = "SELECT body FROM instances WHERE tenant = ?1 ORDER BY id";
+    Ok(ConfigDocument {
+        tenants: query_all(connection, "SELECT body FROM tenants WHERE id = ?1", tenant)?,
+        calendars: query_all(connection, calendars, tenant)?,
+        tools: query_all(connection, tools, tenant)?,
+        agents: query_all(connection, agents, tenant)?,
+        instances: query_all(connection, instances, tenant)?,
+        // The alerts are the installation's.
+        alerts: None,
+    })
+}
+
+/// Returns the entries that `names` names, each once, in the order of their ids.
+pub(super) fn select_named(connection: &Connection, names: &ConfigNames) -> Result<ConfigDocument, DbError> {
+    let mut tenants: BTreeMap<String, Tenant> = BTreeMap::new();
+    let mut agents: BTreeMap<String, Agent> = BTreeMap::new();
+    let mut instances: BTreeMap<String, Instance> = BTreeMap::new();
+    let mut select_tenants = |sql: &str, name: &str| -> Result<(), DbError> {
+        let found = query_all(connection, sql, [name])?;
+        tenants.extend(
+            found
+                .into_iter()
+                .map(|found: Tenant| (found.id.to_string(), found)),
+        );
+        Ok(())
+    };
+    for id in &names.tenants {
+        select_tenants("SELECT body FROM tenants WHERE id = ?1", id.as_str())?;
+    }
+    for part in &names.variable_parts {
+        select_tenants("SELECT body FROM tenants WHERE variable_part = ?1", part)?;
+    }
+    let mut tools: BTreeMap<String, Tool> = BTreeMap::new();
+    for id in &names.tools {
+        let found = select_tool(connection, id)?;
+        tools.extend(found.map(|found| (found.id.to_string(), found)));
+    }
+    let mut calendars: BTreeMap<String, Calendar> = BTreeMap::new();
+    for id in &names.calendars {
+        let sql = "SELECT body FROM calendars WHERE id = ?1";
+        let found: Option<Calendar> = query_one(connection, sql, [id.as_str()])?;
+        calendars.extend(found.map(|found| (found.id.to_string(), found)));
+    }
+    for id in &names.agents {
+        let sql = "SELECT body FROM agents WHERE id = ?1";
+        let found: Option<Agent> = query_one(connection, sql, [id.as_str()])?;
+        agents.extend(found.map(|found| (found.id.to_string(), found)));
+    }
+    for id in &names.instances {
+        let sql = "SELECT body FROM instances WHERE id = ?1";
+        let found: Option<Instance> = query_one(connection, sql, [id.as_str()])?;
+        instances.extend(found.map(|found| (found.id.to_string(), found)));
+    }
+    for (provider, external) in &names.externals {
+        let sql = "SELECT body FROM instances WHERE provider = ?1 AND external = ?2";
+        let found: Option<Instance> = query_one(connection, sql, [provider.as_str(), external.as_str()])?;
+        instances.extend(found.map(|found| (found.id.to_string(), found)));
+    }
+    Ok(ConfigDocument {
+        tenants: tenants.into_values().collect(),
+        calendars: calendars.into_values().collect(),
+        tools: tools.into_values().collect(),
+        agents: agents.into_values().collect(),
+        instances: instances.into_values().collect(),
+        alerts: if names.alerts {
+            select_alert_config(connection)?
+        } else {
+            None
+        },
+    })
+}
+
+pub(super) fn select_tool(connection: &Connection, id: &ToolId) -> Result<Option<Tool>, DbError> {
+    query_one(connection, "SELECT body FROM tools WHERE id = ?1", [id.as_str()])
+}

@@ -1,0 +1,135 @@
+//! `/v1/calendars`: lists, shows, creates, changes and removes calendars one by one.
+
+use super::entries::{self, ChangedEntryView, EntryListQuery, RemovalQuery};
+use super::error_mapping::list_problem;
+use super::problem_answers::{Conflict, NotFound, PreconditionFailed, PreconditionRequired, Unprocessable};
+use super::schema::{CalendarSchema, ConfigurationChangeSchema};
+use super::view::ListView;
+use super::{Api, ApiContext};
+use crate::problem::HttpProblem;
+use crate::query::{PathParam, QueryParams, parse_page_request};
+use axum::body::Body;
+use axum::extract::State;
+use axum::http::HeaderMap;
+use axum::response::Response;
+use axum::{Extension, Json};
+use recado_domain::access::Caller;
+use recado_domain::config::Calendar;
+use recado_pipeline::configure::{self, ConfigurationChange};
+
+/// Lists the calendars that the token opens, sorted by their ids.
+#[utoipa::path(
+    get,
+    path = "/v1/calendars",
+    tag = "Configuration",
+    params(EntryListQuery),
+    responses((status = 200, body = ListView<CalendarSchema>, description = "A page of calendars"))
+)]
+pub(super) async fn list_calendars(
+    State(api): State<Api<impl ApiContext>>,
+    Extension(caller): Extension<Caller>,
+    QueryParams(wanted): QueryParams<EntryListQuery>,
+) -> Result<Json<ListView<Calendar>>, HttpProblem> {
+    let page = parse_page_request(wanted.limit, wanted.cursor)?;
+    let tenant = wanted.tenant.as_ref();
+    let found = configure::list_calendars(&*api.deps, &caller, tenant, &page).await;
+    let found = found.map_err(|error| list_problem(error, page.cursor.is_some()))?;
+    Ok(Json(ListView::from_page(found, std::convert::identity)))
+}
+
+/// Returns a calendar, with its version as `ETag`.
+#[utoipa::path(
+    get,
+    path = "/v1/calendars/{id}",
+    tag = "Configuration",
+    params(("id" = String, Path, description = "Id of the calendar")),
+    responses((status = 200, body = CalendarSchema, description = "The calendar"), NotFound)
+)]
+pub(super) async fn get_calendar(
+    State(api): State<Api<impl ApiContext>>,
+    Extension(caller): Extension<Caller>,
+    PathParam(id): PathParam<String>,
+) -> Result<Response, HttpProblem> {
+    entries::show_entry::<Calendar>(&api, &caller, &id).await
+}
+
+/// Creates a calendar, with the checks of `PUT /v1/config`.
+#[utoipa::path(
+    post,
+    path = "/v1/calendars",
+    tag = "Configuration",
+    request_body = CalendarSchema,
+    responses(
+        (status = 201, body = ChangedEntryView<CalendarSchema>, description = "The calendar, with its version as `ETag`"),
+        Conflict,
+        Unprocessable
+    )
+)]
+pub(super) async fn post_calendar(
+    State(api): State<Api<impl ApiContext>>,
+    Extension(caller): Extension<Caller>,
+    headers: HeaderMap,
+    body: Body,
+) -> Result<Response, HttpProblem> {
+    entries::create_entry::<Calendar>(&api, &caller, &headers, body).await
+}
+
+/// Replaces a calendar, with the checks of `PUT /v1/config`.
+///
+/// A field that the body leaves out gets its default. `If-Match` names the version that is replaced, as `GET` gave it in
+/// `ETag`; `*` stands for any.
+#[utoipa::path(
+    put,
+    path = "/v1/calendars/{id}",
+    tag = "Configuration",
+    params(
+        ("id" = String, Path, description = "Id of the calendar"),
+        ("If-Match" = String, Header, description = "Version of the calendar, or `*`")
+    ),
+    request_body = CalendarSchema,
+    responses(
+        (status = 200, body = ChangedEntryView<CalendarSchema>, description = "The calendar, with its new version as `ETag`"),
+        NotFound,
+        Conflict,
+        PreconditionFailed,
+        Unprocessable,
+        PreconditionRequired
+    )
+)]
+pub(super) async fn put_calendar(
+    State(api): State<Api<impl ApiContext>>,
+    Extension(caller): Extension<Caller>,
+    PathParam(id): PathParam<String>,
+    headers: HeaderMap,
+    body: Body,
+) -> Result<Response, HttpProblem> {
+    entries::change_entry::<Calendar>(&api, &caller, &id, &headers, body).await
+}
+
+/// Removes a calendar.
+#[utoipa::path(
+    delete,
+    path = "/v1/calendars/{id}",
+    tag = "Configuration",
+    params(
+        ("id" = String, Path, description = "Id of the calendar"),
+        ("If-Match" = Option<String>, Header, description = "Version of the calendar. If absent, any"),
+        RemovalQuery
+    ),
+    responses(
+        (status = 200, body = ConfigurationChangeSchema, description = "The change: `removed`"),
+        NotFound,
+        Conflict,
+        PreconditionFailed,
+        Unprocessable
+    )
+)]
+pub(super) async fn delete_calendar(
+    State(api): State<Api<impl ApiContext>>,
+    Extension(caller): Extension<Caller>,
+    PathParam(id): PathParam<String>,
+    QueryParams(wanted): QueryParams<RemovalQuery>,
+    headers: HeaderMap,
+) -> Result<Json<ConfigurationChange>, HttpProblem> {
+    entries::remove_entry::<Calendar>(&api, &caller, &id, &headers, wanted.force).await
+}

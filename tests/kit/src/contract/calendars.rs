@@ -1,0 +1,103 @@
+//! Calendars, as the configuration holds them.
+
+use crate::builders::Fixture;
+use crate::ports::succeed;
+use recado_domain::config::{Calendar, ConfigDocument, ConfigEntry, ConfigNames, ConfigRemoval};
+use recado_domain::ids::CalendarId;
+use recado_pipeline::ports::{PageRequest, Store, WriteOutcome};
+use serde_json::json;
+use std::collections::BTreeSet;
+
+/// Makes a calendar of the fixture's tenant.
+fn calendar(fixture: &Fixture, name: &str) -> Calendar {
+    let tenant = &fixture.bound.tenant.id;
+    serde_json::from_value(json!({
+        "id": format!("{tenant}-{name}"), "tenant": tenant, "minutes": [30, 45],
+        "rules": {"hours": {"mon": ["09:00-12:00", "13:00-18:00"], "time_zone": "America/Sao_Paulo",
+            "exceptions": [{"date": "2026-12-25", "closed": true}]}, "buffer_after_minutes": 10, "horizon_days": 30},
+        "google": {"calendar_id": format!("{name}@clinic.example"),
+            "credential": format!("ssm:/recado/instances/{tenant}/calendar")},
+    }))
+    .unwrap()
+}
+
+fn document_of(calendars: &[Calendar]) -> ConfigDocument {
+    ConfigDocument {
+        calendars: calendars.to_vec(),
+        ..ConfigDocument::default()
+    }
+}
+
+fn removal_of(calendars: &[Calendar]) -> ConfigRemoval {
+    ConfigRemoval {
+        calendars: calendars.iter().map(|calendar| calendar.id.clone()).collect(),
+        ..ConfigRemoval::default()
+    }
+}
+
+pub async fn calendars_are_read_by_their_ids_and_listed_by_tenant_in_pages<S: Store>(store: &S) {
+    let (fixture, other) = (Fixture::new(), Fixture::new());
+    let [first, second] = ["agenda", "room"].map(|name| calendar(&fixture, name));
+    let foreign = calendar(&other, "agenda");
+    for fixture in [&fixture, &other] {
+        succeed(store.apply_configuration(&fixture.document())).await;
+    }
+    let all = [first.clone(), second.clone(), foreign.clone()];
+    succeed(store.apply_configuration(&document_of(&all))).await;
+    let page = |limit, cursor| PageRequest { limit, cursor };
+    let tenant = Some(&fixture.bound.tenant.id);
+    let one = succeed(store.list_calendars(tenant, &page(1, None))).await;
+    assert_eq!(one.items, std::slice::from_ref(&first));
+    let next = succeed(store.list_calendars(tenant, &page(1, one.next_cursor))).await;
+    assert_eq!((next.items, next.next_cursor), (vec![second.clone()], None));
+    let whole = succeed(store.read_configuration(None)).await;
+    for calendar in &all {
+        assert_eq!(
+            whole.calendars.iter().filter(|known| *known == calendar).count(),
+            1
+        );
+    }
+    let own = succeed(store.read_configuration(tenant)).await;
+    assert_eq!(own.calendars, [first, second.clone()]);
+    let names = ConfigNames {
+        calendars: BTreeSet::from([second.id.clone(), CalendarId::parse("no-calendar").unwrap()]),
+        ..ConfigNames::default()
+    };
+    assert_eq!(succeed(store.read_named(&names)).await, second.into_document());
+}
+
+pub async fn a_calendar_is_changed_by_condition_and_needs_its_tenant<S: Store>(store: &S) {
+    let nothing = (ConfigRemoval::default(), ConfigDocument::default());
+    let fixture = Fixture::new();
+    let known = document_of(&[calendar(&fixture, "agenda")]);
+    let replace = async |change: &ConfigDocument, before: &ConfigDocument| {
+        succeed(store.replace_configuration(change, &nothing.0, before)).await
+    };
+    assert_eq!(
+        replace(&known, &nothing.1).await,
+        WriteOutcome::Conflict,
+        "no tenant"
+    );
+    succeed(store.apply_configuration(&fixture.document())).await;
+    assert_eq!(replace(&known, &nothing.1).await, WriteOutcome::Written);
+    let mut changed = known.clone();
+    changed.calendars[0].minutes = vec![20];
+    assert_eq!(
+        replace(&changed, &nothing.1).await,
+        WriteOutcome::Conflict,
+        "it is there"
+    );
+    assert_eq!(replace(&changed, &known).await, WriteOutcome::Written);
+    // The tenant stays while its calendar does.
+    let removal = ConfigRemoval {
+        tenants: vec![fixture.bound.tenant.id.clone()],
+        agents: vec![fixture.bound.agent.id.clone()],
+        instances: vec![fixture.instance().clone()],
+        ..ConfigRemoval::default()
+    };
+    let removed = succeed(store.replace_configuration(&nothing.1, &removal, &fixture.document())).await;
+    assert_eq!(removed, WriteOutcome::Conflict);
+    succeed(store.remove_configuration(&removal_of(&changed.calendars))).await;
+    let left = succeed(store.read_configuration(Some(&fixture.bound.tenant.id))).await;
+    assert_eq!(left, fixture.document());
+}
