@@ -353,7 +353,7 @@ pub use steps::StepsError;
 
 pub use alerts::{
     AlertConfig, AlertDestination, DestinationChannel, EmailDestination, ServerParts, WebhookDestination,
-    WhatsAppDestination,
+    WhatsAppDestination, parse_mail_server,
 };
 pub use credential::ALERT_VARIABLE_PREFIX;
 

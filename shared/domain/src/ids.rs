@@ -124,6 +124,11 @@ id!(
     "tool id"
 );
 id!(
+    /// The id of a sender of e-mails, given by the configuration.
+    EmailSenderId,
+    "e-mail sender id"
+);
+id!(
     /// The id of an agent: a configured model with its prompts.
     AgentId,
     "agent id"

@@ -27,6 +27,7 @@ pub mod debounce;
 pub mod decision;
 pub mod delivery;
 pub mod effects;
+pub mod email;
 pub mod event;
 pub mod file_text;
 mod folding;

@@ -14,7 +14,7 @@ use std::time::Duration;
 
 /// An e-mail of plain text.
 #[derive(Debug, Clone)]
-pub(crate) struct Email<'a> {
+pub(crate) struct PlainEmail<'a> {
     /// Id by which a receiver recognizes a repeat.
     pub(crate) id: &'a str,
     /// Address of the sender.
@@ -27,7 +27,7 @@ pub(crate) struct Email<'a> {
     pub(crate) text: String,
 }
 
-impl Email<'_> {
+impl PlainEmail<'_> {
     fn into_message(self) -> Result<Message, ChannelError> {
         let refused =
             |what: &'static str| ChannelError::NotConfigured(format!("{what} is not an e-mail address"));
@@ -83,7 +83,7 @@ impl Mailer {
     }
 
     /// Sends an e-mail.
-    pub(crate) async fn send_email(&self, email: Email<'_>) -> Result<(), ChannelError> {
+    pub(crate) async fn send_email(&self, email: PlainEmail<'_>) -> Result<(), ChannelError> {
         let sent = self.transport.send(email.into_message()?).await;
         sent.map(drop)
             .map_err(|error| ChannelError::Failed(describe_failure(&error)))
@@ -120,7 +120,7 @@ impl<D: Deps, S: Secrets> Notifier<'_, D, S> {
             }
             _ => None,
         };
-        let email = Email {
+        let email = PlainEmail {
             id: &notification.id,
             from: &destination.from,
             to: &destination.to,

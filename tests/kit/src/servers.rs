@@ -13,6 +13,7 @@ mod behaviour;
 mod call;
 mod cut;
 mod dialog360;
+mod email;
 mod evolution;
 mod fates;
 #[cfg(feature = "google")]
@@ -30,6 +31,7 @@ mod tests;
 pub use anthropic::anthropic_message;
 pub use behaviour::Behaviour;
 pub use dialog360::{Dialog360Error, Files};
+pub use email::{EmailStandIn, Mail, MailServer, Says};
 pub use fates::Fates;
 #[cfg(feature = "google")]
 pub use google_calendar::{CALENDAR, GoogleStandIn, google_error};

@@ -256,26 +256,31 @@ impl EmailDestination {
 
     /// Returns the parts of the server's URL; `None` if it is not one.
     pub fn server_parts(&self) -> Option<ServerParts<'_>> {
-        let (tls, rest) = match self.server.split_once("://")? {
-            ("smtps", rest) => (true, rest),
-            ("smtp", rest) => (false, rest),
-            _ => return None,
-        };
-        let (host, port) = match rest.rsplit_once(':') {
-            Some((host, port)) => (host, Some(port.parse().ok()?)),
-            None => (rest, None),
-        };
-        let fine = |c: char| c.is_ascii_alphanumeric() || "-.".contains(c);
-        let valid = !host.is_empty() && host.chars().all(fine);
-        let is_loopback = |host: &str| host.parse::<IpAddr>().is_ok_and(|address| address.is_loopback());
-        let is_local = host == "localhost" || is_loopback(host);
-        valid.then_some(ServerParts {
-            host,
-            port,
-            tls,
-            is_local,
-        })
+        parse_mail_server(&self.server)
     }
+}
+
+/// Returns the parts of a mail server's URL, `smtps://host` or `smtp://host`, with a port if needed; `None` if it is not one.
+pub fn parse_mail_server(url: &str) -> Option<ServerParts<'_>> {
+    let (tls, rest) = match url.split_once("://")? {
+        ("smtps", rest) => (true, rest),
+        ("smtp", rest) => (false, rest),
+        _ => return None,
+    };
+    let (host, port) = match rest.rsplit_once(':') {
+        Some((host, port)) => (host, Some(port.parse().ok()?)),
+        None => (rest, None),
+    };
+    let fine = |c: char| c.is_ascii_alphanumeric() || "-.".contains(c);
+    let valid = !host.is_empty() && host.chars().all(fine);
+    let is_loopback = |host: &str| host.parse::<IpAddr>().is_ok_and(|address| address.is_loopback());
+    let is_local = host == "localhost" || is_loopback(host);
+    valid.then_some(ServerParts {
+        host,
+        port,
+        tls,
+        is_local,
+    })
 }
 
 /// The parts of a mail server's URL.

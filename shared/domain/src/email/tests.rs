@@ -1,0 +1,268 @@
+use super::*;
+use serde_json::{Value, json};
+use std::collections::BTreeMap;
+
+#[test]
+fn an_address_is_what_every_mail_server_takes() {
+    for (text, parsed) in [
+        (" Ana.Silva+rsvp@Clinic.Example ", "Ana.Silva+rsvp@clinic.example"),
+        ("o'neil@sub.clinic.example", "o'neil@sub.clinic.example"),
+        ("ana@münchen.example", "ana@xn--mnchen-3ya.example"),
+        ("ana@点看.example", "ana@xn--3pxu8k.example"),
+    ] {
+        assert_eq!(EmailAddress::parse(text).unwrap().as_str(), parsed);
+    }
+    assert_eq!(
+        EmailAddress::parse("Ana@Clinic.Example").unwrap().comparable(),
+        "ana@clinic.example"
+    );
+}
+
+#[test]
+fn what_is_no_address_or_could_begin_something_else_is_refused() {
+    for (text, why) in [
+        ("ana", AddressError::Form),
+        ("", AddressError::Form),
+        ("@clinic.example", AddressError::LocalPart),
+        ("ana@@clinic.example", AddressError::LocalPart),
+        ("ana..b@clinic.example", AddressError::LocalPart),
+        (".ana@clinic.example", AddressError::LocalPart),
+        ("a na@clinic.example", AddressError::LocalPart),
+        ("ana>@clinic.example", AddressError::LocalPart),
+        ("ana\r\nBcc: x@clinic.example", AddressError::LocalPart),
+        ("joão@clinic.example", AddressError::LocalPart),
+        ("a,b@clinic.example", AddressError::LocalPart),
+        ("ana@clinic", AddressError::Host),
+        ("ana@", AddressError::Host),
+        ("ana@clinic.example\r\nBcc: x@y.example", AddressError::LocalPart),
+        ("ana@clinic.example\r\nRCPT TO:x", AddressError::Host),
+        ("ana@10.0.0.1", AddressError::Host),
+        ("ana@[10.0.0.1]", AddressError::Host),
+        ("ana@clinic..example", AddressError::Host),
+        ("ana@-clinic.example", AddressError::Host),
+    ] {
+        assert_eq!(EmailAddress::parse(text), Err(why), "{text:?}");
+    }
+    let long = format!("{}@clinic.example", "a".repeat(65));
+    assert_eq!(EmailAddress::parse(&long), Err(AddressError::LocalPart));
+    let long = format!("ana@{}.example", vec!["a".repeat(60); 5].join("."));
+    assert_eq!(EmailAddress::parse(&long), Err(AddressError::Host));
+}
+
+#[test]
+fn a_name_beside_an_address_ends_neither_the_line_nor_its_quotation() {
+    let parsed = Mailbox::parse("  Clínica São João, Centro <hello@clinic.example>").unwrap();
+    assert_eq!(parsed.name.as_deref(), Some("Clínica São João, Centro"));
+    assert_eq!(
+        parsed.to_string(),
+        "\"Clínica São João, Centro\" <hello@clinic.example>"
+    );
+    assert_eq!(Mailbox::parse(&parsed.to_string()).unwrap(), parsed);
+    let bare = Mailbox::parse("hello@clinic.example").unwrap();
+    assert_eq!(
+        (bare.name.as_deref(), bare.to_string().as_str()),
+        (None, "hello@clinic.example")
+    );
+    assert_eq!(Mailbox::parse("<hello@clinic.example>").unwrap(), bare);
+    for bad in [
+        "A\r\nBcc: b <a@b.example>",
+        "A\\ <a@b.example>",
+        "A\" <x <a@b.example>",
+        "A <a@b.example> B",
+    ] {
+        assert!(Mailbox::parse(bad).is_err(), "{bad:?}");
+    }
+    let long = format!("{} <a@b.example>", "n".repeat(101));
+    assert_eq!(Mailbox::parse(&long), Err(AddressError::Name));
+}
+
+fn email() -> Email {
+    Email {
+        id: "d-1_a".to_owned(),
+        to: EmailAddress::parse("ana@clinic.example").unwrap(),
+        from: Mailbox::parse("hello@clinic.example").unwrap(),
+        reply_to: None,
+        subject: "Convite ✉".to_owned(),
+        text: "Olá".to_owned(),
+        html: None,
+        unsubscribe_url: None,
+    }
+}
+
+#[test]
+fn an_email_holds_nothing_that_begins_another_header() {
+    assert_eq!(email().check_content(), Ok(()));
+    let check = |change: fn(&mut Email)| {
+        let mut changed = email();
+        change(&mut changed);
+        changed.check_content()
+    };
+    assert_eq!(
+        check(|e| e.subject = "a\r\nBcc: b@c.example".to_owned()),
+        Err(EmailProblem::Subject)
+    );
+    assert_eq!(
+        check(|e| e.subject = "a\u{2028}b".to_owned()),
+        Err(EmailProblem::Subject)
+    );
+    assert_eq!(check(|e| e.subject = " ".to_owned()), Err(EmailProblem::Subject));
+    assert_eq!(check(|e| e.subject = "é".repeat(251)), Err(EmailProblem::Subject));
+    assert_eq!(check(|e| e.id = "a b".to_owned()), Err(EmailProblem::Id));
+    assert_eq!(check(|e| e.id = "a\r\nX: y".to_owned()), Err(EmailProblem::Id));
+    assert_eq!(check(|e| e.text = "\n".to_owned()), Err(EmailProblem::Text));
+    assert_eq!(
+        check(|e| e.text = "a".repeat(BODY_BYTES_MAX + 1)),
+        Err(EmailProblem::Text)
+    );
+    assert_eq!(check(|e| e.html = Some(String::new())), Err(EmailProblem::Html));
+    for link in [
+        "https://a.example/u?t=1>\r\nX: y",
+        "mailto:a@b.example",
+        "https://a.example/a b",
+        "https://a.example/ü",
+    ] {
+        let mut changed = email();
+        changed.unsubscribe_url = Some(link.to_owned());
+        assert_eq!(
+            changed.check_content(),
+            Err(EmailProblem::UnsubscribeLink),
+            "{link}"
+        );
+    }
+}
+
+#[test]
+fn the_unsubscribe_headers_are_those_of_one_click() {
+    let mut linked = email();
+    assert!(linked.unsubscribe_headers().is_empty());
+    linked.unsubscribe_url = Some("https://recado.example/u/abc".to_owned());
+    assert_eq!(linked.check_content(), Ok(()));
+    let expected = [
+        ("List-Unsubscribe", "<https://recado.example/u/abc>".to_owned()),
+        ("List-Unsubscribe-Post", "List-Unsubscribe=One-Click".to_owned()),
+    ];
+    assert_eq!(linked.unsubscribe_headers(), expected);
+}
+
+fn values(of: &[(&str, &str)]) -> BTreeMap<String, String> {
+    of.iter()
+        .map(|(name, value)| ((*name).to_owned(), (*value).to_owned()))
+        .collect()
+}
+
+#[test]
+fn values_are_escaped_in_html_and_kept_on_one_line_in_the_subject() {
+    let template = EmailTemplate {
+        subject: "{{name}}: convite",
+        text: "Olá {{ name }}, veja {{link}}",
+        html: Some("<p title=\"{{name}}\">Olá {{name}}</p>"),
+    };
+    let name = "<b onclick='x'>\"A\" & B</b>\r\nBcc: c@d.example";
+    let rendered = template
+        .render(&values(&[("name", name), ("link", "{{name}}")]))
+        .unwrap();
+    assert_eq!(
+        rendered.subject,
+        "<b onclick='x'>\"A\" & B</b>  Bcc: c@d.example: convite"
+    );
+    assert_eq!(rendered.text, format!("Olá {name}, veja {{{{name}}}}"));
+    let html = rendered.html.unwrap();
+    let escaped = "&lt;b onclick=&#39;x&#39;&gt;&quot;A&quot; &amp; B&lt;/b&gt;\r\nBcc: c@d.example";
+    assert_eq!(html, format!("<p title=\"{escaped}\">Olá {escaped}</p>"));
+}
+
+#[test]
+fn a_template_with_a_name_without_value_is_not_rendered() {
+    let render = |text: &str| {
+        let template = EmailTemplate {
+            subject: "s",
+            text,
+            html: None,
+        };
+        template
+            .render(&values(&[("name", "Ana")]))
+            .map(|rendered| rendered.text)
+    };
+    assert_eq!(render("{{name}} {x} }}").as_deref(), Ok("Ana {x} }}"));
+    assert_eq!(
+        render("{{nome}}"),
+        Err(TemplateError::MissingValue("nome".to_owned()))
+    );
+    assert_eq!(render("{{name"), Err(TemplateError::Place));
+    assert_eq!(render("{{a b}}"), Err(TemplateError::Place));
+    assert_eq!(render("{{}}"), Err(TemplateError::Place));
+}
+
+fn check_sender(change: &Value) -> Result<(), String> {
+    let mut sender = json!({"id": "mail", "tenant": "clinic", "from": "Clinic <hello@clinic.example>"});
+    for (name, value) in change.as_object().unwrap() {
+        sender[name] = value.clone();
+    }
+    let sender: EmailSender = serde_json::from_value(sender).map_err(|error| error.to_string())?;
+    sender.check_sender().map_err(|error| error.to_string())
+}
+
+#[test]
+fn a_sender_has_the_fields_of_its_kind_and_no_others() {
+    let key = "env:RECADO_CREDENTIAL_CLINIC_MAIL";
+    let fine = [
+        json!({"kind": "simulated"}),
+        json!({"kind": "resend", "credential": key, "reply_to": "a@b.example"}),
+        json!({"kind": "ses", "credential": key, "region": "sa-east-1", "configuration_set": "main"}),
+        json!({"kind": "smtp", "server": "smtp://localhost:2525"}),
+        json!({"kind": "smtp", "server": "smtps://mail.clinic.example", "user": "clinic", "credential": key}),
+    ];
+    for sender in fine {
+        assert_eq!(check_sender(&sender), Ok(()), "{sender}");
+    }
+    let wrong = [
+        (json!({"kind": "resend"}), "needs `credential`"),
+        (json!({"kind": "ses", "credential": key}), "needs `region`"),
+        (json!({"kind": "smtp"}), "needs `server`"),
+        (
+            json!({"kind": "simulated", "credential": key}),
+            "takes no `credential`",
+        ),
+        (
+            json!({"kind": "resend", "credential": key, "region": "sa-east-1"}),
+            "takes no `region`",
+        ),
+        (
+            json!({"kind": "resend", "credential": "env:RECADO_CREDENTIAL_OTHER_MAIL"}),
+            "RECADO_CREDENTIAL_CLINIC_NAME",
+        ),
+        (
+            json!({"kind": "ses", "credential": key, "region": "evil.example/"}),
+            "region must be",
+        ),
+        (
+            json!({"kind": "ses", "credential": key, "region": "sa-east-1", "configuration_set": "a b"}),
+            "configuration_set",
+        ),
+        (
+            json!({"kind": "smtp", "server": "https://mail.example"}),
+            "server must be",
+        ),
+        (
+            json!({"kind": "smtp", "server": "smtp://mail.example", "user": "clinic"}),
+            "goes with a credential",
+        ),
+        (json!({"kind": "pigeon"}), "unknown variant"),
+        (json!({"kind": "simulated", "from": "clinic"}), "form name@host"),
+        (json!({"kind": "simulated", "host": "x"}), "unknown field"),
+    ];
+    for (sender, why) in wrong {
+        let told = check_sender(&sender).unwrap_err();
+        assert!(told.contains(why), "{sender}: {told}");
+    }
+}
+
+#[test]
+fn only_a_carrier_that_recognizes_a_repeat_is_given_one() {
+    assert_eq!(EmailSenderKind::Ses.repeat_rule(), RepeatRule::Never);
+    assert_eq!(EmailSenderKind::Smtp.repeat_rule(), RepeatRule::Never);
+    let RepeatRule::Within(window) = EmailSenderKind::Resend.repeat_rule() else {
+        panic!("Resend recognizes repeats");
+    };
+    assert!(window < jiff::SignedDuration::from_hours(24));
+}

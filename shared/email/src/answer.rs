@@ -1,0 +1,80 @@
+//! Answers of carriers over HTTP: the parts that all of them have.
+
+use recado_http_client::{RequestFailure, read_body_within};
+use recado_pipeline::ports::EmailError;
+use reqwest::header::RETRY_AFTER;
+use reqwest::{RequestBuilder, StatusCode};
+use serde_json::Value;
+use std::time::Duration;
+
+/// Largest answer that is read, in bytes.
+const ANSWER_MAX: u64 = 256 * 1024;
+
+/// Longest pause that a carrier is believed.
+const PAUSE_MAX: Duration = Duration::from_secs(24 * 60 * 60);
+
+/// An answer of a carrier.
+#[derive(Debug)]
+pub(crate) struct CarrierAnswer {
+    /// Status.
+    pub(crate) status: StatusCode,
+    /// The type of error that a header names.
+    pub(crate) error_header: Option<String>,
+    /// Pause that the carrier asks for.
+    pub(crate) retry_after: Option<Duration>,
+    /// Body; `Null` if it is no JSON.
+    pub(crate) body: Value,
+}
+
+/// Makes a request. The outcome is unknown if it went out and no whole answer came back.
+pub(crate) async fn exchange(
+    request: RequestBuilder,
+    timeout: Duration,
+) -> Result<CarrierAnswer, EmailError> {
+    let answer = request
+        .timeout(timeout)
+        .send()
+        .await
+        .map_err(|error| to_error(&error))?;
+    let text_of = |name: &str| Some(answer.headers().get(name)?.to_str().ok()?.to_owned());
+    let status = answer.status();
+    let error_header = text_of("x-amzn-errortype");
+    let retry_after = text_of(RETRY_AFTER.as_str())
+        .and_then(|text| text.trim().parse().ok())
+        .map(|seconds| Duration::from_secs(seconds).min(PAUSE_MAX));
+    let body = match read_body_within(answer, ANSWER_MAX).await {
+        Ok(bytes) => serde_json::from_slice(&bytes).unwrap_or(Value::Null),
+        // The status is an answer by itself, unless the id in the body is wanted.
+        Err(_) => Value::Null,
+    };
+    Ok(CarrierAnswer {
+        status,
+        error_header,
+        retry_after,
+        body,
+    })
+}
+
+fn to_error(error: &reqwest::Error) -> EmailError {
+    let why = RequestFailure::from_error(error).to_string();
+    if error.is_connect() || error.is_builder() {
+        EmailError::Unreachable(why)
+    } else {
+        EmailError::Unknown(why)
+    }
+}
+
+impl CarrierAnswer {
+    /// Returns a text of the body.
+    pub(crate) fn text(&self, field: &str) -> Option<&str> {
+        self.body.get(field)?.as_str().filter(|text| !text.is_empty())
+    }
+
+    /// Returns the error for a request that is to be made again after a pause.
+    pub(crate) fn put_off(&self, why: &str, usual: Option<Duration>) -> EmailError {
+        EmailError::Later {
+            why: why.to_owned(),
+            after: self.retry_after.or(usual),
+        }
+    }
+}
