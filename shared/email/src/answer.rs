@@ -27,7 +27,7 @@ pub(crate) struct CarrierAnswer {
 }
 
 /// Makes a request. The outcome is unknown if it went out and no whole answer came back.
-pub(crate) async fn exchange(
+pub(crate) async fn make_request_once(
     request: RequestBuilder,
     timeout: Duration,
 ) -> Result<CarrierAnswer, EmailError> {
@@ -35,7 +35,7 @@ pub(crate) async fn exchange(
         .timeout(timeout)
         .send()
         .await
-        .map_err(|error| to_error(&error))?;
+        .map_err(|error| classify_failure(&error))?;
     let text_of = |name: &str| Some(answer.headers().get(name)?.to_str().ok()?.to_owned());
     let status = answer.status();
     let error_header = text_of("x-amzn-errortype");
@@ -55,7 +55,7 @@ pub(crate) async fn exchange(
     })
 }
 
-fn to_error(error: &reqwest::Error) -> EmailError {
+fn classify_failure(error: &reqwest::Error) -> EmailError {
     let why = RequestFailure::from_error(error).to_string();
     if error.is_connect() || error.is_builder() {
         EmailError::Unreachable(why)
@@ -66,12 +66,12 @@ fn to_error(error: &reqwest::Error) -> EmailError {
 
 impl CarrierAnswer {
     /// Returns a text of the body.
-    pub(crate) fn text(&self, field: &str) -> Option<&str> {
+    pub(crate) fn read_text_field(&self, field: &str) -> Option<&str> {
         self.body.get(field)?.as_str().filter(|text| !text.is_empty())
     }
 
     /// Returns the error for a request that is to be made again after a pause.
-    pub(crate) fn put_off(&self, why: &str, usual: Option<Duration>) -> EmailError {
+    pub(crate) fn describe_pause(&self, why: &str, usual: Option<Duration>) -> EmailError {
         EmailError::Later {
             why: why.to_owned(),
             after: self.retry_after.or(usual),

@@ -1,7 +1,7 @@
 //! Resend: `POST /emails` (<https://resend.com/docs/api-reference/emails/send-email>).
 
 use crate::EmailClients;
-use crate::answer::{CarrierAnswer, exchange};
+use crate::answer::{CarrierAnswer, make_request_once};
 use recado_domain::email::{Email, EmailSender};
 use recado_domain::secret::Secret;
 use recado_pipeline::ports::{EmailError, Secrets};
@@ -25,27 +25,30 @@ impl<S: Secrets> EmailClients<S> {
     ) -> Result<String, EmailError> {
         let key = self.require_credential(sender).await?;
         let url = format!("{}/emails", self.addresses.resend);
-        let request = authorize(self.http.post(url), &key)?
+        let request = add_bearer_token(self.http.post(url), &key)?
             .header("Idempotency-Key", &email.id)
-            .json(&write_body(email));
-        let answer = exchange(request, self.timeout).await?;
+            .json(&write_email_as_json(email));
+        let answer = make_request_once(request, self.timeout).await?;
         if !answer.status.is_success() {
             return Err(read_refusal(&answer));
         }
         let unreadable = || EmailError::Unknown("the answer holds no id".to_owned());
-        answer.text("id").map(str::to_owned).ok_or_else(unreadable)
+        answer
+            .read_text_field("id")
+            .map(str::to_owned)
+            .ok_or_else(unreadable)
     }
 
     /// Checks the key of a sender, and that its domain is verified, by the list of domains.
     pub(crate) async fn check_resend(&self, sender: &EmailSender) -> Result<String, EmailError> {
         let key = self.require_credential(sender).await?;
         let url = format!("{}/domains", self.addresses.resend);
-        let answer = exchange(authorize(self.http.get(url), &key)?, self.timeout).await?;
+        let answer = make_request_once(add_bearer_token(self.http.get(url), &key)?, self.timeout).await?;
         let host = sender.address().host();
         if answer.status.is_success() {
-            return find_domain(&answer.body, host);
+            return judge_domain_list(&answer.body, host);
         }
-        if answer.text("name") == Some("restricted_api_key") {
+        if answer.read_text_field("name") == Some("restricted_api_key") {
             return Ok(format!(
                 "the key is valid and may only send: whether {host} is verified was not asked"
             ));
@@ -54,14 +57,14 @@ impl<S: Secrets> EmailClients<S> {
     }
 }
 
-fn authorize(request: RequestBuilder, key: &Secret) -> Result<RequestBuilder, EmailError> {
+fn add_bearer_token(request: RequestBuilder, key: &Secret) -> Result<RequestBuilder, EmailError> {
     let value = HeaderValue::try_from(format!("Bearer {}", key.expose_secret()));
     let mut value = value.map_err(|_| EmailError::NeedsCredentials("the key is no API key".to_owned()))?;
     value.set_sensitive(true);
     Ok(request.header(AUTHORIZATION, value))
 }
 
-fn write_body(email: &Email) -> Value {
+fn write_email_as_json(email: &Email) -> Value {
     let mut body = json!({
         "from": email.from.to_string(),
         "to": [email.to.as_str()],
@@ -86,7 +89,7 @@ fn write_body(email: &Email) -> Value {
 }
 
 /// Tells from the list of domains whether a sender of this host may send.
-fn find_domain(body: &Value, host: &str) -> Result<String, EmailError> {
+fn judge_domain_list(body: &Value, host: &str) -> Result<String, EmailError> {
     let domains = body.get("data").and_then(Value::as_array);
     let named = |domain: &&Value| domain["name"].as_str() == Some(host);
     match domains
@@ -107,7 +110,7 @@ fn find_domain(body: &Value, host: &str) -> Result<String, EmailError> {
 
 /// Tells what a refusal means (<https://resend.com/docs/api-reference/errors>).
 fn read_refusal(answer: &CarrierAnswer) -> EmailError {
-    let name = answer.text("name").unwrap_or("no reason given");
+    let name = answer.read_text_field("name").unwrap_or("no reason given");
     let told = format!("Resend answers {} ({})", answer.status.as_u16(), shorten(name));
     match (answer.status.as_u16(), name) {
         (_, "missing_api_key" | "invalid_api_key" | "restricted_api_key" | "invalid_access") | (401, _) => {
@@ -115,9 +118,11 @@ fn read_refusal(answer: &CarrierAnswer) -> EmailError {
         }
         // The domain of the sender is not verified, or the account may only send to itself.
         (403, _) => EmailError::SenderNotReady(told),
-        (_, "daily_quota_exceeded" | "monthly_quota_exceeded") => answer.put_off(&told, Some(QUOTA_PAUSE)),
-        (429, _) => answer.put_off(&told, None),
-        (_, "concurrent_idempotent_requests") => answer.put_off(&told, Some(CONCURRENT_PAUSE)),
+        (_, "daily_quota_exceeded" | "monthly_quota_exceeded") => {
+            answer.describe_pause(&told, Some(QUOTA_PAUSE))
+        }
+        (429, _) => answer.describe_pause(&told, None),
+        (_, "concurrent_idempotent_requests") => answer.describe_pause(&told, Some(CONCURRENT_PAUSE)),
         // An e-mail with this id and another content may have been accepted.
         (409, _) => EmailError::Unknown(told),
         (400..=499, _) => EmailError::Refused(told),

@@ -6,7 +6,7 @@
 mod signature;
 
 use crate::EmailClients;
-use crate::answer::{CarrierAnswer, exchange};
+use crate::answer::{CarrierAnswer, make_request_once};
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use jiff::Timestamp;
@@ -30,16 +30,19 @@ impl<S: Secrets> EmailClients<S> {
         sender: &EmailSender,
         email: &Email,
     ) -> Result<String, EmailError> {
-        let body = write_body(sender, email).to_string();
+        let body = write_email_as_json(sender, email).to_string();
         let request = self
             .request_ses(sender, Method::POST, "/v2/email/outbound-emails", body)
             .await?;
-        let answer = exchange(request, self.timeout).await?;
+        let answer = make_request_once(request, self.timeout).await?;
         if !answer.status.is_success() {
             return Err(read_refusal(&answer));
         }
         let unreadable = || EmailError::Unknown("the answer holds no id".to_owned());
-        answer.text("MessageId").map(str::to_owned).ok_or_else(unreadable)
+        answer
+            .read_text_field("MessageId")
+            .map(str::to_owned)
+            .ok_or_else(unreadable)
     }
 
     /// Checks the key of a sender by asking for its account.
@@ -47,9 +50,9 @@ impl<S: Secrets> EmailClients<S> {
         let request = self
             .request_ses(sender, Method::GET, "/v2/email/account", String::new())
             .await?;
-        let answer = exchange(request, self.timeout).await?;
+        let answer = make_request_once(request, self.timeout).await?;
         if answer.status.is_success() {
-            return read_account(&answer.body);
+            return judge_account_state(&answer.body);
         }
         if error_name(&answer) == "AccessDeniedException" {
             return Ok(
@@ -77,7 +80,11 @@ impl<S: Secrets> EmailClients<S> {
                 "the credential is no `{access key id}:{secret access key}`".to_owned(),
             )
         })?;
-        let base = self.addresses.ses.clone().unwrap_or_else(|| endpoint_of(region));
+        let base = self
+            .addresses
+            .ses
+            .clone()
+            .unwrap_or_else(|| endpoint_of_region(region));
         let url = Url::parse(&format!("{base}{path}")).map_err(|_| not_ready("its address is none"))?;
         let signed = sign_request(
             &key,
@@ -101,7 +108,7 @@ impl<S: Secrets> EmailClients<S> {
     }
 }
 
-fn endpoint_of(region: &str) -> String {
+fn endpoint_of_region(region: &str) -> String {
     let suffix = if region.starts_with("cn-") { ".cn" } else { "" };
     format!("https://email.{region}.amazonaws.com{suffix}")
 }
@@ -113,7 +120,7 @@ fn host_with_port(url: &Url) -> String {
         .map_or_else(|| host.to_owned(), |port| format!("{host}:{port}"))
 }
 
-fn write_body(sender: &EmailSender, email: &Email) -> Value {
+fn write_email_as_json(sender: &EmailSender, email: &Email) -> Value {
     let text = |data: &str| json!({"Data": data, "Charset": "UTF-8"});
     let mut simple = json!({
         "Subject": text(&email.subject),
@@ -131,13 +138,13 @@ fn write_body(sender: &EmailSender, email: &Email) -> Value {
         simple["Headers"] = json!(headers);
     }
     let mut body = json!({
-        "FromEmailAddress": write_mailbox(&email.from),
+        "FromEmailAddress": write_sender_mailbox(&email.from),
         "Destination": {"ToAddresses": [email.to.as_str()]},
         "Content": {"Simple": simple},
         "EmailTags": [{"Name": "recado-id", "Value": email.id}],
     });
     if let Some(reply_to) = &email.reply_to {
-        body["ReplyToAddresses"] = json!([write_mailbox(reply_to)]);
+        body["ReplyToAddresses"] = json!([write_sender_mailbox(reply_to)]);
     }
     if let Some(set) = &sender.configuration_set {
         body["ConfigurationSetName"] = json!(set);
@@ -146,15 +153,15 @@ fn write_body(sender: &EmailSender, email: &Email) -> Value {
 }
 
 /// Writes an address with its name as SES takes it: a name beyond ASCII in encoded words.
-fn write_mailbox(mailbox: &Mailbox) -> String {
+fn write_sender_mailbox(mailbox: &Mailbox) -> String {
     match &mailbox.name {
-        Some(name) if !name.is_ascii() => format!("{} <{}>", encode_words(name), mailbox.address),
+        Some(name) if !name.is_ascii() => format!("{} <{}>", encode_name_as_words(name), mailbox.address),
         _ => mailbox.to_string(),
     }
 }
 
 /// Encodes a name as words of base64 (RFC 2047), none longer than 75 characters and none with half a character.
-fn encode_words(name: &str) -> String {
+fn encode_name_as_words(name: &str) -> String {
     let mut words: Vec<String> = vec![String::new()];
     for c in name.chars() {
         let is_full = words
@@ -174,7 +181,7 @@ fn encode_words(name: &str) -> String {
     encoded.join(" ")
 }
 
-fn read_account(body: &Value) -> Result<String, EmailError> {
+fn judge_account_state(body: &Value) -> Result<String, EmailError> {
     if body["SendingEnabled"] == json!(false) {
         return Err(EmailError::SenderNotReady(
             "sending is paused for this account of Amazon SES".to_owned(),
@@ -193,8 +200,8 @@ fn read_account(body: &Value) -> Result<String, EmailError> {
 fn error_name(answer: &CarrierAnswer) -> String {
     let header = answer.error_header.as_deref();
     let told = header
-        .or_else(|| answer.text("__type"))
-        .or_else(|| answer.text("code"))
+        .or_else(|| answer.read_text_field("__type"))
+        .or_else(|| answer.read_text_field("code"))
         .unwrap_or("no reason given");
     let name = told.split(':').next().unwrap_or_default();
     let name = name.rsplit('#').next().unwrap_or_default();
@@ -207,14 +214,14 @@ fn read_refusal(answer: &CarrierAnswer) -> EmailError {
     let name = error_name(answer);
     let told = format!("Amazon SES answers {} ({name})", answer.status.as_u16());
     let said = answer
-        .text("message")
-        .or_else(|| answer.text("Message"))
+        .read_text_field("message")
+        .or_else(|| answer.read_text_field("Message"))
         .unwrap_or_default();
     match (answer.status.as_u16(), name.as_str()) {
         (429, _) | (400, "Throttling" | "ThrottlingException" | "TooManyRequestsException") => {
-            answer.put_off(&told, None)
+            answer.describe_pause(&told, None)
         }
-        (_, "LimitExceededException") => answer.put_off(&told, Some(QUOTA_PAUSE)),
+        (_, "LimitExceededException") => answer.describe_pause(&told, Some(QUOTA_PAUSE)),
         (
             _,
             "MailFromDomainNotVerifiedException" | "AccountSuspendedException" | "SendingPausedException",
@@ -233,7 +240,7 @@ mod tests {
     #[test]
     fn a_name_beyond_ascii_stands_in_encoded_words() {
         let name = "Clínica São João da Boa Vista — Centro de Saúde e Bem-Estar ✉";
-        let encoded = encode_words(name);
+        let encoded = encode_name_as_words(name);
         let mut decoded = String::new();
         for word in encoded.split(' ') {
             assert!(word.len() <= 75, "{word}");
@@ -246,14 +253,17 @@ mod tests {
         }
         assert_eq!(decoded, name);
         let plain = Mailbox::parse("Clinic, Centro <a@b.example>").unwrap();
-        assert_eq!(write_mailbox(&plain), "\"Clinic, Centro\" <a@b.example>");
+        assert_eq!(write_sender_mailbox(&plain), "\"Clinic, Centro\" <a@b.example>");
     }
 
     #[test]
     fn the_address_of_a_region_is_that_of_its_partition() {
-        assert_eq!(endpoint_of("sa-east-1"), "https://email.sa-east-1.amazonaws.com");
         assert_eq!(
-            endpoint_of("cn-north-1"),
+            endpoint_of_region("sa-east-1"),
+            "https://email.sa-east-1.amazonaws.com"
+        );
+        assert_eq!(
+            endpoint_of_region("cn-north-1"),
             "https://email.cn-north-1.amazonaws.com.cn"
         );
     }

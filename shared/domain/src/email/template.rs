@@ -39,17 +39,19 @@ pub enum TemplateError {
 impl EmailTemplate<'_> {
     /// Puts values into the template. In the HTML they are escaped, and in the subject each break of a line is a space.
     pub fn render(&self, values: &BTreeMap<String, String>) -> Result<RenderedEmail, TemplateError> {
-        let html = self.html.map(|html| fill(html, values, escape_html));
+        let html = self
+            .html
+            .map(|html| put_values_in_places(html, values, escape_for_html));
         Ok(RenderedEmail {
-            subject: shorten(&fill(self.subject, values, join_lines)?),
-            text: fill(self.text, values, str::to_owned)?,
+            subject: shorten_subject(&put_values_in_places(self.subject, values, replace_line_breaks)?),
+            text: put_values_in_places(self.text, values, str::to_owned)?,
             html: html.transpose()?,
         })
     }
 }
 
 /// Puts values in the places of a text, each as `write` writes it. A value is never searched for places.
-fn fill(
+fn put_values_in_places(
     template: &str,
     values: &BTreeMap<String, String>,
     write: fn(&str) -> String,
@@ -59,7 +61,7 @@ fn fill(
     while let Some((before, after)) = rest.split_once("{{") {
         let (name, after) = after.split_once("}}").ok_or(TemplateError::Place)?;
         let name = name.trim();
-        if !is_name(name) {
+        if !is_name_of_value(name) {
             return Err(TemplateError::Place);
         }
         let value = values.get(name);
@@ -72,13 +74,13 @@ fn fill(
     Ok(filled)
 }
 
-fn is_name(name: &str) -> bool {
+fn is_name_of_value(name: &str) -> bool {
     let fine = |b: u8| b.is_ascii_alphanumeric() || b"_-.".contains(&b);
     (1..=64).contains(&name.len()) && name.bytes().all(fine)
 }
 
 /// Escapes a text for HTML, in a text and in a quoted attribute.
-fn escape_html(text: &str) -> String {
+fn escape_for_html(text: &str) -> String {
     let mut escaped = String::with_capacity(text.len());
     for c in text.chars() {
         match c {
@@ -93,12 +95,12 @@ fn escape_html(text: &str) -> String {
     escaped
 }
 
-fn join_lines(text: &str) -> String {
+fn replace_line_breaks(text: &str) -> String {
     let is_break = |c: char| c.is_control() || matches!(c, '\u{2028}' | '\u{2029}');
     let joined: String = text.chars().map(|c| if is_break(c) { ' ' } else { c }).collect();
     joined.trim().to_owned()
 }
 
-fn shorten(subject: &str) -> String {
+fn shorten_subject(subject: &str) -> String {
     subject.chars().take(SUBJECT_MAX).collect()
 }

@@ -68,10 +68,13 @@ pub(crate) fn sign_request(
         "{}\n{}\n\n{lines}\n{names}\n{}",
         request.method,
         request.path,
-        hash(request.body)
+        hash_with_sha256(request.body)
     );
     let scope = format!("{day}/{region}/{SERVICE}/aws4_request");
-    let to_sign = format!("{ALGORITHM}\n{time}\n{scope}\n{}", hash(canonical.as_bytes()));
+    let to_sign = format!(
+        "{ALGORITHM}\n{time}\n{scope}\n{}",
+        hash_with_sha256(canonical.as_bytes())
+    );
     let first = format!("AWS4{}", key.secret);
     let of_day = hmac_sha256(first.as_bytes(), day.as_bytes());
     let of_region = hmac_sha256(&of_day, region.as_bytes());
@@ -88,6 +91,6 @@ pub(crate) fn sign_request(
     headers
 }
 
-fn hash(bytes: &[u8]) -> String {
+fn hash_with_sha256(bytes: &[u8]) -> String {
     hex::encode(Sha256::digest(bytes))
 }
