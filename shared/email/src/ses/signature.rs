@@ -60,14 +60,15 @@ pub(crate) fn sign_request(
     }
     let names: Vec<&str> = headers.iter().map(|(name, _)| *name).collect();
     let names = names.join(";");
-    let lines: String = headers
+    let lines: Vec<String> = headers
         .iter()
         .map(|(name, value)| format!("{name}:{value}\n"))
         .collect();
     let canonical = format!(
-        "{}\n{}\n\n{lines}\n{names}\n{}",
+        "{}\n{}\n\n{}\n{names}\n{}",
         request.method,
         request.path,
+        lines.concat(),
         hash_with_sha256(request.body)
     );
     let scope = format!("{day}/{region}/{SERVICE}/aws4_request");

@@ -84,10 +84,11 @@ fn is_signed(call: &Call) -> bool {
     let Some((credential, names, signature)) = authorization_parts(call) else {
         return false;
     };
-    let lines: String = names
+    let lines: Vec<String> = names
         .split(';')
         .map(|name| format!("{name}:{}\n", call.header(name).unwrap_or_default().trim()))
         .collect();
+    let lines = lines.concat();
     let request = &call.request;
     let body = match &request.body {
         Value::Null => String::new(),
