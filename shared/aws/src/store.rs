@@ -16,6 +16,7 @@ mod gauges;
 mod identity;
 mod inbox;
 mod instances;
+mod invitations;
 mod item;
 mod keys;
 mod knowledge_records;

@@ -3,7 +3,8 @@
 use crate::access::TokenHash;
 use crate::contact::canonical_spelling;
 use crate::hexadecimal::encode_hex;
-use crate::ids::{ExternalId, IdempotencyKey, InstanceId, ThreadId};
+use crate::ids::{ExternalId, IdempotencyKey, InstanceId, TenantId, ThreadId};
+use crate::invitations::PhoneKey;
 use crate::provider::Provider;
 use crate::secret::hmac_sha256;
 use std::fmt;
@@ -70,6 +71,13 @@ impl IdentityKey {
     /// Returns the key under which a client's key is stored. It tells nothing of the client's text, which may name a person.
     pub fn hash_client_key(&self, key: &IdempotencyKey) -> IdempotencyKey {
         IdempotencyKey::from_hash(self.compute_digest(&["client-key", key.as_str()]))
+    }
+
+    /// Derives the key by which guests of a tenant are found by phone number. A number with two spellings has the same key in
+    /// both.
+    pub fn derive_phone_key(&self, tenant: &TenantId, phone: &str) -> PhoneKey {
+        let parts = ["guest-phone", tenant.as_str(), &canonical_spelling(phone)];
+        PhoneKey::from_digest(self.compute_digest(&parts))
     }
 
     /// Returns a hash of what an echo is recognized by, for the notes of erased contacts. Without the key, nobody can tell

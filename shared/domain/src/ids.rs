@@ -113,31 +113,13 @@ id!(
     ExternalId,
     "provider's instance id"
 );
-id!(
-    /// The id of a calendar, given by the configuration.
-    CalendarId,
-    "calendar id"
-);
-id!(
-    /// The id of a tool, given by the configuration.
-    ToolId,
-    "tool id"
-);
-id!(
-    /// The id of a sender of e-mails, given by the configuration.
-    EmailSenderId,
-    "e-mail sender id"
-);
-id!(
-    /// The id of an agent: a configured model with its prompts.
-    AgentId,
-    "agent id"
-);
-id!(
-    /// The id of a step of an agent's script.
-    StepId,
-    "step id"
-);
+
+mod configured;
+mod invitations;
+
+pub use configured::{AgentId, CalendarId, EmailSenderId, StepId, ToolId};
+pub use invitations::{GuestId, InvitationId, InvitationTemplateName, OccasionId};
+
 id!(
     /// An id that follows a webhook or request through every queue, log line and record.
     CorrelationId,

@@ -16,6 +16,7 @@ mod idempotency_keys;
 mod identity;
 mod inbox;
 mod instances;
+mod invitations;
 mod knowledge_records;
 mod messages;
 mod notices;

@@ -30,6 +30,7 @@ mod history;
 mod identity;
 mod inbox;
 mod instances;
+mod invitations;
 mod knowledge_library;
 mod knowledge_records;
 mod llm;
@@ -77,6 +78,7 @@ pub use history::{HistoryError, HistoryPage, HistoryRecord, HistorySpan};
 pub use identity::IdentityKeyStore;
 pub use inbox::{EventFinish, InboundWrite, Inbox, RecordEventOutcome, StoreInboundOutcome};
 pub use instances::{InstanceStates, Reservation};
+pub use invitations::{GuestOutcome, InvitationClaim, InvitationOutcome, InvitationRecords};
 pub use knowledge_library::{KnowledgeLibrary, KnownVectors, LibraryError, SearchedQuestion};
 pub use knowledge_records::KnowledgeRecords;
 pub use llm::{
@@ -223,6 +225,7 @@ pub trait Store:
     + KnowledgeRecords
     + EffectJournals
     + UsageRecords
+    + InvitationRecords
 {
 }
 
@@ -252,5 +255,6 @@ impl<T> Store for T where
         + KnowledgeRecords
         + EffectJournals
         + UsageRecords
+        + InvitationRecords
 {
 }

@@ -33,6 +33,7 @@ pub mod identity;
 pub mod inbox;
 pub mod instances;
 pub mod intake;
+pub mod invitations;
 pub mod joint_writes;
 pub mod knowledge;
 pub mod lists;

@@ -54,6 +54,7 @@
 pub(super) mod alerts;
 mod configuration;
 mod effects;
+pub(super) mod invitations;
 mod lists;
 mod trace;
 mod usage;
@@ -62,6 +63,7 @@ pub(super) use configuration::{ConfigurationKind, VARIABLES, tenant_entries_pk, 
 pub(super) use effects::{
     JOURNAL, cell_sk, cells_pk, parse_cell_start, parse_journal_key, tenant_journals, tenant_unknown_effects,
 };
+pub(super) use invitations::{invitations_pk, list_month_pks};
 pub(super) use lists::{
     AUDIT_LIST_KEY, DEAD_LIST_KEY, active_shard, conversation_list_key, index_active, index_tenant_list,
     parse_active_hour, retention_list_key, scheduled_of_instance, tenant_conversation_list_keys,

@@ -22,15 +22,21 @@ const DELETIONS_AT_ONCE: usize = 16;
 type Part = (String, Option<String>);
 
 /// Lists the parts of the table that hold a tenant's records and nobody else's.
-fn list_parts(tenant: &TenantId, instances: &[Instance]) -> Vec<Part> {
+fn list_parts(tenant: &TenantId, instances: &[Instance], now: Timestamp) -> Vec<Part> {
     let of_tenant = Some(alerts::tenant_sk_prefix(Some(tenant)));
     let mut parts = vec![
         (keys::samples_pk(Some(tenant)), None),
         (keys::cells_pk(tenant), None),
         (keys::usage_partition_key(tenant), None),
+        (keys::invitations_pk(tenant), None),
         (alerts::LIVE_ALERTS_PK.to_owned(), of_tenant.clone()),
         (alerts::ended_alerts_pk(Some(tenant)), None),
     ];
+    parts.extend(
+        keys::list_month_pks(tenant, now)
+            .into_iter()
+            .map(|month| (month, None)),
+    );
     for state in [NotificationState::Pending, NotificationState::Dead] {
         parts.push((alerts::notifications_pk(state), of_tenant.clone()));
     }
@@ -110,7 +116,7 @@ impl<A: System> TenantRecords for DynamoStore<A> {
         limit: usize,
     ) -> PortResult<usize> {
         let mut deleted = 0;
-        for part in list_parts(tenant, instances) {
+        for part in list_parts(tenant, instances, self.table.system.now()) {
             deleted += self.delete_part(part, limit).await?;
         }
         Ok(deleted)

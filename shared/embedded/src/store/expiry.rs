@@ -40,6 +40,12 @@ pub struct SweepCounts {
     pub notifications: usize,
     /// Cells whose events are over.
     pub cells: usize,
+    /// Guests of occasions that were long ago.
+    pub guests: usize,
+    /// Invitations.
+    pub invitations: usize,
+    /// Keys that invitations claimed.
+    pub invitation_claims: usize,
     /// Clients' idempotency keys.
     pub keys: usize,
     /// Deduplication ids of the queues.
@@ -78,6 +84,9 @@ fn delete_expired_rows(connection: &Connection, now: Timestamp) -> Result<SweepC
         alerts: delete("ended_alerts", "rowid", "expires")?,
         notifications: delete("notifications", "id", "expires")?,
         cells: delete("cells", "tenant, calendar, start", "expires")?,
+        guests: delete("guests", "tenant, occasion, id", "expires")?,
+        invitations: delete("invitations", "tenant, id", "expires")?,
+        invitation_claims: delete("invitation_claims", "tenant, key", "until")?,
         keys: delete("keys", "rowid", "expires")?,
         deduplications: delete("queue_dedup", "queue, grp, dedup", "until")?,
         notes: before(

@@ -13,7 +13,17 @@ use recado_pipeline::ports::{PortResult, TenantRecords};
 use rusqlite::{Connection, params};
 
 /// What is found by the tenant's id, as `?1`.
-const BY_TENANT: [&str; 8] = [
+const BY_TENANT: [&str; 13] = [
+    "DELETE FROM occasions WHERE (tenant, id) IN
+        (SELECT tenant, id FROM occasions WHERE tenant = ?1 LIMIT ?2)",
+    "DELETE FROM invitation_templates WHERE (tenant, name, channel, language) IN
+        (SELECT tenant, name, channel, language FROM invitation_templates WHERE tenant = ?1 LIMIT ?2)",
+    "DELETE FROM guests WHERE (tenant, occasion, id) IN
+        (SELECT tenant, occasion, id FROM guests WHERE tenant = ?1 LIMIT ?2)",
+    "DELETE FROM invitations WHERE (tenant, id) IN
+        (SELECT tenant, id FROM invitations WHERE tenant = ?1 LIMIT ?2)",
+    "DELETE FROM invitation_claims WHERE (tenant, key) IN
+        (SELECT tenant, key FROM invitation_claims WHERE tenant = ?1 LIMIT ?2)",
     "DELETE FROM usage WHERE (tenant, day, agent, model) IN
         (SELECT tenant, day, agent, model FROM usage WHERE tenant = ?1 LIMIT ?2)",
     "DELETE FROM samples WHERE (tenant, at) IN (SELECT tenant, at FROM samples WHERE tenant = ?1 LIMIT ?2)",

@@ -2,6 +2,7 @@ mod claims;
 mod conversations;
 mod inbox;
 mod instances;
+mod invitations;
 
 use super::FaultyPort;
 use crate::mutation::Mutation;

@@ -1,0 +1,353 @@
+//! Occasions, guests, templates and invitations. A guest is found by its phone number, and an invitation by its guest, through
+//! small records of their own, which are written in the same transaction.
+
+use super::DynamoStore;
+use super::expression::Expression;
+use super::item::{self, Item, number_attribute, text_attribute};
+use super::keys::{self, TableKey, invitations as invitation_keys};
+use super::table::RecordQuery;
+use super::transaction::{FailedConditions, TransactionAction};
+use jiff::Timestamp;
+use recado_domain::ids::{GuestId, InvitationId, InvitationTemplateName, OccasionId, TenantId};
+use recado_domain::invitations::{Guest, Invitation, InvitationTemplate, Occasion, PhoneKey};
+use recado_pipeline::ports::{
+    GuestOutcome, InvitationClaim, InvitationOutcome, InvitationRecords, Page, PageRequest, PortError,
+    PortResult, System, WriteOutcome,
+};
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+
+/// Returns the condition that a record is absent, or expired at `now`.
+fn is_absent(now: Timestamp) -> Expression {
+    Expression::new("attribute_not_exists(#pk) OR #ttl < :now").with_number(":now", now.as_second())
+}
+
+/// Returns the condition that the stored record has the revision before `rev`; for the first, that there is none.
+fn follows(rev: u64, now: Timestamp) -> Expression {
+    if rev <= 1 {
+        is_absent(now)
+    } else {
+        Expression::follows_revision("rev", rev)
+    }
+}
+
+/// Encodes a record under its key; it expires at `until`.
+fn encode<T: Serialize>(
+    what: &'static str,
+    record: &T,
+    key: TableKey,
+    until: Option<Timestamp>,
+) -> PortResult<Item> {
+    let size = serde_json::to_vec(record).map_err(|error| PortError::invalid(what, error))?;
+    PortError::check_record_size(what, size.len())?;
+    let mut item = key.into_item(item::encode_record(what, record)?);
+    if let Some(until) = until {
+        item.insert("ttl".to_owned(), number_attribute(until.as_second()));
+    }
+    Ok(item)
+}
+
+fn encode_guest(what: &'static str, guest: &Guest) -> PortResult<Item> {
+    let key = TableKey::for_guest(&guest.tenant, &guest.occasion, &guest.id);
+    encode(what, guest, key, Some(guest.keep_until))
+}
+
+fn encode_invitation(what: &'static str, invitation: &Invitation) -> PortResult<Item> {
+    let key = TableKey::for_invitation(&invitation.tenant, &invitation.id)
+        .ok_or_else(|| PortError::invalid(what, "the id of an invitation is malformed"))?;
+    encode(what, invitation, key, Some(invitation.keep_until))
+}
+
+/// Makes the record that leads from a guest's phone number to the guest.
+fn encode_phone(guest: &Guest, key: TableKey, now: Timestamp) -> TransactionAction {
+    let mut item = key.into_item(Item::new());
+    item.insert("guest".to_owned(), text_attribute(guest.id.as_str()));
+    item.insert("ttl".to_owned(), number_attribute(guest.keep_until.as_second()));
+    let own = Expression::new("attribute_not_exists(#pk) OR #ttl < :now OR #guest = :guest")
+        .with_number(":now", now.as_second())
+        .with_text(":guest", guest.id.as_str());
+    TransactionAction::Put(item, Some(own))
+}
+
+fn encode_claim(invitation: &Invitation, claim: &InvitationClaim, now: Timestamp) -> TransactionAction {
+    let key = TableKey::for_invitation_claim(&invitation.tenant, &claim.key);
+    let mut item = key.into_item(Item::new());
+    item.insert("invitation".to_owned(), text_attribute(invitation.id.as_str()));
+    item.insert("until".to_owned(), number_attribute(claim.until.as_millisecond()));
+    // A second more, since the claim ends within its last one.
+    item.insert("ttl".to_owned(), number_attribute(claim.until.as_second() + 1));
+    let mut free = Expression::new("attribute_not_exists(#pk) OR #until <= :now")
+        .with_number(":now", now.as_millisecond());
+    if let Some(replaced) = &claim.replaces {
+        free.text.push_str(" OR #invitation = :replaced");
+        free = free.with_text(":replaced", replaced.as_str());
+    }
+    TransactionAction::Put(item, Some(free))
+}
+
+/// Returns which claim of a refused transaction is another invitation's. The claims are its first actions.
+fn find_claimant(failed: &FailedConditions, claims: usize) -> Option<InvitationOutcome> {
+    (0..claims).find_map(|claim| {
+        let found = failed.for_action(claim)?.0.as_ref()?;
+        let by = InvitationId::parse(item::get_string(found, "invitation")?).ok()?;
+        Some(InvitationOutcome::Claimed { claim, by })
+    })
+}
+
+impl<A: System> DynamoStore<A> {
+    /// Reads the page of records whose `sk` begin with `prefix`. `list` is the part of it that cursors leave out.
+    async fn read_sk_page(
+        &self,
+        what: &'static str,
+        pk: String,
+        (prefix, list): (&str, &str),
+        page: &PageRequest,
+    ) -> PortResult<Page<Item>> {
+        let (from, to) = invitation_keys::sk_range(prefix, list, page.cursor.as_deref());
+        let query = RecordQuery {
+            index: None,
+            keys: Expression::new("#pk = :pk AND #sk BETWEEN :from AND :to")
+                .with_text(":pk", pk)
+                .with_text(":from", from)
+                .with_text(":to", to),
+            filter: None,
+            reverse: false,
+            limit: Some(page.limit + 1),
+        };
+        let mut items = self.table.query_records(what, &query).await?;
+        let has_more = items.len() > page.limit;
+        items.truncate(page.limit);
+        let cursor_of = |item: &Item| Some(item::get_string(item, "sk")?.strip_prefix(list)?.to_owned());
+        let next_cursor = items.last().filter(|_| has_more).and_then(cursor_of);
+        let now = self.table.system.now();
+        items.retain(|found| item::unexpired(found.clone(), now).is_some());
+        Ok(Page { items, next_cursor })
+    }
+
+    async fn read_unexpired<T: DeserializeOwned>(
+        &self,
+        what: &'static str,
+        key: TableKey,
+    ) -> PortResult<Option<T>> {
+        let found = self.table.get_record(what, key).await?;
+        let found = found.and_then(|found| item::unexpired(found, self.table.system.now()));
+        found.map(|found| item::decode_record(what, &found)).transpose()
+    }
+
+    async fn read_many<T: DeserializeOwned>(
+        &self,
+        what: &'static str,
+        keys: Vec<TableKey>,
+    ) -> PortResult<Vec<T>> {
+        let now = self.table.system.now();
+        let found = self.table.get_records(what, keys, true).await?;
+        let found = found.into_iter().filter_map(|found| item::unexpired(found, now));
+        found.map(|found| item::decode_record(what, &found)).collect()
+    }
+}
+
+impl<A: System> InvitationRecords for DynamoStore<A> {
+    async fn put_occasion(&self, occasion: &Occasion) -> PortResult<()> {
+        const WHAT: &str = "writing an occasion";
+        let key = TableKey::for_occasion(&occasion.tenant, &occasion.id);
+        let record = encode(WHAT, occasion, key, None)?;
+        let _always = self.table.put_record(WHAT, record, None).await?;
+        Ok(())
+    }
+
+    async fn find_occasion(&self, tenant: &TenantId, id: &OccasionId) -> PortResult<Option<Occasion>> {
+        self.read_unexpired("reading an occasion", TableKey::for_occasion(tenant, id))
+            .await
+    }
+
+    async fn list_occasions(&self, tenant: &TenantId, page: &PageRequest) -> PortResult<Page<Occasion>> {
+        const WHAT: &str = "listing occasions";
+        let found = self.read_sk_page(WHAT, keys::invitations_pk(tenant), ("O#", "O#"), page);
+        decode_page(WHAT, found.await?)
+    }
+
+    async fn put_invitation_template(&self, template: &InvitationTemplate) -> PortResult<()> {
+        const WHAT: &str = "writing a template";
+        let record = encode(WHAT, template, TableKey::for_invitation_template(template), None)?;
+        let _always = self.table.put_record(WHAT, record, None).await?;
+        Ok(())
+    }
+
+    async fn list_invitation_templates(
+        &self,
+        tenant: &TenantId,
+        name: Option<&InvitationTemplateName>,
+    ) -> PortResult<Vec<InvitationTemplate>> {
+        const WHAT: &str = "listing templates";
+        let prefix = invitation_keys::template_prefix(name);
+        let found = self
+            .table
+            .query_partition(WHAT, keys::invitations_pk(tenant), Some(&prefix))
+            .await?;
+        found.iter().map(|item| item::decode_record(WHAT, item)).collect()
+    }
+
+    async fn save_guest(&self, guest: &Guest) -> PortResult<GuestOutcome> {
+        const WHAT: &str = "writing a guest";
+        let now = self.table.system.now();
+        let mut actions = vec![TransactionAction::Put(
+            encode_guest(WHAT, guest)?,
+            Some(follows(guest.rev, now)),
+        )];
+        if let Some(key) = invitation_keys::phone_key_of(guest) {
+            actions.push(encode_phone(guest, key, now));
+        }
+        let Err(failed) = self.table.run_transaction(WHAT, actions).await? else {
+            return Ok(GuestOutcome::Written);
+        };
+        let other = failed.for_action(1).and_then(|other| other.0.as_ref());
+        let other = other.and_then(|other| GuestId::parse(item::get_string(other, "guest")?).ok());
+        Ok(match (failed.for_action(0), other) {
+            (None, Some(other)) => GuestOutcome::PhoneTaken(other),
+            _ => GuestOutcome::Conflict,
+        })
+    }
+
+    async fn find_guest(
+        &self,
+        tenant: &TenantId,
+        occasion: &OccasionId,
+        id: &GuestId,
+    ) -> PortResult<Option<Guest>> {
+        self.read_unexpired("reading a guest", TableKey::for_guest(tenant, occasion, id))
+            .await
+    }
+
+    async fn list_guests(
+        &self,
+        tenant: &TenantId,
+        occasion: &OccasionId,
+        page: &PageRequest,
+    ) -> PortResult<Page<Guest>> {
+        const WHAT: &str = "listing guests";
+        let prefix = format!("G#{occasion}#");
+        let found = self.read_sk_page(WHAT, keys::invitations_pk(tenant), (&prefix, &prefix), page);
+        decode_page(WHAT, found.await?)
+    }
+
+    async fn list_guests_of_phone(
+        &self,
+        tenant: &TenantId,
+        phone: &PhoneKey,
+        occasion: Option<&OccasionId>,
+    ) -> PortResult<Vec<Guest>> {
+        const WHAT: &str = "finding a guest by phone";
+        let found = if let Some(occasion) = occasion {
+            let key = TableKey::for_guest_phone(tenant, phone, occasion);
+            self.table.get_record(WHAT, key).await?.into_iter().collect()
+        } else {
+            let prefix = invitation_keys::guest_phone_prefix(phone);
+            self.table
+                .query_partition(WHAT, keys::invitations_pk(tenant), Some(&prefix))
+                .await?
+        };
+        let keys = found.iter().filter_map(invitation_keys::parse_guest_phone);
+        let keys = keys.map(|(occasion, guest)| TableKey::for_guest(tenant, &occasion, &guest));
+        let mut guests: Vec<Guest> = self.read_many(WHAT, keys.collect()).await?;
+        guests.sort_by(|a, b| a.occasion.cmp(&b.occasion));
+        Ok(guests)
+    }
+
+    async fn delete_guest(&self, guest: &Guest) -> PortResult<()> {
+        const WHAT: &str = "deleting a guest";
+        let prefix = invitation_keys::guest_invitation_prefix(&guest.occasion, Some(&guest.id));
+        let pk = keys::invitations_pk(&guest.tenant);
+        for found in self.table.query_partition(WHAT, pk, Some(&prefix)).await? {
+            let invitation = invitation_keys::parse_guest_invitation(&found);
+            let invitation = invitation.and_then(|(_, id)| TableKey::for_invitation(&guest.tenant, &id));
+            for key in invitation.into_iter().chain(TableKey::from_item(&found)) {
+                self.delete_any(WHAT, key).await?;
+            }
+        }
+        if let Some(key) = invitation_keys::phone_key_of(guest) {
+            let own = Expression::new("#guest = :guest").with_text(":guest", guest.id.as_str());
+            let _others = self.table.delete_record(WHAT, key, own).await?;
+        }
+        // Last: after a crash before it, the guest still leads to the rest.
+        let key = TableKey::for_guest(&guest.tenant, &guest.occasion, &guest.id);
+        self.delete_any(WHAT, key).await
+    }
+
+    async fn begin_invitation(
+        &self,
+        invitation: &Invitation,
+        claims: &[InvitationClaim],
+        now: Timestamp,
+    ) -> PortResult<InvitationOutcome> {
+        const WHAT: &str = "beginning an invitation";
+        let claim = |claim| encode_claim(invitation, claim, now);
+        let mut actions: Vec<TransactionAction> = claims.iter().map(claim).collect();
+        actions.push(TransactionAction::Put(
+            encode_invitation(WHAT, invitation)?,
+            Some(Expression::record_absent()),
+        ));
+        let mut lead = TableKey::for_guest_invitation(invitation).into_item(Item::new());
+        let until = number_attribute(invitation.keep_until.as_second());
+        lead.insert("ttl".to_owned(), until);
+        actions.push(TransactionAction::Put(lead, None));
+        match self.table.run_transaction(WHAT, actions).await? {
+            Ok(()) => Ok(InvitationOutcome::Begun),
+            Err(failed) => find_claimant(&failed, claims.len())
+                .ok_or_else(|| PortError::contended("an invitation of the same id")),
+        }
+    }
+
+    async fn save_invitation(&self, invitation: &Invitation) -> PortResult<WriteOutcome> {
+        const WHAT: &str = "writing an invitation";
+        let record = encode_invitation(WHAT, invitation)?;
+        let before = invitation.rev.saturating_sub(1);
+        let as_read = Expression::new("#rev = :before").with_number(":before", before);
+        let put = self.table.put_record(WHAT, record, Some(as_read)).await?;
+        Ok(if put.is_ok() {
+            WriteOutcome::Written
+        } else {
+            WriteOutcome::Conflict
+        })
+    }
+
+    async fn find_invitation(&self, tenant: &TenantId, id: &InvitationId) -> PortResult<Option<Invitation>> {
+        match TableKey::for_invitation(tenant, id) {
+            Some(key) => self.read_unexpired("reading an invitation", key).await,
+            None => Ok(None),
+        }
+    }
+
+    async fn list_invitations(
+        &self,
+        tenant: &TenantId,
+        occasion: &OccasionId,
+        guest: Option<&GuestId>,
+        page: &PageRequest,
+    ) -> PortResult<Page<Invitation>> {
+        const WHAT: &str = "listing invitations";
+        let list = invitation_keys::guest_invitation_prefix(occasion, None);
+        let prefix = invitation_keys::guest_invitation_prefix(occasion, guest);
+        let found = self
+            .read_sk_page(WHAT, keys::invitations_pk(tenant), (&prefix, &list), page)
+            .await?;
+        let leads = found
+            .items
+            .iter()
+            .filter_map(invitation_keys::parse_guest_invitation);
+        let keys = leads.filter_map(|(_, id)| TableKey::for_invitation(tenant, &id));
+        let mut items: Vec<Invitation> = self.read_many(WHAT, keys.collect()).await?;
+        items.sort_by(|a, b| (&a.guest, &a.id).cmp(&(&b.guest, &b.id)));
+        Ok(Page {
+            items,
+            next_cursor: found.next_cursor,
+        })
+    }
+}
+
+fn decode_page<T: DeserializeOwned>(what: &'static str, page: Page<Item>) -> PortResult<Page<T>> {
+    let items = page.items.iter().map(|item| item::decode_record(what, item));
+    Ok(Page {
+        items: items.collect::<PortResult<_>>()?,
+        next_cursor: page.next_cursor,
+    })
+}

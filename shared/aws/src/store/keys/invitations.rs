@@ -1,0 +1,152 @@
+//! The keys of occasions, guests, templates and invitations. Those of a tenant are in one partition, but for its invitations,
+//! which are in one for each month.
+
+use super::super::item::{Item, get_string};
+use super::TableKey;
+use jiff::tz::TimeZone;
+use recado_domain::Timestamp;
+use recado_domain::ids::{GuestId, InvitationId, InvitationTemplateName, OccasionId, TenantId};
+use recado_domain::invitations::{Guest, Invitation, InvitationTemplate, PhoneKey, parse_invitation_time};
+
+/// The first month in which an invitation can have been made.
+const FIRST_MONTH: (i16, i8) = (2026, 1);
+
+/// Follows each key with a given beginning, and comes before all longer ones: no id has a character below it.
+const AFTER: char = '\u{1}';
+
+impl TableKey {
+    /// Returns the key of an occasion.
+    pub(crate) fn for_occasion(tenant: &TenantId, id: &OccasionId) -> Self {
+        Self::new(invitations_pk(tenant), format!("O#{id}"))
+    }
+
+    /// Returns the key of a template of invitations.
+    pub(crate) fn for_invitation_template(template: &InvitationTemplate) -> Self {
+        let (name, channel) = (&template.name, template.channel.as_str());
+        let language = template.language.as_deref().unwrap_or_default();
+        Self::new(
+            invitations_pk(&template.tenant),
+            format!("T#{name}#{channel}#{language}"),
+        )
+    }
+
+    /// Returns the key of a guest.
+    pub(crate) fn for_guest(tenant: &TenantId, occasion: &OccasionId, id: &GuestId) -> Self {
+        Self::new(invitations_pk(tenant), format!("G#{occasion}#{id}"))
+    }
+
+    /// Returns the key of the record that leads from a phone number to a guest of the occasion.
+    pub(crate) fn for_guest_phone(tenant: &TenantId, phone: &PhoneKey, occasion: &OccasionId) -> Self {
+        Self::new(
+            invitations_pk(tenant),
+            format!("{}{occasion}", guest_phone_prefix(phone)),
+        )
+    }
+
+    /// Returns the key of a claim of an invitation.
+    pub(crate) fn for_invitation_claim(tenant: &TenantId, key: &str) -> Self {
+        Self::new(invitations_pk(tenant), format!("K#{key}"))
+    }
+
+    /// Returns the key of an invitation; `None` if nobody wrote such an id.
+    pub(crate) fn for_invitation(tenant: &TenantId, id: &InvitationId) -> Option<Self> {
+        let month = month_of(parse_invitation_time(id)?);
+        Some(Self::new(month_pk(tenant, month), id.as_str()))
+    }
+
+    /// Returns the key of the record that leads from a guest to an invitation.
+    pub(crate) fn for_guest_invitation(invitation: &Invitation) -> Self {
+        let (occasion, guest, id) = (&invitation.occasion, &invitation.guest, &invitation.id);
+        Self::new(
+            invitations_pk(&invitation.tenant),
+            format!("H#{occasion}#{guest}#{id}"),
+        )
+    }
+}
+
+/// Returns the `pk` of a tenant's occasions with their guests, and of its templates.
+pub(crate) fn invitations_pk(tenant: &TenantId) -> String {
+    format!("V#{tenant}")
+}
+
+fn month_pk(tenant: &TenantId, (year, month): (i16, i8)) -> String {
+    format!("V#{tenant}#{year:04}-{month:02}")
+}
+
+fn month_of(at: Timestamp) -> (i16, i8) {
+    let day = at.to_zoned(TimeZone::UTC);
+    (day.year(), day.month())
+}
+
+/// Lists the `pk` of a tenant's invitations of each month until `now`.
+pub(crate) fn list_month_pks(tenant: &TenantId, now: Timestamp) -> Vec<String> {
+    let (mut month, last) = (FIRST_MONTH, month_of(now));
+    let mut keys = Vec::new();
+    while month <= last {
+        keys.push(month_pk(tenant, month));
+        month = if month.1 == 12 {
+            (month.0 + 1, 1)
+        } else {
+            (month.0, month.1 + 1)
+        };
+    }
+    keys
+}
+
+/// Returns the prefix of the `sk` of a tenant's templates, all or those with a name.
+pub(crate) fn template_prefix(name: Option<&InvitationTemplateName>) -> String {
+    name.map_or_else(|| "T#".to_owned(), |name| format!("T#{name}#"))
+}
+
+/// Returns the prefix of the `sk` that lead from a phone number to guests.
+pub(crate) fn guest_phone_prefix(phone: &PhoneKey) -> String {
+    format!("P#{}#", phone.as_str())
+}
+
+/// Returns the prefix of the `sk` that lead to the invitations of an occasion, of all guests or of one.
+pub(crate) fn guest_invitation_prefix(occasion: &OccasionId, guest: Option<&GuestId>) -> String {
+    guest.map_or_else(
+        || format!("H#{occasion}#"),
+        |guest| format!("H#{occasion}#{guest}#"),
+    )
+}
+
+/// Returns the first and the last `sk` with a prefix behind that of `cursor`.
+pub(crate) fn sk_range(prefix: &str, list: &str, cursor: Option<&str>) -> (String, String) {
+    let first = cursor.map_or_else(|| prefix.to_owned(), |cursor| format!("{list}{cursor}{AFTER}"));
+    (first, format!("{prefix}\u{10ffff}"))
+}
+
+/// Returns the guest and the invitation that a key of [`TableKey::for_guest_invitation`] names.
+pub(crate) fn parse_guest_invitation(item: &Item) -> Option<(GuestId, InvitationId)> {
+    let mut parts = get_string(item, "sk")?.rsplit('#');
+    let (id, guest) = (parts.next()?, parts.next()?);
+    Some((GuestId::parse(guest).ok()?, InvitationId::parse(id).ok()?))
+}
+
+/// Returns the occasion and the guest that a record of [`TableKey::for_guest_phone`] names.
+pub(crate) fn parse_guest_phone(item: &Item) -> Option<(OccasionId, GuestId)> {
+    let (_, occasion) = get_string(item, "sk")?.rsplit_once('#')?;
+    let guest = get_string(item, "guest")?;
+    Some((OccasionId::parse(occasion).ok()?, GuestId::parse(guest).ok()?))
+}
+
+/// Returns the key under which a guest's phone number leads to it; `None` if the guest has none.
+pub(crate) fn phone_key_of(guest: &Guest) -> Option<TableKey> {
+    let phone = guest.phone_key.as_ref()?;
+    Some(TableKey::for_guest_phone(&guest.tenant, phone, &guest.occasion))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_months_of_a_tenant_are_listed_to_the_present_one() {
+        let tenant = TenantId::parse("t").unwrap();
+        let months = list_month_pks(&tenant, "2027-02-10T00:00:00Z".parse().unwrap());
+        assert_eq!(months.len(), 14);
+        assert_eq!(months.first().map(String::as_str), Some("V#t#2026-01"));
+        assert_eq!(months.last().map(String::as_str), Some("V#t#2027-02"));
+    }
+}

@@ -1,0 +1,24 @@
+use super::{IdError, checked};
+use serde::{Deserialize, Serialize};
+use std::fmt;
+
+id!(
+    /// The id of an occasion to which guests are invited, its own within the tenant.
+    OccasionId,
+    "occasion id"
+);
+id!(
+    /// The id of a guest, its own within the occasion.
+    GuestId,
+    "guest id"
+);
+id!(
+    /// The name of a template of invitations.
+    InvitationTemplateName,
+    "template name"
+);
+id!(
+    /// The id of an invitation, see [`crate::invitations`].
+    InvitationId,
+    "invitation id"
+);

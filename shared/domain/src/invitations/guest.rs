@@ -1,0 +1,201 @@
+use super::GuestAnswer;
+use crate::ids::{GuestId, OccasionId, Ordinal, TenantId};
+use crate::millis;
+use jiff::Timestamp;
+use serde::{Deserialize, Serialize};
+use std::fmt;
+
+/// The key by which a guest is found by phone number. The key is a keyed hash, so that nothing leads from it to the number.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct PhoneKey(String);
+
+impl PhoneKey {
+    /// Makes the key from the digits that [`crate::identity::IdentityKey::derive_phone_key`] computes.
+    pub(crate) fn from_digest(digest: String) -> Self {
+        Self(digest)
+    }
+
+    /// Returns the key as text.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+/// The state of a guest.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum GuestStatus {
+    /// The guest has not answered.
+    Pending,
+    /// The guest comes.
+    Confirmed,
+    /// The guest does not come.
+    Declined,
+}
+
+impl GuestStatus {
+    /// Returns the word for the status.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Pending => "pending",
+            Self::Confirmed => "confirmed",
+            Self::Declined => "declined",
+        }
+    }
+}
+
+/// The answer that decided a guest's status, as `confirmation_payload` shows it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct GuestReply {
+    /// The answer.
+    pub answer: GuestAnswer,
+    /// Time at which the guest wrote it.
+    #[serde(with = "millis")]
+    pub at: Timestamp,
+    /// The session of 24 hours in which it was written.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub session: Option<String>,
+}
+
+/// A guest of an occasion.
+#[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Guest {
+    /// The tenant that invites.
+    pub tenant: TenantId,
+    /// The occasion.
+    pub occasion: OccasionId,
+    /// The id of the guest, its own within the occasion.
+    pub id: GuestId,
+    /// Name of the guest.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub name: Option<String>,
+    /// Digits of the phone number. Personal data: never log it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub phone: Option<String>,
+    /// Key by which the guest is found by the phone number.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub phone_key: Option<PhoneKey>,
+    /// E-mail address.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub email: Option<String>,
+    /// Language in which the guest is written to.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub language: Option<String>,
+    /// Status of the guest.
+    pub status: GuestStatus,
+    /// The answer that decided the status; `None` while it is pending, and if people set it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reply: Option<GuestReply>,
+    /// Time at which the guest was added.
+    #[serde(with = "millis")]
+    pub created_at: Timestamp,
+    /// Time until which the guest is kept.
+    #[serde(with = "millis")]
+    pub keep_until: Timestamp,
+    /// Revision: grows at every write.
+    pub rev: u64,
+}
+
+impl Guest {
+    /// Applies an answer of the guest. An answer older than the one that decided the status changes nothing. Returns
+    /// whether the guest changed.
+    pub fn apply_reply(&mut self, reply: GuestReply) -> bool {
+        let status = match reply.answer {
+            GuestAnswer::Confirms => GuestStatus::Confirmed,
+            GuestAnswer::Declines => GuestStatus::Declined,
+        };
+        let is_older = self.reply.as_ref().is_some_and(|known| known.at > reply.at);
+        if is_older || self.status == status {
+            return false;
+        }
+        self.status = status;
+        self.reply = Some(reply);
+        true
+    }
+}
+
+impl fmt::Debug for Guest {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Guest")
+            .field("tenant", &self.tenant)
+            .field("occasion", &self.occasion)
+            .field("id", &self.id)
+            .field("status", &self.status)
+            .field("rev", &self.rev)
+            .finish_non_exhaustive()
+    }
+}
+
+/// The guest as whom a contact was invited last, noted in the conversation.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct InvitedGuest {
+    /// The occasion.
+    pub occasion: OccasionId,
+    /// The guest.
+    pub guest: GuestId,
+    /// The ordinal of the invitation's message.
+    #[serde(default, skip_serializing_if = "Ordinal::is_zero")]
+    pub ordinal: Ordinal,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::millis::from_unix_millis;
+
+    fn guest() -> Guest {
+        Guest {
+            tenant: TenantId::parse("t").unwrap(),
+            occasion: OccasionId::parse("ev").unwrap(),
+            id: GuestId::parse("g").unwrap(),
+            name: Some("Ana".to_owned()),
+            phone: Some("5511999998888".to_owned()),
+            phone_key: None,
+            email: None,
+            language: None,
+            status: GuestStatus::Pending,
+            reply: None,
+            created_at: from_unix_millis(0),
+            keep_until: from_unix_millis(1),
+            rev: 1,
+        }
+    }
+
+    fn reply(answer: GuestAnswer, at: i64) -> GuestReply {
+        GuestReply {
+            answer,
+            at: from_unix_millis(at),
+            session: Some("w_1".to_owned()),
+        }
+    }
+
+    #[test]
+    fn the_newest_answer_counts_in_whatever_order_they_come() {
+        let mut one = guest();
+        assert!(one.apply_reply(reply(GuestAnswer::Declines, 20)));
+        assert!(!one.apply_reply(reply(GuestAnswer::Confirms, 10)));
+        assert_eq!(one.status, GuestStatus::Declined);
+        assert!(one.apply_reply(reply(GuestAnswer::Confirms, 30)));
+        assert_eq!(one.status, GuestStatus::Confirmed);
+        assert_eq!(
+            one.reply.as_ref().and_then(|known| known.session.as_deref()),
+            Some("w_1")
+        );
+    }
+
+    #[test]
+    fn a_repeated_answer_changes_nothing() {
+        let mut one = guest();
+        assert!(one.apply_reply(reply(GuestAnswer::Confirms, 20)));
+        let before = one.clone();
+        assert!(!one.apply_reply(reply(GuestAnswer::Confirms, 20)));
+        assert_eq!(one, before);
+    }
+
+    #[test]
+    fn the_debug_text_of_a_guest_holds_no_name_and_no_number() {
+        let text = format!("{:?}", guest());
+        assert!(!text.contains("Ana") && !text.contains("5511999998888"), "{text}");
+    }
+}

@@ -1,0 +1,178 @@
+use super::InvitationChannel;
+use crate::ids::{GuestId, InvitationId, InvitationTemplateName, MessageId, OccasionId, TenantId};
+use crate::metadata::Metadata;
+use crate::millis::{self, from_unix_millis};
+use jiff::Timestamp;
+use serde::{Deserialize, Serialize};
+
+/// The state of an invitation, as far as it is stored with it. Once it is a message, that message's record tells the rest.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "state", rename_all = "snake_case")]
+pub enum InvitationState {
+    /// The invitation was taken, and is not a message yet.
+    Taken,
+    /// The invitation is this message.
+    Message {
+        /// Id of the message.
+        message: MessageId,
+    },
+    /// The same template went to the same guest before, within the dedupe window.
+    Duplicate {
+        /// The invitation that went before.
+        of: InvitationId,
+    },
+    /// The invitation can never be sent.
+    Refused {
+        /// Reason.
+        error: String,
+    },
+}
+
+/// The status of an invitation as the log of deliveries shows it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum InvitationStatus {
+    /// The message waits to be sent.
+    Queued,
+    /// The message is being sent, or nobody knows yet whether it was.
+    Processing,
+    /// The provider accepted it.
+    Sent,
+    /// The message is on the phone of the guest.
+    Delivered,
+    /// The guest has seen it.
+    Read,
+    /// The message could not be sent.
+    Failed,
+    /// The message was cancelled before it was sent.
+    Cancelled,
+    /// The same template went to the same guest before.
+    Duplicate,
+}
+
+impl InvitationStatus {
+    /// Returns the word for the status.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Queued => "queued",
+            Self::Processing => "processing",
+            Self::Sent => "sent",
+            Self::Delivered => "delivered",
+            Self::Read => "read",
+            Self::Failed => "failed",
+            Self::Cancelled => "cancelled",
+            Self::Duplicate => "duplicate",
+        }
+    }
+}
+
+/// An invitation or a reminder: what was sent to one guest of an occasion, by one template.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Invitation {
+    /// The tenant that invites.
+    pub tenant: TenantId,
+    /// The id; it tells when the invitation was made.
+    pub id: InvitationId,
+    /// The occasion.
+    pub occasion: OccasionId,
+    /// The guest.
+    pub guest: GuestId,
+    /// The channel.
+    pub channel: InvitationChannel,
+    /// The template.
+    pub template: InvitationTemplateName,
+    /// Language of the template that was chosen.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub language: Option<String>,
+    /// The state.
+    #[serde(flatten)]
+    pub state: InvitationState,
+    /// `true` if the guest's session of 24 hours was open when it was taken.
+    #[serde(default, skip_serializing_if = "crate::is_default")]
+    pub is_free: bool,
+    /// The session that was open then.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub session: Option<String>,
+    /// Metadata of the client.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub metadata: Option<Metadata>,
+    /// Hash of the request, by which a repetition with the same idempotency key is recognized.
+    pub request_hash: String,
+    /// Time at which it was taken.
+    #[serde(with = "millis")]
+    pub created_at: Timestamp,
+    /// Time until which it is kept.
+    #[serde(with = "millis")]
+    pub keep_until: Timestamp,
+    /// Revision: grows at every write.
+    pub rev: u64,
+}
+
+const PREFIX: &str = "inv_";
+
+/// Writes the id of an invitation that is made at `at`: the time in milliseconds, then random bits, all in hexadecimal.
+#[expect(clippy::expect_used, reason = "hexadecimal digits are a valid id")]
+pub fn write_invitation_id(at: Timestamp, random: u64) -> InvitationId {
+    let millis = at.as_millisecond().unsigned_abs() & 0xffff_ffff_ffff;
+    InvitationId::parse(&format!("{PREFIX}{millis:012x}{random:016x}")).expect("hexadecimal digits")
+}
+
+/// Returns the time at which the invitation with this id was made; `None` if nobody wrote such an id.
+pub fn parse_invitation_time(id: &InvitationId) -> Option<Timestamp> {
+    let digits = id.as_str().strip_prefix(PREFIX)?;
+    let is_written = digits.len() == 28
+        && digits
+            .bytes()
+            .all(|b| b.is_ascii_digit() || (b'a'..=b'f').contains(&b));
+    let millis = i64::from_str_radix(digits.get(..12)?, 16).ok()?;
+    is_written.then(|| from_unix_millis(millis))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    proptest! {
+        #[test]
+        fn an_id_tells_when_the_invitation_was_made(millis in 0_i64..253_000_000_000_000, random in any::<u64>()) {
+            let at = from_unix_millis(millis);
+            prop_assert_eq!(parse_invitation_time(&write_invitation_id(at, random)), Some(at));
+        }
+    }
+
+    #[test]
+    fn another_text_is_no_id_of_an_invitation() {
+        for text in ["123", "inv_", "inv_zz", "inv_0123456789ABcdef0123456789abcdef"] {
+            assert_eq!(
+                parse_invitation_time(&InvitationId::parse(text).unwrap()),
+                None,
+                "{text}"
+            );
+        }
+    }
+
+    #[test]
+    fn a_record_survives_being_written_and_read() {
+        let id = |text: &str| InvitationId::parse(text).unwrap();
+        let one = Invitation {
+            tenant: TenantId::parse("t").unwrap(),
+            id: id("inv_1"),
+            occasion: OccasionId::parse("ev").unwrap(),
+            guest: GuestId::parse("g").unwrap(),
+            channel: InvitationChannel::Whatsapp,
+            template: InvitationTemplateName::parse("invite").unwrap(),
+            language: None,
+            state: InvitationState::Duplicate { of: id("inv_0") },
+            is_free: true,
+            session: None,
+            metadata: None,
+            request_hash: "00".to_owned(),
+            created_at: from_unix_millis(5),
+            keep_until: from_unix_millis(6),
+            rev: 1,
+        };
+        let json = serde_json::to_value(&one).unwrap();
+        assert_eq!(json["state"], "duplicate");
+        assert_eq!(serde_json::from_value::<Invitation>(json).unwrap(), one);
+    }
+}

@@ -1,0 +1,36 @@
+use super::FaultyPort;
+use jiff::Timestamp;
+use recado_domain::ids::{GuestId, InvitationId, InvitationTemplateName, OccasionId, TenantId};
+use recado_domain::invitations::{Guest, Invitation, InvitationTemplate, Occasion, PhoneKey};
+use recado_pipeline::ports::{
+    GuestOutcome, InvitationClaim, InvitationOutcome, InvitationRecords, Page, PageRequest, Store,
+    WriteOutcome,
+};
+use recado_testkit::delegate_calls;
+
+impl<S: Store> InvitationRecords for FaultyPort<S> {
+    delegate_calls! {
+        put_occasion(occasion: &Occasion) -> ();
+        find_occasion(tenant: &TenantId, id: &OccasionId) -> Option<Occasion>;
+        list_occasions(tenant: &TenantId, page: &PageRequest) -> Page<Occasion>;
+        put_invitation_template(template: &InvitationTemplate) -> ();
+        list_invitation_templates(
+            tenant: &TenantId, name: Option<&InvitationTemplateName>
+        ) -> Vec<InvitationTemplate>;
+        save_guest(guest: &Guest) -> GuestOutcome;
+        find_guest(tenant: &TenantId, occasion: &OccasionId, id: &GuestId) -> Option<Guest>;
+        list_guests(tenant: &TenantId, occasion: &OccasionId, page: &PageRequest) -> Page<Guest>;
+        list_guests_of_phone(
+            tenant: &TenantId, phone: &PhoneKey, occasion: Option<&OccasionId>
+        ) -> Vec<Guest>;
+        delete_guest(guest: &Guest) -> ();
+        begin_invitation(
+            invitation: &Invitation, claims: &[InvitationClaim], now: Timestamp
+        ) -> InvitationOutcome;
+        save_invitation(invitation: &Invitation) -> WriteOutcome;
+        find_invitation(tenant: &TenantId, id: &InvitationId) -> Option<Invitation>;
+        list_invitations(
+            tenant: &TenantId, occasion: &OccasionId, guest: Option<&GuestId>, page: &PageRequest
+        ) -> Page<Invitation>;
+    }
+}
