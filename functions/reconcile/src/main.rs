@@ -23,6 +23,7 @@ async fn main() -> Result<(), Error> {
             turns = done.turns,
             probes = done.probes,
             parked = done.parked,
+            effects = done.effects,
             collected = done.collected,
             expired = done.expired,
             given_up = done.given_up,

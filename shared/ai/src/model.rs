@@ -14,9 +14,9 @@ use recado_domain::message::TextGap;
 use recado_domain::tools::Tool;
 use recado_knowledge::{KnowledgeShelf, SplitSettings};
 use recado_pipeline::ports::{
-    DocumentReader, Embedder, EmbeddingError, Embeddings, KnowledgeLibrary, KnownVectors, LibraryError, Llm,
-    LlmError, LlmReply, LlmRequest, PortResult, ReadDocument, Recording, SearchedQuestion, Secrets, System,
-    ToolFailure, ToolLimits, Tools, Transcriber, Transcript, TranscriptionError,
+    DocumentReader, EffectTool, Embedder, EmbeddingError, Embeddings, KnowledgeLibrary, KnownVectors,
+    LibraryError, Llm, LlmError, LlmReply, LlmRequest, PortResult, ReadDocument, Recording, SearchedQuestion,
+    Secrets, System, ToolFailure, ToolLimits, Tools, Transcriber, Transcript, TranscriptionError,
 };
 use recado_pipeline::settings::VariableReader;
 use recado_tools::HttpTools;
@@ -173,6 +173,10 @@ impl<S: Secrets, A: System> Tools for Model<S, A> {
         limits: ToolLimits,
     ) -> Result<String, ToolFailure> {
         self.tools.call_tool(tool, arguments, limits).await
+    }
+
+    fn open_effect_tool<'a>(&'a self, tool: &'a Tool, private_hosts: bool) -> Option<impl EffectTool> {
+        self.tools.open_effect_tool(tool, private_hosts)
     }
 }
 

@@ -4,17 +4,23 @@
 //! hosts alone unless a setting allows others, and no redirect is followed. The credential goes into one header and nowhere
 //! else: what a tool repeats of it is taken out of its answer.
 
+use acting::ActingTool;
 use recado_domain::config::CredentialRef;
+use recado_domain::effects::EffectId;
 use recado_domain::secret::Secret;
 use recado_domain::tools::{HttpMethod, HttpTool, HttpToolRequest, Tool};
 use recado_http_client::{
     FetchError, GuardedClients, HostReach, RequestFailure, UrlRefusal, read_body_within,
 };
-use recado_pipeline::ports::{Secrets, ToolFailure, ToolLimits, Tools};
+use recado_pipeline::ports::{EffectTool, Secrets, ToolFailure, ToolLimits, Tools};
 use reqwest::header::{CONTENT_TYPE, HeaderName, HeaderValue};
 use reqwest::{Method, RequestBuilder};
 use serde_json::Value;
 
+mod acting;
+
+#[cfg(test)]
+mod acting_tests;
 #[cfg(test)]
 mod tests;
 
@@ -50,13 +56,20 @@ impl<S: Secrets> HttpTools<S> {
         }
     }
 
-    /// Makes the request of a call, with its credential.
+    /// Has the credential read again by the next call, since it was refused.
+    async fn forget_credential(&self, http: &HttpTool) {
+        if let Some(reference) = &http.credential {
+            self.secrets.forget_secret(reference).await;
+        }
+    }
+
+    /// Makes the request of a call, with its credential. That of an effect carries its id.
     fn prepare_request(
         &self,
         http: &HttpTool,
         asked: HttpToolRequest,
         secret: Option<&Secret>,
-        limits: ToolLimits,
+        (limits, effect): (ToolLimits, Option<&EffectId>),
     ) -> Result<RequestBuilder, ToolFailure> {
         let failed = |why: &str| ToolFailure::Failed(why.to_owned());
         if !limits.private_hosts && !asked.url.starts_with("https://") {
@@ -75,6 +88,9 @@ impl<S: Secrets> HttpTools<S> {
             .timeout(limits.within);
         for (name, value) in &http.headers {
             request = request.header(name, value);
+        }
+        if let Some(effect) = effect {
+            request = request.header(http.effect_header(), effect.as_str());
         }
         if let Some(secret) = secret {
             let name =
@@ -108,16 +124,18 @@ impl<S: Secrets> Tools for HttpTools<S> {
         let asked = http.build_request(arguments);
         let asked = asked.map_err(|error| ToolFailure::BadArguments(error.to_string()))?;
         let secret = self.resolve_credential(http.credential.as_ref()).await?;
-        let request = self.prepare_request(http, asked, secret.as_ref(), limits)?;
+        let request = self.prepare_request(http, asked, secret.as_ref(), (limits, None))?;
         let answer = exchange(request).await;
-        if answer == Err(ToolFailure::Credentials)
-            && let Some(reference) = &http.credential
-        {
-            self.secrets.forget_secret(reference).await;
+        if answer == Err(ToolFailure::Credentials) {
+            self.forget_credential(http).await;
         }
         let selected = http.select_answer(&hide_secret(&answer?, secret.as_ref()));
         // Once more: JSON may have written it in another way.
         Ok(hide_secret(&selected, secret.as_ref()))
+    }
+
+    fn open_effect_tool<'a>(&'a self, tool: &'a Tool, private_hosts: bool) -> Option<impl EffectTool> {
+        ActingTool::open_acting_tool(self, tool, private_hosts)
     }
 }
 

@@ -8,12 +8,12 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
-const CANARY: &str = "canary-3f9a1c";
+pub(crate) const CANARY: &str = "canary-3f9a1c";
 
 /// Holds the canary under one name.
 #[derive(Debug, Clone, Default)]
-struct Keys {
-    forgotten: Arc<AtomicU32>,
+pub(crate) struct Keys {
+    pub(crate) forgotten: Arc<AtomicU32>,
 }
 
 impl Secrets for Keys {
@@ -46,7 +46,7 @@ fn tool(url: &str, change: &Value) -> Tool {
     .unwrap()
 }
 
-fn answers(status: u16, body: &str) -> Does {
+pub(crate) fn answers(status: u16, body: &str) -> Does {
     Does::AnswersWith(
         status,
         vec![("content-type", "application/json")],

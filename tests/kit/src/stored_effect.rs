@@ -45,6 +45,7 @@ pub async fn store_booking<S: Store>(
             span: half_hour(calendar),
         },
         arguments: json!({"name": name}),
+        recorded: json!({"name": name}),
         conversation: conversation.id.clone(),
         epoch: conversation.epoch,
         base: conversation.answered,

@@ -12,7 +12,7 @@ mod tests;
 pub use calls::{TOOL_INSTRUCTIONS, ToolOutcome, TurnToolCall, render_tool_result, tool_result_text};
 pub use check::ToolError;
 pub(crate) use check::{check_agent_tools, check_tools};
-pub use http::{HttpMethod, HttpTool};
+pub use http::{HttpAsk, HttpMethod, HttpTool};
 pub use request::{ArgumentError, HttpToolRequest};
 pub use schema::{ArgumentSchema, SchemaError};
 
@@ -27,6 +27,9 @@ pub const TOOLS_MAX: usize = 32;
 
 /// Longest time limit of one call, in seconds.
 pub const TOOL_SECONDS_MAX: f64 = 60.0;
+
+/// Longest time limit of one call of a tool that acts, in seconds: how it ended is asked in the same turn.
+pub const ACTING_SECONDS_MAX: f64 = 30.0;
 
 /// A tool that agents of a tenant may call. Exactly one kind of tool is set: `http`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -49,6 +52,9 @@ pub struct Tool {
     /// Time limit of one call, in seconds: above 0, at most 60.
     #[serde(default = "default_timeout_seconds")]
     pub timeout_seconds: f64,
+    /// `true` if a tool that acts may act once for the same messages. A second call is refused.
+    #[serde(default = "default_once_per_turn", skip_serializing_if = "Clone::clone")]
+    pub once_per_turn: bool,
     /// A request over HTTP.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub http: Option<HttpTool>,
@@ -74,7 +80,16 @@ fn default_timeout_seconds() -> f64 {
     10.0
 }
 
+fn default_once_per_turn() -> bool {
+    true
+}
+
 impl Tool {
+    /// Returns `true` if a call of the tool changes something.
+    pub fn acts(&self) -> bool {
+        self.effect == ToolEffect::Acts
+    }
+
     /// Returns the name by which the model calls the tool.
     pub fn model_name(&self) -> &str {
         self.name.as_deref().unwrap_or_else(|| self.id.as_str())

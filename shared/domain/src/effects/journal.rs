@@ -19,6 +19,9 @@ use serde_json::Value;
 /// Maximum number of entries of a journal. More are kept only of effects that nobody was told of yet.
 const ENTRIES_MAX: usize = 60;
 
+/// Longest answer of a tool that an entry keeps, in characters.
+const RESULT_CHARACTERS_MAX: usize = 2_000;
+
 /// Number of calls that a settler may make at most: it asks and fences three times.
 const SETTLING_CALLS: i32 = 6;
 
@@ -55,8 +58,10 @@ pub struct EffectRequest {
     pub tool: ToolName,
     /// The action.
     pub action: EffectAction,
-    /// The arguments of the model.
+    /// The arguments of the model, as the tool gets them.
     pub arguments: Value,
+    /// The arguments as records hold them, without those that are hidden.
+    pub recorded: Value,
     /// The conversation, its epoch and `answered`, as drafted.
     pub conversation: ConversationId,
     /// The epoch of the draft.
@@ -180,7 +185,7 @@ impl Journal {
             id: request.id,
             tool: request.tool,
             action: request.action,
-            arguments: remove_secrets(request.arguments),
+            arguments: remove_secrets(request.recorded),
             conversation: request.conversation,
             epoch: request.epoch,
             base: request.base,
@@ -319,7 +324,7 @@ impl Journal {
         entry.fence = matches!(end, EntryEnd::Failed { fence: true });
         entry.next_at = entry.fence.then_some(now);
         entry.ended_at = Some(now);
-        entry.result = result;
+        entry.result = result.map(|text| text.chars().take(RESULT_CHARACTERS_MAX).collect());
         let entry = entry.clone();
         let frees = if end == EntryEnd::Done {
             self.apply_done_effect(&entry, now)

@@ -1,6 +1,8 @@
 //! Tells the model of the effects so far.
 
 use super::{EffectEntry, EffectState, Journal};
+use crate::config::tools::render_tool_result;
+use crate::file_text::disarm_marks;
 use std::fmt::Write;
 
 /// Characters of a tool's answer that a note repeats at most.
@@ -19,18 +21,28 @@ fn describe_state(entry: &EffectEntry) -> &'static str {
 }
 
 impl EffectEntry {
+    /// Returns what the model is told at the end of the effect, in the draft that asked for it.
+    pub fn describe_end(&self) -> String {
+        let told = format!("action {} {}.", self.number, describe_state(self));
+        match &self.result {
+            Some(result) => format!("{told}\n{result}"),
+            None => told,
+        }
+    }
+
     /// Returns the line that tells the model, or a person, of the effect.
     pub fn describe_entry(&self) -> String {
         let mut line = format!(
             "action {}: {} with {} {}.",
             self.number,
             self.tool.name,
-            self.arguments,
+            disarm_marks(&self.arguments.to_string()),
             describe_state(self)
         );
         if let Some(result) = &self.result {
             let short: String = result.chars().take(RESULT_CHARACTERS).collect();
-            let _never_fails = write!(line, " The tool answered: {short}");
+            let shown = render_tool_result(&self.tool.name, &short);
+            let _never_fails = write!(line, " The tool answered:\n{shown}");
         }
         line
     }

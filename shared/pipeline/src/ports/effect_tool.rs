@@ -1,5 +1,7 @@
-use recado_domain::effects::EffectEntry;
-use std::future::Future;
+use super::ToolFailure;
+use recado_domain::effects::{EffectAction, EffectEntry, Journal};
+use serde_json::Value;
+use std::future::{Future, ready};
 
 /// The answer to the one call of an effect.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -55,6 +57,17 @@ pub trait EffectTool: Send + Sync {
     /// Returns how it can be found out how an effect of the tool ended.
     fn settling_ability(&self) -> SettlingAbility;
 
+    /// Returns what a call with these arguments would change. It may look at the other side, and changes nothing. `journal` is
+    /// that of the thread.
+    fn plan_effect(
+        &self,
+        arguments: &Value,
+        journal: &Journal,
+    ) -> impl Future<Output = Result<EffectAction, ToolFailure>> + Send {
+        let _ = (arguments, journal);
+        ready(Ok(EffectAction::Other))
+    }
+
     /// Makes the one call of an effect, with the entry's id and, where something is changed, the version that was read.
     fn call_effect(&self, entry: &EffectEntry) -> impl Future<Output = CallAnswer> + Send;
 
@@ -67,4 +80,60 @@ pub trait EffectTool: Send + Sync {
 
     /// Removes the fence of an effect that failed, if one stands there.
     fn remove_fence(&self, entry: &EffectEntry) -> impl Future<Output = FenceAnswer> + Send;
+}
+
+impl<T: EffectTool> EffectTool for &T {
+    fn settling_ability(&self) -> SettlingAbility {
+        (**self).settling_ability()
+    }
+
+    fn plan_effect(
+        &self,
+        arguments: &Value,
+        journal: &Journal,
+    ) -> impl Future<Output = Result<EffectAction, ToolFailure>> + Send {
+        (**self).plan_effect(arguments, journal)
+    }
+
+    fn call_effect(&self, entry: &EffectEntry) -> impl Future<Output = CallAnswer> + Send {
+        (**self).call_effect(entry)
+    }
+
+    fn ask_effect(&self, entry: &EffectEntry) -> impl Future<Output = AskAnswer> + Send {
+        (**self).ask_effect(entry)
+    }
+
+    fn put_fence(&self, entry: &EffectEntry) -> impl Future<Output = FenceAnswer> + Send {
+        (**self).put_fence(entry)
+    }
+
+    fn remove_fence(&self, entry: &EffectEntry) -> impl Future<Output = FenceAnswer> + Send {
+        (**self).remove_fence(entry)
+    }
+}
+
+/// A tool that is not there any more, or has no kind that acts: nothing is called, and nobody answers for its effects.
+#[derive(Debug, Clone, Copy)]
+pub struct MissingEffectTool;
+
+impl EffectTool for MissingEffectTool {
+    fn settling_ability(&self) -> SettlingAbility {
+        SettlingAbility::Asked
+    }
+
+    fn call_effect(&self, _: &EffectEntry) -> impl Future<Output = CallAnswer> + Send {
+        ready(CallAnswer::Refused(None))
+    }
+
+    fn ask_effect(&self, _: &EffectEntry) -> impl Future<Output = AskAnswer> + Send {
+        ready(AskAnswer::Unanswered)
+    }
+
+    fn put_fence(&self, _: &EffectEntry) -> impl Future<Output = FenceAnswer> + Send {
+        ready(FenceAnswer::Unanswered)
+    }
+
+    fn remove_fence(&self, _: &EffectEntry) -> impl Future<Output = FenceAnswer> + Send {
+        ready(FenceAnswer::Unanswered)
+    }
 }

@@ -1,3 +1,4 @@
+use super::{EffectTool, MissingEffectTool, ToolFailure};
 use recado_domain::tools::Tool;
 use serde_json::Value;
 use std::future::Future;
@@ -12,23 +13,6 @@ pub struct ToolLimits {
     pub private_hosts: bool,
 }
 
-/// The reason why a call brought nothing. The texts are told to the model, so no variant holds a secret or the tool's own words.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum ToolFailure {
-    /// The arguments make no request: the model may try others.
-    #[error("the arguments do not fit: {0}")]
-    BadArguments(String),
-    /// The credential is missing or was refused.
-    #[error("the tool's credential is missing or was refused")]
-    Credentials,
-    /// The tool did not answer in time.
-    #[error("the tool did not answer in time")]
-    TimedOut,
-    /// The tool could not be reached, or answered with an error.
-    #[error("the tool failed: {0}")]
-    Failed(String),
-}
-
 /// The tools of agents.
 pub trait Tools: Send + Sync {
     /// Calls a tool that reads. The arguments fit their schema. Returns the part of the answer that the model may read, without
@@ -41,5 +25,11 @@ pub trait Tools: Send + Sync {
     ) -> impl Future<Output = Result<String, ToolFailure>> + Send {
         let _ = (tool, arguments, limits);
         std::future::ready(Err(ToolFailure::Failed("there are no tools here".to_owned())))
+    }
+    /// Opens a tool that acts. This is the one place where a kind of tool meets the steps of an effect. `None`: the tool has
+    /// no kind that acts.
+    fn open_effect_tool<'a>(&'a self, tool: &'a Tool, private_hosts: bool) -> Option<impl EffectTool> {
+        let _ = (tool, private_hosts);
+        None::<MissingEffectTool>
     }
 }

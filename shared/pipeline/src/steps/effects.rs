@@ -7,6 +7,8 @@
 mod changing;
 mod performing;
 mod settling;
+mod tool_finding;
 
 pub use performing::{DraftedJournal, EffectEnd, EffectStop, perform_effect};
-pub use settling::{SettlingEnd, remove_fences, settle_effect};
+pub use settling::{SettlingEnd, remove_fence_left, settle_effect};
+pub(crate) use tool_finding::find_tool_of_effect;

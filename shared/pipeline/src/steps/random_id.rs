@@ -1,6 +1,7 @@
 //! Generates random ids: of attempts, of queue messages, and of requests without a correlation id.
 
 use crate::ports::System;
+use recado_domain::effects::EffectId;
 use recado_domain::ids::{CorrelationId, Nonce};
 
 /// Returns 128 random bits.
@@ -13,6 +14,11 @@ pub(crate) fn generate_random_bits(system: &impl System) -> u128 {
 #[expect(clippy::expect_used, reason = "32 hexadecimal digits are a valid nonce")]
 pub fn generate_nonce(system: &impl System) -> Nonce {
     Nonce::parse(&format!("{:032x}", generate_random_bits(system))).expect("32 hexadecimal digits")
+}
+
+/// Generates the random id of an effect.
+pub(crate) fn generate_effect_id(system: &impl System) -> EffectId {
+    EffectId::from_random_bits(system.random_u64(), system.random_u64())
 }
 
 /// Generates a correlation id: 12 hexadecimal digits of the time in milliseconds, then 20 random ones. Ids that arise one after

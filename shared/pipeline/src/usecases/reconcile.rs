@@ -6,14 +6,16 @@ mod contact_pictures;
 mod dead_letter_retention;
 mod dead_queue_collection;
 mod inactivity;
+mod overdue_effects;
 mod overdue_returns;
+mod pending_events;
 mod retention;
 mod sampling;
 
 use crate::Deps;
 use crate::ports::{
-    Conversations, InboundEntry, Inbox, InstanceStates, OutboxStore, OverdueIndex, OverdueWork, PortResult,
-    Queues, System, WriteOutcome,
+    Conversations, InstanceStates, OutboxStore, OverdueIndex, OverdueWork, PortResult, Queues, System,
+    WriteOutcome,
 };
 use crate::steps::connection::{refresh_connection, release_conversation};
 use crate::steps::due_message::release_due_message;
@@ -31,10 +33,10 @@ use automatic_catch_up::catch_up_automatically;
 use dead_queue_collection::collect_dead_queue;
 use futures::stream::{self, StreamExt};
 use jiff::{SignedDuration, Timestamp};
+use pending_events::reenqueue_pending_event;
 use recado_domain::dead_letter::QueueName;
-use recado_domain::event::EventRecord;
 use recado_domain::hours::OpeningState;
-use recado_domain::ids::{ConversationId, EventId, InstanceId, Ordinal};
+use recado_domain::ids::{ConversationId, InstanceId, Ordinal};
 use recado_domain::instance::{ConnectionStatus, InstanceChange, ParkedConversation};
 use recado_domain::message::Outgoing;
 use recado_domain::millis::add_duration;
@@ -62,6 +64,8 @@ pub struct ReconcileReport {
     pub parked: usize,
     /// Scheduled messages that fell due.
     pub scheduled: usize,
+    /// Threads of whose effects one was settled, or a fence removed.
+    pub effects: usize,
     /// Jobs that were enqueued to fetch files.
     pub files: usize,
     /// Silent instances found.
@@ -94,6 +98,7 @@ enum ReconcileAction {
     Probe,
     Parked,
     Scheduled,
+    Effects,
     File,
     Nothing,
 }
@@ -121,6 +126,7 @@ pub async fn reconcile(deps: &impl Deps) -> PortResult<ReconcileReport> {
             Ok(ReconcileAction::Probe) => done.probes += 1,
             Ok(ReconcileAction::Parked) => done.parked += 1,
             Ok(ReconcileAction::Scheduled) => done.scheduled += 1,
+            Ok(ReconcileAction::Effects) => done.effects += 1,
             Ok(ReconcileAction::File) => done.files += 1,
             Ok(ReconcileAction::Nothing) => {}
             Err(error) => {
@@ -192,7 +198,9 @@ async fn reconcile_item(deps: &impl Deps, item: OverdueWork) -> PortResult<Recon
         OverdueWork::Scheduled(id) => release_due_message(deps, &id)
             .await
             .map(|done| did(done, ReconcileAction::Scheduled)),
-        OverdueWork::Effects(_) => Ok(ReconcileAction::Nothing),
+        OverdueWork::Effects(thread) => overdue_effects::settle_due_effects(deps, &thread)
+            .await
+            .map(|done| did(done, ReconcileAction::Effects)),
         OverdueWork::File {
             conversation,
             ordinal,
@@ -200,25 +208,6 @@ async fn reconcile_item(deps: &impl Deps, item: OverdueWork) -> PortResult<Recon
             .await
             .map(|done| did(done, ReconcileAction::File)),
     }
-}
-
-/// Enqueues a pending event again, under another deduplication id. Returns `false` if the event is not pending any more.
-async fn reenqueue_pending_event(deps: &impl Deps, event: &EventId) -> PortResult<bool> {
-    let noted = deps.store().record_reenqueue(event, deps.system().now()).await?;
-    let Some(EventRecord {
-        job, again: count, ..
-    }) = noted
-    else {
-        return Ok(false);
-    };
-    if count >= 3 {
-        tracing::error!(event_id = %event, correlation_id = %job.correlation, count, "event stays pending");
-    }
-    let deduplication = format!("{event}-{count}");
-    deps.queues()
-        .enqueue_inbound(&[InboundEntry { job, deduplication }])
-        .await?;
-    Ok(true)
 }
 
 /// Time until messages are looked at again whose instance cannot send, or is no longer configured.

@@ -158,7 +158,7 @@ async fn prepare_turn<'a>(
     let bound = times.run(deps, TurnStep::Instance, finds).await?;
     let waits = check_hours(deps, job, &bound, &mut conversation);
     times.run(deps, TurnStep::Hours, waits).await?;
-    let reads = read_journal(deps, &conversation);
+    let reads = read_journal(deps, &bound, &mut conversation);
     let journal = times.run(deps, TurnStep::Journal, reads).await?;
     let chooses = choose_messages(deps, &conversation, newest);
     let reading = times.run(deps, TurnStep::Choose, chooses).await?;

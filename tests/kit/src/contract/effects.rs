@@ -50,6 +50,7 @@ fn request(conversation: &Conversation, number: u64, action: EffectAction) -> Ef
         },
         action,
         arguments: json!({"name": "Maria", "deep": [{"a": null}]}),
+        recorded: json!({"name": "Maria", "deep": [{"a": null}]}),
         conversation: conversation.id.clone(),
         epoch: conversation.epoch,
         base: conversation.answered,

@@ -12,7 +12,7 @@ use recado_domain::ids::{AgentId, Ordinal};
 use recado_domain::millis::add_millis;
 use recado_pipeline::Verdict;
 use recado_pipeline::effects::{
-    DraftedJournal, EffectEnd, EffectStop, SettlingEnd, perform_effect, remove_fences, settle_effect,
+    DraftedJournal, EffectEnd, EffectStop, SettlingEnd, perform_effect, remove_fence_left, settle_effect,
 };
 use recado_pipeline::ports::{
     AskAnswer, CallAnswer, Conversations, EffectGuard, EffectJournals, EffectTool, FenceAnswer,
@@ -286,6 +286,7 @@ impl<'a> Draft<'a> {
             },
             action,
             arguments: json!({"name": "Bia"}),
+            recorded: json!({"name": "Bia"}),
             conversation: self.conversation.id.clone(),
             epoch: self.guard.epoch,
             base: self.guard.answered,
@@ -384,7 +385,8 @@ async fn a_booking_with_a_clear_answer_is_done_and_known() {
     assert_eq!(draft.drafted.rev, draft.drafted.journal.rev);
     let told = draft.drafted.journal.describe_entries().unwrap();
     assert!(
-        told.contains("is done") && told.contains("The tool answered: ok"),
+        told.contains("is done")
+            && told.contains("The tool answered:\n<tool_result tool=\"book\">\nok\n</tool_result>"),
         "{told}"
     );
     // The model asks again, in this draft and in the next one.
@@ -652,13 +654,10 @@ async fn an_effect_that_a_crash_left_is_settled_and_its_fence_removed_later() {
         (journal.entries[0].state, calendar.standing_fences()),
         (EffectState::Failed, 1)
     );
-    assert_eq!(
-        succeed(remove_fences(&setup.world, &calendar, &journal)).await,
-        0,
-        "a minute later"
-    );
+    let due = || journal.fences_to_remove(setup.now());
+    assert!(due().is_empty(), "a minute later");
     setup.pass(60);
-    assert_eq!(succeed(remove_fences(&setup.world, &calendar, &journal)).await, 1);
+    succeed(remove_fence_left(&setup.world, &calendar, due()[0])).await;
     assert_eq!(
         (draft.stored().await.journal_due_at(), calendar.standing_fences()),
         (None, 0)

@@ -4,6 +4,7 @@
 
 mod access;
 mod acknowledgements;
+mod acting;
 mod agent_removal;
 mod agent_return;
 mod answers;
@@ -16,6 +17,7 @@ mod changes;
 mod choices;
 mod clients;
 mod clocks;
+mod counter;
 mod dead_letters;
 mod decisions;
 mod disabled;

@@ -1,5 +1,6 @@
 //! A world on a clock of its own: the real use cases and the real store, a provider that answers as it is told.
 
+use crate::counter::Counter;
 use crate::memory::Memory;
 use futures::future::BoxFuture;
 use recado_domain::access::Caller;
@@ -27,13 +28,13 @@ use recado_embedded::{Clock, Embedded};
 use recado_knowledge::hash_ngrams;
 use recado_pipeline::deliver::{self, AcceptedMessage, DeliverRequest};
 use recado_pipeline::ports::{
-    ChatFile, CommitOutcome, ConfigurationStore, ConnectionAnswer, Conversations, DocumentReader, Embedder,
-    EmbeddingError, Embeddings, FetchedFile, FileBytes, FileError, FileRequest, HistoryError, HistoryPage,
-    HistorySpan, IdentityKeyStore, InboundWrite, Inbox, KnowledgeLibrary, KnownVectors, LibraryError, Llm,
-    LlmError, LlmReply, LlmRequest, ModelCall, OfferedTool, OutboxStore, OutgoingMessage, PictureAnswer,
-    Providers, ReadDocument, RecordEventOutcome, Recording, SearchedQuestion, SendEvidence, SendOutcome,
-    StoreInboundOutcome, System, TemplateAnswer, ToolExchange, ToolFailure, ToolLimits, Tools, Transcriber,
-    Transcript, TranscriptionError,
+    ChatFile, CommitOutcome, ConfigurationStore, ConnectionAnswer, Conversations, DocumentReader, EffectTool,
+    Embedder, EmbeddingError, Embeddings, FetchedFile, FileBytes, FileError, FileRequest, HistoryError,
+    HistoryPage, HistorySpan, IdentityKeyStore, InboundWrite, Inbox, KnowledgeLibrary, KnownVectors,
+    LibraryError, Llm, LlmError, LlmReply, LlmRequest, ModelCall, OfferedTool, OutboxStore, OutgoingMessage,
+    PictureAnswer, Providers, ReadDocument, RecordEventOutcome, Recording, SearchedQuestion, SendEvidence,
+    SendOutcome, StoreInboundOutcome, System, TemplateAnswer, ToolExchange, ToolFailure, ToolLimits, Tools,
+    Transcriber, Transcript, TranscriptionError,
 };
 use recado_pipeline::{Components, Settings, Verdict, process, reply};
 use recado_testkit::builders::{BASE, Fixture, correlation, identity_key};
@@ -424,6 +425,10 @@ pub(crate) struct Tooling {
     pub(crate) returns: Mutex<VecDeque<Result<String, ToolFailure>>>,
     /// The calls of tools, with their limits.
     pub(crate) called: Mutex<Vec<(String, Value, ToolLimits)>>,
+    /// The number of requests after which the process ends; 0: it does not.
+    pub(crate) ends_after: AtomicU64,
+    /// The other side of the tools that act.
+    pub(crate) acts: Counter,
 }
 
 impl Transcriber for Model {
@@ -491,6 +496,10 @@ impl Tools for Model {
             Some(answer) => answer,
             None => std::future::pending().await,
         }
+    }
+
+    fn open_effect_tool<'a>(&'a self, tool: &'a Tool, _: bool) -> Option<impl EffectTool> {
+        tool.acts().then_some(&self.tooling.acts)
     }
 }
 
@@ -561,6 +570,9 @@ impl Llm for Model {
         *self.within.lock().unwrap() = request.within;
         self.knew.lock().unwrap().clone_from(&request.knowledge);
         assert!(!self.ends.load(Ordering::SeqCst), "the process ends");
+        let after = self.tooling.ends_after.load(Ordering::SeqCst);
+        let asked_before = u64::try_from(request.exchanges.len()).unwrap();
+        assert!(after == 0 || asked_before < after, "the process ends");
         let meanwhile = self.meanwhile.0.lock().unwrap().take();
         if let Some(meanwhile) = meanwhile {
             meanwhile.await;

@@ -34,6 +34,10 @@ pub enum ToolOutcome {
     NeedsCredentials,
     /// The tool answered with an error, or not at all.
     Failed,
+    /// What the tool should do was refused, by its rules or by its other side: it did not happen.
+    Refused,
+    /// Nobody could say whether what the tool should do happened.
+    Unclear,
     /// A version of Recado that this one does not know gave the outcome.
     #[serde(other)]
     Unknown,
@@ -50,6 +54,8 @@ impl ToolOutcome {
             Self::TimedOut => "timed_out",
             Self::NeedsCredentials => "needs_credentials",
             Self::Failed => "failed",
+            Self::Refused => "refused",
+            Self::Unclear => "unclear",
             Self::Unknown => "unknown",
         }
     }
@@ -69,8 +75,8 @@ pub struct TurnToolCall {
 }
 
 impl Tool {
-    /// Makes the record of a call.
-    pub fn record_call(&self, arguments: &Value, outcome: ToolOutcome, ms: u32) -> TurnToolCall {
+    /// Returns arguments for a record: those that the schema marks as `writeOnly` are hidden.
+    pub fn hide_arguments(&self, arguments: &Value) -> Value {
         let mut shown = arguments.clone();
         let properties = self.arguments.get("properties").and_then(Value::as_object);
         for (name, schema) in properties.into_iter().flatten() {
@@ -79,6 +85,12 @@ impl Tool {
                 *argument = Value::from("[hidden]");
             }
         }
+        shown
+    }
+
+    /// Makes the record of a call.
+    pub fn record_call(&self, arguments: &Value, outcome: ToolOutcome, ms: u32) -> TurnToolCall {
+        let shown = self.hide_arguments(arguments);
         TurnToolCall {
             tool: self.model_name().to_owned(),
             arguments: cut_text(&shown.to_string(), RECORDED_MAX),
@@ -137,7 +149,8 @@ mod tests {
     #[test]
     fn the_word_of_an_outcome_is_the_one_in_records() {
         use ToolOutcome::{
-            Answered, BadArguments, Failed, NeedsCredentials, NoTime, TimedOut, TooMany, Unknown,
+            Answered, BadArguments, Failed, NeedsCredentials, NoTime, Refused, TimedOut, TooMany, Unclear,
+            Unknown,
         };
         for outcome in [
             Answered,
@@ -147,6 +160,8 @@ mod tests {
             TimedOut,
             NeedsCredentials,
             Failed,
+            Refused,
+            Unclear,
             Unknown,
         ] {
             assert_eq!(serde_json::to_value(outcome).unwrap(), outcome.as_str());

@@ -1,7 +1,7 @@
 //! Checks tools, and the tools that an agent names.
 
 use super::schema::{ArgumentSchema, SchemaError};
-use super::{TOOL_SECONDS_MAX, TOOLS_MAX, Tool, ToolEffect};
+use super::{ACTING_SECONDS_MAX, TOOL_SECONDS_MAX, TOOLS_MAX, Tool};
 use crate::config::{Agent, ConfigError};
 use crate::decision::DECISION_TOOL_NAMES;
 use crate::ids::{TenantId, ToolId};
@@ -25,11 +25,20 @@ pub enum ToolError {
     /// The schema of the arguments cannot be used.
     #[error(transparent)]
     Schema(#[from] SchemaError),
-    /// The tool acts.
-    #[error("effect = \"acts\" is not supported yet: only tools that read can be configured")]
-    Acts,
+    /// The tool acts by a request that must change nothing.
+    #[error("a tool that acts needs http.method POST, PUT, PATCH or DELETE")]
+    ActsWithGet,
+    /// The tool reads, and has what only tools that act have.
+    #[error("http.ask and http.idempotency_header go with effect = \"acts\" alone")]
+    ReadsWithEffect,
+    /// The question how an effect ended does not name the effect.
+    #[error("http.ask.url must have the place {{effect_id}} in its path or query")]
+    AskWithoutId,
+    /// The URL of that question cannot be used.
+    #[error("http.ask.url must be an http:// or https:// URL whose only place is {{effect_id}}")]
+    AskUrl,
     /// The time limit is out of range.
-    #[error("timeout_seconds must be above 0 and at most 60")]
+    #[error("timeout_seconds must be above 0 and at most 60, of a tool that acts at most 30")]
     TimeLimit,
     /// The tool has no kind, or several.
     #[error("a tool needs exactly one kind: `http`")]
@@ -79,10 +88,12 @@ impl Tool {
             return Err(ToolError::Description);
         }
         ArgumentSchema::compile(&self.arguments)?;
-        if self.effect == ToolEffect::Acts {
-            return Err(ToolError::Acts);
-        }
-        if !(self.timeout_seconds > 0.0 && self.timeout_seconds <= TOOL_SECONDS_MAX) {
+        let seconds_max = if self.acts() {
+            ACTING_SECONDS_MAX
+        } else {
+            TOOL_SECONDS_MAX
+        };
+        if !(self.timeout_seconds > 0.0 && self.timeout_seconds <= seconds_max) {
             return Err(ToolError::TimeLimit);
         }
         let http = self.http.as_ref().ok_or(ToolError::Kind)?;
@@ -92,7 +103,8 @@ impl Tool {
             let allowed = crate::config::CredentialRef::describe_allowed_for(&self.tenant);
             return Err(ToolError::ForeignCredential(allowed));
         }
-        http.check_request(&self.arguments)
+        http.check_request(&self.arguments)?;
+        http.check_acting(self.acts())
     }
 }
 

@@ -50,6 +50,47 @@ pub struct HttpTool {
     /// The words before the secret in its header.
     #[serde(default = "default_credential_prefix")]
     pub credential_prefix: String,
+    /// The header of a tool that acts which carries the id of the effect. If absent, `Idempotency-Key`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub idempotency_header: Option<String>,
+    /// The request by which it is asked whether an effect happened. If absent, nobody can be asked.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ask: Option<HttpAsk>,
+}
+
+/// The place of the effect's id in the URL of [`HttpAsk`].
+pub(super) const EFFECT_ID: &str = "effect_id";
+
+/// The header that carries the id of an effect, if the tool names none.
+const IDEMPOTENCY_HEADER: &str = "Idempotency-Key";
+
+/// The request by which it is asked whether an effect happened: a GET. 2xx says that it did, 404 that it did not.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct HttpAsk {
+    /// The URL, with the effect's id as `{effect_id}` in its path or query.
+    pub url: String,
+    /// The part of the answer that the model reads, as a JSON pointer. If absent, all of it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub select: Option<String>,
+}
+
+impl HttpAsk {
+    fn check_question(&self) -> Result<(), ToolError> {
+        let mut properties = Map::new();
+        properties.insert(EFFECT_ID.to_owned(), Value::Object(Map::new()));
+        let mut schema = Map::new();
+        schema.insert("properties".to_owned(), Value::Object(properties));
+        schema.insert("required".to_owned(), Value::from(vec![EFFECT_ID]));
+        if !self.url.contains("{effect_id}") {
+            return Err(ToolError::AskWithoutId);
+        }
+        let pointer = self.select.as_deref().unwrap_or_default();
+        if !(pointer.is_empty() || pointer.starts_with('/')) {
+            return Err(ToolError::Select);
+        }
+        check_url(&self.url, &schema, Vec::new()).map_err(|_| ToolError::AskUrl)
+    }
 }
 
 /// The method of a request.
@@ -87,30 +128,11 @@ fn default_credential_prefix() -> String {
 impl HttpTool {
     /// Checks the request. `schema` describes the arguments.
     pub(super) fn check_request(&self, schema: &Map<String, Value>) -> Result<(), ToolError> {
-        let own = self.url.split('#').next() == Some(&self.url);
-        let authority_end = self.url.find("://").and_then(|at| {
-            let rest = at + 3;
-            self.url[rest..].find(['/', '?']).map(|end| rest + end)
-        });
-        let (origin, rest) = self.url.split_at(authority_end.unwrap_or(self.url.len()));
-        let fine = own && !origin.contains(['{', '}']) && self.url.chars().count() <= TEXT_MAX;
-        if !fine || WebUrl::parse(&self.url).is_none() {
-            return Err(ToolError::Url);
-        }
-        let (path, query) = rest.split_once('?').unwrap_or((rest, ""));
-        let in_path = list_placeholders(path).ok_or(ToolError::Placeholder)?;
-        let mut named = in_path.clone();
-        for pair in query.split('&') {
-            let (name, value) = pair.split_once('=').unwrap_or((pair, ""));
-            if name.contains(['{', '}']) {
-                return Err(ToolError::Placeholder);
-            }
-            named.extend(list_placeholders(value).ok_or(ToolError::Placeholder)?);
-        }
+        let mut named = Vec::new();
         if let Some(body) = &self.body {
             collect_body_placeholders(body, &mut named)?;
         }
-        check_names(schema, &in_path, &named)?;
+        check_url(&self.url, schema, named)?;
         self.check_headers()?;
         let pointer = self.select.as_deref().unwrap_or_default();
         let method_fits = self.body.is_none() || self.method.has_body();
@@ -121,8 +143,31 @@ impl HttpTool {
         }
     }
 
+    /// Returns the header that carries the id of an effect.
+    pub fn effect_header(&self) -> &str {
+        self.idempotency_header.as_deref().unwrap_or(IDEMPOTENCY_HEADER)
+    }
+
+    fn has_effect_header_twice(&self) -> bool {
+        let mut names = self.headers.keys().chain([&self.credential_header]);
+        names.any(|name| name.eq_ignore_ascii_case(self.effect_header()))
+    }
+
+    /// Checks what only a tool that acts has, and that it has a method which changes something.
+    pub(super) fn check_acting(&self, acts: bool) -> Result<(), ToolError> {
+        match (acts, &self.ask, &self.idempotency_header) {
+            (false, None, None) => Ok(()),
+            (false, _, _) => Err(ToolError::ReadsWithEffect),
+            (true, _, _) if self.method == HttpMethod::Get => Err(ToolError::ActsWithGet),
+            (true, _, _) if self.has_effect_header_twice() => Err(ToolError::Header),
+            (true, Some(ask), _) => ask.check_question(),
+            (true, None, _) => Ok(()),
+        }
+    }
+
     fn check_headers(&self) -> Result<(), ToolError> {
         let names = self.headers.keys().chain([&self.credential_header]);
+        let names = names.chain(&self.idempotency_header);
         let mut seen = BTreeSet::new();
         for name in names {
             let fine = !name.is_empty()
@@ -144,6 +189,31 @@ impl HttpTool {
         }
         Ok(())
     }
+}
+
+/// Checks a URL with places for arguments. `named` are the arguments of other places.
+fn check_url(url: &str, schema: &Map<String, Value>, mut named: Vec<String>) -> Result<(), ToolError> {
+    let own = url.split('#').next() == Some(url);
+    let authority_end = url.find("://").and_then(|at| {
+        let rest = at + 3;
+        url[rest..].find(['/', '?']).map(|end| rest + end)
+    });
+    let (origin, rest) = url.split_at(authority_end.unwrap_or(url.len()));
+    let fine = own && !origin.contains(['{', '}']) && url.chars().count() <= TEXT_MAX;
+    if !fine || WebUrl::parse(url).is_none() {
+        return Err(ToolError::Url);
+    }
+    let (path, query) = rest.split_once('?').unwrap_or((rest, ""));
+    let in_path = list_placeholders(path).ok_or(ToolError::Placeholder)?;
+    named.extend(in_path.iter().cloned());
+    for pair in query.split('&') {
+        let (name, value) = pair.split_once('=').unwrap_or((pair, ""));
+        if name.contains(['{', '}']) {
+            return Err(ToolError::Placeholder);
+        }
+        named.extend(list_placeholders(value).ok_or(ToolError::Placeholder)?);
+    }
+    check_names(schema, &in_path, &named)
 }
 
 /// Checks that each place names an argument, and those of the path arguments that every call has.

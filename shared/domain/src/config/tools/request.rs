@@ -1,6 +1,6 @@
 //! The request over HTTP that a call of a tool makes.
 
-use super::http::{HttpMethod, HttpTool, TemplatePart, split_template};
+use super::http::{EFFECT_ID, HttpAsk, HttpMethod, HttpTool, TemplatePart, split_template};
 use serde_json::{Map, Value};
 
 /// Greatest length of a request's URL, in bytes.
@@ -31,23 +31,25 @@ pub enum ArgumentError {
     TooLong,
 }
 
+impl HttpAsk {
+    /// Builds the URL that asks for the effect with this id.
+    pub fn build_url(&self, effect: &str) -> Result<String, ArgumentError> {
+        let mut id = Map::new();
+        id.insert(EFFECT_ID.to_owned(), Value::from(effect));
+        fill_url_template(&self.url, &Value::Object(id))
+    }
+
+    /// Returns the part of an answer that the model reads.
+    pub fn select_answer(&self, answer: &str) -> String {
+        select_part(self.select.as_deref(), answer)
+    }
+}
+
 impl HttpTool {
     /// Builds the request of a call. Whatever an argument holds, it changes neither the host nor the parts of the path, and no
     /// other argument.
     pub fn build_request(&self, arguments: &Value) -> Result<HttpToolRequest, ArgumentError> {
-        let (place, query) = self.url.split_once('?').unwrap_or((&self.url, ""));
-        let mut url = fill_path(place, arguments)?;
-        let pairs: Vec<String> = query
-            .split('&')
-            .filter_map(|pair| fill_pair(pair, arguments))
-            .collect();
-        if !pairs.is_empty() {
-            url.push('?');
-            url.push_str(&pairs.join("&"));
-        }
-        if url.len() > URL_MAX {
-            return Err(ArgumentError::TooLong);
-        }
+        let url = fill_url_template(&self.url, arguments)?;
         let body = match &self.body {
             Some(template) => fill_body(template, arguments),
             None if self.method.has_body() => Some(arguments.clone()),
@@ -62,18 +64,41 @@ impl HttpTool {
 
     /// Returns the part of an answer that the model reads. A text that is no JSON is read as it is.
     pub fn select_answer(&self, answer: &str) -> String {
-        let Some(pointer) = &self.select else {
-            return answer.trim().to_owned();
-        };
-        let Ok(answer) = serde_json::from_str::<Value>(answer) else {
-            return answer.trim().to_owned();
-        };
-        match answer.pointer(pointer) {
-            Some(Value::String(text)) => text.clone(),
-            Some(part) => part.to_string(),
-            None => "null".to_owned(),
-        }
+        select_part(self.select.as_deref(), answer)
     }
+}
+
+/// Returns the part of an answer at a JSON pointer. A text that is no JSON is returned as it is.
+fn select_part(pointer: Option<&str>, answer: &str) -> String {
+    let Some(pointer) = pointer else {
+        return answer.trim().to_owned();
+    };
+    let Ok(answer) = serde_json::from_str::<Value>(answer) else {
+        return answer.trim().to_owned();
+    };
+    match answer.pointer(pointer) {
+        Some(Value::String(text)) => text.clone(),
+        Some(part) => part.to_string(),
+        None => "null".to_owned(),
+    }
+}
+
+/// Fills the places of a URL.
+fn fill_url_template(template: &str, arguments: &Value) -> Result<String, ArgumentError> {
+    let (place, query) = template.split_once('?').unwrap_or((template, ""));
+    let mut url = fill_path(place, arguments)?;
+    let pairs: Vec<String> = query
+        .split('&')
+        .filter_map(|pair| fill_pair(pair, arguments))
+        .collect();
+    if !pairs.is_empty() {
+        url.push('?');
+        url.push_str(&pairs.join("&"));
+    }
+    if url.len() > URL_MAX {
+        return Err(ArgumentError::TooLong);
+    }
+    Ok(url)
 }
 
 /// Fills the places of a URL before its query. Each part of the path stays one part.

@@ -49,7 +49,12 @@ fn each_mistake_of_a_tool_is_told() {
         (json!({"name": "x".repeat(65)}), "1 to 64 letters"),
         (json!({"name": "hand_over"}), "that of a decision"),
         (json!({"description": " "}), "description must"),
-        (json!({"effect": "acts"}), "not supported yet"),
+        (json!({"effect": "acts"}), "needs http.method"),
+        (
+            json!({"http": {"ask": {"url": "https://a.example/{effect_id}"}}}),
+            "alone",
+        ),
+        (json!({"http": {"idempotency_header": "X-Id"}}), "alone"),
         (json!({"timeout_seconds": 0}), "timeout_seconds"),
         (json!({"timeout_seconds": 61}), "timeout_seconds"),
         (
@@ -68,6 +73,58 @@ fn each_mistake_of_a_tool_is_told() {
     let mut no_kind = tool(&json!({}));
     no_kind.http = None;
     assert_eq!(no_kind.check_tool(), Err(ToolError::Kind));
+}
+
+#[test]
+fn a_tool_that_acts_has_a_method_that_changes_something_and_may_say_where_to_ask() {
+    let acting = |change: Value| {
+        let mut http = json!({"method": "POST"});
+        for (name, value) in change.as_object().unwrap() {
+            http[name] = value.clone();
+        }
+        tool(&json!({"effect": "acts", "http": http}))
+    };
+    let ask = |url: &str| acting(json!({"ask": {"url": url}}));
+    let plain = acting(json!({}));
+    assert_eq!((plain.check_tool(), plain.once_per_turn), (Ok(()), true));
+    assert_eq!(plain.http.as_ref().unwrap().effect_header(), "Idempotency-Key");
+    let asked = ask("https://clinic.example/orders/{effect_id}?by=id");
+    assert_eq!(asked.check_tool(), Ok(()));
+    let url = asked
+        .http
+        .as_ref()
+        .unwrap()
+        .ask
+        .as_ref()
+        .unwrap()
+        .build_url("abc");
+    assert_eq!(url.as_deref(), Ok("https://clinic.example/orders/abc?by=id"));
+    let often = Tool {
+        once_per_turn: false,
+        ..asked
+    };
+    assert_eq!(serde_json::from_value::<Tool>(json!(often)).unwrap(), often);
+    for (wrong, told) in [
+        (ask("https://clinic.example/orders"), "{effect_id}"),
+        (ask("https://clinic.example/{date}/{effect_id}"), "only place"),
+        (ask("https://{effect_id}.example/"), "only place"),
+        (
+            acting(json!({"ask": {"url": "https://a.example/{effect_id}", "select": "x"}})),
+            "JSON pointer",
+        ),
+        (acting(json!({"idempotency_header": "Host"})), "headers"),
+        (acting(json!({"idempotency_header": "a b"})), "headers"),
+        (acting(json!({"headers": {"idempotency-key": "1"}})), "headers"),
+        (acting(json!({"method": "GET"})), "needs http.method"),
+    ] {
+        let fault = wrong.check_tool().unwrap_err().to_string();
+        assert!(fault.contains(told), "{wrong:?}: {fault}");
+    }
+    let slow = Tool {
+        timeout_seconds: 31.0,
+        ..plain
+    };
+    assert_eq!(slow.check_tool(), Err(ToolError::TimeLimit));
 }
 
 #[test]

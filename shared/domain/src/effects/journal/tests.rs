@@ -48,6 +48,7 @@ fn request(number: u64, tool: &str, action: EffectAction, base: u64) -> EffectRe
         },
         action,
         arguments: json!({"name": "Maria"}),
+        recorded: json!({"name": "Maria"}),
         conversation: ConversationId::parse("c_0123456789abcdef0123456789abcdef-1").unwrap(),
         epoch: 0,
         base: Ordinal(base),

@@ -24,14 +24,17 @@ pub(in crate::api) struct ToolSchema {
     /// JSON schema of the arguments, of type `object`. If absent, the tool takes none.
     #[schema(required = false, value_type = Object)]
     arguments: Map<String, Value>,
-    /// Time limit of one call, in seconds: above 0, at most 60.
+    /// Time limit of one call, in seconds: above 0, at most 60, of a tool that acts at most 30.
     #[schema(required = false, default = 10.0, maximum = 60)]
     timeout_seconds: f64,
+    /// `true` if a tool that acts may act once for the same messages. A second call is refused.
+    #[schema(required = false, default = true)]
+    once_per_turn: bool,
     /// A request over HTTP.
     http: Option<HttpToolSchema>,
 }
 
-/// The effect of a tool's calls. `acts` is not supported yet.
+/// The effect of a tool's calls.
 #[derive(Serialize, ToSchema)]
 #[schema(as = ToolEffect)]
 #[serde(rename_all = "snake_case")]
@@ -69,6 +72,22 @@ struct HttpToolSchema {
     /// The words before the secret in its header.
     #[schema(required = false, default = "Bearer ")]
     credential_prefix: String,
+    /// The header of a tool that acts which carries the id of the effect. If absent, `Idempotency-Key`.
+    idempotency_header: Option<String>,
+    /// The request by which it is asked whether an effect happened. If absent, nobody can be asked.
+    ask: Option<HttpAskSchema>,
+}
+
+/// The request by which it is asked whether an effect happened: a GET. 2xx says that it did, 404 that it did not.
+#[derive(Serialize, ToSchema)]
+#[schema(as = HttpAsk)]
+#[serde(deny_unknown_fields)]
+struct HttpAskSchema {
+    /// The URL, with the effect's id as `{effect_id}` in its path or query.
+    #[schema(example = "https://clinic.example/orders/{effect_id}")]
+    url: String,
+    /// The part of the answer that the model reads, as a JSON pointer. If absent, all of it.
+    select: Option<String>,
 }
 
 /// The method of a request. If absent, GET.

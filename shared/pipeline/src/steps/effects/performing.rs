@@ -81,6 +81,7 @@ pub async fn perform_effect(
     deadline: Timestamp,
 ) -> Result<EffectEnd, EffectStop> {
     let (now, limit, nonce) = (deps.system().now(), request.limit, request.nonce.clone());
+    let arguments = request.arguments.clone();
     if add_duration(now, limit) > deadline {
         return Err(EffectStop::NoTimeLeft);
     }
@@ -107,7 +108,12 @@ pub async fn perform_effect(
     if !entry.has_time_for_call(now) || add_duration(now, limit) > deadline {
         return Err(EffectStop::UnderWay(entry.until));
     }
-    let called = run_within(deps.system(), limit.unsigned_abs(), tool.call_effect(&entry)).await;
+    // Only the call has the arguments that no record may hold.
+    let asked = EffectEntry {
+        arguments,
+        ..entry.clone()
+    };
+    let called = run_within(deps.system(), limit.unsigned_abs(), tool.call_effect(&asked)).await;
     let (end, result) = match called.unwrap_or(CallAnswer::Unclear) {
         CallAnswer::Done(result) => (EntryEnd::Done, result),
         CallAnswer::Refused(result) => (EntryEnd::Failed { fence: false }, result),

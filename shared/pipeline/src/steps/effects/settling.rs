@@ -171,11 +171,11 @@ async fn take_fence_away(
     Ok(noted.await?.ok())
 }
 
-/// Removes the fences of the journal that are left behind and due.
-pub async fn remove_fences(deps: &impl Deps, tool: &impl EffectTool, journal: &Journal) -> PortResult<usize> {
-    let due = journal.fences_to_remove(deps.system().now());
-    for entry in &due {
-        take_fence_away(deps, tool, entry).await?;
-    }
-    Ok(due.len())
+/// Removes the fence of an effect that failed, which was left behind.
+pub async fn remove_fence_left(
+    deps: &impl Deps,
+    tool: &impl EffectTool,
+    entry: &EffectEntry,
+) -> PortResult<()> {
+    take_fence_away(deps, tool, entry).await.map(drop)
 }

@@ -6,6 +6,7 @@ pub(super) mod check_limits;
 pub(super) mod check_owed;
 pub(super) mod choose_messages;
 pub(super) mod commit_reply;
+pub(super) mod effect_call;
 pub(super) mod fallback_model;
 pub(super) mod fetch_files;
 pub(super) mod find_instance;

@@ -35,6 +35,11 @@ impl TurnTime {
         (left >= MODEL_TIME_MIN.min(usual)).then(|| left.unsigned_abs())
     }
 
+    /// Returns the time at which the last call of a tool must have ended. The model keeps its shortest time.
+    pub(super) fn last_call_ends(self) -> Timestamp {
+        add_duration(self.ends, -MODEL_TIME_MIN)
+    }
+
     /// Returns the time that the turn may wait from `now` on for what the model should read, at most `usual`. The model
     /// keeps its shortest time.
     pub(super) fn left_for_files(self, now: Timestamp, usual: SignedDuration) -> SignedDuration {

@@ -87,7 +87,10 @@ async fn is_journal_changed(
     conversation: &Conversation,
     known: Option<u64>,
 ) -> PortResult<bool> {
-    let Some(known) = known else { return Ok(false) };
+    let Some(known) = known else {
+        // The agent got a tool that acts since this turn began, and a later turn may have used it.
+        return Ok(conversation.has_journal);
+    };
     let found = deps.store().find_journal(conversation.id.thread_id()).await?;
     Ok(found.map_or(0, |journal| journal.rev) != known)
 }

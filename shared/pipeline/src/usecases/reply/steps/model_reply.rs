@@ -63,14 +63,29 @@ pub(in crate::usecases::reply) async fn ask_model(
             tracing::error!("the model answered with nothing");
             Ok(DraftedReply::error_reply(deps, bound, Reason::ModelFailed))
         }
-        Err(LlmError::Credentials(_)) => {
+        Err(DraftStop::Turn(ended)) => Err(ended),
+        Err(DraftStop::Model(LlmError::Credentials(_))) => {
             record_missing_model_key(deps, &bound.instance.id, &turn.job.correlation).await?;
             Err(TurnEnd::ModelKeyMissing.into())
         }
-        Err(error @ (LlmError::Unavailable(_) | LlmError::Refused(_))) => {
+        Err(DraftStop::Model(error @ (LlmError::Unavailable(_) | LlmError::Refused(_)))) => {
             tracing::error!(%error, "the model failed: the agent's error message is the reply");
             Ok(DraftedReply::error_reply(deps, bound, Reason::ModelFailed))
         }
+    }
+}
+
+/// The reason why there is no reply of the model.
+enum DraftStop {
+    /// The model gave none.
+    Model(LlmError),
+    /// A tool that acts ends the turn.
+    Turn(TurnStop),
+}
+
+impl From<LlmError> for DraftStop {
+    fn from(error: LlmError) -> Self {
+        Self::Model(error)
     }
 }
 
@@ -80,7 +95,7 @@ async fn ask_until_reply(
     turn: &mut LeasedTurn<'_>,
     mut request: LlmRequest,
     mut asked_at: Timestamp,
-) -> Result<LlmReply, LlmError> {
+) -> Result<LlmReply, DraftStop> {
     let mut usage = TokenUsage::default();
     loop {
         let answer = ask_models(deps, &turn.bound, &mut request).await;
@@ -91,7 +106,9 @@ async fn ask_until_reply(
             reply.usage = usage;
             return Ok(reply);
         }
-        let exchange = answer_calls(deps, turn, reply).await;
+        let exchange = Box::pin(answer_calls(deps, turn, reply))
+            .await
+            .map_err(DraftStop::Turn)?;
         request.exchanges.push(exchange);
         request.must_reply = request.exchanges.len() > deps.settings().tool_calls;
         asked_at = deps.system().now();
@@ -129,9 +146,11 @@ fn list_instructions(turn: &LeasedTurn<'_>, step: Option<&AgentStep>, turns: &[C
     let of_person = reads_person(&turn.reading).then(|| PERSON_INSTRUCTIONS.to_owned());
     let has_files = turns.iter().any(|turn| has_file_text(&turn.text));
     let of_files = has_files.then(|| FILE_TEXT_INSTRUCTIONS.to_owned());
-    let of_tools = (!turn.bound.tools.is_empty()).then(|| TOOL_INSTRUCTIONS.to_owned());
     let journal = turn.journal.as_ref();
     let of_effects = journal.and_then(|drafted| drafted.journal.describe_entries());
+    // What an earlier effect returned stands between the same marks.
+    let has_results = !turn.bound.tools.is_empty() || of_effects.is_some();
+    let of_tools = has_results.then(|| TOOL_INSTRUCTIONS.to_owned());
     let of_reading = of_step.into_iter().chain(of_tools).chain(of_person);
     of_reading.chain(of_files).chain(of_effects).collect()
 }

@@ -5,20 +5,25 @@ use crate::ports::{EffectJournals, System};
 use crate::steps::effects::DraftedJournal;
 use crate::usecases::reply::turn_end::{TurnEnd, TurnStop};
 use jiff::SignedDuration;
+use recado_domain::config::InstanceConfig;
 use recado_domain::conversation::Conversation;
 use recado_domain::effects::Journal;
 use recado_domain::millis::add_duration;
+use recado_domain::tools::Tool;
 
 /// Pause before a turn looks again at an effect whose time is over and that is to be settled.
 const LOOK_AGAIN: SignedDuration = SignedDuration::from_secs(5);
 
-/// Reads the journal of the thread, if it may have one. Ends the turn while an effect is under way: no attempt is counted, and
-/// the reply knows how it ended.
+/// Reads the journal of the thread, if it may have one or the agent has a tool that acts. Ends the turn while an effect is
+/// under way: no attempt is counted, and the reply knows how it ended.
+///
+/// From now on the conversation says that it has a journal. The write of the lease stores that, before an effect can begin.
 pub(in crate::usecases::reply) async fn read_journal(
     deps: &impl Deps,
-    conversation: &Conversation,
+    bound: &InstanceConfig,
+    conversation: &mut Conversation,
 ) -> Result<Option<DraftedJournal>, TurnStop> {
-    if !conversation.has_journal {
+    if !conversation.has_journal && !bound.tools.iter().any(Tool::acts) {
         return Ok(None);
     }
     let (thread, now) = (conversation.id.thread_id(), deps.system().now());
@@ -31,5 +36,6 @@ pub(in crate::usecases::reply) async fn read_journal(
         let until = running.until.max(add_duration(now, LOOK_AGAIN));
         return Err(TurnEnd::EffectUnderWay { until }.into());
     }
+    conversation.has_journal = true;
     Ok(Some(DraftedJournal::from_read(journal)))
 }

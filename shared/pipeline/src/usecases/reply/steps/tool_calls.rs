@@ -4,45 +4,57 @@ use crate::Deps;
 use crate::ports::{LlmReply, ModelCall, System, ToolExchange, ToolFailure, ToolLimits, Tools};
 use crate::steps::time_limit::run_within;
 use crate::usecases::reply::leased_turn::LeasedTurn;
+use crate::usecases::reply::steps::effect_call::perform_asked_effect;
+use crate::usecases::reply::turn_end::TurnStop;
 use recado_domain::tools::{ArgumentSchema, Tool, ToolOutcome, TurnToolCall, render_tool_result};
 
 /// The words for a call that is none of a tool of the agent: an unknown name, or a decision beside a call.
 const NOT_CALLED: &str = "nothing was done: there is no such tool, or it decides, and comes with your reply after you have read the \
     results";
 
-/// Answers the calls of one answer of the model, one after the other, and notes them on the turn's record.
+/// The words for a call behind an action that was not done.
+const NOT_AFTER_FAILURE: &str =
+    "nothing was done: an action before this call was not done. Call again if it still makes sense";
+
+/// Answers the calls of one answer of the model, one after the other, and notes them on the turn's record. Behind an action that
+/// is not done nothing is called: it was asked for without that in mind. Ends the turn if an action cannot begin or end in it.
 pub(in crate::usecases::reply) async fn answer_calls(
     deps: &impl Deps,
     turn: &mut LeasedTurn<'_>,
     reply: LlmReply,
-) -> ToolExchange {
+) -> Result<ToolExchange, TurnStop> {
     let mut results = Vec::with_capacity(reply.calls.len());
+    let mut failed = false;
     for call in &reply.calls {
         let tools = &turn.bound.tools;
-        let Some(tool) = tools.iter().find(|tool| tool.model_name() == call.name) else {
-            results.push(NOT_CALLED.to_owned());
+        let found = tools.iter().find(|tool| tool.model_name() == call.name);
+        let Some(tool) = found.filter(|_| !failed).cloned() else {
+            let told = if failed { NOT_AFTER_FAILURE } else { NOT_CALLED };
+            results.push(told.to_owned());
             continue;
         };
-        let (text, record) = answer_call(deps, turn, tool, call).await;
+        let (text, record) = answer_call(deps, turn, &tool, call).await?;
+        failed = tool.acts() && record.outcome != ToolOutcome::Answered;
         results.push(render_tool_result(&call.name, &text));
         turn.draft.turn.tools.push(record);
     }
-    ToolExchange {
+    Ok(ToolExchange {
         said: reply.text,
         calls: reply.calls,
         results,
-    }
+    })
 }
 
 /// Answers one call. Returns the text for the model, and the record.
 async fn answer_call(
     deps: &impl Deps,
-    turn: &LeasedTurn<'_>,
+    turn: &mut LeasedTurn<'_>,
     tool: &Tool,
     call: &ModelCall,
-) -> (String, TurnToolCall) {
+) -> Result<(String, TurnToolCall), TurnStop> {
     let began_at = deps.system().now();
     let (outcome, text) = match check_call(deps, turn, tool, call) {
+        Ok(limits) if tool.acts() => perform_asked_effect(deps, turn, tool, call, limits).await?,
         Ok(limits) => {
             let calls = deps.llm().call_tool(tool, &call.arguments, limits);
             let answer = run_within(deps.system(), limits.within, calls).await;
@@ -56,7 +68,7 @@ async fn answer_call(
     let passed = deps.system().now().duration_since(began_at).as_millis();
     let ms = u32::try_from(passed).unwrap_or(u32::MAX);
     tracing::info!(tool = %tool.id, outcome = outcome.as_str(), ms, "a tool was called");
-    (text, tool.record_call(&call.arguments, outcome, ms))
+    Ok((text, tool.record_call(&call.arguments, outcome, ms)))
 }
 
 /// Checks whether a call may be made, and returns its limits; else the outcome and the words for the model.
@@ -80,9 +92,9 @@ fn check_call(
         )
     })?;
     let left = turn.time.left_for_files(deps.system().now(), tool.time_limit());
-    if left.is_zero() {
-        let told = "no time is left for a call: answer with what you know";
-        return Err((ToolOutcome::NoTime, told.to_owned()));
+    // What a tool that acts did must be known in this turn: its call is never cut short.
+    if left.is_zero() || (tool.acts() && left < tool.time_limit()) {
+        return Err(describe_missing_time());
     }
     Ok(ToolLimits {
         within: left.unsigned_abs(),
@@ -90,7 +102,13 @@ fn check_call(
     })
 }
 
-fn outcome_of(failure: &ToolFailure) -> ToolOutcome {
+/// Returns the outcome and the words for a call for which too little time is left.
+pub(super) fn describe_missing_time() -> (ToolOutcome, String) {
+    let told = "no time is left for a call: answer with what you know";
+    (ToolOutcome::NoTime, told.to_owned())
+}
+
+pub(super) fn outcome_of(failure: &ToolFailure) -> ToolOutcome {
     match failure {
         ToolFailure::BadArguments(_) => ToolOutcome::BadArguments,
         ToolFailure::Credentials => ToolOutcome::NeedsCredentials,

@@ -1,0 +1,77 @@
+//! Settles effects of agents' tools whose end nobody stored in time, also where people answer or the conversation is resolved.
+
+use crate::Deps;
+use crate::ports::{Conversations, EffectJournals, MissingEffectTool, PortResult, System, Tools};
+use crate::steps::effects::{SettlingEnd, find_tool_of_effect, remove_fence_left, settle_effect};
+use crate::steps::random_id::{generate_correlation_id, generate_nonce};
+use crate::steps::time_limit::run_within;
+use crate::steps::wake_up;
+use recado_domain::conversation::Conversation;
+use recado_domain::effects::{EffectEntry, Journal};
+use recado_domain::ids::ThreadId;
+use std::time::Duration;
+
+/// Longest time for one effect. A tool that does not answer must not hold the pass up; what is cut off here is asked again.
+const ONE_EFFECT: Duration = Duration::from_secs(30);
+
+/// Settles the effects of a thread that are due, and removes its fences that are left behind. Returns whether there were any.
+pub(super) async fn settle_due_effects(deps: &impl Deps, thread: &ThreadId) -> PortResult<bool> {
+    let Some(journal) = deps.store().find_journal(thread).await? else {
+        return Ok(false);
+    };
+    let now = deps.system().now();
+    let (open, fences) = (journal.entries_to_settle(now), journal.fences_to_remove(now));
+    for entry in open.iter().chain(&fences) {
+        let works = Box::pin(handle_due_entry(deps, &journal, entry));
+        run_within(deps.system(), ONE_EFFECT, works).await.transpose()?;
+    }
+    Ok(!(open.is_empty() && fences.is_empty()))
+}
+
+/// Settles an entry, or removes its fence, with the tool that it names.
+async fn handle_due_entry(deps: &impl Deps, journal: &Journal, entry: &EffectEntry) -> PortResult<()> {
+    let tool = find_tool_of_effect(deps, &journal.tenant, &entry.tool).await?;
+    let private_hosts = deps.settings().private_tools;
+    let acting = tool
+        .as_ref()
+        .and_then(|tool| deps.llm().open_effect_tool(tool, private_hosts));
+    let is_open = entry.state.is_open();
+    let end = match &acting {
+        Some(acting) if is_open => settle_open_entry(deps, acting, journal, entry).await?,
+        Some(acting) => return remove_fence_left(deps, acting, entry).await,
+        None if is_open => {
+            tracing::warn!(tool = %entry.tool.name, "the tool of an open effect is not configured any more");
+            settle_open_entry(deps, &MissingEffectTool, journal, entry).await?
+        }
+        None => return remove_fence_left(deps, &MissingEffectTool, entry).await,
+    };
+    match end {
+        SettlingEnd::Ended { journal, .. } => enqueue_turn_if_owed(deps, &journal, entry).await,
+        SettlingEnd::BecameUnknown { journal, .. } => {
+            tracing::error!(thread = %journal.thread.as_str(), number = entry.number, "an effect of an agent is unknown");
+            enqueue_turn_if_owed(deps, &journal, entry).await
+        }
+        SettlingEnd::StillOpen { .. } | SettlingEnd::NotOurs => Ok(()),
+    }
+}
+
+async fn settle_open_entry(
+    deps: &impl Deps,
+    acting: &impl crate::ports::EffectTool,
+    journal: &Journal,
+    entry: &EffectEntry,
+) -> PortResult<SettlingEnd> {
+    let of = (&journal.thread, entry.number);
+    settle_effect(deps, acting, of, &entry.nonce, generate_nonce(deps.system())).await
+}
+
+/// Asks for a turn, if the agent owes an answer in the conversation of the effect.
+async fn enqueue_turn_if_owed(deps: &impl Deps, journal: &Journal, entry: &EffectEntry) -> PortResult<()> {
+    let state = journal.find_entry(entry.number).map(|ended| ended.state.as_str());
+    tracing::info!(number = entry.number, tool = %entry.tool.name, state, was = entry.state.as_str(), "an effect was settled");
+    let found = deps.store().find_conversation(&entry.conversation).await?;
+    let Some(conversation) = found.filter(Conversation::agent_owes_answer) else {
+        return Ok(());
+    };
+    wake_up::enqueue_turn(deps, &conversation, &generate_correlation_id(deps.system())).await
+}

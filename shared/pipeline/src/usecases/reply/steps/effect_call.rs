@@ -1,0 +1,114 @@
+//! Calls a tool that acts, for the model that drafts a reply.
+
+use super::tool_calls::{describe_missing_time, outcome_of};
+use crate::Deps;
+use crate::ports::{EffectGuard, EffectTool, ModelCall, ToolFailure, ToolLimits, Tools};
+use crate::steps::effects::{EffectEnd, EffectStop, perform_effect};
+use crate::steps::random_id::{generate_effect_id, generate_nonce};
+use crate::steps::time_limit::run_within;
+use crate::usecases::reply::leased_turn::LeasedTurn;
+use crate::usecases::reply::turn_end::{TurnEnd, TurnStop};
+use jiff::Timestamp;
+use recado_domain::effects::{BeginRefusal, EffectAction, EffectRequest, EffectState, ToolName};
+use recado_domain::tools::{Tool, ToolOutcome};
+
+/// Performs the effect that a call asks for, once. Returns the outcome, and the words for the model. Ends the turn if the
+/// conversation or the journal is not as drafted any more, or if the effect is to be settled later.
+pub(super) async fn perform_asked_effect(
+    deps: &impl Deps,
+    turn: &mut LeasedTurn<'_>,
+    tool: &Tool,
+    call: &ModelCall,
+    limits: ToolLimits,
+) -> Result<(ToolOutcome, String), TurnStop> {
+    let (llm, system) = (deps.llm(), deps.system());
+    let opened = llm.open_effect_tool(tool, limits.private_hosts);
+    let (Some(acting), Some(drafted)) = (opened, turn.journal.as_ref()) else {
+        let told = "it cannot act here: tell the contact that a person will see to it";
+        return Ok((ToolOutcome::Failed, told.to_owned()));
+    };
+    let plans = acting.plan_effect(&call.arguments, &drafted.journal);
+    let planned = run_within(system, limits.within, plans).await;
+    let action = match planned.unwrap_or(Err(ToolFailure::TimedOut)) {
+        Ok(action) => action,
+        Err(failure) => return Ok((outcome_of(&failure), failure.to_string())),
+    };
+    let request = build_request(deps, turn, (tool, call), action);
+    let (guard, deadline) = (build_effect_guard(turn), find_call_deadline(turn));
+    let Some(drafted) = turn.journal.as_mut() else {
+        return Err(TurnEnd::JournalChanged.into());
+    };
+    let performs = perform_effect(deps, &acting, &guard, drafted, request, deadline);
+    let performed = Box::pin(performs).await;
+    turn.draft.turn.effects_upto = Some(drafted.journal.last);
+    match performed {
+        Ok(end) => Ok(describe_effect_end(&end)),
+        Err(EffectStop::NoTimeLeft) => Ok(describe_missing_time()),
+        Err(EffectStop::Changed) => Err(TurnEnd::JournalChanged.into()),
+        Err(EffectStop::UnderWay(until)) => Err(TurnEnd::EffectUnderWay { until }.into()),
+        Err(EffectStop::Failed(error)) => Err(error.into()),
+    }
+}
+
+fn build_request(
+    deps: &impl Deps,
+    turn: &LeasedTurn<'_>,
+    (tool, call): (&Tool, &ModelCall),
+    action: EffectAction,
+) -> EffectRequest {
+    let guard = build_effect_guard(turn);
+    EffectRequest {
+        id: generate_effect_id(deps.system()),
+        tool: ToolName {
+            agent: turn.bound.agent.id.clone(),
+            name: tool.model_name().to_owned(),
+        },
+        action,
+        arguments: call.arguments.clone(),
+        recorded: tool.hide_arguments(&call.arguments),
+        conversation: guard.conversation,
+        epoch: guard.epoch,
+        base: guard.answered,
+        nonce: generate_nonce(deps.system()),
+        limit: tool.time_limit(),
+        once_per_turn: tool.once_per_turn,
+    }
+}
+
+/// Returns the state in which the conversation must still be when an effect begins.
+fn build_effect_guard(turn: &LeasedTurn<'_>) -> EffectGuard {
+    EffectGuard {
+        conversation: turn.conversation.id.clone(),
+        epoch: turn.draft.epoch,
+        answered: turn.draft.answered,
+        turn_upto: turn.conversation.turn_upto,
+    }
+}
+
+/// Returns the time at which a call must have ended: within the lease and the time of the turn.
+fn find_call_deadline(turn: &LeasedTurn<'_>) -> Timestamp {
+    let ends = turn.time.last_call_ends();
+    let lease = turn.conversation.lease.as_ref();
+    lease.map_or(ends, |lease| lease.until.min(ends))
+}
+
+fn describe_effect_end(end: &EffectEnd) -> (ToolOutcome, String) {
+    match end {
+        EffectEnd::Entered(entry) => {
+            let outcome = match entry.state {
+                EffectState::Done => ToolOutcome::Answered,
+                EffectState::Failed | EffectState::Void => ToolOutcome::Refused,
+                EffectState::Doing | EffectState::Unknown => ToolOutcome::Unclear,
+            };
+            (outcome, entry.describe_end())
+        }
+        EffectEnd::Refused(refusal @ BeginRefusal::TooLarge) => {
+            (ToolOutcome::BadArguments, refusal.to_string())
+        }
+        EffectEnd::Refused(refusal) => (ToolOutcome::Refused, refusal.to_string()),
+        EffectEnd::TimeTaken => {
+            let told = "this time is taken: nothing was done. Offer another one";
+            (ToolOutcome::Refused, told.to_owned())
+        }
+    }
+}
