@@ -115,28 +115,8 @@ pub(crate) async fn run_knowledge_command(
             let text = format_sources(&answer);
             (answer, text)
         }
-        KnowledgeCommand::Show { agent, source } => {
-            let id = find_source_id(&there, agent, source).await?;
-            let request = there.build_request(Method::GET, &["v1", "agents", agent, "knowledge", &id])?;
-            let answer = there.request_json(request).await?;
-            let text = format_blocks(&answer["texts"]);
-            (answer, text)
-        }
-        KnowledgeCommand::Remove { agent, sources } => {
-            for source in sources {
-                let id = find_source_id(&there, agent, source).await?;
-                let request =
-                    there.build_request(Method::DELETE, &["v1", "agents", agent, "knowledge", &id])?;
-                there
-                    .request_json(request)
-                    .await
-                    .with_context(|| format!("{source} was not removed"))?;
-            }
-            (
-                json!({"removed": sources}),
-                format!("Removed {}.\n", sources.join(", ")),
-            )
-        }
+        KnowledgeCommand::Show { agent, source } => show_source(&there, agent, source).await?,
+        KnowledgeCommand::Remove { agent, sources } => remove_sources(&there, agent, sources).await?,
         KnowledgeCommand::Embed { agent, again } => {
             let answer = embed_blocks(&there, agent, *again).await?;
             let text = format_vectors(&answer);
@@ -146,14 +126,7 @@ pub(crate) async fn run_knowledge_command(
             agent,
             question,
             limit,
-        } => {
-            let request =
-                there.build_request(Method::POST, &["v1", "agents", agent, "knowledge", "search"])?;
-            let asked = request.json(&json!({"question": question, "limit": limit}));
-            let answer = there.request_json(asked).await?;
-            let text = format_found(&answer);
-            (answer, text)
-        }
+        } => search_blocks(&there, agent, question, *limit).await?,
     };
     if arguments.json {
         println!("{}", serde_json::to_string_pretty(&answer)?);
@@ -161,6 +134,49 @@ pub(crate) async fn run_knowledge_command(
         print!("{text}");
     }
     Ok(())
+}
+
+/// Requests a source with its blocks. Returns the answer, and the text that shows it.
+async fn show_source(there: &InstallationClient, agent: &str, source: &str) -> Result<(Value, String)> {
+    let id = find_source_id(there, agent, source).await?;
+    let request = there.build_request(Method::GET, &["v1", "agents", agent, "knowledge", &id])?;
+    let answer = there.request_json(request).await?;
+    let text = format_blocks(&answer["texts"]);
+    Ok((answer, text))
+}
+
+/// Removes sources one by one. Returns the answer, and the text that shows it.
+async fn remove_sources(
+    there: &InstallationClient,
+    agent: &str,
+    sources: &[String],
+) -> Result<(Value, String)> {
+    for source in sources {
+        let id = find_source_id(there, agent, source).await?;
+        let request = there.build_request(Method::DELETE, &["v1", "agents", agent, "knowledge", &id])?;
+        there
+            .request_json(request)
+            .await
+            .with_context(|| format!("{source} was not removed"))?;
+    }
+    Ok((
+        json!({"removed": sources}),
+        format!("Removed {}.\n", sources.join(", ")),
+    ))
+}
+
+/// Searches an agent's documents. Returns the answer, and the text that shows it.
+async fn search_blocks(
+    there: &InstallationClient,
+    agent: &str,
+    question: &str,
+    limit: usize,
+) -> Result<(Value, String)> {
+    let request = there.build_request(Method::POST, &["v1", "agents", agent, "knowledge", "search"])?;
+    let asked = request.json(&json!({"question": question, "limit": limit}));
+    let answer = there.request_json(asked).await?;
+    let text = format_found(&answer);
+    Ok((answer, text))
 }
 
 /// Adds documents one by one. A bad one is told of by its name with the reason; the rest goes in.
