@@ -2,7 +2,7 @@
 
 use recado_domain::knowledge::{FoundBlock, SnapshotName, SplitDocument};
 use recado_domain::message::TextGap;
-use recado_knowledge::{KnowledgeIndex, KnowledgeShelf, SplitSettings, analyze_document};
+use recado_knowledge::{KnowledgeIndex, KnowledgeShelf, SplitSettings, analyze_document, hash_ngrams};
 use recado_pipeline::ports::{KnownVectors, LibraryError, SearchedQuestion};
 use std::sync::Arc;
 
@@ -52,4 +52,9 @@ impl TextLibrary {
             dimensions: vectors.rows.count_dimensions(),
         })
     }
+}
+
+/// Makes the vector of a text, of its letters.
+pub fn make_vector(text: &str, dimensions: usize) -> Vec<f32> {
+    hash_ngrams(text, dimensions)
 }

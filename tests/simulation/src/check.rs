@@ -61,6 +61,7 @@ where
     clients::check(sim, &told);
     erasures::check(sim, &told);
     drafts::check(sim, &told);
+    drafts::check_searches(sim, &told);
     limits::check(sim, &told);
     usage::check(sim, &told);
     leaving::check(sim, &told);

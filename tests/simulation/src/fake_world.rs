@@ -14,7 +14,7 @@ pub use fate::{Fate, Fates};
 use files::FailedDownloads;
 pub use line::{FileFate, Line};
 use memory::Kept;
-pub use model::Model;
+pub use model::{Model, TOKENS_PER_REPLY};
 pub use provider::Edge;
 pub use webhooks::{Changed, Said, connection_event, failed_event};
 
@@ -88,6 +88,10 @@ struct State {
     model_thinks_ms: Option<i64>,
     model_decides: f64,
     transcriptions_fail: u32,
+    embeddings_fail: u32,
+    embeddings_hang: u32,
+    searches_hang: u32,
+    search_hung: bool,
     model_was_troubled: bool,
     answers: BTreeMap<u64, ModelAnswer>,
 }
@@ -124,6 +128,26 @@ impl FakeWorld {
     /// So many of the next transcriptions fail.
     pub fn let_transcriptions_fail(&self, count: u32) {
         self.state().transcriptions_fail = count;
+    }
+
+    /// So many of the next requests for vectors fail.
+    pub fn let_embeddings_fail(&self, count: u32) {
+        self.state().embeddings_fail = count;
+    }
+
+    /// So many of the next requests for vectors are never answered, after those that fail.
+    pub fn let_embeddings_hang(&self, count: u32) {
+        self.state().embeddings_hang = count;
+    }
+
+    /// So many of the next searches in the agent's documents never end.
+    pub fn let_searches_hang(&self, count: u32) {
+        self.state().searches_hang = count;
+    }
+
+    /// Returns `true` if a search ever hung.
+    pub fn did_search_hang(&self) -> bool {
+        self.state().search_hung
     }
 
     /// From now on, the model decides whenever it may.

@@ -399,6 +399,12 @@ impl FaultInjector {
     }
 }
 
+/// The name under which readers act whom nothing disturbs.
+pub const CALM_FUNCTION: &str = "look";
+
+/// The time limit of a search: 4 seconds, and one for the vector of the question.
+const SEARCH_LIMIT_MS: i64 = 5_000;
+
 impl System for FaultInjector {
     fn now(&self) -> Timestamp {
         let frozen = self.frozen.load(Ordering::Relaxed);
@@ -414,6 +420,10 @@ impl System for FaultInjector {
 
     async fn sleep(&self, duration: Duration) {
         let milliseconds = i64::try_from(duration.as_millis()).unwrap_or(i64::MAX);
+        let is_limit = milliseconds == SEARCH_LIMIT_MS && self.function == "deferred-reply";
+        if is_limit && self.lacks(Mutation::SearchUnbounded) {
+            return std::future::pending().await;
+        }
         self.common.simulation.sleep(milliseconds).await;
     }
 }

@@ -118,6 +118,12 @@ pub enum Mutation {
     DownloadBlockIgnored,
     /// The record of a message does not say that its webhook held its file.
     WebhookFilesForgotten,
+    /// What a reply used is not added to the sums with its commit.
+    UsageUncounted,
+    /// Nobody looks at the tokens that a tenant's agents used today.
+    SpentTokensIgnored,
+    /// A search in the agent's documents may take for ever.
+    SearchUnbounded,
     /// The note of an erased message does not say that Recado sent it.
     ErasedSendsForgotten,
     /// The note of an attempt of unknown outcome does not outlast the erasure of its contact.
@@ -184,6 +190,9 @@ impl Mutation {
         Self::FilesForgotten,
         Self::DownloadBlockIgnored,
         Self::WebhookFilesForgotten,
+        Self::SearchUnbounded,
+        Self::UsageUncounted,
+        Self::SpentTokensIgnored,
         Self::ErasedSendsForgotten,
         Self::ErasedNotesForgotten,
     ];

@@ -18,7 +18,7 @@ pub use strangers::Way;
 
 use crate::executor::{Progress, Simulation, Tasks};
 use crate::fake_world::{Edge, FakeWorld, Model};
-use crate::fault_injector::{Common, FaultInjector};
+use crate::fault_injector::{CALM_FUNCTION, Common, FaultInjector};
 use crate::faulty_ports::FaultyPort;
 use crate::mutation::Mutation;
 use crate::plan::identity_key;
@@ -185,7 +185,7 @@ where
 
     /// What a reader has whom nothing disturbs.
     pub(crate) fn calm_deps(&self) -> Components<S, Q, Edge, Model, FaultInjector> {
-        let injector = FaultInjector::new(&self.common, "look");
+        let injector = FaultInjector::new(&self.common, CALM_FUNCTION);
         Components {
             store: self.store.clone(),
             queues: self.queues.clone(),

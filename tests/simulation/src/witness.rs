@@ -8,6 +8,7 @@ pub use attempt::{Attempt, Told};
 use recado_domain::contact::ContactAddress;
 use recado_domain::ids::{EventId, InstanceId, MessageId};
 use recado_domain::message::Message;
+use recado_domain::usage::UsageSum;
 use recado_pipeline::ports::SendOutcome;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -36,6 +37,8 @@ pub struct Witness {
     pub send_jobs: BTreeMap<String, i64>,
     /// Names of files that webhooks held and that may not be stored.
     pub unkept_files: BTreeSet<String>,
+    /// What replies used that a mutation keeps out of the sums.
+    pub uncounted: Vec<UsageSum>,
     /// What contacts were shown of their messages being read.
     pub marks: Vec<Mark>,
     /// When an echo was taken first for an attempt at each message.

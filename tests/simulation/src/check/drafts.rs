@@ -14,6 +14,9 @@ use std::fmt::Debug;
 /// The longest that a draft takes, with what a function needs around it, in milliseconds.
 const DRAFT_MS: i64 = 35_000;
 
+/// The longest that a search in the agent's documents takes, with the vector of the question, in milliseconds.
+const SEARCH_MS: i64 = 6_000;
+
 /// The time by which a turn job may be late, in milliseconds: one that meets another's lease comes back after three seconds.
 const LATE_MS: i64 = 10_000;
 
@@ -55,21 +58,47 @@ fn answered_in_time<S, Q>(
     messages: &[Message],
     message: &Message,
 ) {
-    let mut replies = messages.iter().filter(|reply| counts(reply));
-    let reply = replies.find(|reply| covers(reply) >= message.ordinal);
-    let witness = sim.common.witness();
-    let stored = message.event.as_ref().and_then(|event| witness.stored.get(event));
-    let committed = reply.and_then(|reply| witness.committed.get(&reply.message_id()));
     let drafts = i64::from(sim.settings.restart_drafts) + 2;
     let most = to_millis(sim.settings.debounce_max) + drafts * DRAFT_MS + LATE_MS;
-    let late = stored
-        .zip(committed)
-        .map(|(stored, committed)| committed - stored);
-    drop(witness);
-    if let Some(late) = late.filter(|late| *late > most) {
+    if let Some(late) = find_lateness(sim, messages, message).filter(|late| *late > most) {
         let (id, of) = (message.message_id(), &conversation.id);
         sim.common.broken(format!(
             "{id} of {of} was answered after {late} ms: drafts were dropped"
         ));
+    }
+}
+
+/// Returns the milliseconds from when a contact's message was stored until its answer was committed.
+fn find_lateness<S, Q>(sim: &Simulator<S, Q>, messages: &[Message], message: &Message) -> Option<i64> {
+    let mut replies = messages.iter().filter(|reply| counts(reply));
+    let reply = replies.find(|reply| covers(reply) >= message.ordinal)?;
+    let witness = sim.common.witness();
+    let stored = witness.stored.get(message.event.as_ref()?)?;
+    Some(witness.committed.get(&reply.message_id())? - stored)
+}
+
+/// A search that hangs holds a turn for no longer than its limit, and nobody waits until the function is cut off.
+pub(super) fn check_searches<S, Q>(sim: &Simulator<S, Q>, told: &[Told])
+where
+    S: Store + Clone + Debug + 'static,
+    Q: WorkQueues,
+{
+    let is_disturbed = sim.common.counters().faults() > 0 || sim.fake_world.was_model_troubled();
+    if !sim.fake_world.did_search_hang() || is_disturbed {
+        return;
+    }
+    // Messages come one by one in such a history: no draft is under way.
+    let most = to_millis(sim.settings.debounce_bounds.long * 2) + DRAFT_MS + SEARCH_MS + LATE_MS;
+    for (conversation, messages) in told.iter().filter(|told| is_plain(sim, told)) {
+        let of_contact = messages.iter().filter(|message| message.role == Role::User);
+        for message in of_contact.filter(|message| wants(sim, message) == Wants::Yes) {
+            let late = find_lateness(sim, messages, message).filter(|late| *late > most);
+            if let Some(late) = late {
+                let (id, of) = (message.message_id(), &conversation.id);
+                sim.common.broken(format!(
+                    "{id} of {of} was answered after {late} ms: a search in the documents hung"
+                ));
+            }
+        }
     }
 }

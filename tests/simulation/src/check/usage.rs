@@ -21,6 +21,8 @@ where
     }
     let messages = told.iter().flat_map(|(_, messages)| messages);
     let committed = messages.flat_map(|message| usage_of_reply(std::slice::from_ref(message)));
+    let uncounted = sim.common.witness().uncounted.clone();
+    let committed = committed.chain(uncounted);
     let tenants: BTreeSet<_> = sim.bounds.iter().map(|bound| &bound.tenant.id).collect();
     let sums = tenants.into_iter().flat_map(|tenant| {
         let listed = sim.store.list_usage(tenant, date(1970, 1, 1), Date::MAX);

@@ -1,13 +1,18 @@
 use super::provider::TEXT_MAX;
 use super::{FakeWorld, ModelAnswer, Shown};
-use crate::fault_injector::FaultInjector;
+use crate::fault_injector::{CALM_FUNCTION, FaultInjector};
 use recado_domain::decision::AgentDecision;
-use recado_domain::message::TokenUsage;
+use recado_domain::knowledge::{FoundBlock, SnapshotName, SplitDocument};
+use recado_domain::media_type::MediaType;
+use recado_domain::message::{TextGap, TokenUsage};
 use recado_pipeline::ports::{
-    DocumentReader, Embedder, KnowledgeLibrary, Llm, LlmError, LlmReply, LlmRequest, Recording, Speaker,
-    Tools, Transcriber, Transcript, TranscriptionError,
+    DocumentReader, Embedder, EmbeddingError, Embeddings, KnowledgeLibrary, KnownVectors, LibraryError, Llm,
+    LlmError, LlmReply, LlmRequest, Recording, SearchedQuestion, Speaker, Tools, Transcriber, Transcript,
+    TranscriptionError,
 };
+use recado_testkit::text_library::{TextLibrary, make_vector};
 use std::sync::atomic::Ordering;
+use std::time::Duration;
 
 /// A model that answers by naming what it was asked: `re m3 m4`. Now and then it says the same as always, or more than
 /// one message holds.
@@ -15,12 +20,17 @@ use std::sync::atomic::Ordering;
 pub struct Model {
     fake_world: FakeWorld,
     injector: FaultInjector,
+    library: TextLibrary,
 }
 
 impl Model {
     /// The model, as the function under `injector` has it.
     pub fn new(fake_world: FakeWorld, injector: FaultInjector) -> Self {
-        Self { fake_world, injector }
+        Self {
+            fake_world,
+            injector,
+            library: TextLibrary::default(),
+        }
     }
 }
 
@@ -115,11 +125,95 @@ impl Transcriber for Model {
     }
 }
 
-impl Embedder for Model {}
+/// The tokens that each reply uses.
+pub const TOKENS_PER_REPLY: u64 = 110;
+
+/// The name of the embedding model, and the dimensions of its vectors.
+const EMBEDDING: (&str, usize) = ("embedding", 16);
+
+impl Embedder for Model {
+    fn embedding_model(&self) -> Option<&str> {
+        Some(EMBEDDING.0)
+    }
+
+    async fn embed_texts(&self, texts: &[String], _: Duration) -> Result<Embeddings, EmbeddingError> {
+        // Whoever adds the document belongs to the story: nothing happens to them.
+        if self.injector.function != CALM_FUNCTION {
+            self.injector.step("embedding").await;
+        }
+        let (fails, hangs) = {
+            let mut state = self.fake_world.state();
+            let fails = take_one(&mut state.embeddings_fail);
+            (fails, !fails && take_one(&mut state.embeddings_hang))
+        };
+        if hangs {
+            std::future::pending::<()>().await;
+        }
+        if fails {
+            return Err(EmbeddingError::Unavailable {
+                why: "503".to_owned(),
+                after: None,
+            });
+        }
+        let vectors = texts.iter().map(|text| make_vector(text, EMBEDDING.1));
+        Ok(Embeddings {
+            vectors: vectors.collect(),
+            model: EMBEDDING.0.to_owned(),
+            dimensions: EMBEDDING.1,
+        })
+    }
+}
+
+/// Takes one of a count; `false` if none is left.
+fn take_one(count: &mut u32) -> bool {
+    let is_left = *count > 0;
+    *count = count.saturating_sub(1);
+    is_left
+}
 
 impl DocumentReader for Model {}
 
-impl KnowledgeLibrary for Model {}
+impl KnowledgeLibrary for Model {
+    async fn split_document(
+        &self,
+        title: &str,
+        bytes: Vec<u8>,
+        _: MediaType,
+    ) -> Result<SplitDocument, TextGap> {
+        self.library.split(title, &bytes)
+    }
+
+    fn has_snapshot(&self, name: &SnapshotName) -> bool {
+        self.library.has(name)
+    }
+
+    async fn load_snapshot(&self, name: &SnapshotName, bytes: Vec<u8>) -> Result<(), LibraryError> {
+        self.library.load(name, &bytes)
+    }
+
+    fn find_snapshot_vectors(&self, name: &SnapshotName) -> Option<KnownVectors> {
+        self.library.find_known_vectors(name)
+    }
+
+    async fn search_snapshot(
+        &self,
+        name: &SnapshotName,
+        question: SearchedQuestion<'_>,
+        limit: usize,
+    ) -> Option<Vec<FoundBlock>> {
+        self.injector.step("search").await;
+        let hangs = {
+            let mut state = self.fake_world.state();
+            let hangs = take_one(&mut state.searches_hang);
+            state.search_hung |= hangs;
+            hangs
+        };
+        if hangs {
+            std::future::pending::<()>().await;
+        }
+        self.library.search(name, question, limit)
+    }
+}
 
 impl Tools for Model {}
 
@@ -169,7 +263,11 @@ impl Llm for Model {
             decision,
             ignored_calls: 0,
             text,
-            usage: TokenUsage::default(),
+            usage: TokenUsage {
+                input_tokens: TOKENS_PER_REPLY - 10,
+                output_tokens: 10,
+                ..TokenUsage::default()
+            },
             model: request.model.clone(),
         })
     }

@@ -3,6 +3,7 @@
 use super::FaultInjector;
 use recado_domain::ids::EventId;
 use recado_domain::message::Message;
+use recado_domain::usage::usage_of_reply;
 use recado_pipeline::ports::{InboundWrite, PortResult, StoreInboundOutcome, WriteOutcome};
 
 impl FaultInjector {
@@ -32,6 +33,11 @@ impl FaultInjector {
         for message in messages {
             self.common.witness().commit(message, at);
         }
+    }
+
+    /// A mutation keeps what this reply used out of the sums.
+    pub fn note_uncounted(&self, parts: &[Message]) {
+        self.common.witness().uncounted.extend(usage_of_reply(parts));
     }
 
     /// What `write` writes of `message` is how its attempt ended.

@@ -219,6 +219,9 @@ pub const SAFEGUARDS: &[Safeguard] = &[
         Troubles::None,
     ),
     promise(Mutation::WebhookFilesForgotten, Story::Media, Troubles::None),
+    promise(Mutation::SearchUnbounded, Story::Knowledge, Troubles::None),
+    promise(Mutation::UsageUncounted, Story::Burst, Troubles::None),
+    promise(Mutation::SpentTokensIgnored, Story::SpentTokens, Troubles::None),
 ];
 
 /// Safeguards that no story misses while the others are there, and what is there in their place: whoever loses a parked

@@ -1,6 +1,6 @@
 use super::teller::Teller;
 use crate::executor::START_MS;
-use crate::fake_world::Fate;
+use crate::fake_world::{Fate, TOKENS_PER_REPLY};
 use crate::plan::{address, bound, hours};
 use crate::queue::WorkQueues;
 use crate::simulator::{OperatorRequest, Simulator};
@@ -14,6 +14,7 @@ use recado_domain::service_window::WINDOW;
 use recado_pipeline::ports::Store;
 use serde_json::json;
 use std::fmt::Debug;
+use std::num::NonZeroU64;
 use std::sync::Arc;
 
 /// The stories.
@@ -126,6 +127,11 @@ pub enum Story {
     Media,
     /// Thirty pictures come at once, and the downloads of all fail, until the provider refuses downloads for half an hour.
     BlockedDownloads,
+    /// The agent has a document with vectors. The model that makes them fails at one question and hangs at the next; then searches
+    /// hang, and the snapshot's file is lost. All are answered.
+    Knowledge,
+    /// A contact writes every minute, and its tenant's tokens of the day are used up by the third reply.
+    SpentTokens,
 }
 
 impl Story {
@@ -181,6 +187,8 @@ impl Story {
         Self::ErasedInFlight,
         Self::Media,
         Self::BlockedDownloads,
+        Self::Knowledge,
+        Self::SpentTokens,
     ];
 
     /// When all has happened that happens by itself, in milliseconds since the start.
@@ -188,7 +196,7 @@ impl Story {
         match self {
             Self::LongOutage | Self::BlockedDownloads => 2_600_000,
             Self::Night | Self::WritesOn => 400_000,
-            Self::TwoBots => 500_000,
+            Self::TwoBots | Self::SpentTokens => 500_000,
             Self::Refused | Self::FailedLater => 1_250_000,
             Self::Disconnections
             | Self::Unreachable
@@ -200,7 +208,8 @@ impl Story {
             | Self::FailedBesideUnknown
             | Self::VoidReplies
             | Self::LastWords
-            | Self::Media => 600_000,
+            | Self::Media
+            | Self::Knowledge => 600_000,
             _ => 120_000,
         }
     }
@@ -260,6 +269,7 @@ impl Story {
             Self::LastWords => bound.agent.decisions = [DecisionKind::HandOver, DecisionKind::Resolve].into(),
             Self::AgentReturns => bound.instance.agent_returns = AgentReturn::AfterMinutes(1),
             Self::TwoBots => bound.agent.limits.turns_per_hour = 3,
+            Self::SpentTokens => bound.tenant.tokens_per_day = NonZeroU64::new(3 * TOKENS_PER_REPLY),
             _ => {}
         }
         vec![bound]
@@ -315,11 +325,14 @@ impl Story {
                 tell.sim.fake_world.let_model_think(17_000);
                 tell.messages(&(0..14).map(|number| number * 15_000).collect::<Vec<_>>());
             }
-            Self::TwoBots => tell.messages(&[0, 60_000, 120_000, 180_000, 240_000, 300_000]),
+            Self::TwoBots | Self::SpentTokens => {
+                tell.messages(&[0, 60_000, 120_000, 180_000, 240_000, 300_000]);
+            }
             Self::Erasure => tell.erasure(),
             Self::ErasedInFlight => tell.erasure_in_flight(),
             Self::Media => tell.media(),
             Self::BlockedDownloads => tell.blocked_downloads(),
+            Self::Knowledge => tell.knowledge(),
             Self::LastWords => tell.last_words(),
             Self::AgentReturns => {
                 tell.messages(&[0, 30_000]);

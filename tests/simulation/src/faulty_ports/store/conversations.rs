@@ -133,10 +133,18 @@ impl<S: Store> Conversations for FaultyPort<S> {
             .lacks(Mutation::UnreadIsCovered)
             .then(|| covering_all(conversation, parts));
         let (conversation, parts) = all.as_ref().map_or((conversation, parts), |(c, p)| (c, p));
+        let uncounted = self
+            .injector
+            .lacks(Mutation::UsageUncounted)
+            .then(|| leaving_agent_out(parts));
+        let stored = uncounted.as_deref().unwrap_or(parts);
         let effect = async {
-            let written = self.inner.commit_reply(conversation, parts, journal_rev).await?;
+            let written = self.inner.commit_reply(conversation, stored, journal_rev).await?;
             if written == WriteOutcome::Written {
                 self.injector.note_commit(parts);
+                if uncounted.is_some() {
+                    self.injector.note_uncounted(parts);
+                }
             }
             Ok(written)
         };
@@ -192,6 +200,16 @@ fn covering_all(conversation: &Conversation, parts: &[Message]) -> (Conversation
         out.covers = conversation.turn_upto;
     }
     (conversation, parts)
+}
+
+/// The same reply of an agent that is not known, so that nothing is summed up.
+fn leaving_agent_out(parts: &[Message]) -> Vec<Message> {
+    let mut parts = parts.to_vec();
+    let outs = parts.iter_mut().filter_map(|part| part.out.as_mut());
+    for turn in outs.filter_map(|out| out.turn.as_mut()) {
+        turn.agent = None;
+    }
+    parts
 }
 
 impl<S: Store> FaultyPort<S> {
