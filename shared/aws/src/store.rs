@@ -22,6 +22,7 @@ mod keys;
 mod knowledge_records;
 mod lists;
 mod notices;
+mod opt_outs;
 mod outbox;
 mod overdue;
 mod parking;

@@ -86,8 +86,13 @@ impl IdentityKey {
         self.compute_digest(&["echo", text])
     }
 
+    /// Derives a key for links that this installation makes, by its purpose.
+    pub(crate) fn derive_link_key(&self, purpose: &str) -> [u8; 32] {
+        self.compute_mac(&["link-key", purpose])
+    }
+
     /// Returns the first 16 bytes of [`Self::compute_mac`], in hexadecimal.
-    fn compute_digest(&self, parts: &[&str]) -> String {
+    pub(crate) fn compute_digest(&self, parts: &[&str]) -> String {
         encode_hex(&self.compute_mac(parts)[..16])
     }
 

@@ -20,6 +20,7 @@ mod invitations;
 mod knowledge_records;
 mod messages;
 mod notices;
+mod opt_outs;
 mod outbox;
 mod overdue;
 mod retention;

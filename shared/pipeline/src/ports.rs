@@ -36,6 +36,7 @@ mod knowledge_records;
 mod llm;
 mod notices;
 mod notification_channels;
+mod opt_outs;
 mod outbox;
 mod overdue;
 mod providers;
@@ -87,6 +88,7 @@ pub use llm::{
 };
 pub use notices::Notices;
 pub use notification_channels::{ChannelError, NotificationChannels};
+pub use opt_outs::OptOuts;
 pub use outbox::{ClaimGuard, ClaimOutcome, DeliveryLink, OutboxStore};
 pub use overdue::{OverdueIndex, OverdueWork};
 pub use providers::{
@@ -228,6 +230,7 @@ pub trait Store:
     + EffectJournals
     + UsageRecords
     + InvitationRecords
+    + OptOuts
 {
 }
 
@@ -258,5 +261,6 @@ impl<T> Store for T where
         + EffectJournals
         + UsageRecords
         + InvitationRecords
+        + OptOuts
 {
 }

@@ -9,6 +9,7 @@ pub(crate) mod connection;
 pub(crate) mod conversation_erasure;
 pub(crate) mod dead_letter_erasure;
 pub(crate) mod dead_letter_purge;
+pub mod delivery_permission;
 pub(crate) mod due_message;
 pub mod effects;
 pub(crate) mod enabled_instance;

@@ -39,6 +39,7 @@ pub mod knowledge;
 pub mod lists;
 pub mod notices;
 pub mod openings;
+pub mod opt_outs;
 pub mod outbox;
 pub mod overdue;
 pub mod parked;

@@ -56,6 +56,7 @@ mod configuration;
 mod effects;
 pub(super) mod invitations;
 mod lists;
+mod opt_outs;
 mod trace;
 mod usage;
 
@@ -69,6 +70,7 @@ pub(super) use lists::{
     parse_active_hour, retention_list_key, scheduled_of_instance, tenant_conversation_list_keys,
     tenant_dead_letters, unlisted_list_key,
 };
+pub(super) use opt_outs::opt_outs_partition_key;
 pub(super) use trace::{delivery_owner, event_owner, index_trace, message_owner, parse_delivery_key};
 pub(super) use usage::{usage_day_boundary, usage_partition_key};
 

@@ -29,6 +29,7 @@ fn list_parts(tenant: &TenantId, instances: &[Instance], now: Timestamp) -> Vec<
         (keys::cells_pk(tenant), None),
         (keys::usage_partition_key(tenant), None),
         (keys::invitations_pk(tenant), None),
+        (keys::opt_outs_partition_key(tenant), None),
         (alerts::LIVE_ALERTS_PK.to_owned(), of_tenant.clone()),
         (alerts::ended_alerts_pk(Some(tenant)), None),
     ];

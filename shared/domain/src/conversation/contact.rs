@@ -3,8 +3,9 @@
 use super::{Conversation, ConversationStatus};
 use crate::config::InstanceConfig;
 use crate::contact::ContactAddress;
-use crate::content::{Content, SystemNote};
+use crate::content::Content;
 use crate::ids::{ConversationId, ThreadId};
+use crate::opt_out::{OptOutWord, recognize_preference};
 use crate::rate::Rate;
 use crate::service_window;
 use jiff::Timestamp;
@@ -24,21 +25,19 @@ impl Conversation {
     }
 
     /// Records what a message, written at `written_at`, says about the contact. That is the time of the contact's
-    /// message, and a request to stop or resume marketing messages. A stop is undone only by a resume that is not
+    /// message, and a request to stop or resume messages that nobody asked for. A stop is undone only by a resume that is not
     /// older.
     pub fn apply_preference(&mut self, content: &Content, written_at: Timestamp) {
         if service_window::opens_window(content) {
             self.record_contact_activity(written_at);
         }
-        match content {
-            Content::System {
-                what: SystemNote::MarketingStopped,
-                ..
-            } => self.marketing_stopped_at = self.marketing_stopped_at.max(Some(written_at)),
-            Content::System {
-                what: SystemNote::MarketingResumed,
-                ..
-            } if self.marketing_stopped_at <= Some(written_at) => self.marketing_stopped_at = None,
+        match recognize_preference(content) {
+            Some((OptOutWord::Stop, _)) => {
+                self.marketing_stopped_at = self.marketing_stopped_at.max(Some(written_at));
+            }
+            Some((OptOutWord::Resume, _)) if self.marketing_stopped_at <= Some(written_at) => {
+                self.marketing_stopped_at = None;
+            }
             _ => {}
         }
     }

@@ -8,6 +8,7 @@ mod identity;
 mod message;
 mod message_change;
 mod operator_message;
+mod opt_out;
 mod target_change;
 
 use crate::Deps;

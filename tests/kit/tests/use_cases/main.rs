@@ -42,6 +42,7 @@ mod measured;
 mod media;
 mod memory;
 mod openings;
+mod opt_outs;
 mod order;
 mod people;
 mod phone;

@@ -31,6 +31,7 @@ use recado_domain::instance::InFlightSend;
 use recado_domain::knowledge::AgentKnowledge;
 use recado_domain::message::Message;
 use recado_domain::notice::Notice;
+use recado_domain::opt_out::{OptOut, RecipientKey};
 use recado_domain::provider::Provider;
 use recado_domain::sample::MinuteSample;
 use recado_domain::scheduled::{ScheduledId, ScheduledMessage};
@@ -41,9 +42,10 @@ use recado_pipeline::ports::{
     Alerts, Audit, AuditFilter, CommitOutcome, ConfigurationStore, ContactAliases, ConversationFilter,
     CorrelatedRecords, CorrelationIndex, DeadLetterCounts, DeadLetterFilter, DeadLetters, Deliveries,
     DiskSpace, EffectGuard, EffectJournals, ErasableRecords, Gauges, IdempotencyClaim, IdentityKeyStore,
-    JournalOutcome, KnowledgeRecords, Notices, OpenWork, OverdueIndex, OverdueWork, Page, PageRequest,
-    PortResult, RetainedRecords, Samples, ScheduledMessages, Store, TenantRecords, Tokens, TroubledInstances,
-    TypingSigns, UnacknowledgedCounts, UnacknowledgedFilter, UsageRecords, WaitingForPerson, WriteOutcome,
+    JournalOutcome, KnowledgeRecords, Notices, OpenWork, OptOuts, OverdueIndex, OverdueWork, Page,
+    PageRequest, PortResult, RetainedRecords, Samples, ScheduledMessages, Store, TenantRecords, Tokens,
+    TroubledInstances, TypingSigns, UnacknowledgedCounts, UnacknowledgedFilter, UsageRecords,
+    WaitingForPerson, WriteOutcome,
 };
 use recado_testkit::delegate_calls;
 use std::collections::BTreeSet;
@@ -136,6 +138,15 @@ impl<S: Store> UsageRecords for FaultyPort<S> {
             sums.clear();
         }
         Ok(sums)
+    }
+}
+
+impl<S: Store> OptOuts for FaultyPort<S> {
+    delegate_calls! {
+        apply_opt_out(preference: &OptOut) -> bool;
+        find_opt_outs(tenant: &TenantId, recipients: &[RecipientKey]) -> Vec<OptOut>;
+        list_opt_outs(tenant: &TenantId, page: &PageRequest) -> Page<OptOut>;
+        forget_opt_out_address(tenant: &TenantId, recipient: &RecipientKey) -> ();
     }
 }
 

@@ -5,7 +5,7 @@ use super::lookup::{ContactQuery, FoundContact, find_on_instances};
 use super::thread_erasure::{ThreadErasure, erase_thread};
 use super::{ContactError, audit_contacts};
 use crate::Deps;
-use crate::ports::{DeadQueueMessage, ErasableRecords, PortResult, Queues, RetainedRecords};
+use crate::ports::{DeadQueueMessage, ErasableRecords, OptOuts, PortResult, Queues, RetainedRecords};
 use crate::steps::conversation_erasure::ErasedPart;
 use crate::steps::dead_letter_erasure::{
     erase_dead_letters, erase_dead_queue, erase_scheduled_message, settle_without_body,
@@ -17,6 +17,7 @@ use recado_domain::audit::AuditAction;
 use recado_domain::dead_letter::{DeadLetter, DeadLetterContent, QueueName};
 use recado_domain::event::InboundJob;
 use recado_domain::ids::ThreadId;
+use recado_domain::opt_out::RecipientAddress;
 use recado_domain::wake_up::{SendJob, TurnJob};
 use std::collections::BTreeSet;
 
@@ -90,9 +91,22 @@ async fn erase_on_instance(
             }
         }
     }
+    forget_addresses_of_opt_outs(deps, contact).await?;
     let instance = &contact.instance.id;
     let entry = derive_thread_id(deps, instance, contact.entry.as_str()).await?;
     deps.store().delete_alias(&entry).await
+}
+
+/// Deletes the person's addresses in its preferences about messages. The preferences stay under their keys, which tell nothing of the person:
+/// somebody who is erased must not be written to again.
+async fn forget_addresses_of_opt_outs(deps: &impl Deps, contact: &FoundContact) -> PortResult<()> {
+    let key = load_identity_key(deps).await?;
+    let tenant = &contact.instance.tenant;
+    for address in &contact.addresses {
+        let recipient = key.derive_recipient_key(tenant, RecipientAddress::WhatsApp(address.as_str()));
+        deps.store().forget_opt_out_address(tenant, &recipient).await?;
+    }
+    Ok(())
 }
 
 /// Returns the FIFO groups of the person's events.

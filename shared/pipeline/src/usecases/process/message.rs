@@ -1,4 +1,5 @@
 use super::choice::note_chosen_option;
+use super::opt_out::note_opt_out;
 use super::target_change::apply_to_target;
 use super::{AppliedEvent, access, build_event_finish, identity};
 use crate::Deps;
@@ -27,6 +28,7 @@ pub(super) async fn store_contact_message(
     inbound: &InboundMessage,
     started_at: Timestamp,
 ) -> PortResult<AppliedEvent> {
+    Box::pin(note_opt_out(deps, job, bound, inbound, written_at(job, inbound))).await?;
     let stale = is_stale(deps, job, inbound);
     let arrival = Arrival {
         job,

@@ -1,0 +1,120 @@
+//! Opt-outs: one item of each recipient of a tenant. It is written on condition of the preference that was read.
+
+use super::DynamoStore;
+use super::expression::Expression;
+use super::item::{self, number_attribute};
+use super::keys::{self, TableKey};
+use super::table::RecordQuery;
+use recado_domain::ids::TenantId;
+use recado_domain::opt_out::{OptOut, OptOutChange, RecipientKey};
+use recado_pipeline::ports::{OptOuts, Page, PageRequest, PortError, PortResult, System};
+
+/// Number of tries of a write whose condition failed.
+const WRITE_TRIES: usize = 8;
+
+impl<A: System> DynamoStore<A> {
+    async fn get_opt_out(
+        &self,
+        what: &'static str,
+        tenant: &TenantId,
+        recipient: &RecipientKey,
+    ) -> PortResult<Option<OptOut>> {
+        let found = self
+            .table
+            .get_record(what, TableKey::for_opt_out(tenant, recipient))
+            .await?;
+        found.map(|item| item::decode_record(what, &item)).transpose()
+    }
+
+    /// Writes a preference in place of the one that was read. Returns `false` if there is another by now.
+    async fn replace_opt_out(
+        &self,
+        what: &'static str,
+        known: Option<&OptOut>,
+        changed: &OptOut,
+    ) -> PortResult<bool> {
+        let key = TableKey::for_opt_out(&changed.tenant, &changed.recipient);
+        let item = key.into_item(item::encode_record(what, changed)?);
+        let condition = match known {
+            None => Expression::record_absent(),
+            Some(known) => Expression::new("#at = :at AND #is_stopped = :is_stopped")
+                .with_value(":at", number_attribute(known.at.as_millisecond()))
+                .with_value(
+                    ":is_stopped",
+                    aws_sdk_dynamodb::types::AttributeValue::Bool(known.is_stopped),
+                ),
+        };
+        Ok(self.table.put_record(what, item, Some(condition)).await?.is_ok())
+    }
+}
+
+impl<A: System> OptOuts for DynamoStore<A> {
+    async fn apply_opt_out(&self, preference: &OptOut) -> PortResult<bool> {
+        const WHAT: &str = "keeping an opt-out";
+        for _ in 0..WRITE_TRIES {
+            let known = self
+                .get_opt_out(WHAT, &preference.tenant, &preference.recipient)
+                .await?;
+            let OptOutChange::Store(changed) = preference.clone().resolve_with_known(known.as_ref()) else {
+                return Ok(false);
+            };
+            if self.replace_opt_out(WHAT, known.as_ref(), &changed).await? {
+                return Ok(true);
+            }
+        }
+        Err(PortError::contended(WHAT))
+    }
+
+    async fn find_opt_outs(&self, tenant: &TenantId, recipients: &[RecipientKey]) -> PortResult<Vec<OptOut>> {
+        const WHAT: &str = "looking opt-outs up";
+        let mut found = Vec::new();
+        for recipient in recipients {
+            found.extend(self.get_opt_out(WHAT, tenant, recipient).await?);
+        }
+        Ok(found)
+    }
+
+    async fn list_opt_outs(&self, tenant: &TenantId, page: &PageRequest) -> PortResult<Page<OptOut>> {
+        const WHAT: &str = "listing opt-outs";
+        let after = page.cursor.as_deref().unwrap_or_default();
+        let query = RecordQuery {
+            index: None,
+            keys: Expression::new("#pk = :pk AND #sk > :after")
+                .with_text(":pk", keys::opt_outs_partition_key(tenant))
+                // No key is empty or a space, and every one is behind it.
+                .with_text(":after", if after.is_empty() { " " } else { after }),
+            filter: None,
+            reverse: false,
+            limit: Some(page.limit.max(1).saturating_add(1)),
+        };
+        let mut found = self.table.query_records(WHAT, &query).await?;
+        let more = found.len() > page.limit.max(1);
+        found.truncate(page.limit.max(1));
+        let items: Vec<OptOut> = found
+            .iter()
+            .map(|item| item::decode_record(WHAT, item))
+            .collect::<PortResult<_>>()?;
+        let next_cursor = items
+            .last()
+            .filter(|_| more)
+            .map(|last| last.recipient.to_string());
+        Ok(Page { items, next_cursor })
+    }
+
+    async fn forget_opt_out_address(&self, tenant: &TenantId, recipient: &RecipientKey) -> PortResult<()> {
+        const WHAT: &str = "erasing the address of an opt-out";
+        for _ in 0..WRITE_TRIES {
+            let known = self.get_opt_out(WHAT, tenant, recipient).await?;
+            let Some(known) = known.filter(|known| known.address.is_some()) else {
+                return Ok(());
+            };
+            if self
+                .replace_opt_out(WHAT, Some(&known), &known.clone().without_address())
+                .await?
+            {
+                return Ok(());
+            }
+        }
+        Err(PortError::contended(WHAT))
+    }
+}

@@ -1,0 +1,14 @@
+//! Opt-outs: a person wants no more messages that nobody asked for, by any channel.
+
+mod link;
+mod recipient_key;
+mod record;
+mod words;
+
+#[cfg(test)]
+mod tests;
+
+pub use link::UnsubscribeToken;
+pub use recipient_key::{RecipientAddress, RecipientKey};
+pub use record::{OptOut, OptOutChange, OptOutSource};
+pub use words::{OptOutWord, recognize_opt_out, recognize_preference};

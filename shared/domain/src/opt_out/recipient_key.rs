@@ -1,0 +1,83 @@
+//! The key of a recipient: a hash that tells nothing of the address, and so may be kept when the person was erased.
+
+use crate::contact::canonical_spelling;
+use crate::email::EmailAddress;
+use crate::identity::IdentityKey;
+use crate::ids::TenantId;
+use serde::{Deserialize, Serialize};
+use std::fmt;
+
+/// An address by which a person is written to, of any channel.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum RecipientAddress<'a> {
+    /// A phone number or another address of WhatsApp, as contacts have it.
+    WhatsApp(&'a str),
+    /// An address of e-mail.
+    Email(&'a EmailAddress),
+}
+
+/// The key of a recipient of one tenant: 32 hexadecimal digits.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(try_from = "String", into = "String")]
+pub struct RecipientKey(String);
+
+/// The text is no key of a recipient.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("a key of a recipient has 32 hexadecimal digits")]
+pub struct RecipientKeyError;
+
+impl RecipientKey {
+    /// Length of the key's bytes.
+    pub(super) const BYTES: usize = 16;
+
+    /// Parses a key.
+    pub fn parse(text: &str) -> Result<Self, RecipientKeyError> {
+        let fine = |b: u8| b.is_ascii_digit() || (b'a'..=b'f').contains(&b);
+        let is_key = text.len() == 2 * Self::BYTES && text.bytes().all(fine);
+        is_key.then(|| Self(text.to_owned())).ok_or(RecipientKeyError)
+    }
+
+    /// Returns the key.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+impl TryFrom<String> for RecipientKey {
+    type Error = RecipientKeyError;
+
+    fn try_from(text: String) -> Result<Self, RecipientKeyError> {
+        Self::parse(&text)
+    }
+}
+
+impl From<RecipientKey> for String {
+    fn from(key: RecipientKey) -> Self {
+        key.0
+    }
+}
+
+impl fmt::Display for RecipientKey {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl IdentityKey {
+    /// Derives the key of a recipient of a tenant. A number with two spellings has the same key in both, and so has an address of
+    /// e-mail in capitals.
+    pub fn derive_recipient_key(&self, tenant: &TenantId, address: RecipientAddress<'_>) -> RecipientKey {
+        let (channel, address) = match address {
+            RecipientAddress::WhatsApp(address) => {
+                // Providers write a number with this ending or without.
+                let number = address
+                    .trim()
+                    .trim_end_matches("@s.whatsapp.net")
+                    .trim_start_matches('+');
+                ("whatsapp", canonical_spelling(number).into_owned())
+            }
+            RecipientAddress::Email(address) => ("email", address.comparable()),
+        };
+        RecipientKey(self.compute_digest(&["recipient", tenant.as_str(), channel, &address]))
+    }
+}

@@ -1,0 +1,58 @@
+//! Tells whether a delivery to a person may leave: opt-outs of all its addresses, quiet hours, and how often it is written to.
+//!
+//! It is asked for deliveries and reminders alone, never for an answer to a contact's own message.
+
+use crate::Deps;
+use crate::ports::{OptOuts, PortResult, System};
+use crate::steps::identity::load_identity_key;
+use jiff::Timestamp;
+use jiff::tz::TimeZone;
+use recado_domain::delivery_rules::{DeliveryRules, DeliveryTime};
+use recado_domain::ids::TenantId;
+use recado_domain::opt_out::{RecipientAddress, RecipientKey};
+
+/// A person to whom something is to be delivered.
+#[derive(Debug, Clone, Copy)]
+pub struct DeliveryRecipient<'a> {
+    /// The tenant that delivers.
+    pub tenant: &'a TenantId,
+    /// All addresses of the person, of every channel, at most 10: an opt-out of one of them is one of the person.
+    pub addresses: &'a [RecipientAddress<'a>],
+    /// Times at which the person got deliveries before, by any channel, as far back as the tenant's cap counts.
+    pub earlier: &'a [Timestamp],
+    /// The person's time zone, or the tenant's.
+    pub zone: &'a TimeZone,
+}
+
+/// The answer for a delivery.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum DeliveryPermission {
+    /// The delivery may leave now.
+    Granted,
+    /// The delivery may leave at this time, and is asked for again then.
+    NotBefore(Timestamp),
+    /// The person wants no such messages.
+    OptedOut,
+}
+
+/// Tells whether a delivery to a person may leave now.
+pub async fn judge_delivery(
+    deps: &impl Deps,
+    recipient: &DeliveryRecipient<'_>,
+    rules: &DeliveryRules,
+) -> PortResult<DeliveryPermission> {
+    let key = load_identity_key(deps).await?;
+    let derive = |address: &RecipientAddress<'_>| key.derive_recipient_key(recipient.tenant, *address);
+    let keys: Vec<RecipientKey> = recipient.addresses.iter().map(derive).collect();
+    let preferences = deps.store().find_opt_outs(recipient.tenant, &keys).await?;
+    if preferences.iter().any(|preference| preference.is_stopped) {
+        return Ok(DeliveryPermission::OptedOut);
+    }
+    let now = deps.system().now();
+    Ok(
+        match rules.find_delivery_time(recipient.earlier, now, recipient.zone) {
+            DeliveryTime::Now => DeliveryPermission::Granted,
+            DeliveryTime::NotBefore(at) => DeliveryPermission::NotBefore(at),
+        },
+    )
+}
