@@ -54,6 +54,22 @@ fn failed_at_condition(failed_at: Timestamp) -> Expression {
     Expression::new("#list_at = :failed_at").with_number(":failed_at", failed_at.as_millisecond())
 }
 
+impl<A: System> DynamoStore<A> {
+    /// Returns the shortest list that holds what `filter` lets through. A dead letter that names its instance is in the list of
+    /// the instance's tenant, which an instance with dead letters keeps.
+    async fn find_letter_list(&self, filter: &DeadLetterFilter) -> PortResult<ListSource> {
+        let tenant = match (&filter.tenant, &filter.instance) {
+            (None, Some(instance)) if !filter.of_nobody => self.find_tenant_of(instance).await?,
+            (tenant, _) => tenant.clone(),
+        };
+        Ok(if tenant.is_some() || filter.of_nobody {
+            ListSource::OfTenant(keys::tenant_dead_letters(tenant.as_ref()))
+        } else {
+            ListSource::Lists(DEAD_LIST_KEY.to_owned())
+        })
+    }
+}
+
 impl<A: System> DeadLetters for DynamoStore<A> {
     async fn put_dead_letter(&self, dead_letter: &DeadLetter) -> PortResult<bool> {
         const WHAT: &str = "keeping a dead letter";
@@ -101,11 +117,7 @@ impl<A: System> DeadLetters for DynamoStore<A> {
             since: filter.since,
             until: filter.until,
         };
-        let source = if filter.tenant.is_some() || filter.of_nobody {
-            ListSource::OfTenant(keys::tenant_dead_letters(filter.tenant.as_ref()))
-        } else {
-            ListSource::Lists(DEAD_LIST_KEY.to_owned())
-        };
+        let source = self.find_letter_list(filter).await?;
         let found = self.read_list_between(WHAT, source, span, page, wanted).await?;
         Ok(lists::build_page(found, page.limit.max(1)))
     }

@@ -164,6 +164,36 @@ impl<A: System> DynamoStore<A> {
         Ok((first.collect(), more))
     }
 
+    /// Returns the instance of each parked conversation of `instances`, and whether there are more. Each instance has them in a
+    /// partition of its own, so nobody else's are read.
+    async fn read_parked_of(
+        &self,
+        instances: &[Instance],
+        limit: usize,
+    ) -> PortResult<(Vec<InstanceId>, bool)> {
+        let mut parked = Vec::new();
+        for instance in instances {
+            let left = limit.saturating_sub(parked.len()).saturating_add(1);
+            let query =
+                RecordQuery::for_partition(keys::instance_pk(&instance.id), Some(keys::PARK), Some(left));
+            let found = self.table.query_records(WHAT, &query).await?;
+            parked.extend(found.iter().map(|_| instance.id.clone()));
+        }
+        let more = parked.len() > limit;
+        parked.truncate(limit);
+        Ok((parked, more))
+    }
+
+    /// Returns the instance of each parked conversation, and whether there are more.
+    async fn read_parked_of_all(&self, limit: usize) -> PortResult<(Vec<InstanceId>, bool)> {
+        let (parked, more) = self.query_open_of_kind('P', None, limit).await?;
+        let instance = |item: &Item| {
+            let parked: Option<ParkedConversation> = item::decode_record(WHAT, item).ok();
+            parked.map(|parked| parked.instance)
+        };
+        Ok((parked.iter().filter_map(instance).collect(), more))
+    }
+
     /// Reads the open work of the instances `of`, or of all (`None`).
     async fn read_work_of(&self, of: Option<&[Instance]>, limit: usize) -> PortResult<OpenWork> {
         let (of_part, events) = (of.map(of_instances), of.map(events_of_instances));
@@ -172,7 +202,10 @@ impl<A: System> DynamoStore<A> {
             Some(none) if none.text.is_empty() => (Vec::new(), false),
             events => self.query_open_of_kind('E', events.as_ref(), limit).await?,
         };
-        let (parked, more_parked) = self.query_open_of_kind('P', of_part.as_ref(), limit).await?;
+        let (parked, more_parked) = match of {
+            Some(instances) => self.read_parked_of(instances, limit).await?,
+            None => self.read_parked_of_all(limit).await?,
+        };
         let (owing, more_owing) = self.query_open_of_kind('C', of_part.as_ref(), limit).await?;
         // One record that cannot be read must not hide the others from a monitor.
         let message = |item: &Item| {
@@ -183,10 +216,6 @@ impl<A: System> DynamoStore<A> {
             let event: Option<IndexedEvent> = item::decode_record(WHAT, item).ok();
             event.map(OpenEvent::from)
         };
-        let instance = |item: &Item| {
-            let parked: Option<ParkedConversation> = item::decode_record(WHAT, item).ok();
-            parked.map(|parked| parked.instance)
-        };
         let owed = |item: &Item| {
             let conversation: Option<IndexedConversation> = item::decode_record(WHAT, item).ok();
             conversation.map(OwedAnswer::from)
@@ -195,7 +224,7 @@ impl<A: System> DynamoStore<A> {
             owed: owing.iter().filter_map(owed).collect(),
             messages: messages.iter().filter_map(message).collect(),
             events: events.iter().filter_map(event).collect(),
-            parked: parked.iter().filter_map(instance).collect(),
+            parked,
             at_least: more_messages || more_events || more_parked || more_owing,
         })
     }

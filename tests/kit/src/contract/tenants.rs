@@ -136,6 +136,38 @@ pub async fn dead_letters_are_listed_and_counted_by_tenant<S: Store>(store: &S) 
     assert_eq!(counts.count_of(Some(other.instance())), 0);
 }
 
+pub async fn dead_letters_of_an_instance_are_found_without_its_tenant<S: Store>(store: &S) {
+    let (one, same, other) = two_tenants(store).await;
+    let letters = put_letters(store, &[&one, &same, &other]).await;
+    for (fixture, letter) in [&one, &same, &other].into_iter().zip(&letters) {
+        let filter = DeadLetterFilter {
+            instance: Some(fixture.instance().clone()),
+            ..DeadLetterFilter::default()
+        };
+        let page = PageRequest {
+            limit: 10,
+            cursor: None,
+        };
+        let read = async || succeed(store.list_dead_letters(&filter, &page)).await.items;
+        let expected = vec![letter.clone()];
+        let found = eventually(INDEX, read, |found| *found == expected).await;
+        assert_eq!(found, expected);
+        let of_other = DeadLetterFilter {
+            tenant: Some(
+                tenant(if fixture.instance() == other.instance() {
+                    &one
+                } else {
+                    &other
+                })
+                .clone(),
+            ),
+            ..filter.clone()
+        };
+        let found = succeed(store.list_dead_letters(&of_other, &page)).await;
+        assert_eq!(found.items, [], "another tenant's list has none of them");
+    }
+}
+
 pub async fn dead_letters_of_nobody_are_listed_apart<S: Store>(store: &S) {
     let (one, _, other) = two_tenants(store).await;
     let letters = put_letters(store, &[&one, &other]).await;
