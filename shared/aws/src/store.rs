@@ -36,6 +36,7 @@ mod tenant_records;
 mod tokens;
 mod trace;
 mod transaction;
+mod turn_places;
 mod typing;
 mod unacknowledged;
 mod usage;

@@ -14,7 +14,7 @@ use crate::tools::Tool;
 use jiff::tz::TimeZone;
 use jiff::{SignedDuration, Timestamp};
 use serde::{Deserialize, Serialize};
-use std::num::NonZeroU64;
+use std::num::{NonZeroU32, NonZeroU64};
 
 /// The id of an instance that nobody may configure. The health check writes under this id to prove that the store takes
 /// writes.
@@ -72,6 +72,9 @@ pub struct Tenant {
     /// Greatest number of tokens that the tenant's agents use on a day (UTC). If absent, there is no limit.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tokens_per_day: Option<NonZeroU64>,
+    /// Greatest number of the tenant's turns that run at once. If absent, there is no limit.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub turns_at_once: Option<NonZeroU32>,
     /// `true` if none of the tenant's instances works, as if each were disabled.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub disabled: bool,

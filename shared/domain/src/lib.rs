@@ -67,6 +67,7 @@ pub mod signature;
 pub mod split;
 pub mod trend;
 pub mod turn;
+pub mod turn_places;
 pub mod typing;
 pub mod usage;
 pub mod wake_up;

@@ -26,6 +26,8 @@ pub enum TurnStep {
     Choose,
     /// Checks the agent's limits in this thread.
     Limits,
+    /// Takes a place among the turns of the tenant that run at once, if it limits these.
+    Place,
     /// Takes the lease and counts the attempt.
     Lease,
     /// Takes a reply that needs no model, if the turn has one.
@@ -58,6 +60,7 @@ impl TurnStep {
             Self::Journal => "journal",
             Self::Choose => "choose",
             Self::Limits => "limits",
+            Self::Place => "place",
             Self::Lease => "lease",
             Self::ReadyReply => "ready_reply",
             Self::Files => "files",
@@ -144,10 +147,10 @@ mod tests {
     fn the_word_of_a_step_is_the_one_in_records() {
         use TurnStep::{
             Choose, Commit, FileTexts, Files, Hours, Instance, Journal, Knowledge, Lease, Limits, Model,
-            Owed, Read, ReadyReply, ShownFiles, Unknown,
+            Owed, Place, Read, ReadyReply, ShownFiles, Unknown,
         };
         for step in [
-            Read, Owed, Instance, Hours, Journal, Choose, Limits, Lease, ReadyReply, Files, FileTexts,
+            Read, Owed, Instance, Hours, Journal, Choose, Limits, Place, Lease, ReadyReply, Files, FileTexts,
             ShownFiles, Knowledge, Model, Commit, Unknown,
         ] {
             assert_eq!(serde_json::to_value(step).unwrap(), step.as_str());

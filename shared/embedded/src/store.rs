@@ -29,6 +29,7 @@ mod scheduled;
 mod tenant_records;
 mod tokens;
 mod trace;
+mod turn_places;
 mod typing;
 mod unacknowledged;
 mod usage;

@@ -52,6 +52,7 @@ mod tool_failure;
 mod tools;
 mod trace;
 mod transcriber;
+mod turn_places;
 mod typing;
 mod usage;
 
@@ -107,6 +108,7 @@ pub use tool_failure::ToolFailure;
 pub use tools::{ToolLimits, Tools};
 pub use trace::{CorrelatedRecords, CorrelationIndex};
 pub use transcriber::{Recording, Transcriber, Transcript, TranscriptionError};
+pub use turn_places::TurnPlaceRecords;
 pub use typing::TypingSigns;
 pub use usage::UsageRecords;
 
@@ -231,6 +233,7 @@ pub trait Store:
     + UsageRecords
     + InvitationRecords
     + OptOuts
+    + TurnPlaceRecords
 {
 }
 
@@ -262,5 +265,6 @@ impl<T> Store for T where
         + UsageRecords
         + InvitationRecords
         + OptOuts
+        + TurnPlaceRecords
 {
 }

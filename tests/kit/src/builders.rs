@@ -356,6 +356,7 @@ pub fn bound(provider: Provider) -> InstanceConfig {
             time_zone: "America/Sao_Paulo".to_owned(),
             retention: RetentionPolicy::default(),
             tokens_per_day: None,
+            turns_at_once: None,
             disabled: false,
             removing_since: None,
         },

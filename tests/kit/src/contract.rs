@@ -55,6 +55,7 @@ pub mod tenants;
 pub mod tokens;
 pub mod tools;
 pub mod traces;
+pub mod turn_places;
 pub mod typing;
 pub mod unacknowledged;
 pub mod usage;

@@ -18,7 +18,9 @@ mod people;
 mod persons;
 mod reading;
 mod reasons;
+mod removals;
 mod sends;
+mod turns;
 mod usage;
 mod waits;
 mod window;
@@ -42,6 +44,12 @@ where
     S: Store + Clone + Debug + 'static,
     Q: WorkQueues,
 {
+    if !sim.ledger().removals.is_empty() {
+        // The other promises are about records that are gone.
+        removals::check(sim);
+        nothing_open(sim);
+        return;
+    }
     let told = told(sim);
     follow_redirects(sim, &told);
     events::check(sim, &told);
@@ -64,6 +72,7 @@ where
     drafts::check_searches(sim, &told);
     limits::check(sim, &told);
     usage::check(sim, &told);
+    turns::check(sim);
     leaving::check(sim, &told);
     files::check(sim, &told);
     nothing_open(sim);

@@ -14,7 +14,7 @@ pub use fate::{Fate, Fates};
 use files::FailedDownloads;
 pub use line::{FileFate, Line};
 use memory::Kept;
-pub use model::{Model, TOKENS_PER_REPLY};
+pub use model::{Model, ModelUse, TOKENS_PER_REPLY};
 pub use provider::Edge;
 pub use webhooks::{Changed, Said, connection_event, failed_event};
 
@@ -80,6 +80,7 @@ struct State {
     owed: Vec<Owed>,
     read: BTreeSet<String>,
     shown: Vec<Shown>,
+    calls: Vec<ModelUse>,
     identities: BTreeSet<ContactAddress>,
     next: u64,
     model_key_is_good: bool,

@@ -383,6 +383,11 @@ impl FaultInjector {
         PortError::unavailable(what, "the simulation says so")
     }
 
+    /// The tenant whose records the function has read, if any.
+    pub fn tenant(&self) -> Option<TenantId> {
+        locked(&self.tenant).clone()
+    }
+
     /// Notes that the function has read a record of `tenant`: no function reads those of two.
     pub fn saw(&self, tenant: &TenantId) {
         let mut seen = locked(&self.tenant);

@@ -112,6 +112,10 @@ pub enum Mutation {
     DroppedDraftsUncounted,
     /// Nobody counts the agent's replies to a contact.
     RepliesUncounted,
+    /// The places of a tenant's turns are not written.
+    PlacesUnwritten,
+    /// The place of a turn whose worker crashed does not end by itself.
+    PlacesOutlastCrashes,
     /// What is still to be done with files is not found in the index of overdue work.
     FilesForgotten,
     /// Who fetches files does not look whether the provider refuses downloads.
@@ -124,6 +128,10 @@ pub enum Mutation {
     SpentTokensIgnored,
     /// A search in the agent's documents may take for ever.
     SearchUnbounded,
+    /// Nobody notes that an instance was removed with its tenant.
+    RemovedForgotten,
+    /// The configuration of a tenant goes before its records, to which it leads.
+    ConfigurationGoesFirst,
     /// The note of an erased message does not say that Recado sent it.
     ErasedSendsForgotten,
     /// The note of an attempt of unknown outcome does not outlast the erasure of its contact.
@@ -187,12 +195,16 @@ impl Mutation {
         Self::ReturnNotTimed,
         Self::DroppedDraftsUncounted,
         Self::RepliesUncounted,
+        Self::PlacesUnwritten,
+        Self::PlacesOutlastCrashes,
         Self::FilesForgotten,
         Self::DownloadBlockIgnored,
         Self::WebhookFilesForgotten,
         Self::SearchUnbounded,
         Self::UsageUncounted,
         Self::SpentTokensIgnored,
+        Self::RemovedForgotten,
+        Self::ConfigurationGoesFirst,
         Self::ErasedSendsForgotten,
         Self::ErasedNotesForgotten,
     ];

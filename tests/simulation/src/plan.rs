@@ -118,6 +118,7 @@ pub fn bound(number: usize, tenant: usize, provider: Provider, rate: Option<Rate
             time_zone: "America/Sao_Paulo".to_owned(),
             retention: RetentionPolicy::default(),
             tokens_per_day: None,
+            turns_at_once: None,
             disabled: false,
             removing_since: None,
         },

@@ -1,5 +1,6 @@
 //! Directed scenarios: one short story each, told again and again with a crash or a stall at every single step in turn.
 
+mod clients;
 mod knowledge;
 mod persons;
 mod safeguard;

@@ -11,7 +11,7 @@ mod strangers;
 mod work;
 
 pub use aids::{Aids, Due, Recover};
-pub use clients::{ClientOrder, Erasure};
+pub use clients::{ClientOrder, Erasure, Removal};
 pub use ledger::{Act, Kind, LINGERS_MS, Ledger, Redrive, Spoken};
 pub use people::OperatorRequest;
 pub use strangers::Way;

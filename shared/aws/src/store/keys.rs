@@ -58,6 +58,7 @@ pub(super) mod invitations;
 mod lists;
 mod opt_outs;
 mod trace;
+mod turn_places;
 mod usage;
 
 pub(super) use configuration::{ConfigurationKind, VARIABLES, tenant_entries_pk, variable_sk_prefix};
@@ -72,6 +73,7 @@ pub(super) use lists::{
 };
 pub(super) use opt_outs::opt_outs_partition_key;
 pub(super) use trace::{delivery_owner, event_owner, index_trace, message_owner, parse_delivery_key};
+pub(super) use turn_places::turn_places_pk;
 pub(super) use usage::{usage_day_boundary, usage_partition_key};
 
 use super::item::{Item, get_string, number_attribute, text_attribute};

@@ -27,6 +27,7 @@ fn list_parts(tenant: &TenantId, instances: &[Instance], now: Timestamp) -> Vec<
     let mut parts = vec![
         (keys::samples_pk(Some(tenant)), None),
         (keys::cells_pk(tenant), None),
+        (keys::turn_places_pk(tenant), None),
         (keys::usage_partition_key(tenant), None),
         (keys::invitations_pk(tenant), None),
         (keys::opt_outs_partition_key(tenant), None),

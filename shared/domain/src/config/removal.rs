@@ -16,6 +16,7 @@ impl Tenant {
             time_zone: super::default_time_zone(),
             retention: RetentionPolicy::default(),
             tokens_per_day: None,
+            turns_at_once: None,
             disabled: true,
             removing_since: Some(now),
         }

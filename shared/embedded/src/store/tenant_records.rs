@@ -13,7 +13,7 @@ use recado_pipeline::ports::{PortResult, TenantRecords};
 use rusqlite::{Connection, params};
 
 /// What is found by the tenant's id, as `?1`.
-const BY_TENANT: [&str; 14] = [
+const BY_TENANT: [&str; 15] = [
     "DELETE FROM occasions WHERE (tenant, id) IN
         (SELECT tenant, id FROM occasions WHERE tenant = ?1 LIMIT ?2)",
     "DELETE FROM invitation_templates WHERE (tenant, name, channel, language) IN
@@ -26,6 +26,7 @@ const BY_TENANT: [&str; 14] = [
         (SELECT tenant, key FROM invitation_claims WHERE tenant = ?1 LIMIT ?2)",
     "DELETE FROM opt_outs WHERE (tenant, recipient) IN
         (SELECT tenant, recipient FROM opt_outs WHERE tenant = ?1 LIMIT ?2)",
+    "DELETE FROM turn_places WHERE tenant = ?1 AND ?2 > 0",
     "DELETE FROM usage WHERE (tenant, day, agent, model) IN
         (SELECT tenant, day, agent, model FROM usage WHERE tenant = ?1 LIMIT ?2)",
     "DELETE FROM samples WHERE (tenant, at) IN (SELECT tenant, at FROM samples WHERE tenant = ?1 LIMIT ?2)",

@@ -44,6 +44,7 @@ use steps::read_files::{open_shown_files, read_files};
 use steps::read_journal::read_journal;
 use steps::ready_reply::find_ready_reply;
 use steps::take_lease::{begin_exclusive_turn, release_lease, take_lease};
+use steps::take_place::{give_place_back, take_place};
 use tracing::Instrument;
 use turn_end::{AfterTurn, TurnEnd, TurnStop};
 use turn_time::TurnTime;
@@ -135,7 +136,12 @@ async fn run_turn(deps: &impl Deps, job: &TurnJob, time: TurnTime) -> Result<(),
         deps.system().now(),
     );
     let seen = SeenMessages::from_leased_turn(&turn);
-    let answers = Box::pin(answer_turn(deps, turn, &seen, &mut times));
+    let place = turn.place.clone();
+    let answers = Box::pin(async {
+        let answered = answer_turn(deps, turn, &seen, &mut times).await;
+        give_place_back(deps, place).await;
+        answered
+    });
     seen.mark_read_during(deps, answers).await
 }
 
@@ -165,8 +171,16 @@ async fn prepare_turn<'a>(
     let limits = check_limits(deps, &bound, &mut conversation, &reading);
     let pause = times.run(deps, TurnStep::Limits, limits).await?;
     let alone = begin_exclusive_turn(deps, &conversation, &reading, time).await?;
+    let takes = take_place(deps, &bound.tenant, &conversation);
+    let place = times.run(deps, TurnStep::Place, takes).await?;
     let takes = take_lease(deps, &mut conversation, &reading);
-    let mut draft = times.run(deps, TurnStep::Lease, takes).await?;
+    let mut draft = match times.run(deps, TurnStep::Lease, takes).await {
+        Ok(draft) => draft,
+        Err(stop) => {
+            give_place_back(deps, place).await;
+            return Err(stop);
+        }
+    };
     draft.turn.agent = Some(bound.agent.id.clone());
     draft.turn.effects_upto = journal.as_ref().map(|drafted| drafted.journal.last);
     let turn = LeasedTurn {
@@ -177,6 +191,7 @@ async fn prepare_turn<'a>(
         pause,
         draft,
         journal,
+        place,
         time,
     };
     Ok((turn, alone))

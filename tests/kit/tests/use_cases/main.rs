@@ -60,6 +60,7 @@ mod tenant_removal;
 mod tools;
 mod traces;
 mod turns;
+mod turns_at_once;
 mod typing;
 mod unknown;
 mod uploads;

@@ -2,6 +2,7 @@ use super::provider::TEXT_MAX;
 use super::{FakeWorld, ModelAnswer, Shown};
 use crate::fault_injector::{CALM_FUNCTION, FaultInjector};
 use recado_domain::decision::AgentDecision;
+use recado_domain::ids::TenantId;
 use recado_domain::knowledge::{FoundBlock, SnapshotName, SplitDocument};
 use recado_domain::media_type::MediaType;
 use recado_domain::message::{TextGap, TokenUsage};
@@ -94,6 +95,44 @@ impl Model {
             format!("\n\n{rest}")
         };
         format!("{first} #{number}{rest}")
+    }
+}
+
+/// One call of the model.
+#[derive(Debug, Clone)]
+pub struct ModelUse {
+    /// The tenant whose turn called.
+    pub tenant: Option<TenantId>,
+    /// When the conversation had been read for it, in milliseconds since the start.
+    pub read_ms: i64,
+    /// When it began.
+    pub began_ms: i64,
+    /// When it ends, unless its worker dies before.
+    pub ends_ms: i64,
+}
+
+impl FakeWorld {
+    /// The calls of the model by turns of a tenant.
+    pub fn model_calls_of(&self, tenant: &TenantId) -> Vec<ModelUse> {
+        let calls = self.state().calls.clone();
+        calls
+            .into_iter()
+            .filter(|call| call.tenant.as_ref() == Some(tenant))
+            .collect()
+    }
+}
+
+impl Model {
+    /// Notes a call that takes so many milliseconds.
+    fn note_call(&self, thinks: i64) {
+        let began_ms = self.injector.common.simulation.elapsed_ms();
+        let call = ModelUse {
+            tenant: self.injector.tenant(),
+            read_ms: self.injector.read_at.load(Ordering::Relaxed),
+            began_ms,
+            ends_ms: began_ms + thinks,
+        };
+        self.fake_world.state().calls.push(call);
     }
 }
 
@@ -224,6 +263,7 @@ impl Llm for Model {
         self.injector.common.count(|counters| counters.model_calls += 1);
         let thinks = self.fake_world.state().model_thinks_ms;
         let thinks = thinks.unwrap_or_else(|| simulation.pick(&[300, 1_000, 3_000, 8_000, 30_000]));
+        self.note_call(thinks);
         simulation.sleep(thinks).await;
         self.injector.step("model").await;
         let (key_is_good, fails, goes_on) = {

@@ -36,6 +36,7 @@ use recado_domain::provider::Provider;
 use recado_domain::sample::MinuteSample;
 use recado_domain::scheduled::{ScheduledId, ScheduledMessage};
 use recado_domain::tools::Tool;
+use recado_domain::turn_places::TurnPlaces;
 use recado_domain::typing::TypingSign;
 use recado_domain::usage::UsageSum;
 use recado_pipeline::ports::{
@@ -44,8 +45,8 @@ use recado_pipeline::ports::{
     DiskSpace, EffectGuard, EffectJournals, ErasableRecords, Gauges, IdempotencyClaim, IdentityKeyStore,
     JournalOutcome, KnowledgeRecords, Notices, OpenWork, OptOuts, OverdueIndex, OverdueWork, Page,
     PageRequest, PortResult, RetainedRecords, Samples, ScheduledMessages, Store, TenantRecords, Tokens,
-    TroubledInstances, TypingSigns, UnacknowledgedCounts, UnacknowledgedFilter, UsageRecords,
-    WaitingForPerson, WriteOutcome,
+    TroubledInstances, TurnPlaceRecords, TypingSigns, UnacknowledgedCounts, UnacknowledgedFilter,
+    UsageRecords, WaitingForPerson, WriteOutcome,
 };
 use recado_testkit::delegate_calls;
 use std::collections::BTreeSet;
@@ -82,6 +83,16 @@ impl<S: Store> Deliveries for FaultyPort<S> {
         };
         self.around("is_sent_message", effect).await
     }
+}
+
+/// The same places, which end in a year.
+fn without_ends(places: &TurnPlaces) -> TurnPlaces {
+    let mut written = serde_json::to_value(places).expect("the places are written");
+    for place in written["taken"].as_array_mut().into_iter().flatten() {
+        let until = place["until"].as_i64().unwrap_or_default();
+        place["until"] = (until + 365 * 86_400_000).into();
+    }
+    serde_json::from_value(written).expect("the places are read")
 }
 
 /// A process asks for it once, so it is no step at which something may happen.
@@ -147,6 +158,25 @@ impl<S: Store> OptOuts for FaultyPort<S> {
         find_opt_outs(tenant: &TenantId, recipients: &[RecipientKey]) -> Vec<OptOut>;
         list_opt_outs(tenant: &TenantId, page: &PageRequest) -> Page<OptOut>;
         forget_opt_out_address(tenant: &TenantId, recipient: &RecipientKey) -> ();
+    }
+}
+
+impl<S: Store> TurnPlaceRecords for FaultyPort<S> {
+    delegate_calls! {
+        find_turn_places(tenant: &TenantId) -> Option<TurnPlaces>;
+    }
+
+    async fn save_turn_places(&self, tenant: &TenantId, places: &TurnPlaces) -> PortResult<WriteOutcome> {
+        let effect = async {
+            if self.injector.lacks(Mutation::PlacesUnwritten) {
+                return Ok(WriteOutcome::Written);
+            }
+            if self.injector.lacks(Mutation::PlacesOutlastCrashes) {
+                return self.inner.save_turn_places(tenant, &without_ends(places)).await;
+            }
+            self.inner.save_turn_places(tenant, places).await
+        };
+        self.around("save_turn_places", effect).await
     }
 }
 
@@ -246,11 +276,56 @@ impl<S: Store> ErasableRecords for FaultyPort<S> {
 
 impl<S: Store> TenantRecords for FaultyPort<S> {
     delegate_calls! {
-        list_pending_events_of(instances: &[Instance], limit: usize) -> Vec<EventRecord>;
         list_unlisted_conversations(tenant: &TenantId, limit: usize) -> Vec<Conversation>;
-        delete_tenant_records(tenant: &TenantId, instances: &[Instance], limit: usize) -> usize;
         note_removed_instances(instances: &[Instance], expires: Timestamp) -> ();
-        was_instance_removed(provider: Provider, external: &ExternalId) -> bool;
+    }
+
+    async fn list_pending_events_of(
+        &self,
+        instances: &[Instance],
+        limit: usize,
+    ) -> PortResult<Vec<EventRecord>> {
+        let effect = async {
+            if self.injector.lacks(Mutation::ConfigurationGoesFirst)
+                && let Some(instance) = instances.first()
+            {
+                let known = self.inner.read_configuration(Some(&instance.tenant)).await?;
+                let removal = ConfigRemoval {
+                    tenants: vec![instance.tenant.clone()],
+                    calendars: known
+                        .calendars
+                        .iter()
+                        .map(|calendar| calendar.id.clone())
+                        .collect(),
+                    tools: known.tools.iter().map(|tool| tool.id.clone()).collect(),
+                    agents: known.agents.iter().map(|agent| agent.id.clone()).collect(),
+                    instances: known
+                        .instances
+                        .iter()
+                        .map(|instance| instance.id.clone())
+                        .collect(),
+                };
+                self.inner.remove_configuration(&removal).await?;
+            }
+            self.inner.list_pending_events_of(instances, limit).await
+        };
+        self.around("list_pending_events_of", effect).await
+    }
+
+    async fn was_instance_removed(&self, provider: Provider, external: &ExternalId) -> PortResult<bool> {
+        let effect = self.inner.was_instance_removed(provider, external);
+        let removed = self.around("was_instance_removed", effect).await?;
+        Ok(removed && !self.injector.lacks(Mutation::RemovedForgotten))
+    }
+
+    async fn delete_tenant_records(
+        &self,
+        tenant: &TenantId,
+        instances: &[Instance],
+        limit: usize,
+    ) -> PortResult<usize> {
+        let effect = self.inner.delete_tenant_records(tenant, instances, limit);
+        self.around("delete_tenant_records", effect).await
     }
 }
 

@@ -190,6 +190,12 @@ pub const SAFEGUARDS: &[Safeguard] = &[
     promise(Mutation::ReturnNotTimed, Story::AgentReturns, Troubles::None).alone(),
     promise(Mutation::DroppedDraftsUncounted, Story::WritesOn, Troubles::None),
     promise(Mutation::RepliesUncounted, Story::TwoBots, Troubles::None),
+    promise(Mutation::PlacesUnwritten, Story::OneAtATime, Troubles::None),
+    promise(Mutation::PlacesOutlastCrashes, Story::OneAtATime, Troubles::Crash),
+    promise(Mutation::KeyForgotten, Story::ClientsAtMeta, Troubles::Crash),
+    promise(Mutation::WindowNotJudged, Story::ClientsAtMeta, Troubles::None),
+    promise(Mutation::RemovedForgotten, Story::Removal, Troubles::None),
+    promise(Mutation::ConfigurationGoesFirst, Story::Removal, Troubles::Crash),
     promise(Mutation::ErasedSendsForgotten, Story::Erasure, Troubles::None),
     promise(
         Mutation::ErasedNotesForgotten,

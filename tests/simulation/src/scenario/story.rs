@@ -14,7 +14,7 @@ use recado_domain::service_window::WINDOW;
 use recado_pipeline::ports::Store;
 use serde_json::json;
 use std::fmt::Debug;
-use std::num::NonZeroU64;
+use std::num::{NonZeroU32, NonZeroU64};
 use std::sync::Arc;
 
 /// The stories.
@@ -117,8 +117,14 @@ pub enum Story {
     WritesOn,
     /// A contact that is a program writes again after each reply, where the agent may write three in an hour.
     TwoBots,
+    /// Five contacts write at once to a tenant that has one turn at a time.
+    OneAtATime,
     /// A contact that has written, been answered and is written to is erased by the API, and writes again; another is not.
     Erasure,
+    /// A tenant is removed by the API while answers are owed, and its contacts write on.
+    Removal,
+    /// At Meta, a client writes at once and later to a contact that has just written, and to one that wrote a day ago.
+    ClientsAtMeta,
     /// A reply hangs, and its contact is erased before it goes out; the contact writes again.
     ErasedInFlight,
     /// A picture and a voice note come with words. The provider fails at the first and gives the second late; the transcription
@@ -183,7 +189,10 @@ impl Story {
         Self::AgentReturns,
         Self::WritesOn,
         Self::TwoBots,
+        Self::OneAtATime,
         Self::Erasure,
+        Self::Removal,
+        Self::ClientsAtMeta,
         Self::ErasedInFlight,
         Self::Media,
         Self::BlockedDownloads,
@@ -195,8 +204,9 @@ impl Story {
     pub fn calm_ms(self) -> i64 {
         match self {
             Self::LongOutage | Self::BlockedDownloads => 2_600_000,
-            Self::Night | Self::WritesOn => 400_000,
+            Self::Night | Self::WritesOn | Self::Removal => 400_000,
             Self::TwoBots | Self::SpentTokens => 500_000,
+            Self::OneAtATime => 300_000,
             Self::Refused | Self::FailedLater => 1_250_000,
             Self::Disconnections
             | Self::Unreachable
@@ -250,9 +260,11 @@ impl Story {
     /// Who is configured.
     pub fn bounds(self) -> Vec<InstanceConfig> {
         let provider = match self {
-            Self::UnheardAtMeta | Self::FailedLater | Self::DayLate | Self::BlockedDownloads => {
-                Provider::Meta
-            }
+            Self::UnheardAtMeta
+            | Self::FailedLater
+            | Self::DayLate
+            | Self::ClientsAtMeta
+            | Self::BlockedDownloads => Provider::Meta,
             _ => Provider::Evolution,
         };
         let mut bound = bound(0, 0, provider, None);
@@ -270,6 +282,7 @@ impl Story {
             Self::AgentReturns => bound.instance.agent_returns = AgentReturn::AfterMinutes(1),
             Self::TwoBots => bound.agent.limits.turns_per_hour = 3,
             Self::SpentTokens => bound.tenant.tokens_per_day = NonZeroU64::new(3 * TOKENS_PER_REPLY),
+            Self::OneAtATime => bound.tenant.turns_at_once = Some(NonZeroU32::MIN),
             _ => {}
         }
         vec![bound]
@@ -328,7 +341,10 @@ impl Story {
             Self::TwoBots | Self::SpentTokens => {
                 tell.messages(&[0, 60_000, 120_000, 180_000, 240_000, 300_000]);
             }
+            Self::OneAtATime => tell.crowd(5),
             Self::Erasure => tell.erasure(),
+            Self::Removal => tell.removal(),
+            Self::ClientsAtMeta => tell.clients_at_meta(),
             Self::ErasedInFlight => tell.erasure_in_flight(),
             Self::Media => tell.media(),
             Self::BlockedDownloads => tell.blocked_downloads(),

@@ -212,7 +212,7 @@ where
     }
 
     /// Until so many requests have left, or two minutes are over.
-    async fn wait_for_requests(&self, count: usize) {
+    pub(super) async fn wait_for_requests(&self, count: usize) {
         let instance = self.bound().instance.id.clone();
         for _ in 0..600 {
             self.sim.simulation().sleep(200).await;
@@ -323,39 +323,6 @@ where
                 self.says_to(&address(0, contact), &text, false, at, at);
             }
         }
-    }
-
-    /// The contact is erased while its second message waits for an answer and a message to it is scheduled.
-    pub(super) fn erasure(&self) {
-        self.crowd(2);
-        self.says("m2", 20_000, 20_000);
-        let (tell, instance) = (self.clone(), self.bound().instance.id.clone());
-        let ordered = self
-            .sim
-            .order_of(&instance, &address(0, 0), "client-1".to_owned(), Some(90_000));
-        self.sim.order(ordered, None);
-        self.happens(async move {
-            tell.sim.simulation().sleep(22_000).await;
-            tell.sim
-                .erase(&tell.bound().instance.tenant, &address(0, 0))
-                .await;
-            tell.says("m3", 0, 5_000);
-        });
-    }
-
-    /// The contact is erased as soon as nobody waits for the provider's answer any more.
-    pub(super) fn erasure_in_flight(&self) {
-        self.on_line(|line| line.script.push_back(Fate::Late));
-        self.messages(&[0]);
-        let tell = self.clone();
-        self.happens(async move {
-            tell.wait_for_requests(1).await;
-            tell.sim.simulation().sleep(19_000).await;
-            tell.sim
-                .erase(&tell.bound().instance.tenant, &address(0, 0))
-                .await;
-            tell.says("m2", 75_000, 75_000);
-        });
     }
 
     pub(super) fn failed_beside_unknown(&self) {

@@ -17,6 +17,7 @@ use recado_pipeline::contacts::{self, ContactQuery};
 use recado_pipeline::deliver::{self, DeliverError, DeliverRequest};
 use recado_pipeline::ports::Store;
 use recado_pipeline::random_id;
+use recado_pipeline::tenant_removal::{self, RemovalError, RemovalOptions};
 use std::collections::BTreeSet;
 use std::fmt::Debug;
 use std::sync::Arc;
@@ -53,6 +54,15 @@ pub struct Erasure {
     pub known: BTreeSet<EventId>,
     /// Ids of what was ordered and accepted before the last request began.
     pub accepted: BTreeSet<String>,
+}
+
+/// The removal of a tenant.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Removal {
+    /// Which.
+    pub tenant: TenantId,
+    /// When the client was told that nothing is left, in milliseconds since the start.
+    pub told_ms: Option<i64>,
 }
 
 /// The end of a request, for who asked. `None`: it is asked again.
@@ -177,6 +187,46 @@ where
         let request = async move {
             let done = contacts::erase_contact(&world, &Caller::installation(), &query).await;
             done.is_ok_and(|done| done.waits_until.is_none())
+        };
+        self.answered_in(injector, REQUEST_PATIENCE_MS, request).await == Some(true)
+    }
+
+    /// A client removes a tenant, again until it is told that nothing is left.
+    pub async fn remove_tenant(self: &Arc<Self>, tenant: &TenantId) {
+        let place = {
+            let mut ledger = self.ledger();
+            ledger.removals.push(Removal {
+                tenant: tenant.clone(),
+                told_ms: None,
+            });
+            ledger.removals.len() - 1
+        };
+        for _ in 0..60 {
+            if self.remove_once(tenant).await {
+                self.ledger().removals[place].told_ms = Some(self.simulation().elapsed_ms());
+                return;
+            }
+            self.simulation().sleep(8_000).await;
+        }
+    }
+
+    /// Returns `true` if the answer says that nothing is left.
+    async fn remove_once(self: &Arc<Self>, tenant: &TenantId) -> bool {
+        let injector = FaultInjector::new(&self.common, "api");
+        let (world, tenant) = (self.world(&injector), tenant.clone());
+        let request = async move {
+            let options = RemovalOptions {
+                force: true,
+                ..RemovalOptions::default()
+            };
+            let removed =
+                tenant_removal::remove_tenant(&world, &Caller::installation(), &tenant, options).await;
+            match removed {
+                Ok(report) => report.done,
+                // The answer to the last request was lost.
+                Err(RemovalError::NotFound) => true,
+                Err(_) => false,
+            }
         };
         self.answered_in(injector, REQUEST_PATIENCE_MS, request).await == Some(true)
     }

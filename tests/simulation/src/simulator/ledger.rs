@@ -9,7 +9,7 @@ use recado_domain::inbound::WebhookEvent;
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::{ClientOrder, Erasure, OperatorRequest};
+use super::{ClientOrder, Erasure, OperatorRequest, Removal};
 
 /// How long a request that nobody waits for any more may still take effect, in milliseconds: its function may stall.
 pub const LINGERS_MS: i64 = 600_000;
@@ -31,6 +31,8 @@ pub struct Ledger {
     pub orders: Vec<ClientOrder>,
     /// Contacts that were erased.
     pub erased: Vec<Erasure>,
+    /// Tenants that were removed.
+    pub removals: Vec<Removal>,
     /// What was redriven, by the ids of dead letters.
     pub redrives: Vec<Redrive>,
     /// Words typed on the phone.

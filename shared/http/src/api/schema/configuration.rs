@@ -49,6 +49,9 @@ pub(in crate::api) struct TenantSchema {
     /// Greatest number of tokens that the tenant's agents use on a day (UTC). If absent, there is no limit.
     #[schema(minimum = 1)]
     tokens_per_day: Option<u64>,
+    /// Greatest number of the tenant's turns that run at once. If absent, there is no limit.
+    #[schema(minimum = 1)]
+    turns_at_once: Option<u32>,
     /// `true` if none of the tenant's instances works.
     #[schema(required = false, default = false)]
     disabled: bool,

@@ -1,6 +1,7 @@
 //! A turn that holds its lease: what the steps work with that draft and commit the reply.
 
 use super::reading::TurnReading;
+use super::steps::take_place::TurnPlace;
 use super::turn_time::TurnTime;
 use crate::steps::effects::DraftedJournal;
 use recado_domain::config::{AgentStep, InstanceConfig};
@@ -24,6 +25,8 @@ pub(super) struct LeasedTurn<'a> {
     pub(super) draft: Draft,
     /// The journal of the thread's effects as the draft knows it; `None` if the thread has none.
     pub(super) journal: Option<DraftedJournal>,
+    /// The place among the tenant's turns that run at once; `None` if the tenant does not limit these.
+    pub(super) place: Option<TurnPlace>,
     /// The time that the turn has.
     pub(super) time: TurnTime,
 }

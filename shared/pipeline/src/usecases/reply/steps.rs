@@ -17,4 +17,5 @@ pub(super) mod read_files;
 pub(super) mod read_journal;
 pub(super) mod ready_reply;
 pub(super) mod take_lease;
+pub(super) mod take_place;
 pub(super) mod tool_calls;

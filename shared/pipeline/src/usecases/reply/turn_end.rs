@@ -35,6 +35,11 @@ pub(super) enum TurnEnd {
         /// Time at which it is looked again.
         until: Timestamp,
     },
+    /// The tenant's other turns have all places of those that run at once.
+    WaitsForPlace {
+        /// Time at which it is looked again.
+        until: Timestamp,
+    },
     /// The instance is not configured or disabled.
     NoInstance,
     /// The job came before the time of its turn.
@@ -87,6 +92,7 @@ impl TurnEnd {
             Self::LeaseHeld { .. } => "lease_held",
             Self::ContactTypes { .. } => "contact_types",
             Self::EffectUnderWay { .. } => "effect_under_way",
+            Self::WaitsForPlace { .. } => "waits_for_place",
             Self::NoInstance => "no_instance",
             Self::TooEarly { .. } => "too_early",
             Self::Closed { .. } => "closed",
@@ -112,9 +118,10 @@ impl TurnEnd {
                 let at = until.min(add_duration(now, LEASE_RECHECK));
                 AfterTurn::Decided(Verdict::retry_at(at, now))
             }
-            Self::TooEarly { at } | Self::ContactTypes { until: at } | Self::EffectUnderWay { until: at } => {
-                AfterTurn::Decided(Verdict::retry_at(at, now))
-            }
+            Self::TooEarly { at }
+            | Self::ContactTypes { until: at }
+            | Self::EffectUnderWay { until: at }
+            | Self::WaitsForPlace { until: at } => AfterTurn::Decided(Verdict::retry_at(at, now)),
             // After a dropped draft: the newer message's job begins the next turn, or this one if that has waited too long.
             Self::MessagesMissing
             | Self::NoTimeLeft
@@ -142,6 +149,7 @@ impl TurnEnd {
             | Self::ContactTypes { .. }
             | Self::TooEarly { .. }
             | Self::EffectUnderWay { .. }
+            | Self::WaitsForPlace { .. }
             | Self::JournalChanged
             | Self::ChangedMeanwhile => {
                 tracing::debug!(end, "turn ended");

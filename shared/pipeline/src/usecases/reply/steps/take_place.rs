@@ -1,0 +1,84 @@
+//! The step [`recado_domain::turn::TurnStep::Place`]: takes a place among the turns that run at once, if the tenant limits
+//! these.
+
+use crate::Deps;
+use crate::ports::{PortError, PortResult, System, TurnPlaceRecords, WRITE_TRIES, WriteOutcome};
+use crate::steps::random_id::generate_nonce;
+use crate::usecases::reply::turn_end::{TurnEnd, TurnStop};
+use recado_domain::config::Tenant;
+use recado_domain::conversation::Conversation;
+use recado_domain::ids::{Nonce, TenantId};
+use recado_domain::millis::add_duration;
+use recado_domain::turn_places::PlaceAnswer;
+
+/// A place that a turn has, to be given back at its end.
+#[derive(Debug, Clone)]
+pub(in crate::usecases::reply) struct TurnPlace {
+    tenant: TenantId,
+    nonce: Nonce,
+}
+
+/// Takes a place for the turn, or ends it: its job comes back. Without a limit nothing is read or written.
+///
+/// The place ends by itself when a lease would. So a crash keeps nobody waiting for longer, and a worker that stalls beyond that
+/// may run beside the next.
+pub(in crate::usecases::reply) async fn take_place(
+    deps: &impl Deps,
+    tenant: &Tenant,
+    conversation: &Conversation,
+) -> Result<Option<TurnPlace>, TurnStop> {
+    let Some(limit) = tenant.turns_at_once else {
+        return Ok(None);
+    };
+    let nonce = generate_nonce(deps.system());
+    for _ in 0..WRITE_TRIES {
+        let found = deps.store().find_turn_places(&tenant.id).await?;
+        let mut places = found.unwrap_or_default();
+        let now = deps.system().now();
+        let until = add_duration(now, deps.settings().turn_lease);
+        let answer = places.ask_for_place(limit, (&conversation.id, &nonce), now, until);
+        let changed = !matches!(answer, PlaceAnswer::Waits { changed: false, .. });
+        if changed {
+            places.rev += 1;
+            if deps.store().save_turn_places(&tenant.id, &places).await? == WriteOutcome::Conflict {
+                continue;
+            }
+        }
+        return match answer {
+            PlaceAnswer::Taken => Ok(Some(TurnPlace {
+                tenant: tenant.id.clone(),
+                nonce,
+            })),
+            PlaceAnswer::Waits { until, .. } => Err(TurnEnd::WaitsForPlace { until }.into()),
+        };
+    }
+    Err(TurnEnd::ChangedMeanwhile.into())
+}
+
+/// Gives the place back. If that fails, it ends by itself.
+pub(in crate::usecases::reply) async fn give_place_back(deps: &impl Deps, place: Option<TurnPlace>) {
+    let Some(place) = place else {
+        return;
+    };
+    if let Err(error) = try_to_give_back(deps, &place).await {
+        tracing::warn!(%error, "the place of a turn is not given back and ends by itself");
+    }
+}
+
+async fn try_to_give_back(deps: &impl Deps, place: &TurnPlace) -> PortResult<()> {
+    const WHAT: &str = "giving the place of a turn back";
+    for _ in 0..WRITE_TRIES {
+        let found = deps.store().find_turn_places(&place.tenant).await?;
+        let Some(mut places) = found else {
+            return Ok(());
+        };
+        if !places.give_place_back(&place.nonce) {
+            return Ok(());
+        }
+        places.rev += 1;
+        if deps.store().save_turn_places(&place.tenant, &places).await? == WriteOutcome::Written {
+            return Ok(());
+        }
+    }
+    Err(PortError::unavailable(WHAT, "others keep changing the record"))
+}

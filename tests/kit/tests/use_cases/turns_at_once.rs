@@ -1,0 +1,105 @@
+//! How many turns of a tenant run at once, where it limits them.
+
+use crate::world::Setup;
+use recado_domain::ids::Nonce;
+use recado_domain::millis::add_millis;
+use recado_domain::turn_places::{PlaceAnswer, TurnPlaces};
+use recado_pipeline::Verdict;
+use recado_pipeline::ports::{TurnPlaceRecords, WriteOutcome};
+use recado_testkit::builders::{Fixture, nonce};
+use recado_testkit::ports::succeed;
+use std::num::NonZeroU32;
+
+/// A tenant with this limit, whose contact wrote, and whose places are those.
+async fn limited(limit: Option<u32>) -> Setup {
+    let mut fixture = Fixture::new();
+    fixture.bound.tenant.turns_at_once = limit.and_then(NonZeroU32::new);
+    let setup = Setup::set(fixture).await;
+    setup.message(&setup.fixture, "W1", "oi", false).await;
+    setup.pass(30);
+    setup
+}
+
+/// Another turn of the tenant takes a place for 95 seconds. Returns its name.
+async fn take_place_of_another(setup: &Setup) -> Nonce {
+    let (other, nonce) = (Fixture::new().conversation(1).id, nonce());
+    let mut places = TurnPlaces::default();
+    let until = add_millis(setup.now(), 95_000);
+    let taken = places.ask_for_place(NonZeroU32::MIN, (&other, &nonce), setup.now(), until);
+    assert_eq!(taken, PlaceAnswer::Taken);
+    places.rev = 1;
+    save(setup, &places).await;
+    nonce
+}
+
+async fn save(setup: &Setup, places: &TurnPlaces) {
+    let tenant = &setup.fixture.bound.tenant.id;
+    let written = succeed(setup.world.store.save_turn_places(tenant, places)).await;
+    assert_eq!(written, WriteOutcome::Written);
+}
+
+async fn stored(setup: &Setup) -> Option<TurnPlaces> {
+    succeed(setup.world.store.find_turn_places(&setup.fixture.bound.tenant.id)).await
+}
+
+fn asked(setup: &Setup) -> usize {
+    setup.world.llm.asked.lock().unwrap().len()
+}
+
+#[tokio::test]
+async fn a_turn_waits_uncounted_until_another_gives_its_place_back() {
+    let setup = limited(Some(1)).await;
+    let others = take_place_of_another(&setup).await;
+    let (_, verdict) = setup.run_turn_job(&setup.fixture, None).await;
+    assert!(matches!(verdict, Verdict::Retry { .. }), "{verdict:?}");
+    assert_eq!(asked(&setup), 0);
+    let waits = setup.latest_conversation().await.unwrap();
+    assert_eq!(
+        (waits.lease, waits.attempts.count),
+        (None, 0),
+        "waiting is no attempt"
+    );
+    let mut places = stored(&setup).await.unwrap();
+    assert!(places.give_place_back(&others));
+    places.rev += 1;
+    save(&setup, &places).await;
+    setup.pass(1);
+    setup.turns(&setup.fixture).await;
+    assert_eq!(asked(&setup), 1);
+    let mut left = stored(&setup).await.unwrap();
+    let conversation = setup.latest_conversation().await.unwrap().id;
+    let again = left.ask_for_place(
+        NonZeroU32::MIN,
+        (&conversation, &nonce()),
+        setup.now(),
+        setup.now(),
+    );
+    assert_eq!(again, PlaceAnswer::Taken, "the place was given back");
+}
+
+#[tokio::test]
+async fn a_place_whose_worker_crashed_is_free_when_a_lease_would_be_over() {
+    let setup = limited(Some(1)).await;
+    take_place_of_another(&setup).await;
+    setup.pass(94);
+    let (_, verdict) = setup.run_turn_job(&setup.fixture, None).await;
+    assert!(matches!(verdict, Verdict::Retry { .. }), "{verdict:?}");
+    setup.pass(1);
+    setup.turns(&setup.fixture).await;
+    assert_eq!(asked(&setup), 1);
+}
+
+#[tokio::test]
+async fn two_turns_may_run_where_two_are_allowed() {
+    let setup = limited(Some(2)).await;
+    take_place_of_another(&setup).await;
+    setup.turns(&setup.fixture).await;
+    assert_eq!(asked(&setup), 1);
+}
+
+#[tokio::test]
+async fn without_a_limit_nothing_is_written_for_it() {
+    let setup = limited(None).await;
+    setup.turns(&setup.fixture).await;
+    assert_eq!((asked(&setup), stored(&setup).await), (1, None));
+}
