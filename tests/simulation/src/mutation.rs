@@ -132,6 +132,8 @@ pub enum Mutation {
     RemovedForgotten,
     /// The configuration of a tenant goes before its records, to which it leads.
     ConfigurationGoesFirst,
+    /// An erasure leaves the events alone that are not applied yet.
+    PendingEventsSpared,
     /// The note of an erased message does not say that Recado sent it.
     ErasedSendsForgotten,
     /// The note of an attempt of unknown outcome does not outlast the erasure of its contact.
@@ -205,6 +207,7 @@ impl Mutation {
         Self::SpentTokensIgnored,
         Self::RemovedForgotten,
         Self::ConfigurationGoesFirst,
+        Self::PendingEventsSpared,
         Self::ErasedSendsForgotten,
         Self::ErasedNotesForgotten,
     ];

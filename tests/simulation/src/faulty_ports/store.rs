@@ -257,11 +257,19 @@ impl<S: Store> OverdueIndex for FaultyPort<S> {
 
 impl<S: Store> ErasableRecords for FaultyPort<S> {
     delegate_calls! {
-        list_pending_events(groups: &BTreeSet<String>) -> Vec<EventRecord>;
         list_pending_scheduled(instance: &InstanceId) -> Vec<ScheduledMessage>;
         erase_deliveries(keys: &[DeliveryKey], expires: Timestamp) -> ();
         delete_idempotency_key(scope: &str, key: &IdempotencyKey) -> ();
         overwrite_deleted() -> ();
+    }
+
+    async fn list_pending_events(&self, groups: &BTreeSet<String>) -> PortResult<Vec<EventRecord>> {
+        let listed = self.inner.list_pending_events(groups);
+        let mut pending = self.around("list_pending_events", listed).await?;
+        if self.injector.lacks(Mutation::PendingEventsSpared) {
+            pending.clear();
+        }
+        Ok(pending)
     }
 
     async fn replace_in_flight(&self, instance: &InstanceId, erased: &InFlightSend) -> PortResult<()> {

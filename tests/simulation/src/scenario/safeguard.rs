@@ -101,6 +101,7 @@ impl Safeguard {
 
 /// Every safeguard, with the story that misses it.
 pub const SAFEGUARDS: &[Safeguard] = &[
+    promise(Mutation::PendingEventsSpared, Story::Erasure, Troubles::Crash),
     promise(Mutation::ClaimWithoutGuard, Story::GiveBack, Troubles::Crash),
     promise(
         Mutation::ClaimWithoutStateOrClock,

@@ -122,7 +122,7 @@ fn table(message: &Costs, status: &Costs) -> String {
 }
 
 #[tokio::test]
-async fn an_answered_message_costs_at_most_13_requests_and_46_write_units_and_a_status_one_request() {
+async fn an_answered_message_costs_at_most_13_requests_and_48_write_units_and_a_status_one_request() {
     let bench = Bench::alone().await;
     bench.quiet().await;
     let contact = Contact::new();
