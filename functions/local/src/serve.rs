@@ -60,8 +60,7 @@ pub(crate) async fn serve_until_signal(environment: LocalEnvironment, demonstrat
     let metrics = ProcessMetrics::install_recorder(environment.metrics_instances, &applied.document)?;
     let options = build_options(&environment, simulator, &metrics, &embedded, &health_probe)?;
     let router = build_router(&deps, &keyring, &environment, options)?;
-    let limits = environment.server.clone();
-    let serving = server::serve_connections(listener, router, limits, stopped.clone());
+    let serving = server::serve_connections(listener, router, environment.server.clone(), stopped.clone());
     let server = tokio::spawn(serving);
     let watchman = Watchman::new(&environment)?;
     let workers = tokio::spawn(workers::run_workers(

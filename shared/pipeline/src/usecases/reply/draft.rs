@@ -100,10 +100,10 @@ impl DraftedReply {
         steps: &[StepDuration],
         last_words: bool,
     ) -> Vec<Message> {
-        let now = deps.system().now();
-        let of = u32::try_from(self.split_text.parts.len()).unwrap_or(u32::MAX);
-        let mut messages = Vec::with_capacity(self.split_text.parts.len());
-        for (number, text) in (1..=of).zip(&self.split_text.parts) {
+        let (now, parts) = (deps.system().now(), &self.split_text.parts);
+        let of = u32::try_from(parts.len()).unwrap_or(u32::MAX);
+        let mut messages = Vec::with_capacity(parts.len());
+        for (number, text) in (1..=of).zip(parts) {
             let ordinal = if number == 1 {
                 first
             } else {
