@@ -4,6 +4,7 @@ use crate::access_list::AccessList;
 use crate::content::MessageTemplate;
 use crate::hours::{OpeningHours, OpeningState};
 use crate::ids::{AgentId, ExternalId, InstanceId, TenantId};
+use crate::invitations::{InvitationTemplate, Occasion};
 use crate::knowledge::SnapshotName;
 use crate::provider::{Provider, ProviderCapabilities};
 use crate::rate::Rate;
@@ -49,6 +50,12 @@ pub struct ConfigDocument {
     /// The instances to create or change.
     #[serde(default)]
     pub instances: Vec<Instance>,
+    /// The occasions to create or change. They are no part of the stored configuration.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub occasions: Vec<Occasion>,
+    /// The templates of invitations to create or change. They are no part of the stored configuration.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub invitation_templates: Vec<InvitationTemplate>,
     /// The alerts: thresholds and destinations. If absent, they are left as they are.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub alerts: Option<AlertConfig>,

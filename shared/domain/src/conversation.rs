@@ -17,13 +17,16 @@ mod limits;
 mod linked_identity;
 mod picture;
 mod reengagement;
+mod resolving;
 mod retention;
+mod session;
 mod turn;
 mod unread_turns;
 
 use crate::config::InstanceConfig;
 use crate::contact::ContactAddress;
 use crate::ids::{ConversationId, InstanceId, Ordinal, StepId, TenantId};
+use crate::invitations::InvitedGuest;
 use crate::millis;
 use crate::reason::Reason;
 pub use decision::{CommittedDecision, HandOverNote};
@@ -35,6 +38,7 @@ pub use linked_identity::JOINED_MAX;
 pub use picture::ContactPicture;
 pub use reengagement::{ReengagementDecision, ReengagementRecord};
 use serde::{Deserialize, Serialize};
+pub use session::ContactSession;
 pub use turn::{ConversationError, Draft, TurnAttempts, TurnDecision, TurnLease};
 pub use unread_turns::UNREAD_TURNS_MAX;
 
@@ -102,6 +106,12 @@ pub struct Conversation {
     /// Time of the contact's last message, in this conversation or an earlier one. Meta's 24 hours count from it.
     #[serde(default, with = "millis::optional", skip_serializing_if = "Option::is_none")]
     pub last_inbound_at: Option<Timestamp>,
+    /// Time of the message that began the contact's session of 24 hours, by the provider's clock.
+    #[serde(default, with = "millis::optional", skip_serializing_if = "Option::is_none")]
+    pub session_started_at: Option<Timestamp>,
+    /// The guest as whom the contact was invited last.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub invited: Option<InvitedGuest>,
     /// The ordinal of the newest question with options, until the contact's next message after it; 0: none.
     #[serde(default, skip_serializing_if = "Ordinal::is_zero")]
     pub open_question: Ordinal,
@@ -222,6 +232,8 @@ impl Conversation {
             last: Ordinal(0),
             last_inbound: Ordinal(0),
             last_inbound_at: None,
+            session_started_at: None,
+            invited: None,
             open_question: Ordinal(0),
             turn_upto: Ordinal(0),
             answered: Ordinal(0),
@@ -362,32 +374,6 @@ impl Conversation {
             self.waiting_since.get_or_insert(now);
         }
         true
-    }
-
-    /// Resolves the conversation, if whoever resolves it has seen all messages of the contact (up to `seen`). Returns
-    /// `false` if it was resolved already. Refused with [`ConversationError::NewerMessage`] if the contact wrote after
-    /// `seen`.
-    pub fn resolve_if_seen(&mut self, seen: Ordinal) -> Result<bool, ConversationError> {
-        if self.last_inbound > seen {
-            return Err(ConversationError::NewerMessage);
-        }
-        if self.status == ConversationStatus::Resolved {
-            return Ok(false);
-        }
-        self.status = ConversationStatus::Resolved;
-        self.epoch += 1;
-        self.answered = self.answered.max(self.turn_upto);
-        self.end_turns();
-        Ok(true)
-    }
-
-    /// Ends everything that waits in a conversation that was just resolved.
-    fn end_turns(&mut self) {
-        self.waiting_since = None;
-        self.scheduled_for = None;
-        self.agent_returns_at = None;
-        self.taken = None;
-        self.reset_unread_turns();
     }
 }
 

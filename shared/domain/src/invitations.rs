@@ -2,12 +2,14 @@
 
 mod guest;
 mod guest_answer;
+mod guest_list;
 mod invitation;
 mod occasion;
 mod template;
 
 pub use guest::{Guest, GuestReply, GuestStatus, InvitedGuest, PhoneKey};
 pub use guest_answer::{GuestAnswer, recognize_answer};
+pub use guest_list::{GUEST_ROWS_MAX, GuestListError, GuestRow, ListedGuest, parse_guest_list};
 pub use invitation::{
     Invitation, InvitationState, InvitationStatus, parse_invitation_time, write_invitation_id,
 };

@@ -24,11 +24,14 @@ mod entries;
 mod error_mapping;
 mod health;
 mod instances;
+mod invitation_log;
+mod invitations;
 mod knowledge;
 mod media;
 mod messages;
 mod metrics;
 mod notices;
+mod occasions;
 mod onboarding;
 mod outgoing_fields;
 pub(crate) mod permissions;
@@ -195,6 +198,13 @@ macro_rules! list_operator_routes {
             $routes!(sends::post_send),
             $routes!(media::post_media),
             $routes!(media::get_media),
+            $routes!(invitations::post_invitation),
+            $routes!(invitations::post_guest_invitation),
+            $routes!(invitation_log::get_invitation_status),
+            $routes!(invitation_log::get_session),
+            $routes!(invitation_log::list_invitations),
+            $routes!(occasions::list_occasions),
+            $routes!(occasions::list_guests, occasions::post_guests),
             $routes!(contacts::post_find),
             $routes!(contacts::post_export),
             $routes!(contacts::post_erase),

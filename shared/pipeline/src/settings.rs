@@ -49,6 +49,8 @@ pub struct Settings {
     pub delivery_ttl: SignedDuration,
     /// Retention of clients' idempotency keys.
     pub key_ttl: SignedDuration,
+    /// Time within which the same template goes to the same guest once. 0: each request is sent.
+    pub invitation_window: SignedDuration,
     /// Limits of the text that the model reads for one turn.
     pub turn_reads: TurnReadLimits,
     /// Limits of the files that the model sees in one turn.
@@ -180,6 +182,7 @@ impl Default for Settings {
             audit_ttl: seconds(365 * 86_400),
             delivery_ttl: seconds(30 * 86_400),
             key_ttl: seconds(48 * 3600),
+            invitation_window: seconds(24 * 3600),
             turn_reads: TurnReadLimits {
                 messages: 20,
                 message_chars: 8_000,

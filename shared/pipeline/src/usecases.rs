@@ -11,6 +11,7 @@ pub mod ingest;
 pub mod key_check;
 pub mod knowledge;
 pub mod message_file;
+pub mod occasions;
 pub mod operate;
 pub mod process;
 pub mod reconcile;

@@ -137,6 +137,7 @@ impl Fixture {
             agents: vec![agent],
             instances: vec![instance],
             alerts: None,
+            ..ConfigDocument::default()
         }
     }
 

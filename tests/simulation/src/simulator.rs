@@ -126,6 +126,7 @@ where
             agents: distinct(bounds.iter().map(|bound| bound.agent.clone())),
             instances: bounds.iter().map(|bound| bound.instance.clone()).collect(),
             alerts: None,
+            ..ConfigDocument::default()
         };
         block_on(store.apply_configuration(&document)).expect("the configuration is applied");
         block_on(store.put_identity_key_if_absent(&identity_key())).expect("the identity key is kept");

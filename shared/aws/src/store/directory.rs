@@ -271,6 +271,7 @@ impl<A: System> ConfigurationStore for DynamoStore<A> {
             agents,
             instances,
             alerts,
+            ..ConfigDocument::default()
         })
     }
 

@@ -190,6 +190,7 @@ impl ConfigDocument {
             agents: own(&self.agents, tenant),
             instances: own(&self.instances, tenant),
             alerts: None,
+            ..ConfigDocument::default()
         }
     }
 

@@ -5,6 +5,7 @@ use crate::config::InstanceConfig;
 use crate::contact::ContactAddress;
 use crate::content::Content;
 use crate::ids::{ConversationId, ThreadId};
+use crate::invitations::InvitedGuest;
 use crate::opt_out::{OptOutWord, recognize_preference};
 use crate::rate::Rate;
 use crate::service_window;
@@ -21,6 +22,7 @@ impl Conversation {
 
     /// Records when a message of the contact was written, which may be long before it arrived.
     pub fn record_contact_activity(&mut self, written_at: Timestamp) {
+        self.begin_session(written_at);
         self.last_inbound_at = self.last_inbound_at.max(Some(written_at));
     }
 
@@ -75,7 +77,7 @@ impl Conversation {
     }
 
     /// Copies from the resolved conversation what belongs to the contact rather than to a conversation. That is the
-    /// contact's rate limit and what it used of the agent's, the service window with the template that went out after it, what the contact was told of a closure, the marketing
+    /// contact's rate limit and what it used of the agent's, the service window with the template that went out after it, the session, as whom it was invited, what the contact was told of a closure, the marketing
     /// opt-out, the
     /// linked identity, the mark of a journal of effects and the conversations under that identity. Of an erased contact, only the opt-out is copied.
     pub fn carry_over(&mut self, resolved: &Self) {
@@ -89,6 +91,8 @@ impl Conversation {
         self.pair_arrival = resolved.pair_arrival;
         self.limits = resolved.limits;
         self.last_inbound_at = resolved.last_inbound_at;
+        self.session_started_at = resolved.session_started_at;
+        self.invited = resolved.invited.clone().map(InvitedGuest::without_ordinal);
         self.reengaged.clone_from(&resolved.reengaged);
         self.closed_told_at = resolved.closed_told_at;
         self.has_journal = resolved.has_journal;

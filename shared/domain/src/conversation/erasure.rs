@@ -26,6 +26,8 @@ impl Conversation {
         self.name = None;
         self.picture = None;
         self.last_inbound_at = None;
+        self.session_started_at = None;
+        self.invited = None;
         self.pair_arrival = None;
         self.reengaged = None;
         self.closed_told_at = None;

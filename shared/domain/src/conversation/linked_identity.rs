@@ -4,6 +4,7 @@
 use super::{Conversation, ConversationMode, ConversationStatus};
 use crate::contact::ContactAddress;
 use crate::ids::{ConversationId, Ordinal};
+use crate::invitations::InvitedGuest;
 
 /// Greatest number of replaced conversations whose history is read together with a conversation's own.
 pub const JOINED_MAX: usize = 4;
@@ -37,7 +38,13 @@ impl Conversation {
     /// later times are kept, and outgoing messages here wait for those that were made in `left` before.
     pub fn absorb_conversation(&mut self, left: &Self) {
         self.pair_arrival = self.pair_arrival.max(left.pair_arrival);
+        if left.last_inbound_at > self.last_inbound_at {
+            self.session_started_at = left.session_started_at;
+        }
         self.last_inbound_at = self.last_inbound_at.max(left.last_inbound_at);
+        if self.invited.is_none() {
+            self.invited = left.invited.clone().map(InvitedGuest::without_ordinal);
+        }
         self.marketing_stopped_at = self.marketing_stopped_at.max(left.marketing_stopped_at);
         let at = |conversation: &Self| conversation.reengaged.as_ref().map(|reengaged| reengaged.at);
         if at(self) < at(left) {

@@ -139,6 +139,17 @@ pub struct InvitedGuest {
     pub ordinal: Ordinal,
 }
 
+impl InvitedGuest {
+    /// Returns the same guest for another conversation, in which the invitation's message is not.
+    #[must_use]
+    pub fn without_ordinal(self) -> Self {
+        Self {
+            ordinal: Ordinal::default(),
+            ..self
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

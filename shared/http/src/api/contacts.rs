@@ -160,6 +160,8 @@ pub(super) struct ContactExportView {
     files: Vec<ExportedFileView>,
     /// The stored files of the messages in this part. Each is read by its `path`.
     message_files: Vec<ExportedMessageFileView>,
+    /// The person as a guest of occasions: `guest` and `invitations`, as they are stored. They stand in the first part.
+    guests: Vec<Value>,
     /// The `cursor` of the next part. `null`: this is the last one.
     next_cursor: Option<String>,
 }
@@ -218,11 +220,13 @@ impl TryFrom<ContactExport> for ContactExportView {
 
     fn try_from(export: ContactExport) -> Result<Self, HttpProblem> {
         let instances: Result<Vec<Value>, _> = export.instances.iter().map(serde_json::to_value).collect();
+        let guests: Result<Vec<Value>, _> = export.guests.iter().map(serde_json::to_value).collect();
+        let unreadable = |error| HttpProblem::from_port_error(&PortError::invalid("export", error));
         Ok(Self {
             tenant: export.tenant,
             exported_at: export.exported_at,
-            instances: instances
-                .map_err(|error| HttpProblem::from_port_error(&PortError::invalid("export", error)))?,
+            instances: instances.map_err(unreadable)?,
+            guests: guests.map_err(unreadable)?,
             files: export.files.into_iter().map(ExportedFileView::from).collect(),
             message_files: export
                 .message_files
@@ -273,6 +277,8 @@ pub(super) struct ErasureView {
     dead_letters: usize,
     /// Messages that were to be sent later.
     scheduled: usize,
+    /// Guests of occasions, with their invitations.
+    guests: usize,
 }
 
 impl From<EraseReport> for ErasureView {
@@ -285,6 +291,7 @@ impl From<EraseReport> for ErasureView {
             events: report.events,
             dead_letters: report.dead_letters,
             scheduled: report.scheduled,
+            guests: report.guests,
         }
     }
 }

@@ -5,7 +5,8 @@ use axum::http::StatusCode;
 use recado_pipeline::NotSendable;
 use recado_pipeline::alert::NotificationError;
 use recado_pipeline::configure::ConfigureError;
-use recado_pipeline::deliver::DeliverError;
+use recado_pipeline::deliver::{DeliverError, InvitationError};
+use recado_pipeline::occasions::{OccasionRequestError, TenantChoiceError};
 use recado_pipeline::operate::OperateError;
 use recado_pipeline::ports::PortError;
 
@@ -39,6 +40,43 @@ impl From<DeliverError> for HttpProblem {
     }
 }
 
+impl From<TenantChoiceError> for HttpProblem {
+    fn from(error: TenantChoiceError) -> Self {
+        match &error {
+            TenantChoiceError::Unknown => Self::not_found(error.to_string()),
+            TenantChoiceError::Unnamed => Self::bad_request(error.to_string()),
+            TenantChoiceError::Port(error) => Self::from_port_error(error),
+        }
+    }
+}
+
+impl From<InvitationError> for HttpProblem {
+    fn from(error: InvitationError) -> Self {
+        match error {
+            InvitationError::Tenant(error) => error.into(),
+            InvitationError::NotFound(_) => Self::not_found(error.to_string()),
+            InvitationError::UnknownOccasion(_)
+            | InvitationError::UnknownTemplate(_)
+            | InvitationError::Template(_)
+            | InvitationError::Channel(_)
+            | InvitationError::NoPhone
+            | InvitationError::Phone(_) => Self::new(StatusCode::UNPROCESSABLE_ENTITY, error.to_string()),
+            InvitationError::Deliver(error) => error.into(),
+            InvitationError::Port(error) => Self::from_port_error(&error),
+        }
+    }
+}
+
+impl From<OccasionRequestError> for HttpProblem {
+    fn from(error: OccasionRequestError) -> Self {
+        match error {
+            OccasionRequestError::Tenant(error) => error.into(),
+            OccasionRequestError::NotFound => Self::not_found(error.to_string()),
+            OccasionRequestError::Port(error) => Self::from_port_error(&error),
+        }
+    }
+}
+
 impl From<NotificationError> for HttpProblem {
     fn from(error: NotificationError) -> Self {
         match &error {
@@ -55,7 +93,10 @@ impl From<ConfigureError> for HttpProblem {
         match &error {
             ConfigureError::Invalid(_)
             | ConfigureError::ModelRefuses { .. }
-            | ConfigureError::TemplateUnfit { .. } => {
+            | ConfigureError::TemplateUnfit { .. }
+            | ConfigureError::Occasion(_)
+            | ConfigureError::InvitationTemplate(_)
+            | ConfigureError::InvitationEntry { .. } => {
                 Self::new(StatusCode::UNPROCESSABLE_ENTITY, error.to_string())
             }
             ConfigureError::NotFound(_) => Self::not_found(error.to_string()),

@@ -7,6 +7,7 @@ mod calendars;
 mod configuration;
 mod content;
 mod hours;
+mod invitations;
 mod reports;
 mod tools;
 

@@ -70,6 +70,9 @@ impl Settings {
         ] {
             *time = reader.read_duration(&[name], unit, range, *time);
         }
+        let window = ["RECADO_INVITATION_WINDOW_MINUTES", legacy_names::DEDUPE_WINDOW];
+        self.invitation_window =
+            reader.read_duration(&window, 60.0, (0.0, 30.0 * DAY), self.invitation_window);
         let timeout = ["RECADO_PROVIDER_TIMEOUT_SECONDS", legacy_names::HTTP_TIMEOUT];
         // The maximum is 20 seconds: the time-out and the lease of the sender allow no more.
         self.provider_timeout = reader.read_duration(&timeout, 1.0, (0.1, 20.0), self.provider_timeout);

@@ -14,6 +14,9 @@ pub(super) const BUCKET_CAPACITY: &str = "WA_BUCKET_CAPACITY";
 /// Maximum time for Evolution to answer, in seconds.
 pub(super) const HTTP_TIMEOUT: &str = "WA_EVOLUTION_HTTP_TIMEOUT";
 
+/// Minutes within which an invitation is not repeated, in an earlier delivery service.
+pub(super) const DEDUPE_WINDOW: &str = "DELIVERY_DEDUPE_WINDOW_MIN";
+
 /// Names that have no meaning in Recado, each with the reason.
 pub(super) const IGNORED_VARIABLES: [(&str, &str); 6] = [
     ("REDIS_URL", "there is no Redis: the queues are SQLite's or SQS"),

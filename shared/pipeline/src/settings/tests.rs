@@ -106,10 +106,12 @@ fn the_names_of_the_earlier_worker_are_read_and_recados_own_win() {
         ("WA_TOKENS_PER_SECOND", "0.5"),
         ("WA_BUCKET_CAPACITY", "7"),
         ("WA_EVOLUTION_HTTP_TIMEOUT", "15.0"),
+        ("DELIVERY_DEDUPE_WINDOW_MIN", "90"),
     ];
     let (settings, names) = read(&earlier);
     assert!(names.is_empty());
     assert_eq!(settings.attempts.outbound, 9);
+    assert_eq!(settings.invitation_window, SignedDuration::from_mins(90));
     assert_eq!(
         settings.outbound_backoff,
         Backoff::Exponential {

@@ -10,11 +10,13 @@ use crate::steps::owed_replies::describe_owed;
 use recado_domain::access::Caller;
 use recado_domain::config::{ConfigDocument, ConfigError, ConfigNames};
 use recado_domain::ids::{AgentId, InstanceId, ToolId};
+use recado_domain::invitations::{InvitationTemplateError, OccasionError};
 use serde::Serialize;
 
 mod audited_changes;
 mod change_check;
 mod entries;
+mod invitation_entries;
 mod onboarding;
 mod prune;
 mod questions;
@@ -129,6 +131,20 @@ pub enum ConfigureError {
         /// Reason.
         why: String,
     },
+    /// An occasion is not valid; nothing was applied.
+    #[error(transparent)]
+    Occasion(#[from] OccasionError),
+    /// A template of invitations is not valid; nothing was applied.
+    #[error(transparent)]
+    InvitationTemplate(#[from] InvitationTemplateError),
+    /// An occasion or a template names what does not exist; nothing was applied.
+    #[error("{place}: {why}")]
+    InvitationEntry {
+        /// The entry.
+        place: String,
+        /// Reason.
+        why: String,
+    },
     /// The named record does not exist.
     #[error("there is no such {0}")]
     NotFound(&'static str),
@@ -181,11 +197,14 @@ pub async fn apply_configuration(
     mut change: ConfigDocument,
     options: ApplyOptions,
 ) -> Result<AppliedDocument, ConfigureError> {
+    let invitations = invitation_entries::take_invitation_entries(&mut change);
     let (known, removal) = check_document(deps, caller, &mut change, options).await?;
     check_tenant_changes(deps, &change, &known).await?;
     let mut changes = list_changes(&known, &change);
     let document = removal.apply_to(&known).with_changes(&change);
     let warnings = change_check::check_changes(deps, &changes, &document, options.asks).await?;
+    invitations.check(deps, caller, &document).await?;
+    let of_invitations = invitations.list_changes(deps).await?;
     changes.extend(removal.changes);
     if !options.dry_run
         && changes
@@ -196,6 +215,11 @@ pub async fn apply_configuration(
         prune::write_changes(deps, caller, &known, change, removal.plan).await?;
         tracing::info!(by = %caller.name, "the configuration was changed");
     }
+    let is_new = |change: &ConfigurationChange| change.what != ConfigurationChangeKind::Unchanged;
+    if !options.dry_run && of_invitations.iter().any(is_new) {
+        invitations.write(deps, caller, &of_invitations).await?;
+    }
+    changes.extend(of_invitations);
     Ok(AppliedDocument {
         changes,
         document,

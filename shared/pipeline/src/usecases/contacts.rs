@@ -9,7 +9,9 @@ use crate::Deps;
 use crate::ports::{PortError, PortResult};
 use crate::steps::audit::audit_actions;
 pub use erase::{EraseReport, erase_contact};
-pub use export::{ContactExport, ExportCursor, ExportedFile, ExportedMessageFile, export_contact};
+pub use export::{
+    ContactExport, ExportCursor, ExportedFile, ExportedGuest, ExportedMessageFile, export_contact,
+};
 pub use lookup::{ContactQuery, FoundContact, FoundConversation, find_contact};
 use recado_domain::access::Caller;
 use recado_domain::audit::{AuditAction, AuditedAction};

@@ -4,6 +4,7 @@
 //! own until it is due. Neither message answers the contact or takes the conversation over.
 
 mod immediate;
+mod invitations;
 mod scheduling;
 
 use crate::Deps;
@@ -20,12 +21,17 @@ use crate::steps::outgoing_check::{
 };
 use crate::steps::scope::find_instance_within;
 use crate::steps::wake_up;
+pub use invitations::{
+    AcceptedInvitation, InvitationError, InvitationRequest, InvitationView, NamedGuest, SessionView,
+    find_invitation, find_session, list_invitations, send_invitation,
+};
 use jiff::{SignedDuration, Timestamp};
 use recado_domain::access::Caller;
 use recado_domain::config::InstanceConfig;
 use recado_domain::contact::ContactAddress;
 use recado_domain::content::Content;
 use recado_domain::ids::{ConversationId, CorrelationId, IdempotencyKey, InstanceId, MessageId};
+use recado_domain::invitations::InvitedGuest;
 use recado_domain::message::{MessageStatus, PreparedContent};
 use recado_domain::metadata::Metadata;
 use recado_domain::millis::add_duration;
@@ -116,6 +122,7 @@ struct CheckedDelivery {
     ready: PreparedContent,
     send: DeliverRequest,
     claim: Option<IdempotencyClaim>,
+    invited: Option<InvitedGuest>,
 }
 
 /// Accepts a message that a client wants to send on `instance`. The message is stored and its send job enqueued, or the
@@ -125,6 +132,17 @@ pub async fn accept_message(
     caller: &Caller,
     instance: &InstanceId,
     send: DeliverRequest,
+) -> Result<AcceptedMessage, DeliverError> {
+    accept_for_guest(deps, caller, instance, send, None).await
+}
+
+/// Accepts a message. `invited` is the guest whom it invites: the conversation notes it.
+async fn accept_for_guest(
+    deps: &impl Deps,
+    caller: &Caller,
+    instance: &InstanceId,
+    send: DeliverRequest,
+    invited: Option<InvitedGuest>,
 ) -> Result<AcceptedMessage, DeliverError> {
     let bound = find_instance_within(deps, caller, instance).await?;
     let bound = bound.ok_or(DeliverError::NotFound("instance"))?;
@@ -157,6 +175,7 @@ pub async fn accept_message(
         ready,
         send,
         claim,
+        invited,
     };
     match ahead {
         Some(at) => scheduling::schedule_message(deps, caller, checked, at).await,

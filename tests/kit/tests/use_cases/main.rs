@@ -30,6 +30,7 @@ mod exports;
 mod file_texts;
 mod hanging;
 mod identities;
+mod invitations;
 mod joined;
 mod joined_history;
 mod knowledge;

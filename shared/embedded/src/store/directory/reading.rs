@@ -21,6 +21,7 @@ pub(super) fn select_configuration(
             agents: query_all(connection, "SELECT body FROM agents ORDER BY id", [])?,
             instances: query_all(connection, "SELECT body FROM instances ORDER BY id", [])?,
             alerts: select_alert_config(connection)?,
+            ..ConfigDocument::default()
         });
     };
     let tenant = [tenant.as_str()];
@@ -36,6 +37,7 @@ pub(super) fn select_configuration(
         instances: query_all(connection, instances, tenant)?,
         // The alerts are the installation's.
         alerts: None,
+        ..ConfigDocument::default()
     })
 }
 
@@ -96,6 +98,7 @@ pub(super) fn select_named(connection: &Connection, names: &ConfigNames) -> Resu
         } else {
             None
         },
+        ..ConfigDocument::default()
     })
 }
 

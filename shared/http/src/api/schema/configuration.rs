@@ -4,6 +4,7 @@ use super::alerts::AlertConfigSchema;
 use super::calendars::CalendarSchema;
 use super::content::MessageTemplateSchema;
 use super::hours::OpeningHoursSchema;
+use super::invitations::{InvitationTemplateSchema, OccasionSchema};
 use super::tools::ToolSchema;
 use super::{DecisionKindSchema, ProviderSchema, SignaturePositionSchema};
 use recado_domain::Timestamp;
@@ -28,6 +29,12 @@ pub(in crate::api) struct ConfigDocumentSchema {
     agents: Vec<AgentSchema>,
     #[schema(required = false)]
     instances: Vec<InstanceSchema>,
+    /// Occasions to create or change. `prune` leaves the others.
+    #[schema(required = false)]
+    occasions: Vec<OccasionSchema>,
+    /// Templates of invitations to create or change. `prune` leaves the others.
+    #[schema(required = false)]
+    invitation_templates: Vec<InvitationTemplateSchema>,
     /// Thresholds and destinations of alerts. If present, they replace those before.
     alerts: Option<AlertConfigSchema>,
 }

@@ -311,6 +311,7 @@ pub(super) fn list_requests(ids: &Ids) -> Vec<Wanted> {
         list_alert_requests(ids),
         list_entry_requests(ids),
         list_knowledge_requests(ids),
+        list_invitation_requests(ids),
     ]
     .concat()
 }
@@ -355,6 +356,36 @@ fn list_knowledge_requests(ids: &Ids) -> Vec<Wanted> {
         ask("POST", "/v1/agents/{id}/knowledge/vectors", "", &json!({})),
         ask("GET", one, "", &Value::Null),
         ask("DELETE", one, "", &Value::Null),
+    ]
+}
+
+fn list_invitation_requests(ids: &Ids) -> Vec<Wanted> {
+    let (tenant, contact, message) = (&ids.tenant, &ids.contact, &ids.message);
+    let get = |route, path: &str| Wanted::new("GET", route, &format!("{path}?tenant={tenant}"), &Value::Null);
+    let post = |route, path: &str, body: Value| Wanted::new("POST", route, path, &body);
+    let send = json!({"tenant": tenant, "eventId": "ev_demo", "guestId": "g1", "channel": "whatsapp", "template": "invite"});
+    let to_guest = json!({"tenant": tenant, "channel": "whatsapp", "template": "invite"});
+    let guests = "/v1/occasions/{id}/guests";
+    vec![
+        post("/deliver/send", "/deliver/send", send),
+        get("/deliver/{id}/status", &format!("/deliver/{message}/status")),
+        post(
+            "/events/{event}/guests/{guest}/send",
+            "/events/ev_demo/guests/g1/send",
+            to_guest,
+        ),
+        get("/wa/session/{phone}", &format!("/wa/session/{contact}")),
+        get("/v1/occasions", "/v1/occasions"),
+        get(guests, "/v1/occasions/ev_demo/guests"),
+        post(
+            guests,
+            &format!("/v1/occasions/ev_demo/guests?tenant={tenant}"),
+            json!({"guests": []}),
+        ),
+        get(
+            "/v1/occasions/{id}/invitations",
+            "/v1/occasions/ev_demo/invitations",
+        ),
     ]
 }
 

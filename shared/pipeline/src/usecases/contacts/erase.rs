@@ -5,15 +5,19 @@ use super::lookup::{ContactQuery, FoundContact, find_on_instances};
 use super::thread_erasure::{ThreadErasure, erase_thread};
 use super::{ContactError, audit_contacts};
 use crate::Deps;
-use crate::ports::{DeadQueueMessage, ErasableRecords, OptOuts, PortResult, Queues, RetainedRecords};
+use crate::ports::{
+    DeadQueueMessage, ErasableRecords, InvitationRecords, OptOuts, PortResult, Queues, RetainedRecords,
+};
 use crate::steps::conversation_erasure::ErasedPart;
 use crate::steps::dead_letter_erasure::{
     erase_dead_letters, erase_dead_queue, erase_scheduled_message, settle_without_body,
 };
+use crate::steps::guests::find_guests;
 use crate::steps::identity::{derive_thread_id, load_identity_key};
 use jiff::Timestamp;
 use recado_domain::access::Caller;
 use recado_domain::audit::AuditAction;
+use recado_domain::contact::ContactAddress;
 use recado_domain::dead_letter::{DeadLetter, DeadLetterContent, QueueName};
 use recado_domain::event::InboundJob;
 use recado_domain::ids::ThreadId;
@@ -34,6 +38,8 @@ pub struct EraseReport {
     pub dead_letters: usize,
     /// Messages that were to be sent later.
     pub scheduled: usize,
+    /// Guests of occasions, with their invitations.
+    pub guests: usize,
     /// Time until which a message of the contact is being sent. The rest is erased when the request is repeated then.
     pub waits_until: Option<Timestamp>,
 }
@@ -55,8 +61,18 @@ pub async fn erase_contact(
     let mut done = EraseReport::default();
     let found = find_on_instances(deps, query).await?;
     audit_contacts(deps, caller, AuditAction::ContactErased, &found).await?;
+    let addresses: BTreeSet<ContactAddress> = found
+        .iter()
+        .flat_map(|contact| contact.addresses.clone())
+        .collect();
     for contact in found {
         erase_on_instance(deps, &contact, &mut done).await?;
+    }
+    if done.waits_until.is_none() {
+        for guest in find_guests(deps, &query.tenant, &addresses).await? {
+            deps.store().delete_guest(&guest).await?;
+            done.guests += 1;
+        }
     }
     deps.store().overwrite_deleted().await?;
     tracing::info!(

@@ -1,6 +1,8 @@
 //! Exports everything that is stored of a contact, and the files that clients uploaded for it, in parts: an answer on AWS
 //! holds 6 MB at most. The files of messages are larger, and named.
 
+mod guests;
+
 use super::lookup::{ContactQuery, FoundContact, find_on_instances};
 use super::{ContactError, audit_contacts};
 use crate::Deps;
@@ -8,6 +10,8 @@ use crate::ports::{
     Conversations, Deliveries, EffectJournals, ErasableRecords, PortError, PortResult, Queues, System,
 };
 use crate::steps::upload::{StoredUpload, upload_key};
+pub use guests::ExportedGuest;
+use guests::export_guests;
 use jiff::Timestamp;
 use recado_domain::access::Caller;
 use recado_domain::audit::AuditAction;
@@ -82,6 +86,8 @@ pub struct ContactExport {
     pub files: Vec<ExportedFile>,
     /// Files of the messages, to be read one by one.
     pub message_files: Vec<ExportedMessageFile>,
+    /// The person as a guest of occasions, with what was sent. They stand in the first part.
+    pub guests: Vec<ExportedGuest>,
     /// Place at which the next part begins; `None`: this is the last one.
     #[serde(skip)]
     pub next: Option<ExportCursor>,
@@ -172,8 +178,12 @@ pub async fn export_contact(
         instances: Vec::new(),
         files: Vec::new(),
         message_files: Vec::new(),
+        guests: Vec::new(),
         next: None,
     };
+    if after.is_none() {
+        export.guests = export_guests(deps, query, &found).await?;
+    }
     let left = |contact: &&FoundContact| after.is_none_or(|after| contact.instance.id >= after.instance);
     for contact in found.iter().filter(left) {
         let here = after.filter(|after| after.instance == contact.instance.id);

@@ -5,6 +5,7 @@ use crate::ports::{CommitOutcome, Conversations, System, WRITE_TRIES};
 use crate::steps::client_message::{append_client_message, find_or_start_conversation};
 use crate::steps::wake_up;
 use recado_domain::access::Caller;
+use recado_domain::invitations::InvitedGuest;
 
 /// Commits the message to the contact's conversation, together with the client's key, and enqueues a send job.
 pub(super) async fn commit_message(
@@ -18,6 +19,7 @@ pub(super) async fn commit_message(
         ready,
         send,
         claim,
+        invited,
     } = checked;
     for _ in 0..WRITE_TRIES {
         let mut conversation = find_or_start_conversation(deps, &bound, &to).await?;
@@ -30,6 +32,12 @@ pub(super) async fn commit_message(
             &send.correlation,
             deps.system().now(),
         );
+        if let Some(invited) = &invited {
+            conversation.invited = Some(InvitedGuest {
+                ordinal: message.ordinal,
+                ..invited.clone()
+            });
+        }
         message.out.metadata.clone_from(&send.metadata);
         message.out.sign_last_step(Some(&caller.name));
         match deps

@@ -23,6 +23,7 @@ pub(super) async fn schedule_message(
         ready,
         send,
         claim,
+        invited: _,
     } = checked;
     let id = ScheduledId::parse(&format!("s_{}", generate_nonce(deps.system())))
         .map_err(|error| PortError::invalid("scheduled message", error))?;

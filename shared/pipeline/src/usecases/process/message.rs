@@ -8,10 +8,12 @@ use crate::ports::{
     AppliedMessage, InboundWrite, Inbox, PortError, PortResult, Queues, StoreInboundOutcome, System,
     WRITE_TRIES,
 };
+use crate::steps::guest_reply::apply_guest_reply;
 use crate::steps::message_age::is_stale;
 use crate::steps::wake_up;
 use jiff::Timestamp;
 use recado_domain::config::InstanceConfig;
+use recado_domain::content::Content;
 use recado_domain::conversation::Conversation;
 use recado_domain::event::{FollowUpJob, InboundJob, MessagePosition, ProcessingRecord};
 use recado_domain::ids::Ordinal;
@@ -120,6 +122,9 @@ async fn store_message(deps: &impl Deps, arrival: Arrival<'_>) -> PortResult<Sto
         remove_quoted_signature(bound, &mut message);
         message.unanswered = stale.then_some(Reason::Stale);
         note_chosen_option(deps, bound, &mut conversation, inbound, &mut message).await?;
+        if let Some(text) = answer_text(&message.content) {
+            apply_guest_reply(deps, &conversation, ordinal, (text, message.written_at)).await?;
+        }
         let (outcome, stored) = save_arrival(deps, arrival, conversation, &message, goes_on).await?;
         match outcome {
             StoreInboundOutcome::Stored => {
@@ -138,6 +143,15 @@ async fn store_message(deps: &impl Deps, arrival: Arrival<'_>) -> PortResult<Sto
         }
     }
     Err(PortError::contended("conversation"))
+}
+
+/// Returns the words by which a message may answer an invitation: its text, or the button that was chosen.
+fn answer_text(content: &Content) -> Option<&str> {
+    match content {
+        Content::Text { text } => Some(text),
+        Content::Choice { title, .. } => Some(title),
+        _ => None,
+    }
 }
 
 /// Stores the message of `arrival` and finishes its event. Where records and queues lie in one database, the same transaction

@@ -46,5 +46,6 @@ fn changed(simulation: &Simulation, known: &InstanceConfig, last: bool) -> Confi
         agents: vec![changed.agent],
         instances: vec![changed.instance],
         alerts: None,
+        ..ConfigDocument::default()
     }
 }

@@ -1,0 +1,216 @@
+//! `GET /deliver/{id}/status` and `GET /wa/session/{phone}`: what became of invitations, and the sessions of contacts.
+
+use super::invitations::parse_occasion;
+use super::problem_answers::{NotFound, Unprocessable};
+use super::view::ListView;
+use super::{Api, ApiContext};
+use crate::problem::HttpProblem;
+use crate::query::{PathParam, QueryParams, parse_page_request};
+use axum::extract::State;
+use axum::{Extension, Json};
+use recado_domain::Timestamp;
+use recado_domain::access::Caller;
+use recado_domain::ids::{InstanceId, MessageId, TenantId};
+use recado_domain::invitations::InvitationState;
+use recado_pipeline::deliver::{self, InvitationView};
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+use utoipa::{IntoParams, ToSchema};
+
+/// The tenant of a request.
+#[derive(Debug, Deserialize, IntoParams)]
+#[into_params(parameter_in = Query)]
+#[serde(deny_unknown_fields)]
+pub(super) struct TenantQuery {
+    /// The tenant, with a token of the installation. If absent, the only one.
+    #[param(value_type = Option<String>)]
+    tenant: Option<TenantId>,
+}
+
+/// A status that an invitation reached.
+#[derive(Debug, Serialize, ToSchema)]
+struct TransitionView {
+    status: &'static str,
+    at: Timestamp,
+}
+
+/// An entry of the log of deliveries: an invitation, and what became of it.
+#[derive(Debug, Serialize, ToSchema)]
+pub(super) struct InvitationStatusView {
+    id: String,
+    #[serde(rename = "eventId")]
+    event_id: String,
+    #[serde(rename = "guestId")]
+    guest_id: String,
+    channel: &'static str,
+    template: String,
+    language: Option<String>,
+    /// `queued`, `processing`, `sent`, `delivered`, `read`, `failed`, `cancelled` or `duplicate`.
+    status: &'static str,
+    /// `true` if the guest's session of 24 hours was open when it was taken.
+    is_free: bool,
+    session_id: Option<String>,
+    /// The provider's id of the message.
+    provider_ref: Option<String>,
+    #[schema(value_type = Option<String>)]
+    message_id: Option<MessageId>,
+    duplicate_of: Option<String>,
+    #[schema(value_type = Option<Object>)]
+    metadata: Option<Map<String, Value>>,
+    /// Reason, if it failed.
+    error: Option<String>,
+    /// The provider's category of its price, once a status told it.
+    pricing_category: Option<String>,
+    created_at: Timestamp,
+    transitions: Vec<TransitionView>,
+}
+
+impl From<InvitationView> for InvitationStatusView {
+    fn from(view: InvitationView) -> Self {
+        let invitation = view.invitation;
+        let (mut duplicate_of, mut error) = (None, None);
+        match invitation.state {
+            InvitationState::Duplicate { of } => duplicate_of = Some(of.to_string()),
+            InvitationState::Refused { error: why } => error = Some(why),
+            InvitationState::Taken | InvitationState::Message { .. } => {}
+        }
+        let message = view.message.as_ref().map(|view| &view.message);
+        let history = message.and_then(|message| Some(&message.out.as_ref()?.history));
+        let is_failed = view.status.as_str() == "failed";
+        let last_reason = history.and_then(|history| history.last()?.why.clone());
+        let delivery = view.message.as_ref().and_then(|view| view.delivery.as_ref());
+        let pricing = delivery.and_then(|delivery| delivery.detail.pricing.as_ref());
+        let transitions = view.transitions.into_iter();
+        Self {
+            id: invitation.id.to_string(),
+            event_id: invitation.occasion.to_string(),
+            guest_id: invitation.guest.to_string(),
+            channel: invitation.channel.as_str(),
+            template: invitation.template.to_string(),
+            language: invitation.language,
+            status: view.status.as_str(),
+            is_free: invitation.is_free,
+            session_id: invitation.session,
+            provider_ref: message.and_then(|message| message.provider_message_id.clone()),
+            message_id: message.map(recado_domain::message::Message::message_id),
+            duplicate_of,
+            metadata: invitation.metadata.map(|metadata| metadata.to_object()),
+            error: error.or_else(|| last_reason.filter(|_| is_failed)),
+            pricing_category: pricing.and_then(|pricing| pricing.category.clone()),
+            created_at: invitation.created_at,
+            transitions: transitions
+                .map(|(status, at)| TransitionView {
+                    status: status.as_str(),
+                    at,
+                })
+                .collect(),
+        }
+    }
+}
+
+/// Returns the status of an invitation.
+///
+/// `id` is the invitation's, its message's, or the provider's id of the message (`provider_ref`). The status is read from the
+/// records and always true, so nothing is cached.
+#[utoipa::path(
+    get,
+    path = "/deliver/{id}/status",
+    tag = "Invitations",
+    params(("id" = String, Path, description = "Id of the invitation, or `provider_ref`"), TenantQuery),
+    responses((status = 200, body = InvitationStatusView, description = "The status"), NotFound)
+)]
+pub(super) async fn get_invitation_status(
+    State(api): State<Api<impl ApiContext>>,
+    Extension(caller): Extension<Caller>,
+    PathParam(id): PathParam<String>,
+    QueryParams(wanted): QueryParams<TenantQuery>,
+) -> Result<Json<InvitationStatusView>, HttpProblem> {
+    let found = deliver::find_invitation(&*api.deps, &caller, wanted.tenant.as_ref(), &id).await?;
+    Ok(Json(found.into()))
+}
+
+/// The tenant and the page of a list.
+#[derive(Debug, Deserialize, IntoParams)]
+#[into_params(parameter_in = Query)]
+#[serde(deny_unknown_fields)]
+pub(super) struct InvitationListQuery {
+    /// The tenant, with a token of the installation. If absent, the only one.
+    #[param(value_type = Option<String>)]
+    tenant: Option<TenantId>,
+    /// Number of items on a page: 1 to 200, 50 if absent.
+    limit: Option<usize>,
+    /// `next_cursor` of the page before.
+    cursor: Option<String>,
+}
+
+/// Lists the invitations of an occasion, by guest and then by time.
+#[utoipa::path(
+    get,
+    path = "/v1/occasions/{id}/invitations",
+    tag = "Invitations",
+    params(("id" = String, Path, description = "Id of the occasion"), InvitationListQuery),
+    responses((status = 200, body = ListView<InvitationStatusView>, description = "A page of invitations"), NotFound)
+)]
+pub(super) async fn list_invitations(
+    State(api): State<Api<impl ApiContext>>,
+    Extension(caller): Extension<Caller>,
+    PathParam(id): PathParam<String>,
+    QueryParams(wanted): QueryParams<InvitationListQuery>,
+) -> Result<Json<ListView<InvitationStatusView>>, HttpProblem> {
+    let page = parse_page_request(wanted.limit, wanted.cursor)?;
+    let (occasion, tenant) = (parse_occasion(&id)?, wanted.tenant);
+    let found = deliver::list_invitations(&*api.deps, &caller, tenant.as_ref(), &occasion, &page).await?;
+    Ok(Json(ListView::from_page(found, InvitationStatusView::from)))
+}
+
+/// The tenant and the instance of a session.
+#[derive(Debug, Deserialize, IntoParams)]
+#[into_params(parameter_in = Query)]
+#[serde(deny_unknown_fields)]
+pub(super) struct SessionQuery {
+    /// The tenant, with a token of the installation. If absent, the only one.
+    #[param(value_type = Option<String>)]
+    tenant: Option<TenantId>,
+    /// Only on this instance. If absent, the session that ends last.
+    #[param(value_type = Option<String>)]
+    instance: Option<InstanceId>,
+}
+
+/// A contact's session of 24 hours.
+#[derive(Debug, Serialize, ToSchema)]
+pub(super) struct SessionDetailView {
+    session_id: String,
+    #[schema(value_type = String)]
+    instance_id: InstanceId,
+    /// `true` if the session is open now.
+    active: bool,
+    started_at: Timestamp,
+    expires_at: Timestamp,
+    last_message_at: Timestamp,
+}
+
+/// Returns the newest session of a contact: 24 hours from the last message, renewed by each.
+#[utoipa::path(
+    get,
+    path = "/wa/session/{phone}",
+    tag = "Invitations",
+    params(("phone" = String, Path, description = "Phone number of the contact"), SessionQuery),
+    responses((status = 200, body = SessionDetailView, description = "The session"), NotFound, Unprocessable)
+)]
+pub(super) async fn get_session(
+    State(api): State<Api<impl ApiContext>>,
+    Extension(caller): Extension<Caller>,
+    PathParam(phone): PathParam<String>,
+    QueryParams(wanted): QueryParams<SessionQuery>,
+) -> Result<Json<SessionDetailView>, HttpProblem> {
+    let (tenant, instance) = (wanted.tenant.as_ref(), wanted.instance.as_ref());
+    let found = deliver::find_session(&*api.deps, &caller, tenant, &phone, instance).await?;
+    Ok(Json(SessionDetailView {
+        session_id: found.session.id,
+        instance_id: found.instance,
+        active: found.is_open,
+        started_at: found.session.started_at,
+        expires_at: found.session.expires_at,
+        last_message_at: found.session.last_message_at,
+    }))
+}

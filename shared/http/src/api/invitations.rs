@@ -1,0 +1,247 @@
+//! `POST /deliver/send` and `POST /events/{event}/guests/{guest}/send`: invitations to guests of occasions.
+//!
+//! Their names of fields are those of an earlier service, so that its clients go on working.
+
+use super::messages::{IdempotencyHeader, parse_idempotency_key};
+use super::problem_answers::{Conflict, NotFound, Unprocessable};
+use super::{Api, ApiContext, BODY_MAX};
+use crate::problem::HttpProblem;
+use crate::query::{PathParam, parse_json_body, read_body};
+use axum::body::Body;
+use axum::extract::State;
+use axum::http::{HeaderMap, StatusCode};
+use axum::response::{IntoResponse, Response};
+use axum::{Extension, Json};
+use recado_domain::access::Caller;
+use recado_domain::ids::{CorrelationId, GuestId, InvitationTemplateName, MessageId, OccasionId, TenantId};
+use recado_domain::invitations::{InvitationChannel, InvitationState, TemplateValues};
+use recado_domain::metadata::Metadata;
+use recado_pipeline::deliver::{self, AcceptedInvitation, InvitationRequest, NamedGuest};
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+use utoipa::ToSchema;
+
+/// The channel of an invitation.
+#[derive(Debug, Clone, Copy, Deserialize, ToSchema)]
+#[schema(as = InvitationChannel)]
+#[serde(rename_all = "snake_case")]
+enum ChannelParam {
+    /// By WhatsApp.
+    Whatsapp,
+    /// By e-mail.
+    Email,
+}
+
+impl From<ChannelParam> for InvitationChannel {
+    fn from(param: ChannelParam) -> Self {
+        match param {
+            ChannelParam::Whatsapp => Self::Whatsapp,
+            ChannelParam::Email => Self::Email,
+        }
+    }
+}
+
+/// An invitation to be sent. Either `guestId` or `phone` is required.
+#[derive(Debug, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+#[schema(example = json!({"eventId": "ev_demo", "phone": "+5215550011223", "channel": "whatsapp", "template": "invite"}))]
+struct InvitationSendRequest {
+    /// The occasion.
+    #[serde(rename = "eventId")]
+    event_id: String,
+    channel: ChannelParam,
+    /// Name of the template.
+    template: String,
+    /// The guest.
+    #[serde(rename = "guestId")]
+    guest_id: Option<String>,
+    /// The guest's phone number. An unknown one makes a pending guest.
+    phone: Option<String>,
+    /// Values of the template's variables.
+    #[serde(default)]
+    #[schema(value_type = Option<Object>)]
+    variables: TemplateValues,
+    metadata: Option<Map<String, Value>>,
+    /// The tenant, with a token of the installation. If absent, the only one.
+    tenant: Option<String>,
+}
+
+/// An invitation to be sent to the guest in the path.
+#[derive(Debug, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+#[schema(example = json!({"channel": "whatsapp", "template": "invite"}))]
+struct GuestSendRequest {
+    channel: ChannelParam,
+    /// Name of the template.
+    template: String,
+    /// Values of the template's variables.
+    #[serde(default)]
+    #[schema(value_type = Option<Object>)]
+    variables: TemplateValues,
+    metadata: Option<Map<String, Value>>,
+    /// The tenant, with a token of the installation. If absent, the only one.
+    tenant: Option<String>,
+}
+
+/// An invitation that was taken.
+#[derive(Debug, Serialize, ToSchema)]
+pub(super) struct AcceptedInvitationView {
+    id: String,
+    /// `queued`, or `duplicate`: the same template went to the guest within the dedupe window.
+    status: &'static str,
+    #[serde(rename = "guestId")]
+    guest_id: String,
+    /// The invitation that went before, if this is a duplicate.
+    duplicate_of: Option<String>,
+    /// The message, which `GET /v1/messages/{id}` shows.
+    #[schema(value_type = Option<String>)]
+    message_id: Option<MessageId>,
+    is_free: bool,
+    session_id: Option<String>,
+}
+
+impl From<AcceptedInvitation> for AcceptedInvitationView {
+    fn from(accepted: AcceptedInvitation) -> Self {
+        let invitation = accepted.invitation;
+        let (status, duplicate_of, message_id) = match invitation.state {
+            InvitationState::Duplicate { of } => ("duplicate", Some(of.to_string()), None),
+            InvitationState::Message { message } => ("queued", None, Some(message)),
+            InvitationState::Taken => ("queued", None, None),
+            InvitationState::Refused { .. } => ("failed", None, None),
+        };
+        Self {
+            id: invitation.id.to_string(),
+            status,
+            guest_id: invitation.guest.to_string(),
+            duplicate_of,
+            message_id,
+            is_free: invitation.is_free,
+            session_id: invitation.session,
+        }
+    }
+}
+
+/// Sends an invitation to a guest of an occasion.
+///
+/// The same template to the same guest within the dedupe window is a `duplicate` and not sent. A repeated request with the same
+/// idempotency key answers 200.
+#[utoipa::path(
+    post,
+    path = "/deliver/send",
+    tag = "Invitations",
+    params(IdempotencyHeader),
+    request_body = InvitationSendRequest,
+    responses(
+        (status = 200, body = AcceptedInvitationView, description = "Taken before, or a duplicate"),
+        (status = 202, body = AcceptedInvitationView, description = "The invitation is taken"),
+        NotFound,
+        Conflict,
+        Unprocessable
+    )
+)]
+pub(super) async fn post_invitation(
+    State(api): State<Api<impl ApiContext>>,
+    Extension(caller): Extension<Caller>,
+    Extension(correlation): Extension<CorrelationId>,
+    headers: HeaderMap,
+    body: Body,
+) -> Result<Response, HttpProblem> {
+    let wanted: InvitationSendRequest = parse_json_body(&read_body(&headers, body, BODY_MAX).await?)?;
+    let guest = match (wanted.guest_id, wanted.phone) {
+        (Some(id), None) => NamedGuest::Id(parse_guest_id(&id)?),
+        (None, Some(phone)) => NamedGuest::Phone(phone),
+        _ => return Err(HttpProblem::bad_request("give either guestId or phone")),
+    };
+    let request = InvitationRequest {
+        tenant: parse_tenant(wanted.tenant.as_deref())?,
+        occasion: parse_occasion(&wanted.event_id)?,
+        guest,
+        channel: wanted.channel.into(),
+        template: parse_template(&wanted.template)?,
+        variables: wanted.variables,
+        metadata: parse_metadata(wanted.metadata.as_ref())?,
+        key: parse_idempotency_key(&headers)?,
+        correlation,
+    };
+    send(&api, &caller, request).await
+}
+
+/// Sends an invitation to the guest in the path.
+#[utoipa::path(
+    post,
+    path = "/events/{event}/guests/{guest}/send",
+    tag = "Invitations",
+    params(
+        ("event" = String, Path, description = "Id of the occasion"),
+        ("guest" = String, Path, description = "Id of the guest"),
+        IdempotencyHeader
+    ),
+    request_body = GuestSendRequest,
+    responses(
+        (status = 200, body = AcceptedInvitationView, description = "Taken before, or a duplicate"),
+        (status = 202, body = AcceptedInvitationView, description = "The invitation is taken"),
+        NotFound,
+        Conflict,
+        Unprocessable
+    )
+)]
+pub(super) async fn post_guest_invitation(
+    State(api): State<Api<impl ApiContext>>,
+    Extension(caller): Extension<Caller>,
+    PathParam((event, guest)): PathParam<(String, String)>,
+    Extension(correlation): Extension<CorrelationId>,
+    headers: HeaderMap,
+    body: Body,
+) -> Result<Response, HttpProblem> {
+    let wanted: GuestSendRequest = parse_json_body(&read_body(&headers, body, BODY_MAX).await?)?;
+    let request = InvitationRequest {
+        tenant: parse_tenant(wanted.tenant.as_deref())?,
+        occasion: parse_occasion(&event)?,
+        guest: NamedGuest::Id(parse_guest_id(&guest)?),
+        channel: wanted.channel.into(),
+        template: parse_template(&wanted.template)?,
+        variables: wanted.variables,
+        metadata: parse_metadata(wanted.metadata.as_ref())?,
+        key: parse_idempotency_key(&headers)?,
+        correlation,
+    };
+    send(&api, &caller, request).await
+}
+
+async fn send<C: ApiContext>(
+    api: &Api<C>,
+    caller: &Caller,
+    request: InvitationRequest,
+) -> Result<Response, HttpProblem> {
+    let accepted = deliver::send_invitation(&*api.deps, caller, request).await?;
+    let is_duplicate = matches!(accepted.invitation.state, InvitationState::Duplicate { .. });
+    let status = if accepted.repeated || is_duplicate {
+        StatusCode::OK
+    } else {
+        StatusCode::ACCEPTED
+    };
+    Ok((status, Json(AcceptedInvitationView::from(accepted))).into_response())
+}
+
+fn parse_tenant(text: Option<&str>) -> Result<Option<TenantId>, HttpProblem> {
+    let parsed = text.map(TenantId::parse).transpose();
+    parsed.map_err(|_| HttpProblem::not_found("there is no such tenant"))
+}
+
+pub(super) fn parse_occasion(text: &str) -> Result<OccasionId, HttpProblem> {
+    OccasionId::parse(text).map_err(|_| HttpProblem::bad_request("the id of the occasion is malformed"))
+}
+
+fn parse_guest_id(text: &str) -> Result<GuestId, HttpProblem> {
+    GuestId::parse(text).map_err(|_| HttpProblem::not_found("there is no such guest"))
+}
+
+fn parse_template(text: &str) -> Result<InvitationTemplateName, HttpProblem> {
+    let unknown = |_| HttpProblem::new(StatusCode::UNPROCESSABLE_ENTITY, "there is no such template");
+    InvitationTemplateName::parse(text).map_err(unknown)
+}
+
+fn parse_metadata(object: Option<&Map<String, Value>>) -> Result<Option<Metadata>, HttpProblem> {
+    let parsed = object.map(Metadata::from_object).transpose();
+    parsed.map_err(|error| HttpProblem::bad_request(error.to_string()))
+}

@@ -1,0 +1,248 @@
+//! `/v1/occasions`: lists occasions and their guests, and adds guests.
+
+use super::invitations::parse_occasion;
+use super::problem_answers::NotFound;
+use super::view::ListView;
+use super::{Api, ApiContext, BODY_MAX};
+use crate::problem::HttpProblem;
+use crate::query::{PathParam, QueryParams, parse_json_body, parse_page_request, read_body};
+use axum::body::Body;
+use axum::extract::State;
+use axum::http::HeaderMap;
+use axum::http::header::CONTENT_TYPE;
+use axum::{Extension, Json};
+use recado_domain::Timestamp;
+use recado_domain::access::Caller;
+use recado_domain::ids::TenantId;
+use recado_domain::invitations::{GUEST_ROWS_MAX, Guest, GuestRow, ListedGuest, Occasion, parse_guest_list};
+use recado_pipeline::occasions::{self, AddedGuests};
+use serde::{Deserialize, Serialize};
+use utoipa::{IntoParams, ToSchema};
+
+/// The tenant and the page of a list.
+#[derive(Debug, Deserialize, IntoParams)]
+#[into_params(parameter_in = Query)]
+#[serde(deny_unknown_fields)]
+pub(super) struct OccasionListQuery {
+    /// The tenant, with a token of the installation. If absent, the only one.
+    #[param(value_type = Option<String>)]
+    tenant: Option<TenantId>,
+    /// Number of items on a page: 1 to 200, 50 if absent.
+    limit: Option<usize>,
+    /// `next_cursor` of the page before.
+    cursor: Option<String>,
+}
+
+/// An occasion to which guests are invited.
+#[derive(Debug, Serialize, ToSchema)]
+pub(super) struct OccasionView {
+    id: String,
+    tenant: String,
+    name: Option<String>,
+    /// The instance that sends what goes by WhatsApp.
+    instance: String,
+    /// Date and time at which it begins, by the clocks of its time zone.
+    starts_at: Option<String>,
+    time_zone: Option<String>,
+    language: Option<String>,
+}
+
+impl From<Occasion> for OccasionView {
+    fn from(occasion: Occasion) -> Self {
+        Self {
+            id: occasion.id.to_string(),
+            tenant: occasion.tenant.to_string(),
+            name: occasion.name,
+            instance: occasion.instance.to_string(),
+            starts_at: occasion.starts_at.map(|at| at.to_string()),
+            time_zone: occasion.time_zone,
+            language: occasion.language,
+        }
+    }
+}
+
+/// Lists the occasions of a tenant.
+#[utoipa::path(
+    get,
+    path = "/v1/occasions",
+    tag = "Invitations",
+    params(OccasionListQuery),
+    responses((status = 200, body = ListView<OccasionView>, description = "A page of occasions"), NotFound)
+)]
+pub(super) async fn list_occasions(
+    State(api): State<Api<impl ApiContext>>,
+    Extension(caller): Extension<Caller>,
+    QueryParams(wanted): QueryParams<OccasionListQuery>,
+) -> Result<Json<ListView<OccasionView>>, HttpProblem> {
+    let page = parse_page_request(wanted.limit, wanted.cursor)?;
+    let found = occasions::list_occasions(&*api.deps, &caller, wanted.tenant.as_ref(), &page).await?;
+    Ok(Json(ListView::from_page(found, OccasionView::from)))
+}
+
+/// The answer that decided a guest's status.
+#[derive(Debug, Serialize, ToSchema)]
+struct ConfirmationPayload {
+    at: Timestamp,
+    session_id: Option<String>,
+}
+
+/// A guest of an occasion.
+#[derive(Debug, Serialize, ToSchema)]
+pub(super) struct GuestView {
+    id: String,
+    name: Option<String>,
+    phone: Option<String>,
+    email: Option<String>,
+    language: Option<String>,
+    /// `pending`, `confirmed` or `declined`.
+    status: &'static str,
+    confirmation_payload: Option<ConfirmationPayload>,
+    created_at: Timestamp,
+}
+
+impl From<Guest> for GuestView {
+    fn from(guest: Guest) -> Self {
+        Self {
+            id: guest.id.to_string(),
+            name: guest.name,
+            phone: guest.phone.map(|digits| format!("+{digits}")),
+            email: guest.email,
+            language: guest.language,
+            status: guest.status.as_str(),
+            confirmation_payload: guest.reply.map(|reply| ConfirmationPayload {
+                at: reply.at,
+                session_id: reply.session,
+            }),
+            created_at: guest.created_at,
+        }
+    }
+}
+
+/// Lists the guests of an occasion, with what they answered.
+#[utoipa::path(
+    get,
+    path = "/v1/occasions/{id}/guests",
+    tag = "Invitations",
+    params(("id" = String, Path, description = "Id of the occasion"), OccasionListQuery),
+    responses((status = 200, body = ListView<GuestView>, description = "A page of guests"), NotFound)
+)]
+pub(super) async fn list_guests(
+    State(api): State<Api<impl ApiContext>>,
+    Extension(caller): Extension<Caller>,
+    PathParam(id): PathParam<String>,
+    QueryParams(wanted): QueryParams<OccasionListQuery>,
+) -> Result<Json<ListView<GuestView>>, HttpProblem> {
+    let page = parse_page_request(wanted.limit, wanted.cursor)?;
+    let (occasion, tenant) = (parse_occasion(&id)?, wanted.tenant);
+    let found = occasions::list_guests(&*api.deps, &caller, tenant.as_ref(), &occasion, &page).await?;
+    Ok(Json(ListView::from_page(found, GuestView::from)))
+}
+
+/// A guest as a request names one: an `id`, a `phone`, or both.
+#[derive(Debug, ToSchema)]
+#[expect(dead_code, reason = "the description of `GuestRow`, which is read")]
+struct NewGuest {
+    id: Option<String>,
+    name: Option<String>,
+    phone: Option<String>,
+    email: Option<String>,
+    language: Option<String>,
+}
+
+/// Guests to add.
+#[derive(Debug, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+#[schema(example = json!({"guests": [{"name": "Ana", "phone": "+52 1 55 5001 1223"}]}))]
+struct GuestsRequest {
+    #[schema(value_type = Vec<NewGuest>)]
+    guests: Vec<GuestRow>,
+}
+
+/// A row that was refused.
+#[derive(Debug, Serialize, ToSchema)]
+struct RefusedRowView {
+    /// Line of the list on which the row begins, or place of the guest, from 1.
+    line: usize,
+    why: String,
+}
+
+/// The result of adding guests.
+#[derive(Debug, Serialize, ToSchema)]
+pub(super) struct AddedGuestsView {
+    added: usize,
+    changed: usize,
+    unchanged: usize,
+    refused: Vec<RefusedRowView>,
+}
+
+impl From<AddedGuests> for AddedGuestsView {
+    fn from(result: AddedGuests) -> Self {
+        let refused = result.refused.into_iter();
+        Self {
+            added: result.added,
+            changed: result.changed,
+            unchanged: result.unchanged,
+            refused: refused
+                .map(|(line, why)| RefusedRowView {
+                    line,
+                    why: why.to_string(),
+                })
+                .collect(),
+        }
+    }
+}
+
+/// The tenant of a request.
+#[derive(Debug, Deserialize, IntoParams)]
+#[into_params(parameter_in = Query)]
+#[serde(deny_unknown_fields)]
+pub(super) struct GuestsQuery {
+    /// The tenant, with a token of the installation. If absent, the only one.
+    #[param(value_type = Option<String>)]
+    tenant: Option<TenantId>,
+}
+
+/// Adds guests to an occasion.
+///
+/// The body is JSON, or a list of comma-separated values (`Content-Type: text/csv`) whose first row names the columns `id`, `name`,
+/// `phone`, `email`, `language`. Rows that are refused are told, and the others are added. The same list again changes nothing.
+#[utoipa::path(
+    post,
+    path = "/v1/occasions/{id}/guests",
+    tag = "Invitations",
+    params(("id" = String, Path, description = "Id of the occasion"), GuestsQuery),
+    request_body = GuestsRequest,
+    responses((status = 200, body = AddedGuestsView, description = "What became of each"), NotFound)
+)]
+pub(super) async fn post_guests(
+    State(api): State<Api<impl ApiContext>>,
+    Extension(caller): Extension<Caller>,
+    PathParam(id): PathParam<String>,
+    QueryParams(wanted): QueryParams<GuestsQuery>,
+    headers: HeaderMap,
+    body: Body,
+) -> Result<Json<AddedGuestsView>, HttpProblem> {
+    let occasion = parse_occasion(&id)?;
+    let body = read_body(&headers, body, BODY_MAX).await?;
+    let rows = if is_csv(&headers) {
+        let text = std::str::from_utf8(&body);
+        let text = text.map_err(|_| HttpProblem::bad_request("the list is not UTF-8"))?;
+        parse_guest_list(text).map_err(|error| HttpProblem::bad_request(error.to_string()))?
+    } else {
+        let request: GuestsRequest = parse_json_body(&body)?;
+        if request.guests.len() > GUEST_ROWS_MAX {
+            return Err(HttpProblem::bad_request("too many guests: split them"));
+        }
+        let numbered = request.guests.into_iter().enumerate();
+        numbered
+            .map(|(place, row)| (place + 1, Ok(row)))
+            .collect::<Vec<ListedGuest>>()
+    };
+    let added = occasions::add_guests(&*api.deps, &caller, wanted.tenant.as_ref(), &occasion, rows).await?;
+    Ok(Json(added.into()))
+}
+
+fn is_csv(headers: &HeaderMap) -> bool {
+    let kind = headers.get(CONTENT_TYPE).and_then(|kind| kind.to_str().ok());
+    kind.is_some_and(|kind| kind.trim_start().starts_with("text/csv"))
+}

@@ -1,0 +1,43 @@
+//! Schemas of occasions and templates of invitations, as a configuration document has them.
+
+use super::content::MessageTemplateSchema;
+use serde::Serialize;
+use utoipa::ToSchema;
+
+/// An occasion to which guests are invited.
+#[derive(Serialize, ToSchema)]
+#[schema(as = Occasion)]
+#[serde(deny_unknown_fields)]
+pub(super) struct OccasionSchema {
+    #[schema(example = "ev_demo")]
+    id: String,
+    tenant: String,
+    name: Option<String>,
+    /// The instance that sends what goes by WhatsApp.
+    instance: String,
+    /// Date and time at which it begins, by the clocks of its time zone.
+    #[schema(example = "2027-03-05T18:00:00")]
+    starts_at: Option<String>,
+    /// IANA time zone, if another than the tenant's.
+    time_zone: Option<String>,
+    /// Language of guests who have none of their own.
+    language: Option<String>,
+}
+
+/// A template of invitations: either a text or a template that the provider approved.
+#[derive(Serialize, ToSchema)]
+#[schema(as = InvitationTemplate)]
+#[serde(deny_unknown_fields)]
+pub(super) struct InvitationTemplateSchema {
+    #[schema(example = "invite")]
+    name: String,
+    tenant: String,
+    /// `whatsapp` or `email`.
+    channel: String,
+    language: Option<String>,
+    /// Subject of an e-mail.
+    subject: Option<String>,
+    /// The text, with variables as `{{name}}` or `{{name|words in its place}}`.
+    text: Option<String>,
+    approved: Option<MessageTemplateSchema>,
+}

@@ -1,0 +1,59 @@
+//! Applies a contact's answer to the invitation that its conversation notes. A conversation that notes none costs nothing.
+
+use crate::Deps;
+use crate::ports::{GuestOutcome, InvitationRecords, PortError, PortResult, WRITE_TRIES};
+use jiff::Timestamp;
+use recado_domain::conversation::Conversation;
+use recado_domain::ids::Ordinal;
+use recado_domain::invitations::{GuestReply, InvitedGuest, recognize_answer};
+
+/// Applies the text of a contact's message, written at `at`, to the guest as whom the contact was invited. To be called before
+/// the message is stored: after a crash in between, the message is applied again, and the guest stays as it is.
+pub(crate) async fn apply_guest_reply(
+    deps: &impl Deps,
+    conversation: &Conversation,
+    ordinal: Ordinal,
+    (text, at): (&str, Timestamp),
+) -> PortResult<()> {
+    let Some(invited) = &conversation.invited else {
+        return Ok(());
+    };
+    let is_first = invited.ordinal.next_ordinal() == ordinal;
+    let Some(answer) = recognize_answer(text, is_first) else {
+        return Ok(());
+    };
+    let session = conversation.newest_session().map(|session| session.id);
+    let reply = GuestReply { answer, at, session };
+    store_reply(deps, conversation, invited, &reply).await
+}
+
+async fn store_reply(
+    deps: &impl Deps,
+    conversation: &Conversation,
+    invited: &InvitedGuest,
+    reply: &GuestReply,
+) -> PortResult<()> {
+    for _ in 0..WRITE_TRIES {
+        let found = deps
+            .store()
+            .find_guest(&conversation.tenant, &invited.occasion, &invited.guest)
+            .await?;
+        let Some(mut guest) = found else {
+            return Ok(());
+        };
+        if !guest.apply_reply(reply.clone()) {
+            return Ok(());
+        }
+        guest.rev += 1;
+        match deps.store().save_guest(&guest).await? {
+            GuestOutcome::Written => {
+                tracing::info!(occasion = %guest.occasion, status = guest.status.as_str(), "a guest answered");
+                return Ok(());
+            }
+            GuestOutcome::Conflict => {}
+            // The number of a stored guest never changes.
+            GuestOutcome::PhoneTaken(_) => return Ok(()),
+        }
+    }
+    Err(PortError::contended("guest"))
+}

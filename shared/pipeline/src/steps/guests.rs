@@ -1,0 +1,98 @@
+//! Finds the guests of occasions, and makes new ones.
+
+use crate::Deps;
+use crate::ports::{GuestOutcome, InvitationRecords, PortError, PortResult, System, WRITE_TRIES};
+use crate::steps::identity::load_identity_key;
+use recado_domain::config::Tenant;
+use recado_domain::contact::ContactAddress;
+use recado_domain::ids::{GuestId, TenantId};
+use recado_domain::invitations::{Guest, GuestStatus, Occasion, PhoneKey};
+use std::collections::BTreeSet;
+
+/// Returns the key by which the tenant's guests with this number are found.
+pub(crate) async fn derive_phone_key(
+    deps: &impl Deps,
+    tenant: &TenantId,
+    phone: &str,
+) -> PortResult<PhoneKey> {
+    Ok(load_identity_key(deps).await?.derive_phone_key(tenant, phone))
+}
+
+/// Makes a guest who is pending, under `id`, or under one that is derived from the number.
+pub(crate) async fn make_guest(
+    deps: &impl Deps,
+    (tenant, occasion): (&Tenant, &Occasion),
+    id: Option<GuestId>,
+    phone: Option<String>,
+) -> PortResult<Guest> {
+    let phone_key = match &phone {
+        Some(phone) => Some(derive_phone_key(deps, &tenant.id, phone).await?),
+        None => None,
+    };
+    let derived = phone_key.as_ref().map(|key| format!("g_{}", key.as_str()));
+    let derived = derived.and_then(|text| GuestId::parse(&text).ok());
+    let id = id
+        .or(derived)
+        .ok_or_else(|| PortError::invalid("guest", "a guest without id and number"))?;
+    let now = deps.system().now();
+    let period = tenant.retention.messages.to_duration();
+    Ok(Guest {
+        tenant: tenant.id.clone(),
+        occasion: occasion.id.clone(),
+        id,
+        name: None,
+        phone,
+        phone_key,
+        email: None,
+        language: None,
+        status: GuestStatus::Pending,
+        reply: None,
+        created_at: now,
+        keep_until: occasion.keep_until(tenant.resolve_time_zone(), period, now),
+        rev: 1,
+    })
+}
+
+/// Returns the guest of the occasion with this number. If there is none, a pending one is stored.
+pub(crate) async fn find_or_add_guest(
+    deps: &impl Deps,
+    (tenant, occasion): (&Tenant, &Occasion),
+    phone: &str,
+) -> PortResult<Guest> {
+    for _ in 0..WRITE_TRIES {
+        let guest = make_guest(deps, (tenant, occasion), None, Some(phone.to_owned())).await?;
+        let Some(key) = &guest.phone_key else { break };
+        let known = deps
+            .store()
+            .list_guests_of_phone(&tenant.id, key, Some(&occasion.id))
+            .await?;
+        if let Some(known) = known.into_iter().next() {
+            return Ok(known);
+        }
+        if deps.store().save_guest(&guest).await? == GuestOutcome::Written {
+            return Ok(guest);
+        }
+    }
+    Err(PortError::contended("guest"))
+}
+
+/// Lists the guests of a tenant who have one of the numbers among these addresses.
+pub(crate) async fn find_guests(
+    deps: &impl Deps,
+    tenant: &TenantId,
+    addresses: &BTreeSet<ContactAddress>,
+) -> PortResult<Vec<Guest>> {
+    let numbers = addresses.iter().filter_map(ContactAddress::phone_number);
+    let digits: BTreeSet<String> = numbers
+        .map(|number| number.trim_start_matches('+').to_owned())
+        .collect();
+    let mut keys = BTreeSet::new();
+    for phone in &digits {
+        keys.insert(derive_phone_key(deps, tenant, phone).await?);
+    }
+    let mut guests = Vec::new();
+    for key in &keys {
+        guests.extend(deps.store().list_guests_of_phone(tenant, key, None).await?);
+    }
+    Ok(guests)
+}

@@ -1,0 +1,53 @@
+//! Finds the tenant for which a request about occasions is made.
+
+use crate::Deps;
+use crate::ports::{ConfigurationStore, PageRequest, PortError, PortResult};
+use recado_domain::access::Caller;
+use recado_domain::config::{ConfigNames, Tenant};
+use recado_domain::ids::TenantId;
+
+/// The reason why a request has no tenant.
+#[derive(Debug, thiserror::Error)]
+pub enum TenantChoiceError {
+    /// The tenant does not exist within the caller's scope.
+    #[error("there is no such tenant")]
+    Unknown,
+    /// The installation has several tenants, and the request names none.
+    #[error("name the tenant: the token opens the whole installation, which has several")]
+    Unnamed,
+    /// The store failed.
+    #[error(transparent)]
+    Port(#[from] PortError),
+}
+
+/// Returns the tenant that a request names, else the token's, else the only one of the installation.
+pub(crate) async fn choose_tenant(
+    deps: &impl Deps,
+    caller: &Caller,
+    named: Option<&TenantId>,
+) -> Result<Tenant, TenantChoiceError> {
+    let Some(id) = named.or(caller.scope.tenant()) else {
+        let page = PageRequest {
+            limit: 2,
+            cursor: None,
+        };
+        let found = deps.store().list_tenants(&page).await?;
+        let mut tenants = found.items.into_iter();
+        return match (tenants.next(), tenants.next()) {
+            (Some(only), None) => Ok(only),
+            _ => Err(TenantChoiceError::Unnamed),
+        };
+    };
+    if !caller.scope.covers(id) {
+        return Err(TenantChoiceError::Unknown);
+    }
+    find_tenant(deps, id).await?.ok_or(TenantChoiceError::Unknown)
+}
+
+async fn find_tenant(deps: &impl Deps, id: &TenantId) -> PortResult<Option<Tenant>> {
+    let names = ConfigNames {
+        tenants: [id.clone()].into(),
+        ..ConfigNames::default()
+    };
+    Ok(deps.store().read_named(&names).await?.tenants.into_iter().next())
+}

@@ -1,0 +1,159 @@
+//! Occasions and templates of invitations in a document. They are records of the tenant, not of the configuration that each turn
+//! reads, so they are checked and written beside it, and `prune` leaves them.
+
+use super::{ConfigurationChange, ConfigurationChangeKind, ConfigureError};
+use crate::Deps;
+use crate::ports::{ConfigurationStore, InvitationRecords, PortResult};
+use crate::steps::audit::audit_actions;
+use recado_domain::access::Caller;
+use recado_domain::audit::{AuditAction, AuditedAction};
+use recado_domain::config::{ConfigDocument, ConfigNames};
+use recado_domain::ids::TenantId;
+use recado_domain::invitations::{InvitationTemplate, Occasion};
+
+/// The occasions and templates of a document.
+#[derive(Default)]
+pub(super) struct InvitationEntries {
+    occasions: Vec<Occasion>,
+    templates: Vec<InvitationTemplate>,
+}
+
+/// Takes the occasions and templates out of a document.
+pub(super) fn take_invitation_entries(change: &mut ConfigDocument) -> InvitationEntries {
+    InvitationEntries {
+        occasions: std::mem::take(&mut change.occasions),
+        templates: std::mem::take(&mut change.invitation_templates),
+    }
+}
+
+impl InvitationEntries {
+    /// Checks the entries against `document`, the configuration that will hold. Entries of other tenants than the caller's are
+    /// refused as those of unknown ones.
+    pub(super) async fn check(
+        &self,
+        deps: &impl Deps,
+        caller: &Caller,
+        document: &ConfigDocument,
+    ) -> Result<(), ConfigureError> {
+        for occasion in &self.occasions {
+            occasion.check_occasion()?;
+            let place = format!("occasion `{}`", occasion.id);
+            check_tenant(deps, caller, document, (&place, &occasion.tenant)).await?;
+            let in_document = |tenant: &TenantId| {
+                let is_it = |one: &&recado_domain::config::Instance| one.id == occasion.instance;
+                document
+                    .instances
+                    .iter()
+                    .find(is_it)
+                    .map(|one| one.tenant == *tenant)
+            };
+            let fits = if let Some(fits) = in_document(&occasion.tenant) {
+                fits
+            } else {
+                let stored = deps.store().instance_config(&occasion.instance).await?;
+                stored.is_some_and(|stored| stored.tenant.id == occasion.tenant)
+            };
+            if !fits {
+                let why = format!("its tenant has no instance `{}`", occasion.instance);
+                return Err(ConfigureError::InvitationEntry { place, why });
+            }
+        }
+        for template in &self.templates {
+            template.check_template()?;
+            let place = format!("template `{}`", template.name);
+            check_tenant(deps, caller, document, (&place, &template.tenant)).await?;
+        }
+        Ok(())
+    }
+
+    /// Lists what writing the entries would change.
+    pub(super) async fn list_changes(&self, deps: &impl Deps) -> PortResult<Vec<ConfigurationChange>> {
+        let mut changes = Vec::new();
+        for occasion in &self.occasions {
+            let known = deps.store().find_occasion(&occasion.tenant, &occasion.id).await?;
+            changes.push(change_of(
+                "occasion",
+                occasion.id.as_str(),
+                known.as_ref(),
+                occasion,
+            ));
+        }
+        for template in &self.templates {
+            let known = deps
+                .store()
+                .list_invitation_templates(&template.tenant, Some(&template.name))
+                .await?;
+            let is_it = |one: &&InvitationTemplate| {
+                one.channel == template.channel && one.language == template.language
+            };
+            let known = known.iter().find(is_it);
+            changes.push(change_of(
+                "invitation_template",
+                template.name.as_str(),
+                known,
+                template,
+            ));
+        }
+        Ok(changes)
+    }
+
+    /// Notes the changes in the audit and writes the entries.
+    pub(super) async fn write(
+        &self,
+        deps: &impl Deps,
+        caller: &Caller,
+        changes: &[ConfigurationChange],
+    ) -> PortResult<()> {
+        let tenants = self.occasions.iter().map(|one| &one.tenant);
+        let tenants = tenants.chain(self.templates.iter().map(|one| &one.tenant));
+        let is_new = |change: &ConfigurationChange| change.what != ConfigurationChangeKind::Unchanged;
+        let audited = changes.iter().zip(tenants).filter(|(change, _)| is_new(change));
+        let action = AuditAction::ConfigurationChanged;
+        let actions = audited
+            .map(|(change, tenant)| AuditedAction::on_object(action, Some(tenant), change.kind, &change.id));
+        audit_actions(deps, caller, actions.collect::<Vec<_>>()).await?;
+        for occasion in &self.occasions {
+            deps.store().put_occasion(occasion).await?;
+        }
+        for template in &self.templates {
+            deps.store().put_invitation_template(template).await?;
+        }
+        Ok(())
+    }
+}
+
+fn change_of<T: PartialEq>(kind: &'static str, id: &str, known: Option<&T>, new: &T) -> ConfigurationChange {
+    ConfigurationChange {
+        kind,
+        id: id.to_owned(),
+        what: match known {
+            None => ConfigurationChangeKind::Created,
+            Some(known) if known == new => ConfigurationChangeKind::Unchanged,
+            Some(_) => ConfigurationChangeKind::Changed,
+        },
+        fields: Vec::new(),
+        conversations: None,
+    }
+}
+
+/// Checks that a tenant exists, or will with the document, and is within the caller's scope.
+async fn check_tenant(
+    deps: &impl Deps,
+    caller: &Caller,
+    document: &ConfigDocument,
+    (place, tenant): (&str, &TenantId),
+) -> Result<(), ConfigureError> {
+    let is_named = document.tenants.iter().any(|known| known.id == *tenant);
+    let names = ConfigNames {
+        tenants: [tenant.clone()].into(),
+        ..ConfigNames::default()
+    };
+    let exists = is_named || !deps.store().read_named(&names).await?.tenants.is_empty();
+    if exists && caller.scope.covers(tenant) {
+        return Ok(());
+    }
+    Err(ConfigureError::InvitationEntry {
+        place: place.to_owned(),
+        why: format!("there is no tenant `{tenant}`"),
+    })
+}

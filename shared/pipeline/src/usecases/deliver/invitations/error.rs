@@ -1,0 +1,43 @@
+use super::super::DeliverError;
+use crate::ports::PortError;
+use crate::steps::invited_tenant::TenantChoiceError;
+use recado_domain::ids::{InvitationTemplateName, OccasionId};
+use recado_domain::invitations::{InvitationChannel, InvitationTemplateError};
+use recado_domain::recipient::RecipientError;
+
+/// The reason why an invitation was not taken, or a record of invitations not found.
+#[derive(Debug, thiserror::Error)]
+pub enum InvitationError {
+    /// The request has no tenant.
+    #[error(transparent)]
+    Tenant(#[from] TenantChoiceError),
+    /// The named record does not exist.
+    #[error("there is no such {0}")]
+    NotFound(&'static str),
+    /// Nobody configured the occasion, and it is not plain which instance would send.
+    #[error(
+        "occasion `{0}` is not configured, and the tenant has not exactly one instance that could send for it"
+    )]
+    UnknownOccasion(OccasionId),
+    /// The tenant has no such template for the channel.
+    #[error("there is no template `{0}` for this channel")]
+    UnknownTemplate(InvitationTemplateName),
+    /// The template cannot be sent with the values that are known.
+    #[error(transparent)]
+    Template(#[from] InvitationTemplateError),
+    /// Nothing sends by the channel.
+    #[error("nothing is configured that sends by {}", .0.as_str())]
+    Channel(InvitationChannel),
+    /// The guest has no phone number.
+    #[error("the guest has no phone number")]
+    NoPhone,
+    /// The phone number is not one.
+    #[error(transparent)]
+    Phone(#[from] RecipientError),
+    /// The message was not accepted.
+    #[error(transparent)]
+    Deliver(#[from] DeliverError),
+    /// A store or queue failed.
+    #[error(transparent)]
+    Port(#[from] PortError),
+}

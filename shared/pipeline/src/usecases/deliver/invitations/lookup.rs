@@ -1,0 +1,256 @@
+//! Reads invitations with what became of them, and the sessions of contacts.
+
+use super::InvitationError;
+use super::preparation::{find_newest_session, parse_phone};
+use crate::Deps;
+use crate::ports::{
+    ConfigurationStore, Deliveries, InvitationRecords, Page, PageRequest, PortResult, Providers, System,
+};
+use crate::steps::invited_tenant::choose_tenant;
+use crate::steps::message_view::{MessageView, find_message_view};
+use futures::stream::{self, StreamExt, TryStreamExt};
+use jiff::Timestamp;
+use recado_domain::access::Caller;
+use recado_domain::config::{Instance, Tenant};
+use recado_domain::conversation::ContactSession;
+use recado_domain::delivery::DeliveryKey;
+use recado_domain::ids::{InstanceId, InvitationId, MessageId, OccasionId, TenantId};
+use recado_domain::invitations::{Invitation, InvitationState, InvitationStatus, parse_invitation_time};
+use recado_domain::message::MessageStatus;
+use recado_domain::outbox::OutboxState;
+
+/// Number of messages that are read at the same time for a list.
+const READS_AT_ONCE: usize = 16;
+
+/// An invitation with what became of it.
+#[derive(Debug, Clone, PartialEq)]
+pub struct InvitationView {
+    /// The invitation.
+    pub invitation: Invitation,
+    /// Status of the invitation.
+    pub status: InvitationStatus,
+    /// Each status that it reached, with the time.
+    pub transitions: Vec<(InvitationStatus, Timestamp)>,
+    /// Message of the invitation; `None` if there is none.
+    pub message: Option<MessageView>,
+}
+
+/// A contact's newest session on an instance.
+#[derive(Debug, Clone, PartialEq)]
+pub struct SessionView {
+    /// The instance.
+    pub instance: InstanceId,
+    /// The session.
+    pub session: ContactSession,
+    /// `true` if it is open now.
+    pub is_open: bool,
+}
+
+/// Returns the invitation with an id: its own, its message's, or the one that the provider gave the message.
+pub async fn find_invitation(
+    deps: &impl Deps,
+    caller: &Caller,
+    named: Option<&TenantId>,
+    id: &str,
+) -> Result<InvitationView, InvitationError> {
+    const MISSING: InvitationError = InvitationError::NotFound("invitation");
+    let tenant = choose_tenant(deps, caller, named).await?;
+    let Ok(own) = InvitationId::parse(id) else {
+        return Err(MISSING);
+    };
+    let found = if parse_invitation_time(&own).is_some() {
+        deps.store().find_invitation(&tenant.id, &own).await?
+    } else {
+        find_by_message(deps, caller, &tenant, id).await?
+    };
+    let invitation = found.ok_or(MISSING)?;
+    view_invitation(deps, caller, invitation).await?.ok_or(MISSING)
+}
+
+/// Returns the invitation whose message has this id, Recado's own or the provider's.
+async fn find_by_message(
+    deps: &impl Deps,
+    caller: &Caller,
+    tenant: &Tenant,
+    id: &str,
+) -> PortResult<Option<Invitation>> {
+    let own = MessageId::parse(id).ok();
+    let own = own.filter(|id| id.conversation_and_ordinal().is_ok());
+    let message = match own {
+        Some(own) => Some(own),
+        None => find_provider_message(deps, tenant, id).await?,
+    };
+    let Some(message) = message else { return Ok(None) };
+    let Some(view) = find_message_view(deps, caller, &message).await? else {
+        return Ok(None);
+    };
+    let metadata = view.message.out.as_ref().and_then(|out| out.metadata.as_ref());
+    let named = metadata.and_then(|metadata| {
+        let id = metadata.to_object().get("invitation")?.as_str()?.to_owned();
+        InvitationId::parse(&id).ok()
+    });
+    let Some(named) = named else { return Ok(None) };
+    let found = deps.store().find_invitation(&tenant.id, &named).await?;
+    // A client may write any metadata, so the invitation must name the message, too.
+    Ok(found.filter(|found| found.state == InvitationState::Message { message }))
+}
+
+/// Returns the message that the provider calls `id`, on one of the tenant's instances.
+async fn find_provider_message(deps: &impl Deps, tenant: &Tenant, id: &str) -> PortResult<Option<MessageId>> {
+    let configured = deps.store().read_configuration(Some(&tenant.id)).await?;
+    for instance in &configured.instances {
+        let Some(external) = instance.resolve_external_id() else {
+            continue;
+        };
+        let key = DeliveryKey::from_provider_id(instance.provider, &external, id);
+        let sent = if deps.providers().capabilities(instance.provider).echoes_our_id {
+            deps.store().find_linked_message(&key).await?
+        } else {
+            let delivery = deps.store().find_delivery(&key).await?;
+            delivery.and_then(|delivery| delivery.message)
+        };
+        if sent.is_some() {
+            return Ok(sent);
+        }
+    }
+    Ok(None)
+}
+
+/// Lists the invitations of an occasion with what became of them, by guest.
+pub async fn list_invitations(
+    deps: &impl Deps,
+    caller: &Caller,
+    named: Option<&TenantId>,
+    occasion: &OccasionId,
+    page: &PageRequest,
+) -> Result<Page<InvitationView>, InvitationError> {
+    let tenant = choose_tenant(deps, caller, named).await?;
+    let found = deps
+        .store()
+        .list_invitations(&tenant.id, occasion, None, page)
+        .await?;
+    let items: Vec<Option<InvitationView>> = stream::iter(found.items)
+        .map(|invitation| view_invitation(deps, caller, invitation))
+        .buffered(READS_AT_ONCE)
+        .try_collect()
+        .await?;
+    Ok(Page {
+        items: items.into_iter().flatten().collect(),
+        next_cursor: found.next_cursor,
+    })
+}
+
+/// Reads what became of an invitation. `None`: its message is gone.
+pub(super) async fn view_invitation(
+    deps: &impl Deps,
+    caller: &Caller,
+    invitation: Invitation,
+) -> PortResult<Option<InvitationView>> {
+    let taken = (InvitationStatus::Queued, invitation.created_at);
+    let status = match &invitation.state {
+        InvitationState::Taken => InvitationStatus::Queued,
+        InvitationState::Duplicate { .. } => InvitationStatus::Duplicate,
+        InvitationState::Refused { .. } => InvitationStatus::Failed,
+        InvitationState::Message { message } => {
+            let message = find_message_view(deps, caller, message).await?;
+            return Ok(message.map(|message| InvitationView {
+                status: message_status(&message),
+                transitions: list_transitions(&message, taken),
+                message: Some(message),
+                invitation,
+            }));
+        }
+    };
+    let mut transitions = vec![taken];
+    if status != InvitationStatus::Queued {
+        transitions.push((status, invitation.created_at));
+    }
+    Ok(Some(InvitationView {
+        invitation,
+        status,
+        transitions,
+        message: None,
+    }))
+}
+
+/// Returns the status of an invitation whose message is known.
+fn message_status(view: &MessageView) -> InvitationStatus {
+    let state = view.message.out.as_ref().map(|out| &out.state);
+    match view.status {
+        MessageStatus::Pending if matches!(state, Some(OutboxState::Queued)) => InvitationStatus::Queued,
+        MessageStatus::Pending => InvitationStatus::Processing,
+        MessageStatus::Sent => InvitationStatus::Sent,
+        MessageStatus::Delivered => InvitationStatus::Delivered,
+        MessageStatus::Read => InvitationStatus::Read,
+        MessageStatus::Failed => InvitationStatus::Failed,
+        MessageStatus::Cancelled => InvitationStatus::Cancelled,
+    }
+}
+
+/// Lists the statuses that an invitation reached: from its message's history, then what the provider reported.
+fn list_transitions(
+    view: &MessageView,
+    taken: (InvitationStatus, Timestamp),
+) -> Vec<(InvitationStatus, Timestamp)> {
+    let mut transitions = vec![taken];
+    let history = view.message.out.iter().flat_map(|out| &out.history);
+    for entry in history {
+        let status = match entry.what.as_str() {
+            "queued" => InvitationStatus::Queued,
+            "sending" | "unknown" => InvitationStatus::Processing,
+            "sent" => InvitationStatus::Sent,
+            "dead" => InvitationStatus::Failed,
+            "cancelled" => InvitationStatus::Cancelled,
+            _ => continue,
+        };
+        if transitions.last().is_none_or(|(last, _)| *last != status) {
+            transitions.push((status, entry.at));
+        }
+    }
+    let reported = view
+        .delivery
+        .iter()
+        .flat_map(|delivery| delivery.times.reached_statuses());
+    for (status, at) in reported {
+        let status = match status.as_str() {
+            "delivered" => InvitationStatus::Delivered,
+            "read" => InvitationStatus::Read,
+            "failed" => InvitationStatus::Failed,
+            _ => continue,
+        };
+        transitions.push((status, at));
+    }
+    transitions
+}
+
+/// Returns the newest session of the person with this number: the one that ends last of all instances, or of one.
+pub async fn find_session(
+    deps: &impl Deps,
+    caller: &Caller,
+    named: Option<&TenantId>,
+    phone: &str,
+    instance: Option<&InstanceId>,
+) -> Result<SessionView, InvitationError> {
+    let tenant = choose_tenant(deps, caller, named).await?;
+    let phone = parse_phone(phone)?;
+    let configured = deps.store().read_configuration(Some(&tenant.id)).await?;
+    let is_asked = |one: &&Instance| instance.is_none_or(|id| *id == one.id);
+    let mut newest: Option<SessionView> = None;
+    for one in configured.instances.iter().filter(is_asked) {
+        let Some(bound) = deps.store().instance_config(&one.id).await? else {
+            continue;
+        };
+        let Some(session) = find_newest_session(deps, &bound, &phone).await? else {
+            continue;
+        };
+        let is_newer = |known: &SessionView| session.expires_at > known.session.expires_at;
+        if newest.as_ref().is_none_or(is_newer) {
+            newest = Some(SessionView {
+                instance: one.id.clone(),
+                is_open: session.is_open(deps.system().now()),
+                session,
+            });
+        }
+    }
+    newest.ok_or(InvitationError::NotFound("session"))
+}

@@ -1,0 +1,213 @@
+//! Finds everything that a request for an invitation names, and checks it.
+
+use super::{InvitationError, InvitationRequest, NamedGuest, ReadyInvitation};
+use crate::Deps;
+use crate::deps::capabilities;
+use crate::ports::{ConfigurationStore, InvitationRecords, System};
+use crate::steps::guests::{derive_phone_key, find_or_add_guest, make_guest};
+use crate::steps::identity::derive_thread_id;
+use crate::steps::invited_tenant::choose_tenant;
+use crate::steps::linked_threads::find_latest_conversation;
+use recado_domain::access::Caller;
+use recado_domain::config::{InstanceConfig, Tenant};
+use recado_domain::conversation::ContactSession;
+use recado_domain::ids::{GuestId, OccasionId, hash_parts};
+use recado_domain::invitations::{
+    Guest, Invitation, InvitationChannel, InvitationState, InvitationTemplate, Occasion, TemplateValues,
+    choose_language, write_invitation_id,
+};
+use recado_domain::metadata::Metadata;
+use recado_domain::millis::add_duration;
+use recado_domain::provider::AddressFormat;
+use recado_domain::recipient::{RecipientError, parse_recipient};
+
+/// Finds everything that a request names and checks it, and adds a guest whom it names by an unknown number.
+pub(super) async fn prepare_invitation(
+    deps: &impl Deps,
+    caller: &Caller,
+    request: InvitationRequest,
+) -> Result<ReadyInvitation, InvitationError> {
+    let tenant = choose_tenant(deps, caller, request.tenant.as_ref()).await?;
+    if request.channel != InvitationChannel::Whatsapp {
+        return Err(InvitationError::Channel(request.channel));
+    }
+    let occasion = find_occasion(deps, &tenant, &request.occasion, &request.guest).await?;
+    let bound = deps.store().instance_config(&occasion.instance).await?;
+    let bound = bound.filter(|bound| bound.tenant.id == tenant.id);
+    let bound = bound.ok_or(InvitationError::NotFound("instance of the occasion"))?;
+    let templates = deps
+        .store()
+        .list_invitation_templates(&tenant.id, Some(&request.template))
+        .await?;
+    let of_channel = |one: &InvitationTemplate| one.channel == request.channel;
+    let templates: Vec<InvitationTemplate> = templates.into_iter().filter(of_channel).collect();
+    if templates.is_empty() {
+        return Err(InvitationError::UnknownTemplate(request.template));
+    }
+    let (mut guest, is_new) = find_named_guest(deps, (&tenant, &occasion), &request.guest).await?;
+    let languages = [guest.language.as_deref(), occasion.language.as_deref()];
+    let template = choose_language(&templates, &languages)
+        .ok_or_else(|| InvitationError::UnknownTemplate(request.template.clone()))?;
+    let values = known_values(&tenant, &occasion, &guest, &request.variables);
+    let content = template.render_content(&values)?;
+    let phone = guest.phone.clone().ok_or(InvitationError::NoPhone)?;
+    if is_new {
+        guest = find_or_add_guest(deps, (&tenant, &occasion), &phone).await?;
+    }
+    let session = find_open_session(deps, &bound, &phone).await?;
+    let now = deps.system().now();
+    let invitation = Invitation {
+        tenant: tenant.id.clone(),
+        id: write_invitation_id(now, deps.system().random_u64()),
+        occasion: occasion.id,
+        guest: guest.id.clone(),
+        channel: request.channel,
+        template: request.template.clone(),
+        language: template.language.clone(),
+        state: InvitationState::Taken,
+        is_free: session.is_some(),
+        session: session.map(|session| session.id),
+        request_hash: hash_request(&request, &guest.id),
+        metadata: request.metadata,
+        created_at: now,
+        keep_until: add_duration(now, tenant.retention.messages.to_duration()),
+        rev: 1,
+    };
+    Ok(ReadyInvitation {
+        bound,
+        phone,
+        content,
+        invitation,
+        correlation: request.correlation,
+    })
+}
+
+/// Returns the occasion. One that nobody configured is made up for a guest who is named by number, where the tenant has one
+/// instance that can send.
+async fn find_occasion(
+    deps: &impl Deps,
+    tenant: &Tenant,
+    id: &OccasionId,
+    guest: &NamedGuest,
+) -> Result<Occasion, InvitationError> {
+    if let Some(known) = deps.store().find_occasion(&tenant.id, id).await? {
+        return Ok(known);
+    }
+    if matches!(guest, NamedGuest::Id(_)) {
+        return Err(InvitationError::NotFound("guest"));
+    }
+    let configured = deps.store().read_configuration(Some(&tenant.id)).await?;
+    let mut enabled = configured.enabled_instances();
+    let (Some(only), None) = (enabled.next(), enabled.next()) else {
+        return Err(InvitationError::UnknownOccasion(id.clone()));
+    };
+    Ok(Occasion {
+        id: id.clone(),
+        tenant: tenant.id.clone(),
+        name: None,
+        instance: only.id.clone(),
+        starts_at: None,
+        time_zone: None,
+        language: None,
+    })
+}
+
+/// Returns the guest that a request names, and whether it is a new one that is not stored yet.
+async fn find_named_guest(
+    deps: &impl Deps,
+    (tenant, occasion): (&Tenant, &Occasion),
+    named: &NamedGuest,
+) -> Result<(Guest, bool), InvitationError> {
+    let phone = match named {
+        NamedGuest::Id(id) => {
+            let found = deps.store().find_guest(&tenant.id, &occasion.id, id).await?;
+            let guest = found.ok_or(InvitationError::NotFound("guest"))?;
+            return Ok((guest, false));
+        }
+        NamedGuest::Phone(phone) => parse_phone(phone)?,
+    };
+    let key = derive_phone_key(deps, &tenant.id, &phone).await?;
+    let known = deps
+        .store()
+        .list_guests_of_phone(&tenant.id, &key, Some(&occasion.id))
+        .await?;
+    if let Some(known) = known.into_iter().next() {
+        return Ok((known, false));
+    }
+    let guest = make_guest(deps, (tenant, occasion), None, Some(phone)).await?;
+    Ok((guest, true))
+}
+
+/// Returns the digits of a phone number in any notation.
+pub(super) fn parse_phone(text: &str) -> Result<String, RecipientError> {
+    let address = parse_recipient(AddressFormat::Numbers, text)?;
+    let number = address.phone_number().ok_or(RecipientError::Number)?;
+    Ok(number.trim_start_matches('+').to_owned())
+}
+
+/// Returns the values of variables: those that Recado knows, then those of the request, which go first.
+fn known_values(
+    tenant: &Tenant,
+    occasion: &Occasion,
+    guest: &Guest,
+    given: &TemplateValues,
+) -> TemplateValues {
+    let mut values = TemplateValues::new();
+    let mut know = |name: &str, value: Option<String>| {
+        if let Some(value) = value {
+            values.insert(name.to_owned(), value);
+        }
+    };
+    know("guest_name", guest.name.clone());
+    know("occasion_name", occasion.name.clone());
+    know("business_name", tenant.name.clone());
+    let starts_at = occasion.starts_at;
+    know("occasion_date", starts_at.map(|at| at.date().to_string()));
+    know(
+        "occasion_time",
+        starts_at.map(|at| at.strftime("%H:%M").to_string()),
+    );
+    values.extend(given.clone());
+    values
+}
+
+/// Returns the contact's session, if one is open now.
+async fn find_open_session(
+    deps: &impl Deps,
+    bound: &InstanceConfig,
+    phone: &str,
+) -> Result<Option<ContactSession>, InvitationError> {
+    let now = deps.system().now();
+    let session = find_newest_session(deps, bound, phone).await?;
+    Ok(session.filter(|session| session.is_open(now)))
+}
+
+/// Returns the newest session of the person with this number on an instance; `None` if the person never wrote.
+pub(super) async fn find_newest_session(
+    deps: &impl Deps,
+    bound: &InstanceConfig,
+    phone: &str,
+) -> Result<Option<ContactSession>, InvitationError> {
+    let to = parse_recipient(capabilities(deps, bound).address_format, &format!("+{phone}"))?;
+    let thread = derive_thread_id(deps, &bound.instance.id, to.as_str()).await?;
+    let (_, latest) = find_latest_conversation(deps, thread).await?;
+    Ok(latest.and_then(|latest| latest.newest_session()))
+}
+
+/// Returns a hash that distinguishes the request from every other, for its idempotency key.
+fn hash_request(request: &InvitationRequest, guest: &GuestId) -> String {
+    let variables = request
+        .variables
+        .iter()
+        .flat_map(|(name, value)| [name.as_str(), value]);
+    let metadata = request.metadata.as_ref().map_or("", Metadata::as_str);
+    let mut parts = vec![
+        request.occasion.as_str(),
+        guest.as_str(),
+        request.channel.as_str(),
+        request.template.as_str(),
+        metadata,
+    ];
+    parts.extend(variables);
+    hash_parts(&parts, 32)
+}

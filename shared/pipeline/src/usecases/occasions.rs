@@ -1,0 +1,215 @@
+//! Lists occasions and their guests, and adds guests.
+
+use crate::Deps;
+use crate::ports::{GuestOutcome, InvitationRecords, Page, PageRequest, PortError, PortResult, WRITE_TRIES};
+use crate::steps::audit::audit_action;
+use crate::steps::guests::make_guest;
+pub use crate::steps::invited_tenant::TenantChoiceError;
+use crate::steps::invited_tenant::choose_tenant;
+use recado_domain::access::Caller;
+use recado_domain::audit::{AuditAction, AuditedAction};
+use recado_domain::config::Tenant;
+use recado_domain::counting::count_things;
+use recado_domain::ids::{GuestId, OccasionId, TenantId};
+use recado_domain::invitations::{Guest, GuestListError, GuestRow, ListedGuest, Occasion};
+use recado_domain::provider::AddressFormat;
+use recado_domain::recipient::{RecipientError, parse_recipient};
+
+/// The reason why a request about occasions was not carried out.
+#[derive(Debug, thiserror::Error)]
+pub enum OccasionRequestError {
+    /// The request has no tenant.
+    #[error(transparent)]
+    Tenant(#[from] TenantChoiceError),
+    /// The occasion does not exist.
+    #[error("there is no such occasion")]
+    NotFound,
+    /// A store failed.
+    #[error(transparent)]
+    Port(#[from] PortError),
+}
+
+/// The reason why a row of a list of guests was refused.
+#[derive(Debug, thiserror::Error)]
+pub enum GuestRefusal {
+    /// The row cannot be read.
+    #[error(transparent)]
+    Row(#[from] GuestListError),
+    /// The phone number is not one.
+    #[error("the phone is no number with its country code, such as +55 11 98888-0000")]
+    Phone(#[from] RecipientError),
+    /// Nothing identifies the guest.
+    #[error("a guest needs an id or a phone")]
+    Nobody,
+    /// The guest has another phone number.
+    #[error("the guest has another phone number, which cannot be changed: add another guest")]
+    OtherPhone,
+    /// Another guest has the phone number.
+    #[error("guest `{0}` has the phone number already")]
+    PhoneTaken(GuestId),
+    /// The e-mail address is not one.
+    #[error("the e-mail address is not one")]
+    Email,
+    /// The name is too long.
+    #[error("the name has more than 200 characters")]
+    Name,
+}
+
+/// The result of adding guests.
+#[derive(Debug, Default)]
+pub struct AddedGuests {
+    /// Number of new guests.
+    pub added: usize,
+    /// Number of guests who were known and changed.
+    pub changed: usize,
+    /// Number of guests who were known as they are.
+    pub unchanged: usize,
+    /// Rows that were refused: line and reason.
+    pub refused: Vec<(usize, GuestRefusal)>,
+}
+
+/// The result for one row.
+enum AddedGuest {
+    Added,
+    Changed,
+    Unchanged,
+}
+
+/// Lists the occasions of a tenant.
+pub async fn list_occasions(
+    deps: &impl Deps,
+    caller: &Caller,
+    named: Option<&TenantId>,
+    page: &PageRequest,
+) -> Result<Page<Occasion>, OccasionRequestError> {
+    let tenant = choose_tenant(deps, caller, named).await?;
+    Ok(deps.store().list_occasions(&tenant.id, page).await?)
+}
+
+/// Lists the guests of an occasion.
+pub async fn list_guests(
+    deps: &impl Deps,
+    caller: &Caller,
+    named: Option<&TenantId>,
+    occasion: &OccasionId,
+    page: &PageRequest,
+) -> Result<Page<Guest>, OccasionRequestError> {
+    let tenant = choose_tenant(deps, caller, named).await?;
+    Ok(deps.store().list_guests(&tenant.id, occasion, page).await?)
+}
+
+/// Adds guests to an occasion, each by itself: a row that is refused leaves the others alone, and the same list again changes
+/// nothing.
+pub async fn add_guests(
+    deps: &impl Deps,
+    caller: &Caller,
+    named: Option<&TenantId>,
+    occasion: &OccasionId,
+    rows: Vec<ListedGuest>,
+) -> Result<AddedGuests, OccasionRequestError> {
+    let tenant = choose_tenant(deps, caller, named).await?;
+    let occasion = deps.store().find_occasion(&tenant.id, occasion).await?;
+    let occasion = occasion.ok_or(OccasionRequestError::NotFound)?;
+    let guests = count_things(rows.len() as u64, "guest");
+    let done = AuditedAction::on_object(
+        AuditAction::ConfigurationChanged,
+        Some(&tenant.id),
+        "guests",
+        occasion.id.as_str(),
+    );
+    audit_action(deps, caller, done.with_result(guests)).await?;
+    let mut result = AddedGuests::default();
+    for (line, row) in rows {
+        let checked = row.map_err(GuestRefusal::from).and_then(check_row);
+        let added = match checked {
+            Ok(row) => add_guest(deps, (&tenant, &occasion), row).await?,
+            Err(refusal) => Err(refusal),
+        };
+        match added {
+            Ok(AddedGuest::Added) => result.added += 1,
+            Ok(AddedGuest::Changed) => result.changed += 1,
+            Ok(AddedGuest::Unchanged) => result.unchanged += 1,
+            Err(refusal) => result.refused.push((line, refusal)),
+        }
+    }
+    Ok(result)
+}
+
+/// Checks a row, and brings its phone number into digits.
+fn check_row(mut row: GuestRow) -> Result<GuestRow, GuestRefusal> {
+    if let Some(phone) = &row.phone {
+        let address = parse_recipient(AddressFormat::Numbers, phone)?;
+        let number = address.phone_number().ok_or(RecipientError::Number)?;
+        row.phone = Some(number.trim_start_matches('+').to_owned());
+    }
+    let is_address = |email: &String| {
+        let parts = email.split_once('@');
+        parts.is_some_and(|(user, host)| !user.is_empty() && host.contains('.') && !host.contains('@'))
+            && !email.contains(char::is_whitespace)
+            && email.len() <= 254
+    };
+    if !row.email.as_ref().is_none_or(is_address) {
+        return Err(GuestRefusal::Email);
+    }
+    if row.name.as_ref().is_some_and(|name| name.chars().count() > 200) {
+        return Err(GuestRefusal::Name);
+    }
+    if row.id.is_none() && row.phone.is_none() {
+        return Err(GuestRefusal::Nobody);
+    }
+    Ok(row)
+}
+
+/// Adds a guest, or changes the one with the same id, or else with the same number.
+async fn add_guest(
+    deps: &impl Deps,
+    of: (&Tenant, &Occasion),
+    row: GuestRow,
+) -> PortResult<Result<AddedGuest, GuestRefusal>> {
+    for _ in 0..WRITE_TRIES {
+        let new = make_guest(deps, of, row.id.clone(), row.phone.clone()).await?;
+        let known = find_known(deps, &new, row.id.is_some()).await?;
+        let is_new = known.is_none();
+        let mut guest = known.clone().unwrap_or_else(|| new.clone());
+        if row.phone.is_some() && guest.phone_key != new.phone_key {
+            return Ok(Err(GuestRefusal::OtherPhone));
+        }
+        for (field, given) in [
+            (&mut guest.name, &row.name),
+            (&mut guest.email, &row.email),
+            (&mut guest.language, &row.language),
+        ] {
+            if given.is_some() {
+                field.clone_from(given);
+            }
+        }
+        if known.as_ref() == Some(&guest) {
+            return Ok(Ok(AddedGuest::Unchanged));
+        }
+        guest.keep_until = guest.keep_until.max(new.keep_until);
+        if !is_new {
+            guest.rev += 1;
+        }
+        match deps.store().save_guest(&guest).await? {
+            GuestOutcome::Written if is_new => return Ok(Ok(AddedGuest::Added)),
+            GuestOutcome::Written => return Ok(Ok(AddedGuest::Changed)),
+            GuestOutcome::PhoneTaken(other) => return Ok(Err(GuestRefusal::PhoneTaken(other))),
+            GuestOutcome::Conflict => {}
+        }
+    }
+    Err(PortError::contended("guest"))
+}
+
+/// Returns the stored guest with the id of `new`, or, where no id was given, with its number.
+async fn find_known(deps: &impl Deps, new: &Guest, has_id: bool) -> PortResult<Option<Guest>> {
+    let store = deps.store();
+    match &new.phone_key {
+        Some(phone) if !has_id => {
+            let known = store
+                .list_guests_of_phone(&new.tenant, phone, Some(&new.occasion))
+                .await?;
+            Ok(known.into_iter().next())
+        }
+        _ => store.find_guest(&new.tenant, &new.occasion, &new.id).await,
+    }
+}
