@@ -54,8 +54,8 @@ pub(crate) async fn connect_calendar(
         )
     })?;
     let minutes = command.minutes.or(calendar.minutes.first().copied());
-    let client = build_client(environment)?;
-    let slots = list_slots(&client, &configured, calendar, minutes, SHOWN).await?;
+    let client = build_calendar_client(environment)?;
+    let slots = list_next_free_slots(&client, &configured, calendar, minutes, SHOWN).await?;
     if command.json {
         println!(
             "{:#}",
@@ -78,11 +78,11 @@ pub(crate) async fn check_calendars(
     environment: &LocalEnvironment,
     configured: &InstalledConfiguration,
 ) -> Result<Vec<CheckResult>> {
-    let client = build_client(environment)?;
+    let client = build_calendar_client(environment)?;
     let mut findings = Vec::new();
     for calendar in &configured.document.calendars {
         let name = calendar.id.as_str();
-        if !has_key_here(calendar) {
+        if !has_calendar_key_here(calendar) {
             let found = "not asked: its credential is not in this environment";
             findings.push(
                 CheckResult::check_noted(name, "calendar", found).with_fix("run this where the key is"),
@@ -90,7 +90,7 @@ pub(crate) async fn check_calendars(
             continue;
         }
         let minutes = calendar.minutes.first().copied();
-        let asked = list_slots(&client, configured, calendar, minutes, SHOWN_BY_DOCTOR).await;
+        let asked = list_next_free_slots(&client, configured, calendar, minutes, SHOWN_BY_DOCTOR).await;
         findings.push(match asked {
             Ok(slots) if slots.is_empty() => {
                 CheckResult::check_noted(name, "calendar", "no slot is free within the horizon")
@@ -107,24 +107,24 @@ pub(crate) async fn check_calendars(
     Ok(findings)
 }
 
-fn has_key_here(calendar: &Calendar) -> bool {
+fn has_calendar_key_here(calendar: &Calendar) -> bool {
     match calendar.credential() {
         Some(CredentialRef::Env(name)) => credential::read_secret_variable(name).is_some(),
         _ => false,
     }
 }
 
-fn build_client(environment: &LocalEnvironment) -> Result<LocalCalendars> {
+fn build_calendar_client(environment: &LocalEnvironment) -> Result<LocalCalendars> {
     Ok(GoogleCalendar::new(
         build_http_client()?,
         EnvironmentSecrets,
         EmbeddedSystem,
-        environment.calendar.clone(),
+        environment.model.calendar.clone(),
     ))
 }
 
 /// Checks that the account may change events, and lists the next free slots as text.
-async fn list_slots(
+async fn list_next_free_slots(
     client: &LocalCalendars,
     configured: &InstalledConfiguration,
     calendar: &Calendar,

@@ -66,7 +66,6 @@ pub(crate) struct LocalEnvironment {
     /// `RECADO_HEARTBEAT_URL`: the URL that is requested every minute.
     pub(crate) heartbeat_url: Option<String>,
     /// The addresses of Google Calendar, and the time limit.
-    pub(crate) calendar: GoogleCalendarConfig,
     /// Times and limits of the use cases.
     pub(crate) settings: Settings,
 }
@@ -102,7 +101,10 @@ impl LocalEnvironment {
             master_old: reader.read_secret("RECADO_WEBHOOK_SECRET_OLD"),
             webhook: read_webhook_keys(reader),
             providers,
-            model: ModelSettings::from_environment(reader),
+            model: ModelSettings {
+                calendar: GoogleCalendarConfig::from_environment(reader),
+                ..ModelSettings::from_environment(reader)
+            },
             simulation: reader.read_simulation(),
             webhook_limits: WebhookLimits::from_environment(reader),
             server: read_server_limits(reader),
@@ -113,7 +115,6 @@ impl LocalEnvironment {
             metrics_token: reader.read_secret("RECADO_METRICS_TOKEN"),
             metrics_instances: reader.read_number(&["RECADO_METRICS_INSTANCES"], (0, 100_000), 50),
             heartbeat_url: read_heartbeat_url(reader),
-            calendar: GoogleCalendarConfig::from_environment(reader),
             settings,
         }
     }

@@ -21,6 +21,7 @@ pub use embeddings::{
 };
 pub use model::{Model, ModelSettings};
 pub use model_provider::{ModelProvider, OTHER_PROVIDERS};
+pub use recado_google_calendar::GoogleCalendarConfig;
 pub use simulated::Simulated;
 pub use transcription::{
     TRANSCRIPTION_KEY, TRANSCRIPTION_KEY_PARAMETER, TranscriptionClient, TranscriptionSettings,

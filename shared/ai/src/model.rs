@@ -7,19 +7,24 @@ use crate::knowledge::{find_index_vectors, load_index, search_index, split_into_
 use crate::model_provider::OTHER_PROVIDERS;
 use crate::simulated::Simulated;
 use crate::transcription::{TranscriptionClient, TranscriptionSettings};
+use recado_domain::calendar::TimeSpan;
+use recado_domain::config::Calendar;
 use recado_domain::config::{USUAL_MODEL_PROVIDER, split_model_name};
+use recado_domain::effects::EffectId;
 use recado_domain::knowledge::{FoundBlock, SnapshotName, SplitDocument};
 use recado_domain::media_type::MediaType;
 use recado_domain::message::TextGap;
 use recado_domain::tools::Tool;
+use recado_google_calendar::{GoogleCalendar, GoogleCalendarConfig};
 use recado_knowledge::{KnowledgeShelf, SplitSettings};
 use recado_pipeline::ports::{
-    DocumentReader, EffectTool, Embedder, EmbeddingError, Embeddings, KnowledgeLibrary, KnownVectors,
-    LibraryError, Llm, LlmError, LlmReply, LlmRequest, PortResult, ReadDocument, Recording, SearchedQuestion,
-    Secrets, System, ToolFailure, ToolLimits, Tools, Transcriber, Transcript, TranscriptionError,
+    DocumentReader, EffectTool, Embedder, EmbeddingError, Embeddings, EventLook, KnowledgeLibrary,
+    KnownVectors, LibraryError, Llm, LlmError, LlmReply, LlmRequest, PortResult, ReadDocument, Recording,
+    SearchedQuestion, Secrets, System, ToolFailure, ToolLimits, Tools, Transcriber, Transcript,
+    TranscriptionError,
 };
 use recado_pipeline::settings::VariableReader;
-use recado_tools::HttpTools;
+use recado_tools::{AgentTools, HttpTools};
 use serde_json::Value;
 use std::time::Duration;
 
@@ -36,6 +41,8 @@ pub struct ModelSettings {
     pub transcription: TranscriptionSettings,
     /// The embedding model.
     pub embeddings: EmbeddingSettings,
+    /// Google Calendar. It is not read by [`Self::from_environment`], which has it as it is by default.
+    pub calendar: GoogleCalendarConfig,
 }
 
 impl ModelSettings {
@@ -55,6 +62,7 @@ impl ModelSettings {
             simulated_latency: reader.read_parsed("RECADO_SIMULATED_LATENCY_MS", default, what, parse),
             transcription: TranscriptionSettings::from_environment(reader),
             embeddings: EmbeddingSettings::from_environment(reader),
+            calendar: GoogleCalendarConfig::default(),
         }
     }
 }
@@ -73,7 +81,7 @@ pub struct Model<S, A> {
     /// The embedding model, if there is one.
     embeddings: EmbeddingClient<S, A>,
     /// The tools of agents.
-    tools: HttpTools<S>,
+    tools: AgentTools<S, A>,
     /// The indexes of knowledge that this process uses.
     shelf: KnowledgeShelf,
 }
@@ -100,7 +108,15 @@ impl<S: Secrets + Clone, A: System + Clone> Model<S, A> {
         });
         Ok(Self {
             others: others.collect::<Result<_, _>>()?,
-            tools: HttpTools::new(secrets.clone()),
+            tools: AgentTools::new(
+                HttpTools::new(secrets.clone()),
+                GoogleCalendar::new(
+                    http.clone(),
+                    secrets.clone(),
+                    system.clone(),
+                    settings.calendar.clone(),
+                ),
+            ),
             claude: Claude::new(http.clone(), of_claude, secrets.clone(), system.clone())?,
             embeddings: EmbeddingClient::new(
                 http.clone(),
@@ -165,7 +181,7 @@ impl<S: Secrets, A: System> Llm for Model<S, A> {
     }
 }
 
-impl<S: Secrets, A: System> Tools for Model<S, A> {
+impl<S: Secrets + Clone, A: System + Clone> Tools for Model<S, A> {
     async fn call_tool(
         &self,
         tool: &Tool,
@@ -173,6 +189,18 @@ impl<S: Secrets, A: System> Tools for Model<S, A> {
         limits: ToolLimits,
     ) -> Result<String, ToolFailure> {
         self.tools.call_tool(tool, arguments, limits).await
+    }
+
+    async fn query_busy_times(
+        &self,
+        calendar: &Calendar,
+        span: TimeSpan,
+    ) -> Result<Vec<TimeSpan>, ToolFailure> {
+        self.tools.query_busy_times(calendar, span).await
+    }
+
+    async fn look_at_event(&self, calendar: &Calendar, event: &EffectId) -> Result<EventLook, ToolFailure> {
+        self.tools.look_at_event(calendar, event).await
     }
 
     fn open_effect_tool<'a>(&'a self, tool: &'a Tool, private_hosts: bool) -> Option<impl EffectTool> {
@@ -259,6 +287,7 @@ mod tests {
             simulated_latency: Duration::ZERO,
             transcription: TranscriptionSettings::default(),
             embeddings: EmbeddingSettings::default(),
+            calendar: GoogleCalendarConfig::default(),
         };
         Model::new(http, &settings, keys, Time::default()).unwrap()
     }

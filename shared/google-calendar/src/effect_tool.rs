@@ -87,7 +87,22 @@ impl<S: Secrets, A: System> CalendarEffects<S, A> {
             entry: entry.id.clone(),
         };
         let moved = self.client.move_event(&self.target(), event, version, &new).await;
-        judge_change(moved.map(drop))
+        self.judge_change(event, moved.map(drop)).await
+    }
+
+    /// Decides what the answer to a change means. An event that is not there is looked at once more, also one to which access is
+    /// refused: a deleted event may be answered so.
+    async fn judge_change(&self, event: &EffectId, answer: Result<(), CalendarError>) -> CallAnswer {
+        match answer {
+            Err(CalendarError::NotFound) => CallAnswer::Unclear,
+            Err(error @ CalendarError::Forbidden(_)) => {
+                match self.client.find_present_event(&self.target(), event).await {
+                    Ok(None) => CallAnswer::Unclear,
+                    _ => judge_call(Err(error)),
+                }
+            }
+            answer => judge_call(answer),
+        }
     }
 
     async fn look_at_event(&self, id: &EffectId) -> Result<Option<CalendarEvent>, CalendarError> {
@@ -119,14 +134,6 @@ fn judge_call(answer: Result<(), CalendarError>) -> CallAnswer {
         Ok(()) => CallAnswer::Done(None),
         Err(error) if error.certainty() == Certainty::Unknown => CallAnswer::Unclear,
         Err(error) => CallAnswer::Refused(Some(error.to_string())),
-    }
-}
-
-/// Decides what the answer to a change means. An event that is not there is looked at once more.
-fn judge_change(answer: Result<(), CalendarError>) -> CallAnswer {
-    match answer {
-        Err(CalendarError::NotFound) => CallAnswer::Unclear,
-        answer => judge_call(answer),
     }
 }
 
@@ -170,7 +177,8 @@ impl<S: Secrets, A: System> EffectTool for CalendarEffects<S, A> {
             EffectAction::Book { span } => self.book_event(entry, span).await,
             EffectAction::Move { event, version, span } => self.move_event(entry, event, version, span).await,
             EffectAction::Cancel { event, version } => {
-                judge_change(self.client.delete_event(&self.target(), event, version).await)
+                let deleted = self.client.delete_event(&self.target(), event, version).await;
+                self.judge_change(event, deleted).await
             }
             EffectAction::Other => CallAnswer::Refused(Some("a calendar does nothing else".to_owned())),
         }
@@ -183,6 +191,14 @@ impl<S: Secrets, A: System> EffectTool for CalendarEffects<S, A> {
         let Ok(found) = self.look_at_event(event).await else {
             return AskAnswer::Unanswered;
         };
+        let is_change = matches!(
+            entry.action,
+            EffectAction::Move { .. } | EffectAction::Cancel { .. }
+        );
+        // A calendar that is not there, or not shared any more, is answered as an event that is not there.
+        if is_change && found.is_none() && self.client.query_access(&self.target()).await.is_err() {
+            return AskAnswer::Unanswered;
+        }
         match &entry.action {
             EffectAction::Move { version, .. } => judge_move(found.as_ref(), &entry.id, version),
             EffectAction::Cancel { version, .. } => judge_cancellation(found.as_ref(), version),

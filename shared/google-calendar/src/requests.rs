@@ -4,8 +4,8 @@ use crate::answer::{RequestKind, plain_word};
 use crate::client::{CalendarRequest, CalendarTarget, GoogleCalendar};
 use crate::error::CalendarError;
 use crate::event::{
-    CalendarEvent, EventListQuery, EventMove, EventPage, NewCalendarEvent, TAG_PROPERTY, write_fence,
-    write_touch,
+    CalendarEvent, EventListQuery, EventMove, EventPage, EventStatus, NewCalendarEvent, TAG_PROPERTY,
+    write_fence, write_touch,
 };
 use jiff::tz::TimeZone;
 use jiff::{SignedDuration, Timestamp};
@@ -85,6 +85,20 @@ impl<S: Secrets, A: System> GoogleCalendar<S, A> {
             Err(CalendarError::NotFound) => Ok(None),
             Err(error) => Err(error),
         }
+    }
+
+    /// Asks for an event that was made before. `None`: it was deleted. [`CalendarError::NotFound`]: the calendar is not there, or not
+    /// shared any more.
+    pub async fn find_present_event(
+        &self,
+        target: &CalendarTarget<'_>,
+        id: &EffectId,
+    ) -> Result<Option<CalendarEvent>, CalendarError> {
+        let found = self.find_event(target, id, &TimeZone::UTC).await?;
+        if found.is_none() {
+            self.query_access(target).await?;
+        }
+        Ok(found.filter(|event| event.status == EventStatus::Present && !event.is_fence))
     }
 
     /// Makes an event under an id of ours, once. [`CalendarError::AlreadyExists`]: look at what lies there.

@@ -105,7 +105,7 @@ pub use system::System;
 pub use tenant_records::TenantRecords;
 pub use tokens::Tokens;
 pub use tool_failure::ToolFailure;
-pub use tools::{ToolLimits, Tools};
+pub use tools::{EventLook, ToolLimits, Tools};
 pub use trace::{CorrelatedRecords, CorrelationIndex};
 pub use transcriber::{Recording, Transcriber, Transcript, TranscriptionError};
 pub use turn_places::TurnPlaceRecords;

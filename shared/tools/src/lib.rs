@@ -18,6 +18,9 @@ use reqwest::{Method, RequestBuilder};
 use serde_json::Value;
 
 mod acting;
+mod calendars;
+
+pub use calendars::AgentTools;
 
 #[cfg(test)]
 mod acting_tests;

@@ -11,6 +11,7 @@ mod answering;
 mod applying;
 mod audit;
 mod bad_input;
+mod calendars;
 mod chaos;
 mod commands;
 mod consent;

@@ -7,6 +7,7 @@ use super::keys::{ConfigurationKind, TableKey};
 use super::transaction::TransactionAction;
 use recado_domain::config::{Agent, ConfigDocument, ConfigEntry, Instance};
 use recado_domain::ids::{TenantId, ToolId, hash_parts};
+use recado_domain::tools::Tool;
 use recado_pipeline::ports::{PortError, PortResult};
 use std::collections::{HashMap, HashSet};
 
@@ -18,7 +19,7 @@ const SIZE_MAX: usize = 3_000_000;
 /// The attribute that holds the hash of an entry, for the conditions of its next change.
 const HASH: &str = "entry_hash";
 
-/// The attribute that changes with each write of a tenant, a tool or an agent, and of an entry that refers to it. Its removal is
+/// The attribute that changes with each write of an entry that others refer to, and of one that refers to it. A removal is
 /// made on condition that it is as it was when nothing referred to the entry.
 const TOUCHED: &str = "touched";
 
@@ -118,16 +119,24 @@ impl EntryWrite<'_> {
         })
     }
 
+    /// Makes the write that touches the calendar of a tool. The condition is that the tool's tenant has the calendar.
+    fn touch_calendar(&self, tool: &Tool) -> Option<TransactionAction> {
+        let key = TableKey::for_configured(ConfigurationKind::Calendar, tool.calendar.as_ref()?.as_str());
+        let of_tenant = Expression::new("#tenant = :tenant").with_text(":tenant", tool.tenant.as_str());
+        Some(self.touch(key, of_tenant))
+    }
+
     fn touch(&self, key: TableKey, condition: Expression) -> TransactionAction {
         let change = UpdateChange::default().set_value(TOUCHED, item::text_attribute(self.stamp));
         TransactionAction::Update(key, change, Some(condition))
     }
 }
 
-/// Returns `true` if the key is that of a tenant, a tool or an agent under its id.
+/// Returns `true` if the key is that of a tenant, a calendar, a tool or an agent under its id.
 fn may_be_referred_to(key: &TableKey) -> bool {
     [
         ConfigurationKind::Tenant,
+        ConfigurationKind::Calendar,
         ConfigurationKind::Tool,
         ConfigurationKind::Agent,
     ]
@@ -135,7 +144,7 @@ fn may_be_referred_to(key: &TableKey) -> bool {
     .any(|kind| key.pk == kind.partition_key())
 }
 
-/// Returns the writes that make `change` of what is stored, in the order in which they must be made: tenants, tools and agents
+/// Returns the writes that make `change` of what is stored, in the order in which they must be made: tenants, calendars, tools and agents
 /// come before what refers to them, and go after them. Records under keys that the change does not have are deleted.
 /// The writes of one part must be made together: each entry is written only while what it refers to is there.
 pub(super) fn configuration_actions(
@@ -154,6 +163,7 @@ pub(super) fn configuration_actions(
     for tool in &change.tools {
         let mut part = write.put_entry(tool, TableKey::for_tool_records(tool))?;
         part.push(write.touch_tenant(&tool.tenant));
+        part.extend(write.touch_calendar(tool));
         parts.push(part);
     }
     for agent in &change.agents {

@@ -1,3 +1,4 @@
+mod functions;
 mod records;
 
 use super::DynamoStore;
@@ -13,7 +14,7 @@ use recado_domain::config::{
     Agent, Calendar, ConfigDocument, ConfigEntry, ConfigNames, ConfigRemoval, Instance, InstanceConfig,
     Tenant,
 };
-use recado_domain::ids::{ExternalId, InstanceId, TenantId, ToolId};
+use recado_domain::ids::{ExternalId, InstanceId, TenantId};
 use recado_domain::provider::Provider;
 use recado_domain::tools::Tool;
 use recado_pipeline::ports::{
@@ -196,20 +197,6 @@ impl<A: System> DynamoStore<A> {
         self.by_id.clear();
     }
 
-    /// Reads the tools that an agent names, in the order of their ids. An agent without tools costs no request.
-    async fn read_tools_of(&self, what: &'static str, agent: &Agent) -> PortResult<Vec<Tool>> {
-        if agent.tools.is_empty() {
-            return Ok(Vec::new());
-        }
-        let of = |id: &ToolId| TableKey::for_configured(ConfigurationKind::Tool, id.as_str());
-        let keys = agent.tools.iter().map(of).collect();
-        let found = self.table.get_records(what, keys, false).await?;
-        let tools = found.iter().map(|item| item::decode_record(what, item));
-        let mut tools: Vec<Tool> = tools.collect::<PortResult<_>>()?;
-        tools.sort_by(|a, b| a.id.cmp(&b.id));
-        Ok(tools)
-    }
-
     /// Adds its tenant, its agent and the agent's tools to an instance. `None` if there is no instance. An instance whose
     /// tenant or agent is missing is an error that may pass, since these are written before the instance.
     async fn assemble_instance_config(
@@ -238,9 +225,10 @@ impl<A: System> DynamoStore<A> {
             ));
         };
         let agent: Agent = item::decode_record(what, agent)?;
+        let tenant: Tenant = item::decode_record(what, tenant)?;
         Ok(Some(InstanceConfig {
-            tenant: item::decode_record(what, tenant)?,
-            tools: self.read_tools_of(what, &agent).await?,
+            tools: self.read_functions_of(what, &tenant, &agent).await?,
+            tenant,
             agent,
             knowledge: find_snapshot_name(what, &instance.tenant, &found)?,
             instance,

@@ -14,7 +14,7 @@ const LENGTHS_MAX: usize = 8;
 /// Longest id of a calendar at Google, in characters.
 const GOOGLE_ID_MAX: usize = 254;
 
-/// A calendar in which agents of a tenant book. Exactly one kind is set: `google`.
+/// A calendar in which agents of a tenant book. Exactly one kind is set: `google` or `simulated`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Calendar {
@@ -23,13 +23,16 @@ pub struct Calendar {
     /// The tenant that the calendar belongs to.
     pub tenant: TenantId,
     /// The lengths that an appointment may have, in minutes. The first is taken where none is asked for.
-    #[serde(default = "default_minutes")]
+    #[serde(default = "default_appointment_minutes")]
     pub minutes: Vec<u16>,
     /// The rules by which appointments are taken.
     pub rules: BookingRules,
     /// A calendar of Google's.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub google: Option<GoogleCalendarAccess>,
+    /// `true`: a calendar that is only played. Nothing is asked or told anywhere; its events are the bookings that Recado stored.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub simulated: bool,
 }
 
 /// A calendar of Google's, and the credential with which it is asked.
@@ -52,7 +55,7 @@ pub enum CalendarConfigError {
     #[error("minutes holds 1 to {LENGTHS_MAX} lengths of appointments, each once")]
     Lengths,
     /// The calendar has no kind, or several.
-    #[error("a calendar needs exactly one kind: `google`")]
+    #[error("a calendar needs exactly one kind: `google` or `simulated`")]
     Kind,
     /// The id at Google is no e-mail address.
     #[error("google.calendar_id must be the calendar's id at Google, an e-mail address")]
@@ -62,7 +65,7 @@ pub enum CalendarConfigError {
     ForeignCredential(String),
 }
 
-fn default_minutes() -> Vec<u16> {
+fn default_appointment_minutes() -> Vec<u16> {
     vec![30]
 }
 
@@ -77,13 +80,25 @@ impl Calendar {
         for minutes in lengths {
             self.rules.check_duration(minutes)?;
         }
-        let google = self.google.as_ref().ok_or(CalendarConfigError::Kind)?;
-        google.check_access(&self.tenant)
+        match &self.google {
+            Some(google) if !self.simulated => google.check_google_access(&self.tenant),
+            None if self.simulated => Ok(()),
+            _ => Err(CalendarConfigError::Kind),
+        }
     }
 
     /// Returns the reference to the secret with which the calendar is asked.
     pub fn credential(&self) -> Option<&CredentialRef> {
         self.google.as_ref().map(|google| &google.credential)
+    }
+
+    /// Returns the name under which cells of the calendar are held: that of the other side, so that two calendars of the
+    /// configuration that are one there do not book the same time.
+    pub fn name_cell_calendar(&self) -> String {
+        match &self.google {
+            Some(google) => google.calendar_id.clone(),
+            None => format!("simulated:{}", self.id),
+        }
     }
 
     /// Returns the zone in which the hours are read, and the calendar shows its events.
@@ -92,14 +107,14 @@ impl Calendar {
     }
 
     /// Returns the length of an appointment that asks for none.
-    pub fn usual_length(&self) -> SignedDuration {
+    pub fn usual_appointment_length(&self) -> SignedDuration {
         let minutes = self.minutes.first().copied().unwrap_or(30);
         SignedDuration::from_mins(i64::from(minutes))
     }
 }
 
 impl GoogleCalendarAccess {
-    fn check_access(&self, tenant: &TenantId) -> Result<(), CalendarConfigError> {
+    fn check_google_access(&self, tenant: &TenantId) -> Result<(), CalendarConfigError> {
         let fine = |c: char| c.is_ascii_graphic();
         let is_id = self.calendar_id.chars().count() <= GOOGLE_ID_MAX
             && self.calendar_id.chars().all(fine)
@@ -168,8 +183,9 @@ mod tests {
     #[test]
     fn a_calendar_with_hours_and_a_credential_of_its_tenant_is_valid() {
         assert_eq!(problem(&json!({})), None);
+        assert_eq!(problem(&json!({"google": null, "simulated": true})), None);
         let read: Calendar = serde_json::from_value(calendar(&json!({}))).unwrap();
-        assert_eq!(read.usual_length(), SignedDuration::from_mins(30));
+        assert_eq!(read.usual_appointment_length(), SignedDuration::from_mins(30));
         assert_eq!(
             serde_json::from_value::<Calendar>(serde_json::to_value(&read).unwrap()).unwrap(),
             read
@@ -186,6 +202,7 @@ mod tests {
             (json!({"minutes": [30, 30]}), "each once"),
             (json!({"minutes": [580]}), "at most 585"),
             (json!({"google": null}), "exactly one kind"),
+            (json!({"simulated": true}), "exactly one kind"),
             (google("agenda", own), "an e-mail address"),
             (google("a b@clinic.example", own), "an e-mail address"),
             (

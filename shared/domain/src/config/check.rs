@@ -37,7 +37,7 @@ impl ConfigDocument {
             }
         }
         check_calendars(&merged.calendars, &tenants)?;
-        check_tools(merged.tools.iter(), &tenants)?;
+        check_tools(merged.tools.iter(), &tenants, &merged.calendars)?;
         let tools: BTreeMap<&ToolId, &Tool> = merged.tools.iter().map(|t| (&t.id, t)).collect();
         for agent in &merged.agents {
             agent.validate_agent(&tenants)?;

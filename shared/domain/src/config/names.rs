@@ -121,7 +121,10 @@ impl ConfigNames {
         let calendars = change.calendars.iter();
         self.calendars
             .extend(calendars.map(|calendar| calendar.id.clone()));
-        self.tools.extend(change.tools.iter().map(|tool| tool.id.clone()));
+        for tool in &change.tools {
+            self.tools.insert(tool.id.clone());
+            self.calendars.extend(tool.calendar.clone());
+        }
         for agent in &change.agents {
             self.agents.insert(agent.id.clone());
             self.tools.extend(agent.tools.iter().cloned());

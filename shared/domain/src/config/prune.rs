@@ -81,8 +81,12 @@ impl ConfigDocument {
         };
         let (staying_tools, tools): (Vec<_>, Vec<_>) =
             self.tools.iter().partition(|tool| needs_tool(&tool.id));
-        let needs_calendar =
-            |calendar: &CalendarId| wanted.calendars.iter().any(|named| named.id == *calendar);
+        let needs_calendar = |calendar: &CalendarId| {
+            wanted.calendars.iter().any(|named| named.id == *calendar)
+                || staying_tools
+                    .iter()
+                    .any(|tool| tool.calendar.as_ref() == Some(calendar))
+        };
         let (staying_calendars, calendars): (Vec<_>, Vec<_>) = self
             .calendars
             .iter()

@@ -1,14 +1,19 @@
 //! The entries to which others refer: an instance refers to its agent and its tenant, an agent to its tenant and its tools,
-//! a tool or a calendar to its tenant.
+//! a tool to its tenant and its calendar, a calendar to its tenant.
 
 use super::{ConfigDocument, ConfigNames, ConfigRemoval};
 use std::collections::BTreeSet;
 
 impl ConfigNames {
-    /// Makes the names of the tenants, tools and agents to which `change` refers without containing them.
+    /// Makes the names of the tenants, calendars, tools and agents to which `change` refers without containing them.
     pub fn of_referred(change: &ConfigDocument) -> Self {
         let mut names = Self {
             tenants: change.list_owners(),
+            calendars: change
+                .tools
+                .iter()
+                .filter_map(|tool| tool.calendar.clone())
+                .collect(),
             tools: change
                 .agents
                 .iter()
@@ -24,6 +29,9 @@ impl ConfigNames {
         for tenant in &change.tenants {
             names.tenants.remove(&tenant.id);
         }
+        for calendar in &change.calendars {
+            names.calendars.remove(&calendar.id);
+        }
         for tool in &change.tools {
             names.tools.remove(&tool.id);
         }
@@ -36,7 +44,7 @@ impl ConfigNames {
 
 impl ConfigDocument {
     /// Returns `true` if this document or `change` holds each entry to which `change` refers. Each agent must belong to the
-    /// tenant of its instances, and each tool to that of its agents.
+    /// tenant of its instances, each tool to that of its agents, and each calendar to that of its tools.
     pub fn holds_references_of(&self, change: &ConfigDocument) -> bool {
         let tenants: BTreeSet<_> = [&self.tenants, &change.tenants]
             .into_iter()
@@ -55,12 +63,26 @@ impl ConfigDocument {
             .chain(&change.tools)
             .map(|tool| (&tool.id, &tool.tenant))
             .collect();
+        let rewritten: BTreeSet<_> = change.calendars.iter().map(|calendar| &calendar.id).collect();
+        let kept = self
+            .calendars
+            .iter()
+            .filter(|calendar| !rewritten.contains(&calendar.id));
+        let calendars: BTreeSet<_> = kept
+            .chain(&change.calendars)
+            .map(|calendar| (&calendar.id, &calendar.tenant))
+            .collect();
+        let mut booked = change
+            .tools
+            .iter()
+            .filter_map(|tool| Some((tool.calendar.as_ref()?, &tool.tenant)));
         let mut named = change
             .agents
             .iter()
             .flat_map(|agent| agent.tools.iter().map(move |tool| (tool, &agent.tenant)));
         let mut instances = change.instances.iter();
         change.list_owners().iter().all(|owner| tenants.contains(owner))
+            && booked.all(|calendar| calendars.contains(&calendar))
             && named.all(|tool| tools.contains(&tool))
             && instances.all(|instance| agents.contains(&(&instance.agent, &instance.tenant)))
     }
@@ -94,7 +116,11 @@ impl ConfigDocument {
                 tenants.contains(&agent.tenant) || agent.tools.iter().any(|tool| tools.contains(tool))
             })
             || booked.any(|calendar| tenants.contains(&calendar.tenant))
-            || offered.any(|tool| tenants.contains(&tool.tenant))
+            || offered.any(|tool| {
+                let calendar = tool.calendar.as_ref();
+                tenants.contains(&tool.tenant)
+                    || calendar.is_some_and(|calendar| removal.calendars.contains(calendar))
+            })
     }
 }
 

@@ -1,5 +1,7 @@
 //! The tools of agents: what a tenant configures, and the rules by which a model calls them.
 
+mod calendar;
+mod calendar_offer;
 mod calls;
 mod check;
 mod http;
@@ -9,6 +11,7 @@ mod schema;
 #[cfg(test)]
 mod tests;
 
+pub use calendar::{AskedSlots, CalendarFunction, CalendarOperation, cells_of_others};
 pub use calls::{TOOL_INSTRUCTIONS, ToolOutcome, TurnToolCall, render_tool_result, tool_result_text};
 pub use check::ToolError;
 pub(crate) use check::{check_agent_tools, check_tools};
@@ -17,7 +20,7 @@ pub use request::{ArgumentError, HttpToolRequest};
 pub use schema::{ArgumentSchema, SchemaError};
 
 use crate::config::CredentialRef;
-use crate::ids::{TenantId, ToolId};
+use crate::ids::{CalendarId, TenantId, ToolId};
 use jiff::SignedDuration;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
@@ -31,7 +34,7 @@ pub const TOOL_SECONDS_MAX: f64 = 60.0;
 /// Longest time limit of one call of a tool that acts, in seconds: how it ended is asked in the same turn.
 pub const ACTING_SECONDS_MAX: f64 = 30.0;
 
-/// A tool that agents of a tenant may call. Exactly one kind of tool is set: `http`.
+/// A tool that agents of a tenant may call. Exactly one kind of tool is set: `http` or `calendar`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Tool {
@@ -58,6 +61,12 @@ pub struct Tool {
     /// A request over HTTP.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub http: Option<HttpTool>,
+    /// A calendar of the tenant. The tool becomes several functions of the model, each with a name and arguments of its own.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub calendar: Option<CalendarId>,
+    /// The function of a calendar. It is no part of the configuration: [`Self::into_functions`] sets it.
+    #[serde(skip)]
+    pub function: Option<Box<CalendarFunction>>,
 }
 
 /// The effect of a tool's calls.

@@ -5,7 +5,7 @@ use crate::Embedded;
 use crate::config_cache::InstanceName;
 use crate::db_error::DbError;
 use crate::sql_records::{decode_json, encode_json, execute_sql, query_all, to_sql_limit};
-use reading::{select_configuration, select_named, select_tool};
+use reading::{select_configuration, select_functions, select_named};
 use recado_domain::config::{
     Agent, Calendar, ConfigDocument, ConfigEntry, ConfigNames, ConfigRemoval, Instance, InstanceConfig,
     Tenant,
@@ -73,6 +73,7 @@ fn breaks_references(
         return Ok(true);
     }
     let removed = ConfigNames {
+        calendars: removal.calendars.iter().cloned().collect(),
         tools: removal.tools.iter().cloned().collect(),
         agents: removal.agents.iter().cloned().collect(),
         ..ConfigNames::default()
@@ -207,14 +208,12 @@ fn select_instance_config(
         return Ok(None);
     };
     let agent: Agent = decode_json(&agent)?;
-    let mut tools = Vec::with_capacity(agent.tools.len());
-    for id in &agent.tools {
-        tools.extend(select_tool(connection, id)?);
-    }
+    let tenant: Tenant = decode_json(&tenant)?;
+    let tools = select_functions(connection, &tenant, &agent)?;
     let knowledge: Option<AgentKnowledge> = knowledge.as_deref().map(decode_json).transpose()?;
     Ok(Some(InstanceConfig {
         instance: decode_json(&instance)?,
-        tenant: decode_json(&tenant)?,
+        tenant,
         agent,
         tools,
         knowledge: knowledge.and_then(|known| known.snapshot),

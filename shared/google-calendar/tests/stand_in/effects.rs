@@ -261,4 +261,22 @@ async fn a_calendar_that_is_no_longer_shared_settles_nothing() {
         tool(&room).call_effect(&cancelling(3, "\"1\"")).await,
         CallAnswer::Unclear
     );
+    for entry in [moving(2, "\"1\""), cancelling(3, "\"1\"")] {
+        assert_eq!(tool(&room).ask_effect(&entry).await, AskAnswer::Unanswered);
+    }
+}
+
+#[tokio::test]
+async fn a_change_that_is_refused_since_the_event_is_deleted_is_looked_at() {
+    let forbidden = || Behaviour::status(403, google_error(403, "forbidden"));
+    for make in [moving, cancelling] {
+        let (room, version) = booked_room().await;
+        let entry = make(2, &version);
+        room.google.next(forbidden());
+        let refused = tool(&room).call_effect(&entry).await;
+        assert!(matches!(refused, CallAnswer::Refused(Some(_))), "{refused:?}");
+        room.google.book().delete_event(CALENDAR, id(1).as_str());
+        room.google.next(forbidden());
+        assert_eq!(tool(&room).call_effect(&entry).await, CallAnswer::Unclear);
+    }
 }

@@ -106,7 +106,7 @@ pub(super) async fn put_calendar(
     entries::change_entry::<Calendar>(&api, &caller, &id, &headers, body).await
 }
 
-/// Removes a calendar.
+/// Removes a calendar. One that a tool names stays.
 #[utoipa::path(
     delete,
     path = "/v1/calendars/{id}",

@@ -4,7 +4,7 @@
 
 mod stand_ins;
 
-use recado_ai::{EmbeddingSettings, Model, ModelSettings, TranscriptionSettings};
+use recado_ai::{EmbeddingSettings, GoogleCalendarConfig, Model, ModelSettings, TranscriptionSettings};
 use recado_domain::access::Caller;
 use recado_domain::alert::{AlertKind, AlertSeverity, AlertState, NotificationState};
 use recado_domain::config::{AlertConfig, ConfigDocument, CredentialRef};
@@ -62,6 +62,7 @@ fn deps(store: &Embedded, clock: &StoryClock) -> TestDeps {
         simulated_latency: Duration::ZERO,
         transcription: TranscriptionSettings::default(),
         embeddings: EmbeddingSettings::default(),
+        calendar: GoogleCalendarConfig::default(),
     };
     let llm = Model::new(http.clone(), &settings, TestSecrets, system.clone());
     Components {

@@ -1,4 +1,7 @@
 use super::{EffectTool, MissingEffectTool, ToolFailure};
+use recado_domain::calendar::TimeSpan;
+use recado_domain::config::Calendar;
+use recado_domain::effects::EffectId;
 use recado_domain::tools::Tool;
 use serde_json::Value;
 use std::future::Future;
@@ -11,6 +14,20 @@ pub struct ToolLimits {
     pub within: Duration,
     /// `true` if the tool may be on this machine or in a private network, and without TLS.
     pub private_hosts: bool,
+}
+
+/// The state of an event that was booked.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum EventLook {
+    /// The event is there.
+    Present {
+        /// The version of the event.
+        version: String,
+        /// The time of the event, without buffers; `None`: nobody says.
+        time: Option<TimeSpan>,
+    },
+    /// The event was deleted.
+    Gone,
 }
 
 /// The tools of agents.
@@ -26,6 +43,27 @@ pub trait Tools: Send + Sync {
         let _ = (tool, arguments, limits);
         std::future::ready(Err(ToolFailure::Failed("there are no tools here".to_owned())))
     }
+
+    /// Asks a calendar when it is busy within `span`. Changes nothing.
+    fn query_busy_times(
+        &self,
+        calendar: &Calendar,
+        span: TimeSpan,
+    ) -> impl Future<Output = Result<Vec<TimeSpan>, ToolFailure>> + Send {
+        let _ = (calendar, span);
+        std::future::ready(Err(ToolFailure::Failed("there are no calendars here".to_owned())))
+    }
+
+    /// Asks a calendar for an event that was booked. Changes nothing. A calendar that is not there is a failure.
+    fn look_at_event(
+        &self,
+        calendar: &Calendar,
+        event: &EffectId,
+    ) -> impl Future<Output = Result<EventLook, ToolFailure>> + Send {
+        let _ = (calendar, event);
+        std::future::ready(Err(ToolFailure::Failed("there are no calendars here".to_owned())))
+    }
+
     /// Opens a tool that acts. This is the one place where a kind of tool meets the steps of an effect. `None`: the tool has
     /// no kind that acts.
     fn open_effect_tool<'a>(&'a self, tool: &'a Tool, private_hosts: bool) -> Option<impl EffectTool> {

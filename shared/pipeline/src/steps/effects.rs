@@ -5,10 +5,12 @@
 //! [`crate::ports::EffectTool`].
 
 mod changing;
+mod following;
 mod performing;
 mod settling;
 mod tool_finding;
 
+pub(crate) use following::follow_event;
 pub use performing::{DraftedJournal, EffectEnd, EffectStop, perform_effect};
 pub use settling::{SettlingEnd, remove_fence_left, settle_effect};
 pub(crate) use tool_finding::find_tool_of_effect;

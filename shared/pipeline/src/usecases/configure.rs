@@ -9,7 +9,7 @@ use crate::steps::audit::audit_actions;
 use crate::steps::owed_replies::describe_owed;
 use recado_domain::access::Caller;
 use recado_domain::config::{ConfigDocument, ConfigError, ConfigNames};
-use recado_domain::ids::{AgentId, InstanceId, ToolId};
+use recado_domain::ids::{AgentId, CalendarId, InstanceId, ToolId};
 use recado_domain::invitations::{InvitationTemplateError, OccasionError};
 use serde::Serialize;
 
@@ -24,7 +24,7 @@ mod secret_rotation;
 mod surroundings;
 mod template_check;
 
-use audited_changes::{differing_fields, list_audited_changes};
+use audited_changes::{collect_changes, list_audited_changes};
 pub use entries::{
     ChangedEntry, EntryMatch, change_entry, compute_version, create_entry, find_entry, list_agents,
     list_calendars, list_instances, list_tenants, list_tools, remove_entry,
@@ -169,6 +169,14 @@ pub enum ConfigureError {
         tool: ToolId,
         /// An agent that names it.
         agent: AgentId,
+    },
+    /// A tool needs the calendar that was to be removed.
+    #[error("calendar `{calendar}` is that of tool `{tool}`: take it out there first")]
+    CalendarInUse {
+        /// The calendar.
+        calendar: CalendarId,
+        /// A tool that names it.
+        tool: ToolId,
     },
     /// The instance's webhook secret has its last version.
     #[error("the webhook secret has its last version: rotate the master")]
@@ -370,31 +378,4 @@ async fn has_history(deps: &impl Deps, instance: &InstanceId) -> PortResult<bool
     };
     let found = deps.store().list_dead_letters(&dead_letters, &page).await?;
     Ok(!found.items.is_empty())
-}
-
-fn collect_changes<T: Serialize>(
-    kind: &'static str,
-    known: &[T],
-    change: &[T],
-    id: impl Fn(&T) -> &str,
-    into: &mut Vec<ConfigurationChange>,
-) {
-    for item in change {
-        let before = known.iter().find(|known| id(known) == id(item));
-        let fields = before
-            .map(|before| differing_fields(before, item))
-            .unwrap_or_default();
-        let what = match before {
-            None => ConfigurationChangeKind::Created,
-            Some(_) if fields.is_empty() => ConfigurationChangeKind::Unchanged,
-            Some(_) => ConfigurationChangeKind::Changed,
-        };
-        into.push(ConfigurationChange {
-            kind,
-            id: id(item).to_owned(),
-            what,
-            fields,
-            conversations: None,
-        });
-    }
 }

@@ -1,11 +1,15 @@
 //! Checks tools, and the tools that an agent names.
 
+use super::calendar_offer::LONGEST_ENDING;
 use super::schema::{ArgumentSchema, SchemaError};
-use super::{ACTING_SECONDS_MAX, TOOL_SECONDS_MAX, TOOLS_MAX, Tool};
-use crate::config::{Agent, ConfigError};
+use super::{ACTING_SECONDS_MAX, TOOL_SECONDS_MAX, TOOLS_MAX, Tool, no_arguments};
+use crate::config::{Agent, Calendar, ConfigError};
 use crate::decision::DECISION_TOOL_NAMES;
-use crate::ids::{TenantId, ToolId};
+use crate::ids::{CalendarId, TenantId, ToolId};
 use std::collections::{BTreeMap, BTreeSet};
+
+/// Longest name of a tool, in characters.
+const NAME_MAX: usize = 64;
 
 /// Longest description of a tool, in characters.
 const DESCRIPTION_MAX: usize = 2_000;
@@ -41,8 +45,14 @@ pub enum ToolError {
     #[error("timeout_seconds must be above 0 and at most 60, of a tool that acts at most 30")]
     TimeLimit,
     /// The tool has no kind, or several.
-    #[error("a tool needs exactly one kind: `http`")]
+    #[error("a tool needs exactly one kind: `http` or `calendar`")]
     Kind,
+    /// The functions of a calendar would have names that models do not accept.
+    #[error("the name of a tool with a calendar must have at most 51 characters")]
+    CalendarName,
+    /// The functions of a calendar have arguments of their own.
+    #[error("a tool with a calendar takes no `arguments`")]
+    CalendarArguments,
     /// The URL cannot be used.
     #[error(
         "http.url must be an http:// or https:// URL of at most 2000 characters, with arguments in its path and query alone"
@@ -78,7 +88,7 @@ impl Tool {
     pub fn check_tool(&self) -> Result<(), ToolError> {
         let name = self.model_name();
         let fine = |b: u8| b.is_ascii_alphanumeric() || b == b'_' || b == b'-';
-        if !(1..=64).contains(&name.len()) || !name.bytes().all(fine) {
+        if !(1..=NAME_MAX).contains(&name.len()) || !name.bytes().all(fine) {
             return Err(ToolError::Name);
         }
         if DECISION_TOOL_NAMES.contains(&name) {
@@ -96,6 +106,9 @@ impl Tool {
         if !(self.timeout_seconds > 0.0 && self.timeout_seconds <= seconds_max) {
             return Err(ToolError::TimeLimit);
         }
+        if self.calendar.is_some() {
+            return self.check_calendar_tool();
+        }
         let http = self.http.as_ref().ok_or(ToolError::Kind)?;
         if let Some(credential) = &http.credential
             && !credential.belongs_to_tenant(&self.tenant)
@@ -106,12 +119,27 @@ impl Tool {
         http.check_request(&self.arguments)?;
         http.check_acting(self.acts())
     }
+
+    /// Checks a tool that works with a calendar: its functions have names and arguments of their own.
+    fn check_calendar_tool(&self) -> Result<(), ToolError> {
+        if self.http.is_some() {
+            return Err(ToolError::Kind);
+        }
+        if self.model_name().len() + LONGEST_ENDING > NAME_MAX {
+            return Err(ToolError::CalendarName);
+        }
+        if self.arguments != no_arguments() {
+            return Err(ToolError::CalendarArguments);
+        }
+        Ok(())
+    }
 }
 
-/// Checks the tools of a configuration: each by itself, and that its tenant exists.
+/// Checks the tools of a configuration: each by itself, and that its tenant exists and has its calendar.
 pub(crate) fn check_tools<'a>(
     tools: impl Iterator<Item = &'a Tool>,
     tenants: &BTreeSet<&TenantId>,
+    calendars: &[Calendar],
 ) -> Result<(), ConfigError> {
     for tool in tools {
         if !tenants.contains(&tool.tenant) {
@@ -119,6 +147,16 @@ pub(crate) fn check_tools<'a>(
                 from: format!("tool `{}`", tool.id),
                 kind: "tenant",
                 id: tool.tenant.to_string(),
+            });
+        }
+        let own = |calendar: &Calendar, id: &CalendarId| calendar.id == *id && calendar.tenant == tool.tenant;
+        if let Some(id) = &tool.calendar
+            && !calendars.iter().any(|calendar| own(calendar, id))
+        {
+            return Err(ConfigError::MissingReference {
+                from: format!("tool `{}`", tool.id),
+                kind: "calendar",
+                id: id.to_string(),
             });
         }
         tool.check_tool().map_err(|why| ConfigError::Tool {

@@ -4,7 +4,7 @@ use crate::db_error::DbError;
 use crate::sql_records::{query_all, query_one};
 use crate::store::alerts::select_alert_config;
 use recado_domain::config::{Agent, Calendar, ConfigDocument, ConfigNames, Instance, Tenant};
-use recado_domain::ids::{TenantId, ToolId};
+use recado_domain::ids::{CalendarId, TenantId, ToolId};
 use recado_domain::tools::Tool;
 use rusqlite::Connection;
 use std::collections::BTreeMap;
@@ -68,8 +68,7 @@ pub(super) fn select_named(connection: &Connection, names: &ConfigNames) -> Resu
     }
     let mut calendars: BTreeMap<String, Calendar> = BTreeMap::new();
     for id in &names.calendars {
-        let sql = "SELECT body FROM calendars WHERE id = ?1";
-        let found: Option<Calendar> = query_one(connection, sql, [id.as_str()])?;
+        let found = select_calendar(connection, id)?;
         calendars.extend(found.map(|found| (found.id.to_string(), found)));
     }
     for id in &names.agents {
@@ -102,6 +101,34 @@ pub(super) fn select_named(connection: &Connection, names: &ConfigNames) -> Resu
     })
 }
 
-pub(super) fn select_tool(connection: &Connection, id: &ToolId) -> Result<Option<Tool>, DbError> {
+fn select_tool(connection: &Connection, id: &ToolId) -> Result<Option<Tool>, DbError> {
     query_one(connection, "SELECT body FROM tools WHERE id = ?1", [id.as_str()])
+}
+
+fn select_calendar(connection: &Connection, id: &CalendarId) -> Result<Option<Calendar>, DbError> {
+    query_one(
+        connection,
+        "SELECT body FROM calendars WHERE id = ?1",
+        [id.as_str()],
+    )
+}
+
+/// Returns the tools that an agent names, as the functions that its model may call.
+pub(super) fn select_functions(
+    connection: &Connection,
+    tenant: &Tenant,
+    agent: &Agent,
+) -> Result<Vec<Tool>, DbError> {
+    let mut functions = Vec::with_capacity(agent.tools.len());
+    for id in &agent.tools {
+        let Some(tool) = select_tool(connection, id)? else {
+            continue;
+        };
+        let calendar = match &tool.calendar {
+            Some(named) => select_calendar(connection, named)?,
+            None => None,
+        };
+        functions.extend(tool.into_functions(calendar.as_slice(), tenant));
+    }
+    Ok(functions)
 }

@@ -4,7 +4,7 @@ use super::hours::OpeningHoursSchema;
 use serde::Serialize;
 use utoipa::ToSchema;
 
-/// A calendar in which agents of a tenant book. Exactly one kind is set: `google`.
+/// A calendar in which agents of a tenant book. Exactly one kind is set: `google` or `simulated`.
 #[derive(Serialize, ToSchema)]
 #[schema(as = Calendar)]
 #[serde(deny_unknown_fields)]
@@ -19,6 +19,9 @@ pub(in crate::api) struct CalendarSchema {
     rules: BookingRulesSchema,
     /// A calendar of Google's.
     google: Option<GoogleCalendarSchema>,
+    /// `true`: a calendar that is only played. Nothing is asked or told anywhere; its events are the bookings that Recado stored.
+    #[schema(required = false, default = false)]
+    simulated: bool,
 }
 
 /// The rules by which a calendar takes appointments.

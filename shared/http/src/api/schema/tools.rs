@@ -5,7 +5,7 @@ use serde_json::{Map, Value};
 use std::collections::BTreeMap;
 use utoipa::ToSchema;
 
-/// A tool that agents of a tenant may call. Exactly one kind of tool is set: `http`.
+/// A tool that agents of a tenant may call. Exactly one kind of tool is set: `http` or `calendar`.
 #[derive(Serialize, ToSchema)]
 #[schema(as = Tool)]
 #[serde(deny_unknown_fields)]
@@ -32,6 +32,9 @@ pub(in crate::api) struct ToolSchema {
     once_per_turn: bool,
     /// A request over HTTP.
     http: Option<HttpToolSchema>,
+    /// Id of a calendar of the tenant. The tool becomes several functions of the model: with `reads` those that list free slots and
+    /// the contact's appointments, with `acts` also those that book, move and cancel.
+    calendar: Option<String>,
 }
 
 /// The effect of a tool's calls.

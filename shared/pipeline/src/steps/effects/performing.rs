@@ -34,7 +34,7 @@ impl DraftedJournal {
         }
     }
 
-    fn note_own_writes(&mut self, written: Journal, writes: u64) {
+    pub(super) fn note_own_writes(&mut self, written: Journal, writes: u64) {
         self.journal = written;
         self.rev += writes;
     }

@@ -4,8 +4,9 @@ use crate::Deps;
 use crate::ports::{ConfigurationStore, PortResult};
 use recado_domain::config::ConfigNames;
 use recado_domain::effects::ToolName;
-use recado_domain::ids::TenantId;
+use recado_domain::ids::{CalendarId, TenantId};
 use recado_domain::tools::Tool;
+use std::collections::BTreeSet;
 
 /// Returns the tool of the tenant's agent that has this name. `None`: it was removed or renamed, or the agent has it no more.
 pub(crate) async fn find_tool_of_effect(
@@ -22,11 +23,33 @@ pub(crate) async fn find_tool_of_effect(
     let Some(agent) = agents.find(|agent| agent.id == named.agent && agent.tenant == *tenant) else {
         return Ok(None);
     };
-    let tools = ConfigNames {
+    let wanted = ConfigNames {
+        tenants: [tenant.clone()].into(),
         tools: agent.tools.into_iter().collect(),
         ..ConfigNames::default()
     };
-    let found = deps.store().read_named(&tools).await?;
+    let mut found = deps.store().read_named(&wanted).await?;
+    let Some(owner) = found.tenants.pop() else {
+        return Ok(None);
+    };
+    let calendars: BTreeSet<CalendarId> = found
+        .tools
+        .iter()
+        .filter_map(|tool| tool.calendar.clone())
+        .collect();
+    let calendars = if calendars.is_empty() {
+        Vec::new()
+    } else {
+        let wanted = ConfigNames {
+            calendars,
+            ..ConfigNames::default()
+        };
+        deps.store().read_named(&wanted).await?.calendars
+    };
+    let mut functions = found
+        .tools
+        .into_iter()
+        .flat_map(|tool| tool.into_functions(&calendars, &owner));
     let is_it = |tool: &Tool| tool.tenant == *tenant && tool.model_name() == named.name && tool.acts();
-    Ok(found.tools.into_iter().find(is_it))
+    Ok(functions.find(is_it))
 }

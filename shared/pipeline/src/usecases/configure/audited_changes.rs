@@ -1,5 +1,6 @@
 //! Tells the audit what a change of the configuration does to each tenant, calendar, tool, agent and instance.
 
+use super::{ConfigurationChange, ConfigurationChangeKind};
 use recado_domain::audit::{AuditAction, AuditedAction};
 use recado_domain::config::{AlertConfig, ConfigDocument};
 use recado_domain::ids::TenantId;
@@ -103,7 +104,7 @@ fn shorten_fields<T: Serialize>(entry: &T, names: &[String]) -> String {
 }
 
 /// Returns the names of the fields in which two records differ. A field that only one of them has differs, too.
-pub(super) fn differing_fields<T: Serialize>(before: &T, after: &T) -> Vec<String> {
+fn differing_fields<T: Serialize>(before: &T, after: &T) -> Vec<String> {
     let (before, after) = (to_fields(before), to_fields(after));
     let gone = before.keys().filter(|name| !after.contains_key(*name));
     let changed = |name: &&String| before.get(*name) != after.get(*name);
@@ -114,5 +115,32 @@ fn to_fields<T: Serialize>(item: &T) -> Map<String, Value> {
     match serde_json::to_value(item) {
         Ok(Value::Object(fields)) => fields,
         _ => Map::new(),
+    }
+}
+
+pub(super) fn collect_changes<T: Serialize>(
+    kind: &'static str,
+    known: &[T],
+    change: &[T],
+    id: impl Fn(&T) -> &str,
+    into: &mut Vec<ConfigurationChange>,
+) {
+    for item in change {
+        let before = known.iter().find(|known| id(known) == id(item));
+        let fields = before
+            .map(|before| differing_fields(before, item))
+            .unwrap_or_default();
+        let what = match before {
+            None => ConfigurationChangeKind::Created,
+            Some(_) if fields.is_empty() => ConfigurationChangeKind::Unchanged,
+            Some(_) => ConfigurationChangeKind::Changed,
+        };
+        into.push(ConfigurationChange {
+            kind,
+            id: id(item).to_owned(),
+            what,
+            fields,
+            conversations: None,
+        });
     }
 }

@@ -228,7 +228,7 @@ async fn write_entry<T: ConfigEntry>(
 }
 
 /// Removes a calendar, a tool, an agent or an instance, by the rules of `prune`: an instance with a history is disabled instead, one that
-/// owes something stays unless `force`, and an agent or a tool that is needed stays.
+/// owes something stays unless `force`, and an agent, a tool or a calendar that is needed stays.
 pub async fn remove_entry<T: ConfigEntry>(
     deps: &impl Deps,
     caller: &Caller,
@@ -308,13 +308,22 @@ async fn write_removal(
     Ok(written)
 }
 
-/// Refuses to remove an agent that an instance needs, or a tool that an agent names.
+/// Refuses to remove an agent that an instance needs, a tool that an agent names, or a calendar that a tool names.
 fn check_needed(own: &ConfigDocument, doomed: &ConfigRemoval) -> Result<(), ConfigureError> {
     for agent in &own.agents {
         if let Some(tool) = agent.tools.iter().find(|tool| doomed.tools.contains(tool)) {
             return Err(ConfigureError::ToolInUse {
                 tool: tool.clone(),
                 agent: agent.id.clone(),
+            });
+        }
+    }
+    for tool in &own.tools {
+        let named = tool.calendar.as_ref();
+        if let Some(calendar) = named.filter(|calendar| doomed.calendars.contains(calendar)) {
+            return Err(ConfigureError::CalendarInUse {
+                calendar: calendar.clone(),
+                tool: tool.id.clone(),
             });
         }
     }

@@ -1,6 +1,7 @@
 //! The steps of a turn, one module each. A step gets what it needs from the steps before it, and may end the turn with a
 //! [`super::turn_end::TurnEnd`].
 
+mod calendar_call;
 pub(super) mod check_hours;
 pub(super) mod check_limits;
 pub(super) mod check_owed;

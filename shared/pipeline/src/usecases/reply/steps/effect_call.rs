@@ -1,5 +1,6 @@
 //! Calls a tool that acts, for the model that drafts a reply.
 
+use super::calendar_call::{describe_other_times, plan_calendar_effect};
 use super::tool_calls::{describe_missing_time, outcome_of};
 use crate::Deps;
 use crate::ports::{EffectGuard, EffectTool, ModelCall, ToolFailure, ToolLimits, Tools};
@@ -27,11 +28,25 @@ pub(super) async fn perform_asked_effect(
         let told = "it cannot act here: tell the contact that a person will see to it";
         return Ok((ToolOutcome::Failed, told.to_owned()));
     };
-    let plans = acting.plan_effect(&call.arguments, &drafted.journal);
-    let planned = run_within(system, limits.within, plans).await;
-    let action = match planned.unwrap_or(Err(ToolFailure::TimedOut)) {
+    let function = tool.function.as_deref();
+    let planned = if let Some(function) = function {
+        Box::pin(plan_calendar_effect(
+            deps,
+            turn,
+            function,
+            &call.arguments,
+            limits,
+        ))
+        .await
+    } else {
+        let plans = acting.plan_effect(&call.arguments, &drafted.journal);
+        let planned = run_within(system, limits.within, plans).await;
+        let planned = planned.unwrap_or(Err(ToolFailure::TimedOut));
+        planned.map_err(|failure| (outcome_of(&failure), failure.to_string()))
+    };
+    let action = match planned {
         Ok(action) => action,
-        Err(failure) => return Ok((outcome_of(&failure), failure.to_string())),
+        Err(told) => return Ok(told),
     };
     let request = build_request(deps, turn, (tool, call), action);
     let (guard, deadline) = (build_effect_guard(turn), find_call_deadline(turn));
@@ -42,6 +57,14 @@ pub(super) async fn perform_asked_effect(
     let performed = Box::pin(performs).await;
     turn.draft.turn.effects_upto = Some(drafted.journal.last);
     match performed {
+        Ok(EffectEnd::TimeTaken) => {
+            let (outcome, told) = describe_effect_end(&EffectEnd::TimeTaken);
+            let Some(function) = function else {
+                return Ok((outcome, told));
+            };
+            let others = describe_other_times(deps, turn, function, &call.arguments, limits).await;
+            Ok((outcome, format!("{told}. {others}")))
+        }
         Ok(end) => Ok(describe_effect_end(&end)),
         Err(EffectStop::NoTimeLeft) => Ok(describe_missing_time()),
         Err(EffectStop::Changed) => Err(TurnEnd::JournalChanged.into()),

@@ -4,6 +4,7 @@ use crate::Deps;
 use crate::ports::{LlmReply, ModelCall, System, ToolExchange, ToolFailure, ToolLimits, Tools};
 use crate::steps::time_limit::run_within;
 use crate::usecases::reply::leased_turn::LeasedTurn;
+use crate::usecases::reply::steps::calendar_call::read_calendar;
 use crate::usecases::reply::steps::effect_call::perform_asked_effect;
 use crate::usecases::reply::turn_end::TurnStop;
 use recado_domain::tools::{ArgumentSchema, Tool, ToolOutcome, TurnToolCall, render_tool_result};
@@ -55,20 +56,31 @@ async fn answer_call(
     let began_at = deps.system().now();
     let (outcome, text) = match check_call(deps, turn, tool, call) {
         Ok(limits) if tool.acts() => perform_asked_effect(deps, turn, tool, call, limits).await?,
-        Ok(limits) => {
-            let calls = deps.llm().call_tool(tool, &call.arguments, limits);
-            let answer = run_within(deps.system(), limits.within, calls).await;
-            match answer.unwrap_or(Err(ToolFailure::TimedOut)) {
-                Ok(answer) => (ToolOutcome::Answered, answer),
-                Err(failure) => (outcome_of(&failure), failure.to_string()),
-            }
-        }
+        Ok(limits) => match &tool.function {
+            Some(function) => read_calendar(deps, turn, function, &call.arguments, limits).await,
+            None => read_tool(deps, tool, call, limits).await,
+        },
         Err(refused) => refused,
     };
     let passed = deps.system().now().duration_since(began_at).as_millis();
     let ms = u32::try_from(passed).unwrap_or(u32::MAX);
     tracing::info!(tool = %tool.id, outcome = outcome.as_str(), ms, "a tool was called");
     Ok((text, tool.record_call(&call.arguments, outcome, ms)))
+}
+
+/// Calls a tool that reads. Returns the outcome, and the words for the model.
+async fn read_tool(
+    deps: &impl Deps,
+    tool: &Tool,
+    call: &ModelCall,
+    limits: ToolLimits,
+) -> (ToolOutcome, String) {
+    let calls = deps.llm().call_tool(tool, &call.arguments, limits);
+    let answer = run_within(deps.system(), limits.within, calls).await;
+    match answer.unwrap_or(Err(ToolFailure::TimedOut)) {
+        Ok(answer) => (ToolOutcome::Answered, answer),
+        Err(failure) => (outcome_of(&failure), failure.to_string()),
+    }
 }
 
 /// Checks whether a call may be made, and returns its limits; else the outcome and the words for the model.

@@ -1,0 +1,44 @@
+//! Reads the tools of an agent, as the functions that its model may call.
+
+use crate::store::DynamoStore;
+use crate::store::item;
+use crate::store::keys::{ConfigurationKind, TableKey};
+use recado_domain::config::{Agent, Calendar, Tenant};
+use recado_domain::ids::{CalendarId, ToolId};
+use recado_domain::tools::Tool;
+use recado_pipeline::ports::{PortResult, System};
+use std::collections::BTreeSet;
+
+impl<A: System> DynamoStore<A> {
+    /// Reads the tools that an agent names, in the order of their ids, as the functions that its model may call. An agent without
+    /// tools costs no request, and tools with calendars cost one more.
+    pub(super) async fn read_functions_of(
+        &self,
+        what: &'static str,
+        tenant: &Tenant,
+        agent: &Agent,
+    ) -> PortResult<Vec<Tool>> {
+        if agent.tools.is_empty() {
+            return Ok(Vec::new());
+        }
+        let of = |id: &ToolId| TableKey::for_configured(ConfigurationKind::Tool, id.as_str());
+        let keys = agent.tools.iter().map(of).collect();
+        let found = self.table.get_records(what, keys, false).await?;
+        let tools = found.iter().map(|item| item::decode_record(what, item));
+        let mut tools: Vec<Tool> = tools.collect::<PortResult<_>>()?;
+        tools.sort_by(|a, b| a.id.cmp(&b.id));
+        let named: BTreeSet<&CalendarId> = tools.iter().filter_map(|tool| tool.calendar.as_ref()).collect();
+        if named.is_empty() {
+            return Ok(tools);
+        }
+        let of = |id: &CalendarId| TableKey::for_configured(ConfigurationKind::Calendar, id.as_str());
+        let keys = named.into_iter().map(of).collect();
+        let found = self.table.get_records(what, keys, false).await?;
+        let calendars = found.iter().map(|item| item::decode_record(what, item));
+        let calendars: Vec<Calendar> = calendars.collect::<PortResult<_>>()?;
+        let functions = tools
+            .into_iter()
+            .flat_map(|tool| tool.into_functions(&calendars, tenant));
+        Ok(functions.collect())
+    }
+}

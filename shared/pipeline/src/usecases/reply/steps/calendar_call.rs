@@ -1,0 +1,235 @@
+//! Calls the functions of a calendar, for the model that drafts a reply.
+
+use super::tool_calls::outcome_of;
+use crate::Deps;
+use crate::ports::{EffectJournals, EventLook, System, ToolFailure, ToolLimits, Tools};
+use crate::steps::effects::{DraftedJournal, follow_event};
+use crate::steps::time_limit::run_within;
+use crate::usecases::reply::leased_turn::LeasedTurn;
+use recado_domain::calendar::TimeSpan;
+use recado_domain::effects::{Booking, EffectAction, EffectId, HeldCell};
+use recado_domain::tools::{AskedSlots, CalendarFunction, CalendarOperation, ToolOutcome, cells_of_others};
+use serde_json::Value;
+
+/// The outcome of a call, and the words for the model.
+type Told = (ToolOutcome, String);
+
+/// Answers a call that reads: lists free slots, or the contact's appointments.
+pub(super) async fn read_calendar(
+    deps: &impl Deps,
+    turn: &mut LeasedTurn<'_>,
+    function: &CalendarFunction,
+    arguments: &Value,
+    limits: ToolLimits,
+) -> Told {
+    let now = deps.system().now();
+    if function.operation == CalendarOperation::Appointments {
+        return list_appointments(deps, turn.journal.as_mut(), function, limits).await;
+    }
+    let asked = match function.read_slots_question(arguments, now) {
+        Ok(asked) => asked,
+        Err(mistake) => return (ToolOutcome::BadArguments, mistake),
+    };
+    match find_taken_times(deps, turn, function, &asked, limits).await {
+        Ok((busy, held)) => {
+            let slots = function.describe_free_slots(&asked, (&busy, &held), now);
+            (ToolOutcome::Answered, slots)
+        }
+        Err(told) => told,
+    }
+}
+
+/// Plans the effect that a call asks for. What is refused is told to the model, with other free times where one is taken.
+pub(super) async fn plan_calendar_effect(
+    deps: &impl Deps,
+    turn: &mut LeasedTurn<'_>,
+    function: &CalendarFunction,
+    arguments: &Value,
+    limits: ToolLimits,
+) -> Result<EffectAction, Told> {
+    let now = deps.system().now();
+    if function.operation == CalendarOperation::Book {
+        let busy = ask_around_start(deps, function, arguments, limits).await?;
+        let planned = function.plan_new_booking(arguments, &busy, now);
+        return refuse_with_other_times(deps, turn, (function, arguments), limits, planned).await;
+    }
+    let Some(drafted) = turn.journal.as_mut() else {
+        return Err(refuse_with_words("there is no such appointment of this contact"));
+    };
+    let found = function.find_named_booking(arguments, &drafted.journal, now);
+    let booking = found.map_err(|mistake| refuse_with_words(&mistake))?.clone();
+    let looked = look_at_booking(deps, drafted, function, &booking, limits).await?;
+    let (booking, version) = looked.ok_or_else(|| {
+        refuse_with_words(
+            "people deleted this appointment in the calendar: the contact does not have it any more",
+        )
+    })?;
+    if function.operation == CalendarOperation::Cancel {
+        let event = booking.event;
+        return Ok(EffectAction::Cancel { event, version });
+    }
+    let busy = ask_around_start(deps, function, arguments, limits).await?;
+    let planned = function.plan_appointment_move(arguments, (&booking, version), &busy, now);
+    refuse_with_other_times(deps, turn, (function, arguments), limits, planned).await
+}
+
+/// Returns the words for other times that are free, if the call asked for a time. Empty: none are known.
+pub(super) async fn describe_other_times(
+    deps: &impl Deps,
+    turn: &LeasedTurn<'_>,
+    function: &CalendarFunction,
+    arguments: &Value,
+    limits: ToolLimits,
+) -> String {
+    let now = deps.system().now();
+    let Ok(start) = function.read_appointment_start(arguments) else {
+        return String::new();
+    };
+    let asked = function.ask_for_times_around(arguments, start, now);
+    match find_taken_times(deps, turn, function, &asked, limits).await {
+        Ok((busy, held)) => function.describe_other_times(&asked, (&busy, &held), now),
+        Err(_) => String::new(),
+    }
+}
+
+fn refuse_with_words(why: &str) -> Told {
+    (ToolOutcome::Refused, format!("nothing was done: {why}"))
+}
+
+fn describe_tool_failure(failure: &ToolFailure) -> Told {
+    (outcome_of(failure), failure.to_string())
+}
+
+async fn refuse_with_other_times(
+    deps: &impl Deps,
+    turn: &LeasedTurn<'_>,
+    (function, arguments): (&CalendarFunction, &Value),
+    limits: ToolLimits,
+    planned: Result<EffectAction, String>,
+) -> Result<EffectAction, Told> {
+    match planned {
+        Ok(action) => Ok(action),
+        Err(why) => {
+            let others = describe_other_times(deps, turn, function, arguments, limits).await;
+            Err(refuse_with_words(format!("{why}. {others}").trim_end()))
+        }
+    }
+}
+
+/// Asks the calendar when it is busy around the start that the arguments name.
+async fn ask_around_start(
+    deps: &impl Deps,
+    function: &CalendarFunction,
+    arguments: &Value,
+    limits: ToolLimits,
+) -> Result<Vec<TimeSpan>, Told> {
+    let start = function
+        .read_appointment_start(arguments)
+        .map_err(|mistake| (ToolOutcome::BadArguments, mistake))?;
+    let asked = function.ask_for_times_around(arguments, start, deps.system().now());
+    query_busy_times(deps, function, &asked, limits).await
+}
+
+async fn query_busy_times(
+    deps: &impl Deps,
+    function: &CalendarFunction,
+    asked: &AskedSlots,
+    limits: ToolLimits,
+) -> Result<Vec<TimeSpan>, Told> {
+    let Some(span) = function.find_time_to_ask_for(asked, deps.system().now()) else {
+        return Ok(Vec::new());
+    };
+    let asks = deps.llm().query_busy_times(&function.calendar, span);
+    let answer = run_within(deps.system(), limits.within, asks).await;
+    let answer = answer.unwrap_or(Err(ToolFailure::TimedOut));
+    answer.map_err(|failure| describe_tool_failure(&failure))
+}
+
+/// Finds the times that are taken: those at which the calendar is busy, and the cells that other appointments hold.
+async fn find_taken_times(
+    deps: &impl Deps,
+    turn: &LeasedTurn<'_>,
+    function: &CalendarFunction,
+    asked: &AskedSlots,
+    limits: ToolLimits,
+) -> Result<(Vec<TimeSpan>, Vec<HeldCell>), Told> {
+    let now = deps.system().now();
+    let busy = query_busy_times(deps, function, asked, limits).await?;
+    let Some(span) = function.find_time_to_ask_for(asked, now) else {
+        return Ok((busy, Vec::new()));
+    };
+    let tenant = &turn.bound.tenant.id;
+    let held = deps
+        .store()
+        .list_held_cells(tenant, &function.to_calendar_cell_span(span), now)
+        .await;
+    match held {
+        Ok(held) => Ok((busy, cells_of_others(held, None))),
+        Err(error) => {
+            tracing::warn!(%error, "the cells of a calendar could not be read");
+            let failure = ToolFailure::Failed("its appointments could not be read".to_owned());
+            Err(describe_tool_failure(&failure))
+        }
+    }
+}
+
+/// Lists the contact's appointments, as they stand in the calendar now.
+async fn list_appointments(
+    deps: &impl Deps,
+    drafted: Option<&mut DraftedJournal>,
+    function: &CalendarFunction,
+    limits: ToolLimits,
+) -> Told {
+    let now = deps.system().now();
+    let Some(drafted) = drafted else {
+        return (ToolOutcome::Answered, "the contact has no appointment".to_owned());
+    };
+    let bookings: Vec<Booking> = function
+        .list_coming_bookings(&drafted.journal, now)
+        .cloned()
+        .collect();
+    for booking in &bookings {
+        if let Err(told) = look_at_booking(deps, drafted, function, booking, limits).await {
+            return told;
+        }
+    }
+    let listed = function.describe_bookings(&drafted.journal, now);
+    (ToolOutcome::Answered, listed)
+}
+
+/// Asks the calendar for the event of a booking, and follows what people did with it. Returns the booking as it stands, and the
+/// event's version; `None`: the event was deleted.
+async fn look_at_booking(
+    deps: &impl Deps,
+    drafted: &mut DraftedJournal,
+    function: &CalendarFunction,
+    booking: &Booking,
+    limits: ToolLimits,
+) -> Result<Option<(Booking, String)>, Told> {
+    let looks = deps.llm().look_at_event(&function.calendar, &booking.event);
+    let looked = run_within(deps.system(), limits.within, looks).await;
+    let looked = looked.unwrap_or(Err(ToolFailure::TimedOut));
+    let looked = looked.map_err(|failure| describe_tool_failure(&failure))?;
+    let moved_to = |time: TimeSpan| {
+        let is_new = function.find_appointment_time(booking) != Some(time);
+        is_new.then(|| function.span_of_event(time))
+    };
+    let (span, version) = match looked {
+        EventLook::Present { version, time } => (time.and_then(moved_to), Some(version)),
+        EventLook::Gone => (None, None),
+    };
+    if span.is_some() || version.is_none() {
+        let follows = follow_event(deps, drafted, &booking.event, span);
+        if let Err(error) = follows.await {
+            tracing::warn!(%error, "an event that people changed could not be followed");
+            let failure = ToolFailure::Failed("people changed the appointment just now".to_owned());
+            return Err(describe_tool_failure(&failure));
+        }
+    }
+    let stands = find_drafted_booking(drafted, &booking.event);
+    Ok(version.and_then(|version| Some((stands?, version))))
+}
+
+fn find_drafted_booking(drafted: &DraftedJournal, event: &EffectId) -> Option<Booking> {
+    drafted.journal.find_booking(event).cloned()
+}

@@ -1,0 +1,181 @@
+//! Calendars: busy times, events, and the tools that book, move and cancel.
+
+use crate::HttpTools;
+use crate::acting::ActingTool;
+use recado_domain::calendar::TimeSpan;
+use recado_domain::config::{Calendar, GoogleCalendarAccess};
+use recado_domain::effects::{EffectAction, EffectEntry, EffectId, Journal};
+use recado_domain::tools::{CalendarFunction, Tool};
+use recado_google_calendar::{CalendarEffects, CalendarError, CalendarTarget, GoogleCalendar};
+use recado_pipeline::ports::{
+    AskAnswer, CallAnswer, EffectTool, EventLook, FenceAnswer, Secrets, SettlingAbility, System, ToolFailure,
+    ToolLimits, Tools,
+};
+use serde_json::Value;
+
+/// The title of an event whose call names none.
+const USUAL_TITLE: &str = "Appointment (WhatsApp)";
+
+/// The version that events of simulated calendars have.
+const SIMULATED_VERSION: &str = "simulated";
+
+/// All kinds of tools: requests over HTTP, and calendars.
+#[derive(Debug, Clone)]
+pub struct AgentTools<S, A> {
+    http: HttpTools<S>,
+    google: GoogleCalendar<S, A>,
+}
+
+impl<S, A> AgentTools<S, A> {
+    /// Joins the clients of the kinds of tools.
+    pub fn new(http: HttpTools<S>, google: GoogleCalendar<S, A>) -> Self {
+        Self { http, google }
+    }
+}
+
+impl<S: Secrets + Clone, A: System + Clone> AgentTools<S, A> {
+    fn open_calendar(&self, function: &CalendarFunction) -> AnyActingTool<'_, S, A> {
+        let Some(google) = &function.calendar.google else {
+            return AnyActingTool::Simulated;
+        };
+        AnyActingTool::Google(Box::new(CalendarEffects {
+            client: self.google.clone(),
+            calendar_id: google.calendar_id.clone(),
+            credential: google.credential.clone(),
+            rules: function.calendar.rules.clone(),
+            time_zone: function.zone.iana_name().unwrap_or("UTC").to_owned(),
+            title: USUAL_TITLE.to_owned(),
+        }))
+    }
+}
+
+fn to_calendar_target(google: &GoogleCalendarAccess) -> CalendarTarget<'_> {
+    CalendarTarget {
+        calendar_id: &google.calendar_id,
+        credential: &google.credential,
+    }
+}
+
+fn to_tool_failure(error: &CalendarError) -> ToolFailure {
+    match error {
+        CalendarError::Credentials(_) | CalendarError::Forbidden(_) => ToolFailure::Credentials,
+        CalendarError::NotFound => {
+            ToolFailure::Failed("the calendar is not there, or not shared any more".to_owned())
+        }
+        other => ToolFailure::Failed(other.to_string()),
+    }
+}
+
+impl<S: Secrets + Clone, A: System + Clone> Tools for AgentTools<S, A> {
+    async fn call_tool(
+        &self,
+        tool: &Tool,
+        arguments: &Value,
+        limits: ToolLimits,
+    ) -> Result<String, ToolFailure> {
+        self.http.call_tool(tool, arguments, limits).await
+    }
+
+    async fn query_busy_times(
+        &self,
+        calendar: &Calendar,
+        span: TimeSpan,
+    ) -> Result<Vec<TimeSpan>, ToolFailure> {
+        let Some(google) = &calendar.google else {
+            return Ok(Vec::new());
+        };
+        let busy = self
+            .google
+            .query_busy_times(&to_calendar_target(google), span)
+            .await;
+        busy.map_err(|error| to_tool_failure(&error))
+    }
+
+    async fn look_at_event(&self, calendar: &Calendar, event: &EffectId) -> Result<EventLook, ToolFailure> {
+        let Some(google) = &calendar.google else {
+            return Ok(EventLook::Present {
+                version: SIMULATED_VERSION.to_owned(),
+                time: None,
+            });
+        };
+        let found = self
+            .google
+            .find_present_event(&to_calendar_target(google), event)
+            .await;
+        Ok(match found.map_err(|error| to_tool_failure(&error))? {
+            Some(event) => EventLook::Present {
+                version: event.etag,
+                time: event.time,
+            },
+            None => EventLook::Gone,
+        })
+    }
+
+    fn open_effect_tool<'a>(&'a self, tool: &'a Tool, private_hosts: bool) -> Option<impl EffectTool> {
+        if let Some(function) = &tool.function {
+            return tool.acts().then(|| self.open_calendar(function));
+        }
+        ActingTool::open_acting_tool(&self.http, tool, private_hosts).map(AnyActingTool::Http)
+    }
+}
+
+/// A tool that acts, of any kind.
+enum AnyActingTool<'a, S, A> {
+    /// A request over HTTP.
+    Http(ActingTool<'a, S>),
+    /// A calendar of Google's.
+    Google(Box<CalendarEffects<S, A>>),
+    /// A calendar that is only played. Whatever is asked of it happens: its events are the bookings that the journals hold.
+    Simulated,
+}
+
+impl<S: Secrets, A: System> EffectTool for AnyActingTool<'_, S, A> {
+    fn settling_ability(&self) -> SettlingAbility {
+        match self {
+            Self::Http(http) => http.settling_ability(),
+            Self::Google(google) => google.settling_ability(),
+            Self::Simulated => SettlingAbility::Asked,
+        }
+    }
+
+    async fn plan_effect(&self, arguments: &Value, journal: &Journal) -> Result<EffectAction, ToolFailure> {
+        match self {
+            Self::Http(http) => http.plan_effect(arguments, journal).await,
+            Self::Google(_) | Self::Simulated => Err(ToolFailure::Failed(
+                "a calendar's effects are planned by its rules".to_owned(),
+            )),
+        }
+    }
+
+    async fn call_effect(&self, entry: &EffectEntry) -> CallAnswer {
+        match self {
+            Self::Http(http) => http.call_effect(entry).await,
+            Self::Google(google) => google.call_effect(entry).await,
+            Self::Simulated => CallAnswer::Done(None),
+        }
+    }
+
+    async fn ask_effect(&self, entry: &EffectEntry) -> AskAnswer {
+        match self {
+            Self::Http(http) => http.ask_effect(entry).await,
+            Self::Google(google) => google.ask_effect(entry).await,
+            Self::Simulated => AskAnswer::Happened(None),
+        }
+    }
+
+    async fn put_fence(&self, entry: &EffectEntry) -> FenceAnswer {
+        match self {
+            Self::Http(http) => http.put_fence(entry).await,
+            Self::Google(google) => google.put_fence(entry).await,
+            Self::Simulated => FenceAnswer::Done,
+        }
+    }
+
+    async fn remove_fence(&self, entry: &EffectEntry) -> FenceAnswer {
+        match self {
+            Self::Http(http) => http.remove_fence(entry).await,
+            Self::Google(google) => google.remove_fence(entry).await,
+            Self::Simulated => FenceAnswer::Done,
+        }
+    }
+}
