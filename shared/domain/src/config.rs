@@ -2,6 +2,8 @@
 
 use crate::access_list::AccessList;
 use crate::content::MessageTemplate;
+use crate::delivery_rules::DeliveryRules;
+use crate::email::EmailSender;
 use crate::hours::{OpeningHours, OpeningState};
 use crate::ids::{AgentId, ExternalId, InstanceId, TenantId};
 use crate::invitations::{InvitationTemplate, Occasion};
@@ -82,6 +84,12 @@ pub struct Tenant {
     /// Greatest number of the tenant's turns that run at once. If absent, there is no limit.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub turns_at_once: Option<NonZeroU32>,
+    /// The rules for deliveries: messages that nobody asked for.
+    #[serde(default, skip_serializing_if = "DeliveryRules::is_empty")]
+    pub deliveries: DeliveryRules,
+    /// The ways by which the tenant sends e-mails, at most 10.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub email_senders: Vec<EmailSender>,
     /// `true` if none of the tenant's instances works, as if each were disabled.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub disabled: bool,

@@ -7,6 +7,7 @@ mod signatures;
 use super::*;
 use recado_domain::config::CredentialRef;
 use recado_domain::email::{EmailAddress, Mailbox};
+use recado_domain::ids::TenantId;
 use recado_domain::secret::Secret;
 use recado_http_client::build_http_client;
 use recado_pipeline::ports::PortResult;
@@ -51,13 +52,12 @@ fn clients(keys: Keys, url: &str) -> EmailClients<Keys> {
 }
 
 fn sender(fields: &Value) -> EmailSender {
-    let mut sender =
-        json!({"id": "mail", "tenant": "clinic", "from": "Clínica São João <hello@clinic.example>"});
+    let mut sender = json!({"id": "mail", "from": "Clínica São João <hello@clinic.example>"});
     for (name, value) in fields.as_object().unwrap() {
         sender[name] = value.clone();
     }
     let sender: EmailSender = serde_json::from_value(sender).unwrap();
-    sender.check_sender().unwrap();
+    sender.check_sender(&TenantId::parse("clinic").unwrap()).unwrap();
     sender
 }
 

@@ -33,6 +33,7 @@ mod metrics;
 mod notices;
 mod occasions;
 mod onboarding;
+mod opt_outs;
 mod outgoing_fields;
 pub(crate) mod permissions;
 mod problem_answers;
@@ -46,6 +47,7 @@ mod tools;
 mod trace;
 mod trends;
 mod unacknowledged;
+mod unsubscribe;
 mod usage;
 mod view;
 mod whatsapp;
@@ -133,6 +135,7 @@ macro_rules! list_public_routes {
         [
             $routes!(health::get_health),
             $routes!(whatsapp::get_whatsapp_health),
+            $routes!(unsubscribe::get_unsubscribe_page, unsubscribe::post_unsubscribe),
             $routes!(description::get_openapi),
             $routes!(description::get_docs_page),
             $routes!(description::get_docs_script),
@@ -208,6 +211,7 @@ macro_rules! list_operator_routes {
             $routes!(contacts::post_find),
             $routes!(contacts::post_export),
             $routes!(contacts::post_erase),
+            $routes!(opt_outs::get_opt_outs),
             $routes!(notices::list_notices),
             $routes!(catch_up::post_catch_up),
             $routes!(

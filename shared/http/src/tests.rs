@@ -22,6 +22,7 @@ mod known_answers;
 mod message_changes;
 mod metrics;
 mod notices;
+mod opt_outs;
 mod outages;
 mod privacy;
 mod recording;

@@ -21,6 +21,6 @@ pub use steps::verdict::Verdict;
 pub use steps::{delivery_permission, effects, installation_reading, question_rewriting, random_id, upload};
 pub use usecases::{
     alert, audit, catch_up, configure, contacts, deliver, health, ingest, key_check, knowledge, message_file,
-    occasions, operate, process, reconcile, reply, self_check, send, tenant_removal, tokens, trace, trends,
-    usage,
+    occasions, operate, opt_outs, process, reconcile, reply, self_check, send, tenant_removal, tokens, trace,
+    trends, usage,
 };

@@ -13,6 +13,7 @@ pub mod knowledge;
 pub mod message_file;
 pub mod occasions;
 pub mod operate;
+pub mod opt_outs;
 pub mod process;
 pub mod reconcile;
 pub mod reply;

@@ -358,6 +358,8 @@ pub fn bound(provider: Provider) -> InstanceConfig {
             retention: RetentionPolicy::default(),
             tokens_per_day: None,
             turns_at_once: None,
+            deliveries: recado_domain::delivery_rules::DeliveryRules::default(),
+            email_senders: Vec::new(),
             disabled: false,
             removing_since: None,
         },

@@ -119,6 +119,8 @@ pub fn bound(number: usize, tenant: usize, provider: Provider, rate: Option<Rate
             retention: RetentionPolicy::default(),
             tokens_per_day: None,
             turns_at_once: None,
+            deliveries: recado_domain::delivery_rules::DeliveryRules::default(),
+            email_senders: Vec::new(),
             disabled: false,
             removing_since: None,
         },

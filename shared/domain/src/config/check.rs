@@ -14,6 +14,9 @@ use crate::tools::{Tool, check_agent_tools, check_tools};
 use jiff::tz::TimeZone;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
+/// Greatest number of senders of e-mails of one tenant.
+const EMAIL_SENDERS_MAX: usize = 10;
+
 const INVALID_SIGNATURE: &str = "the text of a signature must have 1 to 200 characters";
 
 impl ConfigDocument {
@@ -47,6 +50,7 @@ impl ConfigDocument {
         // Only of the document itself: what is stored already must not stand in the way of another change.
         for tenant in &self.tenants {
             tenant.check_retention()?;
+            tenant.check_deliveries()?;
         }
         for instance in &self.instances {
             instance.check_opening_hours()?;
@@ -108,6 +112,36 @@ impl Tenant {
                 of: format!("tenant `{}`", self.id),
                 what: "retention.conversations must not be shorter than retention.messages",
             });
+        }
+        Ok(())
+    }
+}
+
+impl Tenant {
+    /// Checks the rules for deliveries and the senders of e-mails.
+    fn check_deliveries(&self) -> Result<(), ConfigError> {
+        let of = || format!("tenant `{}`", self.id);
+        if let Err(why) = self.deliveries.check_rules() {
+            return Err(ConfigError::Delivery {
+                of: of(),
+                why: why.to_string(),
+            });
+        }
+        if self.email_senders.len() > EMAIL_SENDERS_MAX {
+            let what = "email_senders holds at most 10 senders";
+            return Err(ConfigError::InvalidValue { of: of(), what });
+        }
+        check_unique_ids(
+            "e-mail sender",
+            self.email_senders.iter().map(|sender| sender.id.as_str()),
+        )?;
+        for sender in &self.email_senders {
+            sender
+                .check_sender(&self.id)
+                .map_err(|why| ConfigError::Delivery {
+                    of: format!("e-mail sender `{}` of {}", sender.id, of()),
+                    why: why.to_string(),
+                })?;
         }
         Ok(())
     }

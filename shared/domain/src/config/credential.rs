@@ -144,6 +144,13 @@ pub(super) fn check_shared_variables<'a>(
             what: SHARED_VARIABLE,
         });
     }
+    let mut senders = all.tenants.iter().flat_map(|tenant| &tenant.email_senders);
+    if let Some(sender) = senders.find(|sender| sender.credential.as_ref().is_some_and(is_shared)) {
+        return Err(ConfigError::InvalidValue {
+            of: format!("e-mail sender `{}`", sender.id),
+            what: "two tenants' ids are alike in capitals, so its credential cannot be a variable of one of them",
+        });
+    }
     match all.instances.iter().find(shared) {
         Some(instance) => Err(ConfigError::SharedVariable {
             instance: instance.id.clone(),

@@ -93,6 +93,14 @@ pub enum ConfigError {
         /// Description of the credentials that the instance may use.
         allowed: String,
     },
+    /// The rules for deliveries or a sender of e-mails cannot be used.
+    #[error("{of}: {why}")]
+    Delivery {
+        /// The tenant, or the sender.
+        of: String,
+        /// The reason.
+        why: String,
+    },
     /// A token of one tenant would change another.
     #[error("{of}: this token configures tenant `{tenant}` alone")]
     OtherTenant {

@@ -1,6 +1,7 @@
 //! A tenant that is being removed: it no longer works, and no document changes it.
 
 use super::{ConfigDocument, ConfigError, Tenant};
+use crate::delivery_rules::DeliveryRules;
 use crate::ids::TenantId;
 use crate::retention::RetentionPolicy;
 use jiff::Timestamp;
@@ -17,6 +18,8 @@ impl Tenant {
             retention: RetentionPolicy::default(),
             tokens_per_day: None,
             turns_at_once: None,
+            deliveries: DeliveryRules::default(),
+            email_senders: Vec::new(),
             disabled: true,
             removing_since: Some(now),
         }

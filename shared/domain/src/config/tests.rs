@@ -120,3 +120,49 @@ fn a_reply_is_held_back_for_ten_seconds_at_most() {
         );
     }
 }
+
+#[test]
+fn senders_of_emails_and_rules_for_deliveries_are_checked() {
+    let checked = |change: &serde_json::Value| {
+        let mut tenant = json!({"id": "clinic"});
+        for (name, value) in change.as_object().unwrap() {
+            tenant[name] = value.clone();
+        }
+        let document: ConfigDocument = serde_json::from_value(json!({"tenants": [tenant]})).unwrap();
+        document
+            .validate_against(&ConfigDocument::default())
+            .map_err(|error| error.to_string())
+    };
+    let sender = |id: &str| json!({"id": id, "kind": "simulated", "from": "hello@clinic.example"});
+    let many: Vec<_> = (0..11).map(|number| sender(&format!("mail-{number}"))).collect();
+    assert_eq!(
+        checked(&json!({"email_senders": [sender("a"), sender("b")]})),
+        Ok(())
+    );
+    let quiet = json!({"quiet_hours": {"from": "21:00", "to": "08:00"}, "frequency_cap": {"messages": 3, "hours": 168}});
+    assert_eq!(checked(&json!({"deliveries": quiet})), Ok(()));
+    for (change, why) in [
+        (json!({"email_senders": [sender("a"), sender("a")]}), "a"),
+        (json!({"email_senders": many}), "at most 10"),
+        (
+            json!({"email_senders": [{"id": "a", "kind": "resend", "from": "a@b.example"}]}),
+            "needs `credential`",
+        ),
+        (
+            json!({"email_senders": [{"id": "a", "kind": "resend", "from": "a@b.example",
+                "credential": "env:RECADO_CREDENTIAL_OTHER_MAIL"}]}),
+            "RECADO_CREDENTIAL_CLINIC_NAME",
+        ),
+        (
+            json!({"deliveries": {"quiet_hours": {"from": "08:00", "to": "08:00"}}}),
+            "quiet_hours",
+        ),
+        (
+            json!({"deliveries": {"frequency_cap": {"messages": 0, "hours": 1}}}),
+            "frequency_cap",
+        ),
+    ] {
+        let told = checked(&change).unwrap_err();
+        assert!(told.contains(why), "{change}: {told}");
+    }
+}

@@ -12,8 +12,6 @@ use serde::{Deserialize, Serialize};
 pub struct EmailSender {
     /// The sender's id.
     pub id: EmailSenderId,
-    /// The tenant that the sender belongs to.
-    pub tenant: TenantId,
     /// The carrier of its e-mails.
     pub kind: EmailSenderKind,
     /// The sender that recipients see: `name@host` or `Name <name@host>`.
@@ -131,13 +129,13 @@ impl EmailSender {
         parse_mail_server(self.server.as_deref()?)
     }
 
-    /// Checks the sender by itself.
-    pub fn check_sender(&self) -> Result<(), EmailSenderError> {
+    /// Checks the sender by itself, as one of `tenant`.
+    pub fn check_sender(&self, tenant: &TenantId) -> Result<(), EmailSenderError> {
         self.check_fields()?;
         if let Some(credential) = &self.credential
-            && !credential.belongs_to_tenant(&self.tenant)
+            && !credential.belongs_to_tenant(tenant)
         {
-            let allowed = CredentialRef::describe_allowed_for(&self.tenant);
+            let allowed = CredentialRef::describe_allowed_for(tenant);
             return Err(EmailSenderError::ForeignCredential(allowed));
         }
         let is_region = |text: &str| {

@@ -194,12 +194,14 @@ fn a_template_with_a_name_without_value_is_not_rendered() {
 }
 
 fn check_sender(change: &Value) -> Result<(), String> {
-    let mut sender = json!({"id": "mail", "tenant": "clinic", "from": "Clinic <hello@clinic.example>"});
+    let mut sender = json!({"id": "mail", "from": "Clinic <hello@clinic.example>"});
     for (name, value) in change.as_object().unwrap() {
         sender[name] = value.clone();
     }
     let sender: EmailSender = serde_json::from_value(sender).map_err(|error| error.to_string())?;
-    sender.check_sender().map_err(|error| error.to_string())
+    sender
+        .check_sender(&crate::ids::TenantId::parse("clinic").unwrap())
+        .map_err(|error| error.to_string())
 }
 
 #[test]

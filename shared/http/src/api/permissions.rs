@@ -72,6 +72,7 @@ pub(crate) const PERMISSIONS: &[(&str, &str, Permission)] = &[
     ("POST", "/v1/occasions/{id}/guests", Configure),
     ("GET", "/v1/occasions/{id}/invitations", Read),
     // A person's whole data, and its end.
+    ("GET", "/v1/opt-outs", Read),
     ("POST", "/v1/contacts/find", Configure),
     ("POST", "/v1/contacts/export", Configure),
     ("POST", "/v1/contacts/erase", Configure),

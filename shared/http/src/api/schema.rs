@@ -6,6 +6,7 @@ mod alerts;
 mod calendars;
 mod configuration;
 mod content;
+mod deliveries;
 mod hours;
 mod invitations;
 mod reports;

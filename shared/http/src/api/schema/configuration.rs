@@ -3,6 +3,7 @@
 use super::alerts::AlertConfigSchema;
 use super::calendars::CalendarSchema;
 use super::content::MessageTemplateSchema;
+use super::deliveries::{DeliveryRulesSchema, EmailSenderSchema};
 use super::hours::OpeningHoursSchema;
 use super::invitations::{InvitationTemplateSchema, OccasionSchema};
 use super::tools::ToolSchema;
@@ -59,6 +60,11 @@ pub(in crate::api) struct TenantSchema {
     /// Greatest number of the tenant's turns that run at once. If absent, there is no limit.
     #[schema(minimum = 1)]
     turns_at_once: Option<u32>,
+    /// The rules for deliveries: messages that nobody asked for.
+    deliveries: Option<DeliveryRulesSchema>,
+    /// The ways by which the tenant sends e-mails, at most 10.
+    #[schema(required = false)]
+    email_senders: Vec<EmailSenderSchema>,
     /// `true` if none of the tenant's instances works.
     #[schema(required = false, default = false)]
     disabled: bool,

@@ -208,6 +208,7 @@ fn list_reads(ids: &Ids) -> Vec<Wanted> {
         plain("/v1/trends"),
         of_instance("/v1/trends"),
         get("/v1/trends", format!("/v1/trends?tenant={tenant}")),
+        get("/v1/opt-outs", format!("/v1/opt-outs?tenant={tenant}")),
         plain("/v1/usage"),
         get("/v1/usage", format!("/v1/usage?tenant={tenant}")),
         plain("/simulator/outbox"),

@@ -1,0 +1,99 @@
+//! `GET /v1/opt-outs`: who wants no messages that nobody asked for.
+
+use super::problem_answers::NotFound;
+use super::view::ListView;
+use super::{Api, ApiContext};
+use crate::problem::HttpProblem;
+use crate::query::{QueryParams, parse_page_request};
+use axum::extract::State;
+use axum::{Extension, Json};
+use recado_domain::Timestamp;
+use recado_domain::access::Caller;
+use recado_domain::ids::TenantId;
+use recado_domain::opt_out::{OptOut, OptOutSource};
+use recado_pipeline::opt_outs::list_opt_outs;
+use serde::{Deserialize, Serialize};
+use utoipa::{IntoParams, ToSchema};
+
+/// The tenant and the page of the list.
+#[derive(Debug, Deserialize, IntoParams)]
+#[into_params(parameter_in = Query)]
+#[serde(deny_unknown_fields)]
+pub(super) struct OptOutQuery {
+    /// The tenant.
+    #[param(value_type = String)]
+    tenant: TenantId,
+    /// Number of items on a page: 1 to 200, 50 if absent.
+    limit: Option<usize>,
+    /// `next_cursor` of the page before.
+    cursor: Option<String>,
+}
+
+/// The way by which a person told its preference.
+#[derive(Debug, Serialize, ToSchema)]
+#[schema(as = OptOutSource)]
+#[serde(rename_all = "snake_case")]
+enum OptOutSourceView {
+    /// By a message to an instance.
+    Message,
+    /// By WhatsApp's own switch for marketing messages.
+    WhatsAppSetting,
+    /// By the link of an e-mail.
+    Link,
+    /// By a person of the tenant.
+    Person,
+}
+
+/// The preference of one recipient, as it was told last.
+#[derive(Debug, Serialize, ToSchema)]
+#[schema(as = OptOut)]
+pub(super) struct OptOutView {
+    /// Key of the recipient: a hash that tells nothing of the address.
+    recipient: String,
+    /// Address, as far as known. `null`: the person was erased, or opted out by a link.
+    address: Option<String>,
+    /// `true` if the person wants no messages; `false` if it wants them again.
+    stopped: bool,
+    /// Time at which the person said so.
+    at: Timestamp,
+    source: OptOutSourceView,
+}
+
+impl From<OptOut> for OptOutView {
+    fn from(preference: OptOut) -> Self {
+        Self {
+            recipient: preference.recipient.into(),
+            address: preference.address,
+            stopped: preference.is_stopped,
+            at: preference.at,
+            source: match preference.source {
+                OptOutSource::Message => OptOutSourceView::Message,
+                OptOutSource::WhatsAppSetting => OptOutSourceView::WhatsAppSetting,
+                OptOutSource::Link => OptOutSourceView::Link,
+                OptOutSource::Person(_) => OptOutSourceView::Person,
+            },
+        }
+    }
+}
+
+/// Returns who wants no messages that nobody asked for, and who wants them again.
+///
+/// Each recipient stands in the list once, with what it said last.
+#[utoipa::path(
+    get,
+    path = "/v1/opt-outs",
+    tag = "Contacts",
+    params(OptOutQuery),
+    responses((status = 200, body = ListView<OptOutView>, description = "The preferences, ordered by key"), NotFound)
+)]
+pub(super) async fn get_opt_outs(
+    State(api): State<Api<impl ApiContext>>,
+    Extension(caller): Extension<Caller>,
+    QueryParams(wanted): QueryParams<OptOutQuery>,
+) -> Result<Json<ListView<OptOutView>>, HttpProblem> {
+    let page = parse_page_request(wanted.limit, wanted.cursor)?;
+    match list_opt_outs(&*api.deps, &caller, &wanted.tenant, &page).await? {
+        Some(found) => Ok(Json(ListView::from_page(found, OptOutView::from))),
+        None => Err(HttpProblem::not_found("there is no such tenant")),
+    }
+}

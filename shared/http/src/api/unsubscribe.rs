@@ -1,0 +1,78 @@
+//! `/unsubscribe/{token}`: the link of e-mails with which a person ends messages that nobody asked for.
+//!
+//! Anybody may ask: the token is the proof. `GET` changes nothing, because programs that check links follow them; it shows a page with
+//! a button. `POST` ends the messages, by the button or by a mail program with one click (RFC 8058). Nothing names the tenant or the
+//! person.
+
+use super::{Api, ApiContext};
+use crate::problem::HttpProblem;
+use crate::query::PathParam;
+use axum::extract::State;
+use axum::http::{StatusCode, header};
+use axum::response::{IntoResponse, Response};
+use recado_pipeline::opt_outs::{UnsubscribeError, is_unsubscribe_token, unsubscribe_by_link};
+
+const ASK_PAGE: &str = include_str!("unsubscribe/ask.html");
+const DONE_PAGE: &str = include_str!("unsubscribe/done.html");
+const UNKNOWN_PAGE: &str = include_str!("unsubscribe/unknown.html");
+
+/// The pages load nothing, and their form goes to their own address alone.
+const PAGE_POLICY: &str = "default-src 'none'; style-src 'unsafe-inline'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'";
+
+/// Answers with a page that nobody keeps, and whose address goes to nobody else.
+fn answer_with_page(status: StatusCode, page: &'static str) -> Response {
+    let headers = [
+        (header::CONTENT_TYPE, "text/html; charset=utf-8"),
+        (header::CONTENT_SECURITY_POLICY, PAGE_POLICY),
+        (header::REFERRER_POLICY, "no-referrer"),
+    ];
+    (status, headers, page).into_response()
+}
+
+/// Returns a page with a button that ends messages.
+///
+/// The request changes nothing. The button sends the `POST` of this path.
+#[utoipa::path(
+    get,
+    path = "/unsubscribe/{token}",
+    tag = "Contacts",
+    params(("token" = String, Path, description = "The token of the link in an e-mail")),
+    responses(
+        (status = 200, body = String, content_type = "text/html", description = "The page"),
+        (status = 404, body = String, content_type = "text/html", description = "The link is not one of this installation")
+    )
+)]
+pub(super) async fn get_unsubscribe_page(
+    State(api): State<Api<impl ApiContext>>,
+    PathParam(token): PathParam<String>,
+) -> Result<Response, HttpProblem> {
+    Ok(if is_unsubscribe_token(&*api.deps, &token).await? {
+        answer_with_page(StatusCode::OK, ASK_PAGE)
+    } else {
+        answer_with_page(StatusCode::NOT_FOUND, UNKNOWN_PAGE)
+    })
+}
+
+/// Ends messages that nobody asked for.
+///
+/// The body is not read. The same link may be followed again.
+#[utoipa::path(
+    post,
+    path = "/unsubscribe/{token}",
+    tag = "Contacts",
+    params(("token" = String, Path, description = "The token of the link in an e-mail")),
+    responses(
+        (status = 200, body = String, content_type = "text/html", description = "The messages end"),
+        (status = 404, body = String, content_type = "text/html", description = "The link is not one of this installation")
+    )
+)]
+pub(super) async fn post_unsubscribe(
+    State(api): State<Api<impl ApiContext>>,
+    PathParam(token): PathParam<String>,
+) -> Result<Response, HttpProblem> {
+    match unsubscribe_by_link(&*api.deps, &token).await {
+        Ok(()) => Ok(answer_with_page(StatusCode::OK, DONE_PAGE)),
+        Err(UnsubscribeError::UnknownLink) => Ok(answer_with_page(StatusCode::NOT_FOUND, UNKNOWN_PAGE)),
+        Err(UnsubscribeError::Port(error)) => Err(error.into()),
+    }
+}

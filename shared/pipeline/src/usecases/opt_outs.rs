@@ -1,0 +1,55 @@
+//! Lists the opt-outs of a tenant, and ends messages for whoever follows an unsubscribe link.
+
+use crate::Deps;
+use crate::ports::{OptOuts, Page, PageRequest, PortError, PortResult, System};
+use crate::steps::identity::load_identity_key;
+use recado_domain::access::Caller;
+use recado_domain::ids::TenantId;
+use recado_domain::opt_out::{OptOut, OptOutSource, UnsubscribeToken};
+
+/// The reason why an unsubscribe link did nothing.
+#[derive(Debug, thiserror::Error)]
+pub enum UnsubscribeError {
+    /// This installation did not make the link.
+    #[error("the link is not one of this installation")]
+    UnknownLink,
+    /// The store failed.
+    #[error(transparent)]
+    Port(#[from] PortError),
+}
+
+/// Returns `true` if this installation made the token of a link. It reads nothing of the person.
+pub async fn is_unsubscribe_token(deps: &impl Deps, token: &str) -> PortResult<bool> {
+    let key = load_identity_key(deps).await?;
+    Ok(UnsubscribeToken::open_token(&key, token).is_some())
+}
+
+/// Ends messages for the person of a link. The same link may be followed again.
+pub async fn unsubscribe_by_link(deps: &impl Deps, token: &str) -> Result<(), UnsubscribeError> {
+    let key = load_identity_key(deps).await?;
+    let opened = UnsubscribeToken::open_token(&key, token).ok_or(UnsubscribeError::UnknownLink)?;
+    let preference = OptOut {
+        tenant: opened.tenant,
+        recipient: opened.recipient,
+        address: None,
+        is_stopped: true,
+        at: deps.system().now(),
+        source: OptOutSource::Link,
+    };
+    let is_changed = deps.store().apply_opt_out(&preference).await?;
+    tracing::info!(tenant = %preference.tenant, is_changed, "a person unsubscribed by a link");
+    Ok(())
+}
+
+/// Lists the preferences of a tenant's recipients. `None`: the tenant is outside the caller's scope.
+pub async fn list_opt_outs(
+    deps: &impl Deps,
+    caller: &Caller,
+    tenant: &TenantId,
+    page: &PageRequest,
+) -> PortResult<Option<Page<OptOut>>> {
+    if !caller.scope.covers(tenant) {
+        return Ok(None);
+    }
+    deps.store().list_opt_outs(tenant, page).await.map(Some)
+}
