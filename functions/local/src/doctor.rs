@@ -7,6 +7,7 @@ mod service_checks;
 use crate::connect_calendar::check_calendars;
 use crate::consent::Consent;
 use crate::credential;
+use crate::email_senders::check_email_senders;
 use crate::environment::LocalEnvironment;
 use crate::installation::{InstallationArguments, InstallationClient, InstalledConfiguration};
 use anyhow::{Result, bail};
@@ -19,7 +20,7 @@ use serde_json::json;
 
 /// Checks a running installation and says how to fix what is wrong, without changing anything. Recado looks at its own
 /// keys, the model, the disk and what waits; with the providers' keys of this environment, each instance's webhook,
-/// templates, clock and limits, and the calendars are checked as well. Exit status 1 if something is broken.
+/// templates, clock and limits, the calendars and the senders of e-mails are checked as well. Exit status 1 if something is broken.
 #[derive(Debug, Args)]
 pub(crate) struct DoctorArguments {
     /// Checks only these instances.
@@ -55,6 +56,7 @@ pub(crate) async fn run_doctor(command: DoctorArguments, environment: &LocalEnvi
         findings.extend(check_instances(&command, environment, &there, configured).await?);
         if command.instances.is_empty() {
             findings.extend(check_calendars(environment, configured).await?);
+            findings.extend(check_email_senders(environment, configured).await?);
         }
     }
     let broken = findings

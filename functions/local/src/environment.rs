@@ -6,6 +6,7 @@ use jiff::SignedDuration;
 use recado_ai::ModelSettings;
 use recado_domain::secret::Secret;
 use recado_domain::web_url::WebUrl;
+use recado_email::CarrierSettings;
 use recado_google_calendar::GoogleCalendarConfig;
 use recado_http::WebhookLimits;
 use recado_pipeline::Settings;
@@ -65,7 +66,8 @@ pub(crate) struct LocalEnvironment {
     pub(crate) metrics_instances: usize,
     /// `RECADO_HEARTBEAT_URL`: the URL that is requested every minute.
     pub(crate) heartbeat_url: Option<String>,
-    /// The addresses of Google Calendar, and the time limit.
+    /// The carriers of e-mail.
+    pub(crate) email: CarrierSettings,
     /// Times and limits of the use cases.
     pub(crate) settings: Settings,
 }
@@ -115,6 +117,7 @@ impl LocalEnvironment {
             metrics_token: reader.read_secret("RECADO_METRICS_TOKEN"),
             metrics_instances: reader.read_number(&["RECADO_METRICS_INSTANCES"], (0, 100_000), 50),
             heartbeat_url: read_heartbeat_url(reader),
+            email: CarrierSettings::from_environment(reader),
             settings,
         }
     }

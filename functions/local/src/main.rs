@@ -21,6 +21,7 @@ mod credential;
 mod demonstration;
 mod dlq;
 mod doctor;
+mod email_senders;
 mod environment;
 mod eval;
 mod installation;

@@ -2,7 +2,6 @@
 
 mod address;
 mod content;
-mod sender;
 mod template;
 
 #[cfg(test)]
@@ -10,5 +9,4 @@ mod tests;
 
 pub use address::{AddressError, EmailAddress, Mailbox};
 pub use content::{BODY_BYTES_MAX, Email, EmailProblem, SUBJECT_MAX};
-pub use sender::{EmailSender, EmailSenderError, EmailSenderKind, RepeatRule};
 pub use template::{EmailTemplate, RenderedEmail, TemplateError};

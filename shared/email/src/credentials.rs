@@ -1,8 +1,7 @@
 //! The credentials of senders.
 
 use crate::EmailClients;
-use recado_domain::config::CredentialRef;
-use recado_domain::email::EmailSender;
+use recado_domain::config::{CredentialRef, EmailSender};
 use recado_domain::secret::Secret;
 use recado_pipeline::ports::{EmailError, Secrets};
 

@@ -12,27 +12,49 @@ mod smtp;
 #[cfg(test)]
 mod tests;
 
-use recado_domain::email::{Email, EmailSender, EmailSenderKind};
+use recado_domain::config::{EmailSender, EmailSenderKind};
+use recado_domain::email::Email;
 use recado_pipeline::ports::{AcceptedEmail, EmailError, EmailSenders, Secrets};
+use recado_pipeline::settings::VariableReader;
 use std::time::Duration;
 
 /// Longest time for giving one e-mail to its carrier.
 pub const SEND_TIMEOUT: Duration = Duration::from_secs(20);
 
-/// The addresses of the carriers' APIs.
+/// The settings of an installation for the carriers.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct CarrierAddresses {
+pub struct CarrierSettings {
     /// Base URL of Resend's API.
     pub resend: String,
     /// Base URL of Amazon SES, in place of that of the sender's region.
     pub ses: Option<String>,
+    /// The mail servers that tenants may name.
+    pub mail_servers: MailServerReach,
 }
 
-impl Default for CarrierAddresses {
+impl Default for CarrierSettings {
     fn default() -> Self {
         Self {
             resend: "https://api.resend.com".to_owned(),
             ses: None,
+            mail_servers: MailServerReach::Public,
+        }
+    }
+}
+
+impl CarrierSettings {
+    /// Reads `RESEND_BASE_URL`, `SES_BASE_URL` and `RECADO_PRIVATE_MAIL_SERVERS`.
+    pub fn from_environment(reader: &mut VariableReader) -> Self {
+        let usual = Self::default();
+        let is_private = reader.read_bool("RECADO_PRIVATE_MAIL_SERVERS", false);
+        Self {
+            resend: reader.read_base_url("RESEND_BASE_URL").unwrap_or(usual.resend),
+            ses: reader.read_base_url("SES_BASE_URL"),
+            mail_servers: if is_private {
+                MailServerReach::Private
+            } else {
+                MailServerReach::Public
+            },
         }
     }
 }
@@ -51,24 +73,17 @@ pub enum MailServerReach {
 pub struct EmailClients<S> {
     secrets: S,
     http: reqwest::Client,
-    addresses: CarrierAddresses,
-    reach: MailServerReach,
+    carriers: CarrierSettings,
     timeout: Duration,
 }
 
 impl<S: Secrets> EmailClients<S> {
     /// Creates a client. It asks `secrets` for the credential of a sender at every e-mail.
-    pub fn new(
-        secrets: S,
-        http: reqwest::Client,
-        addresses: CarrierAddresses,
-        reach: MailServerReach,
-    ) -> Self {
+    pub fn new(secrets: S, http: reqwest::Client, carriers: CarrierSettings) -> Self {
         Self {
             secrets,
             http,
-            addresses,
-            reach,
+            carriers,
             timeout: SEND_TIMEOUT,
         }
     }

@@ -2,7 +2,8 @@
 
 use crate::EmailClients;
 use crate::answer::{CarrierAnswer, make_request_once};
-use recado_domain::email::{Email, EmailSender};
+use recado_domain::config::EmailSender;
+use recado_domain::email::Email;
 use recado_domain::secret::Secret;
 use recado_pipeline::ports::{EmailError, Secrets};
 use reqwest::RequestBuilder;
@@ -24,7 +25,7 @@ impl<S: Secrets> EmailClients<S> {
         email: &Email,
     ) -> Result<String, EmailError> {
         let key = self.require_credential(sender).await?;
-        let url = format!("{}/emails", self.addresses.resend);
+        let url = format!("{}/emails", self.carriers.resend);
         let request = add_bearer_token(self.http.post(url), &key)?
             .header("Idempotency-Key", &email.id)
             .json(&write_email_as_json(email));
@@ -42,7 +43,7 @@ impl<S: Secrets> EmailClients<S> {
     /// Checks the key of a sender, and that its domain is verified, by the list of domains.
     pub(crate) async fn check_resend(&self, sender: &EmailSender) -> Result<String, EmailError> {
         let key = self.require_credential(sender).await?;
-        let url = format!("{}/domains", self.addresses.resend);
+        let url = format!("{}/domains", self.carriers.resend);
         let answer = make_request_once(add_bearer_token(self.http.get(url), &key)?, self.timeout).await?;
         let host = sender.address().host();
         if answer.status.is_success() {

@@ -10,7 +10,8 @@ use crate::answer::{CarrierAnswer, make_request_once};
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use jiff::Timestamp;
-use recado_domain::email::{Email, EmailSender, Mailbox};
+use recado_domain::config::EmailSender;
+use recado_domain::email::{Email, Mailbox};
 use recado_pipeline::ports::{EmailError, Secrets};
 use reqwest::{Method, RequestBuilder, Url};
 use serde_json::{Value, json};
@@ -81,7 +82,7 @@ impl<S: Secrets> EmailClients<S> {
             )
         })?;
         let base = self
-            .addresses
+            .carriers
             .ses
             .clone()
             .unwrap_or_else(|| endpoint_of_region(region));

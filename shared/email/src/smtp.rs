@@ -13,8 +13,8 @@ use lettre::transport::smtp::client::{AsyncSmtpConnection, TlsParameters};
 use lettre::transport::smtp::commands::{Data, Mail, Noop, Rcpt};
 use lettre::transport::smtp::extension::ClientId;
 use message::{message_id, write_message};
-use recado_domain::config::ServerParts;
-use recado_domain::email::{Email, EmailAddress, EmailSender};
+use recado_domain::config::{EmailSender, ServerParts};
+use recado_domain::email::{Email, EmailAddress};
 use recado_domain::network_address::is_forbidden_address;
 use recado_domain::web_url::{HostScope, scope_of_address};
 use recado_http_client::RequestFailure;
@@ -150,7 +150,8 @@ impl<S: Secrets> EmailClients<S> {
             .map_err(unknown)?;
         let is_allowed = |address: &SocketAddr| {
             let is_public = scope_of_address(address.ip()) == HostScope::Public;
-            !is_forbidden_address(address.ip()) && (is_public || self.reach == MailServerReach::Private)
+            !is_forbidden_address(address.ip())
+                && (is_public || self.carriers.mail_servers == MailServerReach::Private)
         };
         let allowed: Vec<SocketAddr> = found.filter(is_allowed).collect();
         if allowed.is_empty() {

@@ -43,12 +43,12 @@ fn keys(secret: &'static str) -> Keys {
 }
 
 fn clients(keys: Keys, url: &str) -> EmailClients<Keys> {
-    let addresses = CarrierAddresses {
+    let carriers = CarrierSettings {
         resend: url.to_owned(),
         ses: Some(url.to_owned()),
+        mail_servers: MailServerReach::Private,
     };
-    let http = build_http_client().unwrap();
-    EmailClients::new(keys, http, addresses, MailServerReach::Private)
+    EmailClients::new(keys, build_http_client().unwrap(), carriers)
 }
 
 fn sender(fields: &Value) -> EmailSender {

@@ -18,6 +18,7 @@ mod consent;
 mod crashes;
 mod dialog360;
 mod doctor;
+mod email_senders;
 mod examples;
 mod files;
 mod finding_the_server;

@@ -71,6 +71,22 @@ pub struct Plan {
     pub unreachable: Vec<(usize, i64, i64)>,
 }
 
+/// Makes a tenant of the simulation.
+fn make_tenant(id: TenantId) -> Tenant {
+    Tenant {
+        id,
+        name: None,
+        time_zone: "America/Sao_Paulo".to_owned(),
+        retention: RetentionPolicy::default(),
+        tokens_per_day: None,
+        turns_at_once: None,
+        deliveries: recado_domain::delivery_rules::DeliveryRules::default(),
+        email_senders: Vec::new(),
+        disabled: false,
+        removing_since: None,
+    }
+}
+
 /// A tenant's number of `provider`, with a name of its own.
 pub fn bound(number: usize, tenant: usize, provider: Provider, rate: Option<Rate>) -> InstanceConfig {
     let (tenant, agent) = (format!("tenant-{tenant}"), format!("agent-{tenant}"));
@@ -112,18 +128,7 @@ pub fn bound(number: usize, tenant: usize, provider: Provider, rate: Option<Rate
             secret_version: SecretVersion::FIRST,
             previous_secret_until: None,
         },
-        tenant: Tenant {
-            id: tenant.clone(),
-            name: None,
-            time_zone: "America/Sao_Paulo".to_owned(),
-            retention: RetentionPolicy::default(),
-            tokens_per_day: None,
-            turns_at_once: None,
-            deliveries: recado_domain::delivery_rules::DeliveryRules::default(),
-            email_senders: Vec::new(),
-            disabled: false,
-            removing_since: None,
-        },
+        tenant: make_tenant(tenant.clone()),
         agent: Agent {
             id: agent,
             tenant,

@@ -121,7 +121,7 @@ impl Tenant {
     /// Checks the rules for deliveries and the senders of e-mails.
     fn check_deliveries(&self) -> Result<(), ConfigError> {
         let of = || format!("tenant `{}`", self.id);
-        if let Err(why) = self.deliveries.check_rules() {
+        if let Err(why) = self.deliveries.check_delivery_rules() {
             return Err(ConfigError::Delivery {
                 of: of(),
                 why: why.to_string(),

@@ -1,4 +1,5 @@
 use super::*;
+use crate::config::{EmailSender, EmailSenderKind, RepeatRule};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 

@@ -107,7 +107,7 @@ async fn after_the_content_only_an_answer_tells() {
 async fn a_tenants_mail_server_is_a_public_one_unless_a_setting_allows_others() {
     let server = MailServer::start(Vec::new()).await;
     let mut careful = clients(keys("pass word"), "http://127.0.0.1:9");
-    careful.reach = MailServerReach::Public;
+    careful.carriers.mail_servers = MailServerReach::Public;
     let told = careful.send_email(&smtp(&server), &email()).await.unwrap_err();
     assert!(matches!(told, EmailError::SenderNotReady(_)), "{told:?}");
     assert_eq!(server.mails(), []);

@@ -4,29 +4,33 @@
 //! a button. `POST` ends the messages, by the button or by a mail program with one click (RFC 8058). Nothing names the tenant or the
 //! person.
 
+use super::problem_answers::NotFound;
 use super::{Api, ApiContext};
 use crate::problem::HttpProblem;
 use crate::query::PathParam;
 use axum::extract::State;
-use axum::http::{StatusCode, header};
+use axum::http::header;
 use axum::response::{IntoResponse, Response};
 use recado_pipeline::opt_outs::{UnsubscribeError, is_unsubscribe_token, unsubscribe_by_link};
 
 const ASK_PAGE: &str = include_str!("unsubscribe/ask.html");
 const DONE_PAGE: &str = include_str!("unsubscribe/done.html");
-const UNKNOWN_PAGE: &str = include_str!("unsubscribe/unknown.html");
 
 /// The pages load nothing, and their form goes to their own address alone.
 const PAGE_POLICY: &str = "default-src 'none'; style-src 'unsafe-inline'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'";
 
 /// Answers with a page that nobody keeps, and whose address goes to nobody else.
-fn answer_with_page(status: StatusCode, page: &'static str) -> Response {
+fn answer_with_page(page: &'static str) -> Response {
     let headers = [
         (header::CONTENT_TYPE, "text/html; charset=utf-8"),
         (header::CONTENT_SECURITY_POLICY, PAGE_POLICY),
         (header::REFERRER_POLICY, "no-referrer"),
     ];
-    (status, headers, page).into_response()
+    (headers, page).into_response()
+}
+
+fn unknown_link() -> HttpProblem {
+    HttpProblem::not_found("this link is not one of this installation")
 }
 
 /// Returns a page with a button that ends messages.
@@ -39,18 +43,18 @@ fn answer_with_page(status: StatusCode, page: &'static str) -> Response {
     params(("token" = String, Path, description = "The token of the link in an e-mail")),
     responses(
         (status = 200, body = String, content_type = "text/html", description = "The page"),
-        (status = 404, body = String, content_type = "text/html", description = "The link is not one of this installation")
+        NotFound
     )
 )]
 pub(super) async fn get_unsubscribe_page(
     State(api): State<Api<impl ApiContext>>,
     PathParam(token): PathParam<String>,
 ) -> Result<Response, HttpProblem> {
-    Ok(if is_unsubscribe_token(&*api.deps, &token).await? {
-        answer_with_page(StatusCode::OK, ASK_PAGE)
+    if is_unsubscribe_token(&*api.deps, &token).await? {
+        Ok(answer_with_page(ASK_PAGE))
     } else {
-        answer_with_page(StatusCode::NOT_FOUND, UNKNOWN_PAGE)
-    })
+        Err(unknown_link())
+    }
 }
 
 /// Ends messages that nobody asked for.
@@ -63,7 +67,7 @@ pub(super) async fn get_unsubscribe_page(
     params(("token" = String, Path, description = "The token of the link in an e-mail")),
     responses(
         (status = 200, body = String, content_type = "text/html", description = "The messages end"),
-        (status = 404, body = String, content_type = "text/html", description = "The link is not one of this installation")
+        NotFound
     )
 )]
 pub(super) async fn post_unsubscribe(
@@ -71,8 +75,8 @@ pub(super) async fn post_unsubscribe(
     PathParam(token): PathParam<String>,
 ) -> Result<Response, HttpProblem> {
     match unsubscribe_by_link(&*api.deps, &token).await {
-        Ok(()) => Ok(answer_with_page(StatusCode::OK, DONE_PAGE)),
-        Err(UnsubscribeError::UnknownLink) => Ok(answer_with_page(StatusCode::NOT_FOUND, UNKNOWN_PAGE)),
+        Ok(()) => Ok(answer_with_page(DONE_PAGE)),
+        Err(UnsubscribeError::UnknownLink) => Err(unknown_link()),
         Err(UnsubscribeError::Port(error)) => Err(error.into()),
     }
 }

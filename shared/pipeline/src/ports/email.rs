@@ -1,4 +1,5 @@
-use recado_domain::email::{Email, EmailSender};
+use recado_domain::config::EmailSender;
+use recado_domain::email::Email;
 use std::future::Future;
 use std::time::Duration;
 
@@ -36,7 +37,7 @@ pub enum EmailError {
     Unreachable(String),
     /// Nobody knows whether the carrier accepted the e-mail. What may be done, [`RepeatRule`] says.
     ///
-    /// [`RepeatRule`]: recado_domain::email::RepeatRule
+    /// [`RepeatRule`]: recado_domain::config::RepeatRule
     #[error("the outcome is unknown: {0}")]
     Unknown(String),
 }

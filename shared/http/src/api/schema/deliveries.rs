@@ -68,6 +68,7 @@ pub(super) struct EmailSenderSchema {
 #[derive(Serialize, ToSchema)]
 #[schema(as = EmailSenderKind)]
 #[serde(rename_all = "snake_case")]
+#[expect(dead_code, reason = "the variants describe those of `EmailSenderKind`")]
 enum EmailSenderKindSchema {
     Resend,
     Ses,

@@ -1,7 +1,7 @@
 //! The senders of e-mail that tenants configure.
 
-use super::{EmailAddress, Mailbox};
-use crate::config::{CredentialRef, ServerParts, parse_mail_server};
+use super::{CredentialRef, ServerParts, parse_mail_server};
+use crate::email::{EmailAddress, Mailbox};
 use crate::ids::{EmailSenderId, TenantId};
 use jiff::SignedDuration;
 use serde::{Deserialize, Serialize};
