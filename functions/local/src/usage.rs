@@ -5,6 +5,7 @@ use crate::environment::LocalEnvironment;
 use crate::installation::InstallationArguments;
 use anyhow::Result;
 use clap::{Args, ValueEnum};
+use recado_domain::price::format_millionths;
 use reqwest::Method;
 use serde_json::Value;
 
@@ -17,6 +18,9 @@ pub(crate) struct UsageArguments {
     /// Only of this tenant.
     #[arg(long)]
     tenant: Option<String>,
+    /// Only of this conversation, from its first day on unless one is named.
+    #[arg(long)]
+    conversation: Option<String>,
     /// The first day, such as 2026-11-01, in UTC: 29 days before the last if absent.
     #[arg(long)]
     since: Option<String>,
@@ -62,12 +66,16 @@ const NUMBERS: [&str; 5] = [
     "cache_write_tokens",
 ];
 
+/// The columns behind the numbers.
+const COST_COLUMNS: [&str; 2] = ["cost", "unpriced_tokens"];
+
 /// Requests the sums and prints them.
 pub(crate) async fn run_usage(arguments: UsageArguments, environment: &LocalEnvironment) -> Result<()> {
     let there = arguments.there.build_client(environment)?;
     let by = arguments.by.as_str();
     let optional = [
         ("tenant", &arguments.tenant),
+        ("conversation", &arguments.conversation),
         ("since", &arguments.since),
         ("until", &arguments.until),
     ];
@@ -101,9 +109,22 @@ fn list_usage_rows(answer: &Value, by: &str) -> Vec<Vec<String>> {
     let items = answer.get("items").and_then(Value::as_array);
     let row = |item: &Value| {
         let names = std::iter::once(by).chain(NUMBERS);
-        names.map(|name| read_usage_cell(item, name)).collect()
+        let cells = names.map(|name| read_usage_cell(item, name));
+        cells
+            .chain([format_costs(item), read_usage_cell(item, "unpriced_tokens")])
+            .collect()
     };
     items.into_iter().flatten().map(row).collect()
+}
+
+/// Formats the costs of a line, such as `0.0123 USD`; several currencies stand beside each other.
+fn format_costs(item: &Value) -> String {
+    let costs = item["costs"].as_array().into_iter().flatten();
+    let cost = |cost: &Value| {
+        let amount = format_millionths(cost["micros"].as_u64().unwrap_or_default());
+        format!("{amount} {}", read_usage_cell(cost, "currency"))
+    };
+    costs.map(cost).collect::<Vec<_>>().join(" + ")
 }
 
 /// Formats the sums as a table.
@@ -113,7 +134,16 @@ fn format_usage(answer: &Value, by: &str) -> String {
     if rows.is_empty() {
         return format!("No model was asked from {since} to {until}.\n");
     }
-    let headings = [by, "replies", "input", "output", "cache read", "cache write"];
+    let headings = [
+        by,
+        "replies",
+        "input",
+        "output",
+        "cache read",
+        "cache write",
+        "cost",
+        "without price",
+    ];
     format!(
         "From {since} to {until} (UTC), in tokens:\n\n{}",
         format_table(&headings, rows)
@@ -122,7 +152,8 @@ fn format_usage(answer: &Value, by: &str) -> String {
 
 /// Formats the sums as comma-separated values, with a line of names.
 fn format_comma_separated(answer: &Value, by: &str) -> String {
-    let names: Vec<String> = std::iter::once(by).chain(NUMBERS).map(str::to_owned).collect();
+    let names = std::iter::once(by).chain(NUMBERS).chain(COST_COLUMNS);
+    let names: Vec<String> = names.map(str::to_owned).collect();
     let lines = std::iter::once(names).chain(list_usage_rows(answer, by));
     lines
         .map(|line| {
@@ -157,7 +188,8 @@ mod tests {
 
     fn answer() -> Value {
         json!({"since": "2026-11-01", "until": "2026-11-30", "items": [
-            {"model": "large, new", "replies": 2, "input_tokens": 300, "output_tokens": 20, "cache_read_tokens": 7, "cache_write_tokens": 0},
+            {"model": "large, new", "replies": 2, "input_tokens": 300, "output_tokens": 20, "cache_read_tokens": 7, "cache_write_tokens": 0,
+             "costs": [{"currency": "EUR", "micros": 12_345}, {"currency": "USD", "micros": 5_000_000}], "unpriced_tokens": 4},
         ]})
     }
 
@@ -166,9 +198,10 @@ mod tests {
         let table = format_usage(&answer(), "model");
         assert!(table.starts_with("From 2026-11-01 to 2026-11-30"), "{table}");
         assert!(table.contains("large, new") && table.contains("300"), "{table}");
+        assert!(table.contains("0.012345 EUR + 5.00 USD"), "{table}");
         assert_eq!(
             format_comma_separated(&answer(), "model"),
-            "model,replies,input_tokens,output_tokens,cache_read_tokens,cache_write_tokens\n\"large, new\",2,300,20,7,0\n"
+            "model,replies,input_tokens,output_tokens,cache_read_tokens,cache_write_tokens,cost,unpriced_tokens\n\"large, new\",2,300,20,7,0,0.012345 EUR + 5.00 USD,4\n"
         );
         assert_eq!(quote_csv_value("=1+1"), "'=1+1");
     }

@@ -26,6 +26,7 @@ mod opt_outs;
 mod outbox;
 mod overdue;
 mod parking;
+mod prices;
 mod records;
 mod request_attempts;
 mod retention;

@@ -11,7 +11,7 @@ pub use notification::{
 };
 pub use rules::{
     AlertWatch, BacklogLook, BacklogSample, InstallationLook, InstanceLoad, InstanceLook, PersonWait,
-    UnacknowledgedLook, find_conditions,
+    TenantBudgetLook, UnacknowledgedLook, find_conditions,
 };
 
 use crate::ids::{ConversationId, InstanceId, TenantId, hash_parts};
@@ -49,11 +49,13 @@ pub enum AlertKind {
     PersonNeeded,
     /// WhatsApp did not acknowledge messages that the provider accepted.
     NotAcknowledged,
+    /// A tenant's budget of the month is nearly or wholly used up.
+    Budget,
 }
 
 impl AlertKind {
     /// All kinds, those of the whole installation first.
-    pub const ALL: [Self; 11] = [
+    pub const ALL: [Self; 12] = [
         Self::NoHeartbeat,
         Self::FullDisk,
         Self::QueueDepth,
@@ -65,6 +67,7 @@ impl AlertKind {
         Self::CustomerWaits,
         Self::PersonNeeded,
         Self::NotAcknowledged,
+        Self::Budget,
     ];
 
     /// Returns the word for the kind in records, in the configuration and in the API.
@@ -81,6 +84,7 @@ impl AlertKind {
             Self::CustomerWaits => "customer_waits",
             Self::PersonNeeded => "person_needed",
             Self::NotAcknowledged => "not_acknowledged",
+            Self::Budget => "budget",
         }
     }
 
@@ -98,6 +102,7 @@ impl AlertKind {
             Self::CustomerWaits => "customer-waits",
             Self::PersonNeeded => "person-needed",
             Self::NotAcknowledged => "not-acknowledged",
+            Self::Budget => "budget",
         }
     }
 }
@@ -232,7 +237,10 @@ impl Alert {
 }
 
 fn condition_key(severity: AlertSeverity, kind: AlertKind, subject: &AlertSubject) -> String {
-    let instance = subject.instance.as_ref().map_or("", InstanceId::as_str);
+    let instance = subject.instance.as_ref().map(ToString::to_string);
+    // A condition of a tenant as a whole is another one for each tenant.
+    let of_tenant = || subject.tenant.as_ref().map(|tenant| format!("@{tenant}"));
+    let instance = instance.or_else(of_tenant).unwrap_or_default();
     let conversation = subject.conversation.as_ref().map(ToString::to_string);
     let conversation = conversation.unwrap_or_default();
     let (kind, severity) = (kind.as_str(), severity.as_str());

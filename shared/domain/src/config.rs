@@ -1,12 +1,14 @@
 //! The configuration: tenants, calendars, tools, agents and instances. `recado apply` writes it, every function reads it.
 
 use crate::access_list::AccessList;
+use crate::budget::MonthlyBudget;
 use crate::content::MessageTemplate;
 use crate::delivery_rules::DeliveryRules;
 use crate::hours::{OpeningHours, OpeningState};
 use crate::ids::{AgentId, ExternalId, InstanceId, TenantId};
 use crate::invitations::{InvitationTemplate, Occasion};
 use crate::knowledge::SnapshotName;
+use crate::price::PriceList;
 use crate::provider::{Provider, ProviderCapabilities};
 use crate::rate::Rate;
 use crate::retention::RetentionPolicy;
@@ -60,6 +62,9 @@ pub struct ConfigDocument {
     /// The alerts: thresholds and destinations. If absent, they are left as they are.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub alerts: Option<AlertConfig>,
+    /// The prices of models' tokens. If absent, they are left as they are.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub prices: Option<PriceList>,
 }
 
 /// A customer of the installation, for example a clinic or a shop.
@@ -89,6 +94,9 @@ pub struct Tenant {
     /// The ways by which the tenant sends e-mails, at most 10.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub email_senders: Vec<EmailSender>,
+    /// Budget of each month (UTC). If absent, there is none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub budget: Option<MonthlyBudget>,
     /// `true` if none of the tenant's instances works, as if each were disabled.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub disabled: bool,

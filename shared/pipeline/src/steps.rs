@@ -4,6 +4,7 @@ pub(crate) mod agent_return;
 pub(crate) mod answer_view;
 pub(crate) mod audit;
 pub(crate) mod beside;
+pub(crate) mod budget_reading;
 pub(crate) mod client_message;
 pub(crate) mod connection;
 pub(crate) mod conversation_erasure;

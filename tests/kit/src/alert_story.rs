@@ -1,6 +1,7 @@
 //! The story of each alert: it is made to fire and to end, on a store of its own and on a clock that the story moves.
 
 mod acknowledgement;
+mod budget;
 mod ending_store;
 mod instances;
 
@@ -219,6 +220,7 @@ pub async fn every_alert_fires_and_ends<S: Store>(store: &S) {
     needed_person(&scene, answered).await;
     missing_keys(&scene).await;
     acknowledgement::missing_acknowledgement(&scene).await;
+    budget::used_up_budget(&scene).await;
     full_disk(&mut scene).await;
     scene.quiet_minutes(3).await;
     let live = succeed(store.list_live_alerts(None, 100)).await;

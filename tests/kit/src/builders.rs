@@ -360,6 +360,7 @@ pub fn bound(provider: Provider) -> InstanceConfig {
             turns_at_once: None,
             deliveries: recado_domain::delivery_rules::DeliveryRules::default(),
             email_senders: Vec::new(),
+            budget: None,
             disabled: false,
             removing_since: None,
         },

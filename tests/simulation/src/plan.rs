@@ -129,6 +129,17 @@ pub fn bound(number: usize, tenant: usize, provider: Provider, rate: Option<Rate
             previous_secret_until: None,
         },
         tenant: make_tenant(tenant.clone()),
+        tenant: Tenant {
+            id: tenant.clone(),
+            name: None,
+            time_zone: "America/Sao_Paulo".to_owned(),
+            retention: RetentionPolicy::default(),
+            tokens_per_day: None,
+            turns_at_once: None,
+            budget: None,
+            disabled: false,
+            removing_since: None,
+        },
         agent: Agent {
             id: agent,
             tenant,

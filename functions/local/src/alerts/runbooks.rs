@@ -15,6 +15,7 @@ pub(super) fn read_runbook(kind: AlertKind) -> &'static str {
         AlertKind::SilentInstance => include_str!("../../../../docs/runbooks/silent-instance.md"),
         AlertKind::CustomerWaits => include_str!("../../../../docs/runbooks/customer-waits.md"),
         AlertKind::PersonNeeded => include_str!("../../../../docs/runbooks/person-needed.md"),
+        AlertKind::Budget => include_str!("../../../../docs/runbooks/budget.md"),
         AlertKind::NotAcknowledged => include_str!("../../../../docs/runbooks/not-acknowledged.md"),
     }
 }

@@ -34,6 +34,7 @@ fn reading(instances: Vec<InstanceReading>) -> GaugeReading {
             oldest: None,
             waiting_since: Vec::new(),
             troubled: TroubledInstances::default(),
+            budgets: Vec::new(),
         },
         queues: [(
             QueueName::Turns,

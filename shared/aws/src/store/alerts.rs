@@ -75,7 +75,8 @@ impl<A: System> DynamoStore<A> {
         .await
     }
 
-    async fn find_decoded<T: DeserializeOwned>(
+    /// Reads a record by its key.
+    pub(super) async fn find_decoded<T: DeserializeOwned>(
         &self,
         what: &'static str,
         key: TableKey,

@@ -4,6 +4,7 @@
 use super::expression::{Expression, UpdateChange};
 use super::item::{self, Item};
 use super::keys::{ConfigurationKind, TableKey};
+use super::prices::PriceRecord;
 use super::transaction::TransactionAction;
 use recado_domain::config::{Agent, ConfigDocument, ConfigEntry, Instance};
 use recado_domain::ids::{TenantId, ToolId, hash_parts};
@@ -175,6 +176,16 @@ pub(super) fn configuration_actions(
     if let Some(alerts) = &change.alerts {
         let record = item::encode_record(write.what, alerts)?;
         let record = TableKey::for_alert_config().into_item(record);
+        parts.push(vec![TransactionAction::Put(record, None)]);
+    }
+    if let Some(prices) = &change.prices {
+        let record = item::encode_record(
+            write.what,
+            &PriceRecord {
+                prices: prices.clone(),
+            },
+        )?;
+        let record = TableKey::for_prices().into_item(record);
         parts.push(vec![TransactionAction::Put(record, None)]);
     }
     for instance in &change.instances {

@@ -7,6 +7,7 @@ use super::expression::Expression;
 use super::item::{self, Item};
 use super::keys::{self, ConfigurationKind, TableKey};
 use super::knowledge_records::find_snapshot_name;
+use super::prices::add_installation_entry;
 use super::table::RecordQuery;
 use crate::cache::CacheLookup;
 use futures::future::{try_join, try_join5};
@@ -108,8 +109,7 @@ impl<A: System> DynamoStore<A> {
         }
         for item in &found {
             marks.extend(configuration_writes::read_marks(item));
-            if item::get_string(item, "pk") == Some(TableKey::for_alert_config().pk.as_str()) {
-                document.alerts = Some(item::decode_record(WHAT, item)?);
+            if add_installation_entry(WHAT, item, &mut document)? {
                 continue;
             }
             // An instance may be found by its id and by its provider's name.
@@ -249,9 +249,9 @@ impl<A: System> ConfigurationStore for DynamoStore<A> {
             self.read_kind(ConfigurationKind::Tool),
             self.read_kind(ConfigurationKind::Agent),
             self.read_kind(ConfigurationKind::Instance),
-            self.find_alert_config(),
+            self.find_installation_entries(),
         );
-        let ((tenants, calendars), tools, agents, instances, alerts) = Box::pin(all).await?;
+        let ((tenants, calendars), tools, agents, instances, (alerts, prices)) = Box::pin(all).await?;
         Ok(ConfigDocument {
             tenants,
             calendars,
@@ -259,6 +259,7 @@ impl<A: System> ConfigurationStore for DynamoStore<A> {
             agents,
             instances,
             alerts,
+            prices,
             ..ConfigDocument::default()
         })
     }

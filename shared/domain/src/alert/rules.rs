@@ -1,9 +1,11 @@
 //! The rules of alerts: which conditions hold, by the numbers of one look and the thresholds of the configuration.
 
 mod acknowledgement;
+mod budget;
 mod load;
 
 pub use acknowledgement::UnacknowledgedLook;
+pub use budget::TenantBudgetLook;
 pub use load::InstanceLoad;
 
 use super::{AlertKind, AlertSeverity, AlertSubject, Finding, Findings};
@@ -104,6 +106,8 @@ pub struct InstallationLook {
     pub unacknowledged: Option<Vec<UnacknowledgedLook>>,
     /// `true` if `unacknowledged` lacks some.
     pub more_unacknowledged: bool,
+    /// Used parts of the budgets of tenants.
+    pub budgets: Option<Vec<TenantBudgetLook>>,
 }
 
 /// Returns the conditions that hold at `now`. Kinds that the configuration switches off are never found.
@@ -116,6 +120,7 @@ pub fn find_conditions(config: &AlertConfig, look: &InstallationLook, now: Times
     find_instance_troubles(config, look, now, &mut findings);
     find_person_waits(config, look, now, &mut findings);
     acknowledgement::find_unacknowledged(look, &mut findings);
+    budget::find_used_budgets(look, &mut findings);
     findings
         .found
         .retain(|finding| !config.off.contains(&finding.kind));

@@ -51,6 +51,10 @@ impl ConfigDocument {
         for tenant in &self.tenants {
             tenant.check_retention()?;
             tenant.check_deliveries()?;
+            tenant
+                .budget
+                .as_ref()
+                .map_or(Ok(()), |budget| budget.check_budget(&tenant.id))?;
         }
         for instance in &self.instances {
             instance.check_opening_hours()?;
@@ -68,6 +72,12 @@ impl ConfigDocument {
                     provider: instance.provider,
                 });
             }
+        }
+        if let Some(prices) = &self.prices {
+            prices.check_prices().map_err(|what| ConfigError::InvalidValue {
+                of: "prices".to_owned(),
+                what,
+            })?;
         }
         match &merged.alerts {
             Some(alerts) => alerts.validate_alerts(&merged),
@@ -88,7 +98,7 @@ impl ConfigDocument {
     }
 
     /// Returns this document with `change` applied: items with the same id are replaced, new items are
-    /// added. The alerts are replaced as a whole.
+    /// added. The alerts are replaced as a whole, and so are the prices.
     #[must_use]
     pub fn with_changes(&self, change: &ConfigDocument) -> ConfigDocument {
         let mut merged = self.clone();
@@ -99,6 +109,9 @@ impl ConfigDocument {
         upsert_items(&mut merged.instances, &change.instances);
         if change.alerts.is_some() {
             merged.alerts.clone_from(&change.alerts);
+        }
+        if change.prices.is_some() {
+            merged.prices.clone_from(&change.prices);
         }
         merged
     }

@@ -90,6 +90,8 @@ pub struct ConfigNames {
     pub variable_parts: BTreeSet<String>,
     /// `true` if the alerts are meant, too.
     pub alerts: bool,
+    /// `true` if the prices are meant, too.
+    pub prices: bool,
 }
 
 impl ConfigNames {
@@ -176,7 +178,7 @@ impl ConfigDocument {
             .collect()
     }
 
-    /// Returns the tenant with its calendars, tools, agents and instances. The alerts are left out: they are the installation's.
+    /// Returns the tenant with its calendars, tools, agents and instances. Alerts and prices are left out: they are the installation's.
     #[must_use]
     pub fn of_tenant(&self, tenant: &TenantId) -> ConfigDocument {
         fn own<T: ConfigEntry>(entries: &[T], tenant: &TenantId) -> Vec<T> {

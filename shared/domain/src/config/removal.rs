@@ -20,6 +20,7 @@ impl Tenant {
             turns_at_once: None,
             deliveries: DeliveryRules::default(),
             email_senders: Vec::new(),
+            budget: None,
             disabled: true,
             removing_since: Some(now),
         }

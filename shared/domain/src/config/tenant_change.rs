@@ -7,11 +7,16 @@ impl ConfigDocument {
     /// Checks that the document stays within `tenant`. `all` is everything configured so far. The errors say the same
     /// whether another tenant has an id or nobody has it.
     pub fn check_within_tenant(&self, tenant: &TenantId, all: &ConfigDocument) -> Result<(), ConfigError> {
-        if self.alerts.is_some() {
-            return Err(ConfigError::InvalidValue {
-                of: "alerts".to_owned(),
-                what: "only a token of the installation may change them",
-            });
+        for (of, is_changed) in [
+            ("alerts", self.alerts.is_some()),
+            ("prices", self.prices.is_some()),
+        ] {
+            if is_changed {
+                return Err(ConfigError::InvalidValue {
+                    of: of.to_owned(),
+                    what: "only a token of the installation may change them",
+                });
+            }
         }
         for named in &self.tenants {
             check_owner(format!("tenant `{}`", named.id), &named.id, tenant)?;

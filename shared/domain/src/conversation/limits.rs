@@ -2,6 +2,7 @@
 
 use super::Conversation;
 use crate::answer_loop::{LOOP_LENGTH, is_answer_loop};
+use crate::budget::{BudgetUse, MonthlyBudget, begin_of_next_month};
 use crate::config::AgentLimits;
 use crate::message::Message;
 use crate::millis::{self, add_duration};
@@ -96,6 +97,14 @@ impl AgentPause {
         (used >= tokens_per_day.get()).then(|| Self {
             reason: Reason::TokenBudget,
             until: begin_of_next_day(now),
+        })
+    }
+
+    /// Returns the pause of a tenant that used up its budget of the month, if the agents stop then. It lasts until the next month.
+    pub fn for_spent_budget(budget: &MonthlyBudget, used: BudgetUse, now: Timestamp) -> Option<Self> {
+        (budget.stop && used.is_used_up()).then(|| Self {
+            reason: Reason::TokenBudget,
+            until: begin_of_next_month(now),
         })
     }
 }

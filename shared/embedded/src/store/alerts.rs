@@ -27,7 +27,8 @@ pub(super) fn write_installation_value(
     execute_sql(connection, sql, params![name, value]).map(drop)
 }
 
-fn select_installation_value<T: DeserializeOwned>(
+/// Reads a value of the installation.
+pub(super) fn select_installation_value<T: DeserializeOwned>(
     connection: &Connection,
     name: &str,
 ) -> Result<Option<T>, DbError> {

@@ -133,6 +133,9 @@ fn apply_document(connection: &Connection, change: &ConfigDocument) -> Result<()
     if let Some(alerts) = &change.alerts {
         write_installation_value(connection, ALERT_CONFIG, &encode_json(alerts)?)?;
     }
+    if let Some(prices) = &change.prices {
+        write_installation_value(connection, reading::PRICES, &encode_json(prices)?)?;
+    }
     // All of them are deleted first: two instances may swap their numbers in one change.
     for instance in &change.instances {
         execute_sql(

@@ -7,7 +7,8 @@ use crate::query::QueryParams;
 use axum::extract::State;
 use axum::{Extension, Json};
 use recado_domain::access::Caller;
-use recado_domain::ids::{AgentId, TenantId};
+use recado_domain::ids::{AgentId, ConversationId, TenantId};
+use recado_domain::price::Cost;
 use recado_domain::usage::{Date, resolve_usage_day, subtract_whole_days};
 use recado_pipeline::Deps;
 use recado_pipeline::ports::System;
@@ -29,7 +30,10 @@ pub(super) struct UsageQuery {
     /// Only of this tenant.
     #[param(value_type = Option<String>)]
     tenant: Option<TenantId>,
-    /// The first day, in UTC: 29 days before the last if absent.
+    /// Only of this conversation: what its stored replies say. An erased reply is not there.
+    #[param(value_type = Option<String>)]
+    conversation: Option<ConversationId>,
+    /// The first day, in UTC: 29 days before the last if absent; of a conversation the first of all.
     #[param(value_type = Option<String>, format = Date)]
     since: Option<Date>,
     /// The last day, in UTC: today if absent.
@@ -94,6 +98,31 @@ struct UsageItem {
     output_tokens: u64,
     cache_read_tokens: u64,
     cache_write_tokens: u64,
+    /// Cost of the tokens by the configured prices, in each currency.
+    costs: Vec<CostItem>,
+    /// Number of tokens of models that have no price: the costs lack them.
+    unpriced_tokens: u64,
+}
+
+/// An amount of money.
+#[derive(Debug, Serialize, ToSchema)]
+#[schema(as = UsageCost)]
+struct CostItem {
+    /// The currency, such as `USD`.
+    currency: String,
+    /// The amount in millionths of the currency's unit.
+    micros: u64,
+}
+
+/// Lists the amounts of a cost.
+fn list_costs(cost: &Cost) -> Vec<CostItem> {
+    let amounts = cost.list_amounts();
+    amounts
+        .map(|(currency, micros)| CostItem {
+            currency: currency.as_str().to_owned(),
+            micros,
+        })
+        .collect()
 }
 
 impl From<UsageLine> for UsageItem {
@@ -102,6 +131,7 @@ impl From<UsageLine> for UsageItem {
             name,
             replies,
             tokens,
+            cost,
         }: UsageLine,
     ) -> Self {
         Self {
@@ -114,6 +144,8 @@ impl From<UsageLine> for UsageItem {
             output_tokens: tokens.output_tokens,
             cache_read_tokens: tokens.cache_read_tokens,
             cache_write_tokens: tokens.cache_write_tokens,
+            costs: list_costs(&cost),
+            unpriced_tokens: cost.unpriced_tokens,
         }
     }
 }
@@ -136,13 +168,17 @@ pub(super) async fn get_usage(
     let until = wanted
         .until
         .unwrap_or_else(|| resolve_usage_day(api.deps.system().now()));
-    let usual = || subtract_whole_days(until, DAYS - 1);
+    let usual = || match wanted.conversation {
+        Some(_) => Date::constant(1970, 1, 1),
+        None => subtract_whole_days(until, DAYS - 1),
+    };
     let since = wanted.since.unwrap_or_else(usual);
     if since > until {
         return Err(HttpProblem::bad_request("since must not be after until"));
     }
     let request = UsageRequest {
         tenant: wanted.tenant,
+        conversation: wanted.conversation,
         from: since,
         to: until,
         by: wanted.by.unwrap_or(UsageGroupParam::Day).into(),
@@ -153,6 +189,6 @@ pub(super) async fn get_usage(
             until,
             items: lines.into_iter().map(UsageItem::from).collect(),
         })),
-        None => Err(HttpProblem::not_found("there is no such tenant")),
+        None => Err(HttpProblem::not_found("there is no such tenant or conversation")),
     }
 }

@@ -3,6 +3,7 @@
 use super::{Answered, Site};
 use axum::http::StatusCode;
 use recado_domain::Timestamp;
+use recado_domain::ids::ConversationId;
 use recado_domain::message::TokenUsage;
 use recado_domain::turn::TurnRecord;
 use recado_pipeline::ports::{Conversations, WriteOutcome};
@@ -18,8 +19,8 @@ struct Used {
     other: Fixture,
 }
 
-/// Commits a reply of the agent to a new contact, so many days ago.
-async fn commit_old_reply(site: &Site, fixture: &Fixture, model: &str, days_ago: i64) {
+/// Commits a reply of the agent to a new contact, so many days ago. Returns its conversation.
+async fn commit_old_reply(site: &Site, fixture: &Fixture, model: &str, days_ago: i64) -> ConversationId {
     let contact = fixture.other_contact();
     let at = recado_domain::millis::add_millis(Timestamp::now(), -days_ago * DAY_MS);
     let mut conversation = contact.conversation(1);
@@ -47,6 +48,7 @@ async fn commit_old_reply(site: &Site, fixture: &Fixture, model: &str, days_ago:
     conversation.rev = 1;
     let written = succeed(site.store.commit_reply(&conversation, &[reply], None)).await;
     assert_eq!(written, WriteOutcome::Written);
+    conversation.id
 }
 
 impl Used {
@@ -111,6 +113,71 @@ async fn the_use_of_models_is_summed_up_by_day_agent_model_and_tenant() {
         expected.sort_by_key(Value::to_string);
         assert_eq!(told, expected);
     }
+}
+
+#[tokio::test]
+async fn use_costs_what_the_prices_of_its_day_say_and_only_the_installation_sets_them() {
+    let used = Used::new().await;
+    let prices = json!({"prices": [
+        {"model": "large", "input": "3.00", "output": "15.00"},
+        {"model": "sma*", "input": "0.000001", "output": "0.05", "currency": "EUR", "from": "2020-01-01"},
+    ]});
+    let applied = used.site.operate("PUT", "/v1/config", &prices).await;
+    assert_eq!(applied.status, StatusCode::OK, "{}", applied.text);
+    let told = used.look("?by=model&since=2020-01-01").await;
+    let items = told.body["items"].as_array().unwrap();
+    assert_eq!(items[0]["costs"], json!([{"currency": "USD", "micros": 1_350}]));
+    assert_eq!(items[1]["costs"], json!([{"currency": "EUR", "micros": 1}]));
+    let cheaper = json!({"prices": [{"model": "large", "input": "1", "output": "1"}]});
+    let applied = used.site.operate("PUT", "/v1/config", &cheaper).await;
+    assert_eq!(applied.body["changes"][0]["kind"], "prices", "{}", applied.text);
+    let told = used.look("?by=day&since=2020-01-01").await;
+    let unpriced: Vec<&Value> = told.body["items"].as_array().unwrap().iter().collect();
+    assert_eq!(unpriced[0]["unpriced_tokens"], 110, "{}", told.text);
+    let body = json!({"name": "manages", "role": "manager", "tenant": used.one.bound.tenant.id});
+    let created = used.site.operate("POST", "/v1/tokens", &body).await;
+    let bearer = format!("Bearer {}", created.body["secret"].as_str().unwrap());
+    let headers = [
+        ("authorization", bearer.as_str()),
+        ("content-type", "application/json"),
+    ];
+    let refused = used
+        .site
+        .ask("PUT", "/v1/config", &headers, cheaper.to_string())
+        .await;
+    assert!(refused.status.is_client_error(), "{}", refused.text);
+    assert!(refused.text.contains("prices"), "{}", refused.text);
+}
+
+#[tokio::test]
+async fn the_use_of_one_conversation_is_told_by_its_replies_within_the_scope() {
+    let used = Used::new().await;
+    let id = commit_old_reply(&used.site, &used.other, "small", 100).await;
+    let told = used.look(&format!("?by=model&conversation={id}")).await;
+    assert_eq!(list_lines(&told, "model"), [json!(["small", 1, 100, 10])]);
+    let later = used
+        .look(&format!("?conversation={id}&since=2026-01-01&until=2026-01-02"))
+        .await;
+    assert_eq!(list_lines(&later, "day"), Vec::<Value>::new());
+    let (own, other) = (&used.other.bound.tenant.id, &used.one.bound.tenant.id);
+    let status = async |query: String| used.look(&query).await.status;
+    assert_eq!(
+        status(format!("?conversation={id}&tenant={own}")).await,
+        StatusCode::OK
+    );
+    assert_eq!(
+        status(format!("?conversation={id}&tenant={other}")).await,
+        StatusCode::NOT_FOUND
+    );
+    let body = json!({"name": "looks", "role": "viewer", "tenant": other});
+    let created = used.site.operate("POST", "/v1/tokens", &body).await;
+    let bearer = format!("Bearer {}", created.body["secret"].as_str().unwrap());
+    let path = format!("/v1/usage?conversation={id}");
+    let refused = used
+        .site
+        .ask("GET", &path, &[("authorization", bearer.as_str())], "")
+        .await;
+    assert_eq!(refused.status, StatusCode::NOT_FOUND);
 }
 
 #[tokio::test]

@@ -187,6 +187,7 @@ fn make_state(count: usize, closed: Option<usize>) -> (InstallationReading, Minu
         oldest: Some(from_unix_millis(30_000)),
         waiting_since: Vec::new(),
         troubled: TroubledInstances::default(),
+        budgets: Vec::new(),
         instances,
     };
     (reading, sample)

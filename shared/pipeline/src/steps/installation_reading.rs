@@ -6,6 +6,7 @@ use crate::ports::{
 };
 use crate::steps::working_instances::WorkingPages;
 use jiff::Timestamp;
+use recado_domain::budget::MonthlyBudget;
 use recado_domain::config::Instance;
 use recado_domain::ids::{ExternalId, InstanceId, TenantId};
 use recado_domain::instance::{ConnectionStatus, InstanceState};
@@ -80,6 +81,8 @@ pub struct InstallationReading {
     pub waiting_since: Vec<Timestamp>,
     /// Instances that do not work as they should, with their states.
     pub troubled: TroubledInstances,
+    /// The budgets of the tenants that have one.
+    pub budgets: Vec<(TenantId, MonthlyBudget)>,
 }
 
 /// What is open of one instance.
@@ -125,6 +128,7 @@ pub async fn read_installation(
         dead_letters: dead.count_of(None),
         oldest,
         troubled,
+        budgets: std::mem::take(&mut pages.budgets),
     })
 }
 

@@ -1,6 +1,7 @@
 //! Lists the instances that work. Agents and their prompts are not read.
 
 use crate::ports::{ConfigurationStore, PageRequest, PortResult};
+use recado_domain::budget::MonthlyBudget;
 use recado_domain::config::{Instance, Tenant};
 use recado_domain::ids::TenantId;
 use std::collections::HashSet;
@@ -30,17 +31,23 @@ pub(crate) async fn list_working_instances(
 pub(crate) struct WorkingPages<'a, S> {
     store: &'a S,
     disabled: HashSet<TenantId>,
+    /// The budgets of the tenants that have one.
+    pub(crate) budgets: Vec<(TenantId, MonthlyBudget)>,
     /// The next page; `None`: all were read.
     next: Option<PageRequest>,
 }
 
 impl<'a, S: ConfigurationStore> WorkingPages<'a, S> {
     pub(crate) async fn begin(store: &'a S) -> PortResult<Self> {
-        let (mut disabled, mut page) = (HashSet::new(), first_page());
+        let (mut disabled, mut budgets, mut page) = (HashSet::new(), Vec::new(), first_page());
         loop {
             let found = store.list_tenants(&page).await?;
-            let of_page = found.items.into_iter().filter(|tenant| tenant.disabled);
-            disabled.extend(of_page.map(|tenant| tenant.id));
+            for tenant in found.items {
+                budgets.extend(tenant.budget.map(|budget| (tenant.id.clone(), budget)));
+                if tenant.disabled {
+                    disabled.insert(tenant.id);
+                }
+            }
             page.cursor = found.next_cursor;
             if page.cursor.is_none() {
                 break;
@@ -49,6 +56,7 @@ impl<'a, S: ConfigurationStore> WorkingPages<'a, S> {
         Ok(Self {
             store,
             disabled,
+            budgets,
             next: Some(first_page()),
         })
     }

@@ -12,6 +12,7 @@ use recado_domain::config::{ConfigDocument, ConfigError, ConfigNames};
 use recado_domain::ids::{AgentId, CalendarId, InstanceId, ToolId};
 use recado_domain::invitations::{InvitationTemplateError, OccasionError};
 use serde::Serialize;
+use serde_json::json;
 
 mod audited_changes;
 mod change_check;
@@ -279,6 +280,15 @@ fn list_changes(known: &ConfigDocument, change: &ConfigDocument) -> Vec<Configur
         |_| "alerts",
         &mut changes,
     );
+    // The list is compared as a field.
+    let priced = |document: &ConfigDocument| document.prices.as_ref().map(|prices| json!({"prices": prices}));
+    collect_changes(
+        "prices",
+        priced(known).as_slice(),
+        priced(change).as_slice(),
+        |_| "prices",
+        &mut changes,
+    );
     changes
 }
 
@@ -295,6 +305,7 @@ async fn check_document(
     let adopted: Result<Vec<_>, _> = instances.map(adopt).collect();
     let mut names = ConfigNames {
         alerts: options.prune || change.alerts.is_some(),
+        prices: options.prune || change.prices.is_some(),
         ..ConfigNames::default()
     };
     names.add_change(change);

@@ -1,19 +1,24 @@
 //! Lists what models used, summed up by day, agent, model or tenant.
 
 use crate::Deps;
-use crate::ports::{ConfigurationStore, PortResult, UsageRecords};
+use crate::ports::{ConfigurationStore, Conversations, PageRequest, PortResult, UsageRecords};
+use crate::steps::budget_reading::read_prices;
 use crate::steps::working_instances::list_all_tenants;
 use futures::stream::{self, StreamExt, TryStreamExt};
 use jiff::civil::Date;
 use recado_domain::access::Caller;
 use recado_domain::config::ConfigNames;
-use recado_domain::ids::{AgentId, TenantId};
+use recado_domain::ids::{AgentId, ConversationId, TenantId};
 use recado_domain::message::TokenUsage;
-use recado_domain::usage::UsageSum;
+use recado_domain::price::{Cost, PriceList};
+use recado_domain::usage::{UsageSum, usage_of_reply};
 use std::collections::BTreeMap;
 
 /// Number of tenants whose sums are read side by side.
 const SIDE_BY_SIDE: usize = 16;
+
+/// Number of messages of a conversation that are read at once.
+const PAGE: usize = 200;
 
 /// The part by which use is summed up.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -33,6 +38,8 @@ pub enum UsageGroup {
 pub struct UsageRequest {
     /// Only of this tenant.
     pub tenant: Option<TenantId>,
+    /// Only of this conversation: what its stored replies say, in place of the sums.
+    pub conversation: Option<ConversationId>,
     /// The first day, in UTC.
     pub from: Date,
     /// The last day, in UTC.
@@ -88,14 +95,34 @@ pub struct UsageLine {
     pub replies: u64,
     /// Tokens.
     pub tokens: TokenUsage,
+    /// Cost of the tokens by the configured prices.
+    pub cost: Cost,
 }
 
-/// Lists what models used, within the caller's scope, in the order of the names. Returns `None` if the tenant does not exist there.
+/// Lists what models used, within the caller's scope, in the order of the names. Returns `None` if the tenant or the conversation
+/// does not exist there.
 pub async fn read_usage(
     deps: &impl Deps,
     caller: &Caller,
     request: &UsageRequest,
 ) -> PortResult<Option<Vec<UsageLine>>> {
+    let found = match &request.conversation {
+        Some(conversation) => list_sums_of_conversation(deps, caller, request, conversation).await?,
+        None => list_stored_sums(deps, caller, request).await?,
+    };
+    let Some(sums) = found else {
+        return Ok(None);
+    };
+    let prices = read_prices(deps.store()).await?;
+    Ok(Some(sum_up_lines(sums.into_iter(), request.by, &prices)))
+}
+
+/// Lists the stored sums of the tenants that are asked for. `None`: the tenant does not exist.
+async fn list_stored_sums(
+    deps: &impl Deps,
+    caller: &Caller,
+    request: &UsageRequest,
+) -> PortResult<Option<Vec<UsageSum>>> {
     let wanted = request.tenant.as_ref().or(caller.scope.tenant());
     let tenants = match wanted {
         Some(tenant) if !caller.scope.covers(tenant) => return Ok(None),
@@ -120,18 +147,57 @@ pub async fn read_usage(
         .buffered(SIDE_BY_SIDE)
         .try_collect()
         .await?;
-    let mut lines: BTreeMap<UsageName, (u64, TokenUsage)> = BTreeMap::new();
-    for sum in sums.into_iter().flatten() {
-        let (replies, tokens) = lines
-            .entry(UsageName::from_usage_sum(&sum, request.by))
-            .or_default();
-        *replies = replies.saturating_add(sum.replies);
-        *tokens = tokens.add_token_counts(sum.tokens);
+    Ok(Some(sums.into_iter().flatten().collect()))
+}
+
+/// Lists what the stored replies of a conversation used. `None`: the conversation does not exist.
+async fn list_sums_of_conversation(
+    deps: &impl Deps,
+    caller: &Caller,
+    request: &UsageRequest,
+    id: &ConversationId,
+) -> PortResult<Option<Vec<UsageSum>>> {
+    let is_meant = |tenant: &TenantId| {
+        caller.scope.covers(tenant) && request.tenant.as_ref().is_none_or(|wanted| wanted == tenant)
+    };
+    let found = deps.store().find_conversation(id).await?;
+    if !found.is_some_and(|conversation| is_meant(&conversation.tenant)) {
+        return Ok(None);
     }
-    let lines = lines.into_iter().map(|(name, (replies, tokens))| UsageLine {
-        name,
-        replies,
-        tokens,
-    });
-    Ok(Some(lines.collect()))
+    let (mut sums, mut page) = (
+        Vec::new(),
+        PageRequest {
+            limit: PAGE,
+            cursor: None,
+        },
+    );
+    loop {
+        let listed = deps.store().list_messages(id, &page).await?;
+        for message in &listed.items {
+            sums.extend(usage_of_reply(std::slice::from_ref(message)));
+        }
+        page.cursor = listed.next_cursor;
+        if page.cursor.is_none() {
+            break;
+        }
+    }
+    sums.retain(|sum| (request.from..=request.to).contains(&sum.day));
+    Ok(Some(sums))
+}
+
+fn sum_up_lines(sums: impl Iterator<Item = UsageSum>, by: UsageGroup, prices: &PriceList) -> Vec<UsageLine> {
+    let mut lines: BTreeMap<UsageName, UsageLine> = BTreeMap::new();
+    for sum in sums {
+        let name = UsageName::from_usage_sum(&sum, by);
+        let line = lines.entry(name.clone()).or_insert_with(|| UsageLine {
+            name,
+            replies: 0,
+            tokens: TokenUsage::default(),
+            cost: Cost::default(),
+        });
+        line.replies = line.replies.saturating_add(sum.replies);
+        line.tokens = line.tokens.add_token_counts(sum.tokens);
+        line.cost.add_cost(&prices.price_sum(&sum));
+    }
+    lines.into_values().collect()
 }

@@ -13,10 +13,11 @@ use recado_domain::delivery::UnacknowledgedMessage;
 use recado_domain::ids::{ExternalId, InstanceId, TenantId};
 use recado_domain::provider::Provider;
 use recado_domain::tools::Tool;
+use recado_domain::usage::{Date, UsageSum};
 use recado_pipeline::ports::{
     Alerts, ConfigurationStore, ConversationFilter, DeadLetterCounts, DeadLetterFilter, DeadLetters, Gauges,
     OpenWork, Page, PageRequest, PortResult, Store, TroubledInstances, UnacknowledgedCounts,
-    UnacknowledgedFilter, WaitingForPerson, WriteOutcome,
+    UnacknowledgedFilter, UsageRecords, WaitingForPerson, WriteOutcome,
 };
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::task::Poll;
@@ -83,6 +84,12 @@ impl<S: Store> Gauges for EndingStore<'_, S> {
         list_waiting_conversations(filter: &ConversationFilter, page: &PageRequest) -> Page<Conversation>;
         count_unacknowledged(range: (Timestamp, Timestamp), limit: usize) -> UnacknowledgedCounts;
         list_unacknowledged(filter: &UnacknowledgedFilter, now: Timestamp, page: &PageRequest) -> Page<UnacknowledgedMessage>;
+    }
+}
+
+impl<S: Store> UsageRecords for EndingStore<'_, S> {
+    delegate_calls! {
+        list_usage(tenant: &TenantId, from: Date, to: Date) -> Vec<UsageSum>;
     }
 }
 

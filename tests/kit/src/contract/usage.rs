@@ -4,8 +4,10 @@ use super::given::begun;
 use crate::builders::{Fixture, at, out};
 use crate::ports::succeed;
 use jiff::civil::{Date, date};
+use recado_domain::config::{ConfigDocument, ConfigNames};
 use recado_domain::conversation::Conversation;
 use recado_domain::message::TokenUsage;
+use recado_domain::price::PriceList;
 use recado_domain::turn::TurnRecord;
 use recado_domain::usage::{ModelUse, UsageSum, resolve_usage_day};
 use recado_pipeline::ports::{Store, WriteOutcome};
@@ -165,4 +167,34 @@ pub async fn a_removed_tenants_sums_are_deleted_and_anothers_stay<S: Store>(stor
         list_all_usage(store, &other).await,
         [expected_sum(&other, 30_000, "model-1", 1)]
     );
+}
+
+pub async fn prices_are_one_list_that_a_document_replaces_as_a_whole<S: Store>(store: &S) {
+    let read = async |prices, alerts| {
+        let names = ConfigNames {
+            prices,
+            alerts,
+            ..ConfigNames::default()
+        };
+        succeed(store.read_named(&names)).await
+    };
+    let list = |prices: serde_json::Value| -> PriceList { serde_json::from_value(prices).unwrap() };
+    let first = list(serde_json::json!([
+        {"model": "large", "input": "3", "output": "15", "cache_read": "0.3"},
+        {"model": "small*", "input": "0.25", "output": "1.25", "currency": "EUR", "from": "2026-11-01"},
+    ]));
+    for prices in [first, list(serde_json::json!([]))] {
+        let change = ConfigDocument {
+            prices: Some(prices.clone()),
+            ..ConfigDocument::default()
+        };
+        succeed(store.apply_configuration(&change)).await;
+        let others = Fixture::new().document();
+        succeed(store.apply_configuration(&others)).await;
+        assert_eq!(read(true, true).await.prices, Some(prices.clone()));
+        assert_eq!(read(false, true).await.prices, None);
+        assert_eq!(succeed(store.read_configuration(None)).await.prices, Some(prices));
+        let tenant = &others.tenants[0].id;
+        assert_eq!(succeed(store.read_configuration(Some(tenant))).await.prices, None);
+    }
 }

@@ -2,6 +2,7 @@
 
 use crate::world::{EmbeddingModel, Setup, World, beside};
 use recado_domain::access::Caller;
+use recado_domain::audit::AuditAction;
 use recado_domain::ids::AgentId;
 use recado_domain::knowledge::{FoundBlocks, SearchWay, TurnKnowledge, VectorGap};
 use recado_domain::message::Message;
@@ -9,7 +10,7 @@ use recado_pipeline::knowledge::{
     AddedSource, NewDocument, SourceOutcome, VectorState, add_source, embed_knowledge, list_sources,
     remove_source, search_knowledge,
 };
-use recado_pipeline::ports::{EmbeddingError, KnowledgeRecords};
+use recado_pipeline::ports::{Audit, AuditFilter, EmbeddingError, KnowledgeRecords, PageRequest};
 use recado_pipeline::settings::RewriteWay;
 use recado_testkit::builders::Fixture;
 use recado_testkit::ports::succeed;
@@ -57,6 +58,21 @@ impl Desk {
         add_source(self.world(), &Caller::installation(), &self.agent, document)
             .await
             .unwrap()
+    }
+
+    async fn count_audited(&self) -> usize {
+        let filter = AuditFilter {
+            action: Some(AuditAction::KnowledgeChanged),
+            ..AuditFilter::default()
+        };
+        let page = PageRequest {
+            limit: 50,
+            cursor: None,
+        };
+        succeed(self.world().store.list_audit(&filter, &page))
+            .await
+            .items
+            .len()
     }
 
     async fn embed(&self, again: bool) -> VectorState {
@@ -250,10 +266,16 @@ async fn another_model_takes_over_only_when_it_is_asked_to() {
         (0, Some("m"))
     );
     desk.change(|model| model.fails_after = Some((0, unreachable_model())));
+    let audited = desk.count_audited().await;
     assert_eq!(
         desk.embed(false).await.model.as_deref(),
         Some("m"),
         "nothing is dropped before"
+    );
+    assert_eq!(
+        desk.count_audited().await,
+        audited,
+        "nothing was written, and so nothing stands in the audit"
     );
     desk.change(|model| model.fails_after = None);
     let state = desk.embed(false).await;
@@ -261,6 +283,7 @@ async fn another_model_takes_over_only_when_it_is_asked_to() {
         (state.model.as_deref(), state.blocks, state.gap),
         (Some("n"), 3, None)
     );
+    assert_eq!(desk.count_audited().await, audited + 1);
     // The server behind the name changed.
     desk.change(|model| model.dimensions = 64);
     let added = desk.add("last.md", "We close at 5.").await;

@@ -3,12 +3,12 @@
 use crate::world::Setup;
 use recado_domain::access::Caller;
 use recado_domain::answer::{AnswerReason, ExplainedAnswer};
-use recado_domain::config::{AgentLimits, LimitReply};
+use recado_domain::config::{AgentLimits, ConfigDocument, LimitReply};
 use recado_domain::content::Content;
 use recado_domain::conversation::ConversationMode;
 use recado_domain::reason::Reason;
 use recado_pipeline::operate;
-use recado_pipeline::ports::{Gauges, OutboxStore, PageRequest};
+use recado_pipeline::ports::{ConfigurationStore, Gauges, OutboxStore, PageRequest};
 use recado_testkit::builders::{Fixture, correlation};
 use recado_testkit::ports::succeed;
 use std::num::NonZeroU64;
@@ -187,4 +187,36 @@ async fn a_tenant_that_used_up_its_tokens_is_silent_until_the_next_day() {
         setup.world.llm.asked.lock().unwrap().last().unwrap(),
         "pergunta 2\nbom dia"
     );
+}
+
+#[tokio::test]
+async fn a_tenant_that_used_up_its_budget_is_silent_until_the_next_month_only_if_it_is_to_stop() {
+    for (stop, calls) in [(false, 2), (true, 1)] {
+        let mut fixture = Fixture::new();
+        let budget = serde_json::json!({"amount": "0.000001", "stop": stop});
+        fixture.bound.tenant.budget = Some(serde_json::from_value(budget).unwrap());
+        let setup = Setup::set(fixture).await;
+        *setup.world.llm.says.lock().unwrap() = Some("certo".to_owned());
+        let prices = serde_json::json!({"prices": [{"model": "*", "input": "1000000", "output": "1000000"}]});
+        let prices: ConfigDocument = serde_json::from_value(prices).unwrap();
+        succeed(setup.world.store.apply_configuration(&prices)).await;
+        write(&setup, "W1", "pergunta 1").await;
+        assert_eq!(asked(&setup), 1, "nothing was used before");
+        write(&setup, "W2", "pergunta 2").await;
+        assert_eq!(asked(&setup), calls);
+        if !stop {
+            continue;
+        }
+        let last = answers(&setup).await.pop().unwrap();
+        assert_eq!(
+            (last.reason, last.cause),
+            (AnswerReason::NeedsPerson, Some(Reason::TokenBudget))
+        );
+        setup.pass(31 * 86_400);
+        write(&setup, "W3", "bom dia").await;
+        assert_eq!(
+            setup.world.llm.asked.lock().unwrap().last().unwrap(),
+            "pergunta 2\nbom dia"
+        );
+    }
 }

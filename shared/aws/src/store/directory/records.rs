@@ -51,6 +51,7 @@ pub(super) fn list_named_keys(names: &ConfigNames) -> Vec<TableKey> {
     let externals = names.externals.iter();
     let externals = externals.map(|(provider, external)| TableKey::for_external_id(*provider, external));
     let alerts = names.alerts.then(TableKey::for_alert_config);
+    let prices = names.prices.then(TableKey::for_prices);
     tenants
         .chain(calendars)
         .chain(tools)
@@ -58,6 +59,7 @@ pub(super) fn list_named_keys(names: &ConfigNames) -> Vec<TableKey> {
         .chain(instances)
         .chain(externals)
         .chain(alerts)
+        .chain(prices)
         .collect()
 }
 

@@ -27,7 +27,7 @@ impl ConfigurationKind {
     pub(crate) fn partition_key(self) -> &'static str {
         match self {
             Self::Tenant => "G#T",
-            Self::Calendar => "G#L",
+            Self::Calendar => "G#D",
             Self::Tool => "G#F",
             Self::Agent => "G#A",
             Self::Instance => "G#I",
@@ -67,6 +67,11 @@ impl TableKey {
 
     fn for_owned(tenant: &TenantId, kind: ConfigurationKind, id: &str) -> Self {
         Self::new(tenant_entries_pk(tenant), format!("{}{id}", kind.sort_prefix()))
+    }
+
+    /// Returns the key of the prices of models.
+    pub(crate) fn for_prices() -> Self {
+        Self::new("G#P".to_owned(), "prices")
     }
 
     /// Returns the key of an instance's lookup record, under the provider's name for the instance.

@@ -2,12 +2,21 @@
 
 use crate::db_error::DbError;
 use crate::sql_records::{query_all, query_one};
-use crate::store::alerts::select_alert_config;
+use crate::store::alerts::{select_alert_config, select_installation_value};
 use recado_domain::config::{Agent, Calendar, ConfigDocument, ConfigNames, Instance, Tenant};
 use recado_domain::ids::{CalendarId, TenantId, ToolId};
+use recado_domain::price::PriceList;
 use recado_domain::tools::Tool;
 use rusqlite::Connection;
 use std::collections::BTreeMap;
+
+/// The name of the prices in the table `installation`.
+pub(super) const PRICES: &str = "prices";
+
+/// Returns the prices of models; `None` if none were applied.
+fn select_prices(connection: &Connection) -> Result<Option<PriceList>, DbError> {
+    select_installation_value(connection, PRICES)
+}
 
 pub(super) fn select_configuration(
     connection: &Connection,
@@ -21,6 +30,7 @@ pub(super) fn select_configuration(
             agents: query_all(connection, "SELECT body FROM agents ORDER BY id", [])?,
             instances: query_all(connection, "SELECT body FROM instances ORDER BY id", [])?,
             alerts: select_alert_config(connection)?,
+            prices: select_prices(connection)?,
             ..ConfigDocument::default()
         });
     };
@@ -35,7 +45,7 @@ pub(super) fn select_configuration(
         tools: query_all(connection, tools, tenant)?,
         agents: query_all(connection, agents, tenant)?,
         instances: query_all(connection, instances, tenant)?,
-        // The alerts are the installation's.
+        // Alerts and prices are the installation's.
         alerts: None,
         ..ConfigDocument::default()
     })
@@ -94,6 +104,11 @@ pub(super) fn select_named(connection: &Connection, names: &ConfigNames) -> Resu
         instances: instances.into_values().collect(),
         alerts: if names.alerts {
             select_alert_config(connection)?
+        } else {
+            None
+        },
+        prices: if names.prices {
+            select_prices(connection)?
         } else {
             None
         },

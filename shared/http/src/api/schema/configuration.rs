@@ -38,6 +38,34 @@ pub(in crate::api) struct ConfigDocumentSchema {
     invitation_templates: Vec<InvitationTemplateSchema>,
     /// Thresholds and destinations of alerts. If present, they replace those before.
     alerts: Option<AlertConfigSchema>,
+    /// Prices of models' tokens. If present, they replace those before.
+    prices: Option<Vec<ModelPriceSchema>>,
+}
+
+/// The prices of a model's tokens, each for a million, as decimal numbers of at most six decimals.
+#[derive(Serialize, ToSchema)]
+#[schema(as = ModelPrice)]
+#[serde(deny_unknown_fields)]
+struct ModelPriceSchema {
+    /// Name of the model as its API reports it. With `*` at the end, all names that begin so.
+    #[schema(example = "claude-sonnet-4-5*", min_length = 1, max_length = 200)]
+    model: String,
+    /// Price of the tokens that the model reads.
+    #[schema(example = "3.00")]
+    input: String,
+    /// Price of the tokens that it writes.
+    #[schema(example = "15.00")]
+    output: String,
+    /// Price of tokens that are read from the prompt cache: that of `input` if absent.
+    cache_read: Option<String>,
+    /// Price of tokens that are written to the prompt cache: that of `input` if absent.
+    cache_write: Option<String>,
+    /// Currency of the prices: three capital letters.
+    #[schema(required = false, default = "USD", pattern = "^[A-Z]{3}$")]
+    currency: String,
+    /// First day on which the prices hold, in UTC.
+    #[schema(value_type = Option<String>, format = Date)]
+    from: Option<recado_domain::usage::Date>,
 }
 
 /// A customer of the installation, for example a clinic or a shop.
@@ -65,11 +93,32 @@ pub(in crate::api) struct TenantSchema {
     /// The ways by which the tenant sends e-mails, at most 10.
     #[schema(required = false)]
     email_senders: Vec<EmailSenderSchema>,
+    /// Budget of each month (UTC). If absent, there is none.
+    budget: Option<MonthlyBudgetSchema>,
     /// `true` if none of the tenant's instances works.
     #[schema(required = false, default = false)]
     disabled: bool,
     /// Time since which the tenant is being removed. In a document it has no effect.
     removing_since: Option<Timestamp>,
+}
+
+/// A tenant's budget for each month, of tokens, of money, or of both.
+#[derive(Serialize, ToSchema)]
+#[schema(as = MonthlyBudget)]
+#[serde(deny_unknown_fields)]
+struct MonthlyBudgetSchema {
+    /// Number of tokens that its agents' models may use in a month.
+    #[schema(minimum = 1)]
+    tokens: Option<u64>,
+    /// Amount that they may cost by the prices of the installation: a decimal number.
+    #[schema(example = "250.00")]
+    amount: Option<String>,
+    /// Currency of the amount.
+    #[schema(required = false, default = "USD", pattern = "^[A-Z]{3}$")]
+    currency: String,
+    /// `true` if the agents pause until the next month once the budget is used up.
+    #[schema(required = false, default = false)]
+    stop: bool,
 }
 
 /// What is kept of a tenant's records, and for how long.

@@ -1,15 +1,19 @@
 //! One look at the installation: a fixed number of bounded reads, whatever the number of instances.
 
 use crate::ports::{
-    ConfigurationStore, DeadLetters, Gauges, PortResult, QueueDepths, TroubledInstances, WaitingForPerson,
+    ConfigurationStore, DeadLetters, Gauges, PortResult, QueueDepths, TroubledInstances, UsageRecords,
+    WaitingForPerson,
 };
+use crate::steps::budget_reading::{measure_budget, read_prices};
 use crate::steps::installation_reading::{InstallationReading, InstanceReading, read_installation};
 use crate::steps::queue_message::format_error_chain;
 use futures::join;
+use futures::stream::{self, StreamExt, TryStreamExt};
 use jiff::{SignedDuration, Timestamp};
 use recado_domain::alert::{
-    AlertWatch, BacklogLook, BacklogSample, InstallationLook, InstanceLoad, InstanceLook,
+    AlertWatch, BacklogLook, BacklogSample, InstallationLook, InstanceLoad, InstanceLook, TenantBudgetLook,
 };
+use recado_domain::budget::MonthlyBudget;
 use recado_domain::config::AlertConfig;
 use recado_domain::dead_letter::QueueName;
 use recado_domain::delivery::UNACKNOWLEDGED_TOLD_FOR;
@@ -23,6 +27,9 @@ const WAITS_MAX: usize = 1_000;
 /// Greatest number of instances whose missing acknowledgements a look reads, and of those of one instance that it counts.
 const UNACKNOWLEDGED_MAX: usize = 1_000;
 
+/// Number of tenants whose budgets are measured side by side.
+const BUDGETS_SIDE_BY_SIDE: usize = 16;
+
 /// The state that a pass knows before it looks.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct KnownState<'a> {
@@ -35,7 +42,7 @@ pub struct KnownState<'a> {
 /// Returns the numbers of this look, and the record for the next. A read that fails leaves its number unknown, so it
 /// neither begins nor ends an alert.
 pub(super) async fn look_at_installation(
-    store: &(impl Gauges + DeadLetters + ConfigurationStore),
+    store: &(impl Gauges + DeadLetters + ConfigurationStore + UsageRecords),
     depths: &impl QueueDepths,
     config: &AlertConfig,
     before: &AlertWatch,
@@ -54,6 +61,10 @@ pub(super) async fn look_at_installation(
     let waits: Option<WaitingForPerson> = known("waiting customers", waits);
     let queued = known("queues", queued);
     let unacknowledged = known("acknowledgements", unacknowledged);
+    let budgets = match reading {
+        Some(reading) => known("budgets", measure_budgets(store, &reading.budgets, now).await),
+        None => None,
+    };
     // More than was read: how many of them were processed cannot be said.
     let countable = reading.filter(|reading| !reading.at_least);
     let backlog = countable.map(|reading| BacklogSample {
@@ -83,6 +94,7 @@ pub(super) async fn look_at_installation(
         person_waits: waits.map(|waits| waits.waits),
         more_unacknowledged: unacknowledged.as_ref().is_some_and(|counts| counts.at_least),
         unacknowledged: unacknowledged.map(|counts| counts.instances),
+        budgets,
     };
     let looked_at = Some(now);
     (look, AlertWatch { looked_at, backlog })
@@ -110,6 +122,27 @@ async fn list_waits(
             .extend(others.filter(|wait| !known.contains(&wait.conversation)));
     }
     Ok(newest)
+}
+
+/// Measures budgets of tenants. Nothing is read if there is none.
+async fn measure_budgets(
+    store: &(impl ConfigurationStore + UsageRecords),
+    budgets: &[(TenantId, MonthlyBudget)],
+    now: Timestamp,
+) -> PortResult<Vec<TenantBudgetLook>> {
+    if budgets.is_empty() {
+        return Ok(Vec::new());
+    }
+    let prices = &read_prices(store).await?;
+    stream::iter(budgets.to_vec())
+        .map(|(tenant, budget)| async move {
+            let used = measure_budget(store, &tenant, &budget, prices, now).await?;
+            let stops = budget.stop;
+            Ok(TenantBudgetLook { tenant, used, stops })
+        })
+        .buffered(BUDGETS_SIDE_BY_SIDE)
+        .try_collect()
+        .await
 }
 
 /// Returns the number that was read; `None`, and a warning, if it could not be read.

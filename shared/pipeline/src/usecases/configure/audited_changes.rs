@@ -4,9 +4,10 @@ use super::{ConfigurationChange, ConfigurationChangeKind};
 use recado_domain::audit::{AuditAction, AuditedAction};
 use recado_domain::config::{AlertConfig, ConfigDocument};
 use recado_domain::ids::TenantId;
+use recado_domain::price::PriceList;
 use serde::Serialize;
 use serde_json::{Map, Value};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// The longest text of a field that the audit shows, in characters.
 const FIELD_MAX: usize = 80;
@@ -29,15 +30,30 @@ pub(super) fn list_audited_changes(before: &ConfigDocument, after: &ConfigDocume
         (instance.id.as_str(), &instance.tenant)
     });
     let alerts = compare_alerts(before.alerts.as_ref(), after.alerts.as_ref());
+    let prices = compare_prices(before.prices.as_ref(), after.prices.as_ref());
     [
         tenants,
         calendars,
         tools,
         agents,
         instances,
-        alerts.into_iter().collect(),
+        alerts.into_iter().chain(prices).collect(),
     ]
     .concat()
+}
+
+/// Tells the models whose prices change.
+fn compare_prices(before: Option<&PriceList>, after: Option<&PriceList>) -> Option<AuditedAction> {
+    let prices = |list: Option<&PriceList>| list.map_or_else(Vec::new, |list| list.prices.clone());
+    let (before, after) = (prices(before), prices(after));
+    let gone = before.iter().filter(|price| !after.contains(price));
+    let new = after.iter().filter(|price| !before.contains(price));
+    let models: BTreeSet<&str> = gone.chain(new).map(|price| price.model.as_str()).collect();
+    (!models.is_empty()).then(|| {
+        let changed = AuditAction::ConfigurationChanged;
+        let models: Vec<&str> = models.into_iter().collect();
+        AuditedAction::on_object(changed, None, "prices", "prices").with_result(models.join(", "))
+    })
 }
 
 /// Tells which fields of the alerts change. Their contents are left out: they hold numbers and addresses of people.

@@ -36,6 +36,7 @@ pub(super) async fn read_surroundings(
     }
     let mut all = ConfigDocument {
         alerts: found.alerts,
+        prices: found.prices,
         ..ConfigDocument::default()
     };
     for tenant in &tenants {

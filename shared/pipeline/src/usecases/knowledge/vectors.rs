@@ -126,7 +126,6 @@ pub async fn embed_knowledge(
     again: bool,
 ) -> Result<VectorState, KnowledgeError> {
     let tenant = find_tenant(deps, caller, agent).await?;
-    audit_change(deps, caller, &tenant, agent, "vectors are made".to_owned()).await?;
     let present = read_present(deps, &tenant, agent).await?;
     let model = deps.llm().embedding_model().map(str::to_owned);
     let is_dropped = |snapshot: &KnowledgeSnapshot| {
@@ -142,6 +141,7 @@ pub async fn embed_knowledge(
     if making.made.has_no_vectors() {
         return Ok(describe_vectors(deps, &present, None, making.gap));
     }
+    audit_change(deps, caller, &tenant, agent, "vectors are made".to_owned()).await?;
     let (next, refused) = change_snapshot(deps, &tenant, agent, present, |present| {
         let mut next = present.with_changes(&[], Vec::new())?;
         if is_dropped(&next) {

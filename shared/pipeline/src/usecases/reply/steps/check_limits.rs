@@ -2,12 +2,14 @@
 
 use crate::Deps;
 use crate::ports::{PortResult, System, UsageRecords, WriteOutcome};
+use crate::steps::budget_reading::{measure_budget, read_prices};
 use crate::steps::save_conversation::save_conversation;
 use crate::usecases::reply::reading::TurnReading;
 use crate::usecases::reply::turn_end::{TurnEnd, TurnStop};
 use jiff::Timestamp;
 use recado_domain::config::{InstanceConfig, LimitReply};
 use recado_domain::conversation::{AgentPause, Conversation};
+use recado_domain::price::PriceList;
 use recado_domain::usage::resolve_usage_day;
 
 /// Ends the turn if a limit of the agent is reached: what is owed waits for a person. If the contact gets the agent's error
@@ -23,7 +25,10 @@ pub(in crate::usecases::reply) async fn check_limits(
     let own = conversation.find_reached_limit(limits, reading.known_messages(), now);
     let pause = match own {
         Some(pause) => Some(pause),
-        None => find_spent_tokens(deps, bound, now).await?,
+        None => match find_spent_tokens(deps, bound, now).await? {
+            Some(pause) => Some(pause),
+            None => find_spent_budget(deps, bound, now).await?,
+        },
     };
     let Some(pause) = pause else {
         return Ok(None);
@@ -51,4 +56,22 @@ async fn find_spent_tokens(
     let day = resolve_usage_day(now);
     let today = deps.store().list_usage(&bound.tenant.id, day, day).await?;
     Ok(AgentPause::for_spent_tokens(limit, &today, now))
+}
+
+/// Returns the pause of a tenant that used up its budget of the month. Only where the agents stop then is anything read.
+async fn find_spent_budget(
+    deps: &impl Deps,
+    bound: &InstanceConfig,
+    now: Timestamp,
+) -> PortResult<Option<AgentPause>> {
+    let Some(budget) = bound.tenant.budget.as_ref().filter(|budget| budget.stop) else {
+        return Ok(None);
+    };
+    let prices = if budget.amount.is_some() {
+        read_prices(deps.store()).await?
+    } else {
+        PriceList::default()
+    };
+    let used = measure_budget(deps.store(), &bound.tenant.id, budget, &prices, now).await?;
+    Ok(AgentPause::for_spent_budget(budget, used, now))
 }

@@ -1,0 +1,49 @@
+//! The prices of models: one record of the installation, beside that of the alerts.
+
+use super::DynamoStore;
+use super::item::{self, Item};
+use super::keys::TableKey;
+use futures::future::try_join;
+use recado_domain::config::{AlertConfig, ConfigDocument};
+use recado_domain::price::PriceList;
+use recado_pipeline::ports::{PortResult, System};
+use serde::{Deserialize, Serialize};
+
+/// The record of the prices.
+#[derive(Serialize, Deserialize)]
+pub(super) struct PriceRecord {
+    /// The prices.
+    pub(super) prices: PriceList,
+}
+
+/// Adds a record of the installation, which belongs to no tenant, to the document. Returns `false` if the record is none.
+pub(super) fn add_installation_entry(
+    what: &'static str,
+    item: &Item,
+    document: &mut ConfigDocument,
+) -> PortResult<bool> {
+    let pk = item::get_string(item, "pk");
+    if pk == Some(TableKey::for_alert_config().pk.as_str()) {
+        document.alerts = Some(item::decode_record(what, item)?);
+    } else if pk == Some(TableKey::for_prices().pk.as_str()) {
+        let record: PriceRecord = item::decode_record(what, item)?;
+        document.prices = Some(record.prices);
+    } else {
+        return Ok(false);
+    }
+    Ok(true)
+}
+
+impl<A: System> DynamoStore<A> {
+    /// Returns the configuration of alerts and the prices of models; `None` for what was not applied.
+    pub(super) async fn find_installation_entries(
+        &self,
+    ) -> PortResult<(Option<AlertConfig>, Option<PriceList>)> {
+        try_join(self.find_alert_config(), self.find_prices()).await
+    }
+
+    async fn find_prices(&self) -> PortResult<Option<PriceList>> {
+        let found = self.find_decoded("reading the prices of models", TableKey::for_prices());
+        Ok(found.await?.map(|record: PriceRecord| record.prices))
+    }
+}

@@ -1,0 +1,262 @@
+//! Prices of models, and what their tokens cost. All amounts are integers; nothing is rounded before the last step.
+
+use crate::usage::{Date, TokenUsage, UsageSum};
+use serde::de::Error as _;
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt;
+
+/// Number of decimals of a price and of an amount: both are counted in millionths.
+const DECIMALS: usize = 6;
+
+/// One unit of a currency, in millionths.
+const UNIT: u64 = 1_000_000;
+
+/// Greatest price of a million tokens: a million units of its currency.
+const PRICE_MAX: u64 = 1_000_000 * UNIT;
+
+/// Greatest number of prices.
+pub const PRICES_MAX: usize = 200;
+
+/// Longest name of a model in a price, in characters.
+const MODEL_MAX: usize = 200;
+
+/// The price of a million tokens, in millionths of a currency's unit. It is written as a decimal number in quotes, such as `"3.75"`.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub struct TokenPrice(u64);
+
+impl TokenPrice {
+    /// Parses a decimal number with at most six decimals. `None` if the text is none, or too much.
+    pub fn parse(text: &str) -> Option<Self> {
+        parse_decimal(text).filter(|price| *price <= PRICE_MAX).map(Self)
+    }
+
+    /// Returns what so many tokens cost, in millionths of a millionth of a unit.
+    fn multiply_tokens(self, tokens: u64) -> u128 {
+        u128::from(self.0) * u128::from(tokens)
+    }
+}
+
+/// Parses a decimal number into millionths.
+pub(crate) fn parse_decimal(text: &str) -> Option<u64> {
+    let (whole, part) = text.split_once('.').unwrap_or((text, "0"));
+    let is_number = |digits: &str| !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit());
+    if !is_number(whole) || !is_number(part) || part.len() > DECIMALS {
+        return None;
+    }
+    let millionths: u64 = format!("{part:0<DECIMALS$}").parse().ok()?;
+    whole
+        .parse::<u64>()
+        .ok()?
+        .checked_mul(UNIT)?
+        .checked_add(millionths)
+}
+
+/// Formats millionths as a decimal number, without zeros at its end but with two decimals at least.
+pub fn format_millionths(amount: u64) -> String {
+    let (whole, part) = (amount / UNIT, amount % UNIT);
+    let part = format!("{part:06}");
+    let kept = part.trim_end_matches('0').len().max(2);
+    format!("{whole}.{}", &part[..kept])
+}
+
+impl fmt::Display for TokenPrice {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&format_millionths(self.0))
+    }
+}
+
+impl Serialize for TokenPrice {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(self)
+    }
+}
+
+impl<'de> Deserialize<'de> for TokenPrice {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let text = String::deserialize(deserializer)
+            .map_err(|_| D::Error::custom("a price must be written in quotes, such as \"3.75\""))?;
+        Self::parse(&text).ok_or_else(|| {
+            D::Error::custom(
+                "a price must be a decimal number of at most six decimals, up to 1000000, such as \"3.75\"",
+            )
+        })
+    }
+}
+
+/// A currency by its three characters of ISO 4217, such as `USD`.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(try_from = "String", into = "String")]
+pub struct Currency(String);
+
+impl Currency {
+    /// Returns the currency's characters.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+impl Default for Currency {
+    fn default() -> Self {
+        Self("USD".to_owned())
+    }
+}
+
+impl TryFrom<String> for Currency {
+    type Error = &'static str;
+
+    fn try_from(text: String) -> Result<Self, Self::Error> {
+        if text.len() == 3 && text.bytes().all(|byte| byte.is_ascii_uppercase()) {
+            return Ok(Self(text));
+        }
+        Err("a currency must have three capital characters, such as USD")
+    }
+}
+
+impl From<Currency> for String {
+    fn from(currency: Currency) -> Self {
+        currency.0
+    }
+}
+
+/// The prices of a model's tokens, each for a million.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ModelPrice {
+    /// Name of the model as its API reports it. With `*` at the end, all names that begin so.
+    pub model: String,
+    /// Price of the tokens that the model reads.
+    pub input: TokenPrice,
+    /// Price of the tokens that it writes.
+    pub output: TokenPrice,
+    /// Price of tokens that are read from the prompt cache: that of `input` if absent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cache_read: Option<TokenPrice>,
+    /// Price of tokens that are written to the prompt cache: that of `input` if absent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cache_write: Option<TokenPrice>,
+    /// Currency of the prices.
+    #[serde(default)]
+    pub currency: Currency,
+    /// First day on which the prices hold, in UTC. If absent, they hold on all days before those of another entry.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub from: Option<Date>,
+}
+
+impl ModelPrice {
+    /// Returns how many characters of a model's name the price names; `None` if it is not of that model.
+    fn match_model(&self, model: &str) -> Option<usize> {
+        match self.model.strip_suffix('*') {
+            Some(begin) => model.starts_with(begin).then_some(begin.len()),
+            None => (self.model == model).then_some(usize::MAX),
+        }
+    }
+
+    /// Returns what tokens cost, in millionths of a millionth of a unit.
+    fn price_tokens(&self, tokens: TokenUsage) -> u128 {
+        [
+            (self.input, tokens.input_tokens),
+            (self.output, tokens.output_tokens),
+            (self.cache_read.unwrap_or(self.input), tokens.cache_read_tokens),
+            (self.cache_write.unwrap_or(self.input), tokens.cache_write_tokens),
+        ]
+        .into_iter()
+        .map(|(price, count)| price.multiply_tokens(count))
+        .fold(0, u128::saturating_add)
+    }
+}
+
+/// The prices of models, for the whole installation. A document that names them replaces all of them.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct PriceList {
+    /// The prices.
+    pub prices: Vec<ModelPrice>,
+}
+
+impl PriceList {
+    /// Checks the number of prices and their names. Two prices of the same model begin on different days.
+    pub fn check_prices(&self) -> Result<(), &'static str> {
+        if self.prices.len() > PRICES_MAX {
+            return Err("there are at most 200 prices");
+        }
+        let mut seen = BTreeSet::new();
+        for price in &self.prices {
+            let characters = price.model.trim_end_matches('*').chars().count();
+            if price.model.trim() != price.model || price.model.is_empty() || characters > MODEL_MAX {
+                return Err("the model of a price has 1 to 200 characters, and no space at either end");
+            }
+            if price.model.trim_end_matches('*').contains('*') || price.model.ends_with("**") {
+                return Err("the model of a price may have one `*`, at its end");
+            }
+            if !seen.insert((&price.model, price.from)) {
+                return Err("two prices of the same model must begin on different days (`from`)");
+            }
+        }
+        Ok(())
+    }
+
+    /// Returns the price of a model on a day: that with its whole name, else with the longest beginning, and of these the latest.
+    fn find_price(&self, model: &str, day: Date) -> Option<&ModelPrice> {
+        let held = self
+            .prices
+            .iter()
+            .filter(|price| price.from.is_none_or(|from| from <= day));
+        held.filter_map(|price| Some(((price.match_model(model)?, price.from), price)))
+            .max_by_key(|(order, _)| *order)
+            .map(|(_, price)| price)
+    }
+
+    /// Returns what a sum costs. Tokens of a model without a price are counted apart.
+    pub fn price_sum(&self, sum: &UsageSum) -> Cost {
+        let mut cost = Cost::default();
+        match self.find_price(&sum.model, sum.day) {
+            Some(price) => {
+                cost.amounts
+                    .insert(price.currency.clone(), price.price_tokens(sum.tokens));
+            }
+            None => cost.unpriced_tokens = sum.tokens.count_all_tokens(),
+        }
+        cost
+    }
+}
+
+/// The cost of tokens, in each currency.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Cost {
+    /// The amounts, in millionths of a millionth of a unit, so that many small ones add up exactly.
+    amounts: BTreeMap<Currency, u128>,
+    /// Number of tokens of models that have no price.
+    pub unpriced_tokens: u64,
+}
+
+impl Cost {
+    /// Adds another cost to this one.
+    pub fn add_cost(&mut self, other: &Self) {
+        for (currency, amount) in &other.amounts {
+            let known = self.amounts.entry(currency.clone()).or_default();
+            *known = known.saturating_add(*amount);
+        }
+        self.unpriced_tokens = self.unpriced_tokens.saturating_add(other.unpriced_tokens);
+    }
+
+    /// Returns the amounts in millionths of a unit, rounded to the nearest.
+    pub fn list_amounts(&self) -> impl Iterator<Item = (&Currency, u64)> {
+        let half = u128::from(UNIT / 2);
+        self.amounts.iter().map(move |(currency, amount)| {
+            let rounded = amount.saturating_add(half) / u128::from(UNIT);
+            (currency, u64::try_from(rounded).unwrap_or(u64::MAX))
+        })
+    }
+
+    /// Returns the amount of a currency, in millionths of a unit.
+    pub fn find_amount(&self, wanted: &Currency) -> u64 {
+        let mut amounts = self.list_amounts();
+        amounts
+            .find(|(currency, _)| *currency == wanted)
+            .map_or(0, |(_, amount)| amount)
+    }
+}
+
+#[cfg(test)]
+mod tests;

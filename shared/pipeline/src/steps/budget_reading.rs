@@ -1,0 +1,31 @@
+//! Measures how much of its budget of the month a tenant has used.
+
+use crate::ports::{ConfigurationStore, PortResult, UsageRecords};
+use jiff::Timestamp;
+use recado_domain::budget::{BudgetUse, MonthlyBudget, first_day_of_month};
+use recado_domain::config::ConfigNames;
+use recado_domain::ids::TenantId;
+use recado_domain::price::PriceList;
+use recado_domain::usage::resolve_usage_day;
+
+/// Returns the prices of models.
+pub(crate) async fn read_prices(store: &impl ConfigurationStore) -> PortResult<PriceList> {
+    let names = ConfigNames {
+        prices: true,
+        ..ConfigNames::default()
+    };
+    Ok(store.read_named(&names).await?.prices.unwrap_or_default())
+}
+
+/// Reads the sums of this month and measures the used part of a budget.
+pub(crate) async fn measure_budget(
+    store: &impl UsageRecords,
+    tenant: &TenantId,
+    budget: &MonthlyBudget,
+    prices: &PriceList,
+    now: Timestamp,
+) -> PortResult<BudgetUse> {
+    let today = resolve_usage_day(now);
+    let sums = store.list_usage(tenant, first_day_of_month(today), today).await?;
+    Ok(budget.measure_use(&sums, prices))
+}
