@@ -29,6 +29,8 @@ pub enum AuditAction {
     ConversationGivenBack,
     /// Resolved a conversation.
     ConversationResolved,
+    /// Said how an effect of an agent ended that was unknown.
+    EffectDecided,
     /// Answered in a conversation.
     ConversationAnswered,
     /// Cancelled a message that was to be sent later.
@@ -63,7 +65,7 @@ pub enum AuditAction {
 
 impl AuditAction {
     /// All actions.
-    pub const ALL: [Self; 23] = [
+    pub const ALL: [Self; 24] = [
         Self::ConfigurationChanged,
         Self::WebhookSecretsRead,
         Self::SecretRotated,
@@ -72,6 +74,7 @@ impl AuditAction {
         Self::ConversationTakenOver,
         Self::ConversationGivenBack,
         Self::ConversationResolved,
+        Self::EffectDecided,
         Self::ConversationAnswered,
         Self::MessageCancelled,
         Self::DeadLetterRedriven,
@@ -100,6 +103,7 @@ impl AuditAction {
             Self::ConversationTakenOver => "conversation_taken_over",
             Self::ConversationGivenBack => "conversation_given_back",
             Self::ConversationResolved => "conversation_resolved",
+            Self::EffectDecided => "effect_decided",
             Self::ConversationAnswered => "conversation_answered",
             Self::MessageCancelled => "message_cancelled",
             Self::DeadLetterRedriven => "dead_letter_redriven",

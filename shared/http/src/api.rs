@@ -20,6 +20,7 @@ mod dead_letters;
 #[cfg(test)]
 mod describe;
 mod description;
+mod effects;
 mod entries;
 mod error_mapping;
 mod health;
@@ -196,6 +197,8 @@ macro_rules! list_operator_routes {
             $routes!(conversations::list_conversations),
             $routes!(conversations::get_conversation, conversations::patch_conversation),
             $routes!(messages::list_messages, messages::post_answer),
+            $routes!(effects::list_effects),
+            $routes!(effects::post_effect),
             $routes!(unacknowledged::list_unacknowledged),
             $routes!(messages::get_message, sends::delete_message),
             $routes!(sends::post_send),

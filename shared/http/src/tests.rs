@@ -13,6 +13,7 @@ mod dead_letters;
 mod description;
 mod dialog360;
 mod dying;
+mod effects;
 mod entries;
 mod files;
 mod forged;

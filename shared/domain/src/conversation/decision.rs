@@ -65,6 +65,21 @@ impl Conversation {
         }
     }
 
+    /// Leaves a note for people about an effect of which nobody knows how it ended. If the agent has the conversation, a person is
+    /// waited for from now on. Returns `false` if nothing changed, since the conversation is resolved or erased.
+    pub fn note_open_effect(&mut self, text: &str, at: Timestamp) -> bool {
+        if self.status == ConversationStatus::Resolved || self.erased_at.is_some() {
+            return false;
+        }
+        let before = self.hand_over_note.take().map(|note| note.text);
+        let text = before.map_or_else(|| text.to_owned(), |before| format!("{before}\n{text}"));
+        self.hand_over_note = Some(HandOverNote { text, at });
+        if self.mode == ConversationMode::Ai {
+            self.needs_person = Some(Reason::HandedOver);
+        }
+        true
+    }
+
     /// Returns the time of the agent's hand-over, if no person has acted since.
     pub(super) fn untaken_hand_over(&self) -> Option<Timestamp> {
         let note = self.hand_over_note.as_ref()?;

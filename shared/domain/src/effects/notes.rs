@@ -30,7 +30,22 @@ impl EffectEntry {
         }
     }
 
-    /// Returns the line that tells the model, or a person, of the effect.
+    /// Returns the line that tells a person of the effect.
+    pub fn describe_for_people(&self) -> String {
+        let ended = match self.state {
+            EffectState::Doing => "is under way",
+            EffectState::Done => "was done",
+            EffectState::Failed => "did not happen",
+            EffectState::Void => "did not happen, since what it was about is gone",
+            EffectState::Unknown => "may have happened: nobody could find out",
+        };
+        format!(
+            "Action {}, {} with {}: {ended}.",
+            self.number, self.tool.name, self.arguments
+        )
+    }
+
+    /// Returns the line that tells the model of the effect.
     pub fn describe_entry(&self) -> String {
         let mut line = format!(
             "action {}: {} with {} {}.",

@@ -30,6 +30,7 @@ enum AuditActionSchema {
     ConversationTakenOver,
     ConversationGivenBack,
     ConversationResolved,
+    EffectDecided,
     ConversationAnswered,
     MessageCancelled,
     DeadLetterRedriven,

@@ -14,9 +14,10 @@ impl From<OperateError> for HttpProblem {
     fn from(error: OperateError) -> Self {
         let status = match &error {
             OperateError::NotFound(_) => StatusCode::NOT_FOUND,
-            OperateError::KeyReused | OperateError::Refused(_) | OperateError::DamagedLetter => {
-                StatusCode::CONFLICT
-            }
+            OperateError::KeyReused
+            | OperateError::Refused(_)
+            | OperateError::EffectNotUnknown
+            | OperateError::DamagedLetter => StatusCode::CONFLICT,
             OperateError::NotSendable(why) => not_sendable_status(why),
             OperateError::Busy => return Self::unavailable(error.to_string()),
             OperateError::Port(error) => return Self::from_port_error(error),

@@ -57,6 +57,8 @@ pub(crate) const PERMISSIONS: &[(&str, &str, Permission)] = &[
     ("PATCH", "/v1/conversations/{id}", Operate),
     ("GET", "/v1/conversations/{id}/messages", Read),
     ("POST", "/v1/conversations/{id}/messages", Operate),
+    ("GET", "/v1/conversations/{id}/effects", Read),
+    ("POST", "/v1/conversations/{id}/effects/{number}", Operate),
     ("GET", "/v1/messages/unacknowledged", Read),
     ("GET", "/v1/messages/{id}", Read),
     ("GET", "/v1/messages/{id}/media", Read),

@@ -10,6 +10,7 @@ mod performing;
 mod settling;
 mod tool_finding;
 
+pub(crate) use changing::change_journal;
 pub(crate) use following::follow_event;
 pub use performing::{DraftedJournal, EffectEnd, EffectStop, perform_effect};
 pub use settling::{SettlingEnd, remove_fence_left, settle_effect};

@@ -2,6 +2,7 @@
 
 mod answer;
 pub mod dead_letters;
+mod effects;
 mod joined_messages;
 mod notices;
 mod unacknowledged;
@@ -21,6 +22,7 @@ use crate::steps::reply_coverage::highest_covered_ordinal;
 use crate::steps::save_conversation::save_conversation;
 use crate::steps::wake_up;
 pub use answer::{OperatorAnswer, answer_as_operator};
+pub use effects::{EffectDecision, decide_effect, list_effects};
 use jiff::Timestamp;
 pub use joined_messages::list_joined_messages;
 pub use notices::list_notices;
@@ -46,6 +48,9 @@ pub enum OperateError {
     /// The conversation's state does not allow the request.
     #[error(transparent)]
     Refused(#[from] ConversationError),
+    /// The effect is not one whose end nobody knows.
+    #[error("how this effect ended is known, or it is still under way")]
+    EffectNotUnknown,
     /// The record of the dead letter cannot be read, so nothing can be redriven.
     #[error("the record of this dead letter cannot be read; it can be deleted")]
     DamagedLetter,

@@ -2,6 +2,7 @@
 //! sets a timer that names the conversation and an ordinal; everything else is read from the record.
 
 mod draft;
+mod effect_hand_over;
 mod leased_turn;
 mod reading;
 mod step_times;
@@ -21,6 +22,7 @@ use crate::steps::queue_message::{self, REQUEUE_AFTER_RECEIVES};
 use crate::steps::verdict::Verdict;
 use crate::steps::wake_up;
 use draft::DraftedReply;
+use effect_hand_over::hand_over_open_effects;
 use jiff::Timestamp;
 use leased_turn::LeasedTurn;
 use recado_domain::conversation::Conversation;
@@ -213,6 +215,7 @@ async fn answer_turn(
         }
         drafted => drafted?,
     };
+    let reply = hand_over_open_effects(&turn, reply);
     let steps = times.durations().to_vec();
     let commits = commit_reply(deps, turn, reply, &steps);
     times.run(deps, TurnStep::Commit, commits).await

@@ -5,6 +5,7 @@ use crate::world::Setup;
 use recado_domain::config::ConfigRemoval;
 use recado_domain::effects::{EffectEntry, EffectState};
 use recado_domain::message::Message;
+use recado_domain::reason::Reason;
 use recado_domain::tools::{ToolOutcome, TurnToolCall};
 use recado_domain::wake_up::TurnJob;
 use recado_pipeline::ports::{
@@ -224,6 +225,56 @@ async fn without_an_answer_and_with_nobody_to_ask_the_effect_is_unknown_and_the_
     assert!(shown[0].contains("do not say that it is done"), "{shown:?}");
     let reply = replies(&setup).await.remove(0);
     assert_eq!(record(&reply)[0].outcome, ToolOutcome::Unclear);
+    // A person is asked for, whatever the model decides.
+    let conversation = setup.latest_conversation().await.unwrap();
+    assert_eq!(conversation.needs_person, Some(Reason::HandedOver));
+    let note = conversation.hand_over_note.unwrap().text;
+    assert!(
+        note.contains("order") && note.contains("may have happened"),
+        "{note}"
+    );
+    assert!(note.contains("[hidden]") && !note.contains("4711"), "{note}");
+}
+
+#[tokio::test]
+async fn a_reply_that_hides_what_was_done_since_the_model_failed_asks_for_a_person() {
+    let setup = set_tools().await;
+    calls(&setup, vec![vec![order()]]);
+    asks(&setup, "A1").await;
+    setup.world.llm.tooling.fails_after.store(1, Ordering::SeqCst);
+    assert_eq!(run_turn(&setup).await, Verdict::Done);
+    let conversation = setup.latest_conversation().await.unwrap();
+    assert_eq!(conversation.needs_person, Some(Reason::HandedOver));
+    assert!(conversation.hand_over_note.unwrap().text.contains("was done"));
+    assert_eq!(states(&setup).await, [EffectState::Done]);
+}
+
+#[tokio::test]
+async fn an_effect_that_becomes_unknown_when_people_have_the_conversation_is_noted_for_them() {
+    let setup = set_tools().await;
+    counter(&setup).is_silent.store(true, Ordering::SeqCst);
+    counter(&setup).fates.lock().unwrap().push_back(Fate::Mute);
+    calls(&setup, vec![vec![order()]]);
+    asks(&setup, "A1").await;
+    assert!(matches!(run_turn(&setup).await, Verdict::Retry { .. }));
+    let mut conversation = setup.latest_conversation().await.unwrap();
+    assert!(conversation.take_over());
+    conversation.rev += 1;
+    let saved = succeed(setup.world.store.update_conversation(&conversation)).await;
+    assert_eq!(saved, WriteOutcome::Written);
+    for _ in 0..4 {
+        setup.pass(120);
+        run_reconcile(&setup).await;
+    }
+    assert_eq!(states(&setup).await, [EffectState::Unknown]);
+    let noted = setup.latest_conversation().await.unwrap();
+    assert!(noted.hand_over_note.unwrap().text.contains("may have happened"));
+    assert_eq!(noted.needs_person, None, "people have it");
+    // A later answer of the other side ends it, whoever has the conversation.
+    counter(&setup).is_silent.store(false, Ordering::SeqCst);
+    setup.pass(600);
+    run_reconcile(&setup).await;
+    assert_eq!(states(&setup).await, [EffectState::Done]);
 }
 
 #[tokio::test]

@@ -7,16 +7,16 @@ use std::future::pending;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// What becomes of a call.
+/// The end of a call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Fate {
-    /// It is done and answered.
+    /// The call is done and answered.
     Answered,
-    /// It is refused.
+    /// The call is refused.
     Refused,
-    /// It is lost.
+    /// The call is lost.
     Lost,
-    /// It is done, and the answer is lost.
+    /// The call is done, and its answer is lost.
     Mute,
 }
 

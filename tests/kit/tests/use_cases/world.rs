@@ -427,6 +427,8 @@ pub(crate) struct Tooling {
     pub(crate) called: Mutex<Vec<(String, Value, ToolLimits)>>,
     /// The number of requests after which the process ends; 0: it does not.
     pub(crate) ends_after: AtomicU64,
+    /// The number of requests after which the model fails; 0: it does not.
+    pub(crate) fails_after: AtomicU64,
     /// The other side of the tools that act.
     pub(crate) acts: Counter,
 }
@@ -573,6 +575,10 @@ impl Llm for Model {
         let after = self.tooling.ends_after.load(Ordering::SeqCst);
         let asked_before = u64::try_from(request.exchanges.len()).unwrap();
         assert!(after == 0 || asked_before < after, "the process ends");
+        let fails_after = self.tooling.fails_after.load(Ordering::SeqCst);
+        if fails_after > 0 && asked_before >= fails_after {
+            return Err(LlmError::Unavailable("status 529".to_owned()));
+        }
         let meanwhile = self.meanwhile.0.lock().unwrap().take();
         if let Some(meanwhile) = meanwhile {
             meanwhile.await;

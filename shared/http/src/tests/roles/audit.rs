@@ -4,6 +4,7 @@ use super::requests::{Wanted, calendar, list_requests};
 use super::tenants::TwoTenants;
 use super::{PERMISSIONS, ask_as};
 use crate::tests::TOKEN;
+use crate::tests::effects::store_unknown_effect;
 use axum::http::StatusCode;
 use recado_domain::access::TokenRole;
 use serde_json::{Value, json};
@@ -77,6 +78,10 @@ fn audited_routes() -> BTreeMap<(&'static str, &'static str), &'static str> {
         (("POST", "/v1/dead-letters/{id}/redrive"), "dead_letter_redriven"),
         (("POST", "/v1/tokens"), "token_created"),
         (("DELETE", "/v1/tokens/{name}"), "token_revoked"),
+        (
+            ("POST", "/v1/conversations/{id}/effects/{number}"),
+            "effect_decided",
+        ),
     ])
 }
 
@@ -136,6 +141,11 @@ async fn find_request(world: &TwoTenants, method: &'static str, route: &'static 
             let renamed = json!({"tenants": [{"id": ids.tenant, "name": "renamed"}]});
             let method = if method == "PUT" { "PUT" } else { "POST" };
             Wanted::new(method, "/v1/config", "/v1/config", &renamed)
+        }
+        ("POST", "/v1/conversations/{id}/effects/{number}") => {
+            store_unknown_effect(&world.site, &ids.conversation).await;
+            let path = format!("/v1/conversations/{}/effects/1", ids.conversation);
+            ask(&path, json!({"state": "done"}))
         }
         ("DELETE", "/v1/tokens/{name}") => {
             let path = format!("/v1/tokens/{}", ids.token);

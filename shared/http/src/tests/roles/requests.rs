@@ -180,6 +180,7 @@ fn list_reads(ids: &Ids) -> Vec<Wanted> {
         of_instance("/v1/conversations"),
         one("/v1/conversations/{id}", conversation),
         one("/v1/conversations/{id}/messages", conversation),
+        one("/v1/conversations/{id}/effects", conversation),
         plain("/v1/messages/unacknowledged"),
         of_instance("/v1/messages/unacknowledged"),
         one("/v1/messages/{id}", message),
@@ -214,6 +215,16 @@ fn list_reads(ids: &Ids) -> Vec<Wanted> {
         plain("/simulator/outbox"),
         plain("/metrics"),
     ]
+}
+
+/// A person says how an effect ended.
+fn decide_effect(conversation: &str) -> Wanted {
+    Wanted::new(
+        "POST",
+        "/v1/conversations/{id}/effects/{number}",
+        &format!("/v1/conversations/{conversation}/effects/1"),
+        &json!({"state": "done"}),
+    )
 }
 
 /// Changes.
@@ -259,6 +270,7 @@ fn list_changes(ids: &Ids) -> Vec<Wanted> {
             conversation,
             json!({"text": "oi"}),
         ),
+        decide_effect(conversation),
         one("DELETE", "/v1/messages/{id}", scheduled, nothing()),
         one("DELETE", "/v1/messages/{id}", message, nothing()),
         one(

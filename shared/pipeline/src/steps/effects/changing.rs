@@ -7,7 +7,7 @@ use recado_domain::effects::{EntryError, Journal, JournalChange};
 use recado_domain::ids::ThreadId;
 
 /// Changes the stored journal by `change`, which may refuse. Returns the journal as it was written.
-pub(super) async fn change_journal(
+pub(crate) async fn change_journal(
     deps: &impl Deps,
     thread: &ThreadId,
     change: impl Fn(&mut Journal, Timestamp) -> Result<JournalChange, EntryError>,

@@ -1,9 +1,13 @@
 //! Settles effects of agents' tools whose end nobody stored in time, also where people answer or the conversation is resolved.
 
 use crate::Deps;
-use crate::ports::{Conversations, EffectJournals, MissingEffectTool, PortResult, System, Tools};
+use crate::ports::{
+    Conversations, EffectJournals, EffectTool, MissingEffectTool, PortError, PortResult, System, Tools,
+    WRITE_TRIES, WriteOutcome,
+};
 use crate::steps::effects::{SettlingEnd, find_tool_of_effect, remove_fence_left, settle_effect};
 use crate::steps::random_id::{generate_correlation_id, generate_nonce};
+use crate::steps::save_conversation::save_conversation;
 use crate::steps::time_limit::run_within;
 use crate::steps::wake_up;
 use recado_domain::conversation::Conversation;
@@ -49,7 +53,7 @@ async fn handle_due_entry(deps: &impl Deps, journal: &Journal, entry: &EffectEnt
         SettlingEnd::Ended { journal, .. } => enqueue_turn_if_owed(deps, &journal, entry).await,
         SettlingEnd::BecameUnknown { journal, .. } => {
             tracing::error!(thread = %journal.thread.as_str(), number = entry.number, "an effect of an agent is unknown");
-            enqueue_turn_if_owed(deps, &journal, entry).await
+            note_for_people(deps, &journal, entry).await
         }
         SettlingEnd::StillOpen { .. } | SettlingEnd::NotOurs => Ok(()),
     }
@@ -57,7 +61,7 @@ async fn handle_due_entry(deps: &impl Deps, journal: &Journal, entry: &EffectEnt
 
 async fn settle_open_entry(
     deps: &impl Deps,
-    acting: &impl crate::ports::EffectTool,
+    acting: &impl EffectTool,
     journal: &Journal,
     entry: &EffectEntry,
 ) -> PortResult<SettlingEnd> {
@@ -74,4 +78,28 @@ async fn enqueue_turn_if_owed(deps: &impl Deps, journal: &Journal, entry: &Effec
         return Ok(());
     };
     wake_up::enqueue_turn(deps, &conversation, &generate_correlation_id(deps.system())).await
+}
+
+/// Tells people of an effect that is unknown: by the next reply if the agent owes one, else by a note in the conversation.
+async fn note_for_people(deps: &impl Deps, journal: &Journal, entry: &EffectEntry) -> PortResult<()> {
+    let unknown = journal.find_entry(entry.number);
+    let Some(text) = unknown.map(EffectEntry::describe_for_people) else {
+        return Ok(());
+    };
+    for _ in 0..WRITE_TRIES {
+        let found = deps.store().find_conversation(&entry.conversation).await?;
+        let Some(mut conversation) = found else {
+            return Ok(());
+        };
+        if conversation.agent_owes_answer() {
+            return enqueue_turn_if_owed(deps, journal, entry).await;
+        }
+        if !conversation.note_open_effect(&text, deps.system().now()) {
+            return Ok(());
+        }
+        if save_conversation(deps, &mut conversation).await? == WriteOutcome::Written {
+            return Ok(());
+        }
+    }
+    Err(PortError::contended("conversation"))
 }

@@ -89,6 +89,11 @@ impl DraftedReply {
         }
     }
 
+    /// Returns `true` if the contact gets the agent's error message.
+    pub(super) fn is_error_reply(&self) -> bool {
+        self.failure.is_some()
+    }
+
     /// Builds the messages to be sent, in order, and reserves a slot in the contact's own rate for each. `first` is the
     /// ordinal that the commit gave to the first message, `steps` are the durations of the turn's steps so far, and
     /// `last_words` says that a takeover does not cancel the messages.

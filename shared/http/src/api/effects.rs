@@ -1,0 +1,168 @@
+//! `/v1/conversations/{id}/effects`: what an agent's tools did for a contact.
+
+use super::conversations::parse_conversation_id;
+use super::problem_answers::{Conflict, NotFound};
+use super::{Api, ApiContext, BODY_MAX};
+use crate::problem::HttpProblem;
+use crate::query::{PathParam, parse_json_body, read_body};
+use axum::body::Body;
+use axum::extract::State;
+use axum::http::HeaderMap;
+use axum::{Extension, Json};
+use recado_domain::Timestamp;
+use recado_domain::access::Caller;
+use recado_domain::effects::{EffectEntry, EffectState};
+use recado_domain::ids::{ConversationId, CorrelationId};
+use recado_pipeline::operate::{self, EffectDecision};
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+use utoipa::ToSchema;
+
+/// The effects for one contact.
+#[derive(Debug, Serialize, ToSchema)]
+pub(super) struct EffectsView {
+    items: Vec<EffectView>,
+}
+
+/// One change that an agent's tool made outside, or was to make.
+#[derive(Debug, Serialize, ToSchema)]
+pub(super) struct EffectView {
+    /// The number of the effect for this contact, from 1.
+    number: u64,
+    /// The id that the tool was given.
+    id: String,
+    /// The conversation in which it began.
+    #[schema(value_type = String)]
+    conversation_id: ConversationId,
+    /// Name of the tool, as the model called it.
+    tool: String,
+    /// The arguments, without those that are hidden.
+    #[schema(value_type = Object)]
+    arguments: Value,
+    state: EffectStateView,
+    begun_at: Timestamp,
+    /// Time at which its end was stored.
+    ended_at: Option<Timestamp>,
+    /// The answer of the tool.
+    result: Option<String>,
+}
+
+/// The state of an effect.
+#[derive(Debug, Clone, Copy, Serialize, ToSchema)]
+#[schema(as = EffectState)]
+#[serde(rename_all = "snake_case")]
+enum EffectStateView {
+    /// The effect is under way.
+    Doing,
+    /// The effect happened.
+    Done,
+    /// The effect did not happen, and will not.
+    Failed,
+    /// The thing that it was about is gone.
+    Void,
+    /// Nobody could find out whether it happened. A person may say.
+    Unknown,
+}
+
+impl From<EffectState> for EffectStateView {
+    fn from(state: EffectState) -> Self {
+        match state {
+            EffectState::Doing => Self::Doing,
+            EffectState::Done => Self::Done,
+            EffectState::Failed => Self::Failed,
+            EffectState::Void => Self::Void,
+            EffectState::Unknown => Self::Unknown,
+        }
+    }
+}
+
+impl From<EffectEntry> for EffectView {
+    fn from(entry: EffectEntry) -> Self {
+        Self {
+            number: entry.number,
+            id: entry.id.to_string(),
+            conversation_id: entry.conversation,
+            tool: entry.tool.name,
+            arguments: entry.arguments,
+            state: entry.state.into(),
+            begun_at: entry.begun_at,
+            ended_at: entry.ended_at,
+            result: entry.result,
+        }
+    }
+}
+
+/// The end of an effect.
+#[derive(Debug, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+#[schema(example = json!({"state": "done"}))]
+struct EffectChange {
+    state: DecidedState,
+}
+
+/// The end of an effect, as a person says.
+#[derive(Debug, Clone, Copy, Deserialize, ToSchema)]
+#[serde(rename_all = "snake_case")]
+enum DecidedState {
+    /// The effect happened.
+    Done,
+    /// The effect did not happen.
+    Failed,
+    /// The thing that it was about is gone.
+    Void,
+}
+
+impl From<DecidedState> for EffectDecision {
+    fn from(state: DecidedState) -> Self {
+        match state {
+            DecidedState::Done => Self::Done,
+            DecidedState::Failed => Self::Failed,
+            DecidedState::Void => Self::Void,
+        }
+    }
+}
+
+/// Lists what the agent's tools did for the contact of a conversation, the newest first, also in earlier conversations.
+#[utoipa::path(
+    get,
+    path = "/v1/conversations/{id}/effects",
+    tag = "Conversations",
+    params(("id" = String, Path, description = "Id of the conversation")),
+    responses((status = 200, body = EffectsView, description = "The effects"), NotFound)
+)]
+pub(super) async fn list_effects(
+    State(api): State<Api<impl ApiContext>>,
+    Extension(caller): Extension<Caller>,
+    PathParam(id): PathParam<String>,
+) -> Result<Json<EffectsView>, HttpProblem> {
+    let found = operate::list_effects(&*api.deps, &caller, &parse_conversation_id(&id)?).await?;
+    let items = found.into_iter().map(EffectView::from).collect();
+    Ok(Json(EffectsView { items }))
+}
+
+/// Stores how an effect ended whose end nobody could find out.
+#[utoipa::path(
+    post,
+    path = "/v1/conversations/{id}/effects/{number}",
+    tag = "Conversations",
+    params(
+        ("id" = String, Path, description = "Id of the conversation"),
+        ("number" = u64, Path, description = "Number of the effect"),
+    ),
+    request_body = EffectChange,
+    responses((status = 200, body = EffectView, description = "The effect"), NotFound, Conflict)
+)]
+pub(super) async fn post_effect(
+    State(api): State<Api<impl ApiContext>>,
+    Extension(caller): Extension<Caller>,
+    PathParam((id, number)): PathParam<(String, u64)>,
+    Extension(correlation): Extension<CorrelationId>,
+    headers: HeaderMap,
+    body: Body,
+) -> Result<Json<EffectView>, HttpProblem> {
+    let id = parse_conversation_id(&id)?;
+    let change: EffectChange = parse_json_body(&read_body(&headers, body, BODY_MAX).await?)?;
+    let of = (&id, number);
+    let decided = operate::decide_effect(&*api.deps, &caller, of, change.state.into(), &correlation).await?;
+    Ok(Json(decided.into()))
+}
