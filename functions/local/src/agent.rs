@@ -62,6 +62,9 @@ pub(crate) async fn run_agent_command(
     let there = arguments.there.build_client(environment)?;
     let AgentCommand::Optimize { agent: id, yes } = &arguments.command;
     let agent = find_agent(&there, id).await?;
+    if agent.http.is_some() {
+        bail!("{id} is an agent that you run yourself: Recado has no prompt of it");
+    }
     let http = build_http_client()?;
     let model = Model::new(http, &environment.model, EnvironmentSecrets, EmbeddedSystem)?;
     let (full, shorter) = shorten_prompt(&model, &agent).await?;

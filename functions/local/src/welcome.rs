@@ -2,6 +2,7 @@
 
 use crate::environment::LocalEnvironment;
 use recado_domain::config::ConfigDocument;
+use recado_domain::http_agent::HTTP_AGENT_MODEL;
 use recado_pipeline::key_check::{FoundKeys, InstanceKeys};
 use recado_pipeline::ports::CredentialState;
 use std::collections::BTreeSet;
@@ -54,7 +55,13 @@ impl Welcome<'_> {
             .document
             .agents
             .iter()
-            .map(|agent| agent.model.as_str())
+            .map(|agent| {
+                if agent.http.is_some() {
+                    HTTP_AGENT_MODEL
+                } else {
+                    agent.model.as_str()
+                }
+            })
             .collect();
         let names = names.into_iter().collect::<Vec<_>>().join(", ");
         if self.keys.first.is_empty() && names.is_empty() {

@@ -8,6 +8,7 @@
 mod claude;
 mod documents;
 mod embeddings;
+mod http_agent;
 mod knowledge;
 mod model;
 mod model_provider;

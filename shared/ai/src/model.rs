@@ -3,6 +3,7 @@
 use crate::claude::{Claude, ClaudeError, ClaudeSettings};
 use crate::documents::read_document_text;
 use crate::embeddings::{EmbeddingClient, EmbeddingSettings};
+use crate::http_agent::HttpAgents;
 use crate::knowledge::{find_index_vectors, load_index, search_index, split_into_blocks};
 use crate::model_provider::OTHER_PROVIDERS;
 use crate::simulated::Simulated;
@@ -16,12 +17,13 @@ use recado_domain::media_type::MediaType;
 use recado_domain::message::TextGap;
 use recado_domain::tools::Tool;
 use recado_google_calendar::{GoogleCalendar, GoogleCalendarConfig};
+use recado_http_client::GuardedClients;
 use recado_knowledge::{KnowledgeShelf, SplitSettings};
 use recado_pipeline::ports::{
-    DocumentReader, EffectTool, Embedder, EmbeddingError, Embeddings, EventLook, KnowledgeLibrary,
-    KnownVectors, LibraryError, Llm, LlmError, LlmReply, LlmRequest, PortResult, ReadDocument, Recording,
-    SearchedQuestion, Secrets, System, ToolFailure, ToolLimits, Tools, Transcriber, Transcript,
-    TranscriptionError,
+    DocumentReader, EffectTool, Embedder, EmbeddingError, Embeddings, EventLook, HttpAgentRequest,
+    KnowledgeLibrary, KnownVectors, LibraryError, Llm, LlmError, LlmReply, LlmRequest, PortResult,
+    ReadDocument, Recording, SearchedQuestion, Secrets, System, ToolFailure, ToolLimits, Tools, Transcriber,
+    Transcript, TranscriptionError,
 };
 use recado_pipeline::settings::VariableReader;
 use recado_tools::{AgentTools, HttpTools};
@@ -82,6 +84,8 @@ pub struct Model<S, A> {
     embeddings: EmbeddingClient<S, A>,
     /// The tools of agents.
     tools: AgentTools<S, A>,
+    /// The agents that users run.
+    http_agents: HttpAgents<S, A>,
     /// The indexes of knowledge that this process uses.
     shelf: KnowledgeShelf,
 }
@@ -106,10 +110,11 @@ impl<S: Secrets + Clone, A: System + Clone> Model<S, A> {
             };
             Claude::new(http.clone(), of_provider, secrets.clone(), system.clone())
         });
+        let clients = GuardedClients::default();
         Ok(Self {
             others: others.collect::<Result<_, _>>()?,
             tools: AgentTools::new(
-                HttpTools::new(secrets.clone()),
+                HttpTools::new(clients.clone(), secrets.clone()),
                 GoogleCalendar::new(
                     http.clone(),
                     secrets.clone(),
@@ -117,6 +122,7 @@ impl<S: Secrets + Clone, A: System + Clone> Model<S, A> {
                     settings.calendar.clone(),
                 ),
             ),
+            http_agents: HttpAgents::new(clients, secrets.clone(), system.clone()),
             claude: Claude::new(http.clone(), of_claude, secrets.clone(), system.clone())?,
             embeddings: EmbeddingClient::new(
                 http.clone(),
@@ -178,6 +184,14 @@ impl<S: Secrets, A: System> Llm for Model<S, A> {
         } else {
             self.find_client(&request.model)?.generate_reply(request).await
         }
+    }
+
+    async fn ask_http_agent(&self, request: &HttpAgentRequest<'_>) -> Result<Option<LlmReply>, LlmError> {
+        self.http_agents.ask(request).await
+    }
+
+    async fn check_http_agent(&self, request: &HttpAgentRequest<'_>) -> Result<(), LlmError> {
+        self.http_agents.check(request).await
     }
 }
 

@@ -61,7 +61,7 @@ pub enum AnswerReason {
     NoInstance,
     /// The message was too old when it arrived.
     Stale,
-    /// The message asks for no answer: a reaction, a deletion or a note from WhatsApp.
+    /// The message asks for no answer: a reaction, a deletion or a note from WhatsApp; or the agent said so (`agent_silent`).
     NothingToAnswer,
     /// The conversation was resolved.
     Resolved,
@@ -194,6 +194,13 @@ fn explain_without_debounce(
     }
     if !message.content.expects_answer() {
         return AnswerReason::NothingToAnswer.into();
+    }
+    // A later reply covers the message, too: it answers what came after.
+    if conversation.is_silent_at(message.ordinal) {
+        return ExplainedAnswer {
+            cause: Some(Reason::AgentSilent),
+            ..AnswerReason::NothingToAnswer.into()
+        };
     }
     let mut given_up: Option<ExplainedAnswer> = None;
     for reply in later {

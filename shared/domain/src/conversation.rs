@@ -20,6 +20,7 @@ mod reengagement;
 mod resolving;
 mod retention;
 mod session;
+mod silences;
 mod turn;
 mod unread_turns;
 
@@ -39,6 +40,7 @@ pub use picture::ContactPicture;
 pub use reengagement::{ReengagementDecision, ReengagementRecord};
 use serde::{Deserialize, Serialize};
 pub use session::ContactSession;
+pub use silences::SilentSpan;
 pub use turn::{ConversationError, Draft, TurnAttempts, TurnDecision, TurnLease};
 pub use unread_turns::UNREAD_TURNS_MAX;
 
@@ -145,6 +147,9 @@ pub struct Conversation {
     /// Number of turns in a row that read less than was owed.
     #[serde(default, skip_serializing_if = "crate::is_default")]
     pub unread_turns: u32,
+    /// The messages that the agent left without an answer, because nothing was to be answered; the newest spans.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub silences: Vec<SilentSpan>,
     /// The reason why the owed answer waits for a person although the agent has the conversation.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub needs_person: Option<Reason>,
@@ -246,6 +251,7 @@ impl Conversation {
             attempts: TurnAttempts::default(),
             dropped_drafts: DroppedDrafts::default(),
             unread_turns: 0,
+            silences: Vec::new(),
             needs_person: None,
             limits: UsedLimits::default(),
             hand_over_note: None,
@@ -353,7 +359,7 @@ impl Conversation {
         self.epoch += 1;
         // In a resolved conversation nothing is owed, in either mode.
         if self.status == ConversationStatus::Active {
-            self.answered = self.human.max(left).min(self.last);
+            self.answered = self.reopen_after(self.human.max(left)).min(self.last);
             self.waiting_since = self.owes_answer().then(|| self.waiting_since.unwrap_or(now));
         }
         true
@@ -362,18 +368,16 @@ impl Conversation {
     /// Makes messages owed again after their reply was cancelled and certainly never left. Messages up to `left`, and
     /// messages that a person answered, stay answered. Returns `true` if the conversation changed.
     pub fn reopen_unanswered(&mut self, left: Ordinal, now: Timestamp) -> bool {
-        let answered = self.human.max(left).min(self.answered);
-        if self.mode != ConversationMode::Ai
-            || self.status == ConversationStatus::Resolved
-            || answered == self.answered
-        {
+        let goes_on = self.mode == ConversationMode::Ai && self.status == ConversationStatus::Active;
+        if !goes_on || self.human.max(left) >= self.answered {
             return false;
         }
-        self.answered = answered;
+        let before = self.answered;
+        self.answered = self.reopen_after(self.human.max(left)).min(before);
         if self.owes_answer() {
             self.waiting_since.get_or_insert(now);
         }
-        true
+        self.answered < before
     }
 }
 

@@ -37,6 +37,7 @@ pub mod follow_up;
 pub mod formatting;
 mod hexadecimal;
 pub mod hours;
+pub mod http_agent;
 pub mod identity;
 pub mod ids;
 pub mod inbound;

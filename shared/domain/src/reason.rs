@@ -44,6 +44,8 @@ pub enum Reason {
     TooManyTurns,
     /// The contact repeated the same text after each reply, as another program does; the rest waits for a person.
     AnswerLoop,
+    /// The agent that the user runs said that nothing is to be answered.
+    AgentSilent,
     /// The tenant's agents used as many tokens on this day as its limit allows; what is owed waits for a person.
     TokenBudget,
 }
@@ -70,6 +72,7 @@ impl Reason {
             Self::Expired => "expired",
             Self::TooManyTurns => "too_many_turns",
             Self::AnswerLoop => "answer_loop",
+            Self::AgentSilent => "agent_silent",
             Self::TokenBudget => "token_budget",
         }
     }

@@ -4,12 +4,14 @@ mod failure;
 mod guarded;
 mod proxy;
 mod resolver;
+mod standard_webhook;
 
 pub use failure::{RequestFailure, url_origin};
 pub use guarded::{
     FetchError, FetchLimits, FetchedPage, GuardedClient, GuardedClients, HostReach, UrlRefusal, judge_url,
     read_body_within,
 };
+pub use standard_webhook::{NoSigningSecret, sign_webhook};
 
 use reqwest::dns::Resolve;
 use reqwest::redirect::Policy;

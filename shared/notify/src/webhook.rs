@@ -1,20 +1,14 @@
 //! Requests to a URL, signed as Standard Webhooks defines it: <https://www.standardwebhooks.com>.
 
 use crate::Notifier;
-use base64::Engine;
-use base64::engine::general_purpose::STANDARD;
 use jiff::Timestamp;
 use recado_domain::alert::{Alert, AlertKind, AlertSeverity, AlertState, Notification};
 use recado_domain::config::WebhookDestination;
 use recado_domain::ids::{ConversationId, InstanceId, TenantId};
-use recado_domain::secret::{Secret, hmac_sha256};
-use recado_http_client::RequestFailure;
+use recado_http_client::{RequestFailure, sign_webhook};
 use recado_pipeline::Deps;
 use recado_pipeline::ports::{ChannelError, Secrets, System};
 use serde::Serialize;
-
-/// The prefix of a secret.
-const SECRET_PREFIX: &str = "whsec_";
 
 /// The body of a request.
 #[derive(Debug, Serialize)]
@@ -78,17 +72,6 @@ fn build_body(notification: &Notification) -> Result<String, ChannelError> {
     serde_json::to_string(&body).map_err(|_| ChannelError::Failed("the body cannot be written".to_owned()))
 }
 
-/// Signs a body that is sent at `seconds` of the Unix epoch.
-fn sign_body(secret: &Secret, id: &str, seconds: i64, body: &str) -> Result<String, ChannelError> {
-    let text = secret.expose_secret();
-    let key = STANDARD.decode(text.strip_prefix(SECRET_PREFIX).unwrap_or(text));
-    let key = key.map_err(|_| {
-        ChannelError::NotConfigured("the secret must be whsec_ and base64 (of 24 to 64 bytes)".to_owned())
-    })?;
-    let signed = hmac_sha256(&key, format!("{id}.{seconds}.{body}").as_bytes());
-    Ok(format!("v1,{}", STANDARD.encode(signed)))
-}
-
 impl<D: Deps, S: Secrets> Notifier<'_, D, S> {
     /// Posts the notification. Any answer of the class 2xx accepts it.
     pub(crate) async fn post_webhook(
@@ -98,16 +81,17 @@ impl<D: Deps, S: Secrets> Notifier<'_, D, S> {
     ) -> Result<(), ChannelError> {
         let secret = self.resolve_secret(&webhook.secret).await?;
         let (body, seconds) = (build_body(notification)?, self.deps.system().now().as_second());
-        let signature = sign_body(&secret, &notification.id, seconds, &body)?;
-        let request = self
+        let signed = sign_webhook(&secret, &notification.id, seconds, &body);
+        let signed = signed.map_err(|error| ChannelError::NotConfigured(error.to_string()))?;
+        let mut request = self
             .http
             .post(&webhook.url)
             .timeout(self.timeout)
             .header("content-type", "application/json")
-            .header("webhook-id", &notification.id)
-            .header("webhook-timestamp", seconds.to_string())
-            .header("webhook-signature", signature)
             .body(body);
+        for (name, value) in signed {
+            request = request.header(name, value);
+        }
         match request.send().await {
             Ok(answer) if answer.status().is_success() => Ok(()),
             Ok(answer) => Err(ChannelError::Failed(format!(

@@ -85,7 +85,8 @@ pub use invitations::{GuestOutcome, InvitationClaim, InvitationOutcome, Invitati
 pub use knowledge_library::{KnowledgeLibrary, KnownVectors, LibraryError, SearchedQuestion};
 pub use knowledge_records::KnowledgeRecords;
 pub use llm::{
-    ChatFile, ChatTurn, Llm, LlmError, LlmReply, LlmRequest, ModelCall, OfferedTool, Speaker, ToolExchange,
+    ChatFile, ChatTurn, HttpAgentRequest, Llm, LlmError, LlmReply, LlmRequest, ModelCall, OfferedTool,
+    Speaker, ToolExchange,
 };
 pub use notices::Notices;
 pub use notification_channels::{ChannelError, NotificationChannels};

@@ -5,6 +5,7 @@ use crate::tests::{CANARY, Keys, answers};
 use jiff::Timestamp;
 use recado_domain::effects::{EffectEntry, EffectId};
 use recado_domain::tools::Tool;
+use recado_http_client::GuardedClients;
 use recado_pipeline::ports::{AskAnswer, CallAnswer, EffectTool, FenceAnswer, SettlingAbility, Tools};
 use recado_testkit::servers::scripted::{Does, StandIn};
 use serde_json::{Value, json};
@@ -33,7 +34,10 @@ fn entry() -> EffectEntry {
 
 async fn call(does: Does, change: &Value) -> (CallAnswer, StandIn) {
     let stand_in = StandIn::start(vec![does]).await;
-    let (tools, tool) = (HttpTools::new(Keys::default()), tool(&stand_in.url, change));
+    let (tools, tool) = (
+        HttpTools::new(GuardedClients::default(), Keys::default()),
+        tool(&stand_in.url, change),
+    );
     let acting = tools.open_effect_tool(&tool, true).unwrap();
     let answer = acting.call_effect(&entry()).await;
     (answer, stand_in)
@@ -46,7 +50,7 @@ fn asked_at(url: &str) -> Value {
 async fn ask(does: Does) -> (AskAnswer, StandIn) {
     let stand_in = StandIn::start(vec![does]).await;
     let tool = tool(&stand_in.url, &asked_at(&stand_in.url));
-    let tools = HttpTools::new(Keys::default());
+    let tools = HttpTools::new(GuardedClients::default(), Keys::default());
     let acting = tools.open_effect_tool(&tool, true).unwrap();
     assert_eq!(acting.settling_ability(), SettlingAbility::Asked);
     (acting.ask_effect(&entry()).await, stand_in)
@@ -102,7 +106,7 @@ async fn only_a_clear_answer_is_believed() {
 
 #[tokio::test]
 async fn what_never_left_did_not_happen() {
-    let tools = HttpTools::new(Keys::default());
+    let tools = HttpTools::new(GuardedClients::default(), Keys::default());
     // Nothing listens there.
     let closed = tool("http://127.0.0.1:9", &json!({}));
     let without = json!({"credential": "env:RECADO_CREDENTIAL_CLINIC_X"});
@@ -148,7 +152,7 @@ async fn it_is_asked_by_the_id_what_became_of_an_effect() {
 
 #[tokio::test]
 async fn a_tool_that_nobody_can_be_asked_about_says_so_and_one_that_reads_never_acts() {
-    let tools = HttpTools::new(Keys::default());
+    let tools = HttpTools::new(GuardedClients::default(), Keys::default());
     let blind = tool("https://clinic.example", &json!({}));
     let acting = tools.open_effect_tool(&blind, false).unwrap();
     assert_eq!(acting.settling_ability(), SettlingAbility::Blind);
@@ -161,7 +165,10 @@ async fn a_tool_that_nobody_can_be_asked_about_says_so_and_one_that_reads_never_
     assert!(tools.open_effect_tool(&reads, false).is_none());
     let keys = Keys::default();
     let stand_in = StandIn::start(vec![answers(401, "{}")]).await;
-    let (tools, refused) = (HttpTools::new(keys.clone()), tool(&stand_in.url, &json!({})));
+    let (tools, refused) = (
+        HttpTools::new(GuardedClients::default(), keys.clone()),
+        tool(&stand_in.url, &json!({})),
+    );
     tools
         .open_effect_tool(&refused, true)
         .unwrap()

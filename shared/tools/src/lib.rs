@@ -42,11 +42,8 @@ pub struct HttpTools<S> {
 
 impl<S: Secrets> HttpTools<S> {
     /// Creates a client that asks `secrets` for credentials at every call.
-    pub fn new(secrets: S) -> Self {
-        Self {
-            clients: GuardedClients::default(),
-            secrets,
-        }
+    pub fn new(clients: GuardedClients, secrets: S) -> Self {
+        Self { clients, secrets }
     }
 
     /// Resolves the credential of a tool. `None`: the tool has none.

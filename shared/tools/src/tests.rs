@@ -56,7 +56,7 @@ pub(crate) fn answers(status: u16, body: &str) -> Does {
 
 async fn call(does: Vec<Does>, change: &Value, arguments: &Value) -> (Result<String, ToolFailure>, StandIn) {
     let stand_in = StandIn::start(does).await;
-    let tools = HttpTools::new(Keys::default());
+    let tools = HttpTools::new(GuardedClients::default(), Keys::default());
     let answer = tools
         .call_tool(&tool(&stand_in.url, change), arguments, LIMITS)
         .await;
@@ -155,7 +155,7 @@ async fn each_failure_is_told_and_a_refused_credential_is_forgotten() {
     assert_eq!(stand_in.requests().len(), 0);
     let stand_in = StandIn::start(vec![answers(401, "{}")]).await;
     let keys = Keys::default();
-    let tools = HttpTools::new(keys.clone());
+    let tools = HttpTools::new(GuardedClients::default(), keys.clone());
     let refused = tools
         .call_tool(&tool(&stand_in.url, &json!({})), &json!({"date": 1}), LIMITS)
         .await;
@@ -173,7 +173,7 @@ async fn an_answer_that_is_too_large_is_not_read() {
 #[tokio::test]
 async fn without_the_setting_only_public_hosts_are_asked_and_only_by_https() {
     let stand_in = StandIn::start(vec![]).await;
-    let tools = HttpTools::new(Keys::default());
+    let tools = HttpTools::new(GuardedClients::default(), Keys::default());
     let limits = ToolLimits {
         private_hosts: false,
         ..LIMITS

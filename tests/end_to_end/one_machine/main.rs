@@ -25,6 +25,7 @@ mod finding_the_server;
 mod first_steps;
 mod framing;
 mod full_disk;
+mod http_agents;
 mod isolation;
 mod keys;
 mod knowledge;

@@ -368,6 +368,7 @@ pub fn bound(provider: Provider) -> InstanceConfig {
             id: agent,
             tenant,
             model: "model-1".to_owned(),
+            http: None,
             fallback_model: None,
             model_key: None,
             system_prompt: "You answer for the clinic.".to_owned(),

@@ -144,6 +144,7 @@ pub fn bound(number: usize, tenant: usize, provider: Provider, rate: Option<Rate
             id: agent,
             tenant,
             model: "model-1".to_owned(),
+            http: None,
             fallback_model: None,
             model_key: None,
             system_prompt: "You answer.".to_owned(),

@@ -33,6 +33,7 @@ struct DiskReport {
 #[derive(Debug, Deserialize)]
 struct ModelReport {
     model: String,
+    http_agent: Option<String>,
     answer: String,
     #[serde(default)]
     detail: String,
@@ -114,6 +115,9 @@ fn check_disk(disk: &DiskReport) -> CheckResult {
 }
 
 fn check_model(model: &ModelReport) -> CheckResult {
+    if let Some(agent) = &model.http_agent {
+        return check_http_agent(agent, model);
+    }
     let (name, why) = (&model.model, &model.detail);
     let failed = |found: String, fix: &str| CheckResult::check_failed("-", "model", found).with_fix(fix);
     match model.answer.as_str() {
@@ -130,6 +134,24 @@ fn check_model(model: &ModelReport) -> CheckResult {
         _ => failed(
             format!("{name} does not answer ({why})"),
             "see https://status.anthropic.com, and ANTHROPIC_BASE_URL if it is set",
+        ),
+    }
+}
+
+/// Judges the answer of an agent that the user runs.
+fn check_http_agent(agent: &str, model: &ModelReport) -> CheckResult {
+    let why = &model.detail;
+    let failed = |found: String, fix: &str| CheckResult::check_failed("-", "agent", found).with_fix(fix);
+    match model.answer.as_str() {
+        "answers" => CheckResult::check_passed("-", "agent", format!("{agent} takes requests")),
+        "needs_credentials" => failed(
+            format!("{agent}: the signing secret is missing or was refused ({why})"),
+            "set the secret that `http.secret` names where Recado runs, and give the endpoint the same",
+        ),
+        "not_asked" => CheckResult::check_noted("-", "agent", format!("{agent}: not asked")),
+        _ => failed(
+            format!("{agent} takes no requests ({why})"),
+            "look at the endpoint that `http.url` names: it answers a signed request of the type agent.check with 204",
         ),
     }
 }

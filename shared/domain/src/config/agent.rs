@@ -1,6 +1,6 @@
 //! An agent of the configuration.
 
-use super::{AgentLimits, CredentialRef, split_model_name};
+use super::{AgentLimits, CredentialRef, HttpAgent, split_model_name};
 use crate::decision::DecisionKind;
 use crate::ids::{AgentId, StepId, TenantId, ToolId};
 use crate::signature::Signature;
@@ -15,8 +15,13 @@ pub struct Agent {
     pub id: AgentId,
     /// The tenant that the agent belongs to.
     pub tenant: TenantId,
-    /// The model, such as `claude-sonnet-4-5`; of another provider than Anthropic with its name, such as `openai::gpt-4.1`.
+    /// The model, such as `claude-sonnet-4-5`; of another provider than Anthropic with its name, such as `openai::gpt-4.1`. Empty
+    /// only if the user runs the agent (`http`).
+    #[serde(default, skip_serializing_if = "String::is_empty")]
     pub model: String,
+    /// The endpoint of an agent that the user runs, in the place of a model.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub http: Option<HttpAgent>,
     /// The model that answers while the first is down or overloaded. If absent, the contact gets `error_message` then.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub fallback_model: Option<String>,
@@ -24,7 +29,8 @@ pub struct Agent {
     /// installation's key is used.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub model_key: Option<CredentialRef>,
-    /// The instructions to the model (the system prompt).
+    /// The instructions to the model (the system prompt). Empty only if the user runs the agent.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
     pub system_prompt: String,
     /// A shorter form of `system_prompt`, which the model reads in its place.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -89,11 +95,29 @@ impl Agent {
         self.model_key.as_ref().filter(|_| same)
     }
 
-    /// Lists the models that may answer, in their order.
+    /// Checks the endpoint of an agent that the user runs, and that nothing of a model stands beside it.
+    pub(super) fn check_http_agent(&self) -> Result<(), &'static str> {
+        let Some(http) = &self.http else { return Ok(()) };
+        let has_model = !self.model.is_empty()
+            || self.fallback_model.is_some()
+            || self.model_key.is_some()
+            || !self.system_prompt.is_empty()
+            || self.optimized_system_prompt.is_some();
+        if has_model {
+            return Err(
+                "an agent with http has no model, fallback_model, model_key, system_prompt and optimized_system_prompt",
+            );
+        }
+        if !self.tools.is_empty() {
+            return Err("an agent with http calls its own tools: tools must be empty");
+        }
+        http.check_endpoint(&self.tenant)
+    }
+
+    /// Lists the models that may answer, in their order. An agent that the user runs has none.
     pub fn list_models(&self) -> impl Iterator<Item = &str> {
-        [self.model.as_str()]
-            .into_iter()
-            .chain(self.fallback_model.as_deref())
+        let own = Some(self.model.as_str()).filter(|model| !model.is_empty());
+        own.into_iter().chain(self.fallback_model.as_deref())
     }
 }
 

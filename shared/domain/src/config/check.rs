@@ -56,6 +56,9 @@ impl ConfigDocument {
                 .as_ref()
                 .map_or(Ok(()), |budget| budget.check_budget(&tenant.id))?;
         }
+        for agent in &self.agents {
+            agent.check_prompt()?;
+        }
         for instance in &self.instances {
             instance.check_opening_hours()?;
             instance.check_access()?;
@@ -161,10 +164,22 @@ impl Tenant {
 }
 
 impl Agent {
+    fn check_prompt(&self) -> Result<(), ConfigError> {
+        if self.http.is_some() || !self.system_prompt.is_empty() {
+            return Ok(());
+        }
+        Err(ConfigError::InvalidValue {
+            of: format!("agent `{}`", self.id),
+            what: "system_prompt must not be empty",
+        })
+    }
+
     fn validate_agent(&self, tenants: &BTreeSet<&TenantId>) -> Result<(), ConfigError> {
         let of = format!("agent `{}`", self.id);
         check_tenant_exists(&of, &self.tenant, tenants)?;
-        if self.model.trim().is_empty() {
+        self.check_http_agent()
+            .map_err(|what| ConfigError::InvalidValue { of: of.clone(), what })?;
+        if self.model.trim().is_empty() && self.http.is_none() {
             return Err(ConfigError::InvalidValue {
                 of,
                 what: "model must not be empty",

@@ -35,6 +35,7 @@ impl Conversation {
         self.taken = None;
         self.hand_over_note = None;
         self.step = None;
+        self.silences = Vec::new();
         self.limits = UsedLimits::default();
         self.has_journal = false;
         self.moved_to = None;

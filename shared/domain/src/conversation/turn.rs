@@ -222,13 +222,15 @@ impl Conversation {
     /// Refused with [`ConversationError::TakenOver`] if people answer now, and with [`ConversationError::Answered`] if
     /// the epoch or `answered` changed since the draft was made.
     pub fn commit_reply(&mut self, draft: &Draft, at: Timestamp) -> Result<Ordinal, ConversationError> {
-        if self.mode != ConversationMode::Ai {
-            return Err(ConversationError::TakenOver);
-        }
-        if self.epoch != draft.epoch || self.answered != draft.answered {
-            return Err(ConversationError::Answered);
-        }
+        self.check_draft(draft)?;
         let ordinal = self.assign_ordinal(at);
+        self.settle_draft(draft);
+        self.count_reply(at);
+        Ok(ordinal)
+    }
+
+    /// Records that the messages of `draft` are answered, and gives its lease back.
+    pub(super) fn settle_draft(&mut self, draft: &Draft) {
         self.answered = self.answered.max(draft.covers);
         if !draft.more_owed {
             // Messages that are still unanswered arrived after the lease was taken.
@@ -237,9 +239,7 @@ impl Conversation {
             self.waiting_since = self.owes_answer().then(|| left_since.unwrap_or(draft.since));
         }
         self.count_unread_turn(draft.more_owed);
-        self.count_reply(at);
         self.scheduled_for = None;
         self.release_lease(&draft.nonce, true);
-        Ok(ordinal)
     }
 }

@@ -8,7 +8,7 @@ use axum::extract::State;
 use axum::{Extension, Json};
 use recado_domain::Timestamp;
 use recado_domain::access::Caller;
-use recado_domain::ids::InstanceId;
+use recado_domain::ids::{AgentId, InstanceId};
 use recado_pipeline::ports::{ConnectionAnswer, CredentialState, DiskSpace, LlmError};
 use recado_pipeline::self_check::{InstanceCheck, ModelAnswer, ModelCheck, SelfCheck, check_installation};
 use serde::{Deserialize, Serialize};
@@ -52,7 +52,12 @@ struct DiskView {
 
 #[derive(Debug, Serialize, ToSchema)]
 struct ModelCheckView {
+    /// Name of the model; `http` for an agent that the user runs.
     model: String,
+    /// Id of the agent that the user runs. Absent if a model was asked.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Option<String>)]
+    http_agent: Option<AgentId>,
     answer: ModelAnswerView,
     /// The reason why it does not answer.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -114,6 +119,7 @@ impl From<ModelCheck> for ModelCheckView {
         };
         Self {
             model: check.model,
+            http_agent: check.http_agent,
             answer,
             detail,
         }

@@ -1,5 +1,5 @@
 use super::PortResult;
-use recado_domain::config::CredentialRef;
+use recado_domain::config::{CredentialRef, HttpAgent};
 use recado_domain::decision::{AgentDecision, OfferedDecisions};
 use recado_domain::media_type::MediaType;
 use recado_domain::message::TokenUsage;
@@ -174,6 +174,23 @@ pub enum LlmError {
     Refused(String),
 }
 
+/// A request to an agent that the user runs.
+#[derive(Debug, Clone, PartialEq)]
+pub struct HttpAgentRequest<'a> {
+    /// The endpoint.
+    pub agent: &'a HttpAgent,
+    /// Id of the request, the same at every repetition.
+    pub id: String,
+    /// The body.
+    pub body: Value,
+    /// Decisions that the agent may take with its reply.
+    pub decisions: OfferedDecisions,
+    /// Maximum duration of the request, repetitions included.
+    pub within: Duration,
+    /// `true` if the endpoint may be on this machine or in a private network, and without TLS.
+    pub private_hosts: bool,
+}
+
 /// A language model.
 pub trait Llm: Send + Sync {
     /// Returns `true` if there is a key for the real model now. It is not tried.
@@ -190,4 +207,27 @@ pub trait Llm: Send + Sync {
     /// `retry-after`, within [`LlmRequest::within`].
     fn generate_reply(&self, request: &LlmRequest)
     -> impl Future<Output = Result<LlmReply, LlmError>> + Send;
+
+    /// Asks an agent that the user runs for the next reply. `None`: it says that nothing is to be answered. Failures that may pass
+    /// are repeated as those of a model are, and an answer that cannot be read counts as one.
+    fn ask_http_agent(
+        &self,
+        request: &HttpAgentRequest<'_>,
+    ) -> impl Future<Output = Result<Option<LlmReply>, LlmError>> + Send {
+        let _ = request;
+        std::future::ready(Err(LlmError::Unavailable(
+            "no agent of users is asked here".to_owned(),
+        )))
+    }
+
+    /// Asks an agent that the user runs whether it takes requests: any answer of the class 2xx says that it does.
+    fn check_http_agent(
+        &self,
+        request: &HttpAgentRequest<'_>,
+    ) -> impl Future<Output = Result<(), LlmError>> + Send {
+        let _ = request;
+        std::future::ready(Err(LlmError::Unavailable(
+            "no agent of users is asked here".to_owned(),
+        )))
+    }
 }

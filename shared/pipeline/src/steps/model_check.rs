@@ -1,9 +1,11 @@
-//! Asks a model whether it would answer.
+//! Asks a model, or an agent that the user runs, whether it would answer.
 
 use crate::Deps;
-use crate::ports::{ChatTurn, Llm, LlmError, LlmRequest, Speaker};
-use recado_domain::config::CredentialRef;
+use crate::ports::{ChatTurn, HttpAgentRequest, Llm, LlmError, LlmRequest, Speaker, System};
+use crate::steps::random_id::generate_nonce;
+use recado_domain::config::{Agent, CredentialRef, HttpAgent};
 use recado_domain::decision::OfferedDecisions;
+use serde_json::json;
 use std::time::Duration;
 
 /// Maximum time for a model to answer.
@@ -32,4 +34,22 @@ pub(crate) async fn ask_model(
         simulated: false,
     };
     deps.llm().generate_reply(&request).await.map(drop)
+}
+
+/// Asks an agent that the user runs whether it takes requests, with a body that holds nothing of a contact.
+pub(crate) async fn ask_http_agent(
+    deps: &impl Deps,
+    agent: &Agent,
+    endpoint: &HttpAgent,
+) -> Result<(), LlmError> {
+    let data = json!({"tenant_id": agent.tenant, "agent_id": agent.id});
+    let request = HttpAgentRequest {
+        agent: endpoint,
+        id: format!("check_{}", generate_nonce(deps.system()).as_str()),
+        body: json!({"type": "agent.check", "timestamp": deps.system().now(), "data": data}),
+        decisions: OfferedDecisions::default(),
+        within: MODEL_TIMEOUT,
+        private_hosts: deps.settings().private_tools,
+    };
+    deps.llm().check_http_agent(&request).await
 }

@@ -93,10 +93,20 @@ async fn has_model_key(deps: &impl Deps) -> bool {
     deps.llm().has_key().await.unwrap_or(true)
 }
 
+/// Returns `true` if a model of the installation answers. An agent that the user runs, or with a key of its own, needs none; what
+/// it lacks, its first turn finds out.
+async fn needs_installation_key(deps: &impl Deps, instance: &Instance) -> bool {
+    match deps.store().instance_config(&instance.id).await {
+        Ok(Some(bound)) => bound.agent.http.is_none() && bound.agent.model_key.is_none(),
+        _ => true,
+    }
+}
+
 async fn look_for_keys(deps: &impl Deps, instance: Instance, has_key: bool) -> InstanceKeys {
     let credential = deps.providers().check_credential(&instance).await;
+    let may_lack = !has_key && credential != CredentialState::Simulated;
     InstanceKeys {
-        model_key_missing: !has_key && credential != CredentialState::Simulated,
+        model_key_missing: may_lack && needs_installation_key(deps, &instance).await,
         instance,
         credential,
     }

@@ -37,9 +37,11 @@ use steps::check_limits::check_limits;
 use steps::check_owed::check_owed;
 use steps::choose_messages::choose_messages;
 use steps::commit_reply::commit_reply;
+use steps::commit_silence::commit_silence;
 use steps::fetch_files::{UnreadFiles, fetch_files};
 use steps::find_instance::find_instance;
 use steps::find_knowledge::find_knowledge;
+use steps::http_agent::ask_http_agent;
 use steps::model_reply::ask_model;
 use steps::read_conversation::read_conversation;
 use steps::read_files::{open_shown_files, read_files};
@@ -215,6 +217,11 @@ async fn answer_turn(
         }
         drafted => drafted?,
     };
+    if reply.is_silence {
+        return times
+            .run(deps, TurnStep::Commit, commit_silence(deps, turn))
+            .await;
+    }
     let reply = hand_over_open_effects(&turn, reply);
     let steps = times.durations().to_vec();
     let commits = commit_reply(deps, turn, reply, &steps);
@@ -242,6 +249,10 @@ async fn draft_reply(
     let shown = times.run(deps, TurnStep::ShownFiles, opens).await?;
     let finds = find_knowledge(deps, turn);
     let knowledge = times.run(deps, TurnStep::Knowledge, finds).await?;
+    if let Some(agent) = &turn.bound.agent.http {
+        let asks = ask_http_agent(deps, turn, agent, shown, knowledge);
+        return times.run(deps, TurnStep::Model, asks).await;
+    }
     let asks = ask_model(deps, turn, shown, knowledge);
     times.run(deps, TurnStep::Model, asks).await
 }

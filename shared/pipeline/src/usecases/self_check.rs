@@ -6,13 +6,14 @@ use crate::ports::{
     ConfigurationStore, ConnectionAnswer, CredentialState, DeadLetters, DiskSpace, Gauges, LlmError,
     PortResult, Providers, System,
 };
-use crate::steps::model_check::ask_model;
+use crate::steps::model_check::{ask_http_agent, ask_model};
 use futures::stream::{self, StreamExt};
 use jiff::Timestamp;
 use recado_domain::access::Caller;
 use recado_domain::config::{Agent, ConfigDocument, CredentialRef, Instance};
+use recado_domain::http_agent::HTTP_AGENT_MODEL;
 use recado_domain::ids::{AgentId, InstanceId};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// Maximum number of open records of each kind that are read, approximately.
 const OPEN_WORK_LIMIT: usize = 2_000;
@@ -34,8 +35,10 @@ pub enum ModelAnswer {
 /// The check of a model.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ModelCheck {
-    /// Name of the model.
+    /// Name of the model; [`HTTP_AGENT_MODEL`] if the user runs the agent.
     pub model: String,
+    /// Id of the agent that the user runs; `None` if a model was asked.
+    pub http_agent: Option<AgentId>,
     /// Answer of the model.
     pub answer: ModelAnswer,
 }
@@ -173,7 +176,41 @@ async fn check_models(
             check_model(deps, model.to_owned(), key, is_real && asks_models)
         })
         .collect();
-    stream::iter(asked).buffered(ASKED_AT_ONCE).collect().await
+    let mut checks: Vec<ModelCheck> = stream::iter(asked).buffered(ASKED_AT_ONCE).collect().await;
+    let used: BTreeSet<&AgentId> = instances.iter().map(|check| &check.instance.agent).collect();
+    let used = used.into_iter().filter_map(|id| agents.get(id).copied());
+    let asked: Vec<_> = used
+        .filter_map(|agent| check_http_agent(deps, agent, asks_models))
+        .collect();
+    checks.extend(
+        stream::iter(asked)
+            .buffered(ASKED_AT_ONCE)
+            .collect::<Vec<_>>()
+            .await,
+    );
+    checks
+}
+
+/// Checks an agent that the user runs; `None` if a model answers for it. It is asked for simulated instances, too: it answers there.
+fn check_http_agent<'a>(
+    deps: &'a impl Deps,
+    agent: &'a Agent,
+    is_asked: bool,
+) -> Option<impl Future<Output = ModelCheck> + 'a> {
+    let endpoint = agent.http.as_ref()?;
+    Some(async move {
+        let answer = if is_asked {
+            let asked = ask_http_agent(deps, agent, endpoint).await;
+            asked.map_or_else(ModelAnswer::Failed, |()| ModelAnswer::Answers)
+        } else {
+            ModelAnswer::NotAsked
+        };
+        ModelCheck {
+            model: HTTP_AGENT_MODEL.to_owned(),
+            http_agent: Some(agent.id.clone()),
+            answer,
+        }
+    })
 }
 
 async fn check_model(
@@ -188,5 +225,9 @@ async fn check_model(
     } else {
         ModelAnswer::NotAsked
     };
-    ModelCheck { model, answer }
+    ModelCheck {
+        model,
+        http_agent: None,
+        answer,
+    }
 }

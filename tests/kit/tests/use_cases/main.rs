@@ -29,6 +29,7 @@ mod exclusive_turns;
 mod exports;
 mod file_texts;
 mod hanging;
+mod http_agents;
 mod identities;
 mod invitations;
 mod joined;

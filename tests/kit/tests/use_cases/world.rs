@@ -30,11 +30,11 @@ use recado_pipeline::deliver::{self, AcceptedMessage, DeliverRequest};
 use recado_pipeline::ports::{
     ChatFile, CommitOutcome, ConfigurationStore, ConnectionAnswer, Conversations, DocumentReader, EffectTool,
     Embedder, EmbeddingError, Embeddings, FetchedFile, FileBytes, FileError, FileRequest, HistoryError,
-    HistoryPage, HistorySpan, IdentityKeyStore, InboundWrite, Inbox, KnowledgeLibrary, KnownVectors,
-    LibraryError, Llm, LlmError, LlmReply, LlmRequest, ModelCall, OfferedTool, OutboxStore, OutgoingMessage,
-    PictureAnswer, Providers, ReadDocument, RecordEventOutcome, Recording, SearchedQuestion, SendEvidence,
-    SendOutcome, StoreInboundOutcome, System, TemplateAnswer, ToolExchange, ToolFailure, ToolLimits, Tools,
-    Transcriber, Transcript, TranscriptionError,
+    HistoryPage, HistorySpan, HttpAgentRequest, IdentityKeyStore, InboundWrite, Inbox, KnowledgeLibrary,
+    KnownVectors, LibraryError, Llm, LlmError, LlmReply, LlmRequest, ModelCall, OfferedTool, OutboxStore,
+    OutgoingMessage, PictureAnswer, Providers, ReadDocument, RecordEventOutcome, Recording, SearchedQuestion,
+    SendEvidence, SendOutcome, StoreInboundOutcome, System, TemplateAnswer, ToolExchange, ToolFailure,
+    ToolLimits, Tools, Transcriber, Transcript, TranscriptionError,
 };
 use recado_pipeline::{Components, Settings, Verdict, process, reply};
 use recado_testkit::builders::{BASE, Fixture, correlation, identity_key};
@@ -378,6 +378,8 @@ pub(crate) struct Model {
     pub(crate) embedding: Mutex<Option<EmbeddingModel>>,
     /// What becomes of the calls of tools.
     pub(crate) tooling: Box<Tooling>,
+    /// What agents of users answer, in turn, and what they were asked: ids and bodies.
+    pub(crate) http_agents: Box<HttpAgents>,
     /// Blocks of documents in the last call.
     pub(crate) knew: Mutex<Option<String>>,
     /// What it was asked last in each call.
@@ -562,7 +564,24 @@ impl DocumentReader for Model {
     }
 }
 
+/// Agents that users run.
+#[derive(Debug, Default)]
+pub(crate) struct HttpAgents {
+    pub(crate) answers: Mutex<VecDeque<Result<Option<LlmReply>, LlmError>>>,
+    pub(crate) asked: Mutex<Vec<(String, Value)>>,
+}
+
 impl Llm for Model {
+    async fn ask_http_agent(&self, request: &HttpAgentRequest<'_>) -> Result<Option<LlmReply>, LlmError> {
+        let asked = (request.id.clone(), request.body.clone());
+        self.http_agents.asked.lock().unwrap().push(asked);
+        let meanwhile = self.meanwhile.0.lock().unwrap().take();
+        if let Some(meanwhile) = meanwhile {
+            meanwhile.await;
+        }
+        self.http_agents.answers.lock().unwrap().pop_front().unwrap()
+    }
+
     async fn generate_reply(&self, request: &LlmRequest) -> Result<LlmReply, LlmError> {
         let asked = request.turns.last().map(|turn| turn.text.clone());
         self.asked.lock().unwrap().extend(asked);

@@ -164,13 +164,17 @@ pub(in crate::api) struct AgentSchema {
     id: String,
     /// Id of the tenant.
     tenant: String,
-    #[schema(example = "claude-sonnet-4-5")]
+    /// The model. Absent only if the user runs the agent (`http`).
+    #[schema(required = false, example = "claude-sonnet-4-5")]
     model: String,
+    /// The endpoint of an agent that the user runs, in the place of a model.
+    http: Option<HttpAgentSchema>,
     /// The model that answers while the first is down or overloaded.
     fallback_model: Option<String>,
     /// Reference to a key of the tenant's own for the model's provider. If absent, the installation's key is used.
     model_key: Option<String>,
-    /// The instructions to the model.
+    /// The instructions to the model. Absent only if the user runs the agent.
+    #[schema(required = false)]
     system_prompt: String,
     /// A shorter form of `system_prompt`, which the model reads in its place.
     optimized_system_prompt: Option<String>,
@@ -202,6 +206,36 @@ pub(in crate::api) struct AgentSchema {
     /// `true` if the agent answers nobody: what comes in waits for people.
     #[schema(required = false, default = false)]
     disabled: bool,
+}
+
+/// The endpoint of an agent that the user runs. It gets each turn as a signed request, and answers with the reply.
+#[derive(Serialize, ToSchema)]
+#[schema(as = HttpAgent)]
+#[serde(deny_unknown_fields)]
+pub(in crate::api) struct HttpAgentSchema {
+    /// The URL to which each turn is posted.
+    #[schema(example = "https://agent.example/turns")]
+    url: String,
+    /// Reference to the secret that signs requests (`env:NAME` or `ssm:/path/name`), a secret of the tenant.
+    secret: String,
+    /// Time limit of one request, in seconds: above 0, at most 60.
+    #[schema(required = false, default = 30.0, maximum = 60)]
+    timeout_seconds: f64,
+    /// The data of the contact that requests carry beside what the contact wrote. If absent, none.
+    #[schema(required = false)]
+    contact: Vec<ContactFieldSchema>,
+}
+
+/// Data of a contact that may be sent to an endpoint.
+#[derive(Serialize, ToSchema)]
+#[schema(as = ContactField, example = "name")]
+#[serde(rename_all = "snake_case")]
+#[expect(dead_code, reason = "it only describes")]
+pub(in crate::api) enum ContactFieldSchema {
+    /// The name that the contact gives itself.
+    Name,
+    /// The contact's phone number, if it is known.
+    Phone,
 }
 
 /// Limits that keep one contact, or another program that answers, from making the agent write without end.

@@ -5,7 +5,7 @@ use super::template_check::check_templates;
 use super::{AskedParties, ConfigurationChange, ConfigureError};
 use crate::Deps;
 use crate::ports::{ConnectionAnswer, CredentialState, Llm, LlmError, Providers};
-use crate::steps::model_check::ask_model;
+use crate::steps::model_check::{ask_http_agent, ask_model};
 use futures::future::join3;
 use futures::stream::{self, StreamExt};
 use recado_domain::config::{Agent, ConfigDocument, Instance, InstanceConfig};
@@ -21,7 +21,9 @@ pub(super) async fn check_changes(
 ) -> Result<Vec<String>, ConfigureError> {
     let models = async {
         if asks == AskedParties::ProvidersAndModels {
-            check_models(deps, changes, document).await
+            let mut warnings = check_models(deps, changes, document).await?;
+            warnings.extend(check_http_agents(deps, changes, document).await);
+            Ok::<_, ConfigureError>(warnings)
         } else {
             Ok(Vec::new())
         }
@@ -72,6 +74,30 @@ async fn check_models(
     let found: Vec<Result<Option<String>, ConfigureError>> =
         stream::iter(looks).buffered(ASKED_AT_ONCE).collect().await;
     found.into_iter().filter_map(Result::transpose).collect()
+}
+
+/// Asks the agents that users run and that are new or changed. None of them is an error: the endpoint may come later.
+async fn check_http_agents(
+    deps: &impl Deps,
+    changes: &[ConfigurationChange],
+    document: &ConfigDocument,
+) -> Vec<String> {
+    let fresh = |agent: &&Agent| is_changed(changes, "agent", agent.id.as_str(), &["http", "disabled"]);
+    let looks: Vec<_> = document
+        .agents
+        .iter()
+        .filter(|agent| !agent.disabled)
+        .filter(fresh)
+        .filter_map(|agent| {
+            let endpoint = agent.http.as_ref()?;
+            Some(async move {
+                let asked = ask_http_agent(deps, agent, endpoint).await;
+                asked.err().map(|error| format!("agent `{}`: {error}", agent.id))
+            })
+        })
+        .collect();
+    let found: Vec<Option<String>> = stream::iter(looks).buffered(ASKED_AT_ONCE).collect().await;
+    found.into_iter().flatten().collect()
 }
 
 /// Returns `true` if the agent has instances, and each of them is simulated: then no real model answers for it.

@@ -43,6 +43,8 @@ pub(super) struct DraftedReply {
     typing: SignedDuration,
     /// The decision that the agent took with the reply.
     pub(super) decision: Option<AgentDecision>,
+    /// `true` if the agent said that nothing is to be answered: there are no messages.
+    pub(super) is_silence: bool,
 }
 
 impl DraftedReply {
@@ -63,6 +65,15 @@ impl DraftedReply {
             failure: None,
             pair: pair_rate(deps, bound),
             decision: None,
+            is_silence: false,
+        }
+    }
+
+    /// Makes the draft of an agent that says that nothing is to be answered.
+    pub(super) fn silence(deps: &impl Deps, bound: &InstanceConfig) -> Self {
+        Self {
+            is_silence: true,
+            ..Self::from_text(deps, bound, "")
         }
     }
 

@@ -3,6 +3,7 @@
 use super::reading::TurnReading;
 use super::steps::take_place::TurnPlace;
 use super::turn_time::TurnTime;
+use crate::Deps;
 use crate::steps::effects::DraftedJournal;
 use recado_domain::config::{AgentStep, InstanceConfig};
 use recado_domain::conversation::{AgentPause, Conversation, Draft};
@@ -32,6 +33,12 @@ pub(super) struct LeasedTurn<'a> {
 }
 
 impl LeasedTurn<'_> {
+    /// Returns the number of drafts in a row that may be dropped because the contact wrote while they were made.
+    pub(super) fn dropped_drafts_max(&self, deps: &impl Deps) -> u32 {
+        let of_instance = self.bound.instance.restart_drafts;
+        of_instance.unwrap_or(deps.settings().restart_drafts)
+    }
+
     /// Returns the step of the agent's script at which the conversation is. A step that the agent no longer has leads to
     /// the first.
     pub(super) fn script_step(&self) -> Option<&AgentStep> {

@@ -4,7 +4,7 @@ mod files;
 mod revisions;
 
 use super::reading::{DELETED, TurnReading, count_own_characters, reached_contact};
-use crate::ports::{ChatTurn, Speaker};
+use crate::ports::{ChatFile, ChatTurn, Speaker};
 pub(super) use files::ShownFiles;
 use files::TranscriptFiles;
 use jiff::Timestamp;
@@ -19,6 +19,41 @@ struct TranscriptPart<'a> {
     files: TranscriptFiles,
 }
 
+/// A message as a turn reads it.
+pub(super) struct TranscriptMessage<'a> {
+    /// The message.
+    pub(super) message: &'a Message,
+    /// Its text with that of its file, without a mark of who wrote it.
+    pub(super) text: String,
+    /// Its file, if the model sees it.
+    pub(super) file: Option<ChatFile>,
+}
+
+/// Lists the messages that a turn reads, in the order of the transcript. Messages that say nothing are left out.
+pub(super) fn list_transcript(reading: &TurnReading, shown: ShownFiles) -> Vec<TranscriptMessage<'_>> {
+    let mut parts = list_parts(reading, shown);
+    let mut listed = Vec::new();
+    for (number, message) in order_messages(reading) {
+        let Some(part) = parts.get_mut(number) else {
+            continue;
+        };
+        let text = shorten_text(part.revised.visible_text(message), reading.message_chars);
+        // A contact writes no mark of a file or of knowledge.
+        let mut text = if message.role == Role::User {
+            disarm_marks(&text)
+        } else {
+            text
+        };
+        let says_nothing = text.trim().is_empty() || text == DELETED;
+        let file = (!says_nothing).then(|| part.files.append_file(message, &mut text));
+        if !text.trim().is_empty() {
+            let file = file.flatten();
+            listed.push(TranscriptMessage { message, text, file });
+        }
+    }
+    listed
+}
+
 /// Builds the transcript from the messages that a turn reads. Messages are ordered by the provider's clock, and the
 /// messages to be answered come last. Consecutive messages of one side are joined: models want speakers to alternate,
 /// the contact first and last. Messages that the contact never got are left out. A person's messages are marked. Deleted text is not repeated, a
@@ -26,29 +61,15 @@ struct TranscriptPart<'a> {
 /// with their messages: those in `shown` as they are, others as text. The person's other conversations are read as one
 /// history with this one.
 pub(super) fn build_transcript(reading: &TurnReading, shown: ShownFiles) -> Vec<ChatTurn> {
-    let mut parts = list_parts(reading, shown);
     let mut turns: Vec<ChatTurn> = Vec::new();
-    for (number, message) in order_messages(reading) {
-        let Some(part) = parts.get_mut(number) else {
-            continue;
-        };
+    for TranscriptMessage { message, text, file } in list_transcript(reading, shown) {
         let speaker = if message.role == Role::User {
             Speaker::User
         } else {
             Speaker::Assistant
         };
-        let text = shorten_text(part.revised.visible_text(message), reading.message_chars);
-        // A contact writes no mark of a file or of knowledge.
-        let text = if message.role == Role::User {
-            disarm_marks(&text)
-        } else {
-            text
-        };
-        let mut text = mark_person(message, text);
-        let says_nothing = text.trim().is_empty() || text == DELETED;
-        let file = (!says_nothing).then(|| part.files.append_file(message, &mut text));
+        let text = mark_person(message, text);
         match turns.last_mut() {
-            _ if text.trim().is_empty() => continue,
             Some(last) if last.speaker == speaker => {
                 last.text.push('\n');
                 last.text.push_str(&text);
@@ -57,7 +78,7 @@ pub(super) fn build_transcript(reading: &TurnReading, shown: ShownFiles) -> Vec<
             _ => turns.push(ChatTurn::from_text(speaker, text)),
         }
         if let Some(last) = turns.last_mut() {
-            last.files.extend(file.flatten());
+            last.files.extend(file);
         }
     }
     if turns.last().is_none_or(|last| last.speaker == Speaker::Assistant) {

@@ -30,8 +30,7 @@ pub(in crate::usecases::reply) async fn commit_reply(
     steps: &[StepDuration],
 ) -> Result<(), TurnStop> {
     let step = turn.script_step().map(|step| step.id.clone());
-    let dropped_max = turn.bound.instance.restart_drafts;
-    let dropped_max = dropped_max.unwrap_or(deps.settings().restart_drafts);
+    let dropped_max = turn.dropped_drafts_max(deps);
     let LeasedTurn {
         job,
         mut conversation,
@@ -95,7 +94,7 @@ async fn is_journal_changed(
     Ok(found.map_or(0, |journal| journal.rev) != known)
 }
 
-async fn read_again(deps: &impl Deps, id: &ConversationId) -> Result<Conversation, TurnStop> {
+pub(super) async fn read_again(deps: &impl Deps, id: &ConversationId) -> Result<Conversation, TurnStop> {
     let found = deps.store().find_conversation(id).await?;
     found.ok_or_else(|| TurnEnd::NoConversation.into())
 }
@@ -160,7 +159,11 @@ fn measure_commit(deps: &impl Deps, conversation: &Conversation, draft: &Draft, 
 
 /// Builds the turn job for the messages that this turn could not read. It is due at once, because the timers of those
 /// messages are over. `None`: nothing is left, or the rest waits for a person.
-fn build_turn_for_rest(job: &TurnJob, draft: &Draft, conversation: &Conversation) -> Option<TurnJob> {
+pub(super) fn build_turn_for_rest(
+    job: &TurnJob,
+    draft: &Draft,
+    conversation: &Conversation,
+) -> Option<TurnJob> {
     let is_owed = conversation.needs_person.is_none() && draft.more_owed && conversation.agent_owes_answer();
     is_owed.then(|| wake_up::build_turn(conversation, &job.correlation))
 }

@@ -55,7 +55,19 @@ pub(in crate::usecases::reply) async fn ask_model(
         within,
         simulated: deps.providers().is_simulated(&bound.instance).await,
     };
-    let answer = ask_until_reply(deps, turn, request, asked_at).await;
+    match ask_until_reply(deps, turn, request, asked_at).await {
+        Ok(reply) => draft_from_answer(deps, turn, Ok(reply)).await,
+        Err(DraftStop::Model(error)) => draft_from_answer(deps, turn, Err(error)).await,
+        Err(DraftStop::Turn(ended)) => Err(ended),
+    }
+}
+
+/// Drafts the reply that an answer of a model or of a user's agent leads to.
+pub(super) async fn draft_from_answer(
+    deps: &impl Deps,
+    turn: &LeasedTurn<'_>,
+    answer: Result<LlmReply, LlmError>,
+) -> Result<DraftedReply, TurnStop> {
     let bound = &turn.bound;
     match answer {
         Ok(reply) if has_words(&reply) => Ok(DraftedReply::from_model(deps, bound, reply)),
@@ -63,12 +75,11 @@ pub(in crate::usecases::reply) async fn ask_model(
             tracing::error!("the model answered with nothing");
             Ok(DraftedReply::error_reply(deps, bound, Reason::ModelFailed))
         }
-        Err(DraftStop::Turn(ended)) => Err(ended),
-        Err(DraftStop::Model(LlmError::Credentials(_))) => {
+        Err(LlmError::Credentials(_)) => {
             record_missing_model_key(deps, &bound.instance.id, &turn.job.correlation).await?;
             Err(TurnEnd::ModelKeyMissing.into())
         }
-        Err(DraftStop::Model(error @ (LlmError::Unavailable(_) | LlmError::Refused(_)))) => {
+        Err(error @ (LlmError::Unavailable(_) | LlmError::Refused(_))) => {
             tracing::error!(%error, "the model failed: the agent's error message is the reply");
             Ok(DraftedReply::error_reply(deps, bound, Reason::ModelFailed))
         }
@@ -156,7 +167,7 @@ fn list_instructions(turn: &LeasedTurn<'_>, step: Option<&AgentStep>, turns: &[C
 }
 
 /// Records the time, the tokens and the error of a request to the model.
-fn measure_answer(
+pub(super) fn measure_answer(
     deps: &impl Deps,
     instance: &InstanceId,
     asked_at: Timestamp,

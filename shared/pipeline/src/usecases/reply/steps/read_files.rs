@@ -59,6 +59,10 @@ pub(in crate::usecases::reply) async fn open_shown_files(
             (message.ordinal, (*found, content))
         })
         .collect();
+    if turn.bound.agent.http.is_some() {
+        // An agent that the user runs is told of them, and fetches by the API what it wants.
+        return Ok(shown);
+    }
     let opens = async {
         for (message, ..) in visible {
             if let Some((_, content @ Err(FileOmission::NotOpened))) = shown.get_mut(&message.ordinal) {

@@ -1,0 +1,49 @@
+//! Commits that nothing is to be answered, as an agent that the user runs may say.
+
+use super::commit_reply::{build_turn_for_rest, read_again};
+use super::take_lease::release_lease;
+use crate::Deps;
+use crate::ports::{Queues, WRITE_TRIES, WriteOutcome};
+use crate::steps::save_conversation::save_conversation;
+use crate::usecases::reply::leased_turn::LeasedTurn;
+use crate::usecases::reply::turn_end::{TurnEnd, TurnStop};
+use std::time::Duration;
+
+/// Commits that the messages of the turn get no answer. Ends the turn as the commit of a reply does: if the conversation was
+/// answered, taken over or resolved since the lease was taken, or if the contact wrote since and the draft is to be dropped.
+pub(in crate::usecases::reply) async fn commit_silence(
+    deps: &impl Deps,
+    turn: LeasedTurn<'_>,
+) -> Result<(), TurnStop> {
+    let dropped_max = turn.dropped_drafts_max(deps);
+    let LeasedTurn {
+        job,
+        mut conversation,
+        draft,
+        ..
+    } = turn;
+    for _ in 0..WRITE_TRIES {
+        let before = conversation.clone();
+        let is_dropped = conversation.drop_outdated_draft(&draft, dropped_max);
+        if !is_dropped && let Err(refused) = conversation.commit_silence(&draft) {
+            release_lease(deps, before, &draft, true).await?;
+            return Err(TurnEnd::Discarded(refused).into());
+        }
+        if save_conversation(deps, &mut conversation).await? == WriteOutcome::Conflict {
+            conversation = read_again(deps, &before.id).await?;
+            continue;
+        }
+        if is_dropped {
+            return Err(TurnEnd::DraftDropped.into());
+        }
+        tracing::info!(
+            covers = draft.covers.0,
+            "the agent said that nothing is to be answered"
+        );
+        if let Some(rest) = build_turn_for_rest(job, &draft, &conversation) {
+            deps.queues().enqueue_turn_job(&rest, Duration::ZERO).await?;
+        }
+        return Ok(());
+    }
+    Err(TurnEnd::ChangedMeanwhile.into())
+}

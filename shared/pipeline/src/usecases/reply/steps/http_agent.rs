@@ -1,0 +1,104 @@
+//! Asks an agent that the user runs, in the place of a model.
+
+use super::model_reply::{draft_from_answer, measure_answer};
+use crate::Deps;
+use crate::measure::{self, TurnPart};
+use crate::ports::{HttpAgentRequest, Llm, System};
+use crate::usecases::reply::draft::DraftedReply;
+use crate::usecases::reply::leased_turn::LeasedTurn;
+use crate::usecases::reply::transcript::{ShownFiles, TranscriptMessage, list_transcript};
+use crate::usecases::reply::turn_end::{TurnEnd, TurnStop};
+use recado_domain::config::{ContactField, HttpAgent};
+use serde_json::{Map, Value, json};
+
+/// Asks the user's agent for a reply, within what is left of the turn's time. Failures end or go on as a model's do.
+pub(in crate::usecases::reply) async fn ask_http_agent(
+    deps: &impl Deps,
+    turn: &LeasedTurn<'_>,
+    agent: &HttpAgent,
+    shown: ShownFiles,
+    knowledge: Option<String>,
+) -> Result<DraftedReply, TurnStop> {
+    let asked_at = deps.system().now();
+    let left = turn.time.left_for_model(asked_at, deps.settings().llm_timeout);
+    let within = left.ok_or(TurnEnd::NoTimeLeft)?;
+    let bound = &turn.bound;
+    let request = HttpAgentRequest {
+        agent,
+        // The lease is of one draft alone: what a worker repeats has the same id, and another draft has another.
+        id: format!("turn_{}", turn.draft.nonce.as_str()),
+        body: json!({"type": "agent.turn", "timestamp": asked_at, "data": describe_turn(turn, agent, shown, knowledge.as_deref())}),
+        decisions: bound.agent.offered_decisions(turn.script_step()),
+        within,
+        private_hosts: deps.settings().private_tools,
+    };
+    let answer = match deps.llm().ask_http_agent(&request).await {
+        Ok(None) => {
+            let (instance, now) = (&bound.instance.id, deps.system().now());
+            measure::record_turn_part(instance, TurnPart::Model, asked_at, now);
+            return Ok(DraftedReply::silence(deps, bound));
+        }
+        Ok(Some(reply)) => Ok(reply),
+        Err(error) => Err(error),
+    };
+    measure_answer(deps, &bound.instance.id, asked_at, &answer);
+    draft_from_answer(deps, turn, answer).await
+}
+
+/// Describes the turn: whose it is, where it stands, and the messages that a model would read.
+fn describe_turn(
+    turn: &LeasedTurn<'_>,
+    agent: &HttpAgent,
+    shown: ShownFiles,
+    knowledge: Option<&str>,
+) -> Value {
+    let (bound, conversation) = (&turn.bound, &turn.conversation);
+    let step = turn.script_step();
+    let offered = bound.agent.offered_decisions(step).list_tools();
+    let decisions: Vec<&str> = offered.into_iter().map(|tool| tool.name).collect();
+    let messages: Vec<Value> = list_transcript(&turn.reading, shown)
+        .into_iter()
+        .map(|message| describe_message(turn, &message))
+        .collect();
+    json!({
+        "tenant_id": bound.tenant.id,
+        "agent_id": bound.agent.id,
+        "instance_id": bound.instance.id,
+        "conversation_id": conversation.id,
+        "attempt": turn.draft.attempt,
+        "contact": describe_contact(turn, agent),
+        "step": step.map(|step| json!({"id": step.id, "prompt": step.prompt, "next": step.next})),
+        "decisions": decisions,
+        "knowledge": knowledge,
+        "messages": messages,
+    })
+}
+
+fn describe_message(turn: &LeasedTurn<'_>, listed: &TranscriptMessage<'_>) -> Value {
+    let message = listed.message;
+    let is_own = message.conversation == turn.conversation.id;
+    json!({
+        "id": message.message_id(),
+        "role": message.role,
+        "text": listed.text,
+        "written_at": message.written_at,
+        "owed": is_own && turn.reading.is_owed_message(message),
+        "file": listed.file.as_ref().map(|file| json!({"label": file.label, "mime_type": file.media_type.mime_type()})),
+    })
+}
+
+/// Returns the data of the contact that the configuration lets go out.
+fn describe_contact(turn: &LeasedTurn<'_>, agent: &HttpAgent) -> Map<String, Value> {
+    let field = |field: &ContactField| {
+        let conversation = &turn.conversation;
+        match field {
+            ContactField::Name => ("name".to_owned(), json!(conversation.name)),
+            ContactField::Phone => {
+                let known = conversation.phone.clone();
+                let phone = known.or_else(|| conversation.address.phone_number());
+                ("phone".to_owned(), json!(phone))
+            }
+        }
+    };
+    agent.contact.iter().map(field).collect()
+}
