@@ -42,7 +42,7 @@ fn header<'a>(request: &'a Request, name: &str) -> &'a str {
     headers.find_map(|header| header.strip_prefix(&prefix)).unwrap()
 }
 
-#[tokio::test]
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_message_is_answered_by_the_users_own_endpoint_and_every_request_is_signed() {
     let endpoint = StandIn::start(vec![Does::Answers(200, r#"{"reply": "Olá, **Maria**!"}"#)]).await;
     let machine = serving(&endpoint.url);
@@ -77,10 +77,13 @@ async fn a_message_is_answered_by_the_users_own_endpoint_and_every_request_is_si
     assert!(!machine.log().contains("Maria"), "no words are logged");
 }
 
-#[tokio::test]
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn doctor_names_an_endpoint_that_refuses_the_signature() {
     let endpoint = StandIn::start(vec![Does::Answers(401, "")]).await;
     let machine = serving(&endpoint.url);
     let all = findings(&run(&machine, &["doctor", "--json", INSTANCE]));
     assert_eq!(grade(&all, "-", "agent"), "broken");
+    assert_eq!(endpoint.requests().len(), 1, "the endpoint was asked");
+    let told = all.iter().find(|finding| finding["check"] == "agent").unwrap();
+    assert!(told.to_string().contains("the signature was refused"), "{told}");
 }

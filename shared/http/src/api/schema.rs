@@ -2,6 +2,7 @@
 //!
 //! A test holds every answer and every accepted request of the tests of this crate against these schemas.
 
+mod agents;
 mod alerts;
 mod calendars;
 mod configuration;

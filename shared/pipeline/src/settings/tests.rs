@@ -135,6 +135,7 @@ fn the_names_of_the_earlier_worker_are_read_and_recados_own_win() {
         ("RECADO_RATE_PER_SECOND", "2"),
         ("RECADO_RATE_BURST", "3"),
         ("RECADO_PROVIDER_TIMEOUT_SECONDS", "10"),
+        ("RECADO_INVITATION_WINDOW_MINUTES", "30"),
     ];
     assert_eq!(read(&[&own[..], &earlier[..]].concat()), read(&own));
 }
