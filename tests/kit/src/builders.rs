@@ -312,6 +312,22 @@ pub fn is(message: &Message, state: &str) -> bool {
     message.out.as_ref().is_some_and(state_of)
 }
 
+fn make_tenant(id: TenantId) -> Tenant {
+    Tenant {
+        id,
+        name: Some("Clínica Aurora".to_owned()),
+        time_zone: "America/Sao_Paulo".to_owned(),
+        retention: RetentionPolicy::default(),
+        tokens_per_day: None,
+        turns_at_once: None,
+        deliveries: recado_domain::delivery_rules::DeliveryRules::default(),
+        email_senders: Vec::new(),
+        budget: None,
+        disabled: false,
+        removing_since: None,
+    }
+}
+
 /// A tenant with an agent and an instance of `provider`.
 pub fn bound(provider: Provider) -> InstanceConfig {
     let tenant = TenantId::parse(&fresh("clinic")).unwrap();
@@ -351,19 +367,7 @@ pub fn bound(provider: Provider) -> InstanceConfig {
             secret_version: SecretVersion::FIRST,
             previous_secret_until: None,
         },
-        tenant: Tenant {
-            id: tenant.clone(),
-            name: Some("Clínica Aurora".to_owned()),
-            time_zone: "America/Sao_Paulo".to_owned(),
-            retention: RetentionPolicy::default(),
-            tokens_per_day: None,
-            turns_at_once: None,
-            deliveries: recado_domain::delivery_rules::DeliveryRules::default(),
-            email_senders: Vec::new(),
-            budget: None,
-            disabled: false,
-            removing_since: None,
-        },
+        tenant: make_tenant(tenant.clone()),
         agent: Agent {
             id: agent,
             tenant,
