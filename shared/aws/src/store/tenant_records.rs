@@ -21,24 +21,18 @@ const DELETIONS_AT_ONCE: usize = 16;
 /// A partition of the table, or those of its records whose `sk` begins with the prefix.
 type Part = (String, Option<String>);
 
-/// Lists the parts of the table that hold a tenant's records and nobody else's.
-fn list_parts(tenant: &TenantId, instances: &[Instance], now: Timestamp) -> Vec<Part> {
+/// Lists the parts of the table that hold a tenant's records and nobody else's, but for its invitations.
+fn list_parts(tenant: &TenantId, instances: &[Instance]) -> Vec<Part> {
     let of_tenant = Some(alerts::tenant_sk_prefix(Some(tenant)));
     let mut parts = vec![
         (keys::samples_pk(Some(tenant)), None),
         (keys::cells_pk(tenant), None),
         (keys::turn_places_pk(tenant), None),
         (keys::usage_partition_key(tenant), None),
-        (keys::invitations_pk(tenant), None),
         (keys::opt_outs_partition_key(tenant), None),
         (alerts::LIVE_ALERTS_PK.to_owned(), of_tenant.clone()),
         (alerts::ended_alerts_pk(Some(tenant)), None),
     ];
-    parts.extend(
-        keys::list_month_pks(tenant, now)
-            .into_iter()
-            .map(|month| (month, None)),
-    );
     for state in [NotificationState::Pending, NotificationState::Dead] {
         parts.push((alerts::notifications_pk(state), of_tenant.clone()));
     }
@@ -59,6 +53,25 @@ impl<A: System> DynamoStore<A> {
         let query = RecordQuery::for_partition(pk, prefix.as_deref(), Some(limit));
         let found = self.table.query_records(WHAT, &query).await?;
         self.delete_found(found).await
+    }
+
+    /// Deletes a tenant's occasions, guests, templates and invitations, at most `limit` of a part. The partition that lists them
+    /// goes last, when all months are empty: while it holds a record, there may be invitations, and the months are looked at.
+    async fn delete_invitations(&self, tenant: &TenantId, limit: usize) -> PortResult<usize> {
+        const WHAT: &str = "finding a tenant's invitations";
+        let listed = keys::invitations_pk(tenant);
+        let query = RecordQuery::for_partition(listed.clone(), None, Some(1));
+        if self.table.query_records(WHAT, &query).await?.is_empty() {
+            return Ok(0);
+        }
+        let mut deleted = 0;
+        for month in keys::list_month_pks(tenant, self.table.system.now()) {
+            deleted += self.delete_part((month, None), limit).await?;
+        }
+        if deleted < limit {
+            deleted += self.delete_part((listed, None), limit).await?;
+        }
+        Ok(deleted)
     }
 
     async fn delete_found(&self, found: Vec<Item>) -> PortResult<usize> {
@@ -118,10 +131,10 @@ impl<A: System> TenantRecords for DynamoStore<A> {
         limit: usize,
     ) -> PortResult<usize> {
         let mut deleted = 0;
-        for part in list_parts(tenant, instances, self.table.system.now()) {
+        for part in list_parts(tenant, instances) {
             deleted += self.delete_part(part, limit).await?;
         }
-        Ok(deleted)
+        Ok(deleted + self.delete_invitations(tenant, limit).await?)
     }
 
     async fn note_removed_instances(&self, instances: &[Instance], expires: Timestamp) -> PortResult<()> {
