@@ -12,7 +12,7 @@ export AWS_EC2_METADATA_DISABLED := true
 export SAM_CLI_TELEMETRY := 0
 export INSTA_UPDATE := no
 
-.PHONY: test tools lint policy functions lambdas suite waiting busy smoke simulation extra social dynamo fuzz exhaustive deploy dist figures soak isolation clean
+.PHONY: test tools lint policy functions lambdas suite waiting busy smoke simulation extra dynamo fuzz exhaustive deploy dist figures soak isolation clean
 
 # Everything: lints, the template, unit, property and contract tests, the simulation, end to end on this machine and on the
 # emulator. It builds each crate once, with the features of all: a target that names single packages would build their
@@ -30,14 +30,16 @@ $(VENV)/.installed: tests/requirements.txt
 
 lint: tools
 	cargo fmt --all --check
-	cargo clippy --workspace --all-targets $(SUITE),recado-lambda/aws-social -- -D warnings
+	cargo clippy --workspace --all-targets $(SUITE) -- -D warnings
+	cargo clippy --workspace --lib --bins -- -D warnings
 	sam validate --lint
 	cfn-lint infra/*.yaml
 	openapi-spec-validator docs/openapi.json
 	tests/tidy.sh
 
-# What the emulator runs: the functions for this machine's processor, compiled with what the tests need anyway.
-SUITE := --features recado-tests/emulator
+# What the emulator runs: the functions for this machine's processor, compiled with what the tests need anyway. AWS End User
+# Messaging Social is a feature, which deployments leave out unless they need it; `lint` compiles everything without it, too.
+SUITE := --features recado-tests/emulator,recado-lambda/aws-social
 functions: tools
 	cargo build --workspace --bins $(SUITE)
 	infra/place-functions.sh $(FUNCTIONS)
@@ -59,7 +61,6 @@ waiting: functions
 busy: dynamo
 	others=$$(tests/list_tests.py --without $(WAITING)) && cargo test --workspace --no-fail-fast $(SUITE) --lib --bins $$others
 	cargo test --workspace --no-fail-fast $(SUITE) --doc
-	$(MAKE) social
 
 # The steps for a real account (docs/aws.md), as far as the emulator goes.
 smoke: functions
@@ -78,10 +79,6 @@ ifdef RECADO_EXTRA_FIXTURES
 else
 	@echo "left out: $$($(EXTRA) --list 2>/dev/null | grep -c ': test$$') cases: RECADO_EXTRA_FIXTURES names no folder"
 endif
-
-# AWS End User Messaging Social, a feature of its own: it brings an SDK that nothing else needs.
-social:
-	cargo test -p recado-whatsapp --features aws-social --lib aws_social
 
 # Coverage-guided fuzzing of each provider's parser, for so many seconds: FUZZ_SECONDS=600 for a night's.
 FUZZ_SECONDS ?= 10

@@ -72,6 +72,11 @@ for function in webhook processor deferred-reply sender api reconcile; do
   [ -d "functions/$function" ] || complain "functions/$function is missing"
   grep -q "target/lambda/$function/" template.yaml || complain "template.yaml does not deploy $function"
 done
+# A folder of payloads is one of a provider: `.ci/run` asks that further payloads have each of them.
+for folder in tests/fixtures/*/; do
+  room=$(basename "$folder" | sed 's/^360dialog$/dialog360/; s/-/_/g')
+  [ -d "shared/whatsapp/src/$room" ] || complain "$folder is not named after a provider"
+done
 # One module style: `x.rs` beside `x/`. No circles of imports.
 if git ls-files 'shared/*/mod.rs' 'functions/*/mod.rs' | grep .; then
   complain "a module is x/mod.rs: call it x.rs"

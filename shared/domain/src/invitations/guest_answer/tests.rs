@@ -2,8 +2,8 @@ use super::*;
 use proptest::prelude::*;
 use serde::Deserialize;
 
-const TUNED: &str = include_str!("../../../../../tests/fixtures/guest-answers/tuned.jsonl");
-const HELD_BACK: &str = include_str!("../../../../../tests/fixtures/guest-answers/held-back.jsonl");
+const TUNED: &str = include_str!("../../../../../tests/guest_answers/tuned.jsonl");
+const HELD_BACK: &str = include_str!("../../../../../tests/guest_answers/held-back.jsonl");
 
 /// A line of a set: a guest's message, and what it says about coming.
 #[derive(Deserialize)]
