@@ -1,4 +1,5 @@
-//! Tells one story with its trace: `tell STORY [lambda|machine] [crash|stall|cut STEP] [without SAFEGUARD] [seed N] [alone]`.
+//! Tells one story with its trace: `tell STORY [lambda|machine] [crash|stall|cut STEP] [without SAFEGUARD] [seed N] [alone]`. With
+//! `every crash|stall|cut` it is told once for each step, and what is broken is listed.
 
 use recado_simulation::Mutation;
 use recado_simulation::embedded::tell;
@@ -38,9 +39,31 @@ fn main() {
     if let Some(at) = step("cut") {
         telling.trouble = Trouble::PowerCut(at);
     }
+    if let Some(trouble) = after("every") {
+        tell_every(&telling, &trouble);
+        return;
+    }
     let outcome = tell(&telling, true);
     for line in &outcome.trace {
         println!("{line}");
     }
     println!("{} steps, broken: {:?}", outcome.steps, outcome.violations);
+}
+
+/// Tells the story with the trouble at each of its steps, and lists what is broken.
+fn tell_every(telling: &Telling, trouble: &str) {
+    let (undisturbed, mut broken) = (tell(telling, false), 0);
+    for step in 0..undisturbed.steps {
+        let trouble = match trouble {
+            "stall" => Trouble::Stall(step, 130_000),
+            "cut" => Trouble::PowerCut(step),
+            _ => Trouble::Crash(step),
+        };
+        let outcome = tell(&telling.with(trouble), false);
+        broken += usize::from(!outcome.violations.is_empty());
+        for violation in outcome.violations {
+            println!("{trouble:?}: {violation}");
+        }
+    }
+    println!("{} steps, {broken} of them broken", undisturbed.steps);
 }

@@ -7,6 +7,7 @@ mod bursts;
 mod clients;
 mod decisions;
 mod drafts;
+mod effects;
 mod erasures;
 mod events;
 mod files;
@@ -69,6 +70,7 @@ where
     clients::check(sim, &told);
     erasures::check(sim, &told);
     drafts::check(sim, &told);
+    effects::check(sim, &told);
     drafts::check_searches(sim, &told);
     limits::check(sim, &told);
     usage::check(sim, &told);

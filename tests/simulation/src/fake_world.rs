@@ -7,6 +7,7 @@ mod line;
 mod memory;
 mod model;
 mod provider;
+mod tool;
 mod webhooks;
 mod window;
 
@@ -16,6 +17,7 @@ pub use line::{FileFate, Line};
 use memory::Kept;
 pub use model::{Model, ModelUse, TOKENS_PER_REPLY};
 pub use provider::Edge;
+pub use tool::{ToolFate, booking_tool};
 pub use webhooks::{Changed, Said, connection_event, failed_event};
 
 use crate::executor::Simulation;
@@ -95,6 +97,7 @@ struct State {
     search_hung: bool,
     model_was_troubled: bool,
     answers: BTreeMap<u64, ModelAnswer>,
+    tool: tool::Booked,
 }
 
 /// What a model was told beside the conversation, and what it decided.

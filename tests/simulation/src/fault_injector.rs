@@ -243,6 +243,8 @@ pub struct FaultInjector {
     pub read_at: Arc<AtomicI64>,
     /// Whether a claim was refused because its conversation went on, for a mutation.
     pub stopped: Arc<AtomicBool>,
+    /// Whether it began an effect, for a mutation.
+    pub acted: Arc<AtomicBool>,
     /// Its turn to try an event again, for all its records.
     pub retries: RetryLock,
 }
@@ -265,6 +267,7 @@ impl FaultInjector {
             parked: Arc::default(),
             read_at: Arc::default(),
             stopped: Arc::default(),
+            acted: Arc::default(),
             retries: RetryLock::default(),
         }
     }
@@ -279,6 +282,7 @@ impl FaultInjector {
             parked: Arc::default(),
             read_at: Arc::default(),
             stopped: Arc::default(),
+            acted: Arc::default(),
             ..self.clone()
         }
     }

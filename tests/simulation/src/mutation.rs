@@ -138,6 +138,12 @@ pub enum Mutation {
     ErasedSendsForgotten,
     /// The note of an attempt of unknown outcome does not outlast the erasure of its contact.
     ErasedNotesForgotten,
+    /// A draft is not told what was done for the contact before it.
+    EffectsForgotten,
+    /// A fence keeps no late request off.
+    FenceLetsThrough,
+    /// An effect that was begun and has no end is called again, under another id.
+    BegunIsForgotten,
 }
 
 impl Mutation {
@@ -210,6 +216,9 @@ impl Mutation {
         Self::PendingEventsSpared,
         Self::ErasedSendsForgotten,
         Self::ErasedNotesForgotten,
+        Self::EffectsForgotten,
+        Self::FenceLetsThrough,
+        Self::BegunIsForgotten,
     ];
 
     /// Whether it leaves `other` out.

@@ -1,4 +1,5 @@
 use super::provider::TEXT_MAX;
+use super::tool::BookingTool;
 use super::{FakeWorld, ModelAnswer, Shown};
 use crate::fault_injector::{CALM_FUNCTION, FaultInjector};
 use recado_domain::decision::AgentDecision;
@@ -6,12 +7,14 @@ use recado_domain::ids::TenantId;
 use recado_domain::knowledge::{FoundBlock, SnapshotName, SplitDocument};
 use recado_domain::media_type::MediaType;
 use recado_domain::message::{TextGap, TokenUsage};
+use recado_domain::tools::Tool;
 use recado_pipeline::ports::{
-    DocumentReader, Embedder, EmbeddingError, Embeddings, KnowledgeLibrary, KnownVectors, LibraryError, Llm,
-    LlmError, LlmReply, LlmRequest, Recording, SearchedQuestion, Speaker, Tools, Transcriber, Transcript,
-    TranscriptionError,
+    DocumentReader, EffectTool, Embedder, EmbeddingError, Embeddings, KnowledgeLibrary, KnownVectors,
+    LibraryError, Llm, LlmError, LlmReply, LlmRequest, ModelCall, Recording, SearchedQuestion, Speaker,
+    Tools, Transcriber, Transcript, TranscriptionError,
 };
 use recado_testkit::text_library::{TextLibrary, make_vector};
+use serde_json::json;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
@@ -254,7 +257,14 @@ impl KnowledgeLibrary for Model {
     }
 }
 
-impl Tools for Model {}
+impl Tools for Model {
+    fn open_effect_tool<'a>(&'a self, tool: &'a Tool, _: bool) -> Option<impl EffectTool> {
+        tool.acts().then_some(BookingTool {
+            fake_world: &self.fake_world,
+            injector: &self.injector,
+        })
+    }
+}
 
 impl Llm for Model {
     async fn generate_reply(&self, request: &LlmRequest) -> Result<LlmReply, LlmError> {
@@ -281,6 +291,13 @@ impl Llm for Model {
             .last()
             .map(|turn| turn.text.replace('\n', " "))
             .unwrap_or_default();
+        if !request.tools.is_empty() && request.exchanges.is_empty() {
+            let reply = book_always(request, &asked);
+            if reply.calls.is_empty() {
+                self.note(request, &asked);
+            }
+            return Ok(reply);
+        }
         self.note(request, &asked);
         let asked = leave_files_out(&asked);
         let text = if simulation.chance(0.1) {
@@ -310,6 +327,27 @@ impl Llm for Model {
             },
             model: request.model.clone(),
         })
+    }
+}
+
+/// A call for what was asked, whatever the model was told of earlier ones, unless it was told that this very wish is done.
+fn book_always(request: &LlmRequest, asked: &str) -> LlmReply {
+    let arguments = json!({"wish": asked});
+    let of_wish = format!("with {arguments} is done");
+    let is_done = request.instructions.iter().any(|told| told.contains(&of_wish));
+    let call = ModelCall {
+        id: "call".to_owned(),
+        name: "book".to_owned(),
+        arguments,
+        marks: Vec::new(),
+    };
+    LlmReply {
+        calls: if is_done { Vec::new() } else { vec![call] },
+        decision: None,
+        ignored_calls: 0,
+        text: format!("re {asked}"),
+        usage: TokenUsage::default(),
+        model: request.model.clone(),
     }
 }
 

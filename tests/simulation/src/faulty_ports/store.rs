@@ -50,6 +50,7 @@ use recado_pipeline::ports::{
 };
 use recado_testkit::delegate_calls;
 use std::collections::BTreeSet;
+use std::sync::atomic::Ordering;
 
 impl<S: Store> FaultyPort<S> {
     fn saw(&self, messages: &[Message]) {
@@ -129,14 +130,41 @@ impl<S: Store> KnowledgeRecords for FaultyPort<S> {
 
 impl<S: Store> EffectJournals for FaultyPort<S> {
     delegate_calls! {
-        find_journal(thread: &ThreadId) -> Option<Journal>;
-        store_begun_effect(guard: &EffectGuard, journal: &Journal, takes: &[HeldCell], now: Timestamp) -> JournalOutcome;
         save_journal_with_cells(journal: &Journal, change: &JournalChange, now: Timestamp) -> JournalOutcome;
         delete_journal(journal: &Journal) -> WriteOutcome;
         list_journals(tenant: &TenantId, limit: usize) -> Vec<Journal>;
         list_unknown_effects(tenant: &TenantId, limit: usize) -> Vec<Journal>;
         list_held_cells(tenant: &TenantId, span: &CellSpan, now: Timestamp) -> Vec<HeldCell>;
         free_held_cells(tenant: &TenantId, cells: &[HeldCell]) -> ();
+    }
+
+    async fn store_begun_effect(
+        &self,
+        guard: &EffectGuard,
+        journal: &Journal,
+        takes: &[HeldCell],
+        now: Timestamp,
+    ) -> PortResult<JournalOutcome> {
+        self.injector.acted.store(true, Ordering::Relaxed);
+        let stored = self.inner.store_begun_effect(guard, journal, takes, now);
+        self.around("begin an effect", stored).await
+    }
+
+    async fn find_journal(&self, thread: &ThreadId) -> PortResult<Option<Journal>> {
+        let mut found = self.around("journal", self.inner.find_journal(thread)).await?;
+        if let Some(journal) = &mut found {
+            self.injector.saw(&journal.tenant);
+            if self.injector.lacks(Mutation::EffectsForgotten) {
+                journal.entries.retain(|entry| entry.state.is_open());
+            }
+            // Only by the drafts of others: who began it, and who settles it, must find it.
+            let is_draft =
+                self.injector.function == "deferred-reply" && !self.injector.acted.load(Ordering::Relaxed);
+            if is_draft && self.injector.lacks(Mutation::BegunIsForgotten) {
+                journal.entries.retain(|entry| !entry.state.is_open());
+            }
+        }
+        Ok(found)
     }
 }
 

@@ -229,6 +229,9 @@ pub const SAFEGUARDS: &[Safeguard] = &[
     promise(Mutation::SearchUnbounded, Story::Knowledge, Troubles::None),
     promise(Mutation::UsageUncounted, Story::Burst, Troubles::None),
     promise(Mutation::SpentTokensIgnored, Story::SpentTokens, Troubles::None),
+    promise(Mutation::EffectsForgotten, Story::Acts, Troubles::Crash),
+    promise(Mutation::FenceLetsThrough, Story::ActsLate, Troubles::None),
+    promise(Mutation::BegunIsForgotten, Story::Acts, Troubles::Crash).alone(),
 ];
 
 /// Safeguards that no story misses while the others are there, and what is there in their place: whoever loses a parked

@@ -1,6 +1,6 @@
 use super::teller::Teller;
 use crate::executor::START_MS;
-use crate::fake_world::{Fate, TOKENS_PER_REPLY};
+use crate::fake_world::{Fate, TOKENS_PER_REPLY, ToolFate, booking_tool};
 use crate::plan::{address, bound, hours};
 use crate::queue::WorkQueues;
 use crate::simulator::{OperatorRequest, Simulator};
@@ -133,6 +133,10 @@ pub enum Story {
     Media,
     /// Thirty pictures come at once, and the downloads of all fail, until the provider refuses downloads for half an hour.
     BlockedDownloads,
+    /// The agent acts by a tool for a contact, and again for what it writes later; the answer to the second call is lost.
+    Acts,
+    /// The request of the agent's tool hangs, and comes a minute after it was given up.
+    ActsLate,
     /// The agent has a document with vectors. The model that makes them fails at one question and hangs at the next; then searches
     /// hang, and the snapshot's file is lost. All are answered.
     Knowledge,
@@ -196,6 +200,8 @@ impl Story {
         Self::ErasedInFlight,
         Self::Media,
         Self::BlockedDownloads,
+        Self::Acts,
+        Self::ActsLate,
         Self::Knowledge,
         Self::SpentTokens,
     ];
@@ -218,6 +224,8 @@ impl Story {
             | Self::FailedBesideUnknown
             | Self::VoidReplies
             | Self::LastWords
+            | Self::Acts
+            | Self::ActsLate
             | Self::Media
             | Self::Knowledge => 600_000,
             _ => 120_000,
@@ -281,6 +289,10 @@ impl Story {
             Self::LastWords => bound.agent.decisions = [DecisionKind::HandOver, DecisionKind::Resolve].into(),
             Self::AgentReturns => bound.instance.agent_returns = AgentReturn::AfterMinutes(1),
             Self::TwoBots => bound.agent.limits.turns_per_hour = 3,
+            Self::Acts | Self::ActsLate => {
+                bound.tools = vec![booking_tool(&bound.instance.tenant)];
+                bound.agent.tools = bound.tools.iter().map(|tool| tool.id.clone()).collect();
+            }
             Self::SpentTokens => bound.tenant.tokens_per_day = NonZeroU64::new(3 * TOKENS_PER_REPLY),
             Self::OneAtATime => bound.tenant.turns_at_once = Some(NonZeroU32::MIN),
             _ => {}
@@ -349,6 +361,8 @@ impl Story {
             Self::Media => tell.media(),
             Self::BlockedDownloads => tell.blocked_downloads(),
             Self::Knowledge => tell.knowledge(),
+            Self::Acts => tell.acts(&[ToolFate::Answered, ToolFate::Mute]),
+            Self::ActsLate => tell.acts(&[ToolFate::Late]),
             Self::LastWords => tell.last_words(),
             Self::AgentReturns => {
                 tell.messages(&[0, 30_000]);
