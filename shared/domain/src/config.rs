@@ -353,6 +353,7 @@ mod agent_limits;
 mod agent_return;
 mod alerts;
 mod calendars;
+mod changes;
 mod check;
 mod credential;
 mod email_sender;

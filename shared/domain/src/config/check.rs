@@ -1,10 +1,10 @@
-//! Checks configuration documents, and merges a changed document into the present one.
+//! Checks configuration documents.
 
 use super::calendars::check_calendars;
 use super::credential::check_shared_variables;
 use super::{
-    Agent, ConfigDocument, ConfigEntry, ConfigError, Instance, REPLY_DELAY_MAX, RESERVED_INSTANCE,
-    RESTART_DRAFTS_MAX, Tenant,
+    Agent, ConfigDocument, ConfigError, Instance, REPLY_DELAY_MAX, RESERVED_INSTANCE, RESTART_DRAFTS_MAX,
+    Tenant,
 };
 use crate::access_list::{ACCESS_BYTES_MAX, ACCESS_ENTRIES_MAX, AccessList, DOCUMENT_ACCESS_BYTES_MAX};
 use crate::hours::OpeningHours;
@@ -12,7 +12,7 @@ use crate::ids::{AgentId, TenantId, ToolId};
 use crate::signature::Signature;
 use crate::tools::{Tool, check_agent_tools, check_tools};
 use jiff::tz::TimeZone;
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet};
 
 /// Greatest number of senders of e-mails of one tenant.
 const EMAIL_SENDERS_MAX: usize = 10;
@@ -64,18 +64,7 @@ impl ConfigDocument {
             instance.check_access()?;
         }
         self.check_access_bytes()?;
-        let mut externals = BTreeMap::new();
-        for instance in &merged.instances {
-            instance.validate_instance(&tenants, &agents)?;
-            let key = (instance.provider, instance.resolve_external_id());
-            if let Some(first) = externals.insert(key, instance) {
-                return Err(ConfigError::SameExternal {
-                    first: first.id.clone(),
-                    second: instance.id.clone(),
-                    provider: instance.provider,
-                });
-            }
-        }
+        check_instances(&merged.instances, &tenants, &agents)?;
         if let Some(prices) = &self.prices {
             prices.check_prices().map_err(|what| ConfigError::InvalidValue {
                 of: "prices".to_owned(),
@@ -98,25 +87,6 @@ impl ConfigDocument {
             bytes,
             max: DOCUMENT_ACCESS_BYTES_MAX,
         })
-    }
-
-    /// Returns this document with `change` applied: items with the same id are replaced, new items are
-    /// added. The alerts are replaced as a whole, and so are the prices.
-    #[must_use]
-    pub fn with_changes(&self, change: &ConfigDocument) -> ConfigDocument {
-        let mut merged = self.clone();
-        upsert_items(&mut merged.tenants, &change.tenants);
-        upsert_items(&mut merged.calendars, &change.calendars);
-        upsert_items(&mut merged.tools, &change.tools);
-        upsert_items(&mut merged.agents, &change.agents);
-        upsert_items(&mut merged.instances, &change.instances);
-        if change.alerts.is_some() {
-            merged.alerts.clone_from(&change.alerts);
-        }
-        if change.prices.is_some() {
-            merged.prices.clone_from(&change.prices);
-        }
-        merged
     }
 }
 
@@ -355,6 +325,27 @@ impl Instance {
     }
 }
 
+/// Checks each instance, and that no two of a provider have the same id there.
+fn check_instances(
+    instances: &[Instance],
+    tenants: &BTreeSet<&TenantId>,
+    agents: &BTreeMap<&AgentId, &Agent>,
+) -> Result<(), ConfigError> {
+    let mut externals = BTreeMap::new();
+    for instance in instances {
+        instance.validate_instance(tenants, agents)?;
+        let key = (instance.provider, instance.resolve_external_id());
+        if let Some(first) = externals.insert(key, instance) {
+            return Err(ConfigError::SameExternal {
+                first: first.id.clone(),
+                second: instance.id.clone(),
+                provider: instance.provider,
+            });
+        }
+    }
+    Ok(())
+}
+
 fn check_tenant_exists(from: &str, id: &TenantId, tenants: &BTreeSet<&TenantId>) -> Result<(), ConfigError> {
     if tenants.contains(id) {
         return Ok(());
@@ -377,19 +368,4 @@ fn check_unique_ids<'a>(kind: &'static str, ids: impl Iterator<Item = &'a str>) 
         }
     }
     Ok(())
-}
-
-fn upsert_items<T: ConfigEntry>(into: &mut Vec<T>, from: &[T]) {
-    let places = into.iter().enumerate();
-    let mut places: HashMap<String, usize> = places
-        .map(|(place, entry)| (entry.entry_id().to_owned(), place))
-        .collect();
-    for item in from {
-        if let Some(place) = places.get(item.entry_id()) {
-            into[*place] = item.clone();
-        } else {
-            places.insert(item.entry_id().to_owned(), into.len());
-            into.push(item.clone());
-        }
-    }
 }

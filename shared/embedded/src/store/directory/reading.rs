@@ -102,18 +102,18 @@ pub(super) fn select_named(connection: &Connection, names: &ConfigNames) -> Resu
         tools: tools.into_values().collect(),
         agents: agents.into_values().collect(),
         instances: instances.into_values().collect(),
-        alerts: if names.alerts {
-            select_alert_config(connection)?
-        } else {
-            None
-        },
-        prices: if names.prices {
-            select_prices(connection)?
-        } else {
-            None
-        },
+        alerts: select_if(names.alerts, || select_alert_config(connection))?,
+        prices: select_if(names.prices, || select_prices(connection))?,
         ..ConfigDocument::default()
     })
+}
+
+/// Returns what `select` finds if it is `named`.
+fn select_if<T>(
+    named: bool,
+    select: impl FnOnce() -> Result<Option<T>, DbError>,
+) -> Result<Option<T>, DbError> {
+    if named { select() } else { Ok(None) }
 }
 
 fn select_tool(connection: &Connection, id: &ToolId) -> Result<Option<Tool>, DbError> {
