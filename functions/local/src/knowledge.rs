@@ -277,7 +277,7 @@ async fn list_sources(there: &InstallationClient, agent: &str) -> Result<Value> 
     there.request_json(request).await
 }
 
-/// Has the vectors made that blocks lack, request by request, until none is missing or a request makes none.
+/// Asks for the missing vectors of blocks, request by request, until none is missing or a request makes none.
 async fn embed_blocks(there: &InstallationClient, agent: &str, again: bool) -> Result<Value> {
     let ask = async |again: bool| {
         let request = there.build_request(Method::POST, &["v1", "agents", agent, "knowledge", "vectors"])?;

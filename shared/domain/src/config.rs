@@ -88,7 +88,7 @@ pub struct Tenant {
     /// Greatest number of the tenant's turns that run at once. If absent, there is no limit.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub turns_at_once: Option<NonZeroU32>,
-    /// The rules for deliveries: messages that nobody asked for.
+    /// The rules for deliveries: unsolicited messages.
     #[serde(default, skip_serializing_if = "DeliveryRules::is_empty")]
     pub deliveries: DeliveryRules,
     /// The ways by which the tenant sends e-mails, at most 10.

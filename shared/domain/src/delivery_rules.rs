@@ -1,4 +1,4 @@
-//! The rules of a tenant for messages that nobody asked for: quiet hours, and how often one recipient is written to.
+//! The rules of a tenant for unsolicited messages: quiet hours, and how often one recipient is written to.
 
 mod frequency_cap;
 mod quiet_hours;

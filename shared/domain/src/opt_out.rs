@@ -1,4 +1,4 @@
-//! Opt-outs: a person wants no more messages that nobody asked for, by any channel.
+//! Opt-outs: a person wants no more unsolicited messages, by any channel.
 
 mod link;
 mod recipient_key;

@@ -125,7 +125,7 @@ enum AnyActingTool<'a, S, A> {
     Http(ActingTool<'a, S>),
     /// A calendar of Google's.
     Google(Box<CalendarEffects<S, A>>),
-    /// A calendar that is only played. Whatever is asked of it happens: its events are the bookings that the journals hold.
+    /// A simulated calendar. Whatever is asked of it happens: its events are the bookings that the journals hold.
     Simulated,
 }
 

@@ -30,7 +30,7 @@ pub struct Calendar {
     /// A calendar of Google's.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub google: Option<GoogleCalendarAccess>,
-    /// `true`: a calendar that is only played. Nothing is asked or told anywhere; its events are the bookings that Recado stored.
+    /// `true`: a simulated calendar. Nothing is asked or told anywhere; its events are the bookings that Recado stored.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub simulated: bool,
 }

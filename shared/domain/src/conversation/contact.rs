@@ -27,7 +27,7 @@ impl Conversation {
     }
 
     /// Records what a message, written at `written_at`, says about the contact. That is the time of the contact's
-    /// message, and a request to stop or resume messages that nobody asked for. A stop is undone only by a resume that is not
+    /// message, and a request to stop or resume unsolicited messages. A stop is undone only by a resume that is not
     /// older.
     pub fn apply_preference(&mut self, content: &Content, written_at: Timestamp) {
         if service_window::opens_window(content) {

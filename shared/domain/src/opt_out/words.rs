@@ -10,7 +10,7 @@ use crate::folding::{fold_text, split_words};
 /// A message that is about the contact's preference to get messages.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum OptOutWord {
-    /// The contact wants no more messages that nobody asked for.
+    /// The contact wants no more unsolicited messages.
     Stop,
     /// The contact wants them again.
     Resume,

@@ -1,4 +1,4 @@
-//! `GET /v1/opt-outs`: who wants no messages that nobody asked for.
+//! `GET /v1/opt-outs`: who wants no unsolicited messages.
 
 use super::problem_answers::NotFound;
 use super::view::ListView;
@@ -76,7 +76,7 @@ impl From<OptOut> for OptOutView {
     }
 }
 
-/// Returns who wants no messages that nobody asked for, and who wants them again.
+/// Returns who wants no unsolicited messages, and who wants them again.
 ///
 /// Each recipient stands in the list once, with what it said last.
 #[utoipa::path(

@@ -1,4 +1,4 @@
-//! `/unsubscribe/{token}`: the link of e-mails with which a person ends messages that nobody asked for.
+//! `/unsubscribe/{token}`: the link of e-mails with which a person ends unsolicited messages.
 //!
 //! Anybody may ask: the token is the proof. `GET` changes nothing, because programs that check links follow them; it shows a page with
 //! a button. `POST` ends the messages, by the button or by a mail program with one click (RFC 8058). Nothing names the tenant or the
@@ -57,7 +57,7 @@ pub(super) async fn get_unsubscribe_page(
     }
 }
 
-/// Ends messages that nobody asked for.
+/// Ends unsolicited messages.
 ///
 /// The body is not read. The same link may be followed again.
 #[utoipa::path(

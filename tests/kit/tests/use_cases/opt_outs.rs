@@ -1,4 +1,4 @@
-//! A contact that wants no more messages that nobody asked for: it is noted once for its tenant, by whatever way it was told, and
+//! A contact that wants no more unsolicited messages: it is noted once for its tenant, by whatever way it was told, and
 //! deliveries ask for it. Answers to the contact's own messages go on.
 
 use crate::erasure::{NUMBER, Site};

@@ -19,7 +19,7 @@ pub(in crate::api) struct CalendarSchema {
     rules: BookingRulesSchema,
     /// A calendar of Google's.
     google: Option<GoogleCalendarSchema>,
-    /// `true`: a calendar that is only played. Nothing is asked or told anywhere; its events are the bookings that Recado stored.
+    /// `true`: a simulated calendar. Nothing is asked or told anywhere; its events are the bookings that Recado stored.
     #[schema(required = false, default = false)]
     simulated: bool,
 }

@@ -89,7 +89,7 @@ pub(in crate::api) struct TenantSchema {
     /// Greatest number of the tenant's turns that run at once. If absent, there is no limit.
     #[schema(minimum = 1)]
     turns_at_once: Option<u32>,
-    /// The rules for deliveries: messages that nobody asked for.
+    /// The rules for deliveries: unsolicited messages.
     deliveries: Option<DeliveryRulesSchema>,
     /// The ways by which the tenant sends e-mails, at most 10.
     #[schema(required = false)]

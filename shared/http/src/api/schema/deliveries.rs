@@ -3,7 +3,7 @@
 use serde::Serialize;
 use utoipa::ToSchema;
 
-/// The rules of a tenant for messages that nobody asked for. They do not concern answers to a contact's own messages.
+/// The rules of a tenant for unsolicited messages. They do not concern answers to a contact's own messages.
 #[derive(Serialize, ToSchema)]
 #[schema(as = DeliveryRules)]
 #[serde(deny_unknown_fields)]

@@ -1,4 +1,4 @@
-//! Notes a contact's preference to get no more messages that nobody asked for, or to get them again.
+//! Notes a contact's preference to get no more unsolicited messages, or to get them again.
 
 use super::identity;
 use crate::Deps;
