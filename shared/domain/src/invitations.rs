@@ -11,7 +11,8 @@ pub use guest::{Guest, GuestReply, GuestStatus, InvitedGuest, PhoneKey};
 pub use guest_answer::{GuestAnswer, recognize_answer};
 pub use guest_list::{GUEST_ROWS_MAX, GuestListError, GuestRow, ListedGuest, parse_guest_list};
 pub use invitation::{
-    Invitation, InvitationState, InvitationStatus, parse_invitation_time, write_invitation_id,
+    Invitation, InvitationState, InvitationStatus, ScheduledInvitation, parse_invitation_time,
+    write_invitation_id,
 };
 pub use occasion::{Occasion, OccasionError};
 pub use template::{

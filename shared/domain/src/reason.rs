@@ -48,6 +48,8 @@ pub enum Reason {
     AgentSilent,
     /// The tenant's agents used as many tokens on this day as its limit allows; what is owed waits for a person.
     TokenBudget,
+    /// The person wants no more messages that nobody asked for.
+    OptedOut,
 }
 
 impl Reason {
@@ -74,6 +76,7 @@ impl Reason {
             Self::AnswerLoop => "answer_loop",
             Self::AgentSilent => "agent_silent",
             Self::TokenBudget => "token_budget",
+            Self::OptedOut => "opted_out",
         }
     }
 }

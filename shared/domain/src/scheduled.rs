@@ -6,6 +6,7 @@
 use crate::contact::ContactAddress;
 use crate::content::Content;
 use crate::ids::{CorrelationId, IdError, IdempotencyKey, InstanceId, MessageId, TenantId, TokenName};
+use crate::invitations::ScheduledInvitation;
 use crate::metadata::Metadata;
 use crate::millis;
 use crate::options::SendOptions;
@@ -144,6 +145,10 @@ pub struct ScheduledMessage {
     /// Idempotency key of the client's request.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub idempotency_key: Option<IdempotencyKey>,
+    /// The invitation that the message is; `None` for another message. Its guest is asked for opt-outs and the rules of deliveries
+    /// when the message falls due.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub invitation: Option<ScheduledInvitation>,
     /// State of the scheduled message.
     #[serde(flatten)]
     pub state: ScheduledState,
@@ -195,6 +200,16 @@ impl ScheduledMessage {
         self.leave_pending(ScheduledState::GivenUp { at, reason })
     }
 
+    /// Puts a pending message off until `send_at`.
+    pub fn postpone_pending(&mut self, send_at: Timestamp) -> Result<(), NotPending> {
+        if self.state != ScheduledState::Pending {
+            return Err(NotPending(self.state.as_str()));
+        }
+        self.send_at = send_at;
+        self.rev += 1;
+        Ok(())
+    }
+
     /// Returns the time at which the record is deleted; `None` while it is pending.
     pub fn expires_at(&self) -> Option<Timestamp> {
         let ended_at = match &self.state {
@@ -231,6 +246,7 @@ mod tests {
             correlation: CorrelationId::parse("r-1").unwrap(),
             by: None,
             idempotency_key: None,
+            invitation: None,
             state: ScheduledState::Pending,
             rev: 1,
         }
@@ -261,6 +277,7 @@ mod tests {
                     .is_err()
             );
             assert!(scheduled.cancel_pending(from_unix_millis(2_000), None).is_err());
+            assert!(scheduled.postpone_pending(from_unix_millis(3_000)).is_err());
             assert_eq!(scheduled, after);
         }
     }

@@ -28,6 +28,7 @@ pub(crate) mod history_reader;
 pub(crate) mod idempotency;
 pub(crate) mod identity;
 pub mod installation_reading;
+pub(crate) mod invitation_permission;
 pub(crate) mod invited_tenant;
 pub(crate) mod journal_erasure;
 pub(crate) mod knowledge_reading;

@@ -92,6 +92,9 @@ pub struct Invitation {
     /// The session that was open then.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub session: Option<String>,
+    /// Earliest time at which it leaves, if quiet hours or the frequency cap put it off when it was taken.
+    #[serde(default, with = "millis::optional", skip_serializing_if = "Option::is_none")]
+    pub not_before: Option<Timestamp>,
     /// Metadata of the client.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub metadata: Option<Metadata>,
@@ -105,6 +108,29 @@ pub struct Invitation {
     pub keep_until: Timestamp,
     /// Revision: grows at every write.
     pub rev: u64,
+}
+
+impl Invitation {
+    /// Returns the time at which the guest gets it, for the frequency cap; `None` if it was never to be sent.
+    pub fn counted_at(&self) -> Option<Timestamp> {
+        match self.state {
+            InvitationState::Taken | InvitationState::Message { .. } => {
+                Some(self.not_before.unwrap_or(self.created_at))
+            }
+            InvitationState::Duplicate { .. } | InvitationState::Refused { .. } => None,
+        }
+    }
+}
+
+/// The invitation that a scheduled message is.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ScheduledInvitation {
+    /// The invitation.
+    pub id: InvitationId,
+    /// The occasion.
+    pub occasion: OccasionId,
+    /// The guest.
+    pub guest: GuestId,
 }
 
 const PREFIX: &str = "inv_";
@@ -165,6 +191,7 @@ mod tests {
             state: InvitationState::Duplicate { of: id("inv_0") },
             is_free: true,
             session: None,
+            not_before: Some(from_unix_millis(7)),
             metadata: None,
             request_hash: "00".to_owned(),
             created_at: from_unix_millis(5),

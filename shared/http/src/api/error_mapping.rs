@@ -61,6 +61,7 @@ impl From<InvitationError> for HttpProblem {
             | InvitationError::Template(_)
             | InvitationError::Channel(_)
             | InvitationError::NoPhone
+            | InvitationError::OptedOut
             | InvitationError::Phone(_) => Self::new(StatusCode::UNPROCESSABLE_ENTITY, error.to_string()),
             InvitationError::Deliver(error) => error.into(),
             InvitationError::Port(error) => Self::from_port_error(&error),

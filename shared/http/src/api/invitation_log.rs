@@ -61,6 +61,8 @@ pub(super) struct InvitationStatusView {
     error: Option<String>,
     /// The provider's category of its price, once a status told it.
     pricing_category: Option<String>,
+    /// Earliest time at which it leaves, if quiet hours or the frequency cap put it off.
+    not_before: Option<Timestamp>,
     created_at: Timestamp,
     transitions: Vec<TransitionView>,
 }
@@ -95,7 +97,10 @@ impl From<InvitationView> for InvitationStatusView {
             message_id: message.map(recado_domain::message::Message::message_id),
             duplicate_of,
             metadata: invitation.metadata.map(|metadata| metadata.to_object()),
-            error: error.or_else(|| last_reason.filter(|_| is_failed)),
+            error: error
+                .or_else(|| view.reason.map(|reason| reason.to_string()))
+                .or_else(|| last_reason.filter(|_| is_failed)),
+            not_before: invitation.not_before,
             pricing_category: pricing.and_then(|pricing| pricing.category.clone()),
             created_at: invitation.created_at,
             transitions: transitions

@@ -12,6 +12,7 @@ use axum::extract::State;
 use axum::http::{HeaderMap, StatusCode};
 use axum::response::{IntoResponse, Response};
 use axum::{Extension, Json};
+use recado_domain::Timestamp;
 use recado_domain::access::Caller;
 use recado_domain::ids::{CorrelationId, GuestId, InvitationTemplateName, MessageId, OccasionId, TenantId};
 use recado_domain::invitations::{InvitationChannel, InvitationState, TemplateValues};
@@ -98,6 +99,8 @@ pub(super) struct AcceptedInvitationView {
     message_id: Option<MessageId>,
     is_free: bool,
     session_id: Option<String>,
+    /// Earliest time at which it leaves, if quiet hours or the frequency cap put it off.
+    not_before: Option<Timestamp>,
 }
 
 impl From<AcceptedInvitation> for AcceptedInvitationView {
@@ -117,6 +120,7 @@ impl From<AcceptedInvitation> for AcceptedInvitationView {
             message_id,
             is_free: invitation.is_free,
             session_id: invitation.session,
+            not_before: invitation.not_before,
         }
     }
 }

@@ -3,20 +3,24 @@
 use crate::Deps;
 use crate::deps::pair_rate;
 use crate::ports::{
-    ConfigurationStore, PortError, PortResult, ScheduledMessages, System, WRITE_TRIES, WriteOutcome,
+    ConfigurationStore, InvitationRecords, PortError, PortResult, ScheduledMessages, System, WRITE_TRIES,
+    WriteOutcome,
 };
 use crate::steps::client_message::{append_client_message, find_or_start_conversation};
+use crate::steps::delivery_permission::DeliveryPermission;
+use crate::steps::invitation_permission::judge_invitation;
 use crate::steps::wake_up;
 use jiff::Timestamp;
 use recado_domain::config::InstanceConfig;
 use recado_domain::context::MessageContext;
+use recado_domain::invitations::InvitedGuest;
 use recado_domain::message::PreparedContent;
 use recado_domain::reason::Reason;
 use recado_domain::scheduled::{ScheduledId, ScheduledMessage};
 
 /// Moves a scheduled message that is due into its contact's conversation, and enqueues a send job. If its instance is
-/// no longer configured, the message is given up. Returns `false` if there was nothing to do: the message was
-/// cancelled, another worker was faster, or the message is not due yet.
+/// no longer configured, the message is given up. An invitation asks again whether it may leave, and is put off or given up. Returns
+/// `false` if there was nothing to do: the message was cancelled, another worker was faster, or the message is not due yet.
 pub async fn release_due_message(deps: &impl Deps, id: &ScheduledId) -> PortResult<bool> {
     for _ in 0..WRITE_TRIES {
         let now = deps.system().now();
@@ -25,15 +29,64 @@ pub async fn release_due_message(deps: &impl Deps, id: &ScheduledId) -> PortResu
         else {
             return Ok(false);
         };
-        let written = match deps.store().instance_config(&scheduled.instance).await? {
-            Some(bound) => convert_to_message(deps, &bound, scheduled, now).await?,
-            None => give_up_scheduled(deps, scheduled, now).await?,
-        };
+        let written = settle_due(deps, scheduled, now).await?;
         if written == WriteOutcome::Written {
             return Ok(true);
         }
     }
     Err(PortError::contended("conversation"))
+}
+
+/// Moves a scheduled message that is due out of its waiting, or puts it off.
+async fn settle_due(
+    deps: &impl Deps,
+    scheduled: ScheduledMessage,
+    now: Timestamp,
+) -> PortResult<WriteOutcome> {
+    let Some(bound) = deps.store().instance_config(&scheduled.instance).await? else {
+        tracing::error!(message_id = %scheduled.id, "a scheduled message fell due on an instance that is no longer configured");
+        return give_up_scheduled(deps, scheduled, now, Reason::UnknownInstance).await;
+    };
+    match judge_scheduled(deps, &bound, &scheduled).await? {
+        DeliveryPermission::Granted => convert_to_message(deps, &bound, scheduled, now).await,
+        DeliveryPermission::NotBefore(at) => postpone_scheduled(deps, scheduled, at).await,
+        DeliveryPermission::OptedOut => {
+            tracing::info!(message_id = %scheduled.id, "an invitation fell due to somebody who opted out");
+            give_up_scheduled(deps, scheduled, now, Reason::OptedOut).await
+        }
+    }
+}
+
+/// Tells whether a scheduled message may leave. Only an invitation asks: other messages leave at the time that a client named.
+async fn judge_scheduled(
+    deps: &impl Deps,
+    bound: &InstanceConfig,
+    scheduled: &ScheduledMessage,
+) -> PortResult<DeliveryPermission> {
+    let Some(invitation) = &scheduled.invitation else {
+        return Ok(DeliveryPermission::Granted);
+    };
+    let tenant = &bound.tenant;
+    let guest = deps
+        .store()
+        .find_guest(&tenant.id, &invitation.occasion, &invitation.guest)
+        .await?;
+    match guest {
+        Some(guest) => judge_invitation(deps, tenant, &guest, &invitation.id).await,
+        // The guest was erased, or is kept no longer.
+        None => Ok(DeliveryPermission::OptedOut),
+    }
+}
+
+async fn postpone_scheduled(
+    deps: &impl Deps,
+    mut scheduled: ScheduledMessage,
+    at: Timestamp,
+) -> PortResult<WriteOutcome> {
+    if scheduled.postpone_pending(at).is_err() {
+        return Ok(WriteOutcome::Conflict);
+    }
+    deps.store().save_scheduled(&scheduled).await
 }
 
 async fn convert_to_message(
@@ -60,6 +113,13 @@ async fn convert_to_message(
     message.out.metadata.clone_from(&scheduled.metadata);
     message.out.sign_last_step(scheduled.by.as_ref());
     message.out.scheduled = Some(scheduled.id.clone());
+    if let Some(invitation) = &scheduled.invitation {
+        conversation.invited = Some(InvitedGuest {
+            occasion: invitation.occasion.clone(),
+            guest: invitation.guest.clone(),
+            ordinal: message.ordinal,
+        });
+    }
     if scheduled.become_message(message.message_id(), now).is_err() {
         return Ok(WriteOutcome::Conflict);
     }
@@ -74,14 +134,14 @@ async fn convert_to_message(
     Ok(written)
 }
 
-/// Gives up a scheduled message whose instance is no longer configured, so nobody can send it.
+/// Gives up a scheduled message that nobody can or may send.
 async fn give_up_scheduled(
     deps: &impl Deps,
     mut scheduled: ScheduledMessage,
     now: Timestamp,
+    reason: Reason,
 ) -> PortResult<WriteOutcome> {
-    tracing::error!(message_id = %scheduled.id, "a scheduled message fell due on an instance that is no longer configured");
-    if scheduled.give_up_pending(now, Reason::UnknownInstance).is_err() {
+    if scheduled.give_up_pending(now, reason).is_err() {
         return Ok(WriteOutcome::Conflict);
     }
     deps.store().save_scheduled(&scheduled).await

@@ -31,7 +31,7 @@ use recado_domain::config::InstanceConfig;
 use recado_domain::contact::ContactAddress;
 use recado_domain::content::Content;
 use recado_domain::ids::{ConversationId, CorrelationId, IdempotencyKey, InstanceId, MessageId};
-use recado_domain::invitations::InvitedGuest;
+use recado_domain::invitations::ScheduledInvitation;
 use recado_domain::message::{MessageStatus, PreparedContent};
 use recado_domain::metadata::Metadata;
 use recado_domain::millis::add_duration;
@@ -122,7 +122,7 @@ struct CheckedDelivery {
     ready: PreparedContent,
     send: DeliverRequest,
     claim: Option<IdempotencyClaim>,
-    invited: Option<InvitedGuest>,
+    invitation: Option<ScheduledInvitation>,
 }
 
 /// Accepts a message that a client wants to send on `instance`. The message is stored and its send job enqueued, or the
@@ -136,13 +136,13 @@ pub async fn accept_message(
     accept_for_guest(deps, caller, instance, send, None).await
 }
 
-/// Accepts a message. `invited` is the guest whom it invites: the conversation notes it.
+/// Accepts a message. `invitation` is the one that it is, if it is one: the conversation notes its guest.
 async fn accept_for_guest(
     deps: &impl Deps,
     caller: &Caller,
     instance: &InstanceId,
     send: DeliverRequest,
-    invited: Option<InvitedGuest>,
+    invitation: Option<ScheduledInvitation>,
 ) -> Result<AcceptedMessage, DeliverError> {
     let bound = find_instance_within(deps, caller, instance).await?;
     let bound = bound.ok_or(DeliverError::NotFound("instance"))?;
@@ -175,7 +175,7 @@ async fn accept_for_guest(
         ready,
         send,
         claim,
-        invited,
+        invitation,
     };
     match ahead {
         Some(at) => scheduling::schedule_message(deps, caller, checked, at).await,
@@ -218,6 +218,15 @@ async fn return_repeated_send(
     if !record.is_of(claim) {
         return Err(DeliverError::KeyReused);
     }
+    return_claimed_message(deps, record, correlation).await
+}
+
+/// Returns the message that the first request with a key made.
+async fn return_claimed_message(
+    deps: &impl Deps,
+    record: IdempotencyRecord,
+    correlation: &CorrelationId,
+) -> Result<AcceptedMessage, DeliverError> {
     let (mut at, mut send_at) = (record.message.clone(), None);
     if let Ok(id) = ScheduledId::parse(record.message.as_str()) {
         let scheduled = deps

@@ -95,6 +95,7 @@ pub(crate) fn scheduled_message(fixture: &Fixture) -> ScheduledMessage {
         correlation: correlation(),
         by: None,
         idempotency_key: None,
+        invitation: None,
         state: ScheduledState::Pending,
         rev: 1,
     }

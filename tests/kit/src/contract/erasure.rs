@@ -65,6 +65,7 @@ pub async fn pending_scheduled_messages_are_found_by_their_instance<S: Store>(st
         correlation: crate::builders::correlation(),
         by: None,
         idempotency_key: None,
+        invitation: None,
         state: ScheduledState::Pending,
         rev: 1,
     };

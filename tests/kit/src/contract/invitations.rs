@@ -82,6 +82,7 @@ impl Named {
             state: InvitationState::Taken,
             is_free: false,
             session: None,
+            not_before: None,
             metadata: None,
             request_hash: "0".repeat(64),
             created_at: at(made),

@@ -37,6 +37,7 @@ fn scheduled(fixture: &Fixture, send_at: Timestamp) -> ScheduledMessage {
         correlation: crate::builders::correlation(),
         by: Some(TokenName::phone()),
         idempotency_key: None,
+        invitation: None,
         state: ScheduledState::Pending,
         rev: 1,
     }

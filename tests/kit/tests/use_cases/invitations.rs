@@ -3,6 +3,7 @@
 use crate::world::Setup;
 use recado_domain::access::Caller;
 use recado_domain::content::Content;
+use recado_domain::delivery_rules::DeliveryRules;
 use recado_domain::ids::{GuestId, IdempotencyKey, InvitationTemplateName, MessageId, OccasionId};
 use recado_domain::invitations::{
     Guest, GuestStatus, InvitationChannel, InvitationState, InvitationStatus, InvitationTemplate, Occasion,
@@ -18,20 +19,27 @@ use recado_pipeline::ports::{InvitationRecords, PageRequest, SendOutcome};
 use recado_testkit::builders::{Fixture, correlation};
 use recado_testkit::ports::succeed;
 
-fn page() -> PageRequest {
+pub(crate) fn page() -> PageRequest {
     PageRequest {
         limit: 50,
         cursor: None,
     }
 }
 
-fn occasion_id() -> OccasionId {
+pub(crate) fn occasion_id() -> OccasionId {
     OccasionId::parse("ev_demo").unwrap()
 }
 
 /// A tenant with the occasion `ev_demo` and the template `invite`.
 async fn setup() -> Setup {
-    let setup = Setup::set(Fixture::new()).await;
+    setup_with(DeliveryRules::default()).await
+}
+
+/// The same with rules for deliveries.
+pub(crate) async fn setup_with(rules: DeliveryRules) -> Setup {
+    let mut fixture = Fixture::new();
+    fixture.bound.tenant.deliveries = rules;
+    let setup = Setup::set(fixture).await;
     *setup.world.llm.says.lock().unwrap() = Some("Certo.".to_owned());
     let tenant = setup.fixture.bound.tenant.id.clone();
     let occasion = Occasion {
@@ -44,20 +52,22 @@ async fn setup() -> Setup {
         language: Some("es".to_owned()),
     };
     succeed(setup.world.store.put_occasion(&occasion)).await;
-    let template = InvitationTemplate {
-        name: InvitationTemplateName::parse("invite").unwrap(),
-        tenant,
+    let template = |name: &str| InvitationTemplate {
+        name: InvitationTemplateName::parse(name).unwrap(),
+        tenant: tenant.clone(),
         channel: InvitationChannel::Whatsapp,
         language: None,
         subject: None,
         text: Some("Hola {{guest_name|amigo}}: {{occasion_name}} es el {{occasion_date}}.".to_owned()),
         approved: None,
     };
-    succeed(setup.world.store.put_invitation_template(&template)).await;
+    for name in ["invite", "remind"] {
+        succeed(setup.world.store.put_invitation_template(&template(name))).await;
+    }
     setup
 }
 
-fn request(setup: &Setup, key: Option<&str>) -> InvitationRequest {
+pub(crate) fn request(setup: &Setup, key: Option<&str>) -> InvitationRequest {
     InvitationRequest {
         tenant: None,
         occasion: occasion_id(),
@@ -71,7 +81,7 @@ fn request(setup: &Setup, key: Option<&str>) -> InvitationRequest {
     }
 }
 
-async fn try_invite(
+pub(crate) async fn try_invite(
     setup: &Setup,
     request: InvitationRequest,
 ) -> Result<AcceptedInvitation, InvitationError> {
@@ -83,26 +93,26 @@ async fn try_invite(
     .await
 }
 
-async fn invite(setup: &Setup) -> AcceptedInvitation {
+pub(crate) async fn invite(setup: &Setup) -> AcceptedInvitation {
     try_invite(setup, request(setup, None)).await.unwrap()
 }
 
-fn message_of(accepted: &AcceptedInvitation) -> MessageId {
+pub(crate) fn message_of(accepted: &AcceptedInvitation) -> MessageId {
     match &accepted.invitation.state {
         InvitationState::Message { message } => message.clone(),
         other => panic!("no message: {other:?}"),
     }
 }
 
-async fn leave(setup: &Setup, message: &MessageId) {
+pub(crate) async fn leave(setup: &Setup, message: &MessageId) {
     setup.send(&message.conversation_and_ordinal().unwrap().0).await;
 }
 
-async fn view(setup: &Setup, id: &str) -> Result<InvitationView, InvitationError> {
+pub(crate) async fn view(setup: &Setup, id: &str) -> Result<InvitationView, InvitationError> {
     deliver::find_invitation(&setup.world, &Caller::installation(), None, id).await
 }
 
-async fn guests(setup: &Setup) -> Vec<Guest> {
+pub(crate) async fn guests(setup: &Setup) -> Vec<Guest> {
     let tenant = &setup.fixture.bound.tenant.id;
     succeed(setup.world.store.list_guests(tenant, &occasion_id(), &page()))
         .await

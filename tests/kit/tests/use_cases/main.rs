@@ -31,6 +31,7 @@ mod file_texts;
 mod hanging;
 mod http_agents;
 mod identities;
+mod invitation_rules;
 mod invitations;
 mod joined;
 mod joined_history;

@@ -19,7 +19,7 @@ pub(super) async fn commit_message(
         ready,
         send,
         claim,
-        invited,
+        invitation,
     } = checked;
     for _ in 0..WRITE_TRIES {
         let mut conversation = find_or_start_conversation(deps, &bound, &to).await?;
@@ -32,10 +32,11 @@ pub(super) async fn commit_message(
             &send.correlation,
             deps.system().now(),
         );
-        if let Some(invited) = &invited {
+        if let Some(invitation) = &invitation {
             conversation.invited = Some(InvitedGuest {
+                occasion: invitation.occasion.clone(),
+                guest: invitation.guest.clone(),
                 ordinal: message.ordinal,
-                ..invited.clone()
             });
         }
         message.out.metadata.clone_from(&send.metadata);

@@ -7,13 +7,16 @@ mod error;
 mod lookup;
 mod preparation;
 
-use super::{DeliverError, DeliverRequest, accept_for_guest};
+use super::{AcceptedMessage, DeliverError, DeliverRequest, accept_for_guest, return_claimed_message};
 use crate::Deps;
 use crate::ports::{
     InvitationClaim, InvitationOutcome, InvitationRecords, PortError, PortResult, System, WRITE_TRIES,
     WriteOutcome,
 };
+use crate::steps::delivery_permission::DeliveryPermission;
+use crate::steps::idempotency::{find_claimed, make_claim};
 use crate::steps::identity;
+use crate::steps::invitation_permission::judge_invitation;
 pub use error::InvitationError;
 pub use lookup::{InvitationView, SessionView, find_invitation, find_session, list_invitations};
 use preparation::prepare_invitation;
@@ -21,11 +24,12 @@ use recado_domain::access::Caller;
 use recado_domain::config::InstanceConfig;
 use recado_domain::content::Content;
 use recado_domain::ids::{
-    CorrelationId, GuestId, IdempotencyKey, InvitationId, InvitationTemplateName, OccasionId, Ordinal,
-    TenantId, hash_parts,
+    CorrelationId, GuestId, IdempotencyKey, InvitationId, InvitationTemplateName, OccasionId, TenantId,
+    hash_parts,
 };
 use recado_domain::invitations::{
-    Invitation, InvitationChannel, InvitationState, InvitationStatus, InvitedGuest, TemplateValues,
+    Guest, Invitation, InvitationChannel, InvitationState, InvitationStatus, ScheduledInvitation,
+    TemplateValues,
 };
 use recado_domain::metadata::Metadata;
 use recado_domain::millis::add_duration;
@@ -76,6 +80,7 @@ pub struct AcceptedInvitation {
 /// An invitation with all that is needed to send it.
 struct ReadyInvitation {
     bound: InstanceConfig,
+    guest: Guest,
     phone: String,
     content: Content,
     invitation: Invitation,
@@ -167,16 +172,24 @@ async fn repeat_request(
     })
 }
 
-/// Makes a message of an invitation that a crash left without one.
+/// Makes a message of an invitation that a crash left without one, unless the crash came after its message.
 async fn resume(
     deps: &impl Deps,
     caller: &Caller,
     ready: &ReadyInvitation,
     known: Invitation,
 ) -> Result<Invitation, InvitationError> {
-    match known.state {
-        InvitationState::Taken => Box::pin(dispatch(deps, caller, ready, known)).await,
-        _ => Ok(known),
+    if known.state != InvitationState::Taken {
+        return Ok(known);
+    }
+    let (scope, key) = (ready.bound.instance.id.to_string(), message_key(&known)?);
+    let claim = make_claim(deps, scope, key, &[], None).await?;
+    match find_claimed(deps, Some(&claim)).await? {
+        Some(record) => {
+            let made = return_claimed_message(deps, record, &ready.correlation).await?;
+            note_message(deps, known, made).await
+        }
+        None => Box::pin(dispatch(deps, caller, ready, known)).await,
     }
 }
 
@@ -213,58 +226,87 @@ async fn note_duplicate(
     }
 }
 
-/// Makes a message of a stored invitation, once, however often it is called.
+/// Returns the idempotency key under which an invitation becomes a message.
+fn message_key(invitation: &Invitation) -> PortResult<IdempotencyKey> {
+    IdempotencyKey::parse(&format!("invitation:{}", invitation.id))
+        .map_err(|error| PortError::invalid("invitation", error))
+}
+
+/// Makes a message of a stored invitation, once, however often it is called. It is one for later if the rules of the tenant put it
+/// off.
 async fn dispatch(
     deps: &impl Deps,
     caller: &Caller,
     ready: &ReadyInvitation,
-    mut invitation: Invitation,
+    invitation: Invitation,
 ) -> Result<Invitation, InvitationError> {
+    let tenant = &ready.bound.tenant;
+    let send_at = match judge_invitation(deps, tenant, &ready.guest, &invitation.id).await? {
+        DeliveryPermission::Granted => None,
+        DeliveryPermission::NotBefore(at) => Some(at),
+        DeliveryPermission::OptedOut => {
+            return refuse(deps, invitation, InvitationError::OptedOut).await;
+        }
+    };
     let names =
         json!({"invitation": invitation.id, "occasion": invitation.occasion, "guest": invitation.guest});
     let metadata = names.as_object().map(Metadata::from_object).transpose();
-    let key = IdempotencyKey::parse(&format!("invitation:{}", invitation.id));
     let send = DeliverRequest {
         to: ready.phone.clone(),
         content: ready.content.clone(),
         options: SendOptions::default(),
-        key: Some(key.map_err(|error| PortError::invalid("invitation", error))?),
+        key: Some(message_key(&invitation)?),
         metadata: metadata.map_err(|error| PortError::invalid("invitation", error))?,
-        send_at: None,
+        send_at,
         correlation: ready.correlation.clone(),
     };
-    let invited = InvitedGuest {
+    let scheduled = ScheduledInvitation {
+        id: invitation.id.clone(),
         occasion: invitation.occasion.clone(),
         guest: invitation.guest.clone(),
-        ordinal: Ordinal::default(),
     };
-    let accepted = accept_for_guest(deps, caller, &ready.bound.instance.id, send, Some(invited)).await;
-    let refused = match accepted {
-        Ok(accepted) => {
-            invitation.state = InvitationState::Message { message: accepted.id };
-            None
-        }
-        Err(DeliverError::Port(error)) => return Err(error.into()),
-        Err(error @ (DeliverError::Busy | DeliverError::KeyReused)) => return Err(error.into()),
-        Err(error) => {
-            invitation.state = InvitationState::Refused {
-                error: error.to_string(),
-            };
-            Some(error)
-        }
+    let accepted = accept_for_guest(deps, caller, &ready.bound.instance.id, send, Some(scheduled)).await;
+    match accepted {
+        Ok(accepted) => note_message(deps, invitation, accepted).await,
+        Err(DeliverError::Port(error)) => Err(error.into()),
+        Err(error @ (DeliverError::Busy | DeliverError::KeyReused)) => Err(error.into()),
+        Err(error) => refuse(deps, invitation, error.into()).await,
+    }
+}
+
+/// Stores which message an invitation became.
+async fn note_message(
+    deps: &impl Deps,
+    mut invitation: Invitation,
+    made: AcceptedMessage,
+) -> Result<Invitation, InvitationError> {
+    invitation.state = InvitationState::Message { message: made.id };
+    invitation.not_before = made.send_at;
+    Ok(save_changed(deps, invitation).await?)
+}
+
+/// Stores that an invitation can never be sent, and returns why.
+async fn refuse(
+    deps: &impl Deps,
+    mut invitation: Invitation,
+    error: InvitationError,
+) -> Result<Invitation, InvitationError> {
+    invitation.state = InvitationState::Refused {
+        error: error.to_string(),
     };
+    save_changed(deps, invitation).await?;
+    Err(error)
+}
+
+/// Stores a changed invitation. Returns what is stored: another worker may have been faster with the same message.
+async fn save_changed(deps: &impl Deps, mut invitation: Invitation) -> PortResult<Invitation> {
     invitation.rev += 1;
-    let written = deps.store().save_invitation(&invitation).await?;
-    if written == WriteOutcome::Conflict {
-        // Another worker was faster with the same message.
-        let known = deps
-            .store()
-            .find_invitation(&invitation.tenant, &invitation.id)
-            .await?;
-        invitation = known.unwrap_or(invitation);
+    if deps.store().save_invitation(&invitation).await? == WriteOutcome::Written {
+        return Ok(invitation);
     }
-    match refused {
-        Some(error) => Err(error.into()),
-        None => Ok(invitation),
-    }
+    let known = deps
+        .store()
+        .find_invitation(&invitation.tenant, &invitation.id)
+        .await?;
+    Ok(known.unwrap_or(invitation))
 }

@@ -23,7 +23,7 @@ pub(super) async fn schedule_message(
         ready,
         send,
         claim,
-        invited: _,
+        invitation,
     } = checked;
     let id = ScheduledId::parse(&format!("s_{}", generate_nonce(deps.system())))
         .map_err(|error| PortError::invalid("scheduled message", error))?;
@@ -40,6 +40,7 @@ pub(super) async fn schedule_message(
         correlation: send.correlation,
         by: Some(caller.name.clone()),
         idempotency_key: send.key,
+        invitation,
         state: ScheduledState::Pending,
         rev: 1,
     };

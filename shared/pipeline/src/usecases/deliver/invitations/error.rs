@@ -34,6 +34,9 @@ pub enum InvitationError {
     /// The phone number is not one.
     #[error(transparent)]
     Phone(#[from] RecipientError),
+    /// The guest opted out, by whatever channel.
+    #[error("the guest wants no more messages that nobody asked for")]
+    OptedOut,
     /// The message was not accepted.
     #[error(transparent)]
     Deliver(#[from] DeliverError),

@@ -4,7 +4,8 @@ use super::InvitationError;
 use super::preparation::{find_newest_session, parse_phone};
 use crate::Deps;
 use crate::ports::{
-    ConfigurationStore, Deliveries, InvitationRecords, Page, PageRequest, PortResult, Providers, System,
+    ConfigurationStore, Deliveries, InvitationRecords, Page, PageRequest, PortResult, Providers,
+    ScheduledMessages, System,
 };
 use crate::steps::invited_tenant::choose_tenant;
 use crate::steps::message_view::{MessageView, find_message_view};
@@ -18,6 +19,8 @@ use recado_domain::ids::{InstanceId, InvitationId, MessageId, OccasionId, Tenant
 use recado_domain::invitations::{Invitation, InvitationState, InvitationStatus, parse_invitation_time};
 use recado_domain::message::MessageStatus;
 use recado_domain::outbox::OutboxState;
+use recado_domain::reason::Reason;
+use recado_domain::scheduled::{ScheduledId, ScheduledState};
 
 /// Number of messages that are read at the same time for a list.
 const READS_AT_ONCE: usize = 16;
@@ -31,8 +34,10 @@ pub struct InvitationView {
     pub status: InvitationStatus,
     /// Each status that it reached, with the time.
     pub transitions: Vec<(InvitationStatus, Timestamp)>,
-    /// Message of the invitation; `None` if there is none.
+    /// Message of the invitation; `None` if there is none, or none yet.
     pub message: Option<MessageView>,
+    /// Reason for which its time came and it was not sent.
+    pub reason: Option<Reason>,
 }
 
 /// A contact's newest session on an instance.
@@ -74,6 +79,9 @@ async fn find_by_message(
     tenant: &Tenant,
     id: &str,
 ) -> PortResult<Option<Invitation>> {
+    if let Ok(id) = ScheduledId::parse(id) {
+        return find_by_scheduled(deps, tenant, &id).await;
+    }
     let own = MessageId::parse(id).ok();
     let own = own.filter(|id| id.conversation_and_ordinal().is_ok());
     let message = match own {
@@ -91,8 +99,26 @@ async fn find_by_message(
     });
     let Some(named) = named else { return Ok(None) };
     let found = deps.store().find_invitation(&tenant.id, &named).await?;
-    // A client may write any metadata, so the invitation must name the message, too.
-    Ok(found.filter(|found| found.state == InvitationState::Message { message }))
+    // A client may write any metadata, so the invitation must name the message, too, or the scheduled one that it was.
+    let scheduled = view.message.out.and_then(|out| out.scheduled);
+    let scheduled = scheduled.map(|id| id.as_message_id().clone());
+    Ok(found.filter(|found| match &found.state {
+        InvitationState::Message { message: named } => *named == message || scheduled.as_ref() == Some(named),
+        _ => false,
+    }))
+}
+
+/// Returns the invitation whose message was put off under this id, as long as it waits.
+async fn find_by_scheduled(
+    deps: &impl Deps,
+    tenant: &Tenant,
+    id: &ScheduledId,
+) -> PortResult<Option<Invitation>> {
+    let scheduled = deps.store().find_scheduled(id).await?;
+    match scheduled.and_then(|scheduled| scheduled.invitation) {
+        Some(named) => deps.store().find_invitation(&tenant.id, &named.id).await,
+        None => Ok(None),
+    }
 }
 
 /// Returns the message that the provider calls `id`, on one of the tenant's instances.
@@ -152,13 +178,11 @@ pub(super) async fn view_invitation(
         InvitationState::Duplicate { .. } => InvitationStatus::Duplicate,
         InvitationState::Refused { .. } => InvitationStatus::Failed,
         InvitationState::Message { message } => {
+            if let Ok(scheduled) = ScheduledId::parse(message.as_str()) {
+                return view_scheduled(deps, caller, invitation, &scheduled).await;
+            }
             let message = find_message_view(deps, caller, message).await?;
-            return Ok(message.map(|message| InvitationView {
-                status: message_status(&message),
-                transitions: list_transitions(&message, taken),
-                message: Some(message),
-                invitation,
-            }));
+            return Ok(message.map(|message| view_message(invitation, message)));
         }
     };
     let mut transitions = vec![taken];
@@ -170,7 +194,50 @@ pub(super) async fn view_invitation(
         status,
         transitions,
         message: None,
+        reason: None,
     }))
+}
+
+/// Reads what became of an invitation whose message was put off. `None`: the scheduled message is gone.
+async fn view_scheduled(
+    deps: &impl Deps,
+    caller: &Caller,
+    invitation: Invitation,
+    id: &ScheduledId,
+) -> PortResult<Option<InvitationView>> {
+    let Some(scheduled) = deps.store().find_scheduled(id).await? else {
+        return Ok(None);
+    };
+    let taken = (InvitationStatus::Queued, invitation.created_at);
+    let (status, ended, reason) = match scheduled.state {
+        ScheduledState::Pending => (InvitationStatus::Queued, None, None),
+        ScheduledState::Cancelled { at, .. } => (InvitationStatus::Cancelled, Some(at), None),
+        ScheduledState::GivenUp { at, reason } => (InvitationStatus::Failed, Some(at), Some(reason)),
+        ScheduledState::Became { message, .. } => {
+            let message = find_message_view(deps, caller, &message).await?;
+            return Ok(message.map(|message| view_message(invitation, message)));
+        }
+    };
+    let ended = ended.map(|at| (status, at));
+    Ok(Some(InvitationView {
+        invitation,
+        status,
+        transitions: std::iter::once(taken).chain(ended).collect(),
+        message: None,
+        reason,
+    }))
+}
+
+/// Makes the view of an invitation whose message is known.
+fn view_message(invitation: Invitation, message: MessageView) -> InvitationView {
+    let taken = (InvitationStatus::Queued, invitation.created_at);
+    InvitationView {
+        status: message_status(&message),
+        transitions: list_transitions(&message, taken),
+        message: Some(message),
+        reason: None,
+        invitation,
+    }
 }
 
 /// Returns the status of an invitation whose message is known.

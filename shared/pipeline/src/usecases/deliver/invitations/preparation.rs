@@ -67,6 +67,7 @@ pub(super) async fn prepare_invitation(
         state: InvitationState::Taken,
         is_free: session.is_some(),
         session: session.map(|session| session.id),
+        not_before: None,
         request_hash: hash_request(&request, &guest.id),
         metadata: request.metadata,
         created_at: now,
@@ -75,6 +76,7 @@ pub(super) async fn prepare_invitation(
     };
     Ok(ReadyInvitation {
         bound,
+        guest,
         phone,
         content,
         invitation,

@@ -1,0 +1,80 @@
+//! Tells whether an invitation may leave: what its guest said of messages that nobody asked for, and the rules of its tenant.
+
+use crate::Deps;
+use crate::ports::{InvitationRecords, PageRequest, PortResult};
+use crate::steps::delivery_permission::{DeliveryPermission, DeliveryRecipient, judge_delivery};
+use jiff::Timestamp;
+use recado_domain::config::Tenant;
+use recado_domain::email::EmailAddress;
+use recado_domain::ids::InvitationId;
+use recado_domain::invitations::{Guest, Invitation};
+use recado_domain::opt_out::RecipientAddress;
+
+/// Number of invitations that are read at once.
+const PAGE: usize = 100;
+
+/// Tells whether the stored invitation `own` to a guest may leave now. Earlier invitations count for the frequency cap, by their
+/// ids: of two at the same time, one counts the other.
+pub(crate) async fn judge_invitation(
+    deps: &impl Deps,
+    tenant: &Tenant,
+    guest: &Guest,
+    own: &InvitationId,
+) -> PortResult<DeliveryPermission> {
+    let email = guest.email.as_deref();
+    let email = email.and_then(|text| EmailAddress::parse(text).ok());
+    let by_number = guest.phone.as_deref().map(RecipientAddress::WhatsApp);
+    let addresses: Vec<RecipientAddress<'_>> = by_number
+        .into_iter()
+        .chain(email.as_ref().map(RecipientAddress::Email))
+        .collect();
+    let earlier = if tenant.deliveries.frequency_cap.is_some() {
+        list_earlier_times(deps, guest, own).await?
+    } else {
+        Vec::new()
+    };
+    let recipient = DeliveryRecipient {
+        tenant: &tenant.id,
+        addresses: &addresses,
+        earlier: &earlier,
+        zone: &tenant.resolve_time_zone(),
+    };
+    judge_delivery(deps, &recipient, &tenant.deliveries).await
+}
+
+/// Lists the times of a person's earlier invitations: to all occasions of the tenant, if the guest has a phone number.
+async fn list_earlier_times(
+    deps: &impl Deps,
+    guest: &Guest,
+    own: &InvitationId,
+) -> PortResult<Vec<Timestamp>> {
+    let mut person = match &guest.phone_key {
+        Some(phone) => {
+            deps.store()
+                .list_guests_of_phone(&guest.tenant, phone, None)
+                .await?
+        }
+        None => Vec::new(),
+    };
+    if person.is_empty() {
+        person.push(guest.clone());
+    }
+    let mut times = Vec::new();
+    for one in &person {
+        let mut cursor = None;
+        loop {
+            let page = PageRequest { limit: PAGE, cursor };
+            let found = deps
+                .store()
+                .list_invitations(&one.tenant, &one.occasion, Some(&one.id), &page)
+                .await?;
+            let earlier = found.items.iter().filter(|invitation| invitation.id < *own);
+            times.extend(earlier.filter_map(Invitation::counted_at));
+            cursor = found.next_cursor;
+            if cursor.is_none() {
+                break;
+            }
+        }
+    }
+    Ok(times)
+}
