@@ -2,6 +2,7 @@
 //! adaptive one is short after a complete question and long after a fragment.
 
 mod completeness;
+mod question_words;
 mod words;
 
 pub use completeness::Completeness;

@@ -1,5 +1,6 @@
 //! Judges how complete a message reads, by its punctuation, its first and last words and its kind.
 
+use super::question_words;
 use super::words;
 use crate::content::{Content, Media, MediaKind};
 use crate::folding::{fold_text, split_words};
@@ -58,20 +59,34 @@ fn judge_text(text: &str) -> Completeness {
         return Completeness::Finished;
     }
     let folded = fold_text(text);
-    let sentence = last_sentence(&folded);
-    let all: Vec<&str> = split_words(&folded).collect();
-    let last: Vec<&str> = split_words(sentence).collect();
+    let without_courtesy = cut_courtesy(&folded);
+    let is_question = without_courtesy.ends_with('?');
+    let text = if is_question {
+        without_courtesy
+    } else {
+        folded.as_str()
+    };
+    let all: Vec<&str> = split_words(text).collect();
+    let last: Vec<&str> = split_words(last_sentence(text)).collect();
     let (whole, ending) = (strip_greeting(&all), strip_greeting(&last));
-    if whole.is_empty() {
+    if whole.is_empty() || asks_how_somebody_is(text, &all) {
         return Completeness::Open;
     }
-    if is_question(&folded) {
+    if asks_to_ask(if ending.is_empty() { whole } else { ending }) {
+        return Completeness::Open;
+    }
+    if is_question {
         return judge_question(ending, whole);
     }
+    judge_statement(&folded, whole, ending)
+}
+
+/// Judges a text that ends without a question mark, by its words and by those of its last sentence.
+fn judge_statement(folded: &str, whole: &[&str], ending: &[&str]) -> Completeness {
     if is_announcement(ending) {
         return Completeness::Announced;
     }
-    if asks_for_more(&folded, ending) {
+    if asks_for_more(folded, ending) {
         return Completeness::Fragment;
     }
     if words::CLOSINGS.contains(&whole.join(" ").as_str()) {
@@ -94,13 +109,11 @@ fn judge_text(text: &str) -> Completeness {
 fn judge_question(ending: &[&str], whole: &[&str]) -> Completeness {
     let words = if ending.is_empty() { whole } else { ending };
     let text = words.join(" ");
-    if words::ASKS_TO_ASK.contains(&text.as_str()) {
-        return Completeness::Open;
-    }
     if ends_with_any(words, words::LEAD_INS) || words::DANGLING.contains(&text.as_str()) {
         return Completeness::Fragment;
     }
-    if words.len() < 2 {
+    // "Price?" asks; "Maria?" calls somebody.
+    if words.len() < 2 && !question_words::TOPICS.contains(&text.as_str()) {
         return Completeness::Open;
     }
     Completeness::Complete
@@ -113,22 +126,60 @@ fn is_correction(text: &str) -> bool {
         && text.matches('*').count() == 1
 }
 
-fn is_question(folded: &str) -> bool {
-    let ending = folded.trim_end_matches(|c: char| !c.is_alphanumeric() && c != '?');
-    let without_please = [
-        "por favor",
-        "pfv",
-        "pf",
-        "please",
-        "pls",
-        "obrigado",
-        "obrigada",
-        "gracias",
-        "thanks",
-    ]
-    .iter()
-    .find_map(|word| ending.strip_suffix(word));
-    ending.ends_with('?') || without_please.is_some_and(|rest| rest.trim_end().ends_with('?'))
+/// Leaves out thanks and "please" behind a text, and all marks at its end but question marks.
+fn cut_courtesy(folded: &str) -> &str {
+    let mut rest = trim_marks(folded);
+    while let Some(shorter) = question_words::COURTESIES.iter().find_map(|courtesy| {
+        let shorter = rest.strip_suffix(courtesy)?;
+        (!shorter.ends_with(char::is_alphanumeric)).then_some(shorter)
+    }) {
+        rest = trim_marks(shorter);
+    }
+    rest
+}
+
+fn trim_marks(text: &str) -> &str {
+    text.trim_end_matches(|c: char| !c.is_alphanumeric() && c != '?')
+}
+
+/// Returns `true` for a greeting that ends with the question how somebody is, also behind a name or before "with you".
+fn asks_how_somebody_is(text: &str, all: &[&str]) -> bool {
+    if text.trim_end_matches('?').contains('?') {
+        return false;
+    }
+    let greets = all.first().is_some_and(|word| words::GREETINGS.contains(word));
+    let parts = text.split([',', '.', '!', '?', '\n', ';']);
+    let mut parts = parts.filter(|part| part.contains(char::is_alphanumeric));
+    let last: Vec<&str> = parts.next_back().map(split_words).into_iter().flatten().collect();
+    if is_how_are_you(&last) {
+        return greets || last.len() == all.len();
+    }
+    // "Oi Carla tudo bem" has no comma.
+    greets && (1..=4).any(|begin| all.get(begin..).is_some_and(is_how_are_you))
+}
+
+/// Returns `true` if `words` ask how somebody is, and nothing else.
+fn is_how_are_you(words: &[&str]) -> bool {
+    let phrases = words::PHATIC
+        .iter()
+        .map(|phrase| phrase.split(' ').collect::<Vec<_>>());
+    let mut rests = phrases.filter_map(|phrase| words.strip_prefix(phrase.as_slice()));
+    rests.any(|rest| rest.iter().all(|word| words::WITH_YOU.contains(word)))
+}
+
+/// Returns `true` for a question whether one may ask, or whether somebody is there.
+fn asks_to_ask(words: &[&str]) -> bool {
+    let before = |word: &&&str| question_words::BEFORE_ASKING.contains(word);
+    let before = words.iter().take_while(before).count();
+    let phrases = question_words::ASKS_TO_ASK.iter();
+    let mut phrases = phrases.map(|phrase| phrase.split(' ').collect::<Vec<_>>());
+    phrases.any(|phrase| {
+        let mut rests = (0..=before).filter_map(|begin| words[begin..].strip_prefix(phrase.as_slice()));
+        rests.any(|rest| {
+            rest.iter()
+                .all(|word| question_words::AFTER_ASKING.contains(word))
+        })
+    })
 }
 
 /// Returns the last sentence with words in it.
@@ -180,9 +231,9 @@ fn ends_with_any(words: &[&str], endings: &[&str]) -> bool {
     })
 }
 
-/// Returns `true` for a question without a question mark: it begins with a question word and is long enough.
+/// Returns `true` for a question without a question mark: it begins as a question does, and is long enough.
 fn is_bare_question(words: &[&str]) -> bool {
-    let before = |word: &&&str| words::BEFORE_QUESTION.contains(word);
+    let before = |word: &&&str| question_words::BEFORE_QUESTION.contains(word);
     let skipped = words.iter().take(2).take_while(before).count();
     let after_lead_in = words::LEAD_INS.iter().filter_map(|lead_in| {
         let lead_in: Vec<&str> = lead_in.split(' ').collect();
@@ -191,12 +242,21 @@ fn is_bare_question(words: &[&str]) -> bool {
             .or_else(|| words.get(1..)?.strip_prefix(lead_in.as_slice()))
     });
     let mut starts = after_lead_in.chain([words, &words[skipped..]]);
-    starts.any(|words| {
-        words.len() >= 4
-            && words
-                .first()
-                .is_some_and(|first| words::QUESTION_WORDS.contains(first))
-    })
+    starts.any(begins_as_question)
+}
+
+/// Returns `true` if `words` begin as a question does, and are long enough for a whole one.
+fn begins_as_question(words: &[&str]) -> bool {
+    let [first, second, _, ..] = words else {
+        return false;
+    };
+    let question_word = question_words::QUESTION_WORDS.contains(first)
+        || (*first == "que" && question_words::ASKED_WITH_WHAT.contains(second))
+        || question_words::QUESTION_PAIRS.contains(&(*first, *second));
+    // "Vocês aceitam cartão", "aceptan tarjeta de crédito": whoever tells a business what it does asks.
+    let asks_business = question_words::YOU.contains(first) && question_words::OFFERS.contains(second);
+    let offers = question_words::OFFERS.contains(first) && !second.starts_with(|c: char| c.is_ascii_digit());
+    asks_business || offers || (question_word && words.len() >= 4)
 }
 
 /// Leaves out the greeting at the beginning, with the question after how somebody is.

@@ -141,45 +141,10 @@ pub(super) const LEAD_INS: &[&str] = &[
     "id like",
 ];
 
-/// Questions whether one may ask: the real question follows.
-pub(super) const ASKS_TO_ASK: &[&str] = &[
-    "posso perguntar",
-    "posso te perguntar",
-    "posso fazer uma pergunta",
-    "posso te fazer uma pergunta",
-    "posso tirar uma duvida",
-    "pode me ajudar",
-    "podem me ajudar",
-    "voce pode me ajudar",
-    "vc pode me ajudar",
-    "voces podem me ajudar",
-    "me ajuda",
-    "alguem ai",
-    "tem alguem ai",
-    "puedo preguntar",
-    "puedo hacer una pregunta",
-    "puedo hacerte una pregunta",
-    "me puedes ayudar",
-    "me puede ayudar",
-    "me ayudas",
-    "me pueden ayudar",
-    "puedes ayudarme",
-    "hay alguien",
-    "can i ask",
-    "can i ask something",
-    "can i ask you something",
-    "can i ask a question",
-    "may i ask",
-    "can you help me",
-    "could you help me",
-    "can you help",
-    "anyone there",
-    "are you there",
-    "is anyone there",
-    "sabe o que e",
-    "sabe",
-    "adivinha",
-    "you know what",
+/// Words that may stand behind the question how somebody is.
+pub(super) const WITH_YOU: &[&str] = &[
+    "com", "voce", "voces", "vc", "vcs", "por", "ai", "ahi", "contigo", "con", "usted", "ustedes", "you",
+    "all", "guys", "today", "hoje", "hoy", "doing", "amigo", "amiga", "e",
 ];
 
 /// Words that tell that something is about to be sent, or that the writer asks for a moment.
@@ -356,19 +321,6 @@ pub(super) const CLOSINGS: &[&str] = &[
     "claro",
     "sure",
     "deal",
-];
-
-/// Words with which a question begins that needs no question mark.
-pub(super) const QUESTION_WORDS: &[&str] = &[
-    "qual", "quais", "quanto", "quantos", "quanta", "quantas", "quando", "onde", "aonde", "quem", "cade",
-    "como", "cual", "cuales", "cuanto", "cuantos", "cuanta", "cuantas", "cuando", "donde", "quien",
-    "quienes", "what", "whats", "when", "where", "wheres", "who", "why", "how", "which",
-];
-
-/// Words that may stand before the word with which a question begins.
-pub(super) const BEFORE_QUESTION: &[&str] = &[
-    "e", "mas", "entao", "ah", "a", "de", "em", "com", "para", "pra", "ate", "desde", "y", "pero", "hasta",
-    "and", "but", "so", "at", "por", "favor", "please", "pls", "pf", "pfv",
 ];
 
 /// Words of somebody who is about to record something.

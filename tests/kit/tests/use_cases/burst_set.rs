@@ -18,6 +18,9 @@ use std::fmt::Write as _;
 
 const OWN: &str = include_str!("../../bursts/bursts.jsonl");
 
+/// Bursts that were written later than the rules for most of them, each once.
+const LATER: &str = include_str!("../../bursts/later.jsonl");
+
 /// A pause from which on the next message begins a burst of its own: the longest wait of a burst.
 const APART_MS: i64 = 20_000;
 
@@ -239,4 +242,20 @@ async fn of_a_set_of_bursts_nearly_all_are_answered_once_and_their_authors_hardl
         );
     }
     assert!(played.once() >= 99.0, "{}", played.figures("all"));
+}
+
+#[tokio::test]
+async fn bursts_that_were_written_later_are_answered_once_too() {
+    let played = play(read(LATER)).await;
+    let figures = played.figures("written later");
+    println!("{figures}");
+    let (waits, single) = (
+        played.waits(|_| true),
+        played.waits(|what| what == "single_question"),
+    );
+    assert!(played.bursts.len() >= 100 && played.once() >= 99.0, "{figures}");
+    assert!(
+        waits[waits.len() / 2] < 2_000 && *single.last().unwrap() < 1_000,
+        "{figures}"
+    );
 }
