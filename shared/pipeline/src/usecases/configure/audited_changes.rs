@@ -12,6 +12,20 @@ use std::collections::{BTreeMap, BTreeSet};
 /// The longest text of a field that the audit shows, in characters.
 const FIELD_MAX: usize = 80;
 
+/// Fields with parts that the audit shows. Other fields with parts are told by their names alone: they hold numbers of contacts
+/// (`access`), addresses of people (`google`, `email_senders`) or long texts, and an entry outlives an erasure.
+const SHOWN_PARTS: [&str; 6] = [
+    "agent_returns",
+    "budget",
+    "deliveries",
+    "pair_rate",
+    "rate",
+    "retention",
+];
+
+/// What stands in the audit for the content of a field that it does not show.
+const NOT_SHOWN: &str = "(not shown)";
+
 /// Lists what makes `after` of `before`: what is created, changed and removed.
 pub(super) fn list_audited_changes(before: &ConfigDocument, after: &ConfigDocument) -> Vec<AuditedAction> {
     let tenants = compare_entries("tenant", &before.tenants, &after.tenants, |tenant| {
@@ -104,18 +118,19 @@ fn compare_entries<T: Serialize + PartialEq>(
     changes
 }
 
-/// Writes the named fields as JSON, each long text cut.
+/// Writes the named fields as JSON, each long text cut, and fields with parts by their names alone unless they may be shown.
 fn shorten_fields<T: Serialize>(entry: &T, names: &[String]) -> String {
-    let shorten = |value: &Value| match value {
+    let shorten = |name: &str, value: &Value| match value {
         Value::String(text) if text.chars().count() > FIELD_MAX => {
             Value::String(text.chars().take(FIELD_MAX).chain(['…']).collect())
         }
+        Value::Array(_) | Value::Object(_) if !SHOWN_PARTS.contains(&name) => Value::from(NOT_SHOWN),
         value => value.clone(),
     };
     let all = to_fields(entry);
     let known = names
         .iter()
-        .filter_map(|name| Some((name.clone(), shorten(all.get(name)?))));
+        .filter_map(|name| Some((name.clone(), shorten(name, all.get(name)?))));
     Value::Object(known.collect::<Map<String, Value>>()).to_string()
 }
 
