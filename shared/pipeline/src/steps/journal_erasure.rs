@@ -31,8 +31,9 @@ pub(crate) async fn delete_with_cells(deps: &impl Deps, journal: &Journal) -> Po
     deps.store().delete_journal(journal).await
 }
 
-/// Forgets the effects of a thread that ended `before` or earlier. Returns `true` if
-/// something stays that is owed: an effect that is open, a fence, an event that is still to come.
+/// Forgets the effects of a thread that ended `before` or earlier. Returns `true` if something stays: what is owed (an effect
+/// that is open, a fence, an event that is still to come), or an effect whose end was stored later. Only its conversation leads to a
+/// journal, so the conversation must stay as long.
 pub(crate) async fn forget_effects(
     deps: &impl Deps,
     thread: &ThreadId,
@@ -44,7 +45,7 @@ pub(crate) async fn forget_effects(
         };
         let now = deps.system().now();
         let forgotten = journal.forget_ended(before, now);
-        let is_owed = journal.journal_due_at().is_some();
+        let something_stays = !journal.is_empty();
         let written = if journal.is_empty() {
             deps.store().delete_journal(&journal).await? == WriteOutcome::Written
         } else if forgotten {
@@ -58,7 +59,7 @@ pub(crate) async fn forget_effects(
             true
         };
         if written {
-            return Ok(is_owed);
+            return Ok(something_stays);
         }
     }
     Err(PortError::contended("journal"))

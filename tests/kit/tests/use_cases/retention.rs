@@ -368,6 +368,28 @@ async fn an_effect_that_ended_goes_with_its_conversation() {
 }
 
 #[tokio::test]
+async fn an_effect_that_ended_after_the_last_message_keeps_its_conversation_until_its_own_time_is_over() {
+    let setup = keeping(RetentionPeriod::Days(30)).await;
+    let conversation = sent(&setup, NUMBER).await;
+    setup.pass(10 * DAY);
+    let end = Some(EntryEnd::Failed { fence: false });
+    with_effect(&setup, &conversation, "agenda", end).await;
+    setup.pass(21 * DAY);
+    sweep(&setup).await;
+    let store = &setup.world.store;
+    let journal = succeed(store.find_journal(conversation.thread_id())).await;
+    assert!(journal.is_some(), "the effect is not due yet");
+    assert!(
+        exists(&setup, &conversation).await,
+        "nothing else leads to the journal"
+    );
+    setup.pass(10 * DAY);
+    sweep(&setup).await;
+    assert_eq!(succeed(store.find_journal(conversation.thread_id())).await, None);
+    assert!(!exists(&setup, &conversation).await);
+}
+
+#[tokio::test]
 async fn an_effect_of_which_nobody_knows_the_end_keeps_its_conversation() {
     let setup = keeping(RetentionPeriod::Days(30)).await;
     for (number, end) in [(NUMBER, None), ("5511900000078", Some(EntryEnd::Done))] {
