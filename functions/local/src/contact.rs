@@ -136,10 +136,25 @@ fn format_found(found: &Value) -> String {
         .get("items")
         .and_then(Value::as_array)
         .map_or(&[][..], Vec::as_slice);
-    if items.is_empty() {
-        return "Nothing is stored of this contact but what is not yet in a conversation.\n".to_owned();
+    let mut text: String = items.iter().map(format_instance).collect();
+    for (name, title) in [
+        ("events", "events not applied"),
+        ("scheduled", "messages to be sent later"),
+        ("guests", "guest of occasions"),
+        (
+            "opt_outs",
+            "opt-outs (an erasure keeps them, without the address)",
+        ),
+    ] {
+        match found.get(name).and_then(Value::as_u64) {
+            None | Some(0) => {}
+            Some(count) => text += &format!("{title}: {count}\n"),
+        }
     }
-    items.iter().map(format_instance).collect()
+    if text.is_empty() {
+        return "Nothing is stored of this contact.\n".to_owned();
+    }
+    text
 }
 
 /// Formats the person as it is known on one instance.
@@ -196,6 +211,9 @@ mod tests {
             "{text}"
         );
         assert!(text.contains("c_1-1  erased u"), "{text}");
-        assert!(format_found(&json!({"items": []})).contains("Nothing"));
+        let empty = json!({"items": [], "events": 0, "scheduled": 0, "guests": 0, "opt_outs": 0});
+        assert!(format_found(&empty).contains("Nothing"));
+        let guest = json!({"items": [], "events": 0, "scheduled": 0, "guests": 2, "opt_outs": 0});
+        assert_eq!(format_found(&guest), "guest of occasions: 2\n");
     }
 }

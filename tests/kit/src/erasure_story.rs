@@ -10,6 +10,7 @@ use crate::contract::given;
 use crate::idle::Idle;
 use crate::ports::succeed;
 use crate::stored_file::{GivenFile, store_message_file};
+use crate::stored_guest::{GivenGuest, store_invited_guest, store_opt_out};
 pub use clock::ErasureClock;
 use jiff::Timestamp;
 use recado_domain::access::Caller;
@@ -37,7 +38,7 @@ const OTHER: &str = "5511987650002@s.whatsapp.net";
 const FILE_TEXTS: [&str; 2] = ["transcricao-canaria", "documento-canario"];
 
 /// What belongs to the contact, in every spelling that is stored or sent.
-pub const CANARIES: [&str; 11] = [
+pub const CANARIES: [&str; 12] = [
     "5511987650001",
     "551187650001",
     "998877665544332",
@@ -49,6 +50,7 @@ pub const CANARIES: [&str; 11] = [
     "CANARIO-GRAVADO",
     "transcricao-canaria",
     "documento-canario",
+    "canaria@correio.example",
 ];
 
 /// What belongs to another contact of the same tenant.
@@ -156,7 +158,30 @@ impl<S: Store, Q: Queues + DeadLetterQueues + Files> ErasureSite<S, Q> {
         )
         .await;
         site.order("551187650001", picture, None, false).await;
+        Box::pin(site.invite_guests()).await;
         site
+    }
+
+    /// The contact is a guest of both tenants and wants no messages, as is another contact of the tenant.
+    async fn invite_guests(&self) {
+        let (store, now) = (&self.deps.store, self.deps.system.now());
+        for (fixture, address, name, email) in [
+            (&self.fixture, NUMBER, "Canaria Silva", "canaria@correio.example"),
+            (&self.fixture, OTHER, "Outra Pessoa", "outra@correio.example"),
+            (&self.neighbour, NUMBER, "Vizinha", "vizinha@correio.example"),
+        ] {
+            let phone = Some(address.trim_end_matches("@s.whatsapp.net"));
+            let occasion = "party";
+            let given = GivenGuest {
+                occasion,
+                phone,
+                name,
+                email,
+            };
+            store_invited_guest(store, fixture, given, now).await;
+            store_opt_out(store, fixture, address, now).await;
+        }
+        store_opt_out(store, &self.fixture, IDENTITY, now).await;
     }
 
     fn of_contact(&self) -> Written<'_> {

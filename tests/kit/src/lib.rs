@@ -31,5 +31,7 @@ pub mod servers;
 pub mod soak;
 pub mod stored_effect;
 pub mod stored_file;
+pub mod stored_guest;
+pub mod stored_usage;
 pub mod text_library;
 pub mod webhooks;

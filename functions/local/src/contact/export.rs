@@ -46,10 +46,12 @@ fn join_parts(whole: &mut Value, mut part: Value) {
                     None => conversations.push(told),
                 }
             }
-            let mut scheduled = take_list(&mut before, "scheduled");
-            scheduled.extend(take_list(&mut instance, "scheduled"));
             before["conversations"] = Value::Array(conversations);
-            before["scheduled"] = Value::Array(scheduled);
+            for name in ["events", "scheduled"] {
+                let mut records = take_list(&mut before, name);
+                records.extend(take_list(&mut instance, name));
+                before[name] = Value::Array(records);
+            }
             instance = before;
         }
         others.push(instance);

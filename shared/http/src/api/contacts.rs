@@ -73,6 +73,14 @@ struct ExportRequest {
 #[derive(Debug, Serialize, ToSchema)]
 pub(super) struct ContactsView {
     items: Vec<FoundContactView>,
+    /// Events that are not applied yet, or were given up.
+    events: usize,
+    /// Messages that are to be sent later.
+    scheduled: usize,
+    /// Occasions of which the person is a guest.
+    guests: usize,
+    /// Preferences about messages that nobody asked for. An erasure leaves them, without the address.
+    opt_outs: usize,
 }
 
 #[derive(Debug, Serialize, ToSchema)]
@@ -127,7 +135,7 @@ impl From<FoundConversation> for ContactConversationView {
     }
 }
 
-/// Finds a contact: its addresses, names and conversations.
+/// Finds a contact: its addresses, names and conversations, and how much is stored beside them.
 #[utoipa::path(
     post,
     path = "/v1/contacts/find",
@@ -143,8 +151,13 @@ pub(super) async fn post_find(
 ) -> Result<Json<ContactsView>, HttpProblem> {
     let query = read_query(&caller, &headers, body).await?;
     let found = contacts::find_contact(&*api.deps, &caller, &query).await?;
-    let items = found.into_iter().map(FoundContactView::from).collect();
-    Ok(Json(ContactsView { items }))
+    Ok(Json(ContactsView {
+        items: found.contacts.into_iter().map(FoundContactView::from).collect(),
+        events: found.events,
+        scheduled: found.scheduled,
+        guests: found.guests,
+        opt_outs: found.opt_outs,
+    }))
 }
 
 /// A part of what is stored of a contact. A conversation that goes on in the next part is in both, each with other messages.
@@ -153,8 +166,8 @@ pub(super) struct ContactExportView {
     #[schema(value_type = String)]
     tenant: TenantId,
     exported_at: Timestamp,
-    /// The person on each instance: `instance`, `addresses`, `conversations` with their `messages`, and `scheduled`
-    /// messages. The records stand in it as they are stored.
+    /// The person on each instance: `instance`, `addresses`, `conversations` with their `messages`, `events` that are
+    /// not applied, and `scheduled` messages. The records stand in it as they are stored.
     instances: Vec<Value>,
     /// Uploaded files that the messages name.
     files: Vec<ExportedFileView>,
@@ -162,6 +175,8 @@ pub(super) struct ContactExportView {
     message_files: Vec<ExportedMessageFileView>,
     /// The person as a guest of occasions: `guest` and `invitations`, as they are stored. They stand in the first part.
     guests: Vec<Value>,
+    /// Preferences about messages that nobody asked for, as they are stored. They stand in the first part.
+    opt_outs: Vec<Value>,
     /// The `cursor` of the next part. `null`: this is the last one.
     next_cursor: Option<String>,
 }
@@ -221,12 +236,14 @@ impl TryFrom<ContactExport> for ContactExportView {
     fn try_from(export: ContactExport) -> Result<Self, HttpProblem> {
         let instances: Result<Vec<Value>, _> = export.instances.iter().map(serde_json::to_value).collect();
         let guests: Result<Vec<Value>, _> = export.guests.iter().map(serde_json::to_value).collect();
+        let opt_outs: Result<Vec<Value>, _> = export.opt_outs.iter().map(serde_json::to_value).collect();
         let unreadable = |error| HttpProblem::from_port_error(&PortError::invalid("export", error));
         Ok(Self {
             tenant: export.tenant,
             exported_at: export.exported_at,
             instances: instances.map_err(unreadable)?,
             guests: guests.map_err(unreadable)?,
+            opt_outs: opt_outs.map_err(unreadable)?,
             files: export.files.into_iter().map(ExportedFileView::from).collect(),
             message_files: export
                 .message_files

@@ -1,5 +1,6 @@
 //! What a person may ask of those who hold its data: to be found, to get a copy of everything, to be erased.
 
+mod belongings;
 mod erase;
 mod export;
 mod lookup;
@@ -8,11 +9,12 @@ mod thread_erasure;
 use crate::Deps;
 use crate::ports::{PortError, PortResult};
 use crate::steps::audit::audit_actions;
+pub use belongings::ExportedEvent;
 pub use erase::{EraseReport, erase_contact};
 pub use export::{
     ContactExport, ExportCursor, ExportedFile, ExportedGuest, ExportedMessageFile, export_contact,
 };
-pub use lookup::{ContactQuery, FoundContact, FoundConversation, find_contact};
+pub use lookup::{ContactQuery, FoundContact, FoundConversation, FoundPerson, find_contact};
 use recado_domain::access::Caller;
 use recado_domain::audit::{AuditAction, AuditedAction};
 use recado_domain::counting::count_things;

@@ -40,10 +40,17 @@ impl<S: Store, Q: Queues + DeadLetterQueues + Files> ErasureSite<S, Q> {
         let found = find_contact(&self.deps, &Caller::installation(), &self.query())
             .await
             .unwrap();
-        let conversations: Vec<_> = found.iter().flat_map(|contact| &contact.conversations).collect();
+        let contacts = &found.contacts;
+        let conversations: Vec<_> = contacts
+            .iter()
+            .flat_map(|contact| &contact.conversations)
+            .collect();
         assert!(!conversations.is_empty(), "the tombstone stays");
         assert!(conversations.iter().all(|found| found.erased_at.is_some()));
-        assert!(found.iter().all(|contact| contact.names.is_empty()));
+        assert!(contacts.iter().all(|contact| contact.names.is_empty()));
+        // The preferences stay under their keys.
+        assert_eq!((found.events, found.scheduled, found.guests), (0, 0, 0));
+        assert!(found.opt_outs > 0);
     }
 
     /// Removes the tenant, by as many requests as it takes. A tenant that is removed already is the end.

@@ -4,6 +4,7 @@
 use crate::world::Setup;
 use futures::future::FutureExt;
 use recado_domain::access::Caller;
+use recado_domain::config::ConfigDocument;
 use recado_domain::contact::ContactAddress;
 use recado_domain::content::{Content, Media, MediaKind};
 use recado_domain::dead_letter::{DeadLetter, DeadLetterContent, QueueName};
@@ -11,22 +12,26 @@ use recado_domain::delivery::{DeliveryKey, DeliveryStatus, StatusUpdate};
 use recado_domain::effects::EntryEnd;
 use recado_domain::event::{EventKind, EventPayload, InboundJob, derive_event_id};
 use recado_domain::file_text::FileTextSource;
-use recado_domain::ids::{ConversationId, IdempotencyKey, Ordinal};
+use recado_domain::ids::{ConversationId, IdempotencyKey, Ordinal, ThreadId};
+use recado_domain::invitations::write_invitation_id;
 use recado_domain::millis::add_millis;
 use recado_domain::options::SendOptions;
+use recado_domain::provider::Provider;
 use recado_domain::reason::Reason;
 use recado_embedded::Embedded;
 use recado_pipeline::contacts::{ContactQuery, EraseReport, erase_contact, export_contact, find_contact};
 use recado_pipeline::deliver::{self, DeliverRequest};
+use recado_pipeline::occasions::{self, OccasionRequestError};
 use recado_pipeline::ports::{
     ConfigurationStore, Conversations, DeadLetters, Deliveries, EffectJournals, ErasableRecords,
-    InboundEntry, Inbox, OutboxStore, Queues, SendOutcome,
+    InboundEntry, Inbox, InvitationRecords, OptOuts, OutboxStore, PageRequest, Queues, SendOutcome,
 };
 use recado_pipeline::{Verdict, upload};
 use recado_testkit::builders::{Fixture, correlation, far_ahead, fresh, identity_key};
 use recado_testkit::ports::succeed;
 use recado_testkit::stored_effect::{half_hour, store_booking};
 use recado_testkit::stored_file::{GivenFile, store_message_file};
+use recado_testkit::stored_guest::{GivenGuest, store_invited_guest, store_opt_out};
 use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -144,6 +149,41 @@ impl Site {
         assert_eq!(self.setup.receive(&job, 1).await, Verdict::Done);
     }
 
+    /// The contact writes to two more instances of the tenant, one of another provider: by its number, which nothing there links to
+    /// its identity.
+    async fn write_on_other_instances(&self) -> Vec<ThreadId> {
+        let (setup, store) = (&self.setup, &self.setup.world.store);
+        let mut written = Vec::new();
+        for (provider, address) in [
+            (setup.fixture.bound.instance.provider, NUMBER),
+            (Provider::Meta, "5511987650001"),
+        ] {
+            let mut other = Fixture::on(provider);
+            other.bound.instance.tenant = setup.fixture.bound.tenant.id.clone();
+            other.bound.instance.agent = setup.fixture.bound.agent.id.clone();
+            let document = ConfigDocument {
+                instances: vec![other.bound.instance.clone()],
+                ..ConfigDocument::default()
+            };
+            succeed(store.apply_configuration(&document)).await;
+            let (external, id) = (other.external(), fresh("other"));
+            let payload = json!({
+                "address": address, "name": "Canaria Silva", "id": id, "text": "palavras na outra", "from_me": false,
+            });
+            let job = InboundJob {
+                event: derive_event_id(provider, &external, EventKind::Message, &id),
+                group: identity_key().derive_event_group(provider, &external, Some(address)),
+                received_at: setup.now(),
+                payload: EventPayload::Inline(payload),
+                ..other.job()
+            };
+            succeed(store.record_event(&job)).await;
+            assert_eq!(setup.receive(&job, 1).await, Verdict::Done);
+            written.push(identity_key().derive_thread_id(other.instance(), address));
+        }
+        written
+    }
+
     /// The conversation in which the messages of this address go on.
     pub(crate) async fn conversation(&self, address: &str) -> ConversationId {
         let mut thread = identity_key().derive_thread_id(self.setup.fixture.instance(), address);
@@ -252,6 +292,7 @@ impl Site {
         let _ = setup.job(&site.conversation(NUMBER).await).await;
         let open = succeed(store.list_open_messages(site.conversation(NUMBER).await.thread_id())).await;
         assert!(!open.is_empty(), "one is of unknown outcome");
+        site.guests().await;
         site
     }
 
@@ -267,6 +308,25 @@ impl Site {
             let done = Some(EntryEnd::Done);
             store_booking(store, &conversation, (calendar, name), done, now).await;
         }
+    }
+
+    /// The contact and another one are guests of an occasion, and want no messages that nobody asked for.
+    async fn guests(&self) {
+        let (store, fixture, now) = (&self.setup.world.store, &self.setup.fixture, self.setup.now());
+        for (phone, name, email) in [
+            ("5511987650001", "Canaria Silva", "canaria@correio.example"),
+            ("5511987650002", "Outra Pessoa", "outra@correio.example"),
+        ] {
+            let given = GivenGuest {
+                occasion: "party",
+                phone: Some(phone),
+                name,
+                email,
+            };
+            store_invited_guest(store, fixture, given, now).await;
+            store_opt_out(store, fixture, phone, now).await;
+        }
+        store_opt_out(store, fixture, IDENTITY, now).await;
     }
 
     /// Returns how many cells are held of a calendar of the tenant.
@@ -418,6 +478,8 @@ async fn an_erased_contact_stands_in_no_byte_of_the_data_folder() {
     let left = find_contact(&site.setup.world, &Caller::installation(), &site.query(NUMBER))
         .await
         .unwrap();
+    assert_eq!((left.events, left.scheduled, left.guests), (0, 0, 0));
+    let left = left.contacts;
     assert_eq!(left.len(), 1);
     assert!(
         left[0]
@@ -459,6 +521,59 @@ async fn an_erasure_that_is_cut_off_anywhere_is_finished_by_the_next_one() {
         }
         polls += 1;
     }
+}
+
+#[tokio::test]
+async fn a_number_that_one_instance_learnt_is_erased_on_all_and_also_if_the_erasure_is_cut_off() {
+    let mut polls = 1;
+    loop {
+        let site = Site::live().await;
+        let others = site.write_on_other_instances().await;
+        assert!(!site.search(&["palavras na outra"]).is_empty());
+        let query = site.query(IDENTITY);
+        let caller = Caller::installation();
+        let ended = cut_off(erase_contact(&site.setup.world, &caller, &query), polls).await;
+        site.erase(IDENTITY).await;
+        site.assert_erased();
+        assert_eq!(
+            site.search(&["palavras na outra"]),
+            Vec::<String>::new(),
+            "{polls}"
+        );
+        for thread in &others {
+            let latest = succeed(site.setup.world.store.find_latest_conversation(thread)).await;
+            assert!(latest.unwrap().is_erased(), "{thread}");
+        }
+        if ended {
+            return;
+        }
+        // Each step takes a site of its own: every third is enough.
+        polls += 3;
+    }
+}
+
+#[tokio::test]
+async fn an_erased_person_is_no_guest_and_keeps_its_preference_under_a_key_alone() {
+    let site = Site::live().await;
+    let done = site.erase(IDENTITY).await;
+    assert_eq!(done.guests, 1, "{done:?}");
+    assert!(
+        !site.search(&["outra@correio.example"]).is_empty(),
+        "another guest stays"
+    );
+    let (store, tenant) = (&site.setup.world.store, &site.setup.fixture.bound.tenant.id);
+    let page = PageRequest {
+        limit: 10,
+        cursor: None,
+    };
+    let kept = succeed(store.list_opt_outs(tenant, &page)).await.items;
+    let addresses: Vec<Option<&str>> = kept.iter().map(|one| one.address.as_deref()).collect();
+    assert_eq!(addresses.iter().flatten().collect::<Vec<_>>(), [&"5511987650002"]);
+    assert_eq!(
+        (kept.len(), kept.iter().all(|one| one.is_stopped)),
+        (3, true),
+        "nobody is written to who wanted no messages"
+    );
 }
 
 #[tokio::test]
@@ -571,9 +686,81 @@ async fn an_export_holds_everything_and_nothing_of_others() {
     assert_eq!((export.files.len(), export.message_files.len()), (1, 2));
     assert_eq!(export.instances[0].scheduled.len(), 1);
     assert_eq!(export.instances[0].journals.len(), 1);
+    let events: Vec<(bool, bool)> = export.instances[0]
+        .events
+        .iter()
+        .map(|event| (event.is_dead, event.body.is_some()))
+        .collect();
+    let count = |is_dead| events.iter().filter(|event| **event == (is_dead, true)).count();
+    assert_eq!((count(false), count(true)), (2, 1), "{events:?}");
+    for body in ["segredo-canario 5", "segredo-canario 6", "segredo-canario 7"] {
+        assert!(text.contains(body), "{body}");
+    }
+    assert_eq!((export.guests.len(), export.guests[0].invitations.len()), (1, 1));
+    assert_eq!(export.opt_outs.len(), 2, "of the number and of the identity");
+    let found = find_contact(&site.setup.world, &Caller::installation(), &site.query(NUMBER))
+        .await
+        .unwrap();
+    assert_eq!(
+        (found.events, found.scheduled, found.guests, found.opt_outs),
+        (3, 1, 1, 2)
+    );
     for other in OTHERS {
         assert!(!text.contains(other), "{other}");
     }
+}
+
+#[tokio::test]
+async fn a_guest_without_a_number_is_deleted_with_every_byte() {
+    let site = Site::open().await;
+    let (store, fixture) = (&site.setup.world.store, &site.setup.fixture);
+    let given = GivenGuest {
+        occasion: "party",
+        phone: None,
+        name: "Canaria Silva",
+        email: "canaria@correio.example",
+    };
+    let (guest, invitation) = store_invited_guest(store, fixture, given, site.setup.now()).await;
+    let (world, caller) = (&site.setup.world, Caller::installation());
+    let named = (&guest.occasion, &guest.id);
+    let tenant = Some(&guest.tenant);
+    occasions::delete_guest(world, &caller, tenant, named)
+        .await
+        .unwrap();
+    assert_eq!(site.search(&CANARIES), Vec::<String>::new());
+    let left = succeed(store.find_invitation(&guest.tenant, &invitation.id)).await;
+    assert_eq!(left, None);
+    let again = occasions::delete_guest(world, &caller, tenant, named).await;
+    assert!(
+        matches!(again, Err(OccasionRequestError::NotFound("guest"))),
+        "{again:?}"
+    );
+}
+
+#[tokio::test]
+async fn a_guest_who_never_wrote_is_found_and_exported_with_every_invitation() {
+    let site = Site::open().await;
+    let (store, fixture) = (&site.setup.world.store, &site.setup.fixture);
+    let given = GivenGuest {
+        occasion: "party",
+        phone: Some("5511987650001"),
+        name: "Canaria Silva",
+        email: "canaria@correio.example",
+    };
+    let (_, first) = store_invited_guest(store, fixture, given, site.setup.now()).await;
+    for number in 1..=250 {
+        let mut next = first.clone();
+        next.id = write_invitation_id(site.setup.now(), number);
+        let _ = succeed(store.begin_invitation(&next, &[], site.setup.now())).await;
+    }
+    let (caller, query) = (Caller::installation(), site.query(NUMBER));
+    let found = find_contact(&site.setup.world, &caller, &query).await.unwrap();
+    assert!(found.contacts.is_empty() && !found.is_unknown(), "{found:?}");
+    assert_eq!(found.guests, 1);
+    let export = export_contact(&site.setup.world, &caller, &query, None)
+        .await
+        .unwrap();
+    assert_eq!(export.guests[0].invitations.len(), 251);
 }
 
 #[tokio::test]
@@ -718,7 +905,7 @@ async fn nobody_is_found_at_another_tenant_and_nothing_is_no_contact() {
     )
     .await
     .unwrap();
-    assert!(stranger.is_empty());
+    assert!(stranger.is_unknown());
     assert!(
         find_contact(&site.setup.world, &Caller::installation(), &site.query("abc"))
             .await

@@ -3,9 +3,13 @@
 use crate::erasure::{NUMBER, Site};
 use recado_domain::access::Caller;
 use recado_domain::content::{Content, Media, MediaKind};
+use recado_domain::event::{EventPayload, InboundJob};
 use recado_pipeline::contacts::{ContactQuery, ExportCursor, export_contact};
+use recado_pipeline::ports::{Inbox, Queues};
 use recado_pipeline::upload;
+use recado_testkit::builders::identity_key;
 use recado_testkit::ports::succeed;
+use serde_json::json;
 use std::collections::BTreeSet;
 
 /// What an answer of a Lambda function holds, in bytes.
@@ -81,4 +85,48 @@ async fn a_part_that_begins_in_an_erased_conversation_is_refused() {
     );
     assert_eq!(ExportCursor::parse("suporte-01~c_1~1"), None);
     assert_eq!(ExportCursor::parse("1"), None);
+}
+
+#[tokio::test]
+async fn large_events_that_are_not_applied_come_in_parts_too() {
+    let site = Site::open().await;
+    let (setup, store, queues) = (&site.setup, &site.setup.world.store, &site.setup.world.queues);
+    let group = identity_key().derive_event_group(
+        setup.fixture.bound.instance.provider,
+        &setup.fixture.external(),
+        Some(NUMBER),
+    );
+    for number in 1..=4 {
+        let job = setup.fixture.job();
+        let key = job.event.to_string();
+        let body = json!({"number": number, "text": "x".repeat(1_200_000)});
+        succeed(queues.put_payload(&key, &body)).await;
+        let job = InboundJob {
+            group: group.clone(),
+            payload: EventPayload::Stored(key),
+            ..job
+        };
+        succeed(store.record_event(&job)).await;
+    }
+    let query = ContactQuery {
+        tenant: setup.fixture.bound.tenant.id.clone(),
+        instance: None,
+        contact: NUMBER.to_owned(),
+    };
+    let (mut numbers, mut parts, mut after) = (BTreeSet::new(), 0, None);
+    loop {
+        let part = export_contact(&setup.world, &Caller::installation(), &query, after.as_ref())
+            .await
+            .unwrap();
+        assert!(serde_json::to_vec(&part).unwrap().len() < ANSWER_BYTES);
+        parts += 1;
+        for event in part.instances.iter().flat_map(|one| &one.events) {
+            let number = event.body.as_ref().unwrap()["number"].as_u64().unwrap();
+            assert!(numbers.insert(number), "each event once");
+        }
+        let Some(next) = part.next else { break };
+        assert_eq!(ExportCursor::parse(&next.to_string()), Some(next.clone()));
+        after = Some(next);
+    }
+    assert_eq!((parts, numbers.len()), (2, 4));
 }

@@ -4,24 +4,31 @@
 use crate::erasure::{CANARIES, NUMBER, OTHERS, Site, cut_off};
 use recado_domain::access::{Caller, Scope, Token, TokenRole};
 use recado_domain::alert::{Alert, AlertSubject, Notification};
+use recado_domain::contact::ContactAddress;
 use recado_domain::dead_letter::DeadLetter;
 use recado_domain::event::{EventKind, EventPayload, EventState, InboundJob, derive_event_id};
-use recado_domain::ids::{TenantId, TokenName};
+use recado_domain::ids::{ConversationId, TenantId, TokenName};
+use recado_domain::millis::add_millis;
 use recado_domain::notice::{NewNotice, Notice, NoticeKind};
 use recado_domain::sample::MinuteSample;
+use recado_domain::turn_places::TurnPlaces;
 use recado_pipeline::configure::{self, ApplyOptions};
 use recado_pipeline::knowledge::{NewDocument, add_source};
 use recado_pipeline::ports::{
     Alerts, ConfigurationStore, Conversations, DeadLetters, Inbox, Notices, Queues, Samples, Tokens,
+    TurnPlaceRecords, WriteOutcome,
 };
 use recado_pipeline::tenant_removal::{RemovalError, RemovalOptions, RemovalReport, remove_tenant};
 use recado_pipeline::{Verdict, process};
-use recado_testkit::builders::{Fixture, far_ahead, fresh, identity_key};
+use recado_testkit::builders::{Fixture, far_ahead, fresh, identity_key, nonce};
 use recado_testkit::ports::succeed;
 use recado_testkit::stored_effect::store_booking;
+use recado_testkit::stored_guest::{GivenGuest, store_invited_guest, store_opt_out};
+use recado_testkit::stored_usage::store_used_reply;
 use rusqlite::types::ValueRef;
 use serde_json::json;
 use std::collections::BTreeSet;
+use std::num::NonZeroU32;
 
 /// What belongs to the removed tenant itself.
 const OWN: [&str; 3] = ["Clínica Canário", "instrucao-canaria", "recado-para-o-canario"];
@@ -143,6 +150,46 @@ impl Two {
         add_source(&self.site.setup.world, &Caller::installation(), agent, document)
             .await
             .unwrap();
+        self.guests_and_sums(fixture, text).await;
+    }
+
+    /// A guest with an invitation, an opt-out, the use of a model on a day, and the place of a turn.
+    async fn guests_and_sums(&self, fixture: &Fixture, text: &str) {
+        let (store, now) = (&self.site.setup.world.store, self.site.setup.now());
+        let given = GivenGuest {
+            occasion: text,
+            phone: None,
+            name: text,
+            email: "convidada@correio.example",
+        };
+        store_invited_guest(store, fixture, given, now).await;
+        store_opt_out(store, fixture, text, now).await;
+        let id = self.find_conversation(fixture).await;
+        let mut conversation = succeed(store.find_conversation(&id)).await.unwrap();
+        let fixture = &Fixture {
+            address: ContactAddress::parse(NUMBER).unwrap(),
+            ..fixture.clone()
+        };
+        store_used_reply(store, fixture, &mut conversation, (text, now)).await;
+        let mut places = TurnPlaces::default();
+        let until = add_millis(now, 95_000);
+        places.ask_for_place(NonZeroU32::MAX, (&id, &nonce()), now, until);
+        places.rev += 1;
+        let written = succeed(store.save_turn_places(&fixture.bound.tenant.id, &places)).await;
+        assert_eq!(written, WriteOutcome::Written);
+    }
+
+    /// Returns the newest conversation in which the person's messages to this instance go on.
+    async fn find_conversation(&self, fixture: &Fixture) -> ConversationId {
+        let mut thread = identity_key().derive_thread_id(fixture.instance(), NUMBER);
+        loop {
+            let latest = succeed(self.site.setup.world.store.find_latest_conversation(&thread)).await;
+            let latest = latest.unwrap();
+            match latest.moved_to {
+                Some(moved_to) => thread = moved_to.thread_id().clone(),
+                None => return latest.id,
+            }
+        }
     }
 
     async fn ask(&self, options: RemovalOptions) -> Result<RemovalReport, RemovalError> {
@@ -281,7 +328,7 @@ async fn a_removed_tenant_stands_in_no_byte_of_the_data_folder_and_the_other_kee
     }
     let before = two.rows_of_others();
     let tables: BTreeSet<&str> = before.iter().filter_map(|row| row.split('|').next()).collect();
-    assert!(tables.len() >= 13, "{tables:?}");
+    assert!(tables.len() >= 19, "{tables:?}");
     let reports = two.remove().await;
     assert!(
         reports[0].waits_until.is_some() && reports[0].tokens == 1,

@@ -1,7 +1,10 @@
 //! Erases a contact. Each step can be repeated: an erasure that was cut off is asked for again and goes on. What leads
 //! from one identity of the person to another is erased last, so that a repetition finds the same person.
 
-use super::lookup::{ContactQuery, FoundContact, find_on_instances};
+use super::belongings::{
+    derive_recipient_keys, is_letter_of_contact, list_groups, list_scheduled, names_contact,
+};
+use super::lookup::{ContactQuery, FoundContact, collect_addresses, find_on_instances};
 use super::thread_erasure::{ThreadErasure, erase_thread};
 use super::{ContactError, audit_contacts};
 use crate::Deps;
@@ -13,15 +16,14 @@ use crate::steps::dead_letter_erasure::{
     erase_dead_letters, erase_dead_queue, erase_scheduled_message, settle_without_body,
 };
 use crate::steps::guests::find_guests;
-use crate::steps::identity::{derive_thread_id, load_identity_key};
+use crate::steps::identity::derive_thread_id;
 use jiff::Timestamp;
 use recado_domain::access::Caller;
 use recado_domain::audit::AuditAction;
 use recado_domain::contact::ContactAddress;
-use recado_domain::dead_letter::{DeadLetter, DeadLetterContent, QueueName};
+use recado_domain::dead_letter::{DeadLetter, QueueName};
 use recado_domain::event::InboundJob;
-use recado_domain::ids::ThreadId;
-use recado_domain::opt_out::RecipientAddress;
+use recado_domain::ids::{TenantId, ThreadId};
 use recado_domain::wake_up::{SendJob, TurnJob};
 use std::collections::BTreeSet;
 
@@ -61,19 +63,17 @@ pub async fn erase_contact(
     let mut done = EraseReport::default();
     let found = find_on_instances(deps, query).await?;
     audit_contacts(deps, caller, AuditAction::ContactErased, &found).await?;
-    let addresses: BTreeSet<ContactAddress> = found
-        .iter()
-        .flat_map(|contact| contact.addresses.clone())
-        .collect();
-    for contact in found {
-        erase_on_instance(deps, &contact, &mut done).await?;
+    let addresses = collect_addresses(&found);
+    for contact in &found {
+        erase_beside_threads(deps, contact, &mut done).await?;
     }
-    if done.waits_until.is_none() {
-        for guest in find_guests(deps, &query.tenant, &addresses).await? {
-            deps.store().delete_guest(&guest).await?;
-            done.guests += 1;
-        }
+    // Before the threads: these lead to the addresses by which opt-outs and guests are found.
+    forget_addresses_of_opt_outs(deps, &query.tenant, &addresses).await?;
+    for guest in find_guests(deps, &query.tenant, &addresses).await? {
+        deps.store().delete_guest(&guest).await?;
+        done.guests += 1;
     }
+    erase_threads(deps, &found, &mut done).await?;
     deps.store().overwrite_deleted().await?;
     tracing::info!(
         tenant = %query.tenant, conversations = done.conversations, messages = done.messages, events = done.events,
@@ -83,7 +83,8 @@ pub async fn erase_contact(
     Ok(done)
 }
 
-async fn erase_on_instance(
+/// Erases what is under way on an instance, and what was given up there.
+async fn erase_beside_threads(
     deps: &impl Deps,
     contact: &FoundContact,
     done: &mut EraseReport,
@@ -97,57 +98,44 @@ async fn erase_on_instance(
         done.dead_letters += erase_dead_queue(deps, queue, is_theirs).await?;
     }
     deps.queues().delete_inbound(&groups).await?;
-    erase_scheduled(deps, contact, done).await?;
-    for thread in contact.threads.iter().rev() {
-        match erase_thread(deps, contact, thread, done).await? {
-            ThreadErasure::Done => {}
-            ThreadErasure::WaitsUntil(until) => {
-                done.waits_until = done.waits_until.max(Some(until));
-                return Ok(());
-            }
-        }
-    }
-    forget_addresses_of_opt_outs(deps, contact).await?;
-    let instance = &contact.instance.id;
-    let entry = derive_thread_id(deps, instance, contact.entry.as_str()).await?;
-    deps.store().delete_alias(&entry).await
+    erase_scheduled(deps, contact, done).await
 }
 
-/// Deletes the person's addresses in its preferences about messages. The preferences stay under their keys, which tell nothing of the person:
-/// somebody who is erased must not be written to again.
-async fn forget_addresses_of_opt_outs(deps: &impl Deps, contact: &FoundContact) -> PortResult<()> {
-    let key = load_identity_key(deps).await?;
-    let tenant = &contact.instance.tenant;
-    for address in &contact.addresses {
-        let recipient = key.derive_recipient_key(tenant, RecipientAddress::WhatsApp(address.as_str()));
-        deps.store().forget_opt_out_address(tenant, &recipient).await?;
+/// Erases the threads, those that were found last first, on all instances: one that leads to others goes after them. If a message
+/// is being sent, what leads to it stays.
+async fn erase_threads(deps: &impl Deps, found: &[FoundContact], done: &mut EraseReport) -> PortResult<()> {
+    let rounds = found.iter().map(FoundContact::count_rounds).max().unwrap_or(0);
+    for round in (0..rounds).rev() {
+        for contact in found {
+            for thread in contact.threads_of_round(round).iter().rev() {
+                if let ThreadErasure::WaitsUntil(until) = erase_thread(deps, contact, thread, done).await? {
+                    done.waits_until = done.waits_until.max(Some(until));
+                    break;
+                }
+            }
+        }
+        if done.waits_until.is_some() {
+            return Ok(());
+        }
+    }
+    for contact in found {
+        let entry = derive_thread_id(deps, &contact.instance.id, contact.entry.as_str()).await?;
+        deps.store().delete_alias(&entry).await?;
     }
     Ok(())
 }
 
-/// Returns the FIFO groups of the person's events.
-async fn list_groups(deps: &impl Deps, contact: &FoundContact) -> PortResult<BTreeSet<String>> {
-    let key = load_identity_key(deps).await?;
-    let (provider, external) = (contact.instance.provider, contact.instance.resolve_external_id());
-    let group = |address: &str| {
-        let external = external.as_ref()?;
-        Some(key.derive_event_group(provider, external, Some(address)))
-    };
-    let mut groups = BTreeSet::new();
-    for address in &contact.addresses {
-        let user = address
-            .as_str()
-            .split_once('@')
-            .map_or(address.as_str(), |(user, _)| user);
-        for spelling in [
-            address.as_str().to_owned(),
-            user.to_owned(),
-            format!("{user}@s.whatsapp.net"),
-        ] {
-            groups.extend(group(&spelling));
-        }
+/// Deletes the person's addresses in its preferences about messages. The preferences stay under their keys, which tell nothing of the person:
+/// somebody who is erased must not be written to again.
+async fn forget_addresses_of_opt_outs(
+    deps: &impl Deps,
+    tenant: &TenantId,
+    addresses: &BTreeSet<ContactAddress>,
+) -> PortResult<()> {
+    for recipient in derive_recipient_keys(deps, tenant, addresses).await? {
+        deps.store().forget_opt_out_address(tenant, &recipient).await?;
     }
-    Ok(groups)
+    Ok(())
 }
 
 /// Settles the person's events that are not applied yet.
@@ -161,30 +149,6 @@ async fn erase_pending_events(
         done.events += 1;
     }
     Ok(())
-}
-
-fn is_letter_of_contact(dead_letter: &DeadLetter, contact: &FoundContact, groups: &BTreeSet<String>) -> bool {
-    match &dead_letter.what {
-        DeadLetterContent::Event(job) => groups.contains(&job.group),
-        DeadLetterContent::Message { message } => message
-            .conversation_and_ordinal()
-            .is_ok_and(|(conversation, _)| contact.has_conversation(&conversation)),
-        DeadLetterContent::Turn(job) => contact.has_conversation(&job.conversation),
-        DeadLetterContent::Unreadable { body: text } | DeadLetterContent::Damaged { record: text } => {
-            names_contact(text, contact)
-        }
-    }
-}
-
-/// Fewest characters of an address that is searched for in a text.
-const SEARCHED_MIN: usize = 8;
-
-/// Returns `true` if an unreadable text contains one of the person's numbers or identities.
-fn names_contact(text: &str, contact: &FoundContact) -> bool {
-    contact.addresses.iter().any(|address| {
-        let user = address.as_str().split('@').next().unwrap_or_default();
-        user.len() >= SEARCHED_MIN && text.contains(user)
-    })
 }
 
 /// Returns `true` if a message of a dead-letter queue is about the person. An event is known by its group, other jobs by
@@ -204,10 +168,8 @@ fn is_copy_of_contact(message: &DeadQueueMessage, contact: &FoundContact, groups
 
 /// Cancels the messages to the person that are to be sent later, which removes their content.
 async fn erase_scheduled(deps: &impl Deps, contact: &FoundContact, done: &mut EraseReport) -> PortResult<()> {
-    for scheduled in deps.store().list_pending_scheduled(&contact.instance.id).await? {
-        if contact.has_address(&scheduled.to) && erase_scheduled_message(deps, scheduled).await? {
-            done.scheduled += 1;
-        }
+    for scheduled in list_scheduled(deps, contact).await? {
+        done.scheduled += usize::from(erase_scheduled_message(deps, scheduled).await?);
     }
     Ok(())
 }

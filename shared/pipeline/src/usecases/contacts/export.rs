@@ -2,26 +2,26 @@
 //! holds 6 MB at most. The files of messages are larger, and named.
 
 mod guests;
+mod records;
 
-use super::lookup::{ContactQuery, FoundContact, find_on_instances};
+use super::belongings::{list_opt_outs, list_scheduled, list_unapplied_events, read_event};
+use super::lookup::{ContactQuery, FoundContact, collect_addresses, find_on_instances};
 use super::{ContactError, audit_contacts};
 use crate::Deps;
-use crate::ports::{
-    Conversations, Deliveries, EffectJournals, ErasableRecords, PortError, PortResult, Queues, System,
-};
+use crate::ports::{Conversations, Deliveries, EffectJournals, PortError, PortResult, Queues, System};
 use crate::steps::upload::{StoredUpload, upload_key};
 pub use guests::ExportedGuest;
 use guests::export_guests;
-use jiff::Timestamp;
 use recado_domain::access::Caller;
 use recado_domain::audit::AuditAction;
 use recado_domain::content::Content;
 use recado_domain::conversation::Conversation;
 use recado_domain::delivery::{Delivery, DeliveryKey};
 use recado_domain::effects::Journal;
-use recado_domain::ids::{ConversationId, InstanceId, MessageId, Ordinal, TenantId};
-use recado_domain::message::{Message, StoredFile};
-use recado_domain::scheduled::ScheduledMessage;
+use recado_domain::ids::{ConversationId, InstanceId, Ordinal};
+use recado_domain::message::Message;
+pub use records::{ContactExport, ExportedFile, ExportedMessageFile};
+use records::{ExportedConversation, ExportedInstance, ExportedMessage, describe_file};
 use serde::Serialize;
 use std::fmt;
 
@@ -37,9 +37,12 @@ pub struct ExportCursor {
     place: ExportPlace,
 }
 
-/// The place on one instance: messages that are to be sent later come first, then conversations.
+/// The place on one instance: events that are not applied come first, then messages that are to be sent later, then
+/// conversations.
 #[derive(Debug, Clone, PartialEq, Eq)]
 enum ExportPlace {
+    /// After so many events.
+    Events(usize),
     /// After so many messages that are to be sent later.
     Scheduled(usize),
     /// After this message of the conversation.
@@ -47,12 +50,13 @@ enum ExportPlace {
 }
 
 impl ExportPlace {
-    const START: Self = Self::Scheduled(0);
+    const START: Self = Self::Events(0);
 }
 
 impl fmt::Display for ExportCursor {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match &self.place {
+            ExportPlace::Events(number) => write!(f, "{}~events~{number}", self.instance),
             ExportPlace::Scheduled(number) => write!(f, "{}~scheduled~{number}", self.instance),
             ExportPlace::Message(id, ordinal) => write!(f, "{}~{id}~{}", self.instance, ordinal.0),
         }
@@ -65,100 +69,13 @@ impl ExportCursor {
         let mut parts = text.rsplitn(3, '~');
         let (number, place, instance) = (parts.next()?, parts.next()?, parts.next()?);
         let place = match place {
+            "events" => ExportPlace::Events(number.parse().ok()?),
             "scheduled" => ExportPlace::Scheduled(number.parse().ok()?),
             id => ExportPlace::Message(ConversationId::parse(id).ok()?, Ordinal(number.parse().ok()?)),
         };
         let instance = InstanceId::parse(instance).ok()?;
         Some(Self { instance, place })
     }
-}
-
-/// A part of what is stored of a contact. The records stand in it as they are stored.
-#[derive(Debug, Serialize)]
-pub struct ContactExport {
-    /// The tenant whose contact it is.
-    pub tenant: TenantId,
-    /// Time of the export.
-    pub exported_at: Timestamp,
-    /// The person on each instance.
-    pub instances: Vec<ExportedInstance>,
-    /// Files that clients uploaded, that the messages name, and that are still stored.
-    pub files: Vec<ExportedFile>,
-    /// Files of the messages, to be read one by one.
-    pub message_files: Vec<ExportedMessageFile>,
-    /// The person as a guest of occasions, with what was sent. They stand in the first part.
-    pub guests: Vec<ExportedGuest>,
-    /// Place at which the next part begins; `None`: this is the last one.
-    #[serde(skip)]
-    pub next: Option<ExportCursor>,
-}
-
-/// A person's records on one instance.
-#[derive(Debug, Serialize)]
-pub struct ExportedInstance {
-    /// The instance.
-    pub instance: InstanceId,
-    /// Addresses of the person.
-    pub addresses: Vec<String>,
-    /// Conversations with their messages, the newest of each thread first.
-    pub conversations: Vec<ExportedConversation>,
-    /// Messages that are to be sent later.
-    pub scheduled: Vec<ScheduledMessage>,
-    /// Effects of the agent's tools and what is booked, thread by thread. They stand in the first part.
-    pub journals: Vec<Journal>,
-}
-
-/// A conversation with its messages.
-#[derive(Debug, Serialize)]
-pub struct ExportedConversation {
-    /// The conversation.
-    pub conversation: Conversation,
-    /// Its messages in their order, as many as the part holds.
-    pub messages: Vec<ExportedMessage>,
-}
-
-/// A message with its delivery.
-#[derive(Debug, Serialize)]
-pub struct ExportedMessage {
-    /// The message.
-    pub message: Message,
-    /// What the provider reported of its delivery.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub delivery: Option<Delivery>,
-}
-
-/// A file that a client uploaded to send it to the contact.
-#[derive(Debug, Serialize)]
-pub struct ExportedFile {
-    /// The source by which messages name the file.
-    pub source: String,
-    /// Media type of the file.
-    pub mime_type: String,
-    /// Name of the file, if the client gave one.
-    pub file_name: Option<String>,
-    /// Content of the file.
-    pub base64: String,
-}
-
-/// The stored file of a message. Its bytes are read by its own route.
-#[derive(Debug, Serialize)]
-pub struct ExportedMessageFile {
-    /// The message.
-    pub message: MessageId,
-    /// The stored bytes.
-    pub stored: StoredFile,
-    /// Name of the file, if it has one.
-    pub file_name: Option<String>,
-}
-
-fn describe_file(message: &Message) -> Option<ExportedMessageFile> {
-    let stored = message.file.as_ref()?.stored()?;
-    let media = message.content.media_file();
-    Some(ExportedMessageFile {
-        message: message.message_id(),
-        stored: stored.clone(),
-        file_name: media.and_then(|media| media.file_name.clone()),
-    })
 }
 
 /// Exports what is stored of a contact, from `after` on, as much as one part holds. Tombstones are left out.
@@ -179,18 +96,20 @@ pub async fn export_contact(
         files: Vec::new(),
         message_files: Vec::new(),
         guests: Vec::new(),
+        opt_outs: Vec::new(),
         next: None,
     };
     if after.is_none() {
-        export.guests = export_guests(deps, query, &found).await?;
+        let addresses = collect_addresses(&found);
+        export.guests = export_guests(deps, &query.tenant, &addresses).await?;
+        export.opt_outs = list_opt_outs(deps, &query.tenant, &addresses).await?;
     }
     let left = |contact: &&FoundContact| after.is_none_or(|after| contact.instance.id >= after.instance);
     for contact in found.iter().filter(left) {
         let here = after.filter(|after| after.instance == contact.instance.id);
         let begin = here.map_or(&ExportPlace::START, |after| &after.place);
         let (exported, stopped) = part.export_instance(deps, contact, begin).await?;
-        let is_empty = exported.conversations.is_empty() && exported.scheduled.is_empty();
-        if !is_empty || !exported.journals.is_empty() {
+        if !exported.is_empty() {
             export.instances.push(exported);
         }
         if let Some(place) = stopped {
@@ -226,14 +145,17 @@ impl ExportPart {
         content: &Content,
     ) -> PortResult<bool> {
         let file = self.find_file(deps, instance, content).await?;
-        let text = serde_json::to_vec(record).map_err(|error| PortError::invalid("export", error))?;
-        let bytes = text.len() + file.as_ref().map_or(0, |file| file.base64.len());
-        if self.bytes > 0 && self.bytes + bytes > PART_BYTES {
-            return Ok(false);
-        }
-        self.bytes += bytes;
-        self.files.extend(file);
-        Ok(true)
+        let bytes = count_bytes(record)? + file.as_ref().map_or(0, |file| file.base64.len());
+        let is_taken = self.take_bytes(bytes);
+        self.files.extend(file.filter(|_| is_taken));
+        Ok(is_taken)
+    }
+
+    /// Takes so many bytes. `false`, and nothing is taken: the part is full.
+    fn take_bytes(&mut self, bytes: usize) -> bool {
+        let fits = self.bytes == 0 || self.bytes + bytes <= PART_BYTES;
+        self.bytes += if fits { bytes } else { 0 };
+        fits
     }
 
     /// Exports the person's records on one instance from `begin` on. Returns where it stopped because the part was full.
@@ -252,15 +174,31 @@ impl ExportPart {
             instance: instance.clone(),
             addresses: addresses.collect(),
             conversations: Vec::new(),
+            events: Vec::new(),
             scheduled: Vec::new(),
             journals: Vec::new(),
         };
         if *begin == ExportPlace::START {
             exported.journals = self.export_journals(deps, contact).await?;
         }
-        if let ExportPlace::Scheduled(first) = begin {
+        if let ExportPlace::Events(first) = begin {
+            let events = list_unapplied_events(deps, contact).await?;
+            for (number, (job, is_dead)) in events.into_iter().enumerate().skip(*first) {
+                let event = read_event(deps, job, is_dead).await?;
+                if !self.take_bytes(count_bytes(&event)?) {
+                    return Ok((exported, Some(ExportPlace::Events(number))));
+                }
+                exported.events.push(event);
+            }
+        }
+        if let ExportPlace::Events(_) | ExportPlace::Scheduled(_) = begin {
+            let first = if let ExportPlace::Scheduled(first) = begin {
+                *first
+            } else {
+                0
+            };
             let scheduled = list_scheduled(deps, contact).await?;
-            for (number, scheduled) in scheduled.into_iter().enumerate().skip(*first) {
+            for (number, scheduled) in scheduled.into_iter().enumerate().skip(first) {
                 if !self
                     .take_record(deps, instance, &scheduled, &scheduled.content)
                     .await?
@@ -273,7 +211,7 @@ impl ExportPart {
         let conversations = contact.conversations.iter();
         let conversations: Vec<_> = conversations.filter(|found| found.erased_at.is_none()).collect();
         let (first, mut after) = match begin {
-            ExportPlace::Scheduled(_) => (0, Ordinal(0)),
+            ExportPlace::Events(_) | ExportPlace::Scheduled(_) => (0, Ordinal(0)),
             ExportPlace::Message(id, after) => {
                 let place = conversations.iter().position(|found| found.id == *id);
                 let gone = ContactError::NotFound("place in the export: begin anew");
@@ -307,8 +245,7 @@ impl ExportPart {
         for thread in &contact.threads {
             journals.extend(deps.store().find_journal(thread).await?);
         }
-        let text = serde_json::to_vec(&journals).map_err(|error| PortError::invalid("export", error))?;
-        self.bytes += text.len();
+        self.bytes += count_bytes(&journals)?;
         Ok(journals)
     }
 
@@ -373,11 +310,10 @@ impl ExportPart {
     }
 }
 
-async fn list_scheduled(deps: &impl Deps, contact: &FoundContact) -> PortResult<Vec<ScheduledMessage>> {
-    let mut scheduled = deps.store().list_pending_scheduled(&contact.instance.id).await?;
-    scheduled.retain(|scheduled| contact.has_address(&scheduled.to));
-    scheduled.sort_by(|a, b| a.id.cmp(&b.id));
-    Ok(scheduled)
+/// Returns the number of bytes of a record in the export.
+fn count_bytes(record: &impl Serialize) -> PortResult<usize> {
+    let text = serde_json::to_vec(record).map_err(|error| PortError::invalid("export", error))?;
+    Ok(text.len())
 }
 
 async fn find_delivery(

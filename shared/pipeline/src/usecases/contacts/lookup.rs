@@ -1,8 +1,10 @@
 //! Finds all identities and threads of one person.
 
+use super::belongings::{list_opt_outs, list_scheduled, list_unapplied_events};
 use super::{ContactError, audit_contacts};
 use crate::Deps;
 use crate::ports::{ConfigurationStore, ContactAliases, Conversations, PortResult, Providers};
+use crate::steps::guests::find_guests;
 use crate::steps::identity::derive_thread_id;
 use jiff::Timestamp;
 use recado_domain::access::Caller;
@@ -11,6 +13,7 @@ use recado_domain::config::Instance;
 use recado_domain::contact::ContactAddress;
 use recado_domain::conversation::{Conversation, ConversationStatus};
 use recado_domain::ids::{ConversationId, InstanceId, TenantId, ThreadId};
+use recado_domain::provider::AddressFormat;
 use recado_domain::recipient::{RecipientError, parse_recipient};
 use std::collections::BTreeSet;
 
@@ -52,13 +55,55 @@ pub struct FoundContact {
     pub addresses: BTreeSet<ContactAddress>,
     /// Conversations of the person, the newest of each thread first.
     pub conversations: Vec<FoundConversation>,
-    /// The address that was asked for.
+    /// The address that was asked for, or the first one that another instance told of the person.
     pub(super) entry: ContactAddress,
-    /// Threads of the person, from the one that was asked for on: each is reached through one before it.
+    /// Threads of the person, from the one of `entry` on. Each is reached through one before it, or through a thread that another
+    /// instance found in an earlier round.
     pub(super) threads: Vec<ThreadId>,
+    /// Number of threads that were known at the end of each round, in rounds of the search on all instances.
+    rounds: Vec<usize>,
 }
 
 impl FoundContact {
+    /// Begins a search at an address, in the round with this number.
+    async fn start_at(
+        deps: &impl Deps,
+        instance: Instance,
+        entry: ContactAddress,
+        round: usize,
+    ) -> PortResult<Self> {
+        let first = derive_thread_id(deps, &instance.id, entry.as_str()).await?;
+        Ok(Self {
+            instance,
+            names: BTreeSet::new(),
+            addresses: BTreeSet::from([entry.clone()]),
+            conversations: Vec::new(),
+            entry,
+            threads: vec![first],
+            rounds: vec![0; round],
+        })
+    }
+
+    /// Returns the threads that were found in a round, each reached through one before it or of an earlier round.
+    pub(super) fn threads_of_round(&self, round: usize) -> &[ThreadId] {
+        let begin = round
+            .checked_sub(1)
+            .map_or(Some(0), |before| self.rounds.get(before).copied());
+        let range = begin.zip(self.rounds.get(round).copied());
+        range
+            .and_then(|(begin, end)| self.threads.get(begin..end))
+            .unwrap_or_default()
+    }
+
+    /// Returns the number of rounds of the search.
+    pub(super) fn count_rounds(&self) -> usize {
+        self.rounds.len()
+    }
+
+    fn end_round(&mut self) {
+        self.rounds.push(self.threads.len());
+    }
+
     /// Returns `true` if `address` is one of the person's addresses, in either spelling of a number.
     pub(super) fn has_address(&self, address: &ContactAddress) -> bool {
         let is = |known: &ContactAddress| known == address || known.is_same_number(address);
@@ -71,18 +116,60 @@ impl FoundContact {
     }
 }
 
-/// Finds a contact on the tenant's instances. An instance on which nothing of it is stored is left out.
+/// A person as a tenant knows it.
+#[derive(Debug)]
+pub struct FoundPerson {
+    /// The person on each instance. An instance on which no conversation of it is stored is left out.
+    pub contacts: Vec<FoundContact>,
+    /// Number of events that are not applied, pending ones and dead ones.
+    pub events: usize,
+    /// Number of messages to it that are to be sent later.
+    pub scheduled: usize,
+    /// Number of occasions of which it is a guest.
+    pub guests: usize,
+    /// Number of its preferences about messages that nobody asked for.
+    pub opt_outs: usize,
+}
+
+impl FoundPerson {
+    /// Returns `true` if nothing is stored of the person.
+    pub fn is_unknown(&self) -> bool {
+        self.contacts.is_empty() && self.events + self.scheduled + self.guests + self.opt_outs == 0
+    }
+}
+
+/// Finds a contact on the tenant's instances.
 pub async fn find_contact(
     deps: &impl Deps,
     caller: &Caller,
     query: &ContactQuery,
-) -> Result<Vec<FoundContact>, ContactError> {
+) -> Result<FoundPerson, ContactError> {
     let found = find_on_instances(deps, query).await?;
     audit_contacts(deps, caller, AuditAction::ContactFound, &found).await?;
-    Ok(found
-        .into_iter()
-        .filter(|contact| !contact.conversations.is_empty())
-        .collect())
+    let addresses = collect_addresses(&found);
+    let (mut events, mut scheduled) = (0, 0);
+    for contact in &found {
+        events += list_unapplied_events(deps, contact).await?.len();
+        scheduled += list_scheduled(deps, contact).await?.len();
+    }
+    Ok(FoundPerson {
+        events,
+        scheduled,
+        guests: find_guests(deps, &query.tenant, &addresses).await?.len(),
+        opt_outs: list_opt_outs(deps, &query.tenant, &addresses).await?.len(),
+        contacts: found
+            .into_iter()
+            .filter(|contact| !contact.conversations.is_empty())
+            .collect(),
+    })
+}
+
+/// Returns the addresses of a person on all instances.
+pub(super) fn collect_addresses(found: &[FoundContact]) -> BTreeSet<ContactAddress> {
+    found
+        .iter()
+        .flat_map(|contact| contact.addresses.iter().cloned())
+        .collect()
 }
 
 /// Finds a contact on each of the tenant's instances, also where no conversation of it is stored.
@@ -105,50 +192,94 @@ pub(super) async fn find_on_instances(
     if instances.is_empty() {
         return Err(ContactError::NotFound("instance"));
     }
-    let (mut found, mut refused) = (Vec::new(), None);
+    let (mut found, mut others, mut refused) = (Vec::new(), Vec::new(), None);
     for instance in instances {
-        let format = deps.providers().capabilities(instance.provider).address_format;
-        match parse_recipient(format, &query.contact) {
-            Ok(entry) => found.push(follow_identities(deps, instance, entry).await?),
-            Err(RecipientError::OtherProvider) => {}
+        match parse_recipient(address_format(deps, &instance), &query.contact) {
+            Ok(entry) => found.push(FoundContact::start_at(deps, instance, entry, 0).await?),
+            Err(RecipientError::OtherProvider) => others.push(instance),
             Err(error) => refused = Some(error),
         }
     }
-    match refused {
-        Some(error) => Err(error.into()),
-        None => Ok(found),
+    if let Some(error) = refused {
+        return Err(error.into());
     }
+    for contact in &mut found {
+        follow_threads(deps, contact, 0).await?;
+        contact.end_round();
+    }
+    follow_across_instances(deps, &mut found, others).await?;
+    Ok(found)
 }
 
-/// Follows a person's identities from `entry` on: numbers that were learnt, and conversations that lead to others.
-async fn follow_identities(
+fn address_format(deps: &impl Deps, instance: &Instance) -> AddressFormat {
+    deps.providers().capabilities(instance.provider).address_format
+}
+
+/// Follows on each instance what another one learnt: a number that one of them knows of an identity is the person's on all.
+/// `others` are instances whose provider knows no such address as was asked for.
+async fn follow_across_instances(
     deps: &impl Deps,
-    instance: Instance,
-    entry: ContactAddress,
-) -> PortResult<FoundContact> {
-    let first = derive_thread_id(deps, &instance.id, entry.as_str()).await?;
-    let mut contact = FoundContact {
-        instance,
-        names: BTreeSet::new(),
-        addresses: BTreeSet::from([entry.clone()]),
-        conversations: Vec::new(),
-        entry,
-        threads: vec![first],
-    };
-    let mut next = 0;
+    found: &mut Vec<FoundContact>,
+    mut others: Vec<Instance>,
+) -> PortResult<()> {
+    for round in 1.. {
+        let known = collect_addresses(found);
+        let mut is_done = true;
+        for contact in found.iter_mut() {
+            let format = address_format(deps, &contact.instance);
+            let from = contact.threads.len();
+            for address in known.iter().filter_map(|address| write_address(format, address)) {
+                if !contact.has_address(&address) {
+                    add_address(deps, contact, address).await?;
+                }
+            }
+            if contact.threads.len() > from {
+                follow_threads(deps, contact, from).await?;
+                is_done = false;
+            }
+        }
+        for instance in std::mem::take(&mut others) {
+            let format = address_format(deps, &instance);
+            match known.iter().find_map(|address| write_address(format, address)) {
+                Some(entry) => {
+                    let mut contact = FoundContact::start_at(deps, instance, entry, round).await?;
+                    follow_threads(deps, &mut contact, 0).await?;
+                    found.push(contact);
+                    is_done = false;
+                }
+                None => others.push(instance),
+            }
+        }
+        if is_done {
+            break;
+        }
+        found.iter_mut().for_each(FoundContact::end_round);
+    }
+    Ok(())
+}
+
+/// Writes an address of a person as a provider writes it. `None`: the provider knows no such address.
+fn write_address(format: AddressFormat, address: &ContactAddress) -> Option<ContactAddress> {
+    let number = address.phone_number();
+    parse_recipient(format, number.as_deref().unwrap_or(address.as_str())).ok()
+}
+
+/// Follows a person's identities from the thread with the index `next` on: numbers that were learnt, and conversations that lead to
+/// others. What is found belongs to one round.
+async fn follow_threads(deps: &impl Deps, contact: &mut FoundContact, mut next: usize) -> PortResult<()> {
     while let Some(thread) = contact.threads.get(next).cloned() {
         next += 1;
         if let Some(number) = deps.store().find_alias(&thread).await? {
-            add_address(deps, &mut contact, number).await?;
+            add_address(deps, contact, number).await?;
         }
         let Some(latest) = deps.store().find_latest_conversation(&thread).await? else {
             continue;
         };
         for conversation in list_thread(deps, latest).await? {
-            add_conversation(deps, &mut contact, conversation).await?;
+            add_conversation(deps, contact, conversation).await?;
         }
     }
-    Ok(contact)
+    Ok(())
 }
 
 /// Lists the conversations of a thread, the newest, `latest`, first.

@@ -1,43 +1,51 @@
-use super::super::lookup::{ContactQuery, FoundContact};
 use crate::Deps;
 use crate::ports::{InvitationRecords, PageRequest, PortResult};
 use crate::steps::guests::find_guests;
+use recado_domain::contact::ContactAddress;
+use recado_domain::ids::TenantId;
 use recado_domain::invitations::{Guest, Invitation};
 use serde::Serialize;
+use std::collections::BTreeSet;
+
+const PAGE: usize = 200;
 
 /// A guest with the invitations.
 #[derive(Debug, Serialize)]
 pub struct ExportedGuest {
     /// The guest.
     pub guest: Guest,
-    /// The newest invitations, at most 200.
+    /// The invitations, the oldest first.
     pub invitations: Vec<Invitation>,
 }
 
 /// Reads the person's guests with their invitations.
 pub(super) async fn export_guests(
     deps: &impl Deps,
-    query: &ContactQuery,
-    found: &[FoundContact],
+    tenant: &TenantId,
+    addresses: &BTreeSet<ContactAddress>,
 ) -> PortResult<Vec<ExportedGuest>> {
-    let addresses = found
-        .iter()
-        .flat_map(|contact| contact.addresses.clone())
-        .collect();
     let mut exported = Vec::new();
-    let page = PageRequest {
-        limit: 200,
-        cursor: None,
-    };
-    for guest in find_guests(deps, &query.tenant, &addresses).await? {
-        let sent = deps
-            .store()
-            .list_invitations(&guest.tenant, &guest.occasion, Some(&guest.id), &page)
-            .await?;
-        exported.push(ExportedGuest {
-            guest,
-            invitations: sent.items,
-        });
+    for guest in find_guests(deps, tenant, addresses).await? {
+        let (mut invitations, mut page) = (
+            Vec::new(),
+            PageRequest {
+                limit: PAGE,
+                cursor: None,
+            },
+        );
+        loop {
+            let (tenant, occasion) = (&guest.tenant, &guest.occasion);
+            let sent = deps
+                .store()
+                .list_invitations(tenant, occasion, Some(&guest.id), &page)
+                .await?;
+            invitations.extend(sent.items);
+            page.cursor = sent.next_cursor;
+            if page.cursor.is_none() {
+                break;
+            }
+        }
+        exported.push(ExportedGuest { guest, invitations });
     }
     Ok(exported)
 }

@@ -1,0 +1,106 @@
+//! Stores a guest with an invitation, and a preference to get no messages, as earlier requests left them.
+
+use crate::builders::{Fixture, far_ahead, fresh, identity_key};
+use crate::ports::succeed;
+use jiff::Timestamp;
+use recado_domain::ids::{GuestId, InvitationTemplateName, OccasionId};
+use recado_domain::invitations::{
+    Guest, GuestStatus, Invitation, InvitationChannel, InvitationState, Occasion, write_invitation_id,
+};
+use recado_domain::metadata::Metadata;
+use recado_domain::opt_out::{OptOut, OptOutSource, RecipientAddress};
+use recado_pipeline::ports::{GuestOutcome, InvitationClaim, InvitationOutcome, Store};
+use serde_json::json;
+
+/// A guest who is to be stored.
+#[derive(Debug, Clone, Copy)]
+pub struct GivenGuest<'a> {
+    /// The id of the occasion.
+    pub occasion: &'a str,
+    /// The digits of the number.
+    pub phone: Option<&'a str>,
+    /// The name.
+    pub name: &'a str,
+    /// The e-mail address.
+    pub email: &'a str,
+}
+
+/// Stores a guest of an occasion of the fixture's tenant, with one invitation that names the guest in its metadata.
+pub async fn store_invited_guest<S: Store>(
+    store: &S,
+    fixture: &Fixture,
+    given: GivenGuest<'_>,
+    now: Timestamp,
+) -> (Guest, Invitation) {
+    let tenant = &fixture.bound.tenant.id;
+    let occasion = Occasion {
+        id: OccasionId::parse(given.occasion).unwrap(),
+        tenant: tenant.clone(),
+        name: None,
+        instance: fixture.instance().clone(),
+        starts_at: None,
+        time_zone: None,
+        language: None,
+    };
+    succeed(store.put_occasion(&occasion)).await;
+    let guest = Guest {
+        tenant: tenant.clone(),
+        occasion: occasion.id.clone(),
+        id: GuestId::parse(&fresh("guest")).unwrap(),
+        name: Some(given.name.to_owned()),
+        phone: given.phone.map(str::to_owned),
+        phone_key: given
+            .phone
+            .map(|phone| identity_key().derive_phone_key(tenant, phone)),
+        email: Some(given.email.to_owned()),
+        language: None,
+        status: GuestStatus::Pending,
+        reply: None,
+        created_at: now,
+        keep_until: far_ahead(),
+        rev: 1,
+    };
+    assert_eq!(succeed(store.save_guest(&guest)).await, GuestOutcome::Written);
+    let metadata = json!({"for": given.name});
+    let invitation = Invitation {
+        tenant: tenant.clone(),
+        id: write_invitation_id(now, getrandom::u64().unwrap()),
+        occasion: occasion.id,
+        guest: guest.id.clone(),
+        channel: InvitationChannel::Whatsapp,
+        template: InvitationTemplateName::parse("invite").unwrap(),
+        language: None,
+        state: InvitationState::Taken,
+        is_free: false,
+        session: None,
+        metadata: metadata
+            .as_object()
+            .map(|names| Metadata::from_object(names).unwrap()),
+        request_hash: "0".repeat(64),
+        created_at: now,
+        keep_until: far_ahead(),
+        rev: 1,
+    };
+    let claim = InvitationClaim {
+        key: fresh("claim"),
+        until: far_ahead(),
+        replaces: None,
+    };
+    let begun = succeed(store.begin_invitation(&invitation, &[claim], now)).await;
+    assert_eq!(begun, InvitationOutcome::Begun);
+    (guest, invitation)
+}
+
+/// Stores that the person with this WhatsApp address wants no messages that nobody asked for.
+pub async fn store_opt_out<S: Store>(store: &S, fixture: &Fixture, address: &str, now: Timestamp) {
+    let tenant = &fixture.bound.tenant.id;
+    let preference = OptOut {
+        tenant: tenant.clone(),
+        recipient: identity_key().derive_recipient_key(tenant, RecipientAddress::WhatsApp(address)),
+        address: Some(address.to_owned()),
+        is_stopped: true,
+        at: now,
+        source: OptOutSource::Message,
+    };
+    assert!(succeed(store.apply_opt_out(&preference)).await);
+}
