@@ -35,6 +35,14 @@ pub(crate) fn to_sql_limit(most: usize) -> i64 {
     i64::try_from(most).unwrap_or(i64::MAX)
 }
 
+/// Makes a page of records of which one more than the limit was read.
+pub(crate) fn make_page<T>(mut items: Vec<T>, limit: usize, cursor_of: impl Fn(&T) -> String) -> Page<T> {
+    let has_more = items.len() > limit;
+    items.truncate(limit);
+    let next_cursor = items.last().filter(|_| has_more).map(cursor_of);
+    Page { items, next_cursor }
+}
+
 /// Returns the time `after` later than `at`, in milliseconds.
 pub(crate) fn millis_after(at: Timestamp, after: Duration) -> i64 {
     let wait = i64::try_from(after.as_millis()).unwrap_or(i64::MAX);

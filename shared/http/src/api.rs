@@ -41,6 +41,7 @@ mod problem_answers;
 mod schema;
 mod sends;
 mod simulator;
+mod tenant_query;
 mod tenant_removal;
 mod tenants;
 mod tokens;
@@ -211,6 +212,7 @@ macro_rules! list_operator_routes {
             $routes!(invitation_log::list_invitations),
             $routes!(occasions::list_occasions),
             $routes!(occasions::list_guests, occasions::post_guests),
+            $routes!(occasions::delete_guest),
             $routes!(contacts::post_find),
             $routes!(contacts::post_export),
             $routes!(contacts::post_erase),

@@ -193,7 +193,7 @@ pub type PortResult<T> = Result<T, PortError>;
 
 /// Number of tries to read, change and write a record that others write too. The losses are to other writers' changes, so
 /// a further try usually wins.
-pub(crate) const WRITE_TRIES: usize = 8;
+pub const WRITE_TRIES: usize = 8;
 
 /// The result of a conditional write.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

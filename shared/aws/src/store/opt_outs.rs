@@ -7,10 +7,7 @@ use super::keys::{self, TableKey};
 use super::table::RecordQuery;
 use recado_domain::ids::TenantId;
 use recado_domain::opt_out::{OptOut, OptOutChange, RecipientKey};
-use recado_pipeline::ports::{OptOuts, Page, PageRequest, PortError, PortResult, System};
-
-/// Number of tries of a write whose condition failed.
-const WRITE_TRIES: usize = 8;
+use recado_pipeline::ports::{OptOuts, Page, PageRequest, PortError, PortResult, System, WRITE_TRIES};
 
 impl<A: System> DynamoStore<A> {
     async fn get_opt_out(

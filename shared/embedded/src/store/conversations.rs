@@ -6,7 +6,7 @@ use super::usage::add_usage_to_sum;
 use crate::Embedded;
 use crate::db_error::DbError;
 use crate::sql_records::{
-    NewestFirstQuery, count_from_sql, query_all, query_one, to_sql_integer, to_sql_limit,
+    NewestFirstQuery, count_from_sql, make_page, query_all, query_one, to_sql_integer, to_sql_limit,
 };
 use jiff::Timestamp;
 use recado_domain::conversation::{Conversation, ConversationMode};
@@ -106,11 +106,8 @@ fn select_message_page(
         Some(cursor) => cursor.parse().map_err(|_| DbError::Cursor)?,
         None => i64::MAX,
     };
-    let mut items = select_newest_messages(connection, id, before, page.limit.saturating_add(1))?;
-    let more = items.len() > page.limit;
-    items.truncate(page.limit);
-    let next_cursor = items.last().filter(|_| more).map(|last| last.ordinal.to_string());
-    Ok(Page { items, next_cursor })
+    let items = select_newest_messages(connection, id, before, page.limit.saturating_add(1))?;
+    Ok(make_page(items, page.limit, |last| last.ordinal.to_string()))
 }
 
 pub(super) fn update_row(connection: &Connection, row: &ConversationRow) -> Result<WriteOutcome, DbError> {

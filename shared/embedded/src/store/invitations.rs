@@ -1,6 +1,8 @@
 use crate::Embedded;
 use crate::db_error::DbError;
-use crate::sql_records::{encode_json, execute_sql, query_all, query_one, to_sql_integer, to_sql_limit};
+use crate::sql_records::{
+    encode_json, execute_sql, make_page, query_all, query_one, to_sql_integer, to_sql_limit,
+};
 use jiff::Timestamp;
 use recado_domain::ids::{GuestId, InvitationId, InvitationTemplateName, OccasionId, TenantId};
 use recado_domain::invitations::{Guest, Invitation, InvitationTemplate, Occasion, PhoneKey};
@@ -15,14 +17,6 @@ fn encode_record<T: serde::Serialize>(what: &'static str, record: &T) -> PortRes
     let body = encode_json(record).map_err(|fault| fault.into_port_error(what))?;
     PortError::check_record_size(what, body.len())?;
     Ok(body)
-}
-
-/// Makes a page of records of which one more than the limit was read.
-fn make_page<T>(mut items: Vec<T>, limit: usize, cursor_of: impl Fn(&T) -> String) -> Page<T> {
-    let has_more = items.len() > limit;
-    items.truncate(limit);
-    let next_cursor = items.last().filter(|_| has_more).map(cursor_of);
-    Page { items, next_cursor }
 }
 
 /// Writes a guest, if it follows the stored one and nobody else has its phone number.

@@ -1,6 +1,8 @@
 use crate::Embedded;
 use crate::db_error::DbError;
-use crate::sql_records::{encode_json, execute_sql, query_all, query_one, row_exists, to_sql_limit};
+use crate::sql_records::{
+    encode_json, execute_sql, make_page, query_all, query_one, row_exists, to_sql_limit,
+};
 use recado_domain::access::{Token, TokenHash};
 use recado_domain::ids::{TenantId, TokenName};
 use recado_pipeline::ports::{Page, PageRequest, PortResult, Tokens};
@@ -35,7 +37,7 @@ fn select_tokens(
         None => ("", ""),
     };
     let most = to_sql_limit(page.limit.saturating_add(1));
-    let mut items: Vec<Token> = if let Some(tenant) = tenant {
+    let items: Vec<Token> = if let Some(tenant) = tenant {
         // A cursor of another list leads to the first token of this one.
         let after = if after_tenant == tenant.as_str() {
             after_name
@@ -48,11 +50,8 @@ fn select_tokens(
         let sql = "SELECT body FROM tokens WHERE (tenant, name) > (?1, ?2) ORDER BY tenant, name LIMIT ?3";
         query_all(connection, sql, params![after_tenant, after_name, most])?
     };
-    let more = items.len() > page.limit;
-    items.truncate(page.limit);
     let cursor = |last: &Token| format!("{}\n{}", tenant_column(last.tenant.as_ref()), last.name);
-    let next_cursor = items.last().filter(|_| more).map(cursor);
-    Ok(Page { items, next_cursor })
+    Ok(make_page(items, page.limit, cursor))
 }
 
 impl Tokens for Embedded {

@@ -73,7 +73,7 @@ impl From<OccasionRequestError> for HttpProblem {
     fn from(error: OccasionRequestError) -> Self {
         match error {
             OccasionRequestError::Tenant(error) => error.into(),
-            OccasionRequestError::NotFound => Self::not_found(error.to_string()),
+            OccasionRequestError::NotFound(_) => Self::not_found(error.to_string()),
             OccasionRequestError::Port(error) => Self::from_port_error(&error),
         }
     }

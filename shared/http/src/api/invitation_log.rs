@@ -2,6 +2,7 @@
 
 use super::invitations::parse_occasion;
 use super::problem_answers::{NotFound, Unprocessable};
+use super::tenant_query::{TenantListQuery, TenantQuery};
 use super::view::ListView;
 use super::{Api, ApiContext};
 use crate::problem::HttpProblem;
@@ -16,16 +17,6 @@ use recado_pipeline::deliver::{self, InvitationView};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use utoipa::{IntoParams, ToSchema};
-
-/// The tenant of a request.
-#[derive(Debug, Deserialize, IntoParams)]
-#[into_params(parameter_in = Query)]
-#[serde(deny_unknown_fields)]
-pub(super) struct TenantQuery {
-    /// The tenant, with a token of the installation. If absent, the only one.
-    #[param(value_type = Option<String>)]
-    tenant: Option<TenantId>,
-}
 
 /// A status that an invitation reached.
 #[derive(Debug, Serialize, ToSchema)]
@@ -134,33 +125,19 @@ pub(super) async fn get_invitation_status(
     Ok(Json(found.into()))
 }
 
-/// The tenant and the page of a list.
-#[derive(Debug, Deserialize, IntoParams)]
-#[into_params(parameter_in = Query)]
-#[serde(deny_unknown_fields)]
-pub(super) struct InvitationListQuery {
-    /// The tenant, with a token of the installation. If absent, the only one.
-    #[param(value_type = Option<String>)]
-    tenant: Option<TenantId>,
-    /// Number of items on a page: 1 to 200, 50 if absent.
-    limit: Option<usize>,
-    /// `next_cursor` of the page before.
-    cursor: Option<String>,
-}
-
 /// Lists the invitations of an occasion, by guest and then by time.
 #[utoipa::path(
     get,
     path = "/v1/occasions/{id}/invitations",
     tag = "Invitations",
-    params(("id" = String, Path, description = "Id of the occasion"), InvitationListQuery),
+    params(("id" = String, Path, description = "Id of the occasion"), TenantListQuery),
     responses((status = 200, body = ListView<InvitationStatusView>, description = "A page of invitations"), NotFound)
 )]
 pub(super) async fn list_invitations(
     State(api): State<Api<impl ApiContext>>,
     Extension(caller): Extension<Caller>,
     PathParam(id): PathParam<String>,
-    QueryParams(wanted): QueryParams<InvitationListQuery>,
+    QueryParams(wanted): QueryParams<TenantListQuery>,
 ) -> Result<Json<ListView<InvitationStatusView>>, HttpProblem> {
     let page = parse_page_request(wanted.limit, wanted.cursor)?;
     let (occasion, tenant) = (parse_occasion(&id)?, wanted.tenant);

@@ -1,37 +1,24 @@
-//! `/v1/occasions`: lists occasions and their guests, and adds guests.
+//! `/v1/occasions`: lists occasions and their guests, adds guests and deletes them.
 
 use super::invitations::parse_occasion;
 use super::problem_answers::NotFound;
+use super::tenant_query::{TenantListQuery, TenantQuery};
 use super::view::ListView;
 use super::{Api, ApiContext, BODY_MAX};
 use crate::problem::HttpProblem;
 use crate::query::{PathParam, QueryParams, parse_json_body, parse_page_request, read_body};
 use axum::body::Body;
 use axum::extract::State;
-use axum::http::HeaderMap;
 use axum::http::header::CONTENT_TYPE;
+use axum::http::{HeaderMap, StatusCode};
 use axum::{Extension, Json};
 use recado_domain::Timestamp;
 use recado_domain::access::Caller;
-use recado_domain::ids::TenantId;
+use recado_domain::ids::GuestId;
 use recado_domain::invitations::{GUEST_ROWS_MAX, Guest, GuestRow, ListedGuest, Occasion, parse_guest_list};
 use recado_pipeline::occasions::{self, AddedGuests};
 use serde::{Deserialize, Serialize};
-use utoipa::{IntoParams, ToSchema};
-
-/// The tenant and the page of a list.
-#[derive(Debug, Deserialize, IntoParams)]
-#[into_params(parameter_in = Query)]
-#[serde(deny_unknown_fields)]
-pub(super) struct OccasionListQuery {
-    /// The tenant, with a token of the installation. If absent, the only one.
-    #[param(value_type = Option<String>)]
-    tenant: Option<TenantId>,
-    /// Number of items on a page: 1 to 200, 50 if absent.
-    limit: Option<usize>,
-    /// `next_cursor` of the page before.
-    cursor: Option<String>,
-}
+use utoipa::ToSchema;
 
 /// An occasion to which guests are invited.
 #[derive(Debug, Serialize, ToSchema)]
@@ -66,13 +53,13 @@ impl From<Occasion> for OccasionView {
     get,
     path = "/v1/occasions",
     tag = "Invitations",
-    params(OccasionListQuery),
+    params(TenantListQuery),
     responses((status = 200, body = ListView<OccasionView>, description = "A page of occasions"), NotFound)
 )]
 pub(super) async fn list_occasions(
     State(api): State<Api<impl ApiContext>>,
     Extension(caller): Extension<Caller>,
-    QueryParams(wanted): QueryParams<OccasionListQuery>,
+    QueryParams(wanted): QueryParams<TenantListQuery>,
 ) -> Result<Json<ListView<OccasionView>>, HttpProblem> {
     let page = parse_page_request(wanted.limit, wanted.cursor)?;
     let found = occasions::list_occasions(&*api.deps, &caller, wanted.tenant.as_ref(), &page).await?;
@@ -123,14 +110,14 @@ impl From<Guest> for GuestView {
     get,
     path = "/v1/occasions/{id}/guests",
     tag = "Invitations",
-    params(("id" = String, Path, description = "Id of the occasion"), OccasionListQuery),
+    params(("id" = String, Path, description = "Id of the occasion"), TenantListQuery),
     responses((status = 200, body = ListView<GuestView>, description = "A page of guests"), NotFound)
 )]
 pub(super) async fn list_guests(
     State(api): State<Api<impl ApiContext>>,
     Extension(caller): Extension<Caller>,
     PathParam(id): PathParam<String>,
-    QueryParams(wanted): QueryParams<OccasionListQuery>,
+    QueryParams(wanted): QueryParams<TenantListQuery>,
 ) -> Result<Json<ListView<GuestView>>, HttpProblem> {
     let page = parse_page_request(wanted.limit, wanted.cursor)?;
     let (occasion, tenant) = (parse_occasion(&id)?, wanted.tenant);
@@ -192,16 +179,6 @@ impl From<AddedGuests> for AddedGuestsView {
     }
 }
 
-/// The tenant of a request.
-#[derive(Debug, Deserialize, IntoParams)]
-#[into_params(parameter_in = Query)]
-#[serde(deny_unknown_fields)]
-pub(super) struct GuestsQuery {
-    /// The tenant, with a token of the installation. If absent, the only one.
-    #[param(value_type = Option<String>)]
-    tenant: Option<TenantId>,
-}
-
 /// Adds guests to an occasion.
 ///
 /// The body is JSON, or a list of comma-separated values (`Content-Type: text/csv`) whose first row names the columns `id`, `name`,
@@ -210,7 +187,7 @@ pub(super) struct GuestsQuery {
     post,
     path = "/v1/occasions/{id}/guests",
     tag = "Invitations",
-    params(("id" = String, Path, description = "Id of the occasion"), GuestsQuery),
+    params(("id" = String, Path, description = "Id of the occasion"), TenantQuery),
     request_body = GuestsRequest,
     responses((status = 200, body = AddedGuestsView, description = "What became of each"), NotFound)
 )]
@@ -218,7 +195,7 @@ pub(super) async fn post_guests(
     State(api): State<Api<impl ApiContext>>,
     Extension(caller): Extension<Caller>,
     PathParam(id): PathParam<String>,
-    QueryParams(wanted): QueryParams<GuestsQuery>,
+    QueryParams(wanted): QueryParams<TenantQuery>,
     headers: HeaderMap,
     body: Body,
 ) -> Result<Json<AddedGuestsView>, HttpProblem> {
@@ -245,4 +222,31 @@ pub(super) async fn post_guests(
 fn is_csv(headers: &HeaderMap) -> bool {
     let kind = headers.get(CONTENT_TYPE).and_then(|kind| kind.to_str().ok());
     kind.is_some_and(|kind| kind.trim_start().starts_with("text/csv"))
+}
+
+/// Deletes a guest with its invitations.
+///
+/// The messages that invited the guest stay in their conversation. A person is erased with all that is stored by
+/// `POST /v1/contacts/erase`, which deletes the guests with its phone number, too; a guest without a number is deleted here.
+#[utoipa::path(
+    delete,
+    path = "/v1/occasions/{id}/guests/{guest}",
+    tag = "Invitations",
+    params(
+        ("id" = String, Path, description = "Id of the occasion"),
+        ("guest" = String, Path, description = "Id of the guest"),
+        TenantQuery
+    ),
+    responses((status = 204, description = "The guest is deleted"), NotFound)
+)]
+pub(super) async fn delete_guest(
+    State(api): State<Api<impl ApiContext>>,
+    Extension(caller): Extension<Caller>,
+    PathParam((id, guest)): PathParam<(String, String)>,
+    QueryParams(wanted): QueryParams<TenantQuery>,
+) -> Result<StatusCode, HttpProblem> {
+    let occasion = parse_occasion(&id)?;
+    let guest = GuestId::parse(&guest).map_err(|_| HttpProblem::not_found("there is no such guest"))?;
+    occasions::delete_guest(&*api.deps, &caller, wanted.tenant.as_ref(), (&occasion, &guest)).await?;
+    Ok(StatusCode::NO_CONTENT)
 }

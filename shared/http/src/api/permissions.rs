@@ -72,6 +72,7 @@ pub(crate) const PERMISSIONS: &[(&str, &str, Permission)] = &[
     ("GET", "/v1/occasions", Read),
     ("GET", "/v1/occasions/{id}/guests", Read),
     ("POST", "/v1/occasions/{id}/guests", Configure),
+    ("DELETE", "/v1/occasions/{id}/guests/{guest}", Configure),
     ("GET", "/v1/occasions/{id}/invitations", Read),
     // A person's whole data, and its end.
     ("GET", "/v1/opt-outs", Read),

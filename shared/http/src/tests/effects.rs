@@ -17,11 +17,11 @@ async fn make_unknown(site: &Site, journal: &mut Journal) {
 }
 
 /// Stores an effect in the thread of a conversation of which nobody knows how it ended.
-pub(crate) async fn store_unknown_effect(site: &Site, conversation: &str) {
+pub(crate) async fn store_unknown_effect(site: &Site, conversation: &str, (calendar, name): (&str, &str)) {
     let id = ConversationId::parse(conversation).unwrap();
     let conversation = succeed(site.store.find_conversation(&id)).await.unwrap();
     let now = conversation.last_message_at;
-    let mut journal = store_booking(&site.store, &conversation, ("desk", "Ana"), None, now).await;
+    let mut journal = store_booking(&site.store, &conversation, (calendar, name), None, now).await;
     make_unknown(site, &mut journal).await;
 }
 

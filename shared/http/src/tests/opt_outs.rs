@@ -5,7 +5,7 @@ use axum::http::StatusCode;
 use recado_domain::Timestamp;
 use recado_domain::email::EmailAddress;
 use recado_domain::opt_out::{OptOut, OptOutSource, RecipientAddress, UnsubscribeToken};
-use recado_pipeline::ports::{IdentityKeyStore, OptOuts};
+use recado_pipeline::ports::{IdentityKeyStore, OptOuts, PageRequest};
 use recado_testkit::builders::{Fixture, identity_key};
 use recado_testkit::ports::succeed;
 use serde_json::{Value, json};
@@ -64,6 +64,31 @@ async fn a_link_shows_a_button_and_its_post_ends_messages_once() {
         (&json!(true), &json!("link"), &Value::Null)
     );
     assert_eq!(list_items(&site, other.bound.tenant.id.as_str()).await, json!([]));
+}
+
+#[tokio::test]
+async fn a_link_of_a_removed_tenant_stores_nothing() {
+    let (site, one, _, token) = site_with_link().await;
+    let tenant = &one.bound.tenant.id;
+    let removal = format!("/v1/tenants/{tenant}?force=true");
+    let begun = site.operate("DELETE", &removal, &Value::Null).await;
+    assert_eq!(begun.status, StatusCode::OK, "{}", begun.text);
+    let key = succeed(site.store.put_identity_key_if_absent(&identity_key())).await;
+    let gone = Fixture::new().bound.tenant.id;
+    let recipient = key.derive_recipient_key(&gone, RecipientAddress::WhatsApp("5511987654321"));
+    let of_gone = UnsubscribeToken {
+        tenant: gone.clone(),
+        recipient,
+    };
+    for (tenant, token) in [(tenant, token), (&gone, of_gone.seal_token(&key))] {
+        let done = site.ask("POST", &format!("/unsubscribe/{token}"), &[], "").await;
+        assert_eq!(done.status, StatusCode::OK, "{}", done.text);
+        let page = PageRequest {
+            limit: 10,
+            cursor: None,
+        };
+        assert_eq!(succeed(site.store.list_opt_outs(tenant, &page)).await.items, []);
+    }
 }
 
 #[tokio::test]

@@ -213,26 +213,40 @@ async fn a_cursor_of_another_tenants_list_leads_to_nothing_of_it() {
     for _ in 0..2 {
         world.add_records_of_other().await;
     }
-    for list in [
+    for route in [
         "/v1/conversations",
         "/v1/dead-letters",
         "/v1/tokens",
         "/v1/audit",
         "/v1/alerts?state=ended",
+        "/v1/opt-outs?tenant={tenant}",
+        "/v1/occasions",
+        "/v1/occasions/{occasion}/guests",
+        "/v1/occasions/{occasion}/invitations",
     ] {
-        let mark = if list.contains('?') { '&' } else { '?' };
-        let first = Wanted::new("GET", list, &format!("{list}{mark}limit=1"), &json!(null));
+        let of_other = world.other.name_in(route);
+        let own = world.one.name_in(route);
+        let mark = if route.contains('?') { '&' } else { '?' };
+        let first = Wanted::new("GET", route, &format!("{of_other}{mark}limit=1"), &json!(null));
         let first = ask_as(&world.site, world.token_of_other(), &first).await;
         let cursor = first.body["next_cursor"]
             .as_str()
-            .unwrap_or_else(|| panic!("{list}: {}", first.text));
+            .unwrap_or_else(|| panic!("{route}: {}", first.text));
         let cursor = cursor.replace('\n', "%0A").replace('#', "%23");
-        let next = Wanted::new("GET", list, &format!("{list}{mark}cursor={cursor}"), &json!(null));
-        let answered = ask_as(&world.site, world.token_of_one(TokenRole::Admin), &next).await;
-        assert!(
-            world.other.find_in(&answered.text).is_none(),
-            "{list}: {}",
-            answered.text
-        );
+        // The list of its own records, and that of the other's record.
+        for list in [own, of_other] {
+            let next = Wanted::new(
+                "GET",
+                route,
+                &format!("{list}{mark}cursor={cursor}"),
+                &json!(null),
+            );
+            let answered = ask_as(&world.site, world.token_of_one(TokenRole::Admin), &next).await;
+            assert!(
+                world.other.find_in(&answered.text).is_none(),
+                "{list}: {}",
+                answered.text
+            );
+        }
     }
 }

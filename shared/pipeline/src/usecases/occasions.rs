@@ -1,7 +1,9 @@
-//! Lists occasions and their guests, and adds guests.
+//! Lists occasions and their guests, adds guests and deletes them.
 
 use crate::Deps;
-use crate::ports::{GuestOutcome, InvitationRecords, Page, PageRequest, PortError, PortResult, WRITE_TRIES};
+use crate::ports::{
+    ErasableRecords, GuestOutcome, InvitationRecords, Page, PageRequest, PortError, PortResult, WRITE_TRIES,
+};
 use crate::steps::audit::audit_action;
 use crate::steps::guests::make_guest;
 pub use crate::steps::invited_tenant::TenantChoiceError;
@@ -10,6 +12,7 @@ use recado_domain::access::Caller;
 use recado_domain::audit::{AuditAction, AuditedAction};
 use recado_domain::config::Tenant;
 use recado_domain::counting::count_things;
+use recado_domain::email::{AddressError, EmailAddress};
 use recado_domain::ids::{GuestId, OccasionId, TenantId};
 use recado_domain::invitations::{Guest, GuestListError, GuestRow, ListedGuest, Occasion};
 use recado_domain::provider::AddressFormat;
@@ -21,9 +24,9 @@ pub enum OccasionRequestError {
     /// The request has no tenant.
     #[error(transparent)]
     Tenant(#[from] TenantChoiceError),
-    /// The occasion does not exist.
-    #[error("there is no such occasion")]
-    NotFound,
+    /// The named record does not exist.
+    #[error("there is no such {0}")]
+    NotFound(&'static str),
     /// A store failed.
     #[error(transparent)]
     Port(#[from] PortError),
@@ -48,8 +51,8 @@ pub enum GuestRefusal {
     #[error("guest `{0}` has the phone number already")]
     PhoneTaken(GuestId),
     /// The e-mail address is not one.
-    #[error("the e-mail address is not one")]
-    Email,
+    #[error(transparent)]
+    Email(#[from] AddressError),
     /// The name is too long.
     #[error("the name has more than 200 characters")]
     Name,
@@ -109,7 +112,7 @@ pub async fn add_guests(
 ) -> Result<AddedGuests, OccasionRequestError> {
     let tenant = choose_tenant(deps, caller, named).await?;
     let occasion = deps.store().find_occasion(&tenant.id, occasion).await?;
-    let occasion = occasion.ok_or(OccasionRequestError::NotFound)?;
+    let occasion = occasion.ok_or(OccasionRequestError::NotFound("occasion"))?;
     let guests = count_things(rows.len() as u64, "guest");
     let done = AuditedAction::on_object(
         AuditAction::ConfigurationChanged,
@@ -135,6 +138,29 @@ pub async fn add_guests(
     Ok(result)
 }
 
+/// Deletes a guest with its invitations. The messages that invited it belong to their conversation and stay there. This is also how
+/// a guest without a phone number is erased, whom nothing but its id names.
+pub async fn delete_guest(
+    deps: &impl Deps,
+    caller: &Caller,
+    named: Option<&TenantId>,
+    (occasion, guest): (&OccasionId, &GuestId),
+) -> Result<(), OccasionRequestError> {
+    let tenant = choose_tenant(deps, caller, named).await?;
+    let found = deps.store().find_guest(&tenant.id, occasion, guest).await?;
+    let found = found.ok_or(OccasionRequestError::NotFound("guest"))?;
+    let action = AuditAction::ConfigurationChanged;
+    // Not the guest's id: clients choose it, and it may tell of the person.
+    let done = AuditedAction::on_object(action, Some(&tenant.id), "guests", occasion.as_str());
+    audit_action(deps, caller, done.with_result("1 guest deleted")).await?;
+    deps.store().delete_guest(&found).await?;
+    if found.phone.is_none() {
+        // No erasure of a contact follows.
+        deps.store().overwrite_deleted().await?;
+    }
+    Ok(())
+}
+
 /// Checks a row, and brings its phone number into digits.
 fn check_row(mut row: GuestRow) -> Result<GuestRow, GuestRefusal> {
     if let Some(phone) = &row.phone {
@@ -142,14 +168,8 @@ fn check_row(mut row: GuestRow) -> Result<GuestRow, GuestRefusal> {
         let number = address.phone_number().ok_or(RecipientError::Number)?;
         row.phone = Some(number.trim_start_matches('+').to_owned());
     }
-    let is_address = |email: &String| {
-        let parts = email.split_once('@');
-        parts.is_some_and(|(user, host)| !user.is_empty() && host.contains('.') && !host.contains('@'))
-            && !email.contains(char::is_whitespace)
-            && email.len() <= 254
-    };
-    if !row.email.as_ref().is_none_or(is_address) {
-        return Err(GuestRefusal::Email);
+    if let Some(email) = &row.email {
+        row.email = Some(EmailAddress::parse(email)?.as_str().to_owned());
     }
     if row.name.as_ref().is_some_and(|name| name.chars().count() > 200) {
         return Err(GuestRefusal::Name);

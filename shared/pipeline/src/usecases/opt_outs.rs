@@ -1,9 +1,10 @@
 //! Lists the opt-outs of a tenant, and ends messages for whoever follows an unsubscribe link.
 
 use crate::Deps;
-use crate::ports::{OptOuts, Page, PageRequest, PortError, PortResult, System};
+use crate::ports::{ConfigurationStore, OptOuts, Page, PageRequest, PortError, PortResult, System};
 use crate::steps::identity::load_identity_key;
 use recado_domain::access::Caller;
+use recado_domain::config::ConfigNames;
 use recado_domain::ids::TenantId;
 use recado_domain::opt_out::{OptOut, OptOutSource, UnsubscribeToken};
 
@@ -24,10 +25,19 @@ pub async fn is_unsubscribe_token(deps: &impl Deps, token: &str) -> PortResult<b
     Ok(UnsubscribeToken::open_token(&key, token).is_some())
 }
 
-/// Ends messages for the person of a link. The same link may be followed again.
+/// Ends messages for the person of a link. The same link may be followed again. A link outlives its tenant: nothing is stored for a
+/// tenant that was removed or is being removed, and nothing is sent for it either.
 pub async fn unsubscribe_by_link(deps: &impl Deps, token: &str) -> Result<(), UnsubscribeError> {
     let key = load_identity_key(deps).await?;
     let opened = UnsubscribeToken::open_token(&key, token).ok_or(UnsubscribeError::UnknownLink)?;
+    let names = ConfigNames {
+        tenants: [opened.tenant.clone()].into(),
+        ..ConfigNames::default()
+    };
+    let stored = deps.store().read_named(&names).await?.tenants;
+    if stored.iter().all(|tenant| tenant.removing_since.is_some()) {
+        return Ok(());
+    }
     let preference = OptOut {
         tenant: opened.tenant,
         recipient: opened.recipient,

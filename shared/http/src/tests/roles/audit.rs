@@ -4,18 +4,15 @@ use super::requests::{Wanted, calendar, list_requests};
 use super::tenants::TwoTenants;
 use super::{PERMISSIONS, ask_as};
 use crate::tests::TOKEN;
-use crate::tests::effects::store_unknown_effect;
 use axum::http::StatusCode;
 use recado_domain::access::TokenRole;
 use serde_json::{Value, json};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Routes that are not audited, although they are no reads: of most a client sends many.
-const NOT_AUDITED: [(&str, &str); 7] = [
+const NOT_AUDITED: [(&str, &str); 6] = [
     ("POST", "/deliver/send"),
     ("POST", "/events/{event}/guests/{guest}/send"),
-    // Audited as a change of the occasion; a request that works needs one, which the use cases have.
-    ("POST", "/v1/occasions/{id}/guests"),
     // Audited where it writes vectors: here is no model that makes any.
     ("POST", "/v1/agents/{id}/knowledge/vectors"),
     ("POST", "/v1/instances/{id}/messages"),
@@ -76,6 +73,11 @@ fn audited_routes() -> BTreeMap<(&'static str, &'static str), &'static str> {
         (("POST", "/v1/dead-letters/redrive"), "dead_letter_redriven"),
         (("DELETE", "/v1/dead-letters/{id}"), "dead_letter_deleted"),
         (("POST", "/v1/dead-letters/{id}/redrive"), "dead_letter_redriven"),
+        (("POST", "/v1/occasions/{id}/guests"), "configuration_changed"),
+        (
+            ("DELETE", "/v1/occasions/{id}/guests/{guest}"),
+            "configuration_changed",
+        ),
         (("POST", "/v1/tokens"), "token_created"),
         (("DELETE", "/v1/tokens/{name}"), "token_revoked"),
         (
@@ -143,7 +145,6 @@ async fn find_request(world: &TwoTenants, method: &'static str, route: &'static 
             Wanted::new(method, "/v1/config", "/v1/config", &renamed)
         }
         ("POST", "/v1/conversations/{id}/effects/{number}") => {
-            store_unknown_effect(&world.site, &ids.conversation).await;
             let path = format!("/v1/conversations/{}/effects/1", ids.conversation);
             ask(&path, json!({"state": "done"}))
         }
@@ -341,6 +342,39 @@ async fn a_change_of_the_alerts_is_told_without_the_numbers_and_addresses_in_it(
         !all.contains("clinic.example") && !all.contains("90000-0042"),
         "{all}"
     );
+}
+
+#[tokio::test]
+async fn a_change_of_the_configuration_is_told_without_contacts_and_addresses_of_people() {
+    let world = TwoTenants::new().await;
+    let ids = &world.one;
+    let path = format!("/v1/instances/{}", ids.instance);
+    let mut instance = world.site.operate("GET", &path, &Value::Null).await.body;
+    instance["access"] = json!({"block": ["+5511900000042"]});
+    instance["mark_read"] = json!(true);
+    let booked = calendar("agenda-of-ana", &ids.tenant, 30);
+    let sender = json!({"id": "post", "kind": "simulated", "from": "Ana <ana@clinic.example>"});
+    let tenant = json!({"id": ids.tenant, "email_senders": [sender]});
+    for (change, kind, field) in [
+        (json!({"instances": [instance]}), "instance", "access"),
+        (json!({"calendars": [booked]}), "calendar", "google"),
+        (json!({"tenants": [tenant]}), "tenant", "email_senders"),
+    ] {
+        let applied = world.site.operate("PUT", "/v1/config", &change).await;
+        assert_eq!(applied.status, StatusCode::OK, "{}", applied.text);
+        let found = read_audit(&world, "&action=configuration_changed").await;
+        let told = found.iter().find(|entry| entry["kind"] == kind).unwrap();
+        let after: Value = serde_json::from_str(told["after"].as_str().unwrap()).unwrap();
+        assert_eq!(after[field], "(not shown)", "{told}");
+        let all = json!(found).to_string();
+        assert!(
+            !all.contains("900000042") && !all.contains("clinic.example"),
+            "{all}"
+        );
+        if kind == "instance" {
+            assert_eq!(after["mark_read"], true, "what is nobody's stays readable");
+        }
+    }
 }
 
 #[tokio::test]

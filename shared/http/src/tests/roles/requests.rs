@@ -25,6 +25,9 @@ pub(super) struct Ids {
     pub(super) destination: String,
     pub(super) token: String,
     pub(super) contact: String,
+    pub(super) occasion: String,
+    pub(super) guest: String,
+    pub(super) invitation: String,
     /// A text that only this tenant's records hold.
     pub(super) said: String,
 }
@@ -54,6 +57,9 @@ impl Ids {
             destination: text("no-destination"),
             token: text("no-token"),
             contact: text("5500000000000"),
+            occasion: text("no-occasion"),
+            guest: text("no-guest"),
+            invitation: format!("inv_{}", "6".repeat(28)),
             said: text("nothing was said"),
         }
     }
@@ -81,6 +87,9 @@ impl Ids {
             &self.destination,
             &self.token,
             &self.contact,
+            &self.occasion,
+            &self.guest,
+            &self.invitation,
             &self.said,
         ];
         texts.sort_by_key(|text| std::cmp::Reverse(text.len()));
@@ -91,6 +100,12 @@ impl Ids {
     pub(super) fn blank(&self, text: &str) -> String {
         let text = super::without_times(text);
         self.texts().iter().fold(text, |text, id| text.replace(id, "ID"))
+    }
+
+    /// The path of a list of these records.
+    pub(super) fn name_in(&self, route: &str) -> String {
+        let named = route.replace("{tenant}", &self.tenant);
+        named.replace("{occasion}", &self.occasion)
     }
 
     /// The first of these ids that the text holds.
@@ -373,33 +388,84 @@ fn list_knowledge_requests(ids: &Ids) -> Vec<Wanted> {
 }
 
 fn list_invitation_requests(ids: &Ids) -> Vec<Wanted> {
-    let (tenant, contact, message) = (&ids.tenant, &ids.contact, &ids.message);
-    let get = |route, path: &str| Wanted::new("GET", route, &format!("{path}?tenant={tenant}"), &Value::Null);
-    let post = |route, path: &str, body: Value| Wanted::new("POST", route, path, &body);
-    let send = json!({"tenant": tenant, "eventId": "ev_demo", "guestId": "g1", "channel": "whatsapp", "template": "invite"});
-    let to_guest = json!({"tenant": tenant, "channel": "whatsapp", "template": "invite"});
+    let Ids {
+        tenant,
+        contact,
+        message,
+        occasion,
+        guest,
+        invitation,
+        ..
+    } = ids;
+    let send = json!({"eventId": occasion, "guestId": guest, "channel": "whatsapp", "template": "invite"});
+    let to_guest = json!({"channel": "whatsapp", "template": "invite"});
     let guests = "/v1/occasions/{id}/guests";
-    vec![
-        post("/deliver/send", "/deliver/send", send),
-        get("/deliver/{id}/status", &format!("/deliver/{message}/status")),
-        post(
+    let of_occasion = |rest: &str| format!("/v1/occasions/{occasion}/{rest}");
+    let one_guest = of_occasion(&format!("guests/{guest}"));
+    let mut wanted = Vec::new();
+    for (method, route, path, body) in [
+        (
+            "GET",
+            "/deliver/{id}/status",
+            format!("/deliver/{message}/status"),
+            Value::Null,
+        ),
+        (
+            "GET",
+            "/deliver/{id}/status",
+            format!("/deliver/{invitation}/status"),
+            Value::Null,
+        ),
+        (
+            "GET",
+            "/wa/session/{phone}",
+            format!("/wa/session/{contact}"),
+            Value::Null,
+        ),
+        ("GET", "/v1/occasions", "/v1/occasions".to_owned(), Value::Null),
+        ("GET", guests, of_occasion("guests"), Value::Null),
+        (
+            "GET",
+            "/v1/occasions/{id}/invitations",
+            of_occasion("invitations"),
+            Value::Null,
+        ),
+        (
+            "POST",
+            guests,
+            of_occasion("guests"),
+            json!({"guests": [{"id": guest, "name": "Outra"}]}),
+        ),
+        (
+            "DELETE",
+            "/v1/occasions/{id}/guests/{guest}",
+            one_guest,
+            Value::Null,
+        ),
+    ] {
+        // The tenant is the token's, or named.
+        wanted.push(Wanted::new(
+            method,
+            route,
+            &format!("{path}?tenant={tenant}"),
+            &body,
+        ));
+        wanted.push(Wanted::new(method, route, &path, &body));
+    }
+    for (route, path, body) in [
+        ("/deliver/send", "/deliver/send".to_owned(), send),
+        (
             "/events/{event}/guests/{guest}/send",
-            "/events/ev_demo/guests/g1/send",
+            format!("/events/{occasion}/guests/{guest}/send"),
             to_guest,
         ),
-        get("/wa/session/{phone}", &format!("/wa/session/{contact}")),
-        get("/v1/occasions", "/v1/occasions"),
-        get(guests, "/v1/occasions/ev_demo/guests"),
-        post(
-            guests,
-            &format!("/v1/occasions/ev_demo/guests?tenant={tenant}"),
-            json!({"guests": []}),
-        ),
-        get(
-            "/v1/occasions/{id}/invitations",
-            "/v1/occasions/ev_demo/invitations",
-        ),
-    ]
+    ] {
+        let mut named = body.clone();
+        named["tenant"] = json!(tenant);
+        wanted.push(Wanted::new("POST", route, &path, &named));
+        wanted.push(Wanted::new("POST", route, &path, &body));
+    }
+    wanted
 }
 
 fn list_contact_requests(ids: &Ids) -> Vec<Wanted> {

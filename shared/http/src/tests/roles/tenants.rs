@@ -1,25 +1,29 @@
 //! An installation with two tenants, each with records of every kind and tokens of every role.
 
 use super::requests::{Ids, calendar};
+use crate::tests::effects::store_unknown_effect;
 use crate::tests::{Site, TOKEN};
 use recado_domain::Timestamp;
 use recado_domain::access::TokenRole;
 use recado_domain::alert::{Alert, AlertSubject, Notification, NotificationState};
 use recado_domain::config::{AlertConfig, AlertDestination, Calendar, ConfigDocument, ConfigEntry};
 use recado_domain::content::Content;
-use recado_domain::ids::{ConversationId, TenantId};
+use recado_domain::ids::{ConversationId, InvitationTemplateName, TenantId};
 use recado_domain::instance::ConnectionStatus;
+use recado_domain::invitations::{Guest, Invitation, InvitationChannel, InvitationTemplate};
 use recado_domain::millis::add_millis;
 use recado_domain::notice::{NewNotice, Notice, NoticeKind};
 use recado_domain::provider::Provider;
 use recado_domain::sample::{InstanceSample, MinuteSample};
 use recado_domain::tools::Tool;
 use recado_pipeline::ports::{
-    Alerts, CommitOutcome, ConfigurationStore, Conversations, DeadLetters, IdentityKeyStore, InboundWrite,
-    Inbox, Notices, Samples, WriteOutcome,
+    Alerts, ConfigurationStore, DeadLetters, IdentityKeyStore, InboundWrite, Inbox, InvitationRecords,
+    Notices, Samples, WriteOutcome,
 };
 use recado_testkit::builders::{Fixture, at, far_ahead, fresh, identity_key};
 use recado_testkit::ports::succeed;
+use recado_testkit::stored_guest::{GivenGuest, store_invited_guest, store_opt_out};
+use recado_testkit::stored_usage::store_used_reply;
 use recado_whatsapp::{SimulatedMessage, SimulatedOutbox};
 use serde_json::json;
 use std::collections::BTreeMap;
@@ -157,7 +161,7 @@ async fn add_alerts(site: &Site, tenant: &TenantId, subject: AlertSubject, said:
     [holds.id, dead.id, destination]
 }
 
-/// Stores a conversation with a message and a reply, a dead letter, a deletion, a scheduled message, an upload, a notice, a
+/// Stores a conversation with a message, a reply and an effect, guests, opt-outs, a dead letter, a deletion, a scheduled message, an upload, a notice, a
 /// token, a simulated send and alerts.
 async fn add_records(site: &Site, outbox: &SimulatedOutbox, fixture: &Fixture) -> Ids {
     let (store, said) = (&site.store, fresh("said"));
@@ -172,9 +176,8 @@ async fn add_records(site: &Site, outbox: &SimulatedOutbox, fixture: &Fixture) -
         finish: None,
     };
     let _ = succeed(store.store_inbound(write)).await;
-    let reply = fixture.reply(&mut conversation);
-    let committed = succeed(store.commit_message(&conversation, &reply, None)).await;
-    assert_eq!(committed, CommitOutcome::Committed);
+    store_used_reply(store, fixture, &mut conversation, (&said, Timestamp::now())).await;
+    store_unknown_effect(site, &conversation.id.to_string(), (&said, &said)).await;
     let dead_letter = fixture.dead_letter();
     succeed(store.put_dead_letter(&dead_letter)).await;
     let account = fixture.bound.instance.account_id.clone().unwrap();
@@ -204,6 +207,7 @@ async fn add_records(site: &Site, outbox: &SimulatedOutbox, fixture: &Fixture) -
         Some(fixture.bound.tenant.id.as_str()),
     )
     .await;
+    let (guest, invitation) = add_guests(site, fixture, &said).await;
     Ids {
         tenant: fixture.bound.tenant.id.to_string(),
         calendar: add_calendar(site, fixture).await,
@@ -225,8 +229,40 @@ async fn add_records(site: &Site, outbox: &SimulatedOutbox, fixture: &Fixture) -
         destination,
         token,
         contact: fixture.address.as_str().split('@').next().unwrap().to_owned(),
+        occasion: guest.occasion.to_string(),
+        guest: guest.id.to_string(),
+        invitation: invitation.id.to_string(),
         said,
     }
+}
+
+/// Adds two guests of an occasion with their invitations, a template that they may be sent, and opt-outs of two people. Returns one.
+async fn add_guests(site: &Site, fixture: &Fixture, said: &str) -> (Guest, Invitation) {
+    let (store, now) = (&site.store, Timestamp::now());
+    let template = InvitationTemplate {
+        name: InvitationTemplateName::parse("invite").unwrap(),
+        tenant: fixture.bound.tenant.id.clone(),
+        channel: InvitationChannel::Whatsapp,
+        language: None,
+        subject: None,
+        text: Some(format!("{said} {{{{guest_name}}}}")),
+        approved: None,
+    };
+    succeed(store.put_invitation_template(&template)).await;
+    let (other, occasion) = (fixture.other_contact(), fresh("party"));
+    let mut stored = Vec::new();
+    for address in [&other.address, &fixture.address] {
+        let phone = address.as_str().split('@').next();
+        let given = GivenGuest {
+            occasion: &occasion,
+            phone,
+            name: said,
+            email: &format!("{said}@guests.example"),
+        };
+        stored.push(store_invited_guest(store, fixture, given, now).await);
+        store_opt_out(store, fixture, address.as_str(), now).await;
+    }
+    stored.pop().unwrap()
 }
 
 /// Adds a calendar that no tool names, and returns its id.
