@@ -273,11 +273,17 @@ pub struct Findings {
     pub looked_at: BTreeSet<AlertKind>,
     /// Kinds of which every condition of an instance or a conversation was looked at.
     pub looked_at_parts: BTreeSet<AlertKind>,
+    /// Tenants whose budgets this look left out. Live alerts of these budgets are left as they are.
+    pub budgets_left_out: BTreeSet<TenantId>,
 }
 
 impl Findings {
     /// Returns `true` if the condition of `alert` was looked at.
     fn covers_alert(&self, alert: &Alert) -> bool {
+        let tenant = alert.subject.tenant.as_ref();
+        if alert.kind == AlertKind::Budget && tenant.is_some_and(|one| self.budgets_left_out.contains(one)) {
+            return false;
+        }
         let kinds = match alert.subject.instance {
             Some(_) => &self.looked_at_parts,
             None => &self.looked_at,

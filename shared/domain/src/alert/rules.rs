@@ -106,8 +106,10 @@ pub struct InstallationLook {
     pub unacknowledged: Option<Vec<UnacknowledgedLook>>,
     /// `true` if `unacknowledged` lacks some.
     pub more_unacknowledged: bool,
-    /// Used parts of the budgets of tenants.
+    /// Used parts of the budgets of tenants, or of some of them.
     pub budgets: Option<Vec<TenantBudgetLook>>,
+    /// Tenants whose budgets another look measures.
+    pub budgets_left_out: Vec<TenantId>,
 }
 
 /// Returns the conditions that hold at `now`. Kinds that the configuration switches off are never found.

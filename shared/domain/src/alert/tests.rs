@@ -1,7 +1,8 @@
 use super::*;
 use crate::alert::rules::{
-    AlertWatch, BacklogLook, BacklogSample, InstallationLook, InstanceLook, PersonWait,
+    AlertWatch, BacklogLook, BacklogSample, InstallationLook, InstanceLook, PersonWait, TenantBudgetLook,
 };
+use crate::budget::BudgetUse;
 use crate::config::{AlertConfig, AlertDestination};
 use crate::identity::IdentityKey;
 use crate::instance::{ConnectionStatus, ConnectionUpdate, InstanceState};
@@ -86,6 +87,34 @@ fn a_depth_must_hold_for_five_minutes_and_is_told_once_and_once_when_it_is_over(
     assert_eq!(memory.show(&config, &depth(100), minute(10)), over);
     assert_eq!(memory.ended.len(), 2);
     assert_eq!(memory.ended[1].since, minute(1));
+}
+
+#[test]
+fn a_budget_that_a_look_leaves_out_neither_begins_nor_ends_an_alert() {
+    let (config, mut memory) = (AlertConfig::default(), Memory::default());
+    let tenant = TenantId::parse("clinic").unwrap();
+    let measured = |percent| InstallationLook {
+        budgets: Some(vec![TenantBudgetLook {
+            tenant: tenant.clone(),
+            used: BudgetUse { percent },
+            stops: false,
+        }]),
+        ..InstallationLook::default()
+    };
+    let left_out = InstallationLook {
+        budgets: Some(Vec::new()),
+        budgets_left_out: vec![tenant.clone()],
+        ..InstallationLook::default()
+    };
+    let kind = AlertKind::Budget;
+    let begun = [(kind, WARNING, AlertState::Firing)];
+    assert_eq!(memory.show(&config, &measured(85), minute(0)), begun);
+    for at in 1..100 {
+        assert_eq!(memory.show(&config, &left_out, minute(at)), []);
+    }
+    assert_eq!(memory.show(&config, &measured(90), minute(100)), []);
+    let over = [(kind, WARNING, AlertState::Ended)];
+    assert_eq!(memory.show(&config, &measured(2), minute(101)), over);
 }
 
 #[test]

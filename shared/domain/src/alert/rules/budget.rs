@@ -20,6 +20,8 @@ pub struct TenantBudgetLook {
 pub(super) fn find_used_budgets(look: &InstallationLook, into: &mut Findings) {
     let Some(budgets) = &look.budgets else { return };
     into.looked_at.insert(AlertKind::Budget);
+    into.budgets_left_out
+        .extend(look.budgets_left_out.iter().cloned());
     for one in budgets {
         if one.used.is_nearly_used_up() {
             let summary = format!("tenant {} has used 80 % of its budget of this month", one.tenant);

@@ -1,4 +1,4 @@
-//! One look at the installation: a fixed number of bounded reads, whatever the number of instances.
+//! One look at the installation: a bounded number of bounded reads, whatever the number of instances and tenants.
 
 use crate::ports::{
     ConfigurationStore, DeadLetters, Gauges, PortResult, QueueDepths, TroubledInstances, UsageRecords,
@@ -29,6 +29,9 @@ const UNACKNOWLEDGED_MAX: usize = 1_000;
 
 /// Number of tenants whose budgets are measured side by side.
 const BUDGETS_SIDE_BY_SIDE: usize = 16;
+
+/// Greatest number of tenants whose budgets one look measures. Where more have one, they have their turns minute by minute.
+const BUDGETS_MAX: usize = 100;
 
 /// The state that a pass knows before it looks.
 #[derive(Debug, Clone, Copy, Default)]
@@ -61,8 +64,10 @@ pub(super) async fn look_at_installation(
     let waits: Option<WaitingForPerson> = known("waiting customers", waits);
     let queued = known("queues", queued);
     let unacknowledged = known("acknowledgements", unacknowledged);
+    let (in_turn, budgets_left_out) =
+        reading.map_or_else(Default::default, |reading| part_budgets(&reading.budgets, now));
     let budgets = match reading {
-        Some(reading) => known("budgets", measure_budgets(store, &reading.budgets, now).await),
+        Some(_) => known("budgets", measure_budgets(store, in_turn, now).await),
         None => None,
     };
     // More than was read: how many of them were processed cannot be said.
@@ -95,6 +100,7 @@ pub(super) async fn look_at_installation(
         more_unacknowledged: unacknowledged.as_ref().is_some_and(|counts| counts.at_least),
         unacknowledged: unacknowledged.map(|counts| counts.instances),
         budgets,
+        budgets_left_out,
     };
     let looked_at = Some(now);
     (look, AlertWatch { looked_at, backlog })
@@ -124,17 +130,36 @@ async fn list_waits(
     Ok(newest)
 }
 
+/// Parts the budgets into those whose turn it is at `now`, and the tenants of all others.
+fn part_budgets(
+    budgets: &[(TenantId, MonthlyBudget)],
+    now: Timestamp,
+) -> (Vec<(TenantId, MonthlyBudget)>, Vec<TenantId>) {
+    let looks = i64::try_from(budgets.len().div_ceil(BUDGETS_MAX).max(1)).unwrap_or(i64::MAX);
+    let turn = now.as_second().div_euclid(60).rem_euclid(looks);
+    let begin = usize::try_from(turn).unwrap_or_default() * BUDGETS_MAX;
+    let (mut in_turn, mut left_out) = (Vec::new(), Vec::new());
+    for (place, (tenant, budget)) in budgets.iter().enumerate() {
+        if (begin..begin + BUDGETS_MAX).contains(&place) {
+            in_turn.push((tenant.clone(), budget.clone()));
+        } else {
+            left_out.push(tenant.clone());
+        }
+    }
+    (in_turn, left_out)
+}
+
 /// Measures budgets of tenants. Nothing is read if there is none.
 async fn measure_budgets(
     store: &(impl ConfigurationStore + UsageRecords),
-    budgets: &[(TenantId, MonthlyBudget)],
+    budgets: Vec<(TenantId, MonthlyBudget)>,
     now: Timestamp,
 ) -> PortResult<Vec<TenantBudgetLook>> {
     if budgets.is_empty() {
         return Ok(Vec::new());
     }
     let prices = &read_prices(store).await?;
-    stream::iter(budgets.to_vec())
+    stream::iter(budgets)
         .map(|(tenant, budget)| async move {
             let used = measure_budget(store, &tenant, &budget, prices, now).await?;
             let stops = budget.stop;
@@ -202,4 +227,33 @@ fn list_troubled(reading: &InstallationReading) -> Vec<InstanceLook> {
         })
     });
     looks.collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_budget_has_its_turn_within_as_many_minutes_as_there_are_hundreds() {
+        let budget: MonthlyBudget = serde_json::from_str(r#"{"tokens": 1000}"#).expect("a budget");
+        for (count, minutes) in [(0, 1), (1, 1), (100, 1), (101, 2), (250, 3)] {
+            let budgets: Vec<(TenantId, MonthlyBudget)> = (0..count)
+                .map(|number| {
+                    let tenant = TenantId::parse(&format!("tenant-{number:03}")).expect("an id");
+                    (tenant, budget.clone())
+                })
+                .collect();
+            let mut measured = Vec::new();
+            for minute in 0..minutes {
+                let now = Timestamp::from_second(1_700_000_000 + minute * 60).expect("a time");
+                let (in_turn, left_out) = part_budgets(&budgets, now);
+                assert!(in_turn.len() <= BUDGETS_MAX);
+                assert_eq!(in_turn.len() + left_out.len(), budgets.len());
+                measured.extend(in_turn.into_iter().map(|(tenant, _)| tenant));
+            }
+            measured.sort();
+            let all: Vec<TenantId> = budgets.into_iter().map(|(tenant, _)| tenant).collect();
+            assert_eq!(measured, all, "{count} budgets");
+        }
+    }
 }
