@@ -136,8 +136,7 @@ fn format_found(found: &Value) -> String {
         .get("items")
         .and_then(Value::as_array)
         .map_or(&[][..], Vec::as_slice);
-    let mut text: String = items.iter().map(format_instance).collect();
-    for (name, title) in [
+    let counts = [
         ("events", "events not applied"),
         ("scheduled", "messages to be sent later"),
         ("guests", "guest of occasions"),
@@ -145,12 +144,15 @@ fn format_found(found: &Value) -> String {
             "opt_outs",
             "opt-outs (an erasure keeps them, without the address)",
         ),
-    ] {
-        match found.get(name).and_then(Value::as_u64) {
-            None | Some(0) => {}
-            Some(count) => text += &format!("{title}: {count}\n"),
-        }
-    }
+    ];
+    let counted = counts.into_iter().filter_map(|(name, title)| {
+        let count = found
+            .get(name)
+            .and_then(Value::as_u64)
+            .filter(|count| *count > 0)?;
+        Some(format!("{title}: {count}\n"))
+    });
+    let text: String = items.iter().map(format_instance).chain(counted).collect();
     if text.is_empty() {
         return "Nothing is stored of this contact.\n".to_owned();
     }

@@ -73,6 +73,7 @@ pub async fn store_invited_guest<S: Store>(
         state: InvitationState::Taken,
         is_free: false,
         session: None,
+        not_before: None,
         metadata: metadata
             .as_object()
             .map(|names| Metadata::from_object(names).unwrap()),

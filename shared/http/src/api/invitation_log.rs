@@ -2,7 +2,7 @@
 
 use super::invitations::parse_occasion;
 use super::problem_answers::{NotFound, Unprocessable};
-use super::tenant_query::{TenantListQuery, TenantQuery};
+use super::tenant_query::{TenantPageQuery, TenantQuery};
 use super::view::ListView;
 use super::{Api, ApiContext};
 use crate::problem::HttpProblem;
@@ -130,14 +130,14 @@ pub(super) async fn get_invitation_status(
     get,
     path = "/v1/occasions/{id}/invitations",
     tag = "Invitations",
-    params(("id" = String, Path, description = "Id of the occasion"), TenantListQuery),
+    params(("id" = String, Path, description = "Id of the occasion"), TenantPageQuery),
     responses((status = 200, body = ListView<InvitationStatusView>, description = "A page of invitations"), NotFound)
 )]
 pub(super) async fn list_invitations(
     State(api): State<Api<impl ApiContext>>,
     Extension(caller): Extension<Caller>,
     PathParam(id): PathParam<String>,
-    QueryParams(wanted): QueryParams<TenantListQuery>,
+    QueryParams(wanted): QueryParams<TenantPageQuery>,
 ) -> Result<Json<ListView<InvitationStatusView>>, HttpProblem> {
     let page = parse_page_request(wanted.limit, wanted.cursor)?;
     let (occasion, tenant) = (parse_occasion(&id)?, wanted.tenant);

@@ -2,7 +2,7 @@
 
 use super::invitations::parse_occasion;
 use super::problem_answers::NotFound;
-use super::tenant_query::{TenantListQuery, TenantQuery};
+use super::tenant_query::{TenantPageQuery, TenantQuery};
 use super::view::ListView;
 use super::{Api, ApiContext, BODY_MAX};
 use crate::problem::HttpProblem;
@@ -53,13 +53,13 @@ impl From<Occasion> for OccasionView {
     get,
     path = "/v1/occasions",
     tag = "Invitations",
-    params(TenantListQuery),
+    params(TenantPageQuery),
     responses((status = 200, body = ListView<OccasionView>, description = "A page of occasions"), NotFound)
 )]
 pub(super) async fn list_occasions(
     State(api): State<Api<impl ApiContext>>,
     Extension(caller): Extension<Caller>,
-    QueryParams(wanted): QueryParams<TenantListQuery>,
+    QueryParams(wanted): QueryParams<TenantPageQuery>,
 ) -> Result<Json<ListView<OccasionView>>, HttpProblem> {
     let page = parse_page_request(wanted.limit, wanted.cursor)?;
     let found = occasions::list_occasions(&*api.deps, &caller, wanted.tenant.as_ref(), &page).await?;
@@ -110,14 +110,14 @@ impl From<Guest> for GuestView {
     get,
     path = "/v1/occasions/{id}/guests",
     tag = "Invitations",
-    params(("id" = String, Path, description = "Id of the occasion"), TenantListQuery),
+    params(("id" = String, Path, description = "Id of the occasion"), TenantPageQuery),
     responses((status = 200, body = ListView<GuestView>, description = "A page of guests"), NotFound)
 )]
 pub(super) async fn list_guests(
     State(api): State<Api<impl ApiContext>>,
     Extension(caller): Extension<Caller>,
     PathParam(id): PathParam<String>,
-    QueryParams(wanted): QueryParams<TenantListQuery>,
+    QueryParams(wanted): QueryParams<TenantPageQuery>,
 ) -> Result<Json<ListView<GuestView>>, HttpProblem> {
     let page = parse_page_request(wanted.limit, wanted.cursor)?;
     let (occasion, tenant) = (parse_occasion(&id)?, wanted.tenant);

@@ -18,7 +18,7 @@ pub(super) struct TenantQuery {
 #[derive(Debug, Deserialize, IntoParams)]
 #[into_params(parameter_in = Query)]
 #[serde(deny_unknown_fields)]
-pub(super) struct TenantListQuery {
+pub(super) struct TenantPageQuery {
     /// The tenant, with a token of the installation. If absent, the only one.
     #[param(value_type = Option<String>)]
     pub(super) tenant: Option<TenantId>,

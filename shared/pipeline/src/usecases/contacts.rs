@@ -3,6 +3,7 @@
 mod belongings;
 mod erase;
 mod export;
+mod find;
 mod lookup;
 mod thread_erasure;
 
@@ -14,7 +15,8 @@ pub use erase::{EraseReport, erase_contact};
 pub use export::{
     ContactExport, ExportCursor, ExportedFile, ExportedGuest, ExportedMessageFile, export_contact,
 };
-pub use lookup::{ContactQuery, FoundContact, FoundConversation, FoundPerson, find_contact};
+pub use find::{FoundPerson, find_contact};
+pub use lookup::{ContactQuery, FoundContact, FoundConversation};
 use recado_domain::access::Caller;
 use recado_domain::audit::{AuditAction, AuditedAction};
 use recado_domain::counting::count_things;

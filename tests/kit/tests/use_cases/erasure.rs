@@ -542,7 +542,7 @@ async fn a_number_that_one_instance_learnt_is_erased_on_all_and_also_if_the_eras
         );
         for thread in &others {
             let latest = succeed(site.setup.world.store.find_latest_conversation(thread)).await;
-            assert!(latest.unwrap().is_erased(), "{thread}");
+            assert!(latest.unwrap().is_erased(), "{thread:?}");
         }
         if ended {
             return;

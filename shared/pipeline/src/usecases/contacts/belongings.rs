@@ -31,7 +31,7 @@ pub struct ExportedEvent {
     pub received_at: Timestamp,
     /// `true` if it was given up: it is a dead letter.
     pub is_dead: bool,
-    /// What the provider told; `None` if it is not stored any more.
+    /// Body as the provider told it; `None` if it is not stored any more.
     pub body: Option<Value>,
 }
 
@@ -55,8 +55,8 @@ pub(super) async fn list_unapplied_events(
         };
         loop {
             let found = deps.store().list_dead_letters(&filter, &page).await?;
-            for letter in found.items {
-                if let DeadLetterContent::Event(job) = letter.what
+            for dead_letter in found.items {
+                if let DeadLetterContent::Event(job) = dead_letter.what
                     && groups.contains(&job.group)
                 {
                     events.push((*job, true));
