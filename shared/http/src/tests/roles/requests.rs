@@ -397,8 +397,6 @@ fn list_invitation_requests(ids: &Ids) -> Vec<Wanted> {
         invitation,
         ..
     } = ids;
-    let send = json!({"eventId": occasion, "guestId": guest, "channel": "whatsapp", "template": "invite"});
-    let to_guest = json!({"channel": "whatsapp", "template": "invite"});
     let guests = "/v1/occasions/{id}/guests";
     let of_occasion = |rest: &str| format!("/v1/occasions/{occasion}/{rest}");
     let one_guest = of_occasion(&format!("guests/{guest}"));
@@ -452,6 +450,21 @@ fn list_invitation_requests(ids: &Ids) -> Vec<Wanted> {
         ));
         wanted.push(Wanted::new(method, route, &path, &body));
     }
+    wanted.extend(list_sends_to_guest(ids));
+    wanted
+}
+
+/// Sends to a guest, by both routes, with the tenant named and without.
+fn list_sends_to_guest(ids: &Ids) -> Vec<Wanted> {
+    let Ids {
+        tenant,
+        occasion,
+        guest,
+        ..
+    } = ids;
+    let send = json!({"eventId": occasion, "guestId": guest, "channel": "whatsapp", "template": "invite"});
+    let to_guest = json!({"channel": "whatsapp", "template": "invite"});
+    let mut wanted = Vec::new();
     for (route, path, body) in [
         ("/deliver/send", "/deliver/send".to_owned(), send),
         (

@@ -180,15 +180,7 @@ async fn add_records(site: &Site, outbox: &SimulatedOutbox, fixture: &Fixture) -
     store_unknown_effect(site, &conversation.id.to_string(), (&said, &said)).await;
     let dead_letter = fixture.dead_letter();
     succeed(store.put_dead_letter(&dead_letter)).await;
-    let account = fixture.bound.instance.account_id.clone().unwrap();
-    let told = NewNotice {
-        kind: NoticeKind::Account,
-        summary: said.clone(),
-        at: None,
-        details: json!({}),
-    };
-    let notice = Notice::with_derived_id(fixture.bound.instance.provider, &account, told, at(0));
-    succeed(store.put_notice(&notice, far_ahead())).await;
+    add_notice(site, fixture, &said).await;
     add_simulated_send(outbox, fixture, &conversation.id, &said);
     add_samples(site, fixture).await;
     let (scheduled, upload) = add_by_api(site, fixture).await;
@@ -234,6 +226,19 @@ async fn add_records(site: &Site, outbox: &SimulatedOutbox, fixture: &Fixture) -
         invitation: invitation.id.to_string(),
         said,
     }
+}
+
+/// Stores a notice of the instance's account.
+async fn add_notice(site: &Site, fixture: &Fixture, said: &str) {
+    let account = fixture.bound.instance.account_id.clone().unwrap();
+    let told = NewNotice {
+        kind: NoticeKind::Account,
+        summary: said.to_owned(),
+        at: None,
+        details: json!({}),
+    };
+    let notice = Notice::with_derived_id(fixture.bound.instance.provider, &account, told, at(0));
+    succeed(site.store.put_notice(&notice, far_ahead())).await;
 }
 
 /// Adds two guests of an occasion with their invitations, a template that they may be sent, and opt-outs of two people. Returns one.
