@@ -4,7 +4,7 @@ use crate::config_cache::ConfigCache;
 use crate::database_threads::{DatabaseThreads, Urgency, lock_unpoisoned};
 use crate::db_error::DbError;
 use crate::files::EmbeddedFiles;
-use crate::folder::{DataFolder, open_in_memory};
+use crate::folder::DataFolder;
 use crate::intake_log::{IntakeLog, last_moved};
 use crate::job::{ClosureJob, LoneJob, TransactionMode, commit_together};
 use crate::lookups::{LOOKUPS, LookupConnections};
@@ -24,6 +24,7 @@ use std::sync::{Arc, Mutex, OnceLock};
 use tokio::sync::{Notify, oneshot};
 
 mod closing;
+mod memory_databases;
 mod waiting_intake;
 
 /// The number of lists and strong reads that may run at once.
@@ -128,7 +129,7 @@ impl Embedded {
     /// Opens a store without files and threads, for simulations and tests. Each operation runs when its future is first
     /// polled.
     pub fn in_memory(clock: Clock) -> Result<Self, OpenError> {
-        let front = DatabaseAccess::Inline(Mutex::new(open_in_memory()?));
+        let front = DatabaseAccess::Inline(Mutex::new(memory_databases::take_database()?));
         Ok(Self::new(
             front,
             clock,
