@@ -144,10 +144,10 @@ class Recado:
     """`recado serve` with a data folder of its own; model and provider are simulated, without latency unless `settings` say so. With
     `settings`, nothing is said of the debounce but by them."""
 
-    def __init__(self, binary, folder, replies=True, settings=None):
+    def __init__(self, binary, folder, replies=True, settings=None, more="rate = { per_second = 1000, burst = 100000 }\n"):
         self.log = folder / "recado.log"
         configuration = folder / "recado.toml"
-        configuration.write_text(embedded.CONFIGURATION + "rate = { per_second = 1000, burst = 100000 }\n")
+        configuration.write_text(embedded.CONFIGURATION + more)
         if settings is None:
             debounce = ("0", "5") if replies else ("300", "890")
             settings = {

@@ -11,7 +11,7 @@ use recado_domain::millis::add_millis;
 use recado_embedded::{DequeuedMessage, Embedded, FairShare, TenantKey};
 use recado_pipeline::ports::System;
 use recado_pipeline::settings::VisibilityTimeouts;
-use recado_pipeline::{Deps, Verdict, deliver, process, reconcile, reply, send};
+use recado_pipeline::{Deps, Verdict, deliver, handle_turns_message, process, reconcile, send};
 use std::panic::AssertUnwindSafe;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
@@ -249,7 +249,7 @@ async fn handle_message(deps: &LocalDeps, queues: &Embedded, received: DequeuedM
     let worked = async {
         match received.queue {
             QueueName::Inbound => process::process(deps, body, times).await,
-            QueueName::Turns => reply::handle_turn_message(deps, body, times, None).await,
+            QueueName::Turns => handle_turns_message(deps, body, times, None).await,
             QueueName::Outbound => send::handle_outbound_message(deps, body, times, Some(deadline)).await,
         }
     };

@@ -3,6 +3,7 @@
 mod alerts;
 mod aliases;
 mod audit;
+mod batches;
 mod configuration_writes;
 mod conversation_lists;
 mod conversations;

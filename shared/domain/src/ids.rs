@@ -118,7 +118,7 @@ mod configured;
 mod invitations;
 
 pub use configured::{AgentId, CalendarId, EmailSenderId, StepId, ToolId};
-pub use invitations::{GuestId, InvitationId, InvitationTemplateName, OccasionId};
+pub use invitations::{BatchId, GuestId, InvitationId, InvitationTemplateName, OccasionId};
 
 id!(
     /// An id that follows a webhook or request through every queue, log line and record.

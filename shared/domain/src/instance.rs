@@ -68,6 +68,9 @@ pub struct InstanceState {
     /// Time of the next place of messages that let others go before them (see [`crate::rate::SlotLines`]).
     #[serde(default, with = "millis::optional", skip_serializing_if = "Option::is_none")]
     pub places: Option<Timestamp>,
+    /// Time until which the line of the instance's batches is reserved (see [`Rate::reserve_batch`]).
+    #[serde(default, with = "millis::optional", skip_serializing_if = "Option::is_none")]
+    pub batch_line: Option<Timestamp>,
     /// The turns that wait for the next opening.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub opening: Option<OpeningQueue>,

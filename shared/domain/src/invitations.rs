@@ -1,5 +1,6 @@
 //! Invitations to occasions: occasions, guests, templates, what was sent to whom, and what guests answer.
 
+mod batch;
 mod guest;
 mod guest_answer;
 mod guest_list;
@@ -7,6 +8,10 @@ mod invitation;
 mod occasion;
 mod template;
 
+pub use batch::{
+    BATCH_CHUNK, BATCH_PERMIT, BATCH_RECIPIENTS_MAX, Batch, BatchChunk, BatchCounts, BatchOrder,
+    BatchOrderRefused, BatchRecipient, BatchState, RecipientStatus, split_recipients, write_batch_id,
+};
 pub use guest::{Guest, GuestReply, GuestStatus, InvitedGuest, PhoneKey};
 pub use guest_answer::{GuestAnswer, recognize_answer};
 pub use guest_list::{GUEST_ROWS_MAX, GuestListError, GuestRow, ListedGuest, parse_guest_list};

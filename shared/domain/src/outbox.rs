@@ -9,7 +9,7 @@ mod state;
 mod transitions;
 
 use crate::contact::ContactAddress;
-use crate::ids::{ConversationId, Nonce, Ordinal, TokenName};
+use crate::ids::{BatchId, ConversationId, Nonce, Ordinal, TokenName};
 use crate::metadata::Metadata;
 use crate::millis;
 use crate::options::SendOptions;
@@ -147,6 +147,9 @@ pub struct Outbox {
     /// The scheduled message from which this message was made when it fell due.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub scheduled: Option<ScheduledId>,
+    /// The batch of invitations to which the message belongs. It is not sent while the batch is stopped.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub batch: Option<BatchId>,
     /// Metadata that the client attached.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub metadata: Option<Metadata>,
@@ -214,6 +217,7 @@ impl Outbox {
             turn: None,
             part: None,
             scheduled: None,
+            batch: None,
             metadata: None,
             options: SendOptions::default(),
             expires_at: None,
@@ -278,9 +282,10 @@ impl Outbox {
     }
 
     /// Returns `true` if the message lets others go before it: a client sent it, and it answers nobody. After
-    /// [`YIELDS_MAX`] times it does no more.
+    /// [`YIELDS_MAX`] times it does no more, unless it belongs to a batch.
     pub fn yields_slot(&self) -> bool {
-        self.author == Author::Person && self.covers.is_zero() && self.yielded < YIELDS_MAX
+        let may_yield = self.batch.is_some() || self.yielded < YIELDS_MAX;
+        self.author == Author::Person && self.covers.is_zero() && may_yield
     }
 
     /// Lets others go before the message, until `at`.

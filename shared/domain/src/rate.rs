@@ -134,6 +134,40 @@ impl Rate {
     }
 }
 
+/// Share of an instance's rate, in percent, that its batches use together. The rest is left to conversations.
+pub const BATCH_SHARE: i32 = 75;
+
+impl Rate {
+    /// Returns the number of recipients of a batch whose invitations are made at once: what the batches' share lets out in two
+    /// seconds, at least one.
+    #[expect(
+        clippy::cast_possible_truncation,
+        clippy::cast_sign_loss,
+        reason = "a rate is positive, and a step is bounded by its caller"
+    )]
+    pub fn batch_step(&self) -> usize {
+        let share = f64::from(BATCH_SHARE) / 100.0;
+        (self.per_second * share * 2.0).floor().clamp(1.0, 10_000.0) as usize
+    }
+
+    /// Reserves the batches' line of an instance for `count` messages, given the time until which it is reserved. Returns that time
+    /// after the reservation; `Err` with the time from which the line is free, if it is not.
+    pub fn reserve_batch(
+        &self,
+        stored: Option<Timestamp>,
+        count: usize,
+        now: Timestamp,
+    ) -> Result<Timestamp, Timestamp> {
+        let believed = stored.filter(|stored| *stored <= self.latest_plausible_time(now));
+        if let Some(free_at) = believed.filter(|stored| *stored > now) {
+            return Err(free_at);
+        }
+        let count = i32::try_from(count).unwrap_or(i32::MAX);
+        let taken = self.interval().saturating_mul(count).saturating_mul(100) / BATCH_SHARE;
+        Ok(add_duration(now, taken))
+    }
+}
+
 /// A reserved slot and the arrival time to store.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Slot {
@@ -228,6 +262,26 @@ mod tests {
             assert!(left - asked <= 3_000, "asked at {asked}, left at {left}");
         }
         assert_eq!(*bulk.iter().max().unwrap(), 99_000, "three slots later");
+    }
+
+    #[test]
+    fn batches_use_their_share_of_the_rate_and_no_more() {
+        for rate in [Rate::EVOLUTION, Rate::META] {
+            let (mut line, mut sent, mut now) = (None, 0_usize, 0_i64);
+            while now < 600_000 {
+                match rate.reserve_batch(line, rate.batch_step(), from_unix_millis(now)) {
+                    Ok(until) => {
+                        line = Some(until);
+                        sent += rate.batch_step();
+                    }
+                    Err(free_at) => now = free_at.as_millisecond(),
+                }
+            }
+            let all = rate.per_second * 600.0;
+            #[expect(clippy::cast_precision_loss, reason = "a small number")]
+            let share = sent as f64 / all;
+            assert!((0.70..=0.76).contains(&share), "{share} of {rate:?}");
+        }
     }
 
     #[test]

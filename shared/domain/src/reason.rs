@@ -50,6 +50,8 @@ pub enum Reason {
     TokenBudget,
     /// The person wants no more messages that nobody asked for.
     OptedOut,
+    /// The batch of invitations to which the message belongs was cancelled.
+    BatchCancelled,
 }
 
 impl Reason {
@@ -77,6 +79,7 @@ impl Reason {
             Self::AgentSilent => "agent_silent",
             Self::TokenBudget => "token_budget",
             Self::OptedOut => "opted_out",
+            Self::BatchCancelled => "batch_cancelled",
         }
     }
 }

@@ -1,7 +1,7 @@
 //! Wake-up jobs on the queues `outbound` and `turns`. A job only names the messages or the conversation to look at, never
 //! their content.
 
-use crate::ids::{ConversationId, CorrelationId, MessageId, Ordinal, TenantId, ThreadId, TokenName};
+use crate::ids::{BatchId, ConversationId, CorrelationId, MessageId, Ordinal, TenantId, ThreadId, TokenName};
 use crate::message::{Message, OutgoingSide};
 use crate::millis;
 use jiff::Timestamp;
@@ -101,4 +101,8 @@ pub struct TurnJob {
     /// The message whose file is to be fetched, and nothing else to be done. `None` for jobs that ask for a turn.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub file: Option<Ordinal>,
+    /// The batch of invitations that is to be expanded from its recipient number `ordinal` on, and nothing else to be done.
+    /// `None` for jobs that ask for a turn.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub batch: Option<BatchId>,
 }

@@ -3,6 +3,7 @@
 mod alerts;
 mod aliases;
 mod audit;
+mod batches;
 mod conversation_row;
 mod conversations;
 mod dead_letters;

@@ -10,6 +10,7 @@ mod alerts;
 mod answer_view;
 mod audit;
 mod auth;
+mod batches;
 mod calendars;
 mod catch_up;
 mod checks;
@@ -210,6 +211,11 @@ macro_rules! list_operator_routes {
             $routes!(invitation_log::get_invitation_status),
             $routes!(invitation_log::get_session),
             $routes!(invitation_log::list_invitations),
+            $routes!(batches::list_batches),
+            $routes!(batches::get_batch),
+            $routes!(batches::pause_batch),
+            $routes!(batches::resume_batch),
+            $routes!(batches::cancel_batch),
             $routes!(occasions::list_occasions),
             $routes!(occasions::list_guests, occasions::post_guests),
             $routes!(occasions::delete_guest),

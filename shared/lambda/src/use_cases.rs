@@ -18,7 +18,7 @@ use recado_http::{ApiOptions, HealthProbe, ProviderSetup};
 use recado_notify::Notifier;
 use recado_pipeline::alert::{self, AlertReport, DeliveryReport};
 use recado_pipeline::ports::PortResult;
-use recado_pipeline::{Verdict, process, reconcile, reply, send};
+use recado_pipeline::{Verdict, handle_turns_message, process, reconcile, send};
 use std::sync::Arc;
 
 // The futures are boxed: with all steps that a use case may take they are large, and no function compiles them.
@@ -39,9 +39,9 @@ pub fn ingest_social_message<'a>(
 
 /// Runs a turn job from the queue `turns`.
 pub fn run_turn_job(deps: &AwsDeps, message: BatchMessage) -> BoxFuture<'_, Verdict> {
-    Box::pin(async move {
-        reply::handle_turn_message(deps, &message.body, message.receives, message.deadline).await
-    })
+    Box::pin(
+        async move { handle_turns_message(deps, &message.body, message.receives, message.deadline).await },
+    )
 }
 
 /// Runs a send job from the queue `outbound`.

@@ -12,6 +12,7 @@ pub mod measure;
 pub mod ports;
 pub mod settings;
 mod steps;
+mod turns_queue;
 mod usecases;
 
 pub use deps::{Components, Deps, ExclusiveTurns, RetryLock};
@@ -19,6 +20,7 @@ pub use settings::Settings;
 pub use steps::outgoing_check::NotSendable;
 pub use steps::verdict::Verdict;
 pub use steps::{delivery_permission, effects, installation_reading, question_rewriting, random_id, upload};
+pub use turns_queue::handle_turns_message;
 pub use usecases::{
     alert, audit, catch_up, configure, contacts, deliver, health, ingest, key_check, knowledge, message_file,
     occasions, operate, opt_outs, process, reconcile, reply, self_check, send, tenant_removal, tokens, trace,

@@ -13,6 +13,7 @@
 mod alerts;
 mod aliases;
 mod audit;
+mod batches;
 mod configuration;
 mod conversations;
 mod dead_letters;
@@ -59,6 +60,7 @@ mod usage;
 pub use alerts::{ALERTS_PER_COMMIT, Alerts};
 pub use aliases::ContactAliases;
 pub use audit::{Audit, AuditFilter};
+pub use batches::{BatchOutcome, BatchRecords};
 pub use configuration::ConfigurationStore;
 pub use conversations::{
     CommitOutcome, ConversationFilter, Conversations, IdempotencyClaim, IdempotencyRecord, Page, PageRequest,
@@ -233,6 +235,7 @@ pub trait Store:
     + EffectJournals
     + UsageRecords
     + InvitationRecords
+    + BatchRecords
     + OptOuts
     + TurnPlaceRecords
 {
@@ -265,6 +268,7 @@ impl<T> Store for T where
         + EffectJournals
         + UsageRecords
         + InvitationRecords
+        + BatchRecords
         + OptOuts
         + TurnPlaceRecords
 {

@@ -3,6 +3,8 @@
 pub(crate) mod agent_return;
 pub(crate) mod answer_view;
 pub(crate) mod audit;
+pub(crate) mod batch_job;
+pub(crate) mod batch_recipients;
 pub(crate) mod beside;
 pub(crate) mod budget_reading;
 pub(crate) mod client_message;

@@ -13,6 +13,7 @@
 pub mod alerts;
 pub mod aliases;
 pub mod audit;
+pub mod batches;
 pub mod calendars;
 pub mod catching_up;
 pub mod claims;

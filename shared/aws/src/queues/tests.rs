@@ -84,6 +84,7 @@ async fn a_schedule_that_there_is_already_is_left_alone() {
         correlation: serde_json::from_value(json!("k")).unwrap(),
         due: None,
         file: None,
+        batch: None,
     };
     let at: Timestamp = "2026-03-01T12:00:00Z".parse().unwrap();
     let again = queues(Says(409, EXISTS)).schedule_turn_job(&job, at).await;

@@ -23,7 +23,7 @@ fn is_absent(now: Timestamp) -> Expression {
 }
 
 /// Returns the condition that the stored record has the revision before `rev`; for the first, that there is none.
-fn follows(rev: u64, now: Timestamp) -> Expression {
+pub(super) fn follows(rev: u64, now: Timestamp) -> Expression {
     if rev <= 1 {
         is_absent(now)
     } else {
@@ -32,7 +32,7 @@ fn follows(rev: u64, now: Timestamp) -> Expression {
 }
 
 /// Encodes a record under its key; it expires at `until`.
-fn encode<T: Serialize>(
+pub(super) fn encode<T: Serialize>(
     what: &'static str,
     record: &T,
     key: TableKey,
@@ -69,10 +69,15 @@ fn encode_phone(guest: &Guest, key: TableKey, now: Timestamp) -> TransactionActi
     TransactionAction::Put(item, Some(own))
 }
 
-fn encode_claim(invitation: &Invitation, claim: &InvitationClaim, now: Timestamp) -> TransactionAction {
-    let key = TableKey::for_invitation_claim(&invitation.tenant, &claim.key);
+/// Makes the claim of a key by an invitation or a batch.
+pub(super) fn encode_claim(
+    (tenant, claimant): (&TenantId, &str),
+    claim: &InvitationClaim,
+    now: Timestamp,
+) -> TransactionAction {
+    let key = TableKey::for_invitation_claim(tenant, &claim.key);
     let mut item = key.into_item(Item::new());
-    item.insert("invitation".to_owned(), text_attribute(invitation.id.as_str()));
+    item.insert("invitation".to_owned(), text_attribute(claimant));
     item.insert("until".to_owned(), number_attribute(claim.until.as_millisecond()));
     // A second more, since the claim ends within its last one.
     item.insert("ttl".to_owned(), number_attribute(claim.until.as_second() + 1));
@@ -124,7 +129,7 @@ impl<A: System> DynamoStore<A> {
         Ok(Page { items, next_cursor })
     }
 
-    async fn read_unexpired<T: DeserializeOwned>(
+    pub(super) async fn read_unexpired<T: DeserializeOwned>(
         &self,
         what: &'static str,
         key: TableKey,
@@ -134,7 +139,7 @@ impl<A: System> DynamoStore<A> {
         found.map(|found| item::decode_record(what, &found)).transpose()
     }
 
-    async fn read_many<T: DeserializeOwned>(
+    pub(super) async fn read_many<T: DeserializeOwned>(
         &self,
         what: &'static str,
         keys: Vec<TableKey>,
@@ -280,7 +285,8 @@ impl<A: System> InvitationRecords for DynamoStore<A> {
         now: Timestamp,
     ) -> PortResult<InvitationOutcome> {
         const WHAT: &str = "beginning an invitation";
-        let claim = |claim| encode_claim(invitation, claim, now);
+        let claimant = (&invitation.tenant, invitation.id.as_str());
+        let claim = |claim| encode_claim(claimant, claim, now);
         let mut actions: Vec<TransactionAction> = claims.iter().map(claim).collect();
         actions.push(TransactionAction::Put(
             encode_invitation(WHAT, invitation)?,
@@ -344,7 +350,7 @@ impl<A: System> InvitationRecords for DynamoStore<A> {
     }
 }
 
-fn decode_page<T: DeserializeOwned>(what: &'static str, page: Page<Item>) -> PortResult<Page<T>> {
+pub(super) fn decode_page<T: DeserializeOwned>(what: &'static str, page: Page<Item>) -> PortResult<Page<T>> {
     let items = page.items.iter().map(|item| item::decode_record(what, item));
     Ok(Page {
         items: items.collect::<PortResult<_>>()?,

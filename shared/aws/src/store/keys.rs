@@ -65,7 +65,7 @@ pub(super) use configuration::{ConfigurationKind, VARIABLES, tenant_entries_pk, 
 pub(super) use effects::{
     JOURNAL, cell_sk, cells_pk, parse_cell_start, parse_journal_key, tenant_journals, tenant_unknown_effects,
 };
-pub(super) use invitations::{invitations_pk, list_month_pks};
+pub(super) use invitations::{BATCH, invitations_pk, list_month_pks};
 pub(super) use lists::{
     AUDIT_LIST_KEY, DEAD_LIST_KEY, active_shard, conversation_list_key, index_active, index_tenant_list,
     parse_active_hour, retention_list_key, scheduled_of_instance, tenant_conversation_list_keys,
@@ -359,12 +359,13 @@ fn padded_ordinal(ordinal: Ordinal) -> String {
 }
 
 /// The kinds of records that can be open: events, open messages, conversations, instances, parked conversations, scheduled
-/// messages, messages whose files are waited for, and journals of effects.
-pub(crate) const OPEN_KINDS: [char; 8] = ['E', 'O', 'C', 'I', 'P', 'S', WAITING_FILE, JOURNAL];
+/// messages, messages whose files are waited for, journals of effects, batches.
+pub(crate) const OPEN_KINDS: [char; 9] = ['E', 'O', 'C', 'I', 'P', 'S', WAITING_FILE, JOURNAL, BATCH];
 
 /// Returns the number of shards that open records of a kind are spread over.
 pub(crate) fn count_shards(kind: char) -> u32 {
-    if kind == JOURNAL { 1 } else { SHARDS }
+    let is_rare = kind == JOURNAL || kind == BATCH;
+    if is_rare { 1 } else { SHARDS }
 }
 
 /// The kind of messages whose files are waited for.

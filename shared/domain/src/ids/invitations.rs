@@ -22,3 +22,8 @@ id!(
     InvitationId,
     "invitation id"
 );
+id!(
+    /// The id of a batch of invitations, see [`crate::invitations::Batch`].
+    BatchId,
+    "batch id"
+);

@@ -4,6 +4,7 @@ use super::{
     ConnectionStatus, ConnectionUpdate, InstanceState, OpeningQueue, TrafficProfile, UnansweredAttempt,
 };
 use crate::millis::add_duration;
+use crate::rate::Rate;
 use jiff::{SignedDuration, Timestamp};
 
 /// A change of an instance's state, to be stored by [`InstanceState::apply_change`].
@@ -55,6 +56,16 @@ pub enum InstanceChange {
         opens_at: Timestamp,
         /// Time between two turns.
         interval: SignedDuration,
+    },
+    /// Reserves the line of the instance's batches by [`Rate::reserve_batch`]. Done if the instance is open and the line was
+    /// free; else [`InstanceState::batch_line`] says from when on it is.
+    ReserveBatch {
+        /// Rate of the instance.
+        rate: Rate,
+        /// Number of messages.
+        count: usize,
+        /// Time of the reservation.
+        now: Timestamp,
     },
 }
 
@@ -111,6 +122,11 @@ impl InstanceState {
                 let last_at = before.map_or(*opens_at, |queue| add_duration(queue.last_at, *interval));
                 let opens_at = *opens_at;
                 set_if(true, &mut self.opening, Some(OpeningQueue { opens_at, last_at }))
+            }
+            InstanceChange::ReserveBatch { rate, count, now } => {
+                let reserved = rate.reserve_batch(self.batch_line, *count, *now);
+                let until = reserved.ok().filter(|_| open);
+                set_if(until.is_some(), &mut self.batch_line, until)
             }
         }
     }

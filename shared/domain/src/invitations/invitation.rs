@@ -1,5 +1,5 @@
 use super::InvitationChannel;
-use crate::ids::{GuestId, InvitationId, InvitationTemplateName, MessageId, OccasionId, TenantId};
+use crate::ids::{BatchId, GuestId, InvitationId, InvitationTemplateName, MessageId, OccasionId, TenantId};
 use crate::metadata::Metadata;
 use crate::millis::{self, from_unix_millis};
 use jiff::Timestamp;
@@ -131,6 +131,9 @@ pub struct ScheduledInvitation {
     pub occasion: OccasionId,
     /// The guest.
     pub guest: GuestId,
+    /// The batch to which the invitation belongs.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub batch: Option<BatchId>,
 }
 
 const PREFIX: &str = "inv_";

@@ -102,6 +102,7 @@ fn turn(ordinal: u64) -> TurnJob {
         correlation,
         due: None,
         file: None,
+        batch: None,
     }
 }
 

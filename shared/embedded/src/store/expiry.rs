@@ -46,6 +46,10 @@ pub struct SweepCounts {
     pub invitations: usize,
     /// Keys that invitations claimed.
     pub invitation_claims: usize,
+    /// Batches of invitations.
+    pub batches: usize,
+    /// Chunks of recipients of batches.
+    pub batch_chunks: usize,
     /// Clients' idempotency keys.
     pub keys: usize,
     /// Deduplication ids of the queues.
@@ -87,6 +91,8 @@ fn delete_expired_rows(connection: &Connection, now: Timestamp) -> Result<SweepC
         guests: delete("guests", "tenant, occasion, id", "expires")?,
         invitations: delete("invitations", "tenant, id", "expires")?,
         invitation_claims: delete("invitation_claims", "tenant, key", "until")?,
+        batches: delete("batches", "tenant, id", "expires")?,
+        batch_chunks: delete("batch_chunks", "tenant, batch, number", "expires")?,
         keys: delete("keys", "rowid", "expires")?,
         deduplications: delete("queue_dedup", "queue, grp, dedup", "until")?,
         notes: before(

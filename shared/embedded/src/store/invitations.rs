@@ -13,7 +13,7 @@ use recado_pipeline::ports::{
 use rusqlite::{Connection, OptionalExtension, params};
 
 /// Encodes a record, unless it is larger than a record may be.
-fn encode_record<T: serde::Serialize>(what: &'static str, record: &T) -> PortResult<String> {
+pub(super) fn encode_record<T: serde::Serialize>(what: &'static str, record: &T) -> PortResult<String> {
     let body = encode_json(record).map_err(|fault| fault.into_port_error(what))?;
     PortError::check_record_size(what, body.len())?;
     Ok(body)
@@ -75,7 +75,7 @@ fn insert_invitation(connection: &Connection, invitation: &Invitation, body: &st
 }
 
 /// Returns the invitation that claims a key at `now`, unless the claim may be replaced.
-fn find_claimant(
+pub(super) fn find_claimant(
     connection: &Connection,
     tenant: &TenantId,
     claim: &InvitationClaim,

@@ -2,7 +2,9 @@ use crate::Embedded;
 use crate::db_error::DbError;
 use crate::sql_records::{count_from_sql, decode_json, to_sql_limit};
 use jiff::Timestamp;
-use recado_domain::ids::{ConversationId, EventId, IdError, InstanceId, Ordinal, ThreadId};
+use recado_domain::ids::{
+    BatchId, ConversationId, EventId, IdError, InstanceId, Ordinal, TenantId, ThreadId,
+};
 use recado_domain::scheduled::ScheduledId;
 use recado_pipeline::ports::{OverdueIndex, OverdueWork, PortResult};
 use rusqlite::{Connection, Row, params};
@@ -21,6 +23,7 @@ const SQL: &str = "
     UNION ALL SELECT * FROM (SELECT 'parked', body, 0, due FROM parked WHERE due <= ?1 ORDER BY due LIMIT ?2)
     UNION ALL SELECT * FROM (SELECT 'effects', thread, 0, due FROM journals WHERE due <= ?1 ORDER BY due LIMIT ?2)
     UNION ALL SELECT * FROM (SELECT 'scheduled', id, 0, due FROM scheduled WHERE due <= ?1 ORDER BY due LIMIT ?2)
+    UNION ALL SELECT * FROM (SELECT 'batch', tenant || '#' || id, 0, due FROM batches WHERE due <= ?1 ORDER BY due LIMIT ?2)
     ORDER BY 4, 1, 2, 3";
 
 fn select_overdue(connection: &Connection, now: Timestamp, most: usize) -> Result<Vec<OverdueWork>, DbError> {
@@ -55,6 +58,13 @@ fn parse_overdue_row(row: &Row<'_>) -> Result<OverdueWork, DbError> {
             ScheduledId::parse(&what).map_err(damaged)?,
         )),
         "effects" => Ok(OverdueWork::Effects(ThreadId::parse(&what).map_err(damaged)?)),
+        "batch" => {
+            let (tenant, batch) = what.rsplit_once('#').unwrap_or_default();
+            Ok(OverdueWork::Batch {
+                tenant: TenantId::parse(tenant).map_err(damaged)?,
+                batch: BatchId::parse(batch).map_err(damaged)?,
+            })
+        }
         "probe" => Ok(OverdueWork::Probe(InstanceId::parse(&what).map_err(damaged)?)),
         _ => Ok(OverdueWork::Parked(decode_json(&what)?)),
     }

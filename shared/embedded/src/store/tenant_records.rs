@@ -13,7 +13,7 @@ use recado_pipeline::ports::{PortResult, TenantRecords};
 use rusqlite::{Connection, params};
 
 /// What is found by the tenant's id, as `?1`.
-const BY_TENANT: [&str; 15] = [
+const BY_TENANT: [&str; 17] = [
     "DELETE FROM occasions WHERE (tenant, id) IN
         (SELECT tenant, id FROM occasions WHERE tenant = ?1 LIMIT ?2)",
     "DELETE FROM invitation_templates WHERE (tenant, name, channel, language) IN
@@ -24,6 +24,10 @@ const BY_TENANT: [&str; 15] = [
         (SELECT tenant, id FROM invitations WHERE tenant = ?1 LIMIT ?2)",
     "DELETE FROM invitation_claims WHERE (tenant, key) IN
         (SELECT tenant, key FROM invitation_claims WHERE tenant = ?1 LIMIT ?2)",
+    "DELETE FROM batches WHERE (tenant, id) IN
+        (SELECT tenant, id FROM batches WHERE tenant = ?1 LIMIT ?2)",
+    "DELETE FROM batch_chunks WHERE (tenant, batch, number) IN
+        (SELECT tenant, batch, number FROM batch_chunks WHERE tenant = ?1 LIMIT ?2)",
     "DELETE FROM opt_outs WHERE (tenant, recipient) IN
         (SELECT tenant, recipient FROM opt_outs WHERE tenant = ?1 LIMIT ?2)",
     "DELETE FROM turn_places WHERE tenant = ?1 AND ?2 > 0",

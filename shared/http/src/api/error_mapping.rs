@@ -56,7 +56,9 @@ impl From<InvitationError> for HttpProblem {
         match error {
             InvitationError::Tenant(error) => error.into(),
             InvitationError::NotFound(_) => Self::not_found(error.to_string()),
-            InvitationError::UnknownOccasion(_)
+            InvitationError::Order(_) => Self::new(StatusCode::CONFLICT, error.to_string()),
+            InvitationError::BatchSize
+            | InvitationError::UnknownOccasion(_)
             | InvitationError::UnknownTemplate(_)
             | InvitationError::Template(_)
             | InvitationError::Channel(_)

@@ -17,10 +17,15 @@ use recado_domain::access::Caller;
 use recado_domain::ids::{CorrelationId, GuestId, InvitationTemplateName, MessageId, OccasionId, TenantId};
 use recado_domain::invitations::{InvitationChannel, InvitationState, TemplateValues};
 use recado_domain::metadata::Metadata;
-use recado_pipeline::deliver::{self, AcceptedInvitation, InvitationRequest, NamedGuest};
+use recado_pipeline::deliver::{
+    self, AcceptedBatch, AcceptedInvitation, BatchRequest, InvitationRequest, NamedGuest,
+};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use utoipa::ToSchema;
+
+/// Largest body of a request with many guests.
+const BATCH_BODY_MAX: usize = 4 * 1024 * 1024;
 
 /// The channel of an invitation.
 #[derive(Debug, Clone, Copy, Deserialize, ToSchema)]
@@ -42,7 +47,7 @@ impl From<ChannelParam> for InvitationChannel {
     }
 }
 
-/// An invitation to be sent. Either `guestId` or `phone` is required.
+/// An invitation to be sent. One of `guestId`, `guestIds` and `phone` is required.
 #[derive(Debug, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 #[schema(example = json!({"eventId": "ev_demo", "phone": "+5215550011223", "channel": "whatsapp", "template": "invite"}))]
@@ -56,6 +61,9 @@ struct InvitationSendRequest {
     /// The guest.
     #[serde(rename = "guestId")]
     guest_id: Option<String>,
+    /// The guests, 1 to 50,000: their invitations are made in the background, as a batch.
+    #[serde(rename = "guestIds")]
+    guest_ids: Option<Vec<String>>,
     /// The guest's phone number. An unknown one makes a pending guest.
     phone: Option<String>,
     /// Values of the template's variables.
@@ -125,10 +133,58 @@ impl From<AcceptedInvitation> for AcceptedInvitationView {
     }
 }
 
+/// The invitation of a guest in a batch.
+#[derive(Debug, Serialize, ToSchema)]
+struct BatchItemView {
+    /// Id of the invitation, under which `GET /deliver/{id}/status` tells its status once it is made.
+    id: String,
+    #[serde(rename = "guestId")]
+    guest_id: String,
+}
+
+/// A batch of invitations that was taken.
+#[derive(Debug, Serialize, ToSchema)]
+pub(super) struct AcceptedBatchView {
+    batch_id: String,
+    /// `running`; or what it was, if the request came before.
+    status: &'static str,
+    /// Number of recipients.
+    recipients: usize,
+    items: Vec<BatchItemView>,
+}
+
+impl From<AcceptedBatch> for AcceptedBatchView {
+    fn from(accepted: AcceptedBatch) -> Self {
+        let batch = accepted.batch;
+        let item = |guest: &GuestId| BatchItemView {
+            id: batch.derive_invitation_id(guest).to_string(),
+            guest_id: guest.to_string(),
+        };
+        Self {
+            batch_id: batch.id.to_string(),
+            status: batch.state.as_str(),
+            recipients: batch.recipients,
+            items: accepted.guests.iter().map(item).collect(),
+        }
+    }
+}
+
+/// An invitation that was taken, or a batch of them.
+#[derive(Debug, Serialize, ToSchema)]
+#[serde(untagged)]
+#[expect(
+    dead_code,
+    reason = "it describes answers that are written as the one or the other"
+)]
+pub(super) enum TakenView {
+    Invitation(AcceptedInvitationView),
+    Batch(AcceptedBatchView),
+}
+
 /// Sends an invitation to a guest of an occasion.
 ///
 /// The same template to the same guest within the dedupe window is a `duplicate` and not sent. A repeated request with the same
-/// idempotency key answers 200.
+/// idempotency key answers 200. With `guestIds` the answer is that of a batch: its id, and the id of each guest's invitation.
 #[utoipa::path(
     post,
     path = "/deliver/send",
@@ -136,8 +192,8 @@ impl From<AcceptedInvitation> for AcceptedInvitationView {
     params(IdempotencyHeader),
     request_body = InvitationSendRequest,
     responses(
-        (status = 200, body = AcceptedInvitationView, description = "Taken before, or a duplicate"),
-        (status = 202, body = AcceptedInvitationView, description = "The invitation is taken"),
+        (status = 200, body = TakenView, description = "Taken before, or a duplicate"),
+        (status = 202, body = TakenView, description = "The invitation is taken, or the batch"),
         NotFound,
         Conflict,
         Unprocessable
@@ -150,11 +206,32 @@ pub(super) async fn post_invitation(
     headers: HeaderMap,
     body: Body,
 ) -> Result<Response, HttpProblem> {
-    let wanted: InvitationSendRequest = parse_json_body(&read_body(&headers, body, BODY_MAX).await?)?;
-    let guest = match (wanted.guest_id, wanted.phone) {
-        (Some(id), None) => NamedGuest::Id(parse_guest_id(&id)?),
-        (None, Some(phone)) => NamedGuest::Phone(phone),
-        _ => return Err(HttpProblem::bad_request("give either guestId or phone")),
+    let wanted: InvitationSendRequest = parse_json_body(&read_body(&headers, body, BATCH_BODY_MAX).await?)?;
+    let guest = match (wanted.guest_id, wanted.phone, wanted.guest_ids) {
+        (Some(id), None, None) => NamedGuest::Id(parse_guest_id(&id)?),
+        (None, Some(phone), None) => NamedGuest::Phone(phone),
+        (None, None, Some(ids)) => {
+            let request = BatchRequest {
+                tenant: parse_tenant(wanted.tenant.as_deref())?,
+                occasion: parse_occasion(&wanted.event_id)?,
+                guests: ids
+                    .iter()
+                    .map(|id| parse_guest_id(id))
+                    .collect::<Result<_, _>>()?,
+                channel: wanted.channel.into(),
+                template: parse_template(&wanted.template)?,
+                variables: wanted.variables,
+                metadata: parse_metadata(wanted.metadata.as_ref())?,
+                key: parse_idempotency_key(&headers)?,
+                correlation,
+            };
+            return send_batch(&api, &caller, request).await;
+        }
+        _ => {
+            return Err(HttpProblem::bad_request(
+                "give one of guestId, guestIds and phone",
+            ));
+        }
     };
     let request = InvitationRequest {
         tenant: parse_tenant(wanted.tenant.as_deref())?,
@@ -168,6 +245,20 @@ pub(super) async fn post_invitation(
         correlation,
     };
     send(&api, &caller, request).await
+}
+
+async fn send_batch<C: ApiContext>(
+    api: &Api<C>,
+    caller: &Caller,
+    request: BatchRequest,
+) -> Result<Response, HttpProblem> {
+    let accepted = deliver::send_batch(&*api.deps, caller, request).await?;
+    let status = if accepted.repeated {
+        StatusCode::OK
+    } else {
+        StatusCode::ACCEPTED
+    };
+    Ok((status, Json(AcceptedBatchView::from(accepted))).into_response())
 }
 
 /// Sends an invitation to the guest in the path.

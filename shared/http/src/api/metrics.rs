@@ -24,7 +24,7 @@ pub(super) const METRICS_PATH: &str = "/metrics";
 /// Time for which the same reading is shown, in milliseconds, so that several scrapers do not load the store.
 const READING_KEPT_MS: i64 = 5_000;
 
-/// What is read of the store and the queues when the metrics are asked for.
+/// All that is read of the store and the queues when the metrics are asked for.
 #[derive(Debug, Clone, PartialEq)]
 pub struct GaugeReading {
     /// State of all instances.

@@ -12,7 +12,7 @@ pub(crate) const PERMISSIONS: &[(&str, &str, Permission)] = &[
     ("GET", "/v1/config", Read),
     ("PUT", "/v1/config", Configure),
     ("POST", "/v1/config", Configure),
-    // It holds the webhook secrets.
+    // Its answer holds the webhook secrets.
     ("GET", "/v1/config/webhooks", Configure),
     ("GET", "/v1/tenants", Read),
     ("POST", "/v1/tenants", Administer),
@@ -44,7 +44,7 @@ pub(crate) const PERMISSIONS: &[(&str, &str, Permission)] = &[
     ("GET", "/v1/instances/{id}", Read),
     ("PUT", "/v1/instances/{id}", Configure),
     ("DELETE", "/v1/instances/{id}", Configure),
-    // It holds the webhook secret.
+    // Its answer holds the webhook secret.
     ("GET", "/v1/instances/{id}/webhook", Configure),
     // They send the instance's key, and a QR code opens the number.
     ("POST", "/v1/instances/{id}/connect", Configure),
@@ -67,6 +67,11 @@ pub(crate) const PERMISSIONS: &[(&str, &str, Permission)] = &[
     ("POST", "/v1/instances/{id}/media", Send),
     ("POST", "/deliver/send", Send),
     ("GET", "/deliver/{id}/status", Read),
+    ("GET", "/deliver/batches", Read),
+    ("GET", "/deliver/batches/{id}", Read),
+    ("POST", "/deliver/batches/{id}/pause", Send),
+    ("POST", "/deliver/batches/{id}/resume", Send),
+    ("POST", "/deliver/batches/{id}/cancel", Send),
     ("POST", "/events/{event}/guests/{guest}/send", Send),
     ("GET", "/wa/session/{phone}", Read),
     ("GET", "/v1/occasions", Read),

@@ -88,7 +88,7 @@ word_schemas! {
     ReasonSchema: Reason {
         MaxRetriesExceeded, WhatsappPermanentError, InstanceDisconnected, WindowClosed, Poison, UnknownInstance,
         TakenOver, Stale, ModelFailed, UnknownOutcome, Purged, TooMuchToRead, HandedOver, SimulatedReply,
-        Blocked, Expired, TooManyTurns, AnswerLoop, AgentSilent, TokenBudget, OptedOut,
+        Blocked, Expired, TooManyTurns, AnswerLoop, AgentSilent, TokenBudget, OptedOut, BatchCancelled,
     }
     AnswerStateSchema: AnswerState { Answered, InWork, Waiting, NotOwed, Failed }
     AnswerReasonSchema: AnswerReason {

@@ -60,6 +60,7 @@ async fn one_of_each(site: &Site) -> (Message, InboundJob) {
         correlation: message.correlation.clone(),
         due: None,
         file: None,
+        batch: None,
     };
     given_up_by_its_queue(site, QueueName::Turns, async || {
         site.store.enqueue_turn_job(&turn, Duration::ZERO).await.unwrap();

@@ -1,6 +1,6 @@
 use super::PortResult;
 use jiff::Timestamp;
-use recado_domain::ids::{ConversationId, EventId, InstanceId, Ordinal, ThreadId};
+use recado_domain::ids::{BatchId, ConversationId, EventId, InstanceId, Ordinal, TenantId, ThreadId};
 use recado_domain::instance::ParkedConversation;
 use recado_domain::scheduled::ScheduledId;
 use std::future::Future;
@@ -34,11 +34,19 @@ pub enum OverdueWork {
         /// Ordinal of the message in the conversation.
         ordinal: Ordinal,
     },
+    /// A batch of invitations whose expansion is to go on.
+    Batch {
+        /// Tenant of the batch.
+        tenant: TenantId,
+        /// The batch.
+        batch: BatchId,
+    },
 }
 
 /// A sparse index of open records, for `reconcile`. Every open record has a time at which it becomes overdue
 /// (`EventRecord::overdue_at`, `Message::overdue_at`, `Conversation::answer_overdue_at`, `InstanceState::next_probe_at`,
-/// `ParkedConversation::release_due_at`, `ScheduledMessage::send_due_at`, `Message::file_due_at`, `Journal::journal_due_at`). The store keeps that time in an index
+/// `ParkedConversation::release_due_at`, `ScheduledMessage::send_due_at`, `Message::file_due_at`, `Journal::journal_due_at`,
+/// `Batch::due_at`). The store keeps that time in an index
 /// together with what [`OverdueWork`] names of the record. The index may be some seconds old.
 pub trait OverdueIndex: Send + Sync {
     /// Lists the records that were overdue at `now`, the longest overdue first. At most `limit` of each kind are listed,

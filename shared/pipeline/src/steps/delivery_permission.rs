@@ -1,6 +1,6 @@
 //! Tells whether a delivery to a person may leave: opt-outs of all its addresses, quiet hours, and how often it is written to.
 //!
-//! It is asked for deliveries and reminders alone, never for an answer to a contact's own message.
+//! This is asked for deliveries and reminders alone, never for an answer to a contact's own message.
 
 use crate::Deps;
 use crate::ports::{OptOuts, PortResult, System};

@@ -119,6 +119,7 @@ async fn convert_to_message(
             guest: invitation.guest.clone(),
             ordinal: message.ordinal,
         });
+        message.out.batch.clone_from(&invitation.batch);
     }
     if scheduled.become_message(message.message_id(), now).is_err() {
         return Ok(WriteOutcome::Conflict);

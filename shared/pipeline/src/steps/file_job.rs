@@ -33,6 +33,7 @@ pub(crate) async fn enqueue_file_fetch(deps: &impl Deps, id: &MessageId) -> Port
         correlation: message.correlation,
         due: None,
         file: Some(message.ordinal),
+        batch: None,
     };
     deps.queues().enqueue_turn_job(&job, Duration::ZERO).await?;
     Ok(true)

@@ -85,7 +85,7 @@ pub struct InstallationReading {
     pub budgets: Vec<(TenantId, MonthlyBudget)>,
 }
 
-/// What is open of one instance.
+/// The open records of one instance.
 #[derive(Debug, Clone, Copy, Default)]
 struct OpenCounts {
     depth: u64,
@@ -180,7 +180,7 @@ impl<'a> OpenByInstance<'a> {
     }
 }
 
-/// What the store told of all instances, from which each instance's reading is made.
+/// The answers of the store about all instances, from which each instance's reading is made.
 struct ReadStates<'a> {
     counts: OpenByInstance<'a>,
     closed: HashMap<&'a InstanceId, &'a InstanceState>,

@@ -59,7 +59,7 @@ pub(crate) async fn read_snapshot(
     };
     match read_file(deps, &present).await? {
         Some(bytes) => Ok(Some((present, bytes))),
-        // It may have been replaced once more; if not, the file is lost.
+        // The file may have been replaced once more; if not, the file is lost.
         None => Err(PortError::unavailable(
             "knowledge",
             "the snapshot's file is not there",

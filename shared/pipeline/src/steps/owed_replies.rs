@@ -1,7 +1,10 @@
 //! Counts what instances still owe before they are removed.
 
 use crate::Deps;
-use crate::ports::{Conversations, Inbox, OverdueIndex, OverdueWork, PortResult, ScheduledMessages, System};
+use crate::ports::{
+    BatchRecords, Conversations, Inbox, InvitationRecords, OverdueIndex, OverdueWork, PortResult,
+    ScheduledMessages, System,
+};
 use jiff::SignedDuration;
 use recado_domain::config::{ConfigDocument, Instance};
 use recado_domain::ids::InstanceId;
@@ -54,6 +57,13 @@ async fn find_owing_instance(
         OverdueWork::Scheduled(id) => {
             let found = deps.store().find_scheduled(&id).await?;
             return Ok(found.map(|scheduled| scheduled.instance));
+        }
+        OverdueWork::Batch { tenant, batch } => {
+            let Some(batch) = deps.store().find_batch(&tenant, &batch).await? else {
+                return Ok(None);
+            };
+            let occasion = deps.store().find_occasion(&tenant, &batch.occasion).await?;
+            return Ok(occasion.map(|occasion| occasion.instance));
         }
         // A parked conversation has an open message, which counts; a probe and a file owe nobody anything.
         OverdueWork::Parked(_)

@@ -106,6 +106,7 @@ pub(crate) fn build_turn(conversation: &Conversation, correlation: &CorrelationI
         correlation: correlation.clone(),
         due: None,
         file: None,
+        batch: None,
     }
 }
 
@@ -130,6 +131,7 @@ pub(crate) fn build_reply_turn(job: &InboundJob, bound: &InstanceConfig, place: 
         correlation: job.correlation.clone(),
         due: None,
         file: None,
+        batch: None,
     }
 }
 

@@ -5,6 +5,7 @@ use crate::ports::{
     ErasableRecords, GuestOutcome, InvitationRecords, Page, PageRequest, PortError, PortResult, WRITE_TRIES,
 };
 use crate::steps::audit::audit_action;
+use crate::steps::batch_recipients::forget_recipients;
 use crate::steps::guests::make_guest;
 pub use crate::steps::invited_tenant::TenantChoiceError;
 use crate::steps::invited_tenant::choose_tenant;
@@ -153,6 +154,7 @@ pub async fn delete_guest(
     // Not the guest's id: clients choose it, and it may tell of the person.
     let done = AuditedAction::on_object(action, Some(&tenant.id), "guests", occasion.as_str());
     audit_action(deps, caller, done.with_result("1 guest deleted")).await?;
+    forget_recipients(deps, &tenant.id, std::slice::from_ref(&found)).await?;
     deps.store().delete_guest(&found).await?;
     if found.phone.is_none() {
         // No erasure of a contact follows.

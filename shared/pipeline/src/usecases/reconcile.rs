@@ -17,6 +17,7 @@ use crate::ports::{
     Conversations, InstanceStates, OutboxStore, OverdueIndex, OverdueWork, PortResult, Queues, System,
     WriteOutcome,
 };
+use crate::steps::batch_job::restart_batch;
 use crate::steps::connection::{refresh_connection, release_conversation};
 use crate::steps::due_message::release_due_message;
 use crate::steps::enabled_instance::find_enabled_instance;
@@ -68,6 +69,8 @@ pub struct ReconcileReport {
     pub effects: usize,
     /// Jobs that were enqueued to fetch files.
     pub files: usize,
+    /// Batches of invitations whose expansion was restarted.
+    pub batches: usize,
     /// Silent instances found.
     pub silent: usize,
     /// Messages removed from the dead-letter queues. They were dead-lettered by a queue itself and are entered into the
@@ -100,6 +103,7 @@ enum ReconcileAction {
     Scheduled,
     Effects,
     File,
+    Batch,
     Nothing,
 }
 
@@ -128,6 +132,7 @@ pub async fn reconcile(deps: &impl Deps) -> PortResult<ReconcileReport> {
             Ok(ReconcileAction::Scheduled) => done.scheduled += 1,
             Ok(ReconcileAction::Effects) => done.effects += 1,
             Ok(ReconcileAction::File) => done.files += 1,
+            Ok(ReconcileAction::Batch) => done.batches += 1,
             Ok(ReconcileAction::Nothing) => {}
             Err(error) => {
                 tracing::warn!(error = %format_error_chain(&error), "reconcile could not do one thing");
@@ -207,6 +212,9 @@ async fn reconcile_item(deps: &impl Deps, item: OverdueWork) -> PortResult<Recon
         } => enqueue_file_fetch(deps, &conversation.message_id(ordinal))
             .await
             .map(|done| did(done, ReconcileAction::File)),
+        OverdueWork::Batch { tenant, batch } => restart_batch(deps, &tenant, &batch)
+            .await
+            .map(|done| did(done, ReconcileAction::Batch)),
     }
 }
 

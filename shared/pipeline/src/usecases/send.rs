@@ -4,6 +4,7 @@
 
 mod attachment;
 mod attempt;
+mod batch_gate;
 mod cancel;
 mod connection_check;
 mod expiry;
@@ -41,7 +42,8 @@ use tracing::Instrument;
 /// The reason for which a step ends the handling of a message.
 #[derive(Debug, thiserror::Error)]
 enum Stop {
-    /// The message is finished: it was given up, or had been sent before. The sender continues with the next message.
+    /// The message is finished: it was given up, or had been sent before; or its batch is paused. The sender continues with the
+    /// next message.
     #[error("the message is finished")]
     Finished,
     /// The message was a void reply and is cancelled. The sender continues with the next message; the agent's other

@@ -104,6 +104,7 @@ pub async fn a_dead_letter_is_kept_as_it_is<S: Store>(store: &S) {
             correlation: correlation(),
             due: Some(at(60_000)),
             file: None,
+            batch: None,
         })),
         ..fixture.dead_letter()
     };

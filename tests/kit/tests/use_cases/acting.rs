@@ -76,6 +76,7 @@ async fn run_turn(setup: &Setup) -> Verdict {
         correlation: correlation(),
         due: None,
         file: None,
+        batch: None,
     };
     let body = serde_json::to_string(&job).unwrap();
     reply::handle_turn_message(&setup.world, &body, 1, None).await

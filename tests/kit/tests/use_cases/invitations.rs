@@ -31,7 +31,7 @@ pub(crate) fn occasion_id() -> OccasionId {
 }
 
 /// A tenant with the occasion `ev_demo` and the template `invite`.
-async fn setup() -> Setup {
+pub(crate) async fn setup() -> Setup {
     setup_with(DeliveryRules::default()).await
 }
 

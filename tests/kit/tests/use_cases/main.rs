@@ -9,6 +9,7 @@ mod agent_removal;
 mod agent_return;
 mod answers;
 mod attempts;
+mod batches;
 mod bucket;
 mod burst_set;
 mod bursts;

@@ -889,6 +889,7 @@ impl Setup {
             correlation: correlation(),
             due: None,
             file: None,
+            batch: None,
         };
         let body = serde_json::to_string(&job).unwrap();
         let verdict = reply::handle_turn_message(&self.world, &body, 1, None).await;

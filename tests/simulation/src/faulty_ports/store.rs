@@ -1,3 +1,4 @@
+mod batches;
 mod claims;
 mod conversations;
 mod inbox;

@@ -6,7 +6,7 @@ use futures::future::join_all;
 use recado_domain::dead_letter::QueueName;
 use recado_domain::millis::add_millis;
 use recado_pipeline::ports::{Store, System};
-use recado_pipeline::{Verdict, process, reply, send};
+use recado_pipeline::{Verdict, handle_turns_message, process, send};
 use std::fmt::Debug;
 use std::sync::Arc;
 
@@ -124,7 +124,7 @@ where
         let deadline = add_millis(injector.now(), function_timeout_ms(queue));
         let verdict = match queue {
             QueueName::Inbound => process::process(&world, &got.body, got.receives).await,
-            QueueName::Turns => reply::handle_turn_message(&world, &got.body, got.receives, None).await,
+            QueueName::Turns => handle_turns_message(&world, &got.body, got.receives, None).await,
             QueueName::Outbound => {
                 send::handle_outbound_message(&world, &got.body, got.receives, Some(deadline)).await
             }

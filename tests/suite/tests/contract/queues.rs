@@ -224,6 +224,7 @@ fn sample_turn_job() -> TurnJob {
         correlation: correlation(),
         due: None,
         file: None,
+        batch: None,
     }
 }
 

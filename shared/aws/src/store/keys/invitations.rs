@@ -5,7 +5,7 @@ use super::super::item::{Item, get_string};
 use super::TableKey;
 use jiff::tz::TimeZone;
 use recado_domain::Timestamp;
-use recado_domain::ids::{GuestId, InvitationId, InvitationTemplateName, OccasionId, TenantId};
+use recado_domain::ids::{BatchId, GuestId, InvitationId, InvitationTemplateName, OccasionId, TenantId};
 use recado_domain::invitations::{Guest, Invitation, InvitationTemplate, PhoneKey, parse_invitation_time};
 
 /// The first month in which an invitation can have been made.
@@ -46,6 +46,17 @@ impl TableKey {
     /// Returns the key of a claim of an invitation.
     pub(crate) fn for_invitation_claim(tenant: &TenantId, key: &str) -> Self {
         Self::new(invitations_pk(tenant), format!("K#{key}"))
+    }
+
+    /// Returns the key of a batch of invitations.
+    pub(crate) fn for_batch(tenant: &TenantId, id: &BatchId) -> Self {
+        Self::new(invitations_pk(tenant), format!("{BATCH_PREFIX}{id}"))
+    }
+
+    /// Returns the key of a chunk of recipients of a batch.
+    pub(crate) fn for_batch_chunk(tenant: &TenantId, batch: &BatchId, number: usize) -> Self {
+        let prefix = batch_chunk_prefix(batch);
+        Self::new(invitations_pk(tenant), format!("{prefix}{number:06}"))
     }
 
     /// Returns the key of an invitation; `None` if nobody wrote such an id.
@@ -91,6 +102,24 @@ pub(crate) fn list_month_pks(tenant: &TenantId, now: Timestamp) -> Vec<String> {
         };
     }
     keys
+}
+
+/// The kind of batches of invitations among open records.
+pub(crate) const BATCH: char = 'V';
+
+/// The prefix of the `sk` of batches.
+pub(crate) const BATCH_PREFIX: &str = "B#";
+
+/// Returns the prefix of the `sk` of a batch's chunks.
+pub(crate) fn batch_chunk_prefix(batch: &BatchId) -> String {
+    format!("R#{batch}#")
+}
+
+/// Returns the tenant and the batch that a key of [`TableKey::for_batch`] names.
+pub(crate) fn parse_batch_key(item: &Item) -> Option<(TenantId, BatchId)> {
+    let tenant = get_string(item, "pk")?.strip_prefix("V#")?;
+    let batch = get_string(item, "sk")?.strip_prefix(BATCH_PREFIX)?;
+    Some((TenantId::parse(tenant).ok()?, BatchId::parse(batch).ok()?))
 }
 
 /// Returns the prefix of the `sk` of a tenant's templates, all or those with a name.

@@ -24,7 +24,7 @@ impl Example {
     }
 }
 
-/// What the rules say of a set: how often each answer was wanted, found, and found rightly.
+/// The judgements of the rules on a set: how often each answer was wanted, found, and found rightly.
 #[derive(Debug, Default)]
 struct Score {
     wanted: usize,

@@ -117,6 +117,7 @@ async fn store_message(store: &Embedded, fixture: &Fixture, number: u32) -> Conv
         correlation: message.correlation.clone(),
         due: None,
         file: None,
+        batch: None,
     };
     let finish = EventFinish {
         processed: ProcessingRecord {

@@ -29,6 +29,7 @@ fn turn_of(message: &Message) -> TurnJob {
         correlation: message.correlation.clone(),
         due: None,
         file: None,
+        batch: None,
     }
 }
 

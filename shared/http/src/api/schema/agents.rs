@@ -44,7 +44,7 @@ pub(in crate::api) struct AgentLimitsSchema {
     /// `true` if the agent stops answering a contact that repeats one text after each reply.
     #[schema(required = false, default = true)]
     end_loops: bool,
-    /// What the contact gets when a limit is reached.
+    /// The words that the contact gets when a limit is reached.
     #[schema(required = false)]
     reply: LimitReplySchema,
 }

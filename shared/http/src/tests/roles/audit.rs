@@ -10,8 +10,12 @@ use serde_json::{Value, json};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Routes that are not audited, although they are no reads: of most a client sends many.
-const NOT_AUDITED: [(&str, &str); 6] = [
+const NOT_AUDITED: [(&str, &str); 9] = [
     ("POST", "/deliver/send"),
+    // The log tells them.
+    ("POST", "/deliver/batches/{id}/pause"),
+    ("POST", "/deliver/batches/{id}/resume"),
+    ("POST", "/deliver/batches/{id}/cancel"),
     ("POST", "/events/{event}/guests/{guest}/send"),
     // Audited where it writes vectors: here is no model that makes any.
     ("POST", "/v1/agents/{id}/knowledge/vectors"),

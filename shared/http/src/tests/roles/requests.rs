@@ -451,6 +451,25 @@ fn list_invitation_requests(ids: &Ids) -> Vec<Wanted> {
         wanted.push(Wanted::new(method, route, &path, &body));
     }
     wanted.extend(list_sends_to_guest(ids));
+    wanted.extend(list_batch_requests(tenant));
+    wanted
+}
+
+/// Requests about batches, with the tenant named and without.
+fn list_batch_requests(tenant: &str) -> Vec<Wanted> {
+    let mut wanted = Vec::new();
+    for (method, route) in [
+        ("GET", "/deliver/batches"),
+        ("GET", "/deliver/batches/{id}"),
+        ("POST", "/deliver/batches/{id}/pause"),
+        ("POST", "/deliver/batches/{id}/resume"),
+        ("POST", "/deliver/batches/{id}/cancel"),
+    ] {
+        let path = route.replace("{id}", "batch_1");
+        let named = format!("{path}?tenant={tenant}");
+        wanted.push(Wanted::new(method, route, &named, &Value::Null));
+        wanted.push(Wanted::new(method, route, &path, &Value::Null));
+    }
     wanted
 }
 

@@ -11,6 +11,7 @@ use crate::Deps;
 use crate::ports::{
     DeadQueueMessage, ErasableRecords, InvitationRecords, OptOuts, PortResult, Queues, RetainedRecords,
 };
+use crate::steps::batch_recipients::forget_recipients;
 use crate::steps::conversation_erasure::ErasedPart;
 use crate::steps::dead_letter_erasure::{
     erase_dead_letters, erase_dead_queue, erase_scheduled_message, settle_without_body,
@@ -69,7 +70,10 @@ pub async fn erase_contact(
     }
     // Before the threads: these lead to the addresses by which opt-outs and guests are found.
     forget_addresses_of_opt_outs(deps, &query.tenant, &addresses).await?;
-    for guest in find_guests(deps, &query.tenant, &addresses).await? {
+    let guests = find_guests(deps, &query.tenant, &addresses).await?;
+    // Before the guests go, which lead here.
+    forget_recipients(deps, &query.tenant, &guests).await?;
+    for guest in guests {
         deps.store().delete_guest(&guest).await?;
         done.guests += 1;
     }

@@ -38,6 +38,7 @@ pub(super) async fn commit_message(
                 guest: invitation.guest.clone(),
                 ordinal: message.ordinal,
             });
+            message.out.batch.clone_from(&invitation.batch);
         }
         message.out.metadata.clone_from(&send.metadata);
         message.out.sign_last_step(Some(&caller.name));

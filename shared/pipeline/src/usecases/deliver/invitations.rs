@@ -3,6 +3,7 @@
 //! An invitation is stored with its claims first, and then becomes a message under an idempotency key of its own. After a crash in
 //! between, the repeated request finds it and goes on.
 
+mod batches;
 mod error;
 mod lookup;
 mod preparation;
@@ -17,6 +18,10 @@ use crate::steps::delivery_permission::DeliveryPermission;
 use crate::steps::idempotency::{find_claimed, make_claim};
 use crate::steps::identity;
 use crate::steps::invitation_permission::judge_invitation;
+pub use batches::{
+    AcceptedBatch, BatchProgress, BatchRequest, find_batch, handle_batch_job, list_batches, order_batch,
+    parse_batch_job, send_batch,
+};
 pub use error::InvitationError;
 pub use lookup::{InvitationView, SessionView, find_invitation, find_session, list_invitations};
 use preparation::prepare_invitation;
@@ -24,8 +29,8 @@ use recado_domain::access::Caller;
 use recado_domain::config::InstanceConfig;
 use recado_domain::content::Content;
 use recado_domain::ids::{
-    CorrelationId, GuestId, IdempotencyKey, InvitationId, InvitationTemplateName, OccasionId, TenantId,
-    hash_parts,
+    BatchId, CorrelationId, GuestId, IdempotencyKey, InvitationId, InvitationTemplateName, OccasionId,
+    TenantId, hash_parts,
 };
 use recado_domain::invitations::{
     Guest, Invitation, InvitationChannel, InvitationState, InvitationStatus, ScheduledInvitation,
@@ -85,6 +90,7 @@ struct ReadyInvitation {
     content: Content,
     invitation: Invitation,
     correlation: CorrelationId,
+    batch: Option<BatchId>,
 }
 
 /// Sends an invitation to a guest. A repeat of the same template to the same guest within the dedupe window is noted as a
@@ -97,6 +103,16 @@ pub async fn send_invitation(
     let key = request.key.clone();
     // Boxed to keep the future small.
     let ready = Box::pin(prepare_invitation(deps, caller, request)).await?;
+    send_ready(deps, caller, &ready, key).await
+}
+
+/// Sends an invitation that was prepared. One that a crash left is gone on with.
+async fn send_ready(
+    deps: &impl Deps,
+    caller: &Caller,
+    ready: &ReadyInvitation,
+    key: Option<IdempotencyKey>,
+) -> Result<AcceptedInvitation, InvitationError> {
     let now = deps.system().now();
     let mut claims = Vec::new();
     if let Some(key) = key {
@@ -120,7 +136,7 @@ pub async fn send_invitation(
             .await?;
         let (claim, by) = match begun {
             InvitationOutcome::Begun => {
-                let invitation = Box::pin(dispatch(deps, caller, &ready, ready.invitation.clone())).await?;
+                let invitation = Box::pin(dispatch(deps, caller, ready, ready.invitation.clone())).await?;
                 return Ok(AcceptedInvitation {
                     invitation,
                     repeated: false,
@@ -137,15 +153,21 @@ pub async fn send_invitation(
             continue;
         };
         if claim < of_request {
-            return repeat_request(deps, caller, &ready, known).await;
+            return repeat_request(deps, caller, ready, known).await;
         }
         // A crash may have left it without its message.
-        let known = resume(deps, caller, &ready, known).await?;
+        let known = resume(deps, caller, ready, known).await?;
+        if known.id == ready.invitation.id {
+            return Ok(AcceptedInvitation {
+                invitation: known,
+                repeated: true,
+            });
+        }
         if is_ended_unsent(deps, caller, &known).await? {
             claims[claim].replaces = Some(by);
             continue;
         }
-        return note_duplicate(deps, &ready, &claims[..of_request], known.id).await;
+        return note_duplicate(deps, ready, &claims[..of_request], known.id).await;
     }
     Err(PortError::contended("invitation").into())
 }
@@ -264,6 +286,7 @@ async fn dispatch(
         id: invitation.id.clone(),
         occasion: invitation.occasion.clone(),
         guest: invitation.guest.clone(),
+        batch: ready.batch.clone(),
     };
     let accepted = accept_for_guest(deps, caller, &ready.bound.instance.id, send, Some(scheduled)).await;
     match accepted {

@@ -2,8 +2,8 @@
 
 use super::read_marks::AnsweredMessages;
 use super::{
-    RETRY_SOON, SendContext, StepResult, attachment, cancel, connection_check, deadline_is_too_near, expiry,
-    parking, require_written, service_window, settle, template_check, waiting,
+    RETRY_SOON, SendContext, StepResult, attachment, batch_gate, cancel, connection_check,
+    deadline_is_too_near, expiry, parking, require_written, service_window, settle, template_check, waiting,
 };
 use crate::Deps;
 use crate::deps::capabilities;
@@ -49,11 +49,16 @@ pub(super) async fn attempt_send(
     if deadline_is_too_near(deps, context, now) {
         return Err(RETRY_SOON);
     }
+    let permit = batch_gate::check_batch(deps, &message).await?;
     let flight = claim_message(deps, &mut message, instead.as_ref(), now).await?;
     // The clock is read again: after a stall, the send must neither break the rate nor outlast the lease.
     let now = deps.system().now();
     if is_slot_missed(slot, now) {
         settle::requeue_uncounted(deps, message, &flight, "its slot went by").await?;
+        return Err(RETRY_SOON);
+    }
+    if permit.is_some_and(|until| now > until) {
+        settle::requeue_uncounted(deps, message, &flight, "its batch was looked at too long ago").await?;
         return Err(RETRY_SOON);
     }
     if add_duration(now, deps.settings().provider_timeout) > flight.until {

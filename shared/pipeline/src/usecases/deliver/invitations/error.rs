@@ -2,7 +2,9 @@ use super::super::DeliverError;
 use crate::ports::PortError;
 use crate::steps::invited_tenant::TenantChoiceError;
 use recado_domain::ids::{InvitationTemplateName, OccasionId};
-use recado_domain::invitations::{InvitationChannel, InvitationTemplateError};
+use recado_domain::invitations::{
+    BATCH_RECIPIENTS_MAX, BatchOrderRefused, InvitationChannel, InvitationTemplateError,
+};
 use recado_domain::recipient::RecipientError;
 
 /// The reason why an invitation was not taken, or a record of invitations not found.
@@ -37,6 +39,12 @@ pub enum InvitationError {
     /// The guest opted out, by whatever channel.
     #[error("the guest wants no more messages that nobody asked for")]
     OptedOut,
+    /// The batch has no recipient, or too many.
+    #[error("a batch has 1 to {BATCH_RECIPIENTS_MAX} guests")]
+    BatchSize,
+    /// The batch cannot follow the order.
+    #[error(transparent)]
+    Order(#[from] BatchOrderRefused),
     /// The message was not accepted.
     #[error(transparent)]
     Deliver(#[from] DeliverError),

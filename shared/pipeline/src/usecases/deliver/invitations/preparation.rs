@@ -11,7 +11,7 @@ use crate::steps::linked_threads::find_latest_conversation;
 use recado_domain::access::Caller;
 use recado_domain::config::{InstanceConfig, Tenant};
 use recado_domain::conversation::ContactSession;
-use recado_domain::ids::{GuestId, OccasionId, hash_parts};
+use recado_domain::ids::{GuestId, InvitationId, OccasionId, hash_parts};
 use recado_domain::invitations::{
     Guest, Invitation, InvitationChannel, InvitationState, InvitationTemplate, Occasion, TemplateValues,
     choose_language, write_invitation_id,
@@ -21,12 +21,20 @@ use recado_domain::millis::add_duration;
 use recado_domain::provider::AddressFormat;
 use recado_domain::recipient::{RecipientError, parse_recipient};
 
-/// Finds everything that a request names and checks it, and adds a guest whom it names by an unknown number.
-pub(super) async fn prepare_invitation(
+/// The things that the invitations of an occasion by one template have in common.
+pub(super) struct InvitationFrame {
+    pub(super) tenant: Tenant,
+    pub(super) occasion: Occasion,
+    pub(super) bound: InstanceConfig,
+    templates: Vec<InvitationTemplate>,
+}
+
+/// Finds what a request names, but for the guest, and checks it.
+pub(super) async fn find_frame(
     deps: &impl Deps,
     caller: &Caller,
-    request: InvitationRequest,
-) -> Result<ReadyInvitation, InvitationError> {
+    request: &InvitationRequest,
+) -> Result<InvitationFrame, InvitationError> {
     let tenant = choose_tenant(deps, caller, request.tenant.as_ref()).await?;
     if request.channel != InvitationChannel::Whatsapp {
         return Err(InvitationError::Channel(request.channel));
@@ -42,46 +50,91 @@ pub(super) async fn prepare_invitation(
     let of_channel = |one: &InvitationTemplate| one.channel == request.channel;
     let templates: Vec<InvitationTemplate> = templates.into_iter().filter(of_channel).collect();
     if templates.is_empty() {
-        return Err(InvitationError::UnknownTemplate(request.template));
+        return Err(InvitationError::UnknownTemplate(request.template.clone()));
     }
-    let (mut guest, is_new) = find_named_guest(deps, (&tenant, &occasion), &request.guest).await?;
+    Ok(InvitationFrame {
+        tenant,
+        occasion,
+        bound,
+        templates,
+    })
+}
+
+/// Finds everything that a request names and checks it, and adds a guest whom it names by an unknown number.
+pub(super) async fn prepare_invitation(
+    deps: &impl Deps,
+    caller: &Caller,
+    request: InvitationRequest,
+) -> Result<ReadyInvitation, InvitationError> {
+    let frame = find_frame(deps, caller, &request).await?;
+    let (guest, is_new) = find_named_guest(deps, (&frame.tenant, &frame.occasion), &request.guest).await?;
+    let id = write_invitation_id(deps.system().now(), deps.system().random_u64());
+    prepare_for_guest(deps, &frame, request, (guest, is_new), id).await
+}
+
+/// Writes the template for a guest, and adds one that is new.
+pub(super) async fn prepare_for_guest(
+    deps: &impl Deps,
+    frame: &InvitationFrame,
+    request: InvitationRequest,
+    (mut guest, is_new): (Guest, bool),
+    id: InvitationId,
+) -> Result<ReadyInvitation, InvitationError> {
+    let (tenant, occasion) = (&frame.tenant, &frame.occasion);
     let languages = [guest.language.as_deref(), occasion.language.as_deref()];
-    let template = choose_language(&templates, &languages)
+    let template = choose_language(&frame.templates, &languages)
         .ok_or_else(|| InvitationError::UnknownTemplate(request.template.clone()))?;
-    let values = known_values(&tenant, &occasion, &guest, &request.variables);
+    let values = known_values(tenant, occasion, &guest, &request.variables);
     let content = template.render_content(&values)?;
     let phone = guest.phone.clone().ok_or(InvitationError::NoPhone)?;
     if is_new {
-        guest = find_or_add_guest(deps, (&tenant, &occasion), &phone).await?;
+        guest = find_or_add_guest(deps, (tenant, occasion), &phone).await?;
     }
-    let session = find_open_session(deps, &bound, &phone).await?;
-    let now = deps.system().now();
+    let session = find_open_session(deps, &frame.bound, &phone).await?;
     let invitation = Invitation {
-        tenant: tenant.id.clone(),
-        id: write_invitation_id(now, deps.system().random_u64()),
-        occasion: occasion.id,
-        guest: guest.id.clone(),
-        channel: request.channel,
-        template: request.template.clone(),
         language: template.language.clone(),
-        state: InvitationState::Taken,
         is_free: session.is_some(),
         session: session.map(|session| session.id),
-        not_before: None,
-        request_hash: hash_request(&request, &guest.id),
-        metadata: request.metadata,
-        created_at: now,
-        keep_until: add_duration(now, tenant.retention.messages.to_duration()),
-        rev: 1,
+        ..begin_invitation(deps, frame, &request, &guest.id, id)
     };
     Ok(ReadyInvitation {
-        bound,
+        bound: frame.bound.clone(),
         guest,
         phone,
         content,
         invitation,
         correlation: request.correlation,
+        batch: None,
     })
+}
+
+/// Makes the record of an invitation that is taken, without its language and session.
+pub(super) fn begin_invitation(
+    deps: &impl Deps,
+    frame: &InvitationFrame,
+    request: &InvitationRequest,
+    guest: &GuestId,
+    id: InvitationId,
+) -> Invitation {
+    let now = deps.system().now();
+    Invitation {
+        tenant: frame.tenant.id.clone(),
+        id,
+        occasion: frame.occasion.id.clone(),
+        guest: guest.clone(),
+        channel: request.channel,
+        template: request.template.clone(),
+        language: None,
+        state: InvitationState::Taken,
+        is_free: false,
+        session: None,
+        not_before: None,
+        request_hash: hash_request(request, guest),
+        metadata: request.metadata.clone(),
+        created_at: now,
+        keep_until: add_duration(now, frame.tenant.retention.messages.to_duration()),
+        rev: 1,
+    }
 }
 
 /// Returns the occasion. One that nobody configured is made up for a guest who is named by number, where the tenant has one

@@ -1,0 +1,201 @@
+//! `/deliver/batches`: batches of invitations, how far they are, and orders about them.
+
+use super::problem_answers::{Conflict, NotFound};
+use super::tenant_query::{TenantPageQuery, TenantQuery};
+use super::view::ListView;
+use super::{Api, ApiContext};
+use crate::problem::HttpProblem;
+use crate::query::{PathParam, QueryParams, parse_page_request};
+use axum::extract::State;
+use axum::{Extension, Json};
+use recado_domain::Timestamp;
+use recado_domain::access::Caller;
+use recado_domain::ids::BatchId;
+use recado_domain::invitations::{Batch, BatchCounts, BatchOrder};
+use recado_pipeline::deliver::{self, BatchProgress};
+use serde::Serialize;
+use utoipa::ToSchema;
+
+/// A batch of invitations.
+#[derive(Debug, Serialize, ToSchema)]
+pub(super) struct BatchView {
+    id: String,
+    #[serde(rename = "eventId")]
+    event_id: String,
+    channel: &'static str,
+    template: String,
+    /// `preparing`, `running`, `paused` or `cancelled`.
+    status: &'static str,
+    /// Number of recipients.
+    recipients: usize,
+    /// Number of recipients whose invitations were made.
+    expanded: usize,
+    created_at: Timestamp,
+}
+
+impl From<Batch> for BatchView {
+    fn from(batch: Batch) -> Self {
+        Self {
+            id: batch.id.to_string(),
+            event_id: batch.occasion.to_string(),
+            channel: batch.channel.as_str(),
+            template: batch.template.to_string(),
+            status: batch.state.as_str(),
+            recipients: batch.recipients,
+            expanded: batch.expanded,
+            created_at: batch.created_at,
+        }
+    }
+}
+
+/// The recipients of a batch by what became of them. Each is counted once.
+#[derive(Debug, Serialize, ToSchema)]
+struct BatchCountsView {
+    queued: usize,
+    sent: usize,
+    delivered: usize,
+    read: usize,
+    failed: usize,
+    duplicate: usize,
+    /// There is no such guest, no number, or no value of a variable.
+    refused: usize,
+    cancelled: usize,
+}
+
+impl From<BatchCounts> for BatchCountsView {
+    fn from(counts: BatchCounts) -> Self {
+        Self {
+            queued: counts.queued,
+            sent: counts.sent,
+            delivered: counts.delivered,
+            read: counts.read,
+            failed: counts.failed,
+            duplicate: counts.duplicate,
+            refused: counts.refused,
+            cancelled: counts.cancelled,
+        }
+    }
+}
+
+/// A batch of invitations, and how far it is.
+#[derive(Debug, Serialize, ToSchema)]
+pub(super) struct BatchProgressView {
+    #[serde(flatten)]
+    batch: BatchView,
+    counts: BatchCountsView,
+    /// Time at which the oldest of these statuses was looked at. A request looks again at 1,000 recipients at most.
+    counted_at: Option<Timestamp>,
+}
+
+impl From<BatchProgress> for BatchProgressView {
+    fn from(progress: BatchProgress) -> Self {
+        Self {
+            batch: progress.batch.into(),
+            counts: progress.counts.into(),
+            counted_at: progress.counted_at,
+        }
+    }
+}
+
+/// Lists the batches of a tenant, the newest first.
+#[utoipa::path(
+    get,
+    path = "/deliver/batches",
+    tag = "Invitations",
+    params(TenantPageQuery),
+    responses((status = 200, body = ListView<BatchView>, description = "A page of batches"), NotFound)
+)]
+pub(super) async fn list_batches(
+    State(api): State<Api<impl ApiContext>>,
+    Extension(caller): Extension<Caller>,
+    QueryParams(wanted): QueryParams<TenantPageQuery>,
+) -> Result<Json<ListView<BatchView>>, HttpProblem> {
+    let page = parse_page_request(wanted.limit, wanted.cursor)?;
+    let found = deliver::list_batches(&*api.deps, &caller, wanted.tenant.as_ref(), &page).await?;
+    Ok(Json(ListView::from_page(found, BatchView::from)))
+}
+
+/// Returns a batch and how far it is.
+#[utoipa::path(
+    get,
+    path = "/deliver/batches/{id}",
+    tag = "Invitations",
+    params(("id" = String, Path, description = "Id of the batch"), TenantQuery),
+    responses((status = 200, body = BatchProgressView, description = "The batch"), NotFound)
+)]
+pub(super) async fn get_batch(
+    State(api): State<Api<impl ApiContext>>,
+    Extension(caller): Extension<Caller>,
+    PathParam(id): PathParam<String>,
+    QueryParams(wanted): QueryParams<TenantQuery>,
+) -> Result<Json<BatchProgressView>, HttpProblem> {
+    let id = parse_batch_id(&id)?;
+    let found = deliver::find_batch(&*api.deps, &caller, wanted.tenant.as_ref(), &id).await?;
+    Ok(Json(found.into()))
+}
+
+/// Pauses a batch. Once this answers, no message of it begins to leave until it is resumed.
+#[utoipa::path(
+    post,
+    path = "/deliver/batches/{id}/pause",
+    tag = "Invitations",
+    params(("id" = String, Path, description = "Id of the batch"), TenantQuery),
+    responses((status = 200, body = BatchView, description = "The batch"), NotFound, Conflict)
+)]
+pub(super) async fn pause_batch(
+    State(api): State<Api<impl ApiContext>>,
+    Extension(caller): Extension<Caller>,
+    PathParam(id): PathParam<String>,
+    QueryParams(wanted): QueryParams<TenantQuery>,
+) -> Result<Json<BatchView>, HttpProblem> {
+    order_batch(&api, &caller, (&id, &wanted), BatchOrder::Pause).await
+}
+
+/// Lets a paused batch go on.
+#[utoipa::path(
+    post,
+    path = "/deliver/batches/{id}/resume",
+    tag = "Invitations",
+    params(("id" = String, Path, description = "Id of the batch"), TenantQuery),
+    responses((status = 200, body = BatchView, description = "The batch"), NotFound, Conflict)
+)]
+pub(super) async fn resume_batch(
+    State(api): State<Api<impl ApiContext>>,
+    Extension(caller): Extension<Caller>,
+    PathParam(id): PathParam<String>,
+    QueryParams(wanted): QueryParams<TenantQuery>,
+) -> Result<Json<BatchView>, HttpProblem> {
+    order_batch(&api, &caller, (&id, &wanted), BatchOrder::Resume).await
+}
+
+/// Cancels a batch. Once this answers, no message of it begins to leave any more.
+#[utoipa::path(
+    post,
+    path = "/deliver/batches/{id}/cancel",
+    tag = "Invitations",
+    params(("id" = String, Path, description = "Id of the batch"), TenantQuery),
+    responses((status = 200, body = BatchView, description = "The batch"), NotFound)
+)]
+pub(super) async fn cancel_batch(
+    State(api): State<Api<impl ApiContext>>,
+    Extension(caller): Extension<Caller>,
+    PathParam(id): PathParam<String>,
+    QueryParams(wanted): QueryParams<TenantQuery>,
+) -> Result<Json<BatchView>, HttpProblem> {
+    order_batch(&api, &caller, (&id, &wanted), BatchOrder::Cancel).await
+}
+
+async fn order_batch<C: ApiContext>(
+    api: &Api<C>,
+    caller: &Caller,
+    (id, wanted): (&str, &TenantQuery),
+    order: BatchOrder,
+) -> Result<Json<BatchView>, HttpProblem> {
+    let id = parse_batch_id(id)?;
+    let batch = deliver::order_batch(&*api.deps, caller, wanted.tenant.as_ref(), &id, order).await?;
+    Ok(Json(batch.into()))
+}
+
+fn parse_batch_id(text: &str) -> Result<BatchId, HttpProblem> {
+    BatchId::parse(text).map_err(|_| HttpProblem::not_found("there is no such batch"))
+}

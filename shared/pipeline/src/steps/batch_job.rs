@@ -1,0 +1,38 @@
+//! Jobs that expand batches of invitations, on the queue `turns`.
+
+use crate::Deps;
+use crate::ports::{BatchRecords, PortResult, Queues, System, WriteOutcome};
+use jiff::SignedDuration;
+use recado_domain::ids::{BatchId, TenantId};
+use recado_domain::invitations::Batch;
+use recado_domain::millis::add_duration;
+
+/// Time until an expansion is restarted again.
+const RESTART_AGAIN: SignedDuration = SignedDuration::from_mins(2);
+
+/// Enqueues the job that expands a batch from its recipient number `from` on, after `delay`.
+pub(crate) async fn enqueue_batch(
+    deps: &impl Deps,
+    batch: &Batch,
+    from: usize,
+    delay: SignedDuration,
+) -> PortResult<()> {
+    let delay = delay.max(SignedDuration::ZERO).unsigned_abs();
+    deps.queues().enqueue_turn_job(&batch.make_job(from), delay).await
+}
+
+/// Enqueues the job of a batch whose expansion is overdue. Returns `false` if nothing is to be expanded, or another worker was
+/// faster.
+pub(crate) async fn restart_batch(deps: &impl Deps, tenant: &TenantId, id: &BatchId) -> PortResult<bool> {
+    let now = deps.system().now();
+    let found = deps.store().find_batch(tenant, id).await?;
+    let Some(mut batch) = found.filter(|batch| batch.due_at.is_some_and(|due| due <= now)) else {
+        return Ok(false);
+    };
+    batch.put_off(add_duration(now, RESTART_AGAIN));
+    if deps.store().save_batch(&batch).await? == WriteOutcome::Conflict || !batch.is_expanding() {
+        return Ok(false);
+    }
+    enqueue_batch(deps, &batch, batch.expanded, SignedDuration::ZERO).await?;
+    Ok(true)
+}

@@ -1,0 +1,59 @@
+//! Forgets guests among the recipients of batches.
+
+use crate::Deps;
+use crate::ports::{BatchRecords, PageRequest, PortError, PortResult, WRITE_TRIES, WriteOutcome};
+use recado_domain::ids::TenantId;
+use recado_domain::invitations::{Batch, BatchChunk, Guest};
+
+/// Number of batches that one read returns.
+const PAGE: usize = 50;
+
+/// Forgets these guests in all batches of the tenant. Who waits for an invitation gets none.
+pub(crate) async fn forget_recipients(
+    deps: &impl Deps,
+    tenant: &TenantId,
+    guests: &[Guest],
+) -> PortResult<()> {
+    if guests.is_empty() {
+        return Ok(());
+    }
+    let mut cursor = None;
+    loop {
+        let page = PageRequest { limit: PAGE, cursor };
+        let found = deps.store().list_batches(tenant, &page).await?;
+        for batch in &found.items {
+            let invited = |guest: &&Guest| guest.occasion == batch.occasion;
+            let theirs: Vec<&Guest> = guests.iter().filter(invited).collect();
+            if !theirs.is_empty() {
+                forget_in_batch(deps, batch, &theirs).await?;
+            }
+        }
+        cursor = found.next_cursor;
+        if cursor.is_none() {
+            return Ok(());
+        }
+    }
+}
+
+async fn forget_in_batch(deps: &impl Deps, batch: &Batch, guests: &[&Guest]) -> PortResult<()> {
+    for chunk in deps.store().list_batch_chunks(&batch.tenant, &batch.id).await? {
+        forget_in_chunk(deps, chunk, guests).await?;
+    }
+    Ok(())
+}
+
+async fn forget_in_chunk(deps: &impl Deps, mut chunk: BatchChunk, guests: &[&Guest]) -> PortResult<()> {
+    for _ in 0..WRITE_TRIES {
+        if !chunk.forget_guests(|id| guests.iter().any(|guest| guest.id == *id))
+            || deps.store().save_batch_chunk(&chunk).await? == WriteOutcome::Written
+        {
+            return Ok(());
+        }
+        let (tenant, batch) = (&chunk.tenant, &chunk.batch);
+        let Some(stored) = deps.store().find_batch_chunk(tenant, batch, chunk.number).await? else {
+            return Ok(());
+        };
+        chunk = stored;
+    }
+    Err(PortError::contended("recipients of a batch"))
+}

@@ -1,0 +1,211 @@
+//! Batches: invitations of many guests by one request. The request is stored with its recipients and acknowledged; a background
+//! job makes the invitations, piece by piece, at a share of the instance's rate.
+
+mod expansion;
+mod orders;
+mod progress;
+
+use super::preparation::find_frame;
+use super::{InvitationError, InvitationRequest, NamedGuest};
+use crate::Deps;
+use crate::ports::{
+    BatchOutcome, BatchRecords, InvitationClaim, PortError, PortResult, System, WRITE_TRIES, WriteOutcome,
+};
+use crate::steps::batch_job::enqueue_batch;
+use crate::steps::identity;
+use crate::usecases::deliver::DeliverError;
+pub use expansion::{handle_batch_job, parse_batch_job};
+use futures::stream::{self, StreamExt, TryStreamExt};
+use jiff::SignedDuration;
+pub use orders::order_batch;
+pub use progress::{BatchProgress, find_batch, list_batches};
+use recado_domain::access::Caller;
+use recado_domain::config::Tenant;
+use recado_domain::ids::{
+    CorrelationId, GuestId, IdempotencyKey, InvitationTemplateName, OccasionId, TenantId, hash_parts,
+};
+use recado_domain::invitations::{
+    BATCH_RECIPIENTS_MAX, Batch, BatchState, InvitationChannel, TemplateValues, split_recipients,
+    write_batch_id,
+};
+use recado_domain::metadata::Metadata;
+use recado_domain::millis::add_duration;
+use std::collections::BTreeSet;
+
+/// Number of writes of chunks side by side.
+const WRITES_AT_ONCE: usize = 16;
+
+/// A request to send invitations to many guests.
+#[derive(Debug, Clone)]
+pub struct BatchRequest {
+    /// The tenant; `None`: the token's.
+    pub tenant: Option<TenantId>,
+    /// The occasion.
+    pub occasion: OccasionId,
+    /// The guests. One that is named twice is invited once.
+    pub guests: Vec<GuestId>,
+    /// The channel.
+    pub channel: InvitationChannel,
+    /// The template.
+    pub template: InvitationTemplateName,
+    /// Values of variables, besides those that Recado knows.
+    pub variables: TemplateValues,
+    /// Metadata of the client.
+    pub metadata: Option<Metadata>,
+    /// The client's idempotency key.
+    pub key: Option<IdempotencyKey>,
+    /// Correlation id of the request.
+    pub correlation: CorrelationId,
+}
+
+/// A batch that was taken.
+#[derive(Debug, Clone, PartialEq)]
+pub struct AcceptedBatch {
+    /// The batch.
+    pub batch: Batch,
+    /// The guests, each once. [`Batch::derive_invitation_id`] returns the id of each one's invitation.
+    pub guests: Vec<GuestId>,
+    /// `true` if the same request with the same idempotency key came before.
+    pub repeated: bool,
+}
+
+/// Takes invitations of many guests. They are made in the background. A batch that a crash left half stored is completed by the
+/// repeated request with the same idempotency key.
+pub async fn send_batch(
+    deps: &impl Deps,
+    caller: &Caller,
+    request: BatchRequest,
+) -> Result<AcceptedBatch, InvitationError> {
+    let mut known = BTreeSet::new();
+    let is_new = |guest: &&GuestId| known.insert((*guest).clone());
+    let guests: Vec<GuestId> = request.guests.iter().filter(is_new).cloned().collect();
+    let Some(first) = guests.first().filter(|_| guests.len() <= BATCH_RECIPIENTS_MAX) else {
+        return Err(InvitationError::BatchSize);
+    };
+    let of_first = request_for_guest(&request, first.clone());
+    let tenant = find_frame(deps, caller, &of_first).await?.tenant;
+    let claim = make_claim(deps, request.key.as_ref()).await?;
+    let batch = make_batch(deps, caller, (&tenant, &request), &guests);
+    let now = deps.system().now();
+    let begun = deps.store().begin_batch(&batch, claim.as_ref(), now).await?;
+    let (batch, repeated) = match begun {
+        BatchOutcome::Begun => (batch, false),
+        BatchOutcome::Claimed(by) => {
+            let known = deps.store().find_batch(&tenant.id, &by).await?;
+            let known = known.ok_or_else(|| PortError::contended("a batch of the same key"))?;
+            if known.request_hash != batch.request_hash {
+                return Err(DeliverError::KeyReused.into());
+            }
+            (known, true)
+        }
+    };
+    let batch = begin_expansion(deps, batch, &guests).await?;
+    tracing::info!(batch_id = %batch.id, recipients = batch.recipients, repeated, "a batch is taken");
+    Ok(AcceptedBatch {
+        batch,
+        guests,
+        repeated,
+    })
+}
+
+/// Returns the request for one of the guests.
+fn request_for_guest(request: &BatchRequest, guest: GuestId) -> InvitationRequest {
+    InvitationRequest {
+        tenant: request.tenant.clone(),
+        occasion: request.occasion.clone(),
+        guest: NamedGuest::Id(guest),
+        channel: request.channel,
+        template: request.template.clone(),
+        variables: request.variables.clone(),
+        metadata: request.metadata.clone(),
+        key: None,
+        correlation: request.correlation.clone(),
+    }
+}
+
+async fn make_claim(deps: &impl Deps, key: Option<&IdempotencyKey>) -> PortResult<Option<InvitationClaim>> {
+    let Some(key) = key else { return Ok(None) };
+    let key = identity::load_identity_key(deps).await?.hash_client_key(key);
+    Ok(Some(InvitationClaim {
+        key: hash_parts(&["batch", key.as_str()], 16),
+        until: add_duration(deps.system().now(), deps.settings().key_ttl),
+        replaces: None,
+    }))
+}
+
+fn make_batch(
+    deps: &impl Deps,
+    caller: &Caller,
+    (tenant, request): (&Tenant, &BatchRequest),
+    guests: &[GuestId],
+) -> Batch {
+    let now = deps.system().now();
+    Batch {
+        tenant: tenant.id.clone(),
+        id: write_batch_id(now, deps.system().random_u64()),
+        occasion: request.occasion.clone(),
+        channel: request.channel,
+        template: request.template.clone(),
+        variables: request.variables.clone(),
+        metadata: request.metadata.clone(),
+        by: caller.name.clone(),
+        correlation: request.correlation.clone(),
+        request_hash: hash_request(request, guests),
+        state: BatchState::Preparing,
+        recipients: guests.len(),
+        expanded: 0,
+        due_at: None,
+        created_at: now,
+        keep_until: add_duration(now, tenant.retention.messages.to_duration()),
+        rev: 1,
+    }
+}
+
+/// Returns a hash that distinguishes the request from every other, for its idempotency key.
+fn hash_request(request: &BatchRequest, guests: &[GuestId]) -> String {
+    let variables = request
+        .variables
+        .iter()
+        .flat_map(|(name, value)| [name.as_str(), value]);
+    let metadata = request.metadata.as_ref().map_or("", Metadata::as_str);
+    let mut parts = vec![
+        request.occasion.as_str(),
+        request.channel.as_str(),
+        request.template.as_str(),
+        metadata,
+    ];
+    parts.extend(variables);
+    parts.push("to");
+    parts.extend(guests.iter().map(GuestId::as_str));
+    hash_parts(&parts, 32)
+}
+
+/// Stores the recipients of a batch and lets it run. Each step may be repeated.
+async fn begin_expansion(
+    deps: &impl Deps,
+    mut batch: Batch,
+    guests: &[GuestId],
+) -> Result<Batch, InvitationError> {
+    if batch.state == BatchState::Preparing {
+        // A chunk that is stored already is the same: it was made by the same request.
+        stream::iter(split_recipients(&batch, guests))
+            .map(|chunk| async move { deps.store().save_batch_chunk(&chunk).await.map(drop) })
+            .buffer_unordered(WRITES_AT_ONCE)
+            .try_collect::<()>()
+            .await?;
+    }
+    for _ in 0..WRITE_TRIES {
+        if !batch.begin(deps.system().now()) {
+            break;
+        }
+        if deps.store().save_batch(&batch).await? == WriteOutcome::Written {
+            break;
+        }
+        let known = deps.store().find_batch(&batch.tenant, &batch.id).await?;
+        batch = known.ok_or(InvitationError::NotFound("batch"))?;
+    }
+    if batch.is_expanding() {
+        enqueue_batch(deps, &batch, batch.expanded, SignedDuration::ZERO).await?;
+    }
+    Ok(batch)
+}

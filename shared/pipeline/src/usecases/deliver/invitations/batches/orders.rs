@@ -1,0 +1,41 @@
+//! Pauses, resumes and cancels batches.
+
+use super::super::InvitationError;
+use crate::Deps;
+use crate::ports::{BatchRecords, PortError, System, WRITE_TRIES, WriteOutcome};
+use crate::steps::batch_job::enqueue_batch;
+use crate::steps::invited_tenant::choose_tenant;
+use jiff::SignedDuration;
+use recado_domain::access::Caller;
+use recado_domain::ids::{BatchId, TenantId};
+use recado_domain::invitations::{BATCH_PERMIT, Batch, BatchOrder};
+
+/// Gives an order about a batch. When the order to pause or cancel returns, no message of the batch begins to leave any more: a
+/// sender looks at the batch just before it sends, relies on that for [`BATCH_PERMIT`], and this function waits as long.
+pub async fn order_batch(
+    deps: &impl Deps,
+    caller: &Caller,
+    named: Option<&TenantId>,
+    id: &BatchId,
+    order: BatchOrder,
+) -> Result<Batch, InvitationError> {
+    let tenant = choose_tenant(deps, caller, named).await?;
+    for _ in 0..WRITE_TRIES {
+        let found = deps.store().find_batch(&tenant.id, id).await?;
+        let mut batch = found.ok_or(InvitationError::NotFound("batch"))?;
+        let is_new = batch.follow(order, deps.system().now())?;
+        if is_new && deps.store().save_batch(&batch).await? == WriteOutcome::Conflict {
+            continue;
+        }
+        tracing::info!(batch_id = %batch.id, state = batch.state.as_str(), "a batch was ordered");
+        if order == BatchOrder::Resume {
+            if batch.is_expanding() {
+                enqueue_batch(deps, &batch, batch.expanded, SignedDuration::ZERO).await?;
+            }
+        } else {
+            deps.system().sleep(BATCH_PERMIT.unsigned_abs()).await;
+        }
+        return Ok(batch);
+    }
+    Err(PortError::contended("batch").into())
+}

@@ -1,0 +1,231 @@
+//! Batches of invitations: claimed once, listed by tenant, their recipients written by revision, found when they are due.
+
+use super::patience::{INDEX, eventually};
+use crate::builders::{at, far_ahead, fresh, identity_key};
+use crate::ports::succeed;
+use recado_domain::ids::{
+    BatchId, CorrelationId, GuestId, InvitationTemplateName, OccasionId, TenantId, TokenName,
+};
+use recado_domain::invitations::{
+    Batch, BatchOrder, BatchState, Guest, GuestStatus, Invitation, InvitationChannel, InvitationState,
+    RecipientStatus, TemplateValues, split_recipients, write_batch_id,
+};
+use recado_pipeline::ports::{
+    BatchOutcome, GuestOutcome, InvitationClaim, InvitationOutcome, OverdueWork, PageRequest, Store,
+    WriteOutcome,
+};
+
+fn batch(tenant: &TenantId, made: i64, random: u64) -> Batch {
+    Batch {
+        tenant: tenant.clone(),
+        id: write_batch_id(at(made), random),
+        occasion: OccasionId::parse("ev demo").unwrap(),
+        channel: InvitationChannel::Whatsapp,
+        template: InvitationTemplateName::parse("invite").unwrap(),
+        variables: TemplateValues::new(),
+        metadata: None,
+        by: TokenName::installation(),
+        correlation: CorrelationId::parse("c").unwrap(),
+        request_hash: "0".repeat(64),
+        state: BatchState::Preparing,
+        recipients: 150,
+        expanded: 0,
+        due_at: None,
+        created_at: at(made),
+        keep_until: far_ahead(),
+        rev: 1,
+    }
+}
+
+fn tenant() -> TenantId {
+    TenantId::parse(&fresh("tenant")).unwrap()
+}
+
+fn guest_ids(count: usize) -> Vec<GuestId> {
+    let id = |number: usize| GuestId::parse(&format!("g{number}")).unwrap();
+    (0..count).map(id).collect()
+}
+
+fn claim(key: &str, until: i64) -> InvitationClaim {
+    InvitationClaim {
+        key: key.to_owned(),
+        until: at(until),
+        replaces: None,
+    }
+}
+
+pub async fn a_key_is_claimed_by_one_batch_until_its_time_is_over<S: Store>(store: &S) {
+    let (own, other) = (tenant(), tenant());
+    let first = batch(&own, 10, 1);
+    let key = claim("k", 1_000);
+    let begun = succeed(store.begin_batch(&first, Some(&key), at(10))).await;
+    assert_eq!(begun, BatchOutcome::Begun);
+    let second = batch(&own, 20, 2);
+    let refused = succeed(store.begin_batch(&second, Some(&key), at(20))).await;
+    assert_eq!(refused, BatchOutcome::Claimed(first.id.clone()));
+    assert_eq!(succeed(store.find_batch(&own, &second.id)).await, None);
+    assert_eq!(
+        succeed(store.find_batch(&own, &first.id)).await,
+        Some(first.clone())
+    );
+    assert_eq!(succeed(store.find_batch(&other, &first.id)).await, None);
+    let theirs = succeed(store.begin_batch(&batch(&other, 20, 2), Some(&key), at(20))).await;
+    assert_eq!(theirs, BatchOutcome::Begun);
+    let later = succeed(store.begin_batch(&second, Some(&claim("k", 2_000)), at(1_000))).await;
+    assert_eq!(later, BatchOutcome::Begun);
+}
+
+pub async fn batches_are_written_by_revision_and_listed_by_tenant_the_newest_first<S: Store>(store: &S) {
+    let (own, other) = (tenant(), tenant());
+    let mut made: Vec<Batch> = (1..=5).map(|n| batch(&own, i64::from(n) * 10, 7)).collect();
+    for one in made.iter().chain([&batch(&other, 30, 7)]) {
+        let begun = succeed(store.begin_batch(one, None, at(1))).await;
+        assert_eq!(begun, BatchOutcome::Begun);
+    }
+    made.reverse();
+    let (mut found, mut cursor) = (Vec::new(), None);
+    loop {
+        let page = succeed(store.list_batches(&own, &PageRequest { limit: 2, cursor })).await;
+        assert!(page.items.len() <= 2);
+        found.extend(page.items);
+        cursor = page.next_cursor;
+        if cursor.is_none() {
+            break;
+        }
+    }
+    assert_eq!(found, made);
+    let mut running = made[0].clone();
+    assert!(running.begin(at(100)));
+    assert_eq!(succeed(store.save_batch(&running)).await, WriteOutcome::Written);
+    assert_eq!(succeed(store.save_batch(&running)).await, WriteOutcome::Conflict);
+    assert_eq!(succeed(store.find_batch(&own, &running.id)).await, Some(running));
+    let never = batch(&own, 99, 1);
+    assert_eq!(succeed(store.save_batch(&never)).await, WriteOutcome::Conflict);
+}
+
+pub async fn recipients_are_written_by_revision_and_listed_in_order<S: Store>(store: &S) {
+    let own = tenant();
+    let (one, another) = (batch(&own, 10, 1), batch(&own, 10, 2));
+    let mut chunks = split_recipients(&one, &guest_ids(150));
+    let others = split_recipients(&another, &guest_ids(3));
+    for chunk in chunks.iter().rev().chain(&others) {
+        assert_eq!(
+            succeed(store.save_batch_chunk(chunk)).await,
+            WriteOutcome::Written
+        );
+        assert_eq!(
+            succeed(store.save_batch_chunk(chunk)).await,
+            WriteOutcome::Conflict
+        );
+    }
+    assert_eq!(succeed(store.list_batch_chunks(&own, &one.id)).await, chunks);
+    chunks[1].recipients[0].status = RecipientStatus::Queued;
+    chunks[1].rev += 1;
+    assert_eq!(
+        succeed(store.save_batch_chunk(&chunks[1])).await,
+        WriteOutcome::Written
+    );
+    let found = succeed(store.find_batch_chunk(&own, &one.id, 1)).await;
+    assert_eq!(found.as_ref(), Some(&chunks[1]));
+    assert_eq!(succeed(store.find_batch_chunk(&own, &one.id, 2)).await, None);
+    assert_eq!(succeed(store.list_batch_chunks(&tenant(), &one.id)).await, []);
+}
+
+async fn is_overdue<S: Store>(store: &S, tenant: &TenantId, batch: &BatchId) -> bool {
+    let work = OverdueWork::Batch {
+        tenant: tenant.clone(),
+        batch: batch.clone(),
+    };
+    succeed(store.list_overdue(at(1_000_000_000), 10_000))
+        .await
+        .contains(&work)
+}
+
+pub async fn a_batch_that_runs_is_overdue_and_one_that_is_stopped_is_not<S: Store>(store: &S) {
+    let own = tenant();
+    let mut one = batch(&own, 10, 1);
+    let begun = succeed(store.begin_batch(&one, None, at(10))).await;
+    assert_eq!(begun, BatchOutcome::Begun);
+    assert!(one.begin(at(20)));
+    assert_eq!(succeed(store.save_batch(&one)).await, WriteOutcome::Written);
+    let is_listed = async || is_overdue(store, &own, &one.id).await;
+    assert!(eventually(INDEX, is_listed, |found| *found).await);
+    assert_eq!(one.follow(BatchOrder::Pause, at(30)), Ok(true));
+    assert_eq!(succeed(store.save_batch(&one)).await, WriteOutcome::Written);
+    let is_listed = async || is_overdue(store, &own, &one.id).await;
+    assert!(!eventually(INDEX, is_listed, |found| !found).await);
+}
+
+pub async fn guests_and_invitations_of_a_batch_are_read_together<S: Store>(store: &S) {
+    let own = tenant();
+    let one = batch(&own, 10, 1);
+    let guests: Vec<Guest> = guest_ids(3)
+        .into_iter()
+        .map(|id| Guest {
+            tenant: own.clone(),
+            occasion: one.occasion.clone(),
+            name: None,
+            phone: Some(format!("52155500112{id}").replace('g', "0")),
+            phone_key: Some(identity_key().derive_phone_key(&own, &format!("52155500112{id}"))),
+            id,
+            email: None,
+            language: None,
+            status: GuestStatus::Pending,
+            reply: None,
+            created_at: at(0),
+            keep_until: far_ahead(),
+            rev: 1,
+        })
+        .collect();
+    for guest in &guests {
+        assert_eq!(succeed(store.save_guest(guest)).await, GuestOutcome::Written);
+    }
+    let mut found = succeed(store.read_guests(&own, &one.occasion, &guest_ids(5))).await;
+    found.sort_by(|a, b| a.id.cmp(&b.id));
+    assert_eq!(found, guests);
+    let of = |guest: &Guest| Invitation {
+        tenant: own.clone(),
+        id: one.derive_invitation_id(&guest.id),
+        occasion: one.occasion.clone(),
+        guest: guest.id.clone(),
+        channel: InvitationChannel::Whatsapp,
+        template: one.template.clone(),
+        language: None,
+        state: InvitationState::Taken,
+        is_free: false,
+        session: None,
+        not_before: None,
+        metadata: None,
+        request_hash: "0".repeat(64),
+        created_at: at(10),
+        keep_until: far_ahead(),
+        rev: 1,
+    };
+    let made = of(&guests[1]);
+    let begun = succeed(store.begin_invitation(&made, &[], at(10))).await;
+    assert_eq!(begun, InvitationOutcome::Begun);
+    let ids: Vec<_> = guests.iter().map(|guest| of(guest).id).collect();
+    assert_eq!(succeed(store.read_invitations(&own, &ids)).await, [made]);
+    assert_eq!(succeed(store.read_invitations(&tenant(), &ids)).await, []);
+}
+
+pub async fn a_removed_tenant_has_no_batches<S: Store>(store: &S) {
+    let (own, other) = (tenant(), tenant());
+    for tenant in [&own, &other] {
+        let one = batch(tenant, 10, 1);
+        let begun = succeed(store.begin_batch(&one, None, at(10))).await;
+        assert_eq!(begun, BatchOutcome::Begun);
+        for chunk in split_recipients(&one, &guest_ids(3)) {
+            assert_eq!(
+                succeed(store.save_batch_chunk(&chunk)).await,
+                WriteOutcome::Written
+            );
+        }
+    }
+    while succeed(store.delete_tenant_records(&own, &[], 100)).await > 0 {}
+    let id = batch(&own, 10, 1).id;
+    assert_eq!(succeed(store.find_batch(&own, &id)).await, None);
+    assert_eq!(succeed(store.list_batch_chunks(&own, &id)).await, []);
+    assert!(succeed(store.find_batch(&other, &id)).await.is_some());
+    assert_eq!(succeed(store.list_batch_chunks(&other, &id)).await.len(), 1);
+}
