@@ -90,6 +90,13 @@ pub(crate) struct InstallationClient {
     token: Secret,
 }
 
+/// A page of a text.
+#[derive(Debug)]
+pub(crate) struct TextPage {
+    pub(crate) text: String,
+    pub(crate) next_cursor: Option<String>,
+}
+
 /// The configuration of the installation.
 #[derive(Debug, Deserialize)]
 pub(crate) struct InstalledConfiguration {
@@ -117,6 +124,23 @@ impl InstallationClient {
             bail!("{status}: {detail}");
         }
         Ok(body)
+    }
+
+    /// Sends a request whose answer is a page of text. An answer other than a success is an error with the problem's `detail`.
+    pub(crate) async fn request_text(&self, request: RequestBuilder) -> Result<TextPage> {
+        let answer = self.exchange_request(request).await?;
+        let status = answer.status();
+        if !status.is_success() {
+            let body: Value = answer.json().await.unwrap_or_default();
+            let detail = body.get("detail").and_then(Value::as_str).unwrap_or("-");
+            bail!("{status}: {detail}");
+        }
+        let next = answer.headers().get("x-next-cursor");
+        let next_cursor = next.and_then(|next| next.to_str().ok()).map(str::to_owned);
+        Ok(TextPage {
+            text: answer.text().await?,
+            next_cursor,
+        })
     }
 
     /// Sends a request and returns the status and the body of any answer.

@@ -1,5 +1,6 @@
 //! The secrets of one machine: from the environment, or generated at the first start.
 
+use crate::credential::read_secret_variable;
 use crate::environment::LocalEnvironment;
 use anyhow::{Context, Result, anyhow, bail};
 use recado_domain::access::TOKEN_LENGTH_MIN;
@@ -24,7 +25,7 @@ pub(crate) struct EnvironmentSecrets;
 impl Secrets for EnvironmentSecrets {
     async fn resolve_secret(&self, reference: &CredentialRef) -> PortResult<Option<Secret>> {
         match reference {
-            CredentialRef::Env(name) => Ok(std::env::var(name).ok().and_then(|text| Secret::new(&text))),
+            CredentialRef::Env(name) => Ok(read_secret_variable(name)),
             CredentialRef::Ssm(name) => {
                 tracing::warn!(
                     parameter = name,

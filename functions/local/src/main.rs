@@ -18,12 +18,14 @@ mod consent;
 mod contact;
 mod conversations;
 mod credential;
+mod deliveries;
 mod demonstration;
 mod dlq;
 mod doctor;
 mod email_senders;
 mod environment;
 mod eval;
+mod guests;
 mod installation;
 mod instant;
 mod keyring;
@@ -97,6 +99,8 @@ enum RecadoCommand {
     Token(token::TokenArguments),
     Contact(contact::ContactArguments),
     Conversations(conversations::ConversationArguments),
+    Deliver(deliveries::DeliveryArguments),
+    Guests(guests::GuestArguments),
     Trends(trends::TrendArguments),
     Usage(usage::UsageArguments),
     Alerts(alerts::AlertArguments),
@@ -201,6 +205,8 @@ async fn run_short_command(command: RecadoCommand, environment: &LocalEnvironmen
         RecadoCommand::Conversations(command) => {
             conversations::list_conversations(command, environment).await
         }
+        RecadoCommand::Deliver(command) => deliveries::run_delivery_command(command, environment).await,
+        RecadoCommand::Guests(command) => guests::run_guest_command(command, environment).await,
         RecadoCommand::Usage(command) => usage::run_usage(command, environment).await,
         RecadoCommand::Trends(command) => trends::run_trends(command, environment).await,
         RecadoCommand::Secret(command) => secret::run_secret_command(command, environment).await,

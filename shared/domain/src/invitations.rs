@@ -5,6 +5,7 @@ mod guest;
 mod guest_answer;
 mod guest_list;
 mod invitation;
+mod month;
 mod occasion;
 mod template;
 
@@ -19,6 +20,7 @@ pub use invitation::{
     Invitation, InvitationState, InvitationStatus, ScheduledInvitation, parse_invitation_time,
     write_invitation_id,
 };
+pub use month::{LogMonth, LogMonthError};
 pub use occasion::{Occasion, OccasionError};
 pub use template::{
     InvitationChannel, InvitationTemplate, InvitationTemplateError, TemplateValues, choose_language,

@@ -17,6 +17,7 @@ mod idempotency_keys;
 mod identity;
 mod inbox;
 mod instances;
+mod invitation_log;
 mod invitations;
 mod knowledge_records;
 mod messages;

@@ -26,6 +26,7 @@ mod entries;
 mod error_mapping;
 mod health;
 mod instances;
+mod invitation_export;
 mod invitation_log;
 mod invitations;
 mod knowledge;
@@ -217,6 +218,9 @@ macro_rules! list_operator_routes {
             $routes!(batches::resume_batch),
             $routes!(batches::cancel_batch),
             $routes!(occasions::list_occasions),
+            $routes!(occasions::get_occasion),
+            $routes!(occasions::get_guest),
+            $routes!(invitation_export::export_invitations),
             $routes!(occasions::list_guests, occasions::post_guests),
             $routes!(occasions::delete_guest),
             $routes!(contacts::post_find),

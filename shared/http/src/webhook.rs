@@ -5,6 +5,8 @@
 //! Every other answer asks the provider to repeat the webhook, and providers differ in how they do so: 503 for a cause
 //! that may pass, 400, 401 and 413 for a cause that will not.
 
+mod proof_keys;
+
 use crate::correlation::RequestCorrelation;
 use crate::keys::Keys;
 use crate::large_bodies::{LARGE_BODY_BYTES, LargeBodies};
@@ -20,18 +22,17 @@ use futures::future::{Either, select};
 use recado_domain::ids::{CorrelationId, ExternalId};
 use recado_domain::inbound::WebhookItem;
 use recado_domain::provider::Provider;
-use recado_domain::secret::Secret;
 use recado_pipeline::Deps;
-use recado_pipeline::ingest::{find_proving_instance, ingest, is_secret_accepted};
+use recado_pipeline::ingest::{ingest, is_secret_accepted};
 use recado_pipeline::measure;
 use recado_pipeline::ports::System;
 use recado_pipeline::settings::VariableReader;
 use recado_whatsapp::webhook::{
-    AnswerHandshake, ProvenSecret, WebhookHandler, WebhookKeys, WebhookRefusal, WebhookRequest,
+    AnswerHandshake, ProvenSecret, WebhookHandler, WebhookRefusal, WebhookRequest,
 };
 use recado_whatsapp::webhook_handlers;
 use serde_json::json;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::pin::pin;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -211,6 +212,9 @@ impl<Ports: Deps, K: Keys> WebhookState<Ports, K> {
         });
         let keys = self.keys.webhook_keys(provider).await?;
         let keys = self.add_app_secrets((provider, handler), &received, keys).await?;
+        let keys = self
+            .add_configured_numbers((provider, handler), &received, keys)
+            .await?;
         let now = self.deps.system().now();
         let taken = self
             .run_on(&received, move |request| {
@@ -223,61 +227,6 @@ impl<Ports: Deps, K: Keys> WebhookState<Ports, K> {
         }
         self.ingest_items(provider, proven.items, &correlation.accept_client_id())
             .await
-    }
-
-    /// Adds the secrets of the apps of the numbers that the request names. The configuration says which have one.
-    async fn add_app_secrets(
-        &self,
-        (provider, handler): WebhookRoute,
-        received: &Arc<UnprovenWebhook>,
-        mut keys: Arc<WebhookKeys>,
-    ) -> Result<Arc<WebhookKeys>, HttpProblem> {
-        let mut known = 0;
-        // The numbers of a request are few until it is proven; then the others are looked at, too.
-        loop {
-            let proving = Arc::clone(&keys);
-            let numbers = self
-                .run_on(received, move |request| {
-                    handler.list_numbers_with_apps(request, &proving)
-                })
-                .await?;
-            if numbers.len() <= known {
-                return Ok(keys);
-            }
-            known = numbers.len();
-            let apps = self.read_app_secrets(provider, numbers).await?;
-            if apps.is_empty() {
-                return Ok(keys);
-            }
-            keys = Arc::new(keys.with_apps(apps));
-        }
-    }
-
-    /// Reads the secrets of those numbers that have apps of their own.
-    async fn read_app_secrets(
-        &self,
-        provider: Provider,
-        numbers: BTreeSet<ExternalId>,
-    ) -> Result<BTreeMap<ExternalId, Option<Secret>>, HttpProblem> {
-        let mut apps = BTreeMap::new();
-        for number in numbers {
-            let Some(instance) = find_proving_instance(&*self.deps, provider, &number).await? else {
-                continue;
-            };
-            let Some(reference) = &instance.app_secret else {
-                continue;
-            };
-            let secret = if reference.names_app_secret_of(&instance.tenant) {
-                self.keys.app_secret(reference).await?
-            } else {
-                None
-            };
-            if secret.is_none() {
-                tracing::warn!(instance_id = %instance.id, "the app secret of an instance is missing: its webhooks are refused");
-            }
-            apps.insert(number, secret);
-        }
-        Ok(apps)
     }
 
     /// Runs work on a request: a large one on a thread of its own.

@@ -215,8 +215,9 @@ pub const FUNCTIONS: [FunctionNeeds; 6] = [
         name: "Webhook",
         required: WEBHOOK,
         read: &[PROOFS],
-        // Puts events and notices, and updates deliveries. It reads the configuration, which notices are compared with.
-        actions: &["GetItem", "BatchGetItem", "PutItem", "UpdateItem"],
+        // Puts events and notices, and updates deliveries. It reads the configuration, which notices are compared with, and
+        // lists the numbers of 360dialog for a webhook that names none.
+        actions: &["GetItem", "BatchGetItem", "Query", "PutItem", "UpdateItem"],
         sends_to: &[variable::INBOUND_QUEUE],
         objects: &[("payloads", &["PutObject", "DeleteObject"])],
         configured_secrets: &[APP_SECRETS],

@@ -53,9 +53,11 @@ impl ProviderConfig {
         let defaults = Self::default();
         let evolution_base_url = reader.read_base_url("EVOLUTION_API_URL");
         let mut url = |name: &str, default| reader.read_base_url(name).unwrap_or(default);
+        // The name of an earlier delivery service.
+        let earlier_dialog360 = url("WA_API_BASE", defaults.dialog360_base_url);
         Self {
             meta_base_url: url("META_BASE_URL", defaults.meta_base_url),
-            dialog360_base_url: url("D360_BASE_URL", defaults.dialog360_base_url),
+            dialog360_base_url: url("D360_BASE_URL", earlier_dialog360),
             evolution_base_url,
             meta_api_version: reader
                 .read_text("META_API_VERSION")
@@ -107,8 +109,22 @@ mod tests {
     }
 
     #[test]
+    fn the_earlier_name_of_360dialogs_address_is_read_and_recados_own_wins() {
+        let earlier = ("WA_API_BASE", "https://earlier.example/");
+        let (config, _) = read(&[earlier]);
+        assert_eq!(config.dialog360_base_url, "https://earlier.example");
+        let (config, _) = read(&[earlier, ("D360_BASE_URL", "https://own.example")]);
+        assert_eq!(config.dialog360_base_url, "https://own.example");
+    }
+
+    #[test]
     fn every_address_that_is_none_is_named() {
-        let names = ["EVOLUTION_API_URL", "META_BASE_URL", "D360_BASE_URL"];
+        let names = [
+            "EVOLUTION_API_URL",
+            "WA_API_BASE",
+            "META_BASE_URL",
+            "D360_BASE_URL",
+        ];
         let (_, problems) = read(&names.map(|name| (name, "ftp://example.org")));
         assert_eq!(problems, names);
     }

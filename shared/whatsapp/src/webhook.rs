@@ -52,6 +52,12 @@ pub trait WebhookHandler: Sync {
         BTreeSet::new()
     }
 
+    /// Returns `true` if a request names no number and shows a proof that may tell which one it is about. The configured
+    /// numbers are then needed ([`WebhookKeys::with_configured_numbers`]).
+    fn needs_configured_numbers(&self, _: &WebhookRequest<'_>) -> bool {
+        false
+    }
+
     /// Checks that a request is authentic, then reads its items, in order. The secrets of all versions are authentic here. They must be stored before the webhook is
     /// acknowledged. `now` is the time of events and statuses without a time.
     fn authenticate_and_parse(

@@ -16,6 +16,8 @@ mod chaos;
 mod commands;
 mod consent;
 mod crashes;
+mod deliveries;
+mod delivery_service;
 mod dialog360;
 mod doctor;
 mod email_senders;

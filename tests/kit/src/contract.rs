@@ -34,6 +34,7 @@ pub mod identity;
 pub mod inbox;
 pub mod instances;
 pub mod intake;
+pub mod invitation_log;
 pub mod invitations;
 pub mod joint_writes;
 pub mod knowledge;

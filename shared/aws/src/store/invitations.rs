@@ -9,7 +9,7 @@ use super::table::RecordQuery;
 use super::transaction::{FailedConditions, TransactionAction};
 use jiff::Timestamp;
 use recado_domain::ids::{GuestId, InvitationId, InvitationTemplateName, OccasionId, TenantId};
-use recado_domain::invitations::{Guest, Invitation, InvitationTemplate, Occasion, PhoneKey};
+use recado_domain::invitations::{Guest, Invitation, InvitationTemplate, LogMonth, Occasion, PhoneKey};
 use recado_pipeline::ports::{
     GuestOutcome, InvitationClaim, InvitationOutcome, InvitationRecords, Page, PageRequest, PortError,
     PortResult, System, WriteOutcome,
@@ -321,6 +321,53 @@ impl<A: System> InvitationRecords for DynamoStore<A> {
             Some(key) => self.read_unexpired("reading an invitation", key).await,
             None => Ok(None),
         }
+    }
+
+    async fn list_invitations_of_month(
+        &self,
+        tenant: &TenantId,
+        month: LogMonth,
+        page: &PageRequest,
+    ) -> PortResult<Page<Invitation>> {
+        const WHAT: &str = "listing the invitations of a month";
+        let month = invitation_keys::month_pk(tenant, month.as_pair());
+        let found = self.read_sk_page(WHAT, month, (invitation_keys::INVITATION_PREFIX, ""), page);
+        decode_page(WHAT, found.await?)
+    }
+
+    async fn mark_pages_changed(
+        &self,
+        tenant: &TenantId,
+        occasion: &OccasionId,
+        at: Timestamp,
+        keep_until: Timestamp,
+    ) -> PortResult<()> {
+        let mut item = TableKey::for_page_change(tenant, occasion).into_item(Item::new());
+        item.insert("at".to_owned(), number_attribute(at.as_millisecond()));
+        item.insert("ttl".to_owned(), number_attribute(keep_until.as_second()));
+        let newer =
+            Expression::new("attribute_not_exists(#pk) OR #at < :at").with_number(":at", at.as_millisecond());
+        let what = "noting that pages must be made anew";
+        let _newest = self.table.put_record(what, item, Some(newer)).await?;
+        Ok(())
+    }
+
+    async fn list_page_changes(
+        &self,
+        tenant: &TenantId,
+        occasions: &[OccasionId],
+    ) -> PortResult<Vec<(OccasionId, Timestamp)>> {
+        const WHAT: &str = "reading when pages must be made anew";
+        let keys = occasions
+            .iter()
+            .map(|occasion| TableKey::for_page_change(tenant, occasion));
+        let (found, now) = (
+            self.table.get_records(WHAT, keys.collect(), true).await?,
+            self.table.system.now(),
+        );
+        let found = found.into_iter().filter_map(|found| item::unexpired(found, now));
+        let changes = found.filter_map(|found| invitation_keys::parse_page_change(&found));
+        Ok(changes.collect())
     }
 
     async fn list_invitations(

@@ -50,6 +50,22 @@ pub enum InvitationStatus {
 }
 
 impl InvitationStatus {
+    const ALL: [Self; 8] = [
+        Self::Queued,
+        Self::Processing,
+        Self::Sent,
+        Self::Delivered,
+        Self::Read,
+        Self::Failed,
+        Self::Cancelled,
+        Self::Duplicate,
+    ];
+
+    /// Returns the status with this word.
+    pub fn parse(word: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|status| status.as_str() == word)
+    }
+
     /// Returns the word for the status.
     pub fn as_str(self) -> &'static str {
         match self {

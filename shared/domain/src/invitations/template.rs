@@ -159,6 +159,21 @@ impl InvitationTemplate {
             .ok_or_else(|| InvitationTemplateError::Placeholder(self.name.clone()))
     }
 
+    /// Gives a variable a value that it needs: one for which the template has no words.
+    pub fn complete_values(&self, values: &mut TemplateValues, variable: &str, value: &str) {
+        let mut missing = BTreeSet::new();
+        for text in [&self.text, &self.subject].into_iter().flatten() {
+            render_text(text, values, &mut missing);
+        }
+        for component in self.approved.iter().flat_map(|approved| &approved.components) {
+            let mut render = |text: &str| render_text(text, values, &mut missing);
+            map_texts(&mut component.clone(), &mut render);
+        }
+        if missing.contains(variable) {
+            values.insert(variable.to_owned(), value.to_owned());
+        }
+    }
+
     /// Returns the message with the values of its variables. Fails if a variable has none.
     pub fn render_content(&self, values: &TemplateValues) -> Result<Content, InvitationTemplateError> {
         let mut missing = BTreeSet::new();
@@ -280,6 +295,29 @@ mod tests {
         assert!(one.check_template().is_ok());
         let email = one.render_email(&values(&[("a", "b")])).unwrap();
         assert_eq!(email, ("b!".to_owned(), "x b".to_owned()));
+    }
+
+    #[test]
+    fn a_value_is_completed_only_where_the_template_has_no_words() {
+        for (text, value) in [
+            ("{{a}}", Some("id")),
+            ("{{a|words}}", None),
+            ("{{a|words}} {{a}}", Some("id")),
+            ("{{b}}", None),
+        ] {
+            let mut known = TemplateValues::new();
+            template(&json!({"text": text})).complete_values(&mut known, "a", "id");
+            assert_eq!(known.get("a").map(String::as_str), value, "{text}");
+        }
+        let approved = json!({"name": "boda", "language": "es",
+            "components": [{"type": "body", "parameters": [{"type": "text", "text": "{{a}}"}]}]});
+        let mut known = values(&[("a", "given")]);
+        let one = template(&json!({"approved": approved}));
+        one.complete_values(&mut known, "a", "id");
+        assert_eq!(known["a"], "given");
+        known.clear();
+        one.complete_values(&mut known, "a", "id");
+        assert_eq!(known["a"], "id");
     }
 
     #[test]

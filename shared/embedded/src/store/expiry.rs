@@ -50,6 +50,8 @@ pub struct SweepCounts {
     pub batches: usize,
     /// Chunks of recipients of batches.
     pub batch_chunks: usize,
+    /// Times since which pages about occasions must be made anew.
+    pub page_changes: usize,
     /// Clients' idempotency keys.
     pub keys: usize,
     /// Deduplication ids of the queues.
@@ -93,6 +95,7 @@ fn delete_expired_rows(connection: &Connection, now: Timestamp) -> Result<SweepC
         invitation_claims: delete("invitation_claims", "tenant, key", "until")?,
         batches: delete("batches", "tenant, id", "expires")?,
         batch_chunks: delete("batch_chunks", "tenant, batch, number", "expires")?,
+        page_changes: delete("page_changes", "tenant, occasion", "expires")?,
         keys: delete("keys", "rowid", "expires")?,
         deduplications: delete("queue_dedup", "queue, grp, dedup", "until")?,
         notes: before(

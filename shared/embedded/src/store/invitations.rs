@@ -5,7 +5,7 @@ use crate::sql_records::{
 };
 use jiff::Timestamp;
 use recado_domain::ids::{GuestId, InvitationId, InvitationTemplateName, OccasionId, TenantId};
-use recado_domain::invitations::{Guest, Invitation, InvitationTemplate, Occasion, PhoneKey};
+use recado_domain::invitations::{Guest, Invitation, InvitationTemplate, LogMonth, Occasion, PhoneKey};
 use recado_pipeline::ports::{
     GuestOutcome, InvitationClaim, InvitationOutcome, InvitationRecords, Page, PageRequest, PortError,
     PortResult, WriteOutcome,
@@ -300,6 +300,33 @@ impl InvitationRecords for Embedded {
         let sql = "SELECT body FROM invitations WHERE tenant = ?1 AND id = ?2 AND expires > ?3";
         let work = move |c: &Connection| query_one(c, sql, params![tenant.as_str(), id.as_str(), now]);
         self.run_read("find_invitation", work).await
+    }
+
+    async fn list_invitations_of_month(
+        &self,
+        tenant: &TenantId,
+        month: LogMonth,
+        page: &PageRequest,
+    ) -> PortResult<Page<Invitation>> {
+        super::invitation_log::list_invitations_of_month(self, tenant, month, page).await
+    }
+
+    async fn mark_pages_changed(
+        &self,
+        tenant: &TenantId,
+        occasion: &OccasionId,
+        at: Timestamp,
+        keep_until: Timestamp,
+    ) -> PortResult<()> {
+        super::invitation_log::mark_pages_changed(self, tenant, occasion, (at, keep_until)).await
+    }
+
+    async fn list_page_changes(
+        &self,
+        tenant: &TenantId,
+        occasions: &[OccasionId],
+    ) -> PortResult<Vec<(OccasionId, Timestamp)>> {
+        super::invitation_log::list_page_changes(self, tenant, occasions).await
     }
 
     async fn list_invitations(

@@ -13,7 +13,9 @@ use recado_pipeline::ports::{PortResult, TenantRecords};
 use rusqlite::{Connection, params};
 
 /// What is found by the tenant's id, as `?1`.
-const BY_TENANT: [&str; 17] = [
+const BY_TENANT: [&str; 18] = [
+    "DELETE FROM page_changes WHERE (tenant, occasion) IN
+        (SELECT tenant, occasion FROM page_changes WHERE tenant = ?1 LIMIT ?2)",
     "DELETE FROM occasions WHERE (tenant, id) IN
         (SELECT tenant, id FROM occasions WHERE tenant = ?1 LIMIT ?2)",
     "DELETE FROM invitation_templates WHERE (tenant, name, channel, language) IN

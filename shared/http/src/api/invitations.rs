@@ -327,11 +327,11 @@ pub(super) fn parse_occasion(text: &str) -> Result<OccasionId, HttpProblem> {
     OccasionId::parse(text).map_err(|_| HttpProblem::bad_request("the id of the occasion is malformed"))
 }
 
-fn parse_guest_id(text: &str) -> Result<GuestId, HttpProblem> {
+pub(super) fn parse_guest_id(text: &str) -> Result<GuestId, HttpProblem> {
     GuestId::parse(text).map_err(|_| HttpProblem::not_found("there is no such guest"))
 }
 
-fn parse_template(text: &str) -> Result<InvitationTemplateName, HttpProblem> {
+pub(super) fn parse_template(text: &str) -> Result<InvitationTemplateName, HttpProblem> {
     let unknown = |_| HttpProblem::new(StatusCode::UNPROCESSABLE_ENTITY, "there is no such template");
     InvitationTemplateName::parse(text).map_err(unknown)
 }

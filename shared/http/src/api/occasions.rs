@@ -1,6 +1,6 @@
 //! `/v1/occasions`: lists occasions and their guests, adds guests and deletes them.
 
-use super::invitations::parse_occasion;
+use super::invitations::{parse_guest_id, parse_occasion};
 use super::problem_answers::NotFound;
 use super::tenant_query::{TenantPageQuery, TenantQuery};
 use super::view::ListView;
@@ -15,8 +15,8 @@ use axum::{Extension, Json};
 use recado_domain::Timestamp;
 use recado_domain::access::Caller;
 use recado_domain::ids::GuestId;
-use recado_domain::invitations::{GUEST_ROWS_MAX, Guest, GuestRow, ListedGuest, Occasion, parse_guest_list};
-use recado_pipeline::occasions::{self, AddedGuests};
+use recado_domain::invitations::{GUEST_ROWS_MAX, Guest, GuestRow, ListedGuest, parse_guest_list};
+use recado_pipeline::occasions::{self, AddedGuests, ListedOccasion};
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
@@ -32,11 +32,16 @@ pub(super) struct OccasionView {
     starts_at: Option<String>,
     time_zone: Option<String>,
     language: Option<String>,
+    /// Time since which pages about it must be made anew, because a guest answered. An earlier service told it as
+    /// `landing.invalidated`.
+    landing_invalidated_at: Option<Timestamp>,
 }
 
-impl From<Occasion> for OccasionView {
-    fn from(occasion: Occasion) -> Self {
+impl From<ListedOccasion> for OccasionView {
+    fn from(listed: ListedOccasion) -> Self {
+        let occasion = listed.occasion;
         Self {
+            landing_invalidated_at: listed.pages_changed_at,
             id: occasion.id.to_string(),
             tenant: occasion.tenant.to_string(),
             name: occasion.name,
@@ -64,6 +69,25 @@ pub(super) async fn list_occasions(
     let page = parse_page_request(wanted.limit, wanted.cursor)?;
     let found = occasions::list_occasions(&*api.deps, &caller, wanted.tenant.as_ref(), &page).await?;
     Ok(Json(ListView::from_page(found, OccasionView::from)))
+}
+
+/// Returns an occasion.
+#[utoipa::path(
+    get,
+    path = "/v1/occasions/{id}",
+    tag = "Invitations",
+    params(("id" = String, Path, description = "Id of the occasion"), TenantQuery),
+    responses((status = 200, body = OccasionView, description = "The occasion"), NotFound)
+)]
+pub(super) async fn get_occasion(
+    State(api): State<Api<impl ApiContext>>,
+    Extension(caller): Extension<Caller>,
+    PathParam(id): PathParam<String>,
+    QueryParams(wanted): QueryParams<TenantQuery>,
+) -> Result<Json<OccasionView>, HttpProblem> {
+    let occasion = parse_occasion(&id)?;
+    let found = occasions::find_occasion(&*api.deps, &caller, wanted.tenant.as_ref(), &occasion).await?;
+    Ok(Json(found.into()))
 }
 
 /// The answer that decided a guest's status.
@@ -123,6 +147,30 @@ pub(super) async fn list_guests(
     let (occasion, tenant) = (parse_occasion(&id)?, wanted.tenant);
     let found = occasions::list_guests(&*api.deps, &caller, tenant.as_ref(), &occasion, &page).await?;
     Ok(Json(ListView::from_page(found, GuestView::from)))
+}
+
+/// Returns a guest of an occasion.
+#[utoipa::path(
+    get,
+    path = "/v1/occasions/{id}/guests/{guest}",
+    tag = "Invitations",
+    params(
+        ("id" = String, Path, description = "Id of the occasion"),
+        ("guest" = String, Path, description = "Id of the guest"),
+        TenantQuery
+    ),
+    responses((status = 200, body = GuestView, description = "The guest"), NotFound)
+)]
+pub(super) async fn get_guest(
+    State(api): State<Api<impl ApiContext>>,
+    Extension(caller): Extension<Caller>,
+    PathParam((id, guest)): PathParam<(String, String)>,
+    QueryParams(wanted): QueryParams<TenantQuery>,
+) -> Result<Json<GuestView>, HttpProblem> {
+    let (occasion, guest) = (parse_occasion(&id)?, parse_guest_id(&guest)?);
+    let named = (&occasion, &guest);
+    let found = occasions::find_guest(&*api.deps, &caller, wanted.tenant.as_ref(), named).await?;
+    Ok(Json(found.into()))
 }
 
 /// A guest as a request names one: an `id`, a `phone`, or both.

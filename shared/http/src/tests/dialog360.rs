@@ -76,6 +76,76 @@ async fn a_delivery_apis_plain_words_are_taken_at_its_own_path() {
     assert_eq!(nameless.status, StatusCode::BAD_REQUEST, "{}", nameless.text);
 }
 
+/// A site with these numbers of 360dialog, the first of which has a secret of this version.
+async fn configured(numbers: &[&str], version: u8) -> Site {
+    let site = Site::in_memory();
+    let instances: Vec<Value> = numbers
+        .iter()
+        .enumerate()
+        .map(|(place, external)| {
+            json!({"id": format!("n-{place}"), "tenant": "t", "agent": "a", "provider": "360dialog",
+                "external_id": external, "secret_version": if place == 0 { version } else { 1 }})
+        })
+        .collect();
+    let document = json!({"tenants": [{"id": "t"}], "instances": instances,
+        "agents": [{"id": "a", "tenant": "t", "model": "m", "system_prompt": "p"}]});
+    let answered = site.operate("PUT", "/v1/config", &document).await;
+    assert_eq!(answered.status, StatusCode::OK, "{}", answered.text);
+    site
+}
+
+#[tokio::test]
+async fn a_body_without_a_number_speaks_for_the_number_whose_secret_proves_it() {
+    let site = configured(&[NUMBER, OTHER], 1).await;
+    let mut contact = 0;
+    for path in [PLAIN, "/deliver/webhook", "/wa/webhook"] {
+        for number in [NUMBER, OTHER] {
+            let (secret, basic) = (secret(number), basic(&secret(number)));
+            for proof in [
+                ("x-recado-webhook-secret", secret.as_str()),
+                ("authorization", basic.as_str()),
+            ] {
+                let mut body = value();
+                body["messages"][0]["id"] = json!(format!("wamid.{path}{}", proof.0));
+                // Each of another contact: a contact's next job waits for the one before.
+                contact += 1;
+                body["messages"][0]["from"] = json!(format!("55119000001{contact:02}"));
+                let answered = site.ask("POST", path, &[proof], body.to_string()).await;
+                taken(&answered);
+                assert_eq!(site.jobs().await, [number], "{path}");
+            }
+        }
+        for wrong in [secret("100000000000003"), "x".to_owned()] {
+            let proof = [("x-recado-webhook-secret", wrong.as_str())];
+            let refused = site.ask("POST", path, &proof, value().to_string()).await;
+            assert_eq!(refused.status, StatusCode::BAD_REQUEST, "{}", refused.text);
+        }
+        let refused = site.ask("POST", path, &[], value().to_string()).await;
+        assert_eq!(refused.status, StatusCode::BAD_REQUEST, "{}", refused.text);
+    }
+}
+
+#[tokio::test]
+async fn a_replaced_secret_proves_no_body_without_a_number() {
+    let site = configured(&[NUMBER], 3).await;
+    let header = secret(NUMBER);
+    let proof = [("x-recado-webhook-secret", header.as_str())];
+    let refused = site.ask("POST", PLAIN, &proof, value().to_string()).await;
+    assert_eq!(refused.status, StatusCode::UNAUTHORIZED, "{}", refused.text);
+}
+
+#[tokio::test]
+async fn a_partners_body_without_a_number_speaks_for_the_only_one() {
+    let body = value().to_string();
+    let mac = hex::encode(hmac_sha256(b"platform-secret", body.as_bytes()));
+    let proof = [("x-360dialog-signature", mac.as_str())];
+    let one = configured(&[NUMBER], 1).await;
+    taken(&one.ask("POST", PLAIN, &proof, body.clone()).await);
+    let two = configured(&[NUMBER, OTHER], 1).await;
+    let refused = two.ask("POST", PLAIN, &proof, body).await;
+    assert_eq!(refused.status, StatusCode::BAD_REQUEST, "{}", refused.text);
+}
+
 #[tokio::test(start_paused = true)]
 async fn it_is_answered_before_it_hangs_up_also_when_that_is_a_refusal() {
     let never = Body::from_stream(futures::stream::pending::<Result<Vec<u8>, Infallible>>());

@@ -1,7 +1,7 @@
 use super::{Page, PageRequest, PortResult, WriteOutcome};
 use jiff::Timestamp;
 use recado_domain::ids::{GuestId, InvitationId, InvitationTemplateName, OccasionId, TenantId};
-use recado_domain::invitations::{Guest, Invitation, InvitationTemplate, Occasion, PhoneKey};
+use recado_domain::invitations::{Guest, Invitation, InvitationTemplate, LogMonth, Occasion, PhoneKey};
 use std::future::Future;
 
 /// A key that an invitation claims for a time, so that no other invitation goes out under it.
@@ -126,6 +126,30 @@ pub trait InvitationRecords: Send + Sync {
         tenant: &TenantId,
         id: &InvitationId,
     ) -> impl Future<Output = PortResult<Option<Invitation>>> + Send;
+
+    /// Lists the invitations of a tenant that were made in a month, by time. They are read by tenant and month.
+    fn list_invitations_of_month(
+        &self,
+        tenant: &TenantId,
+        month: LogMonth,
+        page: &PageRequest,
+    ) -> impl Future<Output = PortResult<Page<Invitation>>> + Send;
+
+    /// Notes that pages about an occasion must be made anew. The newest time counts; it is kept until `keep_until`.
+    fn mark_pages_changed(
+        &self,
+        tenant: &TenantId,
+        occasion: &OccasionId,
+        at: Timestamp,
+        keep_until: Timestamp,
+    ) -> impl Future<Output = PortResult<()>> + Send;
+
+    /// Returns those of the occasions whose pages must have been made since a time, with the time.
+    fn list_page_changes(
+        &self,
+        tenant: &TenantId,
+        occasions: &[OccasionId],
+    ) -> impl Future<Output = PortResult<Vec<(OccasionId, Timestamp)>>> + Send;
 
     /// Lists the invitations of an occasion, of all guests or of one, by guest and then by time.
     fn list_invitations(

@@ -174,16 +174,23 @@ impl Settings {
 
     fn read_attempts(&mut self, reader: &mut VariableReader) {
         for (names, attempts) in [
-            (&["RECADO_INBOUND_ATTEMPTS"][..], &mut self.attempts.inbound),
+            (
+                &["RECADO_INBOUND_ATTEMPTS", legacy_names::MAX_RETRIES][..],
+                &mut self.attempts.inbound,
+            ),
             (&["RECADO_TURN_ATTEMPTS"], &mut self.attempts.turn),
             (
-                &["RECADO_OUTBOUND_ATTEMPTS", legacy_names::MAX_DELIVERIES],
+                &[
+                    "RECADO_OUTBOUND_ATTEMPTS",
+                    legacy_names::MAX_DELIVERIES,
+                    legacy_names::MAX_RETRIES,
+                ],
                 &mut self.attempts.outbound,
             ),
         ] {
             *attempts = reader.read_number(names, (1, 100), *attempts);
         }
-        self.inbound_backoff = read_backoff(reader, "RECADO_INBOUND_BACKOFF").unwrap_or_default();
+        self.inbound_backoff = read_inbound_backoff(reader).unwrap_or_default();
         self.turns_backoff = read_backoff(reader, "RECADO_TURNS_BACKOFF").unwrap_or_default();
         self.outbound_backoff = read_outbound_backoff(reader).unwrap_or_default();
         let per_second = ["RECADO_RATE_PER_SECOND", legacy_names::TOKENS_PER_SECOND];
@@ -223,14 +230,49 @@ fn read_backoff(reader: &mut VariableReader, name: &str) -> Option<Backoff> {
         .ok()
 }
 
-/// Reads the outbound backoff. The earlier worker's two variable names are also accepted; its jitter was one half.
+/// Reads the inbound backoff. The sequence of the earlier delivery service is also accepted.
+fn read_inbound_backoff(reader: &mut VariableReader) -> Option<Backoff> {
+    const OWN: &str = "RECADO_INBOUND_BACKOFF";
+    let earlier = read_backoff_sequence(reader);
+    if reader.find_text(&[OWN]).is_some() {
+        return read_backoff(reader, OWN);
+    }
+    earlier
+}
+
+/// Reads the earlier delivery service's sequence of milliseconds.
+fn read_backoff_sequence(reader: &mut VariableReader) -> Option<Backoff> {
+    const NAME: &str = legacy_names::BACKOFF_SEQUENCE;
+    let text = reader.read_text(NAME)?;
+    let millis: Option<Vec<f64>> = text.split(',').map(|one| one.trim().parse().ok()).collect();
+    let seconds = millis.map(|all| {
+        all.iter()
+            .map(|one| (one / 1000.0).to_string())
+            .collect::<Vec<_>>()
+    });
+    let parsed = seconds.and_then(|all| all.join(",").parse().ok());
+    if parsed.is_none() {
+        reader.add_problem(
+            NAME,
+            "must be milliseconds separated by commas, none above 600000",
+        );
+    }
+    parsed
+}
+
+/// Reads the outbound backoff. The earlier worker's two variable names are also accepted; its jitter was one half. So is the
+/// sequence of the earlier delivery service.
 fn read_outbound_backoff(reader: &mut VariableReader) -> Option<Backoff> {
     const OWN: &str = "RECADO_OUTBOUND_BACKOFF";
     const BASE: &str = legacy_names::BASE_BACKOFF;
     const CAP: &str = legacy_names::MAX_BACKOFF;
     let earlier = reader.find_text(&[BASE, CAP]);
-    if reader.find_text(&[OWN]).is_some() || earlier.is_none() {
+    let sequence = read_backoff_sequence(reader);
+    if reader.find_text(&[OWN]).is_some() {
         return read_backoff(reader, OWN);
+    }
+    if earlier.is_none() {
+        return sequence;
     }
     let base = reader.read_number(&[BASE], (0.001, 600.0), 2.0);
     let cap = reader.read_number(&[CAP], (0.001, 600.0), 60.0);

@@ -141,17 +141,62 @@ fn the_names_of_the_earlier_worker_are_read_and_recados_own_win() {
 }
 
 #[test]
+fn the_names_of_the_earlier_delivery_service_are_read_and_recados_own_win() {
+    let earlier = [
+        ("DELIVERY_MAX_RETRIES", "7"),
+        ("DELIVERY_BACKOFF_SEQUENCE_MS", "1000, 5000,20000,60000"),
+    ];
+    let (settings, names) = read(&earlier);
+    assert!(names.is_empty());
+    assert_eq!((settings.attempts.inbound, settings.attempts.outbound), (7, 7));
+    let seconds = vec![1.0, 5.0, 20.0, 60.0];
+    let sequence = Backoff::Sequence { seconds };
+    assert_eq!(settings.inbound_backoff, sequence);
+    assert_eq!(settings.outbound_backoff, sequence);
+    assert_eq!(settings.turns_backoff, Settings::default().turns_backoff);
+    let own = [
+        ("RECADO_INBOUND_ATTEMPTS", "2"),
+        ("RECADO_OUTBOUND_ATTEMPTS", "3"),
+        ("RECADO_INBOUND_BACKOFF", "4"),
+        ("RECADO_OUTBOUND_BACKOFF", "5"),
+    ];
+    assert_eq!(read(&[&own[..], &earlier[..]].concat()), read(&own));
+    let worker = [("WA_MAX_DELIVERIES", "9"), ("WA_BASE_BACKOFF", "3.0")];
+    let (both, _) = read(&[&worker[..], &earlier[..]].concat());
+    assert_eq!((both.attempts.inbound, both.attempts.outbound), (7, 9));
+    assert_eq!(both.outbound_backoff, read(&worker).0.outbound_backoff);
+    for wrong in ["soon", "1000,", "600001", "-1"] {
+        let (settings, names) = read(&[("DELIVERY_BACKOFF_SEQUENCE_MS", wrong)]);
+        assert!(
+            names.contains(&"DELIVERY_BACKOFF_SEQUENCE_MS".to_owned()),
+            "{wrong}"
+        );
+        assert_eq!(settings.outbound_backoff, Settings::default().outbound_backoff);
+    }
+}
+
+#[test]
 fn names_of_the_earlier_worker_without_a_meaning_are_told_and_no_problem() {
     let set = [
         ("WA_CONSUMER_GROUP", "x"),
         ("REDIS_URL", "x"),
+        ("RESEND_API_KEY", "x"),
+        ("DELIVERY_STATUS_CACHE_TTL_SECONDS", "30"),
         ("INSTANCE_NAME", " "),
     ];
     let mut reader = VariableReader::new(set);
     assert_eq!(Settings::from_environment(&mut reader), Settings::default());
     let warnings = reader.list_warnings().into_iter();
     let names: Vec<&str> = warnings.map(|(name, _)| name).collect();
-    assert_eq!(names, ["REDIS_URL", "WA_CONSUMER_GROUP"]);
+    assert_eq!(
+        names,
+        [
+            "DELIVERY_STATUS_CACHE_TTL_SECONDS",
+            "RESEND_API_KEY",
+            "REDIS_URL",
+            "WA_CONSUMER_GROUP"
+        ]
+    );
     assert!(reader.into_problems().is_empty());
 }
 

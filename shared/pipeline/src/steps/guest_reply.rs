@@ -2,6 +2,7 @@
 
 use crate::Deps;
 use crate::ports::{GuestOutcome, InvitationRecords, PortError, PortResult, WRITE_TRIES};
+use crate::steps::guests::mark_pages_changed;
 use jiff::Timestamp;
 use recado_domain::conversation::Conversation;
 use recado_domain::ids::Ordinal;
@@ -42,13 +43,17 @@ async fn store_reply(
             return Ok(());
         };
         if !guest.apply_reply(reply.clone()) {
+            // A crash may have come between the guest and the mark.
+            if guest.reply.as_ref() == Some(reply) {
+                mark_pages_changed(deps, &guest).await?;
+            }
             return Ok(());
         }
         guest.rev += 1;
         match deps.store().save_guest(&guest).await? {
             GuestOutcome::Written => {
                 tracing::info!(occasion = %guest.occasion, status = guest.status.as_str(), "a guest answered");
-                return Ok(());
+                return mark_pages_changed(deps, &guest).await;
             }
             GuestOutcome::Conflict => {}
             // The number of a stored guest never changes.

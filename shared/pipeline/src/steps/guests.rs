@@ -96,3 +96,12 @@ pub(crate) async fn find_guests(
     }
     Ok(guests)
 }
+
+/// Notes that pages about the guest's occasion must be made anew. To be called after the guest was written, so that a page that is
+/// made at that time shows the change.
+pub(crate) async fn mark_pages_changed(deps: &impl Deps, guest: &Guest) -> PortResult<()> {
+    let now = deps.system().now();
+    deps.store()
+        .mark_pages_changed(&guest.tenant, &guest.occasion, now, guest.keep_until)
+        .await
+}

@@ -1,7 +1,7 @@
 //! The `webhook` function: records the events of a webhook, enqueues them, and only then acknowledges the webhook.
 
 use crate::Deps;
-use crate::ports::{ConfigurationStore, DeadLetters, PortResult, System};
+use crate::ports::{ConfigurationStore, DeadLetters, PageRequest, PortResult, System};
 use crate::steps::give_up::{dead_letter_poison, unreadable_letter_id};
 pub use crate::steps::webhook_items::{IngestReport, ingest};
 use recado_domain::config::Instance;
@@ -42,4 +42,25 @@ pub async fn is_secret_accepted(
     let bound = deps.store().find_instance_config(provider, external).await?;
     let now = deps.system().now();
     Ok(bound.is_none_or(|bound| bound.instance.accepts_secret(version, now)))
+}
+
+/// Lists what `provider` calls its configured instances, among the first thousand instances of the installation. Strangers
+/// can ask for it, so it reads no more.
+pub async fn list_external_ids(deps: &impl Deps, provider: Provider) -> PortResult<Vec<ExternalId>> {
+    const PAGES: usize = 2;
+    let mut page = PageRequest {
+        limit: 500,
+        cursor: None,
+    };
+    let mut names = Vec::new();
+    for _ in 0..PAGES {
+        let found = deps.store().list_instances(None, &page).await?;
+        let of_provider = found.items.iter().filter(|one| one.provider == provider);
+        names.extend(of_provider.filter_map(Instance::resolve_external_id));
+        page.cursor = found.next_cursor;
+        if page.cursor.is_none() {
+            break;
+        }
+    }
+    Ok(names)
 }

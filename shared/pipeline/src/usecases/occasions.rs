@@ -6,9 +6,10 @@ use crate::ports::{
 };
 use crate::steps::audit::audit_action;
 use crate::steps::batch_recipients::forget_recipients;
-use crate::steps::guests::make_guest;
+use crate::steps::guests::{make_guest, mark_pages_changed};
 pub use crate::steps::invited_tenant::TenantChoiceError;
 use crate::steps::invited_tenant::choose_tenant;
+use jiff::Timestamp;
 use recado_domain::access::Caller;
 use recado_domain::audit::{AuditAction, AuditedAction};
 use recado_domain::config::Tenant;
@@ -18,6 +19,7 @@ use recado_domain::ids::{GuestId, OccasionId, TenantId};
 use recado_domain::invitations::{Guest, GuestListError, GuestRow, ListedGuest, Occasion};
 use recado_domain::provider::AddressFormat;
 use recado_domain::recipient::{RecipientError, parse_recipient};
+use std::collections::BTreeMap;
 
 /// The reason why a request about occasions was not carried out.
 #[derive(Debug, thiserror::Error)]
@@ -79,15 +81,71 @@ enum AddedGuest {
     Unchanged,
 }
 
+/// An occasion, and since when pages about it must be made anew.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ListedOccasion {
+    /// The occasion.
+    pub occasion: Occasion,
+    /// Time since which pages about it must be made anew; `None`: no guest has answered.
+    pub pages_changed_at: Option<Timestamp>,
+}
+
 /// Lists the occasions of a tenant.
 pub async fn list_occasions(
     deps: &impl Deps,
     caller: &Caller,
     named: Option<&TenantId>,
     page: &PageRequest,
-) -> Result<Page<Occasion>, OccasionRequestError> {
+) -> Result<Page<ListedOccasion>, OccasionRequestError> {
     let tenant = choose_tenant(deps, caller, named).await?;
-    Ok(deps.store().list_occasions(&tenant.id, page).await?)
+    let found = deps.store().list_occasions(&tenant.id, page).await?;
+    Ok(Page {
+        items: add_page_changes(deps, &tenant.id, found.items).await?,
+        next_cursor: found.next_cursor,
+    })
+}
+
+/// Returns an occasion.
+pub async fn find_occasion(
+    deps: &impl Deps,
+    caller: &Caller,
+    named: Option<&TenantId>,
+    id: &OccasionId,
+) -> Result<ListedOccasion, OccasionRequestError> {
+    let tenant = choose_tenant(deps, caller, named).await?;
+    let found = deps.store().find_occasion(&tenant.id, id).await?;
+    let listed = add_page_changes(deps, &tenant.id, found.into_iter().collect()).await?;
+    listed
+        .into_iter()
+        .next()
+        .ok_or(OccasionRequestError::NotFound("occasion"))
+}
+
+async fn add_page_changes(
+    deps: &impl Deps,
+    tenant: &TenantId,
+    occasions: Vec<Occasion>,
+) -> PortResult<Vec<ListedOccasion>> {
+    let ids: Vec<OccasionId> = occasions.iter().map(|occasion| occasion.id.clone()).collect();
+    let changes = deps.store().list_page_changes(tenant, &ids).await?;
+    let changes: BTreeMap<OccasionId, Timestamp> = changes.into_iter().collect();
+    let listed = occasions.into_iter().map(|occasion| ListedOccasion {
+        pages_changed_at: changes.get(&occasion.id).copied(),
+        occasion,
+    });
+    Ok(listed.collect())
+}
+
+/// Returns a guest of an occasion.
+pub async fn find_guest(
+    deps: &impl Deps,
+    caller: &Caller,
+    named: Option<&TenantId>,
+    (occasion, guest): (&OccasionId, &GuestId),
+) -> Result<Guest, OccasionRequestError> {
+    let tenant = choose_tenant(deps, caller, named).await?;
+    let found = deps.store().find_guest(&tenant.id, occasion, guest).await?;
+    found.ok_or(OccasionRequestError::NotFound("guest"))
 }
 
 /// Lists the guests of an occasion.
@@ -156,6 +214,7 @@ pub async fn delete_guest(
     audit_action(deps, caller, done.with_result("1 guest deleted")).await?;
     forget_recipients(deps, &tenant.id, std::slice::from_ref(&found)).await?;
     deps.store().delete_guest(&found).await?;
+    mark_pages_changed(deps, &found).await?;
     if found.phone.is_none() {
         // No erasure of a contact follows.
         deps.store().overwrite_deleted().await?;

@@ -13,6 +13,7 @@ use jiff::Timestamp;
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 use recado_domain::config::Instance;
 use recado_domain::ids::ExternalId;
+use recado_domain::secret::Secret;
 use std::collections::BTreeSet;
 use std::time::Duration;
 
@@ -60,6 +61,17 @@ impl WebhookHandler for Dialog360Webhook {
         Some(Duration::from_secs(4))
     }
 
+    fn needs_configured_numbers(&self, request: &WebhookRequest<'_>) -> bool {
+        let proof = read_credentials(request);
+        let is_shown = [proof.secret, proof.authorization, proof.signature];
+        request.path_param("number").is_none()
+            && is_shown.iter().any(Option::is_some)
+            && matches!(
+                read_addressed_numbers(request.body),
+                Ok(AddressedNumbers::Unnamed)
+            )
+    }
+
     /// Reads the numbers of the body first, because the secret is derived from them. Then checks the proof, and then
     /// reads the rest.
     fn authenticate_and_parse(
@@ -75,7 +87,13 @@ impl WebhookHandler for Dialog360Webhook {
             Some(number) => AddressedNumbers::Numbers(BTreeSet::from([number.clone()])),
             None => read_addressed_numbers(body)?,
         };
-        let proven = authenticate(request, &said, keys)?;
+        let (proven, number) = match &said {
+            AddressedNumbers::Numbers(numbers) => (authenticate(request, numbers, keys)?, number),
+            AddressedNumbers::Unnamed => {
+                let (proven, number) = find_speaker(request, keys)?;
+                (proven, Some(number))
+            }
+        };
         let mut items = split_webhook(body, number.as_ref(), now)?;
         let secret = match proven {
             Dialog360Sender::Number(instance, version) => {
@@ -112,35 +130,59 @@ impl WebhookHandler for Dialog360Webhook {
     }
 }
 
-fn authenticate(
-    request: &WebhookRequest<'_>,
-    said: &AddressedNumbers,
-    keys: &WebhookKeys,
-) -> Result<Dialog360Sender, WebhookRefusal> {
+fn read_credentials<'a>(request: &WebhookRequest<'a>) -> Dialog360Credentials<'a> {
+    Dialog360Credentials {
+        secret: request.header(SECRET_HEADER),
+        authorization: request.header("authorization"),
+        signature: request.header(SIGNATURE_HEADER),
+    }
+}
+
+/// Returns the secrets with which partners sign, if anything can be proven at all.
+fn find_partner_secrets(keys: &WebhookKeys) -> Result<&[Secret], WebhookRefusal> {
     let partners = keys.named_secrets(PARTNER_SECRET.setting);
     if keys.masters.is_empty() && partners.is_empty() {
         return Err(WebhookRefusal::NotConfigured("the webhook master secret"));
     }
-    let proof = Dialog360Credentials {
-        secret: request.header(SECRET_HEADER),
-        authorization: request.header("authorization"),
-        signature: request.header(SIGNATURE_HEADER),
-    };
-    let none = BTreeSet::new();
-    let numbers = match said {
-        AddressedNumbers::Numbers(numbers) => numbers,
-        AddressedNumbers::Unnamed => &none,
-    };
-    if let Some(proven) = verify_credentials(&proof, &keys.masters, numbers, partners, request.body) {
-        return Ok(proven);
-    }
-    Err(match said {
-        AddressedNumbers::Unnamed => WebhookRefusal::BadRequest(
-            "the body names no number, so the URL must: /webhooks/360dialog/{number}",
-        ),
-        AddressedNumbers::Numbers(_) => WebhookRefusal::Unauthorized {
+    Ok(partners)
+}
+
+/// Returns the sender of a request that names `numbers`.
+fn authenticate(
+    request: &WebhookRequest<'_>,
+    numbers: &BTreeSet<ExternalId>,
+    keys: &WebhookKeys,
+) -> Result<Dialog360Sender, WebhookRefusal> {
+    let (proof, partners) = (read_credentials(request), find_partner_secrets(keys)?);
+    verify_credentials(&proof, &keys.masters, numbers, partners, request.body).ok_or(
+        WebhookRefusal::Unauthorized {
             what: "a webhook of 360dialog was refused: its proof is missing or wrong",
             instance: None,
         },
-    })
+    )
+}
+
+/// Returns the sender of a request that names no number, and the number that it is about: the one whose secret it shows, or,
+/// for a partner, the only one.
+fn find_speaker(
+    request: &WebhookRequest<'_>,
+    keys: &WebhookKeys,
+) -> Result<(Dialog360Sender, ExternalId), WebhookRefusal> {
+    let (proof, partners) = (read_credentials(request), find_partner_secrets(keys)?);
+    let configured = keys.configured_numbers();
+    for number in configured {
+        let sender = verify_credentials(&proof, &keys.masters, [number], &[], request.body);
+        if let Some(sender) = sender {
+            return Ok((sender, number.clone()));
+        }
+    }
+    match (
+        verify_credentials(&proof, &[], [], partners, request.body),
+        configured,
+    ) {
+        (Some(partner), [only]) => Ok((partner, only.clone())),
+        _ => Err(WebhookRefusal::BadRequest(
+            "the body names no number, and no proof tells which one it is about: post it to /webhooks/360dialog/{number}",
+        )),
+    }
 }

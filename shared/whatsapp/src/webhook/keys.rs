@@ -12,6 +12,7 @@ pub struct WebhookKeys {
     pub masters: Vec<Secret>,
     named: BTreeMap<&'static str, Vec<Secret>>,
     apps: BTreeMap<ExternalId, Vec<Secret>>,
+    configured: Vec<ExternalId>,
 }
 
 impl WebhookKeys {
@@ -36,6 +37,20 @@ impl WebhookKeys {
             apps: apps.collect(),
             ..self.clone()
         }
+    }
+
+    /// Returns the same keys with the provider's numbers that are configured, for a request that names none.
+    #[must_use]
+    pub fn with_configured_numbers(&self, configured: Vec<ExternalId>) -> Self {
+        Self {
+            configured,
+            ..self.clone()
+        }
+    }
+
+    /// Returns the configured numbers; none, unless the handler needs them for the request.
+    pub(crate) fn configured_numbers(&self) -> &[ExternalId] {
+        &self.configured
     }
 
     /// Returns the numbers with apps of their own, each with the secrets of its app.

@@ -32,6 +32,7 @@ mod file_texts;
 mod hanging;
 mod http_agents;
 mod identities;
+mod invitation_log;
 mod invitation_rules;
 mod invitations;
 mod joined;

@@ -1,15 +1,21 @@
 //! The keys of occasions, guests, templates and invitations. Those of a tenant are in one partition, but for its invitations,
 //! which are in one for each month.
 
-use super::super::item::{Item, get_string};
+use super::super::item::{Item, get_integer, get_string};
 use super::TableKey;
 use jiff::tz::TimeZone;
 use recado_domain::Timestamp;
 use recado_domain::ids::{BatchId, GuestId, InvitationId, InvitationTemplateName, OccasionId, TenantId};
 use recado_domain::invitations::{Guest, Invitation, InvitationTemplate, PhoneKey, parse_invitation_time};
+use recado_domain::millis::from_unix_millis;
 
 /// The first month in which an invitation can have been made.
 const FIRST_MONTH: (i16, i8) = (2026, 1);
+
+/// The beginning of all ids of invitations.
+pub(crate) const INVITATION_PREFIX: &str = "inv_";
+
+const PAGES: &str = "L#";
 
 /// Follows each key with a given beginning, and comes before all longer ones: no id has a character below it.
 const AFTER: char = '\u{1}';
@@ -59,6 +65,11 @@ impl TableKey {
         Self::new(invitations_pk(tenant), format!("{prefix}{number:06}"))
     }
 
+    /// Returns the key of the time since which pages about an occasion must be made anew.
+    pub(crate) fn for_page_change(tenant: &TenantId, occasion: &OccasionId) -> Self {
+        Self::new(invitations_pk(tenant), format!("{PAGES}{occasion}"))
+    }
+
     /// Returns the key of an invitation; `None` if nobody wrote such an id.
     pub(crate) fn for_invitation(tenant: &TenantId, id: &InvitationId) -> Option<Self> {
         let month = month_of(parse_invitation_time(id)?);
@@ -80,7 +91,8 @@ pub(crate) fn invitations_pk(tenant: &TenantId) -> String {
     format!("V#{tenant}")
 }
 
-fn month_pk(tenant: &TenantId, (year, month): (i16, i8)) -> String {
+/// Returns the `pk` of a tenant's invitations of a month.
+pub(crate) fn month_pk(tenant: &TenantId, (year, month): (i16, i8)) -> String {
     format!("V#{tenant}#{year:04}-{month:02}")
 }
 
@@ -158,6 +170,13 @@ pub(crate) fn parse_guest_phone(item: &Item) -> Option<(OccasionId, GuestId)> {
     let (_, occasion) = get_string(item, "sk")?.rsplit_once('#')?;
     let guest = get_string(item, "guest")?;
     Some((OccasionId::parse(occasion).ok()?, GuestId::parse(guest).ok()?))
+}
+
+/// Returns the occasion and the time that a record of [`TableKey::for_page_change`] names.
+pub(crate) fn parse_page_change(item: &Item) -> Option<(OccasionId, Timestamp)> {
+    let occasion = get_string(item, "sk")?.strip_prefix(PAGES)?;
+    let at = from_unix_millis(get_integer(item, "at")?);
+    Some((OccasionId::parse(occasion).ok()?, at))
 }
 
 /// Returns the key under which a guest's phone number leads to it; `None` if the guest has none.

@@ -420,7 +420,25 @@ fn list_invitation_requests(ids: &Ids) -> Vec<Wanted> {
             format!("/wa/session/{contact}"),
             Value::Null,
         ),
+        (
+            "GET",
+            "/deliver/export",
+            "/deliver/export".to_owned(),
+            Value::Null,
+        ),
         ("GET", "/v1/occasions", "/v1/occasions".to_owned(), Value::Null),
+        (
+            "GET",
+            "/v1/occasions/{id}",
+            format!("/v1/occasions/{occasion}"),
+            Value::Null,
+        ),
+        (
+            "GET",
+            "/v1/occasions/{id}/guests/{guest}",
+            one_guest.clone(),
+            Value::Null,
+        ),
         ("GET", guests, of_occasion("guests"), Value::Null),
         (
             "GET",

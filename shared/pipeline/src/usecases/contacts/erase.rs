@@ -16,7 +16,7 @@ use crate::steps::conversation_erasure::ErasedPart;
 use crate::steps::dead_letter_erasure::{
     erase_dead_letters, erase_dead_queue, erase_scheduled_message, settle_without_body,
 };
-use crate::steps::guests::find_guests;
+use crate::steps::guests::{find_guests, mark_pages_changed};
 use crate::steps::identity::derive_thread_id;
 use jiff::Timestamp;
 use recado_domain::access::Caller;
@@ -75,6 +75,7 @@ pub async fn erase_contact(
     forget_recipients(deps, &query.tenant, &guests).await?;
     for guest in guests {
         deps.store().delete_guest(&guest).await?;
+        mark_pages_changed(deps, &guest).await?;
         done.guests += 1;
     }
     erase_threads(deps, &found, &mut done).await?;

@@ -5,6 +5,7 @@
 
 mod batches;
 mod error;
+mod export;
 mod lookup;
 mod preparation;
 
@@ -23,6 +24,7 @@ pub use batches::{
     parse_batch_job, send_batch,
 };
 pub use error::InvitationError;
+pub use export::{LogFilter, export_invitations};
 pub use lookup::{InvitationView, SessionView, find_invitation, find_session, list_invitations};
 use preparation::prepare_invitation;
 use recado_domain::access::Caller;

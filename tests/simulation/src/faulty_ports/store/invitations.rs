@@ -1,7 +1,7 @@
 use super::FaultyPort;
 use jiff::Timestamp;
 use recado_domain::ids::{GuestId, InvitationId, InvitationTemplateName, OccasionId, TenantId};
-use recado_domain::invitations::{Guest, Invitation, InvitationTemplate, Occasion, PhoneKey};
+use recado_domain::invitations::{Guest, Invitation, InvitationTemplate, LogMonth, Occasion, PhoneKey};
 use recado_pipeline::ports::{
     GuestOutcome, InvitationClaim, InvitationOutcome, InvitationRecords, Page, PageRequest, Store,
     WriteOutcome,
@@ -29,6 +29,15 @@ impl<S: Store> InvitationRecords for FaultyPort<S> {
         ) -> InvitationOutcome;
         save_invitation(invitation: &Invitation) -> WriteOutcome;
         find_invitation(tenant: &TenantId, id: &InvitationId) -> Option<Invitation>;
+        list_invitations_of_month(
+            tenant: &TenantId, month: LogMonth, page: &PageRequest
+        ) -> Page<Invitation>;
+        mark_pages_changed(
+            tenant: &TenantId, occasion: &OccasionId, at: Timestamp, keep_until: Timestamp
+        ) -> ();
+        list_page_changes(
+            tenant: &TenantId, occasions: &[OccasionId]
+        ) -> Vec<(OccasionId, Timestamp)>;
         list_invitations(
             tenant: &TenantId, occasion: &OccasionId, guest: Option<&GuestId>, page: &PageRequest
         ) -> Page<Invitation>;

@@ -18,7 +18,7 @@ pub enum InvitationError {
     NotFound(&'static str),
     /// Nobody configured the occasion, and it is not plain which instance would send.
     #[error(
-        "occasion `{0}` is not configured, and the tenant has not exactly one instance that could send for it"
+        "occasion `{0}` is not configured, and it is not plain which of the tenant's instances would send for it"
     )]
     UnknownOccasion(OccasionId),
     /// The tenant has no such template for the channel.

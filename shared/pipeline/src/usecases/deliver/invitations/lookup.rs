@@ -23,7 +23,7 @@ use recado_domain::reason::Reason;
 use recado_domain::scheduled::{ScheduledId, ScheduledState};
 
 /// Number of messages that are read at the same time for a list.
-const READS_AT_ONCE: usize = 16;
+pub(super) const READS_AT_ONCE: usize = 16;
 
 /// An invitation with what became of it.
 #[derive(Debug, Clone, PartialEq)]

@@ -3,15 +3,15 @@
 use super::{InvitationError, InvitationRequest, NamedGuest, ReadyInvitation};
 use crate::Deps;
 use crate::deps::capabilities;
-use crate::ports::{ConfigurationStore, InvitationRecords, System};
+use crate::ports::{ConfigurationStore, InvitationRecords, PageRequest, PortResult, System};
 use crate::steps::guests::{derive_phone_key, find_or_add_guest, make_guest};
 use crate::steps::identity::derive_thread_id;
 use crate::steps::invited_tenant::choose_tenant;
 use crate::steps::linked_threads::find_latest_conversation;
 use recado_domain::access::Caller;
-use recado_domain::config::{InstanceConfig, Tenant};
+use recado_domain::config::{Instance, InstanceConfig, Tenant};
 use recado_domain::conversation::ContactSession;
-use recado_domain::ids::{GuestId, InvitationId, OccasionId, hash_parts};
+use recado_domain::ids::{GuestId, InstanceId, InvitationId, OccasionId, hash_parts};
 use recado_domain::invitations::{
     Guest, Invitation, InvitationChannel, InvitationState, InvitationTemplate, Occasion, TemplateValues,
     choose_language, write_invitation_id,
@@ -84,7 +84,8 @@ pub(super) async fn prepare_for_guest(
     let languages = [guest.language.as_deref(), occasion.language.as_deref()];
     let template = choose_language(&frame.templates, &languages)
         .ok_or_else(|| InvitationError::UnknownTemplate(request.template.clone()))?;
-    let values = known_values(tenant, occasion, &guest, &request.variables);
+    let mut values = known_values(tenant, occasion, &guest, &request.variables);
+    template.complete_values(&mut values, "occasion_name", occasion.id.as_str());
     let content = template.render_content(&values)?;
     let phone = guest.phone.clone().ok_or(InvitationError::NoPhone)?;
     if is_new {
@@ -151,20 +152,38 @@ async fn find_occasion(
     if matches!(guest, NamedGuest::Id(_)) {
         return Err(InvitationError::NotFound("guest"));
     }
-    let configured = deps.store().read_configuration(Some(&tenant.id)).await?;
-    let mut enabled = configured.enabled_instances();
-    let (Some(only), None) = (enabled.next(), enabled.next()) else {
-        return Err(InvitationError::UnknownOccasion(id.clone()));
-    };
+    let instance = find_plain_instance(deps, tenant).await?;
     Ok(Occasion {
         id: id.clone(),
         tenant: tenant.id.clone(),
         name: None,
-        instance: only.id.clone(),
+        instance: instance.ok_or_else(|| InvitationError::UnknownOccasion(id.clone()))?,
         starts_at: None,
         time_zone: None,
         language: None,
     })
+}
+
+/// Returns the instance that sends for an occasion that nobody configured: the only one of the tenant that can send, or else the
+/// one that all configured occasions name. `None`: it is not plain.
+async fn find_plain_instance(deps: &impl Deps, tenant: &Tenant) -> PortResult<Option<InstanceId>> {
+    let configured = deps.store().read_configuration(Some(&tenant.id)).await?;
+    let enabled: Vec<&Instance> = configured.enabled_instances().collect();
+    if let [only] = enabled[..] {
+        return Ok(Some(only.id.clone()));
+    }
+    let page = PageRequest {
+        limit: 200,
+        cursor: None,
+    };
+    let known = deps.store().list_occasions(&tenant.id, &page).await?;
+    let Some(first) = known.items.first().map(|occasion| &occasion.instance) else {
+        return Ok(None);
+    };
+    let is_plain = known.next_cursor.is_none()
+        && known.items.iter().all(|occasion| occasion.instance == *first)
+        && enabled.iter().any(|one| one.id == *first);
+    Ok(is_plain.then(|| first.clone()))
 }
 
 /// Returns the guest that a request names, and whether it is a new one that is not stored yet.

@@ -1,0 +1,144 @@
+//! The requests of an earlier delivery service, as its clients go on making them.
+
+use crate::machine::{D360_KEY, MASTER, Machine, PATIENCE, TOKEN, eventually, seconds};
+use recado_domain::provider::Provider;
+use recado_testkit::webhooks::derived_secret;
+use serde_json::{Value, json};
+use std::process::Command;
+
+/// The number of 360dialog that the sample configuration shows.
+const NUMBER: &str = "100000000000002";
+
+/// The requests of the service's page, but for their proofs and the id in the last.
+const SEND: &str = r#"curl -sS -X POST http://localhost:8080/deliver/send \
+  -H "Content-Type: application/json" \
+  -d '{"eventId":"ev_demo","phone":"+5215550011223","channel":"whatsapp","template":"invite"}'"#;
+const WEBHOOK: &str = r#"curl -sS -X POST http://localhost:8080/deliver/webhook \
+  -H "Content-Type: application/json" \
+  -d '{"messages":[{"id":"msg_123","from":"+5215550000000","text":"confirm"}]}'"#;
+const STATUS: &str = "curl -sS http://localhost:8080/deliver/123/status";
+
+/// The sample configuration with its number of 360dialog, which is commented out there.
+fn sample() -> String {
+    let sample = include_str!("../../../recado.toml");
+    let (before, rest) = sample.split_once("# A number of 360dialog.").unwrap();
+    let (block, behind) = rest.split_once("\n\n").unwrap();
+    let block: Vec<&str> = block
+        .lines()
+        .skip(1)
+        .map(|line| line.trim_start_matches("# "))
+        .collect();
+    format!("{before}\n{}\n\n{behind}", block.join("\n"))
+}
+
+fn secret() -> String {
+    derived_secret(MASTER, Provider::Dialog360, NUMBER)
+}
+
+/// Runs a request as pasted, with a proof, and returns the answer, which must be of 2xx.
+fn paste(machine: &Machine, command: &str, proof: &str) -> Value {
+    let command = command.replace("http://localhost:8080", &machine.url(""));
+    let script = format!("{command} --fail-with-body -H '{proof}'");
+    let ran = Command::new("bash").args(["-c", &script]).output().unwrap();
+    let printed = String::from_utf8_lossy(&ran.stdout).into_owned();
+    assert!(ran.status.success(), "{script}\n{printed}");
+    serde_json::from_str(&printed).unwrap()
+}
+
+#[tokio::test]
+async fn the_services_requests_work_as_pasted_with_a_token_or_the_webhook_secret() {
+    let mut machine = Machine::prepared(&[]);
+    machine.configure(&sample());
+    machine.start("serve");
+    let token = format!("Authorization: Bearer {TOKEN}");
+    let sent = paste(&machine, SEND, &token);
+    assert_eq!(sent["status"], "queued");
+    let id = sent["id"].as_str().unwrap();
+    let status = STATUS.replace("123", id);
+    let reached = eventually("the invitation to be sent", || async {
+        let told = paste(&machine, &status, &token);
+        (told["status"] == "sent").then_some(told)
+    })
+    .await;
+    let transitions: Vec<&str> = reached["transitions"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .filter_map(|transition| transition["status"].as_str())
+        .collect();
+    assert_eq!(transitions, ["queued", "processing", "sent"]);
+    assert_eq!(
+        (&reached["channel"], &reached["template"]),
+        (&json!("whatsapp"), &json!("invite"))
+    );
+    let by_message = STATUS.replace("123", sent["message_id"].as_str().unwrap());
+    assert_eq!(paste(&machine, &by_message, &token)["id"], id);
+    let logged = machine.get("/v1/occasions/ev_demo/invitations").await;
+    assert_eq!(logged["items"][0]["id"], id);
+    let guests = machine.get("/v1/occasions/ev_demo/guests").await;
+    assert_eq!(guests["items"][0]["status"], "pending");
+
+    let again = paste(&machine, SEND, &token);
+    assert_eq!(
+        (&again["status"], &again["duplicate_of"]),
+        (&json!("duplicate"), &json!(id))
+    );
+
+    for _ in 0..2 {
+        let answer = paste(
+            &machine,
+            WEBHOOK,
+            &format!("x-recado-webhook-secret: {}", secret()),
+        );
+        assert_eq!(answer["status"], "ok", "{answer}");
+    }
+    let answered = machine.stand_ins.dialog360.wait_for_phone(1, PATIENCE).await;
+    assert_eq!(
+        (answered[0].text.as_str(), answered[0].instance.as_str()),
+        ("echo: confirm", D360_KEY)
+    );
+    machine.quiet().await;
+    assert_eq!(machine.stand_ins.dialog360.phone().len(), 1);
+}
+
+#[tokio::test]
+async fn an_unknown_event_makes_a_pending_guest_though_the_template_names_event_and_date() {
+    let mut machine = Machine::prepared(&[]);
+    machine.configure(&sample());
+    machine.start("serve");
+    let token = format!("Authorization: Bearer {TOKEN}");
+    let sent = paste(&machine, &SEND.replace("ev_demo", "ev_nobody_knows"), &token);
+    assert_eq!(sent["status"], "queued", "{sent}");
+    let phone = machine.phone(1).await;
+    assert!(
+        phone[0].text.contains("ev_nobody_knows: data a confirmar"),
+        "{}",
+        phone[0].text
+    );
+    let guests = machine.get("/v1/occasions/ev_nobody_knows/guests").await;
+    assert_eq!(guests["items"][0]["status"], "pending");
+    assert_eq!(guests["items"][0]["id"], sent["guestId"]);
+}
+
+#[tokio::test]
+async fn the_earlier_names_of_360dialogs_url_and_key_serve() {
+    let mut machine = Machine::prepared(&[]);
+    machine.unset("D360_BASE_URL");
+    machine.unset("D360_API_KEY");
+    let url = machine.stand_ins.dialog360.url();
+    machine.set("WA_API_BASE", &url);
+    machine.set("WA_API_TOKEN", D360_KEY);
+    machine.configure(&sample());
+    machine.start("serve");
+    let body = json!({"messages": [{"id": "M1", "from": "5215550000000", "timestamp": seconds().to_string(),
+        "type": "text", "text": {"body": "Hola"}}]});
+    let posted = machine
+        .http
+        .post(machine.url("/wa/webhook"))
+        .header("x-recado-webhook-secret", secret())
+        .json(&body);
+    assert_eq!(posted.send().await.unwrap().status(), 200);
+    let answered = machine.stand_ins.dialog360.wait_for_phone(1, PATIENCE).await;
+    assert_eq!(answered[0].text, "echo: Hola");
+    assert_eq!(machine.stand_ins.violations(), []);
+}

@@ -1,0 +1,111 @@
+//! Invitations by month, and since when pages about occasions must be made anew.
+
+use crate::builders::{at, far_ahead, fresh, long_ago};
+use crate::ports::succeed;
+use jiff::Timestamp;
+use recado_domain::ids::{GuestId, InvitationTemplateName, OccasionId, TenantId};
+use recado_domain::invitations::{
+    Invitation, InvitationChannel, InvitationState, LogMonth, write_invitation_id,
+};
+use recado_pipeline::ports::{InvitationOutcome, Page, PageRequest, Store};
+
+fn tenant() -> TenantId {
+    TenantId::parse(&fresh("tenant")).unwrap()
+}
+
+fn occasion(id: &str) -> OccasionId {
+    OccasionId::parse(id).unwrap()
+}
+
+/// An invitation that was made at a time.
+fn invitation(tenant: &TenantId, made: &str, random: u64) -> Invitation {
+    let made: Timestamp = made.parse().unwrap();
+    Invitation {
+        tenant: tenant.clone(),
+        id: write_invitation_id(made, random),
+        occasion: occasion("ev demo"),
+        guest: GuestId::parse("g1").unwrap(),
+        channel: InvitationChannel::Whatsapp,
+        template: InvitationTemplateName::parse("invite").unwrap(),
+        language: None,
+        state: InvitationState::Taken,
+        is_free: false,
+        session: None,
+        not_before: None,
+        metadata: None,
+        request_hash: "00".to_owned(),
+        created_at: made,
+        keep_until: far_ahead(),
+        rev: 1,
+    }
+}
+
+async fn list<S: Store>(
+    store: &S,
+    tenant: &TenantId,
+    month: &str,
+    (limit, cursor): (usize, Option<String>),
+) -> Page<Invitation> {
+    let month: LogMonth = month.parse().unwrap();
+    let page = PageRequest { limit, cursor };
+    succeed(store.list_invitations_of_month(tenant, month, &page)).await
+}
+
+pub async fn invitations_of_a_month_are_listed_by_time_page_by_page_without_those_of_others<S: Store>(
+    store: &S,
+) {
+    let (own, other) = (tenant(), tenant());
+    let made: Vec<Invitation> = [
+        "2026-10-31T23:59:59.999Z",
+        "2026-11-01T00:00:00Z",
+        "2026-11-20T10:00:00Z",
+        "2026-11-30T23:59:59.999Z",
+        "2026-12-01T00:00:00Z",
+    ]
+    .iter()
+    .map(|made| invitation(&own, made, 7))
+    .collect();
+    let foreign = invitation(&other, "2026-11-20T10:00:00Z", 8);
+    let mut expired = invitation(&own, "2026-11-21T10:00:00Z", 9);
+    expired.keep_until = long_ago();
+    for one in made.iter().rev().chain([&foreign, &expired]) {
+        let begun = store.begin_invitation(one, &[], at(0));
+        assert_eq!(succeed(begun).await, InvitationOutcome::Begun);
+    }
+    let all = list(store, &own, "2026-11", (9, None)).await;
+    assert_eq!((all.items, all.next_cursor), (made[1..4].to_vec(), None));
+    let first = list(store, &own, "2026-11", (2, None)).await;
+    assert_eq!(first.items, made[1..3]);
+    assert!(first.next_cursor.is_some());
+    let mut rest = Vec::new();
+    let mut cursor = first.next_cursor;
+    while let Some(at) = cursor {
+        let page = list(store, &own, "2026-11", (2, Some(at))).await;
+        rest.extend(page.items);
+        cursor = page.next_cursor;
+    }
+    assert_eq!(rest, made[3..4]);
+    assert_eq!(list(store, &own, "2026-12", (9, None)).await.items, made[4..]);
+    assert_eq!(list(store, &own, "2027-01", (9, None)).await.items, []);
+    assert_eq!(list(store, &other, "2026-11", (9, None)).await.items, [foreign]);
+}
+
+pub async fn the_newest_time_at_which_pages_changed_counts_until_it_expires<S: Store>(store: &S) {
+    let (own, other) = (tenant(), tenant());
+    let (first, second, third) = (occasion("ev demo"), occasion("ev 2"), occasion("ev 3"));
+    for time in [10, 30, 20] {
+        succeed(store.mark_pages_changed(&own, &first, at(time), far_ahead())).await;
+    }
+    succeed(store.mark_pages_changed(&own, &second, at(5), far_ahead())).await;
+    succeed(store.mark_pages_changed(&own, &third, at(5), long_ago())).await;
+    succeed(store.mark_pages_changed(&other, &first, at(40), far_ahead())).await;
+    let all = [first.clone(), second.clone(), third, occasion("ev 4")];
+    let mut changes = succeed(store.list_page_changes(&own, &all)).await;
+    changes.sort();
+    assert_eq!(changes, [(second, at(5)), (first.clone(), at(30))]);
+    assert_eq!(succeed(store.list_page_changes(&own, &[])).await, []);
+    assert!(succeed(store.delete_tenant_records(&own, &[], 100)).await >= 2);
+    assert_eq!(succeed(store.list_page_changes(&own, &all)).await, []);
+    let kept = succeed(store.list_page_changes(&other, &all)).await;
+    assert_eq!(kept, [(first, at(40))]);
+}
