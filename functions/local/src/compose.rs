@@ -5,10 +5,11 @@ use crate::installation::is_sent_unencrypted;
 use crate::keyring::EnvironmentSecrets;
 use anyhow::{Context, Result};
 use recado_ai::Model;
+use recado_email::EmailClients;
 use recado_embedded::{Clock, Embedded, EmbeddedSystem};
 use recado_http_client::{build_http_client, build_public_http_client};
-use recado_pipeline::Components;
 use recado_pipeline::ports::Llm;
+use recado_pipeline::{Components, Settings};
 use recado_whatsapp::{ProviderConfig, SimulatedOutbox, Simulation, WhatsApp};
 
 /// The ports of an installation on one machine.
@@ -20,11 +21,16 @@ pub(crate) type LocalDeps = Components<
     EmbeddedSystem,
 >;
 
+/// The carriers of e-mail of an installation on one machine.
+pub(crate) type LocalEmails = EmailClients<EnvironmentSecrets>;
+
 /// The parts of the installation.
 #[derive(Debug)]
 pub(crate) struct LocalComposition {
     /// The ports that the use cases call.
     pub(crate) deps: LocalDeps,
+    /// The carriers of e-mail.
+    pub(crate) emails: LocalEmails,
     /// The store and the queues; the workers receive messages from it.
     pub(crate) embedded: Embedded,
     /// The messages that the simulated provider accepted. `None` if nothing is simulated.
@@ -66,6 +72,7 @@ pub(crate) async fn compose_components(
             .map_or(Simulation::Off, Simulation::WithoutCredentials),
         ..environment.providers.clone()
     };
+    let emails = EmailClients::new(EnvironmentSecrets, http.clone(), environment.email.clone());
     let deps = Components {
         store: embedded.clone(),
         queues: embedded.clone(),
@@ -73,12 +80,16 @@ pub(crate) async fn compose_components(
             .with_downloads(build_public_http_client()?),
         llm,
         system: EmbeddedSystem,
-        settings: environment.settings.clone(),
+        settings: Settings {
+            public_url: environment.public_url.clone(),
+            ..environment.settings.clone()
+        },
         retry_lock: recado_pipeline::RetryLock::default(),
         exclusive_turns: recado_pipeline::ExclusiveTurns::default(),
     };
     Ok(LocalComposition {
         deps,
+        emails,
         embedded,
         simulator,
     })

@@ -41,6 +41,7 @@ pub(crate) async fn serve_until_signal(environment: LocalEnvironment, demonstrat
     let simulate = environment.simulation.unwrap_or(demonstrate);
     let LocalComposition {
         deps,
+        emails,
         embedded,
         simulator,
     } = compose_components(&environment, simulate).await?;
@@ -65,6 +66,7 @@ pub(crate) async fn serve_until_signal(environment: LocalEnvironment, demonstrat
     let watchman = Watchman::new(&environment)?;
     let workers = tokio::spawn(workers::run_workers(
         Arc::clone(&deps),
+        emails,
         embedded.clone(),
         metrics.clone(),
         watchman,

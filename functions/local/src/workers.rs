@@ -1,7 +1,7 @@
 //! The workers of the process: one loop per queue, one for scheduled messages, and one that runs every minute.
 
 use crate::clock::ClockWatch;
-use crate::compose::LocalDeps;
+use crate::compose::{LocalDeps, LocalEmails};
 use crate::metrics::ProcessMetrics;
 use crate::watchman::Watchman;
 use futures::FutureExt;
@@ -11,7 +11,7 @@ use recado_domain::millis::add_millis;
 use recado_embedded::{DequeuedMessage, Embedded, FairShare, TenantKey};
 use recado_pipeline::ports::System;
 use recado_pipeline::settings::VisibilityTimeouts;
-use recado_pipeline::{Deps, Verdict, deliver, handle_turns_message, process, reconcile, send};
+use recado_pipeline::{Deps, Verdict, deliver, handle_turns_message, process, reconcile, send, send_email};
 use std::panic::AssertUnwindSafe;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
@@ -114,6 +114,7 @@ fn visibility_timeout(queue: QueueName) -> Duration {
 /// longest lease.
 pub(crate) async fn run_workers(
     deps: Arc<LocalDeps>,
+    emails: LocalEmails,
     queues: Embedded,
     metrics: ProcessMetrics,
     watchman: Watchman,
@@ -123,7 +124,7 @@ pub(crate) async fn run_workers(
     for queue in QueueName::ALL {
         loops.spawn(run_queue_worker(
             queue,
-            Arc::clone(&deps),
+            (Arc::clone(&deps), emails.clone()),
             queues.clone(),
             stop.clone(),
         ));
@@ -147,7 +148,7 @@ pub(crate) async fn run_workers(
 
 async fn run_queue_worker(
     queue: QueueName,
-    deps: Arc<LocalDeps>,
+    (deps, emails): (Arc<LocalDeps>, LocalEmails),
     queues: Embedded,
     mut stop: watch::Receiver<bool>,
 ) {
@@ -184,9 +185,9 @@ async fn run_queue_worker(
         }
         for received in batch {
             let place = crew.enter_owner(received.owner.clone());
-            let (deps, queues) = (Arc::clone(&deps), queues.clone());
+            let (deps, emails, queues) = (Arc::clone(&deps), emails.clone(), queues.clone());
             running.spawn(async move {
-                handle_message(&deps, &queues, received).await;
+                handle_message((&deps, &emails), &queues, received).await;
                 drop(place);
             });
         }
@@ -237,7 +238,11 @@ async fn catch_panic(queue: QueueName, work: impl Future<Output = Verdict>) -> V
     })
 }
 
-async fn handle_message(deps: &LocalDeps, queues: &Embedded, received: DequeuedMessage) {
+async fn handle_message(
+    (deps, emails): (&LocalDeps, &LocalEmails),
+    queues: &Embedded,
+    received: DequeuedMessage,
+) {
     let deadline = add_millis(deps.system().now(), 30_000);
     // The last write of the work acknowledges the message in its own transaction, where it can.
     let queues = queues.for_message(&received.receipt);
@@ -250,7 +255,10 @@ async fn handle_message(deps: &LocalDeps, queues: &Embedded, received: DequeuedM
         match received.queue {
             QueueName::Inbound => process::process(deps, body, times).await,
             QueueName::Turns => handle_turns_message(deps, body, times, None).await,
-            QueueName::Outbound => send::handle_outbound_message(deps, body, times, Some(deadline)).await,
+            QueueName::Outbound => match send_email::parse_email_job(body) {
+                Some(job) => send_email::handle_email_job(deps, emails, &job, times, Some(deadline)).await,
+                None => send::handle_outbound_message(deps, body, times, Some(deadline)).await,
+            },
         }
     };
     let verdict = catch_panic(received.queue, worked).await;

@@ -10,14 +10,14 @@ use recado_lambda::{
 #[tokio::main(flavor = "current_thread")]
 async fn main() -> Result<(), Error> {
     telemetry::start_logging();
-    let deps = &compose_aws_deps(required_variables::SENDER).await?.deps;
+    let composed = &compose_aws_deps(required_variables::SENDER).await?;
     let visibility = QueueVisibility {
-        queues: &deps.queues,
+        queues: &composed.deps.queues,
         queue: QueueName::Outbound,
     };
     lambda_runtime::run(service_fn(async |event: LambdaEvent<SqsEvent>| {
         let ends = invocation_deadline(&event.context);
-        let handle = |received| use_cases::run_send_job(deps, received);
+        let handle = |received| use_cases::run_send_job(composed, received);
         Ok::<_, Error>(run_batch(event.payload, true, &visibility, Some(ends), handle).await)
     }))
     .await

@@ -18,7 +18,7 @@ use aws_sdk_sqs::types::SendMessageBatchRequestEntry;
 use jiff::Timestamp;
 use recado_domain::dead_letter::{DeadLetter, QueueName};
 use recado_domain::ids::hash_parts;
-use recado_domain::wake_up::{SendJob, TurnJob};
+use recado_domain::wake_up::{EmailJob, SendJob, TurnJob};
 use recado_pipeline::ports::{InboundEntry, PortError, PortResult, Queues, System};
 use serde_json::Value;
 use std::collections::BTreeSet;
@@ -246,6 +246,17 @@ impl<A: System> Queues for AwsQueues<A> {
 
     async fn enqueue_send_job(&self, job: &SendJob, deduplication: &str) -> PortResult<()> {
         const WHAT: &str = "enqueueing a send job";
+        let entry = SqsEntry {
+            body: message_body::encode_body(WHAT, job)?,
+            group: queue_id(job.queue_group()),
+            deduplication: queue_id(deduplication),
+        };
+        self.send_entry(WHAT, self.config.queue_url(WHAT, QueueName::Outbound)?, entry)
+            .await
+    }
+
+    async fn enqueue_email_job(&self, job: &EmailJob, deduplication: &str) -> PortResult<()> {
+        const WHAT: &str = "enqueueing the job of an e-mail";
         let entry = SqsEntry {
             body: message_body::encode_body(WHAT, job)?,
             group: queue_id(job.queue_group()),

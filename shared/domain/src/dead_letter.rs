@@ -1,10 +1,10 @@
 //! Dead letters: events, messages and queue messages that were given up for good, kept so that a person can see them.
 
 use crate::event::InboundJob;
-use crate::ids::{CorrelationId, IdError, InstanceId, MessageId, TenantId, TokenName};
+use crate::ids::{CorrelationId, IdError, InstanceId, InvitationId, MessageId, TenantId, TokenName};
 use crate::millis;
 use crate::reason::Reason;
-use crate::wake_up::{Redrive, SendJob, TurnJob};
+use crate::wake_up::{EmailJob, Redrive, SendJob, TurnJob};
 use jiff::Timestamp;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
@@ -51,6 +51,13 @@ pub enum DeadLetterContent {
         /// The message's id.
         message: MessageId,
     },
+    /// The e-mail of an invitation that could not be sent.
+    Email {
+        /// Tenant of the invitation.
+        tenant: TenantId,
+        /// The invitation.
+        invitation: InvitationId,
+    },
     /// The turn job that its queue gave up. The conversation's record is unchanged: the answer stays owed.
     Turn(Box<TurnJob>),
     /// A queue message that could not be read.
@@ -74,6 +81,8 @@ pub enum RedrivePayload {
     Event(Box<InboundJob>),
     /// A send job, marked with the message and the failure that the redrive undoes.
     Message(SendJob),
+    /// The job of an e-mail, marked with the failure that the redrive undoes.
+    Email(EmailJob),
     /// A turn job, marked with its dead letter.
     Turn(RedrivenTurn),
 }
@@ -127,6 +136,15 @@ impl DeadLetter {
                 };
                 (group, RedrivePayload::Message(job))
             }
+            DeadLetterContent::Email { tenant, invitation } => {
+                let job = EmailJob {
+                    tenant: tenant.clone(),
+                    invitation: invitation.clone(),
+                    correlation: self.correlation.clone(),
+                    redrive: Some(self.at),
+                };
+                (job.queue_group().to_owned(), RedrivePayload::Email(job))
+            }
             DeadLetterContent::Turn(job) => {
                 let redriven = RedrivenTurn {
                     job: TurnJob::clone(job),
@@ -158,11 +176,12 @@ impl DeadLetter {
         }
     }
 
-    /// Returns the word for the kind of content: `event`, `message`, `turn`, `unreadable` or `damaged`.
+    /// Returns the word for the kind of content: `event`, `message`, `email`, `turn`, `unreadable` or `damaged`.
     pub fn kind_name(&self) -> &'static str {
         match self.what {
             DeadLetterContent::Event(_) => "event",
             DeadLetterContent::Message { .. } => "message",
+            DeadLetterContent::Email { .. } => "email",
             DeadLetterContent::Turn(_) => "turn",
             DeadLetterContent::Unreadable { .. } => "unreadable",
             DeadLetterContent::Damaged { .. } => "damaged",

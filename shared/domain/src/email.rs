@@ -2,6 +2,7 @@
 
 mod address;
 mod content;
+mod outbox;
 mod template;
 
 #[cfg(test)]
@@ -9,4 +10,8 @@ mod tests;
 
 pub use address::{AddressError, EmailAddress, Mailbox};
 pub use content::{BODY_BYTES_MAX, Email, EmailProblem, SUBJECT_MAX};
+pub use outbox::{
+    EMAIL_JOB_WAIT_MAX, EMAIL_LEASE, EmailLimits, EmailOutbox, EmailState, EmailStep, FailedAttempt,
+    InvalidEmailTransition, UnknownAttempt,
+};
 pub use template::{EmailTemplate, RenderedEmail, TemplateError};

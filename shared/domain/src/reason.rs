@@ -52,6 +52,10 @@ pub enum Reason {
     OptedOut,
     /// The batch of invitations to which the message belongs was cancelled.
     BatchCancelled,
+    /// The carrier refused the e-mail for good.
+    EmailRefused,
+    /// The sender of the e-mail could not send for longer than messages are kept waiting.
+    EmailSenderUnavailable,
 }
 
 impl Reason {
@@ -80,6 +84,8 @@ impl Reason {
             Self::TokenBudget => "token_budget",
             Self::OptedOut => "opted_out",
             Self::BatchCancelled => "batch_cancelled",
+            Self::EmailRefused => "email_refused",
+            Self::EmailSenderUnavailable => "email_sender_unavailable",
         }
     }
 }

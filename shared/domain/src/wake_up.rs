@@ -1,7 +1,9 @@
 //! Wake-up jobs on the queues `outbound` and `turns`. A job only names the messages or the conversation to look at, never
 //! their content.
 
-use crate::ids::{BatchId, ConversationId, CorrelationId, MessageId, Ordinal, TenantId, ThreadId, TokenName};
+use crate::ids::{
+    BatchId, ConversationId, CorrelationId, InvitationId, MessageId, Ordinal, TenantId, ThreadId, TokenName,
+};
 use crate::message::{Message, OutgoingSide};
 use crate::millis;
 use jiff::Timestamp;
@@ -81,6 +83,27 @@ pub struct Redrive {
     /// Name of the token with which the redrive was ordered; `None` if the queue's own tools started it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub by: Option<TokenName>,
+}
+
+/// A wake-up job on the queue `outbound`: give the e-mail of an invitation to its carrier.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct EmailJob {
+    /// Tenant of the invitation.
+    pub tenant: TenantId,
+    /// The invitation.
+    pub invitation: InvitationId,
+    /// Correlation id, which follows the job through every queue, record and log line.
+    pub correlation: CorrelationId,
+    /// Time of the failure that the job undoes; `None` if it is not a redrive.
+    #[serde(default, with = "millis::optional", skip_serializing_if = "Option::is_none")]
+    pub redrive: Option<Timestamp>,
+}
+
+impl EmailJob {
+    /// Returns the FIFO group of the job: e-mails wait for nobody.
+    pub fn queue_group(&self) -> &str {
+        self.invitation.as_str()
+    }
 }
 
 /// A wake-up job on the queue `turns`: the agent may have to answer in this conversation.

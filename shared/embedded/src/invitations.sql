@@ -35,10 +35,14 @@ CREATE TABLE invitations (
     occasion TEXT NOT NULL,
     guest TEXT NOT NULL,
     expires INTEGER NOT NULL,
+    due INTEGER,
+    carrier_id TEXT,
     rev INTEGER NOT NULL,
     body TEXT NOT NULL,
     PRIMARY KEY (tenant, id)
 ) STRICT, WITHOUT ROWID;
+CREATE INDEX invitations_due ON invitations (due) WHERE due IS NOT NULL;
+CREATE INDEX invitations_carrier_id ON invitations (tenant, carrier_id) WHERE carrier_id IS NOT NULL;
 CREATE INDEX invitations_guest ON invitations (tenant, occasion, guest, id);
 CREATE INDEX invitations_expires ON invitations (expires);
 

@@ -7,6 +7,7 @@ use crate::social::SocialQueue;
 use recado_ai::{ClaudeError, Model, ModelSettings};
 use recado_aws::{AwsConfig, AwsQueues, AwsSecrets, Clients, DynamoStore, OsSystem};
 use recado_domain::dead_letter::QueueName;
+use recado_email::{CarrierSettings, EmailClients};
 use recado_http::WebhookLimits;
 use recado_http_client::{ClientError, build_http_client, build_public_http_client};
 use recado_pipeline::ports::PortError;
@@ -23,6 +24,8 @@ pub struct AwsComposition {
     pub secrets: AwsSecrets<OsSystem>,
     /// The settings.
     pub environment: LambdaEnvironment,
+    /// The carriers of e-mail.
+    pub emails: EmailClients<AwsSecrets<OsSystem>>,
     /// Client of outgoing requests.
     pub http: reqwest::Client,
 }
@@ -58,6 +61,7 @@ pub struct LambdaEnvironment {
     pub public_url: Option<String>,
     /// The queue of AWS End User Messaging Social.
     pub social: SocialQueue,
+    email: CarrierSettings,
     metrics: MetricsSettings,
     settings: Settings,
     providers: ProviderConfig,
@@ -89,6 +93,7 @@ impl LambdaEnvironment {
             webhook_limits: WebhookLimits::from_environment(reader),
             public_url: reader.read_base_url("RECADO_PUBLIC_URL"),
             social: SocialQueue::from_environment(reader),
+            email: CarrierSettings::from_environment(reader),
             metrics: MetricsSettings::from_environment(reader),
             settings,
             providers,
@@ -129,7 +134,12 @@ pub async fn compose_aws_deps(required: &[&str]) -> Result<AwsComposition, Compo
     let secrets = AwsSecrets::new(&clients, OsSystem);
     let http = build_http_client()?;
     let llm = Model::new(http.clone(), &environment.model, secrets.clone(), OsSystem)?;
-    let (settings, config) = (environment.settings.clone(), environment.config.clone());
+    let config = environment.config.clone();
+    let settings = Settings {
+        public_url: environment.public_url.clone(),
+        ..environment.settings.clone()
+    };
+    let emails = EmailClients::new(secrets.clone(), http.clone(), environment.email.clone());
     let store = DynamoStore::new(
         clients.dynamodb.clone(),
         config.table.clone().unwrap_or_default(),
@@ -157,6 +167,7 @@ pub async fn compose_aws_deps(required: &[&str]) -> Result<AwsComposition, Compo
         deps,
         secrets,
         environment,
+        emails,
         http,
     })
 }

@@ -18,7 +18,7 @@ use recado_http::{ApiOptions, HealthProbe, ProviderSetup};
 use recado_notify::Notifier;
 use recado_pipeline::alert::{self, AlertReport, DeliveryReport};
 use recado_pipeline::ports::PortResult;
-use recado_pipeline::{Verdict, handle_turns_message, process, reconcile, send};
+use recado_pipeline::{Verdict, handle_turns_message, process, reconcile, send, send_email};
 use std::sync::Arc;
 
 // The futures are boxed: with all steps that a use case may take they are large, and no function compiles them.
@@ -44,10 +44,15 @@ pub fn run_turn_job(deps: &AwsDeps, message: BatchMessage) -> BoxFuture<'_, Verd
     )
 }
 
-/// Runs a send job from the queue `outbound`.
-pub fn run_send_job(deps: &AwsDeps, message: BatchMessage) -> BoxFuture<'_, Verdict> {
+/// Runs a send job, or the job of an e-mail, from the queue `outbound`.
+pub fn run_send_job(composed: &AwsComposition, message: BatchMessage) -> BoxFuture<'_, Verdict> {
+    let (deps, emails) = (&composed.deps, &composed.emails);
+    let (receives, deadline) = (message.receives, message.deadline);
     Box::pin(async move {
-        send::handle_outbound_message(deps, &message.body, message.receives, message.deadline).await
+        match send_email::parse_email_job(&message.body) {
+            Some(job) => send_email::handle_email_job(deps, emails, &job, receives, deadline).await,
+            None => send::handle_outbound_message(deps, &message.body, receives, deadline).await,
+        }
     })
 }
 

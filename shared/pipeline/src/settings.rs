@@ -71,6 +71,8 @@ pub struct Settings {
     pub provider_timeout: SignedDuration,
     /// Lease of an attempt to send.
     pub send_lease: SignedDuration,
+    /// Base URL at which the installation is reached, for the unsubscribe links of e-mails.
+    pub public_url: Option<String>,
     /// Maximum numbers of attempts at an event, at a turn and at a send.
     pub attempts: AttemptLimits,
     /// Waits between attempts to process an event.
@@ -197,6 +199,7 @@ impl Default for Settings {
             turn_lease: seconds(95),
             provider_timeout: seconds(20),
             send_lease: seconds(35),
+            public_url: None,
             attempts: AttemptLimits {
                 inbound: 3,
                 turn: 3,

@@ -15,6 +15,7 @@ pub(crate) mod dead_letter_purge;
 pub mod delivery_permission;
 pub(crate) mod due_message;
 pub mod effects;
+pub(crate) mod email_outbox;
 pub(crate) mod enabled_instance;
 pub(crate) mod event_period;
 pub(crate) mod file_disposition;

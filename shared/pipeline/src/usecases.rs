@@ -19,6 +19,7 @@ pub mod reconcile;
 pub mod reply;
 pub mod self_check;
 pub mod send;
+pub mod send_email;
 pub mod tenant_removal;
 pub mod tokens;
 pub mod trace;

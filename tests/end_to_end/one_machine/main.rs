@@ -21,6 +21,7 @@ mod delivery_service;
 mod dialog360;
 mod doctor;
 mod email_senders;
+mod emails;
 mod examples;
 mod files;
 mod finding_the_server;

@@ -10,7 +10,7 @@ use recado_domain::event::InboundJob;
 use recado_domain::ids::TokenName;
 use recado_domain::inbound::{InboundEvent, InboundMessage};
 use recado_domain::provider::Provider;
-use recado_domain::wake_up::{SendJob, TurnJob};
+use recado_domain::wake_up::{EmailJob, SendJob, TurnJob};
 use recado_pipeline::ports::{
     ConnectionAnswer, DeadLetterQueues, DeadQueueMessage, DocumentReader, Embedder, FileBytes, FileError,
     Files, HistoryError, HistoryPage, HistorySpan, InboundEntry, KnowledgeLibrary, Llm, LlmError, LlmReply,
@@ -71,6 +71,10 @@ impl Queues for Idle {
     }
 
     async fn enqueue_send_job(&self, _: &SendJob, _: &str) -> PortResult<()> {
+        Ok(())
+    }
+
+    async fn enqueue_email_job(&self, _: &EmailJob, _: &str) -> PortResult<()> {
         Ok(())
     }
 

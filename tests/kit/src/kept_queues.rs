@@ -4,7 +4,7 @@
 use jiff::Timestamp;
 use recado_domain::dead_letter::{DeadLetter, QueueName, RedrivenLetter};
 use recado_domain::ids::TokenName;
-use recado_domain::wake_up::{SendJob, TurnJob};
+use recado_domain::wake_up::{EmailJob, SendJob, TurnJob};
 use recado_pipeline::ports::{
     DeadLetterQueues, DeadQueueMessage, FileBytes, FileError, Files, InboundEntry, PortResult, Queues, System,
 };
@@ -146,6 +146,11 @@ impl<A: System> Queues for KeptQueues<A> {
     }
 
     async fn enqueue_send_job(&self, job: &SendJob, _: &str) -> PortResult<()> {
+        self.change(|kept| kept.wake_up_jobs.push(to_json(job))).await;
+        Ok(())
+    }
+
+    async fn enqueue_email_job(&self, job: &EmailJob, _: &str) -> PortResult<()> {
         self.change(|kept| kept.wake_up_jobs.push(to_json(job))).await;
         Ok(())
     }

@@ -55,7 +55,20 @@ fn encode_guest(what: &'static str, guest: &Guest) -> PortResult<Item> {
 fn encode_invitation(what: &'static str, invitation: &Invitation) -> PortResult<Item> {
     let key = TableKey::for_invitation(&invitation.tenant, &invitation.id)
         .ok_or_else(|| PortError::invalid(what, "the id of an invitation is malformed"))?;
-    encode(what, invitation, key, Some(invitation.keep_until))
+    let mut item = encode(what, invitation, key, Some(invitation.keep_until))?;
+    if let Some(key) = TableKey::for_invitation(&invitation.tenant, &invitation.id) {
+        keys::index_open(&mut item, &key, invitation.overdue_at());
+    }
+    Ok(item)
+}
+
+/// Makes the record that leads from the carrier's id of an e-mail to its invitation.
+fn encode_carrier_lead(invitation: &Invitation, carrier_id: &str) -> TransactionAction {
+    let mut item = TableKey::for_emailed_invitation(&invitation.tenant, carrier_id).into_item(Item::new());
+    item.insert("invitation".to_owned(), text_attribute(invitation.id.as_str()));
+    let until = number_attribute(invitation.keep_until.as_second());
+    item.insert("ttl".to_owned(), until);
+    TransactionAction::Put(item, None)
 }
 
 /// Makes the record that leads from a guest's phone number to the guest.
@@ -308,12 +321,38 @@ impl<A: System> InvitationRecords for DynamoStore<A> {
         let record = encode_invitation(WHAT, invitation)?;
         let before = invitation.rev.saturating_sub(1);
         let as_read = Expression::new("#rev = :before").with_number(":before", before);
-        let put = self.table.put_record(WHAT, record, Some(as_read)).await?;
-        Ok(if put.is_ok() {
+        let is_written = if let Some(carrier_id) = invitation.carrier_id() {
+            let actions = vec![
+                TransactionAction::Put(record, Some(as_read)),
+                encode_carrier_lead(invitation, carrier_id),
+            ];
+            self.table.run_transaction(WHAT, actions).await?.is_ok()
+        } else {
+            self.table.put_record(WHAT, record, Some(as_read)).await?.is_ok()
+        };
+        Ok(if is_written {
             WriteOutcome::Written
         } else {
             WriteOutcome::Conflict
         })
+    }
+
+    async fn find_emailed_invitation(
+        &self,
+        tenant: &TenantId,
+        carrier_id: &str,
+    ) -> PortResult<Option<Invitation>> {
+        const WHAT: &str = "reading what a carrier's id leads to";
+        let key = TableKey::for_emailed_invitation(tenant, carrier_id);
+        let lead = self.table.get_record(WHAT, key).await?;
+        let id = lead
+            .as_ref()
+            .and_then(|lead| item::get_string(lead, "invitation"))
+            .and_then(|id| InvitationId::parse(id).ok());
+        match id {
+            Some(id) => self.find_invitation(tenant, &id).await,
+            None => Ok(None),
+        }
     }
 
     async fn find_invitation(&self, tenant: &TenantId, id: &InvitationId) -> PortResult<Option<Invitation>> {

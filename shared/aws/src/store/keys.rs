@@ -56,6 +56,7 @@ mod configuration;
 mod effects;
 pub(super) mod invitations;
 mod lists;
+mod open;
 mod opt_outs;
 mod trace;
 mod turn_places;
@@ -65,12 +66,13 @@ pub(super) use configuration::{ConfigurationKind, VARIABLES, tenant_entries_pk, 
 pub(super) use effects::{
     JOURNAL, cell_sk, cells_pk, parse_cell_start, parse_journal_key, tenant_journals, tenant_unknown_effects,
 };
-pub(super) use invitations::{BATCH, invitations_pk, list_month_pks};
+pub(super) use invitations::{invitations_pk, list_month_pks};
 pub(super) use lists::{
     AUDIT_LIST_KEY, DEAD_LIST_KEY, active_shard, conversation_list_key, index_active, index_tenant_list,
     parse_active_hour, retention_list_key, scheduled_of_instance, tenant_conversation_list_keys,
     tenant_dead_letters, unlisted_list_key,
 };
+pub(super) use open::{OPEN_KINDS, count_shards};
 pub(super) use opt_outs::opt_outs_partition_key;
 pub(super) use trace::{delivery_owner, event_owner, index_trace, message_owner, parse_delivery_key};
 pub(super) use turn_places::turn_places_pk;
@@ -246,6 +248,8 @@ impl TableKey {
             'P'
         } else if self.sk.contains(MESSAGE) {
             WAITING_FILE
+        } else if invitations::is_invitation_sk(&self.sk) {
+            invitations::OPEN_EMAIL
         } else {
             self.pk.chars().next().unwrap_or('?')
         };
@@ -356,16 +360,6 @@ pub(crate) fn message_sk(id: &ConversationId, ordinal: Ordinal) -> String {
 
 fn padded_ordinal(ordinal: Ordinal) -> String {
     format!("{:012}", ordinal.0)
-}
-
-/// The kinds of records that can be open: events, open messages, conversations, instances, parked conversations, scheduled
-/// messages, messages whose files are waited for, journals of effects, batches.
-pub(crate) const OPEN_KINDS: [char; 9] = ['E', 'O', 'C', 'I', 'P', 'S', WAITING_FILE, JOURNAL, BATCH];
-
-/// Returns the number of shards that open records of a kind are spread over.
-pub(crate) fn count_shards(kind: char) -> u32 {
-    let is_rare = kind == JOURNAL || kind == BATCH;
-    if is_rare { 1 } else { SHARDS }
 }
 
 /// The kind of messages whose files are waited for.

@@ -34,6 +34,10 @@ fn parse_overdue_work(what: &'static str, item: &Item) -> PortResult<OverdueWork
         }
         Some(("J", _)) => OverdueWork::Effects(keys::parse_journal_key(item).ok_or_else(malformed)?),
         Some(("I", _)) => OverdueWork::Parked(item::decode_record(what, item)?),
+        Some(("V", _)) if keys::invitations::is_invitation_sk(sk) => {
+            let (tenant, invitation) = keys::invitations::parse_invitation_key(item).ok_or_else(malformed)?;
+            OverdueWork::Email { tenant, invitation }
+        }
         Some(("V", _)) => {
             let (tenant, batch) = keys::invitations::parse_batch_key(item).ok_or_else(malformed)?;
             OverdueWork::Batch { tenant, batch }

@@ -32,12 +32,14 @@ pub enum TemplateError {
     #[error("the template names `{0}`, which has no value")]
     MissingValue(String),
     /// A place is opened and not closed, or its name has other characters.
-    #[error("a place for a value is written {{{{name}}}}, with 1 to 64 letters, digits, `_`, `-` and `.`")]
+    #[error(
+        "a place for a value is written {{{{name}}}} or {{{{name|words}}}}, its name with 1 to 64 letters, digits, `_`, `-` and `.`"
+    )]
     Place,
 }
 
 impl EmailTemplate<'_> {
-    /// Puts values into the template. In the HTML they are escaped, and in the subject each break of a line is a space.
+    /// Puts values into the template, or the words of a place for one that has none. In the HTML they are escaped, and in the subject each break of a line is a space.
     pub fn render(&self, values: &BTreeMap<String, String>) -> Result<RenderedEmail, TemplateError> {
         let html = self
             .html
@@ -60,11 +62,14 @@ fn put_values_in_places(
     let mut rest = template;
     while let Some((before, after)) = rest.split_once("{{") {
         let (name, after) = after.split_once("}}").ok_or(TemplateError::Place)?;
-        let name = name.trim();
+        let (name, instead) = match name.split_once('|') {
+            Some((name, instead)) => (name.trim(), Some(instead.trim())),
+            None => (name.trim(), None),
+        };
         if !is_name_of_value(name) {
             return Err(TemplateError::Place);
         }
-        let value = values.get(name);
+        let value = values.get(name).map(String::as_str).or(instead);
         let value = value.ok_or_else(|| TemplateError::MissingValue(name.to_owned()))?;
         filled.push_str(before);
         filled.push_str(&write(value));

@@ -1,4 +1,5 @@
 use super::InvitationChannel;
+use crate::email::EmailOutbox;
 use crate::ids::{BatchId, GuestId, InvitationId, InvitationTemplateName, MessageId, OccasionId, TenantId};
 use crate::metadata::Metadata;
 use crate::millis::{self, from_unix_millis};
@@ -15,6 +16,11 @@ pub enum InvitationState {
     Message {
         /// Id of the message.
         message: MessageId,
+    },
+    /// The invitation is an e-mail.
+    Email {
+        /// The e-mail, and what became of it.
+        outbox: Box<EmailOutbox>,
     },
     /// The same template went to the same guest before, within the dedupe window.
     Duplicate {
@@ -130,10 +136,34 @@ impl Invitation {
     /// Returns the time at which the guest gets it, for the frequency cap; `None` if it was never to be sent.
     pub fn counted_at(&self) -> Option<Timestamp> {
         match self.state {
-            InvitationState::Taken | InvitationState::Message { .. } => {
+            InvitationState::Taken | InvitationState::Message { .. } | InvitationState::Email { .. } => {
                 Some(self.not_before.unwrap_or(self.created_at))
             }
             InvitationState::Duplicate { .. } | InvitationState::Refused { .. } => None,
+        }
+    }
+
+    /// Returns the time from which on `reconcile` looks for its e-mail; `None` if nothing is left to do for it.
+    pub fn overdue_at(&self) -> Option<Timestamp> {
+        match &self.state {
+            InvitationState::Email { outbox } => outbox.wake_at,
+            _ => None,
+        }
+    }
+
+    /// Returns the id by which the carrier knows its e-mail; `None` if no carrier accepted one.
+    pub fn carrier_id(&self) -> Option<&str> {
+        match &self.state {
+            InvitationState::Email { outbox } => outbox.carrier_id(),
+            _ => None,
+        }
+    }
+
+    /// Returns the time at which its e-mail was given up; `None` if it was not.
+    pub fn email_failed_at(&self) -> Option<Timestamp> {
+        match &self.state {
+            InvitationState::Email { outbox } => outbox.failed_at(),
+            _ => None,
         }
     }
 }

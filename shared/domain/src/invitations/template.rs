@@ -1,4 +1,5 @@
 use crate::content::{Content, MessageTemplate};
+use crate::email::{EmailTemplate, RenderedEmail};
 use crate::ids::{InvitationTemplateName, TenantId};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -48,6 +49,9 @@ pub struct InvitationTemplate {
     /// The text.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub text: Option<String>,
+    /// HTML of an e-mail, beside its text.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub html: Option<String>,
     /// The approved template that is sent instead of a text, also after the service window is over. Its values may hold variables.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub approved: Option<MessageTemplate>,
@@ -61,7 +65,7 @@ pub enum InvitationTemplateError {
     OneBody(InvitationTemplateName),
     /// Fields are given that its channel does not have, or one is missing that it needs.
     #[error(
-        "template `{0}`: an e-mail has a `subject` and a `text`, and a WhatsApp message has no `subject`"
+        "template `{0}`: an e-mail has a `subject` and a `text`, and a WhatsApp message has no `subject` and no `html`"
     )]
     Channel(InvitationTemplateName),
     /// A placeholder is not closed, or its name is not one.
@@ -140,7 +144,12 @@ impl InvitationTemplate {
             return Err(InvitationTemplateError::OneBody(self.name.clone()));
         }
         let is_email = self.channel == InvitationChannel::Email;
-        if is_email != self.subject.is_some() || (is_email && self.text.is_none()) {
+        let fits_channel = if is_email {
+            self.subject.is_some() && self.text.is_some()
+        } else {
+            self.subject.is_none() && self.html.is_none()
+        };
+        if !fits_channel {
             return Err(InvitationTemplateError::Channel(self.name.clone()));
         }
         let mut is_sound = true;
@@ -148,7 +157,7 @@ impl InvitationTemplate {
             is_sound &= split_pieces(text).is_some();
             String::new()
         };
-        for text in [&self.text, &self.subject].into_iter().flatten() {
+        for text in [&self.text, &self.subject, &self.html].into_iter().flatten() {
             check(text);
         }
         for component in self.approved.iter().flat_map(|approved| &approved.components) {
@@ -191,14 +200,21 @@ impl InvitationTemplate {
         Ok(content)
     }
 
-    /// Returns subject and text of an e-mail with the values of its variables. Fails if a variable has none.
-    pub fn render_email(&self, values: &TemplateValues) -> Result<(String, String), InvitationTemplateError> {
+    /// Returns the content of an e-mail with the values of its variables. Fails if a variable has none.
+    pub fn render_email(&self, values: &TemplateValues) -> Result<RenderedEmail, InvitationTemplateError> {
         let mut missing = BTreeSet::new();
-        let mut render =
-            |text: &Option<String>| render_text(text.as_deref().unwrap_or_default(), values, &mut missing);
-        let email = (render(&self.subject), render(&self.text));
+        for text in [&self.subject, &self.text, &self.html].into_iter().flatten() {
+            render_text(text, values, &mut missing);
+        }
         self.check_missing(missing)?;
-        Ok(email)
+        let template = EmailTemplate {
+            subject: self.subject.as_deref().unwrap_or_default(),
+            text: self.text.as_deref().unwrap_or_default(),
+            html: self.html.as_deref(),
+        };
+        template
+            .render(values)
+            .map_err(|_| InvitationTemplateError::Placeholder(self.name.clone()))
     }
 
     fn check_missing(&self, missing: BTreeSet<String>) -> Result<(), InvitationTemplateError> {
@@ -290,11 +306,16 @@ mod tests {
     }
 
     #[test]
-    fn an_email_has_a_subject_and_a_text() {
-        let one = template(&json!({"channel": "email", "subject": "{{a}}!", "text": "x {{a}}"}));
+    fn an_email_has_a_subject_on_one_line_a_text_and_html_in_which_no_value_is_markup() {
+        let fields = json!({"channel": "email", "subject": "{{a}}!", "text": "x {{a}} {{b|<3}}", "html": "<p>{{a}} {{b|<3}}</p>"});
+        let one = template(&fields);
         assert!(one.check_template().is_ok());
-        let email = one.render_email(&values(&[("a", "b")])).unwrap();
-        assert_eq!(email, ("b!".to_owned(), "x b".to_owned()));
+        let email = one.render_email(&values(&[("a", "<b>\r\nBcc: x")])).unwrap();
+        assert_eq!(email.subject, "<b>  Bcc: x!");
+        assert_eq!(email.text, "x <b>\r\nBcc: x <3");
+        assert_eq!(email.html.as_deref(), Some("<p>&lt;b&gt;\r\nBcc: x &lt;3</p>"));
+        let refused = one.render_email(&values(&[])).unwrap_err().to_string();
+        assert_eq!(refused, "template `invite` needs values for a");
     }
 
     #[test]
@@ -328,6 +349,8 @@ mod tests {
             json!({"text": "a", "approved": approved}),
             json!({"text": "a", "subject": "b"}),
             json!({"channel": "email", "text": "a"}),
+            json!({"text": "a", "html": "b"}),
+            json!({"channel": "email", "subject": "b", "text": "a", "html": "{{a"}),
             json!({"channel": "email", "subject": "b", "approved": approved}),
             json!({"text": "{{a"}),
             json!({"text": "{{a b}}"}),

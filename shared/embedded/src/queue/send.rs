@@ -10,7 +10,7 @@ use recado_domain::dead_letter::{DeadLetter, QueueName};
 use recado_domain::event::InboundJob;
 use recado_domain::instance::InFlightSend;
 use recado_domain::message::Message;
-use recado_domain::wake_up::{SendJob, TurnJob};
+use recado_domain::wake_up::{EmailJob, SendJob, TurnJob};
 use recado_pipeline::ports::{
     AppliedMessage, CommittedReply, DeliveryLink, InboundEntry, PortResult, Queues, RecordEventOutcome,
     StoreInboundOutcome, WriteOutcome,
@@ -245,6 +245,18 @@ impl Queues for Embedded {
             append_fifo(c, QueueName::Outbound, &message, &id, now)
         })
         .await
+    }
+
+    async fn enqueue_email_job(&self, job: &EmailJob, deduplication: &str) -> PortResult<()> {
+        const WHAT: &str = "enqueue_email";
+        let message = FifoMessage {
+            group: job.queue_group().to_owned(),
+            body: encode_json(job).map_err(|fault| fault.into_port_error(WHAT))?,
+            owner: Some(TenantKey::for_email(job)),
+        };
+        let (deduplication, now) = (deduplication.to_owned(), self.current_time());
+        let work = move |c: &Connection| append_fifo(c, QueueName::Outbound, &message, &deduplication, now);
+        self.run_queue_write(QueueName::Outbound, WHAT, work).await
     }
 
     async fn enqueue_dead_copy(&self, dead_letter: &DeadLetter) -> PortResult<()> {

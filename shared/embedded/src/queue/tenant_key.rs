@@ -3,7 +3,7 @@ use recado_domain::dead_letter::QueueName;
 use recado_domain::event::InboundJob;
 use recado_domain::ids::{ConversationId, ExternalId, InstanceId, TenantId};
 use recado_domain::provider::Provider;
-use recado_domain::wake_up::TurnJob;
+use recado_domain::wake_up::{EmailJob, TurnJob};
 use rusqlite::{Connection, OptionalExtension};
 use serde::Deserialize;
 
@@ -52,6 +52,11 @@ impl TenantKey {
         Self(job.tenant.as_str().to_owned())
     }
 
+    /// Returns the tenant key of the job of an e-mail: those of a tenant share the workers among themselves.
+    pub(super) fn for_email(job: &EmailJob) -> Self {
+        Self(job.tenant.as_str().to_owned())
+    }
+
     /// Returns the tenant key of a send job of a conversation of `instance`.
     pub(super) fn for_send(instance: &InstanceId) -> Self {
         Self(instance.as_str().to_owned())
@@ -76,7 +81,9 @@ impl TenantKey {
                 .map(|turn| turn.tenant.as_str().to_owned()),
             QueueName::Outbound => match serde_json::from_str::<OutboundTenantFields>(body) {
                 Ok(send) => select_instance(connection, &send.conversation)?,
-                Err(_) => None,
+                Err(_) => serde_json::from_str::<EmailJob>(body)
+                    .ok()
+                    .map(|job| Self::for_email(&job).0),
             },
         };
         Ok(Self(owner.unwrap_or_default()))

@@ -59,14 +59,16 @@ fn write_guest(
 }
 
 fn insert_invitation(connection: &Connection, invitation: &Invitation, body: &str) -> Result<(), DbError> {
-    let sql = "INSERT OR REPLACE INTO invitations (tenant, id, occasion, guest, expires, rev, body)
-        VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)";
+    let sql = "INSERT OR REPLACE INTO invitations (tenant, id, occasion, guest, expires, due, carrier_id, rev, body)
+        VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)";
     let values = params![
         invitation.tenant.as_str(),
         invitation.id.as_str(),
         invitation.occasion.as_str(),
         invitation.guest.as_str(),
         invitation.keep_until.as_millisecond(),
+        invitation.overdue_at().map(Timestamp::as_millisecond),
+        invitation.carrier_id(),
         to_sql_integer(invitation.rev),
         body
     ];
@@ -327,6 +329,22 @@ impl InvitationRecords for Embedded {
         occasions: &[OccasionId],
     ) -> PortResult<Vec<(OccasionId, Timestamp)>> {
         super::invitation_log::list_page_changes(self, tenant, occasions).await
+    }
+
+    async fn find_emailed_invitation(
+        &self,
+        tenant: &TenantId,
+        carrier_id: &str,
+    ) -> PortResult<Option<Invitation>> {
+        let (tenant, id, now) = (
+            tenant.clone(),
+            carrier_id.to_owned(),
+            self.current_time().as_millisecond(),
+        );
+        let sql =
+            "SELECT body FROM invitations WHERE tenant = ?1 AND carrier_id = ?2 AND expires > ?3 LIMIT 1";
+        let work = move |c: &Connection| query_one(c, sql, params![tenant.as_str(), id, now]);
+        self.run_read("find_emailed_invitation", work).await
     }
 
     async fn list_invitations(

@@ -3,7 +3,7 @@ use crate::db_error::DbError;
 use crate::sql_records::{count_from_sql, decode_json, to_sql_limit};
 use jiff::Timestamp;
 use recado_domain::ids::{
-    BatchId, ConversationId, EventId, IdError, InstanceId, Ordinal, TenantId, ThreadId,
+    BatchId, ConversationId, EventId, IdError, InstanceId, InvitationId, Ordinal, TenantId, ThreadId,
 };
 use recado_domain::scheduled::ScheduledId;
 use recado_pipeline::ports::{OverdueIndex, OverdueWork, PortResult};
@@ -24,6 +24,7 @@ const SQL: &str = "
     UNION ALL SELECT * FROM (SELECT 'effects', thread, 0, due FROM journals WHERE due <= ?1 ORDER BY due LIMIT ?2)
     UNION ALL SELECT * FROM (SELECT 'scheduled', id, 0, due FROM scheduled WHERE due <= ?1 ORDER BY due LIMIT ?2)
     UNION ALL SELECT * FROM (SELECT 'batch', tenant || '#' || id, 0, due FROM batches WHERE due <= ?1 ORDER BY due LIMIT ?2)
+    UNION ALL SELECT * FROM (SELECT 'email', tenant || '/' || id, 0, due FROM invitations WHERE due <= ?1 ORDER BY due LIMIT ?2)
     ORDER BY 4, 1, 2, 3";
 
 fn select_overdue(connection: &Connection, now: Timestamp, most: usize) -> Result<Vec<OverdueWork>, DbError> {
@@ -57,6 +58,13 @@ fn parse_overdue_row(row: &Row<'_>) -> Result<OverdueWork, DbError> {
         "scheduled" => Ok(OverdueWork::Scheduled(
             ScheduledId::parse(&what).map_err(damaged)?,
         )),
+        "email" => {
+            let (tenant, id) = what.split_once('/').unwrap_or_default();
+            Ok(OverdueWork::Email {
+                tenant: TenantId::parse(tenant).map_err(damaged)?,
+                invitation: InvitationId::parse(id).map_err(damaged)?,
+            })
+        }
         "effects" => Ok(OverdueWork::Effects(ThreadId::parse(&what).map_err(damaged)?)),
         "batch" => {
             let (tenant, batch) = what.rsplit_once('#').unwrap_or_default();

@@ -63,6 +63,9 @@ impl From<InvitationError> for HttpProblem {
             | InvitationError::Template(_)
             | InvitationError::Channel(_)
             | InvitationError::NoPhone
+            | InvitationError::NoEmail
+            | InvitationError::Address(_)
+            | InvitationError::Email(_)
             | InvitationError::OptedOut
             | InvitationError::Phone(_) => Self::new(StatusCode::UNPROCESSABLE_ENTITY, error.to_string()),
             InvitationError::Deliver(error) => error.into(),

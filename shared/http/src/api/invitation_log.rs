@@ -11,6 +11,7 @@ use axum::extract::State;
 use axum::{Extension, Json};
 use recado_domain::Timestamp;
 use recado_domain::access::Caller;
+use recado_domain::email::EmailState;
 use recado_domain::ids::{InstanceId, MessageId, TenantId};
 use recado_domain::invitations::InvitationState;
 use recado_pipeline::deliver::{self, InvitationView};
@@ -41,14 +42,16 @@ pub(super) struct InvitationStatusView {
     /// `true` if the guest's session of 24 hours was open when it was taken.
     is_free: bool,
     session_id: Option<String>,
-    /// The provider's id of the message.
+    /// `true` if its sender of e-mails is simulated, and so it went nowhere.
+    simulated: bool,
+    /// The provider's id of the message, or the carrier's of the e-mail.
     provider_ref: Option<String>,
     #[schema(value_type = Option<String>)]
     message_id: Option<MessageId>,
     duplicate_of: Option<String>,
     #[schema(value_type = Option<Object>)]
     metadata: Option<Map<String, Value>>,
-    /// Reason, if it failed.
+    /// Reason, if it failed, or why an e-mail waits.
     error: Option<String>,
     /// The provider's category of its price, once a status told it.
     pricing_category: Option<String>,
@@ -62,7 +65,9 @@ impl From<InvitationView> for InvitationStatusView {
     fn from(view: InvitationView) -> Self {
         let invitation = view.invitation;
         let (mut duplicate_of, mut error) = (None, None);
+        let mut emailed = None;
         match invitation.state {
+            InvitationState::Email { outbox } => emailed = Some(outbox),
             InvitationState::Duplicate { of } => duplicate_of = Some(of.to_string()),
             InvitationState::Refused { error: why } => error = Some(why),
             InvitationState::Taken | InvitationState::Message { .. } => {}
@@ -74,6 +79,16 @@ impl From<InvitationView> for InvitationStatusView {
         let delivery = view.message.as_ref().and_then(|view| view.delivery.as_ref());
         let pricing = delivery.and_then(|delivery| delivery.detail.pricing.as_ref());
         let transitions = view.transitions.into_iter();
+        let is_open = emailed.as_ref().is_some_and(|outbox| outbox.is_open());
+        let email_reason = emailed.as_ref().and_then(|outbox| outbox.last_reason());
+        let (carrier_id, simulated) = match emailed.as_ref().map(|outbox| &outbox.state) {
+            Some(EmailState::Sent {
+                carrier_id,
+                is_simulated,
+                ..
+            }) => (Some(carrier_id.clone()), *is_simulated),
+            _ => (None, false),
+        };
         Self {
             id: invitation.id.to_string(),
             event_id: invitation.occasion.to_string(),
@@ -84,13 +99,17 @@ impl From<InvitationView> for InvitationStatusView {
             status: view.status.as_str(),
             is_free: invitation.is_free,
             session_id: invitation.session,
-            provider_ref: message.and_then(|message| message.provider_message_id.clone()),
+            provider_ref: message
+                .and_then(|message| message.provider_message_id.clone())
+                .or(carrier_id),
+            simulated,
             message_id: message.map(recado_domain::message::Message::message_id),
             duplicate_of,
             metadata: invitation.metadata.map(|metadata| metadata.to_object()),
             error: error
                 .or_else(|| view.reason.map(|reason| reason.to_string()))
-                .or_else(|| last_reason.filter(|_| is_failed)),
+                .or_else(|| last_reason.filter(|_| is_failed))
+                .or_else(|| email_reason.filter(|_| is_failed || is_open).map(str::to_owned)),
             not_before: invitation.not_before,
             pricing_category: pricing.and_then(|pricing| pricing.category.clone()),
             created_at: invitation.created_at,

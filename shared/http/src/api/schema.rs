@@ -89,6 +89,7 @@ word_schemas! {
         MaxRetriesExceeded, WhatsappPermanentError, InstanceDisconnected, WindowClosed, Poison, UnknownInstance,
         TakenOver, Stale, ModelFailed, UnknownOutcome, Purged, TooMuchToRead, HandedOver, SimulatedReply,
         Blocked, Expired, TooManyTurns, AnswerLoop, AgentSilent, TokenBudget, OptedOut, BatchCancelled,
+        EmailRefused, EmailSenderUnavailable,
     }
     AnswerStateSchema: AnswerState { Answered, InWork, Waiting, NotOwed, Failed }
     AnswerReasonSchema: AnswerReason {

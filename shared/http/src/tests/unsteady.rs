@@ -3,7 +3,7 @@
 use recado_domain::Timestamp;
 use recado_domain::dead_letter::{DeadLetter, QueueName};
 use recado_domain::ids::TokenName;
-use recado_domain::wake_up::{SendJob, TurnJob};
+use recado_domain::wake_up::{EmailJob, SendJob, TurnJob};
 use recado_embedded::Embedded;
 use recado_pipeline::ports::{
     DeadLetterQueues, DeadQueueMessage, FileBytes, FileError, Files, InboundEntry, PortError, PortResult,
@@ -80,6 +80,7 @@ impl Queues for Unsteady {
         enqueue_turn_job(job: &TurnJob, delay: Duration) -> ();
         schedule_turn_job(job: &TurnJob, at: Timestamp) -> ();
         enqueue_send_job(job: &SendJob, deduplication: &str) -> ();
+        enqueue_email_job(job: &EmailJob, deduplication: &str) -> ();
         enqueue_dead_copy(dead_letter: &DeadLetter) -> ();
         put_payload(key: &str, payload: &Value) -> ();
         renew_payload(key: &str) -> bool;

@@ -151,6 +151,13 @@ pub trait InvitationRecords: Send + Sync {
         occasions: &[OccasionId],
     ) -> impl Future<Output = PortResult<Vec<(OccasionId, Timestamp)>>> + Send;
 
+    /// Returns the invitation whose e-mail the carrier knows by this id.
+    fn find_emailed_invitation(
+        &self,
+        tenant: &TenantId,
+        carrier_id: &str,
+    ) -> impl Future<Output = PortResult<Option<Invitation>>> + Send;
+
     /// Lists the invitations of an occasion, of all guests or of one, by guest and then by time.
     fn list_invitations(
         &self,

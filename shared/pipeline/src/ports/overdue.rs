@@ -1,6 +1,8 @@
 use super::PortResult;
 use jiff::Timestamp;
-use recado_domain::ids::{BatchId, ConversationId, EventId, InstanceId, Ordinal, TenantId, ThreadId};
+use recado_domain::ids::{
+    BatchId, ConversationId, EventId, InstanceId, InvitationId, Ordinal, TenantId, ThreadId,
+};
 use recado_domain::instance::ParkedConversation;
 use recado_domain::scheduled::ScheduledId;
 use std::future::Future;
@@ -25,6 +27,13 @@ pub enum OverdueWork {
     Parked(ParkedConversation),
     /// A scheduled message that is due.
     Scheduled(ScheduledId),
+    /// An invitation whose e-mail is to be sent.
+    Email {
+        /// Tenant of the invitation.
+        tenant: TenantId,
+        /// The invitation.
+        invitation: InvitationId,
+    },
     /// A thread whose journal has an effect to settle, a fence to remove or an event to look at.
     Effects(ThreadId),
     /// A message whose file is to be fetched.
@@ -46,7 +55,7 @@ pub enum OverdueWork {
 /// A sparse index of open records, for `reconcile`. Every open record has a time at which it becomes overdue
 /// (`EventRecord::overdue_at`, `Message::overdue_at`, `Conversation::answer_overdue_at`, `InstanceState::next_probe_at`,
 /// `ParkedConversation::release_due_at`, `ScheduledMessage::send_due_at`, `Message::file_due_at`, `Journal::journal_due_at`,
-/// `Batch::due_at`). The store keeps that time in an index
+/// `Batch::due_at`, `Invitation::overdue_at`). The store keeps that time in an index
 /// together with what [`OverdueWork`] names of the record. The index may be some seconds old.
 pub trait OverdueIndex: Send + Sync {
     /// Lists the records that were overdue at `now`, the longest overdue first. At most `limit` of each kind are listed,

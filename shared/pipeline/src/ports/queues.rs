@@ -5,7 +5,7 @@ use recado_domain::dead_letter::DeadLetter;
 use recado_domain::event::InboundJob;
 use recado_domain::instance::InFlightSend;
 use recado_domain::message::Message;
-use recado_domain::wake_up::{SendJob, TurnJob};
+use recado_domain::wake_up::{EmailJob, SendJob, TurnJob};
 use serde_json::Value;
 use std::collections::BTreeSet;
 use std::future::{Future, Ready};
@@ -111,6 +111,14 @@ pub trait Queues: Send + Sync {
     fn enqueue_send_job(
         &self,
         job: &SendJob,
+        deduplication: &str,
+    ) -> impl Future<Output = PortResult<()>> + Send;
+
+    /// Enqueues the job of an e-mail on `outbound` (FIFO, group = [`EmailJob::queue_group`]). `deduplication` as for
+    /// [`Self::enqueue_send_job`].
+    fn enqueue_email_job(
+        &self,
+        job: &EmailJob,
         deduplication: &str,
     ) -> impl Future<Output = PortResult<()>> + Send;
 

@@ -2,6 +2,7 @@
 
 use crate::Deps;
 use crate::ports::{Inbox, OutboxStore, PortError, PortResult, System, WRITE_TRIES, WriteOutcome};
+use crate::steps::email_outbox::purge_dead_email;
 use crate::steps::outgoing::find_outgoing;
 use recado_domain::dead_letter::{DeadLetter, DeadLetterContent};
 use recado_domain::ids::{MessageId, TokenName};
@@ -24,6 +25,9 @@ pub(crate) async fn purge_named_record(
             Ok(())
         }
         DeadLetterContent::Message { message } => purge_message(deps, by, message, dead_letter).await,
+        DeadLetterContent::Email { tenant, invitation } => {
+            purge_dead_email(deps, (tenant, invitation), dead_letter.at).await
+        }
         DeadLetterContent::Turn(_)
         | DeadLetterContent::Unreadable { .. }
         | DeadLetterContent::Damaged { .. } => Ok(()),

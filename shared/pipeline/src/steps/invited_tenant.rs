@@ -44,7 +44,8 @@ pub(crate) async fn choose_tenant(
     find_tenant(deps, id).await?.ok_or(TenantChoiceError::Unknown)
 }
 
-async fn find_tenant(deps: &impl Deps, id: &TenantId) -> PortResult<Option<Tenant>> {
+/// Returns a tenant of the configuration; `None` if it does not exist.
+pub(crate) async fn find_tenant(deps: &impl Deps, id: &TenantId) -> PortResult<Option<Tenant>> {
     let names = ConfigNames {
         tenants: [id.clone()].into(),
         ..ConfigNames::default()

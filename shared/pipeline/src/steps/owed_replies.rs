@@ -65,8 +65,10 @@ async fn find_owing_instance(
             let occasion = deps.store().find_occasion(&tenant, &batch.occasion).await?;
             return Ok(occasion.map(|occasion| occasion.instance));
         }
-        // A parked conversation has an open message, which counts; a probe and a file owe nobody anything.
+        // A parked conversation has an open message, which counts; a probe and a file owe nobody anything, and an e-mail needs no
+        // instance.
         OverdueWork::Parked(_)
+        | OverdueWork::Email { .. }
         | OverdueWork::Probe(_)
         | OverdueWork::Effects(_)
         | OverdueWork::File { .. } => return Ok(None),

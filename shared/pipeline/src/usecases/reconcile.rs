@@ -20,6 +20,7 @@ use crate::ports::{
 use crate::steps::batch_job::restart_batch;
 use crate::steps::connection::{refresh_connection, release_conversation};
 use crate::steps::due_message::release_due_message;
+use crate::steps::email_outbox::wake_overdue_email;
 use crate::steps::enabled_instance::find_enabled_instance;
 use crate::steps::file_job::enqueue_file_fetch;
 use crate::steps::give_up::{give_up_message, move_to_dead_letters};
@@ -28,8 +29,7 @@ use crate::steps::outgoing::list_open_outgoing;
 use crate::steps::queue_message::format_error_chain;
 use crate::steps::random_id::{generate_correlation_id, generate_nonce};
 use crate::steps::save_conversation::save_conversation;
-use crate::steps::upload;
-use crate::steps::wake_up;
+use crate::steps::{upload, wake_up};
 use automatic_catch_up::catch_up_automatically;
 use dead_queue_collection::collect_dead_queue;
 use futures::stream::{self, StreamExt};
@@ -55,7 +55,7 @@ const PASS_LIMIT: usize = 1000;
 pub struct ReconcileReport {
     /// Events enqueued again.
     pub events: usize,
-    /// Conversations for which a send job was enqueued.
+    /// Conversations and e-mails for which a send job was enqueued.
     pub send_jobs: usize,
     /// Turn jobs enqueued.
     pub turns: usize,
@@ -203,6 +203,9 @@ async fn reconcile_item(deps: &impl Deps, item: OverdueWork) -> PortResult<Recon
         OverdueWork::Scheduled(id) => release_due_message(deps, &id)
             .await
             .map(|done| did(done, ReconcileAction::Scheduled)),
+        OverdueWork::Email { tenant, invitation } => wake_overdue_email(deps, &tenant, &invitation)
+            .await
+            .map(|done| did(done, ReconcileAction::Send)),
         OverdueWork::Effects(thread) => overdue_effects::settle_due_effects(deps, &thread)
             .await
             .map(|done| did(done, ReconcileAction::Effects)),

@@ -1,17 +1,21 @@
 //! Occasions, guests, templates and invitations: found by tenant and occasion, written by revision, claimed once.
 
+use super::patience::{INDEX, eventually};
 use crate::builders::{at, far_ahead, fresh, identity_key, long_ago};
 use crate::ports::succeed;
 use jiff::Timestamp;
+use recado_domain::email::{Email, EmailAddress, EmailOutbox, Mailbox};
 use recado_domain::ids::{
-    GuestId, InstanceId, InvitationId, InvitationTemplateName, MessageId, OccasionId, TenantId,
+    EmailSenderId, GuestId, InstanceId, InvitationId, InvitationTemplateName, MessageId, Nonce, OccasionId,
+    TenantId,
 };
 use recado_domain::invitations::{
     Guest, GuestAnswer, GuestReply, GuestStatus, Invitation, InvitationChannel, InvitationState,
     InvitationTemplate, Occasion, write_invitation_id,
 };
+use recado_domain::millis::{add_millis, from_unix_millis};
 use recado_pipeline::ports::{
-    GuestOutcome, InvitationClaim, InvitationOutcome, PageRequest, Store, WriteOutcome,
+    GuestOutcome, InvitationClaim, InvitationOutcome, OverdueWork, PageRequest, Store, WriteOutcome,
 };
 
 /// Names that nobody else has.
@@ -65,6 +69,7 @@ impl Named {
             channel: InvitationChannel::Whatsapp,
             language: language.map(str::to_owned),
             subject: None,
+            html: None,
             text: Some("Hola {{guest_name}}".to_owned()),
             approved: None,
         }
@@ -401,4 +406,67 @@ pub async fn a_removed_tenant_has_no_guests_and_no_invitations_and_another_keeps
         .begin(store, &gone.invitation("g1", 1), &[claim("dedupe", 9)], at(0))
         .await;
     assert_eq!(again, InvitationOutcome::Begun);
+}
+
+pub async fn an_email_is_overdue_until_it_was_sent_and_then_found_by_its_carriers_id<S: Store>(store: &S) {
+    let named = Named::new();
+    let mut invitation = named.invitation("g1", 0);
+    // A time that no other case has, long before those that other cases leave open.
+    let due = from_unix_millis(4 * 31_557_600_000);
+    let email = Email {
+        id: invitation.id.to_string(),
+        to: EmailAddress::parse("ana@clinic.example").unwrap(),
+        from: Mailbox::parse("hello@clinic.example").unwrap(),
+        reply_to: None,
+        subject: "Boda".to_owned(),
+        text: "Hola".to_owned(),
+        html: None,
+        unsubscribe_url: None,
+    };
+    let sender = EmailSenderId::parse("mail").unwrap();
+    let mut outbox = EmailOutbox::queue_email(sender, email, crate::builders::correlation(), due);
+    outbox.wake_at = Some(due);
+    invitation.state = InvitationState::Email {
+        outbox: Box::new(outbox.clone()),
+    };
+    let begun = named.begin(store, &invitation, &[], at(0)).await;
+    assert_eq!(begun, InvitationOutcome::Begun);
+    is_overdue(store, &invitation, due, true).await;
+    is_overdue(store, &invitation, add_millis(due, -1), false).await;
+    let nonce = Nonce::parse(&"0".repeat(32)).unwrap();
+    outbox.begin_attempt(nonce, due).unwrap();
+    let carrier_id = fresh("<id#1@carrier/");
+    outbox.record_accepted(carrier_id.clone(), false, due).unwrap();
+    invitation.state = InvitationState::Email {
+        outbox: Box::new(outbox),
+    };
+    invitation.rev += 1;
+    assert_eq!(
+        succeed(store.save_invitation(&invitation)).await,
+        WriteOutcome::Written
+    );
+    is_overdue(store, &invitation, far_ahead(), false).await;
+    assert_eq!(
+        succeed(store.save_invitation(&invitation)).await,
+        WriteOutcome::Conflict
+    );
+    let tenant = &named.tenant;
+    let found = succeed(store.find_emailed_invitation(tenant, &carrier_id)).await;
+    assert_eq!(found.as_ref(), Some(&invitation));
+    let other = Named::new().tenant;
+    for (tenant, id) in [(&other, carrier_id.as_str()), (tenant, "another")] {
+        assert_eq!(succeed(store.find_emailed_invitation(tenant, id)).await, None);
+    }
+}
+
+async fn is_overdue<S: Store>(store: &S, invitation: &Invitation, now: Timestamp, expected: bool) {
+    let wanted = OverdueWork::Email {
+        tenant: invitation.tenant.clone(),
+        invitation: invitation.id.clone(),
+    };
+    let found = async || succeed(store.list_overdue(now, 1_000)).await.contains(&wanted);
+    assert_eq!(
+        eventually(INDEX, found, |found| *found == expected).await,
+        expected
+    );
 }

@@ -12,7 +12,7 @@ use recado_domain::ids::TokenName;
 use recado_domain::millis::add_millis;
 use recado_domain::options::SendOptions;
 use recado_domain::reason::Reason;
-use recado_domain::wake_up::{SendJob, TurnJob};
+use recado_domain::wake_up::{EmailJob, SendJob, TurnJob};
 use recado_embedded::Embedded;
 use recado_pipeline::ports::{
     ConnectionAnswer, Conversations, DeadLetterFilter, DeadLetterQueues, DeadLetters, DeadQueueMessage,
@@ -65,6 +65,7 @@ impl Queues for Bucket {
         enqueue_inbound(events: &[InboundEntry]) -> ();
         schedule_turn_job(job: &TurnJob, at: Timestamp) -> ();
         enqueue_send_job(job: &SendJob, deduplication: &str) -> ();
+        enqueue_email_job(job: &EmailJob, deduplication: &str) -> ();
         enqueue_dead_copy(dead_letter: &DeadLetter) -> ();
         delete_inbound(groups: &BTreeSet<String>) -> ();
     }

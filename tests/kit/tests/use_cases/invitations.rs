@@ -58,6 +58,7 @@ pub(crate) async fn setup_with(rules: DeliveryRules) -> Setup {
         channel: InvitationChannel::Whatsapp,
         language: None,
         subject: None,
+        html: None,
         text: Some("Hola {{guest_name|amigo}}: {{occasion_name}} es el {{occasion_date}}.".to_owned()),
         approved: None,
     };

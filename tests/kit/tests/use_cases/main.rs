@@ -24,6 +24,7 @@ mod decisions;
 mod disabled;
 mod dropped_drafts;
 mod effects;
+mod email_deliveries;
 mod erasure;
 mod evidence;
 mod exclusive_turns;

@@ -6,7 +6,7 @@ use recado_domain::event::InboundJob;
 use recado_domain::ids::TokenName;
 use recado_domain::instance::InFlightSend;
 use recado_domain::message::Message;
-use recado_domain::wake_up::{SendJob, TurnJob};
+use recado_domain::wake_up::{EmailJob, SendJob, TurnJob};
 use recado_pipeline::ports::{
     AppliedMessage, CommittedReply, DeadLetterQueues, DeadQueueMessage, DeliveryLink, FileBytes, FileError,
     Files, InboundEntry, PortResult, Queues, RecordEventOutcome, StoreInboundOutcome, WriteOutcome,
@@ -208,6 +208,15 @@ impl<Q: Queues> Queues for FaultyPort<Q> {
             QueueName::Outbound,
             "enqueue_send_job",
             self.inner.enqueue_send_job(job, deduplication),
+        )
+        .await
+    }
+
+    async fn enqueue_email_job(&self, job: &EmailJob, deduplication: &str) -> PortResult<()> {
+        self.sends(
+            QueueName::Outbound,
+            "enqueue_email_job",
+            self.inner.enqueue_email_job(job, deduplication),
         )
         .await
     }

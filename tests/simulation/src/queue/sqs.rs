@@ -10,7 +10,7 @@ use dead::Left;
 use jiff::Timestamp;
 use recado_domain::dead_letter::{DeadLetter, QueueName};
 use recado_domain::millis::from_unix_millis;
-use recado_domain::wake_up::{SendJob, TurnJob};
+use recado_domain::wake_up::{EmailJob, SendJob, TurnJob};
 use recado_pipeline::ports::{FileBytes, FileError, Files, InboundEntry, PortError, PortResult, Queues};
 use recado_pipeline::settings::VisibilityTimeouts;
 use serde::Serialize;
@@ -178,6 +178,12 @@ impl Queues for Sqs {
 
     async fn enqueue_send_job(&self, job: &SendJob, deduplication: &str) -> PortResult<()> {
         let body = json("enqueue_send_job", job)?;
+        self.append(QueueName::Outbound, job.queue_group(), deduplication, &body);
+        Ok(())
+    }
+
+    async fn enqueue_email_job(&self, job: &EmailJob, deduplication: &str) -> PortResult<()> {
+        let body = json("enqueue_email_job", job)?;
         self.append(QueueName::Outbound, job.queue_group(), deduplication, &body);
         Ok(())
     }

@@ -5,9 +5,14 @@ use super::super::item::{Item, get_integer, get_string};
 use super::TableKey;
 use jiff::tz::TimeZone;
 use recado_domain::Timestamp;
-use recado_domain::ids::{BatchId, GuestId, InvitationId, InvitationTemplateName, OccasionId, TenantId};
+use recado_domain::ids::{
+    BatchId, GuestId, InvitationId, InvitationTemplateName, OccasionId, TenantId, hash_parts,
+};
 use recado_domain::invitations::{Guest, Invitation, InvitationTemplate, PhoneKey, parse_invitation_time};
 use recado_domain::millis::from_unix_millis;
+
+/// The kind of invitations whose e-mails are to be sent, among open records.
+pub(crate) const OPEN_EMAIL: char = 'M';
 
 /// The first month in which an invitation can have been made.
 const FIRST_MONTH: (i16, i8) = (2026, 1);
@@ -74,6 +79,12 @@ impl TableKey {
     pub(crate) fn for_invitation(tenant: &TenantId, id: &InvitationId) -> Option<Self> {
         let month = month_of(parse_invitation_time(id)?);
         Some(Self::new(month_pk(tenant, month), id.as_str()))
+    }
+
+    /// Returns the key of the record that leads from a carrier's id of an e-mail to its invitation.
+    pub(crate) fn for_emailed_invitation(tenant: &TenantId, carrier_id: &str) -> Self {
+        let hash = hash_parts(&["carrier", carrier_id], 16);
+        Self::new(invitations_pk(tenant), format!("E#{hash}"))
     }
 
     /// Returns the key of the record that leads from a guest to an invitation.
@@ -156,6 +167,18 @@ pub(crate) fn guest_invitation_prefix(occasion: &OccasionId, guest: Option<&Gues
 pub(crate) fn sk_range(prefix: &str, list: &str, cursor: Option<&str>) -> (String, String) {
     let first = cursor.map_or_else(|| prefix.to_owned(), |cursor| format!("{list}{cursor}{AFTER}"));
     (first, format!("{prefix}\u{10ffff}"))
+}
+
+/// Returns `true` for the `sk` of an invitation.
+pub(crate) fn is_invitation_sk(sk: &str) -> bool {
+    InvitationId::parse(sk).is_ok_and(|id| parse_invitation_time(&id).is_some())
+}
+
+/// Returns the tenant and the invitation of a key of [`TableKey::for_invitation`].
+pub(crate) fn parse_invitation_key(item: &Item) -> Option<(TenantId, InvitationId)> {
+    let (tenant, _month) = get_string(item, "pk")?.strip_prefix("V#")?.rsplit_once('#')?;
+    let id = InvitationId::parse(get_string(item, "sk")?).ok()?;
+    Some((TenantId::parse(tenant).ok()?, id))
 }
 
 /// Returns the guest and the invitation that a key of [`TableKey::for_guest_invitation`] names.

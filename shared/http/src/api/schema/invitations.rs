@@ -39,5 +39,7 @@ pub(super) struct InvitationTemplateSchema {
     subject: Option<String>,
     /// The text, with variables as `{{name}}` or `{{name|words in its place}}`.
     text: Option<String>,
+    /// HTML of an e-mail, beside its text. Values are escaped in it.
+    html: Option<String>,
     approved: Option<MessageTemplateSchema>,
 }

@@ -170,6 +170,8 @@ pub(super) fn is_letter_of_contact(
         DeadLetterContent::Message { message } => message
             .conversation_and_ordinal()
             .is_ok_and(|(conversation, _)| contact.has_conversation(&conversation)),
+        // It names nothing of the person, whose e-mail goes with the guest.
+        DeadLetterContent::Email { .. } => false,
         DeadLetterContent::Turn(job) => contact.has_conversation(&job.conversation),
         DeadLetterContent::Unreadable { body: text } | DeadLetterContent::Damaged { record: text } => {
             names_contact(text, contact)

@@ -4,6 +4,7 @@
 //! between, the repeated request finds it and goes on.
 
 mod batches;
+mod emails;
 mod error;
 mod export;
 mod lookup;
@@ -16,6 +17,7 @@ use crate::ports::{
     WriteOutcome,
 };
 use crate::steps::delivery_permission::DeliveryPermission;
+use crate::steps::email_outbox::{build_email_job, enqueue_email};
 use crate::steps::idempotency::{find_claimed, make_claim};
 use crate::steps::identity;
 use crate::steps::invitation_permission::judge_invitation;
@@ -25,6 +27,7 @@ pub use batches::{
 };
 pub use error::InvitationError;
 pub use export::{LogFilter, export_invitations};
+use jiff::Timestamp;
 pub use lookup::{InvitationView, SessionView, find_invitation, find_session, list_invitations};
 use preparation::prepare_invitation;
 use recado_domain::access::Caller;
@@ -84,15 +87,32 @@ pub struct AcceptedInvitation {
     pub repeated: bool,
 }
 
+/// The way by which an invitation goes.
+enum InvitationWay {
+    /// The invitation becomes a message of a client.
+    Message { phone: String, content: Box<Content> },
+    /// The invitation holds its e-mail itself.
+    Email,
+}
+
 /// An invitation with all that is needed to send it.
 struct ReadyInvitation {
     bound: InstanceConfig,
     guest: Guest,
-    phone: String,
-    content: Content,
+    way: InvitationWay,
     invitation: Invitation,
     correlation: CorrelationId,
     batch: Option<BatchId>,
+}
+
+impl ReadyInvitation {
+    /// Notes the batch that the invitation belongs to, which may be paused or cancelled.
+    fn join_batch(&mut self, batch: BatchId) {
+        if let InvitationState::Email { outbox } = &mut self.invitation.state {
+            outbox.batch = Some(batch.clone());
+        }
+        self.batch = Some(batch);
+    }
 }
 
 /// Sends an invitation to a guest. A repeat of the same template to the same guest within the dedupe window is noted as a
@@ -203,6 +223,13 @@ async fn resume(
     ready: &ReadyInvitation,
     known: Invitation,
 ) -> Result<Invitation, InvitationError> {
+    if let InvitationState::Email { outbox } = &known.state {
+        // A crash may have come before its job.
+        if outbox.is_open() {
+            enqueue_email(deps, &build_email_job(&known, outbox)).await?;
+        }
+        return Ok(known);
+    }
     if known.state != InvitationState::Taken {
         return Ok(known);
     }
@@ -256,28 +283,44 @@ fn message_key(invitation: &Invitation) -> PortResult<IdempotencyKey> {
         .map_err(|error| PortError::invalid("invitation", error))
 }
 
-/// Makes a message of a stored invitation, once, however often it is called. It is one for later if the rules of the tenant put it
-/// off.
+/// Makes a message of a stored invitation, or enqueues its e-mail, once, however often it is called. It is one for later if the rules
+/// of the tenant put it off.
 async fn dispatch(
     deps: &impl Deps,
     caller: &Caller,
     ready: &ReadyInvitation,
     invitation: Invitation,
 ) -> Result<Invitation, InvitationError> {
-    let tenant = &ready.bound.tenant;
-    let send_at = match judge_invitation(deps, tenant, &ready.guest, &invitation.id).await? {
+    let permission = judge_invitation(deps, &ready.bound.tenant, &ready.guest, &invitation.id).await?;
+    let send_at = match permission {
         DeliveryPermission::Granted => None,
         DeliveryPermission::NotBefore(at) => Some(at),
         DeliveryPermission::OptedOut => {
             return refuse(deps, invitation, InvitationError::OptedOut).await;
         }
     };
+    match &ready.way {
+        InvitationWay::Email => Ok(emails::dispatch_email(deps, invitation, send_at).await?),
+        InvitationWay::Message { phone, content } => {
+            dispatch_message(deps, caller, ready, (phone, content), (invitation, send_at)).await
+        }
+    }
+}
+
+/// Makes a message of a stored invitation, now or for `send_at`.
+async fn dispatch_message(
+    deps: &impl Deps,
+    caller: &Caller,
+    ready: &ReadyInvitation,
+    (phone, content): (&str, &Content),
+    (invitation, send_at): (Invitation, Option<Timestamp>),
+) -> Result<Invitation, InvitationError> {
     let names =
         json!({"invitation": invitation.id, "occasion": invitation.occasion, "guest": invitation.guest});
     let metadata = names.as_object().map(Metadata::from_object).transpose();
     let send = DeliverRequest {
-        to: ready.phone.clone(),
-        content: ready.content.clone(),
+        to: phone.to_owned(),
+        content: content.clone(),
         options: SendOptions::default(),
         key: Some(message_key(&invitation)?),
         metadata: metadata.map_err(|error| PortError::invalid("invitation", error))?,

@@ -13,7 +13,8 @@ pub use selection::DeadLetterSelection;
 use super::OperateError;
 use crate::Deps;
 use crate::ports::{
-    Conversations, DeadLetterFilter, DeadLetters, Page, PageRequest, PortError, PortResult, Queues,
+    Conversations, DeadLetterFilter, DeadLetters, InvitationRecords, Page, PageRequest, PortError,
+    PortResult, Queues,
 };
 use crate::steps::audit::audit_action;
 use recado_domain::access::Caller;
@@ -21,6 +22,7 @@ use recado_domain::audit::{AuditAction, AuditedAction};
 use recado_domain::dead_letter::{DeadLetter, DeadLetterContent};
 use recado_domain::event::EventPayload;
 use recado_domain::ids::InstanceId;
+use recado_domain::invitations::InvitationState;
 use serde_json::{Value, json};
 
 /// Number of dead letters that are handled at the same time.
@@ -129,6 +131,14 @@ async fn load_payload(deps: &impl Deps, dead_letter: &DeadLetter) -> PortResult<
             }
             None => Ok(Value::Null),
         },
+        DeadLetterContent::Email { tenant, invitation } => {
+            let found = deps.store().find_invitation(tenant, invitation).await?;
+            let email = found.as_ref().and_then(|found| match &found.state {
+                InvitationState::Email { outbox } => outbox.email.as_ref(),
+                _ => None,
+            });
+            serde_json::to_value(email).map_err(invalid)
+        }
         DeadLetterContent::Turn(job) => serde_json::to_value(job).map_err(invalid),
         DeadLetterContent::Unreadable { body: text } | DeadLetterContent::Damaged { record: text } => {
             Ok(Value::String(text.clone()))

@@ -121,7 +121,8 @@ async fn renew_letter_payload(deps: &impl Deps, dead_letter: &DeadLetter) -> Por
             Some(message) => upload::renew_upload(deps, &message).await,
             None => Ok(false),
         },
-        DeadLetterContent::Turn(_)
+        DeadLetterContent::Email { .. }
+        | DeadLetterContent::Turn(_)
         | DeadLetterContent::Unreadable { .. }
         | DeadLetterContent::Damaged { .. } => Ok(false),
     }

@@ -20,7 +20,7 @@ use recado_domain::event::{EventState, InboundJob};
 use recado_domain::millis::add_duration;
 use recado_domain::outbox::OutboxState;
 use recado_domain::reason::Reason;
-use recado_domain::wake_up::{SendJob, TurnJob};
+use recado_domain::wake_up::{EmailJob, SendJob, TurnJob};
 use serde::de::DeserializeOwned;
 
 /// Maximum number of batches of one queue that are read in one pass. A message that a queue gave up by itself may be
@@ -84,6 +84,10 @@ async fn record_queue_failure(deps: &impl Deps, dead: &DeadQueueMessage) -> Port
             Some(job) => give_up_queued_event(deps, &job).await,
             None => Ok(()),
         },
+        QueueName::Outbound if serde_json::from_str::<EmailJob>(&dead.body).is_ok() => {
+            // The e-mail's record has its time, and `reconcile` enqueues another job then.
+            Ok(())
+        }
         QueueName::Outbound => match parse_dead_body::<SendJob>(deps, dead).await? {
             Some(job) => give_up_queued_message(deps, &job).await,
             None => Ok(()),

@@ -38,6 +38,7 @@ impl<S: Store> InvitationRecords for FaultyPort<S> {
         list_page_changes(
             tenant: &TenantId, occasions: &[OccasionId]
         ) -> Vec<(OccasionId, Timestamp)>;
+        find_emailed_invitation(tenant: &TenantId, carrier_id: &str) -> Option<Invitation>;
         list_invitations(
             tenant: &TenantId, occasion: &OccasionId, guest: Option<&GuestId>, page: &PageRequest
         ) -> Page<Invitation>;

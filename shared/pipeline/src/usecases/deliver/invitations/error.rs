@@ -1,6 +1,7 @@
 use super::super::DeliverError;
 use crate::ports::PortError;
 use crate::steps::invited_tenant::TenantChoiceError;
+use recado_domain::email::{AddressError, EmailProblem};
 use recado_domain::ids::{InvitationTemplateName, OccasionId};
 use recado_domain::invitations::{
     BATCH_RECIPIENTS_MAX, BatchOrderRefused, InvitationChannel, InvitationTemplateError,
@@ -33,6 +34,15 @@ pub enum InvitationError {
     /// The guest has no phone number.
     #[error("the guest has no phone number")]
     NoPhone,
+    /// The guest has no e-mail address.
+    #[error("the guest has no e-mail address")]
+    NoEmail,
+    /// The e-mail address is not one that every carrier takes.
+    #[error(transparent)]
+    Address(#[from] AddressError),
+    /// The e-mail cannot be sent.
+    #[error(transparent)]
+    Email(#[from] EmailProblem),
     /// The phone number is not one.
     #[error(transparent)]
     Phone(#[from] RecipientError),

@@ -15,6 +15,7 @@ use recado_domain::access::Caller;
 use recado_domain::config::{Instance, Tenant};
 use recado_domain::conversation::ContactSession;
 use recado_domain::delivery::DeliveryKey;
+use recado_domain::email::{EmailOutbox, EmailState};
 use recado_domain::ids::{InstanceId, InvitationId, MessageId, OccasionId, TenantId};
 use recado_domain::invitations::{Invitation, InvitationState, InvitationStatus, parse_invitation_time};
 use recado_domain::message::MessageStatus;
@@ -60,13 +61,11 @@ pub async fn find_invitation(
 ) -> Result<InvitationView, InvitationError> {
     const MISSING: InvitationError = InvitationError::NotFound("invitation");
     let tenant = choose_tenant(deps, caller, named).await?;
-    let Ok(own) = InvitationId::parse(id) else {
-        return Err(MISSING);
-    };
-    let found = if parse_invitation_time(&own).is_some() {
-        deps.store().find_invitation(&tenant.id, &own).await?
-    } else {
-        find_by_message(deps, caller, &tenant, id).await?
+    let own = InvitationId::parse(id).ok();
+    let own = own.filter(|own| parse_invitation_time(own).is_some());
+    let found = match own {
+        Some(own) => deps.store().find_invitation(&tenant.id, &own).await?,
+        None => find_by_message(deps, caller, &tenant, id).await?,
     };
     let invitation = found.ok_or(MISSING)?;
     view_invitation(deps, caller, invitation).await?.ok_or(MISSING)
@@ -84,9 +83,12 @@ async fn find_by_message(
     }
     let own = MessageId::parse(id).ok();
     let own = own.filter(|id| id.conversation_and_ordinal().is_ok());
-    let message = match own {
-        Some(own) => Some(own),
-        None => find_provider_message(deps, tenant, id).await?,
+    let message = if own.is_some() {
+        own
+    } else if let Some(emailed) = deps.store().find_emailed_invitation(&tenant.id, id).await? {
+        return Ok(Some(emailed));
+    } else {
+        find_provider_message(deps, tenant, id).await?
     };
     let Some(message) = message else { return Ok(None) };
     let Some(view) = find_message_view(deps, caller, &message).await? else {
@@ -175,6 +177,16 @@ pub(super) async fn view_invitation(
     let taken = (InvitationStatus::Queued, invitation.created_at);
     let status = match &invitation.state {
         InvitationState::Taken => InvitationStatus::Queued,
+        InvitationState::Email { outbox } => {
+            let (status, transitions) = email_transitions(outbox, taken);
+            return Ok(Some(InvitationView {
+                status,
+                transitions,
+                message: None,
+                reason: None,
+                invitation,
+            }));
+        }
         InvitationState::Duplicate { .. } => InvitationStatus::Duplicate,
         InvitationState::Refused { .. } => InvitationStatus::Failed,
         InvitationState::Message { message } => {
@@ -252,6 +264,42 @@ fn message_status(view: &MessageView) -> InvitationStatus {
         MessageStatus::Failed => InvitationStatus::Failed,
         MessageStatus::Cancelled => InvitationStatus::Cancelled,
     }
+}
+
+/// Returns the status of an e-mail, and lists those that it reached.
+fn email_transitions(
+    outbox: &EmailOutbox,
+    taken: (InvitationStatus, Timestamp),
+) -> (InvitationStatus, Vec<(InvitationStatus, Timestamp)>) {
+    let mut transitions = vec![taken];
+    for step in &outbox.history {
+        let status = match step.what.as_str() {
+            "queued" => InvitationStatus::Queued,
+            "sending" => InvitationStatus::Processing,
+            "sent" => InvitationStatus::Sent,
+            _ => InvitationStatus::Failed,
+        };
+        if transitions.last().is_none_or(|(last, _)| *last != status) {
+            transitions.push((status, step.at));
+        }
+    }
+    let status = match outbox.state {
+        EmailState::Queued { .. } => InvitationStatus::Queued,
+        EmailState::Sending { .. } => InvitationStatus::Processing,
+        EmailState::Sent { .. } => InvitationStatus::Sent,
+        EmailState::Dead {
+            reason: Reason::BatchCancelled,
+            ..
+        } => InvitationStatus::Cancelled,
+        EmailState::Dead { .. } => InvitationStatus::Failed,
+    };
+    if let Some(last) = transitions
+        .last_mut()
+        .filter(|(last, _)| *last == InvitationStatus::Failed)
+    {
+        last.0 = status;
+    }
+    (status, transitions)
 }
 
 /// Lists the statuses that an invitation reached: from its message's history, then what the provider reported.

@@ -1,6 +1,7 @@
 //! Finds everything that a request for an invitation names, and checks it.
 
-use super::{InvitationError, InvitationRequest, NamedGuest, ReadyInvitation};
+use super::emails::write_email;
+use super::{InvitationError, InvitationRequest, InvitationWay, NamedGuest, ReadyInvitation};
 use crate::Deps;
 use crate::deps::capabilities;
 use crate::ports::{ConfigurationStore, InvitationRecords, PageRequest, PortResult, System};
@@ -36,7 +37,7 @@ pub(super) async fn find_frame(
     request: &InvitationRequest,
 ) -> Result<InvitationFrame, InvitationError> {
     let tenant = choose_tenant(deps, caller, request.tenant.as_ref()).await?;
-    if request.channel != InvitationChannel::Whatsapp {
+    if request.channel == InvitationChannel::Email && tenant.email_senders.is_empty() {
         return Err(InvitationError::Channel(request.channel));
     }
     let occasion = find_occasion(deps, &tenant, &request.occasion, &request.guest).await?;
@@ -86,14 +87,29 @@ pub(super) async fn prepare_for_guest(
         .ok_or_else(|| InvitationError::UnknownTemplate(request.template.clone()))?;
     let mut values = known_values(tenant, occasion, &guest, &request.variables);
     template.complete_values(&mut values, "occasion_name", occasion.id.as_str());
-    let content = template.render_content(&values)?;
-    let phone = guest.phone.clone().ok_or(InvitationError::NoPhone)?;
-    if is_new {
+    let (way, state) = match request.channel {
+        InvitationChannel::Whatsapp => {
+            let content = Box::new(template.render_content(&values)?);
+            let phone = guest.phone.clone().ok_or(InvitationError::NoPhone)?;
+            (InvitationWay::Message { phone, content }, InvitationState::Taken)
+        }
+        InvitationChannel::Email => {
+            let (person, filled) = ((tenant, &guest), (template, &values));
+            let outbox = write_email(deps, person, filled, &id, &request.correlation).await?;
+            let outbox = Box::new(outbox);
+            (InvitationWay::Email, InvitationState::Email { outbox })
+        }
+    };
+    if is_new && let Some(phone) = guest.phone.clone() {
         guest = find_or_add_guest(deps, (tenant, occasion), &phone).await?;
     }
-    let session = find_open_session(deps, &frame.bound, &phone).await?;
+    let session = match &way {
+        InvitationWay::Message { phone, .. } => find_open_session(deps, &frame.bound, phone).await?,
+        InvitationWay::Email => None,
+    };
     let invitation = Invitation {
         language: template.language.clone(),
+        state,
         is_free: session.is_some(),
         session: session.map(|session| session.id),
         ..begin_invitation(deps, frame, &request, &guest.id, id)
@@ -101,8 +117,7 @@ pub(super) async fn prepare_for_guest(
     Ok(ReadyInvitation {
         bound: frame.bound.clone(),
         guest,
-        phone,
-        content,
+        way,
         invitation,
         correlation: request.correlation,
         batch: None,

@@ -3,6 +3,7 @@ use super::selection::{DeadLetterSelection, OrderedLetters, select_letters};
 use crate::Deps;
 use crate::deps::capabilities;
 use crate::ports::{ConfigurationStore, Conversations, DeadLetters, Inbox, PortResult, System};
+use crate::steps::email_outbox::find_email_failure;
 use crate::steps::outgoing::find_outgoing;
 use crate::usecases::operate::OperateError;
 use futures::stream::{self, StreamExt, TryStreamExt};
@@ -74,6 +75,13 @@ async fn forecast_letter(deps: &impl Deps, id: String) -> PortResult<LetterForec
     match &dead_letter.what {
         DeadLetterContent::Event(job) => forecast_event(deps, &job.event, dead_letter.at).await,
         DeadLetterContent::Message { message } => forecast_message(deps, message, dead_letter.at).await,
+        DeadLetterContent::Email { tenant, invitation } => {
+            let failed_at = find_email_failure(deps, tenant, invitation).await?;
+            Ok(LetterForecast {
+                alive: failed_at != Some(dead_letter.at),
+                ..LetterForecast::default()
+            })
+        }
         DeadLetterContent::Turn(job) => {
             let conversation = deps.store().find_conversation(&job.conversation).await?;
             let answered = conversation.is_some_and(|conversation| conversation.answered >= job.ordinal);

@@ -2,6 +2,7 @@ use super::selection::{DeadLetterSelection, OrderedLetters, select_letters};
 use super::{SIDE_BY_SIDE, audit_letter, require_dead_letter};
 use crate::Deps;
 use crate::ports::{DeadLetterQueues, DeadLetters, Inbox, PortError, PortResult};
+use crate::steps::email_outbox::{find_email_failure, requeue_dead_email};
 use crate::steps::outgoing::find_outgoing;
 use crate::steps::queue_message::format_error_chain;
 use crate::steps::random_id::generate_nonce;
@@ -201,6 +202,9 @@ async fn has_same_failure(deps: &impl Deps, dead_letter: &DeadLetter) -> PortRes
             let message = find_outgoing(deps, message).await?;
             message.and_then(|message| message.out.failed_at())
         }
+        DeadLetterContent::Email { tenant, invitation } => {
+            find_email_failure(deps, tenant, invitation).await?
+        }
         // A turn and an unreadable message have no record that could be dead.
         DeadLetterContent::Turn(_) | DeadLetterContent::Unreadable { .. } => return Ok(true),
         DeadLetterContent::Damaged { .. } => {
@@ -226,6 +230,9 @@ async fn revive_record(deps: &impl Deps, caller: &Caller, dead_letter: &DeadLett
                 by: Some(caller.name.clone()),
             };
             requeue_dead_message(deps, &redrive).await?;
+        }
+        DeadLetterContent::Email { tenant, invitation } => {
+            requeue_dead_email(deps, (tenant, invitation), dead_letter.at).await?;
         }
         DeadLetterContent::Turn(_)
         | DeadLetterContent::Unreadable { .. }

@@ -65,7 +65,8 @@ fn letter_position(dead_letter: &DeadLetter) -> (String, LetterPosition) {
                     )
                 })
         }
-        DeadLetterContent::Turn(_)
+        DeadLetterContent::Email { .. }
+        | DeadLetterContent::Turn(_)
         | DeadLetterContent::Unreadable { .. }
         | DeadLetterContent::Damaged { .. } => by_id,
     };

@@ -229,7 +229,7 @@ async fn invite_recipient(
     };
     let sent = match ready {
         Ok(mut ready) => {
-            ready.batch = Some(batch.id.clone());
+            ready.join_batch(batch.id.clone());
             if let Some(known) = known {
                 // A crash left it without its message.
                 resume(deps, caller, &ready, known).await
@@ -257,7 +257,7 @@ async fn invite_recipient(
 fn status_of(invitation: &Invitation) -> Option<RecipientStatus> {
     match invitation.state {
         InvitationState::Taken => None,
-        InvitationState::Message { .. } => Some(RecipientStatus::Queued),
+        InvitationState::Message { .. } | InvitationState::Email { .. } => Some(RecipientStatus::Queued),
         InvitationState::Duplicate { .. } => Some(RecipientStatus::Duplicate),
         InvitationState::Refused { .. } => Some(RecipientStatus::Refused),
     }

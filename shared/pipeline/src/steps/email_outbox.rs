@@ -1,0 +1,179 @@
+//! The outbox of invitations that go by e-mail: their jobs, and their dead letters.
+
+use crate::Deps;
+use crate::ports::{
+    DeadLetters, InvitationRecords, PortError, PortResult, Queues, System, WRITE_TRIES, WriteOutcome,
+};
+use crate::steps::give_up::save_dead_letter;
+use crate::steps::random_id::generate_nonce;
+use jiff::Timestamp;
+use recado_domain::dead_letter::{DeadLetter, DeadLetterContent, QueueName};
+use recado_domain::email::{EmailOutbox, EmailState};
+use recado_domain::ids::{InvitationId, TenantId};
+use recado_domain::invitations::{Invitation, InvitationState};
+use recado_domain::wake_up::EmailJob;
+
+/// Enqueues the job of an invitation's e-mail.
+pub(crate) async fn enqueue_email(deps: &impl Deps, job: &EmailJob) -> PortResult<()> {
+    deps.queues()
+        .enqueue_email_job(job, generate_nonce(deps.system()).as_str())
+        .await
+}
+
+/// Builds the job of an invitation's e-mail.
+pub(crate) fn build_email_job(invitation: &Invitation, outbox: &EmailOutbox) -> EmailJob {
+    EmailJob {
+        tenant: invitation.tenant.clone(),
+        invitation: invitation.id.clone(),
+        correlation: outbox.correlation.clone(),
+        redrive: None,
+    }
+}
+
+/// Returns the outbox of an invitation that goes by e-mail.
+pub(crate) fn outbox_of(invitation: &mut Invitation) -> Option<&mut EmailOutbox> {
+    match &mut invitation.state {
+        InvitationState::Email { outbox } => Some(&mut **outbox),
+        _ => None,
+    }
+}
+
+/// Writes an invitation whose outbox changed.
+pub(crate) async fn save_outbox(deps: &impl Deps, invitation: &mut Invitation) -> PortResult<WriteOutcome> {
+    invitation.rev += 1;
+    deps.store().save_invitation(invitation).await
+}
+
+/// Enqueues a job for an e-mail that is overdue. Returns `false` if nothing is left to do for it.
+pub(crate) async fn wake_overdue_email(
+    deps: &impl Deps,
+    tenant: &TenantId,
+    id: &InvitationId,
+) -> PortResult<bool> {
+    let found = deps.store().find_invitation(tenant, id).await?;
+    let Some(mut invitation) = found else {
+        return Ok(false);
+    };
+    let rev = invitation.rev;
+    let (now, named) = (deps.system().now(), invitation.clone());
+    let Some(outbox) = outbox_of(&mut invitation) else {
+        return Ok(false);
+    };
+    if outbox.wake_at.is_none_or(|at| at > now) {
+        return Ok(false);
+    }
+    // The same id for five minutes: the queue drops what a pass enqueued before.
+    let job = build_email_job(&named, outbox);
+    deps.queues()
+        .enqueue_email_job(&job, &format!("sweep-{}-{rev}", invitation.id))
+        .await?;
+    Ok(true)
+}
+
+/// Makes the dead letter of an e-mail that was given up, and notes that it exists.
+pub(crate) async fn move_email_to_dead_letters(
+    deps: &impl Deps,
+    mut invitation: Invitation,
+) -> PortResult<WriteOutcome> {
+    let Some(dead_letter) = build_email_letter(&invitation) else {
+        return Ok(WriteOutcome::Written);
+    };
+    save_dead_letter(deps, &dead_letter).await?;
+    if let Some(outbox) = outbox_of(&mut invitation)
+        && outbox.mark_copied().is_ok()
+        && save_outbox(deps, &mut invitation).await? == WriteOutcome::Written
+    {
+        return Ok(WriteOutcome::Written);
+    }
+    // If this worker was delayed, the e-mail may have been redriven before the dead letter was made: then it goes again.
+    let known = deps
+        .store()
+        .find_invitation(&invitation.tenant, &invitation.id)
+        .await?;
+    if known.and_then(|known| known.email_failed_at()) != Some(dead_letter.at) {
+        deps.store()
+            .remove_dead_letter(&dead_letter.id, dead_letter.at)
+            .await?;
+    }
+    Ok(WriteOutcome::Conflict)
+}
+
+/// Builds the dead letter of an e-mail; `None` if it was not given up.
+fn build_email_letter(invitation: &Invitation) -> Option<DeadLetter> {
+    let InvitationState::Email { outbox } = &invitation.state else {
+        return None;
+    };
+    let EmailState::Dead { at, reason, .. } = outbox.state else {
+        return None;
+    };
+    Some(DeadLetter {
+        id: invitation.id.to_string(),
+        queue: QueueName::Outbound,
+        reason,
+        at,
+        attempts: outbox.attempts,
+        last_error: outbox.last_reason().map(str::to_owned),
+        correlation: outbox.correlation.clone(),
+        tenant: Some(invitation.tenant.clone()),
+        instance: None,
+        what: DeadLetterContent::Email {
+            tenant: invitation.tenant.clone(),
+            invitation: invitation.id.clone(),
+        },
+    })
+}
+
+/// Returns when an e-mail was given up; `None` if it was not, or is gone.
+pub(crate) async fn find_email_failure(
+    deps: &impl Deps,
+    tenant: &TenantId,
+    id: &InvitationId,
+) -> PortResult<Option<Timestamp>> {
+    let found = deps.store().find_invitation(tenant, id).await?;
+    Ok(found.and_then(|invitation| invitation.email_failed_at()))
+}
+
+/// Queues an e-mail again whose newest failure is the one at `failed_at`, and removes the dead letter of that failure. Returns whether
+/// the e-mail was queued.
+pub(crate) async fn requeue_dead_email(
+    deps: &impl Deps,
+    (tenant, id): (&TenantId, &InvitationId),
+    failed_at: Timestamp,
+) -> PortResult<bool> {
+    let requeue = |outbox: &mut EmailOutbox, now| outbox.requeue_dead(failed_at, now).is_ok();
+    let revived = change_outbox(deps, (tenant, id), requeue).await?;
+    deps.store().remove_dead_letter(id.as_str(), failed_at).await?;
+    Ok(revived)
+}
+
+/// Purges an e-mail that was given up at `failed_at`: its content goes, and nobody can redrive it.
+pub(crate) async fn purge_dead_email(
+    deps: &impl Deps,
+    (tenant, id): (&TenantId, &InvitationId),
+    failed_at: Timestamp,
+) -> PortResult<()> {
+    let purge = |outbox: &mut EmailOutbox, now| outbox.purge_dead(failed_at, now).is_ok();
+    change_outbox(deps, (tenant, id), purge).await.map(drop)
+}
+
+/// Changes the outbox of an e-mail. `change` returns `false` if there is nothing to change.
+async fn change_outbox(
+    deps: &impl Deps,
+    (tenant, id): (&TenantId, &InvitationId),
+    change: impl Fn(&mut EmailOutbox, Timestamp) -> bool,
+) -> PortResult<bool> {
+    for _ in 0..WRITE_TRIES {
+        let found = deps.store().find_invitation(tenant, id).await?;
+        let Some(mut invitation) = found else {
+            return Ok(false);
+        };
+        let now = deps.system().now();
+        if !outbox_of(&mut invitation).is_some_and(|outbox| change(outbox, now)) {
+            return Ok(false);
+        }
+        if save_outbox(deps, &mut invitation).await? == WriteOutcome::Written {
+            return Ok(true);
+        }
+    }
+    Err(PortError::contended("e-mail"))
+}

@@ -1,0 +1,377 @@
+//! The sender of e-mails, the only code that gives them to carriers. A job names the invitation whose e-mail is to be sent.
+//!
+//! The attempt is stored before the carrier is asked, and its outcome after it. So a crash in between leaves an attempt of unknown
+//! outcome, which is repeated only where the carrier recognizes the repeat.
+
+mod batch_gate;
+
+use crate::Deps;
+use crate::ports::{EmailError, EmailSenders, InvitationRecords, PortResult, System, WriteOutcome};
+use crate::steps::delivery_permission::DeliveryPermission;
+use crate::steps::email_outbox::{
+    enqueue_email, move_email_to_dead_letters, outbox_of, requeue_dead_email, save_outbox,
+};
+use crate::steps::invitation_permission::judge_invitation;
+use crate::steps::invited_tenant::find_tenant;
+use crate::steps::queue_message::{REQUEUE_AFTER_RECEIVES, decide_verdict};
+use crate::steps::random_id::generate_nonce;
+use crate::steps::verdict::Verdict;
+use batch_gate::{BatchGate, check_batch};
+use jiff::{SignedDuration, Timestamp};
+use recado_domain::config::{EmailSender, Tenant};
+use recado_domain::email::{
+    EMAIL_JOB_WAIT_MAX, Email, EmailLimits, EmailOutbox, EmailState, FailedAttempt, InvalidEmailTransition,
+};
+use recado_domain::ids::EmailSenderId;
+use recado_domain::invitations::{Invitation, InvitationState};
+use recado_domain::millis::add_duration;
+use recado_domain::reason::Reason;
+use recado_domain::wake_up::EmailJob;
+use tracing::Instrument;
+
+/// Time that an attempt needs: the longest request to a carrier, and the write after it.
+const ATTEMPT_TIME: SignedDuration = SignedDuration::from_secs(25);
+
+/// Pause of an e-mail whose sender has no key, or is no longer configured.
+const CREDENTIAL_PAUSE: SignedDuration = SignedDuration::from_mins(10);
+
+/// Pause of an e-mail whose sender waits for a person.
+const SENDER_PAUSE: SignedDuration = SignedDuration::from_mins(30);
+
+/// Longest pause that a carrier may ask for.
+const LATER_MAX: SignedDuration = SignedDuration::from_hours(12);
+
+/// Pause of an e-mail whose batch is paused.
+const BATCH_PAUSE: SignedDuration = SignedDuration::from_mins(5);
+
+/// Pause of an e-mail whose carrier was not reached.
+const UNREACHABLE_PAUSE: SignedDuration = SignedDuration::from_secs(60);
+
+/// Number of tries to store an outcome. An outcome that is not stored becomes an unknown one.
+const OUTCOME_TRIES: usize = 3;
+
+/// Reads the body of a message of the queue `outbound`, if it is the job of an e-mail.
+pub fn parse_email_job(body: &str) -> Option<EmailJob> {
+    serde_json::from_str(body).ok()
+}
+
+/// Handles the job of an e-mail. `receives` is how often the queue has delivered it. No attempt begins that may not end before
+/// `deadline`.
+pub async fn handle_email_job(
+    deps: &impl Deps,
+    senders: &impl EmailSenders,
+    job: &EmailJob,
+    receives: u32,
+    deadline: Option<Timestamp>,
+) -> Verdict {
+    let span = tracing::info_span!(
+        "send_email", invitation_id = %job.invitation, correlation_id = %job.correlation, receives
+    );
+    async {
+        let worked = Box::pin(work_on_job(deps, senders, job, receives, deadline)).await;
+        decide_verdict(deps, worked, &deps.settings().outbound_backoff, receives)
+    }
+    .instrument(span)
+    .await
+}
+
+async fn work_on_job(
+    deps: &impl Deps,
+    senders: &impl EmailSenders,
+    job: &EmailJob,
+    receives: u32,
+    deadline: Option<Timestamp>,
+) -> PortResult<Verdict> {
+    if receives >= REQUEUE_AFTER_RECEIVES {
+        enqueue_email(deps, job).await?;
+        return Ok(Verdict::Done);
+    }
+    let id = (&job.tenant, &job.invitation);
+    if let Some(failed_at) = job.redrive {
+        requeue_dead_email(deps, id, failed_at).await?;
+    }
+    let found = deps.store().find_invitation(id.0, id.1).await?;
+    let Some(mut invitation) = found else {
+        return Ok(Verdict::Done);
+    };
+    let now = deps.system().now();
+    let Some(outbox) = outbox_of(&mut invitation) else {
+        return Ok(Verdict::Done);
+    };
+    match outbox.state {
+        EmailState::Sent { .. } | EmailState::Dead { copied: true, .. } => Ok(Verdict::Done),
+        EmailState::Dead { copied: false, .. } => Ok(require_written(
+            move_email_to_dead_letters(deps, invitation).await?,
+        )),
+        EmailState::Sending { lease_until, .. } if lease_until > now => {
+            Ok(Verdict::retry_at(lease_until, now))
+        }
+        EmailState::Sending { .. } => settle_crashed_attempt(deps, invitation).await,
+        EmailState::Queued { not_before } if not_before > now => Ok(wait_until(not_before, now)),
+        EmailState::Queued { .. } => attempt_email(deps, senders, invitation, deadline).await,
+    }
+}
+
+/// Returns the verdict after a conditional write: what another worker stored is read again.
+fn require_written(written: WriteOutcome) -> Verdict {
+    match written {
+        WriteOutcome::Written => Verdict::Done,
+        WriteOutcome::Conflict => Verdict::RETRY_SOON,
+    }
+}
+
+/// Waits for a near time on the queue. After a later one `reconcile` enqueues another job.
+fn wait_until(at: Timestamp, now: Timestamp) -> Verdict {
+    if at > add_duration(now, EMAIL_JOB_WAIT_MAX) {
+        Verdict::Done
+    } else {
+        Verdict::retry_at(at, now)
+    }
+}
+
+fn find_sender<'a>(tenant: &'a Tenant, id: &EmailSenderId) -> Option<&'a EmailSender> {
+    tenant.email_senders.iter().find(|sender| sender.id == *id)
+}
+
+fn limits(deps: &impl Deps) -> EmailLimits {
+    EmailLimits {
+        attempts: deps.settings().attempts.outbound,
+        patience: deps.settings().parked_max,
+    }
+}
+
+/// Returns the time of the attempt after this one.
+fn next_attempt(deps: &impl Deps, attempts: u32, now: Timestamp) -> Timestamp {
+    let backoff = &deps.settings().outbound_backoff;
+    add_duration(
+        now,
+        backoff.delay_for_attempt(attempts, deps.system().random_u64()),
+    )
+}
+
+/// Settles an attempt whose worker ended without storing its outcome: nobody knows it.
+async fn settle_crashed_attempt(deps: &impl Deps, mut invitation: Invitation) -> PortResult<Verdict> {
+    let tenant = find_tenant(deps, &invitation.tenant).await?;
+    let now = deps.system().now();
+    let Some(outbox) = outbox_of(&mut invitation) else {
+        return Ok(Verdict::Done);
+    };
+    let sender = tenant
+        .as_ref()
+        .and_then(|tenant| find_sender(tenant, &outbox.sender));
+    let failed = FailedAttempt::Unknown {
+        why: "the attempt did not end".to_owned(),
+        next: next_attempt(deps, outbox.attempts, now),
+    };
+    if outbox.record_failure(failed, sender, limits(deps), now).is_err() {
+        return Ok(Verdict::RETRY_SOON);
+    }
+    store_and_follow(deps, invitation).await
+}
+
+/// Writes a changed e-mail, and decides when its job comes back. The dead letter of one that was given up is made at once.
+async fn store_and_follow(deps: &impl Deps, mut invitation: Invitation) -> PortResult<Verdict> {
+    if save_outbox(deps, &mut invitation).await? == WriteOutcome::Conflict {
+        return Ok(Verdict::RETRY_SOON);
+    }
+    let now = deps.system().now();
+    let state = outbox_of(&mut invitation).map(|outbox| outbox.state.clone());
+    match state {
+        Some(EmailState::Queued { not_before }) => Ok(wait_until(not_before, now)),
+        Some(EmailState::Dead { reason, .. }) => {
+            tracing::warn!(reason = reason.as_str(), "e-mail given up");
+            Ok(require_written(
+                move_email_to_dead_letters(deps, invitation).await?,
+            ))
+        }
+        _ => Ok(Verdict::Done),
+    }
+}
+
+/// Gives an e-mail to its carrier, once.
+async fn attempt_email(
+    deps: &impl Deps,
+    senders: &impl EmailSenders,
+    mut invitation: Invitation,
+    deadline: Option<Timestamp>,
+) -> PortResult<Verdict> {
+    let Some(tenant) = find_tenant(deps, &invitation.tenant).await? else {
+        // The tenant is being removed, with its invitations.
+        return Ok(Verdict::Done);
+    };
+    if let Some(verdict) = check_permission(deps, &tenant, &mut invitation).await? {
+        return Ok(verdict);
+    }
+    let now = deps.system().now();
+    let Some(outbox) = outbox_of(&mut invitation) else {
+        return Ok(Verdict::Done);
+    };
+    let permit = match check_batch(deps, &tenant.id, outbox.batch.as_ref()).await? {
+        BatchGate::Open { until } => until,
+        BatchGate::Paused => {
+            let put_off = outbox.put_off(add_duration(now, BATCH_PAUSE), "its batch is paused", now);
+            return store_change(deps, invitation, put_off).await;
+        }
+        BatchGate::Cancelled => {
+            let cancelled = outbox.cancel(now);
+            return store_change(deps, invitation, cancelled).await;
+        }
+    };
+    let Some(sender) = find_sender(&tenant, &outbox.sender).cloned() else {
+        let until = add_duration(now, CREDENTIAL_PAUSE);
+        let put_off = outbox.put_off(until, "its sender is no longer configured", now);
+        return store_change(deps, invitation, put_off).await;
+    };
+    if !outbox.may_attempt(&sender, now) {
+        let why = "an earlier attempt may have arrived, and the carrier does not recognize a repeat";
+        let ended = outbox.give_up(Reason::UnknownOutcome, why.to_owned(), now);
+        return store_change(deps, invitation, ended).await;
+    }
+    if deadline.is_some_and(|deadline| add_duration(now, ATTEMPT_TIME) > deadline) {
+        return Ok(Verdict::RETRY_SOON);
+    }
+    let begun = outbox.begin_attempt(generate_nonce(deps.system()), now);
+    let email = outbox.email.clone();
+    let (Ok(()), Some(email)) = (begun, email) else {
+        return Ok(Verdict::RETRY_SOON);
+    };
+    if save_outbox(deps, &mut invitation).await? == WriteOutcome::Conflict {
+        return Ok(Verdict::RETRY_SOON);
+    }
+    let now = deps.system().now();
+    if permit.is_some_and(|permit| now >= permit)
+        && let Some(outbox) = outbox_of(&mut invitation)
+    {
+        let why = "the look at its batch was over".to_owned();
+        let failed = FailedAttempt::Waits { why, next: now };
+        let back = outbox.record_failure(failed, Some(&sender), limits(deps), now);
+        return store_change(deps, invitation, back).await;
+    }
+    make_attempt(deps, senders, invitation, (&sender, &email)).await
+}
+
+/// Writes the result of a transition, if it was allowed.
+async fn store_change(
+    deps: &impl Deps,
+    invitation: Invitation,
+    changed: Result<(), InvalidEmailTransition>,
+) -> PortResult<Verdict> {
+    match changed {
+        Ok(()) => store_and_follow(deps, invitation).await,
+        Err(_) => Ok(Verdict::RETRY_SOON),
+    }
+}
+
+/// Asks whether the e-mail may leave now. `Some`: it may not, and this is the verdict on its job.
+async fn check_permission(
+    deps: &impl Deps,
+    tenant: &Tenant,
+    invitation: &mut Invitation,
+) -> PortResult<Option<Verdict>> {
+    let guest = deps
+        .store()
+        .find_guest(&tenant.id, &invitation.occasion, &invitation.guest)
+        .await?;
+    let permission = match guest {
+        Some(guest) => judge_invitation(deps, tenant, &guest, &invitation.id).await?,
+        // The guest was erased, or is kept no longer.
+        None => DeliveryPermission::OptedOut,
+    };
+    let now = deps.system().now();
+    let verdict = match permission {
+        DeliveryPermission::Granted => return Ok(None),
+        DeliveryPermission::NotBefore(at) => {
+            invitation.not_before = Some(at);
+            let why = "put off by the rules for deliveries";
+            let Some(outbox) = outbox_of(invitation) else {
+                return Ok(Some(Verdict::Done));
+            };
+            let put_off = outbox.put_off(at, why, now);
+            store_change(deps, invitation.clone(), put_off).await?
+        }
+        DeliveryPermission::OptedOut => {
+            tracing::info!("an e-mail to somebody who opted out is not sent");
+            invitation.state = InvitationState::Refused {
+                error: Reason::OptedOut.to_string(),
+            };
+            require_written(save_outbox(deps, invitation).await?)
+        }
+    };
+    Ok(Some(verdict))
+}
+
+/// Asks the carrier, and stores the outcome.
+async fn make_attempt(
+    deps: &impl Deps,
+    senders: &impl EmailSenders,
+    mut invitation: Invitation,
+    (sender, email): (&EmailSender, &Email),
+) -> PortResult<Verdict> {
+    let outcome = senders.send_email(sender, email).await;
+    let now = deps.system().now();
+    let Some(outbox) = outbox_of(&mut invitation) else {
+        return Ok(Verdict::Done);
+    };
+    let recorded = match outcome {
+        Ok(accepted) => {
+            tracing::info!(sender = %sender.id, simulated = accepted.is_simulated, "e-mail sent");
+            outbox.record_accepted(accepted.carrier_id, accepted.is_simulated, now)
+        }
+        Err(EmailError::Refused(why)) => outbox.give_up(Reason::EmailRefused, why, now),
+        Err(error) => {
+            tracing::warn!(sender = %sender.id, %error, "e-mail not sent");
+            let failed = judge_failure(deps, outbox, &error, now);
+            outbox.record_failure(failed, Some(sender), limits(deps), now)
+        }
+    };
+    if recorded.is_err() {
+        return Ok(Verdict::RETRY_SOON);
+    }
+    let mut tries = 1;
+    loop {
+        match store_and_follow(deps, invitation.clone()).await {
+            Err(error) if error.is_retryable() && tries < OUTCOME_TRIES => tries += 1,
+            stored => return stored,
+        }
+    }
+}
+
+/// Returns what an error of a carrier means for the e-mail, and when it is asked again.
+fn judge_failure(
+    deps: &impl Deps,
+    outbox: &EmailOutbox,
+    error: &EmailError,
+    now: Timestamp,
+) -> FailedAttempt {
+    let why = error.to_string();
+    let after = |pause| add_duration(now, pause);
+    let next = next_attempt(deps, outbox.attempts, now);
+    match error {
+        EmailError::Unknown(_) => FailedAttempt::Unknown { why, next },
+        EmailError::Later { after: None, .. } | EmailError::Refused(_) => {
+            FailedAttempt::Refused { why, next }
+        }
+        EmailError::Later {
+            after: Some(pause), ..
+        } => {
+            let pause = SignedDuration::try_from(*pause).unwrap_or(LATER_MAX);
+            let pause = pause.clamp(SignedDuration::from_secs(1), LATER_MAX);
+            FailedAttempt::Waits {
+                why,
+                next: after(pause),
+            }
+        }
+        EmailError::NeedsCredentials(_) => FailedAttempt::Waits {
+            why: format!("needs_credentials: {why}"),
+            next: after(CREDENTIAL_PAUSE),
+        },
+        EmailError::SenderNotReady(_) => FailedAttempt::Waits {
+            why,
+            next: after(SENDER_PAUSE),
+        },
+        EmailError::Unreachable(_) => FailedAttempt::Waits {
+            why,
+            next: after(UNREACHABLE_PAUSE),
+        },
+    }
+}
