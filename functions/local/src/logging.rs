@@ -152,8 +152,8 @@ impl ToldDrops {
 /// to warnings.
 fn may_be_logged(event: &Metadata<'_>) -> bool {
     event.is_span()
-        || !recado_http_client::logs_message_bodies(event.target())
-        || *event.level() <= Level::WARN
+        || !recado_http_client::is_never_logged(event.target())
+            && (!recado_http_client::logs_message_bodies(event.target()) || *event.level() <= Level::WARN)
 }
 
 /// The time of day where the machine is, for people.

@@ -9,13 +9,12 @@ use crate::model_provider::OTHER_PROVIDERS;
 use crate::simulated::Simulated;
 use crate::transcription::{TranscriptionClient, TranscriptionSettings};
 use recado_domain::calendar::TimeSpan;
-use recado_domain::config::Calendar;
-use recado_domain::config::{USUAL_MODEL_PROVIDER, split_model_name};
+use recado_domain::config::{Calendar, USUAL_MODEL_PROVIDER, split_model_name};
 use recado_domain::effects::EffectId;
 use recado_domain::knowledge::{FoundBlock, SnapshotName, SplitDocument};
 use recado_domain::media_type::MediaType;
 use recado_domain::message::TextGap;
-use recado_domain::tools::Tool;
+use recado_domain::tools::{McpListing, Tool};
 use recado_google_calendar::{GoogleCalendar, GoogleCalendarConfig};
 use recado_http_client::GuardedClients;
 use recado_knowledge::{KnowledgeShelf, SplitSettings};
@@ -203,6 +202,14 @@ impl<S: Secrets + Clone, A: System + Clone> Tools for Model<S, A> {
         limits: ToolLimits,
     ) -> Result<String, ToolFailure> {
         self.tools.call_tool(tool, arguments, limits).await
+    }
+
+    async fn list_server_tools(
+        &self,
+        tool: &Tool,
+        limits: ToolLimits,
+    ) -> Result<Vec<McpListing>, ToolFailure> {
+        self.tools.list_server_tools(tool, limits).await
     }
 
     async fn query_busy_times(

@@ -104,6 +104,13 @@ impl GuardedClient {
         Ok(self.http.request(method, url))
     }
 
+    /// Returns the client and the URL as it asks it, unless the URL leads where this client does not ask. It is for a library
+    /// that makes requests itself, to this URL alone.
+    pub fn client_for_url(&self, url: &str) -> Result<(Client, String), UrlRefusal> {
+        let url = judge_url(url, self.reach)?;
+        Ok((self.http.clone(), url.into()))
+    }
+
     /// Fetches what a URL leads to, within limits. Every redirect is judged as the URL is.
     pub async fn fetch_page(&self, url: &str, limits: FetchLimits) -> Result<FetchedPage, FetchError> {
         let fetching = self.follow_redirects(url, limits);

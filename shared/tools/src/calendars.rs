@@ -2,10 +2,11 @@
 
 use crate::HttpTools;
 use crate::acting::ActingTool;
+use crate::mcp::{McpEffects, McpServers};
 use recado_domain::calendar::TimeSpan;
 use recado_domain::config::{Calendar, GoogleCalendarAccess};
 use recado_domain::effects::{EffectAction, EffectEntry, EffectId, Journal};
-use recado_domain::tools::{CalendarFunction, Tool};
+use recado_domain::tools::{CalendarFunction, McpListing, Tool};
 use recado_google_calendar::{CalendarEffects, CalendarError, CalendarTarget, GoogleCalendar};
 use recado_pipeline::ports::{
     AskAnswer, CallAnswer, EffectTool, EventLook, FenceAnswer, Secrets, SettlingAbility, System, ToolFailure,
@@ -19,17 +20,22 @@ const USUAL_TITLE: &str = "Appointment (WhatsApp)";
 /// The version that events of simulated calendars have.
 const SIMULATED_VERSION: &str = "simulated";
 
-/// All kinds of tools: requests over HTTP, and calendars.
+/// All kinds of tools: requests over HTTP, servers of the Model Context Protocol, and calendars.
 #[derive(Debug, Clone)]
 pub struct AgentTools<S, A> {
     http: HttpTools<S>,
+    servers: McpServers,
     google: GoogleCalendar<S, A>,
 }
 
 impl<S, A> AgentTools<S, A> {
     /// Joins the clients of the kinds of tools.
     pub fn new(http: HttpTools<S>, google: GoogleCalendar<S, A>) -> Self {
-        Self { http, google }
+        Self {
+            http,
+            servers: McpServers::default(),
+            google,
+        }
     }
 }
 
@@ -73,7 +79,21 @@ impl<S: Secrets + Clone, A: System + Clone> Tools for AgentTools<S, A> {
         arguments: &Value,
         limits: ToolLimits,
     ) -> Result<String, ToolFailure> {
+        if tool.mcp.is_some() {
+            let call = self
+                .servers
+                .call_reading_tool(&self.http, tool, arguments, limits);
+            return call.await;
+        }
         self.http.call_tool(tool, arguments, limits).await
+    }
+
+    async fn list_server_tools(
+        &self,
+        tool: &Tool,
+        limits: ToolLimits,
+    ) -> Result<Vec<McpListing>, ToolFailure> {
+        self.servers.list_server_tools(&self.http, tool, limits).await
     }
 
     async fn query_busy_times(
@@ -115,6 +135,10 @@ impl<S: Secrets + Clone, A: System + Clone> Tools for AgentTools<S, A> {
         if let Some(function) = &tool.function {
             return tool.acts().then(|| self.open_calendar(function));
         }
+        if tool.mcp.is_some() {
+            let opened = McpEffects::open_mcp_tool(&self.servers, &self.http, tool, private_hosts);
+            return opened.map(AnyActingTool::Mcp);
+        }
         ActingTool::open_acting_tool(&self.http, tool, private_hosts).map(AnyActingTool::Http)
     }
 }
@@ -123,6 +147,8 @@ impl<S: Secrets + Clone, A: System + Clone> Tools for AgentTools<S, A> {
 enum AnyActingTool<'a, S, A> {
     /// A request over HTTP.
     Http(ActingTool<'a, S>),
+    /// A tool of a server of the Model Context Protocol.
+    Mcp(McpEffects<'a, S>),
     /// A calendar of Google's.
     Google(Box<CalendarEffects<S, A>>),
     /// A simulated calendar. Whatever is asked of it happens: its events are the bookings that the journals hold.
@@ -133,6 +159,7 @@ impl<S: Secrets, A: System> EffectTool for AnyActingTool<'_, S, A> {
     fn settling_ability(&self) -> SettlingAbility {
         match self {
             Self::Http(http) => http.settling_ability(),
+            Self::Mcp(server) => server.settling_ability(),
             Self::Google(google) => google.settling_ability(),
             Self::Simulated => SettlingAbility::Asked,
         }
@@ -141,6 +168,7 @@ impl<S: Secrets, A: System> EffectTool for AnyActingTool<'_, S, A> {
     async fn plan_effect(&self, arguments: &Value, journal: &Journal) -> Result<EffectAction, ToolFailure> {
         match self {
             Self::Http(http) => http.plan_effect(arguments, journal).await,
+            Self::Mcp(server) => server.plan_effect(arguments, journal).await,
             Self::Google(_) | Self::Simulated => Err(ToolFailure::Failed(
                 "a calendar's effects are planned by its rules".to_owned(),
             )),
@@ -150,6 +178,7 @@ impl<S: Secrets, A: System> EffectTool for AnyActingTool<'_, S, A> {
     async fn call_effect(&self, entry: &EffectEntry) -> CallAnswer {
         match self {
             Self::Http(http) => http.call_effect(entry).await,
+            Self::Mcp(server) => server.call_effect(entry).await,
             Self::Google(google) => google.call_effect(entry).await,
             Self::Simulated => CallAnswer::Done(None),
         }
@@ -158,6 +187,7 @@ impl<S: Secrets, A: System> EffectTool for AnyActingTool<'_, S, A> {
     async fn ask_effect(&self, entry: &EffectEntry) -> AskAnswer {
         match self {
             Self::Http(http) => http.ask_effect(entry).await,
+            Self::Mcp(server) => server.ask_effect(entry).await,
             Self::Google(google) => google.ask_effect(entry).await,
             Self::Simulated => AskAnswer::Happened(None),
         }
@@ -166,6 +196,7 @@ impl<S: Secrets, A: System> EffectTool for AnyActingTool<'_, S, A> {
     async fn put_fence(&self, entry: &EffectEntry) -> FenceAnswer {
         match self {
             Self::Http(http) => http.put_fence(entry).await,
+            Self::Mcp(server) => server.put_fence(entry).await,
             Self::Google(google) => google.put_fence(entry).await,
             Self::Simulated => FenceAnswer::Done,
         }
@@ -174,6 +205,7 @@ impl<S: Secrets, A: System> EffectTool for AnyActingTool<'_, S, A> {
     async fn remove_fence(&self, entry: &EffectEntry) -> FenceAnswer {
         match self {
             Self::Http(http) => http.remove_fence(entry).await,
+            Self::Mcp(server) => server.remove_fence(entry).await,
             Self::Google(google) => google.remove_fence(entry).await,
             Self::Simulated => FenceAnswer::Done,
         }

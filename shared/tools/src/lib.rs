@@ -19,6 +19,7 @@ use serde_json::Value;
 
 mod acting;
 mod calendars;
+mod mcp;
 
 pub use calendars::AgentTools;
 

@@ -73,7 +73,7 @@ pub(crate) fn start(calendar: &GoogleStandIn, kind: &str) -> Machine {
 }
 
 /// Asks the simulated model for a call, and returns what it repeats of the answer, and the turn of the reply.
-async fn call(machine: &Machine, number: usize, words: &str) -> (String, Value) {
+pub(crate) async fn call(machine: &Machine, number: usize, words: &str) -> (String, Value) {
     let body = evolution_text(INSTANCE, MARIA, &format!("C{number}"), words, seconds());
     assert_eq!(machine.evolution(&body).await, 200);
     let reply = eventually("the reply", || async {

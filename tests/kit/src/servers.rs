@@ -1,6 +1,8 @@
 //! Stand-ins for the servers outside: Evolution API, Meta's Graph API, 360dialog, Anthropic's Messages API, Google Calendar,
 //! over real HTTP on loopback.
 //!
+//! Also a server of the Model Context Protocol.
+//!
 //! Each answers as the real one is documented to, refuses a request that the real one would refuse (or that Recado
 //! promises not to make) and keeps it as a [`Violation`], and does on demand what goes wrong outside: see [`Behaviour`].
 //! A stand-in runs on a thread with a runtime of its own: a test whose time is paused does not pause it, and dropping it
@@ -20,6 +22,8 @@ mod fates;
 mod google_calendar;
 mod host;
 mod journal;
+#[cfg(feature = "mcp")]
+mod mcp;
 mod meta;
 mod notes;
 pub mod scripted;
@@ -36,5 +40,7 @@ pub use fates::Fates;
 #[cfg(feature = "google")]
 pub use google_calendar::{CALENDAR, GoogleStandIn, google_error};
 pub use journal::{ConnectionState, Delivered, Journal, Recorded, Violation};
+#[cfg(feature = "mcp")]
+pub use mcp::{McpCall, McpDoes, McpStandIn, McpVersions};
 pub use notes::Notes;
 pub use stand_in::{Kind, StandIn, StandIns};

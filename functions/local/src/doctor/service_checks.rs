@@ -16,6 +16,8 @@ pub(super) struct ServiceChecks {
     timestamp: Timestamp,
     disk: Option<DiskReport>,
     models: Vec<ModelReport>,
+    #[serde(default)]
+    servers: Vec<ServerReport>,
     instances: Vec<KeysReport>,
     waiting_conversations: u64,
     waiting_since: Option<Timestamp>,
@@ -40,6 +42,16 @@ struct ModelReport {
 }
 
 #[derive(Debug, Deserialize)]
+struct ServerReport {
+    tool: String,
+    answer: String,
+    #[serde(default)]
+    detail: String,
+    tools: Vec<String>,
+    missing: Vec<String>,
+}
+
+#[derive(Debug, Deserialize)]
 struct KeysReport {
     id: String,
     credential: String,
@@ -59,6 +71,7 @@ pub(super) async fn fetch_checks(there: &InstallationClient) -> Result<ServiceCh
 pub(super) fn check_service(checks: &ServiceChecks) -> Vec<CheckResult> {
     let mut findings: Vec<CheckResult> = checks.disk.iter().map(check_disk).collect();
     findings.extend(checks.models.iter().map(check_model));
+    findings.extend(checks.servers.iter().map(check_tool_server));
     if checks.waiting_conversations > 0 {
         let since = checks.waiting_since.unwrap_or(checks.timestamp);
         let found = format!(
@@ -152,6 +165,33 @@ fn check_http_agent(agent: &str, model: &ModelReport) -> CheckResult {
         _ => failed(
             format!("{agent} takes no requests ({why})"),
             "look at the endpoint that `http.url` names: it answers a signed request of the type agent.check with 204",
+        ),
+    }
+}
+
+/// Judges the answer of a server of the Model Context Protocol.
+fn check_tool_server(server: &ServerReport) -> CheckResult {
+    let (tool, why) = (&server.tool, &server.detail);
+    let failed = |found: String, fix: &str| CheckResult::check_failed("-", "tools", found).with_fix(fix);
+    match server.answer.as_str() {
+        "lists" if server.missing.is_empty() => {
+            let found = format!("{tool}: its server lists {}", server.tools.join(", "));
+            CheckResult::check_passed("-", "tools", found)
+        }
+        "lists" => {
+            let (missing, listed) = (server.missing.join(", "), server.tools.join(", "));
+            failed(
+                format!("{tool}: its server has no {missing}; it lists {listed}"),
+                "mend `mcp.allow` in recado.toml, and apply it",
+            )
+        }
+        "needs_credentials" => failed(
+            format!("{tool}: the credential is missing or was refused"),
+            "set the secret that `mcp.credential` names where Recado runs, and start it again",
+        ),
+        _ => failed(
+            format!("{tool}: its server does not list its tools ({why})"),
+            "look at `mcp.url`: a server of the Model Context Protocol over streamable HTTP answers there",
         ),
     }
 }

@@ -5,6 +5,7 @@ mod calendar_offer;
 mod calls;
 mod check;
 mod http;
+mod mcp;
 mod request;
 mod schema;
 
@@ -16,6 +17,7 @@ pub use calls::{TOOL_INSTRUCTIONS, ToolOutcome, TurnToolCall, render_tool_result
 pub use check::ToolError;
 pub(crate) use check::{check_agent_tools, check_tools};
 pub use http::{HttpAsk, HttpMethod, HttpTool};
+pub use mcp::{McpAsk, McpListing, McpServer};
 pub use request::{ArgumentError, HttpToolRequest};
 pub use schema::{ArgumentSchema, SchemaError};
 
@@ -34,7 +36,7 @@ pub const TOOL_SECONDS_MAX: f64 = 60.0;
 /// Longest time limit of one call of a tool that acts, in seconds: how it ended is asked in the same turn.
 pub const ACTING_SECONDS_MAX: f64 = 30.0;
 
-/// A tool that agents of a tenant may call. Exactly one kind of tool is set: `http` or `calendar`.
+/// A tool that agents of a tenant may call. Exactly one kind of tool is set: `http`, `mcp` or `calendar`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Tool {
@@ -61,12 +63,18 @@ pub struct Tool {
     /// A request over HTTP.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub http: Option<HttpTool>,
+    /// A server of the Model Context Protocol. The tool becomes several functions of the model, one for each tool that it allows.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub mcp: Option<McpServer>,
     /// A calendar of the tenant. The tool becomes several functions of the model, each with a name and arguments of its own.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub calendar: Option<CalendarId>,
     /// The function of a calendar. It is no part of the configuration: [`Self::into_functions`] sets it.
     #[serde(skip)]
     pub function: Option<Box<CalendarFunction>>,
+    /// The name of a tool at its server. It is no part of the configuration: [`Self::into_functions`] sets it.
+    #[serde(skip)]
+    pub mcp_tool: Option<String>,
 }
 
 /// The effect of a tool's calls.
@@ -106,7 +114,8 @@ impl Tool {
 
     /// Returns the reference to the secret that calls carry.
     pub fn credential(&self) -> Option<&CredentialRef> {
-        self.http.as_ref()?.credential.as_ref()
+        let of_http = self.http.as_ref().and_then(|http| http.credential.as_ref());
+        of_http.or_else(|| self.mcp.as_ref()?.credential.as_ref())
     }
 
     /// Returns the time limit of one call.

@@ -8,9 +8,11 @@ use axum::extract::State;
 use axum::{Extension, Json};
 use recado_domain::Timestamp;
 use recado_domain::access::Caller;
-use recado_domain::ids::{AgentId, InstanceId};
-use recado_pipeline::ports::{ConnectionAnswer, CredentialState, DiskSpace, LlmError};
-use recado_pipeline::self_check::{InstanceCheck, ModelAnswer, ModelCheck, SelfCheck, check_installation};
+use recado_domain::ids::{AgentId, InstanceId, ToolId};
+use recado_pipeline::ports::{ConnectionAnswer, CredentialState, DiskSpace, LlmError, ToolFailure};
+use recado_pipeline::self_check::{
+    InstanceCheck, ModelAnswer, ModelCheck, SelfCheck, ServerAnswer, ServerCheck, check_installation,
+};
 use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
 
@@ -32,6 +34,8 @@ pub(super) struct ChecksView {
     #[serde(skip_serializing_if = "Option::is_none")]
     disk: Option<DiskView>,
     models: Vec<ModelCheckView>,
+    /// The servers of the Model Context Protocol that tools of the agents name.
+    servers: Vec<ServerCheckView>,
     instances: Vec<InstanceCheckView>,
     /// Number of conversations in which the agent owes an answer.
     waiting_conversations: u64,
@@ -73,6 +77,30 @@ enum ModelAnswerView {
     Refused,
     Unavailable,
     NotAsked,
+}
+
+#[derive(Debug, Serialize, ToSchema)]
+struct ServerCheckView {
+    /// Id of the tool.
+    #[schema(value_type = String)]
+    tool: ToolId,
+    answer: ServerAnswerView,
+    /// The reason why it does not list its tools.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    detail: Option<String>,
+    /// The names of all tools of the server.
+    tools: Vec<String>,
+    /// The names that `mcp.allow` has and the server does not.
+    missing: Vec<String>,
+}
+
+/// The answer of a server that was asked for its tools.
+#[derive(Debug, Clone, Copy, Serialize, ToSchema)]
+#[serde(rename_all = "snake_case")]
+enum ServerAnswerView {
+    Lists,
+    NeedsCredentials,
+    Unavailable,
 }
 
 #[derive(Debug, Serialize, ToSchema)]
@@ -126,6 +154,27 @@ impl From<ModelCheck> for ModelCheckView {
     }
 }
 
+impl From<ServerCheck> for ServerCheckView {
+    fn from(check: ServerCheck) -> Self {
+        let (mut listed, mut lacks) = (Vec::new(), Vec::new());
+        let (answer, detail) = match check.answer {
+            ServerAnswer::Lists { tools, missing } => {
+                (listed, lacks) = (tools, missing);
+                (ServerAnswerView::Lists, None)
+            }
+            ServerAnswer::Failed(ToolFailure::Credentials) => (ServerAnswerView::NeedsCredentials, None),
+            ServerAnswer::Failed(failure) => (ServerAnswerView::Unavailable, Some(failure.to_string())),
+        };
+        Self {
+            tool: check.tool,
+            answer,
+            detail,
+            tools: listed,
+            missing: lacks,
+        }
+    }
+}
+
 impl From<InstanceCheck> for InstanceCheckView {
     fn from(check: InstanceCheck) -> Self {
         let (credential, detail) = match check.credential {
@@ -165,6 +214,7 @@ impl From<SelfCheck> for ChecksView {
             timestamp: check.at,
             disk: check.disk.map(DiskView::from),
             models: check.models.into_iter().map(ModelCheckView::from).collect(),
+            servers: check.servers.into_iter().map(ServerCheckView::from).collect(),
             instances: check.instances.into_iter().map(InstanceCheckView::from).collect(),
             waiting_conversations: check.waiting.conversations,
             waiting_since: check.waiting.since,
@@ -176,8 +226,8 @@ impl From<SelfCheck> for ChecksView {
 
 /// Checks the installation with its own keys, and changes nothing.
 ///
-/// Each provider is asked for its connection, and each model for one token. On AWS no model is asked: only the function
-/// that writes replies has its key.
+/// Each provider is asked for its connection, each model for one token, and each server of the Model Context Protocol for its
+/// tools. On AWS no model is asked: only the function that writes replies has its key.
 #[utoipa::path(
     get,
     path = "/v1/checks",

@@ -1,4 +1,5 @@
-/// The reason why a call brought nothing. The texts are told to the model, so no variant holds a secret or the tool's own words.
+/// The reason why a call brought nothing. The texts are told to the model, so no variant holds a secret. The
+/// words of `Failed` may be the tool's own: they are never logged.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum ToolFailure {
     /// The arguments make no request: the model may try others.

@@ -2,7 +2,7 @@ use super::{EffectTool, MissingEffectTool, ToolFailure};
 use recado_domain::calendar::TimeSpan;
 use recado_domain::config::Calendar;
 use recado_domain::effects::EffectId;
-use recado_domain::tools::Tool;
+use recado_domain::tools::{McpListing, Tool};
 use serde_json::Value;
 use std::future::Future;
 use std::time::Duration;
@@ -42,6 +42,17 @@ pub trait Tools: Send + Sync {
     ) -> impl Future<Output = Result<String, ToolFailure>> + Send {
         let _ = (tool, arguments, limits);
         std::future::ready(Err(ToolFailure::Failed("there are no tools here".to_owned())))
+    }
+
+    /// Lists the tools of a tool's server of the Model Context Protocol, also those that are not allowed. The server may have
+    /// told them to an earlier turn.
+    fn list_server_tools(
+        &self,
+        tool: &Tool,
+        limits: ToolLimits,
+    ) -> impl Future<Output = Result<Vec<McpListing>, ToolFailure>> + Send {
+        let _ = (tool, limits);
+        std::future::ready(Err(ToolFailure::Failed("there are no servers here".to_owned())))
     }
 
     /// Asks a calendar when it is busy within `span`. Changes nothing.

@@ -1,6 +1,10 @@
 //! Checks the installation with its own keys, for `recado doctor`. Nothing is changed: the providers are asked for their
 //! connections, and the model for one token.
 
+mod tool_servers;
+
+pub use tool_servers::{ServerAnswer, ServerCheck};
+
 use crate::Deps;
 use crate::ports::{
     ConfigurationStore, ConnectionAnswer, CredentialState, DeadLetters, DiskSpace, Gauges, LlmError,
@@ -14,6 +18,7 @@ use recado_domain::config::{Agent, ConfigDocument, CredentialRef, Instance};
 use recado_domain::http_agent::HTTP_AGENT_MODEL;
 use recado_domain::ids::{AgentId, InstanceId};
 use std::collections::{BTreeMap, BTreeSet};
+use tool_servers::check_tool_servers;
 
 /// Maximum number of open records of each kind that are read, approximately.
 const OPEN_WORK_LIMIT: usize = 2_000;
@@ -72,6 +77,8 @@ pub struct SelfCheck {
     pub disk: Option<DiskSpace>,
     /// The models that the agents name.
     pub models: Vec<ModelCheck>,
+    /// The servers of the Model Context Protocol that the agents' tools name.
+    pub servers: Vec<ServerCheck>,
     /// The instances.
     pub instances: Vec<InstanceCheck>,
     /// The customers who wait for the agent.
@@ -84,7 +91,8 @@ pub struct SelfCheck {
 
 /// Makes all checks within the caller's scope; with `wanted`, those of one instance (`None` if it does not exist there). The
 /// disk is the installation's, so a caller who sees one tenant is not told of it. Without `asks_models` no model is
-/// asked: not every process has the model's key.
+/// asked: not every process has the model's key. Agents that users run and servers of tools are asked everywhere: their secrets are
+/// the tenant's.
 pub async fn check_installation(
     deps: &impl Deps,
     caller: &Caller,
@@ -130,6 +138,7 @@ pub async fn check_installation(
         at: deps.system().now(),
         disk,
         models: check_models(deps, &configured, &instances, asks_models).await,
+        servers: check_tool_servers(deps, &configured, &instances).await,
         waiting,
         dead_letters: deps.store().count_dead_letters(tenant).await?.count_of(wanted),
         unknown: unknown.count() as u64,
@@ -179,9 +188,7 @@ async fn check_models(
     let mut checks: Vec<ModelCheck> = stream::iter(asked).buffered(ASKED_AT_ONCE).collect().await;
     let used: BTreeSet<&AgentId> = instances.iter().map(|check| &check.instance.agent).collect();
     let used = used.into_iter().filter_map(|id| agents.get(id).copied());
-    let asked: Vec<_> = used
-        .filter_map(|agent| check_http_agent(deps, agent, asks_models))
-        .collect();
+    let asked: Vec<_> = used.filter_map(|agent| check_http_agent(deps, agent)).collect();
     checks.extend(
         stream::iter(asked)
             .buffered(ASKED_AT_ONCE)
@@ -195,16 +202,11 @@ async fn check_models(
 fn check_http_agent<'a>(
     deps: &'a impl Deps,
     agent: &'a Agent,
-    is_asked: bool,
 ) -> Option<impl Future<Output = ModelCheck> + 'a> {
     let endpoint = agent.http.as_ref()?;
     Some(async move {
-        let answer = if is_asked {
-            let asked = ask_http_agent(deps, agent, endpoint).await;
-            asked.map_or_else(ModelAnswer::Failed, |()| ModelAnswer::Answers)
-        } else {
-            ModelAnswer::NotAsked
-        };
+        let asked = ask_http_agent(deps, agent, endpoint).await;
+        let answer = asked.map_or_else(ModelAnswer::Failed, |()| ModelAnswer::Answers);
         ModelCheck {
             model: HTTP_AGENT_MODEL.to_owned(),
             http_agent: Some(agent.id.clone()),

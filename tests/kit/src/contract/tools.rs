@@ -57,6 +57,25 @@ pub async fn an_instance_is_found_with_its_agents_tools_and_no_others<S: Store>(
     assert_eq!(stored, fixture.document());
 }
 
+pub async fn a_server_of_tools_is_found_as_the_functions_that_it_allows<S: Store>(store: &S) {
+    let mut fixture = Fixture::new();
+    let tenant = fixture.bound.tenant.clone();
+    let server: Tool =
+        serde_json::from_value(json!({"id": format!("{}-crm", tenant.id), "tenant": tenant.id,
+        "name": "crm", "description": "The CRM.", "effect": "reads",
+        "mcp": {"url": "https://crm.example/mcp", "allow": ["find", "open"], "effects": {"open": "acts"},
+            "ask": {"open": {"tool": "find", "argument": "key", "happened": "/ticket"}},
+            "credential": format!("ssm:/recado/instances/{}/key", tenant.id)}}))
+        .unwrap();
+    fixture.bound.agent.tools = [server.id.clone()].into();
+    fixture.bound.tools = vec![server.clone()];
+    succeed(store.apply_configuration(&fixture.document())).await;
+    fixture.bound.tools = server.into_functions(&[], &tenant);
+    let names: Vec<&str> = fixture.bound.tools.iter().map(Tool::model_name).collect();
+    assert_eq!(names, ["crm_find", "crm_open"]);
+    assert_bound(store, &fixture, &fixture.bound).await;
+}
+
 pub async fn tools_are_read_by_their_ids_and_listed_by_tenant_in_pages<S: Store>(store: &S) {
     let (fixture, other) = (with_tools(), with_tools());
     for fixture in [&fixture, &other] {

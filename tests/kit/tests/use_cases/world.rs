@@ -21,7 +21,7 @@ use recado_domain::message::{FileLoss, Message, TextGap, TokenUsage};
 use recado_domain::millis::{add_millis, from_unix_millis};
 use recado_domain::options::SendOptions;
 use recado_domain::provider::ProviderCapabilities;
-use recado_domain::tools::Tool;
+use recado_domain::tools::{McpListing, Tool};
 use recado_domain::wake_up::TurnJob;
 use recado_domain::{SignedDuration, Timestamp};
 use recado_embedded::{Clock, Embedded};
@@ -425,6 +425,8 @@ pub(crate) struct Tooling {
     pub(crate) tools: Mutex<Vec<OfferedTool>>,
     /// What tools return, in turn. Without more, a tool never answers.
     pub(crate) returns: Mutex<VecDeque<Result<String, ToolFailure>>>,
+    /// The tools that servers list; `None`: they do not answer.
+    pub(crate) listings: Mutex<Option<Vec<McpListing>>>,
     /// The calls of tools, with their limits.
     pub(crate) called: Mutex<Vec<(String, Value, ToolLimits)>>,
     /// The number of requests after which the process ends; 0: it does not.
@@ -498,6 +500,14 @@ impl Tools for Model {
         let answer = self.tooling.returns.lock().unwrap().pop_front();
         match answer {
             Some(answer) => answer,
+            None => std::future::pending().await,
+        }
+    }
+
+    async fn list_server_tools(&self, _: &Tool, _: ToolLimits) -> Result<Vec<McpListing>, ToolFailure> {
+        let listed = self.tooling.listings.lock().unwrap().clone();
+        match listed {
+            Some(listed) => Ok(listed),
             None => std::future::pending().await,
         }
     }

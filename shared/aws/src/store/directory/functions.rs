@@ -28,14 +28,15 @@ impl<A: System> DynamoStore<A> {
         let mut tools: Vec<Tool> = tools.collect::<PortResult<_>>()?;
         tools.sort_by(|a, b| a.id.cmp(&b.id));
         let named: BTreeSet<&CalendarId> = tools.iter().filter_map(|tool| tool.calendar.as_ref()).collect();
-        if named.is_empty() {
-            return Ok(tools);
-        }
-        let of = |id: &CalendarId| TableKey::for_configured(ConfigurationKind::Calendar, id.as_str());
-        let keys = named.into_iter().map(of).collect();
-        let found = self.table.get_records(what, keys, false).await?;
-        let calendars = found.iter().map(|item| item::decode_record(what, item));
-        let calendars: Vec<Calendar> = calendars.collect::<PortResult<_>>()?;
+        let calendars: Vec<Calendar> = if named.is_empty() {
+            Vec::new()
+        } else {
+            let of = |id: &CalendarId| TableKey::for_configured(ConfigurationKind::Calendar, id.as_str());
+            let keys = named.into_iter().map(of).collect();
+            let found = self.table.get_records(what, keys, false).await?;
+            let calendars = found.iter().map(|item| item::decode_record(what, item));
+            calendars.collect::<PortResult<_>>()?
+        };
         let functions = tools
             .into_iter()
             .flat_map(|tool| tool.into_functions(&calendars, tenant));

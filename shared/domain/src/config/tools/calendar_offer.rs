@@ -91,8 +91,12 @@ impl CalendarOperation {
 
 impl Tool {
     /// Makes the functions that the model may call of a tool: of a calendar those that read, and if the tool acts those that act
-    /// too; of every other tool itself. A tool whose calendar is not there has none.
+    /// too; of a server of the Model Context Protocol one for each tool that is allowed; of every other tool itself. A tool whose
+    /// calendar is not there has none.
     pub fn into_functions(self, calendars: &[Calendar], tenant: &Tenant) -> Vec<Self> {
+        if let Some(server) = &self.mcp {
+            return self.list_mcp_functions(server);
+        }
         let Some(named) = &self.calendar else {
             return vec![self];
         };

@@ -9,7 +9,7 @@ use crate::ids::{CalendarId, TenantId, ToolId};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Longest name of a tool, in characters.
-const NAME_MAX: usize = 64;
+pub(super) const NAME_MAX: usize = 64;
 
 /// Longest description of a tool, in characters.
 const DESCRIPTION_MAX: usize = 2_000;
@@ -45,8 +45,28 @@ pub enum ToolError {
     #[error("timeout_seconds must be above 0 and at most 60, of a tool that acts at most 30")]
     TimeLimit,
     /// The tool has no kind, or several.
-    #[error("a tool needs exactly one kind: `http` or `calendar`")]
+    #[error("a tool needs exactly one kind: `http`, `mcp` or `calendar`")]
     Kind,
+    /// The URL of a server of the Model Context Protocol cannot be used.
+    #[error("mcp.url must be an http:// or https:// URL of at most 2000 characters")]
+    McpUrl,
+    /// The list of allowed tools is empty or too long, or has a name that cannot be one.
+    #[error("mcp.allow takes 1 to 32 names of tools, of at most 128 characters each")]
+    McpAllowed,
+    /// A tool has an effect, and is not allowed.
+    #[error("mcp.effects names `{0}`, which mcp.allow does not")]
+    McpNotAllowed(String),
+    /// The question how an effect ended cannot be asked.
+    #[error(
+        "mcp.ask of `{0}` needs a tool that acts, and in it `tool` (one that reads), `argument` and `happened` (a JSON pointer)"
+    )]
+    McpAsk(String),
+    /// The functions of a server would have names that models do not accept, or twice the same.
+    #[error("the tool's name with an allowed name must have at most 64 characters, and no two be the same")]
+    McpNames,
+    /// The functions of a server have the arguments that it tells.
+    #[error("a tool with `mcp` takes no `arguments`")]
+    McpArguments,
     /// The functions of a calendar would have names that models do not accept.
     #[error("the name of a tool with a calendar must have at most 51 characters")]
     CalendarName,
@@ -98,7 +118,11 @@ impl Tool {
             return Err(ToolError::Description);
         }
         ArgumentSchema::compile(&self.arguments)?;
-        let seconds_max = if self.acts() {
+        let acts = self
+            .mcp
+            .as_ref()
+            .map_or(self.acts(), |server| server.has_acting_tool(self.effect));
+        let seconds_max = if acts {
             ACTING_SECONDS_MAX
         } else {
             TOOL_SECONDS_MAX
@@ -109,20 +133,33 @@ impl Tool {
         if self.calendar.is_some() {
             return self.check_calendar_tool();
         }
-        let http = self.http.as_ref().ok_or(ToolError::Kind)?;
-        if let Some(credential) = &http.credential
+        if let Some(credential) = self.credential()
             && !credential.belongs_to_tenant(&self.tenant)
         {
             let allowed = crate::config::CredentialRef::describe_allowed_for(&self.tenant);
             return Err(ToolError::ForeignCredential(allowed));
         }
-        http.check_request(&self.arguments)?;
-        http.check_acting(self.acts())
+        match (&self.http, &self.mcp) {
+            (Some(http), None) => {
+                http.check_request(&self.arguments)?;
+                http.check_acting(self.acts())
+            }
+            (None, Some(server)) => self.check_mcp_tool(server),
+            _ => Err(ToolError::Kind),
+        }
+    }
+
+    /// Lists the names by which the model calls what this tool becomes, as far as they are known from its configuration alone.
+    fn list_own_names(&self) -> Vec<String> {
+        match &self.mcp {
+            Some(server) => server.list_model_names(self.model_name()).collect(),
+            None => vec![self.model_name().to_owned()],
+        }
     }
 
     /// Checks a tool that works with a calendar: its functions have names and arguments of their own.
     fn check_calendar_tool(&self) -> Result<(), ToolError> {
-        if self.http.is_some() {
+        if self.http.is_some() || self.mcp.is_some() {
             return Err(ToolError::Kind);
         }
         if self.model_name().len() + LONGEST_ENDING > NAME_MAX {
@@ -182,7 +219,7 @@ pub(crate) fn check_agent_tools(agent: &Agent, tools: &BTreeMap<&ToolId, &Tool>)
             kind: "tool",
             id: id.to_string(),
         })?;
-        if !names.insert(tool.model_name()) {
+        if !tool.list_own_names().into_iter().all(|name| names.insert(name)) {
             let what = "two of its tools have the same name";
             return Err(ConfigError::InvalidValue { of: of(), what });
         }

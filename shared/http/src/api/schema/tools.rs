@@ -5,7 +5,7 @@ use serde_json::{Map, Value};
 use std::collections::BTreeMap;
 use utoipa::ToSchema;
 
-/// A tool that agents of a tenant may call. Exactly one kind of tool is set: `http` or `calendar`.
+/// A tool that agents of a tenant may call. Exactly one kind of tool is set: `http`, `mcp` or `calendar`.
 #[derive(Serialize, ToSchema)]
 #[schema(as = Tool)]
 #[serde(deny_unknown_fields)]
@@ -32,6 +32,8 @@ pub(in crate::api) struct ToolSchema {
     once_per_turn: bool,
     /// A request over HTTP.
     http: Option<HttpToolSchema>,
+    /// A server of the Model Context Protocol. The tool becomes several functions of the model, one for each tool that it allows.
+    mcp: Option<McpServerSchema>,
     /// Id of a calendar of the tenant. The tool becomes several functions of the model: with `reads` those that list free slots and
     /// the contact's appointments, with `acts` also those that book, move and cancel.
     calendar: Option<String>,
@@ -91,6 +93,39 @@ struct HttpAskSchema {
     url: String,
     /// The part of the answer that the model reads, as a JSON pointer. If absent, all of it.
     select: Option<String>,
+}
+
+/// A server of the Model Context Protocol over streamable HTTP, and which of its tools may be called.
+#[derive(Serialize, ToSchema)]
+#[schema(as = McpServer)]
+#[serde(deny_unknown_fields)]
+struct McpServerSchema {
+    /// The URL of the server.
+    #[schema(example = "https://crm.example/mcp")]
+    url: String,
+    /// Reference to a secret of the tenant that every request carries as its bearer token (`env:NAME` or `ssm:/path/name`).
+    credential: Option<String>,
+    /// The names of the server's tools that may be called: 1 to 32, each once. Its other tools are not shown to the model.
+    allow: Vec<String>,
+    /// The effect of single tools, where it is another than the entry's.
+    effects: Option<BTreeMap<String, ToolEffectSchema>>,
+    /// For tools that act: the tool of the same server which tells whether an effect happened.
+    ask: Option<BTreeMap<String, McpAskSchema>>,
+}
+
+/// The call by which a server is asked whether an effect happened.
+#[derive(Serialize, ToSchema)]
+#[schema(as = McpAsk)]
+#[serde(deny_unknown_fields)]
+struct McpAskSchema {
+    /// The name of the tool that is called. It must read alone.
+    tool: String,
+    /// The name of its argument that takes the effect's id.
+    argument: String,
+    /// The place in its answer, as a JSON pointer, where a value stands if the effect happened: none, `null` and `false` say that
+    /// it did not.
+    #[schema(example = "/ticket")]
+    happened: String,
 }
 
 /// The method of a request. If absent, GET.

@@ -7,6 +7,7 @@ use crate::steps::connection::record_missing_model_key;
 use crate::usecases::reply::draft::DraftedReply;
 use crate::usecases::reply::leased_turn::LeasedTurn;
 use crate::usecases::reply::steps::fallback_model::ask_models;
+use crate::usecases::reply::steps::server_tools::complete_server_functions;
 use crate::usecases::reply::steps::tool_calls::answer_calls;
 use crate::usecases::reply::transcript::{
     PERSON_INSTRUCTIONS, ShownFiles, build_transcript, reads_person, strip_person_mark,
@@ -35,6 +36,8 @@ pub(in crate::usecases::reply) async fn ask_model(
     {
         tracing::warn!(step = %gone, "the step is gone: the conversation goes on at the first");
     }
+    complete_server_functions(deps, turn).await;
+    let step = turn.script_step();
     let asked_at = deps.system().now();
     let left = turn.time.left_for_model(asked_at, deps.settings().llm_timeout);
     let within = left.ok_or(TurnEnd::NoTimeLeft)?;
