@@ -14,6 +14,7 @@ mod bad_input;
 mod calendars;
 mod canary;
 mod chaos;
+mod clinic;
 mod commands;
 mod consent;
 mod crashes;
