@@ -7,7 +7,6 @@ use recado_ai::ModelSettings;
 use recado_domain::secret::Secret;
 use recado_domain::web_url::WebUrl;
 use recado_email::CarrierSettings;
-use recado_google_calendar::GoogleCalendarConfig;
 use recado_http::WebhookLimits;
 use recado_pipeline::Settings;
 use recado_pipeline::settings::VariableReader;
@@ -103,10 +102,7 @@ impl LocalEnvironment {
             master_old: reader.read_secret("RECADO_WEBHOOK_SECRET_OLD"),
             webhook: read_webhook_keys(reader),
             providers,
-            model: ModelSettings {
-                calendar: GoogleCalendarConfig::from_environment(reader),
-                ..ModelSettings::from_environment(reader)
-            },
+            model: ModelSettings::from_environment(reader),
             simulation: reader.read_simulation(),
             webhook_limits: WebhookLimits::from_environment(reader),
             server: read_server_limits(reader),

@@ -42,7 +42,7 @@ pub struct ModelSettings {
     pub transcription: TranscriptionSettings,
     /// The embedding model.
     pub embeddings: EmbeddingSettings,
-    /// Google Calendar. It is not read by [`Self::from_environment`], which has it as it is by default.
+    /// Google Calendar.
     pub calendar: GoogleCalendarConfig,
 }
 
@@ -63,7 +63,7 @@ impl ModelSettings {
             simulated_latency: reader.read_parsed("RECADO_SIMULATED_LATENCY_MS", default, what, parse),
             transcription: TranscriptionSettings::from_environment(reader),
             embeddings: EmbeddingSettings::from_environment(reader),
-            calendar: GoogleCalendarConfig::default(),
+            calendar: GoogleCalendarConfig::from_environment(reader),
         }
     }
 }

@@ -103,6 +103,13 @@ pub const EMBEDDINGS: Names = &[
     "RECADO_EMBEDDINGS_TIMEOUT_SECONDS",
 ];
 
+/// Google Calendar.
+pub const CALENDAR: Names = &[
+    "GOOGLE_CALENDAR_BASE_URL",
+    "GOOGLE_TOKEN_URL",
+    "RECADO_CALENDAR_TIMEOUT_SECONDS",
+];
+
 /// The operators' token, and the URL that is shown.
 pub const OPERATORS: Names = &["RECADO_TOKEN_SECRET_ARN", "RECADO_PUBLIC_URL"];
 
@@ -247,7 +254,7 @@ pub const FUNCTIONS: [FunctionNeeds; 6] = [
     FunctionNeeds {
         name: "DeferredReply",
         required: DEFERRED_REPLY,
-        read: &[PROVIDERS, MODEL, TRANSCRIPTION, EMBEDDINGS],
+        read: &[PROVIDERS, MODEL, TRANSCRIPTION, EMBEDDINGS, CALENDAR],
         // A reply is committed only beside the journal that its draft knew.
         actions: CHECKING_ACTIONS,
         fed_by: Some(variable::TURNS_QUEUE),
@@ -300,7 +307,8 @@ pub const FUNCTIONS: [FunctionNeeds; 6] = [
     FunctionNeeds {
         name: "Reconcile",
         required: RECONCILE,
-        read: &[PROVIDERS, TRANSCRIPTION],
+        // Effects whose end is not known are settled with the calendar.
+        read: &[PROVIDERS, TRANSCRIPTION, CALENDAR],
         actions: RECORD_ACTIONS,
         indexes: &["lists", "open", "tenants", "active"],
         sends_to: ALL_QUEUES,
