@@ -2,11 +2,15 @@
 
 mod availability;
 mod grid;
+mod reminders;
 mod rules;
 mod slot;
 mod time_span;
 
 pub use availability::{FreeSlots, SlotQuery, SlotRefusal};
+pub use reminders::{
+    REMINDERS_MAX, Reminder, ReminderError, ReminderTemplate, check_reminders, name_reminder,
+};
 pub use rules::{BookingRules, BookingRulesError};
 pub use slot::{FreeSlot, SlotTextError, parse_slot_start};
 pub use time_span::TimeSpan;

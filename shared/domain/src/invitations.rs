@@ -14,7 +14,7 @@ pub use batch::{
     BatchOrderRefused, BatchRecipient, BatchState, RecipientStatus, split_recipients, write_batch_id,
 };
 pub use guest::{Guest, GuestReply, GuestStatus, InvitedGuest, PhoneKey};
-pub use guest_answer::{GuestAnswer, recognize_answer};
+pub use guest_answer::{GuestAnswer, recognize_answer, recognize_appointment_answer};
 pub use guest_list::{GUEST_ROWS_MAX, GuestListError, GuestRow, ListedGuest, parse_guest_list};
 pub use invitation::{
     Invitation, InvitationState, InvitationStatus, ScheduledInvitation, parse_invitation_time,

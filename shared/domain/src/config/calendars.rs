@@ -1,7 +1,7 @@
 //! The calendars in which agents book appointments: what a tenant configures.
 
 use super::{ConfigError, CredentialRef, Tenant};
-use crate::calendar::{BookingRules, BookingRulesError};
+use crate::calendar::{BookingRules, BookingRulesError, Reminder, ReminderError, check_reminders};
 use crate::ids::{CalendarId, TenantId};
 use jiff::SignedDuration;
 use jiff::tz::TimeZone;
@@ -27,6 +27,9 @@ pub struct Calendar {
     pub minutes: Vec<u16>,
     /// The rules by which appointments are taken.
     pub rules: BookingRules,
+    /// Reminders that each appointment of the calendar carries.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub reminders: Vec<Reminder>,
     /// A calendar of Google's.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub google: Option<GoogleCalendarAccess>,
@@ -51,6 +54,9 @@ pub enum CalendarConfigError {
     /// The rules are not valid, or a length does not fit them.
     #[error("{0}")]
     Rules(#[from] BookingRulesError),
+    /// A reminder is not valid.
+    #[error("{0}")]
+    Reminder(#[from] ReminderError),
     /// There is no length, too many, or one of them twice.
     #[error("minutes holds 1 to {LENGTHS_MAX} lengths of appointments, each once")]
     Lengths,
@@ -80,6 +86,7 @@ impl Calendar {
         for minutes in lengths {
             self.rules.check_duration(minutes)?;
         }
+        check_reminders(&self.reminders)?;
         match &self.google {
             Some(google) if !self.simulated => google.check_google_access(&self.tenant),
             None if self.simulated => Ok(()),

@@ -18,12 +18,29 @@ pub struct Booking {
     /// Time at which the calendar is asked next for the event.
     #[serde(with = "millis")]
     pub look_at: Timestamp,
+    /// Times of the reminders that are still to come.
+    #[serde(default, with = "millis::list", skip_serializing_if = "Vec::is_empty")]
+    pub reminders: Vec<Timestamp>,
+    /// The begin of the appointment for which the reminders were planned; `None`: they are not planned yet.
+    #[serde(default, with = "millis::optional", skip_serializing_if = "Option::is_none")]
+    pub reminded_for: Option<Timestamp>,
+    /// `true` if the contact confirmed it.
+    #[serde(default, skip_serializing_if = "crate::is_default")]
+    pub confirmed: bool,
 }
 
 impl Booking {
-    /// Notes that the calendar was asked at `now`.
+    /// Notes that the calendar was asked at `now`. It is asked again in an hour, and before a reminder is sent.
     pub fn note_calendar_look(&mut self, now: Timestamp) {
-        self.look_at = add_duration(now, LOOK_EVERY);
+        let next = add_duration(now, LOOK_EVERY);
+        self.look_at = self.reminders.iter().copied().fold(next, Timestamp::min);
+    }
+
+    /// Has the reminders planned again, since the appointment has another time.
+    pub fn drop_reminders(&mut self) {
+        self.reminders.clear();
+        self.reminded_for = None;
+        self.confirmed = false;
     }
 
     /// Returns whether the event is over at `now`. Its cells have expired then.

@@ -2,6 +2,7 @@
 
 mod due;
 mod keeping;
+mod reminding;
 
 use super::entry::{MARGIN, remove_secrets};
 use super::{
@@ -356,6 +357,9 @@ impl Journal {
                 tool: entry.tool.clone(),
                 span: span.clone(),
                 look_at: now,
+                reminders: Vec::new(),
+                reminded_for: None,
+                confirmed: false,
             };
             booking.note_calendar_look(now);
             self.bookings.push(booking);

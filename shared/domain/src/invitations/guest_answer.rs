@@ -43,6 +43,21 @@ pub fn recognize_answer(text: &str, is_first_answer: bool) -> Option<GuestAnswer
     found.iter().all(|answer| *answer == first).then_some(first)
 }
 
+/// Returns what an answer to a reminder of an appointment says: that the person comes, or wants it cancelled; `None` if it says
+/// neither. The rules are those of invitations, with the words for a cancellation.
+pub fn recognize_appointment_answer(text: &str) -> Option<GuestAnswer> {
+    let found = recognize_answer(text, true);
+    let clauses = split_clauses(text);
+    let is_asked = |clause: &Clause| clause.is_question || clause.begins_with_any(words::CONDITIONS);
+    if found.is_some() || text.chars().count() > CHARS_MAX || clauses.iter().any(is_asked) {
+        return found;
+    }
+    let says = clauses
+        .iter()
+        .any(|clause| clause.is_one_of(words::CANCELLATIONS));
+    says.then_some(GuestAnswer::Declines)
+}
+
 /// A part of a message, folded and with one space around each word.
 struct Clause {
     text: String,

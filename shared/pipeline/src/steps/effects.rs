@@ -11,7 +11,7 @@ mod settling;
 mod tool_finding;
 
 pub(crate) use changing::change_journal;
-pub(crate) use following::follow_event;
+pub(crate) use following::{confirm_booking, follow_event, plan_reminders};
 pub use performing::{DraftedJournal, EffectEnd, EffectStop, perform_effect};
 pub use settling::{SettlingEnd, remove_fence_left, settle_effect};
 pub(crate) use tool_finding::find_tool_of_effect;

@@ -5,6 +5,7 @@ mod automatic_catch_up;
 mod contact_pictures;
 mod dead_letter_retention;
 mod dead_queue_collection;
+mod due_bookings;
 mod inactivity;
 mod overdue_effects;
 mod overdue_returns;

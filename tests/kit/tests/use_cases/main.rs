@@ -54,6 +54,7 @@ mod people;
 mod phone;
 mod pictures;
 mod reactions;
+mod reminders;
 mod reply_time;
 mod retention;
 mod samples;

@@ -4,7 +4,8 @@ use crate::counter::Counter;
 use crate::memory::Memory;
 use futures::future::BoxFuture;
 use recado_domain::access::Caller;
-use recado_domain::config::{ConfigError, Instance, InstanceConfig};
+use recado_domain::calendar::TimeSpan;
+use recado_domain::config::{Calendar, ConfigError, Instance, InstanceConfig};
 use recado_domain::contact::ContactAddress;
 use recado_domain::content::{Content, Media, MessageTemplate};
 use recado_domain::context::{MessageContext, QuotedMessage};
@@ -12,6 +13,7 @@ use recado_domain::conversation::Conversation;
 use recado_domain::dead_letter::QueueName;
 use recado_domain::debounce::Debounce;
 use recado_domain::decision::{AgentDecision, OfferedDecisions};
+use recado_domain::effects::EffectId;
 use recado_domain::event::{EventKind, EventPayload, InboundJob, derive_event_id};
 use recado_domain::ids::{ConversationId, Ordinal};
 use recado_domain::inbound::{InboundEvent, InboundMessage};
@@ -29,12 +31,12 @@ use recado_knowledge::hash_ngrams;
 use recado_pipeline::deliver::{self, AcceptedMessage, DeliverRequest};
 use recado_pipeline::ports::{
     ChatFile, CommitOutcome, ConfigurationStore, ConnectionAnswer, Conversations, DocumentReader, EffectTool,
-    Embedder, EmbeddingError, Embeddings, FetchedFile, FileBytes, FileError, FileRequest, HistoryError,
-    HistoryPage, HistorySpan, HttpAgentRequest, IdentityKeyStore, InboundWrite, Inbox, KnowledgeLibrary,
-    KnownVectors, LibraryError, Llm, LlmError, LlmReply, LlmRequest, ModelCall, OfferedTool, OutboxStore,
-    OutgoingMessage, PictureAnswer, Providers, ReadDocument, RecordEventOutcome, Recording, SearchedQuestion,
-    SendEvidence, SendOutcome, StoreInboundOutcome, System, TemplateAnswer, ToolExchange, ToolFailure,
-    ToolLimits, Tools, Transcriber, Transcript, TranscriptionError,
+    Embedder, EmbeddingError, Embeddings, EventLook, FetchedFile, FileBytes, FileError, FileRequest,
+    HistoryError, HistoryPage, HistorySpan, HttpAgentRequest, IdentityKeyStore, InboundWrite, Inbox,
+    KnowledgeLibrary, KnownVectors, LibraryError, Llm, LlmError, LlmReply, LlmRequest, ModelCall,
+    OfferedTool, OutboxStore, OutgoingMessage, PictureAnswer, Providers, ReadDocument, RecordEventOutcome,
+    Recording, SearchedQuestion, SendEvidence, SendOutcome, StoreInboundOutcome, System, TemplateAnswer,
+    ToolExchange, ToolFailure, ToolLimits, Tools, Transcriber, Transcript, TranscriptionError,
 };
 use recado_pipeline::{Components, Settings, Verdict, process, reply};
 use recado_testkit::builders::{BASE, Fixture, correlation, identity_key};
@@ -425,6 +427,8 @@ pub(crate) struct Tooling {
     pub(crate) tools: Mutex<Vec<OfferedTool>>,
     /// What tools return, in turn. Without more, a tool never answers.
     pub(crate) returns: Mutex<VecDeque<Result<String, ToolFailure>>>,
+    /// The answer of a calendar about an event; `None`: it stands as it was booked.
+    pub(crate) looks: Mutex<Option<EventLook>>,
     /// The tools that servers list; `None`: they do not answer.
     pub(crate) listings: Mutex<Option<Vec<McpListing>>>,
     /// The calls of tools, with their limits.
@@ -510,6 +514,18 @@ impl Tools for Model {
             Some(listed) => Ok(listed),
             None => std::future::pending().await,
         }
+    }
+
+    async fn query_busy_times(&self, _: &Calendar, _: TimeSpan) -> Result<Vec<TimeSpan>, ToolFailure> {
+        Ok(Vec::new())
+    }
+
+    async fn look_at_event(&self, _: &Calendar, _: &EffectId) -> Result<EventLook, ToolFailure> {
+        let standing = EventLook::Present {
+            version: "1".to_owned(),
+            time: None,
+        };
+        Ok(self.tooling.looks.lock().unwrap().clone().unwrap_or(standing))
     }
 
     fn open_effect_tool<'a>(&'a self, tool: &'a Tool, _: bool) -> Option<impl EffectTool> {

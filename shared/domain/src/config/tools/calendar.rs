@@ -2,6 +2,7 @@
 
 use crate::calendar::{FreeSlot, SlotQuery, TimeSpan, parse_slot_start};
 use crate::config::Calendar;
+use crate::content::Content;
 use crate::effects::{Booking, CellSpan, EffectAction, EffectId, HeldCell, Journal};
 use jiff::civil::Date;
 use jiff::tz::TimeZone;
@@ -30,6 +31,8 @@ pub enum CalendarOperation {
     Move,
     /// Cancels an appointment of the contact.
     Cancel,
+    /// Notes that the contact confirmed an appointment.
+    Confirm,
 }
 
 /// A function of a calendar, with the calendar as it is configured.
@@ -212,6 +215,21 @@ impl CalendarFunction {
         rules.span_to_hold(&self.calendar.name_cell_calendar(), slot)
     }
 
+    /// Lists the times of the reminders of an appointment that begins at `start`.
+    pub fn list_reminder_times(&self, start: Timestamp) -> Vec<Timestamp> {
+        let reminders = self.calendar.reminders.iter();
+        reminders
+            .filter_map(|reminder| reminder.due_at(start, &self.zone))
+            .collect()
+    }
+
+    /// Makes the content of the reminder that is due at `due`. `None`: there is none any more, or none that may be sent.
+    pub fn make_reminder(&self, start: Timestamp, due: Timestamp, takes_text: bool) -> Option<Content> {
+        let mut reminders = self.calendar.reminders.iter();
+        let reminder = reminders.find(|reminder| reminder.due_at(start, &self.zone) == Some(due))?;
+        reminder.make_content(start, &self.zone, takes_text)
+    }
+
     /// Lists the contact's appointments for the model.
     pub fn describe_bookings(&self, journal: &Journal, now: Timestamp) -> String {
         let mut bookings: Vec<&Booking> = self.list_coming_bookings(journal, now).collect();
@@ -222,11 +240,9 @@ impl CalendarFunction {
                 start: time.from,
                 end: time.to,
             };
-            Some(format!(
-                "{} (appointment {})",
-                slot.format_for_model(&self.zone),
-                booking.event.as_str()
-            ))
+            let confirmed = if booking.confirmed { ", confirmed" } else { "" };
+            let (when, id) = (slot.format_for_model(&self.zone), booking.event.as_str());
+            Some(format!("{when} (appointment {id}{confirmed})"))
         };
         let lines: Vec<String> = bookings.into_iter().filter_map(line).collect();
         if lines.is_empty() {

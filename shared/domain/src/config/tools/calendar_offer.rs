@@ -9,17 +9,18 @@ pub(super) const LONGEST_ENDING: usize = "_appointments".len();
 
 impl CalendarOperation {
     /// All operations, those that read first.
-    const ALL: [Self; 5] = [
+    const ALL: [Self; 6] = [
         Self::FreeSlots,
         Self::Appointments,
         Self::Book,
         Self::Move,
         Self::Cancel,
+        Self::Confirm,
     ];
 
     fn effect_of_calls(self) -> ToolEffect {
         match self {
-            Self::FreeSlots | Self::Appointments => ToolEffect::Reads,
+            Self::FreeSlots | Self::Appointments | Self::Confirm => ToolEffect::Reads,
             Self::Book | Self::Move | Self::Cancel => ToolEffect::Acts,
         }
     }
@@ -31,6 +32,7 @@ impl CalendarOperation {
             Self::Book => "_book",
             Self::Move => "_move",
             Self::Cancel => "_cancel",
+            Self::Confirm => "_confirm",
         }
     }
 
@@ -48,6 +50,9 @@ impl CalendarOperation {
             }
             Self::Cancel => {
                 "Cancels an appointment of this contact. Call it once the contact asked for that clearly."
+            }
+            Self::Confirm => {
+                "Notes that this contact confirmed an appointment, such as after a reminder of it."
             }
         }
     }
@@ -78,7 +83,7 @@ impl CalendarOperation {
                 json!(["start"]),
             ),
             Self::Move => (json!({"appointment": which, "start": start}), json!(["start"])),
-            Self::Cancel => (json!({"appointment": which}), json!([])),
+            Self::Cancel | Self::Confirm => (json!({"appointment": which}), json!([])),
         };
         let mut schema = Map::new();
         schema.insert("type".to_owned(), Value::from("object"));
@@ -106,8 +111,11 @@ impl Tool {
         };
         let zone = calendar.resolve_time_zone(tenant);
         let operations = CalendarOperation::ALL.into_iter();
-        let offered = operations
-            .filter(|one| one.effect_of_calls() == ToolEffect::Reads || self.effect == ToolEffect::Acts);
+        let acts = self.effect == ToolEffect::Acts;
+        let offered = operations.filter(|one| match one {
+            CalendarOperation::Confirm => acts && !calendar.reminders.is_empty(),
+            one => acts || one.effect_of_calls() == ToolEffect::Reads,
+        });
         let function = |operation: CalendarOperation| Self {
             name: Some(format!(
                 "{}{}",

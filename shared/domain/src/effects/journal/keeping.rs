@@ -95,6 +95,7 @@ impl Journal {
             frees: list_cells_beyond(&booking.span, event, &span.list_cells()),
         };
         booking.span = span;
+        booking.drop_reminders();
         booking.note_calendar_look(now);
         change
     }

@@ -106,3 +106,24 @@ proptest! {
         prop_assert_eq!(recognize_answer(&text, example.first_answer), example.wanted());
     }
 }
+
+#[test]
+fn an_answer_to_a_reminder_confirms_or_cancels_the_appointment() {
+    use GuestAnswer::{Confirms, Declines};
+    for (text, said) in [
+        ("Sim", Some(Confirms)),
+        ("confirmo", Some(Confirms)),
+        ("👍", Some(Confirms)),
+        ("Cancelar", Some(Declines)),
+        ("Olá, quero desmarcar.", Some(Declines)),
+        ("cancel please", Some(Declines)),
+        ("não", Some(Declines)),
+        ("Posso cancelar?", None),
+        ("Como faço para cancelar?", None),
+        ("Se chover quero cancelar", None),
+        ("Não quero cancelar", None),
+        ("Qual é o endereço?", None),
+    ] {
+        assert_eq!(recognize_appointment_answer(text), said, "{text}");
+    }
+}

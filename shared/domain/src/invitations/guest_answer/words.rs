@@ -235,6 +235,15 @@ pub(super) const NO: &[&str] = &[
     "nao obrigada", "no thanks", "no thank you", "no puedo", "nao posso", "i cant", "we cant", "cant", "no podemos", "nao podemos", "nao consigo", "nao vai dar", "dessa vez nao", "esta vez no",
 ];
 
+/// Whole clauses that cancel an appointment.
+#[rustfmt::skip]
+pub(super) const CANCELLATIONS: &[&str] = &[
+    "cancelar", "cancela", "cancele", "cancelo", "cancelado", "quero cancelar", "preciso cancelar", "pode cancelar", "cancelar consulta", "cancelar a consulta", "cancela a consulta",
+    "quero cancelar a consulta", "por favor cancelar", "cancelar por favor", "desmarcar", "desmarca", "desmarque", "quero desmarcar", "preciso desmarcar", "pode desmarcar",
+    "desmarcar a consulta", "quiero cancelar", "necesito cancelar", "puede cancelar", "cancelar cita", "cancelar la cita", "cancela la cita", "anular", "cancel", "cancel it", "please cancel",
+    "cancel please", "i want to cancel", "i need to cancel", "cancel the appointment", "cancel my appointment",
+];
+
 /// Whole clauses of politeness before an answer.
 #[rustfmt::skip]
 pub(super) const POLITE: &[&str] = &[

@@ -17,11 +17,44 @@ pub(in crate::api) struct CalendarSchema {
     #[schema(required = false, value_type = Vec<u16>, example = json!([30, 60]))]
     minutes: Vec<u16>,
     rules: BookingRulesSchema,
+    /// Reminders that each appointment of the calendar carries: at most 4, each with another `before`.
+    #[schema(required = false)]
+    reminders: Vec<ReminderSchema>,
     /// A calendar of Google's.
     google: Option<GoogleCalendarSchema>,
     /// `true`: a simulated calendar. Nothing is asked or told anywhere; its events are the bookings that Recado stored.
     #[schema(required = false, default = false)]
     simulated: bool,
+}
+
+/// A reminder of an appointment.
+#[derive(Serialize, ToSchema)]
+#[schema(as = Reminder)]
+#[serde(deny_unknown_fields)]
+struct ReminderSchema {
+    /// The time before the appointment, as an ISO 8601 duration of weeks, days, hours and minutes: 5 minutes to 30 days. A day is one of
+    /// the calendar's zone.
+    #[schema(example = "P1D")]
+    before: String,
+    /// The text, with `{date}` and `{time}` of the appointment. It is sent where the provider takes texts.
+    #[schema(max_length = 1000)]
+    text: String,
+    /// The template that is sent outside the 24-hour window. If absent, nothing is sent then.
+    template: Option<ReminderTemplateSchema>,
+}
+
+/// A template of the provider's that reminds of an appointment.
+#[derive(Serialize, ToSchema)]
+#[schema(as = ReminderTemplate)]
+#[serde(deny_unknown_fields)]
+struct ReminderTemplateSchema {
+    /// The template's name at the provider.
+    name: String,
+    #[schema(example = "pt_BR")]
+    language: String,
+    /// The values of its body, in order, with `{date}` and `{time}` of the appointment: at most 10.
+    #[schema(required = false)]
+    parameters: Vec<String>,
 }
 
 /// The rules by which a calendar takes appointments.

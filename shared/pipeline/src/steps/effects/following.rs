@@ -4,7 +4,8 @@ use super::DraftedJournal;
 use super::changing::change_journal;
 use crate::Deps;
 use crate::ports::PortResult;
-use recado_domain::effects::{CellSpan, EffectId, EntryError};
+use jiff::Timestamp;
+use recado_domain::effects::{CellSpan, EffectId, EntryError, Journal, JournalChange};
 
 /// Follows the event of a booking: people moved it to `span`, or deleted it (`None`). The draft's journal has it then.
 pub(crate) async fn follow_event(
@@ -18,6 +19,44 @@ pub(crate) async fn follow_event(
             Some(span) => journal.follow_booking(event, span.clone(), now),
             None => journal.drop_booking(event),
         })
+    });
+    if let Ok(written) = changed.await? {
+        drafted.note_own_writes(written, 1);
+    }
+    Ok(())
+}
+
+/// Plans the reminders of a booking whose appointment begins at `start`. The draft's journal has them then.
+pub(crate) async fn plan_reminders(
+    deps: &impl Deps,
+    drafted: &mut DraftedJournal,
+    event: &EffectId,
+    (start, times): (Timestamp, &[Timestamp]),
+) -> PortResult<()> {
+    write_plainly(deps, drafted, |journal, now| {
+        journal.plan_reminders(event, start, times, now);
+    })
+    .await
+}
+
+/// Notes that the contact confirmed a booking. The draft's journal has it then.
+pub(crate) async fn confirm_booking(
+    deps: &impl Deps,
+    drafted: &mut DraftedJournal,
+    event: &EffectId,
+) -> PortResult<()> {
+    write_plainly(deps, drafted, |journal, _| journal.confirm_booking(event)).await
+}
+
+/// Changes the journal without its cells, and notes the write in the draft.
+async fn write_plainly(
+    deps: &impl Deps,
+    drafted: &mut DraftedJournal,
+    by: impl Fn(&mut Journal, Timestamp),
+) -> PortResult<()> {
+    let changed = change_journal(deps, &drafted.journal.thread, |journal, now| {
+        by(journal, now);
+        Ok::<_, EntryError>(JournalChange::default())
     });
     if let Ok(written) = changed.await? {
         drafted.note_own_writes(written, 1);

@@ -1,5 +1,6 @@
 //! Settles effects of agents' tools whose end nobody stored in time, also where people answer or the conversation is resolved.
 
+use super::due_bookings::look_at_due_bookings;
 use crate::Deps;
 use crate::ports::{
     Conversations, EffectJournals, EffectTool, MissingEffectTool, PortError, PortResult, System, Tools,
@@ -29,7 +30,8 @@ pub(super) async fn settle_due_effects(deps: &impl Deps, thread: &ThreadId) -> P
         let works = Box::pin(handle_due_entry(deps, &journal, entry));
         run_within(deps.system(), ONE_EFFECT, works).await.transpose()?;
     }
-    Ok(!(open.is_empty() && fences.is_empty()))
+    let looked = look_at_due_bookings(deps, &journal).await?;
+    Ok(looked || !(open.is_empty() && fences.is_empty()))
 }
 
 /// Settles an entry, or removes its fence, with the tool that it names.

@@ -19,6 +19,7 @@ pub(super) mod read_conversation;
 pub(super) mod read_files;
 pub(super) mod read_journal;
 pub(super) mod ready_reply;
+mod reminder_answer;
 mod server_tools;
 pub(super) mod take_lease;
 pub(super) mod take_place;

@@ -3,7 +3,7 @@
 use super::tool_calls::outcome_of;
 use crate::Deps;
 use crate::ports::{EffectJournals, EventLook, System, ToolFailure, ToolLimits, Tools};
-use crate::steps::effects::{DraftedJournal, follow_event};
+use crate::steps::effects::{DraftedJournal, confirm_booking, follow_event};
 use crate::steps::time_limit::run_within;
 use crate::usecases::reply::leased_turn::LeasedTurn;
 use recado_domain::calendar::TimeSpan;
@@ -25,6 +25,9 @@ pub(super) async fn read_calendar(
     let now = deps.system().now();
     if function.operation == CalendarOperation::Appointments {
         return list_appointments(deps, turn.journal.as_mut(), function, limits).await;
+    }
+    if function.operation == CalendarOperation::Confirm {
+        return confirm_appointment(deps, turn.journal.as_mut(), function, arguments).await;
     }
     let asked = match function.read_slots_question(arguments, now) {
         Ok(asked) => asked,
@@ -195,6 +198,34 @@ async fn list_appointments(
     }
     let listed = function.describe_bookings(&drafted.journal, now);
     (ToolOutcome::Answered, listed)
+}
+
+/// Notes that the contact confirmed an appointment.
+async fn confirm_appointment(
+    deps: &impl Deps,
+    drafted: Option<&mut DraftedJournal>,
+    function: &CalendarFunction,
+    arguments: &Value,
+) -> Told {
+    let none = || refuse_with_words("there is no such appointment of this contact");
+    let Some(drafted) = drafted else {
+        return none();
+    };
+    let found = function.find_named_booking(arguments, &drafted.journal, deps.system().now());
+    let event = match found {
+        Ok(booking) => booking.event.clone(),
+        Err(mistake) => return refuse_with_words(&mistake),
+    };
+    match confirm_booking(deps, drafted, &event).await {
+        Ok(()) => (
+            ToolOutcome::Answered,
+            "it is noted that the contact confirmed".to_owned(),
+        ),
+        Err(error) => {
+            tracing::warn!(%error, "a confirmation of an appointment could not be stored");
+            describe_tool_failure(&ToolFailure::Failed("it could not be noted".to_owned()))
+        }
+    }
 }
 
 /// Asks the calendar for the event of a booking, and follows what people did with it. Returns the booking as it stands, and the

@@ -4,14 +4,14 @@ use super::calendar_call::{describe_other_times, plan_calendar_effect};
 use super::tool_calls::{describe_missing_time, outcome_of};
 use crate::Deps;
 use crate::ports::{EffectGuard, EffectTool, ModelCall, ToolFailure, ToolLimits, Tools};
-use crate::steps::effects::{EffectEnd, EffectStop, perform_effect};
+use crate::steps::effects::{DraftedJournal, EffectEnd, EffectStop, perform_effect, plan_reminders};
 use crate::steps::random_id::{generate_effect_id, generate_nonce};
 use crate::steps::time_limit::run_within;
 use crate::usecases::reply::leased_turn::LeasedTurn;
 use crate::usecases::reply::turn_end::{TurnEnd, TurnStop};
 use jiff::Timestamp;
-use recado_domain::effects::{BeginRefusal, EffectAction, EffectRequest, EffectState, ToolName};
-use recado_domain::tools::{Tool, ToolOutcome};
+use recado_domain::effects::{BeginRefusal, EffectAction, EffectEntry, EffectRequest, EffectState, ToolName};
+use recado_domain::tools::{CalendarFunction, Tool, ToolOutcome};
 
 /// Performs the effect that a call asks for, once. Returns the outcome, and the words for the model. Ends the turn if the
 /// conversation or the journal is not as drafted any more, or if the effect is to be settled later.
@@ -55,6 +55,9 @@ pub(super) async fn perform_asked_effect(
     };
     let performs = perform_effect(deps, &acting, &guard, drafted, request, deadline);
     let performed = Box::pin(performs).await;
+    if let (Ok(EffectEnd::Entered(entry)), Some(function)) = (&performed, function) {
+        plan_reminders_of_effect(deps, drafted, function, entry).await?;
+    }
     turn.draft.turn.effects_upto = Some(drafted.journal.last);
     match performed {
         Ok(EffectEnd::TimeTaken) => {
@@ -71,6 +74,23 @@ pub(super) async fn perform_asked_effect(
         Err(EffectStop::UnderWay(until)) => Err(TurnEnd::EffectUnderWay { until }.into()),
         Err(EffectStop::Failed(error)) => Err(error.into()),
     }
+}
+
+/// Plans the reminders of an appointment that was booked or moved. What a crash leaves out, `reconcile` plans within an hour.
+async fn plan_reminders_of_effect(
+    deps: &impl Deps,
+    drafted: &mut DraftedJournal,
+    function: &CalendarFunction,
+    entry: &EffectEntry,
+) -> Result<(), TurnStop> {
+    let event = entry.event().filter(|_| !function.calendar.reminders.is_empty());
+    let booking = event.and_then(|event| drafted.journal.find_booking(event));
+    let time = booking.and_then(|booking| function.find_appointment_time(booking));
+    let (Some(event), Some(time)) = (event, time) else {
+        return Ok(());
+    };
+    let times = function.list_reminder_times(time.from);
+    Ok(plan_reminders(deps, drafted, event, (time.from, &times)).await?)
 }
 
 fn build_request(

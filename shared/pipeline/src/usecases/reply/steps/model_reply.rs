@@ -7,6 +7,7 @@ use crate::steps::connection::record_missing_model_key;
 use crate::usecases::reply::draft::DraftedReply;
 use crate::usecases::reply::leased_turn::LeasedTurn;
 use crate::usecases::reply::steps::fallback_model::ask_models;
+use crate::usecases::reply::steps::reminder_answer::read_reminder_answer;
 use crate::usecases::reply::steps::server_tools::complete_server_functions;
 use crate::usecases::reply::steps::tool_calls::answer_calls;
 use crate::usecases::reply::transcript::{
@@ -58,11 +59,37 @@ pub(in crate::usecases::reply) async fn ask_model(
         within,
         simulated: deps.providers().is_simulated(&bound.instance).await,
     };
-    match ask_until_reply(deps, turn, request, asked_at).await {
+    let request = answer_reminder_first(deps, turn, request).await?;
+    match ask_until_reply(deps, turn, request, deps.system().now()).await {
         Ok(reply) => draft_from_answer(deps, turn, Ok(reply)).await,
         Err(DraftStop::Model(error)) => draft_from_answer(deps, turn, Err(error)).await,
         Err(DraftStop::Turn(ended)) => Err(ended),
     }
+}
+
+/// Does what a plain answer to a reminder asks for, before the model is asked: it is told of it as of a call of its own.
+async fn answer_reminder_first(
+    deps: &impl Deps,
+    turn: &mut LeasedTurn<'_>,
+    mut request: LlmRequest,
+) -> Result<LlmRequest, TurnStop> {
+    if let Some(call) = read_reminder_answer(turn) {
+        let asked = LlmReply {
+            calls: vec![call],
+            text: String::new(),
+            decision: None,
+            ignored_calls: 0,
+            usage: TokenUsage::default(),
+            model: String::new(),
+        };
+        let exchange = Box::pin(answer_calls(deps, turn, asked)).await?;
+        request.exchanges.push(exchange);
+        let left = turn
+            .time
+            .left_for_model(deps.system().now(), deps.settings().llm_timeout);
+        request.within = left.ok_or(TurnEnd::NoTimeLeft)?;
+    }
+    Ok(request)
 }
 
 /// Drafts the reply that an answer of a model or of a user's agent leads to.

@@ -1,0 +1,295 @@
+//! Appointments carry reminders, which follow them, and contacts confirm or cancel by a word.
+
+use crate::world::Setup;
+use jiff::tz::TimeZone;
+use jiff::{SignedDuration, Timestamp};
+use recado_domain::calendar::TimeSpan;
+use recado_domain::config::ConfigDocument;
+use recado_domain::contact::ContactAddress;
+use recado_domain::content::Content;
+use recado_domain::effects::{Booking, EffectState, Journal};
+use recado_domain::message::Message;
+use recado_domain::provider::Provider;
+use recado_pipeline::ports::{ConfigurationStore, EffectJournals, EventLook, JournalOutcome, ModelCall};
+use recado_pipeline::reconcile::reconcile;
+use recado_testkit::builders::Fixture;
+use recado_testkit::ports::succeed;
+use serde_json::{Value, json};
+
+const HOUR: i64 = 3_600;
+const ZONE: &str = "America/Sao_Paulo";
+
+/// A clinic whose appointments carry two reminders, a day and two hours before.
+async fn clinic(provider: Provider) -> Setup {
+    let mut fixture = Fixture::on(provider);
+    if provider == Provider::Meta {
+        let digits = fixture.address.phone_number().unwrap();
+        fixture.address = ContactAddress::parse(digits.trim_start_matches('+')).unwrap();
+    }
+    let tenant = fixture.bound.tenant.id.clone();
+    let always = json!(["00:00-24:00"]);
+    let calendar: Value = json!({"id": format!("{tenant}-agenda"), "tenant": tenant, "simulated": true,
+    "rules": {"grid_minutes": 30, "notice_minutes": 0, "hours": {"time_zone": ZONE, "mon": always, "tue": always,
+        "wed": always, "thu": always, "fri": always, "sat": always, "sun": always}},
+    "reminders": [
+        {"before": "P1D", "text": "Lembrete: {date} às {time}. Confirma?",
+            "template": {"name": "lembrete", "language": "pt_BR", "parameters": ["{date}", "{time}"]}},
+        {"before": "PT2H", "text": "Até já, às {time}."},
+    ]});
+    let tool = json!({"id": format!("{tenant}-agenda"), "tenant": tenant, "name": "agenda", "description": "The agenda.",
+        "effect": "acts", "timeout_seconds": 5, "calendar": format!("{tenant}-agenda")});
+    fixture.bound.tools = vec![serde_json::from_value(tool).unwrap()];
+    fixture.bound.agent.tools = fixture.bound.tools.iter().map(|tool| tool.id.clone()).collect();
+    let setup = Setup::set(fixture).await;
+    let document: ConfigDocument = serde_json::from_value(json!({"calendars": [calendar]})).unwrap();
+    succeed(setup.world.store.apply_configuration(&document)).await;
+    *setup.world.llm.says.lock().unwrap() = Some("Certo.".to_owned());
+    setup
+}
+
+/// A whole half hour, these hours from now or a little later.
+fn start_in(setup: &Setup, hours: i64) -> Timestamp {
+    let half = 1_800;
+    let at = setup.now().as_second() + hours * HOUR;
+    Timestamp::from_second(at + half - at.rem_euclid(half)).unwrap()
+}
+
+fn written(start: Timestamp) -> String {
+    let start = start.to_zoned(TimeZone::get(ZONE).unwrap());
+    start.strftime("%Y-%m-%dT%H:%M:%S%:z").to_string()
+}
+
+fn call(name: &str, arguments: Value) -> ModelCall {
+    ModelCall {
+        id: format!("id-{name}"),
+        name: name.to_owned(),
+        arguments,
+        marks: Vec::new(),
+    }
+}
+
+/// The contact writes, the model makes these calls, and the reply is sent.
+async fn says(setup: &Setup, id: &str, words: &str, calls: Vec<ModelCall>) -> Message {
+    if !calls.is_empty() {
+        setup.world.llm.tooling.calls.lock().unwrap().push_back(calls);
+    }
+    setup.message(&setup.fixture, id, words, false).await;
+    setup.pass(10);
+    let reply = setup.turn(&setup.fixture).await;
+    let conversation = setup.latest_conversation().await.unwrap();
+    setup.send(&conversation.id).await;
+    reply
+}
+
+async fn book(setup: &Setup, start: Timestamp) {
+    let booking = call("agenda_book", json!({"start": written(start)}));
+    says(setup, "B1", "Quero marcar", vec![booking]).await;
+    assert_eq!(
+        bookings(setup).await.len(),
+        1,
+        "{:?}",
+        journal(setup).await.entries
+    );
+}
+
+async fn journal(setup: &Setup) -> Journal {
+    let found = succeed(setup.world.store.find_journal(&setup.fixture.thread())).await;
+    found.unwrap()
+}
+
+async fn bookings(setup: &Setup) -> Vec<Booking> {
+    journal(setup).await.bookings
+}
+
+/// Time passes until `at`, and `reconcile` works and sends.
+async fn pass_until(setup: &Setup, at: Timestamp) {
+    setup.pass(at.duration_since(setup.now()).as_secs().max(0));
+    for _ in 0..3 {
+        setup.pass(61);
+        succeed(Box::pin(reconcile(&setup.world))).await;
+        let conversation = setup.latest_conversation().await.unwrap();
+        setup.send(&conversation.id).await;
+    }
+}
+
+/// The reminders that were sent, in order.
+fn reminders(setup: &Setup) -> Vec<Content> {
+    let sent = setup.world.providers.contents();
+    let is_reminder = |content: &Content| {
+        let text = content.render_text();
+        matches!(content, Content::Template(_)) || text.starts_with("Lembrete") || text.starts_with("Até já")
+    };
+    sent.into_iter().filter(is_reminder).collect()
+}
+
+fn before(start: Timestamp, hours: i64) -> Timestamp {
+    start - SignedDuration::from_hours(hours)
+}
+
+#[tokio::test]
+async fn each_reminder_is_sent_once_at_its_time() {
+    let setup = clinic(Provider::Evolution).await;
+    let start = start_in(&setup, 30);
+    book(&setup, start).await;
+    assert_eq!(
+        bookings(&setup).await[0].reminders,
+        [before(start, 24), before(start, 2)]
+    );
+    pass_until(&setup, before(start, 25)).await;
+    assert_eq!(reminders(&setup), [], "not yet");
+    pass_until(&setup, before(start, 24)).await;
+    let zoned = start.to_zoned(TimeZone::get(ZONE).unwrap());
+    let first = zoned
+        .strftime("Lembrete: %d/%m/%Y às %H:%M. Confirma?")
+        .to_string();
+    assert_eq!(reminders(&setup), [Content::from_text(first.clone())]);
+    pass_until(&setup, before(start, 2)).await;
+    let second = zoned.strftime("Até já, às %H:%M.").to_string();
+    assert_eq!(
+        reminders(&setup),
+        [Content::from_text(first), Content::from_text(second)]
+    );
+    pass_until(&setup, start + SignedDuration::from_hours(1)).await;
+    assert_eq!(reminders(&setup).len(), 2);
+    assert_eq!(bookings(&setup).await, [], "it is over");
+}
+
+#[tokio::test]
+async fn outside_the_window_a_template_is_sent_and_what_has_none_is_not() {
+    let setup = clinic(Provider::Meta).await;
+    let start = start_in(&setup, 30 + 24);
+    book(&setup, start).await;
+    pass_until(&setup, before(start, 24)).await;
+    let [Content::Template(template)] = &reminders(&setup)[..] else {
+        panic!("a template: {:?}", reminders(&setup))
+    };
+    assert_eq!(
+        (template.name.as_str(), template.components.len()),
+        ("lembrete", 1)
+    );
+    pass_until(&setup, before(start, 2)).await;
+    assert_eq!(reminders(&setup).len(), 1, "the second has no template");
+    assert_eq!(bookings(&setup).await[0].reminders, []);
+}
+
+#[tokio::test]
+async fn reminders_move_with_the_appointment_and_go_with_it() {
+    let setup = clinic(Provider::Evolution).await;
+    let (start, later) = (start_in(&setup, 30), start_in(&setup, 60));
+    book(&setup, start).await;
+    says(
+        &setup,
+        "M1",
+        "Pode mudar?",
+        vec![call("agenda_move", json!({"start": written(later)}))],
+    )
+    .await;
+    assert_eq!(
+        bookings(&setup).await[0].reminders,
+        [before(later, 24), before(later, 2)]
+    );
+    pass_until(&setup, before(start, 24)).await;
+    assert_eq!(reminders(&setup), [], "of the time that was left");
+    pass_until(&setup, before(later, 24)).await;
+    assert_eq!(reminders(&setup).len(), 1);
+    says(
+        &setup,
+        "C1",
+        "Quero desmarcar por motivos de saúde",
+        vec![call("agenda_cancel", json!({}))],
+    )
+    .await;
+    assert_eq!(bookings(&setup).await, []);
+    pass_until(&setup, later).await;
+    assert_eq!(reminders(&setup).len(), 1);
+}
+
+#[tokio::test]
+async fn what_people_change_in_the_calendar_changes_the_reminders() {
+    let setup = clinic(Provider::Evolution).await;
+    let (start, later) = (start_in(&setup, 40), start_in(&setup, 60));
+    book(&setup, start).await;
+    let span = TimeSpan {
+        from: later,
+        to: later + SignedDuration::from_mins(30),
+    };
+    let looks = |look| *setup.world.llm.tooling.looks.lock().unwrap() = Some(look);
+    looks(EventLook::Present {
+        version: "2".to_owned(),
+        time: Some(span),
+    });
+    pass_until(&setup, before(start, 24)).await;
+    assert_eq!(reminders(&setup), [], "they moved it");
+    assert_eq!(
+        bookings(&setup).await[0].reminders,
+        [before(later, 24), before(later, 2)]
+    );
+    looks(EventLook::Gone);
+    pass_until(&setup, before(later, 24)).await;
+    assert_eq!(
+        (reminders(&setup), bookings(&setup).await),
+        (Vec::new(), Vec::new()),
+        "they deleted it"
+    );
+}
+
+#[tokio::test]
+async fn a_plain_answer_to_a_reminder_confirms_or_cancels_and_other_words_are_the_models() {
+    for (words, confirmed, cancelled) in [
+        ("Sim", true, false),
+        ("confirmo", true, false),
+        ("Cancelar", false, true),
+        ("não", false, true),
+        ("Posso levar meu filho?", false, false),
+    ] {
+        let setup = clinic(Provider::Evolution).await;
+        let start = start_in(&setup, 30);
+        book(&setup, start).await;
+        pass_until(&setup, before(start, 24)).await;
+        let reply = says(&setup, "A1", words, Vec::new()).await;
+        assert_eq!(reply.content.render_text(), "Certo.", "{words}");
+        let found = bookings(&setup).await;
+        assert_eq!(found.is_empty(), cancelled, "{words}");
+        assert_eq!(
+            found.iter().any(|booking| booking.confirmed),
+            confirmed,
+            "{words}"
+        );
+        if cancelled {
+            let entries = journal(&setup).await.entries;
+            let states: Vec<_> = entries.iter().map(|entry| entry.state).collect();
+            assert_eq!(
+                states,
+                [EffectState::Done, EffectState::Done],
+                "booked, and cancelled as an effect"
+            );
+        }
+        // The same words without a reminder before them are left to the model.
+        let before = journal(&setup).await.entries.len();
+        says(&setup, "A2", words, Vec::new()).await;
+        assert_eq!(journal(&setup).await.entries.len(), before, "{words}");
+    }
+}
+
+#[tokio::test]
+async fn a_reminder_that_a_crash_cut_off_is_sent_once() {
+    let setup = clinic(Provider::Evolution).await;
+    let start = start_in(&setup, 30);
+    book(&setup, start).await;
+    pass_until(&setup, before(start, 24)).await;
+    assert_eq!(reminders(&setup).len(), 1);
+    // The journal as it was before the reminder was noted: the process ended in between.
+    let mut stored = journal(&setup).await;
+    stored.bookings[0].reminders.insert(0, before(start, 24));
+    stored.bookings[0].look_at = setup.now();
+    stored.rev += 1;
+    let nothing = recado_domain::effects::JournalChange::default();
+    let saves = setup
+        .world
+        .store
+        .save_journal_with_cells(&stored, &nothing, setup.now());
+    assert_eq!(succeed(saves).await, JournalOutcome::Written);
+    pass_until(&setup, setup.now()).await;
+    assert_eq!(reminders(&setup).len(), 1);
+    assert_eq!(bookings(&setup).await[0].reminders, [before(start, 2)]);
+}
