@@ -38,7 +38,12 @@ impl AccessList {
     /// Returns `true` if a person may not begin a conversation. The person is blocked under any of the `names`, or none of
     /// them is allowed although some are.
     pub fn refuses_person(&self, names: &[&ContactAddress]) -> bool {
-        self.block.lists_any_name(names) || !(self.allow.is_empty() || self.allow.lists_any_name(names))
+        self.blocks_person(names) || !(self.allow.is_empty() || self.allow.lists_any_name(names))
+    }
+
+    /// Returns `true` if a person is on the block list under any of the `names`.
+    pub fn blocks_person(&self, names: &[&ContactAddress]) -> bool {
+        self.block.lists_any_name(names)
     }
 
     /// Returns the number of entries, blocked and allowed ones together.

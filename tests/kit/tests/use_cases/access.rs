@@ -4,13 +4,15 @@ use crate::world::Setup;
 use recado_domain::access::Caller;
 use recado_domain::contact::ContactAddress;
 use recado_domain::content::{Content, SystemNote};
+use recado_domain::conversation::Conversation;
 use recado_domain::event::{EventKind, EventRecord, EventState, InboundJob};
 use recado_domain::reason::Reason;
 use recado_pipeline::Verdict;
+use recado_pipeline::contacts::{ContactQuery, erase_contact};
 use recado_pipeline::operate;
-use recado_pipeline::ports::{ConfigurationStore, Conversations, Inbox};
+use recado_pipeline::ports::{ConfigurationStore, ContactAliases, Conversations, Inbox};
 use recado_pipeline::trace::{TraceTarget, find_trace};
-use recado_testkit::builders::{Fixture, correlation};
+use recado_testkit::builders::{Fixture, correlation, identity_key};
 use recado_testkit::ports::succeed;
 use serde_json::{Value, json};
 
@@ -119,6 +121,93 @@ async fn a_person_is_known_by_an_identity_without_a_number_too() {
         let event = succeed(setup.world.store.find_event(&job.event)).await.unwrap();
         assert_eq!(event.reason, Some(Reason::Blocked), "{entry}");
     }
+}
+
+const LID: &str = "77@lid";
+
+async fn writes_as(setup: &Setup, id: &str, address: &str, also: Option<&str>) -> EventRecord {
+    let payload = json!({"address": address, "also": also, "id": id, "text": "oi", "from_me": false});
+    let job = arrives(setup, payload).await;
+    succeed(setup.world.store.find_event(&job.event)).await.unwrap()
+}
+
+async fn newest_of(setup: &Setup, address: &str) -> Option<Conversation> {
+    let thread = identity_key().derive_thread_id(setup.fixture.instance(), address);
+    succeed(setup.world.store.find_latest_conversation(&thread)).await
+}
+
+#[tokio::test]
+async fn who_is_blocked_under_one_name_is_refused_under_the_other_once_a_message_showed_both() {
+    for (entry, alone) in [(JID, LID), (LID, JID)] {
+        let mut setup = setup(&[entry], &[]).await;
+        for id in ["W1", "W2"] {
+            let refused = writes_as(&setup, id, JID, Some(LID)).await;
+            assert_eq!(refused.reason, Some(Reason::Blocked), "{entry}");
+        }
+        let refused = writes_as(&setup, "W3", alone, None).await;
+        assert_eq!(
+            (refused.reason, refused.stored),
+            (Some(Reason::Blocked), None),
+            "{entry}"
+        );
+        let nobody_wrote =
+            |newest: Option<Conversation>| newest.is_none_or(|newest| newest.listed_status().is_none());
+        for address in [JID, LID] {
+            assert!(nobody_wrote(newest_of(&setup, address).await), "{entry}");
+        }
+        // Whoever is let in again has one conversation under both names.
+        change(&mut setup, &[], &[]).await;
+        let one = writes_as(&setup, "W4", alone, None).await.stored.unwrap();
+        for (id, address, also) in [("W5", JID, Some(LID)), ("W6", LID, None), ("W7", JID, None)] {
+            let stored = writes_as(&setup, id, address, also).await.stored.unwrap();
+            assert_eq!(stored.conversation, one.conversation, "{entry} {id}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn what_is_kept_of_a_refused_persons_names_goes_with_an_erasure_by_either() {
+    for contact in [JID, LID] {
+        let setup = setup(&[JID], &[]).await;
+        writes_as(&setup, "W1", JID, Some(LID)).await;
+        let lid = identity_key().derive_thread_id(setup.fixture.instance(), LID);
+        assert!(succeed(setup.world.store.find_alias(&lid)).await.is_some());
+        let query = ContactQuery {
+            tenant: setup.fixture.bound.tenant.id.clone(),
+            instance: None,
+            contact: contact.to_owned(),
+        };
+        erase_contact(&setup.world, &Caller::installation(), &query)
+            .await
+            .unwrap();
+        assert_eq!(
+            succeed(setup.world.store.find_alias(&lid)).await,
+            None,
+            "{contact}"
+        );
+        for address in [JID, LID] {
+            let left = newest_of(&setup, address).await;
+            assert!(left.is_none_or(|left| left.is_erased()), "{contact}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn nothing_is_kept_of_the_names_of_who_is_only_not_allowed() {
+    let setup = setup(&[], &["+55 11 98888-0000"]).await;
+    let refused = writes_as(&setup, "W1", JID, Some(LID)).await;
+    assert_eq!(refused.reason, Some(Reason::Blocked));
+    for address in [JID, LID] {
+        assert_eq!(newest_of(&setup, address).await, None);
+    }
+}
+
+#[tokio::test]
+async fn a_conversation_under_the_linked_identity_goes_on_when_the_blocked_number_is_shown() {
+    let setup = setup(&[JID], &[]).await;
+    let begun = writes_as(&setup, "W1", LID, None).await.stored.unwrap();
+    let shown = writes_as(&setup, "W2", JID, Some(LID)).await.stored.unwrap();
+    assert_eq!(shown.conversation, begun.conversation);
 }
 
 #[tokio::test]

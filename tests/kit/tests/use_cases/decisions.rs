@@ -218,6 +218,10 @@ async fn the_model_is_told_what_a_person_wrote_and_its_own_mark_is_taken_away() 
     setup.turns(&setup.fixture).await;
     let told = setup.world.llm.instructions.lock().unwrap().clone();
     assert!(told.len() == 2 && told[1].contains("[person]"), "{told:?}");
+    assert_eq!(
+        *setup.world.llm.read.lock().unwrap(),
+        ["[the business wrote first]", "[person] Aqui é a Bia", "oi Bia"]
+    );
     setup.send(&latest(&setup).await.id).await;
     assert_eq!(setup.world.providers.contents(), [Content::from_text("Claro!")]);
 }

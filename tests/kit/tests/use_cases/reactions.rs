@@ -177,6 +177,24 @@ async fn a_reaction_of_the_business_is_shown_whether_it_was_ordered_or_made_on_t
 }
 
 #[tokio::test]
+async fn a_reaction_on_the_phone_takes_nothing_over_and_answers_nothing() {
+    let setup = Setup::set(Fixture::new()).await;
+    setup.message(&setup.fixture, "A", "quanto custa?", false).await;
+    for (id, emoji) in [("phone-1", Some("👍")), ("phone-2", None)] {
+        setup.pass(1);
+        let payload = json!({"address": setup.fixture.address.as_str(), "id": id, "text": "", "from_me": true,
+            "content": reaction(emoji, "event-0")});
+        let job = setup.event(EventKind::Message, payload).await;
+        assert_eq!(setup.receive(&job, 1).await, Verdict::Done);
+        let conversation = setup.latest_conversation().await.unwrap();
+        assert_eq!(conversation.mode, ConversationMode::Ai);
+        assert!(conversation.owes_answer(), "the question is not answered");
+    }
+    setup.turns(&setup.fixture).await;
+    assert!(!setup.latest_conversation().await.unwrap().owes_answer());
+}
+
+#[tokio::test]
 async fn a_reaction_and_a_late_failure_do_not_undo_each_other() {
     let setup = Setup::set(Fixture::new()).await;
     let reply = setup.replied_to(&setup.fixture).await;

@@ -1,25 +1,28 @@
 //! Looks at the instance's access list before a contact's message begins a conversation.
 
+use super::identity::{self, FoundThread};
 use crate::Deps;
 use crate::ports::{Inbox, PortResult};
 use recado_domain::config::InstanceConfig;
 use recado_domain::contact::ContactAddress;
 use recado_domain::content::{Content, SystemNote};
-use recado_domain::conversation::{Conversation, ConversationStatus};
+use recado_domain::conversation::ConversationStatus;
 use recado_domain::event::InboundJob;
 use recado_domain::inbound::InboundMessage;
 
-/// Returns `true` if the message would begin a conversation and the instance's access list refuses its author. `latest` is
-/// the person's newest conversation. What a contact wants of marketing is stored in any case. A message that was stored
-/// before the list changed stays stored.
-pub(super) async fn is_blocked(
+/// Returns `true` if the message would begin a conversation and the instance's access list refuses its author. `found` is
+/// the person's thread. What a contact wants of marketing is stored in any case. A message that was stored before the list
+/// changed stays stored. Of a person on the block list, number and linked identity are kept, if the message shows both: the
+/// next message may show one of them.
+pub(super) async fn is_refused(
     deps: &impl Deps,
     job: &InboundJob,
     bound: &InstanceConfig,
     inbound: &InboundMessage,
-    latest: Option<&Conversation>,
+    found: &FoundThread<'_>,
 ) -> PortResult<bool> {
     let access = &bound.instance.access;
+    let latest = found.newest.as_ref();
     let goes_on = latest.is_some_and(|latest| latest.status == ConversationStatus::Active);
     let is_preference = matches!(
         inbound.content,
@@ -32,19 +35,24 @@ pub(super) async fn is_blocked(
         return Ok(false);
     }
     let phone = inbound.phone.as_deref().and_then(ContactAddress::parse);
-    let known_as = latest.and_then(|latest| latest.known_as.as_ref());
     let names: Vec<&ContactAddress> = [
         Some(&inbound.address),
         phone.as_ref(),
         inbound.numberless_identity.as_ref(),
-        known_as,
+        found.known_as.as_ref(),
     ]
     .into_iter()
     .flatten()
     .collect();
-    if !access.refuses_person(&names) {
+    if !access.refuses_person(&names) || identity::goes_on_elsewhere(deps, found).await? {
         return Ok(false);
     }
     let record = deps.store().find_event(&job.event).await?;
-    Ok(record.is_none_or(|record| record.stored.is_none()))
+    if record.is_some_and(|record| record.stored.is_some()) {
+        return Ok(false);
+    }
+    if access.blocks_person(&names) {
+        identity::learn_refused_identity(deps, job, bound, inbound, found).await?;
+    }
+    Ok(true)
 }

@@ -5,14 +5,18 @@
 mod thread_join;
 
 use crate::Deps;
-use crate::ports::{ContactAliases, PortResult};
+use crate::ports::{ContactAliases, Conversations, PortResult, System};
 use crate::steps::identity::derive_thread_id;
-use crate::steps::linked_threads::{find_latest_conversation, forget_quiet_conversations};
+use crate::steps::linked_threads::{
+    find_latest_conversation, follow_moved_threads, forget_quiet_conversations,
+};
 use crate::steps::message_age::is_stale;
+use crate::steps::save_conversation::save_conversation;
 use recado_domain::config::InstanceConfig;
-use recado_domain::conversation::Conversation;
+use recado_domain::contact::ContactAddress;
+use recado_domain::conversation::{Conversation, ConversationStatus};
 use recado_domain::event::InboundJob;
-use recado_domain::ids::{InstanceId, ThreadId};
+use recado_domain::ids::{ConversationId, InstanceId, ThreadId};
 use recado_domain::inbound::{InboundEvent, InboundMessage};
 use thread_join::ThreadJoin;
 
@@ -34,6 +38,18 @@ pub(super) async fn resolve_phone_number(
     Ok(inbound)
 }
 
+/// The thread to which a message's address leads.
+#[derive(Clone)]
+pub(super) struct FoundThread<'a> {
+    place: ThreadId,
+    /// The newest conversation of the thread.
+    pub(super) newest: Option<Conversation>,
+    /// The linked identity that is known to be the same person's.
+    pub(super) known_as: Option<ContactAddress>,
+    /// The linked identity that the message shows and that the thread does not know yet, with its own thread.
+    unlinked: Option<(&'a ContactAddress, ThreadId)>,
+}
+
 /// Returns the person's thread and its newest conversation. From the first message on that shows a number together with
 /// a linked identity, the threads of both belong to one person.
 pub(super) async fn find_person_thread(
@@ -42,24 +58,55 @@ pub(super) async fn find_person_thread(
     bound: &InstanceConfig,
     inbound: &InboundMessage,
 ) -> PortResult<(ThreadId, Option<Conversation>)> {
+    let found = find_thread(deps, job, bound, inbound).await?;
+    join_thread(deps, bound, inbound, found).await
+}
+
+/// Finds the thread to which the message's address leads. Nothing is written.
+pub(super) async fn find_thread<'a>(
+    deps: &impl Deps,
+    job: &InboundJob,
+    bound: &InstanceConfig,
+    inbound: &'a InboundMessage,
+) -> PortResult<FoundThread<'a>> {
     let instance = &bound.instance.id;
     let own = derive_thread_id(deps, instance, inbound.address.as_str()).await?;
-    let (place, mut newest) = find_latest_conversation(deps, own).await?;
+    let latest = deps.store().find_latest_conversation(&own).await?;
+    let nearest = latest.as_ref().and_then(|latest| latest.known_as.clone());
+    let (place, mut newest) = follow_moved_threads(deps, own, latest).await?;
     if let Some(newest) = newest.as_mut() {
         forget_quiet_conversations(deps, newest).await?;
     }
+    let known_as = newest.as_ref().and_then(|newest| newest.known_as.clone());
     let also = inbound
         .numberless_identity
         .as_ref()
         .filter(|_| !is_stale(deps, job, inbound));
     let known = |conversation: &Conversation| conversation.find_new_identity(also).is_none();
-    let Some(also) = also.filter(|_| !newest.as_ref().is_some_and(known)) else {
+    let mut unlinked = None;
+    if let Some(also) = also.filter(|_| !newest.as_ref().is_some_and(known)) {
+        let other = derive_thread_id(deps, instance, also.as_str()).await?;
+        unlinked = (other != place).then_some((also, other));
+    }
+    Ok(FoundThread {
+        place,
+        newest,
+        known_as: known_as.or(nearest),
+        unlinked,
+    })
+}
+
+/// Joins the thread that was found with that of the linked identity which the message shows.
+pub(super) async fn join_thread(
+    deps: &impl Deps,
+    bound: &InstanceConfig,
+    inbound: &InboundMessage,
+    found: FoundThread<'_>,
+) -> PortResult<(ThreadId, Option<Conversation>)> {
+    let FoundThread { place, newest, .. } = found;
+    let Some((also, other)) = found.unlinked else {
         return Ok((place, newest));
     };
-    let other = derive_thread_id(deps, instance, also.as_str()).await?;
-    if other == place {
-        return Ok((place, newest));
-    }
     ThreadJoin {
         deps,
         bound,
@@ -68,6 +115,49 @@ pub(super) async fn find_person_thread(
     }
     .join_threads(place, newest, other)
     .await
+}
+
+/// Returns `true` if the person has an active conversation under the linked identity that the message shows.
+pub(super) async fn goes_on_elsewhere(deps: &impl Deps, found: &FoundThread<'_>) -> PortResult<bool> {
+    let Some((also, other)) = &found.unlinked else {
+        return Ok(false);
+    };
+    let (elsewhere, theirs) = find_latest_conversation(deps, other.clone()).await?;
+    Ok(elsewhere != found.place
+        && theirs.is_some_and(|theirs| {
+            theirs.status == ConversationStatus::Active && theirs.may_have_identity(also)
+        }))
+}
+
+/// Stores that the number and the linked identity of a refused message belong to one person. If the person has no
+/// conversation, the number's thread leads to that of the identity, so that an erasure finds both by either of them.
+pub(super) async fn learn_refused_identity(
+    deps: &impl Deps,
+    job: &InboundJob,
+    bound: &InstanceConfig,
+    inbound: &InboundMessage,
+    found: &FoundThread<'_>,
+) -> PortResult<()> {
+    let Some((also, other)) = found.unlinked.clone() else {
+        return Ok(());
+    };
+    let theirs = deps.store().find_latest_conversation(&other).await?;
+    if found.newest.is_some() || theirs.is_some() {
+        let (_, joined) = join_thread(deps, bound, inbound, found.clone()).await?;
+        if let Some(mut joined) = joined {
+            learn_identity(deps, job, &mut joined, inbound).await?;
+            let _newer = save_conversation(deps, &mut joined).await?;
+        }
+        return Ok(());
+    }
+    deps.store().save_alias(&other, &inbound.address).await?;
+    let (address, now) = (inbound.address.clone(), deps.system().now());
+    let id = ConversationId::new(found.place.clone(), 1);
+    let mut leading = Conversation::start_new(id, bound, address, inbound.phone.clone(), now);
+    leading.known_as = Some(also.clone());
+    leading.redirect_to(&ConversationId::new(other, 1));
+    let _there = save_conversation(deps, &mut leading).await?;
+    Ok(())
 }
 
 /// Stores that the number and the linked identity of a message belong to one person. The conversation gets a note of

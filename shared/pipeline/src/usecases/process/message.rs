@@ -103,10 +103,11 @@ async fn store_message(deps: &impl Deps, arrival: Arrival<'_>) -> PortResult<Sto
         ..
     } = arrival;
     for _ in 0..WRITE_TRIES {
-        let (thread, latest) = identity::find_person_thread(deps, job, bound, inbound).await?;
-        if access::is_blocked(deps, job, bound, inbound, latest.as_ref()).await? {
+        let found = identity::find_thread(deps, job, bound, inbound).await?;
+        if access::is_refused(deps, job, bound, inbound, &found).await? {
             return Ok(StoredMessage::Blocked);
         }
+        let (thread, latest) = identity::join_thread(deps, bound, inbound, found).await?;
         let (phone, now) = (inbound.phone.clone(), deps.system().now());
         let mut conversation =
             Conversation::continue_or_start(latest, &thread, bound, &inbound.address, phone, now);

@@ -174,11 +174,11 @@ async fn enqueue_if_taken_over(
     wake_up::enqueue_after_handover(deps, &conversation.id, &job.correlation).await
 }
 
-/// Returns `true` if `content` can be an answer to the contact. Edits, deletions and settings of the chat cannot.
+/// Returns `true` if `content` can be an answer to the contact. Reactions, edits, deletions and settings of the chat cannot.
 fn can_be_answer(content: &Content) -> bool {
     !matches!(
         content,
-        Content::Edit { .. } | Content::Deletion { .. } | Content::System { .. }
+        Content::Reaction { .. } | Content::Edit { .. } | Content::Deletion { .. } | Content::System { .. }
     )
 }
 

@@ -56,7 +56,7 @@ pub(super) fn list_transcript(reading: &TurnReading, shown: ShownFiles) -> Vec<T
 
 /// Builds the transcript from the messages that a turn reads. Messages are ordered by the provider's clock, and the
 /// messages to be answered come last. Consecutive messages of one side are joined: models want speakers to alternate,
-/// the contact first and last. Messages that the contact never got are left out. A person's messages are marked. Deleted text is not repeated, a
+/// the contact first and last. So a note stands before what the business wrote first. Messages that the contact never got are left out. A person's messages are marked. Deleted text is not repeated, a
 /// message that was edited before it was answered shows its new text, and text that is too long is cut, with a mark. Files stand
 /// with their messages: those in `shown` as they are, others as text. The person's other conversations are read as one
 /// history with this one.
@@ -74,7 +74,10 @@ pub(super) fn build_transcript(reading: &TurnReading, shown: ShownFiles) -> Vec<
                 last.text.push('\n');
                 last.text.push_str(&text);
             }
-            None if speaker == Speaker::Assistant => continue,
+            None if speaker == Speaker::Assistant => {
+                turns.push(ChatTurn::from_text(Speaker::User, opening_note(reading, message)));
+                turns.push(ChatTurn::from_text(speaker, text));
+            }
             _ => turns.push(ChatTurn::from_text(speaker, text)),
         }
         if let Some(last) = turns.last_mut() {
@@ -86,6 +89,34 @@ pub(super) fn build_transcript(reading: &TurnReading, shown: ShownFiles) -> Vec<
         turns.push(ChatTurn::from_text(Speaker::User, DELETED));
     }
     turns
+}
+
+/// Note of the transcript before messages of the business that nothing of the contact precedes.
+const BUSINESS_FIRST: &str = "[the business wrote first]";
+
+/// Note of the transcript before messages of the business that follow messages which are not read any more.
+const CUT_BEFORE: &str = "[earlier messages are not shown]";
+
+/// Returns the note that stands in the contact's place before `message`, a message of the business that is read first.
+fn opening_note(reading: &TurnReading, message: &Message) -> &'static str {
+    let mut parts = std::iter::once(reading).chain(&reading.linked);
+    let known = parts.find_map(|part| {
+        let known = part.known_messages();
+        known
+            .iter()
+            .any(|other| other.ordinal == message.ordinal && other.conversation == message.conversation)
+            .then_some(known)
+    });
+    let mut before = known
+        .unwrap_or_default()
+        .iter()
+        .filter(|other| other.ordinal < message.ordinal);
+    let is_complete = before.clone().count() as u64 + 1 == message.ordinal.0;
+    if is_complete && before.all(|other| other.role != Role::User) {
+        BUSINESS_FIRST
+    } else {
+        CUT_BEFORE
+    }
 }
 
 /// Lists the conversation of the turn, then the person's others. They share the room for the texts of files.

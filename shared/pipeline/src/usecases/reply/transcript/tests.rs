@@ -111,13 +111,36 @@ fn an_answer_comes_after_its_question_whosever_clock_runs_behind() {
 }
 
 #[test]
-fn it_begins_with_the_contact_and_leaves_out_what_came_after_the_turn() {
+fn it_begins_with_a_note_before_what_the_business_wrote_and_leaves_out_what_came_after_the_turn() {
     let messages = [
         message(1, Role::Operator, 5, "hello"),
         message(2, Role::User, 10, "hi"),
         message(3, Role::User, 20, "not yet mine"),
     ];
-    assert_eq!(said(&messages, 0, 2), ["User: hi"]);
+    assert_eq!(
+        said(&messages, 0, 2),
+        [
+            "User: [the business wrote first]",
+            "Assistant: [person] hello",
+            "User: hi"
+        ]
+    );
+}
+
+#[test]
+fn what_the_business_wrote_after_messages_that_are_not_read_any_more_is_kept() {
+    let messages = [
+        message(7, Role::Assistant, 5, "Your appointment is at 10. Will you come?"),
+        message(8, Role::User, 10, "sim"),
+    ];
+    assert_eq!(
+        said(&messages, 7, 8),
+        [
+            "User: [earlier messages are not shown]",
+            "Assistant: Your appointment is at 10. Will you come?",
+            "User: sim"
+        ]
+    );
 }
 
 #[test]
