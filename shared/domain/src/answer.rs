@@ -59,6 +59,8 @@ pub enum AnswerReason {
     ModelKey,
     /// The instance is disabled or not configured.
     NoInstance,
+    /// The agent of the instance is disabled.
+    AgentDisabled,
     /// The message was too old when it arrived.
     Stale,
     /// The message asks for no answer: a reaction, a deletion or a note from WhatsApp; or the agent said so (`agent_silent`).
@@ -79,9 +81,12 @@ impl AnswerReason {
                 AnswerState::Answered
             }
             Self::Debounce | Self::Drafting | Self::Sending => AnswerState::InWork,
-            Self::Manual | Self::NeedsPerson | Self::OutOfHours | Self::ModelKey | Self::NoInstance => {
-                AnswerState::Waiting
-            }
+            Self::Manual
+            | Self::NeedsPerson
+            | Self::OutOfHours
+            | Self::ModelKey
+            | Self::NoInstance
+            | Self::AgentDisabled => AnswerState::Waiting,
             Self::Stale | Self::NothingToAnswer | Self::Resolved | Self::Cancelled => AnswerState::NotOwed,
             Self::DeadLetter => AnswerState::Failed,
         }
@@ -103,6 +108,17 @@ pub struct ExplainedAnswer {
     pub by: Option<TokenName>,
     /// Cause, if the records keep one: of a dead letter, or of what waits for a person.
     pub cause: Option<Reason>,
+}
+
+impl ExplainedAnswer {
+    /// Returns `true` if no message was found that answers, although nothing is owed any more: a later one may.
+    pub fn lacks_reply(&self) -> bool {
+        let may_have_one = matches!(
+            self.reason,
+            AnswerReason::Person | AnswerReason::Resolved | AnswerReason::NotKept
+        );
+        may_have_one && self.reply.is_none()
+    }
 }
 
 impl From<AnswerReason> for ExplainedAnswer {
@@ -328,7 +344,17 @@ fn explain_open_answer(conversation: &Conversation, situation: &AnswerSituation<
     if situation.lacks_model_key {
         return waits(AnswerReason::ModelKey);
     }
+    if bound.agent.disabled {
+        return waits(AnswerReason::AgentDisabled);
+    }
     match bound.opening_state_at(situation.now) {
+        // The instance is open, and others that waited for the opening are answered first.
+        OpeningState::Open if conversation.scheduled_for.is_some_and(|at| at > situation.now) => {
+            ExplainedAnswer {
+                until: conversation.scheduled_for,
+                ..waits(AnswerReason::OutOfHours)
+            }
+        }
         OpeningState::Open => waits(AnswerReason::Debounce),
         OpeningState::OpensAt(at) => ExplainedAnswer {
             until: Some(conversation.scheduled_for.unwrap_or(at)),

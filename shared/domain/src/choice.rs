@@ -4,6 +4,7 @@
 //! an option. What was typed stays the message's content; the option that it names is told beside it.
 
 use crate::content::{ButtonKind, Content};
+use crate::folding::fold_text;
 use serde::{Deserialize, Serialize};
 
 /// An option of a question.
@@ -64,7 +65,7 @@ impl Content {
         }
     }
 
-    /// Finds the option of this question that an answer names: by its number alone, or by its words. `None` if the answer
+    /// Finds the option of this question that an answer names: by its number (`2`, `a 2`, `opção 2`), or by its words. `None` if the answer
     /// names none, or could mean two.
     pub fn find_option(&self, answer: &str) -> Option<ChosenOption> {
         if answer.chars().count() > ANSWER_MAX || !self.offers_options() {
@@ -77,7 +78,7 @@ impl Content {
         let words = normalize_words(answer);
         let mut by_words = options
             .iter()
-            .filter(|option| normalize_words(&option.title) == words);
+            .filter(|option| !words.is_empty() && normalize_words(&option.title) == words);
         match (by_number, by_words.next(), by_words.next()) {
             (Some(option), None, _) | (None, Some(option), None) => Some(option.clone()),
             (Some(one), Some(other), None) if one == other => Some(one.clone()),
@@ -86,19 +87,45 @@ impl Content {
     }
 }
 
-/// Parses an answer that is a number and nothing else. A full stop, a bracket or the frame of an emoji (`2️⃣`) may follow it.
+/// Words that may stand before the number of an option.
+const NUMBER_WORDS: [&str; 12] = [
+    "a",
+    "o",
+    "la",
+    "el",
+    "the",
+    "opcao",
+    "opcion",
+    "option",
+    "alternativa",
+    "numero",
+    "number",
+    "n",
+];
+
+/// Parses an answer that is a number, perhaps behind words such as "opção". Punctuation or the frame of an emoji (`2️⃣`) may stand
+/// around it.
 fn parse_number(answer: &str) -> Option<usize> {
-    let digits = answer.trim().trim_end_matches(['.', ')', '\u{fe0f}', '\u{20e3}']);
-    let is_short = (1..=3).contains(&digits.len());
-    (is_short && digits.bytes().all(|b| b.is_ascii_digit()))
+    let is_around = |c: char| c.is_whitespace() || ".,;:!?()[]*\"\u{fe0f}\u{20e3}".contains(c);
+    let folded = fold_text(answer);
+    let mut words = folded.split(is_around).filter(|word| !word.is_empty());
+    let digits = words.next_back()?;
+    let is_number = (1..=3).contains(&digits.len()) && digits.bytes().all(|b| b.is_ascii_digit());
+    let only_number_words = words.all(|word| NUMBER_WORDS.contains(&word));
+    (is_number && only_number_words)
         .then(|| digits.parse().ok())
         .flatten()
 }
 
-/// Returns words as they are compared: in small letters, with one space between them, without a full stop at the end.
+/// Returns words as they are compared: in small letters without accents, with one space between them, without punctuation around.
 fn normalize_words(text: &str) -> String {
-    let words: Vec<&str> = text.split_whitespace().collect();
-    words.join(" ").trim_end_matches('.').to_lowercase()
+    let folded = fold_text(text);
+    let words: Vec<&str> = folded.split_whitespace().collect();
+    words
+        .join(" ")
+        .trim_matches(|c: char| ".,;:!?¡¿\"*".contains(c))
+        .trim()
+        .to_owned()
 }
 
 #[cfg(test)]
@@ -143,7 +170,15 @@ mod tests {
             ("1 e 2", None),
             ("12", None),
             ("2 horas", None),
-            ("a 2", None),
+            ("a 2", Some("b1")),
+            ("2!", Some("b1")),
+            ("Opção 2", Some("b1")),
+            ("opcion 2.", Some("b1")),
+            ("a opção número 1", Some("b0")),
+            ("option 3", None),
+            ("às 2", None),
+            ("Consulta!", Some("b1")),
+            ("consulta?", Some("b1")),
             ("Quero consulta", None),
             ("", None),
             ("٢", None),
@@ -165,6 +200,10 @@ mod tests {
         let twice = buttons(&["Sim", "sim", "Não"]);
         assert_eq!(chosen_id(&twice, "sim"), None);
         assert_eq!(chosen_id(&twice, "2").as_deref(), Some("b1"));
+        let accents = buttons(&["Não", "Sim"]);
+        for (answer, expected) in [("nao", "b0"), ("NÃO!", "b0"), ("sim!", "b1")] {
+            assert_eq!(chosen_id(&accents, answer).as_deref(), Some(expected), "{answer}");
+        }
         let hours = buttons(&["10", "20"]);
         assert_eq!(chosen_id(&hours, "10").as_deref(), Some("b0"));
     }

@@ -26,7 +26,7 @@ mod unread_turns;
 
 use crate::config::InstanceConfig;
 use crate::contact::ContactAddress;
-use crate::ids::{ConversationId, InstanceId, Ordinal, StepId, TenantId};
+use crate::ids::{ConversationId, InstanceId, MessageId, Ordinal, StepId, TenantId};
 use crate::invitations::InvitedGuest;
 use crate::millis;
 use crate::reason::Reason;
@@ -117,6 +117,9 @@ pub struct Conversation {
     /// The ordinal of the newest question with options, until the contact's next message after it; 0: none.
     #[serde(default, skip_serializing_if = "Ordinal::is_zero")]
     pub open_question: Ordinal,
+    /// The same of the conversation that this one replaced, until the contact's next message.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub left_question: Option<MessageId>,
     /// The newest ordinal of a message that wants an answer.
     pub turn_upto: Ordinal,
     /// The ordinal up to which messages are answered.
@@ -240,6 +243,7 @@ impl Conversation {
             session_started_at: None,
             invited: None,
             open_question: Ordinal(0),
+            left_question: None,
             turn_upto: Ordinal(0),
             answered: Ordinal(0),
             human: Ordinal(0),

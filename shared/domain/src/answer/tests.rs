@@ -154,6 +154,27 @@ fn what_waits_says_for_whom_since_when_and_until_when() {
         (answer.reason, answer.until),
         (AnswerReason::OutOfHours, Some(opening))
     );
+    // The instance has opened, and others are answered first.
+    conversation.scheduled_for = Some(at(1_001));
+    let answer = explain(&conversation, &[]);
+    assert_eq!(
+        (answer.reason, answer.until),
+        (AnswerReason::OutOfHours, Some(at(1_001)))
+    );
+    conversation.scheduled_for = Some(at(1_000));
+    assert_eq!(
+        explain(&conversation, &[]).reason,
+        AnswerReason::Debounce,
+        "it is its turn"
+    );
+    conversation.scheduled_for = None;
+    let mut no_agent = bound(&json!({}));
+    no_agent.agent.disabled = true;
+    let answer = explain_at(&conversation, &[], Some(&no_agent), false);
+    assert_eq!(
+        (answer.reason, answer.reason.state()),
+        (AnswerReason::AgentDisabled, AnswerState::Waiting)
+    );
     let answer = explain_at(&conversation, &[], Some(&bound(&json!({}))), true);
     assert_eq!(answer.reason, AnswerReason::ModelKey);
     let disabled = bound(&json!({"disabled": true}));

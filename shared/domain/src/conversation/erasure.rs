@@ -31,6 +31,7 @@ impl Conversation {
         self.pair_arrival = None;
         self.reengaged = None;
         self.closed_told_at = None;
+        self.close_questions();
         self.handover = None;
         self.taken = None;
         self.hand_over_note = None;

@@ -3,7 +3,7 @@
 
 use super::{Conversation, ConversationMode, ConversationStatus};
 use crate::contact::ContactAddress;
-use crate::ids::{ConversationId, Ordinal};
+use crate::ids::{ConversationId, MessageId, Ordinal};
 use crate::invitations::InvitedGuest;
 
 /// Greatest number of replaced conversations whose history is read together with a conversation's own.
@@ -56,6 +56,11 @@ impl Conversation {
         if self.picture.is_none() {
             self.picture.clone_from(&left.picture);
         }
+        self.closed_told_at = self.closed_told_at.max(left.closed_told_at);
+        if self.step.is_none() {
+            self.step.clone_from(&left.step);
+        }
+        self.left_question = left.newest_question().or(self.left_question.take());
         self.continue_hand_over(left);
         if !self.beside.contains(&left.id) {
             self.beside.push(left.id.clone());
@@ -63,6 +68,18 @@ impl Conversation {
         if left.status == ConversationStatus::Active {
             self.join_history(left);
         }
+    }
+
+    /// Returns the newest question with options that waits for the contact's next message.
+    pub fn newest_question(&self) -> Option<MessageId> {
+        let own = (!self.open_question.is_zero()).then(|| self.id.message_id(self.open_question));
+        own.or_else(|| self.left_question.clone())
+    }
+
+    /// Forgets the questions that wait for the contact's next message.
+    pub fn close_questions(&mut self) {
+        self.open_question = Ordinal(0);
+        self.left_question = None;
     }
 
     /// Lets the history of `left`, which went on until now, be read together with this one's.

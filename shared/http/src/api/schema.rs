@@ -94,7 +94,7 @@ word_schemas! {
     AnswerStateSchema: AnswerState { Answered, InWork, Waiting, NotOwed, Failed }
     AnswerReasonSchema: AnswerReason {
         Replied, ErrorMessage, MaybeReplied, Person, NotKept, Debounce, Drafting, Sending, Manual, NeedsPerson, OutOfHours, ModelKey,
-        NoInstance, Stale, NothingToAnswer, Resolved, Cancelled, DeadLetter,
+        NoInstance, AgentDisabled, Stale, NothingToAnswer, Resolved, Cancelled, DeadLetter,
     }
     ConfigurationChangeKindSchema: ConfigurationChangeKind { Created, Changed, Unchanged, Removed, Disabled }
     HealthStatusSchema: HealthStatus { Healthy, Degraded, Unhealthy }

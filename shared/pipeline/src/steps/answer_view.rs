@@ -13,8 +13,11 @@ use recado_domain::ids::InstanceId;
 use recado_domain::message::{Message, Role};
 use std::collections::BTreeMap;
 
-/// Number of messages after a page among which the answers to its messages are looked for.
+/// Number of messages after a page that are read at once, to look for the answers to its messages among them.
 const LATER_MAX: usize = 100;
+
+/// Number of such reads. More than one is made only for messages whose answer was not found before.
+const LATER_READS_MAX: usize = 10;
 
 /// The configuration and the state of instances, each read once.
 #[derive(Debug, Default)]
@@ -79,14 +82,25 @@ pub(crate) async fn add_answers(
     let situation = facts.read_situation(deps, conversation).await?;
     let mut known: Vec<Message> = views.iter().map(|view| view.message.clone()).collect();
     known.sort_by_key(|message| message.ordinal);
-    if let Some(newest) = known.last().map(|message| message.ordinal)
-        && newest < conversation.last
-    {
+    for _ in 0..LATER_READS_MAX {
+        let newest = known.last().map(|message| message.ordinal);
+        let Some(newest) = newest.filter(|newest| *newest < conversation.last) else {
+            break;
+        };
         let later = deps
             .store()
             .list_messages_after(&conversation.id, newest, LATER_MAX)
             .await?;
+        let is_end = later.len() < LATER_MAX;
         known.extend(later);
+        let mut asked = views.iter().filter(|view| view.message.role == Role::User);
+        let lacks_reply = asked.any(|view| {
+            let answer = explain_answer(&view.message, conversation, &known, &situation);
+            answer.lacks_reply()
+        });
+        if is_end || !lacks_reply {
+            break;
+        }
     }
     for view in views.iter_mut().filter(|view| view.message.role == Role::User) {
         view.answer = Some(explain_answer(&view.message, conversation, &known, &situation));

@@ -3,6 +3,7 @@
 use crate::world::Setup;
 use recado_domain::access::Caller;
 use recado_domain::answer::AnswerReason;
+use recado_domain::ids::Ordinal;
 use recado_pipeline::operate;
 use recado_pipeline::ports::{Conversations, PageRequest};
 use recado_testkit::builders::Fixture;
@@ -40,4 +41,23 @@ async fn an_owed_answer_and_its_message_tell_the_same_end_of_the_debounce() {
         (AnswerReason::Debounce, None),
         "it is over"
     );
+}
+
+#[tokio::test]
+async fn a_reply_behind_hundreds_of_messages_is_found_for_the_first_of_them() {
+    let setup = Setup::set(Fixture::new()).await;
+    for number in 0..250 {
+        setup
+            .message(&setup.fixture, &format!("W{number}"), "oi", false)
+            .await;
+    }
+    let conversation = setup.turns(&setup.fixture).await;
+    let first = conversation.message_id(Ordinal(1));
+    let caller = Caller::installation();
+    let shown = operate::find_message(&setup.world, &caller, &first)
+        .await
+        .unwrap();
+    let answer = shown.answer.unwrap();
+    assert_eq!(answer.reason, AnswerReason::Sending);
+    assert_eq!(answer.reply, Some(conversation.message_id(Ordinal(251))));
 }

@@ -400,3 +400,20 @@ async fn a_notice_that_waits_keeps_no_reply_waiting_once_the_instance_is_open() 
         assert_eq!(tried, [CLOSED, "Olá!"], "{seconds}");
     }
 }
+
+#[tokio::test]
+async fn who_writes_where_the_hours_never_open_again_is_told_so_once() {
+    let over = json!([{"date": "2026-01-01", "hours": ["08:00-12:00"]}]);
+    let only_past = json!({"exceptions": over, "time_zone": "UTC", "closed_message": CLOSED});
+    let mut fixture = Fixture::on(Provider::Evolution);
+    fixture.bound.instance.opening_hours = serde_json::from_value(only_past).unwrap();
+    let setup = Setup::set(fixture).await;
+    writes(&setup, &setup.fixture, "W1").await;
+    writes(&setup, &setup.fixture, "W2").await;
+    assert_eq!(said(&setup).await, [CLOSED]);
+    let all = messages(&setup, &setup.fixture).await;
+    let told = all.iter().find_map(|message| message.out.as_ref()).unwrap();
+    assert_eq!(told.expires_at, None);
+    assert!(conversation(&setup, &setup.fixture).await.owes_answer());
+    assert_eq!(calls(&setup), 0);
+}

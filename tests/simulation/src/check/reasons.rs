@@ -91,6 +91,7 @@ where
         | AnswerReason::OutOfHours
         | AnswerReason::ModelKey
         | AnswerReason::NoInstance
+        | AnswerReason::AgentDisabled
         | AnswerReason::NotKept => false,
     };
     if wants == Wants::No && answer.reason.state() == AnswerState::Waiting {

@@ -2,7 +2,7 @@ use crate::contact::ContactAddress;
 use crate::conversation::tests::conversation;
 use crate::conversation::{Conversation, ConversationMode, ConversationStatus};
 use crate::identity::IdentityKey;
-use crate::ids::{ConversationId, CorrelationId, Ordinal};
+use crate::ids::{ConversationId, CorrelationId, Ordinal, StepId};
 use crate::message::{Message, NewOutgoing, PreparedContent};
 use crate::millis::from_unix_millis;
 use crate::outbox::Author;
@@ -91,6 +91,29 @@ fn what_is_the_contacts_is_as_both_conversations_know_it() {
     assert_eq!(taken_up.name.as_deref(), Some("Ana"));
     assert_eq!(taken_up.beside, [left.id]);
     assert_eq!(taken_up.mode, ConversationMode::Ai);
+}
+
+#[test]
+fn what_the_contact_was_told_and_asked_and_the_agents_step_go_on() {
+    let (mut left, mut taken_up) = (under("1@lid"), conversation());
+    let step = |id| Some(StepId::parse(id).unwrap());
+    left.closed_told_at = Some(from_unix_millis(5));
+    (left.open_question, left.step) = (Ordinal(3), step("pay"));
+    let asked = left.id.message_id(Ordinal(3));
+    for _ in 0..2 {
+        taken_up.absorb_conversation(&left);
+        assert_eq!(taken_up.closed_told_at, left.closed_told_at);
+        assert_eq!(taken_up.newest_question(), Some(asked.clone()));
+        assert_eq!(taken_up.step, left.step);
+    }
+    let mut own = conversation();
+    (own.closed_told_at, own.step, own.open_question) = (Some(from_unix_millis(6)), step("ask"), Ordinal(2));
+    own.absorb_conversation(&left);
+    assert_eq!(own.closed_told_at, Some(from_unix_millis(6)));
+    assert_eq!(own.step, step("ask"));
+    assert_eq!(own.newest_question(), Some(own.id.message_id(Ordinal(2))));
+    own.close_questions();
+    assert_eq!(own.newest_question(), None);
 }
 
 #[test]

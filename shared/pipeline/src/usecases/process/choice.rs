@@ -6,7 +6,6 @@ use jiff::{SignedDuration, Timestamp};
 use recado_domain::config::InstanceConfig;
 use recado_domain::content::Content;
 use recado_domain::conversation::Conversation;
-use recado_domain::ids::Ordinal;
 use recado_domain::inbound::InboundMessage;
 use recado_domain::message::{Message, Outgoing};
 use recado_domain::millis::add_duration;
@@ -24,28 +23,29 @@ pub(super) async fn note_chosen_option(
     inbound: &InboundMessage,
     message: &mut Message,
 ) -> PortResult<()> {
-    let asked = conversation.open_question;
-    if asked == Ordinal(0) || !inbound.content.expects_answer() {
+    let Some(id) = conversation.newest_question() else {
+        return Ok(());
+    };
+    if !inbound.content.expects_answer() {
         return Ok(());
     }
-    let id = conversation.id.message_id(asked);
     let question = deps
         .store()
         .find_message(&id)
         .await?
         .and_then(Message::into_outgoing);
     let Some(question) = question else {
-        conversation.open_question = Ordinal(0);
+        conversation.close_questions();
         return Ok(());
     };
     if !has_left_before(&question, message.written_at) {
         // The contact has not seen the question yet, unless it never comes.
         if !question.out.state.is_open() {
-            conversation.open_question = Ordinal(0);
+            conversation.close_questions();
         }
         return Ok(());
     }
-    conversation.open_question = Ordinal(0);
+    conversation.close_questions();
     let Content::Text { text } = &inbound.content else {
         return Ok(());
     };

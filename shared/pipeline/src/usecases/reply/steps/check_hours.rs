@@ -40,6 +40,16 @@ pub(in crate::usecases::reply) async fn check_hours(
             let end = wait_for_opening(deps, job, (bound, hours), conversation, opens).await?;
             Err(end.into())
         }
+        (OpeningState::NeverOpens, Some(_)) if !bound.agent.disabled => {
+            let written = match build_closed_message(deps, job, bound, conversation, None) {
+                Some(message) => tell_closed(deps, job, conversation, message).await?,
+                None => WriteOutcome::Written,
+            };
+            Err(match written {
+                WriteOutcome::Written => TurnEnd::NeverOpens.into(),
+                WriteOutcome::Conflict => TurnEnd::ChangedMeanwhile.into(),
+            })
+        }
         (OpeningState::NeverOpens, _) | (_, None) => Err(TurnEnd::NeverOpens.into()),
     }
 }
@@ -76,7 +86,7 @@ async fn wait_for_opening(
         .schedule_turn_job(&scheduled, begin_of_minute(at))
         .await?;
     conversation.schedule_turn(opens, at);
-    let written = match build_closed_message(deps, job, bound, conversation, opens) {
+    let written = match build_closed_message(deps, job, bound, conversation, Some(opens)) {
         Some(message) => tell_closed(deps, job, conversation, message).await?,
         None if known.is_none() => save_conversation(deps, conversation).await?,
         None => WriteOutcome::Written,
@@ -111,7 +121,7 @@ fn begin_of_minute(at: Timestamp) -> Timestamp {
     add_duration(at, -past)
 }
 
-/// Builds the message that tells the contact that the instance is closed. It answers nothing, expires at the opening, and
+/// Builds the message that tells the contact that the instance is closed. It answers nothing, expires at the opening, if there is one, and
 /// a takeover cancels it. `None`: the contact was told in this closure, or there is nothing to say, or the contact's
 /// service window is over.
 fn build_closed_message(
@@ -119,7 +129,7 @@ fn build_closed_message(
     job: &TurnJob,
     bound: &InstanceConfig,
     conversation: &mut Conversation,
-    opens: Timestamp,
+    opens: Option<Timestamp>,
 ) -> Option<Message> {
     let now = deps.system().now();
     let text = conversation.choose_closed_message(bound, now)?.to_owned();
@@ -138,7 +148,7 @@ fn build_closed_message(
         correlation: &job.correlation,
     };
     let mut message = new.queue_in(conversation, now);
-    message.out.expires_at = Some(opens);
+    message.out.expires_at = opens;
     message.out.signature.clone_from(&bound.agent.signature);
     Some(message.into_record())
 }
