@@ -10,7 +10,7 @@ use crate::message::{Message, Role};
 use crate::millis::add_duration;
 use crate::outbox::{Author, Outbox, OutboxState};
 use crate::reason::Reason;
-use jiff::Timestamp;
+use jiff::{SignedDuration, Timestamp};
 use serde::{Deserialize, Serialize};
 
 /// The state of the answer to a contact's message.
@@ -145,6 +145,8 @@ pub struct AnswerSituation<'a> {
     pub lacks_model_key: bool,
     /// The debounce of the instance; `None` if it is not configured.
     pub debounce: Option<Debounce>,
+    /// The longest time for which a burst puts its answer off.
+    pub debounce_max: SignedDuration,
 }
 
 /// Explains the answer that a conversation owes for its oldest unanswered message. `None`: no answer is owed.
@@ -188,6 +190,7 @@ pub fn debounce_until<'a>(
     let silence = situation
         .debounce?
         .silence_after(&newest.content, all.any(waits_before));
+    let silence = conversation.bound_silence(silence, newest.stored_at, situation.debounce_max);
     let until = add_duration(newest.stored_at, silence);
     (until > situation.now).then_some(until)
 }

@@ -108,6 +108,7 @@ fn explain_at(
         bound,
         lacks_model_key,
         debounce: None,
+        debounce_max: SignedDuration::from_secs(20),
     };
     let answer = explain_answer(&message(1, Role::User), conversation, later, &situation);
     let owed = explain_owed_answer(conversation, &situation);
@@ -218,6 +219,7 @@ fn what_asks_for_nothing_says_so_whatever_follows() {
         bound: None,
         lacks_model_key: false,
         debounce: None,
+        debounce_max: SignedDuration::from_secs(20),
     };
     let reason = |message: &Message| explain_answer(message, &conversation, &[], &situation).reason;
     let mut stale = message(1, Role::User);
@@ -322,6 +324,7 @@ fn a_debounce_says_until_when_it_runs_from_the_newest_message_on() {
                 short: second,
                 long: second * 8,
             })),
+            debounce_max: second * 20,
         };
         let mut asked = message(1, Role::User);
         asked.content = Content::from_text("Vocês abrem hoje?");
@@ -345,6 +348,14 @@ fn a_debounce_says_until_when_it_runs_from_the_newest_message_on() {
         goes_on,
         Some(at(2_680)),
         "who wrote two is likely to write a third"
+    );
+    conversation.receive_message(true, at(19_900)).unwrap();
+    let mut last = message(3, Role::User);
+    (last.stored_at, last.content) = (at(19_900), Content::from_text("e"));
+    assert_eq!(
+        until(&conversation, &[last], 19_950),
+        Some(at(20_005)),
+        "no burst puts it off for longer"
     );
 }
 
@@ -383,6 +394,7 @@ fn a_resolved_conversation_owes_nothing_and_says_who_resolved_it() {
         bound: None,
         lacks_model_key: false,
         debounce: None,
+        debounce_max: SignedDuration::from_secs(20),
     };
     assert!(explain_owed_answer(&conversation, &situation).is_none());
     assert!(explain_owed_answer(&open, &situation).is_some());

@@ -56,6 +56,31 @@ fn only_the_newest_timer_of_a_burst_answers_it_until_the_longest_wait() {
 }
 
 #[test]
+fn a_burst_puts_its_answer_off_within_the_longest_wait_or_its_own_silence() {
+    let (mut c, seconds) = (conversation(), SignedDuration::from_secs);
+    let bounded =
+        |c: &Conversation, silence, at| c.bound_silence(seconds(silence), from_unix_millis(at), DEBOUNCE_MAX);
+    assert_eq!(bounded(&c, 16, 0), seconds(16), "nothing waits");
+    c.receive_message(true, from_unix_millis(0)).unwrap();
+    for (silence, at, expected) in [
+        (16, 0, 16_000),
+        (2, 15_900, 2_000),
+        (16, 15_900, 4_100),
+        (2, 19_999, 1),
+        (2, 30_000, 0),
+        // The silence of the instance alone is longer than a burst may take.
+        (60, 0, 60_000),
+        (60, 50_000, 10_000),
+    ] {
+        assert_eq!(
+            bounded(&c, silence, at),
+            SignedDuration::from_millis(expected),
+            "{silence} s at {at}"
+        );
+    }
+}
+
+#[test]
 fn one_worker_drafts_at_a_time_and_a_lease_that_ended_is_free() {
     let mut c = conversation();
     c.receive_message(true, from_unix_millis(0)).unwrap();

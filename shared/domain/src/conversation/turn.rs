@@ -115,6 +115,19 @@ impl Conversation {
         }
     }
 
+    /// Returns how long the turn job of a message that arrives at `now` waits: for `silence`, but not longer than until the
+    /// oldest unanswered message has waited for `max_wait`, or for this silence if that is longer.
+    pub fn bound_silence(
+        &self,
+        silence: SignedDuration,
+        now: Timestamp,
+        max_wait: SignedDuration,
+    ) -> SignedDuration {
+        let since = self.waiting_since.unwrap_or(now);
+        let left = add_duration(since, max_wait.max(silence)).duration_since(now);
+        silence.min(left.max(SignedDuration::ZERO))
+    }
+
     /// Returns the time at which the agent's owed answer, or its return, is overdue. `None`: neither is owed. An answer is
     /// overdue 5 minutes after it was owed or last asked for. If it waits for an opening, it is overdue 2 minutes after
     /// the opening, and at least a minute after it was last asked for. While nobody can answer, the pause after each

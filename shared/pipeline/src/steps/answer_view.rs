@@ -43,6 +43,7 @@ impl InstanceFacts {
             bound,
             lacks_model_key: facts.is_some_and(|(_, lacks_key)| *lacks_key),
             debounce: bound.map(|bound| resolve_debounce(deps, bound)),
+            debounce_max: deps.settings().debounce_max,
         })
     }
 }

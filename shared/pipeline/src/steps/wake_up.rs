@@ -5,6 +5,7 @@ use crate::ports::{Inbox, OutboxStore, PortResult, Queues, System};
 use crate::steps::random_id::generate_nonce;
 use jiff::SignedDuration;
 use recado_domain::config::InstanceConfig;
+use recado_domain::content::Content;
 use recado_domain::conversation::Conversation;
 use recado_domain::debounce::Debounce;
 use recado_domain::event::{InboundJob, MessagePosition};
@@ -141,6 +142,19 @@ pub(crate) fn resolve_debounce(deps: &impl Deps, bound: &InstanceConfig) -> Debo
     settings
         .debounce
         .resolve_for(&bound.instance, settings.debounce_bounds)
+}
+
+/// Returns how long the turn job of a contact's message waits, which was just added to `conversation`: for the silence after its
+/// content, within the longest wait for a burst. `goes_on`: messages before it wait for an answer, too.
+pub(crate) fn silence_after(
+    deps: &impl Deps,
+    bound: &InstanceConfig,
+    conversation: &Conversation,
+    content: &Content,
+    goes_on: bool,
+) -> SignedDuration {
+    let silence = resolve_debounce(deps, bound).silence_after(content, goes_on);
+    conversation.bound_silence(silence, deps.system().now(), deps.settings().debounce_max)
 }
 
 /// Enqueues the turn of an event that is given up after its message was stored: the answer is still owed.

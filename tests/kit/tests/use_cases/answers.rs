@@ -46,6 +46,7 @@ async fn an_owed_answer_and_its_message_tell_the_same_end_of_the_debounce() {
 #[tokio::test]
 async fn a_reply_behind_hundreds_of_messages_is_found_for_the_first_of_them() {
     let setup = Setup::set(Fixture::new()).await;
+    *setup.world.llm.says.lock().unwrap() = Some("certo".to_owned());
     for number in 0..250 {
         setup
             .message(&setup.fixture, &format!("W{number}"), "oi", false)

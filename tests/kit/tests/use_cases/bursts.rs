@@ -207,3 +207,18 @@ async fn a_long_message_is_read_to_its_bound_and_a_long_burst_in_parts() {
     assert_eq!(read[1], [&cut[..]; 2].join("\n"));
     assert_eq!(covered(&setup).await, [4, 6]);
 }
+
+#[tokio::test]
+async fn announcements_put_the_answer_off_for_no_longer_than_a_burst_may() {
+    let setup = burst(0).await;
+    let announces = |id| setup.message(&setup.fixture, id, "Vou mandar uma foto", false);
+    announces("A").await;
+    setup.world.system.pass(15_900);
+    announces("B").await;
+    for (milliseconds, calls) in [(100, 0), (3_999, 0), (1, 1)] {
+        setup.world.system.pass(milliseconds);
+        play(&setup).await;
+        assert_eq!(asked(&setup).len(), calls);
+    }
+    assert!(!conversation(&setup).await.owes_answer());
+}

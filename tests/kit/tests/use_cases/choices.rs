@@ -120,6 +120,38 @@ async fn only_the_next_message_after_the_question_answers_it() {
 }
 
 #[tokio::test]
+async fn a_quoted_question_is_answered_whenever_the_answer_comes() {
+    let setup = setup_on(Provider::Evolution).await;
+    let asked = send_question(&setup).await;
+    answer_with(&setup, "W1", "um momento").await;
+    let quoted = question().render_fallback_text();
+    for (id, text, expected) in [("W2", "a 2", Some(second_option())), ("W3", "nenhuma", None)] {
+        let payload = json!({"address": setup.fixture.address.as_str(), "id": id, "text": text, "from_me": false,
+            "quoted": quoted, "quoted_id": "P0"});
+        let job = setup
+            .event(recado_domain::event::EventKind::Message, payload)
+            .await;
+        assert_eq!(setup.receive(&job, 1).await, recado_pipeline::Verdict::Done);
+        let answer = newest_message(&setup).await;
+        assert_eq!(answer.context.chosen.as_deref(), expected.as_ref());
+        assert_eq!(answer.context.refers_to, expected.map(|_| asked.clone()));
+    }
+}
+
+#[tokio::test]
+async fn a_number_or_words_typed_after_a_poll_name_its_option() {
+    let setup = setup_on(Provider::Evolution).await;
+    let poll =
+        json!({"type": "poll", "question": "Que dia?", "options": ["Segunda", "Terça"], "selectable": 1});
+    let asked = ask_contact(&setup, serde_json::from_value(poll).unwrap()).await;
+    setup.send(&conversation_of(&asked)).await;
+    setup.pass(1);
+    let answer = answer_with(&setup, "W1", "terca").await;
+    let chosen = answer.context.chosen.unwrap();
+    assert_eq!((chosen.id, chosen.title.as_str()), (None, "Terça"));
+}
+
+#[tokio::test]
 async fn a_question_that_the_contact_has_not_seen_is_not_answered() {
     let setup = setup_on(Provider::Evolution).await;
     let asked = ask_contact(&setup, question()).await;

@@ -417,3 +417,17 @@ async fn who_writes_where_the_hours_never_open_again_is_told_so_once() {
     assert!(conversation(&setup, &setup.fixture).await.owes_answer());
     assert_eq!(calls(&setup), 0);
 }
+
+#[tokio::test]
+async fn two_messages_in_the_last_seconds_before_the_opening_are_answered_at_it() {
+    let setup = setup(json!({})).await;
+    pass_until(&setup, add_millis(opens(&setup), -10_000));
+    writes(&setup, &setup.fixture, "W1").await;
+    writes(&setup, &setup.fixture, "W2").await;
+    pass_until(&setup, opens(&setup));
+    let due = setup.due_turns().await;
+    assert_eq!(due.len(), 1, "one job waits for the opening");
+    assert_eq!(handle(&setup, &due[0]).await, Verdict::Done);
+    assert_eq!(calls(&setup), 1);
+    assert!(!conversation(&setup, &setup.fixture).await.owes_answer());
+}

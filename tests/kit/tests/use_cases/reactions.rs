@@ -190,6 +190,7 @@ async fn a_reaction_on_the_phone_takes_nothing_over_and_answers_nothing() {
         assert_eq!(conversation.mode, ConversationMode::Ai);
         assert!(conversation.owes_answer(), "the question is not answered");
     }
+    *setup.world.llm.says.lock().unwrap() = Some("certo".to_owned());
     setup.turns(&setup.fixture).await;
     assert!(!setup.latest_conversation().await.unwrap().owes_answer());
 }

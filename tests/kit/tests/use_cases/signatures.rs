@@ -225,6 +225,9 @@ async fn what_a_person_answers_by_the_api_is_marked_as_read_and_what_was_before_
         setup.send(&first.conversation).await;
         setup.world.providers.shown.lock().unwrap().clear();
         setup.message(&setup.fixture, "W2", "abrem hoje?", false).await;
+        // What a client sends in between answers nothing.
+        setup.client_writes(setup.fixture.address.as_str()).await;
+        setup.send(&first.conversation).await;
         setup.message(&setup.fixture, "W3", "até que horas?", false).await;
         let answer = answers(&setup, "Até as 18h").await.unwrap();
         setup.send(&answer.conversation).await;

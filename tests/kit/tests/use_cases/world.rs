@@ -231,7 +231,7 @@ impl Providers for Provider {
             content: content(payload, text("text")),
             context: MessageContext {
                 reply_to: payload["quoted"].as_str().map(|quoted| QuotedMessage {
-                    id: None,
+                    id: payload["quoted_id"].as_str().map(str::to_owned),
                     text: Some(quoted.to_owned()),
                 }),
                 ..MessageContext::default()

@@ -2,10 +2,14 @@
 
 use crate::Deps;
 use crate::ports::{Conversations, PortResult, Providers};
+use crate::steps::message_target::find_target_message;
 use jiff::{SignedDuration, Timestamp};
+use recado_domain::choice::ChosenOption;
 use recado_domain::config::InstanceConfig;
 use recado_domain::content::Content;
 use recado_domain::conversation::Conversation;
+use recado_domain::event::InboundJob;
+use recado_domain::ids::MessageId;
 use recado_domain::inbound::InboundMessage;
 use recado_domain::message::{Message, Outgoing};
 use recado_domain::millis::add_duration;
@@ -14,16 +18,27 @@ use recado_domain::outbox::OutboxState;
 /// Largest assumed delay of a provider's clock, which may count whole seconds, behind Recado's.
 const CLOCK_TOLERANCE: SignedDuration = SignedDuration::from_secs(2);
 
-/// Notes in `message` the option that it chooses, if it is the contact's next message after a question that was sent as
-/// numbered text. The question is closed then, whatever the message says. Reads the question, if one is open.
+/// Notes in `message` the option that it chooses of the open question, if that went out as numbered text or as a poll. The
+/// contact's next message closes the question, whatever it says; only then the question is read. A message that quotes a question
+/// with numbers chooses from that one, whenever it comes.
 pub(super) async fn note_chosen_option(
     deps: &impl Deps,
+    job: &InboundJob,
     bound: &InstanceConfig,
     conversation: &mut Conversation,
     inbound: &InboundMessage,
     message: &mut Message,
 ) -> PortResult<()> {
-    let Some(id) = conversation.newest_question() else {
+    let open = conversation.newest_question();
+    if let Some((id, option)) = find_quoted_choice(deps, job, bound, inbound).await? {
+        if open.as_ref() == Some(&id) {
+            conversation.close_questions();
+        }
+        message.context.chosen = Some(Box::new(option));
+        message.context.refers_to = Some(id);
+        return Ok(());
+    }
+    let Some(id) = open else {
         return Ok(());
     };
     if !inbound.content.expects_answer() {
@@ -49,14 +64,45 @@ pub(super) async fn note_chosen_option(
     let Content::Text { text } = &inbound.content else {
         return Ok(());
     };
-    if !deps.providers().sends_as_text(&bound.instance, &question.content) {
-        return Ok(());
-    }
-    if let Some(option) = question.content.find_option(text) {
+    if let Some(option) = find_typed_option(deps, bound, &question.content, text) {
         message.context.chosen = Some(Box::new(option));
         message.context.refers_to = Some(id);
     }
     Ok(())
+}
+
+/// Finds the option that a typed text names, if the question went out as numbered text or as a poll.
+fn find_typed_option(
+    deps: &impl Deps,
+    bound: &InstanceConfig,
+    question: &Content,
+    text: &str,
+) -> Option<ChosenOption> {
+    let is_poll = matches!(question, Content::Poll { .. });
+    let is_typed = is_poll || deps.providers().sends_as_text(&bound.instance, question);
+    is_typed.then(|| question.find_option(text)).flatten()
+}
+
+/// Finds the question that a text quotes, and the option that it names. Only a quotation with numbered lines is looked up.
+async fn find_quoted_choice(
+    deps: &impl Deps,
+    job: &InboundJob,
+    bound: &InstanceConfig,
+    inbound: &InboundMessage,
+) -> PortResult<Option<(MessageId, ChosenOption)>> {
+    let (Content::Text { text }, Some(quoted)) = (&inbound.content, &inbound.context.reply_to) else {
+        return Ok(None);
+    };
+    let is_numbered = quoted.text.as_ref().is_some_and(|text| text.contains("1. "));
+    let Some(target) = quoted.id.as_ref().filter(|_| is_numbered) else {
+        return Ok(None);
+    };
+    let found = find_target_message(deps, bound, &job.external, Some(&inbound.address), target).await?;
+    let question = found.filter(|found| found.out.is_some() && found.instance == bound.instance.id);
+    Ok(question.and_then(|question| {
+        let option = find_typed_option(deps, bound, &question.content, text)?;
+        Some((question.message_id(), option))
+    }))
 }
 
 /// Returns `true` if the question left, or may have left, before the contact wrote.

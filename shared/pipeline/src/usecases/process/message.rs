@@ -11,7 +11,7 @@ use crate::ports::{
 use crate::steps::guest_reply::apply_guest_reply;
 use crate::steps::message_age::is_stale;
 use crate::steps::wake_up;
-use jiff::Timestamp;
+use jiff::{SignedDuration, Timestamp};
 use recado_domain::config::InstanceConfig;
 use recado_domain::content::Content;
 use recado_domain::conversation::Conversation;
@@ -40,19 +40,18 @@ pub(super) async fn store_contact_message(
         wants: inbound.content.expects_answer() && !stale,
         started_at,
     };
-    let (place, goes_on, is_finished) = match store_message(deps, arrival).await? {
+    let (place, silence, is_finished) = match store_message(deps, arrival).await? {
         StoredMessage::WithFollowUp => return Ok(AppliedEvent::Finished),
         StoredMessage::Blocked => return Ok(AppliedEvent::LeftOut(Reason::Blocked)),
         StoredMessage::At {
             place,
-            goes_on,
+            silence,
             is_finished,
-        } => (place, goes_on, is_finished),
+        } => (place, silence, is_finished),
     };
     Box::pin(apply_to_target(deps, bound, &inbound.content, &place)).await?;
     let mut enqueued = FollowUpJob::Nothing;
     if arrival.wants {
-        let silence = wake_up::resolve_debounce(deps, bound).silence_after(&inbound.content, goes_on);
         wake_up::enqueue_reply_turn(deps, job, bound, &place, silence).await?;
         enqueued = FollowUpJob::Turn(place.ordinal);
     }
@@ -82,8 +81,8 @@ enum StoredMessage {
     At {
         /// Place of the message.
         place: MessagePosition,
-        /// `true` if messages before it wait for an answer, too, as far as known.
-        goes_on: bool,
+        /// The silence after it, for which its turn job waits.
+        silence: SignedDuration,
         /// `true` if the same transaction finished the event.
         is_finished: bool,
     },
@@ -122,11 +121,13 @@ async fn store_message(deps: &impl Deps, arrival: Arrival<'_>) -> PortResult<Sto
         let mut message = build_message(deps, job, &conversation, inbound, Role::User, ordinal);
         remove_quoted_signature(bound, &mut message);
         message.unanswered = stale.then_some(Reason::Stale);
-        note_chosen_option(deps, bound, &mut conversation, inbound, &mut message).await?;
+        note_chosen_option(deps, job, bound, &mut conversation, inbound, &mut message).await?;
         if let Some(text) = answer_text(&message.content) {
             apply_guest_reply(deps, &conversation, ordinal, (text, message.written_at)).await?;
         }
-        let (outcome, stored) = save_arrival(deps, arrival, conversation, &message, goes_on).await?;
+        let silence = |goes_on| wake_up::silence_after(deps, bound, &conversation, &inbound.content, goes_on);
+        let (silence, unknown) = (silence(goes_on), silence(true));
+        let (outcome, stored) = save_arrival(deps, arrival, conversation, &message, silence).await?;
         match outcome {
             StoreInboundOutcome::Stored => {
                 let now = deps.system().now();
@@ -136,7 +137,7 @@ async fn store_message(deps: &impl Deps, arrival: Arrival<'_>) -> PortResult<Sto
             StoreInboundOutcome::AlreadyStored(place) => {
                 return Ok(StoredMessage::At {
                     place,
-                    goes_on: true,
+                    silence: unknown,
                     is_finished: false,
                 });
             }
@@ -156,14 +157,13 @@ fn answer_text(content: &Content) -> Option<&str> {
 }
 
 /// Stores the message of `arrival` and finishes its event. Where records and queues lie in one database, the same transaction
-/// contains all that follows from it. `goes_on`: messages before it wait for an answer, too. Returns also where the message
-/// lies once it is stored.
+/// contains all that follows from it. The turn job waits for `silence`. Returns also where the message lies once it is stored.
 async fn save_arrival(
     deps: &impl Deps,
     arrival: Arrival<'_>,
     mut conversation: Conversation,
     message: &Message,
-    goes_on: bool,
+    silence: SignedDuration,
 ) -> PortResult<(StoreInboundOutcome, StoredMessage)> {
     let Arrival { job, bound, .. } = arrival;
     let place = MessagePosition {
@@ -173,7 +173,6 @@ async fn save_arrival(
     let turn = arrival
         .wants
         .then(|| wake_up::build_reply_turn(job, bound, &place));
-    let silence = wake_up::resolve_debounce(deps, bound).silence_after(&message.content, goes_on);
     let enqueued = turn
         .as_ref()
         .map_or(FollowUpJob::Nothing, |_| FollowUpJob::Turn(place.ordinal));
@@ -204,7 +203,7 @@ async fn save_arrival(
     let outcome = deps.store().store_inbound(write).await?;
     let stored = StoredMessage::At {
         place,
-        goes_on,
+        silence,
         is_finished,
     };
     Ok((outcome, stored))

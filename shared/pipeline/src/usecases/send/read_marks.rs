@@ -9,7 +9,7 @@ use recado_domain::message::{Message, Outgoing, Role};
 use recado_domain::outbox::Author;
 
 /// Number of messages before an answer among which those that it answers are looked for.
-const LOOKED_AT: usize = 30;
+const LOOKED_AT: usize = 100;
 
 /// The place of a person's answer, before which messages are marked as read.
 #[derive(Debug)]
@@ -32,7 +32,7 @@ impl AnsweredMessages {
         })
     }
 
-    /// Marks the contact's messages since the message that we sent before. Failures have no effect.
+    /// Marks the contact's messages since the answer before. Failures have no effect.
     pub(super) async fn mark_answered_messages(&self, deps: &impl Deps, bound: &InstanceConfig) {
         let Ok(Some((_, known))) = deps
             .store()
@@ -50,11 +50,16 @@ impl AnsweredMessages {
     }
 }
 
-/// Lists the provider's ids of the contact's messages between our message before `answer` and `answer`, the oldest first.
+/// Lists the provider's ids of the contact's messages between the answer before `answer` and `answer`, the oldest first. What
+/// answers nothing, such as a client's message or a note that the instance is closed, is no answer.
 fn list_unread_ids(known: &[Message], answer: Ordinal) -> Vec<String> {
     let before = known.iter().rev().filter(|message| message.ordinal < answer);
-    let unread = before.take_while(|message| message.role == Role::User);
+    let answers = |message: &Message| {
+        message.role != Role::User && message.out.as_ref().is_none_or(|out| out.covers > Ordinal(0))
+    };
+    let unread = before.take_while(|message| !answers(message));
     let mut ids: Vec<String> = unread
+        .filter(|message| message.role == Role::User)
         .filter_map(|message| message.provider_message_id.clone())
         .collect();
     ids.reverse();

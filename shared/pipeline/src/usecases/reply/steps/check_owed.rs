@@ -22,7 +22,14 @@ pub(in crate::usecases::reply) async fn check_owed(
     newest: &[Message],
 ) -> Result<(), TurnStop> {
     let (now, wait_max) = (deps.system().now(), deps.settings().debounce_max);
-    let end = match conversation.decide_turn(job.ordinal, now, wait_max) {
+    // Of several messages in the minute of the opening, only the first one's job is scheduled: it stands for all.
+    let is_scheduled = job.due.is_some() && job.due == conversation.scheduled_for;
+    let named = if is_scheduled {
+        conversation.turn_upto
+    } else {
+        job.ordinal
+    };
+    let end = match conversation.decide_turn(named, now, wait_max) {
         TurnDecision::AnswerNow => match find_typing_end(deps, conversation, newest, now).await {
             None => return Ok(()),
             Some(until) => {

@@ -52,6 +52,11 @@ impl TranscriptFiles {
 
     /// Adds what the model reads of the message's file to the message's text. Returns the file if the model sees it.
     pub(super) fn append_file(&mut self, message: &Message, text: &mut String) -> Option<ChatFile> {
+        let media = message.content.media_file();
+        if message.role == Role::User && media.is_some_and(|media| media.view_once) {
+            append_note(text, VIEW_ONCE);
+            return None;
+        }
         let file = message.file.as_ref()?;
         if let Some((media_type, content)) = self.shown.remove(&message.ordinal) {
             self.labels += 1;
@@ -104,6 +109,9 @@ impl TranscriptFiles {
         ));
     }
 }
+
+/// Note in place of a file that is never fetched, because it may be looked at only once.
+const VIEW_ONCE: &str = "not shown: the file may be looked at only once";
 
 fn find_text(message: &Message) -> Option<&FoundText> {
     message.file.as_ref()?.found_text()

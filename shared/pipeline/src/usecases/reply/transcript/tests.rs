@@ -319,3 +319,16 @@ fn a_persons_words_are_read_as_those_of_the_business_in_their_place() {
         ]
     );
 }
+
+#[test]
+fn a_file_that_may_be_looked_at_only_once_leaves_a_note() {
+    let mut once = message(1, Role::User, 10, "");
+    once.content = serde_json::from_value(
+        serde_json::json!({"type": "media", "media": "image", "source": "https://a.example/1", "view_once": true}),
+    )
+    .unwrap();
+    assert_eq!(
+        said(&[once], 0, 1),
+        ["User: [image] (not shown: the file may be looked at only once)"]
+    );
+}
