@@ -6,6 +6,7 @@ use recado_domain::answer::AnswerReason;
 use recado_domain::ids::Ordinal;
 use recado_pipeline::operate;
 use recado_pipeline::ports::{Conversations, PageRequest};
+use recado_pipeline::trace::load_timeline;
 use recado_testkit::builders::Fixture;
 use recado_testkit::ports::succeed;
 
@@ -55,10 +56,8 @@ async fn a_reply_behind_hundreds_of_messages_is_found_for_the_first_of_them() {
     let conversation = setup.turns(&setup.fixture).await;
     let first = conversation.message_id(Ordinal(1));
     let caller = Caller::installation();
-    let shown = operate::find_message(&setup.world, &caller, &first)
-        .await
-        .unwrap();
-    let answer = shown.answer.unwrap();
+    let shown = load_timeline(&setup.world, &caller, &first).await.unwrap();
+    let answer = shown.unwrap().view.answer.unwrap();
     assert_eq!(answer.reason, AnswerReason::Sending);
     assert_eq!(answer.reply, Some(conversation.message_id(Ordinal(251))));
 }
