@@ -211,7 +211,7 @@ impl Default for Settings {
             rate: Rate::EVOLUTION,
             unknown_wait: seconds(300),
             acknowledgement_wait: seconds(600),
-            picture_refresh: seconds(30 * 86_400),
+            picture_refresh: seconds(7 * 86_400),
             parked_max: seconds(72 * 3600),
             connection_stale: seconds(600),
             config_ttl: seconds(30),

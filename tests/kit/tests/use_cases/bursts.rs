@@ -3,6 +3,7 @@
 use crate::world::Setup;
 use recado_domain::access::Caller;
 use recado_domain::conversation::{Conversation, ConversationMode};
+use recado_domain::debounce::Debounce;
 use recado_domain::message::{Message, Role};
 use recado_domain::reason::Reason;
 use recado_pipeline::ports::{Conversations, OverdueIndex};
@@ -210,7 +211,8 @@ async fn a_long_message_is_read_to_its_bound_and_a_long_burst_in_parts() {
 
 #[tokio::test]
 async fn announcements_put_the_answer_off_for_no_longer_than_a_burst_may() {
-    let setup = burst(0).await;
+    let mut setup = burst(0).await;
+    setup.world.settings.debounce = Debounce::Adaptive(setup.world.settings.debounce_bounds);
     let announces = |id| setup.message(&setup.fixture, id, "Vou mandar uma foto", false);
     announces("A").await;
     setup.world.system.pass(15_900);

@@ -3,9 +3,10 @@
 use crate::world::Setup;
 use recado_domain::conversation::{Conversation, ConversationStatus};
 use recado_domain::provider::Provider;
-use recado_pipeline::ports::PictureAnswer;
+use recado_pipeline::ports::{ConfigurationStore, Conversations, PictureAnswer};
 use recado_pipeline::reconcile::reconcile;
 use recado_testkit::builders::Fixture;
+use recado_testkit::ports::succeed;
 
 const URL: &str = "https://pps.whatsapp.net/a.jpg";
 
@@ -45,7 +46,7 @@ async fn a_contacts_picture_is_asked_for_once_and_again_when_the_answer_is_old()
     assert_eq!(passed(&setup).await, 1);
     assert_eq!(shown(&setup).await.as_deref(), Some(URL));
     assert_eq!((passed(&setup).await, times_asked(&setup)), (0, 2));
-    setup.pass(30 * 86_400 - 1);
+    setup.pass(7 * 86_400 - 1);
     assert_eq!(passed(&setup).await, 0);
     setup.pass(1);
     tells(&setup, PictureAnswer::None);
@@ -79,4 +80,27 @@ async fn a_pass_asks_for_ten_pictures_at_most_and_leaves_an_instance_that_does_n
     tells(&setup, PictureAnswer::None);
     assert_eq!((passed(&setup).await, times_asked(&setup)), (10, 11));
     assert_eq!((passed(&setup).await, passed(&setup).await), (5, 0));
+}
+
+#[tokio::test]
+async fn a_busy_instance_keeps_no_others_contacts_without_a_picture() {
+    let (setup, quiet) = (Setup::set(Fixture::new()).await, Fixture::new());
+    let store = &setup.world.store;
+    store.apply_configuration(&quiet.document()).await.unwrap();
+    let mut conversation = quiet.conversation(1);
+    conversation.receive_message(true, setup.now()).unwrap();
+    conversation.rev += 1;
+    succeed(store.update_conversation(&conversation)).await;
+    setup.pass(1);
+    for number in 0..60 {
+        let contact = setup.fixture.other_contact();
+        setup.message(&contact, &format!("W{number}"), "oi", false).await;
+    }
+    tells(&setup, PictureAnswer::None);
+    for _ in 0..5 {
+        assert_eq!(passed(&setup).await, 10);
+        setup.pass(60);
+    }
+    let asked = setup.world.providers.pictured.lock().unwrap().clone();
+    assert!(asked.contains(&conversation.address));
 }

@@ -1,5 +1,6 @@
 //! Asks providers for the pictures of contacts that wrote lately, some in each pass, apart from the way of any message.
 
+use super::inactivity::{CHECK_INTERVAL_MINUTES, is_check_minute};
 use crate::Deps;
 use crate::deps::capabilities;
 use crate::ports::{
@@ -8,6 +9,9 @@ use crate::ports::{
 };
 use crate::steps::enabled_instance::find_enabled_instance;
 use crate::steps::save_conversation::save_conversation;
+use crate::steps::working_instances::list_working_instances;
+use jiff::Timestamp;
+use recado_domain::config::Instance;
 use recado_domain::conversation::{Conversation, ConversationStatus};
 use recado_domain::ids::InstanceId;
 use recado_domain::instance::ConnectionStatus;
@@ -19,40 +23,96 @@ const LOOKED_AT: usize = 50;
 /// Greatest number of pictures that a pass asks for.
 const ASKED_MAX: usize = 10;
 
-/// Asks for the pictures that are due. An instance that does not tell is not asked again in this pass. Returns the number of
-/// answers that were stored.
+/// Number of instances whose own conversations a pass looks at, and number of pictures that it asks each of them for.
+const INSTANCES_IN_TURN: usize = 5;
+const ASKED_IN_TURN: usize = 2;
+
+/// The pictures that a pass asked for.
+#[derive(Default)]
+struct PicturePass {
+    stored: usize,
+    asked: usize,
+    /// Instances that do not tell. They are not asked again in this pass.
+    unclear: BTreeSet<InstanceId>,
+}
+
+/// Asks for the pictures that are due, of the contacts that wrote last. In the minutes in which silent instances are looked for, some
+/// instances come before, in turn, so that a busy one keeps no others waiting. Returns the number of answers that were stored.
 pub(super) async fn fetch_due_pictures(deps: &impl Deps) -> PortResult<usize> {
-    let refresh = deps.settings().picture_refresh;
-    if !refresh.is_positive() {
+    if !deps.settings().picture_refresh.is_positive() {
         return Ok(0);
     }
-    let filter = ConversationFilter {
-        status: Some(ConversationStatus::Active),
-        ..ConversationFilter::default()
-    };
-    let page = PageRequest {
-        limit: LOOKED_AT,
-        cursor: None,
-    };
-    let newest = deps.store().search_conversations(&filter, &page).await?;
-    let (mut stored, mut asked, mut unclear) = (0, 0, BTreeSet::<InstanceId>::new());
-    for conversation in newest.items {
-        let is_due = conversation.picture_is_due(refresh, deps.system().now());
-        if !is_due || asked == ASKED_MAX || unclear.contains(&conversation.instance) {
-            continue;
+    let mut pass = PicturePass::default();
+    let now = deps.system().now();
+    if is_check_minute(now) {
+        for instance in list_instances_in_turn(deps, now).await? {
+            let of_instance = ConversationFilter {
+                tenant: Some(instance.tenant),
+                instance: Some(instance.id),
+                ..ConversationFilter::default()
+            };
+            pass.ask_for_newest(deps, of_instance, ASKED_IN_TURN).await?;
         }
-        let instance = conversation.instance.clone();
-        match ask_for_picture(deps, &conversation).await? {
-            None => continue,
-            Some(PictureAnswer::Url(url)) => stored += store_picture(deps, conversation, Some(url)).await?,
-            Some(PictureAnswer::None) => stored += store_picture(deps, conversation, None).await?,
-            Some(PictureAnswer::Unclear) => {
-                unclear.insert(instance);
-            }
-        }
-        asked += 1;
     }
-    Ok(stored)
+    pass.ask_for_newest(deps, ConversationFilter::default(), ASKED_MAX)
+        .await?;
+    Ok(pass.stored)
+}
+
+/// Lists the instances whose turn it is at `now`, of those whose provider has pictures.
+async fn list_instances_in_turn(deps: &impl Deps, now: Timestamp) -> PortResult<Vec<Instance>> {
+    let mut working = list_working_instances(deps.store(), None).await?;
+    working.retain(|instance| deps.providers().capabilities(instance.provider).has_pictures);
+    let count = working.len().max(1);
+    let checks = now
+        .as_second()
+        .div_euclid(60 * CHECK_INTERVAL_MINUTES)
+        .unsigned_abs();
+    let first = usize::try_from(checks).unwrap_or_default() % count * INSTANCES_IN_TURN % count;
+    working.rotate_left(first.min(working.len()));
+    working.truncate(INSTANCES_IN_TURN);
+    Ok(working)
+}
+
+impl PicturePass {
+    /// Asks for up to `most` pictures that are due, of the newest active conversations of `filter`.
+    async fn ask_for_newest(
+        &mut self,
+        deps: &impl Deps,
+        filter: ConversationFilter,
+        most: usize,
+    ) -> PortResult<()> {
+        let filter = ConversationFilter {
+            status: Some(ConversationStatus::Active),
+            ..filter
+        };
+        let page = PageRequest {
+            limit: LOOKED_AT,
+            cursor: None,
+        };
+        let newest = deps.store().search_conversations(&filter, &page).await?;
+        let refresh = deps.settings().picture_refresh;
+        let most = ASKED_MAX.min(self.asked + most);
+        for conversation in newest.items {
+            let is_due = conversation.picture_is_due(refresh, deps.system().now());
+            if !is_due || self.asked >= most || self.unclear.contains(&conversation.instance) {
+                continue;
+            }
+            let instance = conversation.instance.clone();
+            match ask_for_picture(deps, &conversation).await? {
+                None => continue,
+                Some(PictureAnswer::Url(url)) => {
+                    self.stored += store_picture(deps, conversation, Some(url)).await?;
+                }
+                Some(PictureAnswer::None) => self.stored += store_picture(deps, conversation, None).await?,
+                Some(PictureAnswer::Unclear) => {
+                    self.unclear.insert(instance);
+                }
+            }
+            self.asked += 1;
+        }
+        Ok(())
+    }
 }
 
 /// Asks for a contact's picture; `None` if its instance cannot be asked.

@@ -12,7 +12,7 @@ use recado_domain::instance::{ConnectionStatus, InstanceChange, InstanceState};
 use recado_domain::millis::add_duration;
 
 /// Time between two checks, in minutes of the clock.
-const CHECK_INTERVAL_MINUTES: i64 = 5;
+pub(super) const CHECK_INTERVAL_MINUTES: i64 = 5;
 
 /// Maximum age of the messages that a check looks for: the time between two checks and two minutes
 /// more, because an index may be late.
