@@ -56,7 +56,9 @@ async fn a_reply_behind_hundreds_of_messages_is_found_for_the_first_of_them() {
     let conversation = setup.turns(&setup.fixture).await;
     let first = conversation.message_id(Ordinal(1));
     let caller = Caller::installation();
-    let shown = load_timeline(&setup.world, &caller, &first).await.unwrap();
+    let shown = Box::pin(load_timeline(&setup.world, &caller, &first))
+        .await
+        .unwrap();
     let answer = shown.unwrap().view.answer.unwrap();
     assert_eq!(answer.reason, AnswerReason::Sending);
     assert_eq!(answer.reply, Some(conversation.message_id(Ordinal(251))));

@@ -65,7 +65,7 @@ async fn both_limits_hold_over_both_conversations() {
     turns(&setup).await;
     assert_eq!(
         read(&setup),
-        ["three", "certo", "c"],
+        ["[earlier messages are not shown]", "certo", "three", "certo", "c"],
         "with a reply that comes first"
     );
     setup.world.settings.turn_reads.messages = 20;

@@ -3,7 +3,7 @@
 use crate::world::Setup;
 use recado_domain::conversation::{Conversation, ConversationStatus};
 use recado_domain::provider::Provider;
-use recado_pipeline::ports::{ConfigurationStore, Conversations, PictureAnswer};
+use recado_pipeline::ports::{ConfigurationStore, Conversations, PictureAnswer, WriteOutcome};
 use recado_pipeline::reconcile::reconcile;
 use recado_testkit::builders::Fixture;
 use recado_testkit::ports::succeed;
@@ -90,7 +90,8 @@ async fn a_busy_instance_keeps_no_others_contacts_without_a_picture() {
     let mut conversation = quiet.conversation(1);
     conversation.receive_message(true, setup.now()).unwrap();
     conversation.rev += 1;
-    succeed(store.update_conversation(&conversation)).await;
+    let written = succeed(store.update_conversation(&conversation)).await;
+    assert_eq!(written, WriteOutcome::Written);
     setup.pass(1);
     for number in 0..60 {
         let contact = setup.fixture.other_contact();

@@ -69,7 +69,7 @@ async fn list_instances_in_turn(deps: &impl Deps, now: Timestamp) -> PortResult<
         .div_euclid(60 * CHECK_INTERVAL_MINUTES)
         .unsigned_abs();
     let first = usize::try_from(checks).unwrap_or_default() % count * INSTANCES_IN_TURN % count;
-    working.rotate_left(first.min(working.len()));
+    working.rotate_left(first);
     working.truncate(INSTANCES_IN_TURN);
     Ok(working)
 }
