@@ -9,7 +9,7 @@ use recado_domain::price::format_millionths;
 use reqwest::Method;
 use serde_json::Value;
 
-/// Shows what models used, summed up: replies, and tokens in and out.
+/// Shows what models used, summed up: replies, discarded drafts, recordings, and tokens in and out.
 #[derive(Debug, Args)]
 pub(crate) struct UsageArguments {
     /// The part by which use is summed up.
@@ -58,8 +58,11 @@ impl UsagePart {
 }
 
 /// The numbers of a line, by their names in the answer.
-const NUMBERS: [&str; 5] = [
+const NUMBERS: [&str; 8] = [
     "replies",
+    "discarded_drafts",
+    "recordings",
+    "audio_millis",
     "input_tokens",
     "output_tokens",
     "cache_read_tokens",
@@ -67,7 +70,7 @@ const NUMBERS: [&str; 5] = [
 ];
 
 /// The columns behind the numbers.
-const COST_COLUMNS: [&str; 2] = ["cost", "unpriced_tokens"];
+const COST_COLUMNS: [&str; 3] = ["cost", "unpriced_tokens", "unpriced_audio_millis"];
 
 /// Requests the sums and prints them.
 pub(crate) async fn run_usage(arguments: UsageArguments, environment: &LocalEnvironment) -> Result<()> {
@@ -111,7 +114,8 @@ fn list_usage_rows(answer: &Value, by: &str) -> Vec<Vec<String>> {
         let names = std::iter::once(by).chain(NUMBERS);
         let cells = names.map(|name| read_usage_cell(item, name));
         cells
-            .chain([format_costs(item), read_usage_cell(item, "unpriced_tokens")])
+            .chain([format_costs(item)])
+            .chain(["unpriced_tokens", "unpriced_audio_millis"].map(|name| read_usage_cell(item, name)))
             .collect()
     };
     items.into_iter().flatten().map(row).collect()
@@ -137,12 +141,16 @@ fn format_usage(answer: &Value, by: &str) -> String {
     let headings = [
         by,
         "replies",
+        "discarded",
+        "recordings",
+        "audio ms",
         "input",
         "output",
         "cache read",
         "cache write",
         "cost",
         "without price",
+        "audio without",
     ];
     format!(
         "From {since} to {until} (UTC), in tokens:\n\n{}",
@@ -188,8 +196,8 @@ mod tests {
 
     fn answer() -> Value {
         json!({"since": "2026-11-01", "until": "2026-11-30", "items": [
-            {"model": "large, new", "replies": 2, "input_tokens": 300, "output_tokens": 20, "cache_read_tokens": 7, "cache_write_tokens": 0,
-             "costs": [{"currency": "EUR", "micros": 12_345}, {"currency": "USD", "micros": 5_000_000}], "unpriced_tokens": 4},
+            {"model": "large, new", "replies": 2, "discarded_drafts": 1, "recordings": 3, "audio_millis": 1_500, "input_tokens": 300, "output_tokens": 20, "cache_read_tokens": 7, "cache_write_tokens": 0,
+             "costs": [{"currency": "EUR", "micros": 12_345}, {"currency": "USD", "micros": 5_000_000}], "unpriced_tokens": 4, "unpriced_audio_millis": 0},
         ]})
     }
 
@@ -201,7 +209,8 @@ mod tests {
         assert!(table.contains("0.012345 EUR + 5.00 USD"), "{table}");
         assert_eq!(
             format_comma_separated(&answer(), "model"),
-            "model,replies,input_tokens,output_tokens,cache_read_tokens,cache_write_tokens,cost,unpriced_tokens\n\"large, new\",2,300,20,7,0,0.012345 EUR + 5.00 USD,4\n"
+            "model,replies,discarded_drafts,recordings,audio_millis,input_tokens,output_tokens,cache_read_tokens,cache_write_tokens,cost,\
+             unpriced_tokens,unpriced_audio_millis\n\"large, new\",2,1,3,1500,300,20,7,0,0.012345 EUR + 5.00 USD,4,0\n"
         );
         assert_eq!(quote_csv_value("=1+1"), "'=1+1");
     }

@@ -7,12 +7,15 @@ mod tests;
 use crate::openai_server::{ServerFailure, build_server_url, exchange_with_server};
 use futures::future::{Either, select};
 use recado_domain::config::CredentialRef;
-use recado_domain::message::SIMULATED_MODEL;
-use recado_pipeline::ports::{Recording, Secrets, System, Transcriber, Transcript, TranscriptionError};
+use recado_domain::message::{SIMULATED_MODEL, TokenUsage};
+use recado_pipeline::ports::{
+    Recording, RecordingUse, Secrets, System, Transcriber, Transcript, TranscriptionError,
+};
 use recado_pipeline::settings::VariableReader;
 use reqwest::Url;
 use reqwest::multipart::{Form, Part};
 use serde::Deserialize;
+use serde_json::Value;
 use std::pin::pin;
 use std::time::Duration;
 
@@ -21,6 +24,9 @@ pub const TRANSCRIPTION_KEY: &str = "RECADO_TRANSCRIPTION_KEY";
 
 /// Name of the variable that names the key's parameter on AWS.
 pub const TRANSCRIPTION_KEY_PARAMETER: &str = "RECADO_TRANSCRIPTION_KEY_PARAMETER";
+
+/// Longest recording that a server is believed to have heard.
+const RECORDING_MAX: Duration = Duration::from_hours(24);
 
 /// Largest answer that is read.
 const ANSWER_BYTES_MAX: usize = 1024 * 1024;
@@ -107,6 +113,45 @@ pub struct TranscriptionClient<S, A> {
 #[derive(Deserialize)]
 struct TranscriptionAnswer {
     text: String,
+    /// The charge, as newer servers tell it.
+    #[serde(default)]
+    usage: Option<Value>,
+    /// Length of the recording in seconds, as others tell it.
+    #[serde(default)]
+    duration: Option<Value>,
+}
+
+impl TranscriptionAnswer {
+    /// Returns the tokens if the answer tells them, else the length of the recording if it tells that. What cannot be read
+    /// counts as not told.
+    fn read_use(&self) -> RecordingUse {
+        let usage = self.usage.as_ref();
+        let count = |name: &str| usage.and_then(|usage| usage[name].as_u64());
+        if let Some(input_tokens) = count("input_tokens") {
+            let tokens = TokenUsage {
+                input_tokens,
+                output_tokens: count("output_tokens").unwrap_or_default(),
+                ..TokenUsage::default()
+            };
+            return RecordingUse {
+                audio_millis: 0,
+                tokens,
+            };
+        }
+        let charged = usage.map(|usage| &usage["seconds"]).and_then(read_seconds);
+        let told = charged.or_else(|| self.duration.as_ref().and_then(read_seconds));
+        RecordingUse {
+            audio_millis: told.map_or(0, |length| u64::try_from(length.as_millis()).unwrap_or(u64::MAX)),
+            tokens: TokenUsage::default(),
+        }
+    }
+}
+
+/// Reads a number of seconds, which some servers write as a text.
+fn read_seconds(value: &Value) -> Option<Duration> {
+    let seconds = value.as_f64().or_else(|| value.as_str()?.parse().ok())?;
+    let length = Duration::try_from_secs_f64(seconds).ok()?;
+    (length <= RECORDING_MAX).then_some(length)
 }
 
 impl<S: Secrets, A: System> TranscriptionClient<S, A> {
@@ -121,7 +166,11 @@ impl<S: Secrets, A: System> TranscriptionClient<S, A> {
     }
 
     /// Sends the recording and reads the answer.
-    async fn request_transcript(&self, url: Url, recording: Recording) -> Result<String, TranscriptionError> {
+    async fn request_transcript(
+        &self,
+        url: Url,
+        recording: Recording,
+    ) -> Result<Transcript, TranscriptionError> {
         let key = self.secrets.resolve_secret(&self.settings.key).await;
         let key = key.map_err(|error| ServerFailure::unread_key(&error))?;
         let form = self.build_request_form(recording)?;
@@ -136,7 +185,11 @@ impl<S: Secrets, A: System> TranscriptionClient<S, A> {
             }
         };
         serde_json::from_slice::<TranscriptionAnswer>(&body)
-            .map(|answer| answer.text.trim().to_owned())
+            .map(|answer| Transcript {
+                text: answer.text.trim().to_owned(),
+                model: self.settings.model.clone(),
+                used: answer.read_use(),
+            })
             .map_err(|_| unavailable("an answer that could not be read"))
     }
 
@@ -199,14 +252,10 @@ impl<S: Secrets, A: System> Transcriber for TranscriptionClient<S, A> {
         }
         let call = pin!(self.request_transcript(url, recording));
         let alarm = pin!(self.system.sleep(self.settings.timeout));
-        let text = match select(call, alarm).await {
-            Either::Left((answered, _)) => answered?,
-            Either::Right(_) => return Err(unavailable("no answer came in time")),
-        };
-        Ok(Transcript {
-            text,
-            model: self.settings.model.clone(),
-        })
+        match select(call, alarm).await {
+            Either::Left((answered, _)) => answered,
+            Either::Right(_) => Err(unavailable("no answer came in time")),
+        }
     }
 }
 
@@ -216,5 +265,6 @@ pub(crate) fn simulate_transcript(recording: &Recording) -> Transcript {
     Transcript {
         text: format!("[simulated] the words of a recording ({kind}) of {bytes} bytes"),
         model: SIMULATED_MODEL.to_owned(),
+        used: RecordingUse::default(),
     }
 }

@@ -4,6 +4,7 @@ mod alerts;
 mod aliases;
 mod audit;
 mod batches;
+mod client_keys;
 mod configuration_writes;
 mod conversation_lists;
 mod conversations;

@@ -131,16 +131,15 @@ mod tests {
     }
 
     fn sum(model: &str, input_tokens: u64) -> UsageSum {
+        let (tenant, agent) = (TenantId::parse("t").unwrap(), AgentId::parse("a").unwrap());
+        let day = jiff::civil::date(2026, 11, 23);
         UsageSum {
-            tenant: TenantId::parse("t").unwrap(),
-            agent: AgentId::parse("a").unwrap(),
-            day: jiff::civil::date(2026, 11, 23),
-            model: model.to_owned(),
             replies: 1,
             tokens: TokenUsage {
                 input_tokens,
                 ..TokenUsage::default()
             },
+            ..UsageSum::start_empty(&tenant, &agent, day, model)
         }
     }
 

@@ -23,6 +23,7 @@ mod session;
 mod silences;
 mod turn;
 mod unread_turns;
+mod unsent_use;
 
 use crate::config::InstanceConfig;
 use crate::contact::ContactAddress;
@@ -43,6 +44,7 @@ pub use session::ContactSession;
 pub use silences::SilentSpan;
 pub use turn::{ConversationError, Draft, TurnAttempts, TurnDecision, TurnLease};
 pub use unread_turns::UNREAD_TURNS_MAX;
+pub use unsent_use::{ConversationUse, UnsentUse};
 
 /// The mode of a conversation: the agent or people answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -147,6 +149,9 @@ pub struct Conversation {
     /// The drafts that were dropped because the contact wrote while they were made.
     #[serde(default, skip_serializing_if = "crate::is_default")]
     pub dropped_drafts: DroppedDrafts,
+    /// The use of models in turns that ended without a reply.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub unsent_use: Vec<ConversationUse>,
     /// Number of turns in a row that read less than was owed.
     #[serde(default, skip_serializing_if = "crate::is_default")]
     pub unread_turns: u32,
@@ -254,6 +259,7 @@ impl Conversation {
             lease: None,
             attempts: TurnAttempts::default(),
             dropped_drafts: DroppedDrafts::default(),
+            unsent_use: Vec::new(),
             unread_turns: 0,
             silences: Vec::new(),
             needs_person: None,

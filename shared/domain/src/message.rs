@@ -20,7 +20,8 @@ use crate::outgoing::names_upload;
 use crate::reason::Reason;
 pub use changes::{MessageChanges, MessageEdit, MessageReaction, MessageVersion};
 pub use file::{
-    FILE_TEXT_CHARS_MAX, FileLoss, FileState, FileText, FoundText, MessageFile, StoredFile, TextGap, file_key,
+    FILE_TEXT_CHARS_MAX, FileLoss, FileState, FileText, FoundText, MessageFile, StoredFile, TextGap,
+    TranscriptUse, file_key,
 };
 use jiff::{SignedDuration, Timestamp};
 pub use outgoing::{NewOutgoing, Outgoing, OutgoingSide, PreparedContent};

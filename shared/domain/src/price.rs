@@ -12,6 +12,9 @@ const DECIMALS: usize = 6;
 /// One unit of a currency, in millionths.
 const UNIT: u64 = 1_000_000;
 
+/// One minute, in milliseconds.
+const MINUTE_MILLIS: u64 = 60_000;
+
 /// Greatest price of a million tokens: a million units of its currency.
 const PRICE_MAX: u64 = 1_000_000 * UNIT;
 
@@ -34,6 +37,12 @@ impl TokenPrice {
     /// Returns what so many tokens cost, in millionths of a millionth of a unit.
     fn multiply_tokens(self, tokens: u64) -> u128 {
         u128::from(self.0) * u128::from(tokens)
+    }
+
+    /// Returns what a recording costs if this is the price of a minute, in millionths of a millionth of a unit.
+    fn multiply_minutes(self, audio_millis: u64) -> u128 {
+        let of_minutes = u128::from(self.0) * u128::from(audio_millis) * u128::from(UNIT);
+        of_minutes / u128::from(MINUTE_MILLIS)
     }
 }
 
@@ -119,22 +128,27 @@ impl From<Currency> for String {
     }
 }
 
-/// The prices of a model's tokens, each for a million.
+/// The prices of a model: of its tokens, each for a million, or of the recordings that it transcribes, for a minute.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ModelPrice {
     /// Name of the model as its API reports it. With `*` at the end, all names that begin so.
     pub model: String,
     /// Price of the tokens that the model reads.
-    pub input: TokenPrice,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub input: Option<TokenPrice>,
     /// Price of the tokens that it writes.
-    pub output: TokenPrice,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub output: Option<TokenPrice>,
     /// Price of tokens that are read from the prompt cache: that of `input` if absent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cache_read: Option<TokenPrice>,
     /// Price of tokens that are written to the prompt cache: that of `input` if absent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cache_write: Option<TokenPrice>,
+    /// Price of a minute of a recording, for a model that transcribes and tells no tokens.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub audio_minute: Option<TokenPrice>,
     /// Currency of the prices.
     #[serde(default)]
     pub currency: Currency,
@@ -152,17 +166,27 @@ impl ModelPrice {
         }
     }
 
-    /// Returns what tokens cost, in millionths of a millionth of a unit.
-    fn price_tokens(&self, tokens: TokenUsage) -> u128 {
-        [
-            (self.input, tokens.input_tokens),
-            (self.output, tokens.output_tokens),
-            (self.cache_read.unwrap_or(self.input), tokens.cache_read_tokens),
-            (self.cache_write.unwrap_or(self.input), tokens.cache_write_tokens),
-        ]
-        .into_iter()
-        .map(|(price, count)| price.multiply_tokens(count))
-        .fold(0, u128::saturating_add)
+    /// Returns what tokens cost, in millionths of a millionth of a unit; `None` if they have no price.
+    fn price_tokens(&self, tokens: TokenUsage) -> Option<u128> {
+        let (input, output) = self.input.zip(self.output)?;
+        let priced = [
+            (input, tokens.input_tokens),
+            (output, tokens.output_tokens),
+            (self.cache_read.unwrap_or(input), tokens.cache_read_tokens),
+            (self.cache_write.unwrap_or(input), tokens.cache_write_tokens),
+        ];
+        let amounts = priced.map(|(price, count)| price.multiply_tokens(count));
+        Some(amounts.into_iter().fold(0, u128::saturating_add))
+    }
+
+    /// Returns `true` if the price names both prices of tokens, or that of recordings and nothing about tokens.
+    fn is_complete(&self) -> bool {
+        let of_cache = self.cache_read.is_some() || self.cache_write.is_some();
+        match (self.input, self.output) {
+            (Some(_), Some(_)) => true,
+            (None, None) => self.audio_minute.is_some() && !of_cache,
+            _ => false,
+        }
     }
 }
 
@@ -189,6 +213,9 @@ impl PriceList {
             if price.model.trim_end_matches('*').contains('*') || price.model.ends_with("**") {
                 return Err("the model of a price may have one `*`, at its end");
             }
+            if !price.is_complete() {
+                return Err("a price has `input` and `output`, or `audio_minute`");
+            }
             if !seen.insert((&price.model, price.from)) {
                 return Err("two prices of the same model must begin on different days (`from`)");
             }
@@ -207,27 +234,38 @@ impl PriceList {
             .map(|(_, price)| price)
     }
 
-    /// Returns what a sum costs. Tokens of a model without a price are counted apart.
+    /// Returns what a sum costs. What has no price is counted apart.
     pub fn price_sum(&self, sum: &UsageSum) -> Cost {
         let mut cost = Cost::default();
-        match self.find_price(&sum.model, sum.day) {
-            Some(price) => {
-                cost.amounts
-                    .insert(price.currency.clone(), price.price_tokens(sum.tokens));
-            }
-            None => cost.unpriced_tokens = sum.tokens.count_all_tokens(),
+        let price = self.find_price(&sum.model, sum.day);
+        let tokens = price.and_then(|price| price.price_tokens(sum.tokens));
+        if tokens.is_none() {
+            cost.unpriced_tokens = sum.tokens.count_all_tokens();
+        }
+        let minute = price.and_then(|price| price.audio_minute);
+        let audio = minute.map(|minute| minute.multiply_minutes(sum.audio_millis));
+        if audio.is_none() {
+            cost.unpriced_audio_millis = sum.audio_millis;
+        }
+        if let Some(price) = price {
+            let amount = tokens
+                .unwrap_or_default()
+                .saturating_add(audio.unwrap_or_default());
+            cost.amounts.insert(price.currency.clone(), amount);
         }
         cost
     }
 }
 
-/// The cost of tokens, in each currency.
+/// The cost of tokens and recordings, in each currency.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Cost {
     /// The amounts, in millionths of a millionth of a unit, so that many small ones add up exactly.
     amounts: BTreeMap<Currency, u128>,
     /// Number of tokens of models that have no price.
     pub unpriced_tokens: u64,
+    /// Length of recordings whose model has no price for them, in milliseconds.
+    pub unpriced_audio_millis: u64,
 }
 
 impl Cost {
@@ -238,6 +276,9 @@ impl Cost {
             *known = known.saturating_add(*amount);
         }
         self.unpriced_tokens = self.unpriced_tokens.saturating_add(other.unpriced_tokens);
+        self.unpriced_audio_millis = self
+            .unpriced_audio_millis
+            .saturating_add(other.unpriced_audio_millis);
     }
 
     /// Returns the amounts in millionths of a unit, rounded to the nearest.

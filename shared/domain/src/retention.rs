@@ -85,6 +85,22 @@ fn read_optional<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Re
     read_long_enough(deserializer).map(Some)
 }
 
+/// Shortest period of the sums of what models used: budgets are of a month.
+const MONTH: RetentionPeriod = RetentionPeriod::Days(31);
+
+/// Reads the period of the sums of what models used.
+fn read_usage_period<'de, D: Deserializer<'de>>(
+    deserializer: D,
+) -> Result<Option<RetentionPeriod>, D::Error> {
+    let period = RetentionPeriod::deserialize(deserializer)?;
+    if period < MONTH {
+        return Err(D::Error::custom(
+            "the retention period of usage must be at least 31 days: budgets count the sums of a month",
+        ));
+    }
+    Ok(Some(period))
+}
+
 /// A tenant's retention: what is kept for how long. An absent field has its default.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
@@ -103,6 +119,12 @@ pub struct RetentionPolicy {
     /// Time for which deliveries are kept, counted from when the provider accepted the message.
     #[serde(deserialize_with = "read_long_enough")]
     pub deliveries: RetentionPeriod,
+    /// Time for which the sums of what models used are kept after their day. If absent, 400 days.
+    #[serde(
+        skip_serializing_if = "Option::is_none",
+        deserialize_with = "read_usage_period"
+    )]
+    pub usage: Option<RetentionPeriod>,
     /// `true` if a message loses its content when the contact deletes it for everyone.
     pub remove_deleted_content: bool,
 }
@@ -115,6 +137,7 @@ impl Default for RetentionPolicy {
             dead_letters: RetentionPeriod::Days(365),
             events: None,
             deliveries: RetentionPeriod::Days(30),
+            usage: None,
             remove_deleted_content: true,
         }
     }
@@ -151,7 +174,7 @@ mod tests {
             serde_json::to_string(&forever).unwrap(),
             r#"{"messages":"forever","dead_letters":365,"deliveries":30,"remove_deleted_content":true}"#
         );
-        for field in ["conversations", "dead_letters", "events", "deliveries"] {
+        for field in ["conversations", "dead_letters", "events", "deliveries", "usage"] {
             let policy = read(&format!(r#"{{"{field}":"forever"}}"#)).unwrap();
             assert!(
                 serde_json::to_string(&policy)
@@ -167,6 +190,15 @@ mod tests {
             assert!(read(&format!(r#"{{"{field}":6}}"#)).is_err_and(|why| why.contains("at least 7 days")));
             assert!(read(&format!(r#"{{"{field}":7}}"#)).is_ok());
         }
+    }
+
+    #[test]
+    fn sums_are_kept_for_a_month_at_least() {
+        assert!(read(r#"{"usage":30}"#).is_err_and(|why| why.contains("at least 31 days")));
+        assert_eq!(
+            read(r#"{"usage":31}"#).unwrap().usage,
+            Some(RetentionPeriod::Days(31))
+        );
     }
 
     #[test]

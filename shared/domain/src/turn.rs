@@ -4,6 +4,7 @@ use crate::ids::AgentId;
 use crate::knowledge::TurnKnowledge;
 use crate::millis;
 use crate::model_use::ModelUse;
+use crate::retention::RetentionPeriod;
 use crate::tools::TurnToolCall;
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
@@ -110,6 +111,13 @@ pub struct TurnRecord {
     /// several parts carries it on its first part.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rewriting: Option<Box<ModelUse>>,
+    /// Tokens of answers of models that became no reply: the contact gets the agent's error message. A reply of several parts
+    /// carries them on its first part.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub unused_answers: Vec<ModelUse>,
+    /// Time for which the tenant keeps sums of what models used, if it is not the usual one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub usage_kept: Option<RetentionPeriod>,
     /// The calls of tools while the reply was drafted, in their order. A reply of several parts carries them on its first
     /// part.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]

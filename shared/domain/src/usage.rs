@@ -4,13 +4,14 @@ use crate::ids::{AgentId, TenantId};
 use crate::message::Message;
 use crate::millis::add_duration;
 pub use crate::model_use::{ModelUse, TokenUsage};
+use crate::retention::RetentionPeriod;
 pub use jiff::civil::Date;
 use jiff::tz::TimeZone;
 use jiff::{SignedDuration, Timestamp};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
-/// Time for which sums are kept after their day: 400 days.
+/// Time for which sums are kept after their day, unless their tenant says otherwise: 400 days.
 pub const USAGE_RETENTION: SignedDuration = SignedDuration::from_hours(400 * 24);
 
 /// The use of one model by one agent on one day.
@@ -26,21 +27,53 @@ pub struct UsageSum {
     pub model: String,
     /// Number of replies that the model wrote.
     pub replies: u64,
+    /// Number of finished drafts that became no reply.
+    #[serde(default)]
+    pub discarded_drafts: u64,
+    /// Number of recordings that the model transcribed.
+    #[serde(default)]
+    pub recordings: u64,
+    /// Length of the recordings, in milliseconds, where the model's API tells it in place of tokens.
+    #[serde(default)]
+    pub audio_millis: u64,
     /// Tokens of all of them, and of questions that the model wrote again for a search.
     #[serde(flatten)]
     pub tokens: TokenUsage,
+    /// Time for which the sum is kept after its day, as its tenant says when it is written. A sum that was read does not tell it.
+    #[serde(skip)]
+    pub kept: Option<RetentionPeriod>,
 }
 
 impl UsageSum {
+    /// Makes the sum of nothing.
+    pub fn start_empty(tenant: &TenantId, agent: &AgentId, day: Date, model: &str) -> Self {
+        Self {
+            tenant: tenant.clone(),
+            agent: agent.clone(),
+            day,
+            model: model.to_owned(),
+            replies: 0,
+            discarded_drafts: 0,
+            recordings: 0,
+            audio_millis: 0,
+            tokens: TokenUsage::default(),
+            kept: None,
+        }
+    }
+
     /// Returns the time at which the record of the sum expires.
     pub fn expires_at(&self) -> Timestamp {
         let begin = self.day.to_zoned(TimeZone::UTC).map(|day| day.timestamp());
-        add_duration(begin.unwrap_or(Timestamp::MAX), USAGE_RETENTION)
+        let kept = self.kept.map_or(USAGE_RETENTION, RetentionPeriod::to_duration);
+        add_duration(begin.unwrap_or(Timestamp::MAX), kept)
     }
 
     /// Adds another sum to this one.
     fn add_other_sum(&mut self, other: &Self) {
         self.replies = self.replies.saturating_add(other.replies);
+        self.discarded_drafts = self.discarded_drafts.saturating_add(other.discarded_drafts);
+        self.recordings = self.recordings.saturating_add(other.recordings);
+        self.audio_millis = self.audio_millis.saturating_add(other.audio_millis);
         self.tokens = self.tokens.add_token_counts(other.tokens);
     }
 }
@@ -74,19 +107,38 @@ pub fn usage_of_reply(parts: &[Message]) -> Vec<UsageSum> {
     let Some(agent) = &turn.agent else {
         return Vec::new();
     };
+    let day = resolve_usage_day(first.stored_at);
     let sum = |model: &str, replies, tokens| UsageSum {
-        tenant: first.tenant.clone(),
-        agent: agent.clone(),
-        day: resolve_usage_day(first.stored_at),
-        model: model.to_owned(),
         replies,
         tokens,
+        kept: turn.usage_kept,
+        ..UsageSum::start_empty(&first.tenant, agent, day, model)
     };
     let reply = first.model.as_deref().zip(first.usage);
     let reply = reply.map(|(model, tokens)| sum(model, 1, tokens));
-    let rewriting = turn.rewriting.as_ref();
-    let rewriting = rewriting.map(|used| sum(&used.model, 0, used.tokens));
-    merge_usage_sums(reply.into_iter().chain(rewriting))
+    let others = turn.rewriting.as_deref().into_iter().chain(&turn.unused_answers);
+    let others = others.map(|used| sum(&used.model, 0, used.tokens));
+    merge_usage_sums(reply.into_iter().chain(others))
+}
+
+/// Returns what the transcription of the message's recording used; `None` if it was not transcribed for an agent.
+pub fn usage_of_transcript(message: &Message) -> Option<UsageSum> {
+    let found = message.file.as_ref()?.found_text()?;
+    let (used, model) = (found.used.as_deref()?, found.model.as_deref()?);
+    Some(UsageSum {
+        recordings: 1,
+        audio_millis: used.audio_millis,
+        tokens: used.tokens,
+        kept: used.kept,
+        ..UsageSum::start_empty(&message.tenant, &used.agent, used.day, model)
+    })
+}
+
+/// Returns all that models used for a message: for the reply, or for the words of a recording.
+pub fn usage_of_message(message: &Message) -> Vec<UsageSum> {
+    let mut sums = usage_of_reply(std::slice::from_ref(message));
+    sums.extend(usage_of_transcript(message));
+    sums
 }
 
 /// Merges sums of the same tenant, agent, day and model. The result is ordered by these.
@@ -110,16 +162,15 @@ mod tests {
     use crate::millis::from_unix_millis;
 
     fn sum(agent: &str, model: &str, input_tokens: u64) -> UsageSum {
+        let (tenant, agent) = (TenantId::parse("t").unwrap(), AgentId::parse(agent).unwrap());
+        let day = resolve_usage_day(from_unix_millis(86_400_000));
         UsageSum {
-            tenant: TenantId::parse("t").unwrap(),
-            agent: AgentId::parse(agent).unwrap(),
-            day: resolve_usage_day(from_unix_millis(86_400_000)),
-            model: model.to_owned(),
             replies: 1,
             tokens: TokenUsage {
                 input_tokens,
                 ..TokenUsage::default()
             },
+            ..UsageSum::start_empty(&tenant, &agent, day, model)
         }
     }
 
@@ -146,13 +197,21 @@ mod tests {
     }
 
     #[test]
-    fn a_sum_is_kept_for_400_days_after_the_beginning_of_its_day() {
+    fn a_sum_is_kept_for_400_days_after_the_beginning_of_its_day_or_as_its_tenant_says() {
         let text = serde_json::to_value(sum("a", "m", 3)).unwrap();
         assert_eq!(
             (&text["day"], &text["input_tokens"]),
             (&"1970-01-02".into(), &3.into())
         );
-        let days = sum("a", "m", 3).expires_at().as_second() / 86_400;
-        assert_eq!(days, 401);
+        let days = |kept| {
+            let kept = UsageSum {
+                kept,
+                ..sum("a", "m", 3)
+            };
+            kept.expires_at().as_second() / 86_400
+        };
+        assert_eq!(days(None), 401);
+        assert_eq!(days(Some(RetentionPeriod::Days(31))), 32);
+        assert!(days(Some(RetentionPeriod::Forever)) > 2_000_000);
     }
 }

@@ -110,7 +110,7 @@ pub use tokens::Tokens;
 pub use tool_failure::ToolFailure;
 pub use tools::{EventLook, ToolLimits, Tools};
 pub use trace::{CorrelatedRecords, CorrelationIndex};
-pub use transcriber::{Recording, Transcriber, Transcript, TranscriptionError};
+pub use transcriber::{Recording, RecordingUse, Transcriber, Transcript, TranscriptionError};
 pub use turn_places::TurnPlaceRecords;
 pub use typing::TypingSigns;
 pub use usage::UsageRecords;

@@ -124,6 +124,8 @@ pub enum Mutation {
     WebhookFilesForgotten,
     /// What a reply used is not added to the sums with its commit.
     UsageUncounted,
+    /// The use by a discarded draft is not added to the sums.
+    UnsentUseUncounted,
     /// Nobody looks at the tokens that a tenant's agents used today.
     SpentTokensIgnored,
     /// A search in the agent's documents may take for ever.
@@ -210,6 +212,7 @@ impl Mutation {
         Self::WebhookFilesForgotten,
         Self::SearchUnbounded,
         Self::UsageUncounted,
+        Self::UnsentUseUncounted,
         Self::SpentTokensIgnored,
         Self::RemovedForgotten,
         Self::ConfigurationGoesFirst,

@@ -53,6 +53,7 @@ async fn a_recording_is_sent_as_a_file_with_model_language_and_key() {
     let transcript = trial.client.transcribe_recording(voice()).await.unwrap();
     assert_eq!(transcript.text, "Oi, quero marcar uma consulta.");
     assert_eq!(transcript.model, "whisper-1");
+    assert_eq!(transcript.used.audio_millis, 3_000);
     let requests = trial.stand_in.requests();
     assert_eq!(requests.len(), 1);
     let request = &requests[0];
@@ -221,5 +222,36 @@ fn an_address_may_end_with_its_version() {
     }
     for base in ["ftp://a", "a b", "https://a?b=c", ""] {
         assert_eq!(build_endpoint_url(base), None, "{base}");
+    }
+}
+
+#[tokio::test]
+async fn what_a_transcription_is_charged_by_is_read_as_the_server_tells_it() {
+    for (answer, audio_millis, input_tokens) in [
+        (
+            r#"{"text":"a","usage":{"type":"duration","seconds":9}}"#,
+            9_000,
+            0,
+        ),
+        (r#"{"text":"a","duration":8.47}"#, 8_470, 0),
+        (r#"{"text":"a","duration":"2.5"}"#, 2_500, 0),
+        (
+            r#"{"text":"a","duration":4,"usage":{"type":"tokens","input_tokens":14,"output_tokens":5,"total_tokens":19}}"#,
+            0,
+            14,
+        ),
+        (r#"{"text":"a"}"#, 0, 0),
+        (r#"{"text":"a","usage":"free","duration":-3}"#, 0, 0),
+        (r#"{"text":"a","usage":[],"duration":1e300}"#, 0, 0),
+    ] {
+        let trial = trial(Does::Answers(200, answer)).await;
+        let transcript = trial.client.transcribe_recording(voice()).await.unwrap();
+        let used = transcript.used;
+        assert_eq!(
+            (used.audio_millis, used.tokens.input_tokens),
+            (audio_millis, input_tokens),
+            "{answer}"
+        );
+        assert_eq!(used.tokens.output_tokens, if input_tokens > 0 { 5 } else { 0 });
     }
 }

@@ -1,72 +1,22 @@
 use super::DynamoStore;
+use super::client_keys::{client_key_item, commit_outcome, key_is_free, parse_key_record};
 use super::effects::check_journal_action;
 use super::expression::Expression;
-use super::item::{self, Item, number_attribute, text_attribute};
+use super::item::{self, Item};
 use super::keys::{self, TableKey};
 use super::records;
 use super::table::{RETRIES_MAX, RecordQuery};
-use super::transaction::{FailedConditions, TransactionAction};
-use super::usage::add_usage_of_reply;
-use jiff::Timestamp;
+use super::transaction::TransactionAction;
+use super::usage::{add_usage_of_reply, add_usage_to_sum};
 use recado_domain::conversation::Conversation;
 use recado_domain::ids::{ConversationId, IdempotencyKey, MessageId, Ordinal, ThreadId};
 use recado_domain::message::Message;
+use recado_domain::usage::UsageSum;
 use recado_pipeline::ports::{
     CommitOutcome, ConversationFilter, Conversations, IdempotencyClaim, IdempotencyRecord, OutboxStore, Page,
     PageRequest, PortError, PortResult, System, WriteOutcome,
 };
 use std::collections::BTreeMap;
-
-/// Returns the condition that an idempotency key is new or expired.
-pub(super) fn key_is_free(now: Timestamp) -> Expression {
-    Expression::new("attribute_not_exists(#pk) OR #expires <= :now")
-        .with_value(":now", number_attribute(now.as_millisecond()))
-}
-
-/// Builds the item of an idempotency key that was used for `message`.
-pub(super) fn client_key_item(claim: &IdempotencyClaim, message: &MessageId) -> Item {
-    let item = Item::from([
-        ("request_hash".to_owned(), text_attribute(&claim.request_hash)),
-        ("message".to_owned(), text_attribute(message.as_str())),
-        (
-            "expires".to_owned(),
-            number_attribute(claim.expires.as_millisecond()),
-        ),
-        // `ttl` counts in seconds. It is rounded up, so that the item does not expire early.
-        (
-            "ttl".to_owned(),
-            number_attribute(claim.expires.as_second().saturating_add(1)),
-        ),
-    ]);
-    TableKey::for_client_key(&claim.scope, &claim.key).into_item(item)
-}
-
-fn parse_key_record(what: &'static str, item: &Item) -> PortResult<IdempotencyRecord> {
-    let field = |name| {
-        item::get_string(item, name).ok_or_else(|| PortError::invalid(what, "a key without its request"))
-    };
-    let message = MessageId::parse(field("message")?).map_err(|error| PortError::invalid(what, error))?;
-    Ok(IdempotencyRecord {
-        request_hash: field("request_hash")?.to_owned(),
-        message,
-    })
-}
-
-/// Returns the outcome of a refused commit. A used idempotency key is reported first: a request that was carried out is
-/// final, whatever happened to the conversation since. `key` is the number of the action that writes the key.
-pub(super) fn commit_outcome(
-    what: &'static str,
-    refusals: &FailedConditions,
-    key: Option<usize>,
-) -> PortResult<CommitOutcome> {
-    match key
-        .and_then(|action| refusals.for_action(action))
-        .and_then(|refused| refused.0.as_ref())
-    {
-        Some(item) => Ok(CommitOutcome::KeyTaken(parse_key_record(what, item)?)),
-        None => Ok(CommitOutcome::Conflict),
-    }
-}
 
 /// Returns the condition that the stored conversation is the one from which `conversation` was made.
 pub(super) fn follows_stored(conversation: &Conversation) -> Expression {
@@ -244,6 +194,21 @@ impl<A: System> Conversations for DynamoStore<A> {
         })
     }
 
+    async fn update_conversation_with_use(
+        &self,
+        conversation: &Conversation,
+        used: &[UsageSum],
+    ) -> PortResult<WriteOutcome> {
+        const WHAT: &str = "writing a conversation with its use of models";
+        let mut actions = commit_actions(WHAT, conversation, &[])?;
+        let thread = conversation.id.thread_id();
+        actions.extend(used.iter().map(|sum| add_usage_to_sum(sum, thread)));
+        Ok(match self.table.run_transaction(WHAT, actions).await? {
+            Ok(()) => WriteOutcome::Written,
+            Err(_) => WriteOutcome::Conflict,
+        })
+    }
+
     async fn commit_message(
         &self,
         conversation: &Conversation,
@@ -364,33 +329,6 @@ impl<A: System> Conversations for DynamoStore<A> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use recado_domain::millis::from_unix_millis;
-
-    #[test]
-    fn a_clients_key_survives_being_written_and_read() {
-        let claim = IdempotencyClaim {
-            scope: "front-desk".to_owned(),
-            key: IdempotencyKey::parse("order-7").unwrap(),
-            request_hash: "abc".to_owned(),
-            expires: from_unix_millis(1_500),
-        };
-        let message = MessageId::parse("c_0-1.2").unwrap();
-        let item = client_key_item(&claim, &message);
-        assert_eq!(
-            parse_key_record("test", &item).unwrap(),
-            IdempotencyRecord {
-                request_hash: "abc".to_owned(),
-                message
-            }
-        );
-        assert_eq!(
-            (
-                item::get_integer(&item, "expires"),
-                item::get_integer(&item, "ttl")
-            ),
-            (Some(1_500), Some(2))
-        );
-    }
 
     #[test]
     fn a_history_without_its_conversations_record_is_no_conversation() {

@@ -6,10 +6,12 @@ use super::keys::{self, TableKey};
 use super::records;
 use super::table::RecordQuery;
 use super::transaction::TransactionAction;
+use super::usage::add_usage_to_sum;
 use jiff::Timestamp;
 use recado_domain::conversation::Conversation;
 use recado_domain::ids::{ConversationId, TenantId, ThreadId};
 use recado_domain::message::Message;
+use recado_domain::usage::UsageSum;
 use recado_pipeline::ports::{PortError, PortResult, RetainedRecords, System, WriteOutcome};
 
 /// Returns the condition that the stored message has the revision before `rev`. A message that was never replaced has
@@ -96,7 +98,7 @@ impl<A: System> RetainedRecords for DynamoStore<A> {
         })
     }
 
-    async fn replace_message(&self, message: &Message) -> PortResult<WriteOutcome> {
+    async fn replace_message(&self, message: &Message, used: Option<&UsageSum>) -> PortResult<WriteOutcome> {
         const WHAT: &str = "replacing a message";
         if message.out.is_some() {
             return Ok(WriteOutcome::Conflict);
@@ -104,8 +106,15 @@ impl<A: System> RetainedRecords for DynamoStore<A> {
         let stored = Expression::new("attribute_exists(#pk) AND attribute_not_exists(#out)")
             .and_condition(follows_replacement(message.rev));
         let item = records::message_item(WHAT, message)?;
-        let put = self.table.put_record(WHAT, item, Some(stored)).await?;
-        Ok(if put.is_ok() {
+        let is_written = match used {
+            Some(used) => {
+                let sum = add_usage_to_sum(used, message.conversation.thread_id());
+                let actions = vec![TransactionAction::Put(item, Some(stored)), sum];
+                self.table.run_transaction(WHAT, actions).await?.is_ok()
+            }
+            None => self.table.put_record(WHAT, item, Some(stored)).await?.is_ok(),
+        };
+        Ok(if is_written {
             WriteOutcome::Written
         } else {
             WriteOutcome::Conflict

@@ -1,7 +1,8 @@
 //! Messages that are to be sent later.
 
 use super::DynamoStore;
-use super::conversations::{begin_retention, client_key_item, commit_outcome, follows_stored, key_is_free};
+use super::client_keys::{client_key_item, commit_outcome, key_is_free};
+use super::conversations::{begin_retention, follows_stored};
 use super::expression::Expression;
 use super::item::{self, Item, number_attribute};
 use super::keys::{self, TableKey};

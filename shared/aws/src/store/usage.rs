@@ -18,13 +18,19 @@ pub(super) fn add_usage_of_reply(parts: &[Message], thread: &ThreadId) -> Vec<Tr
     sums.iter().map(|sum| add_usage_to_sum(sum, thread)).collect()
 }
 
-fn add_usage_to_sum(sum: &UsageSum, thread: &ThreadId) -> TransactionAction {
+pub(super) fn add_usage_to_sum(sum: &UsageSum, thread: &ThreadId) -> TransactionAction {
     let counts = [
         ("replies", sum.replies),
         ("input_tokens", sum.tokens.input_tokens),
         ("output_tokens", sum.tokens.output_tokens),
         ("cache_read_tokens", sum.tokens.cache_read_tokens),
         ("cache_write_tokens", sum.tokens.cache_write_tokens),
+    ];
+    // Most sums have none of these, and an item leaves them out then.
+    let rare = [
+        ("discarded_drafts", sum.discarded_drafts),
+        ("recordings", sum.recordings),
+        ("audio_millis", sum.audio_millis),
     ];
     let names = [
         ("tenant", sum.tenant.as_str().to_owned()),
@@ -38,7 +44,10 @@ fn add_usage_to_sum(sum: &UsageSum, thread: &ThreadId) -> TransactionAction {
     for (name, text) in names {
         change = change.set_value(name, text_attribute(text));
     }
-    for (name, count) in counts {
+    for (name, count) in counts
+        .into_iter()
+        .chain(rare.into_iter().filter(|(_, count)| *count > 0))
+    {
         let term = format!("if_not_exists(#{name}, :none) + :{name}");
         change = change
             .set_to_term(name, &term)
@@ -62,9 +71,11 @@ impl<A: System> UsageRecords for DynamoStore<A> {
             limit: None,
         };
         let found = self.table.query_records(WHAT, &query).await?;
+        let now = self.table.system.now();
         let sums: Vec<UsageSum> = found
-            .iter()
-            .map(|item| item::decode_record(WHAT, item))
+            .into_iter()
+            .filter_map(|item| item::unexpired(item, now))
+            .map(|item| item::decode_record(WHAT, &item))
             .collect::<PortResult<_>>()?;
         Ok(merge_usage_sums(sums))
     }

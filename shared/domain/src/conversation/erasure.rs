@@ -37,6 +37,7 @@ impl Conversation {
         self.hand_over_note = None;
         self.step = None;
         self.silences = Vec::new();
+        self.unsent_use = Vec::new();
         self.limits = UsedLimits::default();
         self.has_journal = false;
         self.moved_to = None;

@@ -191,6 +191,8 @@ impl Conversation {
             knowledge: None,
             agent: None,
             rewriting: None,
+            unused_answers: Vec::new(),
+            usage_kept: None,
             tools: Vec::new(),
         };
         self.idle_nudges = 0;

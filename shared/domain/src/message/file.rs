@@ -7,7 +7,7 @@ use crate::ids::{MessageId, TenantId};
 use crate::millis::{self, add_duration};
 use jiff::{SignedDuration, Timestamp};
 use serde::{Deserialize, Serialize};
-pub use text::{FILE_TEXT_CHARS_MAX, FileText, FoundText, TextGap};
+pub use text::{FILE_TEXT_CHARS_MAX, FileText, FoundText, TextGap, TranscriptUse};
 
 /// Time after which `reconcile` fetches a file that no turn has fetched.
 const FIRST_LOOK: SignedDuration = SignedDuration::from_mins(2);

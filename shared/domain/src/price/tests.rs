@@ -9,13 +9,11 @@ fn list(prices: &serde_json::Value) -> PriceList {
 }
 
 fn sum(model: &str, day: Date, tokens: TokenUsage) -> UsageSum {
+    let (tenant, agent) = (TenantId::parse("t").unwrap(), AgentId::parse("a").unwrap());
     UsageSum {
-        tenant: TenantId::parse("t").unwrap(),
-        agent: AgentId::parse("a").unwrap(),
-        day,
-        model: model.to_owned(),
         replies: 1,
         tokens,
+        ..UsageSum::start_empty(&tenant, &agent, day, model)
     }
 }
 
@@ -92,7 +90,11 @@ fn the_whole_name_counts_before_a_beginning_and_the_latest_day_before_an_earlier
         {"model": "a-b-c", "input": "4", "output": "1", "from": "2026-11-01"},
         {"model": "late", "input": "9", "output": "1", "from": "2026-11-01"},
     ]));
-    let of = |model, day| prices.find_price(model, day).map(|price| price.input.to_string());
+    let of = |model, day| {
+        prices
+            .find_price(model, day)
+            .map(|price| price.input.unwrap().to_string())
+    };
     let (october, november) = (date(2026, 10, 31), date(2026, 11, 1));
     for (model, day, price) in [
         ("a-x", november, Some("1.00")),
@@ -149,4 +151,49 @@ proptest! {
     fn what_is_formatted_is_parsed_as_the_same(amount in 0..PRICE_MAX) {
         prop_assert_eq!(parse_decimal(&format_millionths(amount)), Some(amount));
     }
+}
+
+#[test]
+fn a_recording_costs_by_its_minutes_where_the_price_names_them() {
+    let day = date(2026, 11, 23);
+    let prices = list(&json!([
+        {"model": "whisper-1", "audio_minute": "0.006"},
+        {"model": "large", "input": "3", "output": "15"},
+    ]));
+    prices.check_prices().unwrap();
+    let recording = |model: &str, audio_millis| UsageSum {
+        audio_millis,
+        recordings: 1,
+        ..sum(model, day, TokenUsage::default())
+    };
+    let cost = prices.price_sum(&recording("whisper-1", 90_000));
+    assert_eq!(cost.find_amount(&Currency::default()), 9_000);
+    assert_eq!((cost.unpriced_audio_millis, cost.unpriced_tokens), (0, 0));
+    // A third of a millionth each: they are rounded together.
+    let mut many = Cost::default();
+    for _ in 0..30_000 {
+        many.add_cost(&prices.price_sum(&recording("whisper-1", 1_000)));
+    }
+    assert_eq!(many.find_amount(&Currency::default()), 3_000_000);
+    for unpriced in ["large", "other"] {
+        let cost = prices.price_sum(&recording(unpriced, 1_500));
+        assert_eq!(cost.unpriced_audio_millis, 1_500, "{unpriced}");
+    }
+    let of_tokens = prices.price_sum(&sum("whisper-1", day, tokens(7, 0, 0, 0)));
+    assert_eq!(of_tokens.unpriced_tokens, 7);
+}
+
+#[test]
+fn a_price_names_both_prices_of_tokens_or_that_of_recordings() {
+    for wrong in [
+        json!({"model": "a"}),
+        json!({"model": "a", "input": "1"}),
+        json!({"model": "a", "output": "1", "audio_minute": "1"}),
+        json!({"model": "a", "cache_read": "1", "audio_minute": "1"}),
+    ] {
+        let told = list(&json!([wrong])).check_prices().unwrap_err();
+        assert!(told.contains("audio_minute"), "{told}");
+    }
+    let both = json!([{"model": "a", "input": "1", "output": "1", "audio_minute": "1"}]);
+    list(&both).check_prices().unwrap();
 }

@@ -234,6 +234,25 @@ impl Conversations for Embedded {
         self.run_write("update", move |c| update_row(c, &row)).await
     }
 
+    async fn update_conversation_with_use(
+        &self,
+        conversation: &Conversation,
+        used: &[UsageSum],
+    ) -> PortResult<WriteOutcome> {
+        const WHAT: &str = "update_with_use";
+        let row =
+            ConversationRow::from_conversation(conversation).map_err(|fault| fault.into_port_error(WHAT))?;
+        let used = used.to_vec();
+        self.run_write(WHAT, move |c| {
+            let written = update_row(c, &row)?;
+            if written == WriteOutcome::Written {
+                used.iter().try_for_each(|sum| add_usage_to_sum(c, sum))?;
+            }
+            Ok(written)
+        })
+        .await
+    }
+
     async fn commit_message(
         &self,
         conversation: &Conversation,

@@ -1,6 +1,7 @@
 use super::conversation_row::ConversationRow;
 use super::conversations::update_row;
 use super::messages::MessageRow;
+use super::usage::add_usage_to_sum;
 use crate::Embedded;
 use crate::db_error::DbError;
 use crate::sql_records::{execute_sql, row_exists, to_sql_integer, to_sql_limit};
@@ -8,6 +9,7 @@ use jiff::Timestamp;
 use recado_domain::conversation::Conversation;
 use recado_domain::ids::{ConversationId, Ordinal, TenantId, ThreadId};
 use recado_domain::message::Message;
+use recado_domain::usage::UsageSum;
 use recado_pipeline::ports::{PortResult, RetainedRecords, WriteOutcome};
 use rusqlite::{Connection, params};
 
@@ -72,12 +74,16 @@ fn replace_message_row(
     connection: &Connection,
     message: &MessageRow,
     rev: u64,
+    used: Option<&UsageSum>,
 ) -> Result<WriteOutcome, DbError> {
     let follows = |stored: Message| stored.out.is_none() && stored.rev.checked_add(1) == Some(rev);
     if !message.is_inbound_row(connection)? || !message.select_stored(connection)?.is_some_and(follows) {
         return Ok(WriteOutcome::Conflict);
     }
     message.write_row(connection)?;
+    if let Some(used) = used {
+        add_usage_to_sum(connection, used)?;
+    }
     Ok(WriteOutcome::Written)
 }
 
@@ -117,11 +123,11 @@ impl RetainedRecords for Embedded {
         .await
     }
 
-    async fn replace_message(&self, message: &Message) -> PortResult<WriteOutcome> {
+    async fn replace_message(&self, message: &Message, used: Option<&UsageSum>) -> PortResult<WriteOutcome> {
         const WHAT: &str = "replace_message";
         let row = MessageRow::from_message(message).map_err(|fault| fault.into_port_error(WHAT))?;
-        let rev = message.rev;
-        self.run_write(WHAT, move |c| replace_message_row(c, &row, rev))
+        let (rev, used) = (message.rev, used.cloned());
+        self.run_write(WHAT, move |c| replace_message_row(c, &row, rev, used.as_ref()))
             .await
     }
 

@@ -10,10 +10,12 @@ use rusqlite::{Connection, Row, params};
 
 /// Adds a sum to the stored one of the same tenant, day, agent and model.
 pub(super) fn add_usage_to_sum(connection: &Connection, sum: &UsageSum) -> Result<(), DbError> {
-    let sql = "INSERT INTO usage VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)
+    let sql = "INSERT INTO usage VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13)
         ON CONFLICT (tenant, day, agent, model) DO UPDATE SET replies = replies + ?5,
             input_tokens = input_tokens + ?6, output_tokens = output_tokens + ?7,
-            cache_read_tokens = cache_read_tokens + ?8, cache_write_tokens = cache_write_tokens + ?9";
+            cache_read_tokens = cache_read_tokens + ?8, cache_write_tokens = cache_write_tokens + ?9,
+            discarded_drafts = discarded_drafts + ?11, recordings = recordings + ?12, audio_millis = audio_millis + ?13,
+            expires = ?10";
     let tokens = sum.tokens;
     execute_sql(
         connection,
@@ -29,6 +31,9 @@ pub(super) fn add_usage_to_sum(connection: &Connection, sum: &UsageSum) -> Resul
             to_sql_integer(tokens.cache_read_tokens),
             to_sql_integer(tokens.cache_write_tokens),
             sum.expires_at().as_millisecond(),
+            to_sql_integer(sum.discarded_drafts),
+            to_sql_integer(sum.recordings),
+            to_sql_integer(sum.audio_millis),
         ],
     )?;
     Ok(())
@@ -50,17 +55,27 @@ fn parse_usage_sum(tenant: &TenantId, row: &Row<'_>) -> Result<UsageSum, DbError
             cache_read_tokens: count(6)?,
             cache_write_tokens: count(7)?,
         },
+        discarded_drafts: count(8)?,
+        recordings: count(9)?,
+        audio_millis: count(10)?,
+        kept: None,
     })
 }
 
 impl UsageRecords for Embedded {
     async fn list_usage(&self, tenant: &TenantId, from: Date, to: Date) -> PortResult<Vec<UsageSum>> {
-        let tenant = tenant.clone();
+        let (tenant, now) = (tenant.clone(), self.current_time());
         self.run_read("list_usage", move |c| {
-            let sql = "SELECT day, agent, model, replies, input_tokens, output_tokens, cache_read_tokens, cache_write_tokens
-                FROM usage WHERE tenant = ?1 AND day BETWEEN ?2 AND ?3 ORDER BY day, agent, model";
+            let sql = "SELECT day, agent, model, replies, input_tokens, output_tokens, cache_read_tokens, cache_write_tokens,
+                    discarded_drafts, recordings, audio_millis
+                FROM usage WHERE tenant = ?1 AND day BETWEEN ?2 AND ?3 AND expires > ?4 ORDER BY day, agent, model";
             let mut statement = c.prepare_cached(sql)?;
-            let mut rows = statement.query(params![tenant.as_str(), from.to_string(), to.to_string()])?;
+            let mut rows = statement.query(params![
+                tenant.as_str(),
+                from.to_string(),
+                to.to_string(),
+                now.as_millisecond()
+            ])?;
             let mut sums = Vec::new();
             while let Some(row) = rows.next()? {
                 sums.push(parse_usage_sum(&tenant, row)?);

@@ -30,7 +30,7 @@ pub(super) struct UsageQuery {
     /// Only of this tenant.
     #[param(value_type = Option<String>)]
     tenant: Option<TenantId>,
-    /// Only of this conversation: what its stored replies say. An erased reply is not there.
+    /// Only of this conversation: what its stored messages and its discarded drafts used. An erased message is not there.
     #[param(value_type = Option<String>)]
     conversation: Option<ConversationId>,
     /// The first day, in UTC: 29 days before the last if absent; of a conversation the first of all.
@@ -93,15 +93,23 @@ struct UsageItem {
     model: Option<String>,
     /// Number of replies that models wrote.
     replies: u64,
+    /// Number of finished drafts that became no reply, since the contact wrote on, a person took over or another worker replied.
+    discarded_drafts: u64,
+    /// Number of recordings that were transcribed.
+    recordings: u64,
+    /// Length of the recordings in milliseconds, where the server tells it in place of tokens.
+    audio_millis: u64,
     /// Tokens read, without those of the prompt cache.
     input_tokens: u64,
     output_tokens: u64,
     cache_read_tokens: u64,
     cache_write_tokens: u64,
-    /// Cost of the tokens by the configured prices, in each currency.
+    /// Cost of the tokens and recordings by the configured prices, in each currency.
     costs: Vec<CostItem>,
     /// Number of tokens of models that have no price: the costs lack them.
     unpriced_tokens: u64,
+    /// Length of recordings whose model has no price for them: the costs lack it.
+    unpriced_audio_millis: u64,
 }
 
 /// An amount of money.
@@ -130,6 +138,9 @@ impl From<UsageLine> for UsageItem {
         UsageLine {
             name,
             replies,
+            discarded_drafts,
+            recordings,
+            audio_millis,
             tokens,
             cost,
         }: UsageLine,
@@ -140,19 +151,23 @@ impl From<UsageLine> for UsageItem {
             agent: name.agent,
             model: name.model,
             replies,
+            discarded_drafts,
+            recordings,
+            audio_millis,
             input_tokens: tokens.input_tokens,
             output_tokens: tokens.output_tokens,
             cache_read_tokens: tokens.cache_read_tokens,
             cache_write_tokens: tokens.cache_write_tokens,
             costs: list_costs(&cost),
             unpriced_tokens: cost.unpriced_tokens,
+            unpriced_audio_millis: cost.unpriced_audio_millis,
         }
     }
 }
 
 /// Returns what models used, summed up by day, agent, model or tenant.
 ///
-/// The sums are of committed replies, and are kept for 400 days.
+/// The sums are of committed replies, discarded drafts and transcribed recordings, and are kept for 400 days.
 #[utoipa::path(
     get,
     path = "/v1/usage",

@@ -142,7 +142,7 @@ async fn the_transcript_of_a_recording_is_shown_with_its_message() {
         message.file = Some(file.clone());
         message.rev += 1;
         assert_eq!(
-            succeed(site.store.replace_message(&message)).await,
+            succeed(site.store.replace_message(&message, None)).await,
             WriteOutcome::Written
         );
         let answered = get(&site, &path).await;

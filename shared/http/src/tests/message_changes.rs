@@ -73,7 +73,7 @@ async fn a_message_shows_its_present_text_its_versions_and_its_reactions() {
         ..MessageContext::default()
     };
     assert_eq!(
-        succeed(site.store.replace_message(&message)).await,
+        succeed(site.store.replace_message(&message, None)).await,
         WriteOutcome::Written
     );
     let listed = shown(&site, &path).await;

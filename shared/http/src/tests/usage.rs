@@ -44,6 +44,8 @@ async fn commit_old_reply(site: &Site, fixture: &Fixture, model: &str, days_ago:
         tools: Vec::new(),
         agent: Some(contact.bound.agent.id.clone()),
         rewriting: None,
+        unused_answers: Vec::new(),
+        usage_kept: None,
     });
     conversation.rev = 1;
     let written = succeed(site.store.commit_reply(&conversation, &[reply], None)).await;

@@ -6,6 +6,7 @@ use recado_domain::ids::{
     ConversationId, IdempotencyKey, InstanceId, MessageId, Ordinal, TenantId, ThreadId,
 };
 use recado_domain::message::Message;
+use recado_domain::usage::UsageSum;
 use std::future::Future;
 
 /// A request for one page of a list.
@@ -125,6 +126,14 @@ pub trait Conversations: Send + Sync {
     fn update_conversation(
         &self,
         conversation: &Conversation,
+    ) -> impl Future<Output = PortResult<WriteOutcome>> + Send;
+
+    /// Writes a conversation as [`Self::update_conversation`] does, and adds `used` to the sums of its tenant in the same
+    /// transaction.
+    fn update_conversation_with_use(
+        &self,
+        conversation: &Conversation,
+        used: &[UsageSum],
     ) -> impl Future<Output = PortResult<WriteOutcome>> + Send;
 
     /// Stores a new message of a conversation in one transaction. The transaction writes the conversation as

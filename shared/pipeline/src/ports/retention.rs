@@ -3,6 +3,7 @@ use jiff::Timestamp;
 use recado_domain::conversation::Conversation;
 use recado_domain::ids::{ConversationId, TenantId, ThreadId};
 use recado_domain::message::Message;
+use recado_domain::usage::UsageSum;
 use std::future::Future;
 
 /// Maximum number of messages that [`RetainedRecords::delete_messages`] takes.
@@ -36,8 +37,12 @@ pub trait RetainedRecords: Send + Sync {
     ) -> impl Future<Output = PortResult<WriteOutcome>> + Send;
 
     /// Replaces a stored message that is not outgoing, if its `rev` is the stored one plus one. A message that is missing
-    /// or outgoing is a conflict.
-    fn replace_message(&self, message: &Message) -> impl Future<Output = PortResult<WriteOutcome>> + Send;
+    /// or outgoing is a conflict. The same transaction adds `used` to the sums of the message's tenant.
+    fn replace_message(
+        &self,
+        message: &Message,
+        used: Option<&UsageSum>,
+    ) -> impl Future<Output = PortResult<WriteOutcome>> + Send;
 
     /// Deletes the number of the person of the thread `other`, as [`super::ContactAliases::save_alias`] stored it.
     fn delete_alias(&self, other: &ThreadId) -> impl Future<Output = PortResult<()>> + Send;

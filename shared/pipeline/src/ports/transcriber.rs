@@ -1,5 +1,5 @@
 use recado_domain::media_type::MediaType;
-use recado_domain::message::TextGap;
+use recado_domain::message::{TextGap, TokenUsage};
 use std::fmt;
 use std::future::{Future, ready};
 use std::time::Duration;
@@ -32,6 +32,17 @@ pub struct Transcript {
     pub text: String,
     /// Name of the model that transcribed.
     pub model: String,
+    /// The measure by which the server charges the recording.
+    pub used: RecordingUse,
+}
+
+/// The measure by which a server charges a transcription. Nothing, if it does not tell it.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct RecordingUse {
+    /// Length of the recording in milliseconds, where it counts.
+    pub audio_millis: u64,
+    /// Tokens, where these count.
+    pub tokens: TokenUsage,
 }
 
 /// The reason why a recording was not transcribed. No variant contains words of the recording.

@@ -4,10 +4,11 @@ use recado_domain::ids::TenantId;
 use recado_domain::usage::UsageSum;
 use std::future::Future;
 
-/// A store of the sums of what models used. [`super::Conversations::commit_reply`] adds to them.
+/// A store of the sums of what models used. [`super::Conversations::commit_reply`],
+/// [`super::Conversations::update_conversation_with_use`] and [`super::RetainedRecords::replace_message`] add to them.
 pub trait UsageRecords: Send + Sync {
     /// Lists the sums of a tenant from the day `from` to the day `to`, both included: one of each agent, model and day, ordered
-    /// by day, agent and model. Expired ones may be missing.
+    /// by day, agent and model. Expired ones are left out.
     fn list_usage(
         &self,
         tenant: &TenantId,

@@ -3,7 +3,7 @@
 
 use crate::Deps;
 use crate::ports::{
-    DocumentReader, FileError, Files, PortResult, Providers, Recording, System, Transcriber,
+    DocumentReader, FileError, Files, PortResult, Providers, Recording, RecordingUse, System, Transcriber,
     TranscriptionError,
 };
 use crate::steps::file_record::{ChangedFile, LEASE_MARGIN, change_file_record, work_within};
@@ -12,8 +12,9 @@ use recado_domain::config::InstanceConfig;
 use recado_domain::content::Media;
 use recado_domain::file_text::FileTextSource;
 use recado_domain::media_type::MediaType;
-use recado_domain::message::{FileText, FoundText, Message, MessageFile, TextGap};
+use recado_domain::message::{FileText, FoundText, Message, MessageFile, TextGap, TranscriptUse};
 use recado_domain::millis::add_duration;
+use recado_domain::usage::resolve_usage_day;
 
 /// Largest document whose text is read, in bytes. A larger one is not brought into memory.
 const DOCUMENT_BYTES_MAX: u64 = 20_000_000;
@@ -23,6 +24,9 @@ struct ReadLater {
     why: String,
     after: Option<SignedDuration>,
 }
+
+/// The text of a file, and what its transcription used.
+type ReadText = (FoundText, Option<RecordingUse>);
 
 /// Has the texts of files read for at most `within`. Returns the messages that changed.
 pub(crate) async fn read_texts_within(
@@ -76,7 +80,17 @@ async fn read_message_text(
     if message.file_due_at().is_none() {
         return Ok(Some(message));
     }
-    let read = read_text(deps, &message, &media, source, simulated).await?;
+    let mut read = read_text(deps, &message, &media, source, simulated).await?;
+    if let Ok(Ok((found, Some(used)))) = &mut read {
+        found.used = Some(Box::new(TranscriptUse {
+            agent: bound.agent.id.clone(),
+            day: resolve_usage_day(deps.system().now()),
+            kept: bound.tenant.retention.usage,
+            audio_millis: used.audio_millis,
+            tokens: used.tokens,
+        }));
+    }
+    let read = read.map(|read| read.map(|(found, _)| found));
     log_reading(&message, &read);
     let now = deps.system().now();
     let settles = |file: &mut MessageFile| settle(file, &read, now);
@@ -129,14 +143,14 @@ fn log_reading(message: &Message, read: &Result<Result<FoundText, TextGap>, Read
     }
 }
 
-/// Opens a stored file and reads its text. The inner error is for good.
+/// Opens a stored file and reads its text. The inner error is for good. A transcript comes with what it used.
 async fn read_text(
     deps: &impl Deps,
     message: &Message,
     media: &Media,
     source: FileTextSource,
     simulated: bool,
-) -> PortResult<Result<Result<FoundText, TextGap>, ReadLater>> {
+) -> PortResult<Result<Result<ReadText, TextGap>, ReadLater>> {
     let opened = match message.file_key() {
         Some(key) => deps.queues().open_file(&key).await?,
         None => None,
@@ -168,18 +182,21 @@ async fn read_text(
         }
         FileTextSource::Document if media_type.has_readable_text() => {
             let read = deps.llm().read_document(bytes, media_type).await;
-            Ok(read.map(|read| FoundText::within_limit(source, read.text, read.is_cut, None)))
+            Ok(read.map(|read| {
+                let found = FoundText::within_limit(source, read.text, read.is_cut, None);
+                (found, None)
+            }))
         }
         _ => Ok(Err(TextGap::OtherType)),
     })
 }
 
-async fn transcribe(deps: &impl Deps, recording: Recording) -> Result<Result<FoundText, TextGap>, ReadLater> {
+async fn transcribe(deps: &impl Deps, recording: Recording) -> Result<Result<ReadText, TextGap>, ReadLater> {
     let error: TranscriptionError = match deps.llm().transcribe_recording(recording).await {
         Ok(told) => {
             let source = FileTextSource::Transcript;
             let found = FoundText::within_limit(source, told.text, false, Some(told.model));
-            return Ok(Ok(found));
+            return Ok(Ok((found, Some(told.used))));
         }
         Err(error) => error,
     };

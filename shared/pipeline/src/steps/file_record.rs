@@ -7,6 +7,7 @@ use crate::steps::time_limit::run_within;
 use futures::stream::{self, StreamExt};
 use jiff::SignedDuration;
 use recado_domain::message::{Message, MessageFile};
+use recado_domain::usage::usage_of_transcript;
 use std::sync::{Mutex, PoisonError};
 
 /// Time that is added to the longest work on a file before another worker may repeat it.
@@ -67,7 +68,8 @@ impl ChangedFile {
     }
 }
 
-/// Changes the record of a message's file by `change`, which returns `false` if nothing is to be written.
+/// Changes the record of a message's file by `change`, which returns `false` if nothing is to be written. What a transcription used
+/// is summed up in the write that stores its words.
 pub(crate) async fn change_file_record(
     deps: &impl Deps,
     mut message: Message,
@@ -82,7 +84,12 @@ pub(crate) async fn change_file_record(
             return Ok(ChangedFile::Same(message));
         }
         changed.rev += 1;
-        if deps.store().replace_message(&changed).await? == WriteOutcome::Written {
+        let is_read = message
+            .file
+            .as_ref()
+            .is_some_and(|file| file.found_text().is_some());
+        let used = usage_of_transcript(&changed).filter(|_| !is_read);
+        if deps.store().replace_message(&changed, used.as_ref()).await? == WriteOutcome::Written {
             return Ok(ChangedFile::Written(changed));
         }
         let Some(again) = deps.store().find_message(&message.message_id()).await? else {

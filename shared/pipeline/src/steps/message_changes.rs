@@ -38,7 +38,7 @@ pub(crate) async fn update_message(
             deps.store().update_closed_message(&message).await?
         } else {
             message.rev += 1;
-            deps.store().replace_message(&message).await?
+            deps.store().replace_message(&message, None).await?
         };
         if written == WriteOutcome::Written {
             return Ok(MessageUpdate::Done);

@@ -1,8 +1,9 @@
 //! Writes a changed conversation.
 
 use crate::Deps;
-use crate::ports::{Conversations, PortResult, WriteOutcome};
-use recado_domain::conversation::Conversation;
+use crate::ports::{Conversations, PortResult, System, WriteOutcome};
+use recado_domain::conversation::{Conversation, UnsentUse};
+use recado_domain::usage::resolve_usage_day;
 
 /// Writes a conversation that was read and changed, under its next revision.
 pub(crate) async fn save_conversation(
@@ -11,4 +12,21 @@ pub(crate) async fn save_conversation(
 ) -> PortResult<WriteOutcome> {
     conversation.rev += 1;
     deps.store().update_conversation(conversation).await
+}
+
+/// Writes a conversation that was read and changed, and with it what a turn used that ended without a reply.
+pub(crate) async fn save_conversation_with_use(
+    deps: &impl Deps,
+    conversation: &mut Conversation,
+    unsent: &UnsentUse,
+) -> PortResult<WriteOutcome> {
+    let today = resolve_usage_day(deps.system().now());
+    let used = conversation.record_unsent_use(unsent, today);
+    if used.is_empty() {
+        return save_conversation(deps, conversation).await;
+    }
+    conversation.rev += 1;
+    deps.store()
+        .update_conversation_with_use(conversation, &used)
+        .await
 }

@@ -186,6 +186,7 @@ async fn prepare_turn<'a>(
         }
     };
     draft.turn.agent = Some(bound.agent.id.clone());
+    draft.turn.usage_kept = bound.tenant.retention.usage;
     draft.turn.effects_upto = journal.as_ref().map(|drafted| drafted.journal.last);
     let turn = LeasedTurn {
         job,
@@ -194,6 +195,7 @@ async fn prepare_turn<'a>(
         reading,
         pause,
         draft,
+        asked: Vec::new(),
         journal,
         place,
         time,
@@ -212,7 +214,8 @@ async fn answer_turn(
     let reply = match seen.show_typing_during(deps, drafts).await {
         Err(TurnStop::Ended(end)) => {
             // The turn stays owed and its attempt is not counted.
-            release_lease(deps, turn.conversation, &turn.draft, false).await?;
+            let unsent = turn.unsent_use();
+            release_lease(deps, turn.conversation, (&turn.draft, &unsent), false).await?;
             return Err(end.into());
         }
         drafted => drafted?,

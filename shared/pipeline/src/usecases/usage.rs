@@ -11,7 +11,7 @@ use recado_domain::config::ConfigNames;
 use recado_domain::ids::{AgentId, ConversationId, TenantId};
 use recado_domain::message::TokenUsage;
 use recado_domain::price::{Cost, PriceList};
-use recado_domain::usage::{UsageSum, usage_of_reply};
+use recado_domain::usage::{UsageSum, usage_of_message};
 use std::collections::BTreeMap;
 
 /// Number of tenants whose sums are read side by side.
@@ -38,7 +38,7 @@ pub enum UsageGroup {
 pub struct UsageRequest {
     /// Only of this tenant.
     pub tenant: Option<TenantId>,
-    /// Only of this conversation: what its stored replies say, in place of the sums.
+    /// Only of this conversation: what its record and its stored messages say, in place of the sums.
     pub conversation: Option<ConversationId>,
     /// The first day, in UTC.
     pub from: Date,
@@ -93,9 +93,15 @@ pub struct UsageLine {
     pub name: UsageName,
     /// Number of replies.
     pub replies: u64,
+    /// Number of finished drafts that became no reply.
+    pub discarded_drafts: u64,
+    /// Number of transcribed recordings.
+    pub recordings: u64,
+    /// Length of the recordings, in milliseconds, where it was told.
+    pub audio_millis: u64,
     /// Tokens.
     pub tokens: TokenUsage,
-    /// Cost of the tokens by the configured prices.
+    /// Cost of the tokens and recordings by the configured prices.
     pub cost: Cost,
 }
 
@@ -150,7 +156,7 @@ async fn list_stored_sums(
     Ok(Some(sums.into_iter().flatten().collect()))
 }
 
-/// Lists what the stored replies of a conversation used. `None`: the conversation does not exist.
+/// Lists what the stored replies of a conversation used, its recordings and its discarded drafts. `None`: the conversation does not exist.
 async fn list_sums_of_conversation(
     deps: &impl Deps,
     caller: &Caller,
@@ -161,11 +167,11 @@ async fn list_sums_of_conversation(
         caller.scope.covers(tenant) && request.tenant.as_ref().is_none_or(|wanted| wanted == tenant)
     };
     let found = deps.store().find_conversation(id).await?;
-    if !found.is_some_and(|conversation| is_meant(&conversation.tenant)) {
+    let Some(conversation) = found.filter(|conversation| is_meant(&conversation.tenant)) else {
         return Ok(None);
-    }
-    let (mut sums, mut page) = (
-        Vec::new(),
+    };
+    let (mut sums, mut page): (Vec<UsageSum>, _) = (
+        conversation.list_unsent_use().collect(),
         PageRequest {
             limit: PAGE,
             cursor: None,
@@ -174,7 +180,7 @@ async fn list_sums_of_conversation(
     loop {
         let listed = deps.store().list_messages(id, &page).await?;
         for message in &listed.items {
-            sums.extend(usage_of_reply(std::slice::from_ref(message)));
+            sums.extend(usage_of_message(message));
         }
         page.cursor = listed.next_cursor;
         if page.cursor.is_none() {
@@ -192,10 +198,16 @@ fn sum_up_lines(sums: impl Iterator<Item = UsageSum>, by: UsageGroup, prices: &P
         let line = lines.entry(name.clone()).or_insert_with(|| UsageLine {
             name,
             replies: 0,
+            discarded_drafts: 0,
+            recordings: 0,
+            audio_millis: 0,
             tokens: TokenUsage::default(),
             cost: Cost::default(),
         });
         line.replies = line.replies.saturating_add(sum.replies);
+        line.discarded_drafts = line.discarded_drafts.saturating_add(sum.discarded_drafts);
+        line.recordings = line.recordings.saturating_add(sum.recordings);
+        line.audio_millis = line.audio_millis.saturating_add(sum.audio_millis);
         line.tokens = line.tokens.add_token_counts(sum.tokens);
         line.cost.add_cost(&prices.price_sum(&sum));
     }

@@ -44,6 +44,8 @@ async fn reply_with_tokens<S: Store>(scene: &AlertStory<'_, S>, output_tokens: u
         tools: Vec::new(),
         agent: Some(contact.bound.agent.id.clone()),
         rewriting: None,
+        unused_answers: Vec::new(),
+        usage_kept: None,
     });
     conversation.rev = 1;
     let (sending, flight) = claimed(&reply);

@@ -438,7 +438,7 @@ pub async fn a_file_that_is_waited_for_is_overdue_until_it_is_stored<S: Store>(s
             is_blocked: false,
             text: None,
         });
-        assert_written(store.replace_message(&message)).await;
+        assert_written(store.replace_message(&message, None)).await;
         match due {
             Some(minute) => drop(assert_due(store, minutes(base, minute), is_ours).await),
             None => assert_done(store, base, is_ours).await,

@@ -8,9 +8,10 @@ use recado_domain::config::{ConfigDocument, ConfigNames};
 use recado_domain::conversation::Conversation;
 use recado_domain::message::TokenUsage;
 use recado_domain::price::PriceList;
+use recado_domain::retention::RetentionPeriod;
 use recado_domain::turn::TurnRecord;
 use recado_domain::usage::{ModelUse, UsageSum, resolve_usage_day};
-use recado_pipeline::ports::{Store, WriteOutcome};
+use recado_pipeline::ports::{PageRequest, Store, WriteOutcome};
 
 const DAY_MS: i64 = 86_400_000;
 
@@ -46,6 +47,8 @@ async fn try_commit_reply<S: Store>(
         tools: Vec::new(),
         agent: Some(fixture.bound.agent.id.clone()),
         rewriting: rewriting.map(Box::new),
+        unused_answers: Vec::new(),
+        usage_kept: None,
     });
     succeed(store.commit_reply(conversation, &[first, second], None)).await
 }
@@ -68,11 +71,8 @@ async fn list_all_usage<S: Store>(store: &S, fixture: &Fixture) -> Vec<UsageSum>
 
 fn expected_sum(fixture: &Fixture, day: i64, model: &str, replies: u64) -> UsageSum {
     let times = |count| count * replies;
+    let (tenant, agent) = (&fixture.bound.tenant.id, &fixture.bound.agent.id);
     UsageSum {
-        tenant: fixture.bound.tenant.id.clone(),
-        agent: fixture.bound.agent.id.clone(),
-        day: resolve_usage_day(at(day * DAY_MS)),
-        model: model.to_owned(),
         replies,
         tokens: TokenUsage {
             input_tokens: times(TOKENS.input_tokens),
@@ -80,6 +80,7 @@ fn expected_sum(fixture: &Fixture, day: i64, model: &str, replies: u64) -> Usage
             cache_read_tokens: times(TOKENS.cache_read_tokens),
             cache_write_tokens: 0,
         },
+        ..UsageSum::start_empty(tenant, agent, resolve_usage_day(at(day * DAY_MS)), model)
     }
 }
 
@@ -137,6 +138,79 @@ pub async fn the_model_that_wrote_a_question_again_has_a_sum_of_its_own_without_
         list_all_usage(store, &fixture).await,
         [light, expected_sum(&fixture, 30_000, "model-1", 1)]
     );
+}
+
+/// The use that a discarded draft, or a recording, adds to the sum of the day 30,000.
+fn other_use(fixture: &Fixture) -> UsageSum {
+    UsageSum {
+        replies: 0,
+        discarded_drafts: 1,
+        recordings: 2,
+        audio_millis: 1_500,
+        ..expected_sum(fixture, 30_000, "model-1", 1)
+    }
+}
+
+pub async fn a_conversation_is_written_with_what_a_discarded_draft_used_or_not_at_all<S: Store>(store: &S) {
+    let fixture = Fixture::new();
+    let mut conversation = begun(store, &fixture).await;
+    let late = conversation.clone();
+    let used = [other_use(&fixture), expected_sum(&fixture, 30_001, "model-2", 1)];
+    conversation.rev += 1;
+    let written = succeed(store.update_conversation_with_use(&conversation, &used)).await;
+    assert_eq!(written, WriteOutcome::Written);
+    assert_eq!(list_all_usage(store, &fixture).await, used);
+    let refused = succeed(store.update_conversation_with_use(&late, &used)).await;
+    assert_eq!(refused, WriteOutcome::Conflict);
+    assert_eq!(list_all_usage(store, &fixture).await, used);
+    let found = succeed(store.find_conversation(&conversation.id)).await;
+    assert_eq!(found, Some(conversation.clone()));
+    // A reply of the same model and day is added to it.
+    commit_new_reply(store, &fixture, &mut conversation, (30_000, None)).await;
+    let both = UsageSum {
+        replies: 1,
+        tokens: TOKENS.add_token_counts(TOKENS),
+        ..other_use(&fixture)
+    };
+    assert_eq!(list_all_usage(store, &fixture).await[0], both);
+}
+
+pub async fn a_sum_is_kept_for_as_long_as_its_tenant_said_when_it_was_written<S: Store>(store: &S) {
+    let fixture = Fixture::new();
+    let mut conversation = begun(store, &fixture).await;
+    let kept = |model: &str, kept| UsageSum {
+        kept,
+        ..expected_sum(&fixture, 1, model, 1)
+    };
+    let used = [
+        kept("long-ago", None),
+        kept("for-ever", Some(RetentionPeriod::Forever)),
+    ];
+    conversation.rev += 1;
+    let written = succeed(store.update_conversation_with_use(&conversation, &used)).await;
+    assert_eq!(written, WriteOutcome::Written);
+    assert_eq!(
+        list_all_usage(store, &fixture).await,
+        [expected_sum(&fixture, 1, "for-ever", 1)]
+    );
+}
+
+pub async fn a_message_is_replaced_with_what_its_transcription_used_or_not_at_all<S: Store>(store: &S) {
+    let fixture = Fixture::new();
+    let conversation = begun(store, &fixture).await;
+    let page = PageRequest {
+        limit: 1,
+        cursor: None,
+    };
+    let stored = succeed(store.list_messages(&conversation.id, &page)).await;
+    let mut message = stored.items[0].clone();
+    message.rev += 1;
+    let used = other_use(&fixture);
+    for expected in [WriteOutcome::Written, WriteOutcome::Conflict] {
+        let replaced = succeed(store.replace_message(&message, Some(&used))).await;
+        assert_eq!(replaced, expected);
+        assert_eq!(list_all_usage(store, &fixture).await, [used.clone()]);
+    }
 }
 
 pub async fn twelve_threads_at_once_lose_no_use<S: Store>(store: &S) {

@@ -71,6 +71,7 @@ mod turns_at_once;
 mod typing;
 mod unknown;
 mod uploads;
+mod usage;
 mod voids;
 mod waiting;
 mod webhook_files;

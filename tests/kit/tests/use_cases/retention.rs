@@ -295,7 +295,7 @@ async fn deleted_for_everyone(setup: &Setup) -> Vec<Message> {
         ..history[2].clone()
     };
     assert_eq!(
-        succeed(store.replace_message(&quoting)).await,
+        succeed(store.replace_message(&quoting, None)).await,
         WriteOutcome::Written
     );
     let deletion = json!({"changes": "event-0", "text": null, "address": contact, "from_me": false});

@@ -35,8 +35,9 @@ use recado_pipeline::ports::{
     HistoryError, HistoryPage, HistorySpan, HttpAgentRequest, IdentityKeyStore, InboundWrite, Inbox,
     KnowledgeLibrary, KnownVectors, LibraryError, Llm, LlmError, LlmReply, LlmRequest, ModelCall,
     OfferedTool, OutboxStore, OutgoingMessage, PictureAnswer, Providers, ReadDocument, RecordEventOutcome,
-    Recording, SearchedQuestion, SendEvidence, SendOutcome, StoreInboundOutcome, System, TemplateAnswer,
-    ToolExchange, ToolFailure, ToolLimits, Tools, Transcriber, Transcript, TranscriptionError,
+    Recording, RecordingUse, SearchedQuestion, SendEvidence, SendOutcome, StoreInboundOutcome, System,
+    TemplateAnswer, ToolExchange, ToolFailure, ToolLimits, Tools, Transcriber, Transcript,
+    TranscriptionError,
 };
 use recado_pipeline::{Components, Settings, Verdict, process, reply};
 use recado_testkit::builders::{BASE, Fixture, correlation, identity_key};
@@ -461,6 +462,10 @@ impl Transcriber for Model {
         next.map(|text| Transcript {
             text: text.to_owned(),
             model: "whisper".to_owned(),
+            used: RecordingUse {
+                audio_millis: 2_500,
+                ..RecordingUse::default()
+            },
         })
     }
 }

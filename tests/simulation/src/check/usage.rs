@@ -1,11 +1,12 @@
-//! The sums of what models used are those of the replies that were committed, whatever crashed or was repeated.
+//! The sums of what models used are those of the replies that were committed, of the recordings and of the discarded drafts, whatever
+//! crashed or was repeated.
 
 use super::Told;
 use crate::queue::WorkQueues;
 use crate::simulator::Simulator;
 use futures::executor::block_on;
 use jiff::civil::{Date, date};
-use recado_domain::usage::{UsageSum, merge_usage_sums, usage_of_reply};
+use recado_domain::usage::{UsageSum, merge_usage_sums, usage_of_message};
 use recado_pipeline::ports::Store;
 use std::collections::BTreeSet;
 use std::fmt::Debug;
@@ -20,7 +21,11 @@ where
         return;
     }
     let messages = told.iter().flat_map(|(_, messages)| messages);
-    let committed = messages.flat_map(|message| usage_of_reply(std::slice::from_ref(message)));
+    let committed = messages.flat_map(usage_of_message);
+    let unsent = told
+        .iter()
+        .flat_map(|(conversation, _)| conversation.list_unsent_use());
+    let committed = committed.chain(unsent);
     let uncounted = sim.common.witness().uncounted.clone();
     let committed = committed.chain(uncounted);
     let tenants: BTreeSet<_> = sim.bounds.iter().map(|bound| &bound.tenant.id).collect();
@@ -31,7 +36,8 @@ where
     let (committed, sums): (Vec<UsageSum>, Vec<UsageSum>) =
         (merge_usage_sums(committed), merge_usage_sums(sums));
     if committed != sums {
-        sim.common
-            .broken(format!("replies used {committed:?}, and the sums say {sums:?}"));
+        sim.common.broken(format!(
+            "replies, recordings and discarded drafts used {committed:?}, and the sums say {sums:?}"
+        ));
     }
 }

@@ -10,8 +10,8 @@ use recado_domain::message::{TextGap, TokenUsage};
 use recado_domain::tools::Tool;
 use recado_pipeline::ports::{
     DocumentReader, EffectTool, Embedder, EmbeddingError, Embeddings, KnowledgeLibrary, KnownVectors,
-    LibraryError, Llm, LlmError, LlmReply, LlmRequest, ModelCall, Recording, SearchedQuestion, Speaker,
-    Tools, Transcriber, Transcript, TranscriptionError,
+    LibraryError, Llm, LlmError, LlmReply, LlmRequest, ModelCall, Recording, RecordingUse, SearchedQuestion,
+    Speaker, Tools, Transcriber, Transcript, TranscriptionError,
 };
 use recado_testkit::text_library::{TextLibrary, make_vector};
 use serde_json::json;
@@ -163,6 +163,10 @@ impl Transcriber for Model {
         Ok(Transcript {
             text: format!("said-in-{}-bytes", recording.bytes.len()),
             model: "transcriber".to_owned(),
+            used: RecordingUse {
+                audio_millis: recording.bytes.len() as u64,
+                ..RecordingUse::default()
+            },
         })
     }
 }

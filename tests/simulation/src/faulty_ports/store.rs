@@ -371,7 +371,7 @@ impl<S: Store> RetainedRecords for FaultyPort<S> {
         list_kept_since(tenant: &TenantId, before: Timestamp, limit: usize) -> Vec<ConversationId>;
         delete_messages(conversation: &Conversation, messages: &[Message]) -> WriteOutcome;
         delete_conversation(conversation: &Conversation) -> WriteOutcome;
-        replace_message(message: &Message) -> WriteOutcome;
+        replace_message(message: &Message, used: Option<&UsageSum>) -> WriteOutcome;
         delete_alias(other: &ThreadId) -> ();
     }
 }

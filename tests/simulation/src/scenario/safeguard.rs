@@ -228,6 +228,7 @@ pub const SAFEGUARDS: &[Safeguard] = &[
     promise(Mutation::WebhookFilesForgotten, Story::Media, Troubles::None),
     promise(Mutation::SearchUnbounded, Story::Knowledge, Troubles::None),
     promise(Mutation::UsageUncounted, Story::Burst, Troubles::None),
+    promise(Mutation::UnsentUseUncounted, Story::WritesOn, Troubles::None),
     promise(Mutation::SpentTokensIgnored, Story::SpentTokens, Troubles::None),
     promise(Mutation::EffectsForgotten, Story::Acts, Troubles::Crash),
     promise(Mutation::FenceLetsThrough, Story::ActsLate, Troubles::None),

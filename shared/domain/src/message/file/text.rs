@@ -3,8 +3,12 @@
 use super::{FIRST_LOOK, FileState, MessageFile, StoredFile, WAITS};
 use crate::content::MediaKind;
 use crate::file_text::FileTextSource;
+use crate::ids::AgentId;
 use crate::millis::{self, add_duration};
+use crate::model_use::TokenUsage;
+use crate::retention::RetentionPeriod;
 use jiff::Timestamp;
+use jiff::civil::Date;
 use serde::{Deserialize, Serialize};
 
 /// Maximum number of characters of a file's text that are kept.
@@ -45,6 +49,27 @@ pub struct FoundText {
     /// Name of the model that transcribed; `None` if no model was needed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub model: Option<String>,
+    /// The use of the model that transcribed; `None` if nothing was.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub used: Option<Box<TranscriptUse>>,
+}
+
+/// The use of a model for the words of one recording.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct TranscriptUse {
+    /// The agent of the instance.
+    pub agent: AgentId,
+    /// The day, in UTC.
+    pub day: Date,
+    /// Time for which the tenant keeps sums of what models used, if it is not the usual one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub kept: Option<RetentionPeriod>,
+    /// Length of the recording in milliseconds; 0 if the model's API does not tell it.
+    #[serde(default, skip_serializing_if = "crate::is_default")]
+    pub audio_millis: u64,
+    /// Tokens; none if the model's API does not tell them.
+    #[serde(flatten)]
+    pub tokens: TokenUsage,
 }
 
 impl FoundText {
@@ -64,6 +89,7 @@ impl FoundText {
             text,
             is_cut: is_cut || end.is_some(),
             model,
+            used: None,
         }
     }
 }

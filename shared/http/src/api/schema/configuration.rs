@@ -39,11 +39,12 @@ pub(in crate::api) struct ConfigDocumentSchema {
     invitation_templates: Vec<InvitationTemplateSchema>,
     /// Thresholds and destinations of alerts. If present, they replace those before.
     alerts: Option<AlertConfigSchema>,
-    /// Prices of models' tokens. If present, they replace those before.
+    /// Prices of models. If present, they replace those before.
     prices: Option<Vec<ModelPriceSchema>>,
 }
 
-/// The prices of a model's tokens, each for a million, as decimal numbers of at most six decimals.
+/// The prices of a model, as decimal numbers of at most six decimals: of its tokens, each for a million (`input` and `output` together),
+/// or of the recordings that it transcribes.
 #[derive(Serialize, ToSchema)]
 #[schema(as = ModelPrice)]
 #[serde(deny_unknown_fields)]
@@ -53,14 +54,16 @@ struct ModelPriceSchema {
     model: String,
     /// Price of the tokens that the model reads.
     #[schema(example = "3.00")]
-    input: String,
+    input: Option<String>,
     /// Price of the tokens that it writes.
     #[schema(example = "15.00")]
-    output: String,
+    output: Option<String>,
     /// Price of tokens that are read from the prompt cache: that of `input` if absent.
     cache_read: Option<String>,
     /// Price of tokens that are written to the prompt cache: that of `input` if absent.
     cache_write: Option<String>,
+    /// Price of a minute of a recording, for a model that transcribes and tells no tokens.
+    audio_minute: Option<String>,
     /// Currency of the prices: three capital letters.
     #[schema(required = false, default = "USD", pattern = "^[A-Z]{3}$")]
     currency: String,
@@ -141,6 +144,8 @@ struct RetentionSchema {
     /// Time for which deliveries are kept, from when the message was accepted: at least 7 days. If absent, 30 days.
     #[schema(required = false)]
     deliveries: RetentionPeriodSchema,
+    /// Time for which the sums of what models used are kept after their day: at least 31 days. If absent, 400 days.
+    usage: Option<RetentionPeriodSchema>,
     /// `true` if a message loses its content when the contact deletes it for everyone.
     #[schema(required = false, default = true)]
     remove_deleted_content: bool,

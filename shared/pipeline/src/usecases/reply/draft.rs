@@ -6,10 +6,10 @@ use crate::ports::{LlmReply, System};
 use crate::usecases::reply::transcript::strip_person_mark;
 use jiff::SignedDuration;
 use recado_domain::config::InstanceConfig;
-use recado_domain::conversation::{Conversation, Draft};
+use recado_domain::conversation::{Conversation, Draft, UnsentUse};
 use recado_domain::decision::AgentDecision;
 use recado_domain::formatting::markdown_to_whatsapp;
-use recado_domain::ids::{CorrelationId, Ordinal};
+use recado_domain::ids::{AgentId, CorrelationId, Ordinal};
 use recado_domain::message::{Message, NewOutgoing, PreparedContent, TokenUsage};
 use recado_domain::millis::add_duration;
 use recado_domain::outbox::{Author, ReplyPart};
@@ -18,6 +18,7 @@ use recado_domain::reason::Reason;
 use recado_domain::signature::Signature;
 use recado_domain::split::{SplitText, split_text};
 use recado_domain::turn::StepDuration;
+use recado_domain::usage::ModelUse;
 
 /// Maximum number of messages that one reply becomes. The limit bounds the transaction that commits them, and the text
 /// that a contact gets from a model that does not stop.
@@ -31,6 +32,8 @@ pub(super) struct DraftedReply {
     split_text: SplitText,
     model: Option<String>,
     usage: Option<TokenUsage>,
+    /// Tokens of answers of models that are not in the reply, because the contact gets the agent's error message.
+    unused_answers: Vec<ModelUse>,
     /// Reason for which the contact gets the agent's error message; `None` for a normal reply.
     failure: Option<Reason>,
     /// The contact's own rate, where the provider has one.
@@ -62,6 +65,7 @@ impl DraftedReply {
             split_text: split_text(text, max, PARTS_MAX),
             model: None,
             usage: None,
+            unused_answers: Vec::new(),
             failure: None,
             pair: pair_rate(deps, bound),
             decision: None,
@@ -97,6 +101,25 @@ impl DraftedReply {
         Self {
             failure: Some(reason),
             ..Self::from_text(deps, bound, &bound.agent.error_message)
+        }
+    }
+
+    /// Adds the tokens of answers that are not in the reply.
+    pub(super) fn add_unused_answers(&mut self, asked: impl IntoIterator<Item = ModelUse>) {
+        self.unused_answers.extend(asked);
+    }
+
+    /// Returns what the turn of `draft` used, for a reply that is not committed.
+    pub(super) fn unsent_use(&self, agent: &AgentId, draft: &Draft) -> UnsentUse {
+        let drafted = self.model.clone().zip(self.usage);
+        let drafted = drafted.map(|(model, tokens)| ModelUse { model, tokens });
+        let rewriting = draft.turn.rewriting.as_deref().cloned();
+        let others = self.unused_answers.iter().cloned();
+        UnsentUse {
+            agent: agent.clone(),
+            models: drafted.into_iter().chain(rewriting).chain(others).collect(),
+            drafted_by: self.model.clone(),
+            kept: draft.turn.usage_kept,
         }
     }
 
@@ -147,11 +170,13 @@ impl DraftedReply {
             let mut turn = draft.turn.clone();
             if number == 1 {
                 turn.steps = steps.to_vec();
+                turn.unused_answers.clone_from(&self.unused_answers);
             } else {
                 turn.knowledge = None;
                 turn.agent = None;
                 turn.rewriting = None;
                 turn.tools = Vec::new();
+                turn.usage_kept = None;
             }
             out.last_words = last_words;
             out.turn = Some(turn);

@@ -6,7 +6,8 @@ use super::turn_time::TurnTime;
 use crate::Deps;
 use crate::steps::effects::DraftedJournal;
 use recado_domain::config::{AgentStep, InstanceConfig};
-use recado_domain::conversation::{AgentPause, Conversation, Draft};
+use recado_domain::conversation::{AgentPause, Conversation, Draft, UnsentUse};
+use recado_domain::usage::ModelUse;
 use recado_domain::wake_up::TurnJob;
 
 /// A turn that holds its lease.
@@ -24,6 +25,8 @@ pub(super) struct LeasedTurn<'a> {
     pub(super) pause: Option<AgentPause>,
     /// The state from which the reply is drafted.
     pub(super) draft: Draft,
+    /// The tokens of requests to models that led to calls of tools, and to no reply yet.
+    pub(super) asked: Vec<ModelUse>,
     /// The journal of the thread's effects as the draft knows it; `None` if the thread has none.
     pub(super) journal: Option<DraftedJournal>,
     /// The place among the tenant's turns that run at once; `None` if the tenant does not limit these.
@@ -37,6 +40,17 @@ impl LeasedTurn<'_> {
     pub(super) fn dropped_drafts_max(&self, deps: &impl Deps) -> u32 {
         let of_instance = self.bound.instance.restart_drafts;
         of_instance.unwrap_or(deps.settings().restart_drafts)
+    }
+
+    /// Returns what the turn used so far, for a turn that ends before its draft is finished.
+    pub(super) fn unsent_use(&self) -> UnsentUse {
+        let rewriting = self.draft.turn.rewriting.as_deref();
+        UnsentUse {
+            agent: self.bound.agent.id.clone(),
+            models: self.asked.iter().chain(rewriting).cloned().collect(),
+            drafted_by: None,
+            kept: self.bound.tenant.retention.usage,
+        }
     }
 
     /// Returns the step of the agent's script at which the conversation is. A step that the agent no longer has leads to

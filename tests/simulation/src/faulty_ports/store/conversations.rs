@@ -4,6 +4,7 @@ use recado_domain::conversation::{Conversation, ConversationMode, DroppedDrafts,
 use recado_domain::ids::{ConversationId, IdempotencyKey, MessageId, Ordinal, ThreadId};
 use recado_domain::message::Message;
 use recado_domain::outbox::{Author, OutboxState};
+use recado_domain::usage::UsageSum;
 use recado_pipeline::ports::{
     CommitOutcome, ConversationFilter, Conversations, IdempotencyClaim, IdempotencyRecord, Page, PageRequest,
     PortResult, Store, WriteOutcome,
@@ -99,6 +100,28 @@ impl<S: Store> Conversations for FaultyPort<S> {
         let written = self
             .around("update", self.inner.update_conversation(&changed))
             .await?;
+        if written == WriteOutcome::Conflict && self.injector.lacks(Mutation::GoOnAfterConflict) {
+            return Ok(WriteOutcome::Written);
+        }
+        Ok(written)
+    }
+
+    async fn update_conversation_with_use(
+        &self,
+        conversation: &Conversation,
+        used: &[UsageSum],
+    ) -> PortResult<WriteOutcome> {
+        let mut changed = conversation.clone();
+        if self.injector.lacks(Mutation::DroppedDraftsUncounted) {
+            changed.dropped_drafts = DroppedDrafts::default();
+        }
+        let summed = if self.injector.lacks(Mutation::UnsentUseUncounted) {
+            &[]
+        } else {
+            used
+        };
+        let writes = self.inner.update_conversation_with_use(&changed, summed);
+        let written = self.around("update_with_use", writes).await?;
         if written == WriteOutcome::Conflict && self.injector.lacks(Mutation::GoOnAfterConflict) {
             return Ok(WriteOutcome::Written);
         }

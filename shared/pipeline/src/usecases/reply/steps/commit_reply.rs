@@ -6,7 +6,7 @@ use crate::measure::{self, MessageStage, TurnPart};
 use crate::ports::{
     CommittedReply, Conversations, EffectJournals, PortResult, Queues, System, WRITE_TRIES, WriteOutcome,
 };
-use crate::steps::save_conversation::save_conversation;
+use crate::steps::save_conversation::save_conversation_with_use;
 use crate::steps::wake_up;
 use crate::usecases::reply::draft::DraftedReply;
 use crate::usecases::reply::leased_turn::LeasedTurn;
@@ -22,6 +22,7 @@ use recado_domain::wake_up::TurnJob;
 
 /// Commits the reply. Ends the turn if the conversation was answered, taken over or resolved since the lease was taken,
 /// if an effect of the thread is unknown to the draft, or if the contact wrote since and the draft is to be dropped for that (`restart_drafts`).
+/// The write that ends it sums up what the turn used.
 /// `steps` are the durations of the steps before this one.
 pub(in crate::usecases::reply) async fn commit_reply(
     deps: &impl Deps,
@@ -33,18 +34,21 @@ pub(in crate::usecases::reply) async fn commit_reply(
     let dropped_max = turn.dropped_drafts_max(deps);
     let LeasedTurn {
         job,
+        bound,
         mut conversation,
         pause,
         draft,
         journal,
         ..
     } = turn;
+    let unsent = reply.unsent_use(&bound.agent.id, &draft);
     let journal_rev = journal.map(|drafted| drafted.rev);
     let drafted_at = deps.system().now();
     for _ in 0..WRITE_TRIES {
         let before = conversation.clone();
         if conversation.drop_outdated_draft(&draft, dropped_max) {
-            if save_conversation(deps, &mut conversation).await? == WriteOutcome::Written {
+            let saves = save_conversation_with_use(deps, &mut conversation, &unsent);
+            if saves.await? == WriteOutcome::Written {
                 return Err(TurnEnd::DraftDropped.into());
             }
             conversation = read_again(deps, &before.id).await?;
@@ -53,7 +57,7 @@ pub(in crate::usecases::reply) async fn commit_reply(
         let ordinal = match conversation.commit_reply(&draft, deps.system().now()) {
             Ok(ordinal) => ordinal,
             Err(refused) => {
-                release_lease(deps, before, &draft, true).await?;
+                release_lease(deps, before, (&draft, &unsent), true).await?;
                 return Err(TurnEnd::Discarded(refused).into());
             }
         };
@@ -73,7 +77,7 @@ pub(in crate::usecases::reply) async fn commit_reply(
         }
         conversation = read_again(deps, &before.id).await?;
         if is_journal_changed(deps, &conversation, journal_rev).await? {
-            release_lease(deps, conversation, &draft, true).await?;
+            release_lease(deps, conversation, (&draft, &unsent), true).await?;
             return Err(TurnEnd::JournalChanged.into());
         }
     }

@@ -4,7 +4,7 @@ use super::commit_reply::{build_turn_for_rest, read_again};
 use super::take_lease::release_lease;
 use crate::Deps;
 use crate::ports::{Queues, WRITE_TRIES, WriteOutcome};
-use crate::steps::save_conversation::save_conversation;
+use crate::steps::save_conversation::save_conversation_with_use;
 use crate::usecases::reply::leased_turn::LeasedTurn;
 use crate::usecases::reply::turn_end::{TurnEnd, TurnStop};
 use std::time::Duration;
@@ -16,6 +16,7 @@ pub(in crate::usecases::reply) async fn commit_silence(
     turn: LeasedTurn<'_>,
 ) -> Result<(), TurnStop> {
     let dropped_max = turn.dropped_drafts_max(deps);
+    let unsent = turn.unsent_use();
     let LeasedTurn {
         job,
         mut conversation,
@@ -26,10 +27,11 @@ pub(in crate::usecases::reply) async fn commit_silence(
         let before = conversation.clone();
         let is_dropped = conversation.drop_outdated_draft(&draft, dropped_max);
         if !is_dropped && let Err(refused) = conversation.commit_silence(&draft) {
-            release_lease(deps, before, &draft, true).await?;
+            release_lease(deps, before, (&draft, &unsent), true).await?;
             return Err(TurnEnd::Discarded(refused).into());
         }
-        if save_conversation(deps, &mut conversation).await? == WriteOutcome::Conflict {
+        let saves = save_conversation_with_use(deps, &mut conversation, &unsent);
+        if saves.await? == WriteOutcome::Conflict {
             conversation = read_again(deps, &before.id).await?;
             continue;
         }

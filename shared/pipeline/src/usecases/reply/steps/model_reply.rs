@@ -22,6 +22,7 @@ use recado_domain::ids::InstanceId;
 use recado_domain::message::TokenUsage;
 use recado_domain::reason::Reason;
 use recado_domain::tools::{TOOL_INSTRUCTIONS, Tool};
+use recado_domain::usage::ModelUse;
 
 /// Asks the model for a reply, within what is left of the turn's time. Ends the turn if the model's key is missing, or if too
 /// little time is left. If the model fails or its answer is empty, the reply is the agent's error message.
@@ -62,7 +63,11 @@ pub(in crate::usecases::reply) async fn ask_model(
     let request = answer_reminder_first(deps, turn, request).await?;
     match ask_until_reply(deps, turn, request, deps.system().now()).await {
         Ok(reply) => draft_from_answer(deps, turn, Ok(reply)).await,
-        Err(DraftStop::Model(error)) => draft_from_answer(deps, turn, Err(error)).await,
+        Err(DraftStop::Model(error)) => {
+            let mut drafted = draft_from_answer(deps, turn, Err(error)).await?;
+            drafted.add_unused_answers(turn.asked.drain(..));
+            Ok(drafted)
+        }
         Err(DraftStop::Turn(ended)) => Err(ended),
     }
 }
@@ -101,9 +106,11 @@ pub(super) async fn draft_from_answer(
     let bound = &turn.bound;
     match answer {
         Ok(reply) if has_words(&reply) => Ok(DraftedReply::from_model(deps, bound, reply)),
-        Ok(_) => {
+        Ok(LlmReply { model, usage, .. }) => {
             tracing::error!("the model answered with nothing");
-            Ok(DraftedReply::error_reply(deps, bound, Reason::ModelFailed))
+            let mut drafted = DraftedReply::error_reply(deps, bound, Reason::ModelFailed);
+            drafted.add_unused_answers([ModelUse { model, tokens: usage }]);
+            Ok(drafted)
         }
         Err(LlmError::Credentials(_)) => {
             record_missing_model_key(deps, &bound.instance.id, &turn.job.correlation).await?;
@@ -137,16 +144,19 @@ async fn ask_until_reply(
     mut request: LlmRequest,
     mut asked_at: Timestamp,
 ) -> Result<LlmReply, DraftStop> {
-    let mut usage = TokenUsage::default();
     loop {
         let answer = ask_models(deps, &turn.bound, &mut request).await;
         measure_answer(deps, &turn.bound.instance.id, asked_at, &answer);
         let mut reply = answer?;
-        usage = usage.add_token_counts(reply.usage);
         if reply.calls.is_empty() || request.must_reply {
-            reply.usage = usage;
+            let earlier = turn.asked.drain(..).map(|asked| asked.tokens);
+            reply.usage = earlier.fold(reply.usage, TokenUsage::add_token_counts);
             return Ok(reply);
         }
+        turn.asked.push(ModelUse {
+            model: reply.model.clone(),
+            tokens: reply.usage,
+        });
         let exchange = Box::pin(answer_calls(deps, turn, reply))
             .await
             .map_err(DraftStop::Turn)?;

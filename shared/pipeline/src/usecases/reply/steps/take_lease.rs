@@ -5,11 +5,11 @@ use crate::deps::ExclusiveTurn;
 use crate::measure;
 use crate::ports::{Conversations, PortResult, System, WRITE_TRIES, WriteOutcome};
 use crate::steps::random_id::generate_nonce;
-use crate::steps::save_conversation::save_conversation;
+use crate::steps::save_conversation::{save_conversation, save_conversation_with_use};
 use crate::usecases::reply::reading::TurnReading;
 use crate::usecases::reply::turn_end::{TurnEnd, TurnStop};
 use crate::usecases::reply::turn_time::TurnTime;
-use recado_domain::conversation::{Conversation, Draft};
+use recado_domain::conversation::{Conversation, Draft, UnsentUse};
 use recado_domain::dead_letter::QueueName;
 use recado_domain::message::Message;
 use recado_domain::millis::add_duration;
@@ -60,18 +60,20 @@ pub(in crate::usecases::reply) async fn take_lease(
     Ok(draft)
 }
 
-/// Gives the lease of `draft` back, if it is still held. `counted`: the attempt stays counted.
+/// Gives the lease of `draft` back, if it is still held. `counted`: the attempt stays counted. What the turn used without a reply is
+/// summed up in the same write; it is written, too, if another worker has the lease.
 pub(in crate::usecases::reply) async fn release_lease(
     deps: &impl Deps,
     mut conversation: Conversation,
-    draft: &Draft,
+    (draft, unsent): (&Draft, &UnsentUse),
     counted: bool,
 ) -> PortResult<()> {
     for _ in 0..WRITE_TRIES {
-        if !conversation.release_lease(&draft.nonce, counted) {
+        if !conversation.release_lease(&draft.nonce, counted) && unsent.models.is_empty() {
             return Ok(());
         }
-        if save_conversation(deps, &mut conversation).await? == WriteOutcome::Written {
+        let saves = save_conversation_with_use(deps, &mut conversation, unsent);
+        if saves.await? == WriteOutcome::Written {
             return Ok(());
         }
         let Some(read_again) = deps.store().find_conversation(&conversation.id).await? else {
