@@ -18,6 +18,7 @@ mod gauges;
 mod identity;
 mod inbox;
 mod instances;
+mod invitation_items;
 mod invitations;
 mod item;
 mod keys;

@@ -34,6 +34,8 @@ pub async fn store_used_reply<S: Store>(
         knowledge: None,
         agent: Some(fixture.bound.agent.id.clone()),
         rewriting: None,
+        unused_answers: Vec::new(),
+        usage_kept: None,
         tools: Vec::new(),
     });
     let written = succeed(store.commit_reply(conversation, &[reply], None)).await;

@@ -2,7 +2,7 @@
 
 use super::DynamoStore;
 use super::expression::Expression;
-use super::invitations::{encode, encode_claim, follows};
+use super::invitation_items::{encode, encode_claim, follows};
 use super::item::{self, Item};
 use super::keys::{self, TableKey, invitations as invitation_keys};
 use super::table::RecordQuery;

@@ -283,15 +283,11 @@ async fn give_up_oldest(deps: &impl Deps, open: Vec<Outgoing>) -> PortResult<Vec
     Ok(rest.collect())
 }
 
-fn is_dead_message(message: &Outgoing) -> bool {
-    matches!(message.out.state, OutboxState::Dead { .. })
-}
-
 /// Postpones all messages but the dead ones, whose missing dead letters are stored instead: these need no instance that
 /// can send.
 async fn postpone_messages(deps: &impl Deps, open: Vec<Outgoing>, until: Timestamp) -> PortResult<()> {
     for mut message in open {
-        if is_dead_message(&message) {
+        if matches!(message.out.state, OutboxState::Dead { .. }) {
             move_to_dead_letters(deps, message).await?;
             continue;
         }
@@ -387,7 +383,7 @@ async fn handle_overdue_parked(deps: &impl Deps, parked: &ParkedConversation) ->
 /// gets the dead letter that a crash prevented.
 async fn give_up_expired(deps: &impl Deps, mut message: Outgoing) -> PortResult<bool> {
     let now = deps.system().now();
-    if is_dead_message(&message) {
+    if matches!(message.out.state, OutboxState::Dead { .. }) {
         return move_to_dead_letters(deps, message).await;
     }
     if let OutboxState::Sending { lease_until, .. } = message.out.state {

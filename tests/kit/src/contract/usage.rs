@@ -209,7 +209,7 @@ pub async fn a_message_is_replaced_with_what_its_transcription_used_or_not_at_al
     for expected in [WriteOutcome::Written, WriteOutcome::Conflict] {
         let replaced = succeed(store.replace_message(&message, Some(&used))).await;
         assert_eq!(replaced, expected);
-        assert_eq!(list_all_usage(store, &fixture).await, [used.clone()]);
+        assert_eq!(list_all_usage(store, &fixture).await, std::slice::from_ref(&used));
     }
 }
 

@@ -15,6 +15,7 @@ use recado_pipeline::ports::{BatchRecords, InstanceStates, InvitationRecords, Pa
 use recado_pipeline::{Verdict, handle_turns_message, occasions, reconcile};
 use recado_testkit::builders::correlation;
 use recado_testkit::ports::succeed;
+use std::fmt::Write as _;
 
 fn guest_id(number: usize) -> GuestId {
     GuestId::parse(&format!("g{number}")).unwrap()
@@ -29,7 +30,7 @@ async fn with_guests(count: usize) -> Setup {
     let setup = setup().await;
     let mut list = "id,name,phone\n".to_owned();
     for number in 0..count {
-        list += &format!("{},Guest {number},+{}\n", guest_id(number), phone(number));
+        writeln!(list, "{},Guest {number},+{}", guest_id(number), phone(number)).unwrap();
     }
     let rows = parse_guest_list(&list).unwrap();
     for some in rows.chunks(100) {

@@ -397,68 +397,28 @@ fn list_invitation_requests(ids: &Ids) -> Vec<Wanted> {
         invitation,
         ..
     } = ids;
-    let guests = "/v1/occasions/{id}/guests";
+    let (guests, one) = ("/v1/occasions/{id}/guests", "/v1/occasions/{id}/guests/{guest}");
     let of_occasion = |rest: &str| format!("/v1/occasions/{occasion}/{rest}");
     let one_guest = of_occasion(&format!("guests/{guest}"));
+    let reads = [
+        ("/deliver/{id}/status", format!("/deliver/{message}/status")),
+        ("/deliver/{id}/status", format!("/deliver/{invitation}/status")),
+        ("/wa/session/{phone}", format!("/wa/session/{contact}")),
+        ("/deliver/export", "/deliver/export".to_owned()),
+        ("/v1/occasions", "/v1/occasions".to_owned()),
+        ("/v1/occasions/{id}", format!("/v1/occasions/{occasion}")),
+        (one, one_guest.clone()),
+        (guests, of_occasion("guests")),
+        ("/v1/occasions/{id}/invitations", of_occasion("invitations")),
+    ];
+    let reads = reads.map(|(route, path)| ("GET", route, path, Value::Null));
+    let added = json!({"guests": [{"id": guest, "name": "Outra"}]});
+    let changes = [
+        ("POST", guests, of_occasion("guests"), added),
+        ("DELETE", one, one_guest, Value::Null),
+    ];
     let mut wanted = Vec::new();
-    for (method, route, path, body) in [
-        (
-            "GET",
-            "/deliver/{id}/status",
-            format!("/deliver/{message}/status"),
-            Value::Null,
-        ),
-        (
-            "GET",
-            "/deliver/{id}/status",
-            format!("/deliver/{invitation}/status"),
-            Value::Null,
-        ),
-        (
-            "GET",
-            "/wa/session/{phone}",
-            format!("/wa/session/{contact}"),
-            Value::Null,
-        ),
-        (
-            "GET",
-            "/deliver/export",
-            "/deliver/export".to_owned(),
-            Value::Null,
-        ),
-        ("GET", "/v1/occasions", "/v1/occasions".to_owned(), Value::Null),
-        (
-            "GET",
-            "/v1/occasions/{id}",
-            format!("/v1/occasions/{occasion}"),
-            Value::Null,
-        ),
-        (
-            "GET",
-            "/v1/occasions/{id}/guests/{guest}",
-            one_guest.clone(),
-            Value::Null,
-        ),
-        ("GET", guests, of_occasion("guests"), Value::Null),
-        (
-            "GET",
-            "/v1/occasions/{id}/invitations",
-            of_occasion("invitations"),
-            Value::Null,
-        ),
-        (
-            "POST",
-            guests,
-            of_occasion("guests"),
-            json!({"guests": [{"id": guest, "name": "Outra"}]}),
-        ),
-        (
-            "DELETE",
-            "/v1/occasions/{id}/guests/{guest}",
-            one_guest,
-            Value::Null,
-        ),
-    ] {
+    for (method, route, path, body) in reads.into_iter().chain(changes) {
         // The tenant is the token's, or named.
         wanted.push(Wanted::new(
             method,

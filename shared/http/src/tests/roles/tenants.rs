@@ -251,6 +251,7 @@ async fn add_guests(site: &Site, fixture: &Fixture, said: &str) -> (Guest, Invit
         language: None,
         subject: None,
         text: Some(format!("{said} {{{{guest_name}}}}")),
+        html: None,
         approved: None,
     };
     succeed(store.put_invitation_template(&template)).await;

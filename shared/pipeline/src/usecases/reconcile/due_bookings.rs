@@ -146,6 +146,7 @@ async fn send_reminder(
         correlation: generate_correlation_id(deps.system()),
         by: None,
         idempotency_key: None,
+        invitation: None,
         state: ScheduledState::Pending,
         rev: 1,
     };
