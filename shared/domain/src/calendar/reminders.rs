@@ -119,7 +119,8 @@ impl ReminderTemplate {
 
 impl Reminder {
     fn read_lead(&self) -> Option<Span> {
-        self.before.parse().ok()
+        // Words such as `1 day` would be read, too.
+        self.before.parse().ok().filter(|_| self.before.starts_with('P'))
     }
 
     /// Returns the time at which the reminder of an appointment that begins at `start` falls due.

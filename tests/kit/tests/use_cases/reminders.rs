@@ -38,11 +38,18 @@ async fn clinic(provider: Provider) -> Setup {
     ]});
     let tool = json!({"id": format!("{tenant}-agenda"), "tenant": tenant, "name": "agenda", "description": "The agenda.",
         "effect": "acts", "timeout_seconds": 5, "calendar": format!("{tenant}-agenda")});
-    fixture.bound.tools = vec![serde_json::from_value(tool).unwrap()];
-    fixture.bound.agent.tools = fixture.bound.tools.iter().map(|tool| tool.id.clone()).collect();
+    let mut agent = fixture.bound.agent.clone();
+    agent.tools = [serde_json::from_value(tool["id"].clone()).unwrap()].into();
     let setup = Setup::set(fixture).await;
-    let document: ConfigDocument = serde_json::from_value(json!({"calendars": [calendar]})).unwrap();
-    succeed(setup.world.store.apply_configuration(&document)).await;
+    // Each refers to the one before.
+    for part in [
+        json!({"calendars": [calendar]}),
+        json!({"tools": [tool]}),
+        json!({"agents": [agent]}),
+    ] {
+        let part: ConfigDocument = serde_json::from_value(part).unwrap();
+        succeed(setup.world.store.apply_configuration(&part)).await;
+    }
     *setup.world.llm.says.lock().unwrap() = Some("Certo.".to_owned());
     setup
 }
