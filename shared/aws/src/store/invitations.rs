@@ -190,12 +190,21 @@ impl<A: System> InvitationRecords for DynamoStore<A> {
                 self.delete_any(WHAT, key).await?;
             }
         }
-        if let Some(key) = invitation_keys::phone_key_of(guest) {
-            let own = Expression::new("#guest = :guest").with_text(":guest", guest.id.as_str());
-            let _others = self.table.delete_record(WHAT, key, own).await?;
-        }
         // Last: after a crash before it, the guest still leads to the rest.
         let key = TableKey::for_guest(&guest.tenant, &guest.occasion, &guest.id);
+        if let Some(phone) = invitation_keys::phone_key_of(guest) {
+            // Both at once: the guest is found by its number, or by its id. Whoever is found by one of them alone would stay.
+            let own = Expression::new("attribute_not_exists(#pk) OR #guest = :guest");
+            let own = own.with_text(":guest", guest.id.as_str());
+            let both = vec![
+                TransactionAction::Delete(phone, Some(own)),
+                TransactionAction::Delete(key.clone(), None),
+            ];
+            if self.table.run_transaction(WHAT, both).await?.is_ok() {
+                return Ok(());
+            }
+            // Another guest has the number by now.
+        }
         self.delete_any(WHAT, key).await
     }
 
