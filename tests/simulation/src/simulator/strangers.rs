@@ -1,7 +1,8 @@
-//! Holders of one tenant's token who ask for another tenant's records, by every way in that the API has, while messages
-//! flow. No answer may name anything of the other tenant, and nothing of it may change.
+//! Holders of one tenant's token who ask for another tenant's records, by the ways in that the API has, while messages
+//! flow. Calendars, tools, knowledge and alerts are asked for by the tests of every route alone. No answer may name anything of the other tenant, and nothing of it may change.
 
 mod messages;
+mod people;
 
 use super::people::REQUEST_PATIENCE_MS;
 use super::{FunctionWorld, Simulator};
@@ -9,7 +10,6 @@ use crate::executor::Life;
 use crate::fault_injector::FaultInjector;
 use crate::plan::address;
 use crate::queue::WorkQueues;
-use futures::executor::block_on;
 use jiff::SignedDuration;
 use messages::{KnownRecords, line_number};
 use recado_domain::access::{Caller, Scope, TokenRole};
@@ -62,6 +62,16 @@ pub enum Way {
     Files,
     /// Traces and timelines of the other tenant's messages, by every id that leads to them.
     Traces,
+    /// Occasions, their guests and invitations.
+    Guests,
+    /// Sessions of the other tenant's contacts.
+    Sessions,
+    /// Opt-outs.
+    OptOuts,
+    /// Use of models, of all and of a conversation of the other tenant.
+    Usage,
+    /// Effects of tools in a conversation of the other tenant.
+    Effects,
     /// A contact of the other tenant, to be erased.
     EraseContact,
     /// An entry of the other tenant, to be changed or removed; the tenant itself, to be removed.
@@ -72,11 +82,13 @@ pub enum Way {
     ChangeTokens,
     /// Messages and a file, to be sent over the other tenant's instance.
     Send,
+    /// A guest of the other tenant, to be added or deleted.
+    ChangeGuests,
 }
 
 impl Way {
     /// The ways that only read.
-    pub const READING: [Self; 11] = [
+    pub const READING: [Self; 16] = [
         Self::Entries,
         Self::Entry,
         Self::FindContact,
@@ -88,15 +100,21 @@ impl Way {
         Self::Conversation,
         Self::Files,
         Self::Traces,
+        Self::Guests,
+        Self::Sessions,
+        Self::OptOuts,
+        Self::Usage,
+        Self::Effects,
     ];
 
     /// The ways that change something.
-    pub const CHANGING: [Self; 5] = [
+    pub const CHANGING: [Self; 6] = [
         Self::EraseContact,
         Self::ChangeEntry,
         Self::ChangeConversation,
         Self::ChangeTokens,
         Self::Send,
+        Self::ChangeGuests,
     ];
 }
 
@@ -188,6 +206,10 @@ impl Stranger {
             }
             Way::Files => self.ask_for_files(world, known).await,
             Way::Traces => self.ask_for_traces(world, known).await,
+            Way::Guests | Way::Sessions | Way::OptOuts | Way::Usage | Way::Effects => {
+                self.ask_for_people(way, world, known).await
+            }
+            Way::ChangeGuests => self.change_guests(world).await,
             Way::Send => self.send_over_their_instance(world).await,
             Way::ChangeEntry => self.change_entries(world).await,
             Way::ChangeTokens => self.change_tokens(world).await,
@@ -404,6 +426,7 @@ where
     pub fn let_strangers_ask(self: &Arc<Self>, ways: &[Way], are_limited: bool) {
         for bound in &self.bounds {
             self.send_voice_notes(&bound.instance);
+            self.invite_guest(bound);
         }
         let tenants: BTreeSet<&TenantId> = self.bounds.iter().map(|bound| &bound.tenant.id).collect();
         for own in tenants {
@@ -423,22 +446,6 @@ where
                 });
             }
         }
-    }
-
-    /// The tenant has a token, of which nobody else is to hear.
-    fn give_token(&self, tenant: &TenantId) {
-        let new = NewToken {
-            name: TokenName::parse("desk").expect("a name"),
-            tenant: Some(tenant.clone()),
-            role: TokenRole::Operator,
-            expires_at: None,
-        };
-        // Another line of the tenant may have given it the same.
-        let _exists = block_on(tokens::create_token(
-            &self.calm_deps(),
-            &Caller::installation(),
-            new,
-        ));
     }
 
     async fn ask_as_stranger(self: &Arc<Self>, stranger: &Stranger, way: Way) {

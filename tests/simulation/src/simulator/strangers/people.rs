@@ -1,0 +1,218 @@
+//! What tells of people beside conversations: guests with their invitations, sessions, opt-outs, effects, and sums of use.
+
+use super::messages::{KnownRecords, line_number};
+use super::{Stranger, Way, page, shown, told};
+use crate::plan::address;
+use crate::queue::WorkQueues;
+use crate::simulator::{FunctionWorld, Simulator};
+use futures::executor::block_on;
+use jiff::civil::date;
+use recado_domain::access::{Caller, TokenRole};
+use recado_domain::config::InstanceConfig;
+use recado_domain::ids::{GuestId, InvitationTemplateName, OccasionId, TenantId, TokenName};
+use recado_domain::invitations::{
+    Guest, GuestRow, GuestStatus, Invitation, InvitationChannel, InvitationState, Occasion,
+    write_invitation_id,
+};
+use recado_domain::millis::add_millis;
+use recado_domain::opt_out::{OptOut, OptOutSource, RecipientAddress};
+use recado_pipeline::ports::{Store, System};
+use recado_pipeline::tokens::{self, NewToken};
+use recado_pipeline::usage::{UsageGroup, UsageRequest, read_usage};
+use recado_pipeline::{deliver, occasions, operate, opt_outs};
+use std::fmt::Debug;
+
+/// Time for which the guests are kept, in milliseconds.
+const KEPT_MS: i64 = 86_400_000;
+
+/// The occasion of each tenant with a guest.
+fn occasion_id() -> OccasionId {
+    OccasionId::parse("party").expect("an id")
+}
+
+fn guest_id() -> GuestId {
+    GuestId::parse("guest-1").expect("an id")
+}
+
+impl Stranger {
+    /// Asks for what tells of the other tenant's people by `way`, by every name that leads to it.
+    pub(super) async fn ask_for_people<S, Q>(
+        &self,
+        way: Way,
+        world: &FunctionWorld<S, Q>,
+        known: &KnownRecords,
+    ) -> String
+    where
+        S: Store + Clone + Debug + 'static,
+        Q: WorkQueues,
+    {
+        let (caller, theirs) = (&self.caller, &self.other.tenant.id);
+        let mut answers = String::new();
+        match way {
+            Way::Guests => {
+                let occasion = occasion_id();
+                for named in [None, Some(theirs)] {
+                    answers += &[
+                        shown(occasions::list_occasions(world, caller, named, &page()).await),
+                        shown(occasions::list_guests(world, caller, named, &occasion, &page()).await),
+                        shown(deliver::list_invitations(world, caller, named, &occasion, &page()).await),
+                    ]
+                    .concat();
+                }
+            }
+            Way::Sessions => {
+                for contact in self.contacts() {
+                    let number = contact.split('@').next().unwrap_or_default();
+                    for named in [None, Some(theirs)] {
+                        answers += &shown(deliver::find_session(world, caller, named, number, None).await);
+                    }
+                }
+            }
+            Way::OptOuts => {
+                let listed = opt_outs::list_opt_outs(world, caller, theirs, &page()).await;
+                answers += &shown(listed.ok().flatten().ok_or(()));
+            }
+            Way::Usage => {
+                let conversations = known.conversations.iter().map(|id| (None, Some(id.clone())));
+                let all = [(None, None), (Some(theirs.clone()), None)];
+                for (tenant, conversation) in all.into_iter().chain(conversations) {
+                    let request = UsageRequest {
+                        tenant,
+                        conversation,
+                        from: date(1970, 1, 1),
+                        to: date(2200, 1, 1),
+                        by: UsageGroup::Agent,
+                    };
+                    let used = read_usage(world, caller, &request).await;
+                    answers += &shown(used.ok().flatten().ok_or(()));
+                }
+            }
+            _ => {
+                for id in &known.conversations {
+                    let listed = operate::list_effects(world, caller, id).await;
+                    answers += &told("a list of effects", listed);
+                }
+            }
+        }
+        answers
+    }
+
+    /// Adds a guest to the other tenant's occasion, and deletes the one that it has.
+    pub(super) async fn change_guests<S, Q>(&self, world: &FunctionWorld<S, Q>) -> String
+    where
+        S: Store + Clone + Debug + 'static,
+        Q: WorkQueues,
+    {
+        let (caller, theirs, occasion) = (&self.caller, Some(&self.other.tenant.id), occasion_id());
+        let row = GuestRow {
+            id: GuestId::parse("intruder").ok(),
+            ..GuestRow::default()
+        };
+        let rows = vec![(1, Ok(row))];
+        [
+            told(
+                "an added guest",
+                occasions::add_guests(world, caller, theirs, &occasion, rows).await,
+            ),
+            told(
+                "a deleted guest",
+                occasions::delete_guest(world, caller, theirs, (&occasion, &guest_id())).await,
+            ),
+        ]
+        .concat()
+    }
+}
+
+impl<S, Q> Simulator<S, Q>
+where
+    S: Store + Clone + Debug + 'static,
+    Q: WorkQueues,
+{
+    /// The tenant has a token, of which nobody else is to hear.
+    pub(super) fn give_token(&self, tenant: &TenantId) {
+        let new = NewToken {
+            name: TokenName::parse("desk").expect("a name"),
+            tenant: Some(tenant.clone()),
+            role: TokenRole::Operator,
+            expires_at: None,
+        };
+        // Another line of the tenant may have given it the same.
+        let _exists = block_on(tokens::create_token(
+            &self.calm_deps(),
+            &Caller::installation(),
+            new,
+        ));
+    }
+
+    /// Has a contact of the line as a guest of its tenant with an invitation, and opted out.
+    pub(super) fn invite_guest(&self, bound: &InstanceConfig) {
+        let deps = self.calm_deps();
+        let (tenant, now) = (bound.tenant.id.clone(), deps.system.now());
+        let contact = address(line_number(&bound.instance), 0);
+        let number = contact.as_str().split('@').next().unwrap_or_default().to_owned();
+        let keep_until = add_millis(now, KEPT_MS);
+        let occasion = Occasion {
+            id: occasion_id(),
+            tenant: tenant.clone(),
+            name: None,
+            instance: bound.instance.id.clone(),
+            starts_at: None,
+            time_zone: None,
+            language: None,
+        };
+        let guest = Guest {
+            tenant: tenant.clone(),
+            occasion: occasion_id(),
+            id: guest_id(),
+            name: Some(number.clone()),
+            phone: None,
+            phone_key: None,
+            email: None,
+            language: None,
+            status: GuestStatus::Pending,
+            reply: None,
+            created_at: now,
+            keep_until,
+            rev: 1,
+        };
+        let invitation = Invitation {
+            tenant: tenant.clone(),
+            id: write_invitation_id(now, 1),
+            occasion: occasion_id(),
+            guest: guest_id(),
+            channel: InvitationChannel::Whatsapp,
+            template: InvitationTemplateName::parse("invite").expect("a name"),
+            language: None,
+            state: InvitationState::Taken,
+            is_free: false,
+            session: None,
+            not_before: None,
+            metadata: None,
+            request_hash: "0".repeat(64),
+            created_at: now,
+            keep_until,
+            rev: 1,
+        };
+        block_on(async {
+            let store = &self.store;
+            store.put_occasion(&occasion).await.expect("it is stored");
+            // Another line of the tenant may have stored the same.
+            let _written = store.save_guest(&guest).await.expect("it is stored");
+            let _begun = store
+                .begin_invitation(&invitation, &[], now)
+                .await
+                .expect("it is stored");
+            let key = store.find_identity_key().await.expect("it is read");
+            let Some(key) = key else { return };
+            let preference = OptOut {
+                recipient: key.derive_recipient_key(&tenant, RecipientAddress::WhatsApp(&number)),
+                tenant,
+                address: Some(number),
+                is_stopped: true,
+                at: now,
+                source: OptOutSource::Message,
+            };
+            store.apply_opt_out(&preference).await.expect("it is stored");
+        });
+    }
+}
