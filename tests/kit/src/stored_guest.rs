@@ -1,6 +1,6 @@
 //! Stores a guest with an invitation, and a preference to get no messages, as earlier requests left them.
 
-use crate::builders::{Fixture, far_ahead, fresh, identity_key};
+use crate::builders::{Fixture, fresh, identity_key};
 use crate::ports::succeed;
 use jiff::Timestamp;
 use recado_domain::ids::{GuestId, InvitationTemplateName, OccasionId};
@@ -8,9 +8,13 @@ use recado_domain::invitations::{
     Guest, GuestStatus, Invitation, InvitationChannel, InvitationState, Occasion, write_invitation_id,
 };
 use recado_domain::metadata::Metadata;
+use recado_domain::millis::add_millis;
 use recado_domain::opt_out::{OptOut, OptOutSource, RecipientAddress};
 use recado_pipeline::ports::{GuestOutcome, InvitationClaim, InvitationOutcome, Store};
 use serde_json::json;
+
+/// Time for which the guest and its invitation are kept, in milliseconds. Some stories are told far ahead.
+const KEPT_MS: i64 = 30 * 86_400_000;
 
 /// A guest who is to be stored.
 #[derive(Debug, Clone, Copy)]
@@ -57,7 +61,7 @@ pub async fn store_invited_guest<S: Store>(
         status: GuestStatus::Pending,
         reply: None,
         created_at: now,
-        keep_until: far_ahead(),
+        keep_until: add_millis(now, KEPT_MS),
         rev: 1,
     };
     assert_eq!(succeed(store.save_guest(&guest)).await, GuestOutcome::Written);
@@ -79,12 +83,12 @@ pub async fn store_invited_guest<S: Store>(
             .map(|names| Metadata::from_object(names).unwrap()),
         request_hash: "0".repeat(64),
         created_at: now,
-        keep_until: far_ahead(),
+        keep_until: add_millis(now, KEPT_MS),
         rev: 1,
     };
     let claim = InvitationClaim {
         key: fresh("claim"),
-        until: far_ahead(),
+        until: add_millis(now, KEPT_MS),
         replaces: None,
     };
     let begun = succeed(store.begin_invitation(&invitation, &[claim], now)).await;
