@@ -3,6 +3,7 @@
 use crate::tenants::{scheduled_message, store_first};
 use crate::world::World;
 use futures::executor::block_on;
+use jiff::civil::{Date, date};
 use recado_domain::conversation::Conversation;
 use recado_domain::dead_letter::DeadLetter;
 use recado_domain::event::InboundJob;
@@ -10,11 +11,12 @@ use recado_domain::ids::OccasionId;
 use recado_domain::millis::add_millis;
 use recado_pipeline::ports::{
     Alerts, Audit, AuditFilter, ConfigurationStore, ConversationFilter, Conversations, CorrelationIndex,
-    DeadLetterFilter, DeadLetters, Gauges, InvitationRecords, PageRequest, PortResult, ScheduledMessages,
-    Tokens, UnacknowledgedFilter, WriteOutcome,
+    DeadLetterFilter, DeadLetters, Gauges, InvitationRecords, OptOuts, PageRequest, PortResult,
+    ScheduledMessages, Tokens, UnacknowledgedFilter, UsageRecords, WriteOutcome,
 };
 use recado_testkit::builders::{BASE, Fixture, far_ahead};
-use recado_testkit::stored_guest::{GivenGuest, store_invited_guest};
+use recado_testkit::stored_guest::{GivenGuest, store_invited_guest, store_opt_out};
+use recado_testkit::stored_usage::store_used_reply;
 
 const DOCUMENT: &str = include_str!("../../../../docs/aws.md");
 
@@ -164,8 +166,8 @@ fn measure_others(rows: &mut Rows<'_>, own: &Fixture, job: &InboundJob) {
     rows.measure("`GET /v1/audit`, none", store.list_audit(&audit, &page));
 }
 
-/// Stores guests with invitations.
-fn fill_guests(world: &World, own: &Fixture) {
+/// Stores guests with invitations and opt-outs, and replies of one model on each of thirty days.
+fn fill_people(world: &World, own: &Fixture) {
     let store = &world.store;
     for guest in 0..OWN {
         let phone = format!("55119000{guest:05}");
@@ -176,11 +178,18 @@ fn fill_guests(world: &World, own: &Fixture) {
             email: "ana@guests.example",
         };
         block_on(store_invited_guest(store, own, given, BASE));
+        block_on(store_opt_out(store, own, &phone, BASE));
+    }
+    for reply in 0..2 * OWN {
+        let contact = own.other_contact();
+        let (mut conversation, _) = store_first(world, &contact, &contact.job());
+        let day = add_millis(BASE, reply % 30 * 86_400_000);
+        block_on(store_used_reply(store, &contact, &mut conversation, ("model-1", day)));
     }
 }
 
-/// Measures the routes of guests.
-fn measure_guests(rows: &mut Rows<'_>, own: &Fixture) {
+/// Measures the routes of guests, opt-outs and use.
+fn measure_people(rows: &mut Rows<'_>, own: &Fixture) {
     let (store, tenant, page) = (&rows.world.store, &own.bound.tenant.id, page());
     let occasion = OccasionId::parse("party").unwrap();
     rows.measure("`GET /v1/occasions`, one", store.list_occasions(tenant, &page));
@@ -188,11 +197,13 @@ fn measure_guests(rows: &mut Rows<'_>, own: &Fixture) {
     let found = rows.measure("`GET /v1/occasions/{id}/guests`", guests);
     assert_eq!(found.items.len(), 50);
     let log = store.list_invitations(tenant, &occasion, None, &page);
-    let found = rows.measure(
-        "`GET /v1/occasions/{id}/invitations`, without their messages",
-        log,
-    );
+    let found = rows.measure("`GET /v1/occasions/{id}/invitations`, without their messages", log);
     assert_eq!(found.items.len(), 50);
+    let found = rows.measure("`GET /v1/opt-outs`", store.list_opt_outs(tenant, &page));
+    assert_eq!(found.items.len(), 50);
+    let used = store.list_usage(tenant, date(1970, 1, 1), Date::MAX);
+    let found = rows.measure("`GET /v1/usage`, 30 days of one agent with one model", used);
+    assert_eq!(found.len(), 30);
 }
 
 #[test]
@@ -213,13 +224,10 @@ fn the_reads_of_the_api_cost_what_the_page_about_aws_says() {
     measure_others(&mut rows, &own, &filled[7].1);
     let people = Fixture::new();
     block_on(world.store.apply_configuration(&people.document())).unwrap();
-    fill_guests(&world, &people);
-    measure_guests(&mut rows, &people);
+    fill_people(&world, &people);
+    measure_people(&mut rows, &people);
     let documented: Vec<Row> = DOCUMENT.lines().filter_map(Row::read).collect();
     let missing = |row: &&Row| !documented.iter().any(|found| row.agrees(found));
     let missing: Vec<&Row> = rows.rows.iter().filter(missing).collect();
-    assert!(
-        missing.is_empty(),
-        "docs/aws.md should have these rows: {missing:#?}"
-    );
+    assert!(missing.is_empty(), "docs/aws.md should have these rows: {missing:#?}");
 }
