@@ -22,6 +22,7 @@ mod deliveries;
 mod demonstration;
 mod dlq;
 mod doctor;
+mod effects;
 mod email_senders;
 mod environment;
 mod eval;
@@ -101,6 +102,7 @@ enum RecadoCommand {
     Conversations(conversations::ConversationArguments),
     Deliver(deliveries::DeliveryArguments),
     Guests(guests::GuestArguments),
+    Effects(effects::EffectArguments),
     Trends(trends::TrendArguments),
     Usage(usage::UsageArguments),
     Alerts(alerts::AlertArguments),
@@ -207,6 +209,7 @@ async fn run_short_command(command: RecadoCommand, environment: &LocalEnvironmen
         }
         RecadoCommand::Deliver(command) => deliveries::run_delivery_command(command, environment).await,
         RecadoCommand::Guests(command) => guests::run_guest_command(command, environment).await,
+        RecadoCommand::Effects(command) => effects::run_effect_command(command, environment).await,
         RecadoCommand::Usage(command) => usage::run_usage(command, environment).await,
         RecadoCommand::Trends(command) => trends::run_trends(command, environment).await,
         RecadoCommand::Secret(command) => secret::run_secret_command(command, environment).await,

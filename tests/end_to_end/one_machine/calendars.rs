@@ -1,6 +1,7 @@
 //! An agent with a calendar: the real program with the simulated model, and a stand-in of Google Calendar that checks every request.
 
 use crate::machine::{INSTANCE, Machine, eventually, seconds};
+use futures::future::join_all;
 use recado_testkit::servers::{CALENDAR, GoogleStandIn};
 use recado_testkit::webhooks::evolution_text;
 use reqwest::{Method, StatusCode};
@@ -229,4 +230,44 @@ async fn a_simulated_calendar_asks_nobody() {
     );
     let (status, _) = machine.api(Method::DELETE, "/v1/calendars/agenda", None).await;
     assert_eq!(status, StatusCode::CONFLICT, "a tool names it");
+}
+
+#[tokio::test]
+async fn of_fifty_customers_who_ask_for_one_slot_at_once_one_has_it_and_all_are_answered() {
+    let calendar = GoogleStandIn::start();
+    let machine = start(&calendar, &google());
+    let (listed, _) = call(&machine, 1, "call agenda_free_slots: {}").await;
+    let start = first_start(&listed);
+    let asks = (0..50).map(|customer| {
+        let (machine, start) = (&machine, &start);
+        async move {
+            let contact = format!("55119100000{customer:02}@s.whatsapp.net");
+            let words =
+                format!(r#"call agenda_book: {{"start": "{start}", "title": "customer {customer}"}}"#);
+            let body = evolution_text(INSTANCE, &contact, &format!("F{customer}"), &words, seconds());
+            assert_eq!(machine.evolution(&body).await, 200);
+        }
+    });
+    join_all(asks).await;
+    let replies = eventually("fifty replies", || async {
+        let listed = machine.get("/v1/conversations?limit=200").await;
+        let ids = listed["items"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .map(|item| item["id"].as_str().unwrap());
+        let mut replies = Vec::new();
+        for id in ids {
+            let messages = machine.messages(id).await;
+            let of_agent = messages
+                .into_iter()
+                .filter(|message| message["role"] == "assistant");
+            replies.extend(of_agent.map(|message| message["content"].as_str().unwrap().to_owned()));
+        }
+        (replies.len() == 51).then_some(replies)
+    })
+    .await;
+    let count = |words: &str| replies.iter().filter(|reply| reply.contains(words)).count();
+    assert_eq!((count("is done"), count("Free are:")), (1, 49), "{replies:#?}");
+    assert_eq!(calendar.book().appointments(CALENDAR).len(), 1);
 }

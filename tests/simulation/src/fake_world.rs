@@ -1,23 +1,26 @@
 //! The world around: provider, phones, model. It remembers what really happened, whatever the records say.
 
+mod acting;
+mod agenda;
 mod fate;
 mod files;
+mod http_agent;
 mod interpret;
 mod line;
 mod memory;
 mod model;
 mod provider;
-mod tool;
 mod webhooks;
 mod window;
 
+pub use agenda::{FakeEvent, Happened, ToolFate, blind_tool, calendar_of, calendar_tool};
 pub use fate::{Fate, Fates};
 use files::FailedDownloads;
+pub use http_agent::HUSH;
 pub use line::{FileFate, Line};
 use memory::Kept;
 pub use model::{Model, ModelUse, TOKENS_PER_REPLY};
 pub use provider::Edge;
-pub use tool::{ToolFate, booking_tool};
 pub use webhooks::{Changed, Said, connection_event, failed_event};
 
 use crate::executor::Simulation;
@@ -97,7 +100,7 @@ struct State {
     search_hung: bool,
     model_was_troubled: bool,
     answers: BTreeMap<u64, ModelAnswer>,
-    tool: tool::Booked,
+    agenda: agenda::Agenda,
 }
 
 /// What a model was told beside the conversation, and what it decided.
@@ -107,6 +110,8 @@ pub struct ModelAnswer {
     pub instructions: Option<String>,
     /// The decision.
     pub decision: Option<AgentDecision>,
+    /// The numbers of the effects that it was told are done, and says so.
+    pub done: BTreeSet<u64>,
 }
 
 /// See the module. Clones are the same world.

@@ -146,6 +146,36 @@ pub enum Mutation {
     FenceLetsThrough,
     /// An effect that was begun and has no end is called again, under another id.
     BegunIsForgotten,
+    /// A move and a cancellation are carried out whatever version of the event they name.
+    VersionIgnored,
+    /// The request does not carry the effect's id.
+    CallWithoutId,
+    /// A conflict is taken for a refusal.
+    ConflictIsRefusal,
+    /// A fence is not told apart from an event.
+    FenceUnmarked,
+    /// A fence is deleted before the failure is stored.
+    FenceGoesFirst,
+    /// The settling of an effect that did not happen yet calls again.
+    SettlingCalls,
+    /// The cells of an event are not given back with the end of an effect.
+    CellsKept,
+    /// No cells are taken when an effect begins.
+    CellsNotTaken,
+    /// An effect begins whoever has the conversation by now.
+    BeginAfterTakeover,
+    /// An effect begins whatever the contact wrote by now.
+    BeginBesideNewer,
+    /// A tool may act several times for the same messages.
+    OftenPerTurn,
+    /// The clock is not read again between the begin of an effect and its call.
+    CallClockNotRead,
+    /// Nobody looks for effects whose end nobody stored.
+    EffectsNotOverdue,
+    /// Nobody follows what people do with events in the calendar itself.
+    ChangedEventsIgnored,
+    /// The conversation does not say which messages the agent left without an answer.
+    SilencesForgotten,
 }
 
 impl Mutation {
@@ -222,6 +252,21 @@ impl Mutation {
         Self::EffectsForgotten,
         Self::FenceLetsThrough,
         Self::BegunIsForgotten,
+        Self::VersionIgnored,
+        Self::CallWithoutId,
+        Self::ConflictIsRefusal,
+        Self::FenceUnmarked,
+        Self::FenceGoesFirst,
+        Self::SettlingCalls,
+        Self::CellsKept,
+        Self::CellsNotTaken,
+        Self::BeginAfterTakeover,
+        Self::BeginBesideNewer,
+        Self::OftenPerTurn,
+        Self::CallClockNotRead,
+        Self::EffectsNotOverdue,
+        Self::ChangedEventsIgnored,
+        Self::SilencesForgotten,
     ];
 
     /// Whether it leaves `other` out.

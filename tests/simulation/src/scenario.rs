@@ -1,6 +1,7 @@
 //! Directed scenarios: one short story each, told again and again with a crash or a stall at every single step in turn.
 
 mod clients;
+mod effects;
 mod knowledge;
 mod persons;
 mod safeguard;

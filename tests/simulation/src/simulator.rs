@@ -17,7 +17,7 @@ pub use people::OperatorRequest;
 pub use strangers::Way;
 
 use crate::executor::{Progress, Simulation, Tasks};
-use crate::fake_world::{Edge, FakeWorld, Model};
+use crate::fake_world::{Edge, FakeWorld, Model, calendar_of};
 use crate::fault_injector::{CALM_FUNCTION, Common, FaultInjector};
 use crate::faulty_ports::FaultyPort;
 use crate::mutation::Mutation;
@@ -29,7 +29,7 @@ use recado_domain::config::{Agent, AgentReturn, ConfigDocument, InstanceConfig};
 use recado_domain::dead_letter::QueueName;
 use recado_domain::debounce::Debounce;
 use recado_domain::ids::InstanceId;
-use recado_pipeline::ports::Store;
+use recado_pipeline::ports::{OverdueWork, Store};
 use recado_pipeline::{Components, Settings, reconcile};
 use std::fmt::Debug;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -119,10 +119,11 @@ where
         fake_world: FakeWorld,
         bounds: Vec<InstanceConfig>,
     ) -> Self {
+        let tools = distinct(bounds.iter().flat_map(|bound| bound.tools.clone()));
         let document = ConfigDocument {
             tenants: distinct(bounds.iter().map(|bound| bound.tenant.clone())),
-            calendars: Vec::new(),
-            tools: distinct(bounds.iter().flat_map(|bound| bound.tools.clone())),
+            calendars: distinct(tools.iter().filter_map(calendar_of)),
+            tools,
             agents: distinct(bounds.iter().map(|bound| bound.agent.clone())),
             instances: bounds.iter().map(|bound| bound.instance.clone()).collect(),
             alerts: None,
@@ -260,13 +261,29 @@ where
         block_on(self.store.list_overdue(soon, 1)).is_ok_and(|open| !open.is_empty())
     }
 
+    /// Returns `true` if a journal waits for nothing but the next look at what is booked.
+    pub fn is_only_booked(&self, work: &OverdueWork) -> bool {
+        let OverdueWork::Effects(thread) = work else {
+            return false;
+        };
+        let journal = block_on(self.store.find_journal(thread)).ok().flatten();
+        journal.is_none_or(|journal| {
+            let mut entries = journal.entries.iter();
+            entries.all(|entry| !entry.state.is_open() && !entry.fence)
+        })
+    }
+
     /// Whether no record waits for anything.
     pub fn is_settled(&self) -> bool {
         if let Some(due) = &self.aids.due {
-            return (due.0)().is_none();
+            let is_due = (due.0)().is_some();
+            if !is_due || self.bounds.iter().all(|bound| bound.tools.is_empty()) {
+                return !is_due;
+            }
         }
         let far = recado_domain::millis::add_millis(self.simulation().now(), 400 * 86_400_000);
-        block_on(self.store.list_overdue(far, 1)).is_ok_and(|open| open.is_empty())
+        block_on(self.store.list_overdue(far, 20))
+            .is_ok_and(|open| open.iter().all(|work| self.is_only_booked(work)))
     }
 }
 

@@ -6,6 +6,7 @@ mod attempt;
 use crate::executor::START_MS;
 pub use attempt::{Attempt, Told};
 use recado_domain::contact::ContactAddress;
+use recado_domain::effects::EffectId;
 use recado_domain::ids::{EventId, InstanceId, MessageId};
 use recado_domain::message::Message;
 use recado_domain::usage::UsageSum;
@@ -23,6 +24,8 @@ pub struct Witness {
     pub stored: BTreeMap<EventId, i64>,
     /// When each outgoing message was committed, or was first among the open ones.
     pub committed: BTreeMap<MessageId, i64>,
+    /// When each effect began.
+    pub begun_effects: BTreeMap<EffectId, i64>,
     /// Every attempt to send, in the order of their claims.
     pub attempts: Vec<Attempt>,
     /// Not before when, if it was committed so, each outgoing message may leave.

@@ -3,6 +3,7 @@
 mod provider_lookup;
 mod reply_lookup;
 mod timeline;
+mod turn_effects;
 
 use crate::Deps;
 use crate::ports::{ConfigurationStore, Conversations, CorrelationIndex, Inbox, PortResult};

@@ -3,6 +3,7 @@
 
 use crate::world::Setup;
 use jiff::SignedDuration;
+use recado_domain::access::Caller;
 use recado_domain::conversation::Conversation;
 use recado_domain::effects::{
     BeginRefusal, CellSpan, EffectAction, EffectEntry, EffectId, EffectRequest, EffectState, EntryEnd,
@@ -10,7 +11,6 @@ use recado_domain::effects::{
 };
 use recado_domain::ids::{AgentId, Ordinal};
 use recado_domain::millis::add_millis;
-use recado_pipeline::Verdict;
 use recado_pipeline::effects::{
     DraftedJournal, EffectEnd, EffectStop, SettlingEnd, perform_effect, remove_fence_left, settle_effect,
 };
@@ -18,10 +18,12 @@ use recado_pipeline::ports::{
     AskAnswer, CallAnswer, Conversations, EffectGuard, EffectJournals, EffectTool, FenceAnswer,
     JournalOutcome, OutboxStore, SettlingAbility, WriteOutcome,
 };
+use recado_pipeline::trace::{TimelineStage, load_timeline};
+use recado_pipeline::{Verdict, reconcile};
 use recado_testkit::builders::{Fixture, far_ahead, nonce};
 use recado_testkit::ports::succeed;
 use recado_testkit::stored_effect::store_booking;
-use serde_json::json;
+use serde_json::{Value, json};
 use std::collections::{BTreeMap, VecDeque};
 use std::future::pending;
 use std::sync::Mutex;
@@ -677,7 +679,16 @@ async fn a_turn_tells_the_model_what_was_done_and_its_reply_notes_what_it_knew()
         told.contains("action 1: book") && told.contains("is done"),
         "{told}"
     );
+    let id = reply.message_id();
     assert_eq!(reply.out.unwrap().turn.unwrap().effects_upto, Some(1));
+    let shown = load_timeline(&setup.world, &Caller::installation(), &id).await;
+    let timeline = shown.unwrap().unwrap().timeline;
+    let turn = timeline.iter().find(|entry| entry.step == TimelineStage::Turn);
+    let effects = &turn.unwrap().detail["effects"];
+    assert_eq!(
+        (&effects[0]["tool"], &effects[0]["state"], &effects[1]),
+        (&json!("book"), &json!("done"), &Value::Null)
+    );
 }
 
 #[tokio::test]
@@ -689,7 +700,6 @@ async fn a_turn_waits_for_an_effect_that_is_under_way_and_counts_no_attempt() {
     let after = SignedDuration::from_secs(20);
     assert_eq!(run_turn(&setup).await, Verdict::Retry { after });
     setup.pass(60);
-    let after = SignedDuration::from_secs(5);
     assert_eq!(
         run_turn(&setup).await,
         Verdict::Retry { after },
@@ -738,4 +748,24 @@ async fn a_reply_that_does_not_know_an_effect_is_not_committed() {
         succeed(setup.world.store.list_open_messages(&thread)).await.len(),
         1
     );
+}
+
+#[tokio::test]
+async fn a_booking_is_looked_at_an_hour_later_and_not_again_until_another_hour_is_over() {
+    let setup = Setup::set(Fixture::new()).await;
+    setup.message(&setup.fixture, "A1", "Quero marcar", false).await;
+    with_effect(&setup, Some(EntryEnd::Done)).await;
+    setup.pass(3_601);
+    let thread = setup.fixture.thread();
+    let before = succeed(setup.world.store.find_journal(&thread)).await.unwrap();
+    assert_eq!(before.bookings_to_look_at(setup.now()).len(), 1);
+    succeed(Box::pin(reconcile::reconcile(&setup.world))).await;
+    let looked = succeed(setup.world.store.find_journal(&thread)).await.unwrap();
+    assert!(
+        looked.bookings_to_look_at(setup.now()).is_empty(),
+        "nobody answers for it: later"
+    );
+    assert_eq!(looked.bookings.len(), 1);
+    let due = looked.journal_due_at().unwrap();
+    assert!(due.duration_since(setup.now()) > SignedDuration::from_mins(59));
 }

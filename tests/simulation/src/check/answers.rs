@@ -31,7 +31,8 @@ where
             }
             let waits = super::reading::is_too_much(sim, conversation, message)
                 || super::limits::is_paused(sim, conversation, message)
-                || super::decisions::is_handed_over(conversation, message);
+                || super::decisions::is_handed_over(conversation, message)
+                || conversation.0.is_silent_at(message.ordinal);
             if wants && !covered && !waits && !see_to(sim, people, conversation, message) {
                 sim.common
                     .broken(format!("{} was never answered", message.message_id()));

@@ -80,7 +80,8 @@ where
             let paused = super::limits::is_paused(sim, told, message);
             handed_over || paused || super::reading::is_too_much(sim, told, message) || wants != Wants::Yes
         }
-        AnswerReason::Stale | AnswerReason::NothingToAnswer => wants != Wants::Yes,
+        AnswerReason::Stale => wants != Wants::Yes,
+        AnswerReason::NothingToAnswer => wants != Wants::Yes || conversation.is_silent_at(message.ordinal),
         AnswerReason::Person | AnswerReason::Resolved | AnswerReason::Cancelled => {
             see_to(sim, people, told, message) || wants != Wants::Yes
         }

@@ -1,20 +1,24 @@
+use super::acting::done_effects;
+use super::agenda::ActingTool;
 use super::provider::TEXT_MAX;
-use super::tool::BookingTool;
 use super::{FakeWorld, ModelAnswer, Shown};
 use crate::fault_injector::{CALM_FUNCTION, FaultInjector};
+use crate::mutation::Mutation;
+use recado_domain::calendar::TimeSpan;
+use recado_domain::config::Calendar;
 use recado_domain::decision::AgentDecision;
+use recado_domain::effects::EffectId;
 use recado_domain::ids::TenantId;
 use recado_domain::knowledge::{FoundBlock, SnapshotName, SplitDocument};
 use recado_domain::media_type::MediaType;
 use recado_domain::message::{TextGap, TokenUsage};
 use recado_domain::tools::Tool;
 use recado_pipeline::ports::{
-    DocumentReader, EffectTool, Embedder, EmbeddingError, Embeddings, KnowledgeLibrary, KnownVectors,
-    LibraryError, Llm, LlmError, LlmReply, LlmRequest, ModelCall, Recording, RecordingUse, SearchedQuestion,
-    Speaker, Tools, Transcriber, Transcript, TranscriptionError,
+    DocumentReader, EffectTool, Embedder, EmbeddingError, Embeddings, EventLook, HttpAgentRequest,
+    KnowledgeLibrary, KnownVectors, LibraryError, Llm, LlmError, LlmReply, LlmRequest, ModelCall, Recording,
+    RecordingUse, SearchedQuestion, Speaker, ToolFailure, Tools, Transcriber, Transcript, TranscriptionError,
 };
 use recado_testkit::text_library::{TextLibrary, make_vector};
-use serde_json::json;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
@@ -88,6 +92,7 @@ impl Model {
         let answer = ModelAnswer {
             instructions: request.instructions.first().cloned(),
             decision: decision.cloned(),
+            done: done_effects(request),
         };
         state.answers.insert(number, answer);
         drop(state);
@@ -262,15 +267,47 @@ impl KnowledgeLibrary for Model {
 }
 
 impl Tools for Model {
+    async fn query_busy_times(&self, _: &Calendar, _: TimeSpan) -> Result<Vec<TimeSpan>, ToolFailure> {
+        self.injector.step("calendar").await;
+        Ok(self.fake_world.busy_times())
+    }
+
+    async fn look_at_event(&self, _: &Calendar, event: &EffectId) -> Result<EventLook, ToolFailure> {
+        self.injector.step("calendar").await;
+        if self.injector.lacks(Mutation::ChangedEventsIgnored) {
+            return Err(ToolFailure::TimedOut);
+        }
+        Ok(self.fake_world.look_at(event))
+    }
+
     fn open_effect_tool<'a>(&'a self, tool: &'a Tool, _: bool) -> Option<impl EffectTool> {
-        tool.acts().then_some(BookingTool {
+        tool.acts().then_some(ActingTool {
             fake_world: &self.fake_world,
             injector: &self.injector,
+            is_blind: tool.function.is_none(),
         })
     }
 }
 
 impl Llm for Model {
+    async fn ask_http_agent(&self, request: &HttpAgentRequest<'_>) -> Result<Option<LlmReply>, LlmError> {
+        self.injector.step("agent").await;
+        self.injector.common.count(|counters| counters.model_calls += 1);
+        self.injector.common.simulation.sleep(1_000).await;
+        self.injector.step("agent").await;
+        let read_ms = self.injector.read_at.load(Ordering::Relaxed);
+        let text = self.fake_world.answer_as_http_agent(&request.body, read_ms);
+        self.injector.common.note(|| format!("the agent says: {text:?}"));
+        Ok(text.map(|text| LlmReply {
+            calls: Vec::new(),
+            decision: None,
+            ignored_calls: 0,
+            text,
+            usage: TokenUsage::default(),
+            model: "http".to_owned(),
+        }))
+    }
+
     async fn generate_reply(&self, request: &LlmRequest) -> Result<LlmReply, LlmError> {
         let simulation = &self.injector.common.simulation;
         self.injector.step("model").await;
@@ -295,12 +332,8 @@ impl Llm for Model {
             .last()
             .map(|turn| turn.text.replace('\n', " "))
             .unwrap_or_default();
-        if !request.tools.is_empty() && request.exchanges.is_empty() {
-            let reply = book_always(request, &asked);
-            if reply.calls.is_empty() {
-                self.note(request, &asked);
-            }
-            return Ok(reply);
+        if let Some(call) = self.fake_world.next_call(request, &asked) {
+            return Ok(ask_for_call(request, call));
         }
         self.note(request, &asked);
         let asked = leave_files_out(&asked);
@@ -313,7 +346,8 @@ impl Llm for Model {
         };
         let decision = self.decide(request);
         // A script or a decision is told by the number of the answer; the others say no number.
-        let text = if request.instructions.is_empty() && decision.is_none() {
+        let is_plain = request.instructions.is_empty() && request.exchanges.is_empty();
+        let text = if is_plain && decision.is_none() {
             text
         } else {
             self.numbered(&text, request, decision.as_ref())
@@ -334,22 +368,13 @@ impl Llm for Model {
     }
 }
 
-/// A call for what was asked, whatever the model was told of earlier ones, unless it was told that this very wish is done.
-fn book_always(request: &LlmRequest, asked: &str) -> LlmReply {
-    let arguments = json!({"wish": asked});
-    let of_wish = format!("with {arguments} is done");
-    let is_done = request.instructions.iter().any(|told| told.contains(&of_wish));
-    let call = ModelCall {
-        id: "call".to_owned(),
-        name: "book".to_owned(),
-        arguments,
-        marks: Vec::new(),
-    };
+/// An answer that calls a tool before it replies.
+fn ask_for_call(request: &LlmRequest, call: ModelCall) -> LlmReply {
     LlmReply {
-        calls: if is_done { Vec::new() } else { vec![call] },
+        calls: vec![call],
         decision: None,
         ignored_calls: 0,
-        text: format!("re {asked}"),
+        text: String::new(),
         usage: TokenUsage::default(),
         model: request.model.clone(),
     }

@@ -1,6 +1,7 @@
 //! What the ports note of a write, for the checks and the trace.
 
 use super::FaultInjector;
+use recado_domain::effects::Journal;
 use recado_domain::ids::EventId;
 use recado_domain::message::Message;
 use recado_domain::usage::usage_of_reply;
@@ -32,6 +33,15 @@ impl FaultInjector {
         let at = self.common.simulation.elapsed_ms();
         for message in messages {
             self.common.witness().commit(message, at);
+        }
+    }
+
+    /// Notes that the newest effect of a journal began.
+    pub fn note_begun_effect(&self, journal: &Journal) {
+        let at = self.common.simulation.elapsed_ms();
+        if let Some(entry) = journal.find_entry(journal.last) {
+            let mut witness = self.common.witness();
+            witness.begun_effects.entry(entry.id.clone()).or_insert(at);
         }
     }
 

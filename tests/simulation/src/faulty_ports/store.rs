@@ -1,6 +1,7 @@
 mod batches;
 mod claims;
 mod conversations;
+mod effects;
 mod inbox;
 mod instances;
 mod invitations;
@@ -21,7 +22,6 @@ use recado_domain::contact::ContactAddress;
 use recado_domain::conversation::Conversation;
 use recado_domain::dead_letter::DeadLetter;
 use recado_domain::delivery::{Delivery, DeliveryKey, StatusUpdate, UnacknowledgedMessage};
-use recado_domain::effects::{CellSpan, HeldCell, Journal, JournalChange};
 use recado_domain::event::EventRecord;
 use recado_domain::identity::IdentityKey;
 use recado_domain::ids::{
@@ -43,15 +43,13 @@ use recado_domain::usage::UsageSum;
 use recado_pipeline::ports::{
     Alerts, Audit, AuditFilter, CommitOutcome, ConfigurationStore, ContactAliases, ConversationFilter,
     CorrelatedRecords, CorrelationIndex, DeadLetterCounts, DeadLetterFilter, DeadLetters, Deliveries,
-    DiskSpace, EffectGuard, EffectJournals, ErasableRecords, Gauges, IdempotencyClaim, IdentityKeyStore,
-    JournalOutcome, KnowledgeRecords, Notices, OpenWork, OptOuts, OverdueIndex, OverdueWork, Page,
-    PageRequest, PortResult, RetainedRecords, Samples, ScheduledMessages, Store, TenantRecords, Tokens,
-    TroubledInstances, TurnPlaceRecords, TypingSigns, UnacknowledgedCounts, UnacknowledgedFilter,
-    UsageRecords, WaitingForPerson, WriteOutcome,
+    DiskSpace, ErasableRecords, Gauges, IdempotencyClaim, IdentityKeyStore, KnowledgeRecords, Notices,
+    OpenWork, OptOuts, OverdueIndex, OverdueWork, Page, PageRequest, PortResult, RetainedRecords, Samples,
+    ScheduledMessages, Store, TenantRecords, Tokens, TroubledInstances, TurnPlaceRecords, TypingSigns,
+    UnacknowledgedCounts, UnacknowledgedFilter, UsageRecords, WaitingForPerson, WriteOutcome,
 };
 use recado_testkit::delegate_calls;
 use std::collections::BTreeSet;
-use std::sync::atomic::Ordering;
 
 impl<S: Store> FaultyPort<S> {
     fn saw(&self, messages: &[Message]) {
@@ -126,46 +124,6 @@ impl<S: Store> KnowledgeRecords for FaultyPort<S> {
         save_knowledge(knowledge: &AgentKnowledge) -> WriteOutcome;
         list_knowledge(tenant: &TenantId, limit: usize) -> Vec<AgentKnowledge>;
         delete_knowledge(tenant: &TenantId, agent: &AgentId) -> ();
-    }
-}
-
-impl<S: Store> EffectJournals for FaultyPort<S> {
-    delegate_calls! {
-        save_journal_with_cells(journal: &Journal, change: &JournalChange, now: Timestamp) -> JournalOutcome;
-        delete_journal(journal: &Journal) -> WriteOutcome;
-        list_journals(tenant: &TenantId, limit: usize) -> Vec<Journal>;
-        list_unknown_effects(tenant: &TenantId, limit: usize) -> Vec<Journal>;
-        list_held_cells(tenant: &TenantId, span: &CellSpan, now: Timestamp) -> Vec<HeldCell>;
-        free_held_cells(tenant: &TenantId, cells: &[HeldCell]) -> ();
-    }
-
-    async fn store_begun_effect(
-        &self,
-        guard: &EffectGuard,
-        journal: &Journal,
-        takes: &[HeldCell],
-        now: Timestamp,
-    ) -> PortResult<JournalOutcome> {
-        self.injector.acted.store(true, Ordering::Relaxed);
-        let stored = self.inner.store_begun_effect(guard, journal, takes, now);
-        self.around("begin an effect", stored).await
-    }
-
-    async fn find_journal(&self, thread: &ThreadId) -> PortResult<Option<Journal>> {
-        let mut found = self.around("journal", self.inner.find_journal(thread)).await?;
-        if let Some(journal) = &mut found {
-            self.injector.saw(&journal.tenant);
-            if self.injector.lacks(Mutation::EffectsForgotten) {
-                journal.entries.retain(|entry| entry.state.is_open());
-            }
-            // Only by the drafts of others: who began it, and who settles it, must find it.
-            let is_draft =
-                self.injector.function == "deferred-reply" && !self.injector.acted.load(Ordering::Relaxed);
-            if is_draft && self.injector.lacks(Mutation::BegunIsForgotten) {
-                journal.entries.retain(|entry| !entry.state.is_open());
-            }
-        }
-        Ok(found)
     }
 }
 
@@ -265,8 +223,13 @@ impl<S: Store> ConfigurationStore for FaultyPort<S> {
     }
 
     async fn instance_config(&self, id: &InstanceId) -> PortResult<Option<InstanceConfig>> {
-        let bound = self.around("bound_by_id", self.inner.instance_config(id)).await?;
-        if let Some(bound) = &bound {
+        let mut bound = self.around("bound_by_id", self.inner.instance_config(id)).await?;
+        if let Some(bound) = &mut bound {
+            let often = self.injector.lacks(Mutation::OftenPerTurn);
+            bound
+                .tools
+                .iter_mut()
+                .for_each(|tool| tool.once_per_turn &= !often);
             self.injector.saw(&bound.tenant.id);
         }
         Ok(bound)
@@ -279,6 +242,9 @@ impl<S: Store> OverdueIndex for FaultyPort<S> {
         let mut overdue = self.around("list_overdue", listed).await?;
         if self.injector.lacks(Mutation::FilesForgotten) {
             overdue.retain(|work| !matches!(work, OverdueWork::File { .. }));
+        }
+        if self.injector.lacks(Mutation::EffectsNotOverdue) {
+            overdue.retain(|work| !matches!(work, OverdueWork::Effects(_)));
         }
         Ok(overdue)
     }

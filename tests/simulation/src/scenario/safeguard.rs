@@ -231,8 +231,32 @@ pub const SAFEGUARDS: &[Safeguard] = &[
     promise(Mutation::UnsentUseUncounted, Story::WritesOn, Troubles::None),
     promise(Mutation::SpentTokensIgnored, Story::SpentTokens, Troubles::None),
     promise(Mutation::EffectsForgotten, Story::Acts, Troubles::Crash),
+    promise(
+        Mutation::BegunIsForgotten,
+        Story::ActsMute,
+        Troubles::Stall(130_000),
+    ),
+    promise(Mutation::EffectsNotOverdue, Story::Acts, Troubles::Crash),
+    promise(Mutation::SettlingCalls, Story::Acts, Troubles::Crash),
+    promise(Mutation::CallWithoutId, Story::ActsMute, Troubles::None),
     promise(Mutation::FenceLetsThrough, Story::ActsLate, Troubles::None),
-    promise(Mutation::BegunIsForgotten, Story::Acts, Troubles::Crash).alone(),
+    promise(Mutation::FenceUnmarked, Story::ActsLate, Troubles::None),
+    promise(Mutation::FenceGoesFirst, Story::ActsLate, Troubles::None),
+    promise(Mutation::VersionIgnored, Story::ActsLate, Troubles::None),
+    promise(Mutation::ConflictIsRefusal, Story::ActsRefused, Troubles::None),
+    promise(Mutation::ChangedEventsIgnored, Story::ActsChanged, Troubles::None),
+    promise(Mutation::SilencesForgotten, Story::Silence, Troubles::None),
+    promise(Mutation::CellsKept, Story::ActsRefused, Troubles::None),
+    promise(Mutation::CellsNotTaken, Story::ActsOneSlot, Troubles::None),
+    promise(Mutation::BeginAfterTakeover, Story::ActsTakenOver, Troubles::None),
+    promise(Mutation::BeginBesideNewer, Story::ActsTakenBack, Troubles::None),
+    promise(Mutation::OftenPerTurn, Story::ActsHeedless, Troubles::Crash),
+    promise(
+        Mutation::CallClockNotRead,
+        Story::ActsHeedless,
+        Troubles::Stall(130_000),
+    )
+    .on_one_machine(),
 ];
 
 /// Safeguards that no story misses while the others are there, and what is there in their place: whoever loses a parked

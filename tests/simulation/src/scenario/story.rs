@@ -1,6 +1,6 @@
 use super::teller::Teller;
 use crate::executor::START_MS;
-use crate::fake_world::{Fate, TOKENS_PER_REPLY, ToolFate, booking_tool};
+use crate::fake_world::{Fate, TOKENS_PER_REPLY};
 use crate::plan::{address, bound, hours};
 use crate::queue::WorkQueues;
 use crate::simulator::{OperatorRequest, Simulator};
@@ -133,10 +133,32 @@ pub enum Story {
     Media,
     /// Thirty pictures come at once, and the downloads of all fail, until the provider refuses downloads for half an hour.
     BlockedDownloads,
-    /// The agent acts by a tool for a contact, and again for what it writes later; the answer to the second call is lost.
+    /// An agent that the user runs leaves two of a contact's messages without an answer.
+    Silence,
+    /// The agent books, moves and cancels an appointment for a contact.
     Acts,
-    /// The request of the agent's tool hangs, and comes a minute after it was given up.
+    /// The same, and the answers of the calendar are lost.
+    ActsMute,
+    /// A booking and a move hang, and come a minute after they were given up; the contact moves the appointment again.
     ActsLate,
+    /// The calendar refuses, fails before and after it booked, and says that the event is there already.
+    ActsRefused,
+    /// The calendar takes a booking and answers no question for minutes.
+    ActsUnasked,
+    /// The answer of a tool that nobody can be asked about is lost, twice; a person finds out and says how it ended.
+    ActsBlind,
+    /// People take one contact over before the agent books, another between the booking and the reply, and give both back.
+    ActsTakenOver,
+    /// A contact takes its wish back while the model thinks.
+    ActsTakenBack,
+    /// Three contacts wish the same slot at once.
+    ActsOneSlot,
+    /// Two contacts have appointments. People delete one in the calendar itself, and move the other.
+    ActsChanged,
+    /// Fifty contacts wish the same slot at once. (It is none of [`Self::ALL`]: too long to be told again and again.)
+    ActsCrowd,
+    /// The model books whatever it was told, and its worker may die before it replies.
+    ActsHeedless,
     /// The agent has a document with vectors. The model that makes them fails at one question and hangs at the next; then searches
     /// hang, and the snapshot's file is lost. All are answered.
     Knowledge,
@@ -200,8 +222,18 @@ impl Story {
         Self::ErasedInFlight,
         Self::Media,
         Self::BlockedDownloads,
+        Self::Silence,
         Self::Acts,
+        Self::ActsMute,
         Self::ActsLate,
+        Self::ActsRefused,
+        Self::ActsUnasked,
+        Self::ActsBlind,
+        Self::ActsTakenOver,
+        Self::ActsTakenBack,
+        Self::ActsOneSlot,
+        Self::ActsHeedless,
+        Self::ActsChanged,
         Self::Knowledge,
         Self::SpentTokens,
     ];
@@ -210,6 +242,7 @@ impl Story {
     pub fn calm_ms(self) -> i64 {
         match self {
             Self::LongOutage | Self::BlockedDownloads => 2_600_000,
+            Self::ActsChanged => 4_200_000,
             Self::Night | Self::WritesOn | Self::Removal => 400_000,
             Self::TwoBots | Self::SpentTokens => 500_000,
             Self::OneAtATime => 300_000,
@@ -225,7 +258,12 @@ impl Story {
             | Self::VoidReplies
             | Self::LastWords
             | Self::Acts
+            | Self::ActsMute
             | Self::ActsLate
+            | Self::ActsRefused
+            | Self::ActsUnasked
+            | Self::ActsBlind
+            | Self::ActsTakenOver
             | Self::Media
             | Self::Knowledge => 600_000,
             _ => 120_000,
@@ -289,14 +327,11 @@ impl Story {
             Self::LastWords => bound.agent.decisions = [DecisionKind::HandOver, DecisionKind::Resolve].into(),
             Self::AgentReturns => bound.instance.agent_returns = AgentReturn::AfterMinutes(1),
             Self::TwoBots => bound.agent.limits.turns_per_hour = 3,
-            Self::Acts | Self::ActsLate => {
-                bound.tools = vec![booking_tool(&bound.instance.tenant)];
-                bound.agent.tools = bound.tools.iter().map(|tool| tool.id.clone()).collect();
-            }
             Self::SpentTokens => bound.tenant.tokens_per_day = NonZeroU64::new(3 * TOKENS_PER_REPLY),
             Self::OneAtATime => bound.tenant.turns_at_once = Some(NonZeroU32::MIN),
             _ => {}
         }
+        self.equip_agent(&mut bound);
         vec![bound]
     }
 
@@ -353,6 +388,7 @@ impl Story {
             Self::TwoBots | Self::SpentTokens => {
                 tell.messages(&[0, 60_000, 120_000, 180_000, 240_000, 300_000]);
             }
+            Self::Silence => tell.is_hushed(),
             Self::OneAtATime => tell.crowd(5),
             Self::Erasure => tell.erasure(),
             Self::Removal => tell.removal(),
@@ -361,8 +397,7 @@ impl Story {
             Self::Media => tell.media(),
             Self::BlockedDownloads => tell.blocked_downloads(),
             Self::Knowledge => tell.knowledge(),
-            Self::Acts => tell.acts(&[ToolFate::Answered, ToolFate::Mute]),
-            Self::ActsLate => tell.acts(&[ToolFate::Late]),
+            _ if self.acts() => tell.acts(self),
             Self::LastWords => tell.last_words(),
             Self::AgentReturns => {
                 tell.messages(&[0, 30_000]);

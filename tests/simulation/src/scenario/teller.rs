@@ -2,7 +2,7 @@
 
 use super::story::Story;
 use crate::executor::Life;
-use crate::fake_world::{Changed, Fate, Fates, FileFate, Line, Said, ToolFate, connection_event};
+use crate::fake_world::{Changed, Fate, Fates, FileFate, Line, Said, connection_event};
 use crate::plan::{address, identity_key};
 use crate::queue::WorkQueues;
 use crate::simulator::{OperatorRequest, Simulator};
@@ -103,13 +103,6 @@ where
         for number in 1..=30 {
             self.says(&format!("m{number}-photo"), number * 10, number * 10);
         }
-    }
-
-    /// The calls of the agent's tool end like this, and the contact writes once for each.
-    pub(super) fn acts(&self, fates: &[ToolFate]) {
-        self.sim.fake_world.let_tool_end(fates);
-        let times = (0..).step_by(120_000).take(fates.len());
-        self.messages(&times.collect::<Vec<i64>>());
     }
 
     pub(super) fn reworded(&self) {

@@ -19,7 +19,8 @@ use std::time::Duration;
 /// Longest time for one effect. A tool that does not answer must not hold the pass up; what is cut off here is asked again.
 const ONE_EFFECT: Duration = Duration::from_secs(30);
 
-/// Settles the effects of a thread that are due, and removes its fences that are left behind. Returns whether there were any.
+/// Settles the effects of a thread that are due, removes its fences that are left behind, and looks at its booked events. Returns
+/// whether there were any.
 pub(super) async fn settle_due_effects(deps: &impl Deps, thread: &ThreadId) -> PortResult<bool> {
     let Some(journal) = deps.store().find_journal(thread).await? else {
         return Ok(false);

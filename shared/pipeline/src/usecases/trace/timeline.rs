@@ -1,11 +1,13 @@
 //! Builds a message's timeline from the stored records.
 
 use super::reply_lookup::{find_answer, find_answered_message};
+use super::turn_effects::{describe_turn_effects, list_turn_effects};
 use crate::Deps;
 use crate::ports::{ConfigurationStore, Conversations, Inbox, PortResult, ScheduledMessages};
 use crate::steps::message_view::{MessageView, join_deliveries};
 use jiff::{SignedDuration, Timestamp};
 use recado_domain::conversation::{Conversation, ConversationMode, ConversationStatus};
+use recado_domain::effects::EffectEntry;
 use recado_domain::event::{EventRecord, FollowUpJob};
 use recado_domain::ids::MessageId;
 use recado_domain::knowledge::{TurnKnowledge, VectorGap};
@@ -103,7 +105,8 @@ pub(super) async fn build_timeline(deps: &impl Deps, view: &MessageView) -> Port
                 let bound = deps.store().instance_config(&reply.instance).await?;
                 let replies = join_deliveries(deps, bound.as_ref(), vec![reply]).await?;
                 for reply in &replies {
-                    add_outbound_entries(&mut way, reply);
+                    let effects = list_turn_effects(deps, &reply.message).await?;
+                    add_outbound_entries(&mut way, reply, &effects);
                 }
             }
             None => add_waiting_entry(&mut way, message, &conversation),
@@ -113,7 +116,8 @@ pub(super) async fn build_timeline(deps: &impl Deps, view: &MessageView) -> Port
             Some(asked) => add_inbound_entries(deps, &mut way, &asked).await?,
             None => add_origin_entry(deps, &mut way, message).await?,
         }
-        add_outbound_entries(&mut way, view);
+        let effects = list_turn_effects(deps, message).await?;
+        add_outbound_entries(&mut way, view, &effects);
     }
     Ok(way.0)
 }
@@ -221,7 +225,7 @@ pub(super) fn build_scheduled_timeline(scheduled: &ScheduledMessage) -> Vec<Time
     way.0
 }
 
-fn add_outbound_entries(way: &mut MessageTimeline, view: &MessageView) {
+fn add_outbound_entries(way: &mut MessageTimeline, view: &MessageView, effects: &[EffectEntry]) {
     let message = &view.message;
     let id = message.message_id();
     let Some(out) = &message.out else {
@@ -233,7 +237,7 @@ fn add_outbound_entries(way: &mut MessageTimeline, view: &MessageView) {
         );
         return;
     };
-    add_turn_entry(way, &id, message, out);
+    add_turn_entry(way, message, out, effects);
     let mut committed = false;
     for step in &out.history {
         let (place, at) = (stage_of_step(&step.what, committed), Some(step.at));
@@ -258,7 +262,7 @@ fn add_outbound_entries(way: &mut MessageTimeline, view: &MessageView) {
     }
 }
 
-fn add_turn_entry(way: &mut MessageTimeline, id: &MessageId, message: &Message, out: &Outbox) {
+fn add_turn_entry(way: &mut MessageTimeline, message: &Message, out: &Outbox, effects: &[EffectEntry]) {
     let Some(turn) = &out.turn else { return };
     let waited_for = if turn.opening.is_some() {
         "opening_hours"
@@ -288,7 +292,15 @@ fn add_turn_entry(way: &mut MessageTimeline, id: &MessageId, message: &Message, 
     if !turn.tools.is_empty() {
         detail["tools"] = json!(turn.tools);
     }
-    way.add_entry(id, TimelineStage::Turn, Some(turn.began_at), detail);
+    if !effects.is_empty() {
+        detail["effects"] = describe_turn_effects(effects);
+    }
+    way.add_entry(
+        &message.message_id(),
+        TimelineStage::Turn,
+        Some(turn.began_at),
+        detail,
+    );
 }
 
 fn describe_knowledge(known: &TurnKnowledge) -> Value {

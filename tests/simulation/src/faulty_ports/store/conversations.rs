@@ -91,6 +91,9 @@ impl<S: Store> Conversations for FaultyPort<S> {
         {
             changed.answered = before.answered;
         }
+        if self.injector.lacks(Mutation::SilencesForgotten) {
+            changed.silences.clear();
+        }
         if self.injector.lacks(Mutation::DroppedDraftsUncounted) {
             changed.dropped_drafts = DroppedDrafts::default();
         }
@@ -112,6 +115,9 @@ impl<S: Store> Conversations for FaultyPort<S> {
         used: &[UsageSum],
     ) -> PortResult<WriteOutcome> {
         let mut changed = conversation.clone();
+        if self.injector.lacks(Mutation::SilencesForgotten) {
+            changed.silences.clear();
+        }
         if self.injector.lacks(Mutation::DroppedDraftsUncounted) {
             changed.dropped_drafts = DroppedDrafts::default();
         }

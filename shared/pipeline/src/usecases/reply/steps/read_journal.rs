@@ -11,8 +11,8 @@ use recado_domain::effects::Journal;
 use recado_domain::millis::add_duration;
 use recado_domain::tools::Tool;
 
-/// Pause before a turn looks again at an effect whose time is over and that is to be settled.
-const LOOK_AGAIN: SignedDuration = SignedDuration::from_secs(5);
+/// Pause before a turn looks again at an effect whose time is over and that is to be settled. Who settles it asks for a turn.
+const LOOK_AGAIN: SignedDuration = SignedDuration::from_secs(20);
 
 /// Reads the journal of the thread, if it may have one or the agent has a tool that acts. Ends the turn while an effect is
 /// under way: no attempt is counted, and the reply knows how it ended.
@@ -33,7 +33,12 @@ pub(in crate::usecases::reply) async fn read_journal(
         Journal::start_new(thread.clone(), tenant, instance, now)
     });
     if let Some(running) = journal.running_entry() {
-        let until = running.until.max(add_duration(now, LOOK_AGAIN));
+        let is_overdue = running.until <= now;
+        let until = if is_overdue {
+            add_duration(now, LOOK_AGAIN)
+        } else {
+            running.until
+        };
         return Err(TurnEnd::EffectUnderWay { until }.into());
     }
     conversation.has_journal = true;

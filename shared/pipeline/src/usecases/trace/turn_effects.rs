@@ -1,0 +1,45 @@
+//! Finds the effects of the turn that wrote a reply.
+
+use crate::Deps;
+use crate::ports::{EffectJournals, PortResult};
+use recado_domain::effects::EffectEntry;
+use recado_domain::message::Message;
+use serde_json::{Value, json};
+
+/// Lists what tools did for the messages that a reply answers, also in drafts before it. A thread without a journal costs no
+/// read.
+pub(super) async fn list_turn_effects(deps: &impl Deps, reply: &Message) -> PortResult<Vec<EffectEntry>> {
+    let Some(out) = &reply.out else {
+        return Ok(Vec::new());
+    };
+    let turn = out.turn.as_ref();
+    let known = turn.and_then(|turn| Some((turn.effects_upto?, turn.asked_at?)));
+    let Some((upto, asked_at)) = known.filter(|(upto, _)| *upto > 0) else {
+        return Ok(Vec::new());
+    };
+    let journal = deps.store().find_journal(reply.conversation.thread_id()).await?;
+    let mut entries = journal.map(|journal| journal.entries).unwrap_or_default();
+    entries.retain(|entry| {
+        entry.conversation == reply.conversation
+            && entry.number <= upto
+            && entry.base < out.covers
+            && entry.begun_at >= asked_at
+    });
+    Ok(entries)
+}
+
+/// Describes effects for a timeline. Secrets are not among the stored arguments.
+pub(super) fn describe_turn_effects(effects: &[EffectEntry]) -> Value {
+    let described = effects.iter().map(|entry| {
+        json!({
+            "number": entry.number,
+            "tool": entry.tool.name,
+            "arguments": entry.arguments,
+            "state": entry.state.as_str(),
+            "result": entry.result,
+            "begun_at": entry.begun_at,
+            "ended_at": entry.ended_at,
+        })
+    });
+    described.collect()
+}

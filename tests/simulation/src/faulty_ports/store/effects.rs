@@ -1,0 +1,124 @@
+use super::FaultyPort;
+use crate::mutation::Mutation;
+use jiff::Timestamp;
+use recado_domain::conversation::ConversationMode;
+use recado_domain::effects::{CellSpan, HeldCell, Journal, JournalChange};
+use recado_domain::ids::{TenantId, ThreadId};
+use recado_pipeline::ports::{EffectGuard, EffectJournals, JournalOutcome, PortResult, Store, WriteOutcome};
+use recado_testkit::delegate_calls;
+use std::sync::atomic::Ordering;
+
+impl<S: Store> EffectJournals for FaultyPort<S> {
+    delegate_calls! {
+        delete_journal(journal: &Journal) -> WriteOutcome;
+        list_journals(tenant: &TenantId, limit: usize) -> Vec<Journal>;
+        list_unknown_effects(tenant: &TenantId, limit: usize) -> Vec<Journal>;
+        list_held_cells(tenant: &TenantId, span: &CellSpan, now: Timestamp) -> Vec<HeldCell>;
+        free_held_cells(tenant: &TenantId, cells: &[HeldCell]) -> ();
+    }
+
+    async fn store_begun_effect(
+        &self,
+        guard: &EffectGuard,
+        journal: &Journal,
+        takes: &[HeldCell],
+        now: Timestamp,
+    ) -> PortResult<JournalOutcome> {
+        self.injector.acted.store(true, Ordering::Relaxed);
+        let takes = if self.injector.lacks(Mutation::CellsNotTaken) {
+            &[]
+        } else {
+            takes
+        };
+        let effect = async {
+            let outcome = if self.lacks_guard() {
+                self.begin_beside(guard, journal, takes, now).await?
+            } else {
+                self.inner.store_begun_effect(guard, journal, takes, now).await?
+            };
+            if outcome == JournalOutcome::Written {
+                self.injector.note_begun_effect(journal);
+            }
+            Ok(outcome)
+        };
+        let outcome = self.around("begin_effect", effect).await;
+        if self.injector.lacks(Mutation::CallClockNotRead) {
+            // As it was when the effect began.
+            self.injector
+                .frozen
+                .store(now.as_millisecond(), Ordering::Relaxed);
+        }
+        outcome
+    }
+
+    async fn save_journal_with_cells(
+        &self,
+        journal: &Journal,
+        change: &JournalChange,
+        now: Timestamp,
+    ) -> PortResult<JournalOutcome> {
+        let mut change = change.clone();
+        if self.injector.lacks(Mutation::CellsKept) {
+            change.frees.clear();
+        }
+        let saved = self.inner.save_journal_with_cells(journal, &change, now);
+        self.around("save_journal", saved).await
+    }
+
+    async fn find_journal(&self, thread: &ThreadId) -> PortResult<Option<Journal>> {
+        let mut found = self.around("journal", self.inner.find_journal(thread)).await?;
+        if let Some(journal) = &mut found {
+            self.injector.saw(&journal.tenant);
+            self.forget_effects(journal);
+        }
+        Ok(found)
+    }
+}
+
+impl<S: Store> FaultyPort<S> {
+    /// Takes out of a journal what a mutation does not see.
+    fn forget_effects(&self, journal: &mut Journal) {
+        if self.injector.lacks(Mutation::EffectsForgotten) {
+            journal.entries.retain(|entry| entry.state.is_open());
+        }
+        // Only by the drafts of others: who began it, and who settles it, must find it.
+        let is_draft =
+            self.injector.function == "deferred-reply" && !self.injector.acted.load(Ordering::Relaxed);
+        if is_draft && self.injector.lacks(Mutation::BegunIsForgotten) {
+            journal.entries.retain(|entry| !entry.state.is_open());
+        }
+    }
+
+    fn lacks_guard(&self) -> bool {
+        [Mutation::BeginAfterTakeover, Mutation::BeginBesideNewer]
+            .into_iter()
+            .any(|mutation| self.injector.lacks(mutation))
+    }
+
+    /// Begins an effect on all conditions but the one that is taken out.
+    async fn begin_beside(
+        &self,
+        guard: &EffectGuard,
+        journal: &Journal,
+        takes: &[HeldCell],
+        now: Timestamp,
+    ) -> PortResult<JournalOutcome> {
+        let found = self.inner.find_conversation(&guard.conversation).await?;
+        let Some(conversation) = found else {
+            return Ok(JournalOutcome::Stopped);
+        };
+        let is_agents = conversation.mode == ConversationMode::Ai && conversation.epoch == guard.epoch;
+        let lacks = |mutation| self.injector.lacks(mutation);
+        let holds = (is_agents || lacks(Mutation::BeginAfterTakeover))
+            && conversation.answered == guard.answered
+            && (conversation.turn_upto == guard.turn_upto || lacks(Mutation::BeginBesideNewer));
+        if !holds {
+            return Ok(JournalOutcome::Stopped);
+        }
+        let change = JournalChange {
+            takes: takes.to_vec(),
+            frees: Vec::new(),
+        };
+        self.inner.save_journal_with_cells(journal, &change, now).await
+    }
+}
