@@ -107,17 +107,20 @@ fn begins_mark(after: &str) -> bool {
     let until_next = after
         .chars()
         .take_while(|character| !OPENINGS.contains(character));
-    let letters = until_next.filter(|character| character.is_alphanumeric());
-    let word: String = letters.take(MARK_LENGTH_MAX).map(narrow_letter).collect();
-    // A word may hold `_`, which is no letter.
+    let characters = until_next.filter(|character| character.is_alphanumeric());
+    let word: String = characters.take(MARK_LENGTH_MAX).map(narrow_letter).collect();
+    // A word may hold `_`, which is no character.
     MARKS.iter().any(|mark| word.starts_with(&mark.replace('_', "")))
 }
 
-/// Returns a letter in its usual width, and small.
-fn narrow_letter(letter: char) -> char {
-    let is_wide = ('\u{ff21}'..='\u{ff5a}').contains(&letter);
-    let narrow = u32::from(letter).checked_sub(0xfee0).and_then(char::from_u32);
-    narrow.filter(|_| is_wide).unwrap_or(letter).to_ascii_lowercase()
+/// Returns a character in its usual width, and small.
+fn narrow_letter(character: char) -> char {
+    let is_wide = ('\u{ff21}'..='\u{ff5a}').contains(&character);
+    let narrow = u32::from(character).checked_sub(0xfee0).and_then(char::from_u32);
+    narrow
+        .filter(|_| is_wide)
+        .unwrap_or(character)
+        .to_ascii_lowercase()
 }
 
 #[cfg(test)]

@@ -681,7 +681,7 @@ async fn a_turn_tells_the_model_what_was_done_and_its_reply_notes_what_it_knew()
     );
     let id = reply.message_id();
     assert_eq!(reply.out.unwrap().turn.unwrap().effects_upto, Some(1));
-    let shown = load_timeline(&setup.world, &Caller::installation(), &id).await;
+    let shown = Box::pin(load_timeline(&setup.world, &Caller::installation(), &id)).await;
     let timeline = shown.unwrap().unwrap().timeline;
     let turn = timeline.iter().find(|entry| entry.step == TimelineStage::Turn);
     let effects = &turn.unwrap().detail["effects"];

@@ -194,7 +194,7 @@ impl FakeWorld {
     }
 
     /// Carries a request out. Returns the status of the answer.
-    fn carry_out(&self, entry: &EffectEntry, lax: Lax) -> u16 {
+    fn carry_out(&self, entry: &EffectEntry, lax: &Lax) -> u16 {
         let mut state = self.state();
         let events = &mut state.agenda.events;
         match &entry.action {
@@ -329,19 +329,19 @@ impl EffectTool for ActingTool<'_> {
                 let clock = simulation.clone();
                 simulation.spawn(Life::default(), async move {
                     clock.sleep(LATE_MS).await;
-                    world.carry_out(&entry, lax);
+                    world.carry_out(&entry, &lax);
                 });
                 None
             }
             ToolFate::Lost => None,
             ToolFate::Fails(status) => Some(status),
-            ToolFate::Answered => Some(self.fake_world.carry_out(entry, self.lax())),
+            ToolFate::Answered => Some(self.fake_world.carry_out(entry, &self.lax())),
             ToolFate::Mute => {
-                self.fake_world.carry_out(entry, self.lax());
+                self.fake_world.carry_out(entry, &self.lax());
                 None
             }
             ToolFate::DoneBut(status) => {
-                self.fake_world.carry_out(entry, self.lax());
+                self.fake_world.carry_out(entry, &self.lax());
                 Some(status)
             }
         };
