@@ -56,12 +56,16 @@ async fn what_models_used_is_shown_by_the_command_and_as_comma_separated_values(
     };
     let csv = run(&["usage", "--by", "agent", "--csv"]);
     let lines: Vec<Vec<&str>> = csv.lines().map(|line| line.split(',').collect()).collect();
-    assert_eq!(lines[0][..3], ["agent", "replies", "input_tokens"]);
+    assert_eq!(lines[0][..2], ["agent", "replies"]);
+    let input = lines[0]
+        .iter()
+        .position(|column| *column == "input_tokens")
+        .unwrap();
     assert_eq!(lines[1][..2], ["ana", "2"], "{csv}");
     let told = machine.get("/v1/usage?by=tenant&tenant=demo").await;
     assert_eq!(
         told["items"][0]["input_tokens"].to_string(),
-        lines[1][2],
+        lines[1][input],
         "{told}"
     );
     let mut tokens = 0;

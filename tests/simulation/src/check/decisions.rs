@@ -15,6 +15,7 @@ use recado_domain::message::Message;
 use recado_domain::outbox::{Author, OutboxState};
 use recado_domain::reason::Reason;
 use recado_pipeline::ports::Store;
+use std::collections::BTreeSet;
 use std::fmt::Debug;
 
 pub(super) fn check<S, Q>(sim: &Simulator<S, Q>, told: &[Told])
@@ -28,9 +29,7 @@ where
         let of_agent: Vec<&Message> = of_agent.collect();
         last_words(sim, &of_agent);
         silence(sim, told, &persons, (conversation, &of_agent));
-        if let Some(agent) = sim.agent_of(&conversation.instance) {
-            script(sim, agent, conversation, &of_agent);
-        }
+        script(sim, told, &persons, (conversation, &of_agent));
     }
 }
 
@@ -108,39 +107,82 @@ fn is_last_word(message: &Message) -> bool {
 }
 
 /// The step of a conversation is the one to which its committed replies lead, and each was drafted at the step before it.
-fn script<S, Q>(sim: &Simulator<S, Q>, agent: &Agent, conversation: &Conversation, of_agent: &[&Message]) {
-    let first = agent.steps.first().map(|step| step.id.clone());
-    let (mut step, mut replies) = (first.clone(), 0);
-    for message in of_agent {
-        if is_notice(message) {
-            continue;
-        }
-        let part = message.out.as_ref().and_then(|out| out.part);
-        if part.is_some_and(|part| part.number > 1) {
-            continue;
-        }
-        replies += 1;
+/// Before its first reply it may have taken over the step of a conversation of the same person.
+fn script<S, Q>(
+    sim: &Simulator<S, Q>,
+    told: &[Told],
+    persons: &Persons,
+    (conversation, of_agent): (&Conversation, &[&Message]),
+) {
+    let Some(agent) = sim.agent_of(&conversation.instance) else {
+        return;
+    };
+    let mut steps = inherited_steps(sim, told, persons, conversation);
+    for message in of_agent.iter().filter(|message| begins_answer(message)) {
         let Some(answer) = sim.fake_world.model_answer(&message.content.render_text()) else {
             continue;
         };
-        let prompt = prompt_of(agent, step.as_ref());
-        if prompt.is_some() && answer.instructions.as_deref() != prompt {
+        let fits = |step: &Option<StepId>| {
+            let prompt = prompt_of(agent, step.as_ref());
+            prompt.is_none() || answer.instructions.as_deref() == prompt
+        };
+        if !steps.iter().any(fits) {
             let (id, told) = (message.message_id(), &answer.instructions);
             sim.common.broken(format!(
-                "{id} was drafted at {told:?}, and the conversation was at {prompt:?}"
+                "{id} was drafted at {told:?}, and the conversation was at {steps:?}"
             ));
         }
-        if let Some(AgentDecision::MoveToStep(next)) = answer.decision {
-            step = Some(next);
-        }
+        steps.retain(fits);
+        steps = steps
+            .into_iter()
+            .map(|step| step_after(agent, step, answer.decision.as_ref()))
+            .collect();
     }
-    let expected = step.filter(|_| replies > 0);
-    if conversation.step != expected {
+    if !steps.contains(&conversation.step) {
         let (id, found) = (&conversation.id, &conversation.step);
         sim.common.broken(format!(
-            "{id} is at step {found:?}, and its replies lead to {expected:?}"
+            "{id} is at step {found:?}, and its replies lead to {steps:?}"
         ));
     }
+}
+
+/// The steps at which a conversation may be before its first reply.
+fn inherited_steps<S, Q>(
+    sim: &Simulator<S, Q>,
+    told: &[Told],
+    persons: &Persons,
+    conversation: &Conversation,
+) -> BTreeSet<Option<StepId>> {
+    let mut steps = BTreeSet::from([None]);
+    let others: BTreeSet<_> = persons.others(&conversation.id).collect();
+    for (other, messages) in told.iter().filter(|(other, _)| others.contains(&other.id)) {
+        if let Some(agent) = sim.agent_of(&other.instance) {
+            steps.insert(agent.steps.first().map(|step| step.id.clone()));
+        }
+        let replies = messages
+            .iter()
+            .filter(|message| is_agents(message) && begins_answer(message));
+        for message in replies {
+            let answer = sim.fake_world.model_answer(&message.content.render_text());
+            if let Some(AgentDecision::MoveToStep(next)) = answer.and_then(|answer| answer.decision) {
+                steps.insert(Some(next));
+            }
+        }
+    }
+    steps
+}
+
+fn step_after(agent: &Agent, step: Option<StepId>, decision: Option<&AgentDecision>) -> Option<StepId> {
+    if let Some(AgentDecision::MoveToStep(next)) = decision {
+        return Some(next.clone());
+    }
+    step.or_else(|| agent.steps.first().map(|step| step.id.clone()))
+}
+
+/// Returns whether a message of the agent is an answer, and no later part of one.
+fn begins_answer(message: &Message) -> bool {
+    let part = message.out.as_ref().and_then(|out| out.part);
+    !is_notice(message) && part.is_none_or(|part| part.number <= 1)
 }
 
 fn prompt_of<'a>(agent: &'a Agent, step: Option<&StepId>) -> Option<&'a str> {

@@ -317,7 +317,7 @@ impl EffectTool for ActingTool<'_> {
             .store(i64::MIN, std::sync::atomic::Ordering::Relaxed);
         // Clocks are apart by the skew; what the function read of its own is a moment old.
         let apart = SignedDuration::from_millis(self.injector.common.faults.skew_ms + 1_000);
-        if simulation.now() > add_duration(entry.until, apart) {
+        if simulation.now() > add_duration(entry.call_over_at(), apart) {
             self.fake_world.state().agenda.late_calls.insert(entry.id.clone());
         }
         self.injector.step("tool").await;

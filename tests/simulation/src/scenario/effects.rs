@@ -120,6 +120,7 @@ where
             (41_000, "m3-hush"),
             (80_000, "m4"),
             (82_000, "m5-hush"),
+            (140_000, "m6-hush"),
         ];
         for (at, words) in said {
             self.says(words, at, at);

@@ -11,8 +11,12 @@ use std::fmt::Write;
 const FUNCTIONS: [&str; 4] = ["webhook", "processor", "deferred-reply", "sender"];
 
 /// A cold function reads configuration and secrets too, and keeps them for at least half a minute. What a message costs
-/// is what it costs when they are known: so several are sent, and the cheapest counts.
+/// is what it costs when they are known: so several are sent, and the cheapest counts whose log is whole. On a busy machine a
+/// function may be ended at its time limit; what it did then does not stand in its log.
 const ROUNDS: usize = 4;
+
+/// The writes of an answered message.
+const WRITES: usize = 7;
 
 /// The message whose price `docs/aws.md` states: a webhook of so many bytes, and a reply of so many dead letters.
 const BODY_BYTES: usize = 676;
@@ -46,6 +50,11 @@ fn units(costs: &Costs) -> f64 {
         .flat_map(|(_, requests)| requests)
         .map(|request| request.units)
         .sum()
+}
+
+fn writes(costs: &Costs) -> usize {
+    let requests = costs.iter().flat_map(|(_, requests)| requests);
+    requests.filter(|request| request.units > 0.0).count()
 }
 
 impl Bench {
@@ -130,7 +139,9 @@ async fn an_answered_message_costs_at_most_13_requests_and_48_write_units_and_a_
     let (mut cheapest, mut reply) = bench.round(&contact, 1).await;
     for answered in 2..=ROUNDS {
         let (costs, id) = bench.round(&contact, answered).await;
-        if answered == 2 || total(&costs) < total(&cheapest) {
+        if answered == 2
+            || (writes(&costs) < WRITES, total(&costs)) < (writes(&cheapest) < WRITES, total(&cheapest))
+        {
             cheapest = costs;
         }
         reply = id;
@@ -152,11 +163,7 @@ async fn an_answered_message_costs_at_most_13_requests_and_48_write_units_and_a_
     assert_eq!(total(&status), 1, "{table}");
     assert!(units(&cheapest) <= WRITE_UNITS_MAX, "{table}");
     // DynamoDB bills each write: what shows none was not counted.
-    let writes = cheapest
-        .iter()
-        .flat_map(|(_, requests)| requests)
-        .filter(|request| request.units > 0.0);
-    assert_eq!(writes.count(), 7, "{table}");
+    assert_eq!(writes(&cheapest), WRITES, "{table}");
     // It is the first: it also leaves the list of what was not acknowledged.
     assert!((units(&status) - 2.0).abs() < f64::EPSILON, "{table}");
 }
