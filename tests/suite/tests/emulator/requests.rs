@@ -18,7 +18,7 @@ const ROUNDS: usize = 4;
 /// The writes of an answered message.
 const WRITES: usize = 7;
 
-/// The message whose price `docs/aws.md` states: a webhook of so many bytes, and a reply of so many dead letters.
+/// The message whose price `docs/aws.md` states: a webhook of so many bytes, and a reply of so many characters.
 const BODY_BYTES: usize = 676;
 const REPLY_LETTERS: usize = 300;
 
