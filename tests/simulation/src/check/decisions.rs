@@ -119,23 +119,23 @@ fn script<S, Q>(
     };
     let mut steps = inherited_steps(sim, told, persons, conversation);
     for message in of_agent.iter().filter(|message| begins_answer(message)) {
-        let Some(answer) = sim.fake_world.model_answer(&message.content.render_text()) else {
-            continue;
-        };
+        let answer = sim.fake_world.model_answer(&message.content.render_text());
         let fits = |step: &Option<StepId>| {
             let prompt = prompt_of(agent, step.as_ref());
-            prompt.is_none() || answer.instructions.as_deref() == prompt
+            let told = answer.as_ref().map(|answer| answer.instructions.as_deref());
+            prompt.is_none() || told.is_none_or(|told| told == prompt)
         };
         if !steps.iter().any(fits) {
-            let (id, told) = (message.message_id(), &answer.instructions);
+            let (id, told) = (message.message_id(), &answer);
             sim.common.broken(format!(
-                "{id} was drafted at {told:?}, and the conversation was at {steps:?}"
+                "{id} was drafted by {told:?}, and the conversation was at {steps:?}"
             ));
         }
         steps.retain(fits);
+        let decision = answer.as_ref().and_then(|answer| answer.decision.as_ref());
         steps = steps
             .into_iter()
-            .map(|step| step_after(agent, step, answer.decision.as_ref()))
+            .map(|step| step_after(agent, step, decision))
             .collect();
     }
     if !steps.contains(&conversation.step) {
