@@ -85,9 +85,10 @@ FUZZ_SECONDS ?= 10
 fuzz:
 	tests/fuzz/run.sh $(FUZZ_SECONDS)
 
-# The stalls too, which take minutes more.
+# The stalls too, and a tenant's removal killed at each request, which take minutes more.
 exhaustive:
 	cargo test --profile ci -p recado-simulation --test exhaustive -- --include-ignored
+	cd tests/dynamo && cargo test --test erasure -- --ignored
 
 # The same histories over the DynamoDB adapter and the AWS SDK, on a DynamoDB in the process: a workspace of its own, which
 # takes long to build.

@@ -39,3 +39,4 @@ pub use error::SimulationError;
 pub use hooks::{Fault, Hooks, Pause};
 pub use operation::{Operation, Record, RecordKey, Verb};
 pub use simulated::{Dynamo, Options};
+pub use template::{TableRequests, table_requests};

@@ -39,14 +39,17 @@ struct Resource {
 }
 
 /// The bodies of the two requests that make the table.
-struct Declared {
-    create: String,
-    time_to_live: String,
+#[derive(Debug)]
+pub struct TableRequests {
+    /// The body of `CreateTable`.
+    pub create: String,
+    /// The body of `UpdateTimeToLive`.
+    pub time_to_live: String,
 }
 
-static DECLARED: LazyLock<Result<Declared, String>> = LazyLock::new(|| declared(TEMPLATE));
+static DECLARED: LazyLock<Result<TableRequests, String>> = LazyLock::new(|| read_template(TEMPLATE));
 
-fn declared(template: &str) -> Result<Declared, String> {
+fn read_template(template: &str) -> Result<TableRequests, String> {
     let template: Template = serde_yaml_ng::from_str(template).map_err(|error| error.to_string())?;
     let mut properties = template.resources.table.properties;
     let Some(time_to_live) = properties.remove("TimeToLiveSpecification") else {
@@ -57,49 +60,24 @@ fn declared(template: &str) -> Result<Declared, String> {
         .filter(|(name, _)| CREATED_WITH.contains(&name.as_str()))
         .collect();
     create.insert("TableName".to_owned(), json!(TABLE));
-    Ok(Declared {
+    Ok(TableRequests {
         create: Value::Object(create).to_string(),
         time_to_live: json!({"TableName": TABLE, "TimeToLiveSpecification": time_to_live}).to_string(),
     })
 }
 
+/// Returns the requests that make the table of `template.yaml`.
+pub fn table_requests() -> Result<&'static TableRequests, SimulationError> {
+    DECLARED
+        .as_ref()
+        .map_err(|error| SimulationError::Template(error.clone()))
+}
+
 /// Makes the table in `database`.
 pub(crate) fn make_table(database: &Database) -> Result<(), SimulationError> {
-    let declared = DECLARED
-        .as_ref()
-        .map_err(|error| SimulationError::Template(error.clone()))?;
+    let declared = table_requests()?;
     let unreadable = |error: serde_json::Error| SimulationError::Template(error.to_string());
     database.create_table(serde_json::from_str(&declared.create).map_err(unreadable)?)?;
     database.update_time_to_live(serde_json::from_str(&declared.time_to_live).map_err(unreadable)?)?;
     Ok(())
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_table_is_made_with_the_templates_keys_indexes_and_expiry() {
-        let declared = declared(TEMPLATE).unwrap();
-        let create: Value = serde_json::from_str(&declared.create).unwrap();
-        assert_eq!(
-            create["KeySchema"][0],
-            json!({"AttributeName": "pk", "KeyType": "HASH"})
-        );
-        let index = |index: &Value| index["IndexName"].as_str().unwrap().to_owned();
-        let indexes: Vec<String> = create["GlobalSecondaryIndexes"]
-            .as_array()
-            .unwrap()
-            .iter()
-            .map(index)
-            .collect();
-        assert_eq!(indexes, ["open", "lists", "trace", "tenants", "active"]);
-        assert_eq!(create.get("SSESpecification"), None);
-        let time_to_live: Value = serde_json::from_str(&declared.time_to_live).unwrap();
-        assert_eq!(
-            time_to_live["TimeToLiveSpecification"],
-            json!({"AttributeName": "ttl", "Enabled": true})
-        );
-        make_table(&Database::memory().unwrap()).unwrap();
-    }
 }

@@ -10,6 +10,7 @@ mod lost;
 mod processes;
 mod read_costs;
 mod repeatable;
+mod table;
 mod tenants;
 mod throttled;
 mod torn;

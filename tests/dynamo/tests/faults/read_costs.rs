@@ -184,7 +184,12 @@ fn fill_people(world: &World, own: &Fixture) {
         let contact = own.other_contact();
         let (mut conversation, _) = store_first(world, &contact, &contact.job());
         let day = add_millis(BASE, reply % 30 * 86_400_000);
-        block_on(store_used_reply(store, &contact, &mut conversation, ("model-1", day)));
+        block_on(store_used_reply(
+            store,
+            &contact,
+            &mut conversation,
+            ("model-1", day),
+        ));
     }
 }
 
@@ -197,7 +202,10 @@ fn measure_people(rows: &mut Rows<'_>, own: &Fixture) {
     let found = rows.measure("`GET /v1/occasions/{id}/guests`", guests);
     assert_eq!(found.items.len(), 50);
     let log = store.list_invitations(tenant, &occasion, None, &page);
-    let found = rows.measure("`GET /v1/occasions/{id}/invitations`, without their messages", log);
+    let found = rows.measure(
+        "`GET /v1/occasions/{id}/invitations`, without their messages",
+        log,
+    );
     assert_eq!(found.items.len(), 50);
     let found = rows.measure("`GET /v1/opt-outs`", store.list_opt_outs(tenant, &page));
     assert_eq!(found.items.len(), 50);
@@ -229,5 +237,8 @@ fn the_reads_of_the_api_cost_what_the_page_about_aws_says() {
     let documented: Vec<Row> = DOCUMENT.lines().filter_map(Row::read).collect();
     let missing = |row: &&Row| !documented.iter().any(|found| row.agrees(found));
     let missing: Vec<&Row> = rows.rows.iter().filter(missing).collect();
-    assert!(missing.is_empty(), "docs/aws.md should have these rows: {missing:#?}");
+    assert!(
+        missing.is_empty(),
+        "docs/aws.md should have these rows: {missing:#?}"
+    );
 }
