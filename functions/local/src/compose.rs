@@ -46,6 +46,7 @@ pub(crate) async fn compose_components(
     let embedded = Embedded::open_folder(&environment.data, Clock::from_system())
         .with_context(|| format!("cannot open the data folder {}", environment.data.display()))?;
     embedded.set_least_free(environment.least_free);
+    resume_from_backup(&embedded).await?;
     let elsewhere = environment
         .providers
         .base_urls()
@@ -82,6 +83,7 @@ pub(crate) async fn compose_components(
         system: EmbeddedSystem,
         settings: Settings {
             public_url: environment.public_url.clone(),
+            restored_at: embedded.find_restore_time().await?,
             ..environment.settings.clone()
         },
         retry_lock: recado_pipeline::RetryLock::default(),
@@ -93,4 +95,23 @@ pub(crate) async fn compose_components(
         embedded,
         simulator,
     })
+}
+
+/// Doubts what was open when the backup was taken, if the data folder comes from one, and tells of it.
+async fn resume_from_backup(embedded: &Embedded) -> Result<()> {
+    let Some(doubted) = embedded.resume_from_backup().await? else {
+        return Ok(());
+    };
+    tracing::warn!(
+        ?doubted,
+        "this data folder comes from a backup: what was open is looked for before it is sent, or waits for a person"
+    );
+    println!(
+        "This data folder comes from a backup of {:.0}. {} messages are looked for before they are sent, {} owed answers wait \
+         for a person (docs/server.md).",
+        doubted.taken_at,
+        doubted.messages + doubted.scheduled,
+        doubted.answers
+    );
+    Ok(())
 }

@@ -7,6 +7,7 @@ mod address_file;
 mod agent;
 mod alerts;
 mod audit;
+mod backup;
 mod catch_up;
 mod clock;
 mod compose;
@@ -38,6 +39,7 @@ mod replay;
 mod secret;
 mod serve;
 mod server;
+mod service_manager;
 mod start_checks;
 mod stop_signals;
 mod tenant;
@@ -113,6 +115,8 @@ enum RecadoCommand {
     Knowledge(knowledge::KnowledgeArguments),
     Replay(replay::ReplayArguments),
     Record(record::RecordArguments),
+    Backup(backup::BackupArguments),
+    Restore(backup::RestoreArguments),
     #[command(hide = true)]
     ReadPdf(knowledge::PdfReadingArguments),
 }
@@ -193,6 +197,8 @@ async fn run_short_command(command: RecadoCommand, environment: &LocalEnvironmen
         RecadoCommand::CatchUp(command) => catch_up::run_catch_up(command, environment).await,
         RecadoCommand::Replay(command) => replay::run_replay(command, environment).await,
         RecadoCommand::Record(command) => record::run_record_command(command),
+        RecadoCommand::Backup(command) => backup::run_backup(command, environment).await,
+        RecadoCommand::Restore(command) => backup::run_restore(command).await,
         RecadoCommand::ConnectCalendar(command) => {
             connect_calendar::connect_calendar(command, environment).await
         }

@@ -11,6 +11,7 @@ use crate::logging::ToldDrops;
 use crate::metrics::ProcessMetrics;
 use crate::record::WebhookRecorder;
 use crate::server;
+use crate::service_manager;
 use crate::start_checks;
 use crate::stop_signals::StopSignals;
 use crate::watchman::Watchman;
@@ -56,12 +57,13 @@ pub(crate) async fn serve_until_signal(environment: LocalEnvironment, demonstrat
     let mut signals = StopSignals::register_handlers()?;
     let deps = Arc::new(deps);
     let (stop, stopped) = watch::channel(false);
+    let (close, closing) = watch::channel(false);
     let health_probe = HealthProbe::by_timer();
     health_probe.probe_store(&*deps, &embedded).await;
     let metrics = ProcessMetrics::install_recorder(environment.metrics_instances, &applied.document)?;
     let options = build_options(&environment, simulator, &metrics, &embedded, &health_probe)?;
     let router = build_router(&deps, &keyring, &environment, options)?;
-    let serving = server::serve_connections(listener, router, environment.server.clone(), stopped.clone());
+    let serving = server::serve_connections(listener, router, environment.server.clone(), closing);
     let server = tokio::spawn(serving);
     let watchman = Watchman::new(&environment)?;
     let workers = tokio::spawn(workers::run_workers(
@@ -90,12 +92,14 @@ pub(crate) async fn serve_until_signal(environment: LocalEnvironment, demonstrat
     .print();
     let recording = tokio::spawn(record_keys(Arc::clone(&deps)));
     let demonstrating = demonstration::run_demonstration(demonstrate, address, &keyring, &keys.first);
+    service_manager::tell_ready();
     wait_for_stop(demonstrating, &mut signals).await;
+    service_manager::tell_stopping();
     recording.abort();
     probing.abort();
     println!("\nFinishing what was begun … (a second signal stops at once)");
     stop.send_replace(true);
-    let finished = finish_and_close(server, workers, &embedded);
+    let finished = finish_and_close((server, close), workers, &embedded);
     finish_or_stop_at_once(finished, &mut signals).await
 }
 
@@ -198,19 +202,21 @@ async fn probe_periodically(
 /// is never stale while the store works.
 const PROBE_INTERVAL: Duration = Duration::from_secs(5);
 
-/// Waits for requests and work that are under way, and closes the store.
+/// Waits for work and requests that are under way, and closes the store. The work first: meanwhile webhooks are still taken, so that
+/// they wait no longer for the next process than its start takes.
 async fn finish_and_close(
-    server: JoinHandle<()>,
+    (server, close): (JoinHandle<()>, watch::Sender<bool>),
     workers: JoinHandle<()>,
     embedded: &Embedded,
 ) -> Result<()> {
+    workers.await.context("a worker panicked")?;
+    close.send_replace(true);
     // A client that never finishes its request must not keep the process running: acknowledged requests are stored.
     if let Ok(ended) = tokio::time::timeout(LAST_REQUESTS, server).await {
         ended.context("the server panicked")?;
     } else {
         tracing::warn!("stopped before every client had finished its request");
     }
-    workers.await.context("a worker panicked")?;
     embedded.shut_down().await;
     println!("Stopped.");
     Ok(())

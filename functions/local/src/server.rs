@@ -42,12 +42,16 @@ const BUFFER_MAX: usize = 64 * 1024;
 /// Time to wait after the system failed to give a connection, because descriptors or memory ran out.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
 
+/// Time that a new connection gets for its request when the server closes.
+const FIRST_BYTES: Duration = Duration::from_secs(1);
+
 /// The state that all connections share.
 struct HttpServer {
     router: Router,
     limits: ServerLimits,
     connections: ConnectionPool,
     addresses: AddressLimits,
+    closing: watch::Receiver<bool>,
 }
 
 /// Serves until `closing` is `true`, then finishes the requests that are under way.
@@ -64,6 +68,7 @@ pub(crate) async fn serve_connections(
         connections: ConnectionPool::with_capacity(room),
         addresses: AddressLimits::with_limit(limits.per_address),
         limits,
+        closing: closing.clone(),
     });
     let mut running = JoinSet::new();
     loop {
@@ -73,6 +78,8 @@ pub(crate) async fn serve_connections(
         };
         while running.try_join_next().is_some() {}
         let entered = tokio::select! {
+            // Who is connected already is served, if there is room.
+            biased;
             entered = server.connections.admit_connection(peer.ip().to_canonical()) => entered,
             () = wait_for_closing(&mut closing) => break,
         };
@@ -141,6 +148,13 @@ impl HttpServer {
                 ended = serving.as_mut() => Some(ended),
                 () = wait_for_closing(&mut closing) => None,
             };
+            // One whose first bytes are under way is not closed at once: nobody else would answer its request.
+            let ended = match ended {
+                None if connection.is_opening() => {
+                    tokio::time::timeout(FIRST_BYTES, serving.as_mut()).await.ok()
+                }
+                ended => ended,
+            };
             let ended = if let Some(ended) = ended {
                 ended
             } else {
@@ -196,7 +210,7 @@ impl HttpServer {
             Err(never) => match never {},
         };
         drop(place);
-        if connection.note_answered() {
+        if connection.note_answered() || *self.closing.borrow() {
             let close = HeaderValue::from_static("close");
             response.headers_mut().insert(header::CONNECTION, close);
         }

@@ -3,6 +3,7 @@
 use crate::compose::LocalDeps;
 use crate::credential;
 use crate::environment::LocalEnvironment;
+use crate::service_manager;
 use anyhow::{Context, Result, anyhow, bail};
 use recado_domain::access::Caller;
 use recado_domain::config::{Calendar, ConfigDocument, CredentialRef, Instance};
@@ -80,8 +81,11 @@ fn find_tool_secret(tool: &Tool) -> Option<(&str, &CredentialRef)> {
     Some((tool.id.as_str(), tool.credential()?))
 }
 
-/// Listens on `address`.
+/// Listens on the socket that the service manager hands over, or else on `address`.
 pub(crate) async fn listen(address: SocketAddr) -> Result<TcpListener> {
+    if let Some(listener) = service_manager::take_handed_socket()? {
+        return Ok(listener);
+    }
     let error = match TcpListener::bind(address).await {
         Ok(listener) => return Ok(listener),
         Err(error) => error,

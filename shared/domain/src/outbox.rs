@@ -123,6 +123,10 @@ pub struct Outbox {
     /// `true` if the message was queued again after an attempt of unknown outcome: the contact may have it already.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub maybe_sent: bool,
+    /// `true` if the message was open in a backup from which the installation was restored: an attempt that no record shows may
+    /// have sent it.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub restored: bool,
     /// `true` if the agent handed the conversation over, or resolved it, with this message. A takeover does not cancel it.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub last_words: bool,
@@ -204,6 +208,7 @@ impl Outbox {
             yielded: 0,
             look_at: None,
             maybe_sent: false,
+            restored: false,
             last_words: false,
             simulated: false,
             held: None,

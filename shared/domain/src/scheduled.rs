@@ -149,6 +149,9 @@ pub struct ScheduledMessage {
     /// when the message falls due.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub invitation: Option<ScheduledInvitation>,
+    /// Time of the backup from which the record was restored, if the message fell due after that: it may have been sent since.
+    #[serde(default, with = "millis::optional", skip_serializing_if = "Option::is_none")]
+    pub restored_from: Option<Timestamp>,
     /// State of the scheduled message.
     #[serde(flatten)]
     pub state: ScheduledState,
@@ -247,6 +250,7 @@ mod tests {
             by: None,
             idempotency_key: None,
             invitation: None,
+            restored_from: None,
             state: ScheduledState::Pending,
             rev: 1,
         }

@@ -18,7 +18,7 @@ use std::sync::{Arc, Mutex};
 const PIECE: usize = 256 * 1024;
 
 /// End of the names of unfinished files.
-const UNFINISHED: &str = ".part";
+pub(crate) const UNFINISHED: &str = ".part";
 
 /// The counter that numbers the unfinished files of this process.
 static UNFINISHED_COUNTER: AtomicU64 = AtomicU64::new(0);

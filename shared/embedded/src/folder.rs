@@ -1,3 +1,4 @@
+use crate::backup::UNFINISHED_RESTORE;
 use crate::file_permissions::{FolderPrivacy, restrict_to_owner};
 use crate::files::delete_unfinished;
 use crate::format::{prepare_intake, prepare_tables};
@@ -52,6 +53,11 @@ impl DataFolder {
                 });
             }
             Err(TryLockError::Error(source)) => return Err(failed(source)),
+        }
+        if path.join(UNFINISHED_RESTORE).exists() {
+            return Err(OpenError::UnfinishedRestore {
+                path: path.to_owned(),
+            });
         }
         delete_unfinished(&files).map_err(failed)?;
         // SQLite gives its other files the permissions of these.
@@ -135,7 +141,7 @@ fn open_copying(file: &Path) -> Result<Connection, OpenError> {
 }
 
 /// Opens a connection that only reads.
-fn open_reading(file: &Path) -> Result<Connection, OpenError> {
+pub(crate) fn open_reading(file: &Path) -> Result<Connection, OpenError> {
     let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
     let connection = Connection::open_with_flags(file, flags)?;
     configure_connection(&connection)?;
@@ -162,7 +168,7 @@ fn configure_connection(connection: &Connection) -> rusqlite::Result<()> {
     connection.execute_batch("PRAGMA temp_store = MEMORY")
 }
 
-fn create_folder(path: &Path) -> io::Result<()> {
+pub(crate) fn create_folder(path: &Path) -> io::Result<()> {
     let mut builder = DirBuilder::new();
     builder.recursive(true);
     #[cfg(unix)]
@@ -171,7 +177,7 @@ fn create_folder(path: &Path) -> io::Result<()> {
     restrict_access(path)
 }
 
-fn create_file(path: &Path) -> io::Result<File> {
+pub(crate) fn create_file(path: &Path) -> io::Result<File> {
     let mut options = OpenOptions::new();
     options.create(true).truncate(false).read(true).write(true);
     #[cfg(unix)]

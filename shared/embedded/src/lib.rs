@@ -10,6 +10,7 @@
 //! Store and queues lie in one file but are written by separate calls and separate commits, as they are on AWS: a crash
 //! can fall between any two of them here too. The exceptions are the joint writes, which need one transaction.
 
+mod backup;
 mod checkpoint;
 mod clock;
 mod clock_set_back;
@@ -28,14 +29,17 @@ mod open_error;
 mod payloads;
 mod queue;
 mod recovery;
+mod restored;
 mod sql_records;
 mod store;
 mod typing_memory;
 
+pub use backup::{BackupError, BackupManifest, back_up_folder, check_backup, restore_backup};
 pub use clock::{Clock, EmbeddedSystem};
 pub use embedded::Embedded;
 pub use file_permissions::{FolderPrivacy, restrict_to_owner};
 pub use open_error::OpenError;
 pub use queue::{DeadMessage, DequeuedMessage, EmbeddedQueueDepth, FairShare, Receipt, TenantKey};
 pub use recovery::RecoveryCounts;
+pub use restored::RestoredCounts;
 pub use store::SweepCounts;

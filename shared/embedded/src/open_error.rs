@@ -1,6 +1,7 @@
+use crate::backup::BackupError;
 use rusqlite::ErrorCode;
 use std::io;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// The reason why a data folder cannot be opened.
 #[derive(Debug, thiserror::Error)]
@@ -17,6 +18,12 @@ pub enum OpenError {
     /// Another process works on the folder.
     #[error("the data folder {} is in use by another recado process; stop that one first", path.display())]
     InUse {
+        /// The folder.
+        path: PathBuf,
+    },
+    /// A restore into the folder was cut off.
+    #[error("a restore into {} was cut off: remove the folder, and restore again", path.display())]
+    UnfinishedRestore {
         /// The folder.
         path: PathBuf,
     },
@@ -37,6 +44,16 @@ pub enum OpenError {
     /// A thread could not be started.
     #[error("a thread could not be started: {0}")]
     Thread(#[source] io::Error),
+}
+
+impl OpenError {
+    /// Makes the error of a backup of the folder `data`.
+    pub(crate) fn into_backup_error(self, data: &Path) -> BackupError {
+        match self {
+            Self::Database { cause } => BackupError::Database(cause),
+            _ => BackupError::NoDataFolder(data.to_owned()),
+        }
+    }
 }
 
 impl From<rusqlite::Error> for OpenError {

@@ -25,6 +25,7 @@ mod notices;
 mod opt_outs;
 mod outbox;
 mod overdue;
+mod restored;
 mod retention;
 mod samples;
 mod scheduled;
@@ -42,6 +43,7 @@ pub use expiry::SweepCounts;
 pub(crate) use inbox::{EventRow, InboundRows, RecordedEvent, select_event};
 pub(crate) use messages::MessageRow;
 pub(crate) use outbox::Settlement;
+pub(crate) use restored::doubt_restored_rows;
 
 #[cfg(test)]
 mod tests;

@@ -8,7 +8,7 @@ mod variables;
 
 pub use variables::{SettingError, VariableReader};
 
-use jiff::SignedDuration;
+use jiff::{SignedDuration, Timestamp};
 use recado_domain::backoff::Backoff;
 use recado_domain::debounce::{Debounce, DebounceBounds};
 use recado_domain::model_files::ModelFileLimits;
@@ -110,6 +110,8 @@ pub struct Settings {
     pub file_timeout: SignedDuration,
     /// Hosts at which the API sets instances up, besides the installation's own.
     pub onboarding_hosts: Vec<String>,
+    /// Time at which the installation went on from a backup. What contacts wrote before it waits for a person.
+    pub restored_at: Option<Timestamp>,
 }
 
 /// The limits of the text that the model reads for one turn.
@@ -222,6 +224,7 @@ impl Default for Settings {
             file_work_wait: seconds(25),
             file_timeout: seconds(60),
             onboarding_hosts: Vec::new(),
+            restored_at: None,
         }
     }
 }

@@ -9,6 +9,8 @@ use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::future::Future;
 use std::io::{BufRead, BufReader, Read};
+use std::net::TcpListener;
+use std::os::fd::OwnedFd;
 use std::path::PathBuf;
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -43,6 +45,8 @@ pub(crate) struct Machine {
     variables: BTreeMap<String, String>,
     /// What the shell does that becomes the process, if one does.
     pub(crate) before: Option<String>,
+    /// The socket that is handed over at each start, as a service manager does.
+    pub(crate) socket: Option<TcpListener>,
     running: Option<Running>,
 }
 
@@ -93,6 +97,7 @@ impl Machine {
             folder,
             variables: all,
             before: None,
+            socket: None,
             running: None,
         };
         machine.configure_sample();
@@ -174,11 +179,18 @@ impl Machine {
     pub(crate) fn start(&mut self, command: &str) {
         let arguments: Vec<&str> = [command].into_iter().filter(|word| !word.is_empty()).collect();
         let mut command = self.command(&arguments);
-        if let Some(before) = &self.before {
+        if self.before.is_some() || self.socket.is_some() {
             let mut limited = Command::new("sh");
+            let before = self.before.as_deref().unwrap_or("true");
+            let handed = if let Some(socket) = &self.socket {
+                limited.stdin(OwnedFd::from(socket.try_clone().unwrap()));
+                "export LISTEN_PID=$$ LISTEN_FDS=1 && exec \"$0\" \"$@\" 3<&0 0</dev/null"
+            } else {
+                "exec \"$0\" \"$@\""
+            };
             limited
                 .arg("-c")
-                .arg(format!("{before} && exec \"$0\" \"$@\""))
+                .arg(format!("{before} && {handed}"))
                 .arg(env!("CARGO_BIN_EXE_recado"))
                 .args(&arguments)
                 .env_clear()

@@ -10,6 +10,7 @@
 mod answering;
 mod applying;
 mod audit;
+mod backups;
 mod bad_input;
 mod calendars;
 mod canary;
@@ -51,6 +52,7 @@ mod pdf_files;
 mod removing;
 mod replies;
 mod resources;
+mod restarts;
 mod sends;
 mod shutdown;
 mod strangers;

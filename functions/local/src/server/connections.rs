@@ -211,6 +211,11 @@ impl ServerConnection {
         }
     }
 
+    /// Returns `true` while a request is awaited that may be under way.
+    pub(super) fn is_opening(&self) -> bool {
+        lock_unpoisoned(&self.0.state).phase == ConnectionPhase::Opening
+    }
+
     /// Records that bytes arrived: after a pause, another request has begun.
     pub(super) fn note_bytes_received(&self) {
         self.change_state(|state| {

@@ -351,6 +351,9 @@ fn person_needed_finding(wait: &PersonWait) -> Option<Finding> {
         Reason::TooManyTurns => "pauses: it wrote one contact as many replies in an hour as its limit allows",
         Reason::TokenBudget => "pauses: its tenant used up the tokens of this day",
         Reason::AnswerLoop => "pauses: a contact repeats one text after each reply, as another program does",
+        Reason::UnknownOutcome => {
+            "does not know whether it answered: the installation was restored from a backup"
+        }
         _ => "handed a conversation over to a person",
     };
     let summary = format!("the agent of {instance} {what}: conversation {conversation}");

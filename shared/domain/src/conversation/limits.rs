@@ -145,6 +145,17 @@ impl Conversation {
         self.scheduled_for = None;
     }
 
+    /// Leaves what the agent owes to a person, because the records come from a backup: it may have been answered since. The agent
+    /// does not come back by itself either. Returns `true` if that changed the conversation.
+    pub fn doubt_restored(&mut self) -> bool {
+        let owed = self.agent_owes_answer();
+        if owed {
+            self.needs_person = Some(Reason::UnknownOutcome);
+            self.scheduled_for = None;
+        }
+        self.agent_returns_at.take().is_some() || owed
+    }
+
     /// Lets the agent read on with a new message of the contact that came at `at`, unless it is to wait for longer.
     pub(super) fn end_wait_with_message(&mut self, at: Timestamp) {
         let ends = match self.needs_person {
@@ -243,5 +254,20 @@ mod tests {
         assert!(given_back.give_back_to_agent(c.last, minute(30)) && given_back.agent_owes_answer());
         c.receive_message(true, minute(60)).unwrap();
         assert!(c.agent_owes_answer() && c.waiting_since == Some(minute(60)));
+    }
+
+    #[test]
+    fn what_the_agent_owed_in_a_backup_waits_for_a_person_until_somebody_acts() {
+        let mut c = conversation();
+        assert!(!c.doubt_restored(), "nothing is owed");
+        c.receive_message(true, minute(1)).unwrap();
+        assert!(c.doubt_restored());
+        assert_eq!(c.needs_person, Some(Reason::UnknownOutcome));
+        c.receive_message(true, minute(2)).unwrap();
+        assert!(
+            !c.agent_owes_answer(),
+            "another message does not tell whether it was answered"
+        );
+        assert!(!c.doubt_restored(), "once");
     }
 }

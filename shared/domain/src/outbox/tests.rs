@@ -174,3 +174,29 @@ fn what_a_client_sent_lets_others_go_first_four_times() {
     }
     assert!(!sent.yields_slot());
 }
+
+#[test]
+fn what_was_open_in_a_backup_is_of_unknown_outcome_since_then_until_it_is_queued_again() {
+    let (taken_at, now) = (from_unix_millis(50), from_unix_millis(90));
+    let claimed_at = |message: &Outbox| match &message.state {
+        OutboxState::Unknown { nonce, claimed_at } => Some((nonce.as_str().to_owned(), *claimed_at)),
+        _ => None,
+    };
+    let mut queued = message();
+    queued.doubt_restored(nonce("r"), taken_at, now).unwrap();
+    assert_eq!(claimed_at(&queued), Some(("r".to_owned(), taken_at)));
+    let mut running = message();
+    let (begun, until) = (from_unix_millis(40), from_unix_millis(60));
+    running.claim_attempt(nonce("a"), begun, until).unwrap();
+    running.doubt_restored(nonce("r"), taken_at, now).unwrap();
+    assert_eq!(
+        claimed_at(&running),
+        Some(("a".to_owned(), begun)),
+        "its own attempt began earlier"
+    );
+    assert!(queued.restored && running.restored);
+    queued.requeue_unknown(now).unwrap();
+    assert!(!queued.restored && queued.maybe_sent);
+    running.mark_sent(now, None).unwrap();
+    assert!(running.doubt_restored(nonce("r"), taken_at, now).is_err());
+}

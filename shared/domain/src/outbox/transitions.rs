@@ -109,6 +109,30 @@ impl Outbox {
         self.mark_unknown(now, "the attempt's lease ended without an outcome")
     }
 
+    /// Moves `queued | sending → unknown`, because the record comes from a backup made at `taken_at`: the message may have been
+    /// sent since. A message of unknown outcome stays so. `nonce` names the attempt that is looked for if none is known.
+    pub fn doubt_restored(
+        &mut self,
+        nonce: Nonce,
+        taken_at: Timestamp,
+        now: Timestamp,
+    ) -> Result<(), InvalidTransition> {
+        let (nonce, claimed_at) = match &self.state {
+            OutboxState::Queued => (nonce, taken_at),
+            OutboxState::Sending {
+                nonce, claimed_at, ..
+            }
+            | OutboxState::Unknown { nonce, claimed_at } => (nonce.clone(), *claimed_at),
+            _ => return self.refuse_transition("unknown"),
+        };
+        self.slot = None;
+        self.look_at = None;
+        self.restored = true;
+        let why = Some("restored from a backup".to_owned());
+        self.transition_to(OutboxState::Unknown { nonce, claimed_at }, now, why);
+        Ok(())
+    }
+
     /// Moves `unknown → queued`: no evidence was found until the end of the wait. The message is marked as maybe sent
     /// before.
     pub fn requeue_unknown(&mut self, now: Timestamp) -> Result<(), InvalidTransition> {
@@ -116,6 +140,7 @@ impl Outbox {
             return self.refuse_transition("queued");
         }
         self.maybe_sent = true;
+        self.restored = false;
         self.transition_to(
             OutboxState::Queued,
             now,
@@ -186,6 +211,7 @@ impl Outbox {
             return self.refuse_transition("queued");
         }
         self.attempts = 0;
+        self.restored = false;
         self.slot = None;
         self.not_before = None;
         self.look_at = None;

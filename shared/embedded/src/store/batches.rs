@@ -10,7 +10,7 @@ use recado_pipeline::ports::{
 };
 use rusqlite::{Connection, OptionalExtension, params};
 
-fn upsert_batch(connection: &Connection, batch: &Batch, body: &str) -> Result<(), DbError> {
+pub(super) fn upsert_batch(connection: &Connection, batch: &Batch, body: &str) -> Result<(), DbError> {
     let sql = "INSERT OR REPLACE INTO batches (tenant, id, due, expires, rev, body) VALUES (?1, ?2, ?3, ?4, ?5, ?6)";
     let due = batch.due_at.map(Timestamp::as_millisecond);
     let (expires, rev) = (batch.keep_until.as_millisecond(), to_sql_integer(batch.rev));

@@ -20,7 +20,11 @@ fn select_state(connection: &Connection, id: &InstanceId) -> Result<InstanceStat
     Ok(found.unwrap_or_default())
 }
 
-fn upsert_state(connection: &Connection, id: &InstanceId, state: &InstanceState) -> Result<(), DbError> {
+pub(super) fn upsert_state(
+    connection: &Connection,
+    id: &InstanceId,
+    state: &InstanceState,
+) -> Result<(), DbError> {
     let sql = "INSERT OR REPLACE INTO instance_states (id, due, body) VALUES (?1, ?2, ?3)";
     let due = state.index_time().map(Timestamp::as_millisecond);
     execute_sql(connection, sql, params![id.as_str(), due, encode_json(state)?])?;

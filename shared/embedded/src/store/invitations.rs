@@ -58,7 +58,11 @@ fn write_guest(
     Ok(GuestOutcome::Written)
 }
 
-fn insert_invitation(connection: &Connection, invitation: &Invitation, body: &str) -> Result<(), DbError> {
+pub(super) fn insert_invitation(
+    connection: &Connection,
+    invitation: &Invitation,
+    body: &str,
+) -> Result<(), DbError> {
     let sql = "INSERT OR REPLACE INTO invitations (tenant, id, occasion, guest, expires, due, carrier_id, rev, body)
         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)";
     let values = params![

@@ -16,7 +16,7 @@ use recado_pipeline::ports::{CommitOutcome, IdempotencyClaim, PortResult, Schedu
 use rusqlite::{Connection, OptionalExtension, params};
 
 /// A row of the table of scheduled messages.
-struct ScheduledRow {
+pub(super) struct ScheduledRow {
     id: ScheduledId,
     rev: i64,
     due: Option<i64>,
@@ -25,7 +25,7 @@ struct ScheduledRow {
 }
 
 impl ScheduledRow {
-    fn from_scheduled(scheduled: &ScheduledMessage) -> Result<Self, DbError> {
+    pub(super) fn from_scheduled(scheduled: &ScheduledMessage) -> Result<Self, DbError> {
         Ok(Self {
             id: scheduled.id.clone(),
             rev: to_sql_integer(scheduled.rev),
@@ -44,7 +44,7 @@ impl ScheduledRow {
         Ok(stored == Some(self.rev - 1))
     }
 
-    fn write_row(&self, connection: &Connection) -> Result<(), DbError> {
+    pub(super) fn write_row(&self, connection: &Connection) -> Result<(), DbError> {
         let sql =
             "INSERT OR REPLACE INTO scheduled (id, rev, due, expires, body) VALUES (?1, ?2, ?3, ?4, ?5)";
         execute_sql(

@@ -9,6 +9,7 @@ use crate::ports::{
 use crate::steps::client_message::{append_client_message, find_or_start_conversation};
 use crate::steps::delivery_permission::DeliveryPermission;
 use crate::steps::invitation_permission::judge_invitation;
+use crate::steps::random_id::generate_nonce;
 use crate::steps::wake_up;
 use jiff::Timestamp;
 use recado_domain::config::InstanceConfig;
@@ -113,6 +114,12 @@ async fn convert_to_message(
     message.out.metadata.clone_from(&scheduled.metadata);
     message.out.sign_last_step(scheduled.by.as_ref());
     message.out.scheduled = Some(scheduled.id.clone());
+    if let Some(taken_at) = scheduled.restored_from {
+        // A new message is queued, so this is not refused.
+        let _ = message
+            .out
+            .doubt_restored(generate_nonce(deps.system()), taken_at, now);
+    }
     if let Some(invitation) = &scheduled.invitation {
         conversation.invited = Some(InvitedGuest {
             occasion: invitation.occasion.clone(),

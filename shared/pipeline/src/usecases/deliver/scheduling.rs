@@ -41,6 +41,7 @@ pub(super) async fn schedule_message(
         by: Some(caller.name.clone()),
         idempotency_key: send.key,
         invitation,
+        restored_from: None,
         state: ScheduledState::Pending,
         rev: 1,
     };

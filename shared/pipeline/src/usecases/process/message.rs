@@ -114,6 +114,9 @@ async fn store_message(deps: &impl Deps, arrival: Arrival<'_>) -> PortResult<Sto
         let Ok(ordinal) = conversation.receive_message(wants, job.received_at) else {
             continue;
         };
+        if came_before_restore(deps, job, inbound) {
+            conversation.doubt_restored();
+        }
         identity::learn_identity(deps, job, &mut conversation, inbound).await?;
         conversation.set_reply_address(&inbound.address);
         conversation.apply_preference(&inbound.content, written_at(job, inbound));
@@ -244,6 +247,13 @@ fn written_at(job: &InboundJob, inbound: &InboundMessage) -> jiff::Timestamp {
     inbound
         .sent_at
         .map_or(job.received_at, |sent_at| sent_at.min(job.received_at))
+}
+
+/// Returns `true` if a message was written before the installation went on from a backup: nobody knows whether it was answered.
+fn came_before_restore(deps: &impl Deps, job: &InboundJob, inbound: &InboundMessage) -> bool {
+    let restored_at = deps.settings().restored_at;
+    // Providers tell whole seconds.
+    restored_at.is_some_and(|restored_at| written_at(job, inbound).as_second() < restored_at.as_second())
 }
 
 /// Returns the record of the file of a message, which is fetched later; `None` if there is nothing to fetch.

@@ -147,6 +147,7 @@ async fn send_reminder(
         by: None,
         idempotency_key: None,
         invitation: None,
+        restored_from: None,
         state: ScheduledState::Pending,
         rev: 1,
     };

@@ -83,13 +83,14 @@ pub(super) async fn reconcile_outcome(
         SendEvidence::Unclear => return wait_for_provider(deps, message, claimed_at).await,
         SendEvidence::None => {}
     }
-    wait_then_repeat(deps, message, claimed_at, now).await
+    wait_then_repeat(deps, context, message, claimed_at, now).await
 }
 
 /// Looks for evidence again until the setting `unknown_wait` has passed since the claim. Then the message is repeated
 /// or given up.
 async fn wait_then_repeat(
     deps: &impl Deps,
+    context: SendContext<'_>,
     message: Outgoing,
     claimed_at: jiff::Timestamp,
     now: jiff::Timestamp,
@@ -101,7 +102,7 @@ async fn wait_then_repeat(
             after: left.min(EVIDENCE_CHECK_INTERVAL),
         }));
     }
-    repeat_or_give_up(deps, message).await
+    repeat_or_give_up(deps, context, message).await
 }
 
 /// Returns the recipient's other addresses, under which the provider may keep the chat. For a phone number these are
@@ -123,7 +124,11 @@ async fn other_names(
 
 /// Queues a message again, marked `maybe_sent`, because there is no evidence that it was sent. When its attempts are
 /// used up, the message is given up instead.
-async fn repeat_or_give_up(deps: &impl Deps, mut message: Outgoing) -> StepResult {
+async fn repeat_or_give_up(deps: &impl Deps, context: SendContext<'_>, mut message: Outgoing) -> StepResult {
+    if message.out.restored && !capabilities(deps, context.bound).has_history {
+        let why = "restored from a backup, and the provider cannot be asked what was sent since".to_owned();
+        return give_up(deps, message, Reason::UnknownOutcome, Some(why)).await;
+    }
     if message.out.attempts >= deps.settings().attempts.outbound {
         let why = "no evidence that the last attempt was sent".to_owned();
         return give_up(deps, message, Reason::UnknownOutcome, Some(why)).await;

@@ -1,0 +1,84 @@
+//! Copies of a folder whose files come and go, and are never changed.
+
+use super::BackupError;
+use crate::files::UNFINISHED;
+use crate::folder::create_folder;
+use std::collections::BTreeSet;
+use std::fs;
+use std::io::ErrorKind;
+use std::path::{Path, PathBuf};
+
+/// A copy of a folder, to which files are added until it is whole.
+pub(super) struct FolderCopy {
+    from: PathBuf,
+    to: PathBuf,
+    copied: BTreeSet<String>,
+}
+
+impl FolderCopy {
+    pub(super) fn begin(from: &Path, to: &Path) -> Result<Self, BackupError> {
+        create_folder(to).map_err(|source| BackupError::of_file(to, source))?;
+        Ok(Self {
+            from: from.to_owned(),
+            to: to.to_owned(),
+            copied: BTreeSet::new(),
+        })
+    }
+
+    /// Lists the files that are whole.
+    pub(super) fn list_names(&self) -> Result<BTreeSet<String>, BackupError> {
+        let failed = |source| BackupError::of_file(&self.from, source);
+        let mut names = BTreeSet::new();
+        for entry in fs::read_dir(&self.from).map_err(failed)? {
+            let name = entry.map_err(failed)?.file_name().to_string_lossy().into_owned();
+            if !name.ends_with(UNFINISHED) {
+                names.insert(name);
+            }
+        }
+        Ok(names)
+    }
+
+    /// Copies all files that are there. Those that go meanwhile are left out.
+    pub(super) fn copy_all(&mut self) -> Result<(), BackupError> {
+        for name in self.list_names()? {
+            self.copy_one(&name)?;
+        }
+        Ok(())
+    }
+
+    /// Copies what is missing of `wanted`, and removes every other file from the copy. Returns `false` if a file is gone.
+    pub(super) fn copy_only(&mut self, wanted: &BTreeSet<String>) -> Result<bool, BackupError> {
+        for name in wanted {
+            if !self.copied.contains(name) && !self.copy_one(name)? {
+                return Ok(false);
+            }
+        }
+        let other: Vec<String> = self.copied.difference(wanted).cloned().collect();
+        for name in other {
+            let path = self.to.join(&name);
+            fs::remove_file(&path).map_err(|source| BackupError::of_file(&path, source))?;
+            self.copied.remove(&name);
+        }
+        Ok(true)
+    }
+
+    /// Copies a file. Returns `false` if it is gone.
+    fn copy_one(&mut self, name: &str) -> Result<bool, BackupError> {
+        match copy_file(&self.from.join(name), &self.to.join(name)) {
+            Ok(()) => {
+                self.copied.insert(name.to_owned());
+                Ok(true)
+            }
+            Err(BackupError::File { source, .. }) if source.kind() == ErrorKind::NotFound => Ok(false),
+            Err(error) => Err(error),
+        }
+    }
+}
+
+/// Copies a file with its mode.
+pub(super) fn copy_file(from: &Path, to: &Path) -> Result<(), BackupError> {
+    let copied = fs::copy(from, to);
+    copied
+        .map(drop)
+        .map_err(|source| BackupError::of_file(from, source))
+}

@@ -1,0 +1,83 @@
+//! One state of both databases, held by transactions that read.
+
+use super::BackupError;
+use crate::folder::open_reading;
+use crate::intake_log::last_moved;
+use crate::restored::note_backup_time;
+use jiff::Timestamp;
+use rusqlite::backup::Backup;
+use rusqlite::{Connection, OpenFlags};
+use std::collections::BTreeSet;
+use std::path::Path;
+
+/// The number of pages that are copied at once.
+const ALL_PAGES: i32 = -1;
+
+/// The state of both databases at one moment. Writers go on beside it.
+pub(super) struct PinnedSnapshot {
+    intake: Connection,
+    records: Connection,
+}
+
+/// Begins to read both databases, the intake log first.
+pub(super) fn open_snapshot(data: &Path) -> Result<PinnedSnapshot, BackupError> {
+    let pin = |name: &str| -> Result<Connection, BackupError> {
+        let connection = open_reading(&data.join(name)).map_err(|error| error.into_backup_error(data))?;
+        connection.execute_batch("BEGIN")?;
+        // A transaction reads from its first read on.
+        connection.query_row("SELECT count(*) FROM sqlite_schema", [], |_| Ok(()))?;
+        Ok(connection)
+    };
+    Ok(PinnedSnapshot {
+        intake: pin("intake.db")?,
+        records: pin("recado.db")?,
+    })
+}
+
+impl PinnedSnapshot {
+    /// Lists the files of the large bodies that are still needed.
+    pub(super) fn list_payloads(&self) -> Result<BTreeSet<String>, BackupError> {
+        let moved = last_moved(&self.records)?;
+        let waiting = "SELECT payload FROM intake WHERE payload IS NOT NULL AND seq > ?1";
+        let recorded = "SELECT payload FROM events WHERE payload IS NOT NULL AND ?1 = ?1";
+        let mut names = BTreeSet::new();
+        for (connection, sql) in [(&self.intake, waiting), (&self.records, recorded)] {
+            let mut statement = connection.prepare(sql)?;
+            for name in statement.query_map([moved], |row| row.get(0))? {
+                names.insert(name?);
+            }
+        }
+        Ok(names)
+    }
+
+    /// Copies both databases into the folder `to`. The copy of the records says when it was taken.
+    pub(super) fn copy_into(&self, to: &Path, now: Timestamp) -> Result<(), BackupError> {
+        copy_database(&self.intake, &to.join("intake.db"), |_| Ok(()))?;
+        copy_database(&self.records, &to.join("recado.db"), |copy| {
+            note_backup_time(copy, now)
+        })
+    }
+}
+
+/// Copies a database into a file, changes the copy, and checks it.
+fn copy_database(
+    from: &Connection,
+    to: &Path,
+    change: impl FnOnce(&Connection) -> rusqlite::Result<()>,
+) -> Result<(), BackupError> {
+    let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_CREATE;
+    crate::folder::create_file(to).map_err(|source| BackupError::of_file(to, source))?;
+    let mut copy = Connection::open_with_flags(to, flags)?;
+    Backup::new(from, &mut copy)?.step(ALL_PAGES)?;
+    // One file, without a log beside it. The next start sets it again.
+    copy.query_row("PRAGMA journal_mode = DELETE", [], |_| Ok(()))?;
+    copy.execute_batch("PRAGMA synchronous = FULL")?;
+    change(&copy)?;
+    let found: String = copy.query_row("PRAGMA quick_check(1)", [], |row| row.get(0))?;
+    if found != "ok" {
+        let path = to.file_name().unwrap_or_default().to_string_lossy().into_owned();
+        let what = "was damaged before it was copied";
+        return Err(BackupError::Damaged { path, what });
+    }
+    copy.close().map_err(|(_, error)| error.into())
+}

@@ -1,0 +1,156 @@
+use super::*;
+use crate::embedded::tests::Scratch;
+use crate::{Clock, Embedded};
+use futures::executor::block_on;
+use recado_pipeline::ports::{IdentityKeyStore, Queues};
+use rusqlite::Connection;
+use serde_json::json;
+use std::io::Write;
+use std::time::Duration;
+
+fn now() -> Timestamp {
+    "2026-11-24T03:00:00Z".parse().unwrap()
+}
+
+/// A data folder with a store on it, a large body, a file and a secret.
+fn filled(scratch: &Scratch) -> Embedded {
+    let store = scratch.store();
+    let insert = |c: &Connection| {
+        c.execute(
+            "INSERT INTO events (id, due, payload, body, correlation) VALUES ('e', 1, 'large', '{}', 'k')",
+            [],
+        )?;
+        Ok(())
+    };
+    block_on(store.run_write("test", insert)).unwrap();
+    fs::write(scratch.0.join("payloads/large"), "a large body").unwrap();
+    fs::write(scratch.0.join("payloads/forgotten"), "of no event").unwrap();
+    fs::write(scratch.0.join("files/picture"), "bytes").unwrap();
+    fs::write(scratch.0.join("files/half.0.part"), "by").unwrap();
+    fs::write(scratch.0.join("webhook-secret"), "s").unwrap();
+    store
+}
+
+#[test]
+fn a_folder_in_use_is_copied_and_a_data_folder_is_made_of_the_copy() {
+    let (scratch, copy, other) = (Scratch::new(), Scratch::new(), Scratch::new());
+    let store = filled(&scratch);
+    let key = block_on(store.put_identity_key_if_absent(&recado_testkit::builders::identity_key())).unwrap();
+    let made = back_up_folder(&scratch.0, &copy.0, now()).unwrap();
+    let paths: Vec<&str> = made.files.iter().map(|file| file.path.as_str()).collect();
+    let expected = [
+        "files/picture",
+        "intake.db",
+        "payloads/large",
+        "recado.db",
+        "webhook-secret",
+    ];
+    assert_eq!(paths, expected);
+    assert_eq!(check_backup(&copy.0).unwrap(), made);
+    assert_eq!(restore_backup(&copy.0, &other.0).unwrap(), made);
+    let restored = other.store();
+    assert_eq!(block_on(restored.find_identity_key()).unwrap(), Some(key));
+    assert_eq!(
+        fs::read_to_string(other.0.join("payloads/large")).unwrap(),
+        "a large body"
+    );
+    let resumed = block_on(restored.resume_from_backup()).unwrap();
+    assert_eq!(resumed.unwrap().taken_at, now());
+    assert!(block_on(restored.find_restore_time()).unwrap().is_some());
+    assert_eq!(
+        block_on(restored.resume_from_backup()).unwrap(),
+        None,
+        "only once"
+    );
+    assert_eq!(
+        block_on(store.resume_from_backup()).unwrap(),
+        None,
+        "the original goes on"
+    );
+}
+
+#[test]
+fn what_is_acknowledged_is_in_the_copy_while_more_comes() {
+    let (scratch, copy, other) = (Scratch::new(), Scratch::new(), Scratch::new());
+    let store = scratch.store();
+    let job = |number: u32| {
+        serde_json::from_value(json!({
+            "conversation": "c_0123456789abcdef0123456789abcdef-1", "tenant": "t", "ordinal": number, "correlation": "k",
+        }))
+        .unwrap()
+    };
+    let enqueue = |number: u32| {
+        block_on(store.enqueue_turn_job(&job(number), Duration::ZERO)).unwrap();
+    };
+    (0..50).for_each(enqueue);
+    std::thread::scope(|scope| {
+        scope.spawn(|| (50..400).for_each(enqueue));
+        back_up_folder(&scratch.0, &copy.0, now()).unwrap();
+    });
+    restore_backup(&copy.0, &other.0).unwrap();
+    let restored = Connection::open(other.0.join("recado.db")).unwrap();
+    let count: u32 = restored
+        .query_row("SELECT count(*) FROM queue_messages", [], |row| row.get(0))
+        .unwrap();
+    assert!(count >= 50, "{count}");
+}
+
+#[test]
+fn a_backup_that_was_changed_cut_off_or_added_to_is_refused() {
+    let (scratch, copy) = (Scratch::new(), Scratch::new());
+    let _store = filled(&scratch);
+    back_up_folder(&scratch.0, &copy.0, now()).unwrap();
+    let refused = |told: &str| {
+        let to = Scratch::new();
+        let error = restore_backup(&copy.0, &to.0).unwrap_err().to_string();
+        assert!(error.contains(told), "{error}");
+        assert!(!to.0.exists(), "nothing is restored of it");
+    };
+    let picture = copy.0.join("files/picture");
+    fs::write(&picture, "BYTES").unwrap();
+    refused("files/picture is not as it was written");
+    fs::remove_file(&picture).unwrap();
+    refused("files/picture is missing");
+    fs::write(&picture, "bytes").unwrap();
+    fs::write(copy.0.join("files/other"), "x").unwrap();
+    refused("files/other does not belong to it");
+    fs::remove_file(copy.0.join("files/other")).unwrap();
+    check_backup(&copy.0).unwrap();
+    fs::remove_file(copy.0.join("backup.json")).unwrap();
+    refused("no whole backup");
+}
+
+#[test]
+fn neither_a_backup_nor_a_restore_writes_into_a_folder_with_something_in_it() {
+    let (scratch, copy, other) = (Scratch::new(), Scratch::new(), Scratch::new());
+    assert!(matches!(
+        back_up_folder(&scratch.0, &copy.0, now()),
+        Err(BackupError::NoDataFolder(_))
+    ));
+    let _store = filled(&scratch);
+    back_up_folder(&scratch.0, &copy.0, now()).unwrap();
+    for to in [&copy.0, &scratch.0] {
+        assert!(matches!(
+            back_up_folder(&scratch.0, to, now()),
+            Err(BackupError::NotEmpty(_))
+        ));
+    }
+    fs::create_dir(&other.0).unwrap();
+    let mut file = fs::File::create(other.0.join("mine")).unwrap();
+    file.write_all(b"kept").unwrap();
+    assert!(matches!(
+        restore_backup(&copy.0, &other.0),
+        Err(BackupError::NotEmpty(_))
+    ));
+    assert_eq!(fs::read_dir(&other.0).unwrap().count(), 1);
+}
+
+#[test]
+fn a_start_refuses_a_folder_into_which_a_restore_was_cut_off() {
+    let scratch = Scratch::new();
+    fs::create_dir(&scratch.0).unwrap();
+    fs::write(scratch.0.join(UNFINISHED_RESTORE), "").unwrap();
+    let refused = Embedded::open_folder(&scratch.0, Clock::from_system()).unwrap_err();
+    assert!(refused.to_string().contains("cut off"), "{refused}");
+    assert!(!scratch.0.join("recado.db").exists());
+}

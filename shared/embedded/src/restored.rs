@@ -1,0 +1,82 @@
+//! The first start on a data folder that comes from a backup.
+//!
+//! The records say what was to be done when the backup was taken. What was done since then, they do not know. So nothing that
+//! was open then is done from memory: a message is looked for at the provider first, and what cannot be looked for waits for a
+//! person. How: `docs/server.md`.
+
+use crate::Embedded;
+use crate::db_error::DbError;
+use crate::sql_records::execute_sql;
+use crate::store::doubt_restored_rows;
+use jiff::Timestamp;
+use recado_domain::millis::from_unix_millis;
+use recado_pipeline::ports::PortResult;
+use rusqlite::{Connection, OptionalExtension, params};
+
+/// The name under which a backup keeps its time. The first start on it removes that.
+const TAKEN_AT: &str = "backup-taken-at";
+
+/// The name under which the installation keeps the time at which it last went on from a backup.
+const RESTORED_AT: &str = "restored-at";
+
+/// The numbers of records that the first start on a backup doubts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct RestoredCounts {
+    /// The time of the backup.
+    pub taken_at: Timestamp,
+    /// Messages that were to be sent: the provider is asked first.
+    pub messages: usize,
+    /// Conversations whose owed answer waits for a person.
+    pub answers: usize,
+    /// Scheduled messages that fell due since: the provider is asked first.
+    pub scheduled: usize,
+    /// Batches that are paused.
+    pub batches: usize,
+    /// E-mails that were given up: their carriers cannot be asked.
+    pub emails: usize,
+}
+
+/// Notes in the copy of the records when it was taken.
+pub(crate) fn note_backup_time(copy: &Connection, taken_at: Timestamp) -> rusqlite::Result<()> {
+    let sql = "INSERT OR REPLACE INTO installation (name, value) VALUES (?1, ?2)";
+    let at = taken_at.as_millisecond().to_string();
+    copy.execute(sql, params![TAKEN_AT, at]).map(drop)
+}
+
+fn read_time(connection: &Connection, name: &str) -> Result<Option<Timestamp>, DbError> {
+    let sql = "SELECT CAST(value AS INTEGER) FROM installation WHERE name = ?1";
+    let found: Option<i64> = connection.query_row(sql, [name], |row| row.get(0)).optional()?;
+    Ok(found.map(from_unix_millis))
+}
+
+/// Doubts what was open, if the records come from a backup on which no start went on yet.
+fn resume_rows(connection: &Connection, now: Timestamp) -> Result<Option<RestoredCounts>, DbError> {
+    let Some(taken_at) = read_time(connection, TAKEN_AT)? else {
+        return Ok(None);
+    };
+    let counts = doubt_restored_rows(connection, taken_at, now)?;
+    execute_sql(connection, "DELETE FROM installation WHERE name = ?1", [TAKEN_AT])?;
+    let sql = "INSERT OR REPLACE INTO installation (name, value) VALUES (?1, ?2)";
+    execute_sql(
+        connection,
+        sql,
+        params![RESTORED_AT, now.as_millisecond().to_string()],
+    )?;
+    Ok(Some(counts))
+}
+
+impl Embedded {
+    /// Doubts what was open when the backup was taken from which this folder comes. `None`: it does not come from a backup, or an
+    /// earlier start did so. To be called once, before anything else is done.
+    pub async fn resume_from_backup(&self) -> PortResult<Option<RestoredCounts>> {
+        let now = self.current_time();
+        let resumed = self.run_write("resume_from_backup", move |c| resume_rows(c, now));
+        resumed.await
+    }
+
+    /// Returns the time at which the installation last went on from a backup.
+    pub async fn find_restore_time(&self) -> PortResult<Option<Timestamp>> {
+        let found = self.run_lookup("restore_time", |c| read_time(c, RESTORED_AT));
+        found.await
+    }
+}

@@ -1,0 +1,214 @@
+//! Doubts the records of a backup: what they say is to be done may have been done since.
+
+use super::batches::upsert_batch;
+use super::conversation_row::ConversationRow;
+use super::instances::upsert_state;
+use super::invitations::insert_invitation;
+use super::messages::MessageRow;
+use super::scheduled::ScheduledRow;
+use crate::RestoredCounts;
+use crate::db_error::DbError;
+use crate::sql_records::{decode_json, encode_json, query_all};
+use jiff::Timestamp;
+use recado_domain::conversation::Conversation;
+use recado_domain::ids::{InstanceId, Nonce, hash_parts};
+use recado_domain::instance::InstanceState;
+use recado_domain::invitations::{Batch, BatchOrder, Invitation, InvitationState};
+use recado_domain::message::Message;
+use recado_domain::reason::Reason;
+use recado_domain::scheduled::ScheduledMessage;
+use rusqlite::Connection;
+
+/// Doubts every record that says that something is to be done. `taken_at`: the time of the backup.
+pub(crate) fn doubt_restored_rows(
+    c: &Connection,
+    taken_at: Timestamp,
+    now: Timestamp,
+) -> Result<RestoredCounts, DbError> {
+    expect_missed_messages(c, taken_at)?;
+    Ok(RestoredCounts {
+        taken_at,
+        messages: doubt_messages(c, taken_at, now)?,
+        answers: doubt_answers(c)?,
+        scheduled: doubt_scheduled(c, taken_at, now)?,
+        batches: pause_batches(c, now)?,
+        emails: give_up_emails(c, now)?,
+    })
+}
+
+/// Has every instance look for what it missed since the backup.
+fn expect_missed_messages(c: &Connection, taken_at: Timestamp) -> Result<(), DbError> {
+    let mut statement = c.prepare("SELECT id, body FROM instance_states")?;
+    let rows = statement.query_map([], |row| Ok((row.get::<_, String>(0)?, row.get::<_, String>(1)?)))?;
+    let rows: Vec<(String, String)> = rows.collect::<Result<_, _>>()?;
+    for (id, body) in rows {
+        let id = InstanceId::parse(&id).map_err(|_| DbError::Argument("a damaged id"))?;
+        let mut state: InstanceState = decode_json(&body)?;
+        state.catch_up_from = Some(state.catch_up_from.map_or(taken_at, |from| from.min(taken_at)));
+        state.caught_up_at = None;
+        state.rev += 1;
+        upsert_state(c, &id, &state)?;
+    }
+    Ok(())
+}
+
+/// Makes every message that was to be sent one of unknown outcome.
+fn doubt_messages(c: &Connection, taken_at: Timestamp, now: Timestamp) -> Result<usize, DbError> {
+    let mut doubted = 0;
+    for mut message in query_all::<Message>(c, "SELECT body FROM messages WHERE open = 1", [])? {
+        let nonce = make_nonce(message.message_id().as_str(), taken_at)?;
+        let out = message.out.as_mut();
+        if out.is_some_and(|out| out.doubt_restored(nonce, taken_at, now).is_ok()) {
+            MessageRow::from_message(&message)?.write_row(c)?;
+            doubted += 1;
+        }
+    }
+    Ok(doubted)
+}
+
+/// Makes the nonce of the attempt that may have been made since the backup.
+fn make_nonce(message: &str, taken_at: Timestamp) -> Result<Nonce, DbError> {
+    let at = taken_at.as_millisecond().to_string();
+    let text = hash_parts(&["restored", message, &at], 16);
+    Nonce::parse(&text).map_err(|_| DbError::Argument("a hash is no nonce"))
+}
+
+/// Leaves what agents owe to people.
+fn doubt_answers(c: &Connection) -> Result<usize, DbError> {
+    let owed = "SELECT body FROM conversations WHERE status = 'active'
+        AND (json_extract(body, '$.turn_upto') > json_extract(body, '$.answered')
+            OR json_extract(body, '$.agent_returns_at') IS NOT NULL)";
+    let mut doubted = 0;
+    for mut conversation in query_all::<Conversation>(c, owed, [])? {
+        if conversation.doubt_restored() {
+            conversation.rev += 1;
+            ConversationRow::from_conversation(&conversation)?.write_row(c)?;
+            doubted += 1;
+        }
+    }
+    Ok(doubted)
+}
+
+/// Has scheduled messages that fell due since the backup looked for before they are sent.
+fn doubt_scheduled(c: &Connection, taken_at: Timestamp, now: Timestamp) -> Result<usize, DbError> {
+    let due = "SELECT body FROM scheduled WHERE due <= ?1";
+    let found: Vec<ScheduledMessage> = query_all(c, due, [now.as_millisecond()])?;
+    for scheduled in &found {
+        let doubted = ScheduledMessage {
+            restored_from: Some(taken_at),
+            rev: scheduled.rev + 1,
+            ..scheduled.clone()
+        };
+        ScheduledRow::from_scheduled(&doubted)?.write_row(c)?;
+    }
+    Ok(found.len())
+}
+
+/// Pauses the batches that run: nobody knows how far they came.
+fn pause_batches(c: &Connection, now: Timestamp) -> Result<usize, DbError> {
+    let mut paused = 0;
+    for mut batch in query_all::<Batch>(c, "SELECT body FROM batches", [])? {
+        if batch.is_expanding() && batch.follow(BatchOrder::Pause, now).is_ok() {
+            upsert_batch(c, &batch, &encode_json(&batch)?)?;
+            paused += 1;
+        }
+    }
+    Ok(paused)
+}
+
+/// Gives up the e-mails that wait for their carriers, which cannot be asked what they took.
+fn give_up_emails(c: &Connection, now: Timestamp) -> Result<usize, DbError> {
+    let mut given_up = 0;
+    for mut invitation in
+        query_all::<Invitation>(c, "SELECT body FROM invitations WHERE due IS NOT NULL", [])?
+    {
+        let InvitationState::Email { outbox } = &mut invitation.state else {
+            continue;
+        };
+        let why = "restored from a backup".to_owned();
+        if outbox.give_up(Reason::UnknownOutcome, why, now).is_ok() {
+            invitation.rev += 1;
+            insert_invitation(c, &invitation, &encode_json(&invitation)?)?;
+            given_up += 1;
+        }
+    }
+    Ok(given_up)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Clock, Embedded};
+    use futures::executor::block_on;
+    use recado_domain::invitations::BatchState;
+    use recado_pipeline::ports::{BatchRecords, InstanceStates, InvitationRecords, ScheduledMessages};
+    use recado_testkit::builders::{Fixture, at};
+    use serde_json::{Value, json};
+
+    /// Reads a record of JSON, to which `state` is added.
+    fn record<T: serde::de::DeserializeOwned>(mut fields: Value, state: &Value) -> T {
+        let object = fields.as_object_mut().unwrap();
+        object.extend(state.as_object().unwrap().clone());
+        serde_json::from_value(fields).unwrap()
+    }
+
+    fn scheduled(id: &str, send_at: i64) -> ScheduledMessage {
+        record(
+            json!({"id": format!("s_{}", id.repeat(32)), "tenant": "t", "instance": "i", "to": "5511999998888",
+                "content": {"type": "text", "text": "Oi"}, "send_at": at(send_at).as_millisecond(), "created_at": 0, "correlation": "k"}),
+            &json!({"state": "pending", "rev": 1}),
+        )
+    }
+
+    fn batch() -> Batch {
+        record(
+            json!({"tenant": "t", "id": format!("bat_{}", "0".repeat(32)), "occasion": "o", "channel": "whatsapp",
+                "template": "invite", "by": "installation", "correlation": "k", "request_hash": "h"}),
+            &json!({"state": "running", "recipients": 9, "expanded": 3, "due_at": 60, "created_at": 0,
+                "keep_until": 9_000_000_000_000_i64, "rev": 1}),
+        )
+    }
+
+    fn invitation() -> Invitation {
+        let outbox = json!({"sender": "s", "email_state": "queued", "not_before": 5, "attempts": 0, "wake_at": 5,
+            "correlation": "k", "history": []});
+        record(
+            json!({"tenant": "t", "id": format!("inv_{}", "0".repeat(32)), "occasion": "o", "guest": "g",
+                "channel": "email", "template": "invite", "by": "installation", "request_hash": "h"}),
+            &json!({"state": "email", "outbox": outbox, "created_at": 0, "keep_until": 9_000_000_000_000_i64, "rev": 1}),
+        )
+    }
+
+    #[test]
+    fn what_fell_due_since_the_backup_what_ran_and_what_waited_for_a_carrier_is_doubted() {
+        let store = Embedded::in_memory(Clock::new(|| at(100))).unwrap();
+        let (due, ahead) = (scheduled("a", 90), scheduled("b", 110));
+        block_on(store.put_scheduled(&due, None)).unwrap();
+        block_on(store.put_scheduled(&ahead, None)).unwrap();
+        let _ = block_on(store.begin_batch(&batch(), None, at(0))).unwrap();
+        let _ = block_on(store.begin_invitation(&invitation(), &[], at(0))).unwrap();
+        let fixture = Fixture::new();
+        let state = InstanceState::default();
+        let insert = {
+            let id = fixture.instance().clone();
+            move |c: &Connection| upsert_state(c, &id, &state)
+        };
+        block_on(store.run_write("test", insert)).unwrap();
+        let doubt = |c: &Connection| doubt_restored_rows(c, at(50), at(100));
+        let counts = block_on(store.run_write("test", doubt)).unwrap();
+        assert_eq!((counts.scheduled, counts.batches, counts.emails), (1, 1, 1));
+        let found = |id| block_on(store.find_scheduled(id)).unwrap().unwrap();
+        assert_eq!(found(&due.id).restored_from, Some(at(50)));
+        assert_eq!(
+            found(&ahead.id).restored_from,
+            None,
+            "the original had no time to send it"
+        );
+        let paused = block_on(store.find_batch(&batch().tenant, &batch().id)).unwrap();
+        assert_eq!(paused.unwrap().state, BatchState::Paused);
+        let dead = block_on(store.find_invitation(&invitation().tenant, &invitation().id)).unwrap();
+        assert_eq!(dead.unwrap().email_failed_at(), Some(at(100)));
+        let state = block_on(store.read_instance_state(fixture.instance())).unwrap();
+        assert_eq!(state.catch_up_from, Some(at(50)));
+    }
+}
