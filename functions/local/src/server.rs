@@ -78,7 +78,7 @@ pub(crate) async fn serve_connections(
         };
         while running.try_join_next().is_some() {}
         let entered = tokio::select! {
-            // Who is connected already is served, if there is room.
+            // If there is room, a connection that was taken is served.
             biased;
             entered = server.connections.admit_connection(peer.ip().to_canonical()) => entered,
             () = wait_for_closing(&mut closing) => break,

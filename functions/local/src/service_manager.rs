@@ -1,4 +1,4 @@
-//! What a service manager such as systemd does for the process: it holds the listening socket, and is told how the process is.
+//! The service manager, such as systemd: it holds the listening socket, and is told the state of the process.
 
 use anyhow::{Context, Result, bail};
 use listenfd::ListenFd;

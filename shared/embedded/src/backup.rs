@@ -16,7 +16,6 @@ pub use manifest::BackupManifest;
 use crate::folder::{create_folder, sync_folder};
 use copying::FolderCopy;
 use jiff::Timestamp;
-pub(crate) use restoring::UNFINISHED_RESTORE;
 pub use restoring::restore_backup;
 use snapshot::{PinnedSnapshot, open_snapshot};
 use std::fs;

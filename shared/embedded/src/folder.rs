@@ -1,4 +1,3 @@
-use crate::backup::UNFINISHED_RESTORE;
 use crate::file_permissions::{FolderPrivacy, restrict_to_owner};
 use crate::files::delete_unfinished;
 use crate::format::{prepare_intake, prepare_tables};
@@ -8,6 +7,9 @@ use rusqlite::{Connection, OpenFlags};
 use std::fs::{DirBuilder, File, OpenOptions, TryLockError};
 use std::io;
 use std::path::{Path, PathBuf};
+
+/// The file that a data folder holds until everything of the backup is in it. A start refuses such a folder.
+pub(crate) const UNFINISHED_RESTORE: &str = "unfinished-restore";
 
 /// A data folder on which only this process works: the database, its lock, the large bodies and the files.
 #[derive(Debug)]

@@ -41,5 +41,4 @@ pub use file_permissions::{FolderPrivacy, restrict_to_owner};
 pub use open_error::OpenError;
 pub use queue::{DeadMessage, DequeuedMessage, EmbeddedQueueDepth, FairShare, Receipt, TenantKey};
 pub use recovery::RecoveryCounts;
-pub use restored::RestoredCounts;
-pub use store::SweepCounts;
+pub use store::{RestoredCounts, SweepCounts};

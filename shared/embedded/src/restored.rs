@@ -7,7 +7,7 @@
 use crate::Embedded;
 use crate::db_error::DbError;
 use crate::sql_records::execute_sql;
-use crate::store::doubt_restored_rows;
+use crate::store::{RestoredCounts, doubt_restored_rows};
 use jiff::Timestamp;
 use recado_domain::millis::from_unix_millis;
 use recado_pipeline::ports::PortResult;
@@ -18,23 +18,6 @@ const TAKEN_AT: &str = "backup-taken-at";
 
 /// The name under which the installation keeps the time at which it last went on from a backup.
 const RESTORED_AT: &str = "restored-at";
-
-/// The numbers of records that the first start on a backup doubts.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct RestoredCounts {
-    /// The time of the backup.
-    pub taken_at: Timestamp,
-    /// Messages that were to be sent: the provider is asked first.
-    pub messages: usize,
-    /// Conversations whose owed answer waits for a person.
-    pub answers: usize,
-    /// Scheduled messages that fell due since: the provider is asked first.
-    pub scheduled: usize,
-    /// Batches that are paused.
-    pub batches: usize,
-    /// E-mails that were given up: their carriers cannot be asked.
-    pub emails: usize,
-}
 
 /// Notes in the copy of the records when it was taken.
 pub(crate) fn note_backup_time(copy: &Connection, taken_at: Timestamp) -> rusqlite::Result<()> {

@@ -43,6 +43,7 @@ pub use expiry::SweepCounts;
 pub(crate) use inbox::{EventRow, InboundRows, RecordedEvent, select_event};
 pub(crate) use messages::MessageRow;
 pub(crate) use outbox::Settlement;
+pub use restored::RestoredCounts;
 pub(crate) use restored::doubt_restored_rows;
 
 #[cfg(test)]

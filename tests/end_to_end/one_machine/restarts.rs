@@ -1,11 +1,12 @@
 //! Restarts under a service manager, which holds the listening socket.
 
-use crate::machine::{INSTANCE, Machine, seconds};
+use crate::machine::{INSTANCE, Machine, PATIENCE, seconds};
 use futures::future::join_all;
 use recado_testkit::webhooks::evolution_text;
 use reqwest::StatusCode;
 use std::collections::BTreeMap;
 use std::net::TcpListener;
+use std::os::unix::net::UnixDatagram;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::Duration;
 
@@ -72,6 +73,24 @@ async fn no_webhook_is_refused_lost_or_doubled_while_recado_is_started_anew() {
         *got.entry(delivered.to).or_default() += 1;
     }
     assert_eq!(got.len(), count, "each contact got its reply");
+}
+
+#[tokio::test]
+async fn the_service_manager_is_told_when_recado_is_ready_and_when_it_stops() {
+    let mut machine = Machine::prepared(&[]);
+    let path = machine.data().with_file_name("notify");
+    let manager = UnixDatagram::bind(&path).unwrap();
+    manager.set_read_timeout(Some(PATIENCE)).unwrap();
+    let told = || {
+        let mut text = [0; 200];
+        let length = manager.recv(&mut text).unwrap();
+        String::from_utf8_lossy(&text[..length]).trim().to_owned()
+    };
+    machine.set("NOTIFY_SOCKET", path.to_str().unwrap());
+    machine.start("serve");
+    assert_eq!(told(), "READY=1");
+    assert_eq!(machine.stop("-TERM").code(), Some(0));
+    assert_eq!(told(), "STOPPING=1");
 }
 
 /// Waits until so many more webhooks were posted.

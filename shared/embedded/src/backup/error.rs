@@ -18,7 +18,7 @@ pub enum BackupError {
     Damaged {
         /// The file, within the backup.
         path: String,
-        /// What is wrong with it.
+        /// The fault of the file.
         what: &'static str,
     },
     /// Files came and went all the time.

@@ -1,7 +1,7 @@
 //! The manifest of a backup: its time, its format and the checksum of each file.
 
-use super::{BackupError, UNFINISHED_RESTORE};
-use crate::folder::{create_file, sync_folder};
+use super::BackupError;
+use crate::folder::{UNFINISHED_RESTORE, create_file, sync_folder};
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
@@ -15,7 +15,7 @@ const FILE: &str = "backup.json";
 /// The number of bytes that are read at once.
 const PIECE: usize = 256 * 1024;
 
-/// What a backup says of itself.
+/// The description of a backup.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct BackupManifest {
     /// The version of Recado that made the backup.

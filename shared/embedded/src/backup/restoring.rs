@@ -3,13 +3,10 @@
 use super::copying::copy_file;
 use super::manifest::sync_files;
 use super::{BackupError, BackupManifest, begin_folder, check_backup};
-use crate::folder::{create_file, create_folder, sync_folder};
+use crate::folder::{UNFINISHED_RESTORE, create_file, create_folder, sync_folder};
 use std::fs::{self, Permissions};
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
-
-/// The file that a data folder holds until everything of the backup is in it. A start refuses such a folder.
-pub(crate) const UNFINISHED_RESTORE: &str = "unfinished-restore";
 
 /// Checks the backup in the folder `from`, and copies it into the new folder `to`. The first start on that folder doubts what was
 /// open when the backup was taken.

@@ -1,5 +1,6 @@
 use super::*;
 use crate::embedded::tests::Scratch;
+use crate::folder::UNFINISHED_RESTORE;
 use crate::{Clock, Embedded};
 use futures::executor::block_on;
 use recado_pipeline::ports::{IdentityKeyStore, Queues};

@@ -6,7 +6,6 @@ use super::instances::upsert_state;
 use super::invitations::insert_invitation;
 use super::messages::MessageRow;
 use super::scheduled::ScheduledRow;
-use crate::RestoredCounts;
 use crate::db_error::DbError;
 use crate::sql_records::{decode_json, encode_json, query_all};
 use jiff::Timestamp;
@@ -18,6 +17,23 @@ use recado_domain::message::Message;
 use recado_domain::reason::Reason;
 use recado_domain::scheduled::ScheduledMessage;
 use rusqlite::Connection;
+
+/// The numbers of records that the first start on a backup doubts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct RestoredCounts {
+    /// The time of the backup.
+    pub taken_at: Timestamp,
+    /// Messages that were to be sent: the provider is asked first.
+    pub messages: usize,
+    /// Conversations whose owed answer waits for a person.
+    pub answers: usize,
+    /// Scheduled messages that fell due since: the provider is asked first.
+    pub scheduled: usize,
+    /// Batches that are paused.
+    pub batches: usize,
+    /// E-mails that were given up: their carriers cannot be asked.
+    pub emails: usize,
+}
 
 /// Doubts every record that says that something is to be done. `taken_at`: the time of the backup.
 pub(crate) fn doubt_restored_rows(
