@@ -49,13 +49,15 @@ pub enum AlertKind {
     PersonNeeded,
     /// WhatsApp did not acknowledge messages that the provider accepted.
     NotAcknowledged,
+    /// WhatsApp judges a number as less than good, or lowered its messaging limit.
+    NumberQuality,
     /// A tenant's budget of the month is nearly or wholly used up.
     Budget,
 }
 
 impl AlertKind {
     /// All kinds, those of the whole installation first.
-    pub const ALL: [Self; 12] = [
+    pub const ALL: [Self; 13] = [
         Self::NoHeartbeat,
         Self::FullDisk,
         Self::QueueDepth,
@@ -67,6 +69,7 @@ impl AlertKind {
         Self::CustomerWaits,
         Self::PersonNeeded,
         Self::NotAcknowledged,
+        Self::NumberQuality,
         Self::Budget,
     ];
 
@@ -84,6 +87,7 @@ impl AlertKind {
             Self::CustomerWaits => "customer_waits",
             Self::PersonNeeded => "person_needed",
             Self::NotAcknowledged => "not_acknowledged",
+            Self::NumberQuality => "number_quality",
             Self::Budget => "budget",
         }
     }
@@ -102,6 +106,7 @@ impl AlertKind {
             Self::CustomerWaits => "customer-waits",
             Self::PersonNeeded => "person-needed",
             Self::NotAcknowledged => "not-acknowledged",
+            Self::NumberQuality => "number-quality",
             Self::Budget => "budget",
         }
     }

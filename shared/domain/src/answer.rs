@@ -11,87 +11,12 @@ use crate::millis::add_duration;
 use crate::outbox::{Author, Outbox, OutboxState};
 use crate::reason::Reason;
 use jiff::{SignedDuration, Timestamp};
-use serde::{Deserialize, Serialize};
 
-/// The state of the answer to a contact's message.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum AnswerState {
-    /// The message is answered.
-    Answered,
-    /// Recado works on the answer, and nobody needs to do anything.
-    InWork,
-    /// The answer waits: for a person, a time or a setting.
-    Waiting,
-    /// Nobody owes an answer.
-    NotOwed,
-    /// The answer was given up: it is a dead letter.
-    Failed,
-}
+mod obstacle;
+mod reasons;
 
-/// The reason for the state of an answer. A message has one reason at a time.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum AnswerReason {
-    /// A reply of the agent was sent.
-    Replied,
-    /// The agent's error message was sent, because the model failed or a limit was reached.
-    ErrorMessage,
-    /// A reply of the agent may have been sent: its outcome was never learnt, and it is not repeated.
-    MaybeReplied,
-    /// A person answered.
-    Person,
-    /// The answer is no longer kept.
-    NotKept,
-    /// The debounce runs, because more messages may come; or the turn begins.
-    Debounce,
-    /// A turn drafts the reply.
-    Drafting,
-    /// The reply is on its way to the contact.
-    Sending,
-    /// People have the conversation.
-    Manual,
-    /// The agent has the conversation, but the rest waits for a person.
-    NeedsPerson,
-    /// The business is closed.
-    OutOfHours,
-    /// The model's key is missing or was refused.
-    ModelKey,
-    /// The instance is disabled or not configured.
-    NoInstance,
-    /// The agent of the instance is disabled.
-    AgentDisabled,
-    /// The message was too old when it arrived.
-    Stale,
-    /// The message asks for no answer: a reaction, a deletion or a note from WhatsApp; or the agent said so (`agent_silent`).
-    NothingToAnswer,
-    /// The conversation was resolved.
-    Resolved,
-    /// The reply was withdrawn before it was sent, and no other is owed.
-    Cancelled,
-    /// The reply could not be sent: it is a dead letter.
-    DeadLetter,
-}
-
-impl AnswerReason {
-    /// Returns the state that the reason belongs to.
-    pub fn state(self) -> AnswerState {
-        match self {
-            Self::Replied | Self::ErrorMessage | Self::MaybeReplied | Self::Person | Self::NotKept => {
-                AnswerState::Answered
-            }
-            Self::Debounce | Self::Drafting | Self::Sending => AnswerState::InWork,
-            Self::Manual
-            | Self::NeedsPerson
-            | Self::OutOfHours
-            | Self::ModelKey
-            | Self::NoInstance
-            | Self::AgentDisabled => AnswerState::Waiting,
-            Self::Stale | Self::NothingToAnswer | Self::Resolved | Self::Cancelled => AnswerState::NotOwed,
-            Self::DeadLetter => AnswerState::Failed,
-        }
-    }
-}
+pub use obstacle::Obstacle;
+pub use reasons::{AnswerReason, AnswerState};
 
 /// The answer to a contact's message, or the reason why there is none.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -147,6 +72,10 @@ pub struct AnswerSituation<'a> {
     pub debounce: Option<Debounce>,
     /// The longest time for which a burst puts its answer off.
     pub debounce_max: SignedDuration,
+    /// Obstacle of the turn once the debounce is over; `None` if there is none, or if nobody looked.
+    pub turn_obstacle: Option<Obstacle>,
+    /// Obstacle of messages that are ready to leave; `None` if there is none, or if nobody looked.
+    pub send_obstacle: Option<Obstacle>,
 }
 
 /// Explains the answer that a conversation owes for its oldest unanswered message. `None`: no answer is owed.
@@ -166,17 +95,45 @@ pub fn explain_answer(
     later: &[Message],
     situation: &AnswerSituation<'_>,
 ) -> ExplainedAnswer {
-    let mut answer = explain_without_debounce(message, conversation, later, situation);
-    if answer.reason == AnswerReason::Debounce {
-        let known = later.iter().chain([message]);
-        answer.until = debounce_until(conversation, known, situation);
+    let answer = explain_without_debounce(message, conversation, later, situation);
+    let known = later.iter().chain([message]);
+    answer.with_debounce_end(conversation, known, situation)
+}
+
+impl ExplainedAnswer {
+    /// Adds the time at which the debounce is over, if it runs and its last message is `known`. Once it is over, what else
+    /// holds up the turn is the reason.
+    #[must_use]
+    pub fn with_debounce_end<'a>(
+        self,
+        conversation: &Conversation,
+        known: impl Iterator<Item = &'a Message> + Clone,
+        situation: &AnswerSituation<'_>,
+    ) -> Self {
+        if self.reason != AnswerReason::Debounce {
+            return self;
+        }
+        let until = debounce_until(conversation, known, situation);
+        match situation.turn_obstacle.filter(|_| until.is_none()) {
+            Some(obstacle) => obstacle.explain_held(self),
+            None => Self { until, ..self },
+        }
     }
-    answer
+
+    /// Returns `true` if the debounce is over or unknown, so that something else may hold up the turn.
+    pub fn is_due(&self) -> bool {
+        self.reason == AnswerReason::Debounce && self.until.is_none()
+    }
+
+    /// Returns `true` if the reply is ready to leave, so that something may hold it up.
+    pub fn is_being_sent(&self) -> bool {
+        self.reason == AnswerReason::Sending
+    }
 }
 
 /// Returns the time until which the debounce runs, if it still runs and its last message is `known`. The silence counts from
 /// the newest message that wants an answer; it is longer if another of the contact's messages waits before that one.
-pub fn debounce_until<'a>(
+fn debounce_until<'a>(
     conversation: &Conversation,
     known: impl Iterator<Item = &'a Message> + Clone,
     situation: &AnswerSituation<'_>,
@@ -226,7 +183,7 @@ fn explain_without_debounce(
         if reply.ordinal <= message.ordinal || !covers_ordinal(reply, conversation, message.ordinal) {
             continue;
         }
-        let answer = explain_reply(reply);
+        let answer = explain_reply(reply, situation);
         match answer.reason {
             AnswerReason::Cancelled => {
                 given_up.get_or_insert(answer);
@@ -266,7 +223,7 @@ fn covers_ordinal(reply: &Message, conversation: &Conversation, asked: Ordinal) 
 }
 
 /// Explains the answer that `reply` gives.
-fn explain_reply(reply: &Message) -> ExplainedAnswer {
+fn explain_reply(reply: &Message, situation: &AnswerSituation<'_>) -> ExplainedAnswer {
     let given = |reason: AnswerReason, since| ExplainedAnswer {
         cause: reply.unanswered.filter(|_| reason == AnswerReason::ErrorMessage),
         reply: Some(reply.message_id()),
@@ -278,10 +235,18 @@ fn explain_reply(reply: &Message) -> ExplainedAnswer {
         return given(AnswerReason::Person, reply.written_at);
     };
     match &out.state {
-        OutboxState::Queued | OutboxState::Sending { .. } | OutboxState::Unknown { .. } => ExplainedAnswer {
-            until: out.not_before.max(out.slot),
-            ..given(AnswerReason::Sending, reply.stored_at)
-        },
+        OutboxState::Queued | OutboxState::Sending { .. } | OutboxState::Unknown { .. } => {
+            let sending = ExplainedAnswer {
+                until: out.not_before.max(out.slot),
+                ..given(AnswerReason::Sending, reply.stored_at)
+            };
+            // A request that is under way ends by itself.
+            let is_claimed = matches!(out.state, OutboxState::Sending { .. });
+            match situation.send_obstacle.filter(|_| !is_claimed) {
+                Some(obstacle) => obstacle.explain_held(sending),
+                None => sending,
+            }
+        }
         OutboxState::Sent { at } => given(sent_reason(reply, out), *at),
         OutboxState::Dead { reason, at } => ExplainedAnswer {
             cause: Some(*reason),

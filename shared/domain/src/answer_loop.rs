@@ -15,8 +15,8 @@ const LOOP_WITHIN: SignedDuration = SignedDuration::from_mins(30);
 /// Least number of letters of such a text: people repeat a "yes".
 const LETTERS_MIN: usize = 10;
 
-/// Returns `true` if the contact's last messages say the same, up to digits and punctuation, each after a reply of the agent.
-/// `known` are messages of one conversation, ordered by ordinal.
+/// Returns `true` if the contact's last messages say the same, each after a reply of the agent. Digits and punctuation do not
+/// count. `known` are messages of one conversation, ordered by ordinal.
 pub fn is_answer_loop(known: &[Message]) -> bool {
     let mut newest: Option<(&Message, String)> = None;
     let (mut said, mut is_answered) = (0, true);

@@ -2,6 +2,7 @@
 
 mod availability;
 mod grid;
+pub(crate) mod lead;
 mod reminders;
 mod rules;
 mod slot;

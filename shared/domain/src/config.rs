@@ -153,8 +153,8 @@ pub struct Instance {
     /// announcement. If absent, the installation's setting is used.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub debounce_long_seconds: Option<f64>,
-    /// Number of drafts in a row, 0 to 5, that are dropped and begun anew because the contact wrote while the model thought.
-    /// If absent, the installation's setting is used.
+    /// Number of drafts in a row, 0 to 5, that are dropped and begun anew because the contact wrote meanwhile. If absent, the
+    /// installation's setting is used.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub restart_drafts: Option<u32>,
     /// Time for which a reply of the agent is held back, in seconds, 0 to 10. If absent, replies leave at once.
@@ -179,11 +179,16 @@ pub struct Instance {
     /// instance.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub account_id: Option<String>,
+    /// The business portfolio of Meta's to which the number belongs: its numbers share one messaging limit. If absent, the number
+    /// has one of its own.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub portfolio: Option<Portfolio>,
     /// The template that is sent in place of an answer after Meta's 24 hours are over. Without a template, such an
     /// answer fails with `window_closed`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reengagement_template: Option<MessageTemplate>,
-    /// `true` if the contact sees that its messages were read, when their turn begins or a person answers by the API.
+    /// `true` if the contact sees that its messages were read. That is when their turn begins or a person answers by the
+    /// API.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub mark_read: bool,
     /// `true` if the contact sees "typing…" while the agent thinks (with Meta this also marks the message as read).
@@ -201,8 +206,8 @@ pub struct Instance {
     /// ([`CredentialRef::belongs_to_tenant`]). AWS's own credentials need no reference.
     #[serde(default)]
     pub credential: Option<CredentialRef>,
-    /// Reference to the secret of the app of Meta that the number is connected with, if it is not the installation's app.
-    /// Only this app then speaks for the number. It must be a secret of the tenant
+    /// Reference to the secret of the app of Meta that the number is connected with. Only this app then speaks
+    /// for the number. `None`: it is the installation's app. The secret must be one of the tenant
     /// ([`CredentialRef::names_app_secret_of`]).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub app_secret: Option<CredentialRef>,
@@ -361,6 +366,7 @@ mod error;
 mod http_agent;
 mod model_name;
 mod names;
+mod portfolio;
 mod prune;
 mod references;
 mod removal;
@@ -378,6 +384,7 @@ pub use error::ConfigError;
 pub use http_agent::{ContactField, HttpAgent};
 pub use model_name::{USUAL_MODEL_PROVIDER, split_model_name};
 pub use names::{ConfigEntry, ConfigNames};
+pub use portfolio::Portfolio;
 pub use prune::{ConfigRemoval, PrunePlan};
 pub use steps::StepsError;
 

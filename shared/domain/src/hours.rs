@@ -36,7 +36,8 @@ pub struct OpeningHours {
 
 const DAYS: [&str; 7] = ["mon", "tue", "wed", "thu", "fri", "sat", "sun"];
 
-/// Number of days in a row after which each weekday was looked at, also if a change of clocks leaves nothing of one.
+/// Number of days in a row that are searched for each weekday. The second week covers a day that a change of clocks leaves
+/// nothing of.
 const WEEKDAYS_SEEN: u32 = 15;
 
 /// The result of a look at the opening hours.

@@ -6,15 +6,19 @@ use crate::rate::{Rate, SlotLines, YieldingSlot};
 use jiff::{SignedDuration, Timestamp};
 use serde::{Deserialize, Serialize};
 
+mod campaign_budget;
 mod change;
 mod downloads;
 mod in_flight;
 mod inactivity;
+mod standing;
 
+pub use campaign_budget::{CAMPAIGN_SHARE, CampaignUse};
 pub use change::{ChangedInstance, InstanceChange};
 pub use downloads::DownloadBlock;
 pub use in_flight::{Echo, ErasedRecipient, HashedEcho, InFlightSend, OwnMessageEcho};
 pub use inactivity::TrafficProfile;
+pub use standing::{MessagingLimit, NumberQuality, NumberStanding, SeenStanding};
 
 /// The state of an instance's connection, which decides whether messages can be sent.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -71,6 +75,12 @@ pub struct InstanceState {
     /// Time until which the line of the instance's batches is reserved (see [`Rate::reserve_batch`]).
     #[serde(default, with = "millis::optional", skip_serializing_if = "Option::is_none")]
     pub batch_line: Option<Timestamp>,
+    /// The people to whom the batches of its business portfolio wrote, if it keeps the portfolio's budget.
+    #[serde(default, skip_serializing_if = "crate::is_default")]
+    pub campaigns: CampaignUse,
+    /// The standing of the number; `None`: nobody told yet.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub standing: Option<NumberStanding>,
     /// The turns that wait for the next opening.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub opening: Option<OpeningQueue>,
@@ -185,7 +195,8 @@ impl InstanceState {
     /// Returns the time under which a store indexes the state: that of the next probe. A state that only monitors look
     /// for is indexed under a time that never comes. `None`: the instance works as it should.
     pub fn index_time(&self) -> Option<Timestamp> {
-        let is_troubled = self.llm_needs_credentials || self.inactive_since().is_some();
+        let is_judged = self.standing.is_some_and(|standing| standing.is_troubled());
+        let is_troubled = self.llm_needs_credentials || self.inactive_since().is_some() || is_judged;
         self.next_probe_at().or_else(|| is_troubled.then_some(NEVER))
     }
 

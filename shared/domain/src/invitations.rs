@@ -1,18 +1,24 @@
 //! Invitations to occasions: occasions, guests, templates, what was sent to whom, and what guests answer.
 
 mod batch;
+mod batch_id;
 mod guest;
 mod guest_answer;
 mod guest_list;
 mod invitation;
 mod month;
 mod occasion;
+mod occasion_reminder;
+mod reminder_plan;
+mod send_time;
 mod template;
 
 pub use batch::{
     BATCH_CHUNK, BATCH_PERMIT, BATCH_RECIPIENTS_MAX, Batch, BatchChunk, BatchCounts, BatchOrder,
-    BatchOrderRefused, BatchRecipient, BatchState, RecipientStatus, split_recipients, write_batch_id,
+    BatchOrderRefused, BatchRecipient, BatchReminder, BatchState, RecipientStatus, make_chunk,
+    split_recipients,
 };
+pub use batch_id::write_batch_id;
 pub use guest::{Guest, GuestReply, GuestStatus, InvitedGuest, PhoneKey};
 pub use guest_answer::{GuestAnswer, recognize_answer, recognize_appointment_answer};
 pub use guest_list::{GUEST_ROWS_MAX, GuestListError, GuestRow, ListedGuest, parse_guest_list};
@@ -22,6 +28,9 @@ pub use invitation::{
 };
 pub use month::{LogMonth, LogMonthError};
 pub use occasion::{Occasion, OccasionError};
+pub use occasion_reminder::{OccasionReminder, OccasionReminderError};
+pub use reminder_plan::PlannedReminder;
+pub use send_time::{SendTime, SendTimeError};
 pub use template::{
     InvitationChannel, InvitationTemplate, InvitationTemplateError, TemplateValues, choose_language,
 };

@@ -11,9 +11,10 @@ mod used;
 mod vectors;
 
 pub use found::{FoundBlock, FoundBlocks, SearchWay, VectorGap};
+pub use snapshot::embedding::write_embedded_text;
 pub use snapshot::{KnowledgeSnapshot, SnapshotError};
 pub use split::{SplitBlock, SplitDocument};
-pub use text::{first_block_text, render_knowledge};
+pub use text::{first_block_text, render_knowledge, render_texts_of_blocks};
 pub use used::{KnowledgeGap, TurnKnowledge, UsedBlock};
 pub use vectors::{BlockHash, MadeVectors, OtherDimension, SnapshotVectors, VectorRows, normalize_length};
 

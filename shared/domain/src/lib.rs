@@ -58,6 +58,7 @@ pub mod outbox;
 pub mod outgoing;
 pub mod price;
 pub mod provider;
+pub mod published_event;
 pub mod rate;
 pub mod reason;
 pub mod recipient;

@@ -195,7 +195,7 @@ fn from_signature(mime_type: &str) -> Option<MediaType> {
     Some(found)
 }
 
-/// Finds the type of an office document by the names of its parts, which stand at the beginning and the end of a zip.
+/// Finds the type of an office document by the names of its parts. These stand at the beginning and the end of a zip.
 fn find_office_type(bytes: &[u8]) -> Option<MediaType> {
     let first = &bytes[..bytes.len().min(WINDOW)];
     let last = &bytes[bytes.len().saturating_sub(WINDOW)..];
@@ -215,7 +215,7 @@ fn find_office_type(bytes: &[u8]) -> Option<MediaType> {
         .map(|(_, found)| found)
 }
 
-/// Returns `true` for text in UTF-8, in UTF-16 with a mark of its byte order, or in a code page of Windows.
+/// Returns `true` for text in UTF-8 or in a code page of Windows. Text in UTF-16 counts if it has a mark of its byte order.
 fn is_readable_text(bytes: &[u8]) -> bool {
     if bytes.starts_with(&[0xff, 0xfe]) || bytes.starts_with(&[0xfe, 0xff]) {
         return true;

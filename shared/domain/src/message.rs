@@ -139,6 +139,20 @@ pub enum MessageStatus {
     Cancelled,
 }
 
+impl MessageStatus {
+    /// Returns the word for the status in the API.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Pending => "pending",
+            Self::Sent => "sent",
+            Self::Delivered => "delivered",
+            Self::Read => "read",
+            Self::Failed => "failed",
+            Self::Cancelled => "cancelled",
+        }
+    }
+}
+
 impl<Out: OutgoingSide> Message<Out> {
     /// Renders the message, as it was written, as the text that a model or an operator reads: its context, then its
     /// content.
@@ -250,8 +264,8 @@ impl<Out: OutgoingSide> Message<Out> {
         waits.then(|| out.look_at.map_or(due, |look_at| look_at.max(due)))
     }
 
-    /// Returns the time from which `reconcile` has the message's file fetched or its text read; `None` if nothing is left
-    /// to do with it.
+    /// Returns the time from which `reconcile` works on the message's file. It has the bytes fetched, the text read or the bytes
+    /// deleted. `None`: nothing is left to do.
     pub fn file_due_at(&self) -> Option<Timestamp> {
         self.file.as_ref().and_then(MessageFile::next_work_time)
     }

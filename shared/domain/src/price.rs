@@ -39,7 +39,8 @@ impl TokenPrice {
         u128::from(self.0) * u128::from(tokens)
     }
 
-    /// Returns what a recording costs if this is the price of a minute, in millionths of a millionth of a unit.
+    /// Returns the cost of a recording if this is the price of a minute. The unit is a millionth of a millionth of a unit of
+    /// the currency.
     fn multiply_minutes(self, audio_millis: u64) -> u128 {
         let of_minutes = u128::from(self.0) * u128::from(audio_millis) * u128::from(UNIT);
         of_minutes / u128::from(MINUTE_MILLIS)

@@ -38,15 +38,15 @@ pub enum Reason {
     SimulatedReply,
     /// The instance's access list refuses the contact, so the message began no conversation.
     Blocked,
-    /// The message was of no use any more before it could leave, such as the words that the instance is closed.
+    /// The message became useless before it could leave. An example is the text that the instance is closed.
     Expired,
-    /// The agent wrote the contact as many replies in an hour as its limit allows; the rest waits for a person.
+    /// The agent wrote the contact as many replies in an hour as its limit allows. The rest waits for a person.
     TooManyTurns,
     /// The contact repeated the same text after each reply, as another program does; the rest waits for a person.
     AnswerLoop,
     /// The agent that the user runs said that nothing is to be answered.
     AgentSilent,
-    /// The tenant's agents used as many tokens on this day as its limit allows; what is owed waits for a person.
+    /// The tenant's agents used as many tokens on this day as its limit allows. The owed answers wait for a person.
     TokenBudget,
     /// The person wants no more messages that nobody asked for.
     OptedOut,

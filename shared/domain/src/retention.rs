@@ -111,6 +111,10 @@ pub struct RetentionPolicy {
     /// conversation goes with its last message.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub conversations: Option<RetentionPeriod>,
+    /// Time for which the files of messages are kept, if it is shorter than that of messages. It counts from when each message was
+    /// stored. If absent, a file goes with its message.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub media: Option<RetentionPeriod>,
     /// Time for which dead letters are kept, counted from the failure. Then they are given up for good.
     pub dead_letters: RetentionPeriod,
     /// Time for which an applied event is recognized again. If absent, the installation's.
@@ -134,6 +138,7 @@ impl Default for RetentionPolicy {
         Self {
             messages: RetentionPeriod::Days(365),
             conversations: None,
+            media: None,
             dead_letters: RetentionPeriod::Days(365),
             events: None,
             deliveries: RetentionPeriod::Days(30),
@@ -147,6 +152,13 @@ impl RetentionPolicy {
     /// Returns `true` if this is the policy of a tenant that configures none.
     pub fn is_default(&self) -> bool {
         *self == Self::default()
+    }
+
+    /// Returns the time until which the file of a message is kept that was stored at `stored_at`. `None`: as long as the
+    /// message.
+    pub fn file_end(&self, stored_at: Timestamp) -> Option<Timestamp> {
+        let period = self.media.filter(|period| *period < self.messages)?;
+        Some(add_duration(stored_at, period.to_duration()))
     }
 
     /// Returns the time for which a conversation without messages is still kept after its last message.
@@ -190,6 +202,17 @@ mod tests {
             assert!(read(&format!(r#"{{"{field}":6}}"#)).is_err_and(|why| why.contains("at least 7 days")));
             assert!(read(&format!(r#"{{"{field}":7}}"#)).is_ok());
         }
+    }
+
+    #[test]
+    fn a_file_has_an_end_of_its_own_only_before_that_of_its_message() {
+        let end = |json: &str| read(json).unwrap().file_end(from_unix_millis(0));
+        let day = |days: i64| Some(from_unix_millis(days * 86_400_000));
+        assert_eq!(end("{}"), None);
+        assert_eq!(end(r#"{"media":30}"#), day(30));
+        assert_eq!(end(r#"{"media":30,"messages":"forever"}"#), day(30));
+        assert_eq!(end(r#"{"media":30,"messages":30}"#), None, "with its message");
+        assert_eq!(end(r#"{"media":"forever","messages":"forever"}"#), None);
     }
 
     #[test]

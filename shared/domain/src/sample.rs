@@ -150,7 +150,7 @@ impl MinuteSample {
         self.instances.iter().find(|one| one.id == *id)
     }
 
-    /// Returns `true` if an instance was open in this minute, `false` if it was not; `None` if the sample does not tell.
+    /// Returns `true` if an instance was open in this minute, `false` if it was not. `None`: the sample does not tell.
     pub fn is_connected(&self, id: &InstanceId) -> Option<bool> {
         let open = |one: &InstanceSample| one.connection == ConnectionStatus::Open;
         // Those that cannot send are listed first: if the last one listed is open, so are all that are left out.

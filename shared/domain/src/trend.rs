@@ -41,7 +41,7 @@ impl TrendPeriod {
     }
 }
 
-/// What the samples of some minutes tell together.
+/// The sums that the samples of some minutes give together.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct TrendSummary {
     /// Number of minutes of which there is a sample.
@@ -136,7 +136,7 @@ pub struct Trends {
 #[derive(Debug, Clone)]
 pub struct SampledMinutes(BTreeMap<Timestamp, Option<MinuteSample>>);
 
-/// What counts of one minute.
+/// The numbers that count of one minute.
 struct Minute {
     depth: u64,
     parked: u64,
@@ -253,7 +253,7 @@ impl Minute {
         }
     }
 
-    /// Takes what a sample tells of one instance; `None` if the sample leaves instances out and this may be one of them.
+    /// Takes what a sample tells of one instance. `None`: the sample leaves instances out, and this may be one of them.
     fn of_instance(sample: &MinuteSample, id: &InstanceId) -> Option<Self> {
         match sample.find_instance(id) {
             Some(one) => Some(Self {

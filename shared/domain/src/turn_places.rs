@@ -132,6 +132,12 @@ impl TurnPlaces {
         has_room
     }
 
+    /// Returns `true` if the turn of `conversation` waits for a place, as far as its order is kept.
+    pub fn has_waiting_turn(&self, conversation: &ConversationId, now: Timestamp) -> bool {
+        let mut waiting = self.waiting.iter();
+        waiting.any(|turn| turn.conversation == *conversation && turn.kept_until > now)
+    }
+
     /// Gives the place of `nonce` back. Returns whether there was one.
     pub fn give_place_back(&mut self, nonce: &Nonce) -> bool {
         let before = self.taken.len();

@@ -124,7 +124,7 @@ pub struct TurnJob {
     /// The message whose file is to be fetched, and nothing else to be done. `None` for jobs that ask for a turn.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub file: Option<Ordinal>,
-    /// The batch of invitations that is to be expanded from its recipient number `ordinal` on, and nothing else to be done.
+    /// The batch of invitations that is to be expanded from its recipient number `ordinal` on. The job has nothing else to do.
     /// `None` for jobs that ask for a turn.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub batch: Option<BatchId>,

@@ -3,6 +3,7 @@
 mod acknowledgement;
 mod budget;
 mod load;
+mod number_quality;
 
 pub use acknowledgement::UnacknowledgedLook;
 pub use budget::TenantBudgetLook;
@@ -223,12 +224,14 @@ fn find_instance_troubles(
             AlertKind::Disconnected,
             AlertKind::MissingKey,
             AlertKind::SilentInstance,
+            AlertKind::NumberQuality,
         ]);
     }
     for one in instances {
         into.found.extend(disconnected_findings(config, one, now));
         into.found.extend(missing_key_finding(one));
         into.found.extend(silent_finding(one));
+        into.found.extend(number_quality::quality_finding(one));
     }
 }
 

@@ -109,6 +109,8 @@ fn explain_at(
         lacks_model_key,
         debounce: None,
         debounce_max: SignedDuration::from_secs(20),
+        turn_obstacle: None,
+        send_obstacle: None,
     };
     let answer = explain_answer(&message(1, Role::User), conversation, later, &situation);
     let owed = explain_owed_answer(conversation, &situation);
@@ -220,6 +222,8 @@ fn what_asks_for_nothing_says_so_whatever_follows() {
         lacks_model_key: false,
         debounce: None,
         debounce_max: SignedDuration::from_secs(20),
+        turn_obstacle: None,
+        send_obstacle: None,
     };
     let reason = |message: &Message| explain_answer(message, &conversation, &[], &situation).reason;
     let mut stale = message(1, Role::User);
@@ -325,6 +329,8 @@ fn a_debounce_says_until_when_it_runs_from_the_newest_message_on() {
                 long: second * 8,
             })),
             debounce_max: second * 20,
+            turn_obstacle: None,
+            send_obstacle: None,
         };
         let mut asked = message(1, Role::User);
         asked.content = Content::from_text("Vocês abrem hoje?");
@@ -395,6 +401,8 @@ fn a_resolved_conversation_owes_nothing_and_says_who_resolved_it() {
         lacks_model_key: false,
         debounce: None,
         debounce_max: SignedDuration::from_secs(20),
+        turn_obstacle: None,
+        send_obstacle: None,
     };
     assert!(explain_owed_answer(&conversation, &situation).is_none());
     assert!(explain_owed_answer(&open, &situation).is_some());

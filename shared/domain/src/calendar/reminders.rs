@@ -1,11 +1,12 @@
 //! Reminders of appointments: when they fall due, and what stands in them.
 
+use super::lead::{measure_lead, subtract_lead};
 use crate::content::{Content, MessageTemplate};
 use crate::effects::EffectId;
 use crate::ids::hash_parts;
 use crate::scheduled::ScheduledId;
+use jiff::Timestamp;
 use jiff::tz::TimeZone;
-use jiff::{SignedDuration, Span, SpanRelativeTo, Timestamp};
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
@@ -17,10 +18,6 @@ const TEXT_MAX: usize = 1_000;
 
 /// Greatest number of values of a template.
 const PARAMETERS_MAX: usize = 10;
-
-/// Shortest and longest time before an appointment.
-const LEAD_MIN: SignedDuration = SignedDuration::from_mins(5);
-const LEAD_MAX: SignedDuration = SignedDuration::from_hours(30 * 24);
 
 /// A reminder of an appointment.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -74,8 +71,7 @@ pub enum ReminderError {
 pub fn check_reminders(reminders: &[Reminder]) -> Result<(), ReminderError> {
     let mut leads = Vec::new();
     for reminder in reminders {
-        let lead = reminder.read_lead().ok_or(ReminderError::Before)?;
-        leads.push(measure_lead(lead).ok_or(ReminderError::Before)?);
+        leads.push(measure_lead(&reminder.before).ok_or(ReminderError::Before)?);
         if !is_fine_text(&reminder.text) {
             return Err(ReminderError::Text);
         }
@@ -96,13 +92,6 @@ pub fn check_reminders(reminders: &[Reminder]) -> Result<(), ReminderError> {
     Ok(())
 }
 
-/// Returns the length of a time before an appointment, if it is within its limits.
-fn measure_lead(lead: Span) -> Option<SignedDuration> {
-    let is_known = lead.get_years() == 0 && lead.get_months() == 0 && lead.get_seconds() == 0;
-    let length = lead.to_duration(SpanRelativeTo::days_are_24_hours()).ok()?;
-    (is_known && (LEAD_MIN..=LEAD_MAX).contains(&length)).then_some(length)
-}
-
 fn is_fine_text(text: &str) -> bool {
     let without_places = text.replace("{date}", "").replace("{time}", "");
     (1..=TEXT_MAX).contains(&text.trim().chars().count()) && !without_places.contains(['{', '}'])
@@ -118,15 +107,9 @@ impl ReminderTemplate {
 }
 
 impl Reminder {
-    fn read_lead(&self) -> Option<Span> {
-        // Words such as `1 day` would be read, too.
-        self.before.parse().ok().filter(|_| self.before.starts_with('P'))
-    }
-
     /// Returns the time at which the reminder of an appointment that begins at `start` falls due.
     pub fn due_at(&self, start: Timestamp, zone: &TimeZone) -> Option<Timestamp> {
-        let start = start.to_zoned(zone.clone());
-        Some(start.checked_sub(self.read_lead()?).ok()?.timestamp())
+        subtract_lead(start, &self.before, zone)
     }
 
     /// Makes the content of the message: the text if `takes_text`, else the template. `None`: there is none that may be sent.

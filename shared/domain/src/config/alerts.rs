@@ -260,7 +260,8 @@ impl EmailDestination {
     }
 }
 
-/// Returns the parts of a mail server's URL, `smtps://host` or `smtp://host`, with a port if needed; `None` if it is not one.
+/// Returns the parts of a mail server's URL, `smtps://host` or `smtp://host`, with a port if needed. `None`: it is not such a
+/// URL.
 pub fn parse_mail_server(url: &str) -> Option<ServerParts<'_>> {
     let (tls, rest) = match url.split_once("://")? {
         ("smtps", rest) => (true, rest),

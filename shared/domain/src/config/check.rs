@@ -99,6 +99,12 @@ impl Tenant {
                 what: "retention.conversations must not be shorter than retention.messages",
             });
         }
+        if kept.media.is_some_and(|period| period > kept.messages) {
+            return Err(ConfigError::InvalidValue {
+                of: format!("tenant `{}`", self.id),
+                what: "retention.media must not be longer than retention.messages",
+            });
+        }
         Ok(())
     }
 }
@@ -271,6 +277,16 @@ impl Instance {
         }
         self.check_debounce(&of)?;
         self.check_agent_return()?;
+        if self
+            .portfolio
+            .as_ref()
+            .is_some_and(|one| one.people_per_day == Some(0))
+        {
+            return Err(ConfigError::InvalidValue {
+                of: format!("instance `{}`", self.id),
+                what: "portfolio.people_per_day must be at least 1",
+            });
+        }
         let rate_fine = [self.rate, self.pair_rate]
             .into_iter()
             .flatten()

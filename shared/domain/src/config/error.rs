@@ -141,6 +141,14 @@ pub enum ConfigError {
         /// The instance.
         instance: InstanceId,
     },
+    /// A tenant changes what limits it.
+    #[error("tenant `{tenant}`: {limit} can be changed with a token of the installation alone")]
+    LimitByTenant {
+        /// The tenant.
+        tenant: TenantId,
+        /// The field of the tenant's entry.
+        limit: &'static str,
+    },
     /// An instance with conversations or dead letters would be given to another tenant.
     #[error(
         "instance `{instance}` has a history, so it stays with tenant `{tenant}`; configure a new instance"

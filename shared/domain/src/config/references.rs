@@ -87,8 +87,8 @@ impl ConfigDocument {
             && instances.all(|instance| agents.contains(&(&instance.agent, &instance.tenant)))
     }
 
-    /// Returns `true` if an entry of this document refers to what `removal` takes away, and neither goes with it nor is
-    /// replaced by `change`.
+    /// Returns `true` if an entry that stays refers to what `removal` takes away. An entry that goes with it, or that `change`
+    /// replaces, does not stay.
     pub fn refers_to_removed(&self, removal: &ConfigRemoval, change: &ConfigDocument) -> bool {
         let (tenants, agents): (BTreeSet<_>, BTreeSet<_>) =
             (removal.tenants.iter().collect(), removal.agents.iter().collect());

@@ -28,8 +28,7 @@ impl Tenant {
 }
 
 impl ConfigDocument {
-    /// Checks that the document leaves alone what is being removed in `known`, and takes out of it what only a removal
-    /// may set.
+    /// Checks that the document leaves alone what is being removed in `known`. Takes out of it what only a removal may set.
     pub fn check_removals(&mut self, known: &ConfigDocument) -> Result<(), ConfigError> {
         for tenant in &mut self.tenants {
             tenant.removing_since = None;

@@ -1,6 +1,6 @@
 //! Checks a configuration document that a tenant applies itself, with a token of that tenant alone.
 
-use super::{ConfigDocument, ConfigError, CredentialRef, Instance};
+use super::{ConfigDocument, ConfigError, CredentialRef, Instance, Tenant};
 use crate::ids::TenantId;
 
 impl ConfigDocument {
@@ -20,6 +20,7 @@ impl ConfigDocument {
         }
         for named in &self.tenants {
             check_owner(format!("tenant `{}`", named.id), &named.id, tenant)?;
+            named.check_limits_kept(all.tenants.iter().find(|known| known.id == named.id))?;
         }
         for calendar in &self.calendars {
             let of = || format!("calendar `{}`", calendar.id);
@@ -82,6 +83,41 @@ fn check_id(
         of: of(),
         tenant: tenant.clone(),
     })
+}
+
+impl Tenant {
+    /// Checks that a tenant leaves alone what limits it: the installation's operators pay for its models, and disabled it.
+    fn check_limits_kept(&self, known: Option<&Tenant>) -> Result<(), ConfigError> {
+        if known.is_some_and(|known| known.removing_since.is_some()) {
+            // Nothing of it is changed any more: `check_removals` refuses the document with that reason.
+            return Ok(());
+        }
+        let limits = [
+            (
+                "disabled",
+                self.disabled != known.is_some_and(|known| known.disabled),
+            ),
+            (
+                "tokens_per_day",
+                self.tokens_per_day != known.and_then(|known| known.tokens_per_day),
+            ),
+            (
+                "budget",
+                self.budget.as_ref() != known.and_then(|known| known.budget.as_ref()),
+            ),
+            (
+                "turns_at_once",
+                self.turns_at_once != known.and_then(|known| known.turns_at_once),
+            ),
+        ];
+        match limits.into_iter().find(|(_, is_changed)| *is_changed) {
+            Some((limit, _)) => Err(ConfigError::LimitByTenant {
+                tenant: self.id.clone(),
+                limit,
+            }),
+            None => Ok(()),
+        }
+    }
 }
 
 impl Instance {
@@ -186,6 +222,49 @@ mod tests {
             assert_eq!(fault(&nobodys), Some(known));
         }
         assert!(fault(&agent("a-bia", "a")).is_some(), "its id is taken");
+    }
+
+    #[test]
+    fn what_limits_a_tenant_is_changed_with_a_token_of_the_installation_alone() {
+        let limits = json!({"id": "a", "disabled": true, "tokens_per_day": 1000, "turns_at_once": 2,
+            "budget": {"tokens": 5000, "stop": true}});
+        let change = |known: &Value, fields: &Value| {
+            let known = document(&json!({"tenants": [known]}));
+            let mut changed = json!({"tenants": [{"id": "a"}]});
+            for (name, value) in fields.as_object().unwrap() {
+                changed["tenants"][0][name] = value.clone();
+            }
+            let checked = document(&changed).check_within_tenant(&TenantId::parse("a").unwrap(), &known);
+            checked.err().map(|error| error.to_string())
+        };
+        for name in ["disabled", "tokens_per_day", "turns_at_once", "budget"] {
+            let said = Some(format!(
+                "tenant `a`: {name} can be changed with a token of the installation alone"
+            ));
+            let mut lifted = limits.clone();
+            lifted.as_object_mut().unwrap().remove(name);
+            assert_eq!(change(&limits, &lifted), said, "lifted");
+            let set = json!({name: limits[name]});
+            assert_eq!(change(&json!({"id": "a"}), &set), said, "set");
+            assert_eq!(
+                change(&json!({"id": "x"}), &set),
+                said,
+                "set for a tenant that is not there"
+            );
+        }
+        let mut higher = limits.clone();
+        higher["budget"]["tokens"] = json!(5001);
+        assert!(change(&limits, &higher).is_some());
+        let mut renamed = limits.clone();
+        renamed["name"] = json!("A");
+        assert_eq!(change(&limits, &renamed), None, "the rest is the tenant's own");
+        let mut removed = limits.clone();
+        removed["removing_since"] = json!("2026-01-01T00:00:00Z");
+        assert_eq!(
+            change(&removed, &json!({})),
+            None,
+            "refused as one that is being removed"
+        );
     }
 
     #[test]

@@ -30,7 +30,8 @@ impl Conversation {
         before.is_none()
     }
 
-    /// Returns the time at which the agent comes back, if people have the conversation and the agent comes back by itself.
+    /// Returns the time at which the agent comes back by itself. `None`: people do not have the conversation, or it does not
+    /// come back so.
     pub fn return_due_at(&self) -> Option<Timestamp> {
         let by_people = self.mode == ConversationMode::Manual && self.status == ConversationStatus::Active;
         self.agent_returns_at.filter(|_| by_people)

@@ -68,15 +68,34 @@ impl Conversation {
     /// Leaves a note for people about an effect of which nobody knows how it ended. If the agent has the conversation, a person is
     /// waited for from now on. Returns `false` if nothing changed, since the conversation is resolved or erased.
     pub fn note_open_effect(&mut self, text: &str, at: Timestamp) -> bool {
-        if self.status == ConversationStatus::Resolved || self.erased_at.is_some() {
+        if self.status == ConversationStatus::Resolved || !self.note_for_people(text, at) {
             return false;
         }
-        let before = self.hand_over_note.take().map(|note| note.text);
-        let text = before.map_or_else(|| text.to_owned(), |before| format!("{before}\n{text}"));
-        self.hand_over_note = Some(HandOverNote { text, at });
+        if let Some(note) = &mut self.hand_over_note {
+            note.at = at;
+        }
         if self.mode == ConversationMode::Ai {
             self.needs_person = Some(Reason::HandedOver);
         }
+        true
+    }
+
+    /// Leaves a note for people, below those that stand there, whose time stays. Nobody is waited for. Returns `false` if nothing changed, since the note
+    /// stands there already or the conversation is erased.
+    pub fn note_for_people(&mut self, text: &str, at: Timestamp) -> bool {
+        if self.erased_at.is_some() {
+            return false;
+        }
+        let Some(note) = &mut self.hand_over_note else {
+            let text = text.to_owned();
+            self.hand_over_note = Some(HandOverNote { text, at });
+            return true;
+        };
+        if note.text.contains(text) {
+            return false;
+        }
+        note.text.push('\n');
+        note.text.push_str(text);
         true
     }
 

@@ -1,4 +1,4 @@
-//! Drafts that are dropped because the contact wrote while they were made, so that the next draft reads that message, too.
+//! Drafts that are dropped because the contact wrote while they were made. The next draft reads that message, too.
 
 use super::{Conversation, Draft};
 use crate::ids::Ordinal;

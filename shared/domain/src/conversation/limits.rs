@@ -18,7 +18,7 @@ const HOUR: SignedDuration = SignedDuration::from_hours(1);
 /// The length of the parts of an hour in which replies are counted, in seconds.
 const QUARTER_SECONDS: i64 = 15 * 60;
 
-/// The replies of the agent in this quarter of an hour and the four before it, which cover every hour that ends now.
+/// The replies of the agent in this quarter of an hour and the four before it. These cover every hour that ends now.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(from = "(i64, [u32; 5])", into = "(i64, [u32; 5])")]
 pub struct RecentReplies {
@@ -156,7 +156,8 @@ impl Conversation {
         self.agent_returns_at.take().is_some() || owed
     }
 
-    /// Lets the agent read on with a new message of the contact that came at `at`, unless it is to wait for longer.
+    /// Lets the agent read on with a new message of the contact that came at `at`. It does not if the agent is to wait for
+    /// longer.
     pub(super) fn end_wait_with_message(&mut self, at: Timestamp) {
         let ends = match self.needs_person {
             Some(Reason::TooMuchToRead) => true,

@@ -24,7 +24,7 @@ pub struct UnsentUse {
     pub kept: Option<RetentionPeriod>,
 }
 
-/// The use of one model by one agent on one day, in turns of a conversation that ended without a reply.
+/// The use of one model by one agent on one day, in turns that ended without a reply.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ConversationUse {
     /// The agent.

@@ -142,7 +142,7 @@ fn trim_marks(text: &str) -> &str {
     text.trim_end_matches(|c: char| !c.is_alphanumeric() && c != '?')
 }
 
-/// Returns `true` for a greeting that ends with the question how somebody is, also behind a name or before "with you".
+/// Returns `true` for a greeting that ends with "how are you". A name may stand before that question, and "with you" after it.
 fn asks_how_somebody_is(text: &str, all: &[&str]) -> bool {
     if text.trim_end_matches('?').contains('?') {
         return false;

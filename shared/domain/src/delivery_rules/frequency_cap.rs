@@ -40,7 +40,7 @@ impl FrequencyCap {
         }
     }
 
-    /// Keeps of the times of deliveries those that still count at `now`, and the newest of them, as many as the cap needs.
+    /// Keeps the times of deliveries that still count at `now`. Of those it keeps the newest, as many as the cap needs.
     pub fn keep_counted_times(self, earlier: &mut Vec<Timestamp>, now: Timestamp) {
         let counted_from = now
             .saturating_sub(self.counting_window())

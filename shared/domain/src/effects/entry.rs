@@ -162,9 +162,23 @@ impl EffectEntry {
         self.state.is_open() && self.nonce == *nonce
     }
 
-    /// Returns the time at which no call of the effect can be under way any more, but for what the network holds back.
+    /// Returns the time from which no call of the effect can be under way. What the network holds back is not counted.
     pub fn call_over_at(&self) -> Timestamp {
         millis::add_duration(self.begun_at, self.limit.saturating_add(MARGIN))
+    }
+
+    /// Returns whether the effect was done for the messages that a reply answers: up to the ordinal `covers`, the oldest of them written
+    /// at `asked_at`. The reply knew the effects up to the number `upto`.
+    pub fn is_of_turn(
+        &self,
+        conversation: &ConversationId,
+        (upto, covers): (u64, Ordinal),
+        asked_at: Timestamp,
+    ) -> bool {
+        self.conversation == *conversation
+            && self.number <= upto
+            && self.base < covers
+            && self.begun_at >= asked_at
     }
 
     /// Returns whether it was tried to settle the entry as often as it takes to call it unknown.

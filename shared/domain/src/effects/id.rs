@@ -8,7 +8,7 @@ const DIGITS: &[u8; 32] = b"0123456789abcdefghijklmnopqrstuv";
 /// Number of digits of an id: 130 bits.
 const LENGTH: usize = 26;
 
-/// The id of an effect, which the other side is given as the id of the event or as the key of the request.
+/// The id of an effect. The other side gets it as the id of the event or as the key of the request.
 ///
 /// It is random and not made of the entry's number: numbers come again after a restore of the store, ids must not.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]

@@ -6,7 +6,7 @@ mod reminding;
 
 use super::entry::{MARGIN, remove_secrets};
 use super::{
-    ARGUMENT_BYTES_MAX, Booking, EffectAction, EffectEntry, EffectId, EffectState, HeldCell, SpanError,
+    ARGUMENT_BYTES_MAX, Booking, Cell, EffectAction, EffectEntry, EffectId, EffectState, HeldCell, SpanError,
     ToolName,
 };
 use crate::ids::{ConversationId, InstanceId, Nonce, Ordinal, TenantId, ThreadId};
@@ -256,8 +256,8 @@ impl Journal {
         let (Some(span), Some(event)) = (entry.resulting_span(), entry.event()) else {
             return Vec::new();
         };
-        let had = self.find_booking(event).map(|booking| booking.span.list_cells());
-        let had = had.unwrap_or_default();
+        let had = self.find_booking(event).map(Booking::list_own_cells);
+        let had: Vec<Cell> = had.into_iter().flatten().map(|held| held.cell).collect();
         list_cells_beyond(span, event, &had)
     }
 
@@ -348,7 +348,8 @@ impl Journal {
         };
         let had = self.find_booking(event).cloned();
         self.bookings.retain(|booking| booking.event != *event);
-        let mut frees = had.map_or_else(Vec::new, |had| had.span.hold_cells_for(event));
+        let mark_due = had.as_ref().is_some_and(|had| had.confirmed || had.mark_due);
+        let mut frees = had.map_or_else(Vec::new, |had| had.list_own_cells());
         if let Some(span) = entry.resulting_span() {
             let cells = span.list_cells();
             frees.retain(|held| !cells.contains(&held.cell));
@@ -360,6 +361,8 @@ impl Journal {
                 reminders: Vec::new(),
                 reminded_for: None,
                 confirmed: false,
+                mark_due,
+                clash: None,
             };
             booking.note_calendar_look(now);
             self.bookings.push(booking);
@@ -367,8 +370,8 @@ impl Journal {
         frees
     }
 
-    /// Makes an entry unknown that `nonce` could not settle, if it was tried often enough or nobody can be asked (`at_once`).
-    /// Returns whether it is unknown now and was not before.
+    /// Makes an entry unknown that `nonce` could not settle. Does so only if it was tried often enough, or nobody
+    /// can be asked (`at_once`). Returns whether it is unknown now and was not before.
     pub fn give_up_settling(
         &mut self,
         number: u64,

@@ -75,7 +75,7 @@ fn is_local_part(local: &str) -> bool {
     (1..=LOCAL_MAX).contains(&local.len()) && local.bytes().all(fine) && !dots
 }
 
-/// Returns `true` for a name of at least two labels whose last is no number (an address of a network is no mail domain).
+/// Returns `true` for a name of at least two labels whose last is no number. An address of a network is no mail domain.
 fn is_mail_host(host: &str) -> bool {
     let Some((_, top)) = host.rsplit_once('.') else {
         return false;

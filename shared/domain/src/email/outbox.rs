@@ -52,7 +52,7 @@ pub struct EmailOutbox {
     pub batch: Option<BatchId>,
     /// Correlation id of the request.
     pub correlation: CorrelationId,
-    /// What happened.
+    /// The event.
     pub history: Vec<EmailStep>,
 }
 

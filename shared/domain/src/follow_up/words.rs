@@ -1,5 +1,5 @@
-//! The words by which a message that needs others is known, in Portuguese, Spanish and English, without accents and in small
-//! letters.
+//! The words that a message contains if it needs others before it. They are Portuguese, Spanish and English, without accents
+//! and in small letters.
 
 /// Words with which a message goes on from another.
 #[rustfmt::skip]

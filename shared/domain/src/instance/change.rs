@@ -1,7 +1,8 @@
 //! The changes of an instance's state, as one rule for every store.
 
 use super::{
-    ConnectionStatus, ConnectionUpdate, InstanceState, OpeningQueue, TrafficProfile, UnansweredAttempt,
+    ConnectionStatus, ConnectionUpdate, InstanceState, NumberStanding, OpeningQueue, SeenStanding,
+    TrafficProfile, UnansweredAttempt,
 };
 use crate::millis::add_duration;
 use crate::rate::Rate;
@@ -56,6 +57,23 @@ pub enum InstanceChange {
         opens_at: Timestamp,
         /// Time between two turns.
         interval: SignedDuration,
+    },
+    /// Stores what the provider told of the number at this time.
+    Standing {
+        /// The standing that it told.
+        seen: SeenStanding,
+        /// The time.
+        now: Timestamp,
+    },
+    /// Reserves people of the portfolio's budget by [`CampaignUse::reserve_people`](super::CampaignUse::reserve_people). Done if there
+    /// was room for them.
+    ReservePeople {
+        /// The portfolio's messaging limit.
+        limit: u32,
+        /// Number of people.
+        count: usize,
+        /// Time of the reservation.
+        now: Timestamp,
     },
     /// Reserves the line of the instance's batches by [`Rate::reserve_batch`]. Done if the instance is open and the line was
     /// free; else [`InstanceState::batch_line`] says from when on it is.
@@ -122,6 +140,13 @@ impl InstanceState {
                 let last_at = before.map_or(*opens_at, |queue| add_duration(queue.last_at, *interval));
                 let opens_at = *opens_at;
                 set_if(true, &mut self.opening, Some(OpeningQueue { opens_at, last_at }))
+            }
+            InstanceChange::Standing { seen, now } => {
+                let standing = NumberStanding::after(self.standing, *seen, *now);
+                set_if(true, &mut self.standing, Some(standing))
+            }
+            InstanceChange::ReservePeople { limit, count, now } => {
+                self.campaigns.reserve_people(*limit, *count, *now).is_ok()
             }
             InstanceChange::ReserveBatch { rate, count, now } => {
                 let reserved = rate.reserve_batch(self.batch_line, *count, *now);

@@ -1,5 +1,7 @@
 //! Batches: invitations of many guests by one request, which a background job expands piece by piece.
 
+mod schedule;
+
 use super::{InvitationChannel, InvitationStatus, TemplateValues, write_invitation_id};
 use crate::ids::{
     BatchId, ConversationId, CorrelationId, GuestId, InvitationId, InvitationTemplateName, OccasionId,
@@ -9,6 +11,7 @@ use crate::metadata::Metadata;
 use crate::millis::{self, add_duration};
 use crate::wake_up::TurnJob;
 use jiff::{SignedDuration, Timestamp};
+pub use schedule::BatchReminder;
 use serde::{Deserialize, Serialize};
 
 /// Largest number of recipients of a batch.
@@ -29,6 +32,8 @@ const EXPANSION_OVERDUE: SignedDuration = SignedDuration::from_mins(2);
 pub enum BatchState {
     /// Its recipients are being stored. A crash leaves it so, and the repeated request goes on.
     Preparing,
+    /// It waits for its time.
+    Scheduled,
     /// Its invitations are made and sent.
     Running,
     /// Nothing of it is sent until it is resumed.
@@ -42,6 +47,7 @@ impl BatchState {
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Preparing => "preparing",
+            Self::Scheduled => "scheduled",
             Self::Running => "running",
             Self::Paused => "paused",
             Self::Cancelled => "cancelled",
@@ -96,6 +102,12 @@ pub struct Batch {
     pub recipients: usize,
     /// Number of recipients, from the first on, whose invitations were made.
     pub expanded: usize,
+    /// Time before which nothing of it leaves.
+    #[serde(default, with = "millis::optional", skip_serializing_if = "Option::is_none")]
+    pub send_at: Option<Timestamp>,
+    /// The reminder of an occasion that it is.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reminder: Option<BatchReminder>,
     /// Time at which `reconcile` looks at the batch; `None` if nothing is to be done.
     #[serde(default, with = "millis::optional", skip_serializing_if = "Option::is_none")]
     pub due_at: Option<Timestamp>,
@@ -124,17 +136,7 @@ impl Batch {
     pub fn derive_invitation_id(&self, guest: &GuestId) -> InvitationId {
         let hash = hash_parts(&["batch", self.id.as_str(), guest.as_str()], 8);
         let bits = u64::from_str_radix(&hash, 16).unwrap_or_default();
-        write_invitation_id(self.created_at, bits)
-    }
-
-    /// Lets the batch run once its recipients are stored, and makes it due. Returns `false` if it runs already.
-    pub fn begin(&mut self, now: Timestamp) -> bool {
-        let is_new = self.state == BatchState::Preparing;
-        if is_new {
-            self.state = BatchState::Running;
-            self.record_step(0, now);
-        }
-        is_new
+        write_invitation_id(self.send_at.unwrap_or(self.created_at), bits)
     }
 
     /// Notes that the first `expanded` recipients have their invitations, and when the batch is overdue next.
@@ -145,7 +147,8 @@ impl Batch {
 
     /// Has `reconcile` look at the batch at `at`, if invitations are still to be made.
     pub fn put_off(&mut self, at: Timestamp) {
-        self.due_at = self.is_expanding().then_some(at);
+        let is_open = self.state == BatchState::Scheduled || self.is_expanding();
+        self.due_at = is_open.then_some(at);
         self.rev += 1;
     }
 
@@ -153,14 +156,18 @@ impl Batch {
     pub fn follow(&mut self, order: BatchOrder, now: Timestamp) -> Result<bool, BatchOrderRefused> {
         let wanted = match (order, self.state) {
             (BatchOrder::Cancel, _) => BatchState::Cancelled,
-            (BatchOrder::Pause, BatchState::Running | BatchState::Paused) => BatchState::Paused,
-            (BatchOrder::Resume, BatchState::Running | BatchState::Paused) => BatchState::Running,
+            (BatchOrder::Pause, BatchState::Scheduled | BatchState::Running | BatchState::Paused) => {
+                BatchState::Paused
+            }
+            (BatchOrder::Resume, BatchState::Paused) => self.choose_open_state(now),
+            (BatchOrder::Resume, BatchState::Scheduled | BatchState::Running) => self.state,
             (_, state) => return Err(BatchOrderRefused(state)),
         };
         let is_new = wanted != self.state;
         if is_new {
             self.state = wanted;
             self.record_step(self.expanded, now);
+            self.await_time(now);
         }
         Ok(is_new)
     }
@@ -293,23 +300,28 @@ impl BatchChunk {
     }
 }
 
-/// Makes the chunks of a batch with these recipients.
-pub fn split_recipients(batch: &Batch, guests: &[GuestId]) -> Vec<BatchChunk> {
+/// Makes a chunk of a batch, with these recipients.
+pub fn make_chunk(batch: &Batch, number: usize, guests: &[GuestId]) -> BatchChunk {
     let waits = |guest: &GuestId| BatchRecipient {
         guest: Some(guest.clone()),
         status: RecipientStatus::Waiting,
     };
+    BatchChunk {
+        tenant: batch.tenant.clone(),
+        batch: batch.id.clone(),
+        number,
+        recipients: guests.iter().map(waits).collect(),
+        counted_at: None,
+        keep_until: batch.keep_until,
+        rev: 1,
+    }
+}
+
+/// Makes the chunks of a batch with these recipients.
+pub fn split_recipients(batch: &Batch, guests: &[GuestId]) -> Vec<BatchChunk> {
     let chunks = guests.chunks(BATCH_CHUNK).enumerate();
     chunks
-        .map(|(number, some)| BatchChunk {
-            tenant: batch.tenant.clone(),
-            batch: batch.id.clone(),
-            number,
-            recipients: some.iter().map(waits).collect(),
-            counted_at: None,
-            keep_until: batch.keep_until,
-            rev: 1,
-        })
+        .map(|(number, some)| make_chunk(batch, number, some))
         .collect()
 }
 
@@ -356,13 +368,6 @@ impl BatchCounts {
         }
         counts
     }
-}
-
-/// Writes the id of a batch that is made at `at`: the time in milliseconds, then random bits, all in hexadecimal.
-#[expect(clippy::expect_used, reason = "hexadecimal digits are a valid id")]
-pub fn write_batch_id(at: Timestamp, random: u64) -> BatchId {
-    let millis = at.as_millisecond().unsigned_abs() & 0xffff_ffff_ffff;
-    BatchId::parse(&format!("batch_{millis:012x}{random:016x}")).expect("hexadecimal digits")
 }
 
 #[cfg(test)]

@@ -2,6 +2,7 @@ use super::GuestAnswer;
 use crate::ids::{GuestId, OccasionId, Ordinal, TenantId};
 use crate::millis;
 use jiff::Timestamp;
+use jiff::tz::TimeZone;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
@@ -82,6 +83,9 @@ pub struct Guest {
     /// Language in which the guest is written to.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub language: Option<String>,
+    /// IANA time zone in which the guest lives, if another than the occasion's.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub time_zone: Option<String>,
     /// Status of the guest.
     pub status: GuestStatus,
     /// The answer that decided the status; `None` while it is pending, and if people set it.
@@ -98,6 +102,11 @@ pub struct Guest {
 }
 
 impl Guest {
+    /// Returns the guest's own time zone; `None` if none is given.
+    pub fn find_time_zone(&self) -> Option<TimeZone> {
+        TimeZone::get(self.time_zone.as_deref()?).ok()
+    }
+
     /// Applies an answer of the guest. An answer older than the one that decided the status changes nothing. Returns
     /// whether the guest changed.
     pub fn apply_reply(&mut self, reply: GuestReply) -> bool {
@@ -165,6 +174,7 @@ mod tests {
             phone_key: None,
             email: None,
             language: None,
+            time_zone: None,
             status: GuestStatus::Pending,
             reply: None,
             created_at: from_unix_millis(0),

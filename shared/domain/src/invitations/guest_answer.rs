@@ -122,7 +122,7 @@ fn make_clauses(text: &str, is_question: bool) -> Vec<Clause> {
     clauses.filter(|clause| !clause.text.trim().is_empty()).collect()
 }
 
-/// Writes a word with its letters once where they are drawn out, and a mistyped word of a confirmation as it is meant.
+/// Writes letters of a word once where they are drawn out. Writes a mistyped word of a confirmation as it is meant.
 fn normalize_word(word: &str) -> String {
     let mut plain = String::new();
     let characters: Vec<char> = word.chars().collect();
@@ -199,7 +199,7 @@ fn confirms_by_verb(clause: &Clause) -> bool {
     clause.has_any(words::CONFIRMS) || (is_about_attendance && clause.has_any(words::CONFIRMS_ATTENDANCE))
 }
 
-/// Returns `true` if the clause says "I go" or "we go", and what follows does not make something else of it.
+/// Returns `true` if the clause says "I go" or "we go", and the words after it do not change that.
 fn says_going(clause: &Clause) -> bool {
     words::GO.iter().any(|go| {
         let Some((_, after)) = clause.text.split_once(&format!(" {go} ")) else {

@@ -25,16 +25,19 @@ pub struct GuestRow {
     /// Language.
     #[serde(default)]
     pub language: Option<String>,
+    /// IANA time zone; also called `zone` or `timezone`.
+    #[serde(default, alias = "zone", alias = "timezone")]
+    pub time_zone: Option<String>,
 }
 
 /// The reason why a list or a row of it is refused.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum GuestListError {
     /// The list has no row of names.
-    #[error("the first row must name the columns: id, name, phone, email, language")]
+    #[error("the first row must name the columns: id, name, phone, email, language, time_zone")]
     NoNames,
     /// A column is not known.
-    #[error("the column `{0}` is none of id, name, phone, email, language")]
+    #[error("the column `{0}` is none of id, name, phone, email, language, time_zone")]
     Column(String),
     /// The list is too long.
     #[error("a list has at most {GUEST_ROWS_MAX} guests: split it")]
@@ -129,7 +132,8 @@ pub fn parse_guest_list(text: &str) -> Result<Vec<ListedGuest>, GuestListError> 
 }
 
 fn is_column(name: &str) -> bool {
-    ["id", "name", "phone", "email", "language"].contains(&name)
+    let is_zone = ["time_zone", "timezone", "zone"].contains(&name);
+    is_zone || ["id", "name", "phone", "email", "language"].contains(&name)
 }
 
 fn read_row(names: &[String], cells: Option<Vec<String>>) -> Result<GuestRow, GuestListError> {
@@ -148,7 +152,8 @@ fn read_row(names: &[String], cells: Option<Vec<String>>) -> Result<GuestRow, Gu
             "name" => row.name = value,
             "phone" => row.phone = value,
             "email" => row.email = value,
-            _ => row.language = value,
+            "language" => row.language = value,
+            _ => row.time_zone = value,
         }
     }
     Ok(row)
@@ -189,6 +194,20 @@ mod tests {
         let told: Vec<(usize, bool)> = rows.iter().map(|(line, row)| (*line, row.is_ok())).collect();
         assert_eq!(told, [(2, false), (4, false), (5, false)]);
         assert_eq!(rows[2].1, Err(GuestListError::Quotes));
+    }
+
+    #[test]
+    fn a_time_zone_has_three_names() {
+        for name in ["time_zone", "Timezone", "zone"] {
+            let rows = parse_guest_list(&format!("id,{name}\na,America/Lima\nb,\n")).unwrap();
+            let zones: Vec<Option<String>> =
+                rows.into_iter().map(|(_, row)| row.unwrap().time_zone).collect();
+            assert_eq!(zones, [Some("America/Lima".to_owned()), None], "{name}");
+        }
+        for name in ["time_zone", "timezone", "zone"] {
+            let row: GuestRow = serde_json::from_str(&format!(r#"{{"{name}": "America/Lima"}}"#)).unwrap();
+            assert_eq!(row.time_zone.as_deref(), Some("America/Lima"), "{name}");
+        }
     }
 
     #[test]

@@ -133,7 +133,7 @@ pub struct Invitation {
 }
 
 impl Invitation {
-    /// Returns the time at which the guest gets it, for the frequency cap; `None` if it was never to be sent.
+    /// Returns the time at which the guest gets it, for the frequency cap. `None`: it was never to be sent.
     pub fn counted_at(&self) -> Option<Timestamp> {
         match self.state {
             InvitationState::Taken | InvitationState::Message { .. } | InvitationState::Email { .. } => {

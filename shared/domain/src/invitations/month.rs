@@ -33,7 +33,7 @@ impl LogMonth {
         (self.year, self.month)
     }
 
-    /// Returns the least id of an invitation that is made in the month, and the least that is made after it.
+    /// Returns the least id of an invitation made in the month, and the least of one made after it.
     pub fn id_range(self) -> (InvitationId, InvitationId) {
         let first = date(self.year, self.month, 1);
         let behind = first.checked_add(1.month()).unwrap_or(Date::MAX);

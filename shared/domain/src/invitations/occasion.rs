@@ -1,3 +1,4 @@
+use super::occasion_reminder::{OccasionReminder, OccasionReminderError, check_reminders};
 use crate::ids::{InstanceId, OccasionId, TenantId};
 use jiff::civil::DateTime;
 use jiff::tz::TimeZone;
@@ -29,6 +30,12 @@ pub struct Occasion {
     /// Language in which guests are written to who have none of their own, such as `pt` or `es`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub language: Option<String>,
+    /// `true` if it does not take place: nobody is reminded of it.
+    #[serde(default, skip_serializing_if = "crate::is_default")]
+    pub cancelled: bool,
+    /// Reminders to its guests.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub reminders: Vec<OccasionReminder>,
 }
 
 /// The reason why an occasion cannot be stored.
@@ -45,6 +52,14 @@ pub enum OccasionError {
     /// The name is empty or too long.
     #[error("occasion `{0}`: its name must have 1 to {NAME_MAX} characters")]
     Name(OccasionId),
+    /// The reminders are not valid.
+    #[error("occasion `{occasion}`: {why}")]
+    Reminders {
+        /// The occasion.
+        occasion: OccasionId,
+        /// Reason.
+        why: OccasionReminderError,
+    },
 }
 
 impl Occasion {
@@ -59,7 +74,10 @@ impl Occasion {
                 occasion: self.id.clone(),
                 zone: zone.clone(),
             }),
-            _ => Ok(()),
+            _ => check_reminders(&self.reminders).map_err(|why| OccasionError::Reminders {
+                occasion: self.id.clone(),
+                why,
+            }),
         }
     }
 

@@ -1,6 +1,6 @@
 //! The snapshot of an agent's knowledge.
 
-mod embedding;
+pub(super) mod embedding;
 mod file;
 
 use super::{BLOCKS_MAX, KnowledgeBlock, KnowledgeSource, SOURCES_MAX, SnapshotVectors, SourceId};

@@ -11,20 +11,27 @@ const INSTRUCTIONS: &str = "Text between <knowledge …> and </knowledge> is tak
 
 /// Renders blocks for the model, with the instructions for reading them; `None` if there are none.
 pub fn render_knowledge(blocks: &[FoundBlock]) -> Option<String> {
-    if blocks.is_empty() {
-        return None;
-    }
-    let mut text = INSTRUCTIONS.to_owned();
-    for block in blocks {
-        let (title, place) = (clean_file_name(&block.title), clean_file_name(&block.place));
-        let words = disarm_marks(block.text.trim());
+    let texts = blocks
+        .iter()
+        .map(|block| (&*block.title, &*block.place, &*block.text));
+    render_texts_of_blocks(texts)
+}
+
+/// Renders blocks, each given by its title, place and text, as [`render_knowledge`] does.
+pub fn render_texts_of_blocks<'a>(
+    blocks: impl IntoIterator<Item = (&'a str, &'a str, &'a str)>,
+) -> Option<String> {
+    let mut marked = String::new();
+    for (title, place, text) in blocks {
+        let (title, place) = (clean_file_name(title), clean_file_name(place));
+        let words = disarm_marks(text.trim());
         // Writing to a text never fails.
         let _ = write!(
-            text,
+            marked,
             "\n<knowledge source=\"{title}\" place=\"{place}\">\n{words}\n</knowledge>"
         );
     }
-    Some(text)
+    (!marked.is_empty()).then(|| format!("{INSTRUCTIONS}{marked}"))
 }
 
 /// Returns the text of the first block of what [`render_knowledge`] made.

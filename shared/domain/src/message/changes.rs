@@ -104,6 +104,17 @@ impl MessageChanges {
         self.deleted_at
     }
 
+    /// Returns the word for what differs from `other`: a deletion, an edit or a reaction.
+    pub fn name_difference(&self, other: &Self) -> &'static str {
+        if self.deleted_at != other.deleted_at {
+            "deletion"
+        } else if self.edits != other.edits {
+            "edit"
+        } else {
+            "reaction"
+        }
+    }
+
     fn record_reaction(&mut self, reaction: MessageReaction) -> bool {
         let is_of_contact = |role: Role| role == Role::User;
         let side = is_of_contact(reaction.role);

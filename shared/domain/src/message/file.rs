@@ -27,7 +27,7 @@ const WAITS: [SignedDuration; 8] = [
 /// The file of a message.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct MessageFile {
-    /// What is known of the file's bytes.
+    /// The facts that are known of the file's bytes.
     #[serde(flatten)]
     pub state: FileState,
     /// Number of fetches that were begun.
@@ -39,6 +39,9 @@ pub struct MessageFile {
     /// `true` if the provider refuses downloads for a while, and the file waits for the end of that.
     #[serde(default, skip_serializing_if = "crate::is_default")]
     pub is_blocked: bool,
+    /// Time until which the bytes are kept, if it is before the end of the message.
+    #[serde(default, with = "millis::optional", skip_serializing_if = "Option::is_none")]
+    pub kept_until: Option<Timestamp>,
     /// Text of the file; `None` if the file is not stored, or if it is looked at, not read.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub text: Option<FileText>,
@@ -86,6 +89,8 @@ pub enum FileLoss {
     ForbiddenAddress,
     /// The fetches failed too often.
     TooManyAttempts,
+    /// The tenant keeps files for a shorter time than messages, and it is over.
+    Expired,
     /// A version of Recado that this one does not know gave the reason.
     #[serde(other)]
     Unknown,
@@ -99,6 +104,7 @@ impl FileLoss {
             Self::Gone => "gone",
             Self::ForbiddenAddress => "forbidden_address",
             Self::TooManyAttempts => "too_many_attempts",
+            Self::Expired => "expired",
             Self::Unknown => "unknown",
         }
     }
@@ -107,6 +113,7 @@ impl FileLoss {
     fn describe_loss(self) -> &'static str {
         match self {
             Self::TooLarge => "not shown: the file is too large",
+            Self::Expired => "not shown: the file is kept no longer",
             Self::Gone => "not shown: WhatsApp does not have the file any more",
             Self::ForbiddenAddress | Self::TooManyAttempts | Self::Unknown => {
                 "not shown: the file could not be fetched"
@@ -130,8 +137,16 @@ impl MessageFile {
             attempts: 0,
             from_webhook: false,
             is_blocked: false,
+            kept_until: None,
             text: None,
         })
+    }
+
+    /// Returns the file of a message that was sent by the https URL of its file, not fetched yet. `None` if it names no such URL.
+    pub fn expect_from_url(content: &Content, now: Timestamp) -> Option<Self> {
+        let source = content.media_file()?.source.as_deref()?;
+        let expected = Self::expect_from_content(content, now)?;
+        source.starts_with("https://").then_some(expected)
     }
 
     /// Returns the time from which `reconcile` fetches the file; `None` if nothing is to be fetched.
@@ -153,6 +168,23 @@ impl MessageFile {
         match &self.state {
             FileState::Stored(stored) => Some(stored),
             FileState::Waiting { .. } | FileState::Lost { .. } => None,
+        }
+    }
+
+    /// Returns `true` if the bytes are here, and are kept no longer at `now`.
+    pub fn is_expired(&self, now: Timestamp) -> bool {
+        self.stored().is_some() && self.kept_until.is_some_and(|until| until <= now)
+    }
+
+    /// Records that the bytes were deleted, because they are kept no longer. A text that was found in them stays with the
+    /// message.
+    pub fn record_expired(&mut self) {
+        self.state = FileState::Lost {
+            reason: FileLoss::Expired,
+        };
+        self.kept_until = None;
+        if self.found_text().is_none() {
+            self.text = None;
         }
     }
 

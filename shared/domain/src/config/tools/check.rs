@@ -149,7 +149,7 @@ impl Tool {
         }
     }
 
-    /// Lists the names by which the model calls what this tool becomes, as far as they are known from its configuration alone.
+    /// Lists the names by which the model calls what this tool becomes. They are those that its configuration alone tells.
     fn list_own_names(&self) -> Vec<String> {
         match &self.mcp {
             Some(server) => server.list_model_names(self.model_name()).collect(),

@@ -36,7 +36,7 @@ impl Journal {
     /// Lists all cells that events of the thread hold.
     pub fn held_cells(&self) -> Vec<HeldCell> {
         let booked = self.bookings.iter();
-        let booked = booked.flat_map(|booking| booking.span.hold_cells_for(&booking.event));
+        let booked = booked.flat_map(Booking::list_own_cells);
         let open = self.entries.iter().filter(|entry| entry.state.is_open());
         let mut cells: Vec<HeldCell> = booked.chain(open.flat_map(list_taken_cells)).collect();
         cells.sort_by(|a, b| a.cell.cmp(&b.cell));
@@ -73,8 +73,8 @@ impl Journal {
     /// Ends the booking of an event that people deleted. While an effect on it is open, nothing changes.
     pub fn drop_booking(&mut self, event: &EffectId) -> JournalChange {
         let dropped = self.find_booking(event).filter(|_| !self.is_event_busy(event));
-        let frees = dropped.map_or_else(Vec::new, |booking| booking.span.hold_cells_for(event));
-        if !frees.is_empty() {
+        let frees = dropped.map_or_else(Vec::new, Booking::list_own_cells);
+        if dropped.is_some() {
             self.bookings.retain(|booking| booking.event != *event);
         }
         JournalChange {
@@ -83,21 +83,42 @@ impl Journal {
         }
     }
 
-    /// Follows an event that people moved to `span`. While an effect on it is open, nothing changes.
-    pub fn follow_booking(&mut self, event: &EffectId, span: CellSpan, now: Timestamp) -> JournalChange {
+    /// Follows an event that people moved to `span`. Cells of it that other events hold (`of_others`) are not taken: the booking has
+    /// a clash then. While an effect on the event is open, nothing changes.
+    pub fn follow_booking(
+        &mut self,
+        event: &EffectId,
+        span: CellSpan,
+        of_others: &[Cell],
+        now: Timestamp,
+    ) -> JournalChange {
         let busy = self.is_event_busy(event);
         let found = self.bookings.iter_mut().find(|found| found.event == *event);
         let Some(booking) = found.filter(|_| !busy) else {
             return JournalChange::default();
         };
-        let change = JournalChange {
-            takes: list_cells_beyond(&span, event, &booking.span.list_cells()),
-            frees: list_cells_beyond(&booking.span, event, &span.list_cells()),
-        };
-        booking.span = span;
-        booking.drop_reminders();
+        let had = booking.list_own_cells();
+        booking.change_time(span, of_others);
         booking.note_calendar_look(now);
-        change
+        let has = booking.list_own_cells();
+        let beyond = |cells: &[HeldCell], known: &[HeldCell]| {
+            let is_new = |held: &&HeldCell| known.iter().all(|other| other.cell != held.cell);
+            cells.iter().filter(is_new).cloned().collect()
+        };
+        JournalChange {
+            takes: beyond(&has, &had),
+            frees: beyond(&had, &has),
+        }
+    }
+
+    /// Notes that people were told of a booking's clash.
+    pub fn note_clash_told(&mut self, event: &EffectId, now: Timestamp) {
+        for booking in self.bookings.iter_mut().filter(|found| found.event == *event) {
+            if let Some(clash) = &mut booking.clash {
+                clash.told = true;
+                booking.note_calendar_look(now);
+            }
+        }
     }
 }
 

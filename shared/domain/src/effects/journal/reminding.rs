@@ -36,10 +36,29 @@ impl Journal {
         }
     }
 
-    /// Notes that the contact confirmed a booking.
-    pub fn confirm_booking(&mut self, event: &EffectId) {
-        for booking in self.bookings.iter_mut().filter(|found| found.event == *event) {
+    /// Notes that the contact confirmed a booking. The calendar is told with the next look at its event, as soon as possible.
+    pub fn confirm_booking(&mut self, event: &EffectId, now: Timestamp) {
+        let mut found = self.bookings.iter_mut();
+        let found = found.find(|found| found.event == *event && !found.confirmed);
+        if let Some(booking) = found {
             booking.confirmed = true;
+            booking.mark_due = true;
+            booking.note_calendar_look(now);
+        }
+    }
+
+    /// Notes that the calendar shows whether the contact confirmed a booking, as it was known then (`was_confirmed`).
+    pub fn note_confirmation_shown(&mut self, event: &EffectId, was_confirmed: bool) {
+        for booking in self.bookings.iter_mut().filter(|found| found.event == *event) {
+            booking.mark_due &= booking.confirmed != was_confirmed;
+        }
+    }
+
+    /// Notes that another event stands in the calendar at the time of a booking. People are told as soon as possible.
+    pub fn note_other_event(&mut self, event: &EffectId, now: Timestamp) {
+        for booking in self.bookings.iter_mut().filter(|found| found.event == *event) {
+            booking.clash.get_or_insert_default();
+            booking.note_calendar_look(now);
         }
     }
 }

@@ -311,7 +311,7 @@ fn a_booking_is_looked_at_every_hour_and_follows_its_event() {
     assert_eq!(journal.journal_due_at(), Some(at(3_601)));
     journal.note_booking_look(&id(1), at(3_601));
     assert_eq!(journal.journal_due_at(), Some(at(7_201)));
-    let change = journal.follow_booking(&id(1), span(1, 2), at(7_201));
+    let change = journal.follow_booking(&id(1), span(1, 2), &[], at(7_201));
     assert_eq!(
         (quarters(&change.takes), quarters(&change.frees)),
         (vec![2], vec![0])
@@ -323,8 +323,45 @@ fn a_booking_is_looked_at_every_hour_and_follows_its_event() {
         JournalChange::default(),
         "an effect is open"
     );
-    let followed = journal.follow_booking(&id(1), span(8, 2), at(7_203));
+    let followed = journal.follow_booking(&id(1), span(8, 2), &[], at(7_203));
     assert_eq!(followed, JournalChange::default());
+}
+
+#[test]
+fn a_booking_that_people_move_to_a_taken_time_holds_what_is_free_of_it() {
+    let mut journal = booked();
+    let taken = span(3, 1).list_cells();
+    let change = journal.follow_booking(&id(1), span(2, 2), &taken, at(3_601));
+    assert_eq!(
+        (quarters(&change.takes), quarters(&change.frees)),
+        (vec![2], vec![0, 1])
+    );
+    assert_eq!(quarters(&journal.held_cells()), [2]);
+    assert_eq!(journal.journal_due_at(), Some(at(3_601)), "people are to be told");
+    journal.note_clash_told(&id(1), at(3_602));
+    assert_eq!(journal.journal_due_at(), Some(at(7_202)));
+    // A move of the contact's own takes what the booking does not hold.
+    let shift = EffectAction::Move {
+        event: id(1),
+        version: "1".to_owned(),
+        span: span(2, 3),
+    };
+    let mut moved = journal.clone();
+    let change = moved
+        .begin_effect(request(2, "move", shift, 1), at(7_300))
+        .unwrap();
+    assert_eq!(quarters(&change.takes), [3, 4]);
+    // The other one left: the booking has its whole time, and what was told stays told until then.
+    let change = journal.follow_booking(&id(1), span(2, 2), &taken, at(7_202));
+    assert_eq!(
+        (change, journal.bookings[0].is_clash_untold()),
+        (JournalChange::default(), false)
+    );
+    let change = journal.follow_booking(&id(1), span(2, 2), &[], at(7_203));
+    assert_eq!(
+        (quarters(&change.takes), &journal.bookings[0].clash),
+        (vec![3], &None)
+    );
 }
 
 #[test]

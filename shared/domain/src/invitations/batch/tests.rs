@@ -1,3 +1,4 @@
+use super::super::write_batch_id;
 use super::*;
 use crate::millis::from_unix_millis;
 
@@ -21,6 +22,8 @@ fn batch(recipients: usize) -> Batch {
         state: BatchState::Preparing,
         recipients,
         expanded: 0,
+        send_at: None,
+        reminder: None,
         due_at: None,
         created_at: at,
         keep_until: from_unix_millis(9_000),
@@ -105,4 +108,50 @@ fn a_forgotten_guest_is_not_invited() {
         (chunk.recipients[1].status, chunk.rev),
         (RecipientStatus::Waiting, 2)
     );
+}
+
+#[test]
+fn a_batch_for_later_waits_for_its_time_and_is_looked_at_then() {
+    let (now, due) = (from_unix_millis(5_000), from_unix_millis(60_000));
+    let mut one = Batch {
+        send_at: Some(due),
+        ..batch(2)
+    };
+    assert!(one.begin(now));
+    assert_eq!(
+        (one.state, one.due_at, one.is_expanding()),
+        (BatchState::Scheduled, Some(due), false)
+    );
+    one.follow(BatchOrder::Pause, now).unwrap();
+    assert_eq!(one.due_at, None);
+    one.follow(BatchOrder::Resume, now).unwrap();
+    assert_eq!((one.state, one.due_at), (BatchState::Scheduled, Some(due)));
+    assert!(one.start(2, due) && !one.start(2, due));
+    assert!(one.is_expanding() && one.due_at > Some(due));
+}
+
+#[test]
+fn a_withdrawn_reminder_is_planned_again_unless_it_was_begun_or_a_person_cancelled_it() {
+    let (now, due) = (from_unix_millis(5_000), from_unix_millis(60_000));
+    let planned = Batch {
+        send_at: Some(due),
+        state: BatchState::Scheduled,
+        reminder: Some(BatchReminder {
+            before: "P1D".to_owned(),
+            begins_at: from_unix_millis(90_000),
+            is_withdrawn: false,
+        }),
+        ..batch(0)
+    };
+    let mut moved = planned.clone();
+    assert!(!moved.restore_reminder(now), "it is planned");
+    assert!(moved.withdraw_reminder() && !moved.withdraw_reminder());
+    assert!(moved.restore_reminder(now));
+    assert_eq!((moved.state, moved.due_at), (BatchState::Scheduled, Some(due)));
+    let mut cancelled = planned.clone();
+    cancelled.follow(BatchOrder::Cancel, now).unwrap();
+    assert!(!cancelled.withdraw_reminder() && !cancelled.restore_reminder(now));
+    let mut begun = planned;
+    assert!(begun.start(3, due) && begun.withdraw_reminder());
+    assert!(!begun.restore_reminder(due));
 }

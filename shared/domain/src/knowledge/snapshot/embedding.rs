@@ -10,13 +10,18 @@ use std::collections::{HashMap, HashSet};
 /// Size of the vectors of a snapshot, in bytes. With 1,536 dimensions it is enough for [`super::BLOCKS_MAX`] blocks.
 const VECTOR_BYTES_MAX: usize = 64 * 1024 * 1024;
 
+/// Writes the text of which a model makes the vector of a block.
+pub fn write_embedded_text(place: &str, text: &str) -> String {
+    if place.is_empty() {
+        return text.to_owned();
+    }
+    format!("{place}\n{text}")
+}
+
 impl KnowledgeBlock {
     /// Returns the text of which a model makes the block's vector.
     pub fn embedded_text(&self) -> String {
-        if self.place.is_empty() {
-            return self.text.clone();
-        }
-        format!("{}\n{}", self.place, self.text)
+        write_embedded_text(&self.place, &self.text)
     }
 
     /// Returns the SHA-256 of place and text. Blocks with the same one have the same vector.

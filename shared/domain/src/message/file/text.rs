@@ -1,6 +1,6 @@
 //! The text of a stored file: what is said in a recording, or what a document reads.
 
-use super::{FIRST_LOOK, FileState, MessageFile, StoredFile, WAITS};
+use super::{FIRST_LOOK, FileLoss, FileState, MessageFile, StoredFile, WAITS};
 use crate::content::MediaKind;
 use crate::file_text::FileTextSource;
 use crate::ids::AgentId;
@@ -150,11 +150,19 @@ impl MessageFile {
         self.state = FileState::Stored(stored);
     }
 
-    /// Returns the time from which `reconcile` has the file fetched or its text read; `None` if nothing is left to do.
+    /// Returns the time from which `reconcile` has the bytes fetched, the text read or the bytes deleted. `None`: nothing is left
+    /// to do.
     pub fn next_work_time(&self) -> Option<Timestamp> {
+        let end = self.kept_until.filter(|_| self.stored().is_some());
+        let times = [self.next_fetch_time(), self.next_reading_time(), end];
+        times.into_iter().flatten().min()
+    }
+
+    /// Returns the time from which `reconcile` has the text read; `None` if it is not waited for.
+    pub fn next_reading_time(&self) -> Option<Timestamp> {
         match (&self.state, &self.text) {
             (FileState::Stored(_), Some(FileText::Waiting { next_at, .. })) => Some(*next_at),
-            _ => self.next_fetch_time(),
+            _ => None,
         }
     }
 
@@ -213,7 +221,7 @@ impl MessageFile {
         }
     }
 
-    /// Returns the way in which the text of the stored file is found; `None` if it is not stored or has none.
+    /// Returns the way in which the text of the stored file is found. `None`: it is not stored or has no text.
     pub fn text_source(&self, kind: MediaKind) -> Option<FileTextSource> {
         choose_text_source(kind, &self.stored()?.mime_type)
     }
@@ -229,6 +237,9 @@ impl MessageFile {
     /// Returns the words that tell people and the model what is missing of the file, and why. `None` if nothing is.
     pub fn describe_gap(&self) -> Option<&'static str> {
         match (&self.state, &self.text) {
+            (FileState::Stored(_), Some(FileText::Found(_)) | None)
+            // What was read of it is there.
+            | (FileState::Lost { reason: FileLoss::Expired }, Some(FileText::Found(_))) => None,
             (FileState::Waiting { .. }, _) if self.is_blocked => {
                 Some("the file has not come yet: the provider refuses downloads for half an hour")
             }
@@ -236,7 +247,6 @@ impl MessageFile {
             (FileState::Lost { reason }, _) => Some(reason.describe_loss()),
             (FileState::Stored(_), Some(FileText::Waiting { .. })) => Some("not read yet"),
             (FileState::Stored(_), Some(FileText::Missing { reason })) => Some(reason.describe_gap()),
-            (FileState::Stored(_), Some(FileText::Found(_)) | None) => None,
         }
     }
 }
@@ -303,6 +313,36 @@ mod tests {
         )));
         assert!(!file.put_off(at(30)) && file.next_work_time().is_none());
         assert_eq!(file.describe_gap(), None);
+    }
+
+    #[test]
+    fn a_file_that_is_kept_no_longer_leaves_its_text() {
+        let (mut picture, mut recording) = (stored("image/png"), stored("audio/ogg"));
+        for file in [&mut picture, &mut recording] {
+            file.kept_until = Some(at(60));
+        }
+        assert_eq!(picture.next_work_time(), Some(at(60)));
+        assert_eq!(recording.next_work_time(), Some(at(2)), "its text is read first");
+        recording.text = Some(FileText::Found(FoundText::within_limit(
+            FileTextSource::Transcript,
+            "Oi".to_owned(),
+            false,
+            None,
+        )));
+        assert_eq!(recording.next_work_time(), Some(at(60)));
+        assert!(!recording.is_expired(at(59)) && recording.is_expired(at(60)));
+        for file in [&mut picture, &mut recording] {
+            file.record_expired();
+            assert!(!file.is_expired(at(61)) && file.next_work_time().is_none());
+        }
+        assert_eq!(
+            picture.describe_gap(),
+            Some("not shown: the file is kept no longer")
+        );
+        assert_eq!(
+            (recording.describe_gap(), recording.found_text().is_some()),
+            (None, true)
+        );
     }
 
     #[test]

@@ -1,0 +1,135 @@
+use super::{PublishedData, PublishedEvent, PublishedKind, TurnResult};
+use crate::conversation::{Conversation, ConversationMode, ConversationStatus};
+use crate::ids::{ConversationId, InstanceId, Nonce, Ordinal, TenantId, TokenName};
+use crate::reason::Reason;
+use jiff::Timestamp;
+
+/// The facts that a conversation's events are derived from.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ConversationFacts {
+    id: ConversationId,
+    tenant: TenantId,
+    instance: InstanceId,
+    rev: u64,
+    shown: ShownFacts,
+    waits_since: Option<Timestamp>,
+    lease: Option<Nonce>,
+    answered: Ordinal,
+    silent_upto: Ordinal,
+}
+
+/// The facts that people see of a conversation beside its messages.
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct ShownFacts {
+    mode: ConversationMode,
+    status: Option<ConversationStatus>,
+    needs_person: Option<Reason>,
+    taken_by: Option<TokenName>,
+    name: Option<String>,
+    phone: Option<String>,
+    is_waiting: bool,
+    scheduled_for: Option<Timestamp>,
+    moved_to: Option<ConversationId>,
+    is_marketing_stopped: bool,
+}
+
+impl From<&Conversation> for ConversationFacts {
+    fn from(conversation: &Conversation) -> Self {
+        let waits_since = conversation.person_owed_since();
+        Self {
+            id: conversation.id.clone(),
+            tenant: conversation.tenant.clone(),
+            instance: conversation.instance.clone(),
+            rev: conversation.rev,
+            shown: ShownFacts {
+                mode: conversation.mode,
+                status: conversation.listed_status(),
+                needs_person: conversation.needs_person,
+                taken_by: conversation.taken.as_ref().map(|taken| taken.by.clone()),
+                name: conversation.name.clone(),
+                phone: conversation.phone.clone(),
+                is_waiting: waits_since.is_some(),
+                scheduled_for: conversation.scheduled_for,
+                moved_to: conversation.moved_to.clone(),
+                is_marketing_stopped: conversation.marketing_stopped_at.is_some(),
+            },
+            waits_since,
+            lease: conversation.lease.as_ref().map(|lease| lease.nonce.clone()),
+            answered: conversation.answered,
+            silent_upto: conversation
+                .silences
+                .last()
+                .map_or(Ordinal::default(), |span| span.upto),
+        }
+    }
+}
+
+impl ConversationFacts {
+    fn make_published_event(
+        &self,
+        kind: PublishedKind,
+        at: Timestamp,
+        data: PublishedData,
+    ) -> PublishedEvent {
+        let (id, rev) = (self.id.to_string(), self.rev.to_string());
+        PublishedEvent {
+            tenant: Some(self.tenant.clone()),
+            instance: Some(self.instance.clone()),
+            conversation: Some(self.id.clone()),
+            ..PublishedEvent::new(kind, &[&id, &rev], at, data)
+        }
+    }
+
+    /// Returns how the turn ended that held the lease of `old`.
+    fn judge_turn_result(&self, old: &Self) -> TurnResult {
+        if self.answered <= old.answered {
+            TurnResult::Left
+        } else if self.silent_upto == self.answered {
+            TurnResult::Silent
+        } else {
+            TurnResult::Answered
+        }
+    }
+}
+
+/// Derives what is published of a conversation's new record. `old`: the record that it replaces.
+pub fn derive_conversation_events(
+    old: Option<&ConversationFacts>,
+    new: &ConversationFacts,
+    at: Timestamp,
+) -> Vec<PublishedEvent> {
+    let mut events = Vec::new();
+    let lease = old.and_then(|old| old.lease.as_ref());
+    if let Some(old) = old.filter(|_| lease.is_some() && lease != new.lease.as_ref()) {
+        let data = PublishedData {
+            result: Some(new.judge_turn_result(old)),
+            ..PublishedData::default()
+        };
+        events.push(new.make_published_event(PublishedKind::TurnFinished, at, data));
+    }
+    if new.lease.is_some() && lease != new.lease.as_ref() {
+        events.push(new.make_published_event(PublishedKind::TurnStarted, at, PublishedData::default()));
+    }
+    let shown = &new.shown;
+    if old.is_none_or(|old| old.shown != *shown) {
+        let data = PublishedData {
+            mode: Some(shown.mode),
+            conversation_status: shown.status,
+            reason: shown.needs_person,
+            ..PublishedData::default()
+        };
+        events.push(new.make_published_event(PublishedKind::ConversationUpdated, at, data));
+    }
+    if let Some(since) = new.waits_since
+        && old.is_none_or(|old| old.waits_since.is_none())
+    {
+        let data = PublishedData {
+            mode: Some(shown.mode),
+            reason: shown.needs_person,
+            since: Some(since),
+            ..PublishedData::default()
+        };
+        events.push(new.make_published_event(PublishedKind::ConversationWaiting, at, data));
+    }
+    events
+}
