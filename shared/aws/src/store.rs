@@ -30,6 +30,7 @@ mod outbox;
 mod overdue;
 mod parking;
 mod prices;
+mod published_events;
 mod records;
 mod request_attempts;
 mod retention;

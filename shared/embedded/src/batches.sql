@@ -9,7 +9,9 @@ CREATE TABLE batches (
     body TEXT NOT NULL,
     PRIMARY KEY (tenant, id)
 ) STRICT, WITHOUT ROWID;
+-- The batches that `reconcile` looks at (`select_overdue`).
 CREATE INDEX batches_due ON batches (due) WHERE due IS NOT NULL;
+-- The sweep (`delete_expired_rows`).
 CREATE INDEX batches_expires ON batches (expires);
 
 CREATE TABLE batch_chunks (
@@ -21,4 +23,5 @@ CREATE TABLE batch_chunks (
     body TEXT NOT NULL,
     PRIMARY KEY (tenant, batch, number)
 ) STRICT, WITHOUT ROWID;
+-- The sweep (`delete_expired_rows`).
 CREATE INDEX batch_chunks_expires ON batch_chunks (expires);

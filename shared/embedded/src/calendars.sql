@@ -5,4 +5,5 @@ CREATE TABLE calendars (
     tenant TEXT NOT NULL,
     body TEXT NOT NULL
 ) STRICT;
+-- The calendars of a tenant, in the order of their ids (`select_configuration`, `list_calendars`).
 CREATE INDEX calendars_of_tenant ON calendars (tenant, id);

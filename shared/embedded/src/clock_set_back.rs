@@ -61,7 +61,7 @@ fn reset_queue_times(connection: &Connection, back: ClockRollback) -> Result<usi
 
 fn reset_conversations(connection: &Connection, back: ClockRollback) -> Result<usize, DbError> {
     let put = |_, conversation: &Conversation| {
-        ConversationRow::from_conversation(conversation)?.write_row(connection)
+        ConversationRow::from_conversation(conversation)?.write_row(connection, back.now)
     };
     let now = back.now.as_millisecond();
     let sql = format!(
@@ -78,7 +78,7 @@ fn reset_conversations(connection: &Connection, back: ClockRollback) -> Result<u
 }
 
 fn reset_messages(connection: &Connection, back: ClockRollback) -> Result<usize, DbError> {
-    let put = |_, message: &Message| MessageRow::from_message(message)?.write_row(connection);
+    let put = |_, message: &Message| MessageRow::from_message(message)?.write_row(connection, back.now);
     let sql = "SELECT rowid, body FROM messages WHERE open = 1";
     update_records(connection, sql, |message| back.correct_message(message), put)
 }

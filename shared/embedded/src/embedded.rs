@@ -15,17 +15,22 @@ use crate::typing_memory::TypingMemory;
 use jiff::Timestamp;
 use recado_domain::dead_letter::QueueName;
 use recado_domain::identity::IdentityKey;
+use recado_domain::millis;
+use recado_domain::published_event::DEFAULT_EVENT_RETENTION;
 use recado_pipeline::ports::{DiskSpace, PortResult};
 use rusqlite::Connection;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, OnceLock};
 use tokio::sync::{Notify, oneshot};
 
 mod closing;
+mod event_log;
 mod memory_databases;
 mod waiting_intake;
+
+pub use event_log::EventReader;
 
 /// The number of lists and strong reads that may run at once.
 const READERS: usize = 3;
@@ -58,6 +63,10 @@ struct EmbeddedInner {
     folder: Option<PathBuf>,
     /// Number of free bytes below which the disk counts as full.
     least_free: AtomicU64,
+    /// Notified after each commit that may have published events; one for each [`EventReader`].
+    event_wakers: [Arc<Notify>; 2],
+    /// Time for which published events are kept, in milliseconds.
+    event_retention: AtomicI64,
 }
 
 /// What the workers of each queue wait for, in the order of [`QueueName::ALL`].
@@ -163,6 +172,8 @@ impl Embedded {
                 typing: TypingMemory::default(),
                 folder,
                 least_free: AtomicU64::new(0),
+                event_wakers: Default::default(),
+                event_retention: AtomicI64::new(millis::to_millis(DEFAULT_EVENT_RETENTION)),
             }),
         }
     }
@@ -177,7 +188,7 @@ impl Embedded {
         self.inner.least_free.store(bytes, Ordering::Relaxed);
     }
 
-    /// Measures the space on the disk of the data folder, as far as this user may fill it; `None` in memory.
+    /// Measures the space on the disk of the data folder, as far as this user may fill it. `None`: the database is in memory.
     pub(crate) fn measure_disk_space(&self) -> std::io::Result<Option<DiskSpace>> {
         let Some(folder) = &self.inner.folder else {
             return Ok(None);
@@ -349,10 +360,13 @@ impl Embedded {
         &self,
         begin: TransactionMode,
         urgency: Urgency,
-        wakes: Vec<Arc<Notify>>,
+        mut wakes: Vec<Arc<Notify>>,
         what: &'static str,
         work: impl FnMut(&Connection) -> Result<T, DbError> + Send + 'static,
     ) -> PortResult<T> {
+        if matches!(begin, TransactionMode::Write) {
+            wakes.extend(self.inner.event_wakers.iter().map(Arc::clone));
+        }
         let (task, answer) = ClosureJob::new(work, wakes);
         match (&self.inner.access, begin) {
             (DatabaseAccess::Inline(connection), _) => {

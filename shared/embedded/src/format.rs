@@ -5,7 +5,7 @@ use recado_domain::RECORD_FORMAT;
 use rusqlite::Connection;
 
 /// The scripts that make the tables of a new database, in order.
-const SCHEMA: [&str; 30] = [
+const SCHEMA: [&str; 31] = [
     include_str!("schema.sql"),
     include_str!("configuration.sql"),
     include_str!("sends_and_traces.sql"),
@@ -36,6 +36,7 @@ const SCHEMA: [&str; 30] = [
     include_str!("batches.sql"),
     include_str!("page_changes.sql"),
     include_str!("usage_kinds.sql"),
+    include_str!("published_events.sql"),
 ];
 
 /// The format of this program's databases, which `PRAGMA user_version` holds. Another script makes another format, and so

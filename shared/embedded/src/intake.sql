@@ -11,4 +11,5 @@ CREATE TABLE intake (
     grp TEXT NOT NULL,
     owner TEXT NOT NULL
 ) STRICT;
+-- An event that is in the log already is not appended again (`append_to_log`).
 CREATE UNIQUE INDEX intake_id ON intake (id);

@@ -11,10 +11,15 @@ CREATE TABLE events (
     body TEXT NOT NULL,
     correlation TEXT NOT NULL
 ) STRICT;
+-- An event by its id (`select_event`).
 CREATE UNIQUE INDEX events_id ON events (id);
+-- The events that `reconcile` looks at, and those that are pending (`select_overdue`, `select_open_work`).
 CREATE INDEX events_due ON events (due) WHERE due IS NOT NULL;
+-- The sweep (`delete_expired_rows`).
 CREATE INDEX events_expires ON events (expires) WHERE expires IS NOT NULL;
+-- Whether an event still needs a file (`delete_expired`).
 CREATE INDEX events_payload ON events (payload) WHERE payload IS NOT NULL;
+-- The events of a correlation id (`select_traced`).
 CREATE INDEX events_correlation ON events (correlation);
 
 -- `group_key`: a number made of queue and group (`group_key`). Two groups with one number would only wait for each other.
@@ -22,6 +27,7 @@ CREATE INDEX events_correlation ON events (correlation);
 ALTER TABLE queue_messages ADD COLUMN group_key INTEGER;
 ALTER TABLE queue_messages ADD COLUMN event INTEGER;
 DROP INDEX queue_messages_of_group;
+-- The oldest message of a group (`update_group_row`).
 CREATE INDEX queue_messages_of_group ON queue_messages (group_key, seq) WHERE dead_at IS NULL AND group_key IS NOT NULL;
 DROP TABLE queue_groups;
 CREATE TABLE queue_groups (
@@ -31,5 +37,7 @@ CREATE TABLE queue_groups (
     owner TEXT NOT NULL, -- its oldest message's
     free_at INTEGER NOT NULL -- 0: nothing of it is in flight
 ) STRICT;
+-- The next owner with a ready group, and the oldest of its groups (`next_tenant`, `oldest_receivable`).
 CREATE INDEX queue_groups_ready ON queue_groups (queue, owner, head) WHERE free_at = 0;
+-- The groups whose oldest message is in flight or put off (`release_due_groups`, `select_next_visible`).
 CREATE INDEX queue_groups_waiting ON queue_groups (queue, free_at) WHERE free_at > 0;

@@ -36,7 +36,7 @@ mod typing_memory;
 
 pub use backup::{BackupError, BackupManifest, back_up_folder, check_backup, restore_backup};
 pub use clock::{Clock, EmbeddedSystem};
-pub use embedded::Embedded;
+pub use embedded::{Embedded, EventReader};
 pub use file_permissions::{FolderPrivacy, restrict_to_owner};
 pub use open_error::OpenError;
 pub use queue::{DeadMessage, DequeuedMessage, EmbeddedQueueDepth, FairShare, Receipt, TenantKey};

@@ -9,5 +9,7 @@ CREATE TABLE notices (
     body TEXT NOT NULL,
     PRIMARY KEY (provider, account, id)
 ) STRICT;
+-- The newest notices of an account (`select_newest`).
 CREATE INDEX notices_newest ON notices (provider, account, at, id);
+-- The sweep (`delete_expired_rows`).
 CREATE INDEX notices_expires ON notices (expires);

@@ -72,7 +72,7 @@ fn advise_on_format(found: u32, known: u32) -> &'static str {
     }
 }
 
-/// Returns what to do about an error of the database, to be added to its text; empty if that is not known.
+/// Returns the remedy for an error of the database, to be added to its text. It is empty if none is known.
 fn remedy_of(error: &rusqlite::Error) -> &'static str {
     match error.sqlite_error_code() {
         Some(ErrorCode::DatabaseCorrupt | ErrorCode::NotADatabase) => {

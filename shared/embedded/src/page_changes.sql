@@ -6,4 +6,5 @@ CREATE TABLE page_changes (
     expires INTEGER NOT NULL,
     PRIMARY KEY (tenant, occasion)
 ) STRICT, WITHOUT ROWID;
+-- The sweep (`delete_expired_rows`).
 CREATE INDEX page_changes_expires ON page_changes (expires);

@@ -38,7 +38,7 @@ fn recover_rows(connection: &Connection, now: Timestamp) -> Result<RecoveryCount
     for mut conversation in query_all::<Conversation>(connection, leased, [])? {
         conversation.lease = None;
         conversation.rev += 1;
-        ConversationRow::from_conversation(&conversation)?.write_row(connection)?;
+        ConversationRow::from_conversation(&conversation)?.write_row(connection, now)?;
         recovered.turns += 1;
     }
     let open = "SELECT body FROM messages WHERE open = 1";
@@ -50,7 +50,7 @@ fn recover_rows(connection: &Connection, now: Timestamp) -> Result<RecoveryCount
                     .is_ok()
         });
         if lost {
-            MessageRow::from_message(&message)?.write_row(connection)?;
+            MessageRow::from_message(&message)?.write_row(connection, now)?;
             recovered.sends += 1;
         }
     }

@@ -6,4 +6,5 @@ CREATE TABLE samples (
     body TEXT NOT NULL,
     PRIMARY KEY (tenant, at)
 ) STRICT, WITHOUT ROWID;
+-- The sweep (`delete_expired_rows`).
 CREATE INDEX samples_expires ON samples (expires);

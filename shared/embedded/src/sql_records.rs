@@ -169,7 +169,8 @@ impl NewestFirstQuery {
         })
     }
 
-    /// Runs the query and returns the page of what `parse` makes of `columns`, and of the columns of time and id.
+    /// Runs the query and returns a page of the values that `parse` makes of `columns`. The columns of time and id are read,
+    /// too.
     pub(crate) fn fetch_rows<T>(
         mut self,
         connection: &Connection,

@@ -25,6 +25,7 @@ mod notices;
 mod opt_outs;
 mod outbox;
 mod overdue;
+mod published_events;
 mod restored;
 mod retention;
 mod samples;

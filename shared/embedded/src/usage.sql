@@ -12,4 +12,5 @@ CREATE TABLE usage (
     expires INTEGER NOT NULL,
     PRIMARY KEY (tenant, day, agent, model)
 ) STRICT, WITHOUT ROWID;
+-- The sweep (`delete_expired_rows`).
 CREATE INDEX usage_expires ON usage (expires);

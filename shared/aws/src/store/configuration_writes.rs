@@ -20,8 +20,8 @@ const SIZE_MAX: usize = 3_000_000;
 /// The attribute that holds the hash of an entry, for the conditions of its next change.
 const HASH: &str = "entry_hash";
 
-/// The attribute that changes with each write of an entry that others refer to, and of one that refers to it. A removal is
-/// made on condition that it is as it was when nothing referred to the entry.
+/// The attribute that changes with each write of an entry that others refer to. It changes with each write of the entry that
+/// refers, too. A removal is made on condition that it is as it was when nothing referred to the entry.
 const TOUCHED: &str = "touched";
 
 /// What the conditions of a write need to know of a stored entry.
@@ -48,7 +48,6 @@ pub(super) struct EntryWrite<'a> {
     pub(super) what: &'static str,
     /// The entries to change or remove, as they are stored now.
     pub(super) before: &'a ConfigDocument,
-    /// The marks of these.
     pub(super) marks: &'a StoredMarks,
     /// `true`: nothing is written unless each entry is still as it was read.
     pub(super) conditional: bool,

@@ -6,9 +6,7 @@ use super::table::RETRIES_MAX;
 use aws_sdk_dynamodb::types::{AttributeValue, ReturnValue};
 use jiff::Timestamp;
 use recado_domain::ids::InstanceId;
-use recado_domain::instance::{
-    ChangedInstance, ConnectionStatus, InstanceChange, InstanceState, ParkedConversation,
-};
+use recado_domain::instance::{ChangedInstance, ConnectionStatus, InstanceChange, InstanceState};
 use recado_domain::millis::{add_duration, from_unix_millis, to_millis};
 use recado_domain::rate::{Rate, YieldingSlot};
 use recado_pipeline::ports::{InstanceStates, PortError, PortResult, Reservation, System};
@@ -280,21 +278,6 @@ impl<A: System> InstanceStates for DynamoStore<A> {
             }
         }
         Err(PortError::contended(WHAT))
-    }
-
-    async fn put_parked(&self, parked: &ParkedConversation) -> PortResult<()> {
-        self.write_parked_record(parked).await
-    }
-
-    async fn list_parked(&self, id: &InstanceId, limit: usize) -> PortResult<Vec<ParkedConversation>> {
-        self.read_parked_records(id, limit).await
-    }
-
-    async fn remove_parked(&self, parked: &ParkedConversation) -> PortResult<bool> {
-        const WHAT: &str = "unparking a conversation";
-        let seen = Expression::new("#version = :seen").with_text(":seen", parked.version.as_str());
-        let key = TableKey::for_parked(&parked.instance, &parked.conversation);
-        Ok(self.table.delete_record(WHAT, key, seen).await?.is_ok())
     }
 }
 

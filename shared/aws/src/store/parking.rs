@@ -1,14 +1,14 @@
 //! Conversations whose messages wait for their instance.
 
 use super::DynamoStore;
-use super::expression::UpdateChange;
+use super::expression::{Expression, UpdateChange};
 use super::item::{self, number_attribute, text_attribute};
 use super::keys::{self, TableKey};
 use aws_sdk_dynamodb::types::ReturnValue;
 use recado_domain::ids::InstanceId;
 use recado_domain::instance::ParkedConversation;
 use recado_domain::millis::to_millis;
-use recado_pipeline::ports::{PortResult, System};
+use recado_pipeline::ports::{ParkedConversations, PortResult, System};
 
 /// Returns the changes that park a conversation: a new version, with the first `since` kept. The index `open` holds the
 /// time at which the entry must be looked at.
@@ -39,8 +39,8 @@ fn parking_change(parked: &ParkedConversation) -> UpdateChange {
         .with_value(":patience", number_attribute(to_millis(parked.patience)))
 }
 
-impl<A: System> DynamoStore<A> {
-    pub(super) async fn write_parked_record(&self, parked: &ParkedConversation) -> PortResult<()> {
+impl<A: System> ParkedConversations for DynamoStore<A> {
+    async fn put_parked(&self, parked: &ParkedConversation) -> PortResult<()> {
         let key = TableKey::for_parked(&parked.instance, &parked.conversation);
         let what = "parking a conversation";
         let _parked = self
@@ -50,11 +50,7 @@ impl<A: System> DynamoStore<A> {
         Ok(())
     }
 
-    pub(super) async fn read_parked_records(
-        &self,
-        id: &InstanceId,
-        limit: usize,
-    ) -> PortResult<Vec<ParkedConversation>> {
+    async fn list_parked(&self, id: &InstanceId, limit: usize) -> PortResult<Vec<ParkedConversation>> {
         const WHAT: &str = "reading parked conversations";
         let pk = keys::instance_pk(id);
         let found = self.table.query_partition(WHAT, pk, Some(keys::PARK)).await?;
@@ -65,6 +61,13 @@ impl<A: System> DynamoStore<A> {
         parked.sort_by_key(|parked| parked.since);
         parked.truncate(limit);
         Ok(parked)
+    }
+
+    async fn remove_parked(&self, parked: &ParkedConversation) -> PortResult<bool> {
+        const WHAT: &str = "unparking a conversation";
+        let seen = Expression::new("#version = :seen").with_text(":seen", parked.version.as_str());
+        let key = TableKey::for_parked(&parked.instance, &parked.conversation);
+        Ok(self.table.delete_record(WHAT, key, seen).await?.is_ok())
     }
 }
 

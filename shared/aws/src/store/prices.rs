@@ -12,7 +12,6 @@ use serde::{Deserialize, Serialize};
 /// The record of the prices.
 #[derive(Serialize, Deserialize)]
 pub(super) struct PriceRecord {
-    /// The prices.
     pub(super) prices: PriceList,
 }
 

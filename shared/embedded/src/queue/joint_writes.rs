@@ -87,7 +87,7 @@ impl JointCommit {
     }
 
     fn write_all(&self, connection: &Connection, now: Timestamp) -> Result<WriteOutcome, DbError> {
-        let written = self.rows.write_rows(connection)?;
+        let written = self.rows.write_rows(connection, now)?;
         if written == WriteOutcome::Written {
             insert_fifo(connection, QueueName::Outbound, &self.send, now)?;
             if let Some(turn) = &self.turn {

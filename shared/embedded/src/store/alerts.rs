@@ -1,12 +1,15 @@
+use super::published_events::insert_published_events;
 use crate::Embedded;
 use crate::db_error::DbError;
 use crate::sql_records::{
-    NewestFirstQuery, decode_json, encode_json, execute_sql, query_all, to_sql_integer, to_sql_limit,
+    NewestFirstQuery, decode_json, encode_json, execute_sql, query_all, query_one, to_sql_integer,
+    to_sql_limit,
 };
 use jiff::Timestamp;
 use recado_domain::alert::{Alert, AlertState, AlertWatch, Notification, NotificationState};
 use recado_domain::config::AlertConfig;
 use recado_domain::ids::TenantId;
+use recado_domain::published_event::derive_alert_events;
 use recado_pipeline::ports::{Alerts, Page, PageRequest, PortResult, WriteOutcome};
 use rusqlite::{Connection, OptionalExtension, params};
 use serde::de::DeserializeOwned;
@@ -57,8 +60,12 @@ fn follows_live(connection: &Connection, alert: &Alert) -> Result<bool, DbError>
     Ok(stored.unwrap_or(0) + 1 == to_sql_integer(alert.rev))
 }
 
-fn write_alert(connection: &Connection, alert: &Alert) -> Result<(), DbError> {
+fn write_alert(connection: &Connection, alert: &Alert, now: Timestamp) -> Result<(), DbError> {
     let (condition, body) = (alert.condition_key(), encode_json(alert)?);
+    let stored = "SELECT body FROM live_alerts WHERE condition = ?1";
+    let stored: Option<Alert> = query_one(connection, stored, [&condition])?;
+    let events = derive_alert_events(stored.map(|stored| stored.state()), alert, now);
+    insert_published_events(connection, &events)?;
     let tenant = tenant_column(alert.subject.tenant.as_ref());
     if matches!(alert.state(), AlertState::Watched | AlertState::Firing) {
         let sql = "INSERT OR REPLACE INTO live_alerts (condition, tenant, rev, body) VALUES (?1, ?2, ?3, ?4)";
@@ -98,6 +105,7 @@ fn write_changes(
     connection: &Connection,
     alerts: &[Alert],
     notifications: &[Notification],
+    now: Timestamp,
 ) -> Result<WriteOutcome, DbError> {
     for alert in alerts {
         if !follows_live(connection, alert)? {
@@ -105,7 +113,7 @@ fn write_changes(
         }
     }
     for alert in alerts {
-        write_alert(connection, alert)?;
+        write_alert(connection, alert, now)?;
     }
     for notification in notifications {
         write_notification(connection, notification)?;
@@ -179,8 +187,9 @@ impl Alerts for Embedded {
         notifications: &[Notification],
     ) -> PortResult<WriteOutcome> {
         let (alerts, notifications) = (alerts.to_vec(), notifications.to_vec());
+        let now = self.current_time();
         self.run_write("commit_alerts", move |c| {
-            write_changes(c, &alerts, &notifications)
+            write_changes(c, &alerts, &notifications, now)
         })
         .await
     }

@@ -39,6 +39,13 @@ fn write_claimed(
             params![tenant, claim.key, batch.id.as_str(), until],
         )?;
     }
+    let known = "SELECT 1 FROM batches WHERE tenant = ?1 AND id = ?2";
+    if connection
+        .prepare_cached(known)?
+        .exists(params![batch.tenant.as_str(), batch.id.as_str()])?
+    {
+        return Err(DbError::Argument("a batch of the same id exists"));
+    }
     upsert_batch(connection, batch, body)?;
     Ok(BatchOutcome::Begun)
 }

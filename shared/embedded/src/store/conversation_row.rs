@@ -1,9 +1,11 @@
 //! The row of a conversation: its record, and the columns by which lists find it.
 
+use super::published_events::insert_published_events;
 use crate::db_error::DbError;
-use crate::sql_records::{encode_json, execute_sql, to_sql_integer};
+use crate::sql_records::{decode_json, encode_json, execute_sql, to_sql_integer};
 use jiff::Timestamp;
 use recado_domain::conversation::{Conversation, ConversationMode, ConversationStatus};
+use recado_domain::published_event::{ConversationFacts, derive_conversation_events};
 use rusqlite::{Connection, OptionalExtension, Row, params};
 
 pub(super) fn mode_name(mode: ConversationMode) -> &'static str {
@@ -23,6 +25,12 @@ pub(super) fn status_name(status: ConversationStatus) -> &'static str {
 /// The status column of a conversation that is in no list.
 pub(super) const UNLISTED: &str = "unlisted";
 
+/// The part of the stored row that a write needs.
+struct StoredRow {
+    is_in_same_place: bool,
+    facts: ConversationFacts,
+}
+
 /// A row of the table of conversations.
 #[derive(Debug)]
 pub(crate) struct ConversationRow {
@@ -40,6 +48,7 @@ pub(crate) struct ConversationRow {
     kept_since: Option<i64>,
     person_since: Option<i64>,
     body: String,
+    facts: ConversationFacts,
 }
 
 impl ConversationRow {
@@ -59,6 +68,7 @@ impl ConversationRow {
             kept_since: (!conversation.last.is_zero()).then(|| conversation.kept_since().as_millisecond()),
             person_since: conversation.person_owed_since().map(Timestamp::as_millisecond),
             body: encode_json(conversation)?,
+            facts: ConversationFacts::from(conversation),
         })
     }
 
@@ -73,12 +83,15 @@ impl ConversationRow {
         Ok(self.rev >= 1 && stored.unwrap_or(0) == self.rev - 1)
     }
 
-    /// Inserts or replaces the row.
+    /// Inserts or replaces the row, and publishes what that tells.
     ///
     /// An `UPDATE` writes each index of which it names a column, whatever the value. So the columns of the lists are named only if
     /// they change: the most changes of a conversation are those of its turn.
-    pub(crate) fn write_row(&self, connection: &Connection) -> Result<(), DbError> {
-        match self.is_in_same_place(connection)? {
+    pub(crate) fn write_row(&self, connection: &Connection, now: Timestamp) -> Result<(), DbError> {
+        let stored = self.select_stored(connection)?;
+        let known = stored.as_ref().map(|stored| &stored.facts);
+        insert_published_events(connection, &derive_conversation_events(known, &self.facts, now))?;
+        match stored.map(|stored| stored.is_in_same_place) {
             None => self.insert_new_row(connection),
             Some(true) => self.update_state_columns(connection),
             Some(false) => {
@@ -99,22 +112,31 @@ impl ConversationRow {
         }
     }
 
-    /// Returns whether the stored row is at the same place of each list; `None` if there is no row yet.
-    fn is_in_same_place(&self, connection: &Connection) -> Result<Option<bool>, DbError> {
-        let sql =
-            "SELECT last_at, kept_since, tenant, instance, thread, number FROM conversations WHERE id = ?1";
-        let row = |row: &Row<'_>| {
-            Ok(row.get::<_, i64>(0)? == self.last_at
-                && row.get::<_, Option<i64>>(1)? == self.kept_since
-                && row.get_ref(2)?.as_str()? == self.tenant
-                && row.get_ref(3)?.as_str()? == self.instance
-                && row.get_ref(4)?.as_str()? == self.thread
-                && row.get::<_, u32>(5)? == self.number)
+    /// Reads what the stored row tells; `None` if there is no row yet.
+    fn select_stored(&self, connection: &Connection) -> Result<Option<StoredRow>, DbError> {
+        let sql = "SELECT last_at, kept_since, tenant, instance, thread, number, body FROM conversations
+            WHERE id = ?1";
+        let mut statement = connection.prepare_cached(sql)?;
+        let mut rows = statement.query([&self.id])?;
+        let Some(row) = rows.next()? else {
+            return Ok(None);
         };
-        Ok(connection
-            .prepare_cached(sql)?
-            .query_row([&self.id], row)
-            .optional()?)
+        let conversation: Conversation =
+            decode_json(row.get_ref(6)?.as_str().map_err(rusqlite::Error::from)?)?;
+        Ok(Some(StoredRow {
+            is_in_same_place: self.has_place_of(row)?,
+            facts: ConversationFacts::from(&conversation),
+        }))
+    }
+
+    /// Returns whether the stored row is at the same place of each list.
+    fn has_place_of(&self, row: &Row<'_>) -> Result<bool, rusqlite::Error> {
+        Ok(row.get::<_, i64>(0)? == self.last_at
+            && row.get::<_, Option<i64>>(1)? == self.kept_since
+            && row.get_ref(2)?.as_str()? == self.tenant
+            && row.get_ref(3)?.as_str()? == self.instance
+            && row.get_ref(4)?.as_str()? == self.thread
+            && row.get::<_, u32>(5)? == self.number)
     }
 
     fn update_state_columns(&self, connection: &Connection) -> Result<(), DbError> {

@@ -110,11 +110,15 @@ fn select_message_page(
     Ok(make_page(items, page.limit, |last| last.ordinal.to_string()))
 }
 
-pub(super) fn update_row(connection: &Connection, row: &ConversationRow) -> Result<WriteOutcome, DbError> {
+pub(super) fn update_row(
+    connection: &Connection,
+    row: &ConversationRow,
+    now: Timestamp,
+) -> Result<WriteOutcome, DbError> {
     if !row.follows_stored(connection)? {
         return Ok(WriteOutcome::Conflict);
     }
-    row.write_row(connection)?;
+    row.write_row(connection, now)?;
     Ok(WriteOutcome::Written)
 }
 
@@ -134,8 +138,8 @@ fn commit_message_row(
     if !conversation.follows_stored(connection)? || !message.is_new_row(connection)? {
         return Ok(CommitOutcome::Conflict);
     }
-    conversation.write_row(connection)?;
-    message.write_row(connection)?;
+    conversation.write_row(connection, now)?;
+    message.write_row(connection, now)?;
     insert_key(connection, claim, id)?;
     Ok(CommitOutcome::Committed)
 }
@@ -167,7 +171,11 @@ impl ReplyRows {
         })
     }
 
-    pub(crate) fn write_rows(&self, connection: &Connection) -> Result<WriteOutcome, DbError> {
+    pub(crate) fn write_rows(
+        &self,
+        connection: &Connection,
+        now: Timestamp,
+    ) -> Result<WriteOutcome, DbError> {
         if !self.conversation.follows_stored(connection)? {
             return Ok(WriteOutcome::Conflict);
         }
@@ -181,9 +189,9 @@ impl ReplyRows {
                 return Ok(WriteOutcome::Conflict);
             }
         }
-        self.conversation.write_row(connection)?;
+        self.conversation.write_row(connection, now)?;
         for part in &self.parts {
-            part.write_row(connection)?;
+            part.write_row(connection, now)?;
         }
         for sum in &self.usage {
             add_usage_to_sum(connection, sum)?;
@@ -231,7 +239,8 @@ impl Conversations for Embedded {
     async fn update_conversation(&self, conversation: &Conversation) -> PortResult<WriteOutcome> {
         let row = ConversationRow::from_conversation(conversation)
             .map_err(|fault| fault.into_port_error("update"))?;
-        self.run_write("update", move |c| update_row(c, &row)).await
+        let now = self.current_time();
+        self.run_write("update", move |c| update_row(c, &row, now)).await
     }
 
     async fn update_conversation_with_use(
@@ -242,9 +251,9 @@ impl Conversations for Embedded {
         const WHAT: &str = "update_with_use";
         let row =
             ConversationRow::from_conversation(conversation).map_err(|fault| fault.into_port_error(WHAT))?;
-        let used = used.to_vec();
+        let (used, now) = (used.to_vec(), self.current_time());
         self.run_write(WHAT, move |c| {
-            let written = update_row(c, &row)?;
+            let written = update_row(c, &row, now)?;
             if written == WriteOutcome::Written {
                 used.iter().try_for_each(|sum| add_usage_to_sum(c, sum))?;
             }
@@ -278,7 +287,8 @@ impl Conversations for Embedded {
         const WHAT: &str = "commit_reply";
         let rows = ReplyRows::from_reply(conversation, parts, journal_rev);
         let rows = rows.map_err(|fault| fault.into_port_error(WHAT))?;
-        self.run_write(WHAT, move |c| rows.write_rows(c)).await
+        let now = self.current_time();
+        self.run_write(WHAT, move |c| rows.write_rows(c, now)).await
     }
 
     async fn find_idempotency_key(

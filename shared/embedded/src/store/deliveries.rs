@@ -1,9 +1,11 @@
+use super::published_events::{insert_published_events, select_message_owner};
 use crate::Embedded;
 use crate::db_error::DbError;
 use crate::sql_records::{encode_json, execute_sql, query_one, row_exists};
 use jiff::Timestamp;
 use recado_domain::delivery::{Delivery, DeliveryKey, StatusUpdate};
 use recado_domain::ids::MessageId;
+use recado_domain::published_event::derive_delivery_events;
 use recado_pipeline::ports::{Deliveries, DeliveryLink, PortResult};
 use rusqlite::{Connection, OptionalExtension, params};
 
@@ -62,6 +64,22 @@ fn upsert_delivery(
     Ok(())
 }
 
+/// Publishes what the new record of a delivery tells. Nothing is told before it is known whose message it is.
+fn publish_delivery(
+    connection: &Connection,
+    old: Option<&Delivery>,
+    new: &Delivery,
+    now: Timestamp,
+) -> Result<(), DbError> {
+    let Some(message) = new.message.as_ref().filter(|_| new.status.is_some()) else {
+        return Ok(());
+    };
+    let Some(owner) = select_message_owner(connection, message)? else {
+        return Ok(());
+    };
+    insert_published_events(connection, &derive_delivery_events(old, new, &owner, now))
+}
+
 fn apply_status(
     connection: &Connection,
     update: &StatusUpdate,
@@ -72,10 +90,11 @@ fn apply_status(
     if known.is_none() && is_erased(connection, &update.key, now)? {
         return Ok(());
     }
-    let mut delivery = known.unwrap_or_default();
+    let mut delivery = known.clone().unwrap_or_default();
     if !delivery.apply_update(update) {
         return Ok(());
     }
+    publish_delivery(connection, known.as_ref(), &delivery, now)?;
     let sql = "SELECT expires FROM deliveries WHERE key = ?1 AND expires > ?2";
     let known: Option<i64> = connection
         .prepare_cached(sql)?
@@ -97,9 +116,13 @@ pub(super) fn link_message(
     let known = select_delivery(connection, &link.key, now)?.unwrap_or_default();
     let delivery = Delivery {
         message: Some(message.clone()),
-        provider_message_id: link.provider_message_id.clone().or(known.provider_message_id),
-        ..known
+        provider_message_id: link
+            .provider_message_id
+            .clone()
+            .or_else(|| known.provider_message_id.clone()),
+        ..known.clone()
     };
+    publish_delivery(connection, Some(&known), &delivery, now)?;
     let expires = link.expires.as_millisecond();
     upsert_delivery(connection, &link.key, &delivery, expires, Some(link))
 }

@@ -1,4 +1,5 @@
 use super::conversations::select_conversation;
+use super::published_events::insert_published_events;
 use crate::Embedded;
 use crate::db_error::DbError;
 use crate::sql_records::{encode_json, execute_sql, query_all, query_one, to_sql_integer, to_sql_limit};
@@ -7,6 +8,7 @@ use recado_domain::conversation::ConversationMode;
 use recado_domain::effects::{Cell, CellSpan, EffectId, HeldCell, Journal, JournalChange};
 use recado_domain::ids::{TenantId, ThreadId};
 use recado_domain::millis;
+use recado_domain::published_event::derive_journal_events;
 use recado_pipeline::ports::{
     EffectGuard, EffectJournals, JournalOutcome, PortError, PortResult, WriteOutcome,
 };
@@ -34,6 +36,7 @@ struct JournalRow {
     due: Option<i64>,
     rev: u64,
     body: String,
+    journal: Journal,
 }
 
 impl JournalRow {
@@ -48,6 +51,7 @@ impl JournalRow {
             due: journal.journal_due_at().map(Timestamp::as_millisecond),
             rev: journal.rev,
             body,
+            journal: journal.clone(),
         })
     }
 
@@ -73,6 +77,10 @@ impl JournalRow {
                 return Ok(JournalOutcome::CellTaken);
             }
         }
+        let stored = "SELECT body FROM journals WHERE thread = ?1";
+        let stored: Option<Journal> = query_one(connection, stored, [self.thread.as_str()])?;
+        let events = derive_journal_events(stored.as_ref(), &self.journal, now);
+        insert_published_events(connection, &events)?;
         let sql = "INSERT OR REPLACE INTO journals (thread, tenant, begun_at, unknown_since, due, rev, body)
             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)";
         let values = params![

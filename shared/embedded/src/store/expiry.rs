@@ -1,3 +1,4 @@
+use super::published_events::delete_old_events;
 use crate::Embedded;
 use crate::db_error::DbError;
 use crate::payloads::payload_file_name;
@@ -52,6 +53,8 @@ pub struct SweepCounts {
     pub batch_chunks: usize,
     /// Times since which pages about occasions must be made anew.
     pub page_changes: usize,
+    /// Published events.
+    pub published_events: usize,
     /// Clients' idempotency keys.
     pub keys: usize,
     /// Deduplication ids of the queues.
@@ -66,7 +69,11 @@ pub struct SweepCounts {
     pub payloads: usize,
 }
 
-fn delete_expired_rows(connection: &Connection, now: Timestamp) -> Result<SweepCounts, DbError> {
+fn delete_expired_rows(
+    connection: &Connection,
+    now: Timestamp,
+    events_before: Timestamp,
+) -> Result<SweepCounts, DbError> {
     let before = |at: Timestamp, sql: &str| {
         execute_sql(
             connection,
@@ -96,6 +103,7 @@ fn delete_expired_rows(connection: &Connection, now: Timestamp) -> Result<SweepC
         batches: delete("batches", "tenant, id", "expires")?,
         batch_chunks: delete("batch_chunks", "tenant, batch, number", "expires")?,
         page_changes: delete("page_changes", "tenant, occasion", "expires")?,
+        published_events: delete_old_events(connection, events_before, SWEEP_MAX)?,
         keys: delete("keys", "rowid", "expires")?,
         deduplications: delete("queue_dedup", "queue, grp, dedup", "until")?,
         notes: before(
@@ -147,8 +155,9 @@ impl Embedded {
     /// Deletes expired records and large bodies that nothing needs, at most 1000 of a kind. Records that expired at
     /// `now` or before count as expired; readers do not see them any more. To be called from time to time.
     pub async fn delete_expired(&self, now: Timestamp) -> PortResult<SweepCounts> {
+        let events_before = self.events_kept_since(now);
         let swept = self
-            .run_write("sweep", move |c| delete_expired_rows(c, now))
+            .run_write("sweep", move |c| delete_expired_rows(c, now, events_before))
             .await?;
         self.wait_for_intake("sweep").await?;
         let payloads = self.payload_store();

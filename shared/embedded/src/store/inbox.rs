@@ -212,8 +212,8 @@ impl InboundRows {
             finish_record(&mut event, finish);
         }
         upsert_event(connection, &event, self.finish.map(|finish| finish.expires))?;
-        self.conversation.write_row(connection)?;
-        self.message.write_row(connection)?;
+        self.conversation.write_row(connection, now)?;
+        self.message.write_row(connection, now)?;
         Ok(StoreInboundOutcome::Stored)
     }
 }

@@ -1,3 +1,4 @@
+use super::published_events::publish_instance_state;
 use crate::Embedded;
 use crate::db_error::DbError;
 use crate::sql_records::{encode_json, execute_sql, query_all, query_one, to_sql_limit};
@@ -7,7 +8,7 @@ use recado_domain::instance::{
     ChangedInstance, ConnectionStatus as Link, InstanceChange, InstanceState, ParkedConversation,
 };
 use recado_domain::rate::{Rate, YieldingSlot};
-use recado_pipeline::ports::{InstanceStates, PortResult, Reservation};
+use recado_pipeline::ports::{InstanceStates, ParkedConversations, PortResult, Reservation};
 use rusqlite::{Connection, params};
 use std::collections::HashMap;
 
@@ -78,12 +79,14 @@ fn change_state(
     connection: &Connection,
     id: &InstanceId,
     change: &InstanceChange,
+    now: Timestamp,
 ) -> Result<ChangedInstance, DbError> {
     let before = select_state(connection, id)?;
     let mut state = before.clone();
     let done = state.apply_change(change);
     if state != before {
         upsert_state(connection, id, &state)?;
+        publish_instance_state(connection, id, (&before, &state), now)?;
     }
     Ok(ChangedInstance { done, state })
 }
@@ -171,11 +174,15 @@ impl InstanceStates for Embedded {
         _seen: &InstanceState,
         change: &InstanceChange,
     ) -> PortResult<ChangedInstance> {
-        let (id, change) = (id.clone(), change.clone());
-        self.run_write("change_instance_state", move |c| change_state(c, &id, &change))
-            .await
+        let (id, change, now) = (id.clone(), change.clone(), self.current_time());
+        self.run_write("change_instance_state", move |c| {
+            change_state(c, &id, &change, now)
+        })
+        .await
     }
+}
 
+impl ParkedConversations for Embedded {
     async fn put_parked(&self, parked: &ParkedConversation) -> PortResult<()> {
         let parked = parked.clone();
         self.run_write("park", move |c| upsert_parked(c, parked.clone()))

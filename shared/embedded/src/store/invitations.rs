@@ -1,3 +1,4 @@
+use super::published_events::insert_published_events;
 use crate::Embedded;
 use crate::db_error::DbError;
 use crate::sql_records::{
@@ -6,6 +7,7 @@ use crate::sql_records::{
 use jiff::Timestamp;
 use recado_domain::ids::{GuestId, InvitationId, InvitationTemplateName, OccasionId, TenantId};
 use recado_domain::invitations::{Guest, Invitation, InvitationTemplate, LogMonth, Occasion, PhoneKey};
+use recado_domain::published_event::{InvitationFacts, derive_invitation_events};
 use recado_pipeline::ports::{
     GuestOutcome, InvitationClaim, InvitationOutcome, InvitationRecords, Page, PageRequest, PortError,
     PortResult, WriteOutcome,
@@ -58,11 +60,19 @@ fn write_guest(
     Ok(GuestOutcome::Written)
 }
 
-pub(super) fn insert_invitation(
+/// Inserts or replaces an invitation, and publishes what that tells.
+pub(super) fn write_invitation(
     connection: &Connection,
     invitation: &Invitation,
     body: &str,
+    now: Timestamp,
 ) -> Result<(), DbError> {
+    let stored = "SELECT body FROM invitations WHERE tenant = ?1 AND id = ?2";
+    let key = params![invitation.tenant.as_str(), invitation.id.as_str()];
+    let stored: Option<Invitation> = query_one(connection, stored, key)?;
+    let stored = stored.as_ref().map(InvitationFacts::from);
+    let events = derive_invitation_events(stored.as_ref(), &InvitationFacts::from(invitation), now);
+    insert_published_events(connection, &events)?;
     let sql = "INSERT OR REPLACE INTO invitations (tenant, id, occasion, guest, expires, due, carrier_id, rev, body)
         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)";
     let values = params![
@@ -103,10 +113,10 @@ fn write_claimed(
     connection: &Connection,
     (invitation, body): (&Invitation, &str),
     claims: &[InvitationClaim],
-    now: i64,
+    now: Timestamp,
 ) -> Result<InvitationOutcome, DbError> {
     for (claim, wanted) in claims.iter().enumerate() {
-        if let Some(by) = find_claimant(connection, &invitation.tenant, wanted, now)? {
+        if let Some(by) = find_claimant(connection, &invitation.tenant, wanted, now.as_millisecond())? {
             return Ok(InvitationOutcome::Claimed { claim, by });
         }
     }
@@ -116,7 +126,7 @@ fn write_claimed(
         let (tenant, id) = (invitation.tenant.as_str(), invitation.id.as_str());
         execute_sql(connection, sql, params![tenant, claim.key, id, until])?;
     }
-    insert_invitation(connection, invitation, body)?;
+    write_invitation(connection, invitation, body, now)?;
     Ok(InvitationOutcome::Begun)
 }
 
@@ -276,7 +286,7 @@ impl InvitationRecords for Embedded {
     ) -> PortResult<InvitationOutcome> {
         const WHAT: &str = "begin_invitation";
         let body = encode_record(WHAT, invitation)?;
-        let (invitation, claims, now) = (invitation.clone(), claims.to_vec(), now.as_millisecond());
+        let (invitation, claims) = (invitation.clone(), claims.to_vec());
         let work = move |c: &Connection| write_claimed(c, (&invitation, &body), &claims, now);
         self.run_write(WHAT, work).await
     }
@@ -284,6 +294,7 @@ impl InvitationRecords for Embedded {
     async fn save_invitation(&self, invitation: &Invitation) -> PortResult<WriteOutcome> {
         const WHAT: &str = "save_invitation";
         let (invitation, body) = (invitation.clone(), encode_record(WHAT, invitation)?);
+        let now = self.current_time();
         let work = move |c: &Connection| {
             let stored: Option<i64> = c
                 .prepare_cached("SELECT rev FROM invitations WHERE tenant = ?1 AND id = ?2")?
@@ -295,7 +306,7 @@ impl InvitationRecords for Embedded {
             if stored.is_none_or(|rev| rev + 1 != to_sql_integer(invitation.rev)) {
                 return Ok(WriteOutcome::Conflict);
             }
-            insert_invitation(c, &invitation, &body)?;
+            write_invitation(c, &invitation, &body, now)?;
             Ok(WriteOutcome::Written)
         };
         self.run_write(WHAT, work).await

@@ -1,9 +1,11 @@
+use super::published_events::insert_published_events;
 use crate::db_error::DbError;
 use crate::sql_records::{encode_json, execute_sql, query_one, row_exists, to_sql_integer};
 use jiff::Timestamp;
 use recado_domain::ids::{ConversationId, Ordinal};
 use recado_domain::message::Message;
 use recado_domain::outbox::OutboxState;
+use recado_domain::published_event::{MessageFacts, derive_message_events};
 use recado_pipeline::ports::RECORD_BYTES_MAX;
 use rusqlite::{Connection, OptionalExtension, params};
 
@@ -17,6 +19,7 @@ pub(crate) struct MessageRow {
     due: Option<i64>,
     body: String,
     correlation: String,
+    facts: MessageFacts,
 }
 
 impl MessageRow {
@@ -41,6 +44,7 @@ impl MessageRow {
                 .map(Timestamp::as_millisecond),
             body,
             correlation: message.correlation.to_string(),
+            facts: MessageFacts::from(message),
         })
     }
 
@@ -79,7 +83,11 @@ impl MessageRow {
         query_one(connection, sql, params![self.conversation, self.ordinal])
     }
 
-    pub(crate) fn write_row(&self, connection: &Connection) -> Result<(), DbError> {
+    /// Inserts or replaces the row, and publishes what that tells.
+    pub(crate) fn write_row(&self, connection: &Connection, now: Timestamp) -> Result<(), DbError> {
+        let stored = self.select_stored(connection)?.as_ref().map(MessageFacts::from);
+        let events = derive_message_events(stored.as_ref(), &self.facts, now);
+        insert_published_events(connection, &events)?;
         let sql = "INSERT INTO messages (conversation, ordinal, rev, open, due, body, correlation)
             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)
             ON CONFLICT DO UPDATE SET rev = excluded.rev, open = excluded.open, due = excluded.due, body = excluded.body";
@@ -91,6 +99,7 @@ impl MessageRow {
             due,
             body,
             correlation,
+            facts: _,
         } = self;
         execute_sql(
             connection,

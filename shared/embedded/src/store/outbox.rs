@@ -76,11 +76,12 @@ fn save_open_row(
     connection: &Connection,
     message: &MessageRow,
     landed: Option<&InFlightRow>,
+    now: Timestamp,
 ) -> Result<WriteOutcome, DbError> {
     if !message.follows_stored(connection, true)? {
         return Ok(WriteOutcome::Conflict);
     }
-    message.write_row(connection)?;
+    message.write_row(connection, now)?;
     if let Some(note) = landed {
         note.delete_row(connection)?;
     }
@@ -92,6 +93,7 @@ fn claim_row(
     message: &MessageRow,
     guard: Option<&ClaimGuard>,
     note: &InFlightRow,
+    now: Timestamp,
 ) -> Result<ClaimOutcome, DbError> {
     if !message.follows_stored(connection, true)? {
         let stored = message.select_stored(connection)?.and_then(|stored| stored.out);
@@ -107,7 +109,7 @@ fn claim_row(
     {
         return Ok(ClaimOutcome::Stopped);
     }
-    message.write_row(connection)?;
+    message.write_row(connection, now)?;
     note.write_row(connection)?;
     Ok(ClaimOutcome::Claimed)
 }
@@ -151,7 +153,7 @@ impl Settlement {
         if !fits || !self.message.follows_stored(connection, true)? {
             return Ok(WriteOutcome::Conflict);
         }
-        self.message.write_row(connection)?;
+        self.message.write_row(connection, now)?;
         if let Some(note) = &self.landed {
             note.delete_row(connection)?;
         }
@@ -159,17 +161,17 @@ impl Settlement {
             deliveries::link_message(connection, link, &self.id, now)?;
         }
         if let Some(conversation) = &self.conversation {
-            conversation.write_row(connection)?;
+            conversation.write_row(connection, now)?;
         }
         Ok(WriteOutcome::Written)
     }
 }
 
-fn amend_row(connection: &Connection, message: &MessageRow) -> Result<WriteOutcome, DbError> {
+fn amend_row(connection: &Connection, message: &MessageRow, now: Timestamp) -> Result<WriteOutcome, DbError> {
     if !message.follows_stored(connection, false)? {
         return Ok(WriteOutcome::Conflict);
     }
-    message.write_row(connection)?;
+    message.write_row(connection, now)?;
     Ok(WriteOutcome::Written)
 }
 
@@ -196,7 +198,8 @@ impl OutboxStore for Embedded {
     ) -> PortResult<WriteOutcome> {
         let row = outgoing_row(message, "save_open")?;
         let note = landed.map(|flight| InFlightRow::for_instance(&message.instance, flight));
-        self.run_write("save_open", move |c| save_open_row(c, &row, note.as_ref()))
+        let now = self.current_time();
+        self.run_write("save_open", move |c| save_open_row(c, &row, note.as_ref(), now))
             .await
     }
 
@@ -211,7 +214,8 @@ impl OutboxStore for Embedded {
             guard.cloned(),
             InFlightRow::for_instance(&message.instance, flight),
         );
-        self.run_write("claim", move |c| claim_row(c, &row, guard.as_ref(), &note))
+        let now = self.current_time();
+        self.run_write("claim", move |c| claim_row(c, &row, guard.as_ref(), &note, now))
             .await
     }
 
@@ -230,7 +234,8 @@ impl OutboxStore for Embedded {
 
     async fn update_closed_message(&self, message: &Message) -> PortResult<WriteOutcome> {
         let row = outgoing_row(message, "amend")?;
-        self.run_write("amend", move |c| amend_row(c, &row)).await
+        let now = self.current_time();
+        self.run_write("amend", move |c| amend_row(c, &row, now)).await
     }
 
     async fn list_in_flight(&self, instance: &InstanceId) -> PortResult<Vec<InFlightSend>> {

@@ -3,8 +3,9 @@
 use super::batches::upsert_batch;
 use super::conversation_row::ConversationRow;
 use super::instances::upsert_state;
-use super::invitations::insert_invitation;
+use super::invitations::write_invitation;
 use super::messages::MessageRow;
+use super::published_events::skip_lost_numbers;
 use super::scheduled::ScheduledRow;
 use crate::db_error::DbError;
 use crate::sql_records::{decode_json, encode_json, query_all};
@@ -12,7 +13,7 @@ use jiff::Timestamp;
 use recado_domain::conversation::Conversation;
 use recado_domain::ids::{InstanceId, Nonce, hash_parts};
 use recado_domain::instance::InstanceState;
-use recado_domain::invitations::{Batch, BatchOrder, Invitation, InvitationState};
+use recado_domain::invitations::{Batch, BatchOrder, BatchState, Invitation, InvitationState};
 use recado_domain::message::Message;
 use recado_domain::reason::Reason;
 use recado_domain::scheduled::ScheduledMessage;
@@ -41,11 +42,12 @@ pub(crate) fn doubt_restored_rows(
     taken_at: Timestamp,
     now: Timestamp,
 ) -> Result<RestoredCounts, DbError> {
+    skip_lost_numbers(c, now)?;
     expect_missed_messages(c, taken_at)?;
     Ok(RestoredCounts {
         taken_at,
         messages: doubt_messages(c, taken_at, now)?,
-        answers: doubt_answers(c)?,
+        answers: doubt_answers(c, now)?,
         scheduled: doubt_scheduled(c, taken_at, now)?,
         batches: pause_batches(c, now)?,
         emails: give_up_emails(c, now)?,
@@ -75,7 +77,7 @@ fn doubt_messages(c: &Connection, taken_at: Timestamp, now: Timestamp) -> Result
         let nonce = make_nonce(message.message_id().as_str(), taken_at)?;
         let out = message.out.as_mut();
         if out.is_some_and(|out| out.doubt_restored(nonce, taken_at, now).is_ok()) {
-            MessageRow::from_message(&message)?.write_row(c)?;
+            MessageRow::from_message(&message)?.write_row(c, now)?;
             doubted += 1;
         }
     }
@@ -90,7 +92,7 @@ fn make_nonce(message: &str, taken_at: Timestamp) -> Result<Nonce, DbError> {
 }
 
 /// Leaves what agents owe to people.
-fn doubt_answers(c: &Connection) -> Result<usize, DbError> {
+fn doubt_answers(c: &Connection, now: Timestamp) -> Result<usize, DbError> {
     let owed = "SELECT body FROM conversations WHERE status = 'active'
         AND (json_extract(body, '$.turn_upto') > json_extract(body, '$.answered')
             OR json_extract(body, '$.agent_returns_at') IS NOT NULL)";
@@ -98,7 +100,7 @@ fn doubt_answers(c: &Connection) -> Result<usize, DbError> {
     for mut conversation in query_all::<Conversation>(c, owed, [])? {
         if conversation.doubt_restored() {
             conversation.rev += 1;
-            ConversationRow::from_conversation(&conversation)?.write_row(c)?;
+            ConversationRow::from_conversation(&conversation)?.write_row(c, now)?;
             doubted += 1;
         }
     }
@@ -120,11 +122,12 @@ fn doubt_scheduled(c: &Connection, taken_at: Timestamp, now: Timestamp) -> Resul
     Ok(found.len())
 }
 
-/// Pauses the batches that run: nobody knows how far they came.
+/// Pauses the batches that run, or should have begun: nobody knows how far they came.
 fn pause_batches(c: &Connection, now: Timestamp) -> Result<usize, DbError> {
     let mut paused = 0;
     for mut batch in query_all::<Batch>(c, "SELECT body FROM batches", [])? {
-        if batch.is_expanding() && batch.follow(BatchOrder::Pause, now).is_ok() {
+        let is_due = batch.state == BatchState::Scheduled && batch.due_at.is_some_and(|due| due <= now);
+        if (is_due || batch.is_expanding()) && batch.follow(BatchOrder::Pause, now).is_ok() {
             upsert_batch(c, &batch, &encode_json(&batch)?)?;
             paused += 1;
         }
@@ -144,7 +147,7 @@ fn give_up_emails(c: &Connection, now: Timestamp) -> Result<usize, DbError> {
         let why = "restored from a backup".to_owned();
         if outbox.give_up(Reason::UnknownOutcome, why, now).is_ok() {
             invitation.rev += 1;
-            insert_invitation(c, &invitation, &encode_json(&invitation)?)?;
+            write_invitation(c, &invitation, &encode_json(&invitation)?, now)?;
             given_up += 1;
         }
     }
@@ -156,7 +159,6 @@ mod tests {
     use super::*;
     use crate::{Clock, Embedded};
     use futures::executor::block_on;
-    use recado_domain::invitations::BatchState;
     use recado_pipeline::ports::{BatchRecords, InstanceStates, InvitationRecords, ScheduledMessages};
     use recado_testkit::builders::{Fixture, at};
     use serde_json::{Value, json};
@@ -193,6 +195,38 @@ mod tests {
                 "channel": "email", "template": "invite", "by": "installation", "request_hash": "h"}),
             &json!({"state": "email", "outbox": outbox, "created_at": 0, "keep_until": 9_000_000_000_000_i64, "rev": 1}),
         )
+    }
+
+    #[test]
+    fn a_batch_for_later_is_paused_only_if_its_time_came_since_the_backup() {
+        let store = Embedded::in_memory(Clock::new(|| at(100))).unwrap();
+        let waits = |id: &str, due: i64| {
+            let due = at(due);
+            Batch {
+                id: recado_domain::ids::BatchId::parse(id).unwrap(),
+                state: BatchState::Scheduled,
+                expanded: 0,
+                send_at: Some(due),
+                due_at: Some(due),
+                ..batch()
+            }
+        };
+        let (due, ahead) = (waits("batch_1", 90), waits("batch_2", 110));
+        for one in [&due, &ahead] {
+            let _ = block_on(store.begin_batch(one, None, at(0))).unwrap();
+        }
+        let doubt = |c: &Connection| doubt_restored_rows(c, at(50), at(100));
+        assert_eq!(block_on(store.run_write("test", doubt)).unwrap().batches, 1);
+        let state = |one: &Batch| {
+            block_on(store.find_batch(&one.tenant, &one.id))
+                .unwrap()
+                .unwrap()
+                .state
+        };
+        assert_eq!(
+            (state(&due), state(&ahead)),
+            (BatchState::Paused, BatchState::Scheduled)
+        );
     }
 
     #[test]

@@ -41,8 +41,9 @@ fn delete_message_rows(
     conversation: &ConversationRow,
     id: &ConversationId,
     ordinals: &[Ordinal],
+    now: Timestamp,
 ) -> Result<WriteOutcome, DbError> {
-    if update_row(connection, conversation)? == WriteOutcome::Conflict {
+    if update_row(connection, conversation, now)? == WriteOutcome::Conflict {
         return Ok(WriteOutcome::Conflict);
     }
     let sql = "DELETE FROM messages WHERE conversation = ?1 AND ordinal = ?2";
@@ -75,12 +76,13 @@ fn replace_message_row(
     message: &MessageRow,
     rev: u64,
     used: Option<&UsageSum>,
+    now: Timestamp,
 ) -> Result<WriteOutcome, DbError> {
     let follows = |stored: Message| stored.out.is_none() && stored.rev.checked_add(1) == Some(rev);
     if !message.is_inbound_row(connection)? || !message.select_stored(connection)?.is_some_and(follows) {
         return Ok(WriteOutcome::Conflict);
     }
-    message.write_row(connection)?;
+    message.write_row(connection, now)?;
     if let Some(used) = used {
         add_usage_to_sum(connection, used)?;
     }
@@ -111,7 +113,8 @@ impl RetainedRecords for Embedded {
             ConversationRow::from_conversation(conversation).map_err(|fault| fault.into_port_error(WHAT))?;
         let id = conversation.id.clone();
         let ordinals: Vec<Ordinal> = messages.iter().map(|message| message.ordinal).collect();
-        self.run_write(WHAT, move |c| delete_message_rows(c, &row, &id, &ordinals))
+        let now = self.current_time();
+        self.run_write(WHAT, move |c| delete_message_rows(c, &row, &id, &ordinals, now))
             .await
     }
 
@@ -126,9 +129,11 @@ impl RetainedRecords for Embedded {
     async fn replace_message(&self, message: &Message, used: Option<&UsageSum>) -> PortResult<WriteOutcome> {
         const WHAT: &str = "replace_message";
         let row = MessageRow::from_message(message).map_err(|fault| fault.into_port_error(WHAT))?;
-        let (rev, used) = (message.rev, used.cloned());
-        self.run_write(WHAT, move |c| replace_message_row(c, &row, rev, used.as_ref()))
-            .await
+        let (rev, used, now) = (message.rev, used.cloned(), self.current_time());
+        self.run_write(WHAT, move |c| {
+            replace_message_row(c, &row, rev, used.as_ref(), now)
+        })
+        .await
     }
 
     async fn delete_alias(&self, other: &ThreadId) -> PortResult<()> {

@@ -91,6 +91,7 @@ fn write_fallen_due(
     row: &ScheduledRow,
     conversation: &ConversationRow,
     message: &MessageRow,
+    now: Timestamp,
 ) -> Result<WriteOutcome, DbError> {
     if !row.follows_stored(connection)?
         || !conversation.follows_stored(connection)?
@@ -99,8 +100,8 @@ fn write_fallen_due(
         return Ok(WriteOutcome::Conflict);
     }
     row.write_row(connection)?;
-    conversation.write_row(connection)?;
-    message.write_row(connection)?;
+    conversation.write_row(connection, now)?;
+    message.write_row(connection, now)?;
     Ok(WriteOutcome::Written)
 }
 
@@ -147,8 +148,11 @@ impl ScheduledMessages for Embedded {
         let conversation =
             ConversationRow::from_conversation(conversation).map_err(|fault| fault.into_port_error(WHAT))?;
         let message = MessageRow::from_message(message).map_err(|fault| fault.into_port_error(WHAT))?;
-        self.run_write(WHAT, move |c| write_fallen_due(c, &row, &conversation, &message))
-            .await
+        let now = self.current_time();
+        self.run_write(WHAT, move |c| {
+            write_fallen_due(c, &row, &conversation, &message, now)
+        })
+        .await
     }
 }
 

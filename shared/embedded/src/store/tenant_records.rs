@@ -13,7 +13,7 @@ use recado_pipeline::ports::{PortResult, TenantRecords};
 use rusqlite::{Connection, params};
 
 /// What is found by the tenant's id, as `?1`.
-const BY_TENANT: [&str; 18] = [
+const BY_TENANT: [&str; 19] = [
     "DELETE FROM page_changes WHERE (tenant, occasion) IN
         (SELECT tenant, occasion FROM page_changes WHERE tenant = ?1 LIMIT ?2)",
     "DELETE FROM occasions WHERE (tenant, id) IN
@@ -39,6 +39,8 @@ const BY_TENANT: [&str; 18] = [
     "DELETE FROM live_alerts WHERE condition IN (SELECT condition FROM live_alerts WHERE tenant = ?1 LIMIT ?2)",
     "DELETE FROM ended_alerts WHERE rowid IN (SELECT rowid FROM ended_alerts WHERE tenant = ?1 LIMIT ?2)",
     "DELETE FROM notifications WHERE id IN (SELECT id FROM notifications WHERE tenant = ?1 LIMIT ?2)",
+    "DELETE FROM published_events WHERE seq IN
+        (SELECT seq FROM published_events WHERE tenant = ?1 LIMIT ?2)",
     "DELETE FROM journals WHERE thread IN (SELECT thread FROM journals WHERE tenant = ?1 LIMIT ?2)",
     "DELETE FROM cells WHERE (tenant, calendar, start) IN
         (SELECT tenant, calendar, start FROM cells WHERE tenant = ?1 LIMIT ?2)",

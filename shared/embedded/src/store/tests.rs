@@ -12,7 +12,7 @@ use recado_domain::instance::{ConnectionStatus, DEFAULT_PATIENCE, InstanceChange
 use recado_domain::message::Message;
 use recado_pipeline::ports::{
     CommitOutcome, ConfigurationStore, ConversationFilter, Conversations, DeadLetters, IdempotencyClaim,
-    Inbox, InstanceStates, OutboxStore, OverdueIndex, OverdueWork, PageRequest,
+    Inbox, OutboxStore, OverdueIndex, OverdueWork, PageRequest, ParkedConversations,
 };
 use recado_testkit::builders::{Fixture, at, change_instance, seen};
 use recado_testkit::damaged_letter_story;

@@ -10,8 +10,8 @@ use recado_pipeline::ports::{PortResult, System};
 use std::collections::BTreeSet;
 
 impl<A: System> DynamoStore<A> {
-    /// Reads the tools that an agent names, in the order of their ids, as the functions that its model may call. An agent without
-    /// tools costs no request, and tools with calendars cost one more.
+    /// Reads the tools that an agent names, in the order of their ids. They are the functions that its model may call. An agent
+    /// without tools costs no request, and tools with calendars cost one more.
     pub(super) async fn read_functions_of(
         &self,
         what: &'static str,

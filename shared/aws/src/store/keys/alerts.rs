@@ -21,8 +21,8 @@ pub(crate) const PERSON_OWED: char = 'W';
 /// The kind of deliveries whose acknowledgement WhatsApp owes. They are only looked at, too.
 pub(crate) const UNACKNOWLEDGED: char = 'U';
 
-/// The attribute that names the tenant of a conversation in which a person owes an answer, and of a delivery that is not
-/// acknowledged. No other record has it, so the index `open` is not larger for them.
+/// The attribute with the tenant of a conversation or delivery. The conversation is one in which a person owes an answer, the
+/// delivery one that is not acknowledged. No other record has it, so the index `open` is not larger for them.
 pub(crate) const WAIT_TENANT: &str = "wait_tenant";
 
 impl TableKey {
@@ -108,7 +108,7 @@ pub(crate) fn index_person_owed(
     }
 }
 
-/// Returns the shard of the index `open` in which the deliveries of a tenant are found while they are not acknowledged.
+/// Returns the shard of the index `open` that has a tenant's deliveries while they are not acknowledged.
 pub(crate) fn unacknowledged_shard(tenant: &TenantId) -> String {
     open_shard(UNACKNOWLEDGED, hash_to_shard(&[tenant.as_str()]))
 }

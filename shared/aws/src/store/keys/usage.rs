@@ -5,7 +5,7 @@ use jiff::civil::Date;
 use recado_domain::ids::{TenantId, ThreadId};
 use recado_domain::usage::UsageSum;
 
-/// The number of items over which the sum of one agent, model and day is spread, by the threads of the replies.
+/// The number of items for the sum of one agent, model and day. The threads of the replies decide which of them is added to.
 const USAGE_SHARDS: u32 = 4;
 
 impl TableKey {

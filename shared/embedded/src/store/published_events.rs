@@ -1,0 +1,171 @@
+//! The log of published events. Each is written in the transaction that makes the change that it tells of. One thread writes, and
+//! so events become visible in the order of their numbers: none appears behind a cursor that was given out.
+
+use crate::Embedded;
+use crate::db_error::DbError;
+use crate::sql_records::{
+    count_from_sql, decode_json, encode_json, execute_sql, to_sql_integer, to_sql_limit,
+};
+use jiff::Timestamp;
+use recado_domain::ids::{InstanceId, MessageId, TenantId};
+use recado_domain::instance::InstanceState;
+use recado_domain::published_event::{EventCursor, MessageOwner, PublishedEvent, derive_instance_events};
+use recado_pipeline::ports::{LoggedEvent, PortResult, PublishedEvents, PublishedPage};
+use rusqlite::{Connection, OptionalExtension, params};
+
+/// The number of events that may be published in a millisecond on average: a restored log goes on at this multiple of the time.
+const NUMBERS_OF_A_MILLISECOND: i64 = 1024;
+
+/// Writes events into the log, in this order.
+pub(crate) fn insert_published_events(
+    connection: &Connection,
+    events: &[PublishedEvent],
+) -> Result<(), DbError> {
+    let sql = "INSERT INTO published_events (tenant, at, body) VALUES (?1, ?2, ?3)";
+    for event in events {
+        let tenant = event.tenant.as_ref().map_or("", TenantId::as_str);
+        let values = params![tenant, event.at.as_millisecond(), encode_json(event)?];
+        execute_sql(connection, sql, values)?;
+    }
+    Ok(())
+}
+
+/// Returns whose a message is; `None` if its conversation is not there any more.
+pub(super) fn select_message_owner(
+    connection: &Connection,
+    message: &MessageId,
+) -> Result<Option<MessageOwner>, DbError> {
+    let Ok((conversation, _)) = message.conversation_and_ordinal() else {
+        return Ok(None);
+    };
+    let sql = "SELECT tenant, instance FROM conversations WHERE id = ?1";
+    let found: Option<(String, String)> = connection
+        .prepare_cached(sql)?
+        .query_row([conversation.to_string()], |row| Ok((row.get(0)?, row.get(1)?)))
+        .optional()?;
+    let parse = |(tenant, instance): (String, String)| {
+        Some(MessageOwner {
+            tenant: TenantId::parse(&tenant).ok()?,
+            instance: InstanceId::parse(&instance).ok()?,
+        })
+    };
+    Ok(found.and_then(parse))
+}
+
+/// Publishes what an instance's new state tells, unless the instance is configured no more.
+pub(super) fn publish_instance_state(
+    connection: &Connection,
+    id: &InstanceId,
+    (old, new): (&InstanceState, &InstanceState),
+    now: Timestamp,
+) -> Result<(), DbError> {
+    if old.connection == new.connection {
+        return Ok(());
+    }
+    let found: Option<String> = connection
+        .prepare_cached("SELECT tenant FROM instances WHERE id = ?1")?
+        .query_row([id.as_str()], |row| row.get(0))
+        .optional()?;
+    let Some(tenant) = found.and_then(|tenant| TenantId::parse(&tenant).ok()) else {
+        return Ok(());
+    };
+    insert_published_events(connection, &derive_instance_events((id, &tenant), old, new, now))
+}
+
+/// Returns the number of the newest event that was ever written.
+fn select_newest_number(connection: &Connection) -> Result<i64, DbError> {
+    let sql = "SELECT seq FROM sqlite_sequence WHERE name = 'published_events'";
+    let found = connection
+        .prepare_cached(sql)?
+        .query_row([], |row| row.get(0))
+        .optional()?;
+    Ok(found.unwrap_or(0))
+}
+
+/// Has the log of a restored backup go on above every number that the original may have given since.
+pub(super) fn skip_lost_numbers(connection: &Connection, now: Timestamp) -> Result<(), DbError> {
+    let next = now.as_millisecond().saturating_mul(NUMBERS_OF_A_MILLISECOND);
+    let newest = select_newest_number(connection)?.max(next);
+    execute_sql(
+        connection,
+        "DELETE FROM sqlite_sequence WHERE name = 'published_events'",
+        [],
+    )?;
+    let sql = "INSERT INTO sqlite_sequence (name, seq) VALUES ('published_events', ?1)";
+    execute_sql(connection, sql, [newest]).map(drop)
+}
+
+/// Deletes the oldest events if they were published at `before` or earlier, at most `most`.
+pub(super) fn delete_old_events(
+    connection: &Connection,
+    before: Timestamp,
+    most: usize,
+) -> Result<usize, DbError> {
+    let sql = "DELETE FROM published_events WHERE at <= ?1
+        AND seq IN (SELECT seq FROM published_events ORDER BY seq LIMIT ?2)";
+    execute_sql(
+        connection,
+        sql,
+        params![before.as_millisecond(), to_sql_limit(most)],
+    )
+}
+
+fn select_page(
+    connection: &Connection,
+    tenant: Option<&TenantId>,
+    after: EventCursor,
+    limit: usize,
+    kept_since: Timestamp,
+) -> Result<PublishedPage, DbError> {
+    let sql = match tenant {
+        Some(_) => {
+            "SELECT seq, body FROM published_events WHERE tenant = ?1 AND seq > ?2 AND at > ?3 ORDER BY seq LIMIT ?4"
+        }
+        None => {
+            "SELECT seq, body FROM published_events WHERE ?1 IS NULL AND seq > ?2 AND at > ?3 ORDER BY seq LIMIT ?4"
+        }
+    };
+    let mut statement = connection.prepare_cached(sql)?;
+    let (tenant, number) = (tenant.map(TenantId::as_str), to_sql_integer(after.0));
+    let mut rows = statement.query(params![
+        tenant,
+        number,
+        kept_since.as_millisecond(),
+        to_sql_limit(limit)
+    ])?;
+    let mut events = Vec::new();
+    while let Some(row) = rows.next()? {
+        events.push(LoggedEvent {
+            cursor: EventCursor(count_from_sql(row.get(0)?)),
+            event: decode_json(row.get_ref(1)?.as_str().map_err(rusqlite::Error::from)?)?,
+        });
+    }
+    if events.is_empty() && number > select_newest_number(connection)? {
+        return Err(DbError::Cursor);
+    }
+    let next = events.last().map_or(after, |last| last.cursor);
+    Ok(PublishedPage { events, next })
+}
+
+impl PublishedEvents for Embedded {
+    async fn list_published_events(
+        &self,
+        tenant: Option<&TenantId>,
+        after: EventCursor,
+        limit: usize,
+    ) -> PortResult<PublishedPage> {
+        let tenant = tenant.cloned();
+        let kept_since = self.events_kept_since(self.current_time());
+        self.run_read("published_events", move |c| {
+            select_page(c, tenant.as_ref(), after, limit, kept_since)
+        })
+        .await
+    }
+
+    async fn find_newest_cursor(&self, _: Option<&TenantId>) -> PortResult<EventCursor> {
+        let newest = self
+            .run_read("newest_published_event", select_newest_number)
+            .await?;
+        Ok(EventCursor(count_from_sql(newest)))
+    }
+}
