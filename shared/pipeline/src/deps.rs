@@ -21,8 +21,8 @@ pub trait Deps: Send + Sync {
     type Queues: Queues + DeadLetterQueues + Files;
     /// Type of the providers.
     type Providers: Providers;
-    /// Type of the language model, of what transcribes recordings, reads documents and makes vectors for it, of its library and
-    /// of its tools.
+    /// Types of the language model and of what works for it. These transcribe recordings, read documents, make vectors, search
+    /// its library and call its tools.
     type Llm: Llm + Transcriber + DocumentReader + Embedder + KnowledgeLibrary + Tools;
     /// Type of the clock and random numbers.
     type System: System;

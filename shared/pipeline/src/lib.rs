@@ -23,6 +23,6 @@ pub use steps::{delivery_permission, effects, installation_reading, question_rew
 pub use turns_queue::handle_turns_message;
 pub use usecases::{
     alert, audit, catch_up, configure, contacts, deliver, health, ingest, key_check, knowledge, message_file,
-    occasions, operate, opt_outs, process, reconcile, reply, self_check, send, send_email, tenant_removal,
-    tokens, trace, trends, usage,
+    occasions, operate, opt_outs, process, published_events, reconcile, reply, self_check, send, send_email,
+    tenant_removal, tokens, trace, trends, usage,
 };

@@ -40,7 +40,9 @@ mod notification_channels;
 mod opt_outs;
 mod outbox;
 mod overdue;
+mod parked;
 mod providers;
+mod published_events;
 mod queues;
 mod retention;
 mod samples;
@@ -95,10 +97,12 @@ pub use notification_channels::{ChannelError, NotificationChannels};
 pub use opt_outs::OptOuts;
 pub use outbox::{ClaimGuard, ClaimOutcome, DeliveryLink, OutboxStore};
 pub use overdue::{OverdueIndex, OverdueWork};
+pub use parked::ParkedConversations;
 pub use providers::{
     ConnectionAnswer, CredentialState, OutgoingMessage, PictureAnswer, Providers, SendEvidence, SendOutcome,
     TemplateAnswer,
 };
+pub use published_events::{LoggedEvent, PublishedEvents, PublishedPage};
 pub use queues::{AppliedMessage, CommittedReply, InboundEntry, Queues};
 pub use retention::{DELETED_MESSAGES_MAX, RetainedRecords};
 pub use samples::Samples;
@@ -207,6 +211,13 @@ pub enum WriteOutcome {
     Conflict,
 }
 
+impl WriteOutcome {
+    /// Returns `true` if the record was written.
+    pub fn is_written(self) -> bool {
+        self == Self::Written
+    }
+}
+
 /// A store of all records: every store port together.
 pub trait Store:
     Inbox
@@ -221,6 +232,7 @@ pub trait Store:
     + TenantRecords
     + Notices
     + InstanceStates
+    + ParkedConversations
     + DeadLetters
     + ConfigurationStore
     + OverdueIndex
@@ -238,6 +250,7 @@ pub trait Store:
     + BatchRecords
     + OptOuts
     + TurnPlaceRecords
+    + PublishedEvents
 {
 }
 
@@ -254,6 +267,7 @@ impl<T> Store for T where
         + TenantRecords
         + Notices
         + InstanceStates
+        + ParkedConversations
         + DeadLetters
         + ConfigurationStore
         + OverdueIndex
@@ -271,5 +285,6 @@ impl<T> Store for T where
         + BatchRecords
         + OptOuts
         + TurnPlaceRecords
+        + PublishedEvents
 {
 }

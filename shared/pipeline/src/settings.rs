@@ -45,6 +45,8 @@ pub struct Settings {
     pub event_ttl: SignedDuration,
     /// Retention of audit entries.
     pub audit_ttl: SignedDuration,
+    /// Retention of published events.
+    pub published_event_ttl: SignedDuration,
     /// Retention of deliveries whose tenant is not known: of messages that Recado did not send, or whose outcome is not stored.
     pub delivery_ttl: SignedDuration,
     /// Retention of clients' idempotency keys.
@@ -59,6 +61,8 @@ pub struct Settings {
     pub rewriting: RewriteSettings,
     /// Maximum time for the embedding model to make the vector of a question. Without it, blocks are searched by words.
     pub question_vector_timeout: SignedDuration,
+    /// Maximum number of characters of a block of knowledge.
+    pub knowledge_block_characters: usize,
     /// Maximum time for the model to answer, retries included.
     pub llm_timeout: SignedDuration,
     /// Maximum number of calls of tools in one turn.
@@ -184,6 +188,7 @@ impl Default for Settings {
             stale_after: seconds(3600),
             event_ttl: seconds(7 * 86_400),
             audit_ttl: seconds(365 * 86_400),
+            published_event_ttl: seconds(7 * 86_400),
             delivery_ttl: seconds(30 * 86_400),
             key_ttl: seconds(48 * 3600),
             invitation_window: seconds(24 * 3600),
@@ -195,6 +200,7 @@ impl Default for Settings {
             model_files: ModelFileLimits::default(),
             rewriting: RewriteSettings::default(),
             question_vector_timeout: seconds(1),
+            knowledge_block_characters: 1_000,
             llm_timeout: seconds(60),
             tool_calls: 4,
             private_tools: false,

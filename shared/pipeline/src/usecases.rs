@@ -15,6 +15,7 @@ pub mod occasions;
 pub mod operate;
 pub mod opt_outs;
 pub mod process;
+pub mod published_events;
 pub mod reconcile;
 pub mod reply;
 pub mod self_check;

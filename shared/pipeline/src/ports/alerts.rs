@@ -43,8 +43,8 @@ pub trait Alerts: Send + Sync {
         notifications: &[Notification],
     ) -> impl Future<Output = PortResult<WriteOutcome>> + Send;
 
-    /// Lists the pending notifications that are due at `now`, those first that are due for the longest time, at most
-    /// `limit`. The list may be some seconds old.
+    /// Lists the pending notifications that are due at `now`, at most `limit`. Those that are due for the longest time come
+    /// first. The list may be some seconds old.
     fn list_due_notifications(
         &self,
         now: Timestamp,

@@ -74,8 +74,8 @@ pub trait ConfigurationStore: Send + Sync {
         external: &ExternalId,
     ) -> impl Future<Output = PortResult<Option<InstanceConfig>>> + Send;
 
-    /// Returns the instance with the id `id`, with its tenant, its agent and the agent's tools; `None` if it is not configured. The answer may
-    /// be as old as that of [`Self::find_instance_config`].
+    /// Returns the instance with the id `id`, with its tenant, its agent and the agent's tools. `None`: it is not configured.
+    /// The answer may be as old as that of [`Self::find_instance_config`].
     fn instance_config(
         &self,
         id: &InstanceId,

@@ -68,7 +68,7 @@ pub trait EffectTool: Send + Sync {
         ready(Ok(EffectAction::Other))
     }
 
-    /// Makes the one call of an effect, with the entry's id and, where something is changed, the version that was read.
+    /// Makes the one call of an effect, with the entry's id. A change names the version that was read.
     fn call_effect(&self, entry: &EffectEntry) -> impl Future<Output = CallAnswer> + Send;
 
     /// Asks whether the effect happened. Changes nothing.

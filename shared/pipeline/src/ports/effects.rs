@@ -48,8 +48,8 @@ pub trait EffectJournals: Send + Sync {
         now: Timestamp,
     ) -> impl Future<Output = PortResult<JournalOutcome>> + Send;
 
-    /// Writes a journal if its `rev` is the stored one plus one, and takes and frees cells, all in one transaction. Cells are
-    /// taken as [`Self::store_begun_effect`] does. A cell that another event holds by now is not freed.
+    /// Writes a journal if its `rev` is the stored one plus one. Takes and frees cells in the same transaction. Cells are taken
+    /// as [`Self::store_begun_effect`] does. A cell that another event holds by now is not freed.
     fn save_journal_with_cells(
         &self,
         journal: &Journal,

@@ -18,6 +18,8 @@ pub struct FileRequest<'a> {
     pub bytes_max: u64,
     /// Maximum time for the fetch, to the last byte.
     pub within: Duration,
+    /// `true` if the business sent the file by its URL: it is fetched from there, and the provider is not asked.
+    pub was_sent: bool,
     /// `true` if a URL that the provider names may lead to this machine or into a private network.
     pub private_hosts: bool,
 }

@@ -132,8 +132,8 @@ pub trait Gauges: Send + Sync {
         limit: usize,
     ) -> impl Future<Output = PortResult<WaitingForPerson>> + Send;
 
-    /// Lists the conversations in which a person owes an answer ([`Conversation::person_owed_since`]) and that match
-    /// `filter`, those that wait the longest first. A page may hold fewer items than its limit.
+    /// Lists the conversations in which a person owes an answer ([`Conversation::person_owed_since`]) and that match `filter`.
+    /// Those that wait the longest come first. A page may hold fewer items than its limit.
     fn list_waiting_conversations(
         &self,
         filter: &ConversationFilter,

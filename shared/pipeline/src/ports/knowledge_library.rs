@@ -28,14 +28,16 @@ pub struct LibraryError(pub String);
 
 /// A library that splits documents into blocks, keeps the indexes of snapshots in memory and searches them.
 pub trait KnowledgeLibrary: Send + Sync {
-    /// Splits a document of this type into blocks. Its title counts among the words of each block. The error is for good: the same file would be refused again.
+    /// Splits a document of this type into blocks of at most `block_characters`. Its title counts among the words of each block. The
+    /// error is for good: the same file would be refused again.
     fn split_document(
         &self,
         title: &str,
         bytes: Vec<u8>,
         media_type: MediaType,
+        block_characters: usize,
     ) -> impl Future<Output = Result<SplitDocument, TextGap>> + Send {
-        let _ = (title, bytes, media_type);
+        let _ = (title, bytes, media_type, block_characters);
         ready(Err(TextGap::OtherType))
     }
 

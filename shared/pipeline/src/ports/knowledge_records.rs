@@ -12,7 +12,7 @@ pub trait KnowledgeRecords: Send + Sync {
         agent: &AgentId,
     ) -> impl Future<Output = PortResult<Option<AgentKnowledge>>> + Send;
 
-    /// Writes a record if the stored one has the revision before it; one with the revision 1, if none is stored.
+    /// Writes a record if the stored one has the revision before it. A record with the revision 1 is written if none is stored.
     fn save_knowledge(
         &self,
         knowledge: &AgentKnowledge,

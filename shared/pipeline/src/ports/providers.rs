@@ -7,6 +7,7 @@ use recado_domain::content::{Content, MessageTemplate};
 use recado_domain::event::InboundJob;
 use recado_domain::ids::MessageId;
 use recado_domain::inbound::InboundEvent;
+use recado_domain::instance::SeenStanding;
 use recado_domain::message::ModelKind;
 use recado_domain::options::SendOptions;
 use recado_domain::outbox::HeldStatus;
@@ -192,6 +193,11 @@ pub trait Providers: Send + Sync {
 
     /// Asks the provider for the state of its connection.
     fn query_connection(&self, bound: &InstanceConfig) -> impl Future<Output = ConnectionAnswer> + Send;
+
+    /// Asks the provider how WhatsApp judges the number. `None`: the provider could not be asked, or does not tell.
+    fn query_standing(&self, _bound: &InstanceConfig) -> impl Future<Output = Option<SeenStanding>> + Send {
+        std::future::ready(None)
+    }
 
     /// Asks the provider if a template exists, is approved and takes these values. The answer may be one of the last
     /// `age_max`; one with which no message is sent is never older than a minute.

@@ -51,9 +51,9 @@ pub trait Queues: Send + Sync {
     /// them may not be enqueued; those of a group that are enqueued are its first ones.
     fn enqueue_inbound(&self, events: &[InboundEntry]) -> impl Future<Output = PortResult<()>> + Send;
 
-    /// Records events as pending and enqueues those that are not settled, all in one transaction, where records and queue lie
-    /// in one database. Returns what recording found of each ([`RecordEventOutcome`]). An error means that none of them was
-    /// recorded or enqueued. A pending event that is repeated is enqueued under its own id as deduplication id.
+    /// Records events as pending and enqueues those that are not settled, all in one transaction. Records and queue must
+    /// lie in one database. Returns what recording found of each ([`RecordEventOutcome`]). An error means that none of them
+    /// was recorded or enqueued. A pending event that is repeated is enqueued under its own id as deduplication id.
     ///
     /// `None`: records and queue lie apart, and nothing is done. The caller records each event and then enqueues it.
     fn record_and_enqueue(

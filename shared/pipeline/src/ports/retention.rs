@@ -21,8 +21,8 @@ pub trait RetainedRecords: Send + Sync {
     ) -> impl Future<Output = PortResult<Vec<ConversationId>>> + Send;
 
     /// Writes a conversation as [`super::Conversations::update_conversation`] does, and deletes messages of it in the same
-    /// transaction, at most [`DELETED_MESSAGES_MAX`], open ones too. Messages that do not exist are left out. The list of
-    /// [`Self::list_kept_since`] follows.
+    /// transaction. The messages are at most [`DELETED_MESSAGES_MAX`], open ones too. Messages that do not exist are left out.
+    /// The list of [`Self::list_kept_since`] follows.
     fn delete_messages(
         &self,
         conversation: &Conversation,

@@ -75,6 +75,28 @@ pub trait Tools: Send + Sync {
         std::future::ready(Err(ToolFailure::Failed("there are no calendars here".to_owned())))
     }
 
+    /// Asks a calendar whether an event other than `own` takes some of a time. Changes nothing.
+    fn has_other_event(
+        &self,
+        calendar: &Calendar,
+        own: &EffectId,
+        time: TimeSpan,
+    ) -> impl Future<Output = Result<bool, ToolFailure>> + Send {
+        let _ = (calendar, own, time);
+        std::future::ready(Ok(false))
+    }
+
+    /// Shows people in an event of a calendar whether the contact confirmed it. May be repeated.
+    fn mark_event_confirmed(
+        &self,
+        calendar: &Calendar,
+        event: &EffectId,
+        is_confirmed: bool,
+    ) -> impl Future<Output = Result<(), ToolFailure>> + Send {
+        let _ = (calendar, event, is_confirmed);
+        std::future::ready(Ok(()))
+    }
+
     /// Opens a tool that acts. This is the one place where a kind of tool meets the steps of an effect. `None`: the tool has
     /// no kind that acts.
     fn open_effect_tool<'a>(&'a self, tool: &'a Tool, private_hosts: bool) -> Option<impl EffectTool> {

@@ -15,8 +15,8 @@ pub struct CorrelatedRecords {
 
 /// An index of records by correlation id, for people who investigate. No processing step depends on it.
 pub trait CorrelationIndex: Send + Sync {
-    /// Returns the records of `tenant`, or of all tenants (`None`), that carry `correlation`, in any order, at most
-    /// `limit` in all. An event is of the tenant of its instance as configured now. The index may be some seconds old.
+    /// Returns the records that carry `correlation`, in any order, at most `limit` in all. They are those of `tenant`, or of
+    /// all tenants (`None`). An event is of the tenant of its instance as configured now. The index may be some seconds old.
     fn find_by_correlation(
         &self,
         correlation: &CorrelationId,

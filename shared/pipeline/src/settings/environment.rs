@@ -42,6 +42,12 @@ impl Settings {
             ),
             ("RECADO_EVENT_TTL_DAYS", DAY, (0.0, 365.0), &mut self.event_ttl),
             ("RECADO_AUDIT_TTL_DAYS", DAY, (1.0, 3650.0), &mut self.audit_ttl),
+            (
+                "RECADO_PUBLISHED_EVENT_DAYS",
+                DAY,
+                (1.0, 90.0),
+                &mut self.published_event_ttl,
+            ),
             ("RECADO_KEY_TTL_HOURS", HOUR, (48.0, 8760.0), &mut self.key_ttl),
             (
                 "RECADO_UNKNOWN_WAIT_SECONDS",
@@ -113,6 +119,11 @@ impl Settings {
             self.question_vector_timeout,
         );
         self.question_vector_timeout = reader.read_duration(&names, 1.0, (0.1, 10.0), usual);
+        let (names, usual) = (
+            ["RECADO_KNOWLEDGE_BLOCK_CHARACTERS"],
+            self.knowledge_block_characters,
+        );
+        self.knowledge_block_characters = reader.read_number(&names, (200, 4_000), usual);
     }
 
     fn read_onboarding_hosts(&mut self, reader: &mut VariableReader) {

@@ -292,3 +292,14 @@ fn the_time_for_the_vector_of_a_question_is_read() {
     assert_eq!(read("0.25"), (250, 0));
     assert_eq!(read("30"), (1_000, 1));
 }
+
+#[test]
+fn the_size_of_blocks_of_knowledge_is_read() {
+    let read = |characters: &str| {
+        let mut reader = VariableReader::new([("RECADO_KNOWLEDGE_BLOCK_CHARACTERS", characters)]);
+        let characters = Settings::from_environment(&mut reader).knowledge_block_characters;
+        (characters, reader.into_problems().len())
+    };
+    assert_eq!(read("400"), (400, 0));
+    assert_eq!(read("100"), (1_000, 1));
+}

@@ -1,19 +1,22 @@
 //! The answers to contacts' messages as operators read them, with the reason where there is none.
 
 use crate::Deps;
-use crate::ports::{ConfigurationStore, Conversations, InstanceStates, PortResult, System};
+use crate::ports::{
+    ConfigurationStore, Conversations, EffectJournals, InstanceStates, PortResult, System, TurnPlaceRecords,
+};
 use crate::steps::message_view::MessageView;
 use crate::steps::wake_up::resolve_debounce;
 use recado_domain::answer::{
-    AnswerReason, AnswerSituation, ExplainedAnswer, debounce_until, explain_answer, explain_owed_answer,
+    AnswerReason, AnswerSituation, ExplainedAnswer, Obstacle, explain_answer, explain_owed_answer,
 };
 use recado_domain::config::InstanceConfig;
 use recado_domain::conversation::Conversation;
 use recado_domain::ids::InstanceId;
+use recado_domain::instance::InstanceState;
 use recado_domain::message::{Message, Role};
 use std::collections::BTreeMap;
 
-/// Number of messages after a page that are read at once, to look for the answers to its messages among them.
+/// Number of messages after a page that are read at once. They are searched for answers to the page's messages.
 const LATER_MAX: usize = 100;
 
 /// Number of such reads. More than one is made only for messages whose answer was not found before.
@@ -21,31 +24,57 @@ const LATER_READS_MAX: usize = 10;
 
 /// The configuration and the state of instances, each read once.
 #[derive(Debug, Default)]
-pub(crate) struct InstanceFacts(BTreeMap<InstanceId, (Option<InstanceConfig>, bool)>);
+pub(crate) struct InstanceFacts(BTreeMap<InstanceId, (Option<InstanceConfig>, InstanceState)>);
 
 impl InstanceFacts {
-    /// Returns the circumstances of a conversation. The instance is read only if the agent owes an answer there.
+    /// Returns the circumstances of a conversation. The instance is read only if `is_needed`, which it is where the agent owes
+    /// an answer.
     async fn read_situation(
         &mut self,
         deps: &impl Deps,
         conversation: &Conversation,
+        is_needed: bool,
     ) -> PortResult<AnswerSituation<'_>> {
         let id = &conversation.instance;
-        if conversation.agent_owes_answer() && !self.0.contains_key(id) {
+        if is_needed && !self.0.contains_key(id) {
             let bound = deps.store().instance_config(id).await?;
             let state = deps.store().read_instance_state(id).await?;
-            self.0.insert(id.clone(), (bound, state.llm_needs_credentials));
+            self.0.insert(id.clone(), (bound, state));
         }
         let facts = self.0.get(id);
         let bound = facts.and_then(|(bound, _)| bound.as_ref());
         Ok(AnswerSituation {
             now: deps.system().now(),
             bound,
-            lacks_model_key: facts.is_some_and(|(_, lacks_key)| *lacks_key),
+            lacks_model_key: facts.is_some_and(|(_, state)| state.llm_needs_credentials),
             debounce: bound.map(|bound| resolve_debounce(deps, bound)),
             debounce_max: deps.settings().debounce_max,
+            turn_obstacle: None,
+            send_obstacle: facts.and_then(|(bound, state)| Obstacle::find_of_sends(bound.as_ref(), state)),
         })
     }
+}
+
+/// Finds what holds up a turn whose debounce is over: an effect, or the tenant's other turns. Most turns wait for neither, and
+/// nothing is read for them.
+async fn find_turn_obstacle(
+    deps: &impl Deps,
+    conversation: &Conversation,
+    situation: &AnswerSituation<'_>,
+) -> PortResult<Option<Obstacle>> {
+    if conversation.has_journal {
+        let journal = deps.store().find_journal(conversation.id.thread_id()).await?;
+        let effect = journal.and_then(|journal| Obstacle::find_effect(&journal, situation.now));
+        if effect.is_some() {
+            return Ok(effect);
+        }
+    }
+    let tenant = situation.bound.map(|bound| &bound.tenant);
+    let Some(tenant) = tenant.filter(|tenant| tenant.turns_at_once.is_some()) else {
+        return Ok(None);
+    };
+    let places = deps.store().find_turn_places(&tenant.id).await?;
+    Ok(places.and_then(|places| Obstacle::find_place(&places, &conversation.id, situation.now)))
 }
 
 /// Explains the answer that each conversation owes; `None` if it owes none. Messages are read only where the debounce runs.
@@ -56,14 +85,20 @@ pub(crate) async fn explain_owed_answers(
     let mut facts = InstanceFacts::default();
     let mut answers = Vec::with_capacity(conversations.len());
     for conversation in conversations {
-        let situation = facts.read_situation(deps, conversation).await?;
+        let is_owing = conversation.agent_owes_answer();
+        let mut situation = facts.read_situation(deps, conversation, is_owing).await?;
         let mut owed = explain_owed_answer(conversation, &situation);
-        if let Some(owed) = owed.as_mut().filter(|owed| owed.reason == AnswerReason::Debounce) {
+        if let Some(debounced) = owed.take_if(|owed| owed.reason == AnswerReason::Debounce) {
             let found = deps
                 .store()
                 .list_messages_after(&conversation.id, conversation.answered, LATER_MAX)
                 .await?;
-            owed.until = debounce_until(conversation, found.iter(), &situation);
+            let mut told = debounced.with_debounce_end(conversation, found.iter(), &situation);
+            if told.is_due() {
+                situation.turn_obstacle = find_turn_obstacle(deps, conversation, &situation).await?;
+                told = told.with_debounce_end(conversation, found.iter(), &situation);
+            }
+            owed = Some(told);
         }
         answers.push(owed);
     }
@@ -80,7 +115,8 @@ pub(crate) async fn add_answers(
         return Ok(());
     }
     let mut facts = InstanceFacts::default();
-    let situation = facts.read_situation(deps, conversation).await?;
+    let owes = conversation.agent_owes_answer();
+    let mut situation = facts.read_situation(deps, conversation, owes).await?;
     let mut known: Vec<Message> = views.iter().map(|view| view.message.clone()).collect();
     known.sort_by_key(|message| message.ordinal);
     for _ in 0..LATER_READS_MAX {
@@ -102,6 +138,16 @@ pub(crate) async fn add_answers(
         if is_end || !lacks_reply {
             break;
         }
+    }
+    let asked = || views.iter().filter(|view| view.message.role == Role::User);
+    let told: Vec<_> = asked()
+        .map(|view| explain_answer(&view.message, conversation, &known, &situation))
+        .collect();
+    if !owes && told.iter().any(ExplainedAnswer::is_being_sent) {
+        situation = facts.read_situation(deps, conversation, true).await?;
+    }
+    if told.iter().any(ExplainedAnswer::is_due) {
+        situation.turn_obstacle = find_turn_obstacle(deps, conversation, &situation).await?;
     }
     for view in views.iter_mut().filter(|view| view.message.role == Role::User) {
         view.answer = Some(explain_answer(&view.message, conversation, &known, &situation));

@@ -1,7 +1,9 @@
 //! The stored connection state of instances, and the release of parked conversations.
 
 use crate::Deps;
-use crate::ports::{ConnectionAnswer, InstanceStates, PortResult, Providers, Queues, System};
+use crate::ports::{
+    ConnectionAnswer, InstanceStates, ParkedConversations, PortResult, Providers, Queues, System,
+};
 use crate::steps::random_id::generate_correlation_id;
 use crate::steps::verdict::Verdict;
 use jiff::{SignedDuration, Timestamp};

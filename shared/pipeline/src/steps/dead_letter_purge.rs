@@ -1,9 +1,10 @@
 //! Purges what a dead letter names: its event or message is given up for good, and nobody can redrive it any more.
 
 use crate::Deps;
-use crate::ports::{Inbox, OutboxStore, PortError, PortResult, System, WRITE_TRIES, WriteOutcome};
+use crate::ports::{Inbox, OutboxStore, PortResult, System};
 use crate::steps::email_outbox::purge_dead_email;
 use crate::steps::outgoing::find_outgoing;
+use crate::steps::retry_write::retry_lost_write;
 use recado_domain::dead_letter::{DeadLetter, DeadLetterContent};
 use recado_domain::ids::{MessageId, TokenName};
 use recado_domain::millis::add_duration;
@@ -42,9 +43,9 @@ async fn purge_message(
     id: &MessageId,
     dead_letter: &DeadLetter,
 ) -> PortResult<()> {
-    for _ in 0..WRITE_TRIES {
+    retry_lost_write("message", || async {
         let Some(mut message) = find_outgoing(deps, id).await? else {
-            return Ok(());
+            return Ok(Some(()));
         };
         let copied = message.out.copied;
         if message
@@ -52,7 +53,7 @@ async fn purge_message(
             .purge_dead(deps.system().now(), dead_letter.at)
             .is_err()
         {
-            return Ok(());
+            return Ok(Some(()));
         }
         message.out.sign_last_step(by);
         // A dead message stays on the open list until its dead letter exists.
@@ -63,9 +64,7 @@ async fn purge_message(
                 .settle_message(&message.to_record(), None, None, None)
                 .await?
         };
-        if written == WriteOutcome::Written {
-            return Ok(());
-        }
-    }
-    Err(PortError::contended("message"))
+        Ok(written.is_written().then_some(()))
+    })
+    .await
 }

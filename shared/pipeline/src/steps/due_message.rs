@@ -8,7 +8,7 @@ use crate::ports::{
 };
 use crate::steps::client_message::{append_client_message, find_or_start_conversation};
 use crate::steps::delivery_permission::DeliveryPermission;
-use crate::steps::invitation_permission::judge_invitation;
+use crate::steps::invitation_permission::{find_guest_zone, judge_invitation};
 use crate::steps::random_id::generate_nonce;
 use crate::steps::wake_up;
 use jiff::Timestamp;
@@ -73,7 +73,10 @@ async fn judge_scheduled(
         .find_guest(&tenant.id, &invitation.occasion, &invitation.guest)
         .await?;
     match guest {
-        Some(guest) => judge_invitation(deps, tenant, &guest, &invitation.id).await,
+        Some(guest) => {
+            let zone = find_guest_zone(deps, tenant, &guest).await?;
+            judge_invitation(deps, tenant, (&guest, &zone), &invitation.id).await
+        }
         // The guest was erased, or is kept no longer.
         None => Ok(DeliveryPermission::OptedOut),
     }

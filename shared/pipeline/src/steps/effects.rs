@@ -6,12 +6,14 @@
 
 mod changing;
 mod following;
+mod noting;
 mod performing;
 mod settling;
 mod tool_finding;
 
-pub(crate) use changing::change_journal;
-pub(crate) use following::{confirm_booking, follow_event, plan_reminders};
+pub(crate) use changing::{change_journal, follow_booked_event};
+pub(crate) use following::{confirm_booking, follow_event, note_other_event, plan_reminders};
+pub(crate) use noting::{describe_done_effects, is_left_by_agent, leave_note, note_untold_effects};
 pub use performing::{DraftedJournal, EffectEnd, EffectStop, perform_effect};
 pub use settling::{SettlingEnd, remove_fence_left, settle_effect};
 pub(crate) use tool_finding::find_tool_of_effect;

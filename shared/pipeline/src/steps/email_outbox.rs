@@ -1,11 +1,10 @@
 //! The outbox of invitations that go by e-mail: their jobs, and their dead letters.
 
 use crate::Deps;
-use crate::ports::{
-    DeadLetters, InvitationRecords, PortError, PortResult, Queues, System, WRITE_TRIES, WriteOutcome,
-};
+use crate::ports::{DeadLetters, InvitationRecords, PortResult, Queues, System, WriteOutcome};
 use crate::steps::give_up::save_dead_letter;
 use crate::steps::random_id::generate_nonce;
+use crate::steps::retry_write::retry_lost_write;
 use jiff::Timestamp;
 use recado_domain::dead_letter::{DeadLetter, DeadLetterContent, QueueName};
 use recado_domain::email::{EmailOutbox, EmailState};
@@ -162,18 +161,17 @@ async fn change_outbox(
     (tenant, id): (&TenantId, &InvitationId),
     change: impl Fn(&mut EmailOutbox, Timestamp) -> bool,
 ) -> PortResult<bool> {
-    for _ in 0..WRITE_TRIES {
+    retry_lost_write("e-mail", || async {
         let found = deps.store().find_invitation(tenant, id).await?;
         let Some(mut invitation) = found else {
-            return Ok(false);
+            return Ok(Some(false));
         };
         let now = deps.system().now();
         if !outbox_of(&mut invitation).is_some_and(|outbox| change(outbox, now)) {
-            return Ok(false);
+            return Ok(Some(false));
         }
-        if save_outbox(deps, &mut invitation).await? == WriteOutcome::Written {
-            return Ok(true);
-        }
-    }
-    Err(PortError::contended("e-mail"))
+        let written = save_outbox(deps, &mut invitation).await?;
+        Ok(written.is_written().then_some(true))
+    })
+    .await
 }

@@ -71,7 +71,8 @@ pub(crate) async fn fetch_message_file(
     message: Message,
 ) -> PortResult<Option<Message>> {
     let now = deps.system().now();
-    if let Some(end) = find_download_block(deps, bound).await? {
+    let was_sent = message.out.is_some();
+    if !was_sent && let Some(end) = find_download_block(deps, bound).await? {
         let waits = change_file_record(deps, message, |file| file.wait_for_downloads(end)).await?;
         return Ok(waits.into_written());
     }
@@ -93,9 +94,24 @@ pub(crate) async fn fetch_message_file(
     let fetched = fetch_and_store(deps, bound, &message, &key).await;
     log_fetch_result(&message, &fetched);
     let failed_at = deps.system().now();
-    let not_before = count_failed_download(deps, bound, &fetched, failed_at).await?;
+    let not_before = if was_sent {
+        None
+    } else {
+        count_failed_download(deps, bound, &fetched, failed_at).await?
+    };
     let kind = message.content.media_file().map(|media| media.media);
-    let settles = |file: &mut MessageFile| settle_file_fetch(file, kind, &fetched, (failed_at, not_before));
+    let kept_until = bound.tenant.retention.file_end(message.stored_at);
+    let settles = |file: &mut MessageFile| {
+        let settled = settle_file_fetch(file, kind, &fetched, (failed_at, not_before));
+        if settled && file.stored().is_some() {
+            file.kept_until = kept_until;
+            if was_sent {
+                // No text is read of what the business sent.
+                file.text = None;
+            }
+        }
+        settled
+    };
     match change_file_record(deps, message, settles).await? {
         ChangedFile::Written(message) | ChangedFile::Same(message) => {
             delete_used_webhook_file(deps, &message).await;
@@ -194,6 +210,7 @@ async fn fetch_and_store(
         provider_message_id: message.provider_message_id.as_deref(),
         bytes_max: settings.file_bytes_max,
         within: settings.file_timeout.unsigned_abs(),
+        was_sent: message.out.is_some(),
         private_hosts: settings.private_media,
     };
     let fetched = match open_webhook_file(deps, message).await {

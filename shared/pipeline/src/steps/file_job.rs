@@ -3,6 +3,7 @@
 use crate::Deps;
 use crate::ports::{Conversations, PortResult, Queues, System};
 use crate::steps::enabled_instance::find_enabled_instance;
+use crate::steps::file_expiry::remove_expired_file;
 use crate::steps::file_fetch::{fetch_files_within, list_waiting_files};
 use crate::steps::file_reading::{list_unread_files, read_texts_within};
 use crate::steps::file_record::change_file_record;
@@ -18,13 +19,19 @@ use std::time::Duration;
 /// Time until a file is looked at again whose instance is disabled or no longer configured.
 const NO_INSTANCE: SignedDuration = SignedDuration::from_hours(1);
 
-/// Enqueues a job that fetches the file of a message. Returns `false` if nothing is to be fetched.
-pub(crate) async fn enqueue_file_fetch(deps: &impl Deps, id: &MessageId) -> PortResult<bool> {
+/// Deletes a message's file that is kept no longer, or enqueues a job that fetches it or reads its text. Returns `false` if nothing
+/// was to be done.
+pub(crate) async fn handle_due_file(deps: &impl Deps, id: &MessageId) -> PortResult<bool> {
     let Some(message) = deps.store().find_message(id).await? else {
         return Ok(false);
     };
-    if message.file_due_at().is_none() {
+    // A message that is still to be sent is no file's yet.
+    if message.file_due_at().is_none() || message.is_open() {
         return Ok(false);
+    }
+    let now = deps.system().now();
+    if message.file.as_ref().is_some_and(|file| file.is_expired(now)) {
+        return remove_expired_file(deps, message).await;
     }
     let job = TurnJob {
         conversation: message.conversation,

@@ -25,8 +25,15 @@ struct ReadLater {
     after: Option<SignedDuration>,
 }
 
-/// The text of a file, and what its transcription used.
-type ReadText = (FoundText, Option<RecordingUse>);
+/// The result of reading the text of a file.
+enum Reading {
+    /// The text, and what its transcription used.
+    Found(FoundText, Option<RecordingUse>),
+    /// The file has no text, for good.
+    Missing(TextGap),
+    /// The text may be read later.
+    Later(ReadLater),
+}
 
 /// Has the texts of files read for at most `within`. Returns the messages that changed.
 pub(crate) async fn read_texts_within(
@@ -68,7 +75,8 @@ async fn read_message_text(
     let simulated = deps.providers().is_simulated(&bound.instance).await;
     if let Some(reason) = find_text_gap(deps, source, bytes, simulated) {
         let now = deps.system().now();
-        let misses = |file: &mut MessageFile| file.may_be_read(now) && settle(file, &Ok(Err(reason)), now);
+        let misses =
+            |file: &mut MessageFile| file.may_be_read(now) && settle(file, &Reading::Missing(reason), now);
         return Ok(find_changed(change_file_record(deps, message, misses).await?));
     }
     let now = deps.system().now();
@@ -77,11 +85,12 @@ async fn read_message_text(
     let ChangedFile::Written(message) = change_file_record(deps, message, begins).await? else {
         return Ok(None);
     };
-    if message.file_due_at().is_none() {
+    let waits = message.file.as_ref().and_then(MessageFile::next_reading_time);
+    if waits.is_none() {
         return Ok(Some(message));
     }
     let mut read = read_text(deps, &message, &media, source, simulated).await?;
-    if let Ok(Ok((found, Some(used)))) = &mut read {
+    if let Reading::Found(found, Some(used)) = &mut read {
         found.used = Some(Box::new(TranscriptUse {
             agent: bound.agent.id.clone(),
             day: resolve_usage_day(deps.system().now()),
@@ -90,7 +99,6 @@ async fn read_message_text(
             tokens: used.tokens,
         }));
     }
-    let read = read.map(|read| read.map(|(found, _)| found));
     log_reading(&message, &read);
     let now = deps.system().now();
     let settles = |file: &mut MessageFile| settle(file, &read, now);
@@ -116,60 +124,62 @@ fn find_text_gap(deps: &impl Deps, source: FileTextSource, bytes: u64, simulated
 }
 
 /// Records what came of a reading. Returns `false` if another worker read the text meanwhile.
-fn settle(
-    file: &mut MessageFile,
-    read: &Result<Result<FoundText, TextGap>, ReadLater>,
-    now: Timestamp,
-) -> bool {
+fn settle(file: &mut MessageFile, read: &Reading, now: Timestamp) -> bool {
     if !matches!(file.text, Some(FileText::Waiting { .. })) {
         return false;
     }
     match read {
-        Ok(Ok(found)) => file.text = Some(FileText::Found(found.clone())),
-        Ok(Err(reason)) => file.text = Some(FileText::Missing { reason: *reason }),
-        Err(later) => file.postpone_reading(now, later.after.map(|after| add_duration(now, after))),
+        Reading::Found(found, _) => file.text = Some(FileText::Found(found.clone())),
+        Reading::Missing(reason) => file.text = Some(FileText::Missing { reason: *reason }),
+        Reading::Later(later) => {
+            file.postpone_reading(now, later.after.map(|after| add_duration(now, after)));
+        }
     }
     true
 }
 
-fn log_reading(message: &Message, read: &Result<Result<FoundText, TextGap>, ReadLater>) {
+fn log_reading(message: &Message, read: &Reading) {
     let id = message.message_id();
     match read {
-        Ok(Ok(found)) => {
+        Reading::Found(found, _) => {
             tracing::info!(message_id = %id, source = found.source.as_str(), "read the text of a file");
         }
-        Ok(Err(reason)) => tracing::warn!(message_id = %id, reason = reason.as_str(), "a file has no text"),
-        Err(later) => tracing::warn!(message_id = %id, error = %later.why, "the text of a file has to wait"),
+        Reading::Missing(reason) => {
+            tracing::warn!(message_id = %id, reason = reason.as_str(), "a file has no text");
+        }
+        Reading::Later(later) => {
+            tracing::warn!(message_id = %id, error = %later.why, "the text of a file has to wait");
+        }
     }
 }
 
-/// Opens a stored file and reads its text. The inner error is for good. A transcript comes with what it used.
+/// Opens a stored file and reads its text.
 async fn read_text(
     deps: &impl Deps,
     message: &Message,
     media: &Media,
     source: FileTextSource,
     simulated: bool,
-) -> PortResult<Result<Result<ReadText, TextGap>, ReadLater>> {
+) -> PortResult<Reading> {
     let opened = match message.file_key() {
         Some(key) => deps.queues().open_file(&key).await?,
         None => None,
     };
     let Some(opened) = opened else {
-        return Ok(Ok(Err(TextGap::Unreadable)));
+        return Ok(Reading::Missing(TextGap::Unreadable));
     };
     let bytes = match opened.read_all().await {
         Ok(bytes) => bytes,
         Err(FileError::Store(error)) => return Err(error),
         Err(error) => {
-            return Ok(Err(ReadLater {
+            return Ok(Reading::Later(ReadLater {
                 why: error.to_string(),
                 after: None,
             }));
         }
     };
     let Some(media_type) = MediaType::from_file(&bytes, media.file_name.as_deref()) else {
-        return Ok(Ok(Err(TextGap::OtherType)));
+        return Ok(Reading::Missing(TextGap::OtherType));
     };
     Ok(match source {
         FileTextSource::Transcript if media_type.is_transcribable() => {
@@ -181,28 +191,30 @@ async fn read_text(
             transcribe(deps, recording).await
         }
         FileTextSource::Document if media_type.has_readable_text() => {
-            let read = deps.llm().read_document(bytes, media_type).await;
-            Ok(read.map(|read| {
-                let found = FoundText::within_limit(source, read.text, read.is_cut, None);
-                (found, None)
-            }))
+            match deps.llm().read_document(bytes, media_type).await {
+                Ok(read) => {
+                    let found = FoundText::within_limit(source, read.text, read.is_cut, None);
+                    Reading::Found(found, None)
+                }
+                Err(reason) => Reading::Missing(reason),
+            }
         }
-        _ => Ok(Err(TextGap::OtherType)),
+        _ => Reading::Missing(TextGap::OtherType),
     })
 }
 
-async fn transcribe(deps: &impl Deps, recording: Recording) -> Result<Result<ReadText, TextGap>, ReadLater> {
+async fn transcribe(deps: &impl Deps, recording: Recording) -> Reading {
     let error: TranscriptionError = match deps.llm().transcribe_recording(recording).await {
         Ok(told) => {
             let source = FileTextSource::Transcript;
             let found = FoundText::within_limit(source, told.text, false, Some(told.model));
-            return Ok(Ok((found, Some(told.used))));
+            return Reading::Found(found, Some(told.used));
         }
         Err(error) => error,
     };
     match error.text_gap() {
-        Some(reason) => Ok(Err(reason)),
-        None => Err(ReadLater {
+        Some(reason) => Reading::Missing(reason),
+        None => Reading::Later(ReadLater {
             after: error
                 .retry_after()
                 .and_then(|after| SignedDuration::try_from(after).ok()),

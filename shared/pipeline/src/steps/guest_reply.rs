@@ -1,8 +1,9 @@
 //! Applies a contact's answer to the invitation that its conversation notes. A conversation that notes none costs nothing.
 
 use crate::Deps;
-use crate::ports::{GuestOutcome, InvitationRecords, PortError, PortResult, WRITE_TRIES};
+use crate::ports::{GuestOutcome, InvitationRecords, PortResult};
 use crate::steps::guests::mark_pages_changed;
+use crate::steps::retry_write::retry_lost_write;
 use jiff::Timestamp;
 use recado_domain::conversation::Conversation;
 use recado_domain::ids::Ordinal;
@@ -34,31 +35,31 @@ async fn store_reply(
     invited: &InvitedGuest,
     reply: &GuestReply,
 ) -> PortResult<()> {
-    for _ in 0..WRITE_TRIES {
+    retry_lost_write("guest", || async {
         let found = deps
             .store()
             .find_guest(&conversation.tenant, &invited.occasion, &invited.guest)
             .await?;
         let Some(mut guest) = found else {
-            return Ok(());
+            return Ok(Some(()));
         };
         if !guest.apply_reply(reply.clone()) {
             // A crash may have come between the guest and the mark.
             if guest.reply.as_ref() == Some(reply) {
                 mark_pages_changed(deps, &guest).await?;
             }
-            return Ok(());
+            return Ok(Some(()));
         }
         guest.rev += 1;
         match deps.store().save_guest(&guest).await? {
             GuestOutcome::Written => {
                 tracing::info!(occasion = %guest.occasion, status = guest.status.as_str(), "a guest answered");
-                return mark_pages_changed(deps, &guest).await;
+                mark_pages_changed(deps, &guest).await.map(Some)
             }
-            GuestOutcome::Conflict => {}
+            GuestOutcome::Conflict => Ok(None),
             // The number of a stored guest never changes.
-            GuestOutcome::PhoneTaken(_) => return Ok(()),
+            GuestOutcome::PhoneTaken(_) => Ok(Some(())),
         }
-    }
-    Err(PortError::contended("guest"))
+    })
+    .await
 }

@@ -45,6 +45,7 @@ pub(crate) async fn make_guest(
         phone_key,
         email: None,
         language: None,
+        time_zone: None,
         status: GuestStatus::Pending,
         reply: None,
         created_at: now,

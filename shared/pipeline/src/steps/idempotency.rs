@@ -33,7 +33,7 @@ pub(crate) async fn delete_claim(deps: &impl Deps, scope: &str, key: &Idempotenc
     deps.store().delete_idempotency_key(scope, &key).await
 }
 
-/// Returns the request for which the claimed key was used before; `None` without a claim, or if the key was not used.
+/// Returns the request for which the claimed key was used before. `None`: there is no claim, or the key was not used.
 pub(crate) async fn find_claimed(
     deps: &impl Deps,
     claim: Option<&IdempotencyClaim>,

@@ -4,6 +4,7 @@ use crate::Deps;
 use crate::ports::{InvitationRecords, PageRequest, PortResult};
 use crate::steps::delivery_permission::{DeliveryPermission, DeliveryRecipient, judge_delivery};
 use jiff::Timestamp;
+use jiff::tz::TimeZone;
 use recado_domain::config::Tenant;
 use recado_domain::email::EmailAddress;
 use recado_domain::ids::InvitationId;
@@ -13,12 +14,33 @@ use recado_domain::opt_out::RecipientAddress;
 /// Number of invitations that are read at once.
 const PAGE: usize = 100;
 
-/// Tells whether the stored invitation `own` to a guest may leave now. Earlier invitations count for the frequency cap, by their
+/// Finds the time zone in which a guest's quiet hours are: its own, else the occasion's, else the tenant's. The occasion is read only
+/// if the answer depends on it.
+pub(crate) async fn find_guest_zone(
+    deps: &impl Deps,
+    tenant: &Tenant,
+    guest: &Guest,
+) -> PortResult<TimeZone> {
+    let of_tenant = tenant.resolve_time_zone();
+    if let Some(own) = guest.find_time_zone() {
+        return Ok(own);
+    }
+    if tenant.deliveries.quiet_hours.is_none() {
+        return Ok(of_tenant);
+    }
+    let occasion = deps.store().find_occasion(&tenant.id, &guest.occasion).await?;
+    Ok(match occasion {
+        Some(occasion) => occasion.resolve_time_zone(of_tenant),
+        None => of_tenant,
+    })
+}
+
+/// Tells whether the stored invitation `own` to a guest, who lives in `zone`, may leave now. Earlier invitations count for the frequency cap, by their
 /// ids: of two at the same time, one counts the other.
 pub(crate) async fn judge_invitation(
     deps: &impl Deps,
     tenant: &Tenant,
-    guest: &Guest,
+    (guest, zone): (&Guest, &TimeZone),
     own: &InvitationId,
 ) -> PortResult<DeliveryPermission> {
     let email = guest.email.as_deref();
@@ -37,7 +59,7 @@ pub(crate) async fn judge_invitation(
         tenant: &tenant.id,
         addresses: &addresses,
         earlier: &earlier,
-        zone: &tenant.resolve_time_zone(),
+        zone,
     };
     judge_delivery(deps, &recipient, &tenant.deliveries).await
 }

@@ -8,8 +8,8 @@ use jiff::Timestamp;
 use recado_domain::effects::{Journal, JournalChange};
 use recado_domain::ids::ThreadId;
 
-/// Deletes the journal of a thread with the cells of its events. The events themselves stay in their calendar. An effect that is
-/// under way is forgotten: nobody stores its end.
+/// Deletes the journal of a thread with the cells of its events. The events themselves stay in their calendar. An effect whose
+/// end is not stored is forgotten: nobody stores it any more. An erasure waits until its time is over.
 pub(crate) async fn erase_journal(deps: &impl Deps, thread: &ThreadId) -> PortResult<()> {
     for _ in 0..WRITE_TRIES {
         let Some(journal) = deps.store().find_journal(thread).await? else {

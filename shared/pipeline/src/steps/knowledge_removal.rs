@@ -9,7 +9,7 @@ use recado_domain::counting::count_things;
 use recado_domain::ids::{AgentId, TenantId};
 use recado_domain::knowledge::AgentKnowledge;
 
-/// Deletes the knowledge of an agent that is about to be removed, if it has any, with an entry in the audit. The agent goes after it:
+/// Deletes the knowledge of an agent that is about to be removed. If there is any, the audit gets an entry. The agent goes after it:
 /// a removal that was cut off is asked for again, as long as there is an agent to name.
 pub(crate) async fn remove_agent_knowledge(
     deps: &impl Deps,

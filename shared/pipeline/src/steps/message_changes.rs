@@ -1,9 +1,8 @@
 //! Changes stored messages: what later messages say about them is recorded with them.
 
 use crate::Deps;
-use crate::ports::{
-    Conversations, OutboxStore, PortError, PortResult, RetainedRecords, WRITE_TRIES, WriteOutcome,
-};
+use crate::ports::{Conversations, OutboxStore, PortResult, RetainedRecords};
+use crate::steps::retry_write::retry_lost_write;
 use recado_domain::ids::MessageId;
 use recado_domain::message::Message;
 
@@ -23,15 +22,15 @@ pub(crate) async fn update_message(
     id: &MessageId,
     change: impl Fn(&mut Message) -> bool,
 ) -> PortResult<MessageUpdate> {
-    for _ in 0..WRITE_TRIES {
+    retry_lost_write("message", || async {
         let Some(mut message) = deps.store().find_message(id).await? else {
-            return Ok(MessageUpdate::Done);
+            return Ok(Some(MessageUpdate::Done));
         };
         if !change(&mut message) {
-            return Ok(MessageUpdate::Done);
+            return Ok(Some(MessageUpdate::Done));
         }
         if message.is_open() {
-            return Ok(MessageUpdate::Open);
+            return Ok(Some(MessageUpdate::Open));
         }
         let written = if let Some(out) = &mut message.out {
             out.rev += 1;
@@ -40,11 +39,9 @@ pub(crate) async fn update_message(
             message.rev += 1;
             deps.store().replace_message(&message, None).await?
         };
-        if written == WriteOutcome::Written {
-            return Ok(MessageUpdate::Done);
-        }
-    }
-    Err(PortError::contended("message"))
+        Ok(written.is_written().then_some(MessageUpdate::Done))
+    })
+    .await
 }
 
 /// Records `later`, a reaction, an edit or a deletion, with the message that it is about. Other messages change nothing.

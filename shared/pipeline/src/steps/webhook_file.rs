@@ -35,7 +35,7 @@ pub(crate) async fn keep_webhook_file(deps: &impl Deps, event: &EventId, base64:
     false
 }
 
-/// Returns the file that the webhook of `message` held; `None` if it held none, or if the file cannot be read now.
+/// Returns the file that the webhook of `message` held. `None`: it held none, or the file cannot be read now.
 pub(crate) async fn open_webhook_file(deps: &impl Deps, message: &Message) -> Option<FetchedFile> {
     let key = message.webhook_file_key()?;
     let base64 = match deps.queues().find_payload(&key).await {
@@ -65,8 +65,8 @@ pub(crate) async fn delete_used_webhook_file(deps: &impl Deps, message: &Message
     }
 }
 
-/// Deletes the file that the webhook of `event` held, unless the message of the event waits for it, or the event can be redriven. The
-/// event is settled. If that fails, the file expires.
+/// Deletes the file that the webhook of `event` held. It stays if the message of the event waits for it, or the event can be
+/// redriven. The event is settled. If that fails, the file expires.
 pub(crate) async fn delete_unneeded_webhook_file(deps: &impl Deps, event: &EventId) {
     match find_waiting_message(deps, event).await {
         Ok(false) => delete_or_let_expire(deps, &webhook_file_key(event)).await,

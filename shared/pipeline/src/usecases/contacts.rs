@@ -11,6 +11,7 @@ use crate::Deps;
 use crate::ports::{PortError, PortResult};
 use crate::steps::audit::audit_actions;
 pub use belongings::ExportedEvent;
+use belongings::derive_recipient_keys;
 pub use erase::{EraseReport, erase_contact};
 pub use export::{
     ContactExport, ExportCursor, ExportedFile, ExportedGuest, ExportedMessageFile, export_contact,
@@ -36,14 +37,23 @@ pub enum ContactError {
     Port(#[from] PortError),
 }
 
-/// Notes in the audit what `caller` does with a contact, on each instance where it is known, or on the first. Its
-/// thread, a keyed hash, stands for it.
+/// Notes in the audit what `caller` does with a contact, on each instance that knows it, or the first. Its
+/// thread, a keyed hash, stands for it. Where there is no instance, the keyed hash of its number does.
 async fn audit_contacts(
     deps: &impl Deps,
     caller: &Caller,
     action: AuditAction,
-    contacts: &[FoundContact],
+    (query, contacts): (&ContactQuery, &[FoundContact]),
 ) -> PortResult<()> {
+    if contacts.is_empty() {
+        let addresses = query.collect_addresses(contacts);
+        let keys = derive_recipient_keys(deps, &query.tenant, &addresses).await?;
+        let actions = keys.iter().map(|key| {
+            let done = AuditedAction::on_object(action, Some(&query.tenant), "contact", key.as_str());
+            done.with_result("the tenant has no instance")
+        });
+        return audit_actions(deps, caller, actions).await;
+    }
     let known = contacts
         .iter()
         .filter(|contact| !contact.conversations.is_empty());

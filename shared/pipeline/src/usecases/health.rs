@@ -188,7 +188,7 @@ pub async fn assess_health<D: QueueDepths>(
     }))
 }
 
-/// Returns an instance by its id, as it is stored now; `None` if it is unknown or outside the caller's scope.
+/// Returns an instance by its id, as it is stored now. `None`: it is unknown or outside the caller's scope.
 async fn find_stored_instance(
     deps: &impl Deps,
     caller: &Caller,
@@ -203,7 +203,7 @@ async fn find_stored_instance(
     Ok(own.next())
 }
 
-/// What the instances that were assessed so far tell together.
+/// The findings of the instances that were assessed so far, together.
 struct FoundInstances {
     all_well: bool,
     all_connected: bool,

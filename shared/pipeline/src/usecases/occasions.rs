@@ -10,6 +10,7 @@ use crate::steps::guests::{make_guest, mark_pages_changed};
 pub use crate::steps::invited_tenant::TenantChoiceError;
 use crate::steps::invited_tenant::choose_tenant;
 use jiff::Timestamp;
+use jiff::tz::TimeZone;
 use recado_domain::access::Caller;
 use recado_domain::audit::{AuditAction, AuditedAction};
 use recado_domain::config::Tenant;
@@ -56,6 +57,9 @@ pub enum GuestRefusal {
     /// The e-mail address is not one.
     #[error(transparent)]
     Email(#[from] AddressError),
+    /// The time zone is unknown.
+    #[error("the time_zone is none: an IANA name such as America/Sao_Paulo")]
+    TimeZone,
     /// The name is too long.
     #[error("the name has more than 200 characters")]
     Name,
@@ -235,6 +239,13 @@ fn check_row(mut row: GuestRow) -> Result<GuestRow, GuestRefusal> {
     if row.name.as_ref().is_some_and(|name| name.chars().count() > 200) {
         return Err(GuestRefusal::Name);
     }
+    if row
+        .time_zone
+        .as_deref()
+        .is_some_and(|zone| TimeZone::get(zone).is_err())
+    {
+        return Err(GuestRefusal::TimeZone);
+    }
     if row.id.is_none() && row.phone.is_none() {
         return Err(GuestRefusal::Nobody);
     }
@@ -259,6 +270,7 @@ async fn add_guest(
             (&mut guest.name, &row.name),
             (&mut guest.email, &row.email),
             (&mut guest.language, &row.language),
+            (&mut guest.time_zone, &row.time_zone),
         ] {
             if given.is_some() {
                 field.clone_from(given);

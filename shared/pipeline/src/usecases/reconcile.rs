@@ -5,27 +5,28 @@ mod automatic_catch_up;
 mod contact_pictures;
 mod dead_letter_retention;
 mod dead_queue_collection;
+mod due_batches;
 mod due_bookings;
 mod inactivity;
 mod overdue_effects;
 mod overdue_returns;
 mod pending_events;
+mod report;
 mod retention;
 mod sampling;
+mod standings;
 
 use crate::Deps;
 use crate::ports::{
-    Conversations, InstanceStates, OutboxStore, OverdueIndex, OverdueWork, PortResult, Queues, System,
-    WriteOutcome,
+    Conversations, InstanceStates, OutboxStore, OverdueIndex, OverdueWork, ParkedConversations, PortResult,
+    Queues, System, WriteOutcome,
 };
-use crate::steps::batch_job::restart_batch;
 use crate::steps::connection::{refresh_connection, release_conversation};
 use crate::steps::due_message::release_due_message;
 use crate::steps::email_outbox::wake_overdue_email;
 use crate::steps::enabled_instance::find_enabled_instance;
-use crate::steps::file_job::enqueue_file_fetch;
+use crate::steps::file_job::handle_due_file;
 use crate::steps::give_up::{give_up_message, move_to_dead_letters};
-use crate::steps::installation_reading::InstallationReading;
 use crate::steps::outgoing::list_open_outgoing;
 use crate::steps::queue_message::format_error_chain;
 use crate::steps::random_id::{generate_correlation_id, generate_nonce};
@@ -44,52 +45,12 @@ use recado_domain::message::Outgoing;
 use recado_domain::millis::add_duration;
 use recado_domain::outbox::OutboxState;
 use recado_domain::reason::Reason;
-use recado_domain::sample::MinuteSample;
 use recado_domain::wake_up::SendJob;
+pub use report::ReconcileReport;
 use std::collections::BTreeSet;
 
 /// Maximum number of overdue records of each kind that one pass handles.
 const PASS_LIMIT: usize = 1000;
-
-/// The result of one pass, in numbers.
-#[derive(Debug, Clone, Default, PartialEq)]
-pub struct ReconcileReport {
-    /// Events enqueued again.
-    pub events: usize,
-    /// Conversations and e-mails for which a send job was enqueued.
-    pub send_jobs: usize,
-    /// Turn jobs enqueued.
-    pub turns: usize,
-    /// Instances that were asked for their connection state.
-    pub probes: usize,
-    /// Parked conversations released or given up.
-    pub parked: usize,
-    /// Scheduled messages that fell due.
-    pub scheduled: usize,
-    /// Threads of whose effects one was settled, or a fence removed.
-    pub effects: usize,
-    /// Jobs that were enqueued to fetch files.
-    pub files: usize,
-    /// Batches of invitations whose expansion was restarted.
-    pub batches: usize,
-    /// Silent instances found.
-    pub silent: usize,
-    /// Messages removed from the dead-letter queues. They were dead-lettered by a queue itself and are entered into the
-    /// records now, or they were copies without a dead letter.
-    pub collected: usize,
-    /// Messages deleted because their retention period is over.
-    pub expired: usize,
-    /// Dead letters given up for good because their retention period is over.
-    pub given_up: usize,
-    /// Answers about contacts' pictures that were stored.
-    pub pictures: usize,
-    /// Actions that failed.
-    pub failed: usize,
-    /// The sample of the installation that was stored.
-    pub sample: Option<MinuteSample>,
-    /// The state of the installation that the sample was made of.
-    pub reading: Option<InstallationReading>,
-}
 
 /// Number of records handled at the same time. A provider that does not answer must not delay the others.
 const SIDE_BY_SIDE: usize = 16;
@@ -110,7 +71,9 @@ enum ReconcileAction {
 
 /// Runs one pass. A failure at one record does not keep the others waiting.
 pub async fn reconcile(deps: &impl Deps) -> PortResult<ReconcileReport> {
-    let work = deps.store().list_overdue(deps.system().now(), PASS_LIMIT).await?;
+    let now = deps.system().now();
+    let until = add_duration(now, overdue_effects::BEGIN_WITHIN);
+    let work = deps.store().list_overdue(now, PASS_LIMIT).await?;
     let mut conversations = BTreeSet::new();
     let once = |item: &OverdueWork| match item {
         OverdueWork::Outgoing { conversation, .. } => conversations.insert(conversation.clone()),
@@ -118,7 +81,7 @@ pub async fn reconcile(deps: &impl Deps) -> PortResult<ReconcileReport> {
     };
     let work: Vec<OverdueWork> = work.into_iter().filter(once).collect();
     let outcomes: Vec<PortResult<ReconcileAction>> = stream::iter(work)
-        .map(|item| reconcile_item(deps, item))
+        .map(|item| reconcile_item(deps, item, until))
         .buffer_unordered(SIDE_BY_SIDE)
         .collect()
         .await;
@@ -148,6 +111,10 @@ pub async fn reconcile(deps: &impl Deps) -> PortResult<ReconcileReport> {
     }
     let sampled = sampling::record_samples(deps).await.map(Option::Some);
     (done.sample, done.reading) = done.count_failure("no sample was stored", sampled).unzip();
+    if let Some(reading) = &done.reading {
+        let told = standings::ask_standings(deps, reading).await;
+        done.standings = done.count_failure("numbers were not asked for", told);
+    }
     Ok(done)
 }
 
@@ -169,18 +136,7 @@ async fn run_checks(deps: &impl Deps, done: &mut ReconcileReport) {
     }
 }
 
-impl ReconcileReport {
-    /// Returns the result of an action. A failure is logged and counted, and returns the default.
-    fn count_failure<T: Default>(&mut self, failure: &'static str, result: PortResult<T>) -> T {
-        result.unwrap_or_else(|error| {
-            tracing::warn!(error = %format_error_chain(&error), "{failure}");
-            self.failed += 1;
-            T::default()
-        })
-    }
-}
-
-async fn reconcile_item(deps: &impl Deps, item: OverdueWork) -> PortResult<ReconcileAction> {
+async fn reconcile_item(deps: &impl Deps, item: OverdueWork, end: Timestamp) -> PortResult<ReconcileAction> {
     let did = |done: bool, what: ReconcileAction| if done { what } else { ReconcileAction::Nothing };
     match item {
         OverdueWork::Event(event) => reenqueue_pending_event(deps, &event)
@@ -207,16 +163,16 @@ async fn reconcile_item(deps: &impl Deps, item: OverdueWork) -> PortResult<Recon
         OverdueWork::Email { tenant, invitation } => wake_overdue_email(deps, &tenant, &invitation)
             .await
             .map(|done| did(done, ReconcileAction::Send)),
-        OverdueWork::Effects(thread) => overdue_effects::settle_due_effects(deps, &thread)
+        OverdueWork::Effects(thread) => overdue_effects::settle_due_effects(deps, &thread, end)
             .await
             .map(|done| did(done, ReconcileAction::Effects)),
         OverdueWork::File {
             conversation,
             ordinal,
-        } => enqueue_file_fetch(deps, &conversation.message_id(ordinal))
+        } => handle_due_file(deps, &conversation.message_id(ordinal))
             .await
             .map(|done| did(done, ReconcileAction::File)),
-        OverdueWork::Batch { tenant, batch } => restart_batch(deps, &tenant, &batch)
+        OverdueWork::Batch { tenant, batch } => due_batches::handle_due_batch(deps, &tenant, &batch)
             .await
             .map(|done| did(done, ReconcileAction::Batch)),
     }

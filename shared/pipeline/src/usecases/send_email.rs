@@ -11,7 +11,7 @@ use crate::steps::delivery_permission::DeliveryPermission;
 use crate::steps::email_outbox::{
     enqueue_email, move_email_to_dead_letters, outbox_of, requeue_dead_email, save_outbox,
 };
-use crate::steps::invitation_permission::judge_invitation;
+use crate::steps::invitation_permission::{find_guest_zone, judge_invitation};
 use crate::steps::invited_tenant::find_tenant;
 use crate::steps::queue_message::{REQUEUE_AFTER_RECEIVES, decide_verdict};
 use crate::steps::random_id::generate_nonce;
@@ -273,7 +273,10 @@ async fn check_permission(
         .find_guest(&tenant.id, &invitation.occasion, &invitation.guest)
         .await?;
     let permission = match guest {
-        Some(guest) => judge_invitation(deps, tenant, &guest, &invitation.id).await?,
+        Some(guest) => {
+            let zone = find_guest_zone(deps, tenant, &guest).await?;
+            judge_invitation(deps, tenant, (&guest, &zone), &invitation.id).await?
+        }
         // The guest was erased, or is kept no longer.
         None => DeliveryPermission::OptedOut,
     };

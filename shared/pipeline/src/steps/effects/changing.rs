@@ -3,8 +3,21 @@
 use crate::Deps;
 use crate::ports::{EffectJournals, JournalOutcome, PortError, PortResult, System, WRITE_TRIES};
 use jiff::Timestamp;
-use recado_domain::effects::{EntryError, Journal, JournalChange};
+use recado_domain::effects::{CELL, Cell, CellSpan, EffectId, EntryError, Journal, JournalChange};
 use recado_domain::ids::ThreadId;
+use recado_domain::millis::add_duration;
+
+/// The result of one try to change a journal.
+enum ChangeTry {
+    /// The journal as it was written.
+    Written(Journal),
+    /// The change was refused.
+    Refused(EntryError),
+    /// Another writer was faster.
+    Lost,
+    /// Another event holds a cell. The journal that could not be written.
+    CellTaken(Box<Journal>),
+}
 
 /// Changes the stored journal by `change`, which may refuse. Returns the journal as it was written.
 pub(crate) async fn change_journal(
@@ -13,23 +26,83 @@ pub(crate) async fn change_journal(
     change: impl Fn(&mut Journal, Timestamp) -> Result<JournalChange, EntryError>,
 ) -> PortResult<Result<Journal, EntryError>> {
     for _ in 0..WRITE_TRIES {
-        let Some(mut journal) = deps.store().find_journal(thread).await? else {
-            return Ok(Err(EntryError::NotFound));
-        };
-        let now = deps.system().now();
-        let cells = match change(&mut journal, now) {
-            Ok(cells) => cells,
-            Err(refused) => return Ok(Err(refused)),
-        };
-        journal.rev += 1;
-        match deps
-            .store()
-            .save_journal_with_cells(&journal, &cells, now)
-            .await?
-        {
-            JournalOutcome::Written => return Ok(Ok(journal)),
-            JournalOutcome::Stopped | JournalOutcome::Conflict | JournalOutcome::CellTaken => {}
+        match try_to_change(deps, thread, &change).await? {
+            ChangeTry::Written(journal) => return Ok(Ok(journal)),
+            ChangeTry::Refused(refused) => return Ok(Err(refused)),
+            ChangeTry::Lost | ChangeTry::CellTaken(_) => {}
         }
     }
     Err(PortError::contended("journal"))
+}
+
+/// Has the journal follow a booked event that people moved to `span` or deleted (`None`). The calendar decides where the event is:
+/// cells that other events hold by then are left to these, and the booking has a clash. Returns the journal as it was written.
+pub(crate) async fn follow_booked_event(
+    deps: &impl Deps,
+    thread: &ThreadId,
+    event: &EffectId,
+    span: Option<&CellSpan>,
+) -> PortResult<Result<Journal, EntryError>> {
+    let mut of_others = Vec::new();
+    for _ in 0..WRITE_TRIES {
+        let follows = |journal: &mut Journal, now| {
+            Ok(match span {
+                Some(span) => journal.follow_booking(event, span.clone(), &of_others, now),
+                None => journal.drop_booking(event),
+            })
+        };
+        match try_to_change(deps, thread, &follows).await? {
+            ChangeTry::Written(journal) => return Ok(Ok(journal)),
+            ChangeTry::Refused(refused) => return Ok(Err(refused)),
+            ChangeTry::Lost => {}
+            ChangeTry::CellTaken(journal) => of_others = list_cells_of_others(deps, &journal, event).await?,
+        }
+    }
+    Err(PortError::contended("journal"))
+}
+
+async fn try_to_change(
+    deps: &impl Deps,
+    thread: &ThreadId,
+    change: &impl Fn(&mut Journal, Timestamp) -> Result<JournalChange, EntryError>,
+) -> PortResult<ChangeTry> {
+    let Some(mut journal) = deps.store().find_journal(thread).await? else {
+        return Ok(ChangeTry::Refused(EntryError::NotFound));
+    };
+    let now = deps.system().now();
+    let cells = match change(&mut journal, now) {
+        Ok(cells) => cells,
+        Err(refused) => return Ok(ChangeTry::Refused(refused)),
+    };
+    journal.rev += 1;
+    let saves = deps.store().save_journal_with_cells(&journal, &cells, now);
+    Ok(match saves.await? {
+        JournalOutcome::Written => ChangeTry::Written(journal),
+        JournalOutcome::CellTaken => ChangeTry::CellTaken(Box::new(journal)),
+        JournalOutcome::Stopped | JournalOutcome::Conflict => ChangeTry::Lost,
+    })
+}
+
+/// Lists the cells of a booking's time that other events hold now.
+async fn list_cells_of_others(
+    deps: &impl Deps,
+    journal: &Journal,
+    event: &EffectId,
+) -> PortResult<Vec<Cell>> {
+    let cells = journal
+        .find_booking(event)
+        .map(|booking| booking.span.list_cells());
+    let cells = cells.unwrap_or_default();
+    let (Some(first), Some(last)) = (cells.first(), cells.last()) else {
+        return Ok(Vec::new());
+    };
+    let span = CellSpan {
+        calendar: first.calendar.clone(),
+        start: first.start,
+        end: add_duration(last.start, CELL),
+    };
+    let now = deps.system().now();
+    let mut held = deps.store().list_held_cells(&journal.tenant, &span, now).await?;
+    held.retain(|held| held.keeps_event_out(event, now));
+    Ok(held.into_iter().map(|held| held.cell).collect())
 }

@@ -1,7 +1,7 @@
 //! Follows events that people changed in the calendar itself.
 
 use super::DraftedJournal;
-use super::changing::change_journal;
+use super::changing::{change_journal, follow_booked_event};
 use crate::Deps;
 use crate::ports::PortResult;
 use jiff::Timestamp;
@@ -14,13 +14,8 @@ pub(crate) async fn follow_event(
     event: &EffectId,
     span: Option<CellSpan>,
 ) -> PortResult<()> {
-    let changed = change_journal(deps, &drafted.journal.thread, |journal, now| {
-        Ok::<_, EntryError>(match &span {
-            Some(span) => journal.follow_booking(event, span.clone(), now),
-            None => journal.drop_booking(event),
-        })
-    });
-    if let Ok(written) = changed.await? {
+    let follows = follow_booked_event(deps, &drafted.journal.thread, event, span.as_ref());
+    if let Ok(written) = follows.await? {
         drafted.note_own_writes(written, 1);
     }
     Ok(())
@@ -45,7 +40,16 @@ pub(crate) async fn confirm_booking(
     drafted: &mut DraftedJournal,
     event: &EffectId,
 ) -> PortResult<()> {
-    write_plainly(deps, drafted, |journal, _| journal.confirm_booking(event)).await
+    write_plainly(deps, drafted, |journal, now| journal.confirm_booking(event, now)).await
+}
+
+/// Notes that another event stands in the calendar at the time of a booking. The draft's journal has it then.
+pub(crate) async fn note_other_event(
+    deps: &impl Deps,
+    drafted: &mut DraftedJournal,
+    event: &EffectId,
+) -> PortResult<()> {
+    write_plainly(deps, drafted, |journal, now| journal.note_other_event(event, now)).await
 }
 
 /// Changes the journal without its cells, and notes the write in the draft.

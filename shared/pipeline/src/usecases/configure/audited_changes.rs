@@ -118,7 +118,8 @@ fn compare_entries<T: Serialize + PartialEq>(
     changes
 }
 
-/// Writes the named fields as JSON, each long text cut, and fields with parts by their names alone unless they may be shown.
+/// Writes the named fields as JSON, each long text cut. Fields with parts are written by their names alone unless they may be
+/// shown.
 fn shorten_fields<T: Serialize>(entry: &T, names: &[String]) -> String {
     let shorten = |name: &str, value: &Value| match value {
         Value::String(text) if text.chars().count() > FIELD_MAX => {

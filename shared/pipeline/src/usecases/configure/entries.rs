@@ -308,7 +308,7 @@ async fn write_removal(
     Ok(written)
 }
 
-/// Refuses to remove an agent that an instance needs, a tool that an agent names, or a calendar that a tool names.
+/// Refuses to remove an entry that another one needs: an agent of an instance, a tool of an agent, a calendar of a tool.
 fn check_needed(own: &ConfigDocument, doomed: &ConfigRemoval) -> Result<(), ConfigureError> {
     for agent in &own.agents {
         if let Some(tool) = agent.tools.iter().find(|tool| doomed.tools.contains(tool)) {

@@ -5,6 +5,8 @@ use super::{ConfigurationChange, ConfigurationChangeKind, ConfigureError};
 use crate::Deps;
 use crate::ports::{ConfigurationStore, InvitationRecords, PortResult};
 use crate::steps::audit::audit_actions;
+use crate::steps::invited_tenant::find_tenant;
+use crate::steps::occasion_reminders::{plan_reminders, withdraw_reminders};
 use recado_domain::access::Caller;
 use recado_domain::audit::{AuditAction, AuditedAction};
 use recado_domain::config::{ConfigDocument, ConfigNames};
@@ -58,10 +60,38 @@ impl InvitationEntries {
                 return Err(ConfigureError::InvitationEntry { place, why });
             }
         }
+        self.check_reminders(deps).await?;
         for template in &self.templates {
             template.check_template()?;
             let place = format!("template `{}`", template.name);
             check_tenant(deps, caller, document, (&place, &template.tenant)).await?;
+        }
+        Ok(())
+    }
+
+    /// Checks that the templates of reminders exist, or will with the document.
+    async fn check_reminders(&self, deps: &impl Deps) -> Result<(), ConfigureError> {
+        for occasion in &self.occasions {
+            for reminder in &occasion.reminders {
+                let is_it = |one: &InvitationTemplate| {
+                    one.tenant == occasion.tenant
+                        && one.name == reminder.template
+                        && one.channel == reminder.channel
+                };
+                if self.templates.iter().any(is_it) {
+                    continue;
+                }
+                let stored = deps
+                    .store()
+                    .list_invitation_templates(&occasion.tenant, Some(&reminder.template))
+                    .await?;
+                if !stored.iter().any(is_it) {
+                    let place = format!("occasion `{}`", occasion.id);
+                    let (name, channel) = (&reminder.template, reminder.channel.as_str());
+                    let why = format!("there is no template `{name}` for {channel}");
+                    return Err(ConfigureError::InvitationEntry { place, why });
+                }
+            }
         }
         Ok(())
     }
@@ -113,13 +143,32 @@ impl InvitationEntries {
             .map(|(change, tenant)| AuditedAction::on_object(action, Some(tenant), change.kind, &change.id));
         audit_actions(deps, caller, actions.collect::<Vec<_>>()).await?;
         for occasion in &self.occasions {
-            deps.store().put_occasion(occasion).await?;
+            write_occasion(deps, caller, occasion).await?;
         }
         for template in &self.templates {
             deps.store().put_invitation_template(template).await?;
         }
         Ok(())
     }
+}
+
+/// Plans the reminders of an occasion, writes it, and withdraws the reminders that it no longer has.
+async fn write_occasion(deps: &impl Deps, caller: &Caller, occasion: &Occasion) -> PortResult<()> {
+    let before = deps.store().find_occasion(&occasion.tenant, &occasion.id).await?;
+    let before = before.filter(|before| !before.reminders.is_empty());
+    let tenant = if before.is_some() || !occasion.reminders.is_empty() {
+        find_tenant(deps, &occasion.tenant).await?
+    } else {
+        None
+    };
+    if let Some(tenant) = &tenant {
+        plan_reminders(deps, tenant, occasion, &caller.name).await?;
+    }
+    deps.store().put_occasion(occasion).await?;
+    if let (Some(tenant), Some(before)) = (&tenant, &before) {
+        withdraw_reminders(deps, tenant, before, occasion).await?;
+    }
+    Ok(())
 }
 
 fn change_of<T: PartialEq>(kind: &'static str, id: &str, known: Option<&T>, new: &T) -> ConfigurationChange {

@@ -1,4 +1,4 @@
-//! Reads the part of the configuration that a change touches, so that a check costs the same among ten thousand tenants.
+//! Reads the part of the configuration that a change touches. So a check costs the same among ten thousand tenants.
 
 use crate::Deps;
 use crate::ports::{ConfigurationStore, PortResult};

@@ -4,7 +4,7 @@
 use super::belongings::{
     derive_recipient_keys, is_letter_of_contact, list_groups, list_scheduled, names_contact,
 };
-use super::lookup::{ContactQuery, FoundContact, collect_addresses, find_on_instances};
+use super::lookup::{ContactQuery, FoundContact, find_on_instances};
 use super::thread_erasure::{ThreadErasure, erase_thread};
 use super::{ContactError, audit_contacts};
 use crate::Deps;
@@ -63,8 +63,8 @@ pub async fn erase_contact(
 ) -> Result<EraseReport, ContactError> {
     let mut done = EraseReport::default();
     let found = find_on_instances(deps, query).await?;
-    audit_contacts(deps, caller, AuditAction::ContactErased, &found).await?;
-    let addresses = collect_addresses(&found);
+    audit_contacts(deps, caller, AuditAction::ContactErased, (query, &found)).await?;
+    let addresses = query.collect_addresses(&found);
     for contact in &found {
         erase_beside_threads(deps, contact, &mut done).await?;
     }

@@ -5,7 +5,7 @@ mod guests;
 mod records;
 
 use super::belongings::{list_opt_outs, list_scheduled, list_unapplied_events, read_event};
-use super::lookup::{ContactQuery, FoundContact, collect_addresses, find_on_instances};
+use super::lookup::{ContactQuery, FoundContact, find_on_instances};
 use super::{ContactError, audit_contacts};
 use crate::Deps;
 use crate::ports::{Conversations, Deliveries, EffectJournals, PortError, PortResult, Queues, System};
@@ -51,6 +51,15 @@ enum ExportPlace {
 
 impl ExportPlace {
     const START: Self = Self::Events(0);
+
+    /// Returns how many messages that are to be sent later were exported before; `None`: all were.
+    fn first_scheduled(&self) -> Option<usize> {
+        match self {
+            Self::Events(_) => Some(0),
+            Self::Scheduled(first) => Some(*first),
+            Self::Message(..) => None,
+        }
+    }
 }
 
 impl fmt::Display for ExportCursor {
@@ -86,7 +95,7 @@ pub async fn export_contact(
     after: Option<&ExportCursor>,
 ) -> Result<ContactExport, ContactError> {
     let mut found = find_on_instances(deps, query).await?;
-    audit_contacts(deps, caller, AuditAction::ContactExported, &found).await?;
+    audit_contacts(deps, caller, AuditAction::ContactExported, (query, &found)).await?;
     found.sort_by(|a, b| a.instance.id.cmp(&b.instance.id));
     let mut part = ExportPart::default();
     let mut export = ContactExport {
@@ -100,7 +109,7 @@ pub async fn export_contact(
         next: None,
     };
     if after.is_none() {
-        let addresses = collect_addresses(&found);
+        let addresses = query.collect_addresses(&found);
         export.guests = export_guests(deps, &query.tenant, &addresses).await?;
         export.opt_outs = list_opt_outs(deps, &query.tenant, &addresses).await?;
     }
@@ -182,30 +191,17 @@ impl ExportPart {
             exported.journals = self.export_journals(deps, contact).await?;
         }
         if let ExportPlace::Events(first) = begin {
-            let events = list_unapplied_events(deps, contact).await?;
-            for (number, (job, is_dead)) in events.into_iter().enumerate().skip(*first) {
-                let event = read_event(deps, job, is_dead).await?;
-                if !self.take_bytes(count_bytes(&event)?) {
-                    return Ok((exported, Some(ExportPlace::Events(number))));
-                }
-                exported.events.push(event);
+            let stopped = self
+                .export_unapplied_events(deps, contact, *first, &mut exported)
+                .await?;
+            if stopped.is_some() {
+                return Ok((exported, stopped));
             }
         }
-        if let ExportPlace::Events(_) | ExportPlace::Scheduled(_) = begin {
-            let first = if let ExportPlace::Scheduled(first) = begin {
-                *first
-            } else {
-                0
-            };
-            let scheduled = list_scheduled(deps, contact).await?;
-            for (number, scheduled) in scheduled.into_iter().enumerate().skip(first) {
-                if !self
-                    .take_record(deps, instance, &scheduled, &scheduled.content)
-                    .await?
-                {
-                    return Ok((exported, Some(ExportPlace::Scheduled(number))));
-                }
-                exported.scheduled.push(scheduled);
+        if let Some(first) = begin.first_scheduled() {
+            let stopped = self.export_scheduled(deps, contact, first, &mut exported).await?;
+            if stopped.is_some() {
+                return Ok((exported, stopped));
             }
         }
         let conversations = contact.conversations.iter();
@@ -233,6 +229,47 @@ impl ExportPart {
             }
         }
         Ok((exported, None))
+    }
+
+    /// Exports the events that are not applied, from number `first` on. Returns where it stopped because the part was full.
+    async fn export_unapplied_events(
+        &mut self,
+        deps: &impl Deps,
+        contact: &FoundContact,
+        first: usize,
+        exported: &mut ExportedInstance,
+    ) -> PortResult<Option<ExportPlace>> {
+        let events = list_unapplied_events(deps, contact).await?;
+        for (number, (job, is_dead)) in events.into_iter().enumerate().skip(first) {
+            let event = read_event(deps, job, is_dead).await?;
+            if !self.take_bytes(count_bytes(&event)?) {
+                return Ok(Some(ExportPlace::Events(number)));
+            }
+            exported.events.push(event);
+        }
+        Ok(None)
+    }
+
+    /// Exports the messages that are to be sent later, from number `first` on. Returns where it stopped because the part was full.
+    async fn export_scheduled(
+        &mut self,
+        deps: &impl Deps,
+        contact: &FoundContact,
+        first: usize,
+        exported: &mut ExportedInstance,
+    ) -> PortResult<Option<ExportPlace>> {
+        let scheduled = list_scheduled(deps, contact).await?;
+        for (number, scheduled) in scheduled.into_iter().enumerate().skip(first) {
+            let content = &scheduled.content;
+            if !self
+                .take_record(deps, &contact.instance.id, &scheduled, content)
+                .await?
+            {
+                return Ok(Some(ExportPlace::Scheduled(number)));
+            }
+            exported.scheduled.push(scheduled);
+        }
+        Ok(None)
     }
 
     /// Takes the journals of the person's threads, whatever their size: no journal is larger than a message may be.

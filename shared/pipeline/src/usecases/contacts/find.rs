@@ -1,7 +1,7 @@
 //! Finds a contact, and counts what is stored of it beside its conversations.
 
 use super::belongings::{list_opt_outs, list_scheduled, list_unapplied_events};
-use super::lookup::{ContactQuery, FoundContact, collect_addresses, find_on_instances};
+use super::lookup::{ContactQuery, FoundContact, find_on_instances};
 use super::{ContactError, audit_contacts};
 use crate::Deps;
 use crate::steps::guests::find_guests;
@@ -37,8 +37,8 @@ pub async fn find_contact(
     query: &ContactQuery,
 ) -> Result<FoundPerson, ContactError> {
     let found = find_on_instances(deps, query).await?;
-    audit_contacts(deps, caller, AuditAction::ContactFound, &found).await?;
-    let addresses = collect_addresses(&found);
+    audit_contacts(deps, caller, AuditAction::ContactFound, (query, &found)).await?;
+    let addresses = query.collect_addresses(&found);
     let (mut events, mut scheduled) = (0, 0);
     for contact in &found {
         events += list_unapplied_events(deps, contact).await?.len();

@@ -10,7 +10,7 @@ use recado_domain::contact::ContactAddress;
 use recado_domain::conversation::{Conversation, ConversationStatus};
 use recado_domain::ids::{ConversationId, InstanceId, TenantId, ThreadId};
 use recado_domain::provider::AddressFormat;
-use recado_domain::recipient::{RecipientError, parse_recipient};
+use recado_domain::recipient::{RecipientError, parse_person, parse_recipient};
 use std::collections::BTreeSet;
 
 /// Maximum number of threads of one person on one instance that are followed.
@@ -113,14 +113,26 @@ impl FoundContact {
 }
 
 /// Returns the addresses of a person on all instances.
-pub(super) fn collect_addresses(found: &[FoundContact]) -> BTreeSet<ContactAddress> {
+fn collect_addresses(found: &[FoundContact]) -> BTreeSet<ContactAddress> {
     found
         .iter()
         .flat_map(|contact| contact.addresses.iter().cloned())
         .collect()
 }
 
-/// Finds a contact on each of the tenant's instances, also where no conversation of it is stored.
+impl ContactQuery {
+    /// Returns the addresses of the person that was asked for: those that the instances know. A tenant without instances may have
+    /// guests and opt-outs, which the number leads to.
+    pub(super) fn collect_addresses(&self, found: &[FoundContact]) -> BTreeSet<ContactAddress> {
+        if found.is_empty() {
+            return parse_person(&self.contact).into_iter().collect();
+        }
+        collect_addresses(found)
+    }
+}
+
+/// Finds a contact on each of the tenant's instances, also where no conversation of it is stored. A tenant without instances has it
+/// on none.
 pub(super) async fn find_on_instances(
     deps: &impl Deps,
     query: &ContactQuery,
@@ -137,8 +149,11 @@ pub(super) async fn find_on_instances(
         instance.tenant == query.tenant && query.instance.as_ref().is_none_or(|id| *id == instance.id)
     };
     let instances: Vec<Instance> = configuration.instances.into_iter().filter(is_asked).collect();
-    if instances.is_empty() {
+    if instances.is_empty() && query.instance.is_some() {
         return Err(ContactError::NotFound("instance"));
+    }
+    if instances.is_empty() {
+        parse_person(&query.contact)?;
     }
     let (mut found, mut others, mut refused) = (Vec::new(), Vec::new(), None);
     for instance in instances {

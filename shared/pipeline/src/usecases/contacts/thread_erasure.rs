@@ -4,7 +4,8 @@ use super::erase::EraseReport;
 use super::lookup::{FoundContact, list_thread};
 use crate::Deps;
 use crate::ports::{
-    Conversations, ErasableRecords, OutboxStore, PortError, PortResult, System, WRITE_TRIES, WriteOutcome,
+    Conversations, EffectJournals, ErasableRecords, OutboxStore, PortError, PortResult, System, WRITE_TRIES,
+    WriteOutcome,
 };
 use crate::steps::conversation_erasure::{ConversationErasure, erase_conversation};
 use crate::steps::identity::load_identity_key;
@@ -19,8 +20,8 @@ use recado_domain::outbox::OutboxState;
 pub(super) enum ThreadErasure {
     /// Nothing is left but the tombstone.
     Done,
-    /// A message is being sent until this time at the latest. Its outcome is awaited, so that its echo is not taken for a
-    /// new message.
+    /// A message is being sent, or an effect is under way, until this time at the latest. Its outcome is awaited: so the echo of
+    /// the message is not taken for a new one, and what the effect changed does not appear when nothing tells of it any more.
     WaitsUntil(Timestamp),
 }
 
@@ -35,7 +36,8 @@ pub(super) async fn erase_thread(
         erase_journal(deps, thread).await?;
         return Ok(ThreadErasure::Done);
     };
-    if let Some(until) = find_running_send(deps, &latest.id).await? {
+    let running = find_running_send(deps, &latest.id).await?;
+    if let Some(until) = running.max(find_running_effect(deps, thread).await?) {
         return Ok(ThreadErasure::WaitsUntil(until));
     }
     // No effect begins any more: the conversation is resolved.
@@ -89,6 +91,14 @@ async fn find_running_send(deps: &impl Deps, newest: &ConversationId) -> PortRes
             _ => None,
         });
     Ok(running.filter(|until| *until > now).max())
+}
+
+/// Returns the time until which an effect of the thread may be under way. One whose time is over is not awaited: to find out
+/// how it ended may take as long as the outside cannot be asked.
+async fn find_running_effect(deps: &impl Deps, thread: &ThreadId) -> PortResult<Option<Timestamp>> {
+    let journal = deps.store().find_journal(thread).await?;
+    let running = journal.and_then(|journal| journal.running_entry().map(|entry| entry.until));
+    Ok(running.filter(|until| *until > deps.system().now()))
 }
 
 /// Erases the person from the notes of the attempts to send a message of the thread. The notes stay, because a request

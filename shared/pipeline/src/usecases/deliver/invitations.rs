@@ -9,6 +9,7 @@ mod error;
 mod export;
 mod lookup;
 mod preparation;
+mod ready;
 
 use super::{AcceptedMessage, DeliverError, DeliverRequest, accept_for_guest, return_claimed_message};
 use crate::Deps;
@@ -30,15 +31,15 @@ pub use export::{LogFilter, export_invitations};
 use jiff::Timestamp;
 pub use lookup::{InvitationView, SessionView, find_invitation, find_session, list_invitations};
 use preparation::prepare_invitation;
+use ready::{InvitationWay, ReadyInvitation};
 use recado_domain::access::Caller;
-use recado_domain::config::InstanceConfig;
 use recado_domain::content::Content;
 use recado_domain::ids::{
-    BatchId, CorrelationId, GuestId, IdempotencyKey, InvitationId, InvitationTemplateName, OccasionId,
-    TenantId, hash_parts,
+    CorrelationId, GuestId, IdempotencyKey, InvitationId, InvitationTemplateName, OccasionId, TenantId,
+    hash_parts,
 };
 use recado_domain::invitations::{
-    Guest, Invitation, InvitationChannel, InvitationState, InvitationStatus, ScheduledInvitation,
+    Invitation, InvitationChannel, InvitationState, InvitationStatus, ScheduledInvitation, SendTime,
     TemplateValues,
 };
 use recado_domain::metadata::Metadata;
@@ -72,6 +73,8 @@ pub struct InvitationRequest {
     pub variables: TemplateValues,
     /// Metadata of the client.
     pub metadata: Option<Metadata>,
+    /// Time before which it does not leave; `None`: at once.
+    pub send_at: Option<SendTime>,
     /// The client's idempotency key.
     pub key: Option<IdempotencyKey>,
     /// Correlation id of the request.
@@ -85,34 +88,6 @@ pub struct AcceptedInvitation {
     pub invitation: Invitation,
     /// `true` if the same request with the same idempotency key came before.
     pub repeated: bool,
-}
-
-/// The way by which an invitation goes.
-enum InvitationWay {
-    /// The invitation becomes a message of a client.
-    Message { phone: String, content: Box<Content> },
-    /// The invitation holds its e-mail itself.
-    Email,
-}
-
-/// An invitation with all that is needed to send it.
-struct ReadyInvitation {
-    bound: InstanceConfig,
-    guest: Guest,
-    way: InvitationWay,
-    invitation: Invitation,
-    correlation: CorrelationId,
-    batch: Option<BatchId>,
-}
-
-impl ReadyInvitation {
-    /// Notes the batch that the invitation belongs to, which may be paused or cancelled.
-    fn join_batch(&mut self, batch: BatchId) {
-        if let InvitationState::Email { outbox } = &mut self.invitation.state {
-            outbox.batch = Some(batch.clone());
-        }
-        self.batch = Some(batch);
-    }
 }
 
 /// Sends an invitation to a guest. A repeat of the same template to the same guest within the dedupe window is noted as a
@@ -146,9 +121,10 @@ async fn send_ready(
         });
     }
     let of_request = claims.len();
+    let leaves_at = ready.send_at.map_or(now, |at| at.max(now));
     claims.push(InvitationClaim {
-        key: dedupe_key(&ready.invitation),
-        until: add_duration(now, deps.settings().invitation_window),
+        key: ready.dedupe_key(),
+        until: add_duration(leaves_at, deps.settings().invitation_window),
         replaces: None,
     });
     for _ in 0..WRITE_TRIES {
@@ -192,11 +168,6 @@ async fn send_ready(
         return note_duplicate(deps, ready, &claims[..of_request], known.id).await;
     }
     Err(PortError::contended("invitation").into())
-}
-
-fn dedupe_key(invitation: &Invitation) -> String {
-    let (occasion, guest) = (invitation.occasion.as_str(), invitation.guest.as_str());
-    hash_parts(&["dedupe", occasion, guest, invitation.template.as_str()], 16)
 }
 
 /// Answers a request whose idempotency key came before.
@@ -283,22 +254,31 @@ fn message_key(invitation: &Invitation) -> PortResult<IdempotencyKey> {
         .map_err(|error| PortError::invalid("invitation", error))
 }
 
-/// Makes a message of a stored invitation, or enqueues its e-mail, once, however often it is called. It is one for later if the rules
-/// of the tenant put it off.
+/// Makes a message of a stored invitation, or enqueues its e-mail, once, however often it is called. It is one for later if the
+/// request named a time, or the rules of the tenant put it off.
 async fn dispatch(
     deps: &impl Deps,
     caller: &Caller,
     ready: &ReadyInvitation,
     invitation: Invitation,
 ) -> Result<Invitation, InvitationError> {
-    let permission = judge_invitation(deps, &ready.bound.tenant, &ready.guest, &invitation.id).await?;
-    let send_at = match permission {
+    let person = (&ready.guest, &ready.zone);
+    let permission = judge_invitation(deps, &ready.bound.tenant, person, &invitation.id).await?;
+    let allowed_at = match permission {
         DeliveryPermission::Granted => None,
         DeliveryPermission::NotBefore(at) => Some(at),
         DeliveryPermission::OptedOut => {
             return refuse(deps, invitation, InvitationError::OptedOut).await;
         }
     };
+    let now = deps.system().now();
+    let send_at = ready.send_at.filter(|at| *at > now).max(allowed_at);
+    if ready
+        .useful_until
+        .is_some_and(|until| send_at.unwrap_or(now) >= until)
+    {
+        return refuse(deps, invitation, InvitationError::TooLate).await;
+    }
     match &ready.way {
         InvitationWay::Email => Ok(emails::dispatch_email(deps, invitation, send_at).await?),
         InvitationWay::Message { phone, content } => {

@@ -57,8 +57,8 @@ pub(super) async fn schedule_message(
     }
 }
 
-/// Returns a scheduled message, also after it was sent or cancelled; `None` if it does not exist or is outside the
-/// caller's scope.
+/// Returns a scheduled message, also after it was sent or cancelled. `None`: it does not exist or is outside the caller's
+/// scope.
 pub async fn find_scheduled(
     deps: &impl Deps,
     caller: &Caller,

@@ -207,7 +207,12 @@ async fn split_into_blocks(
     let media_type = MediaType::from_file(&bytes, Some(title)).ok_or_else(|| refused(TextGap::OtherType))?;
     let split = deps
         .llm()
-        .split_document(title, bytes, media_type.with_named_type(content_type))
+        .split_document(
+            title,
+            bytes,
+            media_type.with_named_type(content_type),
+            deps.settings().knowledge_block_characters,
+        )
         .await
         .map_err(refused)?;
     if split.blocks.is_empty() {

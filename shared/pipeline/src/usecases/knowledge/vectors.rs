@@ -73,7 +73,6 @@ pub(super) fn describe_vectors(
 /// Vectors that were made, with the reason why there are no more.
 #[derive(Debug, Clone, Default)]
 pub(super) struct VectorMaking {
-    /// The vectors.
     pub(super) made: MadeVectors,
     /// The reason why texts have none.
     pub(super) gap: Option<VectorGap>,

@@ -2,11 +2,10 @@
 
 use super::{KnowledgeError, find_record, read_present};
 use crate::Deps;
-use crate::ports::{
-    FileBytes, FileError, Files, KnowledgeRecords, PortError, System, WRITE_TRIES, WriteOutcome,
-};
+use crate::ports::{FileBytes, FileError, Files, KnowledgeRecords, PortError, System, WRITE_TRIES};
 use crate::steps::audit::audit_action;
 use crate::steps::random_id::generate_random_bits;
+use crate::steps::retry_write::retry_lost_write;
 use recado_domain::access::Caller;
 use recado_domain::audit::{AuditAction, AuditedAction};
 use recado_domain::ids::{AgentId, TenantId};
@@ -70,18 +69,17 @@ async fn announce_snapshot(
     agent: &AgentId,
 ) -> Result<SnapshotName, KnowledgeError> {
     let name = SnapshotName::from_random_bits(generate_random_bits(deps.system()));
-    for _ in 0..WRITE_TRIES {
+    retry_lost_write("knowledge", || async {
         let (mut known, now) = (find_record(deps, tenant, agent).await?, deps.system().now());
         let deletable = known.list_deletable(now);
         for spare in &deletable {
             deps.queues().delete_file(&spare.file_key()).await?;
         }
         known.begin_snapshot(name.clone(), now, &deletable);
-        if deps.store().save_knowledge(&known).await? == WriteOutcome::Written {
-            return Ok(name);
-        }
-    }
-    Err(PortError::contended("knowledge").into())
+        let written = deps.store().save_knowledge(&known).await?;
+        Ok(written.is_written().then(|| name.clone()))
+    })
+    .await
 }
 
 /// Makes a written snapshot the present one. `None`: another writer was faster.
@@ -92,19 +90,18 @@ async fn switch_to_snapshot(
     name: &SnapshotName,
     next: &KnowledgeSnapshot,
 ) -> Result<Option<AgentKnowledge>, KnowledgeError> {
-    for _ in 0..WRITE_TRIES {
+    retry_lost_write("knowledge", || async {
         let mut known = find_record(deps, tenant, agent).await?;
         if known.snapshot.as_ref() == Some(name) {
-            return Ok(Some(known));
+            return Ok(Some(Some(known)));
         }
         if !known.switch_snapshot(name, next, deps.system().now()) {
-            return Ok(None);
+            return Ok(Some(None));
         }
-        if deps.store().save_knowledge(&known).await? == WriteOutcome::Written {
-            return Ok(Some(known));
-        }
-    }
-    Err(PortError::contended("knowledge").into())
+        let written = deps.store().save_knowledge(&known).await?;
+        Ok(written.is_written().then_some(Some(known)))
+    })
+    .await
 }
 
 /// Deletes files that are not needed any more. One that stays is deleted with the next change.

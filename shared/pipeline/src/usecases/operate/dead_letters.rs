@@ -33,8 +33,8 @@ const SIDE_BY_SIDE: usize = 16;
 pub struct DeadLetterWithPayload {
     /// The dead letter.
     pub dead_letter: DeadLetter,
-    /// The provider's event, the outgoing message's content and address, the turn job, or the unreadable body or record
-    /// as it is.
+    /// The work that was given up, as it is. That is a provider's event, an outgoing message's content and address, a turn job,
+    /// or an unreadable body or record.
     pub payload: Value,
 }
 

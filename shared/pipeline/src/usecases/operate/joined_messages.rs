@@ -35,8 +35,8 @@ impl ConversationRest {
     }
 }
 
-/// Lists the messages of a conversation together with those of the person's conversations that it replaced, and of the one
-/// that replaced it: the newest first, each conversation in its own order.
+/// Lists the messages of a conversation together with those of the person's other conversations. These are the ones that it
+/// replaced, and the one that replaced it. The newest come first, each conversation in its own order.
 pub async fn list_joined_messages(
     deps: &impl Deps,
     caller: &Caller,

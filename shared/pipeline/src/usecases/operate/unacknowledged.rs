@@ -4,8 +4,8 @@ use recado_domain::access::Caller;
 use recado_domain::delivery::UnacknowledgedMessage;
 use recado_domain::ids::InstanceId;
 
-/// Lists the messages that their provider accepted and WhatsApp did not acknowledge in time, of one instance or of all
-/// within the caller's scope.
+/// Lists the messages that their provider accepted and WhatsApp did not acknowledge in time. They are those of one instance, or
+/// of all within the caller's scope.
 pub async fn list_unacknowledged(
     deps: &impl Deps,
     caller: &Caller,

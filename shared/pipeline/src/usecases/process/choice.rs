@@ -18,7 +18,7 @@ use recado_domain::outbox::OutboxState;
 /// Largest assumed delay of a provider's clock, which may count whole seconds, behind Recado's.
 const CLOCK_TOLERANCE: SignedDuration = SignedDuration::from_secs(2);
 
-/// Notes in `message` the option that it chooses of the open question, if that went out as numbered text or as a poll. The
+/// Notes in `message` the option that it chooses of the open question. Does so if that went out as numbered text or as a poll. The
 /// contact's next message closes the question, whatever it says; only then the question is read. A message that quotes a question
 /// with numbers chooses from that one, whenever it comes.
 pub(super) async fn note_chosen_option(

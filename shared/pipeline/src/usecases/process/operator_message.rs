@@ -182,7 +182,7 @@ fn can_be_answer(content: &Content) -> bool {
     )
 }
 
-/// Returns `true` if the provider's id is known as that of a message that Recado sent, also if that was erased since.
+/// Returns `true` if the provider's id is that of a message that Recado sent, also if that was erased since.
 pub(super) async fn is_known_message(
     deps: &impl Deps,
     job: &InboundJob,

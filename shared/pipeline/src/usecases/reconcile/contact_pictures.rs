@@ -1,4 +1,4 @@
-//! Asks providers for the pictures of contacts that wrote lately, some in each pass, apart from the way of any message.
+//! Asks providers for the pictures of contacts that wrote lately, some in each pass. No message waits for it.
 
 use super::inactivity::{CHECK_INTERVAL_MINUTES, is_check_minute};
 use crate::Deps;
@@ -23,7 +23,7 @@ const LOOKED_AT: usize = 50;
 /// Greatest number of pictures that a pass asks for.
 const ASKED_MAX: usize = 10;
 
-/// Number of instances whose own conversations a pass looks at, and number of pictures that it asks each of them for.
+/// Number of instances whose own conversations a pass looks at, and of pictures that it asks each for.
 const INSTANCES_IN_TURN: usize = 5;
 const ASKED_IN_TURN: usize = 2;
 

@@ -1,4 +1,4 @@
-//! Looks at booked events that people may have moved or deleted in the calendar, and sends the reminders that are due.
+//! Looks at booked events that people may have moved or deleted in the calendar. Sends the reminders that are due.
 
 use crate::Deps;
 use crate::deps::capabilities;
@@ -6,13 +6,13 @@ use crate::ports::{
     CommitOutcome, ConfigurationStore, EventLook, PortResult, ScheduledMessages, System, ToolFailure, Tools,
 };
 use crate::steps::due_message::release_due_message;
-use crate::steps::effects::{change_journal, find_tool_of_effect};
+use crate::steps::effects::{change_journal, find_tool_of_effect, follow_booked_event, leave_note};
 use crate::steps::linked_threads::find_latest_conversation;
 use crate::steps::random_id::generate_correlation_id;
 use crate::steps::time_limit::run_within;
 use jiff::{SignedDuration, Timestamp};
 use recado_domain::calendar::{TimeSpan, name_reminder};
-use recado_domain::effects::{Booking, EntryError, Journal, JournalChange};
+use recado_domain::effects::{Booking, EffectId, EntryError, Journal, JournalChange};
 use recado_domain::metadata::Metadata;
 use recado_domain::millis::add_duration;
 use recado_domain::options::SendOptions;
@@ -28,14 +28,21 @@ const ONE_EVENT: Duration = Duration::from_secs(20);
 /// Pause before a calendar that did not answer is asked again while a reminder waits.
 const ASK_AGAIN: SignedDuration = SignedDuration::from_mins(1);
 
-/// Looks at the events of a thread's bookings that are due. Returns whether there were any.
-pub(super) async fn look_at_due_bookings(deps: &impl Deps, journal: &Journal) -> PortResult<bool> {
+/// Looks at the events of a thread's bookings that are due. Returns whether there were any. Each look begins before `until`.
+pub(super) async fn look_at_due_bookings(
+    deps: &impl Deps,
+    journal: &Journal,
+    until: Timestamp,
+) -> PortResult<bool> {
     let due: Vec<Booking> = journal
         .bookings_to_look_at(deps.system().now())
         .into_iter()
         .cloned()
         .collect();
     for booking in &due {
+        if deps.system().now() >= until {
+            break;
+        }
         let looks = Box::pin(look_at_due_booking(deps, journal, booking));
         run_within(deps.system(), ONE_EVENT, looks).await.transpose()?;
     }
@@ -59,11 +66,9 @@ async fn look_at_due_booking(deps: &impl Deps, journal: &Journal, booking: &Book
     match looked.unwrap_or(Err(ToolFailure::TimedOut)) {
         Ok(EventLook::Gone) => change(deps, journal, |journal, _| journal.drop_booking(event)).await,
         Ok(EventLook::Present { time, .. }) => {
-            let moved = time.filter(|time| function.find_appointment_time(booking) != Some(*time));
-            if let Some(time) = moved {
-                let span = function.span_of_event(time);
-                let follows = |journal: &mut Journal, now| journal.follow_booking(event, span.clone(), now);
-                change(deps, journal, follows).await?;
+            follow_event_in_calendar(deps, journal, booking, (&*function, time)).await?;
+            if !show_confirmation(deps, journal, booking, &function).await? {
+                return ask_again_soon(deps, journal, event).await;
             }
             remind_of_booking(deps, journal, booking, (&*function, time)).await
         }
@@ -81,7 +86,71 @@ async fn look_at_due_booking(deps: &impl Deps, journal: &Journal, booking: &Book
     }
 }
 
-/// Plans the reminders of a booking, if its time is another than they were planned for; else sends what is due.
+/// Shows people in the calendar whether the contact confirmed an appointment. It does so if that is still to be done and no effect on the
+/// event is open. Returns `false` if the calendar did not take it.
+async fn show_confirmation(
+    deps: &impl Deps,
+    journal: &Journal,
+    booking: &Booking,
+    function: &CalendarFunction,
+) -> PortResult<bool> {
+    let (event, confirmed) = (&booking.event, booking.confirmed);
+    if !booking.mark_due || journal.is_event_busy(event) {
+        return Ok(true);
+    }
+    let marks = deps
+        .llm()
+        .mark_event_confirmed(&function.calendar, event, confirmed);
+    match run_within(deps.system(), ONE_EVENT / 2, marks).await {
+        Some(Ok(())) => {
+            let shown = |journal: &mut Journal, _| journal.note_confirmation_shown(event, confirmed);
+            change_plainly(deps, journal, shown).await?;
+            Ok(true)
+        }
+        Some(Err(_)) | None => Ok(false),
+    }
+}
+
+async fn ask_again_soon(deps: &impl Deps, journal: &Journal, event: &EffectId) -> PortResult<()> {
+    let later = |journal: &mut Journal, now: Timestamp| {
+        journal.put_booking_look_off(event, add_duration(now, ASK_AGAIN));
+    };
+    change_plainly(deps, journal, later).await
+}
+
+/// Follows an event that people moved, takes cells that another event gave up since, and tells people of a clash.
+async fn follow_event_in_calendar(
+    deps: &impl Deps,
+    journal: &Journal,
+    booking: &Booking,
+    (function, time): (&CalendarFunction, Option<TimeSpan>),
+) -> PortResult<()> {
+    let moved = time.filter(|time| function.find_appointment_time(booking) != Some(*time));
+    let moved = moved.map(|time| function.span_of_event(time));
+    let span = moved.or_else(|| booking.lacks_cells().then(|| booking.span.clone()));
+    let followed = match &span {
+        Some(span) => {
+            let follows = follow_booked_event(deps, &journal.thread, &booking.event, Some(span));
+            let written = follows.await?.ok();
+            written.and_then(|written| written.find_booking(&booking.event).cloned())
+        }
+        None => Some(booking.clone()),
+    };
+    let Some(followed) = followed.filter(Booking::is_clash_untold) else {
+        return Ok(());
+    };
+    tracing::warn!(event = %followed.event, "an appointment is at the same time as another one in the calendar");
+    let (_, latest) = find_latest_conversation(deps, journal.thread.clone()).await?;
+    if let Some(conversation) = latest {
+        leave_note(deps, &conversation.id, &followed.describe_clash()).await?;
+    }
+    change_plainly(deps, journal, |journal, now| {
+        journal.note_clash_told(&booking.event, now);
+    })
+    .await
+}
+
+/// Plans the reminders of a booking whose time has changed; else sends what is due.
 async fn remind_of_booking(
     deps: &impl Deps,
     journal: &Journal,

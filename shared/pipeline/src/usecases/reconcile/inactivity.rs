@@ -18,8 +18,8 @@ pub(super) const CHECK_INTERVAL_MINUTES: i64 = 5;
 /// more, because an index may be late.
 const LOOK_BACK: SignedDuration = SignedDuration::from_mins(CHECK_INTERVAL_MINUTES + 2);
 
-/// Number of an instance's conversations on the first page, which nearly always tells, and on the later ones; and maximum
-/// number of pages. Only an instance that sends to very many contacts without an answer has more between two checks.
+/// Number of an instance's conversations on the first page and on the later ones, and maximum number of pages. The first page
+/// nearly always tells. Only an instance that sends to very many contacts without an answer has more between two checks.
 const FIRST_PAGE: usize = 10;
 const PAGE: usize = 100;
 const PAGES: usize = 20;
@@ -54,7 +54,8 @@ pub(super) async fn check_inactivity(deps: &impl Deps) -> PortResult<usize> {
     Ok(found)
 }
 
-/// Returns the time of a message of a contact that came to `instance` at `since` or later, of the newest one or nearly so.
+/// Returns the time of a contact's message that came to `instance` at `since` or later. It is that of the newest one or nearly
+/// so.
 async fn find_newest_inbound(
     deps: &impl Deps,
     instance: &Instance,

@@ -6,32 +6,47 @@ use crate::ports::{
     Conversations, EffectJournals, EffectTool, MissingEffectTool, PortError, PortResult, System, Tools,
     WRITE_TRIES, WriteOutcome,
 };
-use crate::steps::effects::{SettlingEnd, find_tool_of_effect, remove_fence_left, settle_effect};
+use crate::steps::effects::{SettlingEnd, find_tool_of_effect, leave_note, remove_fence_left, settle_effect};
 use crate::steps::random_id::{generate_correlation_id, generate_nonce};
 use crate::steps::save_conversation::save_conversation;
 use crate::steps::time_limit::run_within;
 use crate::steps::wake_up;
+use jiff::{SignedDuration, Timestamp};
 use recado_domain::conversation::Conversation;
-use recado_domain::effects::{EffectEntry, Journal};
+use recado_domain::effects::{EffectEntry, EffectState, Journal};
 use recado_domain::ids::ThreadId;
 use std::time::Duration;
 
 /// Longest time for one effect. A tool that does not answer must not hold the pass up; what is cut off here is asked again.
 const ONE_EFFECT: Duration = Duration::from_secs(30);
 
-/// Settles the effects of a thread that are due, removes its fences that are left behind, and looks at its booked events. Returns
-/// whether there were any.
-pub(super) async fn settle_due_effects(deps: &impl Deps, thread: &ThreadId) -> PortResult<bool> {
+/// Time of a pass within which work on effects and bookings begins. With the longest time of one it ends before the function does, and
+/// leaves time for what comes after it. The rest is still due in the next pass.
+pub(super) const BEGIN_WITHIN: SignedDuration = SignedDuration::from_secs(15);
+
+/// Settles the due effects of a thread, removes fences that are left behind, and looks at its booked events. Returns
+/// whether there were any. Each begins before `until`; what does not is still due.
+pub(super) async fn settle_due_effects(
+    deps: &impl Deps,
+    thread: &ThreadId,
+    until: Timestamp,
+) -> PortResult<bool> {
+    if deps.system().now() >= until {
+        return Ok(false);
+    }
     let Some(journal) = deps.store().find_journal(thread).await? else {
         return Ok(false);
     };
     let now = deps.system().now();
     let (open, fences) = (journal.entries_to_settle(now), journal.fences_to_remove(now));
     for entry in open.iter().chain(&fences) {
+        if deps.system().now() >= until {
+            return Ok(true);
+        }
         let works = Box::pin(handle_due_entry(deps, &journal, entry));
         run_within(deps.system(), ONE_EFFECT, works).await.transpose()?;
     }
-    let looked = look_at_due_bookings(deps, &journal).await?;
+    let looked = look_at_due_bookings(deps, &journal, until).await?;
     Ok(looked || !(open.is_empty() && fences.is_empty()))
 }
 
@@ -53,7 +68,7 @@ async fn handle_due_entry(deps: &impl Deps, journal: &Journal, entry: &EffectEnt
         None => return remove_fence_left(deps, &MissingEffectTool, entry).await,
     };
     match end {
-        SettlingEnd::Ended { journal, .. } => enqueue_turn_if_owed(deps, &journal, entry).await,
+        SettlingEnd::Ended { journal, .. } => go_on_after_end(deps, &journal, entry).await,
         SettlingEnd::BecameUnknown { journal, .. } => {
             tracing::error!(thread = %journal.thread.as_str(), number = entry.number, "an effect of an agent is unknown");
             note_for_people(deps, &journal, entry).await
@@ -70,6 +85,20 @@ async fn settle_open_entry(
 ) -> PortResult<SettlingEnd> {
     let of = (&journal.thread, entry.number);
     settle_effect(deps, acting, of, &entry.nonce, generate_nonce(deps.system())).await
+}
+
+/// Asks for a turn that tells of an effect that ended. If people have the conversation, a note tells them what was done.
+async fn go_on_after_end(deps: &impl Deps, journal: &Journal, entry: &EffectEntry) -> PortResult<()> {
+    enqueue_turn_if_owed(deps, journal, entry).await?;
+    let ended = journal.find_entry(entry.number);
+    let Some(done) = ended.filter(|ended| ended.state == EffectState::Done) else {
+        return Ok(());
+    };
+    let found = deps.store().find_conversation(&entry.conversation).await?;
+    if found.is_some_and(|conversation| !conversation.agent_owes_answer()) {
+        leave_note(deps, &entry.conversation, &done.describe_for_people()).await?;
+    }
+    Ok(())
 }
 
 /// Asks for a turn, if the agent owes an answer in the conversation of the effect.

@@ -22,7 +22,7 @@ use recado_domain::millis::add_duration;
 use recado_domain::outbox::OutboxState;
 use std::collections::BTreeSet;
 
-/// Time between two passes, in minutes of the clock, and number of passes in which each tenant has its turn once.
+/// Time between two passes, in minutes of the clock. `PASSES`: passes in which each tenant has its turn once.
 const INTERVAL_MINUTES: i64 = 15;
 const PASSES: i64 = 4;
 
@@ -111,7 +111,7 @@ impl DueTimes {
     }
 }
 
-/// Deletes the messages of a conversation that are due, and the conversation itself if none is left and it is due, too.
+/// Deletes the messages of a conversation that are due. Deletes the conversation, too, if none is left and it is due itself.
 /// Returns the number of deleted messages.
 async fn trim_conversation(deps: &impl Deps, id: &ConversationId, times: &DueTimes) -> PortResult<usize> {
     let before = times.before;

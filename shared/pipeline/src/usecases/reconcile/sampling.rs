@@ -10,8 +10,7 @@ use recado_domain::millis::add_duration;
 use recado_domain::sample::{MinuteSample, SAMPLE_RETENTION};
 use std::collections::BTreeMap;
 
-/// Maximum number of tenants whose samples are stored in one minute, so that a large installation does not write more
-/// and more.
+/// Maximum number of tenants whose samples are stored in one minute. So a large installation does not write more and more.
 const TENANTS_MAX: usize = 99;
 
 /// Maximum number of instances whose states are read for their rate.

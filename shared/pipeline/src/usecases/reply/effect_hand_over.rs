@@ -1,4 +1,4 @@
-//! Hands a conversation over to a person if something was done, or may have been, that the contact is not told of for certain.
+//! Hands a conversation over to a person if the contact may not learn of an effect. The effect was performed, or may have been.
 
 use super::draft::DraftedReply;
 use super::leased_turn::LeasedTurn;

@@ -3,6 +3,7 @@
 
 use crate::settings::TurnReadLimits;
 use recado_domain::content::Content;
+use recado_domain::context::QUOTED_MAX;
 use recado_domain::ids::Ordinal;
 use recado_domain::message::{Message, Role};
 use recado_domain::outbox::OutboxState;
@@ -11,6 +12,9 @@ use std::collections::BTreeSet;
 
 /// The text that is shown in place of a deleted message.
 pub(super) const DELETED: &str = "[message deleted]";
+
+/// Greatest number of characters of a quotation with the words around it.
+const QUOTE_ROOM: usize = QUOTED_MAX + 100;
 
 /// Returns `true` if the message is the contact's and expects an answer.
 pub(super) fn wants_answer(message: &Message) -> bool {
@@ -133,8 +137,8 @@ impl TurnReading {
         self.choose_history();
     }
 
-    /// Chooses the newest of the other messages, as far as the limits leave room beside those that are owed an answer.
-    /// Messages of several conversations are chosen by time.
+    /// Chooses the newest of the other messages, as far as the limits leave room. Messages that are owed an answer come before
+    /// them. Messages of several conversations are chosen by time.
     fn choose_history(&mut self) {
         let mut room = ReadBudget {
             messages: self.messages,
@@ -230,8 +234,8 @@ fn contiguous_end(known: &[Message], answered: Ordinal) -> Ordinal {
     })
 }
 
-/// Returns the maximum number of characters that a message adds to the transcript with the text of its file, without the
-/// marks of cuts.
+/// Returns the maximum number of characters that a message adds to the transcript. The text of its file counts, the marks of
+/// cuts do not.
 fn count_characters(message: &Message, max: usize) -> usize {
     let found = message.file.as_ref().and_then(|file| file.found_text());
     let of_file = found.map_or(0, |found| found.text.chars().take(max).count());
@@ -240,7 +244,11 @@ fn count_characters(message: &Message, max: usize) -> usize {
 
 /// Returns the same without the text of the message's file.
 pub(super) fn count_own_characters(message: &Message, max: usize) -> usize {
-    message.render_text().chars().take(max).count().max(DELETED.len()) + 1
+    // A provider may tell of a quoted message nothing but its id: its words come from the store.
+    let is_quoting = message.role == Role::User && message.context.reply_to.is_some();
+    let quoted = if is_quoting { QUOTE_ROOM } else { 0 };
+    let characters = message.render_text().chars().count() + quoted;
+    characters.min(max).max(DELETED.len()) + 1
 }
 
 /// Returns `true` if `answer` stands behind `message` of the same conversation, whatever the clocks say.

@@ -21,7 +21,6 @@ struct TranscriptPart<'a> {
 
 /// A message as a turn reads it.
 pub(super) struct TranscriptMessage<'a> {
-    /// The message.
     pub(super) message: &'a Message,
     /// Its text with that of its file, without a mark of who wrote it.
     pub(super) text: String,
@@ -38,7 +37,7 @@ pub(super) fn list_transcript(reading: &TurnReading, shown: ShownFiles) -> Vec<T
             continue;
         };
         let text = shorten_text(part.revised.visible_text(message), reading.message_chars);
-        // A contact writes no mark of a file or of knowledge.
+        // A contact writes no mark of a file or of knowledge, and no label: its labels were changed before ours were added.
         let mut text = if message.role == Role::User {
             disarm_marks(&text)
         } else {
@@ -170,8 +169,7 @@ pub(super) fn reads_person(reading: &TurnReading) -> bool {
     chosen.any(|message| message.role == Role::Operator && reached_contact(message))
 }
 
-/// Returns a model's text without the mark of a person's message, which it may have repeated, and without white space
-/// around.
+/// Returns a model's text without the mark of a person's message, which it may have repeated. White space around it goes, too.
 pub(super) fn strip_person_mark(text: &str) -> &str {
     let text = text.trim();
     text.strip_prefix(PERSON_MARK).map_or(text, str::trim_start)

@@ -6,8 +6,10 @@ use crate::ports::{FileBytes, FileError, Files, OutgoingMessage, PortResult};
 use crate::steps::upload::{self, FoundUpload, StoredUpload};
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
+use jiff::Timestamp;
 use recado_domain::media_type::MediaType;
 use recado_domain::message::{FileState, MessageFile, Outgoing, StoredFile};
+use recado_domain::retention::RetentionPolicy;
 use sha2::{Digest, Sha256};
 use std::error::Error;
 
@@ -34,10 +36,16 @@ pub(super) fn insert_upload(outgoing: OutgoingMessage, file: Option<StoredUpload
 
 /// Stores the upload that the message sends as the file of the message, which the claim then writes. It is done once; a failure
 /// leaves the message without a file to show, and the next attempt tries again.
-pub(super) async fn keep_sent_file(deps: &impl Deps, message: &mut Outgoing, upload: Option<&StoredUpload>) {
+pub(super) async fn keep_sent_file(
+    deps: &impl Deps,
+    retention: &RetentionPolicy,
+    message: &mut Outgoing,
+    upload: Option<&StoredUpload>,
+) {
     let (Some(upload), None, Some(key)) = (upload, &message.file, message.file_key()) else {
         return;
     };
+    let kept_until = retention.file_end(message.stored_at);
     match store_sent_file(deps, &key, upload).await {
         Ok(stored) => {
             message.file = stored.map(|stored| MessageFile {
@@ -45,6 +53,7 @@ pub(super) async fn keep_sent_file(deps: &impl Deps, message: &mut Outgoing, upl
                 attempts: 0,
                 from_webhook: false,
                 is_blocked: false,
+                kept_until,
                 text: None,
             });
         }
@@ -52,6 +61,14 @@ pub(super) async fn keep_sent_file(deps: &impl Deps, message: &mut Outgoing, upl
             let (id, error): (_, &dyn Error) = (message.message_id(), &error);
             tracing::warn!(message_id = %id, error, "the file of a message that is sent was not stored");
         }
+    }
+}
+
+/// Has the file that a message was sent with by its https URL fetched from there later. So it is shown as any other. Nobody got
+/// the messages of a simulation.
+pub(super) fn expect_sent_file(message: &mut Outgoing, now: Timestamp) {
+    if message.file.is_none() && !message.out.simulated {
+        message.file = MessageFile::expect_from_url(&message.content_as_sent(), now);
     }
 }
 

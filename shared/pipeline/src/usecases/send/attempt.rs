@@ -43,7 +43,8 @@ pub(super) async fn attempt_send(
     let instead = service_window::check_service_window(deps, context, &message).await?;
     let file = attachment::read_upload(deps, &message).await?;
     if instead.is_none() {
-        attachment::keep_sent_file(deps, &mut message, file.as_ref()).await;
+        let retention = &context.bound.tenant.retention;
+        attachment::keep_sent_file(deps, retention, &mut message, file.as_ref()).await;
     }
     let now = deps.system().now();
     if deadline_is_too_near(deps, context, now) {

@@ -22,7 +22,7 @@ pub(super) async fn check_batch(deps: &impl Deps, message: &Outgoing) -> StepRes
     match batch.map(|batch| batch.state) {
         Some(BatchState::Cancelled) => cancel_message(deps, message).await,
         Some(BatchState::Paused) => Err(Stop::Finished),
-        Some(BatchState::Preparing | BatchState::Running) | None => {
+        Some(BatchState::Preparing | BatchState::Scheduled | BatchState::Running) | None => {
             Ok(Some(add_duration(asked_at, BATCH_PERMIT)))
         }
     }

@@ -5,9 +5,11 @@ use super::{RETRY_SOON, StepResult, Stop, require_written};
 use crate::Deps;
 use crate::measure::{MessageEnd, count_message_end};
 use crate::ports::{Conversations, OutboxStore, PortResult, System};
+use crate::steps::effects::{describe_done_effects, is_left_by_agent};
 use crate::steps::reply_coverage::highest_covered_ordinal;
 use crate::steps::wake_up;
 use recado_domain::conversation::{Conversation, ConversationMode};
+use recado_domain::effects::EffectEntry;
 use recado_domain::message::Outgoing;
 use recado_domain::outbox::OutboxState;
 use recado_domain::reason::Reason;
@@ -83,6 +85,27 @@ pub(super) async fn cancel_void_reply<T>(deps: &impl Deps, message: &Outgoing) -
     Err(RETRY_SOON)
 }
 
+/// Leaves a note in a conversation that people have. The note tells what was done for the messages that a cancelled reply would
+/// have answered.
+async fn note_effects_of_reply(
+    deps: &impl Deps,
+    conversation: &mut Conversation,
+    reply: &Outgoing,
+) -> PortResult<()> {
+    let turn = reply.out.turn.as_ref();
+    let known = turn.and_then(|turn| Some((turn.effects_upto?, turn.asked_at?)));
+    let known = known.filter(|(upto, _)| *upto > 0 && is_left_by_agent(conversation));
+    let Some((upto, asked_at)) = known else {
+        return Ok(());
+    };
+    let covers = reply.out.covers;
+    let is_of_turn = |entry: &EffectEntry| entry.is_of_turn(&reply.conversation, (upto, covers), asked_at);
+    if let Some(note) = describe_done_effects(deps, conversation, is_of_turn).await? {
+        conversation.note_for_people(&note, deps.system().now());
+    }
+    Ok(())
+}
+
 /// Stores the cancellation of a void reply, and stops. If the agent has the conversation and the reply was certainly not
 /// sent, the messages that only this reply covered are owed an answer again.
 async fn write_cancellation(
@@ -97,6 +120,7 @@ async fn write_cancellation(
         let left = highest_covered_ordinal(deps, &conversation, Some(message.ordinal)).await?;
         conversation.reopen_unanswered(left, now);
     }
+    note_effects_of_reply(deps, &mut conversation, &message).await?;
     // The conversation is written even if nothing changes: a give-back that counted this message as a valid reply must
     // read again.
     conversation.rev += 1;

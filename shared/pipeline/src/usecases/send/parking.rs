@@ -3,7 +3,7 @@
 use super::{RETRY_SOON, StepResult, Stop, cancel};
 use crate::Deps;
 use crate::measure::count_parked;
-use crate::ports::{InstanceStates, System};
+use crate::ports::{InstanceStates, ParkedConversations, System};
 use crate::steps::random_id::generate_nonce;
 use crate::steps::verdict::Verdict;
 use jiff::{SignedDuration, Timestamp};

@@ -20,8 +20,8 @@ pub(super) struct AnsweredMessages {
 }
 
 impl AnsweredMessages {
-    /// Returns what the first attempt at `message` marks; `None` if the message is no person's answer, or nothing is marked
-    /// on this instance.
+    /// Returns what the first attempt at `message` marks. `None`: the message is no person's answer, or nothing is marked on
+    /// this instance.
     pub(super) fn from_person_answer(bound: &InstanceConfig, message: &Outgoing) -> Option<Self> {
         let out = &message.out;
         let is_answer = out.author == Author::Person && out.covers > Ordinal(0) && out.attempts <= 1;

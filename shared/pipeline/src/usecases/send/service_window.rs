@@ -33,9 +33,9 @@ const OTHER_MESSAGE_WAIT: SignedDuration = SignedDuration::from_secs(60);
 
 const NEVER_WROTE: &str = "the contact has never written: only a template may be the first message";
 
-/// Returns the content that must be sent in place of the message; `None` if the message may be sent as it is. Stops if
-/// nothing may be sent. The contact's last message known at the commit is enough while its window is open. Otherwise the
-/// conversation is read again, because the contact may have written since.
+/// Returns the content that must be sent in place of the message. `None`: the message may be sent as it is. Stops if nothing
+/// may be sent. The contact's last message known at the commit is enough while its window is open. Otherwise the conversation
+/// is read again, because the contact may have written since.
 pub(super) async fn check_service_window(
     deps: &impl Deps,
     context: SendContext<'_>,

@@ -2,7 +2,8 @@
 
 use super::parking::PARK_BEYOND;
 use super::{
-    RETRY_SOON, SendContext, StepResult, Stop, connection_check, give_up, parking, require_written, waiting,
+    RETRY_SOON, SendContext, StepResult, Stop, attachment, connection_check, give_up, parking,
+    require_written, waiting,
 };
 use crate::Deps;
 use crate::deps::capabilities;
@@ -164,6 +165,7 @@ pub(super) async fn store_sent(
         Box::pin(record_change(deps, &message.to_record())).await?;
     }
     message.out.mark_sent(deps.system().now(), why)?;
+    attachment::expect_sent_file(message, deps.system().now());
     let record = message.to_record();
     let joint = context
         .ends_job

@@ -19,12 +19,7 @@ pub(super) async fn list_turn_effects(deps: &impl Deps, reply: &Message) -> Port
     };
     let journal = deps.store().find_journal(reply.conversation.thread_id()).await?;
     let mut entries = journal.map(|journal| journal.entries).unwrap_or_default();
-    entries.retain(|entry| {
-        entry.conversation == reply.conversation
-            && entry.number <= upto
-            && entry.base < out.covers
-            && entry.begun_at >= asked_at
-    });
+    entries.retain(|entry| entry.is_of_turn(&reply.conversation, (upto, out.covers), asked_at));
     Ok(entries)
 }
 

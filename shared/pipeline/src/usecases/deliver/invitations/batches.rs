@@ -3,9 +3,10 @@
 
 mod expansion;
 mod orders;
+mod portfolio;
 mod progress;
 
-use super::preparation::find_frame;
+use super::preparation::{check_ahead, find_frame};
 use super::{InvitationError, InvitationRequest, NamedGuest};
 use crate::Deps;
 use crate::ports::{
@@ -16,7 +17,7 @@ use crate::steps::identity;
 use crate::usecases::deliver::DeliverError;
 pub use expansion::{handle_batch_job, parse_batch_job};
 use futures::stream::{self, StreamExt, TryStreamExt};
-use jiff::SignedDuration;
+use jiff::{SignedDuration, Timestamp};
 pub use orders::order_batch;
 pub use progress::{BatchProgress, find_batch, list_batches};
 use recado_domain::access::Caller;
@@ -25,7 +26,7 @@ use recado_domain::ids::{
     CorrelationId, GuestId, IdempotencyKey, InvitationTemplateName, OccasionId, TenantId, hash_parts,
 };
 use recado_domain::invitations::{
-    BATCH_RECIPIENTS_MAX, Batch, BatchState, InvitationChannel, TemplateValues, split_recipients,
+    BATCH_RECIPIENTS_MAX, Batch, BatchState, InvitationChannel, SendTime, TemplateValues, split_recipients,
     write_batch_id,
 };
 use recado_domain::metadata::Metadata;
@@ -52,6 +53,8 @@ pub struct BatchRequest {
     pub variables: TemplateValues,
     /// Metadata of the client.
     pub metadata: Option<Metadata>,
+    /// Time before which nothing of it leaves; `None`: it begins at once.
+    pub send_at: Option<SendTime>,
     /// The client's idempotency key.
     pub key: Option<IdempotencyKey>,
     /// Correlation id of the request.
@@ -82,10 +85,11 @@ pub async fn send_batch(
     let Some(first) = guests.first().filter(|_| guests.len() <= BATCH_RECIPIENTS_MAX) else {
         return Err(InvitationError::BatchSize);
     };
+    let send_at = find_send_time(deps, &request)?;
     let of_first = request_for_guest(&request, first.clone());
     let tenant = find_frame(deps, caller, &of_first).await?.tenant;
     let claim = make_claim(deps, request.key.as_ref()).await?;
-    let batch = make_batch(deps, caller, (&tenant, &request), &guests);
+    let batch = make_batch(deps, caller, (&tenant, &request), (&guests, send_at));
     let now = deps.system().now();
     let begun = deps.store().begin_batch(&batch, claim.as_ref(), now).await?;
     let (batch, repeated) = match begun {
@@ -108,6 +112,18 @@ pub async fn send_batch(
     })
 }
 
+/// Returns the time at which a batch begins; `None` if that is now.
+fn find_send_time(deps: &impl Deps, request: &BatchRequest) -> Result<Option<Timestamp>, InvitationError> {
+    let wanted = match request.send_at {
+        Some(SendTime::At(at)) => Some(at),
+        Some(SendTime::OnClock(_)) => return Err(InvitationError::BatchTime),
+        None => None,
+    };
+    let now = deps.system().now();
+    check_ahead(wanted, now)?;
+    Ok(wanted.filter(|at| *at > now))
+}
+
 /// Returns the request for one of the guests.
 fn request_for_guest(request: &BatchRequest, guest: GuestId) -> InvitationRequest {
     InvitationRequest {
@@ -118,6 +134,7 @@ fn request_for_guest(request: &BatchRequest, guest: GuestId) -> InvitationReques
         template: request.template.clone(),
         variables: request.variables.clone(),
         metadata: request.metadata.clone(),
+        send_at: None,
         key: None,
         correlation: request.correlation.clone(),
     }
@@ -137,9 +154,10 @@ fn make_batch(
     deps: &impl Deps,
     caller: &Caller,
     (tenant, request): (&Tenant, &BatchRequest),
-    guests: &[GuestId],
+    (guests, send_at): (&[GuestId], Option<Timestamp>),
 ) -> Batch {
     let now = deps.system().now();
+    let kept_from = send_at.unwrap_or(now);
     Batch {
         tenant: tenant.id.clone(),
         id: write_batch_id(now, deps.system().random_u64()),
@@ -154,9 +172,11 @@ fn make_batch(
         state: BatchState::Preparing,
         recipients: guests.len(),
         expanded: 0,
+        send_at,
+        reminder: None,
         due_at: None,
         created_at: now,
-        keep_until: add_duration(now, tenant.retention.messages.to_duration()),
+        keep_until: add_duration(kept_from, tenant.retention.messages.to_duration()),
         rev: 1,
     }
 }
@@ -175,6 +195,8 @@ fn hash_request(request: &BatchRequest, guests: &[GuestId]) -> String {
         metadata,
     ];
     parts.extend(variables);
+    let send_at = request.send_at.map(SendTime::to_text);
+    parts.extend(send_at.iter().flat_map(|at| ["send_at", at.as_str()]));
     parts.push("to");
     parts.extend(guests.iter().map(GuestId::as_str));
     hash_parts(&parts, 32)

@@ -49,6 +49,12 @@ pub enum InvitationError {
     /// The guest opted out, by whatever channel.
     #[error("the guest wants no more messages that nobody asked for")]
     OptedOut,
+    /// The rules for deliveries put a reminder off until the occasion has begun.
+    #[error("the reminder could leave only after the occasion has begun")]
+    TooLate,
+    /// The time is no instant, and a batch has no guest whose clock would tell.
+    #[error("give `send_at` of a batch with its offset, such as 2027-03-05T09:00:00-03:00")]
+    BatchTime,
     /// The batch has no recipient, or too many.
     #[error("a batch has 1 to {BATCH_RECIPIENTS_MAX} guests")]
     BatchSize,

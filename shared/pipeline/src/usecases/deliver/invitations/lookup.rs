@@ -1,7 +1,7 @@
 //! Reads invitations with what became of them, and the sessions of contacts.
 
 use super::InvitationError;
-use super::preparation::{find_newest_session, parse_phone};
+use super::preparation::{find_contact_conversation, parse_phone};
 use crate::Deps;
 use crate::ports::{
     ConfigurationStore, Deliveries, InvitationRecords, Page, PageRequest, PortResult, Providers,
@@ -16,8 +16,10 @@ use recado_domain::config::{Instance, Tenant};
 use recado_domain::conversation::ContactSession;
 use recado_domain::delivery::DeliveryKey;
 use recado_domain::email::{EmailOutbox, EmailState};
-use recado_domain::ids::{InstanceId, InvitationId, MessageId, OccasionId, TenantId};
-use recado_domain::invitations::{Invitation, InvitationState, InvitationStatus, parse_invitation_time};
+use recado_domain::ids::{ConversationId, InstanceId, InvitationId, MessageId, OccasionId, TenantId};
+use recado_domain::invitations::{
+    Invitation, InvitationState, InvitationStatus, InvitedGuest, parse_invitation_time,
+};
 use recado_domain::message::MessageStatus;
 use recado_domain::outbox::OutboxState;
 use recado_domain::reason::Reason;
@@ -50,6 +52,10 @@ pub struct SessionView {
     pub session: ContactSession,
     /// `true` if it is open now.
     pub is_open: bool,
+    /// The conversation in which it is.
+    pub conversation: ConversationId,
+    /// The guest as whom the contact was invited last.
+    pub invited: Option<InvitedGuest>,
 }
 
 /// Returns the invitation with an id: its own, its message's, or the one that the provider gave the message.
@@ -355,7 +361,10 @@ pub async fn find_session(
         let Some(bound) = deps.store().instance_config(&one.id).await? else {
             continue;
         };
-        let Some(session) = find_newest_session(deps, &bound, &phone).await? else {
+        let Some(latest) = find_contact_conversation(deps, &bound, &phone).await? else {
+            continue;
+        };
+        let Some(session) = latest.newest_session() else {
             continue;
         };
         let is_newer = |known: &SessionView| session.expires_at > known.session.expires_at;
@@ -364,6 +373,8 @@ pub async fn find_session(
                 instance: one.id.clone(),
                 is_open: session.is_open(deps.system().now()),
                 session,
+                conversation: latest.id,
+                invited: latest.invited,
             });
         }
     }

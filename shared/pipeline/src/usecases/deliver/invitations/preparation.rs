@@ -1,7 +1,9 @@
 //! Finds everything that a request for an invitation names, and checks it.
 
+use super::super::{DeliverError, SCHEDULE_AHEAD_MAX};
 use super::emails::write_email;
-use super::{InvitationError, InvitationRequest, InvitationWay, NamedGuest, ReadyInvitation};
+use super::ready::{InvitationWay, ReadyInvitation};
+use super::{InvitationError, InvitationRequest, NamedGuest};
 use crate::Deps;
 use crate::deps::capabilities;
 use crate::ports::{ConfigurationStore, InvitationRecords, PageRequest, PortResult, System};
@@ -9,13 +11,15 @@ use crate::steps::guests::{derive_phone_key, find_or_add_guest, make_guest};
 use crate::steps::identity::derive_thread_id;
 use crate::steps::invited_tenant::choose_tenant;
 use crate::steps::linked_threads::find_latest_conversation;
+use jiff::Timestamp;
+use jiff::tz::TimeZone;
 use recado_domain::access::Caller;
 use recado_domain::config::{Instance, InstanceConfig, Tenant};
-use recado_domain::conversation::ContactSession;
+use recado_domain::conversation::{ContactSession, Conversation};
 use recado_domain::ids::{GuestId, InstanceId, InvitationId, OccasionId, hash_parts};
 use recado_domain::invitations::{
-    Guest, Invitation, InvitationChannel, InvitationState, InvitationTemplate, Occasion, TemplateValues,
-    choose_language, write_invitation_id,
+    Guest, Invitation, InvitationChannel, InvitationState, InvitationTemplate, Occasion, SendTime,
+    TemplateValues, choose_language, write_invitation_id,
 };
 use recado_domain::metadata::Metadata;
 use recado_domain::millis::add_duration;
@@ -28,6 +32,34 @@ pub(super) struct InvitationFrame {
     pub(super) occasion: Occasion,
     pub(super) bound: InstanceConfig,
     templates: Vec<InvitationTemplate>,
+}
+
+impl InvitationFrame {
+    /// Returns the time zone of a guest: its own, else the occasion's, else the tenant's.
+    fn zone_of(&self, guest: &Guest) -> TimeZone {
+        let others = || self.occasion.resolve_time_zone(self.tenant.resolve_time_zone());
+        guest.find_time_zone().unwrap_or_else(others)
+    }
+}
+
+/// Returns the time before which the invitation does not leave. `None`: the request names none, or one that is over.
+fn find_send_time(
+    deps: &impl Deps,
+    request: &InvitationRequest,
+    zone: &TimeZone,
+) -> Result<Option<Timestamp>, InvitationError> {
+    let now = deps.system().now();
+    let wanted = request.send_at.and_then(|time| time.resolve(zone));
+    check_ahead(wanted, now)?;
+    Ok(wanted.filter(|at| *at > now))
+}
+
+/// Checks that a time is not too far ahead.
+pub(super) fn check_ahead(wanted: Option<Timestamp>, now: Timestamp) -> Result<(), InvitationError> {
+    if wanted.is_some_and(|at| at > add_duration(now, SCHEDULE_AHEAD_MAX)) {
+        return Err(DeliverError::TooFarAhead.into());
+    }
+    Ok(())
 }
 
 /// Finds what a request names, but for the guest, and checks it.
@@ -100,11 +132,13 @@ pub(super) async fn prepare_for_guest(
             (InvitationWay::Email, InvitationState::Email { outbox })
         }
     };
+    let zone = frame.zone_of(&guest);
+    let send_at = find_send_time(deps, &request, &zone)?;
     if is_new && let Some(phone) = guest.phone.clone() {
         guest = find_or_add_guest(deps, (tenant, occasion), &phone).await?;
     }
     let session = match &way {
-        InvitationWay::Message { phone, .. } => find_open_session(deps, &frame.bound, phone).await?,
+        InvitationWay::Message { phone, .. } => find_open_session(deps, &frame.bound, phone, send_at).await?,
         InvitationWay::Email => None,
     };
     let invitation = Invitation {
@@ -117,10 +151,13 @@ pub(super) async fn prepare_for_guest(
     Ok(ReadyInvitation {
         bound: frame.bound.clone(),
         guest,
+        zone,
         way,
         invitation,
         correlation: request.correlation,
+        send_at,
         batch: None,
+        useful_until: None,
     })
 }
 
@@ -176,6 +213,8 @@ async fn find_occasion(
         starts_at: None,
         time_zone: None,
         language: None,
+        cancelled: false,
+        reminders: Vec::new(),
     })
 }
 
@@ -260,27 +299,37 @@ fn known_values(
     values
 }
 
-/// Returns the contact's session, if one is open now.
+/// Returns the contact's session, if one is open when the invitation leaves.
 async fn find_open_session(
     deps: &impl Deps,
     bound: &InstanceConfig,
     phone: &str,
+    send_at: Option<Timestamp>,
 ) -> Result<Option<ContactSession>, InvitationError> {
-    let now = deps.system().now();
+    let leaves_at = send_at.unwrap_or_else(|| deps.system().now());
     let session = find_newest_session(deps, bound, phone).await?;
-    Ok(session.filter(|session| session.is_open(now)))
+    Ok(session.filter(|session| session.is_open(leaves_at)))
 }
 
 /// Returns the newest session of the person with this number on an instance; `None` if the person never wrote.
-pub(super) async fn find_newest_session(
+async fn find_newest_session(
     deps: &impl Deps,
     bound: &InstanceConfig,
     phone: &str,
 ) -> Result<Option<ContactSession>, InvitationError> {
+    let latest = find_contact_conversation(deps, bound, phone).await?;
+    Ok(latest.and_then(|latest| latest.newest_session()))
+}
+
+/// Returns the newest conversation with the person with this number on an instance.
+pub(super) async fn find_contact_conversation(
+    deps: &impl Deps,
+    bound: &InstanceConfig,
+    phone: &str,
+) -> Result<Option<Conversation>, InvitationError> {
     let to = parse_recipient(capabilities(deps, bound).address_format, &format!("+{phone}"))?;
     let thread = derive_thread_id(deps, &bound.instance.id, to.as_str()).await?;
-    let (_, latest) = find_latest_conversation(deps, thread).await?;
-    Ok(latest.and_then(|latest| latest.newest_session()))
+    Ok(find_latest_conversation(deps, thread).await?.1)
 }
 
 /// Returns a hash that distinguishes the request from every other, for its idempotency key.
@@ -298,5 +347,7 @@ fn hash_request(request: &InvitationRequest, guest: &GuestId) -> String {
         metadata,
     ];
     parts.extend(variables);
+    let send_at = request.send_at.map(SendTime::to_text);
+    parts.extend(send_at.iter().flat_map(|at| ["send_at", at.as_str()]));
     hash_parts(&parts, 32)
 }

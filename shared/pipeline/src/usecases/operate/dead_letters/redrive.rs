@@ -94,7 +94,7 @@ pub async fn redrive_dead_letter(deps: &impl Deps, caller: &Caller, id: &str) ->
     if matches!(dead_letter.what, DeadLetterContent::Damaged { .. }) {
         return Err(OperateError::DamagedLetter);
     }
-    let revived = redrive_if_dead(deps, caller, &dead_letter).await?;
+    let revived = Box::pin(redrive_if_dead(deps, caller, &dead_letter)).await?;
     let mut gone = RemovedLetters::new();
     record_removed_letter(&mut gone, &dead_letter);
     clear_queue_copies(deps, &gone).await;

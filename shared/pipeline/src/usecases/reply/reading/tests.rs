@@ -198,6 +198,7 @@ fn document(ordinal: u64, chars: usize) -> Message {
             attempts: 1,
             from_webhook: false,
             is_blocked: false,
+            kept_until: None,
             text: Some(FileText::Found(found)),
         }),
         ..asked(ordinal, "")

@@ -2,6 +2,7 @@
 
 use crate::Deps;
 use crate::ports::System;
+use crate::steps::effects::note_untold_effects;
 use crate::steps::typing_signs;
 use crate::usecases::reply::turn_end::{TurnEnd, TurnStop};
 use jiff::{SignedDuration, Timestamp};
@@ -14,7 +15,8 @@ use recado_domain::wake_up::TurnJob;
 const LOOK_AGAIN_MIN: SignedDuration = SignedDuration::from_secs(1);
 
 /// Ends the turn unless the agent owes an answer now and no other worker drafts it. `debounce_max` is the longest time
-/// for which newer messages, or a contact who types, put the answer off. `newest` are the newest messages.
+/// for which newer messages, or a contact who types, put the answer off. `newest` are the newest messages. If people have the
+/// conversation, a note tells them what the agent's tools did for messages that it does not answer any more.
 pub(in crate::usecases::reply) async fn check_owed(
     deps: &impl Deps,
     job: &TurnJob,
@@ -40,7 +42,10 @@ pub(in crate::usecases::reply) async fn check_owed(
             }
         },
         TurnDecision::StandDown => TurnEnd::NewerMessage,
-        TurnDecision::NothingOwed => TurnEnd::NothingOwed,
+        TurnDecision::NothingOwed => {
+            note_untold_effects(deps, conversation, newest).await?;
+            TurnEnd::NothingOwed
+        }
         TurnDecision::LeaseHeld(until) => TurnEnd::LeaseHeld { until },
     };
     Err(end.into())

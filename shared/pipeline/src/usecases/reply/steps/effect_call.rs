@@ -4,7 +4,9 @@ use super::calendar_call::{describe_other_times, plan_calendar_effect};
 use super::tool_calls::{describe_missing_time, outcome_of};
 use crate::Deps;
 use crate::ports::{EffectGuard, EffectTool, ModelCall, ToolFailure, ToolLimits, Tools};
-use crate::steps::effects::{DraftedJournal, EffectEnd, EffectStop, perform_effect, plan_reminders};
+use crate::steps::effects::{
+    DraftedJournal, EffectEnd, EffectStop, note_other_event, perform_effect, plan_reminders,
+};
 use crate::steps::random_id::{generate_effect_id, generate_nonce};
 use crate::steps::time_limit::run_within;
 use crate::usecases::reply::leased_turn::LeasedTurn;
@@ -55,7 +57,9 @@ pub(super) async fn perform_asked_effect(
     };
     let performs = perform_effect(deps, &acting, &guard, drafted, request, deadline);
     let performed = Box::pin(performs).await;
+    let mut meets_other = false;
     if let (Ok(EffectEnd::Entered(entry)), Some(function)) = (&performed, function) {
+        meets_other = look_for_other_event(deps, drafted, function, entry, limits).await?;
         plan_reminders_of_effect(deps, drafted, function, entry).await?;
     }
     turn.draft.turn.effects_upto = Some(drafted.journal.last);
@@ -68,12 +72,42 @@ pub(super) async fn perform_asked_effect(
             let others = describe_other_times(deps, turn, function, &call.arguments, limits).await;
             Ok((outcome, format!("{told}. {others}")))
         }
-        Ok(end) => Ok(describe_effect_end(&end)),
+        Ok(end) => Ok(describe_done_effect(&end, meets_other)),
         Err(EffectStop::NoTimeLeft) => Ok(describe_missing_time()),
         Err(EffectStop::Changed) => Err(TurnEnd::JournalChanged.into()),
         Err(EffectStop::UnderWay(until)) => Err(TurnEnd::EffectUnderWay { until }.into()),
         Err(EffectStop::Failed(error)) => Err(error.into()),
     }
+}
+
+/// The words for the model where a person of the business used the same time a moment before.
+const OTHER_EVENT: &str = "People of the business entered something else at the same time just now: tell the contact that the team \
+    will confirm the time.";
+
+/// Looks whether another event stands at the time of an appointment that was just booked or moved: one that people entered after the
+/// busy times were asked for. The journal notes it, and `reconcile` tells people. A calendar that does not answer now is not asked
+/// again.
+async fn look_for_other_event(
+    deps: &impl Deps,
+    drafted: &mut DraftedJournal,
+    function: &CalendarFunction,
+    entry: &EffectEntry,
+    limits: ToolLimits,
+) -> Result<bool, TurnStop> {
+    let event = entry.event().filter(|_| entry.state == EffectState::Done);
+    let booking = event.and_then(|event| drafted.journal.find_booking(event));
+    let time = booking.and_then(|booking| function.find_appointment_time(booking));
+    let (Some(event), Some(time)) = (event, time) else {
+        return Ok(false);
+    };
+    let asks = deps.llm().has_other_event(&function.calendar, event, time);
+    let found = run_within(deps.system(), limits.within, asks).await;
+    let is_met = found.is_some_and(|found| found.unwrap_or(false));
+    if is_met {
+        tracing::warn!(%event, "people entered another event at the time of an appointment that was just booked");
+        note_other_event(deps, drafted, event).await?;
+    }
+    Ok(is_met)
 }
 
 /// Plans the reminders of an appointment that was booked or moved. What a crash leaves out, `reconcile` plans within an hour.
@@ -133,6 +167,17 @@ fn find_call_deadline(turn: &LeasedTurn<'_>) -> Timestamp {
     let ends = turn.time.last_call_ends();
     let lease = turn.conversation.lease.as_ref();
     lease.map_or(ends, |lease| lease.until.min(ends))
+}
+
+/// Describes the end of an effect. `meets_other`: people entered something else at the same time.
+fn describe_done_effect(end: &EffectEnd, meets_other: bool) -> (ToolOutcome, String) {
+    let (outcome, told) = describe_effect_end(end);
+    let told = if meets_other {
+        format!("{told}\n{OTHER_EVENT}")
+    } else {
+        told
+    };
+    (outcome, told)
 }
 
 fn describe_effect_end(end: &EffectEnd) -> (ToolOutcome, String) {

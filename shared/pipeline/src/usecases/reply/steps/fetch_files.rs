@@ -35,11 +35,13 @@ pub(in crate::usecases::reply) struct UnreadFiles(Vec<Message>);
 impl UnreadFiles {
     /// Collects the messages among `newest` whose files may be fetched now.
     pub(in crate::usecases::reply) fn from_messages(deps: &impl Deps, newest: &[Message]) -> Self {
-        Self(list_waiting_files(newest.iter(), deps.system().now()))
+        // What the business sent is fetched apart from turns.
+        let of_contact = newest.iter().filter(|message| message.out.is_none());
+        Self(list_waiting_files(of_contact, deps.system().now()))
     }
 
-    /// Fetches the files and reads their texts after a turn that left the messages to people or to a later time. People see
-    /// them, too.
+    /// Fetches the files and reads their texts after a turn that left the messages to people or for later. People see them,
+    /// too.
     pub(in crate::usecases::reply) async fn fetch_after(
         self,
         deps: &impl Deps,

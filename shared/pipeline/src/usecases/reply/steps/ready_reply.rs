@@ -8,8 +8,8 @@ use crate::usecases::reply::turn_end::TurnStop;
 use recado_domain::content::Content;
 use recado_domain::reason::Reason;
 
-/// Returns the reply of a turn for which the model is not asked; `None` if the model is to be asked. Such a reply is the
-/// agent's error message after too many attempts or above a limit, or its `unsupported_message`.
+/// Returns the reply of a turn for which the model is not asked. `None`: the model is to be asked. Such a reply is the agent's
+/// error message after too many attempts or above a limit, or its `unsupported_message`.
 pub(in crate::usecases::reply) async fn find_ready_reply(
     deps: &impl Deps,
     turn: &LeasedTurn<'_>,

@@ -2,6 +2,8 @@
 
 use super::super::reading::{DELETED, TurnReading};
 use recado_domain::content::Content;
+use recado_domain::context::{render_claimed_quote, render_quote};
+use recado_domain::file_text::disarm_labels;
 use recado_domain::ids::Ordinal;
 use recado_domain::message::{Message, Role};
 use std::collections::{BTreeMap, BTreeSet};
@@ -18,12 +20,21 @@ pub(super) struct Revisions<'a> {
     deleted: BTreeSet<RevisionTarget<'a>>,
     /// The newest edit, with its content, of each message that had not been answered when it was edited.
     edited: BTreeMap<RevisionTarget<'a>, (&'a Message, &'a Content)>,
+    /// All known messages, by their id at the provider.
+    known: BTreeMap<&'a str, &'a Message>,
     our_ordinals: Vec<Ordinal>,
     answered: Ordinal,
 }
 
 fn is_from_contact(message: &Message) -> bool {
     message.role == Role::User
+}
+
+/// Returns a message under its id at the provider. An edit or a deletion has no words of its own to quote.
+fn named_by_provider(message: &Message) -> Option<(&str, &Message)> {
+    let is_change = matches!(message.content, Content::Deletion { .. } | Content::Edit { .. });
+    let id = message.provider_message_id.as_deref().filter(|_| !is_change)?;
+    Some((id, message))
 }
 
 fn revision_target<'a>(message: &Message, id: Option<&'a String>) -> Option<RevisionTarget<'a>> {
@@ -39,6 +50,7 @@ impl<'a> Revisions<'a> {
             originals: BTreeMap::new(),
             deleted: BTreeSet::new(),
             edited: BTreeMap::new(),
+            known: known.iter().filter_map(named_by_provider).collect(),
             our_ordinals: known
                 .iter()
                 .filter(|message| !is_from_contact(message))
@@ -103,7 +115,9 @@ impl<'a> Revisions<'a> {
     }
 
     fn text_of_edit(&self, edit: &Message, at: Option<RevisionTarget<'_>>) -> String {
-        let Some(at) = at else { return edit.render_text() };
+        let Some(at) = at else {
+            return self.text_or_placeholder(edit);
+        };
         let has_place = self.originals.contains_key(&at);
         if self.deleted.contains(&at) {
             // A deleted message is shown as deleted only once.
@@ -136,29 +150,61 @@ impl<'a> Revisions<'a> {
         }
     }
 
-    /// Returns the message as text, without the quoted message if that was deleted. A contact's message without text
-    /// gives a placeholder.
+    /// Returns the message as text. A contact's message without text gives a placeholder.
     fn text_or_placeholder(&self, message: &Message) -> String {
-        let words = self.text_without_deleted_quote(message);
-        if is_from_contact(message) && words.trim().is_empty() {
+        if !is_from_contact(message) {
+            return self.text_of_business(message);
+        }
+        let words = disarm_labels(&render_unquoting(message));
+        let words = match self.quote_of(message) {
+            Some(quote) => format!("{quote} {words}").trim_end().to_owned(),
+            None => words,
+        };
+        if words.trim().is_empty() {
             return EMPTY.to_owned();
         }
         words
     }
 
-    fn text_without_deleted_quote(&self, message: &Message) -> String {
+    /// Returns a message of the business as text. Its quotation is our own record; a deleted one is left out.
+    fn text_of_business(&self, message: &Message) -> String {
+        if self.is_quote_deleted(message) {
+            return render_unquoting(message);
+        }
+        message.render_text()
+    }
+
+    fn is_quote_deleted(&self, message: &Message) -> bool {
         let quoted = message.context.reply_to.as_ref();
         let id = quoted.and_then(|quoted| quoted.id.as_deref());
-        let gone = id.is_some_and(|id| {
+        id.is_some_and(|id| {
             [true, false]
                 .iter()
                 .any(|side| self.deleted.contains(&(*side, id)))
-        });
-        if !gone {
-            return message.render_text();
-        }
-        let mut message = message.clone();
-        message.context.reply_to = None;
-        message.render_text()
+        })
     }
+
+    /// Returns the quotation that stands before a contact's message. It is read from the stored message; where that is not at hand, it
+    /// says that only the contact's side tells the words. `None`: nothing is quoted, or it was deleted.
+    fn quote_of(&self, message: &Message) -> Option<String> {
+        let quoted = message.context.reply_to.as_ref()?;
+        if self.is_quote_deleted(message) {
+            return None;
+        }
+        let known = quoted.id.as_ref().and_then(|id| self.known.get(id.as_str()));
+        match (known, &quoted.text) {
+            (Some(known), _) => Some(render_quote(&known.present_content().render_text())),
+            (None, Some(claimed)) => Some(render_claimed_quote(claimed)),
+            (None, None) => None,
+        }
+    }
+}
+
+/// Renders a message without the one that it replies to.
+fn render_unquoting(message: &Message) -> String {
+    let unquoting = Message {
+        context: message.context.without_quote(),
+        ..message.clone()
+    };
+    unquoting.render_text()
 }

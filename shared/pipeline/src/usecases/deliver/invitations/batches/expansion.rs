@@ -3,6 +3,7 @@
 
 use super::super::preparation::{InvitationFrame, begin_invitation, find_frame, prepare_for_guest};
 use super::super::{DeliverError, InvitationError, InvitationRequest, NamedGuest, resume, send_ready};
+use super::portfolio::{PortfolioBudget, find_budget};
 use crate::Deps;
 use crate::deps::capabilities;
 use crate::ports::{
@@ -10,6 +11,7 @@ use crate::ports::{
     WRITE_TRIES, WriteOutcome,
 };
 use crate::steps::batch_job::enqueue_batch;
+use crate::steps::occasion_reminders::{end_reminder, find_planned};
 use crate::steps::queue_message::{self, REQUEUE_AFTER_RECEIVES};
 use crate::steps::verdict::Verdict;
 use futures::stream::{self, StreamExt, TryStreamExt};
@@ -46,11 +48,16 @@ pub fn parse_batch_job(body: &str) -> Option<(TurnJob, BatchId)> {
 
 /// Handles the job of a batch. `receives` is how often the queue has delivered it.
 pub async fn handle_batch_job(deps: &impl Deps, (job, batch): (TurnJob, BatchId), receives: u32) -> Verdict {
-    let worked = Box::pin(expand(deps, &job, &batch, receives)).await;
+    let worked = Box::pin(expand_next_piece(deps, &job, &batch, receives)).await;
     queue_message::decide_verdict(deps, worked, &deps.settings().turns_backoff, receives)
 }
 
-async fn expand(deps: &impl Deps, job: &TurnJob, id: &BatchId, receives: u32) -> PortResult<Verdict> {
+async fn expand_next_piece(
+    deps: &impl Deps,
+    job: &TurnJob,
+    id: &BatchId,
+    receives: u32,
+) -> PortResult<Verdict> {
     let found = deps.store().find_batch(&job.tenant, id).await?;
     let Some(batch) = found.filter(Batch::is_expanding) else {
         return Ok(Verdict::Done);
@@ -66,20 +73,10 @@ async fn expand(deps: &impl Deps, job: &TurnJob, id: &BatchId, receives: u32) ->
         enqueue_batch(deps, &batch, from, SignedDuration::ZERO).await?;
         return Ok(Verdict::Done);
     }
-    let caller = Caller {
-        name: batch.by.clone(),
-        role: TokenRole::Sender,
-        scope: Scope::Tenant(batch.tenant.clone()),
-        request: None,
-    };
-    let frame = match find_frame(deps, &caller, &request_of(&batch, None)?).await {
-        Ok(frame) if frame.bound.is_enabled() => frame,
-        Ok(_) => return wait_for_instance(deps, batch).await,
-        Err(InvitationError::Port(error)) => return Err(error),
-        Err(error) => {
-            tracing::warn!(batch_id = %batch.id, %error, "a batch waits: what it names is gone");
-            return wait_for_instance(deps, batch).await;
-        }
+    let caller = build_batch_caller(&batch);
+    let (batch, frame) = match find_working_frame(deps, &caller, batch).await? {
+        Ok(found) => found,
+        Err(verdict) => return Ok(verdict),
     };
     let number = from / BATCH_CHUNK;
     let chunk = deps
@@ -94,14 +91,21 @@ async fn expand(deps: &impl Deps, job: &TurnJob, id: &BatchId, receives: u32) ->
         .instance
         .resolve_rate(&capabilities(deps, &frame.bound), deps.settings().rate);
     let first = from % BATCH_CHUNK;
+    let budget = find_budget(deps, &batch, &frame.bound).await?;
     let count = rate
         .batch_step()
+        .min(budget.as_ref().map_or(usize::MAX, PortfolioBudget::step_max))
         .min(chunk.recipients.len().saturating_sub(first));
     let next_at = match reserve_line(deps, &frame, rate, count).await? {
         BatchLine::Reserved(until) => until,
         BatchLine::FreeAt(at) => return Ok(Verdict::retry_at(at, deps.system().now())),
         BatchLine::NotOpen => return wait_for_instance(deps, batch).await,
     };
+    if let Some(budget) = &budget
+        && let Some(free_at) = budget.reserve_people(deps, &batch, count).await?
+    {
+        return wait_until(deps, batch, free_at).await;
+    }
     let made = make_invitations(deps, &caller, (&batch, &frame), &chunk, first..first + count).await?;
     let after = from + count.max(1);
     if after < batch.recipients {
@@ -111,6 +115,43 @@ async fn expand(deps: &impl Deps, job: &TurnJob, id: &BatchId, receives: u32) ->
     store_statuses(deps, chunk, &made).await?;
     store_progress(deps, batch, after).await?;
     Ok(Verdict::Done)
+}
+
+/// Builds the caller in whose name the invitations of a batch are sent.
+fn build_batch_caller(batch: &Batch) -> Caller {
+    Caller {
+        name: batch.by.clone(),
+        role: TokenRole::Sender,
+        scope: Scope::Tenant(batch.tenant.clone()),
+        request: None,
+    }
+}
+
+/// Finds what a batch names, if it works. `Err`: it waits or ends, and this is the verdict on its job.
+async fn find_working_frame(
+    deps: &impl Deps,
+    caller: &Caller,
+    batch: Batch,
+) -> PortResult<Result<(Batch, InvitationFrame), Verdict>> {
+    let frame = match find_frame(deps, caller, &request_of(&batch, None)?).await {
+        Ok(frame) if frame.bound.is_enabled() => frame,
+        Ok(_) => return wait_for_instance(deps, batch).await.map(Err),
+        Err(InvitationError::Port(error)) => return Err(error),
+        Err(error) => {
+            tracing::warn!(batch_id = %batch.id, %error, "a batch waits: what it names is gone");
+            return wait_for_instance(deps, batch).await.map(Err);
+        }
+    };
+    let now = deps.system().now();
+    if batch.reminder.is_none() || find_planned(&frame.tenant, &frame.occasion, &batch, now).is_some() {
+        return Ok(Ok((batch, frame)));
+    }
+    let is_ended = end_reminder(deps, batch).await?;
+    Ok(Err(if is_ended {
+        Verdict::Done
+    } else {
+        Verdict::RETRY_SOON
+    }))
 }
 
 /// The line of an instance's batches, as it was found.
@@ -145,15 +186,21 @@ async fn reserve_line(
 }
 
 /// Ends the job of a batch whose instance cannot send. `reconcile` comes back to the batch.
-async fn wait_for_instance(deps: &impl Deps, mut batch: Batch) -> PortResult<Verdict> {
-    batch.put_off(add_duration(deps.system().now(), NO_INSTANCE));
+async fn wait_for_instance(deps: &impl Deps, batch: Batch) -> PortResult<Verdict> {
+    let again = add_duration(deps.system().now(), NO_INSTANCE);
+    wait_until(deps, batch, again).await
+}
+
+/// Ends the job of a batch to which `reconcile` comes back at `at`.
+async fn wait_until(deps: &impl Deps, mut batch: Batch, at: Timestamp) -> PortResult<Verdict> {
+    batch.put_off(at);
     Ok(match deps.store().save_batch(&batch).await? {
         WriteOutcome::Written => Verdict::Done,
         WriteOutcome::Conflict => Verdict::RETRY_SOON,
     })
 }
 
-/// Returns the request for one of the batch's guests; without a guest, the one that only names what is common to all.
+/// Returns the request for one of the batch's guests. Without a guest, returns the one that only names what is common to all.
 fn request_of(batch: &Batch, guest: Option<&GuestId>) -> PortResult<InvitationRequest> {
     let nobody = || GuestId::parse("nobody").map_err(|error| PortError::invalid("batch", error));
     Ok(InvitationRequest {
@@ -164,6 +211,7 @@ fn request_of(batch: &Batch, guest: Option<&GuestId>) -> PortResult<InvitationRe
         template: batch.template.clone(),
         variables: batch.variables.clone(),
         metadata: batch.metadata.clone(),
+        send_at: None,
         key: None,
         correlation: batch.correlation.clone(),
     })
@@ -229,7 +277,7 @@ async fn invite_recipient(
     };
     let sent = match ready {
         Ok(mut ready) => {
-            ready.join_batch(batch.id.clone());
+            ready.join_batch(batch);
             if let Some(known) = known {
                 // A crash left it without its message.
                 resume(deps, caller, &ready, known).await

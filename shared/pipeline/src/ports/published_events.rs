@@ -1,0 +1,49 @@
+use super::PortResult;
+use recado_domain::ids::TenantId;
+use recado_domain::published_event::{EventCursor, PublishedEvent};
+use std::future::Future;
+
+/// A published event with its place in the log.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct LoggedEvent {
+    /// The place behind the event.
+    pub cursor: EventCursor,
+    /// The event.
+    pub event: PublishedEvent,
+}
+
+/// A page of the log of published events.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PublishedPage {
+    /// The events, the oldest first.
+    pub events: Vec<LoggedEvent>,
+    /// The place at which to go on, also behind an empty page.
+    pub next: EventCursor,
+}
+
+/// The log of published events.
+///
+/// The store publishes an event when it stores the change that the event tells of. A reader that follows [`PublishedPage::next`]
+/// sees every event of its tenant that is kept, those of a conversation in the order of their changes, and none appears behind a
+/// cursor that was given out.
+pub trait PublishedEvents: Send + Sync {
+    /// Returns whether the store publishes events. One that does not refuses the other calls.
+    fn publishes_events(&self) -> bool {
+        true
+    }
+
+    /// Lists the events after a place: those of a tenant, or (`None`) of all tenants and of the installation. At most `limit`.
+    /// A place ahead of the log is refused as [`PortError::Invalid`](super::PortError::Invalid): another log gave it.
+    fn list_published_events(
+        &self,
+        tenant: Option<&TenantId>,
+        after: EventCursor,
+        limit: usize,
+    ) -> impl Future<Output = PortResult<PublishedPage>> + Send;
+
+    /// Returns the place behind the newest event.
+    fn find_newest_cursor(
+        &self,
+        tenant: Option<&TenantId>,
+    ) -> impl Future<Output = PortResult<EventCursor>> + Send;
+}

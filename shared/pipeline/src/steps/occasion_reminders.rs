@@ -1,0 +1,144 @@
+//! Plans the reminders of occasions as batches that get their recipients when they fall due, and withdraws them.
+//!
+//! A reminder is planned before its occasion is stored. After a crash in between, the batch finds when it falls due that the occasion
+//! does not have it, and ends.
+
+use crate::Deps;
+use crate::ports::{BatchRecords, PortError, PortResult, System, WRITE_TRIES, WriteOutcome};
+use crate::steps::random_id::generate_correlation_id;
+use jiff::Timestamp;
+use recado_domain::config::Tenant;
+use recado_domain::ids::{BatchId, TokenName, hash_parts};
+use recado_domain::invitations::{
+    Batch, BatchReminder, BatchState, Occasion, PlannedReminder, TemplateValues,
+};
+use recado_domain::millis::add_duration;
+
+/// Plans the reminders of an occasion that are not due yet. One that is planned stays as it is.
+pub(crate) async fn plan_reminders(
+    deps: &impl Deps,
+    tenant: &Tenant,
+    occasion: &Occasion,
+    by: &TokenName,
+) -> PortResult<()> {
+    let now = deps.system().now();
+    for planned in occasion.list_reminders(&tenant.resolve_time_zone()) {
+        if planned.due > now {
+            plan_reminder(deps, (tenant, occasion), &planned, by).await?;
+        }
+    }
+    Ok(())
+}
+
+async fn plan_reminder(
+    deps: &impl Deps,
+    (tenant, occasion): (&Tenant, &Occasion),
+    planned: &PlannedReminder<'_>,
+    by: &TokenName,
+) -> PortResult<()> {
+    for _ in 0..WRITE_TRIES {
+        let now = deps.system().now();
+        let Some(mut known) = deps.store().find_batch(&tenant.id, &planned.batch).await? else {
+            let batch = make_reminder(deps, (tenant, occasion), planned, by);
+            return deps.store().begin_batch(&batch, None, now).await.map(drop);
+        };
+        if !known.restore_reminder(now) || deps.store().save_batch(&known).await? == WriteOutcome::Written {
+            return Ok(());
+        }
+    }
+    Err(PortError::contended("batch"))
+}
+
+fn make_reminder(
+    deps: &impl Deps,
+    (tenant, occasion): (&Tenant, &Occasion),
+    planned: &PlannedReminder<'_>,
+    by: &TokenName,
+) -> Batch {
+    let PlannedReminder {
+        batch,
+        reminder,
+        due,
+        begins_at,
+    } = planned;
+    Batch {
+        tenant: tenant.id.clone(),
+        id: batch.clone(),
+        occasion: occasion.id.clone(),
+        channel: reminder.channel,
+        template: reminder.template.clone(),
+        variables: TemplateValues::new(),
+        metadata: None,
+        by: by.clone(),
+        correlation: generate_correlation_id(deps.system()),
+        request_hash: hash_parts(&["reminder", batch.as_str()], 32),
+        state: BatchState::Scheduled,
+        recipients: 0,
+        expanded: 0,
+        send_at: Some(*due),
+        reminder: Some(BatchReminder {
+            before: reminder.before.clone(),
+            begins_at: *begins_at,
+            is_withdrawn: false,
+        }),
+        due_at: Some(*due),
+        created_at: deps.system().now(),
+        keep_until: add_duration(*begins_at, tenant.retention.messages.to_duration()),
+        rev: 1,
+    }
+}
+
+/// Withdraws the reminders that an occasion had `before` and has no longer, as far as they did not go out.
+pub(crate) async fn withdraw_reminders(
+    deps: &impl Deps,
+    tenant: &Tenant,
+    before: &Occasion,
+    after: &Occasion,
+) -> PortResult<()> {
+    let zone = tenant.resolve_time_zone();
+    let kept: Vec<BatchId> = list_ids(after.list_reminders(&zone));
+    for id in list_ids(before.list_reminders(&zone)) {
+        if !kept.contains(&id)
+            && let Some(batch) = deps.store().find_batch(&tenant.id, &id).await?
+        {
+            withdraw(deps, batch).await?;
+        }
+    }
+    Ok(())
+}
+
+fn list_ids(planned: Vec<PlannedReminder<'_>>) -> Vec<BatchId> {
+    planned.into_iter().map(|planned| planned.batch).collect()
+}
+
+async fn withdraw(deps: &impl Deps, mut batch: Batch) -> PortResult<()> {
+    for _ in 0..WRITE_TRIES {
+        if !batch.withdraw_reminder() || deps.store().save_batch(&batch).await? == WriteOutcome::Written {
+            return Ok(());
+        }
+        match deps.store().find_batch(&batch.tenant, &batch.id).await? {
+            Some(stored) => batch = stored,
+            None => return Ok(()),
+        }
+    }
+    Err(PortError::contended("batch"))
+}
+
+/// Returns the reminder that a batch is. `None`: the occasion no longer has it, or has begun.
+pub(crate) fn find_planned<'a>(
+    tenant: &Tenant,
+    occasion: &'a Occasion,
+    batch: &Batch,
+    now: Timestamp,
+) -> Option<PlannedReminder<'a>> {
+    let planned = occasion.list_reminders(&tenant.resolve_time_zone()).into_iter();
+    planned
+        .filter(|planned| planned.begins_at > now)
+        .find(|planned| planned.batch == batch.id)
+}
+
+/// Ends a reminder that the occasion no longer has, or that has begun. Returns `false` if another worker was faster.
+pub(crate) async fn end_reminder(deps: &impl Deps, mut batch: Batch) -> PortResult<bool> {
+    tracing::info!(batch_id = %batch.id, "a reminder ends: its occasion no longer has it, or has begun");
+    Ok(!batch.withdraw_reminder() || deps.store().save_batch(&batch).await? == WriteOutcome::Written)
+}

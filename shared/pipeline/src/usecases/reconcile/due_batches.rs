@@ -1,0 +1,119 @@
+//! Starts batches whose time has come, and expansions from which nothing was heard. A reminder of an occasion gets its recipients here:
+//! the guests who have one of its statuses now.
+
+use crate::Deps;
+use crate::ports::{
+    BatchRecords, InvitationRecords, PageRequest, PortError, PortResult, System, WriteOutcome,
+};
+use crate::steps::batch_job::{enqueue_batch, restart_batch};
+use crate::steps::invited_tenant::find_tenant;
+use crate::steps::occasion_reminders::{end_reminder, find_planned, plan_reminders};
+use jiff::SignedDuration;
+use recado_domain::ids::{BatchId, GuestId, TenantId};
+use recado_domain::invitations::{BATCH_CHUNK, Batch, BatchState, GuestStatus, make_chunk};
+use recado_domain::millis::add_duration;
+
+/// Time until a batch is started again whose start did not end.
+const START_AGAIN: SignedDuration = SignedDuration::from_mins(2);
+
+/// Number of guests that are read at once.
+const PAGE: usize = 500;
+
+/// Handles a batch that is due. Returns `false` if there was nothing to do, or another worker was faster.
+pub(super) async fn handle_due_batch(deps: &impl Deps, tenant: &TenantId, id: &BatchId) -> PortResult<bool> {
+    let now = deps.system().now();
+    let found = deps.store().find_batch(tenant, id).await?;
+    let Some(mut batch) = found.filter(|batch| batch.due_at.is_some_and(|due| due <= now)) else {
+        return Ok(false);
+    };
+    if batch.state != BatchState::Scheduled {
+        return restart_batch(deps, tenant, id).await;
+    }
+    batch.put_off(add_duration(now, START_AGAIN));
+    if deps.store().save_batch(&batch).await? == WriteOutcome::Conflict {
+        return Ok(false);
+    }
+    let recipients = if batch.reminder.is_some() {
+        match fill_reminder(deps, &batch).await? {
+            Some(recipients) => recipients,
+            None => return end_reminder(deps, batch).await,
+        }
+    } else {
+        batch.recipients
+    };
+    batch.start(recipients, deps.system().now());
+    if deps.store().save_batch(&batch).await? == WriteOutcome::Conflict {
+        // Somebody paused or cancelled it meanwhile.
+        return Ok(false);
+    }
+    tracing::info!(batch_id = %batch.id, recipients, "a batch for later begins");
+    if batch.is_expanding() {
+        enqueue_batch(deps, &batch, 0, SignedDuration::ZERO).await?;
+    }
+    Ok(true)
+}
+
+/// Stores the recipients of a reminder, and returns their number. `None`: its occasion no longer has it, or has begun.
+async fn fill_reminder(deps: &impl Deps, batch: &Batch) -> PortResult<Option<usize>> {
+    let Some(tenant) = find_tenant(deps, &batch.tenant).await? else {
+        return Ok(None);
+    };
+    let found = deps.store().find_occasion(&tenant.id, &batch.occasion).await?;
+    let Some(occasion) = found else {
+        return Ok(None);
+    };
+    if let Some(planned) = find_planned(&tenant, &occasion, batch, deps.system().now()) {
+        let filled = store_recipients(deps, batch, &planned.reminder.guests).await?;
+        return Ok(Some(filled));
+    }
+    // A crash, or another time zone of the tenant, may have left the occasion without its reminders.
+    plan_reminders(deps, &tenant, &occasion, &batch.by).await?;
+    Ok(None)
+}
+
+/// Stores the guests with one of these statuses as recipients, and returns their number. A start that a crash ended is gone on with
+/// behind the last chunk: the guests are read by their ids.
+async fn store_recipients(deps: &impl Deps, batch: &Batch, wanted: &[GuestStatus]) -> PortResult<usize> {
+    let stored = deps.store().list_batch_chunks(&batch.tenant, &batch.id).await?;
+    let mut count: usize = stored.iter().map(|chunk| chunk.recipients.len()).sum();
+    if stored
+        .last()
+        .is_some_and(|last| last.recipients.len() < BATCH_CHUNK)
+    {
+        return Ok(count);
+    }
+    let mut known = stored
+        .iter()
+        .rev()
+        .flat_map(|chunk| chunk.recipients.iter().rev());
+    let last = known.find_map(|one| one.guest.as_ref());
+    let (mut cursor, mut number) = (last.map(GuestId::to_string), stored.len());
+    let mut waiting: Vec<GuestId> = Vec::new();
+    loop {
+        let page = PageRequest { limit: PAGE, cursor };
+        let found = deps
+            .store()
+            .list_guests(&batch.tenant, &batch.occasion, &page)
+            .await?;
+        let guests = found.items.into_iter();
+        waiting.extend(
+            guests
+                .filter(|guest| wanted.contains(&guest.status))
+                .map(|guest| guest.id),
+        );
+        cursor = found.next_cursor;
+        while waiting.len() >= BATCH_CHUNK || (cursor.is_none() && !waiting.is_empty()) {
+            let rest = waiting.split_off(BATCH_CHUNK.min(waiting.len()));
+            let chunk = make_chunk(batch, number, &waiting);
+            if deps.store().save_batch_chunk(&chunk).await? == WriteOutcome::Conflict {
+                return Err(PortError::contended("recipients of a batch"));
+            }
+            count += waiting.len();
+            number += 1;
+            waiting = rest;
+        }
+        if cursor.is_none() {
+            return Ok(count);
+        }
+    }
+}
