@@ -1,5 +1,7 @@
 //! The models that an installation uses.
 
+mod tools;
+
 use crate::claude::{Claude, ClaudeError, ClaudeSettings};
 use crate::documents::read_document_text;
 use crate::embeddings::{EmbeddingClient, EmbeddingSettings};
@@ -8,25 +10,20 @@ use crate::knowledge::{find_index_vectors, load_index, search_index, split_into_
 use crate::model_provider::OTHER_PROVIDERS;
 use crate::simulated::Simulated;
 use crate::transcription::{TranscriptionClient, TranscriptionSettings};
-use recado_domain::calendar::TimeSpan;
-use recado_domain::config::{Calendar, USUAL_MODEL_PROVIDER, split_model_name};
-use recado_domain::effects::EffectId;
+use recado_domain::config::{USUAL_MODEL_PROVIDER, split_model_name};
 use recado_domain::knowledge::{FoundBlock, SnapshotName, SplitDocument};
 use recado_domain::media_type::MediaType;
 use recado_domain::message::TextGap;
-use recado_domain::tools::{McpListing, Tool};
 use recado_google_calendar::{GoogleCalendar, GoogleCalendarConfig};
 use recado_http_client::GuardedClients;
 use recado_knowledge::{KnowledgeShelf, SplitSettings};
 use recado_pipeline::ports::{
-    DocumentReader, EffectTool, Embedder, EmbeddingError, Embeddings, EventLook, HttpAgentRequest,
-    KnowledgeLibrary, KnownVectors, LibraryError, Llm, LlmError, LlmReply, LlmRequest, PortResult,
-    ReadDocument, Recording, SearchedQuestion, Secrets, System, ToolFailure, ToolLimits, Tools, Transcriber,
-    Transcript, TranscriptionError,
+    DocumentReader, Embedder, EmbeddingError, Embeddings, HttpAgentRequest, KnowledgeLibrary, KnownVectors,
+    LibraryError, Llm, LlmError, LlmReply, LlmRequest, PortResult, ReadDocument, Recording, SearchedQuestion,
+    Secrets, System, Transcriber, Transcript, TranscriptionError,
 };
 use recado_pipeline::settings::VariableReader;
 use recado_tools::{AgentTools, HttpTools};
-use serde_json::Value;
 use std::time::Duration;
 
 /// The settings of the models.
@@ -81,7 +78,6 @@ pub struct Model<S, A> {
     transcription: TranscriptionClient<S, A>,
     /// The embedding model, if there is one.
     embeddings: EmbeddingClient<S, A>,
-    /// The tools of agents.
     tools: AgentTools<S, A>,
     /// The agents that users run.
     http_agents: HttpAgents<S, A>,
@@ -194,41 +190,6 @@ impl<S: Secrets, A: System> Llm for Model<S, A> {
     }
 }
 
-impl<S: Secrets + Clone, A: System + Clone> Tools for Model<S, A> {
-    async fn call_tool(
-        &self,
-        tool: &Tool,
-        arguments: &Value,
-        limits: ToolLimits,
-    ) -> Result<String, ToolFailure> {
-        self.tools.call_tool(tool, arguments, limits).await
-    }
-
-    async fn list_server_tools(
-        &self,
-        tool: &Tool,
-        limits: ToolLimits,
-    ) -> Result<Vec<McpListing>, ToolFailure> {
-        self.tools.list_server_tools(tool, limits).await
-    }
-
-    async fn query_busy_times(
-        &self,
-        calendar: &Calendar,
-        span: TimeSpan,
-    ) -> Result<Vec<TimeSpan>, ToolFailure> {
-        self.tools.query_busy_times(calendar, span).await
-    }
-
-    async fn look_at_event(&self, calendar: &Calendar, event: &EffectId) -> Result<EventLook, ToolFailure> {
-        self.tools.look_at_event(calendar, event).await
-    }
-
-    fn open_effect_tool<'a>(&'a self, tool: &'a Tool, private_hosts: bool) -> Option<impl EffectTool> {
-        self.tools.open_effect_tool(tool, private_hosts)
-    }
-}
-
 impl<S: Secrets, A: System> DocumentReader for Model<S, A> {
     async fn read_document(&self, bytes: Vec<u8>, media_type: MediaType) -> Result<ReadDocument, TextGap> {
         read_document_text(bytes, media_type).await
@@ -251,8 +212,12 @@ impl<S: Secrets, A: System> KnowledgeLibrary for Model<S, A> {
         title: &str,
         bytes: Vec<u8>,
         media_type: MediaType,
+        block_characters: usize,
     ) -> Result<SplitDocument, TextGap> {
-        split_into_blocks(title.to_owned(), bytes, media_type, SplitSettings::default()).await
+        let settings = SplitSettings {
+            characters_max: block_characters,
+        };
+        split_into_blocks(title.to_owned(), bytes, media_type, settings).await
     }
 
     fn has_snapshot(&self, name: &SnapshotName) -> bool {

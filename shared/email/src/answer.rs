@@ -16,7 +16,6 @@ const PAUSE_MAX: Duration = Duration::from_secs(24 * 60 * 60);
 /// An answer of a carrier.
 #[derive(Debug)]
 pub(crate) struct CarrierAnswer {
-    /// Status.
     pub(crate) status: StatusCode,
     /// The type of error that a header names.
     pub(crate) error_header: Option<String>,

@@ -57,7 +57,7 @@ impl CalendarError {
         }
     }
 
-    /// Returns whether the same request may succeed later, never, or must not be made again before the event was looked at.
+    /// Returns whether the same request may be made again: later, never, or only after the event was looked at.
     pub fn certainty(&self) -> Certainty {
         match self {
             Self::Unavailable { .. } => Certainty::Retryable,

@@ -19,6 +19,12 @@ pub const TAG_PROPERTY: &str = "recadoTag";
 /// The private property that is only written so that the event gets another version.
 pub(crate) const TOUCH_PROPERTY: &str = "recadoTouch";
 
+/// The private property of an appointment that the customer confirmed.
+pub(crate) const CONFIRMED_PROPERTY: &str = "recadoConfirmed";
+
+/// The begin of the title of an appointment that the customer confirmed.
+const CONFIRMED_MARK: &str = "\u{2713} ";
+
 /// Begin of every fence: no appointment lies there.
 const FENCE_BEGIN: &str = "2000-01-01T00:00:00Z";
 const FENCE_END: &str = "2000-01-01T00:15:00Z";
@@ -97,13 +103,15 @@ pub struct CalendarEvent {
     pub tag: Option<String>,
     /// `true` if it is a fence.
     pub is_fence: bool,
+    /// `true` if it is shown as free: it takes no time.
+    pub is_free: bool,
 }
 
-/// A question for events with one tag.
+/// A question for events.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct EventListQuery {
-    /// The word that they were made with.
-    pub tag: EventTag,
+    /// The word that they were made with; `None`: all events.
+    pub tag: Option<EventTag>,
     /// Events that end after this begin and begin before this end.
     pub time: TimeSpan,
     /// Largest number of events, 1 to 250.
@@ -168,6 +176,17 @@ pub(crate) fn write_touch(nonce: &str) -> Value {
     json!({"extendedProperties": {"private": {TOUCH_PROPERTY: nonce}}})
 }
 
+/// Writes a change that shows people whether the customer confirmed: by the begin of the title, and by a private property.
+pub(crate) fn write_confirmation(summary: &str, is_confirmed: bool) -> Value {
+    let plain = summary.strip_prefix(CONFIRMED_MARK).unwrap_or(summary);
+    let (title, property) = if is_confirmed {
+        (format!("{CONFIRMED_MARK}{plain}"), json!("1"))
+    } else {
+        (plain.to_owned(), Value::Null)
+    };
+    json!({"summary": title, "extendedProperties": {"private": {CONFIRMED_PROPERTY: property}}})
+}
+
 fn write_time(at: Timestamp, zone: &str) -> Value {
     json!({"dateTime": at.to_string(), "timeZone": zone})
 }
@@ -194,6 +213,7 @@ impl CalendarEvent {
             entry: property(ENTRY_PROPERTY),
             tag: property(TAG_PROPERTY),
             is_fence: private.contains_key(FENCE_PROPERTY),
+            is_free: body["transparency"].as_str() == Some("transparent"),
         })
     }
 }

@@ -16,6 +16,7 @@ mod event;
 mod exchange;
 mod jwt;
 mod requests;
+mod standing;
 
 pub use access::{CalendarAccess, NextSlots};
 pub use client::{CalendarTarget, GoogleCalendar};

@@ -111,7 +111,7 @@ impl<S: Secrets, A: System> GoogleCalendar<S, A> {
         self.insert_body(target, &event.id, event.to_request_body()).await
     }
 
-    /// Makes a fence under an id, so that a late request to make an event under it finds the id taken.
+    /// Makes a fence under an id. A late request to make an event under that id then finds it taken.
     pub async fn insert_fence(
         &self,
         target: &CalendarTarget<'_>,
@@ -132,7 +132,8 @@ impl<S: Secrets, A: System> GoogleCalendar<S, A> {
         self.patch_event(target, id, etag, new.to_request_body()).await
     }
 
-    /// Gives an event another version, if it is still in the version `etag`, so that a late request that names it does nothing.
+    /// Gives an event another version, if it is still in the version `etag`. A late request that names `etag` then does
+    /// nothing.
     pub async fn touch_event(
         &self,
         target: &CalendarTarget<'_>,
@@ -162,7 +163,7 @@ impl<S: Secrets, A: System> GoogleCalendar<S, A> {
         self.call_api(target.credential, request).await.map(drop)
     }
 
-    /// Lists the events with a tag, by their begin. Fences and deleted events are left out.
+    /// Lists events, by their begin. Fences and deleted events are left out.
     /// <https://developers.google.com/workspace/calendar/api/v3/reference/events/list>
     pub async fn list_events(
         &self,
@@ -170,7 +171,8 @@ impl<S: Secrets, A: System> GoogleCalendar<S, A> {
         query: &EventListQuery,
         zone: &TimeZone,
     ) -> Result<EventPage, CalendarError> {
-        let property = format!("{TAG_PROPERTY}={}", query.tag.as_str());
+        let property = query.tag.as_ref();
+        let property = property.map(|tag| format!("{TAG_PROPERTY}={}", tag.as_str()));
         let (from, to) = (query.time.from.to_string(), query.time.to.to_string());
         let limit = query.limit.clamp(1, EVENTS_MAX);
         let count = limit.to_string();
@@ -181,13 +183,13 @@ impl<S: Secrets, A: System> GoogleCalendar<S, A> {
         let mut page: Option<String> = None;
         for _ in 0..PAGES_MAX {
             let mut parameters = vec![
-                ("privateExtendedProperty", property.as_str()),
-                ("timeMin", &from),
+                ("timeMin", from.as_str()),
                 ("timeMax", &to),
                 ("singleEvents", "true"),
                 ("orderBy", "startTime"),
                 ("maxResults", &count),
             ];
+            parameters.extend(property.as_deref().map(|tag| ("privateExtendedProperty", tag)));
             parameters.extend(page.as_deref().map(|token| ("pageToken", token)));
             let request = CalendarRequest {
                 kind: RequestKind::Question,
@@ -234,7 +236,7 @@ impl<S: Secrets, A: System> GoogleCalendar<S, A> {
         read_own_event(&self.call_api(target.credential, request).await?, id)
     }
 
-    async fn patch_event(
+    pub(crate) async fn patch_event(
         &self,
         target: &CalendarTarget<'_>,
         id: &EffectId,

@@ -67,9 +67,9 @@ pub fn build_http_client() -> Result<reqwest::Client, ClientError> {
     build_with_proxies(prepare_client(GuardedResolver)?)
 }
 
-/// Builds a client as [`build_http_client`] does, that connects to no address of this machine or of a private network to which a
-/// name leads. (A URL that holds an address itself is looked up by nobody: the caller judges it by its text.) It downloads
-/// files from URLs that others name.
+/// Builds a client as [`build_http_client`] does, for names that strangers choose. It connects to no address of this machine or
+/// of a private network to which a name leads. (A URL that holds an address itself is looked up by nobody: the caller judges it
+/// by its text.) It downloads files from URLs that others name.
 pub fn build_public_http_client() -> Result<reqwest::Client, ClientError> {
     build_with_proxies(prepare_client(PublicResolver)?)
 }

@@ -1,12 +1,14 @@
 //! Measures the ways to find blocks on questions whose blocks are known.
 
 mod measures;
+mod prompt;
 mod set;
 
 pub use measures::{Answer, Measures, measure_answers};
+pub use prompt::{PromptSizes, measure_prompts};
 pub use set::{EvaluationSet, Half, Kind, Question, SetBlock, SetError, Turn};
 
-use crate::{Found, LexicalIndex, VectorIndex, detect_language, fuse_ranks, hash_ngrams};
+use crate::{Found, LexicalIndex, VectorIndex, detect_language, hash_ngrams, join_both_ways};
 use recado_domain::knowledge::OtherDimension;
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
@@ -109,8 +111,6 @@ const DIMENSIONS: usize = 512;
 /// Blocks that are asked for; both lists of the hybrid way are longer.
 const WANTED: usize = 10;
 const CANDIDATES: usize = 50;
-/// The weight of a rank by words; one by the stand-in's vectors, which know nothing of meaning, has the weight 1.
-const LEXICAL_WEIGHT: f32 = 9.0;
 
 /// Vectors of an embedding model, by their text.
 pub type TextVectors = BTreeMap<String, Vec<f32>>;
@@ -132,14 +132,6 @@ impl<'a> VectorSource<'a> {
                 Some(vector) => Ok(vector.into()),
                 None => Err(EvaluationError::NoVector),
             },
-        }
-    }
-
-    /// Returns the weight of a rank by words, where one by vectors has the weight 1.
-    fn lexical_weight(self) -> f32 {
-        match self {
-            Self::StandIn => LEXICAL_WEIGHT,
-            Self::Model(_) => 1.0,
         }
     }
 }
@@ -166,9 +158,9 @@ struct Indexes<'a> {
 impl<'a> Indexes<'a> {
     fn of_blocks(blocks: &[SetBlock], source: VectorSource<'a>) -> Result<Self, EvaluationError> {
         let texts: Vec<String> = blocks.iter().map(SetBlock::indexed_text).collect();
-        let vectors: Vec<_> = texts
+        let vectors: Vec<_> = blocks
             .iter()
-            .map(|text| source.vector_of(text))
+            .map(|block| source.vector_of(&block.embedded_text()))
             .collect::<Result<_, _>>()?;
         Ok(Self {
             words: LexicalIndex::of_texts(texts.iter().map(|text| (text.as_str(), detect_language(text)))),
@@ -187,8 +179,7 @@ impl<'a> Indexes<'a> {
             Way::Vectors => by_vectors()?.into_iter().take(WANTED).collect(),
             Way::Hybrid => {
                 let words = self.words.search(question, CANDIDATES);
-                let weight = self.source.lexical_weight();
-                fuse_ranks(&[(weight, &words), (1.0, &by_vectors()?)], WANTED)
+                join_both_ways(&words, &by_vectors()?, WANTED)
             }
         })
     }
@@ -198,7 +189,7 @@ impl<'a> Indexes<'a> {
 pub fn list_embedded_texts(sets: &[EvaluationSet], half: Option<Half>) -> BTreeSet<String> {
     let mut texts = BTreeSet::new();
     for set in sets {
-        texts.extend(set.blocks.iter().map(SetBlock::indexed_text));
+        texts.extend(set.blocks.iter().map(SetBlock::embedded_text));
         let main = set.find_main_language();
         for question in set.list_questions(half) {
             texts.extend(

@@ -24,6 +24,17 @@ pub fn fuse_ranks(lists: &[(f32, &[Found])], limit: usize) -> Vec<Found> {
     keep_best_blocks(found, limit)
 }
 
+/// The weight of a rank by words; one by vectors has the weight 1. It is the least at which, on the half for tuning, both ways together
+/// find no less than words alone, even where the vectors know nothing of meaning ([`crate::evaluation`]).
+const LEXICAL_WEIGHT: f32 = 5.0;
+
+/// Joins what was found by words and what is near by vectors, each best first, and keeps `limit`. What points away from the question
+/// has nothing to do with it. The product and its evaluation join by this function.
+pub fn join_both_ways(words: &[Found], near: &[Found], limit: usize) -> Vec<Found> {
+    let near: Vec<Found> = near.iter().filter(|found| found.score > 0.0).copied().collect();
+    fuse_ranks(&[(LEXICAL_WEIGHT, words), (1.0, &near)], limit)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

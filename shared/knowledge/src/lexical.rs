@@ -113,7 +113,8 @@ impl LexicalIndex {
         keep_best_blocks(found, limit)
     }
 
-    /// Returns the stems of a word that stand in blocks; if none does, those of the words that it may be a misspelling of.
+    /// Returns the stems of a word that stand in blocks. If none does, returns those of the words that it may be a misspelling
+    /// of.
     fn find_known_stems(&self, word: &str) -> Vec<String> {
         let known = self.stems_in_blocks(word);
         if !known.is_empty() {

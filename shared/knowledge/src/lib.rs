@@ -1,7 +1,7 @@
 //! The knowledge of a business, without I/O: documents are split into blocks, and the blocks that answer a question are found.
 //!
 //! Three ways find blocks: by words ([`LexicalIndex`]), by vectors of an embedding model ([`VectorIndex`]), and by both
-//! ([`fuse_ranks`]). [`evaluation`] measures them on questions whose blocks are known.
+//! ([`join_both_ways`]). [`evaluation`] measures them on questions whose blocks are known.
 
 pub mod evaluation;
 mod fusion;
@@ -13,7 +13,7 @@ mod spelling;
 mod split;
 mod vector;
 
-pub use fusion::fuse_ranks;
+pub use fusion::{fuse_ranks, join_both_ways};
 pub use language::{BlockLanguage, detect_language};
 pub use lexical::{AnalyzedText, LexicalIndex, TextAnalyzer};
 pub use shelf::{KnowledgeIndex, KnowledgeShelf, analyze_document};

@@ -1,7 +1,7 @@
 //! The indexes of snapshots that a process keeps in memory.
 
 use crate::{
-    BlockLanguage, Found, LexicalIndex, SplitSettings, TextAnalyzer, detect_language, fuse_ranks,
+    BlockLanguage, Found, LexicalIndex, SplitSettings, TextAnalyzer, detect_language, join_both_ways,
     search_vector_rows, split_document,
 };
 use recado_domain::knowledge::{
@@ -91,7 +91,7 @@ impl KnowledgeIndex {
             return described.collect();
         };
         let words = self.words.search(question, limit.max(JOINED_MIN));
-        let joined = fuse_ranks(&[(1.0, &words), (1.0, &near)], limit);
+        let joined = join_both_ways(&words, &near, limit);
         let described = joined
             .into_iter()
             .filter_map(|found| self.describe_found(found, &words, &near));
@@ -107,9 +107,7 @@ impl KnowledgeIndex {
             let block = usize::try_from(*block).ok()?;
             Some(Found { block, ..found })
         };
-        // What points away from the question has nothing to do with it.
-        let found = found.into_iter().filter(|found| found.score > 0.0);
-        Some(found.filter_map(as_block).collect())
+        Some(found.into_iter().filter_map(as_block).collect())
     }
 
     fn describe_found(&self, found: Found, words: &[Found], near: &[Found]) -> Option<FoundBlock> {

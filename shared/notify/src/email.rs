@@ -23,7 +23,6 @@ pub(crate) struct PlainEmail<'a> {
     pub(crate) to: &'a [String],
     /// Subject, one line.
     pub(crate) subject: String,
-    /// Text.
     pub(crate) text: String,
 }
 

@@ -30,6 +30,10 @@ pub struct ConnectOptions {
     pub token: bool,
     /// `true`: set the webhook also if its URL cannot be checked from here.
     pub force: bool,
+    /// `true`: the provider tells when the contact types; `false`: it does not. `None`: as it is set.
+    pub typing: Option<bool>,
+    /// `true`: the provider tells what other programs send; `false`: it does not. `None`: as it is set.
+    pub other_senders: Option<bool>,
 }
 
 impl<'a> ConnectParameters<'a> {

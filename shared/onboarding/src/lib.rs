@@ -12,6 +12,7 @@ mod dialog360;
 mod evolution;
 mod instance_webhook;
 mod meta;
+mod number_question;
 mod setup_desk;
 mod setup_state;
 mod sign;
@@ -26,6 +27,7 @@ pub use connect::{ConnectError, ConnectOptions, ConnectParameters, ConnectStep};
 pub use destination::{KeyDestination, check_key_destination};
 pub use evolution::PairingAnswer;
 pub use instance_webhook::InstanceWebhook;
+pub use number_question::NumberQuestion;
 pub use setup_desk::SetupDesk;
 pub use sign::{AuthenticateError, AuthenticatedWebhook, SampleMessage, WebhookCredentials};
 pub use target::OnboardingTarget;
@@ -40,6 +42,14 @@ use setup_state::SetupRequirements;
 /// Message that tells the operator what to set up instead of a webhook of AWS.
 const NO_WEBHOOK_TO_SET: &str = "AWS End User Messaging Social has no webhook: its events come by a topic and a \
     queue, which the stack's parameter SocialTopicArn sets up (docs/providers/aws-social.md)";
+
+/// The question about a number at AWS.
+const AWS_NUMBER_QUESTION: NumberQuestion = NumberQuestion {
+    provider: "AWS End User Messaging Social",
+    called: "the phone_number_id of the number",
+    example: "100000000000001",
+    settings: &[],
+};
 
 /// Message that tells why events of AWS cannot be replayed.
 const NO_WEBHOOK_TO_REPLAY: &str = "events of AWS come by a queue and cannot be posted";
@@ -123,6 +133,16 @@ pub fn setting_shown_to_webhook(provider: Provider) -> Option<&'static str> {
 /// this secret.
 pub fn uses_instance_secret(provider: Provider) -> bool {
     required_keys(provider).masters
+}
+
+/// Returns what to ask about a number at a provider.
+pub fn describe_number(provider: Provider) -> NumberQuestion {
+    match provider {
+        Provider::Evolution => evolution::NUMBER_QUESTION,
+        Provider::Meta => meta::NUMBER_QUESTION,
+        Provider::Dialog360 => dialog360::NUMBER_QUESTION,
+        Provider::AwsSocial => AWS_NUMBER_QUESTION,
+    }
 }
 
 /// Builds the request with which a provider would post `body`: the reverse of verifying it.

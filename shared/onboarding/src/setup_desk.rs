@@ -61,12 +61,14 @@ impl<S: Secrets + 'static> SetupDesk<S> {
             verify_token_set: request.webhook.verify_token_set,
         };
         match request.action {
-            SetupAction::Connect { base64, jwt, force } => {
+            SetupAction::Connect(wanted) => {
                 let options = ConnectOptions {
                     check: false,
-                    base64,
-                    token: jwt,
-                    force,
+                    base64: wanted.base64,
+                    token: wanted.jwt,
+                    force: wanted.force,
+                    typing: wanted.typing,
+                    other_senders: wanted.other_senders,
                 };
                 Ok(connect(&subject, &webhook, key.as_ref(), options).await)
             }

@@ -131,6 +131,36 @@ impl<S: Secrets + Clone, A: System + Clone> Tools for AgentTools<S, A> {
         })
     }
 
+    async fn has_other_event(
+        &self,
+        calendar: &Calendar,
+        own: &EffectId,
+        time: TimeSpan,
+    ) -> Result<bool, ToolFailure> {
+        let Some(google) = &calendar.google else {
+            return Ok(false);
+        };
+        let asked = self
+            .google
+            .has_other_event(&to_calendar_target(google), own, time)
+            .await;
+        asked.map_err(|error| to_tool_failure(&error))
+    }
+
+    async fn mark_event_confirmed(
+        &self,
+        calendar: &Calendar,
+        event: &EffectId,
+        is_confirmed: bool,
+    ) -> Result<(), ToolFailure> {
+        let Some(google) = &calendar.google else {
+            return Ok(());
+        };
+        let target = to_calendar_target(google);
+        let marks = self.google.mark_event_confirmed(&target, event, is_confirmed);
+        marks.await.map_err(|error| to_tool_failure(&error))
+    }
+
     fn open_effect_tool<'a>(&'a self, tool: &'a Tool, private_hosts: bool) -> Option<impl EffectTool> {
         if let Some(function) = &tool.function {
             return tool.acts().then(|| self.open_calendar(function));

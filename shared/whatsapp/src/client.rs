@@ -15,6 +15,7 @@ use recado_domain::content::{Content, MessageTemplate};
 use recado_domain::event::InboundJob;
 use recado_domain::ids::ExternalId;
 use recado_domain::inbound::InboundEvent;
+use recado_domain::instance::SeenStanding;
 use recado_domain::provider::Provider;
 use recado_domain::secret::Secret;
 use recado_pipeline::ports::{
@@ -254,6 +255,16 @@ impl<S: Secrets, A: System> Providers for WhatsApp<S, A> {
             self.forget_credential(&bound.instance).await;
         }
         answer
+    }
+
+    async fn query_standing(&self, bound: &InstanceConfig) -> Option<SeenStanding> {
+        let ProviderAccess::Granted(secret) = self.resolve_access(&bound.instance).await else {
+            return None;
+        };
+        let external = bound.instance.resolve_external_id()?;
+        let timeout = self.config.timeout.min(QUESTION_TIMEOUT);
+        let endpoint = self.endpoint(&bound.instance, &external, secret.as_ref(), timeout);
+        endpoint.ok()?.query_standing().await
     }
 
     async fn check_template(

@@ -34,5 +34,5 @@ pub use registry::{
     describe_webhook_setup, explain_refusal, interpret_event, is_sent_as_text, list_named_keys,
     required_keys, split_webhook, webhook_handler, webhook_handlers,
 };
-pub use simulation::{SimulatedMessage, SimulatedOutbox};
+pub use simulation::{SimulatedInbound, SimulatedMessage, SimulatedOutbox, write_simulated_webhook};
 pub use wire::json::WebhookParseError;

@@ -18,6 +18,7 @@ use recado_domain::content::{Content, MessageTemplate};
 use recado_domain::event::InboundJob;
 use recado_domain::ids::ExternalId;
 use recado_domain::inbound::{InboundEvent, WebhookItem};
+use recado_domain::instance::SeenStanding;
 use recado_domain::outgoing::OutgoingKind;
 use recado_domain::provider::Provider;
 use recado_domain::secret::Secret;
@@ -241,6 +242,14 @@ impl<'a> ProviderEndpoint<'a> {
             Self::Meta(at) => meta::fetch_connection(at).await,
             Self::Dialog360(at) => dialog360::fetch_connection(at).await,
             Self::AwsSocial(at) => aws_social::fetch_connection(at.client, at.timeout).await,
+        }
+    }
+
+    /// Asks how WhatsApp judges the number; `None` if the provider does not tell.
+    pub(crate) async fn query_standing(&self) -> Option<SeenStanding> {
+        match self {
+            Self::Meta(at) => meta::fetch_standing(at).await,
+            Self::Evolution(_) | Self::Dialog360(_) | Self::AwsSocial(_) => None,
         }
     }
 

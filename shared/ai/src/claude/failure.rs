@@ -42,7 +42,6 @@ pub(super) enum FailureCause {
 /// A failed attempt and its cause.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct ModelFailure {
-    /// Cause of the failure.
     pub(super) why: FailureCause,
     /// Time that the API asks to wait before the next attempt.
     pub(super) retry_after: Option<Duration>,

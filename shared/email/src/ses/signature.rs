@@ -31,13 +31,11 @@ impl<'a> AccessKey<'a> {
 
 /// The parts of a request that its signature covers. Every request names its body's type, JSON.
 pub(crate) struct SignedRequest<'a> {
-    /// Method.
     pub(crate) method: &'a str,
     /// Host, as the header has it.
     pub(crate) host: &'a str,
     /// Path, of characters that need no escaping.
     pub(crate) path: &'a str,
-    /// Body.
     pub(crate) body: &'a [u8],
 }
 

@@ -5,6 +5,7 @@
 mod access;
 mod effects;
 mod faults;
+mod standing;
 mod tokens;
 
 use jiff::tz::TimeZone;
@@ -116,7 +117,7 @@ impl Room {
 
     async fn list(&self, limit: u16) -> Result<recado_google_calendar::EventPage, CalendarError> {
         let query = EventListQuery {
-            tag: EventTag::parse_tag("thread-1").unwrap(),
+            tag: EventTag::parse_tag("thread-1"),
             time: span("2026-11-01T00:00:00Z", "2026-12-01T00:00:00Z"),
             limit,
         };

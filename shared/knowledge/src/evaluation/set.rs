@@ -1,5 +1,6 @@
 //! A set of blocks and questions, as JSON Lines: `blocks.jsonl` and `questions.jsonl`.
 
+use recado_domain::knowledge::write_embedded_text;
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
 use thiserror::Error;
@@ -18,7 +19,12 @@ pub struct SetBlock {
 }
 
 impl SetBlock {
-    /// Returns the text that is searched: title and heading belong to it.
+    /// Returns the text of which a vector is made, as of a block of an agent.
+    pub fn embedded_text(&self) -> String {
+        write_embedded_text(&self.place, &self.text)
+    }
+
+    /// Returns the text that is searched by words: title and heading belong to it.
     pub fn indexed_text(&self) -> String {
         format!("{}. {}. {}", self.source, self.place, self.text)
     }

@@ -50,6 +50,14 @@ fn the_reported_half_is_found_as_promised() {
 }
 
 #[test]
+fn a_prompt_with_what_is_found_is_a_tenth_of_one_with_all_blocks() {
+    let sizes = measure_prompts(&read_sets(), Some(Half::Reported), VectorSource::StandIn)
+        .expect("vectors of one model");
+    assert!(sizes.with_found > 500.0, "{sizes:?}");
+    assert!(sizes.saved_share() >= 0.9, "{sizes:?}");
+}
+
+#[test]
 fn follow_ups_that_rules_rewrite_are_found_nearly_as_those_that_stand_alone() {
     let mut sets = read_sets();
     for question in sets.iter_mut().flat_map(|set| &mut set.questions) {
@@ -110,7 +118,7 @@ fn a_models_vectors_take_the_place_of_the_stand_in() {
     let vectors = |of_question: &dyn Fn(&Question) -> usize| -> TextVectors {
         let mut vectors: TextVectors = texts.iter().map(|text| (text.clone(), vec![0.0; 400])).collect();
         for set in &sets {
-            let blocks = set.blocks.iter().map(SetBlock::indexed_text).enumerate();
+            let blocks = set.blocks.iter().map(SetBlock::embedded_text).enumerate();
             let questions = set
                 .questions
                 .iter()

@@ -1,5 +1,6 @@
 //! Sets an instance's webhook through Evolution's API and reads the instance's state.
 
+use super::events::{OPTIONAL_EVENTS, REQUIRED_EVENTS};
 use crate::admin_request::{AdminRequestError, AdminResponse, send_admin_request};
 use crate::target::OnboardingTarget;
 use recado_domain::ids::ExternalId;
@@ -46,6 +47,8 @@ pub(crate) struct DesiredWebhook<'a> {
     pub(crate) auth_method: WebhookAuthMethod,
     /// `true` if webhook bodies should contain files as base64.
     pub(crate) base64: bool,
+    /// Events beside those that each instance has.
+    pub(crate) extra_events: &'a [&'static str],
 }
 
 /// A webhook configuration as it is set in Evolution.
@@ -64,13 +67,6 @@ pub(crate) struct ConfiguredWebhook {
     /// Headers of the webhook requests; version 1 has none.
     pub(crate) headers: Map<String, Value>,
 }
-
-/// Events that Recado cannot work without.
-const REQUIRED_EVENTS: [&str; 3] = ["MESSAGES_UPSERT", "MESSAGES_UPDATE", "CONNECTION_UPDATE"];
-
-/// Events that Recado also uses, if Evolution's version has them. Evolution refuses a configuration with an unknown
-/// name.
-const OPTIONAL_EVENTS: [&str; 2] = ["MESSAGES_EDITED", "MESSAGES_DELETE"];
 
 /// The state of an instance's connection to WhatsApp.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -133,7 +129,7 @@ impl EvolutionAdminClient<'_> {
         answer.await.map_err(|error| self.add_base_url_hint(error))
     }
 
-    /// Adds a hint to "not found" if the base URL is that of Evolution's page for people, as the browser shows it.
+    /// Adds a hint to "not found" if the base URL is that of Evolution's page for people. A browser shows that page.
     fn add_base_url_hint(&self, error: AdminRequestError) -> AdminRequestError {
         match error {
             AdminRequestError::NotFound { said } if self.base.trim_end_matches('/').ends_with("/manager") => {
@@ -159,14 +155,19 @@ impl EvolutionAdminClient<'_> {
     }
 
     /// Sets the webhook (`POST webhook/set`) with all events that Recado uses and this version has. A configuration that
-    /// is refused with 400 is sent again with the required events only.
+    /// is refused with 400 is sent again with the required and the chosen events only.
     pub(crate) async fn set_webhook(&self, wanted: &DesiredWebhook<'_>) -> Result<(), AdminRequestError> {
-        let all: Vec<&str> = REQUIRED_EVENTS.into_iter().chain(OPTIONAL_EVENTS).collect();
+        let needed = || {
+            REQUIRED_EVENTS
+                .into_iter()
+                .chain(wanted.extra_events.iter().copied())
+        };
+        let all: Vec<&str> = needed().chain(OPTIONAL_EVENTS).collect();
         let set = |events: Vec<&str>| build_webhook_body(self.version, wanted, &events);
         let path = ["webhook", "set"];
         match self.call_api(Method::POST, path, Some(&set(all))).await {
             Err(AdminRequestError::Failed { status: 400, .. }) => self
-                .call_api(Method::POST, path, Some(&set(REQUIRED_EVENTS.to_vec())))
+                .call_api(Method::POST, path, Some(&set(needed().collect())))
                 .await
                 .map(drop),
             set => set.map(drop),
@@ -234,6 +235,7 @@ impl ConfiguredWebhook {
         }
         let missing: Vec<&str> = REQUIRED_EVENTS
             .into_iter()
+            .chain(wanted.extra_events.iter().copied())
             .filter(|event| !self.events.iter().any(|found| found == event))
             .collect();
         if !missing.is_empty() && !self.events.is_empty() {

@@ -123,6 +123,7 @@ async fn check_webhook(
             _ => WebhookAuthMethod::Header,
         },
         base64: false,
+        extra_events: &[],
     });
     if !wrong.is_empty() {
         return CheckResult::check_failed(name, "webhook", wrong.join("; ")).with_fix(mend);

@@ -2,6 +2,7 @@
 //! back. If that fails, the setting from before is put back.
 
 use super::admin_client::{DesiredWebhook, EvolutionAdminClient, WebhookAuthMethod};
+use super::events::choose_extra_events;
 use crate::admin_request::AdminRequestError;
 use crate::connect::{
     ConnectError, ConnectParameters, ConnectStep, OwnWebhook, decide_on_url, report_restored,
@@ -28,6 +29,7 @@ pub(crate) async fn connect_webhook(
     let at = EvolutionAdminClient::for_target(subject, key, &instance).ok_or(ConnectError::Missing(
         "no base URL: set EVOLUTION_API_URL here, or base_url of the instance",
     ))?;
+    let asked_for = choose_extra_events(connecting.options, None, &webhook.url);
     let wanted = DesiredWebhook {
         url: &webhook.url,
         secret,
@@ -37,6 +39,7 @@ pub(crate) async fn connect_webhook(
             (_, false) => WebhookAuthMethod::Header,
         },
         base64: connecting.options.base64,
+        extra_events: &asked_for,
     };
     let own = build_ping_webhook(connecting, &wanted, &instance);
     if connecting.options.check {
@@ -48,6 +51,14 @@ pub(crate) async fn connect_webhook(
     let checked = check_url(subject, &own).await;
     steps.push(decide_on_url(PROVIDER, checked, connecting.options.force)?);
     let before = at.find_webhook().await.map_err(unsaid())?;
+    let known = before
+        .as_ref()
+        .map(|before| (before.url.as_str(), &before.events[..]));
+    let extra_events = choose_extra_events(connecting.options, known, &webhook.url);
+    let wanted = DesiredWebhook {
+        extra_events: &extra_events,
+        ..wanted
+    };
     let refused = format!(
         "Evolution did not take the webhook of {}",
         subject.instance_name()

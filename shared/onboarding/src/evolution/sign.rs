@@ -3,6 +3,7 @@
 use crate::sign::{AuthenticateError, AuthenticatedWebhook, SampleMessage, WebhookCredentials};
 use recado_domain::config::Instance;
 use recado_domain::provider::Provider;
+use recado_whatsapp::{SimulatedInbound, write_simulated_webhook};
 use serde_json::{Value, json};
 
 /// Returns `true` if a body looks like one of Evolution's.
@@ -34,22 +35,14 @@ pub(crate) fn authenticate(
 
 /// Returns a webhook body with a text message from a contact; `None` if the instance has no name in Evolution.
 pub(crate) fn example_webhook(instance: &Instance, sample: &SampleMessage<'_>) -> Option<Value> {
-    Some(json!({
-        "event": "messages.upsert",
-        "instance": instance.resolve_external_id()?,
-        "data": {
-            "key": {
-                "remoteJid": format!("{}@s.whatsapp.net", sample.phone),
-                "fromMe": false,
-                "id": sample.id,
-            },
-            "pushName": sample.name,
-            "message": {"conversation": sample.text},
-            "messageType": "conversation",
-            "messageTimestamp": sample.at.as_second(),
-        },
-        "date_time": sample.at.to_string(),
-    }))
+    let message = SimulatedInbound {
+        phone: sample.phone,
+        name: sample.name,
+        text: sample.text,
+        id: sample.id,
+        at: sample.at,
+    };
+    write_simulated_webhook(Provider::Evolution, &instance.resolve_external_id()?, &message)
 }
 
 /// Returns the same body for use between a shell's single quotes; the shell fills in the id and the time. `None` if the

@@ -10,7 +10,7 @@ pub(crate) fn is_meta_body(body: &Value) -> bool {
     body.get("entry").is_some()
 }
 
-/// Signs `body` with the secret of its number's own app, or with that of the installation; if there are several, with the
+/// Signs `body` with the secret of its number's own app, or with that of the installation. If there are several, signs with the
 /// first one.
 pub(crate) fn sign_webhook(
     body: &Value,

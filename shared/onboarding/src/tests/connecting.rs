@@ -152,6 +152,42 @@ async fn what_was_set_before_is_put_back_when_the_check_after_setting_fails() {
 }
 
 #[tokio::test]
+async fn connecting_again_keeps_the_events_that_were_chosen_for_recado() {
+    let ours = StandIn::start([RECADO, RECADO].concat()).await;
+    let told = webhook_to(&ours);
+    let row = |events: &[&str]| -> &'static str {
+        let row =
+            json!({"enabled": true, "url": told.url, "headers": {"apikey": "s3cret"}, "events": events});
+        Box::leak(row.to_string().into_boxed_str())
+    };
+    let script = vec![
+        Does::Answers(200, row(&["MESSAGES_UPSERT", "PRESENCE_UPDATE"])),
+        Does::Answers(201, "{}"),
+        // Evolution leaves the chosen event out: that is told.
+        Does::Answers(
+            200,
+            row(&["MESSAGES_UPSERT", "MESSAGES_UPDATE", "CONNECTION_UPDATE"]),
+        ),
+        Does::Answers(201, "{}"),
+    ];
+    let scene = Scene::set("evolution", script).await;
+    let (_, connected) = scene.connect(&told, false).await;
+    let error = connected.unwrap_err().to_string();
+    assert!(error.contains("events are missing: PRESENCE_UPDATE"), "{error}");
+    let set = &scene.server.requests()[1].body["webhook"]["events"];
+    let set: Vec<&str> = set
+        .as_array()
+        .unwrap()
+        .iter()
+        .filter_map(|event| event.as_str())
+        .collect();
+    assert!(
+        set.contains(&"PRESENCE_UPDATE") && set.contains(&"MESSAGES_EDITED"),
+        "{set:?}"
+    );
+}
+
+#[tokio::test]
 async fn an_instance_that_had_no_webhook_has_none_that_works_after_a_failed_check() {
     let ours = StandIn::start(RECADO.to_vec()).await;
     let script = vec![

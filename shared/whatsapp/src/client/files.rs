@@ -1,7 +1,7 @@
 //! Fetches the files of messages.
 
 use super::{ProviderAccess, WhatsApp};
-use crate::wire::file_download::DownloadClients;
+use crate::wire::file_download::{DownloadClients, download_file};
 use recado_domain::config::InstanceConfig;
 use recado_domain::message::FileLoss;
 use recado_pipeline::ports::{FetchedFile, FileError, FileRequest, Secrets, System};
@@ -32,19 +32,43 @@ impl<S: Secrets, A: System> WhatsApp<S, A> {
                 return Err(FileError::Unavailable { why });
             }
         };
+        if file.was_sent {
+            return self.fetch_sent_file(file).await;
+        }
         let external = instance.resolve_external_id();
         let external = external.ok_or(FileError::Lost(FileLoss::Gone))?;
         let Ok(endpoint) = self.endpoint(instance, &external, secret.as_ref(), file.within) else {
             return Err(FileError::Credentials);
         };
-        let clients = DownloadClients {
-            trusted: &self.http,
-            public: self.downloads.as_ref(),
-        };
+        let clients = self.download_clients();
         let fetched = endpoint.fetch_file(clients, file).await;
         if matches!(fetched, Err(FileError::Credentials)) {
             self.forget_credential(instance).await;
         }
         fetched
+    }
+
+    fn download_clients(&self) -> DownloadClients<'_> {
+        DownloadClients {
+            trusted: &self.http,
+            public: self.downloads.as_ref(),
+        }
+    }
+
+    /// Fetches a file from the URL by which a client sent it. Whoever may send chooses that URL, so it never leads into a private
+    /// network, and no key is sent there.
+    async fn fetch_sent_file(&self, file: &FileRequest<'_>) -> Result<FetchedFile, FileError> {
+        let url = file.media.source.as_deref();
+        let url = url.ok_or(FileError::Lost(FileLoss::Gone))?;
+        let public = FileRequest {
+            private_hosts: false,
+            ..*file
+        };
+        let request = self.download_clients().build_request(url, "", &public)?;
+        match download_file(request, file).await {
+            // It is no provider's key that is refused.
+            Err(FileError::Credentials) => Err(FileError::Lost(FileLoss::Gone)),
+            fetched => fetched,
+        }
     }
 }

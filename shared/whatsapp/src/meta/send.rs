@@ -6,6 +6,7 @@ use crate::meta::upload::{MediaUpload, find_inline_file, upload_inline_file};
 use crate::wire::http_exchange::{HttpExchange, HttpResponse, build_url, send_request};
 use crate::wire::json::{get_text, list_members};
 use recado_domain::ids::ExternalId;
+use recado_domain::instance::{MessagingLimit, NumberQuality, SeenStanding};
 use recado_domain::outbox::HeldStatus;
 use recado_domain::secret::Secret;
 use recado_pipeline::ports::{ConnectionAnswer, OutgoingMessage, SendOutcome};
@@ -136,6 +137,21 @@ pub(crate) async fn fetch_connection(at: &MetaEndpoint<'_>) -> ConnectionAnswer 
         },
         HttpExchange::NotSent(_) | HttpExchange::ResponseLost { .. } => ConnectionAnswer::Unclear,
     }
+}
+
+/// Reads the quality and the limit of the number. The limit is the one of its business portfolio.
+pub(crate) async fn fetch_standing(at: &MetaEndpoint<'_>) -> Option<SeenStanding> {
+    let mut url = build_url(at.base, &[at.version, at.phone_number_id.as_str()])?;
+    url.set_query(Some("fields=quality_rating,messaging_limit_tier"));
+    let request = at.http.get(url).bearer_auth(at.token.expose_secret());
+    let HttpExchange::Response(answer) = send_request(request, at.timeout).await else {
+        return None;
+    };
+    let word = |name: &str| answer.body.get(name).and_then(Value::as_str);
+    answer.is_success().then(|| SeenStanding {
+        quality: word("quality_rating").map_or_else(NumberQuality::default, NumberQuality::parse),
+        limit: word("messaging_limit_tier").and_then(MessagingLimit::parse),
+    })
 }
 
 #[cfg(test)]

@@ -19,8 +19,8 @@ pub(crate) struct DownloadClients<'a> {
 }
 
 impl DownloadClients<'_> {
-    /// Begins a request to `url`, which an answer or a webhook of the provider at `base` names, by the client that may ask it.
-    /// No key is sent there, unless the host is the provider's own.
+    /// Begins a request to a `url` of the provider at `base`, by the client that may ask it. An answer or a webhook named the
+    /// URL. No key is sent there, unless the host is the provider's own.
     pub(crate) fn build_request(
         &self,
         url: &str,

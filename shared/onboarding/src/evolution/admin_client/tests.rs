@@ -36,6 +36,7 @@ impl Case {
             secret: &self.secret,
             auth_method: proven_by,
             base64: false,
+            extra_events: &[],
         }
     }
 }
@@ -83,6 +84,15 @@ async fn a_version_that_does_not_know_every_event_is_told_those_that_are_needed(
         .unwrap();
     let asked = &server.requests()[1].body["webhook"];
     assert_eq!(asked["events"], json!(REQUIRED_EVENTS));
+    let script = vec![Does::Answers(400, "{}"), Does::Answers(201, "{}")];
+    let server = StandIn::start(script).await;
+    let chosen = DesiredWebhook {
+        extra_events: &["PRESENCE_UPDATE"],
+        ..case.wanted(WebhookAuthMethod::Token)
+    };
+    case.at(&server, 2).set_webhook(&chosen).await.unwrap();
+    let again = &server.requests()[1].body["webhook"]["events"];
+    assert_eq!(again[3], "PRESENCE_UPDATE", "{again}");
     assert_eq!(asked["headers"], json!({"jwt_key": "the-secret"}));
 }
 

@@ -1,4 +1,5 @@
 use super::*;
+use recado_domain::instance::{MessagingLimit, NumberQuality};
 
 #[tokio::test]
 async fn a_meta_number_is_open_while_its_token_is_good() {
@@ -31,6 +32,39 @@ async fn a_meta_number_is_open_while_its_token_is_good() {
         let asked = &stand_in.requests()[0].line;
         assert!(
             asked.starts_with("GET /v") && asked.ends_with("?fields=id"),
+            "{asked}"
+        );
+    }
+}
+
+#[tokio::test]
+async fn meta_tells_the_quality_and_the_limit_of_a_number() {
+    let told = |quality: NumberQuality, limit: Option<MessagingLimit>| Some(SeenStanding { quality, limit });
+    for (does, expected) in [
+        (
+            Does::Answers(
+                200,
+                r#"{"quality_rating":"YELLOW","messaging_limit_tier":"TIER_2K","id":"1"}"#,
+            ),
+            told(NumberQuality::Yellow, Some(MessagingLimit::People(2_000))),
+        ),
+        (
+            Does::Answers(200, r#"{"id":"1"}"#),
+            told(NumberQuality::Unknown, None),
+        ),
+        (Does::Answers(401, "{}"), None),
+        (Does::Hangs, None),
+    ] {
+        let stand_in = StandIn::start(vec![does.clone()]).await;
+        let whatsapp = whatsapp(&stand_in.url, Some("token-1"), Simulation::Off);
+        assert_eq!(
+            whatsapp.query_standing(&meta_number()).await,
+            expected,
+            "{does:?}"
+        );
+        let asked = &stand_in.requests()[0].line;
+        assert!(
+            asked.ends_with("?fields=quality_rating,messaging_limit_tier"),
             "{asked}"
         );
     }

@@ -20,6 +20,7 @@ fn request(media: &Media) -> FileRequest<'_> {
         provider_message_id: Some("3EB0A1"),
         bytes_max: 1000,
         within: MINUTE,
+        was_sent: false,
         private_hosts: false,
     }
 }
@@ -109,6 +110,24 @@ async fn a_url_into_a_private_network_is_asked_only_if_that_is_allowed() {
         let (file, _) = fetched(&evolution_instance(), answers.clone(), &allowed).await;
         assert_eq!(file.unwrap().0, b"secret", "{host}");
     }
+}
+
+#[tokio::test]
+async fn a_file_that_was_sent_by_its_url_is_asked_for_at_no_provider_and_in_no_private_network() {
+    let own = StandIn::start(vec![Does::Answers(200, "secret"), Does::Answers(200, "secret")]).await;
+    let media = named(&format!("{}/a.png", own.url));
+    for bound in [evolution_instance(), meta_number()] {
+        let whatsapp = whatsapp(&own.url, Some("key-1"), Simulation::Off);
+        let sent = FileRequest {
+            was_sent: true,
+            private_hosts: true,
+            ..request(&media)
+        };
+        let refused = whatsapp.fetch_file(&bound, &sent).await.map(drop);
+        let forbidden = matches!(refused, Err(FileError::Lost(FileLoss::ForbiddenAddress)));
+        assert!(forbidden, "{refused:?}");
+    }
+    assert!(own.requests().is_empty());
 }
 
 #[tokio::test]

@@ -374,6 +374,7 @@ async fn fetched(
         provider_message_id: Some("wamid.1"),
         bytes_max: 1_000,
         within: Duration::from_secs(4),
+        was_sent: false,
         private_hosts: false,
     };
     (fetch_file(&endpoint, &request).await, stand_in.requests())

@@ -1,0 +1,64 @@
+//! The tools of agents, behind the port of the models.
+
+use super::Model;
+use recado_domain::calendar::TimeSpan;
+use recado_domain::config::Calendar;
+use recado_domain::effects::EffectId;
+use recado_domain::tools::{McpListing, Tool};
+use recado_pipeline::ports::{EffectTool, EventLook, Secrets, System, ToolFailure, ToolLimits, Tools};
+use serde_json::Value;
+
+impl<S: Secrets + Clone, A: System + Clone> Tools for Model<S, A> {
+    async fn call_tool(
+        &self,
+        tool: &Tool,
+        arguments: &Value,
+        limits: ToolLimits,
+    ) -> Result<String, ToolFailure> {
+        self.tools.call_tool(tool, arguments, limits).await
+    }
+
+    async fn list_server_tools(
+        &self,
+        tool: &Tool,
+        limits: ToolLimits,
+    ) -> Result<Vec<McpListing>, ToolFailure> {
+        self.tools.list_server_tools(tool, limits).await
+    }
+
+    async fn query_busy_times(
+        &self,
+        calendar: &Calendar,
+        span: TimeSpan,
+    ) -> Result<Vec<TimeSpan>, ToolFailure> {
+        self.tools.query_busy_times(calendar, span).await
+    }
+
+    async fn look_at_event(&self, calendar: &Calendar, event: &EffectId) -> Result<EventLook, ToolFailure> {
+        self.tools.look_at_event(calendar, event).await
+    }
+
+    async fn has_other_event(
+        &self,
+        calendar: &Calendar,
+        own: &EffectId,
+        time: TimeSpan,
+    ) -> Result<bool, ToolFailure> {
+        self.tools.has_other_event(calendar, own, time).await
+    }
+
+    async fn mark_event_confirmed(
+        &self,
+        calendar: &Calendar,
+        event: &EffectId,
+        is_confirmed: bool,
+    ) -> Result<(), ToolFailure> {
+        self.tools
+            .mark_event_confirmed(calendar, event, is_confirmed)
+            .await
+    }
+
+    fn open_effect_tool<'a>(&'a self, tool: &'a Tool, private_hosts: bool) -> Option<impl EffectTool> {
+        self.tools.open_effect_tool(tool, private_hosts)
+    }
+}
