@@ -24,6 +24,7 @@ mod description;
 mod effects;
 mod entries;
 mod error_mapping;
+mod events;
 mod health;
 mod instances;
 mod invitation_export;
@@ -38,6 +39,7 @@ mod occasions;
 mod onboarding;
 mod opt_outs;
 mod outgoing_fields;
+mod own_token;
 pub(crate) mod permissions;
 mod problem_answers;
 mod schema;
@@ -58,7 +60,8 @@ mod whatsapp;
 
 pub use metrics::{GaugeReading, MetricsPage};
 pub use onboarding::{
-    PhonePairing, ProviderSetup, SetupAction, SetupAnswer, SetupCheck, SetupError, SetupRequest,
+    ConnectRequest, PhonePairing, ProviderSetup, SetupAction, SetupAnswer, SetupCheck, SetupError,
+    SetupRequest,
 };
 
 use crate::keys::Keys;
@@ -92,6 +95,8 @@ pub struct ApiOptions<D> {
     pub asks_models: bool,
     /// The part that sets instances up at their providers. `None`: this process does not.
     pub provider_setup: Option<ProviderSetup>,
+    /// The feed of published events for streams. `None`: there are no streams.
+    pub event_feed: Option<crate::EventFeed>,
 }
 
 /// The ports, the keys and the queue depths that an installation's API works with.
@@ -243,11 +248,15 @@ macro_rules! list_operator_routes {
             $routes!(alerts::list_notifications),
             $routes!(alerts::redrive_notification),
             $routes!(alerts::post_test),
+            $routes!(own_token::get_own_token),
             $routes!(tokens::list_tokens, tokens::post_token),
             $routes!(tokens::delete_token),
             $routes!(audit::get_audit),
+            $routes!(events::get_events),
+            $routes!(events::get_event_stream),
             $routes!(trace::get_trace),
             $routes!(simulator::list_simulated_outbox),
+            $routes!(simulator::post_simulated_message),
         ]
     };
 }

@@ -10,6 +10,7 @@
 
 mod api;
 mod correlation;
+mod event_feed;
 mod health_probe;
 mod keys;
 mod large_bodies;
@@ -19,9 +20,10 @@ mod webhook;
 mod webhook_recording;
 
 pub use api::{
-    ApiOptions, GaugeReading, MetricsPage, PhonePairing, ProviderSetup, SetupAction, SetupAnswer, SetupCheck,
-    SetupError, SetupRequest,
+    ApiOptions, ConnectRequest, GaugeReading, MetricsPage, PhonePairing, ProviderSetup, SetupAction,
+    SetupAnswer, SetupCheck, SetupError, SetupRequest,
 };
+pub use event_feed::EventFeed;
 pub use health_probe::HealthProbe;
 pub use keys::Keys;
 pub use problem::HttpProblem;

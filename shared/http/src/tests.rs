@@ -15,10 +15,12 @@ mod dialog360;
 mod dying;
 mod effects;
 mod entries;
+mod events;
 mod files;
 mod forged;
 mod given_up;
 mod health;
+mod invitations;
 mod known_answers;
 mod message_changes;
 mod metrics;
@@ -29,6 +31,7 @@ mod privacy;
 mod recording;
 mod roles;
 mod sends;
+mod simulator;
 mod stand_ins;
 mod strangers;
 mod tokens;
@@ -40,7 +43,7 @@ mod webhooks;
 mod wrong_webhooks;
 
 use crate::{
-    ApiOptions, HealthProbe, MetricsPage, WebhookKeys, WebhookLimits, api_router, webhook_router,
+    ApiOptions, EventFeed, HealthProbe, MetricsPage, WebhookKeys, WebhookLimits, api_router, webhook_router,
     whole_router,
 };
 use axum::Router;
@@ -91,6 +94,7 @@ pub(crate) struct Site {
     simulator: Option<SimulatedOutbox>,
     public_url: Option<String>,
     metrics: Option<MetricsPage>,
+    event_feed: Option<EventFeed>,
 }
 
 impl Site {
@@ -99,7 +103,7 @@ impl Site {
     }
 
     /// Configures the tenants, agents and instances of these fixtures.
-    pub(crate) async fn configure_fixtures(&self, fixtures: [&Fixture; 2]) {
+    pub(crate) async fn configure_fixtures(&self, fixtures: impl IntoIterator<Item = &Fixture>) {
         let mut configured = ConfigDocument::default();
         for fixture in fixtures {
             let document = fixture.document();
@@ -136,6 +140,7 @@ impl Site {
             simulator: None,
             public_url: None,
             metrics: None,
+            event_feed: None,
         }
     }
 
@@ -155,6 +160,11 @@ impl Site {
 
     pub(crate) fn showing_metrics(mut self, page: MetricsPage) -> Self {
         self.metrics = Some(page);
+        self
+    }
+
+    pub(crate) fn with_event_feed(mut self, feed: EventFeed) -> Self {
+        self.event_feed = Some(feed);
         self
     }
 
@@ -205,6 +215,7 @@ impl Site {
             health_probe: self.pulse.clone(),
             asks_models: false,
             provider_setup: Some(stand_ins::set_up_nothing()),
+            event_feed: self.event_feed.clone(),
         }
     }
 

@@ -11,10 +11,31 @@ use axum::{Extension, Json};
 use recado_domain::Timestamp;
 use recado_domain::access::Caller;
 use recado_domain::ids::BatchId;
-use recado_domain::invitations::{Batch, BatchCounts, BatchOrder};
+use recado_domain::invitations::{Batch, BatchCounts, BatchOrder, BatchReminder};
 use recado_pipeline::deliver::{self, BatchProgress};
 use serde::Serialize;
 use utoipa::ToSchema;
+
+/// The reminder of an occasion that a batch is.
+#[derive(Debug, Serialize, ToSchema)]
+struct BatchReminderView {
+    /// The time before the occasion, such as `P1D`.
+    before: String,
+    /// The beginning of the occasion for which it was planned.
+    begins_at: Timestamp,
+    /// `true`: the occasion was moved or cancelled, or no longer has the reminder.
+    withdrawn: bool,
+}
+
+impl From<BatchReminder> for BatchReminderView {
+    fn from(reminder: BatchReminder) -> Self {
+        Self {
+            before: reminder.before,
+            begins_at: reminder.begins_at,
+            withdrawn: reminder.is_withdrawn,
+        }
+    }
+}
 
 /// A batch of invitations.
 #[derive(Debug, Serialize, ToSchema)]
@@ -24,12 +45,16 @@ pub(super) struct BatchView {
     event_id: String,
     channel: &'static str,
     template: String,
-    /// `preparing`, `running`, `paused` or `cancelled`.
+    /// `preparing`, `scheduled`, `running`, `paused` or `cancelled`.
     status: &'static str,
     /// Number of recipients.
     recipients: usize,
     /// Number of recipients whose invitations were made.
     expanded: usize,
+    /// Time before which nothing of it leaves.
+    send_at: Option<Timestamp>,
+    /// The reminder that it is. It gets its recipients at `send_at`.
+    reminder: Option<BatchReminderView>,
     created_at: Timestamp,
 }
 
@@ -43,6 +68,8 @@ impl From<Batch> for BatchView {
             status: batch.state.as_str(),
             recipients: batch.recipients,
             expanded: batch.expanded,
+            send_at: batch.send_at,
+            reminder: batch.reminder.map(Into::into),
             created_at: batch.created_at,
         }
     }

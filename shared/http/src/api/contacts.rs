@@ -255,7 +255,7 @@ impl TryFrom<ContactExport> for ContactExportView {
     }
 }
 
-/// Exports everything that is stored of a contact, with the files that were uploaded for it, in parts of about 3 MB.
+/// Exports everything that is stored of a contact, with its uploaded files, in parts of about 3 MB.
 #[utoipa::path(
     post,
     path = "/v1/contacts/export",

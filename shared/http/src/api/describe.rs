@@ -26,10 +26,11 @@ that `cursor`. Every answer has the header `X-Correlation-Id`: the id that the r
 are added to answers, never renamed, so a client must ignore fields that it does not know.";
 
 /// The groups of routes, in the order in which a reader meets them.
-const TAGS: [&str; 15] = [
+const TAGS: [&str; 16] = [
     "Health",
     "Conversations",
     "Messages",
+    "Events",
     "Invitations",
     "Contacts",
     "Instances",

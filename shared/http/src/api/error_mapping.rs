@@ -67,6 +67,8 @@ impl From<InvitationError> for HttpProblem {
             | InvitationError::Address(_)
             | InvitationError::Email(_)
             | InvitationError::OptedOut
+            | InvitationError::TooLate
+            | InvitationError::BatchTime
             | InvitationError::Phone(_) => Self::new(StatusCode::UNPROCESSABLE_ENTITY, error.to_string()),
             InvitationError::Deliver(error) => error.into(),
             InvitationError::Port(error) => Self::from_port_error(&error),

@@ -12,7 +12,7 @@ use axum::{Extension, Json};
 use recado_domain::Timestamp;
 use recado_domain::access::Caller;
 use recado_domain::email::EmailState;
-use recado_domain::ids::{InstanceId, MessageId, TenantId};
+use recado_domain::ids::{ConversationId, InstanceId, MessageId, TenantId};
 use recado_domain::invitations::InvitationState;
 use recado_pipeline::deliver::{self, InvitationView};
 use serde::{Deserialize, Serialize};
@@ -177,6 +177,23 @@ pub(super) struct SessionQuery {
     instance: Option<InstanceId>,
 }
 
+/// Facts of a session besides its times.
+#[derive(Debug, Serialize, ToSchema)]
+#[expect(
+    clippy::struct_field_names,
+    reason = "the names of an earlier delivery service"
+)]
+struct SessionMetadataView {
+    #[schema(value_type = String)]
+    conversation_id: ConversationId,
+    /// The occasion to which the contact was invited last.
+    #[serde(rename = "eventId")]
+    event_id: Option<String>,
+    /// The guest as whom the contact was invited last.
+    #[serde(rename = "guestId")]
+    guest_id: Option<String>,
+}
+
 /// A contact's session of 24 hours.
 #[derive(Debug, Serialize, ToSchema)]
 pub(super) struct SessionDetailView {
@@ -188,6 +205,7 @@ pub(super) struct SessionDetailView {
     started_at: Timestamp,
     expires_at: Timestamp,
     last_message_at: Timestamp,
+    metadata: SessionMetadataView,
 }
 
 /// Returns the newest session of a contact: 24 hours from the last message, renewed by each.
@@ -213,5 +231,10 @@ pub(super) async fn get_session(
         started_at: found.session.started_at,
         expires_at: found.session.expires_at,
         last_message_at: found.session.last_message_at,
+        metadata: SessionMetadataView {
+            conversation_id: found.conversation,
+            event_id: found.invited.as_ref().map(|invited| invited.occasion.to_string()),
+            guest_id: found.invited.map(|invited| invited.guest.to_string()),
+        },
     }))
 }

@@ -15,7 +15,7 @@ use axum::{Extension, Json};
 use recado_domain::Timestamp;
 use recado_domain::access::Caller;
 use recado_domain::ids::{CorrelationId, GuestId, InvitationTemplateName, MessageId, OccasionId, TenantId};
-use recado_domain::invitations::{InvitationChannel, InvitationState, TemplateValues};
+use recado_domain::invitations::{InvitationChannel, InvitationState, SendTime, TemplateValues};
 use recado_domain::metadata::Metadata;
 use recado_pipeline::deliver::{
     self, AcceptedBatch, AcceptedInvitation, BatchRequest, InvitationRequest, NamedGuest,
@@ -71,6 +71,10 @@ struct InvitationSendRequest {
     #[schema(value_type = Option<Object>)]
     variables: TemplateValues,
     metadata: Option<Map<String, Value>>,
+    /// Time before which it does not leave, at most a year ahead: with its offset, or without one for the guest's own clock. A batch
+    /// needs the offset.
+    #[schema(example = "2027-03-01T09:00:00-03:00")]
+    send_at: Option<String>,
     /// The tenant, with a token of the installation. If absent, the only one.
     tenant: Option<String>,
 }
@@ -88,6 +92,10 @@ struct GuestSendRequest {
     #[schema(value_type = Option<Object>)]
     variables: TemplateValues,
     metadata: Option<Map<String, Value>>,
+    /// Time before which it does not leave, at most a year ahead: with its offset, or without one for the guest's own clock. A batch
+    /// needs the offset.
+    #[schema(example = "2027-03-01T09:00:00-03:00")]
+    send_at: Option<String>,
     /// The tenant, with a token of the installation. If absent, the only one.
     tenant: Option<String>,
 }
@@ -107,7 +115,7 @@ pub(super) struct AcceptedInvitationView {
     message_id: Option<MessageId>,
     is_free: bool,
     session_id: Option<String>,
-    /// Earliest time at which it leaves, if quiet hours or the frequency cap put it off.
+    /// Earliest time at which it leaves, if the request, quiet hours or the frequency cap set one.
     not_before: Option<Timestamp>,
 }
 
@@ -146,7 +154,7 @@ struct BatchItemView {
 #[derive(Debug, Serialize, ToSchema)]
 pub(super) struct AcceptedBatchView {
     batch_id: String,
-    /// `running`; or what it was, if the request came before.
+    /// `running`, or `scheduled` until its `send_at`; or what it was, if the request came before.
     status: &'static str,
     /// Number of recipients.
     recipients: usize,
@@ -222,6 +230,7 @@ pub(super) async fn post_invitation(
                 template: parse_template(&wanted.template)?,
                 variables: wanted.variables,
                 metadata: parse_metadata(wanted.metadata.as_ref())?,
+                send_at: parse_send_time(wanted.send_at.as_deref())?,
                 key: parse_idempotency_key(&headers)?,
                 correlation,
             };
@@ -241,6 +250,7 @@ pub(super) async fn post_invitation(
         template: parse_template(&wanted.template)?,
         variables: wanted.variables,
         metadata: parse_metadata(wanted.metadata.as_ref())?,
+        send_at: parse_send_time(wanted.send_at.as_deref())?,
         key: parse_idempotency_key(&headers)?,
         correlation,
     };
@@ -297,6 +307,7 @@ pub(super) async fn post_guest_invitation(
         template: parse_template(&wanted.template)?,
         variables: wanted.variables,
         metadata: parse_metadata(wanted.metadata.as_ref())?,
+        send_at: parse_send_time(wanted.send_at.as_deref())?,
         key: parse_idempotency_key(&headers)?,
         correlation,
     };
@@ -334,6 +345,11 @@ pub(super) fn parse_guest_id(text: &str) -> Result<GuestId, HttpProblem> {
 pub(super) fn parse_template(text: &str) -> Result<InvitationTemplateName, HttpProblem> {
     let unknown = |_| HttpProblem::new(StatusCode::UNPROCESSABLE_ENTITY, "there is no such template");
     InvitationTemplateName::parse(text).map_err(unknown)
+}
+
+fn parse_send_time(text: Option<&str>) -> Result<Option<SendTime>, HttpProblem> {
+    let parsed = text.map(SendTime::parse).transpose();
+    parsed.map_err(|error| HttpProblem::bad_request(error.to_string()))
 }
 
 fn parse_metadata(object: Option<&Map<String, Value>>) -> Result<Option<Metadata>, HttpProblem> {

@@ -15,10 +15,34 @@ use axum::{Extension, Json};
 use recado_domain::Timestamp;
 use recado_domain::access::Caller;
 use recado_domain::ids::GuestId;
-use recado_domain::invitations::{GUEST_ROWS_MAX, Guest, GuestRow, ListedGuest, parse_guest_list};
+use recado_domain::invitations::{
+    GUEST_ROWS_MAX, Guest, GuestRow, GuestStatus, ListedGuest, OccasionReminder, parse_guest_list,
+};
 use recado_pipeline::occasions::{self, AddedGuests, ListedOccasion};
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
+
+/// A reminder of an occasion.
+#[derive(Debug, Serialize, ToSchema)]
+struct OccasionReminderView {
+    /// The time before the occasion, such as `P1D`.
+    before: String,
+    template: String,
+    channel: &'static str,
+    /// Statuses of the guests to whom it goes.
+    guests: Vec<&'static str>,
+}
+
+impl From<OccasionReminder> for OccasionReminderView {
+    fn from(reminder: OccasionReminder) -> Self {
+        Self {
+            before: reminder.before,
+            template: reminder.template.to_string(),
+            channel: reminder.channel.as_str(),
+            guests: reminder.guests.into_iter().map(GuestStatus::as_str).collect(),
+        }
+    }
+}
 
 /// An occasion to which guests are invited.
 #[derive(Debug, Serialize, ToSchema)]
@@ -32,6 +56,9 @@ pub(super) struct OccasionView {
     starts_at: Option<String>,
     time_zone: Option<String>,
     language: Option<String>,
+    /// `true` if it does not take place: nobody is reminded of it.
+    cancelled: bool,
+    reminders: Vec<OccasionReminderView>,
     /// Time since which pages about it must be made anew, because a guest answered. An earlier service told it as
     /// `landing.invalidated`.
     landing_invalidated_at: Option<Timestamp>,
@@ -49,6 +76,8 @@ impl From<ListedOccasion> for OccasionView {
             starts_at: occasion.starts_at.map(|at| at.to_string()),
             time_zone: occasion.time_zone,
             language: occasion.language,
+            cancelled: occasion.cancelled,
+            reminders: occasion.reminders.into_iter().map(Into::into).collect(),
         }
     }
 }
@@ -105,6 +134,8 @@ pub(super) struct GuestView {
     phone: Option<String>,
     email: Option<String>,
     language: Option<String>,
+    /// IANA time zone, if another than the occasion's.
+    time_zone: Option<String>,
     /// `pending`, `confirmed` or `declined`.
     status: &'static str,
     confirmation_payload: Option<ConfirmationPayload>,
@@ -119,6 +150,7 @@ impl From<Guest> for GuestView {
             phone: guest.phone.map(|digits| format!("+{digits}")),
             email: guest.email,
             language: guest.language,
+            time_zone: guest.time_zone,
             status: guest.status.as_str(),
             confirmation_payload: guest.reply.map(|reply| ConfirmationPayload {
                 at: reply.at,
@@ -182,6 +214,8 @@ struct NewGuest {
     phone: Option<String>,
     email: Option<String>,
     language: Option<String>,
+    /// IANA time zone, if another than the occasion's. `zone` and `timezone` are read, too.
+    time_zone: Option<String>,
 }
 
 /// Guests to add.
@@ -230,7 +264,7 @@ impl From<AddedGuests> for AddedGuestsView {
 /// Adds guests to an occasion.
 ///
 /// The body is JSON, or a list of comma-separated values (`Content-Type: text/csv`) whose first row names the columns `id`, `name`,
-/// `phone`, `email`, `language`. Rows that are refused are told, and the others are added. The same list again changes nothing.
+/// `phone`, `email`, `language`, `time_zone`. Rows that are refused are told, and the others are added. The same list again changes nothing.
 #[utoipa::path(
     post,
     path = "/v1/occasions/{id}/guests",

@@ -70,14 +70,7 @@ pub struct SetupRequest {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum SetupAction {
     /// Sets the webhook, and checks that webhooks would arrive.
-    Connect {
-        /// `true`: webhooks include files as base64.
-        base64: bool,
-        /// `true`: webhooks carry a signed token instead of the secret itself.
-        jwt: bool,
-        /// `true`: the webhook is set also if its URL cannot be checked.
-        force: bool,
-    },
+    Connect(ConnectRequest),
     /// Starts the pairing of a phone.
     Pair,
     /// Checks the setup.
@@ -154,19 +147,24 @@ impl From<SetupError> for HttpProblem {
 }
 
 /// The options of connecting. Each is for Evolution.
-#[derive(Debug, Default, Deserialize, ToSchema)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields, default)]
 #[schema(example = json!({}))]
-pub(super) struct ConnectRequest {
+pub struct ConnectRequest {
     /// `true`: webhooks include files as base64.
     #[schema(required = false, default = false)]
-    base64: bool,
+    pub base64: bool,
     /// `true`: webhooks carry a signed token instead of the secret itself (from 2.3 on).
     #[schema(required = false, default = false)]
-    jwt: bool,
+    pub jwt: bool,
     /// `true`: the webhook is set also if its URL cannot be checked from here.
     #[schema(required = false, default = false)]
-    force: bool,
+    pub force: bool,
+    /// `true`: Evolution tells when the contact types, so that a reply waits; `false`: it does not. If absent, as it is set.
+    pub typing: Option<bool>,
+    /// `true`: Evolution tells what other programs send, so that it counts as a person's answer; `false`: it does not. If
+    /// absent, as it is set.
+    pub other_senders: Option<bool>,
 }
 
 /// The result of connecting.
@@ -234,12 +232,7 @@ pub(super) async fn post_connect(
     } else {
         parse_json_body(&body)?
     };
-    let action = SetupAction::Connect {
-        base64: wanted.base64,
-        jwt: wanted.jwt,
-        force: wanted.force,
-    };
-    let (instance, done) = set_up_instance(&api, &caller, &id, action).await?;
+    let (instance, done) = set_up_instance(&api, &caller, &id, SetupAction::Connect(wanted)).await?;
     Ok(Json(ConnectView {
         instance,
         connected: done.error.is_none(),

@@ -101,14 +101,18 @@ pub(crate) const PERMISSIONS: &[(&str, &str, Permission)] = &[
     ("POST", "/v1/alerts/notifications/{id}/redrive", Operate),
     ("POST", "/v1/alerts/test", Operate),
     ("DELETE", "/v1/tenants/{id}", Administer),
+    ("GET", "/v1/token", Read),
     ("GET", "/v1/tokens", Administer),
     ("POST", "/v1/tokens", Administer),
     ("DELETE", "/v1/tokens/{name}", Administer),
     ("GET", "/v1/audit", Configure),
+    ("GET", "/v1/events", Read),
+    ("GET", "/v1/events/stream", Read),
     ("GET", "/v1/trace", Read),
     ("GET", "/v1/trends", Read),
     ("GET", "/v1/usage", Read),
     ("GET", "/simulator/outbox", Read),
+    ("POST", "/simulator/messages", Send),
 ];
 
 /// Returns the permission that a route needs. `None`: the table lacks the route, so nobody may use it.

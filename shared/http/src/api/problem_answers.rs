@@ -32,5 +32,6 @@ problem_answers! {
     PreconditionFailed = "412" "It was changed since the version that `If-Match` names.";
     PreconditionRequired = "428" "`If-Match` is missing.";
     Unprocessable = "422" "The request is well-formed, but cannot be carried out; `detail` says why.";
+    NotImplemented = "501" "This installation does not have it; `detail` says why.";
     BadGateway = "502" "The provider refused the request or could not be reached.";
 }

@@ -8,6 +8,7 @@ mod calendars;
 mod configuration;
 mod content;
 mod deliveries;
+mod events;
 mod hours;
 mod invitations;
 mod reports;
@@ -16,6 +17,7 @@ mod tools;
 pub(super) use calendars::CalendarSchema;
 pub(super) use configuration::{AgentSchema, ConfigDocumentSchema, InstanceSchema, RateSchema, TenantSchema};
 pub(super) use content::OutgoingContentSchema;
+pub(super) use events::PublishedEventSchema;
 pub(super) use reports::{
     CatchUpReportSchema, ConfigurationChangeSchema, PricingSchema, SimulatedMessageSchema, StatusErrorSchema,
 };
@@ -29,9 +31,11 @@ use recado_domain::decision::DecisionKind;
 use recado_domain::delivery::DeliveryStatus;
 use recado_domain::event::{EventKind, EventState};
 use recado_domain::instance::ConnectionStatus;
+use recado_domain::invitations::InvitationChannel;
 use recado_domain::message::{MessageStatus, Role};
 use recado_domain::notice::NoticeKind;
 use recado_domain::provider::Provider;
+use recado_domain::published_event::{PublishedKind, TurnResult};
 use recado_domain::reason::Reason;
 use recado_domain::signature::SignaturePosition;
 use recado_pipeline::configure::ConfigurationChangeKind;
@@ -79,6 +83,13 @@ word_schemas! {
     EventKindSchema: EventKind { Message, Failed, Connection }
     EventStateSchema: EventState { Pending, Applied, Dead }
     ConnectionStatusSchema: ConnectionStatus { Open, Closed, Unreachable, NeedsCredentials }
+    PublishedKindSchema: PublishedKind {
+        MessageCreated, MessageUpdated, MessageStatus, ConversationUpdated, ConversationWaiting, TurnStarted,
+        TurnFinished, InstanceConnection, DeliveryCreated, DeliveryUpdated, AppointmentBooked, AppointmentMoved,
+        AppointmentCancelled, AppointmentUnknown, AlertFired, AlertEnded, WebhookTest,
+    }
+    TurnResultSchema: TurnResult { Answered, Silent, Left }
+    InvitationChannelSchema: InvitationChannel { Whatsapp, Email }
     MessageStatusSchema: MessageStatus { Pending, Sent, Delivered, Read, Failed, Cancelled }
     RoleSchema: Role { User, Assistant, Operator }
     NoticeKindSchema: NoticeKind {
@@ -93,14 +104,14 @@ word_schemas! {
     }
     AnswerStateSchema: AnswerState { Answered, InWork, Waiting, NotOwed, Failed }
     AnswerReasonSchema: AnswerReason {
-        Replied, ErrorMessage, MaybeReplied, Person, NotKept, Debounce, Drafting, Sending, Manual, NeedsPerson, OutOfHours, ModelKey,
-        NoInstance, AgentDisabled, Stale, NothingToAnswer, Resolved, Cancelled, DeadLetter,
+        Replied, ErrorMessage, MaybeReplied, Person, NotKept, Debounce, Drafting, TurnPlace, EffectUnderWay, Sending, Manual, NeedsPerson,
+        OutOfHours, ModelKey, InstanceClosed, InstanceUnreachable, InstanceKey, NoInstance, AgentDisabled, Stale, NothingToAnswer, Resolved, Cancelled, DeadLetter,
     }
     ConfigurationChangeKindSchema: ConfigurationChangeKind { Created, Changed, Unchanged, Removed, Disabled }
     HealthStatusSchema: HealthStatus { Healthy, Degraded, Unhealthy }
     AlertKindSchema: AlertKind {
         NoHeartbeat, FullDisk, QueueDepth, SlowProcessing, DeadLetters, Disconnected, MissingKey, SilentInstance,
-        CustomerWaits, PersonNeeded, NotAcknowledged, Budget,
+        CustomerWaits, PersonNeeded, NotAcknowledged, NumberQuality, Budget,
     }
     AlertStateSchema: AlertState { Watched, Firing, Ended, Forgotten }
     NotificationStateSchema: NotificationState { Pending, Dead }

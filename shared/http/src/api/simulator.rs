@@ -1,16 +1,26 @@
-//! `GET /simulator/outbox`: the messages that the simulated provider accepted.
+//! `/simulator`: lists the messages that the simulated provider accepted, and takes a customer's message in its place.
 
-use super::problem_answers::NotFound;
+use super::problem_answers::{Conflict, NotFound};
 use super::schema::SimulatedMessageSchema;
-use super::{Api, ApiContext};
+use super::{Api, ApiContext, BODY_MAX};
 use crate::problem::HttpProblem;
+use crate::query::{parse_json_body, read_body};
+use axum::body::Body;
 use axum::extract::State;
+use axum::http::{HeaderMap, StatusCode};
 use axum::{Extension, Json};
 use recado_domain::access::{Caller, Scope};
-use recado_pipeline::configure;
-use recado_whatsapp::SimulatedMessage;
-use serde::Serialize;
+use recado_domain::config::Instance;
+use recado_domain::ids::{CorrelationId, InstanceId};
+use recado_pipeline::ports::{Providers, System};
+use recado_pipeline::{Deps, configure, ingest};
+use recado_whatsapp::{SimulatedInbound, SimulatedMessage, split_webhook, write_simulated_webhook};
+use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
+
+/// The longest name and the longest text, in characters.
+const NAME_MAX: usize = 100;
+const TEXT_MAX: usize = 4_096;
 
 /// The messages that the simulated provider accepted.
 #[derive(Debug, Serialize, ToSchema)]
@@ -45,4 +55,111 @@ pub(super) async fn list_simulated_outbox(
         }
     };
     Ok(Json(SimulatedOutboxView { items }))
+}
+
+/// A message that a person writes as a customer.
+#[derive(Debug, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+#[schema(example = json!({"instance_id": "suporte-01", "from": "+55 11 90000-0002", "name": "Maria", "text": "Oi!"}))]
+struct SimulatedMessageRequest {
+    /// The simulated instance to which the message goes.
+    #[schema(value_type = String)]
+    instance_id: InstanceId,
+    /// The customer's number, in any spelling with the country's code.
+    from: String,
+    /// The name that the customer gives itself.
+    #[serde(default)]
+    name: String,
+    text: String,
+}
+
+/// A customer's message that was taken.
+#[derive(Debug, Serialize, ToSchema)]
+pub(super) struct SimulatedMessageView {
+    /// The id that the simulated provider gave the message.
+    provider_message_id: String,
+}
+
+/// Takes a message as if a customer had written it to a simulated instance.
+///
+/// It goes the way of a webhook of the instance's provider. A 404 on AWS, and where nothing is simulated; a 409 if this
+/// instance is not simulated, since its answer would reach a real phone.
+#[utoipa::path(
+    post,
+    path = "/simulator/messages",
+    tag = "Traces",
+    request_body = SimulatedMessageRequest,
+    responses(
+        (status = 202, body = SimulatedMessageView, description = "The message is stored and queued"),
+        NotFound,
+        Conflict
+    )
+)]
+pub(super) async fn post_simulated_message(
+    State(api): State<Api<impl ApiContext>>,
+    Extension(caller): Extension<Caller>,
+    Extension(correlation): Extension<CorrelationId>,
+    headers: HeaderMap,
+    body: Body,
+) -> Result<(StatusCode, Json<SimulatedMessageView>), HttpProblem> {
+    if api.options.simulator.is_none() {
+        return Err(HttpProblem::not_found("nothing is simulated here"));
+    }
+    let request: SimulatedMessageRequest = parse_json_body(&read_body(&headers, body, BODY_MAX).await?)?;
+    let phone = check_message(&request)?;
+    let deps = &*api.deps;
+    let instance: Instance = configure::find_entry(deps, &caller, request.instance_id.as_str()).await?;
+    let refused = |why: &str| HttpProblem::new(StatusCode::CONFLICT, why);
+    if !deps.providers().is_simulated(&instance).await {
+        return Err(refused(
+            "the instance is not simulated: the answer would reach a phone",
+        ));
+    }
+    let now = deps.system().now();
+    let id = format!("sim-in-{:016x}", deps.system().random_u64());
+    let message = SimulatedInbound {
+        phone: &phone,
+        name: &request.name,
+        text: &request.text,
+        id: &id,
+        at: now,
+    };
+    let external = instance.resolve_external_id();
+    let webhook =
+        external.and_then(|external| write_simulated_webhook(instance.provider, &external, &message));
+    let webhook =
+        webhook.ok_or_else(|| refused("messages to this provider's instances cannot be simulated"))?;
+    let items = split_webhook(instance.provider, webhook.to_string().as_bytes(), now)
+        .map_err(|error| HttpProblem::bad_request(error.to_string()))?;
+    ingest::ingest(deps, items, &correlation).await?;
+    let view = SimulatedMessageView {
+        provider_message_id: id,
+    };
+    Ok((StatusCode::ACCEPTED, Json(view)))
+}
+
+/// Checks the fields of a message. Returns the digits of the number.
+fn check_message(request: &SimulatedMessageRequest) -> Result<String, HttpProblem> {
+    let digits: String = request.from.chars().filter(char::is_ascii_digit).collect();
+    let is_number = request
+        .from
+        .chars()
+        .all(|char| char.is_ascii_digit() || "+-(). ".contains(char));
+    if !is_number || !(8..=15).contains(&digits.len()) {
+        return Err(HttpProblem::bad_request(
+            "from must be a phone number with its country's code",
+        ));
+    }
+    let length = request.text.trim().chars().count();
+    if !(1..=TEXT_MAX).contains(&length) {
+        return Err(HttpProblem::bad_request(format!(
+            "text must have 1 to {TEXT_MAX} characters"
+        )));
+    }
+    if request.name.chars().count() > NAME_MAX {
+        return Err(HttpProblem::bad_request(format!(
+            "name must have at most {NAME_MAX} characters"
+        )));
+    }
+    Ok(digits)
 }

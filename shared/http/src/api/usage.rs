@@ -93,7 +93,7 @@ struct UsageItem {
     model: Option<String>,
     /// Number of replies that models wrote.
     replies: u64,
-    /// Number of finished drafts that became no reply, since the contact wrote on, a person took over or another worker replied.
+    /// Number of finished drafts that became no reply. The contact wrote on, a person took over or another worker replied.
     discarded_drafts: u64,
     /// Number of recordings that were transcribed.
     recordings: u64,

@@ -195,7 +195,7 @@ pub(super) struct MessageItem {
     /// Words that say why the file or its text is not here; absent if nothing is missing.
     file_note: Option<String>,
     provider_message_id: Option<String>,
-    /// The option of the question before it that the message names by its number or words; absent if it names none.
+    /// The option of the question before it that the message names by its number or words. Absent if it names none.
     chosen: Option<ChosenView>,
     /// The message that this one reacts to, edits, deletes, votes on or chooses from.
     #[schema(value_type = Option<String>)]

@@ -6,12 +6,11 @@ use axum::http::StatusCode;
 use recado_domain::content::{Content, Media, MediaKind};
 use recado_domain::dead_letter::{DeadLetter, DeadLetterContent, QueueName};
 use recado_domain::decision::AgentDecision;
-use recado_domain::ids::{CorrelationId, InstanceId, MessageId, StepId};
+use recado_domain::ids::{CorrelationId, InstanceId, StepId};
 use recado_domain::reason::Reason;
 use recado_embedded::Clock;
 use recado_pipeline::ports::{CommitOutcome, Conversations, DeadLetters, WriteOutcome};
 use recado_testkit::ports::succeed;
-use recado_whatsapp::{SimulatedMessage, SimulatedOutbox};
 use serde_json::{Value, json};
 
 /// Every call that needs the operators' token: the operators' routes, and the health of one instance.
@@ -360,24 +359,6 @@ async fn dead_letters_show_why_and_not_what_was_said() {
         .operate("GET", "/v1/dead-letters?queue=turns", &Value::Null)
         .await;
     assert_eq!(other.body, json!({"items": [], "next_cursor": null}));
-}
-
-#[tokio::test]
-async fn the_simulated_outbox_is_shown_where_there_is_one() {
-    let outbox = SimulatedOutbox::default();
-    outbox.add_message(SimulatedMessage {
-        message_id: MessageId::parse("m").unwrap(),
-        instance_id: InstanceId::parse("suporte-01").unwrap(),
-        to: "+5511900000001".to_owned(),
-        text: "[simulated] I read 1 message.".to_owned(),
-        provider_message_id: "sim-1".to_owned(),
-        sent_at: Clock::from_system().now(),
-    });
-    let answered = Site::in_memory()
-        .simulating(outbox)
-        .operate("GET", "/simulator/outbox", &Value::Null)
-        .await;
-    assert_eq!(answered.body["items"][0]["provider_message_id"], "sim-1");
 }
 
 #[tokio::test]

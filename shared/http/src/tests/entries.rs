@@ -201,6 +201,44 @@ async fn one_entry_is_checked_as_a_document_is() {
 }
 
 #[tokio::test]
+async fn a_tenants_manager_changes_its_entry_but_not_what_limits_it() {
+    let site = site().await;
+    let limits = json!({"id": "shop", "tokens_per_day": 1000, "turns_at_once": 1,
+        "budget": {"tokens": 5000, "stop": true}, "disabled": true});
+    let made = site.operate("POST", "/v1/tenants", &limits).await;
+    assert_eq!(made.status, StatusCode::CREATED, "{}", made.text);
+    let token = json!({"name": "shop-manager", "role": "manager", "tenant": "shop"});
+    let token = site.operate("POST", "/v1/tokens", &token).await;
+    let token = token.body["secret"].as_str().unwrap().to_owned();
+    let path = "/v1/tenants/shop";
+    let (mut entry, _) = read(&site, path).await;
+    for limit in ["disabled", "tokens_per_day", "turns_at_once", "budget"] {
+        let mut lifted = entry.clone();
+        lifted.as_object_mut().unwrap().remove(limit);
+        let refused = ask_with(&site, &token, "PUT", path, "*", &lifted).await;
+        assert_eq!(
+            refused.status,
+            StatusCode::UNPROCESSABLE_ENTITY,
+            "{}",
+            refused.text
+        );
+        let whole = json!({"tenants": [lifted]});
+        let refused = ask_with(&site, &token, "PUT", "/v1/config", "", &whole).await;
+        assert_eq!(
+            refused.status,
+            StatusCode::UNPROCESSABLE_ENTITY,
+            "{}",
+            refused.text
+        );
+    }
+    assert_eq!(read(&site, path).await.0, entry);
+    entry["name"] = json!("Shop");
+    let renamed = ask_with(&site, &token, "PUT", path, "*", &entry).await;
+    assert_eq!(renamed.status, StatusCode::OK, "{}", renamed.text);
+    assert_eq!(read(&site, path).await.0, entry);
+}
+
+#[tokio::test]
 async fn an_instance_that_alerts_are_sent_with_stays() {
     let site = site().await;
     let phone = json!({"instance": "suporte-01", "to": "+55 11 90000-0042"});

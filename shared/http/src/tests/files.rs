@@ -33,6 +33,7 @@ async fn stored(site: &Site, contact: &str, state: FileState, bytes: Option<&[u8
         attempts: 1,
         from_webhook: false,
         is_blocked: false,
+        kept_until: None,
         text: None,
     });
     conversation.rev += 1;

@@ -9,7 +9,7 @@ use recado_domain::instance::{
 };
 use recado_domain::reason::Reason;
 use recado_embedded::Clock;
-use recado_pipeline::ports::{DeadLetters, InstanceStates};
+use recado_pipeline::ports::{DeadLetters, ParkedConversations};
 use recado_testkit::builders::change_instance;
 use serde_json::{Value, json};
 use std::sync::atomic::Ordering;

@@ -223,6 +223,7 @@ async fn a_cursor_of_another_tenants_list_leads_to_nothing_of_it() {
         "/v1/occasions",
         "/v1/occasions/{occasion}/guests",
         "/v1/occasions/{occasion}/invitations",
+        "/deliver/batches",
     ] {
         let of_other = world.other.name_in(route);
         let own = world.one.name_in(route);

@@ -40,6 +40,11 @@ impl Providers for NotCalled {
         recado_whatsapp::explain_refusal(provider, content)
     }
 
+    /// Those are simulated whose ids say so.
+    async fn is_simulated(&self, instance: &Instance) -> bool {
+        instance.id.as_str().ends_with("-simulated")
+    }
+
     async fn send_message(&self, _: &InstanceConfig, _: &OutgoingMessage) -> SendOutcome {
         unreachable!("the HTTP surface sends nothing")
     }
@@ -92,8 +97,9 @@ impl KnowledgeLibrary for NotCalled {
         title: &str,
         bytes: Vec<u8>,
         _: MediaType,
+        block_characters: usize,
     ) -> Result<SplitDocument, TextGap> {
-        LIBRARY.split(title, &bytes)
+        LIBRARY.split(title, &bytes, block_characters)
     }
 
     fn has_snapshot(&self, name: &SnapshotName) -> bool {

@@ -136,6 +136,8 @@ struct RetentionSchema {
     /// Time for which a conversation is kept after its last message, not less than that of messages. If absent, it goes with
     /// its last message.
     conversations: Option<RetentionPeriodSchema>,
+    /// Time for which the files of messages are kept, not more than that of messages. If absent, a file goes with its message.
+    media: Option<RetentionPeriodSchema>,
     /// Time for which dead letters are kept, from the failure. If absent, 365 days.
     #[schema(required = false)]
     dead_letters: RetentionPeriodSchema,
@@ -214,6 +216,17 @@ pub(in crate::api) struct AgentSchema {
     disabled: bool,
 }
 
+/// A business portfolio of Meta's: its numbers share one messaging limit.
+#[derive(Serialize, ToSchema)]
+#[schema(as = Portfolio)]
+#[serde(deny_unknown_fields)]
+struct PortfolioSchema {
+    /// The instance of the same tenant that keeps the portfolio's budget. If absent, this one.
+    instance: Option<String>,
+    /// Number of people to whom the portfolio may write first within 24 hours. If absent, what Meta tells.
+    people_per_day: Option<u32>,
+}
+
 /// A WhatsApp number, connected through a provider.
 #[derive(Serialize, ToSchema)]
 #[schema(as = Instance)]
@@ -273,9 +286,11 @@ pub(in crate::api) struct InstanceSchema {
     base_url: Option<String>,
     /// The account that the number belongs to (Meta's WABA id).
     account_id: Option<String>,
+    /// The business portfolio of Meta's to which the number belongs.
+    portfolio: Option<PortfolioSchema>,
     /// The template that is sent in place of an answer after Meta's 24 hours are over.
     reengagement_template: Option<MessageTemplateSchema>,
-    /// `true` if the contact sees that its messages were read, when their turn begins or a person answers by the API.
+    /// `true` if the contact sees that its messages were read. That is when their turn begins or a person answers by the API.
     #[schema(required = false, default = false)]
     mark_read: bool,
     /// `true` if the contact sees "typing…" while the agent thinks.

@@ -22,6 +22,25 @@ pub(super) struct OccasionSchema {
     time_zone: Option<String>,
     /// Language of guests who have none of their own.
     language: Option<String>,
+    /// `true` if it does not take place: nobody is reminded of it.
+    cancelled: Option<bool>,
+    reminders: Option<Vec<OccasionReminderSchema>>,
+}
+
+/// A reminder of an occasion: a template that goes to its guests at a time before it.
+#[derive(Serialize, ToSchema)]
+#[schema(as = OccasionReminder)]
+#[serde(deny_unknown_fields)]
+struct OccasionReminderSchema {
+    /// The time before the occasion, as an ISO 8601 duration: 5 minutes to 30 days.
+    #[schema(example = "P1D")]
+    before: String,
+    /// Name of the template.
+    template: String,
+    /// `whatsapp`, which it is if absent, or `email`.
+    channel: Option<String>,
+    /// Statuses of the guests to whom it goes: `pending`, `confirmed`, or both, which it is if absent.
+    guests: Option<Vec<String>>,
 }
 
 /// A template of invitations: either a text or a template that the provider approved.

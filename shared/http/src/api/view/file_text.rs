@@ -30,8 +30,12 @@ impl FileTextView {
     }
 }
 
-/// Returns the words that say why a message's file or its text is not here; `None` if nothing is missing.
+/// Returns the words that say why a message's file or its text is not here; `None` if nothing is missing. What the business sent
+/// by a URL is shown by that until it is here.
 pub(super) fn describe_missing_file(message: &Message) -> Option<String> {
+    if message.out.is_some() {
+        return None;
+    }
     let gap = message.file.as_ref()?.describe_gap()?;
     Some(gap.to_owned())
 }

@@ -12,6 +12,7 @@ use axum::{Extension, Json};
 use recado_domain::Timestamp;
 use recado_domain::access::Caller;
 use recado_domain::ids::InstanceId;
+use recado_domain::instance::{InstanceState, MessagingLimit};
 use recado_domain::rate::Rate;
 use recado_pipeline::Deps;
 use recado_pipeline::health::{HealthStatus, InstanceHealth, OpenWorkCounts};
@@ -88,6 +89,43 @@ struct DetailedInstanceView {
     waiting: WaitingView,
     rate: RateView,
     probes: ProbesView,
+    /// The standing of the number at WhatsApp; absent if nobody told.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    number: Option<NumberView>,
+}
+
+/// The standing of a number at WhatsApp, as Meta told it within the last hour.
+#[derive(Debug, Serialize, ToSchema)]
+struct NumberView {
+    /// `green`, `yellow`, `red` or `unknown`.
+    quality: &'static str,
+    quality_since: Timestamp,
+    /// People to whom the business portfolio may write first within 24 hours; `null`: not told, or any number.
+    people_per_day: Option<u32>,
+    /// `true` if there is no limit.
+    unlimited: bool,
+    /// The higher limit before it fell.
+    people_per_day_before: Option<u32>,
+    limit_fell_at: Option<Timestamp>,
+    /// People of the last 24 hours to whom batches wrote, if this instance keeps the portfolio's budget.
+    campaign_people: u64,
+    told_at: Timestamp,
+}
+
+impl NumberView {
+    fn from_state(state: &InstanceState, now: Timestamp) -> Option<Self> {
+        let standing = state.standing?;
+        Some(Self {
+            quality: standing.quality.as_str(),
+            quality_since: standing.since,
+            people_per_day: standing.limit.and_then(MessagingLimit::people),
+            unlimited: standing.limit == Some(MessagingLimit::Unlimited),
+            people_per_day_before: standing.limit_before.and_then(MessagingLimit::people),
+            limit_fell_at: standing.fell_at,
+            campaign_people: state.campaigns.count_people(now),
+            told_at: standing.told_at,
+        })
+    }
 }
 
 #[derive(Debug, Serialize, ToSchema)]
@@ -177,5 +215,6 @@ fn show_instance(one: &InstanceHealth, now: Timestamp) -> DetailedInstanceView {
             next: one.state.next_probe_at(),
             timeouts: one.state.timeouts,
         },
+        number: NumberView::from_state(&one.state, now),
     }
 }

@@ -28,6 +28,7 @@ pub(super) struct Ids {
     pub(super) occasion: String,
     pub(super) guest: String,
     pub(super) invitation: String,
+    pub(super) batch: String,
     /// A text that only this tenant's records hold.
     pub(super) said: String,
 }
@@ -60,6 +61,7 @@ impl Ids {
             occasion: text("no-occasion"),
             guest: text("no-guest"),
             invitation: format!("inv_{}", "6".repeat(28)),
+            batch: format!("batch_{}", "7".repeat(28)),
             said: text("nothing was said"),
         }
     }
@@ -90,6 +92,7 @@ impl Ids {
             &self.occasion,
             &self.guest,
             &self.invitation,
+            &self.batch,
             &self.said,
         ];
         texts.sort_by_key(|text| std::cmp::Reverse(text.len()));
@@ -205,10 +208,14 @@ fn list_reads(ids: &Ids) -> Vec<Wanted> {
         plain("/v1/dead-letters"),
         of_instance("/v1/dead-letters"),
         one("/v1/dead-letters/{id}", dead_letter),
+        plain("/v1/token"),
         plain("/v1/tokens"),
         get("/v1/tokens", format!("/v1/tokens?tenant={tenant}")),
         plain("/v1/audit"),
         get("/v1/audit", format!("/v1/audit?tenant={tenant}")),
+        plain("/v1/events"),
+        get("/v1/events", format!("/v1/events?tenant={tenant}")),
+        plain("/v1/events/stream"),
         get("/v1/trace", format!("/v1/trace?event={event}")),
         get("/v1/trace", format!("/v1/trace?message={message}")),
         get("/v1/trace", format!("/v1/trace?message={scheduled}")),
@@ -255,13 +262,11 @@ fn list_changes(ids: &Ids) -> Vec<Wanted> {
         message,
         scheduled,
         dead_letter,
-        token,
         ..
     } = ids;
     let nothing = || Value::Null;
     let foreign = json!({"ids": [dead_letter]});
     let of_instance = json!({"instance": instance, "dry_run": true});
-    let new_token = json!({"name": "intruder", "role": "viewer", "tenant": tenant});
     let delete_of = |route, path: String| Wanted::new("DELETE", route, &path, &Value::Null);
     vec![
         one("PUT", "/v1/config", "", document(ids, tenant)),
@@ -298,6 +303,12 @@ fn list_changes(ids: &Ids) -> Vec<Wanted> {
             body: "file".to_owned(),
             ..one("POST", "/v1/instances/{id}/media", instance, nothing())
         },
+        one(
+            "POST",
+            "/simulator/messages",
+            "",
+            json!({"instance_id": instance, "from": "+55 11 90000-0001", "name": "Ana", "text": "oi"}),
+        ),
         one("POST", "/v1/instances/{id}/catch-up", instance, nothing()),
         one("POST", "/v1/instances/{id}/secret/rotate", instance, nothing()),
         one("POST", "/v1/dead-letters/redrive", "", foreign),
@@ -308,8 +319,16 @@ fn list_changes(ids: &Ids) -> Vec<Wanted> {
         ),
         one("DELETE", "/v1/dead-letters/{id}", dead_letter, nothing()),
         one("POST", "/v1/dead-letters/{id}/redrive", dead_letter, nothing()),
+    ]
+}
+
+/// Changes of tokens, and the removal of a tenant.
+fn list_token_changes(Ids { tenant, token, .. }: &Ids) -> Vec<Wanted> {
+    let new_token = json!({"name": "intruder", "role": "viewer", "tenant": tenant});
+    let delete_of = |route, path: String| Wanted::new("DELETE", route, &path, &Value::Null);
+    vec![
         delete_of("/v1/tenants/{id}", format!("/v1/tenants/{tenant}")),
-        one("POST", "/v1/tokens", "", new_token),
+        Wanted::new("POST", "/v1/tokens", "/v1/tokens", &new_token),
         delete_of("/v1/tokens/{name}", format!("/v1/tokens/{token}")),
         delete_of("/v1/tokens/{name}", format!("/v1/tokens/{token}?tenant={tenant}")),
     ]
@@ -334,6 +353,7 @@ pub(super) fn list_requests(ids: &Ids) -> Vec<Wanted> {
     [
         list_reads(ids),
         list_changes(ids),
+        list_token_changes(ids),
         list_setups(ids),
         list_contact_requests(ids),
         list_alert_requests(ids),
@@ -429,12 +449,12 @@ fn list_invitation_requests(ids: &Ids) -> Vec<Wanted> {
         wanted.push(Wanted::new(method, route, &path, &body));
     }
     wanted.extend(list_sends_to_guest(ids));
-    wanted.extend(list_batch_requests(tenant));
+    wanted.extend(list_batch_requests(ids));
     wanted
 }
 
 /// Requests about batches, with the tenant named and without.
-fn list_batch_requests(tenant: &str) -> Vec<Wanted> {
+fn list_batch_requests(ids: &Ids) -> Vec<Wanted> {
     let mut wanted = Vec::new();
     for (method, route) in [
         ("GET", "/deliver/batches"),
@@ -443,8 +463,8 @@ fn list_batch_requests(tenant: &str) -> Vec<Wanted> {
         ("POST", "/deliver/batches/{id}/resume"),
         ("POST", "/deliver/batches/{id}/cancel"),
     ] {
-        let path = route.replace("{id}", "batch_1");
-        let named = format!("{path}?tenant={tenant}");
+        let path = route.replace("{id}", &ids.batch);
+        let named = format!("{path}?tenant={}", ids.tenant);
         wanted.push(Wanted::new(method, route, &named, &Value::Null));
         wanted.push(Wanted::new(method, route, &path, &Value::Null));
     }

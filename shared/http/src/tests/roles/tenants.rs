@@ -8,7 +8,7 @@ use recado_domain::access::TokenRole;
 use recado_domain::alert::{Alert, AlertSubject, Notification, NotificationState};
 use recado_domain::config::{AlertConfig, AlertDestination, Calendar, ConfigDocument, ConfigEntry};
 use recado_domain::content::Content;
-use recado_domain::ids::{ConversationId, InvitationTemplateName, TenantId};
+use recado_domain::ids::{BatchId, ConversationId, InvitationTemplateName, TenantId};
 use recado_domain::instance::ConnectionStatus;
 use recado_domain::invitations::{Guest, Invitation, InvitationChannel, InvitationTemplate};
 use recado_domain::millis::add_millis;
@@ -22,6 +22,7 @@ use recado_pipeline::ports::{
 };
 use recado_testkit::builders::{Fixture, at, far_ahead, fresh, identity_key};
 use recado_testkit::ports::succeed;
+use recado_testkit::stored_batch::store_batch;
 use recado_testkit::stored_guest::{GivenGuest, store_invited_guest, store_opt_out};
 use recado_testkit::stored_usage::store_used_reply;
 use recado_whatsapp::{SimulatedMessage, SimulatedOutbox};
@@ -161,7 +162,7 @@ async fn add_alerts(site: &Site, tenant: &TenantId, subject: AlertSubject, said:
     [holds.id, dead.id, destination]
 }
 
-/// Stores a conversation with a message, a reply and an effect, guests, opt-outs, a dead letter, a deletion, a scheduled message, an upload, a notice, a
+/// Stores a conversation with a message, a reply and an effect, guests, a batch of invitations, opt-outs, a dead letter, a deletion, a scheduled message, an upload, a notice, a
 /// token, a simulated send and alerts.
 async fn add_records(site: &Site, outbox: &SimulatedOutbox, fixture: &Fixture) -> Ids {
     let (store, said) = (&site.store, fresh("said"));
@@ -200,6 +201,10 @@ async fn add_records(site: &Site, outbox: &SimulatedOutbox, fixture: &Fixture) -
     )
     .await;
     let (guest, invitation) = add_guests(site, fixture, &said).await;
+    let invited = std::slice::from_ref(&guest.id);
+    let of = (&guest.tenant, &guest.occasion);
+    let id = BatchId::parse(&fresh("batch_")).unwrap();
+    let batch = store_batch(store, id, of, invited, &said, Timestamp::now()).await;
     Ids {
         tenant: fixture.bound.tenant.id.to_string(),
         calendar: add_calendar(site, fixture).await,
@@ -224,6 +229,7 @@ async fn add_records(site: &Site, outbox: &SimulatedOutbox, fixture: &Fixture) -
         occasion: guest.occasion.to_string(),
         guest: guest.id.to_string(),
         invitation: invitation.id.to_string(),
+        batch: batch.id.to_string(),
         said,
     }
 }
@@ -260,6 +266,7 @@ async fn add_guests(site: &Site, fixture: &Fixture, said: &str) -> (Guest, Invit
     for address in [&other.address, &fixture.address] {
         let phone = address.as_str().split('@').next();
         let given = GivenGuest {
+            id: None,
             occasion: &occasion,
             phone,
             name: said,

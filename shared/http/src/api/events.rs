@@ -1,0 +1,135 @@
+//! `/v1/events`: what happened, as thin events: ids and facts, from which a reader asks for the details.
+
+mod stream;
+
+pub(super) use stream::__path_get_event_stream;
+pub(super) use stream::get_event_stream;
+
+use super::error_mapping::list_problem;
+use super::schema::PublishedEventSchema;
+use super::{Api, ApiContext};
+use crate::problem::HttpProblem;
+use crate::query::{QueryParams, parse_page_request};
+use axum::extract::State;
+use axum::http::StatusCode;
+use axum::{Extension, Json};
+use recado_domain::access::Caller;
+use recado_domain::ids::TenantId;
+use recado_domain::published_event::{EventCursor, KindFilter, PublishedEvent};
+use recado_pipeline::Deps;
+use recado_pipeline::ports::{LoggedEvent, PublishedEvents};
+use recado_pipeline::published_events::{EventQuery, EventStart, list_events};
+use serde::{Deserialize, Serialize};
+use utoipa::{IntoParams, ToSchema};
+
+/// The events that a reader wants.
+#[derive(Debug, Deserialize, IntoParams)]
+#[into_params(parameter_in = Query)]
+#[serde(deny_unknown_fields)]
+pub(super) struct EventsQuery {
+    /// Only events of this tenant.
+    #[param(value_type = Option<String>)]
+    tenant: Option<TenantId>,
+    /// `next` of the page before. Absent: from the oldest event that is kept. `now`: only what is published from now on.
+    after: Option<String>,
+    /// Only these kinds, separated by commas. `message.*` names a group.
+    #[param(example = "message.*,conversation.waiting")]
+    kind: Option<String>,
+    /// Number of items on a page: 1 to 200, 50 if absent.
+    limit: Option<usize>,
+}
+
+/// A page of events.
+#[derive(Debug, Serialize, ToSchema)]
+pub(super) struct EventsView {
+    /// The events, the oldest first.
+    #[schema(value_type = Vec<PublishedEventSchema>)]
+    items: Vec<PublishedEventView>,
+    /// The place at which to go on. It is always there: ask again with it for what comes later.
+    next: String,
+}
+
+/// An event with its place.
+#[derive(Debug, Serialize)]
+pub(super) struct PublishedEventView {
+    cursor: String,
+    #[serde(flatten)]
+    event: PublishedEvent,
+}
+
+impl From<LoggedEvent> for PublishedEventView {
+    fn from(logged: LoggedEvent) -> Self {
+        Self {
+            cursor: logged.cursor.to_string(),
+            event: logged.event,
+        }
+    }
+}
+
+/// Parses the place from which on events are wanted.
+fn parse_start(after: Option<&str>) -> Result<EventStart, HttpProblem> {
+    match after {
+        None => Ok(EventStart::After(EventCursor::START)),
+        Some("now") => Ok(EventStart::Now),
+        Some(cursor) => cursor
+            .parse()
+            .map(EventStart::After)
+            .map_err(|error| HttpProblem::bad_request(format!("`after`: {error}"))),
+    }
+}
+
+/// Parses the kinds that are wanted.
+fn parse_kinds(kinds: Option<&str>) -> Result<Vec<KindFilter>, HttpProblem> {
+    let words = kinds
+        .unwrap_or_default()
+        .split(',')
+        .filter(|word| !word.is_empty());
+    words
+        .map(|word| {
+            word.parse()
+                .map_err(|error| HttpProblem::bad_request(format!("`kind`: {error}")))
+        })
+        .collect()
+}
+
+/// Refuses the request where the store publishes no events.
+fn check_publishing(api: &Api<impl ApiContext>) -> Result<(), HttpProblem> {
+    if api.deps.store().publishes_events() {
+        return Ok(());
+    }
+    Err(HttpProblem::new(
+        StatusCode::NOT_IMPLEMENTED,
+        "events are published on one machine only, not on AWS yet",
+    ))
+}
+
+/// Lists what happened, the oldest first.
+///
+/// A reader that follows `next` sees each event that is kept (seven days unless set otherwise), at least once, those of a
+/// conversation in order. An event holds ids and facts and no name, number or text: ask the API for these.
+#[utoipa::path(
+    get,
+    path = "/v1/events",
+    tag = "Events",
+    params(EventsQuery),
+    responses((status = 200, body = EventsView, description = "A page of events"), super::problem_answers::NotImplemented)
+)]
+pub(super) async fn get_events(
+    State(api): State<Api<impl ApiContext>>,
+    Extension(caller): Extension<Caller>,
+    QueryParams(wanted): QueryParams<EventsQuery>,
+) -> Result<Json<EventsView>, HttpProblem> {
+    check_publishing(&api)?;
+    let query = EventQuery {
+        tenant: wanted.tenant,
+        start: parse_start(wanted.after.as_deref())?,
+        kinds: parse_kinds(wanted.kind.as_deref())?,
+        limit: parse_page_request(wanted.limit, None)?.limit,
+    };
+    let page = list_events(&*api.deps, &caller, &query).await;
+    let page = page.map_err(|error| list_problem(error, wanted.after.is_some()))?;
+    Ok(Json(EventsView {
+        items: page.events.into_iter().map(PublishedEventView::from).collect(),
+        next: page.next.to_string(),
+    }))
+}

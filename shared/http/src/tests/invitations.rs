@@ -1,0 +1,143 @@
+//! `POST /deliver/send`: who is named, and when it leaves; guests and occasions with what they have.
+
+use super::{Answered, Site};
+use axum::http::StatusCode;
+use recado_domain::{SignedDuration, Timestamp};
+use recado_testkit::builders::Fixture;
+use serde_json::{Value, json};
+
+/// A tenant with an occasion, which has a reminder, and the guests `g1` and `g2`.
+async fn site() -> (Site, Fixture) {
+    let (site, fixture) = (Site::in_memory(), Fixture::new());
+    site.configure_fixtures([&fixture]).await;
+    let tenant = &fixture.bound.tenant.id;
+    let document = json!({
+        "occasions": [{"id": "ev_demo", "tenant": tenant, "instance": fixture.instance(),
+            "starts_at": "2099-03-05T18:00:00", "reminders": [{"before": "P1D", "template": "invite"}]}],
+        "invitation_templates": [{"name": "invite", "tenant": tenant, "channel": "whatsapp",
+            "text": "Oi {{guest_name|você}}"}],
+    });
+    let applied = site.operate("PUT", "/v1/config", &document).await;
+    assert_eq!(applied.status, StatusCode::OK, "{}", applied.text);
+    let guests = json!({"guests": [
+        {"id": "g1", "phone": "+55 11 90000-0081", "time_zone": "Asia/Tokyo"},
+        {"id": "g2", "phone": "+55 11 90000-0082"},
+        {"id": "g3", "phone": "+55 11 90000-0083", "time_zone": "Mars/Olympus"},
+    ]});
+    let added = site
+        .operate("POST", "/v1/occasions/ev_demo/guests", &guests)
+        .await;
+    assert_eq!(
+        (&added.body["added"], &added.body["refused"][0]["line"]),
+        (&json!(2), &json!(3))
+    );
+    (site, fixture)
+}
+
+async fn send(site: &Site, fields: &Value) -> Answered {
+    let mut body = json!({"eventId": "ev_demo", "channel": "whatsapp", "template": "invite"});
+    body.as_object_mut()
+        .unwrap()
+        .extend(fields.as_object().unwrap().clone());
+    site.operate("POST", "/deliver/send", &body).await
+}
+
+#[tokio::test]
+async fn one_of_guest_guests_and_phone_must_be_given() {
+    let (site, _) = site().await;
+    for fields in [
+        json!({}),
+        json!({"guestId": "g1", "phone": "+5511900000081"}),
+        json!({"guestIds": ["g1"], "guestId": "g1"}),
+        json!({"guestId": "g1", "phone": "+5511900000081", "guestIds": ["g1"]}),
+    ] {
+        let refused = send(&site, &fields).await;
+        assert_eq!(
+            refused.status,
+            StatusCode::BAD_REQUEST,
+            "{fields}: {}",
+            refused.text
+        );
+        assert!(
+            refused.text.contains("one of guestId, guestIds and phone"),
+            "{}",
+            refused.text
+        );
+    }
+    let log = site
+        .operate("GET", "/v1/occasions/ev_demo/invitations", &Value::Null)
+        .await;
+    assert_eq!(log.body["items"], json!([]));
+    let sent = send(&site, &json!({"guestId": "g1"})).await;
+    assert_eq!(sent.status, StatusCode::ACCEPTED, "{}", sent.text);
+}
+
+#[tokio::test]
+async fn a_time_is_an_instant_or_one_of_the_guests_clock() {
+    let (site, _) = site().await;
+    // Tokyo is nine hours ahead, and its clocks never change.
+    let written = |hours: i64| {
+        (Timestamp::now() + SignedDuration::from_hours(hours)).to_string()[..14].to_owned() + "00:00"
+    };
+    let (at, clock) = (written(48) + "Z", written(48 + 9));
+    let own = send(&site, &json!({"guestId": "g1", "send_at": clock})).await;
+    assert_eq!(own.status, StatusCode::ACCEPTED, "{}", own.text);
+    assert_eq!(own.body["not_before"], at.as_str(), "{}", own.text);
+    let batch = send(&site, &json!({"guestIds": ["g2"], "send_at": at})).await;
+    assert_eq!(
+        (batch.status, &batch.body["status"]),
+        (StatusCode::ACCEPTED, &json!("scheduled"))
+    );
+    let path = format!("/deliver/batches/{}", batch.body["batch_id"].as_str().unwrap());
+    let shown = site.operate("GET", &path, &Value::Null).await;
+    assert_eq!(
+        (
+            &shown.body["status"],
+            &shown.body["send_at"],
+            &shown.body["expanded"]
+        ),
+        (&json!("scheduled"), &json!(at), &json!(0))
+    );
+    for (fields, status) in [
+        (
+            json!({"guestId": "g2", "send_at": "tomorrow"}),
+            StatusCode::BAD_REQUEST,
+        ),
+        (
+            json!({"guestId": "g2", "send_at": "2099-03-05T09:00:00Z"}),
+            StatusCode::BAD_REQUEST,
+        ),
+        (
+            json!({"guestIds": ["g2"], "send_at": clock}),
+            StatusCode::UNPROCESSABLE_ENTITY,
+        ),
+    ] {
+        let refused = send(&site, &fields).await;
+        assert_eq!(refused.status, status, "{fields}: {}", refused.text);
+    }
+}
+
+#[tokio::test]
+async fn an_occasion_shows_its_reminders_and_a_guest_its_zone() {
+    let (site, _) = site().await;
+    let occasion = site.operate("GET", "/v1/occasions/ev_demo", &Value::Null).await;
+    assert_eq!(
+        occasion.body["reminders"],
+        json!([{"before": "P1D", "template": "invite", "channel": "whatsapp", "guests": ["pending", "confirmed"]}])
+    );
+    assert_eq!(occasion.body["cancelled"], false);
+    let guest = site
+        .operate("GET", "/v1/occasions/ev_demo/guests/g1", &Value::Null)
+        .await;
+    assert_eq!(guest.body["time_zone"], "Asia/Tokyo");
+    let batches = site.operate("GET", "/deliver/batches", &Value::Null).await;
+    let planned = &batches.body["items"][0];
+    assert_eq!(
+        (&planned["status"], &planned["recipients"]),
+        (&json!("scheduled"), &json!(0))
+    );
+    assert_eq!(
+        (&planned["reminder"]["before"], &planned["reminder"]["withdrawn"]),
+        (&json!("P1D"), &json!(false))
+    );
+}
