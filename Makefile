@@ -11,8 +11,10 @@ export AWS_DEFAULT_REGION ?= us-east-1
 export AWS_EC2_METADATA_DISABLED := true
 export SAM_CLI_TELEMETRY := 0
 export INSTA_UPDATE := no
+# A run from cold builds each crate once: what a second build would need is not written (6 GB). Set it to 1 to change and test often.
+export CARGO_INCREMENTAL ?= 0
 
-.PHONY: test tools lint policy functions lambdas suite waiting busy smoke simulation extra dynamo fuzz exhaustive deploy dist figures soak isolation clean
+.PHONY: console-test test tools lint policy functions lambdas suite waiting busy smoke simulation extra dynamo fuzz exhaustive deploy dist figures soak isolation clean
 
 # Everything: lints, the template, unit, property and contract tests, the simulation, end to end on this machine and on the
 # emulator. It builds each crate once, with the features of all: a target that names single packages would build their
@@ -51,6 +53,11 @@ lambdas: tools
 
 suite: functions
 	tests/emulator/run.sh cargo test --workspace --no-fail-fast $(SUITE)
+
+# The console in a browser: Chromium from this machine (or `CHROMIUM`), and the packages of its lock file.
+console-test:
+	cargo build --package recado --bin recado
+	cd tests/console && npm ci --no-audit --no-fund --silent && node run.mjs
 
 # The suite in two parts. The second names every test file but those of the first, so that none is left out.
 WAITING := one_machine contract emulator

@@ -1,0 +1,160 @@
+//! What single forms become.
+
+use super::stand_in::{ApiStandIn, post, send, sign_in};
+use crate::form_body::{FormContent, parse_console_form};
+use axum::http::StatusCode;
+use serde_json::{Value, json};
+
+fn parse_json_form(form: &str) -> Value {
+    match parse_console_form(form.as_bytes()).unwrap().body {
+        Some(FormContent::Json(json)) => json,
+        other => panic!("{other:?}"),
+    }
+}
+
+#[test]
+fn fields_become_json_by_the_kinds_that_their_names_say() {
+    assert_eq!(
+        parse_json_form("text=Bom+dia%21&seen%3Anumber=4&content.type=&x%3Anull=&y%3Aempty="),
+        json!({"text": "Bom dia!", "seen": 4, "x": null, "y": ""})
+    );
+    assert_eq!(
+        parse_json_form(
+            "a.b%3Awords=x%2C+y%0D%0Az&c%3Alist=p%2Cq%0Ar&d%3Abool=false&d%3Abool=true&e%3Ajson=%5B1%5D"
+        ),
+        json!({"a": {"b": ["x", "y", "z"]}, "c": ["p,q", "r"], "d": true, "e": [1]})
+    );
+    assert_eq!(
+        parse_json_form("expires_at%3Aend=2026-12-31&since%3Abegin=2026-12-01&until%3Aend="),
+        json!({"expires_at": "2027-01-01T00:00:00Z", "since": "2026-12-01T00:00:00Z"})
+    );
+    let kept = r#"_json={"id":"a","unknown":{"deep":[1]},"opening_hours":{"mon":["08:00-09:00"]}}"#;
+    assert_eq!(
+        parse_json_form(&format!(
+            "{kept}&opening_hours.mon%3Awords=09:00-10:00&opening_hours.tue%3Awords="
+        )),
+        json!({"id": "a", "unknown": {"deep": [1]}, "opening_hours": {"mon": ["09:00-10:00"], "tue": []}})
+    );
+    for wrong in [
+        "n%3Anumber=x",
+        "j%3Ajson={",
+        "_json=[]",
+        "d%3Aend=x",
+        "e%3Adays=x",
+        "_method=%20",
+    ] {
+        assert!(parse_console_form(wrong.as_bytes()).is_err(), "{wrong}");
+    }
+}
+
+/// Sends a form and returns the one request that the API got: method, path and body.
+async fn ask(path: &str, form: &str) -> (String, String, String) {
+    let api = ApiStandIn::for_role("admin");
+    let (status, _, answer) = send(
+        &api.console(),
+        post(&format!("/console/api{path}"), &sign_in(), form),
+    )
+    .await;
+    assert!(status.is_success() || status == StatusCode::SEE_OTHER, "{answer}");
+    let mut asked = api.take_changes();
+    assert_eq!(asked.len(), 1);
+    let one = asked.remove(0);
+    (one.method, one.path, one.body)
+}
+
+/// Reads a body. The order of the fields of JSON says nothing; what is no JSON is a text.
+fn read_sent_body(body: &str) -> Value {
+    serde_json::from_str(body).unwrap_or_else(|_| Value::from(body))
+}
+
+#[tokio::test]
+async fn forms_make_exactly_these_requests() {
+    for (path, form, method, asked, body) in [
+        (
+            "/v1/conversations/c_1-1",
+            "_method=PATCH&status=resolved&seen%3Anumber=4",
+            "PATCH",
+            "/v1/conversations/c_1-1",
+            r#"{"seen":4,"status":"resolved"}"#,
+        ),
+        (
+            "/v1/conversations/c_1-1/messages",
+            "_key=k&seen%3Anumber=4&content.type=media&content.media=image&content.source=upload%3A00&content.file_name=&content.caption=Look",
+            "POST",
+            "/v1/conversations/c_1-1/messages",
+            r#"{"content":{"caption":"Look","media":"image","source":"upload:00","type":"media"},"seen":4}"#,
+        ),
+        (
+            "/v1/dead-letters",
+            "_method=DELETE&%3Freason=poison&%3Fsince%3Abegin=2026-12-01&_show=count",
+            "DELETE",
+            "/v1/dead-letters?reason=poison&since=2026%2D12%2D01T00%3A00%3A00Z",
+            "",
+        ),
+        (
+            "/v1/occasions/o/guests?tenant=t",
+            "_type=text%2Fcsv&_text=id%2Cname%0D%0Ag1%2CAna",
+            "POST",
+            "/v1/occasions/o/guests?tenant=t",
+            "id,name\ng1,Ana",
+        ),
+        (
+            "/v1/agents/a/knowledge",
+            "_type=text%2Fmarkdown&%3Ftitle=a+b.md&_text=%23+Prices",
+            "POST",
+            "/v1/agents/a/knowledge?title=a%20b%2Emd",
+            "# Prices",
+        ),
+        (
+            "/v1/alerts/test",
+            "_show=notifications",
+            "POST",
+            "/v1/alerts/test",
+            "",
+        ),
+    ] {
+        let (got_method, got_path, got_body) = ask(path, form).await;
+        assert_eq!((got_method.as_str(), got_path.as_str()), (method, asked));
+        assert_eq!(read_sent_body(&got_body), read_sent_body(body), "{asked}");
+    }
+}
+
+#[tokio::test]
+async fn a_refusal_is_shown_and_a_page_is_loaded_again_where_the_form_is() {
+    let mut api = ApiStandIn::for_role("admin");
+    let form = "_method=PATCH&mode=manual&_then=/console/conversations/c_1-1";
+    let ask = |path: &str, current: &str| {
+        let mut request = post(path, &sign_in(), form);
+        request
+            .headers_mut()
+            .insert("hx-request", "true".parse().unwrap());
+        request
+            .headers_mut()
+            .insert("hx-current-url", current.parse().unwrap());
+        request
+    };
+    let path = "/console/api/v1/conversations/c_1-1";
+    let here = ask(path, "http://x/console/conversations/c_1-1");
+    let (status, headers, _) = send(&api.console(), here).await;
+    assert_eq!(
+        (status, &headers["hx-refresh"]),
+        (StatusCode::NO_CONTENT, &"true".parse().unwrap())
+    );
+    let (_, headers, _) = send(&api.console(), ask(path, "http://x/console")).await;
+    assert_eq!(headers["hx-redirect"], "/console/conversations/c_1-1");
+    api.refuses = true;
+    let (status, _, line) = send(
+        &api.console(),
+        ask("/console/api/v1/alerts/test", "http://x/console"),
+    )
+    .await;
+    assert_eq!(status, StatusCode::NOT_FOUND, "{line}");
+    let test = post("/console/api/v1/alerts/test", &sign_in(), "");
+    let (status, _, page) = send(&api.console(), test).await;
+    assert_eq!(status, StatusCode::CONFLICT);
+    assert!(page.contains("&lt;script&gt;") && page.contains("<h1>"), "{page}");
+    let unknown = post("/console/api/v1/alerts/test", &sign_in(), "_show=../base");
+    api.refuses = false;
+    let (status, ..) = send(&api.console(), unknown).await;
+    assert_eq!(status, StatusCode::BAD_REQUEST);
+}

@@ -1,0 +1,132 @@
+//! Signing in, and what holds a session safe.
+
+use super::stand_in::{ApiStandIn, TOKEN, get, post, send, sign_in};
+use crate::{ConsoleOptions, OneTimeLink, console_routes};
+use axum::Router;
+use axum::body::Body;
+use axum::extract::Request;
+use axum::http::{HeaderMap, StatusCode, header};
+
+fn make_console(options: ConsoleOptions) -> Router {
+    console_routes(ApiStandIn::for_role("operator").router(), options).unwrap()
+}
+
+fn cookie_of(headers: &HeaderMap) -> String {
+    let cookie = headers[header::SET_COOKIE].to_str().unwrap();
+    cookie.split(';').next().unwrap().to_owned()
+}
+
+#[tokio::test]
+async fn a_stranger_is_led_to_the_sign_in_and_back() {
+    let console = make_console(ConsoleOptions::default());
+    let (status, headers, _) = send(&console, get("/console/conversations?mode=ai", "")).await;
+    assert_eq!(status, StatusCode::SEE_OTHER);
+    let target = headers[header::LOCATION].to_str().unwrap();
+    assert_eq!(
+        target,
+        "/console/sign-in?next=%2Fconsole%2Fconversations%3Fmode%3Dai"
+    );
+    let (status, _, form) = send(&console, get(target, "")).await;
+    assert_eq!(status, StatusCode::OK);
+    assert!(
+        form.contains(r#"name="next" value="&#x2f;console&#x2f;conversations?mode=ai""#),
+        "{form}"
+    );
+    let filled = format!("token={TOKEN}&next=%2Fconsole%2Fconversations");
+    let (status, headers, _) = send(&console, post("/console/sign-in", "", &filled)).await;
+    assert_eq!(
+        (status, &headers[header::LOCATION]),
+        (StatusCode::SEE_OTHER, &"/console/conversations".parse().unwrap())
+    );
+    let cookie = headers[header::SET_COOKIE].to_str().unwrap();
+    assert!(
+        cookie.contains("HttpOnly") && cookie.contains("SameSite=Strict") && cookie.contains("Path=/console"),
+        "{cookie}"
+    );
+    assert!(!cookie.contains(TOKEN), "the token stands in the cookie as it is");
+    let (status, _, page) = send(&console, get("/console/conversations", &cookie_of(&headers))).await;
+    assert_eq!(status, StatusCode::OK, "{page}");
+}
+
+#[tokio::test]
+async fn a_wrong_token_begins_no_session() {
+    let console = make_console(ConsoleOptions::default());
+    let (status, headers, _) = send(&console, post("/console/sign-in", "", "token=wrong")).await;
+    assert_eq!(status, StatusCode::UNAUTHORIZED);
+    assert!(!headers.contains_key(header::SET_COOKIE));
+    let (status, headers, _) = send(
+        &console,
+        post(
+            "/console/sign-in",
+            "",
+            &format!("token={TOKEN}&next=//evil.example"),
+        ),
+    )
+    .await;
+    assert_eq!(
+        (status, headers[header::LOCATION].to_str().unwrap()),
+        (StatusCode::SEE_OTHER, "/console")
+    );
+}
+
+#[tokio::test]
+async fn a_one_time_link_signs_in_once() {
+    let (link, path) = OneTimeLink::generate(TOKEN.to_owned()).unwrap();
+    let console = make_console(ConsoleOptions {
+        one_time_link: Some(link),
+        ..ConsoleOptions::default()
+    });
+    let (status, ..) = send(&console, get("/console/open/0000", "")).await;
+    assert_eq!(status, StatusCode::UNAUTHORIZED);
+    let (status, headers, _) = send(&console, get(&path, "")).await;
+    assert_eq!(status, StatusCode::SEE_OTHER);
+    let (status, ..) = send(&console, get("/console/conversations", &cookie_of(&headers))).await;
+    assert_eq!(status, StatusCode::OK);
+    let (status, ..) = send(&console, get(&path, "")).await;
+    assert_eq!(status, StatusCode::UNAUTHORIZED);
+}
+
+#[tokio::test]
+async fn what_customers_write_is_text_and_what_a_token_does_not_open_is_not_shown() {
+    let console = make_console(ConsoleOptions::default());
+    let cookie = sign_in();
+    let (status, headers, page) = send(&console, get("/console/conversations", &cookie)).await;
+    assert_eq!(status, StatusCode::OK, "{page}");
+    assert!(
+        page.contains("&lt;script&gt;") && !page.contains("<script>alert"),
+        "{page}"
+    );
+    assert!(
+        page.contains("/console/conversations") && !page.contains("/console/tokens"),
+        "{page}"
+    );
+    let policy = headers[header::CONTENT_SECURITY_POLICY].to_str().unwrap();
+    assert!(
+        policy.contains("default-src 'none'") && !policy.contains("unsafe"),
+        "{policy}"
+    );
+}
+
+#[tokio::test]
+async fn a_request_of_another_origin_changes_nothing() {
+    let console = make_console(ConsoleOptions::default());
+    let cookie = sign_in();
+    for (name, value) in [
+        ("sec-fetch-site", "cross-site"),
+        ("sec-fetch-site", "same-site"),
+        ("origin", "https://evil.example"),
+    ] {
+        let request = Request::post("/console/api/v1/conversations")
+            .header(header::COOKIE, &cookie)
+            .header(header::HOST, "recado.example")
+            .header(name, value);
+        let (status, ..) = send(&console, request.body(Body::empty()).unwrap()).await;
+        assert_eq!(status, StatusCode::FORBIDDEN, "{name}: {value}");
+    }
+    let (status, ..) = send(
+        &console,
+        Request::post("/console/sign-out").body(Body::empty()).unwrap(),
+    )
+    .await;
+    assert_eq!(status, StatusCode::FORBIDDEN);
+}

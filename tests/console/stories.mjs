@@ -1,0 +1,160 @@
+// What people do in the console.
+import assert from "node:assert/strict";
+import { TOKEN } from "./server.mjs";
+
+const PICTURE = Buffer.from(
+  "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==",
+  "base64",
+);
+const HOSTILE = `<img src=x onerror="globalThis.hacked = 1"><script>globalThis.hacked = 1</script>`;
+
+async function writeAsCustomer(page, url, { from, name, text }) {
+  if (!page.url().endsWith("/console/simulator")) await page.goto(`${url}/console/simulator`);
+  const form = page.locator("#simulator-form");
+  await form.getByLabel("Instance").selectOption("suporte-01");
+  await form.getByLabel("Phone number").fill(from);
+  await form.getByLabel("Name").fill(name);
+  await form.getByLabel("Text").fill(text);
+  await form.getByRole("button", { name: "Send" }).click();
+  await page.getByText("The message has arrived.").waitFor();
+}
+
+/** A conversation from its first message to its end, seen by a person in another window. Returns its address. */
+export async function followConversation({ page, other, url }) {
+  await writeAsCustomer(other, url, { from: "+55 11 90000-0002", name: "Maria", text: "Are you open on Saturday?" });
+  await page.goto(`${url}/console/conversations`);
+  await page.getByRole("link", { name: /Maria/ }).click();
+  await page.getByRole("heading", { name: "Maria" }).waitFor();
+  const address = page.url();
+  await page.getByText("[simulated]").first().waitFor();
+  await writeAsCustomer(other, url, { from: "+55 11 90000-0002", name: "Maria", text: "A live question" });
+  await page.getByText("A live question").first().waitFor();
+  await page.locator(".bubble.assistant").nth(1).waitFor();
+  await page.locator("details", { hasText: "How this answer was made" }).first().locator("summary").click();
+  await page.getByRole("heading", { name: "Steps of the turn" }).first().waitFor();
+
+  await page.getByRole("button", { name: "Take over" }).click();
+  await page.getByRole("button", { name: "Give back to the agent" }).waitFor();
+  await page.getByLabel("Answer", { exact: true }).fill("I am a person now.");
+  await page.getByLabel("Answer", { exact: true }).press("Enter");
+  await page.locator(".bubble.operator", { hasText: "I am a person now." }).waitFor();
+  await page.locator("input[type=file]").setInputFiles({ name: "map.png", mimeType: "image/png", buffer: PICTURE });
+  await page.locator("output.chosen", { hasText: "map.png" }).waitFor();
+  await page.getByLabel("Answer", { exact: true }).fill("The way to us");
+  await page.getByRole("button", { name: "Send", exact: true }).first().click();
+  await page.locator(".bubble.operator", { hasText: "The way to us" }).waitFor();
+  await page.getByRole("button", { name: "Give back to the agent" }).click();
+  await page.getByRole("button", { name: "Take over" }).waitFor();
+  return address;
+}
+
+/** Names, texts and files of a customer do nothing in the page. */
+export async function showHostileTexts({ page, other, url }) {
+  await writeAsCustomer(other, url, { from: "+55 11 90000-0066", name: HOSTILE.slice(0, 60), text: HOSTILE });
+  await page.goto(`${url}/console/conversations`);
+  await page.getByRole("link", { name: /onerror/ }).first().click();
+  await page.locator(".bubble.user", { hasText: "globalThis.hacked" }).waitFor();
+  await page.reload();
+  for (const open of [page, other]) {
+    const hacked = await open.evaluate(() => globalThis.hacked);
+    assert.equal(hacked, undefined, "a customer's text ran in the page");
+  }
+}
+
+export async function redriveDeadLetter({ page, url, api }) {
+  await api("POST", "/v1/instances/meta-01/messages", { to: "+55 11 90000-0009", text: "Too late" });
+  await page.goto(`${url}/console/dead-letters`);
+  const letter = page.getByRole("link", { name: /More than 24 hours/ });
+  await letter.waitFor();
+  await page.reload();
+  await page.getByRole("button", { name: "What would a redrive find?" }).click();
+  await page.getByText("1 dead letters would be redriven").waitFor();
+  await letter.click();
+  await page.getByRole("heading", { name: /More than 24 hours/ }).waitFor();
+  await page.getByRole("button", { name: "Redrive", exact: true }).click();
+  await page.waitForURL(`${url}/console/dead-letters`);
+  await page.getByText("Saved.").waitFor();
+}
+
+export async function tryKnowledge({ page, url, api }) {
+  await page.goto(`${url}/console/agents/ana`);
+  const form = page.locator("#knowledge-form");
+  await form.getByLabel("Title", { exact: true }).fill("prices.md");
+  await form.getByLabel(/^Text/).fill("# Prices\n\nThe vaccine costs 90 euros.");
+  await form.getByRole("button").click();
+  await page.getByRole("link", { name: /prices.md/ }).waitFor();
+  await page.getByLabel("Or add a file").setInputFiles({
+    name: "parking.txt", mimeType: "text/plain", buffer: Buffer.from("Parking is free behind the house."),
+  });
+  await page.getByRole("link", { name: /parking.txt/ }).waitFor();
+  await page.getByLabel("Question").fill("What does the vaccine cost?");
+  await page.getByRole("button", { name: "Search" }).click();
+  await page.locator("#found", { hasText: "90 euros" }).waitFor();
+  await page.getByLabel("Instructions to the model").fill("You are Ana. Be brief.");
+  await page.locator("#agent-form").getByRole("button", { name: "Save" }).click();
+  await page.getByText("Saved.").waitFor();
+  assert.equal(await page.getByLabel("Instructions to the model").inputValue(), "You are Ana. Be brief.");
+  const { limits } = await api("GET", "/v1/agents/ana");
+  assert.notEqual(limits?.end_loops, false, "a form switched off what it shows by its usual value");
+}
+
+export async function editHours({ page, url, api, expected }) {
+  await page.goto(`${url}/console/instances/suporte-01`);
+  expected.push(/api\/v1\/instances\/suporte%2D01/);
+  await page.getByLabel("Monday").fill("9 to 5");
+  const save = page.locator("#hours-form").getByRole("button", { name: "Save" });
+  await save.click();
+  await page.locator("#message [role=alert]").waitFor();
+  await page.getByLabel("Monday").fill("00:00-12:00, 13:00-24:00");
+  await page.getByLabel("Days with other hours").fill("2026-12-25: closed");
+  await save.click();
+  await page.getByText("Saved.").waitFor();
+  const { opening_hours: hours, typing } = await api("GET", "/v1/instances/suporte-01");
+  assert.deepEqual(hours.mon, ["00:00-12:00", "13:00-24:00"]);
+  assert.equal(hours.exceptions.length, 1);
+  assert.notEqual(typing, true);
+}
+
+export async function pairPhone({ page, url }) {
+  await page.goto(`${url}/console/instances/caixa`);
+  await page.getByRole("button", { name: "Pair a phone" }).click();
+  await page.getByRole("img", { name: "QR code for WhatsApp on the phone" }).waitFor();
+  await page.getByText("WZYE-H1YY").waitFor();
+}
+
+export async function pauseBatch({ page, url, api }) {
+  await page.goto(`${url}/console/occasions`);
+  await page.getByRole("link", { name: /Open day/ }).click();
+  await page.getByLabel("Guests as CSV").fill("id,name,phone\ng1,Ana,+55 11 90000-0081\ng2,Bia,12");
+  await page.getByRole("button", { name: "Add guests" }).click();
+  await page.getByText("1 added").waitFor();
+  await page.getByText("Line 3:").waitFor();
+  const body = { eventId: "open-day", guestIds: ["g1"], channel: "whatsapp", template: "invite" };
+  const { batch_id: id } = await api("POST", "/deliver/send", body);
+  await page.goto(`${url}/console/batches/${id}`);
+  await page.getByRole("button", { name: "Pause" }).click();
+  await page.getByRole("button", { name: "Resume" }).click();
+  await page.getByRole("button", { name: "Pause" }).waitFor();
+}
+
+/** A token that is made in the console opens what its role may do. Returns the token. */
+export async function createToken({ page, url }) {
+  await page.goto(`${url}/console/tokens`);
+  const form = page.locator("#token-form");
+  await form.getByLabel("Name").fill("dashboard");
+  await form.getByLabel("Tenant").selectOption("demo");
+  await form.getByRole("button", { name: "Create a token" }).click();
+  const secret = await page.locator("#secret").textContent();
+  assert.notEqual(secret, TOKEN);
+  return secret;
+}
+
+/** A viewer sees pages, and nothing that changes something. */
+export async function lookAsViewer({ viewer, url, thread }) {
+  await viewer.goto(thread);
+  assert.equal(await viewer.getByRole("button", { name: "Take over" }).count(), 0);
+  assert.equal(await viewer.locator("#answer-form").count(), 0);
+  assert.equal(await viewer.getByRole("link", { name: "Tokens" }).count(), 0);
+  await viewer.goto(`${url}/console/agents/ana`);
+  assert.equal(await viewer.locator("#agent-form").count(), 0);
+}
