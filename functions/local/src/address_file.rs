@@ -15,7 +15,7 @@ pub(crate) fn write_address(data: &Path, address: SocketAddr) -> Result<()> {
         .with_context(|| format!("cannot write {}", file.display()))
 }
 
-/// Reads the URL at which Recado listens, or last listened; `None` if the file is not there or holds no URL.
+/// Reads the URL at which Recado listens, or last listened. `None`: the file is not there or holds no URL.
 pub(crate) fn read_address(data: &Path) -> Option<String> {
     let text = fs::read_to_string(data.join(FILE)).ok()?;
     let url = text.trim();

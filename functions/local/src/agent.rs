@@ -1,9 +1,12 @@
 //! `recado agent`: makes an agent's system prompt shorter.
 
+mod answers;
+
 use crate::confirm::confirm_action;
 use crate::environment::LocalEnvironment;
 use crate::installation::{InstallationArguments, InstallationClient};
 use crate::keyring::EnvironmentSecrets;
+use answers::{ask_both_prompts, format_answers, read_questions};
 use anyhow::{Context, Result, bail};
 use clap::{Args, Subcommand};
 use recado_ai::Model;
@@ -13,6 +16,7 @@ use recado_domain::message::TokenUsage;
 use recado_embedded::EmbeddedSystem;
 use recado_http_client::build_http_client;
 use recado_pipeline::ports::{ChatTurn, Llm, LlmReply, LlmRequest, Speaker};
+use std::path::PathBuf;
 use std::time::Duration;
 
 /// Longest time for one answer of the model.
@@ -44,6 +48,10 @@ enum AgentCommand {
         /// Stores it without a question.
         #[arg(long)]
         yes: bool,
+        /// Asks both prompts these questions, and shows the answers beside each other: a line each, or the `questions.jsonl` of an
+        /// evaluation set. The first 50 are asked, without knowledge and tools.
+        #[arg(long, value_name = "FILE")]
+        questions: Option<PathBuf>,
     },
 }
 
@@ -60,7 +68,12 @@ pub(crate) async fn run_agent_command(
     environment: &LocalEnvironment,
 ) -> Result<()> {
     let there = arguments.there.build_client(environment)?;
-    let AgentCommand::Optimize { agent: id, yes } = &arguments.command;
+    let AgentCommand::Optimize {
+        agent: id,
+        yes,
+        questions,
+    } = &arguments.command;
+    let questions = questions.as_deref().map(read_questions).transpose()?;
     let agent = find_agent(&there, id).await?;
     if agent.http.is_some() {
         bail!("{id} is an agent that you run yourself: Recado has no prompt of it");
@@ -71,6 +84,10 @@ pub(crate) async fn run_agent_command(
     print!("{}", format_prompts(&full, &shorter));
     if shorter.tokens >= full.tokens {
         bail!("the model wrote no shorter prompt: nothing was changed");
+    }
+    for question in questions.unwrap_or_default() {
+        let answers = ask_both_prompts(&model, &agent, (&full.text, &shorter.text), &question).await?;
+        print!("{}", format_answers(&question, &answers));
     }
     confirm_action(&format!("Store it as optimized_system_prompt of {id}?"), *yes)?;
     let now = find_agent(&there, id).await?;
@@ -170,14 +187,19 @@ mod tests {
     use super::*;
     use recado_pipeline::ports::LlmError;
 
-    /// A model that writes these words and counts a token for each byte of the prompt, and 9 beside it.
-    struct Writes(&'static str);
+    /// A model that writes these words and counts a token for each byte of the prompt, and 9 beside it. Without words it repeats prompt
+    /// and question.
+    pub(super) struct Writes(pub(super) &'static str);
 
     impl Llm for Writes {
         async fn generate_reply(&self, request: &LlmRequest) -> Result<LlmReply, LlmError> {
             Ok(LlmReply {
                 calls: Vec::new(),
-                text: self.0.to_owned(),
+                text: if self.0.is_empty() {
+                    format!("{} / {}", request.system, request.turns[0].text)
+                } else {
+                    self.0.to_owned()
+                },
                 decision: None,
                 ignored_calls: 0,
                 usage: TokenUsage {
@@ -190,7 +212,7 @@ mod tests {
         }
     }
 
-    fn agent() -> Agent {
+    pub(super) fn agent() -> Agent {
         let text = r#"{"id": "ana", "tenant": "clinic", "model": "m", "system_prompt": "Please always answer in Portuguese."}"#;
         serde_json::from_str(text).expect("an agent")
     }

@@ -1,6 +1,6 @@
 //! `recado audit`: shows who did what in a running installation, here or on AWS.
 
-use crate::dlq::tables::{collect_rows, format_table};
+use crate::dlq::tables::{collect_rows, format_with_lines_below};
 use crate::environment::LocalEnvironment;
 use crate::installation::{InstallationArguments, InstallationClient};
 use anyhow::Result;
@@ -96,15 +96,20 @@ async fn list_entries(there: &InstallationClient, arguments: &AuditArguments) ->
     }
 }
 
+/// Formats entries within 80 columns. Below each are its object, and what it was before and after.
 fn format_entries(answer: &Value) -> String {
-    let columns = [
-        "at", "actor", "action", "tenant", "kind", "object", "before", "after",
-    ];
+    let columns = ["at", "actor", "action", "tenant", "kind"];
     let rows = collect_rows(answer, &columns);
     if rows.is_empty() {
         return "Nothing was done.\n".to_owned();
     }
-    let mut all = format_table(&columns, rows);
+    let below = collect_rows(answer, &["object", "before", "after"]).into_iter();
+    let below = below.map(|cells| match &cells[..] {
+        [object, before, after] if before == "-" => vec![object.clone(), after.clone()],
+        [object, before, after] => vec![object.clone(), format!("{before} → {after}")],
+        _ => Vec::new(),
+    });
+    let mut all = format_with_lines_below(&columns, rows, below.collect());
     if answer.get("next_cursor").is_some_and(Value::is_string) {
         all.push_str("There is more: --limit, --since, --until\n");
     }
@@ -121,9 +126,10 @@ mod tests {
             "kind": "contact", "object": "c_1", "before": null, "after": "2 conversations"});
         let shown = format_entries(&json!({"items": [entry], "next_cursor": "c"}));
         let lines: Vec<&str> = shown.lines().collect();
-        assert_eq!(lines.len(), 3, "{shown}");
+        assert_eq!(lines.len(), 5, "{shown}");
         assert_eq!(lines[0].find("action"), lines[1].find("contact_erased"));
-        assert!(lines[2].starts_with("There is more"));
+        assert_eq!((lines[2], lines[3]), ("  c_1", "  2 conversations"));
+        assert!(lines[4].starts_with("There is more"));
         assert_eq!(format_entries(&json!({"items": []})), "Nothing was done.\n");
     }
 

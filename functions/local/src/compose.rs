@@ -46,6 +46,7 @@ pub(crate) async fn compose_components(
     let embedded = Embedded::open_folder(&environment.data, Clock::from_system())
         .with_context(|| format!("cannot open the data folder {}", environment.data.display()))?;
     embedded.set_least_free(environment.least_free);
+    embedded.set_event_retention(environment.settings.published_event_ttl);
     resume_from_backup(&embedded).await?;
     let elsewhere = environment
         .providers

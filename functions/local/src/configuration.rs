@@ -26,7 +26,7 @@ pub(crate) fn read_configuration(path: &Path) -> Result<ConfigDocument> {
     parsed.with_context(|| format!("{} is not a configuration", path.display()))
 }
 
-/// Returns the allowed key that is most like the unknown one of a parser's message; `None` if none is like it.
+/// Returns the allowed key that is most like the unknown one of a parser's message. `None`: none is like it.
 fn suggest_key(message: &str) -> Option<&str> {
     let (_, told) = message.split_once("unknown field `")?;
     let (unknown, allowed) = told.split_once('`')?;

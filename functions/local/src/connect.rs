@@ -32,6 +32,14 @@ pub(crate) struct ConnectArguments {
     /// Evolution from 2.3 on: webhooks carry a signed token instead of the secret itself.
     #[arg(long)]
     jwt: bool,
+    /// Evolution: webhooks tell when the contact types, so that a reply waits (`--typing=false`: no longer). Without it, that
+    /// stays as it is set.
+    #[arg(long, value_name = "BOOL", num_args = 0..=1, require_equals = true, default_missing_value = "true")]
+    typing: Option<bool>,
+    /// Evolution: webhooks tell what other programs send through the instance, so that it counts as a person's answer
+    /// (`--other-senders=false`: no longer). Without it, that stays as it is set.
+    #[arg(long, value_name = "BOOL", num_args = 0..=1, require_equals = true, default_missing_value = "true")]
+    other_senders: Option<bool>,
     /// Only checks the webhook's settings, and changes nothing.
     #[arg(long)]
     check: bool,
@@ -87,6 +95,8 @@ pub(crate) async fn run_connect(command: ConnectArguments, environment: &LocalEn
             base64: command.base64,
             token: command.jwt,
             force: command.force,
+            typing: command.typing,
+            other_senders: command.other_senders,
         },
     };
     let mut steps = Vec::new();

@@ -5,6 +5,7 @@ mod export;
 use crate::confirm::confirm_action;
 use crate::environment::LocalEnvironment;
 use crate::installation::{InstallationArguments, InstallationClient, add_part};
+use crate::instant::format_local_time;
 use anyhow::Result;
 use clap::{Args, Subcommand};
 use jiff::Timestamp;
@@ -174,10 +175,10 @@ fn format_instance(item: &Value) -> String {
     lines.extend(conversations.into_iter().flatten().map(|conversation| {
         let (id, status) = (text_at(conversation, "id"), text_at(conversation, "status"));
         match conversation.get("erased_at").and_then(Value::as_str) {
-            Some(at) => format!("  {id}  erased {at}"),
+            Some(at) => format!("  {id}  erased {}", format_local_time(at)),
             None => format!(
                 "  {id}  {status}, last message {}",
-                text_at(conversation, "last_message_at")
+                format_local_time(text_at(conversation, "last_message_at"))
             ),
         }
     }));

@@ -1,227 +1,101 @@
-//! `recado conversations`: lists conversations of a running installation, and who waits for a person.
+//! `recado conversations`: lists and shows conversations of a running installation, and does what people do in them.
 
-use crate::dlq::tables::{collect_rows, format_with_lines_below};
+mod changes;
+mod list;
+
+use crate::conversation_thread::{format_thread, read_thread};
 use crate::environment::LocalEnvironment;
 use crate::installation::InstallationArguments;
-use crate::instant::format_local_time;
+use crate::output::print_answer;
 use anyhow::Result;
-use clap::{Args, ValueEnum};
-use reqwest::Method;
-use serde_json::Value;
+use clap::{Args, Subcommand};
+use list::ListArguments;
 
-/// The longest text of a cell that somebody else chose.
-const CELL_MAX: usize = 18;
-
-/// Lists conversations of a running installation, here or on AWS: the most recently active first, or who waits for a person.
+/// Conversations of a running installation, here or on AWS: list, show, answer, take, give back, resolve. Without a command:
+/// lists them, the most recently active first, or who waits for a person.
 #[derive(Debug, Args)]
 pub(crate) struct ConversationArguments {
-    /// Lists those in which a person owes an answer, the longest waiting first: since when, why, and who took them.
-    #[arg(long)]
-    waiting: bool,
-    /// Only of this instance.
-    #[arg(long)]
-    instance: Option<String>,
-    /// Only those that the agent (`ai`) or people (`manual`) have.
-    #[arg(long)]
-    mode: Option<ListedMode>,
-    /// Shows at most so many: 1 to 200.
-    #[arg(long, default_value_t = 50, value_parser = clap::value_parser!(u16).range(1..=200))]
-    limit: u16,
-    /// The cursor that the page before gave.
-    #[arg(long)]
-    cursor: Option<String>,
+    #[command(subcommand)]
+    command: Option<ConversationCommand>,
+    #[command(flatten)]
+    list: ListArguments,
     #[command(flatten)]
     there: InstallationArguments,
     /// Prints the answer as JSON.
-    #[arg(long)]
+    #[arg(long, global = true)]
     json: bool,
 }
 
-/// A mode by which conversations are listed.
-#[derive(Debug, Clone, Copy, ValueEnum)]
-enum ListedMode {
-    Ai,
-    Manual,
+#[derive(Debug, Subcommand)]
+enum ConversationCommand {
+    /// Lists conversations, the most recently active first, or who waits for a person.
+    List(ListArguments),
+    /// Shows a conversation message by message: time, who, text, ticks, and why one is not answered.
+    Show {
+        /// The conversation's id.
+        id: String,
+        /// Shows at most so many of the newest messages: 1 to 200.
+        #[arg(long, default_value_t = 50, value_parser = clap::value_parser!(u16).range(1..=200))]
+        limit: u16,
+    },
+    /// Answers as a person. The person has the conversation from then on, and the agent is silent.
+    Answer {
+        /// The conversation's id.
+        id: String,
+        /// The text of the answer.
+        text: String,
+        /// The ordinal of the newest message that you have read: later ones stay unanswered. Absent: all are answered.
+        #[arg(long)]
+        seen: Option<u64>,
+    },
+    /// Takes a conversation over: the agent is silent.
+    Take {
+        /// The conversation's id.
+        id: String,
+    },
+    /// Gives a conversation back to the agent, which answers what is unanswered.
+    GiveBack {
+        /// The conversation's id.
+        id: String,
+    },
+    /// Resolves a conversation: nothing is owed any more. It becomes active again with the contact's next message.
+    Resolve {
+        /// The conversation's id.
+        id: String,
+        /// The ordinal of the newest message that you have read. A later one keeps the conversation active.
+        #[arg(long)]
+        seen: Option<u64>,
+    },
 }
 
-impl ConversationArguments {
-    fn query_fields(&self) -> Vec<(&'static str, String)> {
-        let mode = self.mode.map(|mode| match mode {
-            ListedMode::Ai => "ai",
-            ListedMode::Manual => "manual",
-        });
-        let fields = [
-            ("waiting", self.waiting.then(|| "true".to_owned())),
-            ("instance", self.instance.clone()),
-            ("mode", mode.map(str::to_owned)),
-            ("limit", Some(self.limit.to_string())),
-            ("cursor", self.cursor.clone()),
-        ];
-        let given = fields.into_iter();
-        given.filter_map(|(name, value)| Some((name, value?))).collect()
-    }
-}
-
-/// Requests a page of conversations and prints it.
-pub(crate) async fn list_conversations(
+/// Runs the subcommand and prints its result.
+pub(crate) async fn run_conversation_command(
     arguments: ConversationArguments,
     environment: &LocalEnvironment,
 ) -> Result<()> {
     let there = arguments.there.build_client(environment)?;
-    let request = there.build_request(Method::GET, &["v1", "conversations"])?;
-    let answer = there
-        .request_json(request.query(&arguments.query_fields()))
-        .await?;
-    if arguments.json {
-        println!("{}", serde_json::to_string_pretty(&answer)?);
-    } else {
-        print!("{}", format_conversations(&answer, arguments.waiting));
-    }
-    Ok(())
-}
-
-/// Formats a page of conversations within 80 columns. Below each are its id, the contact's name and the agent's note.
-fn format_conversations(answer: &Value, waiting: bool) -> String {
-    let items = answer.get("items").and_then(Value::as_array);
-    let items = items.map_or(&[][..], Vec::as_slice);
-    let mut all = match (items.is_empty(), waiting) {
-        (true, true) => "Nobody waits for a person.\n".to_owned(),
-        (true, false) => "No conversations.\n".to_owned(),
-        (false, true) => {
-            let heading = ["since", "contact", "why", "taken by"];
-            format_with_lines_below(
-                &heading,
-                items.iter().map(waiting_row).collect(),
-                lines_below(answer),
-            )
+    let json = arguments.json;
+    let change = match arguments
+        .command
+        .unwrap_or(ConversationCommand::List(arguments.list))
+    {
+        ConversationCommand::List(wanted) => {
+            let page = list::list_conversations(&there, &wanted).await?;
+            return print_answer(&page, json, |page| {
+                list::format_conversations(page, wanted.waiting)
+            });
         }
-        (false, false) => {
-            let heading = ["last", "contact", "mode", "status", "instance"];
-            format_with_lines_below(
-                &heading,
-                items.iter().map(listed_row).collect(),
-                lines_below(answer),
-            )
+        ConversationCommand::Show { id, limit } => {
+            let thread = read_thread(&there, &id, limit).await?;
+            return print_answer(&thread, json, format_thread);
         }
+        ConversationCommand::Answer { id, text, seen } => {
+            let sent = changes::answer_contact(&there, &id, &text, seen).await?;
+            return print_answer(&sent, json, |sent| changes::format_answer(sent, &id));
+        }
+        ConversationCommand::Take { id } => changes::change_mode(&there, &id, "manual").await?,
+        ConversationCommand::GiveBack { id } => changes::change_mode(&there, &id, "ai").await?,
+        ConversationCommand::Resolve { id, seen } => changes::resolve_conversation(&there, &id, seen).await?,
     };
-    if let Some(cursor) = answer.get("next_cursor").and_then(Value::as_str) {
-        all.push_str("There are more: --cursor ");
-        all.push_str(cursor);
-        all.push('\n');
-    }
-    all
-}
-
-fn waiting_row(item: &Value) -> Vec<String> {
-    let since = text_at(item, "/waiting_since").unwrap_or("-").to_owned();
-    // Without a reason the conversation is people's: nobody handed it over.
-    let why = text_at(item, "/needs_person").unwrap_or("manual").to_owned();
-    let taken = match (text_at(item, "/taken_by"), text_at(item, "/taken_at")) {
-        (Some(by), Some(at)) => {
-            let at: String = format_local_time(at).chars().skip("2026-".len()).collect();
-            format!("{}, {at}", cut_text(by))
-        }
-        _ => "nobody".to_owned(),
-    };
-    vec![since, contact_cell(item), why, taken]
-}
-
-fn listed_row(item: &Value) -> Vec<String> {
-    let cell = |pointer: &str| cut_text(text_at(item, pointer).unwrap_or("-"));
-    vec![
-        text_at(item, "/last_message_at").unwrap_or("-").to_owned(),
-        contact_cell(item),
-        cell("/mode"),
-        cell("/status"),
-        cell("/instance_id"),
-    ]
-}
-
-/// Returns the contact's number; the name if WhatsApp does not show the number.
-fn contact_cell(item: &Value) -> String {
-    let shown = text_at(item, "/contact/phone").or_else(|| text_at(item, "/contact/name"));
-    cut_text(shown.unwrap_or("-"))
-}
-
-fn lines_below(answer: &Value) -> Vec<Vec<String>> {
-    let ids = collect_rows(answer, &["id"]);
-    let items = answer.get("items").and_then(Value::as_array);
-    let items = items.into_iter().flatten();
-    let below = |(mut lines, item): (Vec<String>, &Value)| {
-        let line = |pointer: &str| text_at(item, pointer).unwrap_or("-").to_owned();
-        lines.extend([line("/contact/name"), line("/hand_over_note/text")]);
-        lines
-    };
-    ids.into_iter().zip(items).map(below).collect()
-}
-
-fn text_at<'a>(item: &'a Value, pointer: &str) -> Option<&'a str> {
-    item.pointer(pointer).and_then(Value::as_str)
-}
-
-/// Cuts a text to [`CELL_MAX`] characters, without characters that move the cursor.
-fn cut_text(text: &str) -> String {
-    let plain: String = text.replace(char::is_control, " ");
-    if plain.chars().count() <= CELL_MAX {
-        return plain;
-    }
-    plain.chars().take(CELL_MAX - 1).chain(['…']).collect()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use serde_json::json;
-
-    fn conversation(name: &str) -> Value {
-        json!({"id": "c_9c2b68278bc5d12270dad71f1da5c3f1-1", "instance_id": "suporte-01", "mode": "manual", "status": "active",
-            "contact": {"phone": "+5511999998888", "name": name}, "last_message_at": "2026-01-05T12:00:00Z",
-            "waiting_since": "2026-01-05T12:00:00Z"})
-    }
-
-    #[test]
-    fn who_waits_is_shown_with_why_and_who_took_it_within_eighty_columns() {
-        let mut handed = conversation(&"Bia ".repeat(40));
-        handed["needs_person"] = json!("too_much_to_read");
-        handed["hand_over_note"] =
-            json!({"text": "wants a\nrefund ".repeat(20), "at": "2026-01-05T12:00:00Z"});
-        let mut taken = conversation("Caio");
-        taken["taken_by"] = json!("a-token-with-a-very-long-name");
-        taken["taken_at"] = json!("2026-01-05T12:01:00Z");
-        let shown = format_conversations(&json!({"items": [handed, taken], "next_cursor": "c"}), true);
-        assert!(shown.lines().all(|line| line.chars().count() <= 80), "{shown}");
-        let lines: Vec<&str> = shown.lines().collect();
-        assert_eq!(lines.len(), 9, "{shown}");
-        assert!(
-            lines[1].contains("too_much_to_read") && lines[1].trim_end().ends_with("nobody"),
-            "{shown}"
-        );
-        assert_eq!(lines[2], "  c_9c2b68278bc5d12270dad71f1da5c3f1-1");
-        assert!(lines[4].starts_with("  wants a refund"), "{shown}");
-        assert!(
-            lines[5].contains("manual") && lines[5].contains("a-token-with-a-ve…, 01-05"),
-            "{shown}"
-        );
-        assert_eq!((lines[7], lines[8]), ("  Caio", "There are more: --cursor c"));
-        assert_eq!(
-            format_conversations(&json!({"items": []}), true),
-            "Nobody waits for a person.\n"
-        );
-    }
-
-    #[test]
-    fn conversations_are_shown_with_mode_status_and_instance() {
-        let mut nameless = conversation("Dora");
-        nameless["contact"] = json!({"phone": null, "name": "Dora"});
-        let shown = format_conversations(&json!({"items": [nameless]}), false);
-        let lines: Vec<&str> = shown.lines().collect();
-        assert_eq!(lines[0].find("contact"), lines[1].find("Dora"), "{shown}");
-        for cell in ["manual", "active", "suporte-01"] {
-            assert!(lines[1].contains(cell), "{shown}");
-        }
-        assert_eq!(
-            format_conversations(&json!({"items": []}), false),
-            "No conversations.\n"
-        );
-    }
+    print_answer(&change, json, crate::conversation_thread::format_head)
 }

@@ -1,5 +1,6 @@
 //! `recado deliver`: sends invitations of a running installation, shows what became of them, and exports the log of deliveries.
 
+use crate::delivery_table::LogTable;
 use crate::dlq::tables::{format_fields, format_table};
 use crate::environment::LocalEnvironment;
 use crate::installation::{InstallationArguments, InstallationClient};
@@ -9,7 +10,7 @@ use reqwest::Method;
 use serde_json::{Map, Value, json};
 use std::fs::File;
 use std::io::{Write, stdout};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// Invitations and reminders of a running installation, here or on AWS: send one, show its status, export the log.
 #[derive(Debug, Args)]
@@ -59,6 +60,9 @@ struct SendArguments {
     /// A variable of the template, such as `--value table=4`. It may be given several times.
     #[arg(long = "value", value_name = "NAME=VALUE")]
     values: Vec<String>,
+    /// The time at which it leaves, such as 2027-03-01T09:00:00-03:00, or without the offset for the guest's own clock.
+    #[arg(long, value_name = "TIME")]
+    at: Option<String>,
     /// The idempotency key: the same command with the same key sends once.
     #[arg(long)]
     key: Option<String>,
@@ -87,12 +91,14 @@ struct ExportArguments {
 }
 
 /// The form of an export.
-#[derive(Debug, Clone, Copy, ValueEnum)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 enum ExportForm {
     /// Comma-separated values.
     Csv,
     /// A JSON object on each line.
     Json,
+    /// A table of Parquet, for programs that analyse it. It needs `--output`.
+    Parquet,
 }
 
 /// Runs the subcommand and prints its result.
@@ -142,6 +148,7 @@ async fn send_invitation(
         ("phone", send.phone.as_ref()),
         ("template", Some(&send.template)),
         ("channel", Some(&send.channel)),
+        ("send_at", send.at.as_ref()),
     ] {
         body.extend(value.map(|value| (name.to_owned(), json!(value))));
     }
@@ -185,15 +192,9 @@ async fn export_log(
     tenant: Option<&str>,
     export: &ExportArguments,
 ) -> Result<()> {
-    let mut out: Box<dyn Write> = match &export.output {
-        Some(path) => {
-            Box::new(File::create(path).with_context(|| format!("cannot write {}", path.display()))?)
-        }
-        None => Box::new(stdout()),
-    };
     let form = match export.format {
         ExportForm::Csv => "csv",
-        ExportForm::Json => "json",
+        ExportForm::Json | ExportForm::Parquet => "json",
     };
     let mut query = name_tenant(tenant);
     query.extend([("format", form), ("limit", "200")]);
@@ -205,21 +206,49 @@ async fn export_log(
     ] {
         query.extend(value.as_deref().map(|value| (name, value)));
     }
+    if export.format == ExportForm::Parquet {
+        let Some(path) = &export.output else {
+            bail!("--format parquet needs a file: --output log.parquet");
+        };
+        let mut file = LogTable::begin(create_file(path)?)?;
+        request_pages(there, &query, |page| file.add_lines(page).map(|()| true)).await?;
+        return file.finish();
+    }
+    let mut out: Box<dyn Write> = match &export.output {
+        Some(path) => Box::new(create_file(path)?),
+        None => Box::new(stdout()),
+    };
+    let write = |page: &str| {
+        let written = out.write_all(page.as_bytes()).and_then(|()| out.flush());
+        match written {
+            Ok(()) => Ok(true),
+            // Nobody reads any more: `recado deliver export | head` ends here.
+            Err(_) if export.output.is_none() => Ok(false),
+            Err(error) => bail!("the log cannot be written: {error}"),
+        }
+    };
+    request_pages(there, &query, write).await
+}
+
+fn create_file(path: &Path) -> Result<File> {
+    File::create(path).with_context(|| format!("cannot write {}", path.display()))
+}
+
+/// Requests the pages of the log, until there is none any more or `take` returns `false`.
+async fn request_pages(
+    there: &InstallationClient,
+    query: &[(&'static str, &str)],
+    mut take: impl FnMut(&str) -> Result<bool>,
+) -> Result<()> {
     let mut cursor: Option<String> = None;
     loop {
-        let mut asked = query.clone();
+        let mut asked = query.to_vec();
         asked.extend(cursor.as_deref().map(|cursor| ("cursor", cursor)));
         let request = there.build_request(Method::GET, &["deliver", "export"])?;
         let page = there.request_text(request.query(&asked)).await?;
-        if let Err(error) = out.write_all(page.text.as_bytes()).and_then(|()| out.flush()) {
-            // Nobody reads any more: `recado deliver export | head` ends here.
-            if export.output.is_none() {
-                return Ok(());
-            }
-            bail!("the log cannot be written: {error}");
-        }
+        let goes_on = take(&page.text)?;
         cursor = page.next_cursor;
-        if cursor.is_none() {
+        if cursor.is_none() || !goes_on {
             return Ok(());
         }
     }

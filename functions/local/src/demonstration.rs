@@ -1,62 +1,45 @@
-//! The demonstration at start: a burst of three messages comes in as a provider would post it, and one reply goes out.
+//! The demonstration at start: a burst gets one reply, a repeated webhook changes nothing, and a person silences the agent.
+//! Then each message appears as it comes.
 
-use crate::credential;
+use crate::address_file;
+use crate::installation::InstallationClient;
+use crate::instant::format_seconds;
+use crate::json_fields::{find_text, list_items, number_or_zero, text_or_dash};
 use crate::keyring::Keyring;
+use crate::message_follower::MessageFollower;
+use crate::output;
+use crate::simulated_customer::{MessageOutcome, PostedMessage, SimulatedCustomer};
+use crate::style::{Paint, paint_text};
+use crate::tail::format_followed;
+use crate::welcome;
 use anyhow::{Context, Result, bail};
-use jiff::Timestamp;
 use recado_domain::config::Instance;
-use recado_domain::secret::derive_webhook_secret;
 use recado_onboarding::{
-    AuthenticatedWebhook, SampleMessage, WebhookCredentials, authenticate, example_webhook,
-    example_webhook_in_shell,
+    SampleMessage, WebhookCredentials, authenticate, example_webhook, example_webhook_in_shell,
 };
 use recado_pipeline::key_check::InstanceKeys;
 use recado_pipeline::ports::CredentialState;
-use serde_json::Value;
+use reqwest::Method;
+use serde_json::{Value, json};
 use std::net::SocketAddr;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 const CONTACT: &str = "5511900000001";
+const NAME: &str = "João";
 const BURST: [&str; 3] = ["Oi!", "Queria marcar uma consulta", "Pode ser na terça de manhã?"];
 
-/// The longest time that the reply may take: debounce, model and send, with a reserve.
+/// The words of the person, and what the customer writes after them.
+const PERSON: &str = "Aqui é a Carla. Terça às 9h está bom?";
+const AFTER_PERSON: &str = "Está ótimo! Qual é o endereço?";
+
+/// Time between two messages of the burst.
+const BURST_PAUSE: Duration = Duration::from_millis(400);
+
+/// The longest time that a reply may take: debounce, model and send, with a reserve.
 const REPLY_TIMEOUT: Duration = Duration::from_secs(60);
 
-/// Builds a message of the invented contact.
-fn build_sample<'a>(text: &'a str, id: &'a str, at: Timestamp) -> SampleMessage<'a> {
-    SampleMessage {
-        phone: CONTACT,
-        name: "João",
-        text,
-        id,
-        at,
-    }
-}
-
-/// Derives the secrets with which webhooks of these instances are signed.
-fn derive_signing_secrets<'i>(
-    keyring: &Keyring,
-    instances: impl Iterator<Item = &'i Instance>,
-) -> WebhookCredentials {
-    let mut proofs = WebhookCredentials::new(credential::read_secret_variable);
-    for instance in instances {
-        if let (Some(master), Some(external)) = (keyring.get_master_secret(), instance.resolve_external_id())
-        {
-            let secret = derive_webhook_secret(master, instance.provider, &external, instance.secret_version);
-            proofs.add_instance_secret(instance, secret);
-        }
-    }
-    proofs
-}
-
-/// Signs a webhook with the instance's own secret.
-fn sign_with_keyring(keyring: &Keyring, instance: &Instance, body: Value) -> Result<AuthenticatedWebhook> {
-    Ok(authenticate(
-        instance.provider,
-        body,
-        &derive_signing_secrets(keyring, [instance].into_iter()),
-    )?)
-}
+/// Time between two looks for new messages, once the demonstration is over.
+const LOOK_INTERVAL: Duration = Duration::from_millis(500);
 
 /// Returns a `curl` command line that posts a message as the provider of one of `instances` would. The message goes to
 /// the installation at `url`. `None` if no instance has webhooks that can be signed here.
@@ -70,7 +53,7 @@ pub(crate) fn format_curl_line<'i>(
         name: "Maria",
         text: "Qual o horario de funcionamento?",
         id: "",
-        at: Timestamp::now(),
+        at: jiff::Timestamp::now(),
     };
     instances.find_map(|instance| {
         let data = example_webhook_in_shell(instance, &sample)?;
@@ -89,7 +72,7 @@ pub(crate) fn format_curl_line<'i>(
 }
 
 /// Runs the demonstration on the first instance that is simulated, unless `wanted` is `false`: nothing is ever sent to
-/// the invented number.
+/// the invented number. Then shows each message of that instance, for as long as somebody reads.
 pub(crate) async fn run_demonstration(
     wanted: bool,
     address: SocketAddr,
@@ -99,93 +82,223 @@ pub(crate) async fn run_demonstration(
     if !wanted {
         return Ok(());
     }
-    let sample = build_sample("", "", Timestamp::now());
-    let shown = |keys: &&InstanceKeys| {
-        keys.credential == CredentialState::Simulated && example_webhook(&keys.instance, &sample).is_some()
-    };
-    let Some(InstanceKeys { instance, .. }) = keys.iter().find(shown) else {
+    if keys
+        .iter()
+        .all(|keys| keys.credential != CredentialState::Simulated)
+    {
         println!("\nThere is no demonstration, since no instance is simulated. Serving. Ctrl-C stops.");
         return Ok(());
+    }
+    let url = address_file::local_url(address);
+    let there = InstallationClient::connect_to(&url, keyring.token.clone())?;
+    let customer = SimulatedCustomer::find_instance(there.clone(), None, CONTACT, NAME).await?;
+    let story = Demonstration {
+        there: &there,
+        customer: &customer,
     };
-    let http = recado_http_client::build_http_client()?;
-    println!("\nA burst comes in on {}:", instance.id);
-    for (number, text) in BURST.iter().enumerate() {
-        post_burst_message(&http, address, keyring, instance, number, text).await?;
-        println!("  → {text}");
-        tokio::time::sleep(Duration::from_millis(400)).await;
+    if let Err(error) = story.show_promises().await {
+        eprintln!("The demonstration did not come to its end: {error:#}");
     }
-    println!("  … waiting for the rest of the burst");
-    let reply = wait_for_reply(&http, address, keyring).await?;
-    println!("One reply goes out (to the simulated provider):\n  ← {reply}\n");
-    println!("To write to it yourself: recado try --url http://{address} | sh");
-    println!("Serving. Ctrl-C stops.");
-    Ok(())
+    let instance = customer.instance_id().to_owned();
+    let follower = MessageFollower::start_following(there, Some(instance)).await?;
+    welcome::print_next_steps(&url);
+    show_new_messages(follower).await
 }
 
-async fn post_burst_message(
-    http: &reqwest::Client,
-    address: SocketAddr,
-    keyring: &Keyring,
-    instance: &Instance,
-    number: usize,
-    text: &str,
-) -> Result<()> {
-    let at = Timestamp::now();
-    let id = format!("DEMO{}{number}", at.as_millisecond());
-    let body = example_webhook(instance, &build_sample(text, &id, at)).context("the instance has no name")?;
-    let webhook = sign_with_keyring(keyring, instance, body)?;
-    let answer = webhook
-        .build_request(http, &format!("http://{address}"))
-        .timeout(Duration::from_secs(10))
-        .send()
-        .await?;
-    if !answer.status().is_success() {
-        bail!("the webhook answered {}", answer.status());
-    }
-    Ok(())
+/// The story that the demonstration tells.
+struct Demonstration<'a> {
+    there: &'a InstallationClient,
+    customer: &'a SimulatedCustomer,
 }
 
-async fn wait_for_reply(http: &reqwest::Client, address: SocketAddr, keyring: &Keyring) -> Result<String> {
-    let begun = Timestamp::now();
-    let find = async {
-        loop {
-            if let Some(text) = find_newest_reply(http, address, keyring, begun).await? {
-                return Ok(text);
-            }
-            tokio::time::sleep(Duration::from_millis(200)).await;
+impl Demonstration<'_> {
+    /// Shows what Recado promises, each of it by an example.
+    async fn show_promises(&self) -> Result<()> {
+        let last = self.show_answered_burst().await?;
+        println!("\nThe provider posts the last message again:");
+        let again = self.customer.repeat_message(&last).await?;
+        if number_or_zero(&again.body, "duplicates") != 1 {
+            bail!(
+                "the repeated webhook was answered {}: {}",
+                again.status,
+                again.body
+            );
         }
-    };
-    tokio::time::timeout(REPLY_TIMEOUT, find)
-        .await
-        .context("no reply came")?
+        println!(
+            "  ↻ {} in {}: known already, nothing is sent",
+            again.status,
+            format_milliseconds(again.took)
+        );
+        println!("\nA person answers, and the customer writes on:");
+        let conversation = self.find_conversation(&last).await?;
+        self.answer_as_person(&conversation).await?;
+        let open = self.customer.post_message(AFTER_PERSON).await?;
+        print_posted_message(AFTER_PERSON, &open);
+        self.show_silent_agent(&open).await?;
+        println!("\nThe person gives the conversation back:");
+        self.give_back_to_agent(&conversation).await?;
+        let begun = Instant::now();
+        let outcome = self.wait_for_reply(&open).await?;
+        print_reply_line(
+            &outcome,
+            &format!(
+                "the agent answers what is open, after {}",
+                format_time_since(begun)
+            ),
+        );
+        Ok(())
+    }
+
+    /// Posts a burst, and shows the one reply to it. Returns the last message of the burst.
+    async fn show_answered_burst(&self) -> Result<PostedMessage> {
+        self.return_to_agent().await?;
+        println!("\nA burst comes in on {}:", self.customer.instance_id());
+        let begun = Instant::now();
+        let mut burst = Vec::new();
+        for text in BURST {
+            let posted = self.customer.post_message(text).await?;
+            print_posted_message(text, &posted);
+            burst.push(posted);
+            tokio::time::sleep(BURST_PAUSE).await;
+        }
+        println!("  … waiting for the rest of the burst");
+        let last = burst.pop().context("the burst has no message")?;
+        let outcome = self.wait_for_reply(&last).await?;
+        let told = format!("after {}", format_time_since(begun));
+        for posted in &burst {
+            if find_id_of_reply(&self.wait_for_reply(posted).await?) != find_id_of_reply(&outcome) {
+                bail!("the burst got more than one reply");
+            }
+        }
+        print_reply_line(
+            &outcome,
+            &format!("one reply to {} messages, {told}", BURST.len()),
+        );
+        Ok(last)
+    }
+
+    /// Gives the contact's conversation back to the agent if people have it, as after a demonstration that was cut off.
+    async fn return_to_agent(&self) -> Result<()> {
+        let query = [
+            ("mode", "manual".to_owned()),
+            ("instance", self.customer.instance_id().to_owned()),
+            ("limit", "200".to_owned()),
+        ];
+        let page = self.there.get_json(&["v1", "conversations"], &query).await?;
+        let is_ours = |one: &&Value| {
+            let phone = one.pointer("/contact/phone").and_then(Value::as_str);
+            phone.is_some_and(|phone| phone.trim_start_matches('+') == CONTACT)
+        };
+        let ours = list_items(&page, "items").iter().filter(is_ours);
+        for id in ours.filter_map(|one| find_text(one, "id")) {
+            self.give_back_to_agent(id).await?;
+        }
+        Ok(())
+    }
+
+    async fn find_conversation(&self, posted: &PostedMessage) -> Result<String> {
+        let stored = tokio::time::timeout(REPLY_TIMEOUT, self.customer.wait_for_message(&posted.id));
+        let id = stored.await.context("the message was not stored")??;
+        let message = self.there.get_json(&["v1", "messages", &id], &[]).await?;
+        let conversation =
+            find_text(&message, "conversation_id").context("the message has no conversation")?;
+        Ok(conversation.to_owned())
+    }
+
+    async fn answer_as_person(&self, conversation: &str) -> Result<()> {
+        let path = ["v1", "conversations", conversation, "messages"];
+        let request = self.there.build_request(Method::POST, &path)?;
+        self.there
+            .request_json(request.json(&json!({ "text": PERSON })))
+            .await?;
+        println!("  ☎ {PERSON}");
+        Ok(())
+    }
+
+    async fn give_back_to_agent(&self, conversation: &str) -> Result<()> {
+        let request = self
+            .there
+            .build_request(Method::PATCH, &["v1", "conversations", conversation])?;
+        self.there
+            .request_json(request.json(&json!({"mode": "ai"})))
+            .await?;
+        Ok(())
+    }
+
+    /// Shows that the agent does not answer while a person has the conversation.
+    async fn show_silent_agent(&self, posted: &PostedMessage) -> Result<()> {
+        let outcome = self.customer.wait_for_answer(posted, REPLY_TIMEOUT).await?;
+        let outcome = outcome.context("it is not told who has the conversation")?;
+        let reason = outcome.message.pointer("/answer/reason").and_then(Value::as_str);
+        if reason != Some("manual") {
+            bail!("the agent did not keep silent: {}", reason.unwrap_or("-"));
+        }
+        println!(
+            "    {}",
+            paint_text(
+                Paint::Quiet,
+                "the agent keeps silent: a person has the conversation"
+            )
+        );
+        Ok(())
+    }
+
+    async fn wait_for_reply(&self, posted: &PostedMessage) -> Result<MessageOutcome> {
+        let outcome = self.customer.wait_for_answer(posted, REPLY_TIMEOUT).await?;
+        let outcome =
+            outcome.with_context(|| format!("no reply came within {} s", REPLY_TIMEOUT.as_secs()))?;
+        if outcome.reply.is_none() {
+            let note = outcome
+                .message
+                .get("answer")
+                .and_then(crate::answer_note::describe_answer);
+            bail!(
+                "{}",
+                note.map_or_else(|| "no reply came".to_owned(), |note| note.text)
+            );
+        }
+        Ok(outcome)
+    }
 }
 
-async fn find_newest_reply(
-    http: &reqwest::Client,
-    address: SocketAddr,
-    keyring: &Keyring,
-    since: Timestamp,
-) -> Result<Option<String>> {
-    let outbox: Value = http
-        .get(format!("http://{address}/simulator/outbox"))
-        .bearer_auth(keyring.token.expose_secret())
-        .timeout(Duration::from_secs(10))
-        .send()
-        .await?
-        .error_for_status()?
-        .json()
-        .await?;
-    let ours = |message: &&Value| {
-        let to = message["to"].as_str().unwrap_or_default();
-        let at = message["sent_at"]
-            .as_str()
-            .and_then(|at| at.parse::<Timestamp>().ok());
-        to.contains(CONTACT) && at.is_some_and(|at| at >= since)
-    };
-    let items = outbox["items"].as_array().cloned().unwrap_or_default();
-    Ok(items
-        .iter()
-        .rfind(ours)
-        .and_then(|message| message["text"].as_str())
-        .map(str::to_owned))
+/// Returns the id of the message that answers.
+fn find_id_of_reply(outcome: &MessageOutcome) -> Option<&str> {
+    outcome.reply.as_ref().and_then(|reply| find_text(reply, "id"))
+}
+
+fn print_posted_message(text: &str, posted: &PostedMessage) {
+    let taken = format!(
+        "{} in {}",
+        posted.taken.status,
+        format_milliseconds(posted.taken.took)
+    );
+    println!("  → {text:<34} {}", paint_text(Paint::Quiet, &taken));
+}
+
+fn print_reply_line(outcome: &MessageOutcome, told: &str) {
+    let text = outcome
+        .reply
+        .as_ref()
+        .map_or("-", |reply| text_or_dash(reply, "content"));
+    println!("  ← {}", paint_text(Paint::Good, text));
+    println!("    {}", paint_text(Paint::Quiet, told));
+}
+
+fn format_milliseconds(took: Duration) -> String {
+    format!("{} ms", took.as_millis())
+}
+
+fn format_time_since(begun: Instant) -> String {
+    format_seconds(begun.elapsed().as_secs_f64())
+}
+
+/// Prints each new message, until nobody reads any more. A look that fails is repeated.
+async fn show_new_messages(mut follower: MessageFollower) -> Result<()> {
+    while !output::is_reader_gone() {
+        for one in follower.read_new_messages().await.unwrap_or_default() {
+            print!("{}", format_followed(&one, false));
+        }
+        tokio::time::sleep(LOOK_INTERVAL).await;
+    }
+    Ok(())
 }

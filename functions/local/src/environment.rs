@@ -42,12 +42,10 @@ pub(crate) struct LocalEnvironment {
     pub(crate) webhook: WebhookKeys,
     /// The providers' settings, such as their base URLs and API versions.
     pub(crate) providers: ProviderConfig,
-    /// The model's settings.
     pub(crate) model: ModelSettings,
     /// `RECADO_SIMULATION`: `auto` (`true`) simulates instances that have neither a model's key nor a credential, `off`
     /// (`false`) nothing. `None`: `recado` alone simulates, `recado serve` does not.
     pub(crate) simulation: Option<bool>,
-    /// The limits of a webhook.
     pub(crate) webhook_limits: WebhookLimits,
     /// The limits of connections.
     pub(crate) server: ServerLimits,

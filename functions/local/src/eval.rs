@@ -10,8 +10,8 @@ use recado_domain::follow_up::needs_earlier_messages;
 use recado_embedded::EmbeddedSystem;
 use recado_http_client::build_http_client;
 use recado_knowledge::evaluation::{
-    EvaluationSet, Half, Kind, Measures, Question, Row, TextVectors, VectorSource, evaluate,
-    list_embedded_texts,
+    EvaluationSet, Half, Kind, Measures, PromptSizes, Question, Row, TextVectors, VectorSource, evaluate,
+    list_embedded_texts, measure_prompts,
 };
 use recado_pipeline::ports::{ChatTurn, Embedder, Speaker};
 use recado_pipeline::question_rewriting::{AskedMessage, RewrittenBy, rewrite_question};
@@ -82,16 +82,26 @@ pub(crate) async fn run_evaluation(
         .as_ref()
         .map_or(VectorSource::StandIn, VectorSource::Model);
     let rows = evaluate(&sets, half, vectors)?;
+    let prompts = describe_prompts(measure_prompts(&sets, half, vectors)?);
     if arguments.json {
         let rows: Vec<_> = rows.iter().map(describe_measures).collect();
         println!("{}", serde_json::to_string_pretty(&rows)?);
     } else {
         print!(
             "{}",
-            format_evaluation(&sets, &rows, &format!("{source} {rewriting}"))
+            format_evaluation(&sets, &rows, &format!("{source} {rewriting} {prompts}"))
         );
     }
     Ok(())
+}
+
+fn describe_prompts(sizes: PromptSizes) -> String {
+    format!(
+        "A prompt with the found blocks holds {:.0} characters of knowledge, one with all blocks {:.0}: {:.1} % fewer.",
+        sizes.with_found,
+        sizes.with_all,
+        100.0 * sizes.saved_share()
+    )
 }
 
 /// Rewrites the follow-ups, as a turn would. Returns what a report says of it.

@@ -34,7 +34,7 @@ enum GuestCommand {
         event: String,
     },
     /// Adds guests from a file of comma-separated values, whose first row names the columns `id`, `name`, `phone`, `email`,
-    /// `language`. The same file again changes nothing. Ends with an error if rows were refused.
+    /// `language`, `time_zone`. The same file again changes nothing. Ends with an error if rows were refused.
     Import {
         /// The occasion.
         event: String,

@@ -47,11 +47,7 @@ impl InstallationArguments {
             Some(given) => given,
             None => keyring::read_kept_token(&environment.data)?,
         };
-        Ok(InstallationClient {
-            http: recado_http_client::build_http_client()?,
-            url: url.trim_end_matches('/').to_owned(),
-            token,
-        })
+        InstallationClient::connect_to(&url, token)
     }
 
     /// Returns the URL of the installation. If none was given, it is the one at which Recado listens or last listened
@@ -105,6 +101,15 @@ pub(crate) struct InstalledConfiguration {
 }
 
 impl InstallationClient {
+    /// Creates a client for the installation at `url` with this token.
+    pub(crate) fn connect_to(url: &str, token: Secret) -> Result<Self> {
+        Ok(Self {
+            http: recado_http_client::build_http_client()?,
+            url: url.trim_end_matches('/').to_owned(),
+            token,
+        })
+    }
+
     /// Builds a request to the path with these segments.
     pub(crate) fn build_request(&self, method: Method, path: &[&str]) -> Result<RequestBuilder> {
         let mut url = Url::parse(&self.url).with_context(|| format!("{} is no URL", self.url))?;
@@ -116,14 +121,34 @@ impl InstallationClient {
         Ok(request.bearer_auth(self.token.expose_secret()).timeout(TIMEOUT))
     }
 
+    /// Requests a path with a query, and returns its JSON.
+    pub(crate) async fn get_json(&self, path: &[&str], query: &[(&str, String)]) -> Result<Value> {
+        let request = self.build_request(Method::GET, path)?;
+        self.request_json(request.query(query)).await
+    }
+
+    /// Requests a path with a query, and returns its JSON. `None`: nothing of that name is there (404).
+    pub(crate) async fn find_json(&self, path: &[&str], query: &[(&str, String)]) -> Result<Option<Value>> {
+        let request = self.build_request(Method::GET, path)?;
+        match self.send_request(request.query(query)).await? {
+            (StatusCode::NOT_FOUND, _) => Ok(None),
+            (status, body) => require_success(status, body).map(Some),
+        }
+    }
+
     /// Sends a request. An answer other than a success is an error with the problem's `detail`.
     pub(crate) async fn request_json(&self, request: RequestBuilder) -> Result<Value> {
         let (status, body) = self.send_request(request).await?;
-        if !status.is_success() {
-            let detail = body.get("detail").and_then(Value::as_str).unwrap_or("-");
-            bail!("{status}: {detail}");
-        }
-        Ok(body)
+        require_success(status, body)
+    }
+
+    /// Builds a request to a path with its query, as it is written after the URL of the installation.
+    pub(crate) fn build_written_request(&self, method: Method, path: &str) -> Result<RequestBuilder> {
+        // The token must not go to another server than this one, whatever the path says.
+        let url = format!("{}/{}", self.url, path.trim_start_matches('/'));
+        let url = Url::parse(&url).with_context(|| format!("{path} is no path"))?;
+        let request = self.http.request(method, url);
+        Ok(request.bearer_auth(self.token.expose_secret()).timeout(TIMEOUT))
     }
 
     /// Sends a request whose answer is a page of text. An answer other than a success is an error with the problem's `detail`.
@@ -131,9 +156,7 @@ impl InstallationClient {
         let answer = self.exchange_request(request).await?;
         let status = answer.status();
         if !status.is_success() {
-            let body: Value = answer.json().await.unwrap_or_default();
-            let detail = body.get("detail").and_then(Value::as_str).unwrap_or("-");
-            bail!("{status}: {detail}");
+            return Err(describe_refusal(status, &answer.json().await.unwrap_or_default()));
         }
         let next = answer.headers().get("x-next-cursor");
         let next_cursor = next.and_then(|next| next.to_str().ok()).map(str::to_owned);
@@ -172,7 +195,8 @@ impl InstallationClient {
         }
     }
 
-    async fn exchange_request(&self, request: RequestBuilder) -> Result<Response> {
+    /// Sends a request, and returns any answer as it is.
+    pub(crate) async fn exchange_request(&self, request: RequestBuilder) -> Result<Response> {
         request.send().await.map_err(|error| {
             anyhow!(describe_unreachable(
                 &self.url,
@@ -221,6 +245,20 @@ impl InstallationClient {
         };
         instances.iter().map(find).collect()
     }
+}
+
+/// Returns the body of a success. Any other answer is an error.
+fn require_success(status: StatusCode, body: Value) -> Result<Value> {
+    if status.is_success() {
+        return Ok(body);
+    }
+    Err(describe_refusal(status, &body))
+}
+
+/// Makes an error of an answer other than a success, with the problem's `detail`.
+fn describe_refusal(status: StatusCode, body: &Value) -> anyhow::Error {
+    let detail = body.get("detail").and_then(Value::as_str).unwrap_or("-");
+    anyhow!("{status}: {detail}")
 }
 
 /// Tells why the installation cannot be reached, and what to do.
@@ -293,6 +331,24 @@ mod tests {
         for wrong in ["recado.example", "10.0.0.7:8080", "ftp://127.0.0.1", "", "/tmp/x"] {
             let error = complete_url(wrong).unwrap_err().to_string();
             assert!(error.contains("https://"), "{wrong}: {error}");
+        }
+    }
+
+    #[test]
+    fn a_written_path_stays_at_the_installation() {
+        let token = Secret::new("t").unwrap();
+        let there = InstallationClient::connect_to("http://127.0.0.1:8080/", token).unwrap();
+        for (path, url) in [
+            (
+                "/v1/conversations?limit=1",
+                "http://127.0.0.1:8080/v1/conversations?limit=1",
+            ),
+            ("v1/alerts", "http://127.0.0.1:8080/v1/alerts"),
+            ("//recado.example/v1", "http://127.0.0.1:8080/recado.example/v1"),
+            ("@recado.example/", "http://127.0.0.1:8080/@recado.example/"),
+        ] {
+            let request = there.build_written_request(Method::GET, path).unwrap();
+            assert_eq!(request.build().unwrap().url().as_str(), url);
         }
     }
 

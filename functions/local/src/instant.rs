@@ -38,11 +38,37 @@ pub(crate) fn format_local_time(text: &str) -> String {
     format_time_in(text, TimeZone::system())
 }
 
+/// Formats an instant of an answer to the second, without the year: `03-01 08:00:00`. Another text stays as it is.
+pub(crate) fn format_clock_time(text: &str) -> String {
+    format_time_as("%m-%d %H:%M:%S", text, TimeZone::system())
+}
+
 fn format_time_in(text: &str, zone: TimeZone) -> String {
+    format_time_as("%Y-%m-%d %H:%M", text, zone)
+}
+
+fn format_time_as(form: &str, text: &str, zone: TimeZone) -> String {
     match text.parse::<Timestamp>() {
-        Ok(at) => at.to_zoned(zone).strftime("%Y-%m-%d %H:%M").to_string(),
+        Ok(at) => at.to_zoned(zone).strftime(form).to_string(),
         Err(_) => text.to_owned(),
     }
+}
+
+/// Formats a length of time for people, in its two largest units: `4.1 s`, `3 min 20 s`, `2 h 5 min`, `3 d 4 h`.
+pub(crate) fn format_seconds(seconds: f64) -> String {
+    let whole = SignedDuration::try_from_secs_f64(seconds).unwrap_or(SignedDuration::ZERO);
+    let (minutes, hours) = (whole.as_mins(), whole.as_hours());
+    if minutes == 0 {
+        let digits = usize::from(whole.as_secs() < 10);
+        return format!("{seconds:.digits$} s");
+    }
+    if hours == 0 {
+        return format!("{minutes} min {} s", whole.as_secs() % 60);
+    }
+    if hours < 24 {
+        return format!("{hours} h {} min", minutes % 60);
+    }
+    format!("{} d {} h", hours / 24, hours % 24)
 }
 
 #[cfg(test)]
@@ -68,6 +94,24 @@ mod tests {
             format_time_in("2026-03-01T01:30:59.5Z", zone.clone()),
             "2026-02-28 22:30"
         );
+        assert_eq!(
+            format_time_as("%m-%d %H:%M:%S", "2026-03-01T01:30:59.5Z", zone.clone()),
+            "02-28 22:30:59"
+        );
         assert_eq!(format_time_in("-", zone), "-");
+    }
+
+    #[test]
+    fn a_length_of_time_is_shown_in_two_units() {
+        for (seconds, shown) in [
+            (0.04, "0.0 s"),
+            (4.12, "4.1 s"),
+            (12.0, "12 s"),
+            (200.0, "3 min 20 s"),
+            (7_500.0, "2 h 5 min"),
+            (273_600.0, "3 d 4 h"),
+        ] {
+            assert_eq!(format_seconds(seconds), shown);
+        }
     }
 }

@@ -81,11 +81,6 @@ impl Keyring {
             webhook: Arc::new(webhook),
         })
     }
-
-    /// Returns the master from which new webhook secrets are derived.
-    pub(crate) fn get_master_secret(&self) -> Option<&Secret> {
-        self.webhook.masters.first()
-    }
 }
 
 impl Keys for Keyring {

@@ -6,20 +6,26 @@ mod output;
 mod address_file;
 mod agent;
 mod alerts;
+mod answer_note;
+mod api_request;
 mod audit;
 mod backup;
 mod catch_up;
 mod clock;
+mod completions;
 mod compose;
 mod configuration;
 mod confirm;
 mod connect;
 mod connect_calendar;
 mod consent;
+mod console;
 mod contact;
+mod conversation_thread;
 mod conversations;
 mod credential;
 mod deliveries;
+mod delivery_table;
 mod demonstration;
 mod dlq;
 mod doctor;
@@ -27,22 +33,34 @@ mod effects;
 mod email_senders;
 mod environment;
 mod eval;
+mod find;
 mod guests;
+mod init;
 mod installation;
 mod instant;
+mod json_fields;
 mod keyring;
 mod knowledge;
 mod logging;
+mod message_follower;
+mod message_lines;
 mod metrics;
+mod parquet;
 mod record;
 mod replay;
+mod say;
 mod secret;
 mod serve;
 mod server;
 mod service_manager;
+mod simulated_customer;
 mod start_checks;
+mod status;
 mod stop_signals;
+mod style;
+mod tail;
 mod tenant;
+mod text_lines;
 mod token;
 mod trends;
 mod try_command;
@@ -52,7 +70,7 @@ mod welcome;
 mod workers;
 
 use anyhow::{Result, bail};
-use clap::{Args, Parser, Subcommand};
+use clap::{Args, CommandFactory, Parser, Subcommand};
 use environment::LocalEnvironment;
 use recado_pipeline::settings::VariableReader;
 use std::ffi::OsString;
@@ -65,7 +83,7 @@ const EXIT_STATUS: &str = "Exit status: 0 done; 1 failed, refused or (doctor) so
 /// Puts an AI agent on your WhatsApp numbers without losing or doubling a message. Without a command: serves on this
 /// machine and shows a message going in and the reply coming out; what has no keys is simulated.
 #[derive(Debug, Parser)]
-#[command(version, after_help = EXIT_STATUS)]
+#[command(version = env!("RECADO_VERSION"), after_help = EXIT_STATUS)]
 struct CommandLine {
     #[command(flatten)]
     serve: ServeArguments,
@@ -91,7 +109,12 @@ struct ServeArguments {
 enum RecadoCommand {
     /// Serves on this machine, until Ctrl-C or SIGTERM. Nothing is simulated unless `RECADO_SIMULATION` says so.
     Serve(ServeArguments),
+    Init(init::InitArguments),
     Apply(configuration::ApplyArguments),
+    Status(status::StatusArguments),
+    Tail(tail::TailArguments),
+    Find(find::FindArguments),
+    Say(say::SayArguments),
     Try(try_command::TryArguments),
     Connect(connect::ConnectArguments),
     ConnectCalendar(connect_calendar::ConnectCalendarArguments),
@@ -117,15 +140,18 @@ enum RecadoCommand {
     Record(record::RecordArguments),
     Backup(backup::BackupArguments),
     Restore(backup::RestoreArguments),
+    Api(api_request::ApiArguments),
+    Completions(completions::CompletionArguments),
     #[command(hide = true)]
     ReadPdf(knowledge::PdfReadingArguments),
 }
 
 fn main() -> ExitCode {
     match run_command(CommandLine::parse()) {
-        Ok(()) => ExitCode::SUCCESS,
+        Ok(status) => status,
         Err(error) => {
-            eprintln!("recado: {}", output::format_error(&error));
+            let name = style::paint_text(style::Paint::Bad, "recado:");
+            eprintln!("{name} {}", output::format_error(&error));
             ExitCode::FAILURE
         }
     }
@@ -170,21 +196,43 @@ fn read_environment(arguments: &CommandLine) -> Result<(LocalEnvironment, loggin
     Ok((environment, log))
 }
 
-fn run_command(arguments: CommandLine) -> Result<()> {
-    if let Some(RecadoCommand::ReadPdf(limits)) = &arguments.command {
-        return knowledge::print_pdf_text(limits);
-    }
+fn run_command(arguments: CommandLine) -> Result<ExitCode> {
+    let Some(arguments) = run_without_settings(arguments)? else {
+        return Ok(ExitCode::SUCCESS);
+    };
     let (environment, log) = read_environment(&arguments)?;
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
     let done = match arguments.command {
-        None => runtime.block_on(serve::serve_until_signal(environment, true)),
-        Some(RecadoCommand::Serve(_)) => runtime.block_on(serve::serve_until_signal(environment, false)),
-        Some(command) => runtime.block_on(run_short_command(command, &environment)),
+        None => runtime
+            .block_on(serve::serve_until_signal(environment, true))
+            .map(|()| ExitCode::SUCCESS),
+        Some(RecadoCommand::Serve(_)) => runtime
+            .block_on(serve::serve_until_signal(environment, false))
+            .map(|()| ExitCode::SUCCESS),
+        Some(RecadoCommand::Api(command)) => {
+            runtime.block_on(api_request::send_api_request(command, &environment))
+        }
+        Some(command) => runtime
+            .block_on(run_short_command(command, &environment))
+            .map(|()| ExitCode::SUCCESS),
     };
     // Tasks that are still running at this point are not waited for.
     runtime.shutdown_background();
     drop(log);
     done
+}
+
+/// Runs a command that needs no settings. Returns the command line back if it is another one.
+fn run_without_settings(arguments: CommandLine) -> Result<Option<CommandLine>> {
+    match arguments.command {
+        Some(RecadoCommand::ReadPdf(limits)) => knowledge::print_pdf_text(&limits)?,
+        Some(RecadoCommand::Init(command)) => init::write_configuration(command)?,
+        Some(RecadoCommand::Completions(command)) => {
+            completions::print_completions(&command, CommandLine::command());
+        }
+        _ => return Ok(Some(arguments)),
+    }
+    Ok(None)
 }
 
 /// Runs a command that ends by itself.
@@ -211,7 +259,7 @@ async fn run_short_command(command: RecadoCommand, environment: &LocalEnvironmen
         RecadoCommand::Dlq(command) => dlq::run_dead_letter_command(command, environment).await,
         RecadoCommand::Contact(command) => contact::run_contact_command(command, environment).await,
         RecadoCommand::Conversations(command) => {
-            conversations::list_conversations(command, environment).await
+            conversations::run_conversation_command(command, environment).await
         }
         RecadoCommand::Deliver(command) => deliveries::run_delivery_command(command, environment).await,
         RecadoCommand::Guests(command) => guests::run_guest_command(command, environment).await,
@@ -220,7 +268,18 @@ async fn run_short_command(command: RecadoCommand, environment: &LocalEnvironmen
         RecadoCommand::Trends(command) => trends::run_trends(command, environment).await,
         RecadoCommand::Secret(command) => secret::run_secret_command(command, environment).await,
         RecadoCommand::Audit(command) => audit::show_audit(command, environment).await,
+        RecadoCommand::Status(command) => status::show_status(command, environment).await,
+        RecadoCommand::Tail(command) => tail::tail_messages(command, environment).await,
+        RecadoCommand::Find(command) => find::find_any_record(command, environment).await,
+        RecadoCommand::Say(command) => say::say_text(command, environment).await,
         // They run in `run_command`.
-        RecadoCommand::Serve(_) | RecadoCommand::ReadPdf(_) => Ok(()),
+        RecadoCommand::Serve(_)
+        | RecadoCommand::ReadPdf(_)
+        | RecadoCommand::Init(_)
+        | RecadoCommand::Completions(_)
+        | RecadoCommand::Api(_) => Ok(()),
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -5,26 +5,30 @@
 
 /// Prints a line to standard output. A failure is ignored.
 macro_rules! println {
-    ($($words:tt)*) => { $crate::output::write_line(&mut ::std::io::stdout(), format_args!($($words)*)) };
+    () => { $crate::output::write_line(&mut ::anstream::stdout(), format_args!("")) };
+    ($($words:tt)*) => { $crate::output::write_line(&mut ::anstream::stdout(), format_args!($($words)*)) };
 }
 
 /// Prints to standard output, without a line end. A failure is ignored.
 macro_rules! print {
-    ($($words:tt)*) => { $crate::output::write_text(&mut ::std::io::stdout(), format_args!($($words)*)) };
+    ($($words:tt)*) => { $crate::output::write_text(&mut ::anstream::stdout(), format_args!($($words)*)) };
 }
 
 /// Prints a line to standard error. A failure is ignored.
 macro_rules! eprintln {
-    ($($words:tt)*) => { $crate::output::write_line(&mut ::std::io::stderr(), format_args!($($words)*)) };
+    ($($words:tt)*) => { $crate::output::write_line(&mut ::anstream::stderr(), format_args!($($words)*)) };
 }
 
 /// Prints to standard error, without a line end. A failure is ignored.
 macro_rules! eprint {
-    ($($words:tt)*) => { $crate::output::write_text(&mut ::std::io::stderr(), format_args!($($words)*)) };
+    ($($words:tt)*) => { $crate::output::write_text(&mut ::anstream::stderr(), format_args!($($words)*)) };
 }
 
+use anyhow::Result;
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use serde_json::Value;
 use std::fmt::Arguments;
-use std::io::Write;
+use std::io::{IsTerminal, Write, stdout};
 
 /// Writes a line. A failure is ignored.
 pub(crate) fn write_line(out: &mut impl Write, words: Arguments<'_>) {
@@ -34,6 +38,39 @@ pub(crate) fn write_line(out: &mut impl Write, words: Arguments<'_>) {
 /// Writes text and passes it on at once. A failure is ignored.
 pub(crate) fn write_text(out: &mut impl Write, words: Arguments<'_>) {
     let _ = out.write_fmt(words).and_then(|()| out.flush());
+}
+
+/// Writes bytes to standard output as they are, also those of colours. A failure is ignored.
+pub(crate) fn write_raw_bytes(bytes: &[u8]) {
+    let mut out = stdout();
+    let _ = out.write_all(bytes).and_then(|()| out.flush());
+}
+
+/// Returns `true` if standard output is a terminal, and not a file or another program.
+pub(crate) fn is_terminal_output() -> bool {
+    stdout().is_terminal()
+}
+
+/// Returns `true` if standard output is a pipe that nobody reads any more. A command that goes on for ever ends then.
+pub(crate) fn is_reader_gone() -> bool {
+    let out = stdout();
+    let mut polled = [PollFd::new(&out, PollFlags::empty())];
+    let at_once = Timespec {
+        tv_sec: 0,
+        tv_nsec: 0,
+    };
+    let looked = poll(&mut polled, Some(&at_once));
+    looked.is_ok() && polled[0].revents().intersects(PollFlags::ERR)
+}
+
+/// Prints an answer as JSON, or else as the text that `format` makes of it.
+pub(crate) fn print_answer(answer: &Value, json: bool, format: impl FnOnce(&Value) -> String) -> Result<()> {
+    if json {
+        println!("{}", serde_json::to_string_pretty(answer)?);
+    } else {
+        print!("{}", format(answer));
+    }
+    Ok(())
 }
 
 /// Formats an error with its causes, each thing once. A cause that was said already is left out. One that repeats the

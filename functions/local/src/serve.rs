@@ -4,6 +4,7 @@ use crate::address_file;
 use crate::clock;
 use crate::compose::{LocalComposition, LocalDeps, compose_components};
 use crate::configuration;
+use crate::console::LocalConsole;
 use crate::demonstration;
 use crate::environment::LocalEnvironment;
 use crate::keyring::{EnvironmentSecrets, Keyring};
@@ -21,12 +22,12 @@ use anyhow::{Context, Result, bail};
 use axum::Router;
 use recado_domain::access::Caller;
 use recado_domain::config::ConfigDocument;
-use recado_embedded::{Embedded, EmbeddedSystem, RecoveryCounts};
-use recado_http::{ApiOptions, HealthProbe, record_webhooks, whole_router};
+use recado_embedded::{Embedded, EmbeddedSystem, EventReader, RecoveryCounts};
+use recado_http::{ApiOptions, EventFeed, HealthProbe, api_router, record_webhooks, whole_router};
 use recado_http_client::build_http_client;
 use recado_onboarding::SetupDesk;
 use recado_pipeline::configure::{self, AppliedDocument, ApplyOptions};
-use recado_pipeline::key_check;
+use recado_pipeline::key_check::{self, FoundKeys};
 use recado_whatsapp::SimulatedOutbox;
 use std::sync::Arc;
 use std::time::Duration;
@@ -61,10 +62,16 @@ pub(crate) async fn serve_until_signal(environment: LocalEnvironment, demonstrat
     let health_probe = HealthProbe::by_timer();
     health_probe.probe_store(&*deps, &embedded).await;
     let metrics = ProcessMetrics::install_recorder(environment.metrics_instances, &applied.document)?;
-    let options = build_options(&environment, simulator, &metrics, &embedded, &health_probe)?;
-    let router = build_router(&deps, &keyring, &environment, options)?;
+    let event_feed = EventFeed::new(stopped.clone());
+    let options = ApiOptions {
+        event_feed: Some(event_feed.clone()),
+        ..build_options(&environment, simulator, &metrics, &embedded, &health_probe)?
+    };
+    let console = create_console(&deps, &keyring, &options)?;
+    let router = build_router(&deps, &keyring, &environment, options, &console)?;
     let serving = server::serve_connections(listener, router, environment.server.clone(), closing);
     let server = tokio::spawn(serving);
+    let feeding = tokio::spawn(feed_event_streams(event_feed, embedded.clone()));
     let watchman = Watchman::new(&environment)?;
     let workers = tokio::spawn(workers::run_workers(
         Arc::clone(&deps),
@@ -74,22 +81,13 @@ pub(crate) async fn serve_until_signal(environment: LocalEnvironment, demonstrat
         watchman,
         stopped,
     ));
-    let probing = tokio::spawn(probe_periodically(
-        health_probe,
-        Arc::clone(&deps),
-        embedded.clone(),
-        metrics,
-    ));
+    let probes = probe_periodically(health_probe, Arc::clone(&deps), embedded.clone(), metrics);
+    let probing = tokio::spawn(probes);
     welcome::print_address(address);
+    console.print_link(address);
     // After the server began: with many instances this takes longer than all else.
     let keys = key_check::find_instance_keys(&*deps).await?;
-    Welcome {
-        environment: &environment,
-        source: &source,
-        keys: &keys,
-        document: &applied.document,
-    }
-    .print();
+    print_start_information(&environment, &source, &keys, &applied.document);
     let recording = tokio::spawn(record_keys(Arc::clone(&deps)));
     let demonstrating = demonstration::run_demonstration(demonstrate, address, &keyring, &keys.first);
     service_manager::tell_ready();
@@ -97,10 +95,26 @@ pub(crate) async fn serve_until_signal(environment: LocalEnvironment, demonstrat
     service_manager::tell_stopping();
     recording.abort();
     probing.abort();
+    feeding.abort();
     println!("\nFinishing what was begun … (a second signal stops at once)");
     stop.send_replace(true);
     let finished = finish_and_close((server, close), workers, &embedded);
     finish_or_stop_at_once(finished, &mut signals).await
+}
+
+fn print_start_information(
+    environment: &LocalEnvironment,
+    source: &str,
+    keys: &FoundKeys,
+    document: &ConfigDocument,
+) {
+    Welcome {
+        environment,
+        source,
+        keys,
+        document,
+    }
+    .print();
 }
 
 /// Applies the configuration that the installation starts with.
@@ -147,19 +161,32 @@ fn build_options(
         health_probe: health_probe.clone(),
         asks_models: true,
         provider_setup: Some(create_setup_desk(environment)?.into_setup()),
+        event_feed: None,
     })
 }
 
-/// Builds the routes of both sides, which record webhooks if the settings say so.
+/// Creates the console over the routes of the API.
+fn create_console(
+    deps: &Arc<LocalDeps>,
+    keyring: &Keyring,
+    options: &ApiOptions<Embedded>,
+) -> Result<LocalConsole> {
+    let has_simulator = options.simulator.is_some();
+    let api = api_router(Arc::clone(deps), Arc::new(keyring.clone()), options.clone());
+    LocalConsole::create(api, keyring, has_simulator)
+}
+
+/// Builds the routes of both sides and of the console. They record webhooks if the settings say so.
 fn build_router(
     deps: &Arc<LocalDeps>,
     keyring: &Keyring,
     environment: &LocalEnvironment,
     options: ApiOptions<Embedded>,
+    console: &LocalConsole,
 ) -> Result<Router> {
     let (keys, limits) = (Arc::new(keyring.clone()), environment.webhook_limits);
     let router = whole_router(Arc::clone(deps), keys, limits, options);
-    record_if_configured(router, environment)
+    record_if_configured(router.merge(console.routes.clone()), environment)
 }
 
 /// Records the webhooks that `router` receives, if the settings say so.
@@ -181,8 +208,8 @@ async fn record_keys(deps: Arc<LocalDeps>) {
     }
 }
 
-/// Checks every few seconds that the store accepts writes, moves recorded durations into their buckets, and tells of dropped
-/// log lines. `/health` reports the result of the check.
+/// Checks every few seconds that the store accepts writes. Also moves recorded durations into their buckets, and tells of
+/// dropped log lines. `/health` reports the result of the check.
 async fn probe_periodically(
     health_probe: HealthProbe,
     deps: Arc<LocalDeps>,
@@ -196,6 +223,21 @@ async fn probe_periodically(
         drops.tell_new();
         health_probe.probe_store(&*deps, &embedded).await;
     }
+}
+
+/// Time between two reads of the log of published events at least, so that many changes cost one read.
+const FEED_PAUSE: Duration = Duration::from_millis(20);
+
+/// Tells the open streams what is published, until the process stops.
+async fn feed_event_streams(feed: EventFeed, embedded: Embedded) {
+    let wait_for_change = || {
+        let waker = Arc::clone(embedded.event_waker(EventReader::Streams));
+        async move {
+            waker.notified().await;
+            tokio::time::sleep(FEED_PAUSE).await;
+        }
+    };
+    feed.run_feed(&embedded, wait_for_change).await;
 }
 
 /// Time between two checks. Together with the time that one check may take it is less than ten seconds, so the result

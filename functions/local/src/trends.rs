@@ -3,6 +3,7 @@
 use crate::dlq::tables::format_table;
 use crate::environment::LocalEnvironment;
 use crate::installation::InstallationArguments;
+use crate::instant::format_local_time;
 use anyhow::Result;
 use clap::Args;
 use reqwest::Method;
@@ -72,8 +73,8 @@ fn format_trends(answer: &Value) -> String {
     let of = |name: &str| cell(answer, name);
     if answer.get("minutes").and_then(Value::as_u64) == Some(0) {
         return format!(
-            "Nothing was sampled since {}. Recado takes a sample of each minute in which it runs.\n",
-            of("from")
+            "Nothing was sampled since {}.\nRecado takes a sample of each minute in which it runs.\n",
+            format_local_time(&of("from"))
         );
     }
     let at_least = if answer.get("at_least") == Some(&Value::Bool(true)) {
@@ -86,7 +87,7 @@ fn format_trends(answer: &Value) -> String {
          waiting: {} on average, {}{at_least} at most; parked: {} at most\n\
          dead letters: {} now, {} new ({} an hour)\n",
         of("minutes"),
-        of("from"),
+        format_local_time(&of("from")),
         of("depth_average"),
         of("depth_max"),
         of("parked_max"),
@@ -105,29 +106,36 @@ fn format_trends(answer: &Value) -> String {
 fn format_points(points: &[Value]) -> String {
     let columns = [
         ("from", "from"),
-        ("minutes", "minutes"),
+        ("min", "minutes"),
         ("waiting", "depth_average"),
         ("at most", "depth_max"),
         ("parked", "parked_max"),
-        ("dead letters", "dead_letters"),
+        ("dead", "dead_letters"),
         ("new", "dead_letters_added"),
-        ("not connected", "disconnected_max"),
+        ("off", "disconnected_max"),
     ];
     // A part without a sample has no numbers.
     let cells = |point: &Value| {
         let sampled = point.get("minutes").and_then(Value::as_u64) != Some(0);
         let shown = |name: &str| sampled || ["from", "minutes"].contains(&name);
         let cell = |(_, name): (&str, &str)| {
-            if shown(name) {
-                cell(point, name)
-            } else {
+            if !shown(name) {
                 "-".to_owned()
+            } else if name == "from" {
+                format_part_begin(&cell(point, name))
+            } else {
+                cell(point, name)
             }
         };
         columns.map(cell).to_vec()
     };
     let headings = columns.map(|(heading, _)| heading);
     format_table(&headings, points.iter().map(cells).collect())
+}
+
+/// Formats the time at which a part begins, without the year.
+fn format_part_begin(at: &str) -> String {
+    format_local_time(at).chars().skip("2026-".len()).collect()
 }
 
 /// Formats the uptimes of the instances, the longest time without a connection first.
@@ -172,24 +180,28 @@ mod tests {
         });
         let text = format_trends(&answer);
         let lines: Vec<&str> = text.lines().map(str::trim_end).collect();
-        assert_eq!(lines[0], "58 minutes sampled since 2026-11-22T00:00:00Z");
+        assert!(
+            lines[0].starts_with("58 minutes sampled since 2026-11-2"),
+            "{text}"
+        );
+        assert!(lines.iter().all(|line| line.chars().count() <= 80), "{text}");
         assert_eq!(
             lines[1],
             "waiting: 1.5 on average, 2000 or more at most; parked: 3 at most"
         );
         assert_eq!(lines[2], "dead letters: 4 now, 1 new (1.03 an hour)");
         let words = |line: &str| line.split_whitespace().map(str::to_owned).collect::<Vec<_>>();
-        assert_eq!(words(lines[5])[1..], ["0", "-", "-", "-", "-", "-", "-"]);
-        assert_eq!(words(lines[6])[1..], ["58", "1.5", "7", "0", "4", "1", "0"]);
+        assert_eq!(words(lines[5])[2..], ["0", "-", "-", "-", "-", "-", "-"]);
+        assert_eq!(words(lines[6])[2..], ["58", "1.5", "7", "0", "4", "1", "0"]);
         assert_eq!(words(lines[9]), ["b", "98.27", "%", "1"]);
         assert_eq!(words(lines[11]), ["c", "-", "0"]);
     }
 
     #[test]
-    fn without_samples_one_line_says_so() {
+    fn without_samples_it_is_said_so() {
         let text = format_trends(&json!({"from": "x", "minutes": 0}));
         assert!(
-            text.starts_with("Nothing was sampled since x.") && text.lines().count() == 1,
+            text.starts_with("Nothing was sampled since x.\n") && text.lines().count() == 2,
             "{text}"
         );
     }

@@ -1,10 +1,11 @@
 //! `recado usage`: shows what models used, summed up, of a running installation here or on AWS.
 
-use crate::dlq::tables::format_table;
+use crate::dlq::tables::{format_table, insert_lines_below};
 use crate::environment::LocalEnvironment;
 use crate::installation::InstallationArguments;
 use anyhow::Result;
 use clap::{Args, ValueEnum};
+use recado_domain::counting::count_things;
 use recado_domain::price::format_millionths;
 use reqwest::Method;
 use serde_json::Value;
@@ -63,6 +64,15 @@ const NUMBERS: [&str; 8] = [
     "discarded_drafts",
     "recordings",
     "audio_millis",
+    "input_tokens",
+    "output_tokens",
+    "cache_read_tokens",
+    "cache_write_tokens",
+];
+
+/// The numbers that have a column of their own in the table.
+const TABLE_NUMBERS: [&str; 5] = [
+    "replies",
     "input_tokens",
     "output_tokens",
     "cache_read_tokens",
@@ -133,29 +143,44 @@ fn format_costs(item: &Value) -> String {
 
 /// Formats the sums as a table.
 fn format_usage(answer: &Value, by: &str) -> String {
-    let rows = list_usage_rows(answer, by);
     let (since, until) = (read_usage_cell(answer, "since"), read_usage_cell(answer, "until"));
-    if rows.is_empty() {
+    if list_usage_rows(answer, by).is_empty() {
         return format!("No model was asked from {since} to {until}.\n");
     }
-    let headings = [
-        by,
-        "replies",
-        "discarded",
-        "recordings",
-        "audio ms",
-        "input",
-        "output",
-        "cache read",
-        "cache write",
-        "cost",
-        "without price",
-        "audio without",
-    ];
+    let items = answer.get("items").and_then(Value::as_array);
+    let items = items.map_or(&[][..], Vec::as_slice);
+    let cells = items.iter().map(|item| {
+        let columns = std::iter::once(by).chain(TABLE_NUMBERS);
+        columns.map(|name| read_usage_cell(item, name)).collect()
+    });
+    let headings = [by, "replies", "input", "output", "cached", "to cache"];
+    let below = items.iter().map(|item| vec!["-".to_owned(), describe_rest(item)]);
     format!(
         "From {since} to {until} (UTC), in tokens:\n\n{}",
-        format_table(&headings, rows)
+        insert_lines_below(&format_table(&headings, cells.collect()), below.collect())
     )
+}
+
+/// Describes what a line used beside the tokens of its replies, and what it cost. `-`: nothing.
+fn describe_rest(item: &Value) -> String {
+    let number = |name: &str| item.get(name).and_then(Value::as_u64).unwrap_or_default();
+    let count = |name: &str, thing: &str| (number(name) > 0).then(|| count_things(number(name), thing));
+    let millis = |name: &str, of: &str| (number(name) > 0).then(|| format!("{} ms of {of}", number(name)));
+    let costs = format_costs(item);
+    let parts = [
+        count("discarded_drafts", "discarded draft"),
+        count("recordings", "recording"),
+        millis("audio_millis", "sound"),
+        (!costs.is_empty()).then_some(costs),
+        (number("unpriced_tokens") > 0)
+            .then(|| format!("{} tokens without a price", number("unpriced_tokens"))),
+        millis("unpriced_audio_millis", "sound without a price"),
+    ];
+    let parts: Vec<String> = parts.into_iter().flatten().collect();
+    if parts.is_empty() {
+        return "-".to_owned();
+    }
+    parts.join(", ")
 }
 
 /// Formats the sums as comma-separated values, with a line of names.
@@ -206,7 +231,9 @@ mod tests {
         let table = format_usage(&answer(), "model");
         assert!(table.starts_with("From 2026-11-01 to 2026-11-30"), "{table}");
         assert!(table.contains("large, new") && table.contains("300"), "{table}");
-        assert!(table.contains("0.012345 EUR + 5.00 USD"), "{table}");
+        let rest = "  1 discarded draft, 3 recordings, 1500 ms of sound, 0.012345 EUR + 5.00 USD, 4…";
+        assert!(table.lines().any(|line| line == rest), "{table}");
+        assert!(table.lines().all(|line| line.chars().count() <= 80), "{table}");
         assert_eq!(
             format_comma_separated(&answer(), "model"),
             "model,replies,discarded_drafts,recordings,audio_millis,input_tokens,output_tokens,cache_read_tokens,cache_write_tokens,cost,\

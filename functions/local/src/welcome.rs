@@ -13,6 +13,27 @@ pub(crate) fn print_address(address: SocketAddr) {
     println!("Recado listens on http://{address}");
 }
 
+/// Prints what somebody may try after the demonstration.
+pub(crate) fn print_next_steps(url: &str) {
+    println!();
+    if let Some(link) = find_console_link(url) {
+        print_row("Open", &link);
+    }
+    // `cargo run` sets it: the program is not installed then.
+    let program = match std::env::var_os("CARGO") {
+        Some(_) => "cargo run --quiet --",
+        None => "recado",
+    };
+    print_row("Your turn", &format!("{program} say \"Vocês abrem hoje?\""));
+    print_row("", "(in another terminal, in this folder)");
+    println!("\nServing. Ctrl-C stops. Each message appears here:");
+}
+
+/// Returns the link that opens the console of the installation at `url`. `None`: it has no console.
+fn find_console_link(_url: &str) -> Option<String> {
+    None
+}
+
 /// The facts that a start prints after the address. It prints no secret: standard output may go to a log.
 pub(crate) struct Welcome<'a> {
     pub(crate) environment: &'a LocalEnvironment,

@@ -1,5 +1,8 @@
 //! Formats alerts and notifications for people.
 
+use crate::instant::format_local_time;
+use crate::style::{Paint, paint_text};
+use crate::text_lines::{WIDTH, wrap_text};
 use serde_json::Value;
 use std::fmt::Write;
 
@@ -27,22 +30,37 @@ pub(super) fn format_alerts(answer: &Value) -> String {
     for alert in items(answer) {
         let end = match format_cell(alert, "ended_at").as_str() {
             "-" => format!("recado alerts runbook {}", format_cell(alert, "kind")),
-            ended => format!("over at {ended}"),
+            ended => format!("over at {}", format_local_time(ended)),
         };
+        let severity = format_cell(alert, "severity").to_uppercase();
+        let told = format!(
+            "{severity} {}: {}",
+            format_cell(alert, "kind"),
+            format_cell(alert, "summary")
+        );
         // Writing to a text cannot fail.
         let _ = writeln!(
             text,
-            "{} {}: {}\n  since {}; {end}",
-            format_cell(alert, "severity").to_uppercase(),
-            format_cell(alert, "kind"),
-            format_cell(alert, "summary"),
-            format_cell(alert, "since"),
+            "{}\n  since {}; {end}",
+            paint_severity(&wrap_text(&told, WIDTH - 2).join("\n  "), &severity),
+            format_local_time(&format_cell(alert, "since")),
         );
     }
     if let Some(cursor) = answer.get("next_cursor").and_then(Value::as_str) {
         let _ = writeln!(text, "There are more: --cursor {cursor}");
     }
     text
+}
+
+/// Paints the severity at the beginning of a text.
+fn paint_severity(text: &str, severity: &str) -> String {
+    let paint = if severity == "CRITICAL" {
+        Paint::Bad
+    } else {
+        Paint::Warning
+    };
+    let rest = text.strip_prefix(severity).unwrap_or(text);
+    format!("{}{rest}", paint_text(paint, severity))
 }
 
 /// Formats a list of notifications, two lines for each.
@@ -58,7 +76,7 @@ pub(super) fn format_notifications(answer: &Value) -> String {
             format_cell(notification, "subject"),
             format_cell(notification, "attempts"),
             format_cell(notification, "last_error"),
-            format_cell(notification, "created_at"),
+            format_local_time(&format_cell(notification, "created_at")),
         )
     };
     items(answer).iter().map(line).collect()
@@ -67,21 +85,28 @@ pub(super) fn format_notifications(answer: &Value) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use anstream::adapter::strip_str;
     use serde_json::json;
 
     #[test]
     fn an_alert_says_what_since_when_and_what_to_do() {
+        let at = "2026-01-05T12:00:00Z";
         let mut alert = json!({"kind": "disconnected", "severity": "critical", "summary": "instance desk is closed",
-            "since": "2026-01-05T12:00:00Z", "ended_at": null});
-        let shown = format_alerts(&json!({"items": [alert], "next_cursor": null}));
-        let expected = "CRITICAL disconnected: instance desk is closed\n  since 2026-01-05T12:00:00Z; recado alerts runbook disconnected\n";
+            "since": at, "ended_at": null});
+        let shown = strip_str(&format_alerts(&json!({"items": [alert], "next_cursor": null}))).to_string();
+        let here = format_local_time(at);
+        let expected = format!(
+            "CRITICAL disconnected: instance desk is closed\n  since {here}; recado alerts runbook disconnected\n"
+        );
         assert_eq!(shown, expected);
-        alert["ended_at"] = json!("2026-01-05T13:00:00Z");
-        let shown = format_alerts(&json!({"items": [alert], "next_cursor": "c"}));
+        alert["ended_at"] = json!(at);
+        alert["summary"] = json!("is closed ".repeat(20));
+        let shown = strip_str(&format_alerts(&json!({"items": [alert], "next_cursor": "c"}))).to_string();
         assert!(
-            shown.contains("over at 2026-01-05T13:00:00Z\nThere are more: --cursor c\n"),
+            shown.contains(&format!("over at {here}\nThere are more: --cursor c\n")),
             "{shown}"
         );
+        assert!(shown.lines().all(|line| line.chars().count() <= 80), "{shown}");
         assert_eq!(format_alerts(&json!({"items": []})), "No alerts.\n");
     }
 

@@ -1,13 +1,17 @@
 //! Formats answers for people.
 
 use crate::instant::format_local_time;
-use comfy_table::Table;
+use crate::text_lines::{WIDTH, cut_text};
 use comfy_table::presets::NOTHING;
+use comfy_table::{ColumnConstraint, ContentArrangement, Table};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
+use unicode_width::UnicodeWidthStr;
 
-/// Formats rows as a table without lines, two blanks between columns. Each column is as wide as its longest cell.
+/// Formats rows as a table without lines, two blanks between columns. Each column is as wide as its longest cell; if the
+/// table is wider than [`WIDTH`] then, the cells of columns with long texts are broken.
 pub(crate) fn format_table(heading: &[&str], rows: Vec<Vec<String>>) -> String {
+    let texts: Vec<usize> = find_text_columns(&rows);
     let mut table = Table::new();
     table.load_preset(NOTHING).add_rows(rows);
     if !heading.is_empty() {
@@ -16,7 +20,32 @@ pub(crate) fn format_table(heading: &[&str], rows: Vec<Vec<String>>) -> String {
     for column in table.column_iter_mut() {
         column.set_padding((0, 2));
     }
+    let whole = format!("{}\n", table.trim_fmt());
+    if texts.is_empty() || whole.lines().all(|line| line.width() <= WIDTH) {
+        return whole;
+    }
+    table.set_content_arrangement(ContentArrangement::Dynamic);
+    // The blanks behind the last column are cut off.
+    table.set_width(u16::try_from(WIDTH + 2).unwrap_or(u16::MAX));
+    for (number, column) in table.column_iter_mut().enumerate() {
+        if !texts.contains(&number) {
+            column.set_constraint(ColumnConstraint::ContentWidth);
+        }
+    }
     format!("{}\n", table.trim_fmt())
+}
+
+/// The longest cell of a column that is never broken.
+const WHOLE_CELL_MAX: usize = 20;
+
+/// Finds the columns that may be broken: those with long cells of several words. Ids, numbers and times stay whole.
+fn find_text_columns(rows: &[Vec<String>]) -> Vec<usize> {
+    let is_text = |number: &usize| {
+        let mut cells = rows.iter().filter_map(|row| row.get(*number));
+        cells.any(|cell| cell.width() > WHOLE_CELL_MAX && cell.contains(' '))
+    };
+    let columns = rows.first().map_or(0, Vec::len);
+    (0..columns).filter(is_text).collect()
 }
 
 /// Returns the fields `columns` of each item of an answer, `-` for one that is missing.
@@ -33,9 +62,6 @@ pub(crate) fn collect_rows(answer: &Value, columns: &[&str]) -> Vec<Vec<String>>
         .map(|item| columns.iter().map(|name| cell(item, name)).collect())
         .collect()
 }
-
-/// The width that lists keep to where names and ids allow.
-const WIDTH: usize = 80;
 
 /// Formats a list of dead letters within 80 columns: below each its id, and its error if it has one.
 pub(super) fn format_dead_letters(answer: &Value) -> String {
@@ -68,7 +94,11 @@ pub(crate) fn format_with_lines_below(
         // The year is in the JSON.
         *cell = format_local_time(cell).chars().skip("2026-".len()).collect();
     }
-    let table = format_table(heading, rows);
+    insert_lines_below(&format_table(heading, rows), below)
+}
+
+/// Inserts lines under each row of a table with a heading. The first line is never cut; a line that is only `-` is left out.
+pub(crate) fn insert_lines_below(table: &str, below: Vec<Vec<String>>) -> String {
     let mut told: Vec<String> = Vec::new();
     // Nothing stands below the heading.
     for (line, below) in table.lines().zip(std::iter::once(Vec::new()).chain(below)) {
@@ -86,12 +116,7 @@ pub(crate) fn format_with_lines_below(
 
 /// Indents a line, and cuts it at the width of lists.
 fn indent_line(text: &str) -> String {
-    let line = format!("  {}", text.replace(char::is_control, " "));
-    if line.chars().count() <= WIDTH {
-        return line;
-    }
-    let cut: String = line.chars().take(WIDTH - 1).collect();
-    cut + "…"
+    cut_text(&format!("  {text}"), WIDTH)
 }
 
 /// Formats what a deletion would find: their number by reason, and the newest.
@@ -170,6 +195,23 @@ mod tests {
         assert_eq!(lines[5], format!("  {ID}"));
         assert_eq!(lines[6], "There are more: --cursor c");
         assert_eq!(format_dead_letters(&json!({"items": []})), "No dead letters.\n");
+    }
+
+    #[test]
+    fn a_wide_table_breaks_its_texts_and_keeps_its_ids_whole() {
+        let row = |title: &str| vec![ID.to_owned(), title.to_owned(), "12".to_owned()];
+        let narrow = format_table(&["id", "title", "n"], vec![row("ten letters")]);
+        assert_eq!(
+            narrow.lines().count(),
+            2,
+            "a short text is never broken: {narrow}"
+        );
+        let id = &ID[..36];
+        let row = |title: &str| vec![id.to_owned(), title.to_owned(), "12".to_owned()];
+        let wide = format_table(&["id", "title", "n"], vec![row("a"), row(&"palavra ".repeat(12))]);
+        assert!(wide.lines().all(|line| line.chars().count() <= WIDTH), "{wide}");
+        assert_eq!(wide.matches(id).count(), 2, "{wide}");
+        assert_eq!(wide.matches("palavra").count(), 12, "{wide}");
     }
 
     #[test]

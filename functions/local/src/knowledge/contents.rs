@@ -15,7 +15,6 @@ pub(super) const PDF_MAX: u64 = 32 * 1024 * 1024;
 /// The document as it is sent.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct DocumentContent {
-    /// The bytes.
     pub(super) bytes: Vec<u8>,
     /// The type that a server named.
     pub(super) content_type: Option<String>,
@@ -87,7 +86,7 @@ fn is_named_as_pdf(path: &Path) -> bool {
         .is_some_and(|end| end.eq_ignore_ascii_case("pdf"))
 }
 
-/// Writes a size in MiB, rounded up to tenths, so that a size above a limit is never written as the limit.
+/// Writes a size in MiB, rounded up to tenths. So a size above a limit is never written as the limit.
 fn format_mebibytes(bytes: u64) -> String {
     let tenths = (bytes * 10).div_ceil(1024 * 1024);
     format!("{}.{} MiB", tenths / 10, tenths % 10)

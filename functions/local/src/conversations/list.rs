@@ -1,0 +1,205 @@
+//! Lists conversations, and who waits for a person.
+
+use crate::dlq::tables::{collect_rows, format_with_lines_below};
+use crate::installation::InstallationClient;
+use crate::instant::format_local_time;
+use crate::text_lines;
+use anyhow::Result;
+use clap::{Args, ValueEnum};
+use serde_json::Value;
+
+/// The longest text of a cell that somebody else chose.
+const CELL_MAX: usize = 18;
+
+/// The conversations that are listed.
+#[derive(Debug, Args)]
+pub(super) struct ListArguments {
+    /// Lists those in which a person owes an answer, the longest waiting first: since when, why, and who took them.
+    #[arg(long)]
+    pub(super) waiting: bool,
+    /// Only of this instance.
+    #[arg(long)]
+    instance: Option<String>,
+    /// Only those that the agent (`ai`) or people (`manual`) have.
+    #[arg(long)]
+    mode: Option<ListedMode>,
+    /// Shows at most so many: 1 to 200.
+    #[arg(long, default_value_t = 50, value_parser = clap::value_parser!(u16).range(1..=200))]
+    limit: u16,
+    /// The cursor that the page before gave.
+    #[arg(long)]
+    cursor: Option<String>,
+}
+
+/// A mode by which conversations are listed.
+#[derive(Debug, Clone, Copy, ValueEnum)]
+enum ListedMode {
+    Ai,
+    Manual,
+}
+
+impl ListArguments {
+    fn query_fields(&self) -> Vec<(&'static str, String)> {
+        let mode = self.mode.map(|mode| match mode {
+            ListedMode::Ai => "ai",
+            ListedMode::Manual => "manual",
+        });
+        let fields = [
+            ("waiting", self.waiting.then(|| "true".to_owned())),
+            ("instance", self.instance.clone()),
+            ("mode", mode.map(str::to_owned)),
+            ("limit", Some(self.limit.to_string())),
+            ("cursor", self.cursor.clone()),
+        ];
+        let given = fields.into_iter();
+        given.filter_map(|(name, value)| Some((name, value?))).collect()
+    }
+}
+
+/// Requests a page of conversations.
+pub(super) async fn list_conversations(there: &InstallationClient, wanted: &ListArguments) -> Result<Value> {
+    there
+        .get_json(&["v1", "conversations"], &wanted.query_fields())
+        .await
+}
+
+/// Formats a page of conversations within 80 columns. Below each are its id, the contact's name and the agent's note.
+pub(super) fn format_conversations(answer: &Value, waiting: bool) -> String {
+    let items = answer.get("items").and_then(Value::as_array);
+    let items = items.map_or(&[][..], Vec::as_slice);
+    let mut all = match (items.is_empty(), waiting) {
+        (true, true) => "Nobody waits for a person.\n".to_owned(),
+        (true, false) => "No conversations.\n".to_owned(),
+        (false, true) => {
+            let heading = ["since", "contact", "why", "taken by"];
+            format_with_lines_below(
+                &heading,
+                items.iter().map(build_waiting_row).collect(),
+                list_lines_below(answer),
+            )
+        }
+        (false, false) => {
+            let heading = ["last", "contact", "mode", "status", "instance"];
+            format_with_lines_below(
+                &heading,
+                items.iter().map(build_listed_row).collect(),
+                list_lines_below(answer),
+            )
+        }
+    };
+    if let Some(cursor) = answer.get("next_cursor").and_then(Value::as_str) {
+        all.push_str("There are more: --cursor ");
+        all.push_str(cursor);
+        all.push('\n');
+    }
+    all
+}
+
+fn build_waiting_row(item: &Value) -> Vec<String> {
+    let since = text_at(item, "/waiting_since").unwrap_or("-").to_owned();
+    // Without a reason the conversation is people's: nobody handed it over.
+    let why = text_at(item, "/needs_person").unwrap_or("manual").to_owned();
+    let taken = match (text_at(item, "/taken_by"), text_at(item, "/taken_at")) {
+        (Some(by), Some(at)) => {
+            let at: String = format_local_time(at).chars().skip("2026-".len()).collect();
+            format!("{}, {at}", cut_text(by))
+        }
+        _ => "nobody".to_owned(),
+    };
+    vec![since, build_contact_cell(item), why, taken]
+}
+
+fn build_listed_row(item: &Value) -> Vec<String> {
+    let cell = |pointer: &str| cut_text(text_at(item, pointer).unwrap_or("-"));
+    vec![
+        text_at(item, "/last_message_at").unwrap_or("-").to_owned(),
+        build_contact_cell(item),
+        cell("/mode"),
+        cell("/status"),
+        cell("/instance_id"),
+    ]
+}
+
+/// Returns the contact's number; the name if WhatsApp does not show the number.
+fn build_contact_cell(item: &Value) -> String {
+    let shown = text_at(item, "/contact/phone").or_else(|| text_at(item, "/contact/name"));
+    cut_text(shown.unwrap_or("-"))
+}
+
+fn list_lines_below(answer: &Value) -> Vec<Vec<String>> {
+    let ids = collect_rows(answer, &["id"]);
+    let items = answer.get("items").and_then(Value::as_array);
+    let items = items.into_iter().flatten();
+    let below = |(mut lines, item): (Vec<String>, &Value)| {
+        let line = |pointer: &str| text_at(item, pointer).unwrap_or("-").to_owned();
+        lines.extend([line("/contact/name"), line("/hand_over_note/text")]);
+        lines
+    };
+    ids.into_iter().zip(items).map(below).collect()
+}
+
+fn text_at<'a>(item: &'a Value, pointer: &str) -> Option<&'a str> {
+    item.pointer(pointer).and_then(Value::as_str)
+}
+
+fn cut_text(text: &str) -> String {
+    text_lines::cut_text(text, CELL_MAX)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    fn conversation(name: &str) -> Value {
+        json!({"id": "c_9c2b68278bc5d12270dad71f1da5c3f1-1", "instance_id": "suporte-01", "mode": "manual", "status": "active",
+            "contact": {"phone": "+5511999998888", "name": name}, "last_message_at": "2026-01-05T12:00:00Z",
+            "waiting_since": "2026-01-05T12:00:00Z"})
+    }
+
+    #[test]
+    fn who_waits_is_shown_with_why_and_who_took_it_within_eighty_columns() {
+        let mut handed = conversation(&"Bia ".repeat(40));
+        handed["needs_person"] = json!("too_much_to_read");
+        handed["hand_over_note"] =
+            json!({"text": "wants a\nrefund ".repeat(20), "at": "2026-01-05T12:00:00Z"});
+        let mut taken = conversation("Caio");
+        taken["taken_by"] = json!("a-token-with-a-very-long-name");
+        taken["taken_at"] = json!("2026-01-05T12:01:00Z");
+        let shown = format_conversations(&json!({"items": [handed, taken], "next_cursor": "c"}), true);
+        assert!(shown.lines().all(|line| line.chars().count() <= 80), "{shown}");
+        let lines: Vec<&str> = shown.lines().collect();
+        assert_eq!(lines.len(), 9, "{shown}");
+        assert!(
+            lines[1].contains("too_much_to_read") && lines[1].trim_end().ends_with("nobody"),
+            "{shown}"
+        );
+        assert_eq!(lines[2], "  c_9c2b68278bc5d12270dad71f1da5c3f1-1");
+        assert!(lines[4].starts_with("  wants a refund"), "{shown}");
+        assert!(
+            lines[5].contains("manual") && lines[5].contains("a-token-with-a-ve…, 01-05"),
+            "{shown}"
+        );
+        assert_eq!((lines[7], lines[8]), ("  Caio", "There are more: --cursor c"));
+        assert_eq!(
+            format_conversations(&json!({"items": []}), true),
+            "Nobody waits for a person.\n"
+        );
+    }
+
+    #[test]
+    fn conversations_are_shown_with_mode_status_and_instance() {
+        let mut nameless = conversation("Dora");
+        nameless["contact"] = json!({"phone": null, "name": "Dora"});
+        let shown = format_conversations(&json!({"items": [nameless]}), false);
+        let lines: Vec<&str> = shown.lines().collect();
+        assert_eq!(lines[0].find("contact"), lines[1].find("Dora"), "{shown}");
+        for cell in ["manual", "active", "suporte-01"] {
+            assert!(lines[1].contains(cell), "{shown}");
+        }
+        assert_eq!(
+            format_conversations(&json!({"items": []}), false),
+            "No conversations.\n"
+        );
+    }
+}

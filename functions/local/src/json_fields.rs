@@ -1,0 +1,31 @@
+//! Reads fields of the API's JSON, of which the command line knows no types.
+
+use serde_json::Value;
+
+/// Returns a field that is a text.
+pub(crate) fn find_text<'a>(value: &'a Value, name: &str) -> Option<&'a str> {
+    value.get(name).and_then(Value::as_str)
+}
+
+/// Returns a field that is a text, or `-`.
+pub(crate) fn text_or_dash<'a>(value: &'a Value, name: &str) -> &'a str {
+    find_text(value, name).unwrap_or("-")
+}
+
+/// Returns a field that is a number, or 0.
+pub(crate) fn number_or_zero(value: &Value, name: &str) -> u64 {
+    value.get(name).and_then(Value::as_u64).unwrap_or_default()
+}
+
+/// Returns the items of a field that is a list. They are none if it is not there.
+pub(crate) fn list_items<'a>(value: &'a Value, name: &str) -> &'a [Value] {
+    value
+        .get(name)
+        .and_then(Value::as_array)
+        .map_or(&[], Vec::as_slice)
+}
+
+/// Returns `true` if a field is there and true.
+pub(crate) fn is_field_true(value: &Value, name: &str) -> bool {
+    value.get(name) == Some(&Value::Bool(true))
+}
