@@ -63,6 +63,9 @@ pub const PROVIDERS: Names = &[
     "D360_API_KEY_PARAMETER",
 ];
 
+/// The base URLs of the carriers of e-mail.
+pub const CARRIERS: Names = &["RESEND_BASE_URL", "SES_BASE_URL"];
+
 /// The secrets that prove webhooks. `api` reads them to show whether webhooks can be proven.
 pub const PROOFS: Names = &[
     "META_APP_SECRET_PARAMETER",
@@ -131,7 +134,7 @@ const RECORD_ACTIONS: Names = &[
     "DeleteItem",
 ];
 
-/// The actions of the functions that also make a write depend on a record that the write leaves as it is.
+/// The actions of the functions that make a write depend on a record. The write leaves that record as it is.
 const CHECKING_ACTIONS: Names = &[
     "GetItem",
     "BatchGetItem",
@@ -171,7 +174,7 @@ const APP_SECRETS: &str = "instances/*/app-secret*";
 /// The secrets of the destinations of alerts.
 const ALERT_SECRETS: &str = "alerts/*";
 
-/// What a function needs.
+/// The needs of a function.
 #[derive(Debug, Clone, Copy)]
 pub struct FunctionNeeds {
     /// Name of the function in `template.yaml`, without `Function`.
@@ -274,7 +277,7 @@ pub const FUNCTIONS: [FunctionNeeds; 6] = [
     FunctionNeeds {
         name: "Sender",
         required: SENDER,
-        read: &[PROVIDERS],
+        read: &[PROVIDERS, CARRIERS],
         // A claim checks that nobody took the conversation over.
         actions: CHECKING_ACTIONS,
         fed_by: Some(variable::OUTBOUND_QUEUE),

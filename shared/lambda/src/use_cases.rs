@@ -14,6 +14,8 @@ use axum::extract::Request;
 use axum::middleware::{Next, from_fn};
 use axum::response::Response;
 use futures::future::BoxFuture;
+use recado_aws::variable;
+use recado_console::{ConsoleOptions, console_routes};
 use recado_http::{ApiOptions, HealthProbe, ProviderSetup};
 use recado_notify::Notifier;
 use recado_pipeline::alert::{self, AlertReport, DeliveryReport};
@@ -115,10 +117,31 @@ pub fn build_api_router(composed: AwsComposition, provider_setup: ProviderSetup)
         health_probe: HealthProbe::on_request(),
         asks_models: false,
         provider_setup: Some(provider_setup),
+        event_feed: None,
     };
     let keys = AwsKeys::new(composed.secrets);
-    let router = recado_http::api_router(Arc::new(composed.deps), Arc::new(keys), options);
+    let api = recado_http::api_router(Arc::new(composed.deps), Arc::new(keys), options);
+    let console = ConsoleOptions {
+        has_event_stream: false,
+        has_simulator: false,
+        file_origin: find_file_origin(),
+        one_time_link: None,
+    };
+    let router = match console_routes(api.clone(), console) {
+        Ok(console) => api.merge(console),
+        Err(error) => {
+            tracing::error!(%error, "the console is left out");
+            api
+        }
+    };
     router.layer(from_fn(write_metrics_after))
+}
+
+/// Returns the origin of the URLs at which browsers read the files of messages: the bucket's.
+fn find_file_origin() -> Option<String> {
+    let bucket = std::env::var(variable::BUCKET).ok()?;
+    let region = std::env::var("AWS_REGION").ok()?;
+    Some(format!("https://{bucket}.s3.{region}.amazonaws.com"))
 }
 
 /// Answers a request, and writes the metrics of it.

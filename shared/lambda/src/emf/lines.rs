@@ -22,7 +22,6 @@ pub(super) struct MetricPoint {
     pub(super) name: String,
     /// Names and values of its dimensions.
     pub(super) dimensions: Vec<(String, String)>,
-    /// Its value.
     pub(super) value: MetricValue,
 }
 
