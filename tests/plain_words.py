@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Counts names and comments in shipped Rust that are hard to read, and fails where there are more than the limits below.
+"""Counts names, comments and functions in shipped Rust that are hard to read, and fails where there are more than the limits below.
 
 Usage: plain_words.py [--list]     --list prints every name and comment that counts, with its place
 """
@@ -15,7 +15,9 @@ LIMITS = {
     "function names of four letters or fewer, per cent": 5,
     "types that share their name with another": 2,
     "comments that begin with What, How, Whether, Who or It, per cent": 0.5,
-    "first sentences of more than 24 words": 0,
+    "first sentences of more than 20 words": 0,
+    "docs on private fields that only repeat the name": 0,
+    "functions with a body of more than 60 lines": 0,
     "words that are not in the glossary and had a better one": 0,
     "old names in tests": 0,
 }
@@ -34,6 +36,10 @@ NOT_SHIPPED = re.compile(r"(^|/)(tests?|benches|fuzz)(/|\.rs$)")
 FUNCTION = re.compile(r"\s*(?:pub(?:\([a-z ]+\))?\s+)?(?:const\s+|async\s+|unsafe\s+)*fn\s+(\w+)")
 TYPE = re.compile(r"\s*(?:pub(?:\([a-z ]+\))?\s+)?(?:struct|enum|trait|type)\s+(\w+)")
 COMMENT = re.compile(r"\s*//[/!]\s?(.*)")
+STRUCT = re.compile(r"(?:pub(?:\([a-z ]+\))?\s+)?struct\s+\w+")
+PRIVATE_FIELD = re.compile(r"    (?:pub\([a-z ]+\) )?(\w+): (.*),$")
+# Their docs are printed: as help of the command line, or in the description of the API.
+PRINTED = re.compile(r"derive\([^)]*\b(Args|Parser|Subcommand|ToSchema|IntoParams)\b")
 VAGUE = re.compile(r"(What|How|Whether|Who|Whose|It|Its)\b")
 
 
@@ -62,6 +68,53 @@ def read(paths):
                 comments.append((" ".join(block).strip(), f"{path}:{begun}"))
                 block = []
     return functions, types, comments
+
+
+def words_of(text):
+    """Lists the words of a text or a name, small and without the s of a plural; words that say nothing alone are left out."""
+    parts = re.findall(r"[A-Z]?[a-z0-9]+|[A-Z]+", text)
+    return {part.lower().rstrip("s") for part in parts} - {"the", "a", "an", "of", "it", "thi", "these", ""}
+
+
+def repeating_docs(paths):
+    found = []
+    for path in paths:
+        with open(path, encoding="utf-8") as file:
+            lines = file.read().split("#[cfg(test)]")[0].splitlines()
+        derived, inside, doc = "", False, []
+        for number, line in enumerate(lines, 1):
+            if line.startswith("#[derive"):
+                derived = line
+            elif STRUCT.match(line):
+                inside, derived = line.endswith("{") and not PRINTED.search(derived), ""
+            elif line == "}":
+                inside = False
+            if comment := COMMENT.match(line):
+                doc.append(comment[1])
+            elif not line.lstrip().startswith("#["):
+                field = PRIVATE_FIELD.match(line)
+                if inside and doc and field and words_of(" ".join(doc)) <= words_of(field[1] + " " + field[2]):
+                    found.append(f"{' '.join(doc)} {path}:{number}")
+                doc = []
+    return found
+
+
+def long_functions(paths):
+    """Lists functions whose body has more than 60 lines of code, as clippy counts them: blank lines and comments are left out."""
+    found = []
+    for path in paths:
+        with open(path, encoding="utf-8") as file:
+            lines = file.read().split("#[cfg(test)]")[0].splitlines()
+        for number, line in enumerate(lines):
+            if function := FUNCTION.match(line):
+                margin = line[: len(line) - len(line.lstrip())]
+                # rustfmt puts the end of a body, and of nothing else, at the margin of its function.
+                end = next((at for at in range(number, len(lines)) if lines[at].startswith(margin + "}")), number)
+                begin = next((at for at in range(number, end) if lines[at].endswith("{")), end)
+                body = [text.strip() for text in lines[begin + 1 : end]]
+                if sum(1 for text in body if text and not text.startswith("//")) > 60:
+                    found.append(f"{function[1]} {path}:{number + 1}")
+    return found
 
 
 def old_words(paths):
@@ -100,26 +153,28 @@ def first_sentence(comment):
     return re.split(r"(?<=[.!?:])\s", comment, maxsplit=1)[0]
 
 
-def count(functions, types, comments, old, in_tests):
+def count(functions, types, comments, repeating, large, old, in_tests):
     short = [f"{name} {place}" for name, place in functions if len(name) <= 4]
     shared = [f"{name} {place}" for name, places in sorted(types.items()) if len(places) > 1 for place in places]
     vague = [f"{comment[:90]} {place}" for comment, place in comments if VAGUE.match(comment)]
-    long = [f"{first_sentence(comment)[:110]} {place}" for comment, place in comments if len(first_sentence(comment).split()) > 24]
+    long = [f"{first_sentence(comment)[:110]} {place}" for comment, place in comments if len(first_sentence(comment).split()) > 20]
     numbers = [
         statistics.median(len(name) for name, _ in functions),
         100 * len(short) / len(functions),
         len(shared),
         100 * len(vague) / len(comments),
         len(long),
+        len(repeating),
+        len(large),
         len(old),
         len(in_tests),
     ]
-    return dict(zip(LIMITS, numbers)), short + shared + vague + long + old + in_tests
+    return dict(zip(LIMITS, numbers)), short + shared + vague + long + repeating + large + old + in_tests
 
 
 def main():
     paths = shipped()
-    numbers, found = count(*read(paths), old_words(paths), old_test_names())
+    numbers, found = count(*read(paths), repeating_docs(paths), long_functions(paths), old_words(paths), old_test_names())
     if "--list" in sys.argv[1:]:
         print("\n".join(found))
     failed = False

@@ -68,6 +68,46 @@ while read -r file; do
     complain "$file imports a use case of another room"
   fi
 done < <(git ls-files "$rooms/usecases/*.rs" "$rooms/steps/*.rs")
+# The code map of ARCHITECTURE.md names every module of the rules, the use cases and their steps, in the table of its folder.
+map_table=0
+for modules in shared/domain/src $rooms/usecases $rooms/steps; do
+  map_table=$((map_table + 1))
+  named=$(awk -v wanted="$map_table" '/^## /{ map = /^## Code map/; table = 0 } !map { next }
+    /^\| module \|/ { table++ } table == wanted && /^\|/ { print $0 }' ARCHITECTURE.md | cut -d '|' -f 2)
+  for module in "$modules"/*.rs; do
+    module=$(basename "$module" .rs)
+    case $module in
+      lib) ;;
+      *) grep -qE "\`$module(::[a-z_]+)?\`" <<<"$named" || complain "the code map of ARCHITECTURE.md leaves out $modules/$module" ;;
+    esac
+  done
+done
+# A crate with one test program names each file of its `tests` in it, and a crate without doc tests has none.
+for manifest in $(git ls-files '*/Cargo.toml'); do
+  folder=$(dirname "$manifest")
+  if grep -q '^autotests = false' "$manifest"; then
+    for file in "$folder"/tests/*.rs; do
+      name=$(basename "$file" .rs)
+      grep -q "tests/$name\.rs\"" "$manifest" || grep -rqE "^mod $name;|/$name\.rs\"" "$folder/tests" || complain "$file is part of no test program"
+    done
+  fi
+  if grep -q '^doctest = false' "$manifest" && grep -rnE '^ *//[/!] *```' "$folder/src" | grep -v '```text'; then
+    complain "$manifest leaves out doc tests, and there are some"
+  fi
+done
+# Each index costs each write. So a comment above it names the query that it serves, or the file that drops it.
+schema=shared/embedded/src
+while IFS=$'\t' read -r place comment; do
+  known=0
+  for name in $(grep -oE '`[a-z_]+(\.sql)?`' <<<"$comment" | tr -d '`'); do
+    case $name in
+      *.sql) [ ! -f "$schema/$name" ] || known=1 ;;
+      *) ! git grep -qE "fn $name\b" -- "$schema" || known=1 ;;
+    esac
+  done
+  [ "$known" = 1 ] || complain "$place: no comment above this index names its query, a function of $schema"
+done < <(awk 'FNR == 1 { comment = "" } /^-- / { comment = comment " " $0; next }
+  /^CREATE (UNIQUE )?INDEX/ { print FILENAME ":" FNR "\t" comment } { comment = "" }' "$schema"/*.sql)
 # Every function has a resource in the template, and the reverse.
 for function in webhook processor deferred-reply sender api reconcile; do
   [ -d "functions/$function" ] || complain "functions/$function is missing"
@@ -87,6 +127,8 @@ tests/import_circles.py || complain "files import each other in circles: tests/i
 tests/plain_words.py || complain "names or comments are hard to read: tests/plain_words.py --list"
 # What the pages of docs/coverage name exists.
 tests/coverage.py || complain "docs/coverage names what is not there: tests/coverage.py --write mends what moved"
+# The links of the pages lead to files and headings that exist.
+tests/anchors.py || complain "a link leads nowhere"
 # Rooms, not halls.
 while read -r lines file; do
   case $file in
@@ -96,6 +138,15 @@ while read -r lines file; do
   esac
   [ "$lines" -le "$most" ] || complain "$file has $lines lines"
 done < <(git ls-files '*.rs' | grep -vE '/tests?(/|\.rs$)' | xargs wc -l)
+# A README, not a manual.
+bytes=$(wc -c <README.md)
+[ "$bytes" -le 9216 ] || complain "README.md has $bytes bytes, more than 9 KB: move what is not for a first reader to docs/"
+# A cell of these pages' tables is read at a glance.
+if awk '/^\|/ { gsub(/\\\|/, ""); cells = split($0, cell, "|")
+    for (i = 2; i < cells; i++) if (split(cell[i], words, " ") > 48) { print FILENAME ":" FNR ": " cell[i]; found = 1 } }
+    END { exit !found }' docs/protocol.md docs/reliability.md; then
+  complain "a cell of a table has more than 48 words"
+fi
 # Nothing of one machine in the repository.
 if git grep -nIE '/(work|home|root)/[a-z]' -- . ':!tests/tidy.sh' ':!*.lock'; then
   complain "a machine path stands in the repository"

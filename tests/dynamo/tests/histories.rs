@@ -75,3 +75,21 @@ fn a_function_may_die_before_any_request_around_a_send_that_is_lost() {
 fn a_function_may_die_before_any_request_around_a_send_that_is_refused() {
     assert!(dies_at_any_step(Story::RefusedOnce) > 50);
 }
+
+#[test]
+fn a_function_may_die_before_any_request_of_a_booking() {
+    assert!(dies_at_any_step(Story::Acts) > 100);
+}
+
+#[test]
+fn of_fifty_contacts_who_wish_one_slot_at_once_one_has_it_and_all_are_answered() {
+    for seed in 1..=2 {
+        let telling = Telling {
+            seed,
+            ..Telling::of(Story::ActsCrowd)
+        };
+        let outcome = tell(&telling, false);
+        assert_eq!(outcome.violations, Vec::<String>::new(), "seed {seed}");
+        assert!(outcome.counters.model_calls >= 100, "each asks twice");
+    }
+}

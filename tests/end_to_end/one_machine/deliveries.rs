@@ -154,6 +154,21 @@ async fn check_exports(machine: &Machine, id: &str) {
         (&first["id"], &first["status"]),
         (&Value::from(id), &Value::from("sent"))
     );
+    let table = machine.data().with_file_name("log.parquet");
+    let path = table.display().to_string();
+    let ran = run(
+        machine,
+        &["deliver", "export", "--format", "parquet", "-o", &path],
+    );
+    assert!(ran.success, "{}", ran.err);
+    let bytes = std::fs::read(&table).unwrap();
+    assert!(bytes.starts_with(b"PAR1") && bytes.windows(id.len()).any(|some| some == id.as_bytes()));
+    let nowhere = run(machine, &["deliver", "export", "--format", "parquet"]);
+    assert!(
+        !nowhere.success && nowhere.err.contains("--output"),
+        "{}",
+        nowhere.err
+    );
     for none in [
         ["deliver", "export", "--status", "read"],
         ["deliver", "export", "--month", "2020-01"],

@@ -21,17 +21,62 @@ async fn the_first_command_shows_a_burst_going_in_and_one_reply_coming_out() {
         output.contains("Ctrl-C stops").then_some(output)
     })
     .await;
-    assert_eq!(output.matches("  → ").count(), 3, "{output}");
+    // The burst, and what is written after the person's words.
+    assert_eq!(output.matches("  → ").count(), 4, "{output}");
     assert_eq!(
         output.matches("  ← [simulated] I read 3 messages").count(),
         1,
         "{output}"
     );
-    assert!(
-        output.contains("recado try --url http://127.0.0.1:"),
-        "it says how to go on: {output}"
-    );
+    for promise in [
+        "one reply to 3 messages, after ",
+        "known already, nothing is sent",
+        "  ☎ Aqui é a Carla.",
+        "the agent keeps silent: a person has the conversation",
+        "  ← [simulated] I read 1 message. You said: \"Está ótimo! Qual é o endereço?\"",
+        "recado say \"Vocês abrem hoje?\"",
+    ] {
+        assert!(output.contains(promise), "{promise} is not in:\n{output}");
+    }
+    // From then on it is live.
+    let said = run(&machine, &["say", "Vocês abrem hoje?"]);
+    assert!(said.success, "{}", said.err);
+    for line in [
+        "→ Maria +5511900000002: Vocês abrem hoje?",
+        "← agent to Maria +5511900000002: [simulated]",
+    ] {
+        eventually(line, || async { machine.output().contains(line).then_some(()) }).await;
+    }
     assert!(machine.stop("-INT").success());
+}
+
+#[tokio::test]
+async fn a_demonstration_that_was_cut_off_begins_anew_though_a_person_has_the_conversation() {
+    let mut machine = Machine::prepared(&[
+        ("META_ACCESS_TOKEN", ""),
+        ("ANTHROPIC_API_KEY", ""),
+        ("RECADO_SIMULATED_LATENCY_MS", "0"),
+        ("RECADO_DEBOUNCE_SECONDS", ""),
+        ("RECADO_DEBOUNCE_MAX_SECONDS", ""),
+    ]);
+    machine.unset("EVOLUTION_API_KEY");
+    machine.start("");
+    let shown = || async { machine.output().contains("Ctrl-C stops").then_some(()) };
+    eventually("the demonstration", shown).await;
+    let id = machine.conversation().await;
+    assert!(run(&machine, &["conversations", "take", &id]).success);
+    assert!(machine.stop("-INT").success());
+    machine.start("");
+    eventually("the second demonstration", || async {
+        machine.output().contains("Ctrl-C stops").then_some(())
+    })
+    .await;
+    let output = machine.output();
+    assert!(
+        output.contains("one reply to 3 messages"),
+        "{output}{}",
+        machine.log()
+    );
 }
 
 #[tokio::test]

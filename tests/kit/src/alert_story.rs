@@ -4,6 +4,7 @@ mod acknowledgement;
 mod budget;
 mod ending_store;
 mod instances;
+mod number_quality;
 
 pub use instances::an_instance_is_judged_by_itself;
 
@@ -220,6 +221,7 @@ pub async fn every_alert_fires_and_ends<S: Store>(store: &S) {
     needed_person(&scene, answered).await;
     missing_keys(&scene).await;
     acknowledgement::missing_acknowledgement(&scene).await;
+    number_quality::judged_number(&scene).await;
     budget::used_up_budget(&scene).await;
     full_disk(&mut scene).await;
     scene.quiet_minutes(3).await;

@@ -357,6 +357,7 @@ pub fn bound(provider: Provider) -> InstanceConfig {
             people_signature: None,
             base_url: None,
             account_id: None,
+            portfolio: None,
             reengagement_template: None,
             mark_read: false,
             native_menus: false,

@@ -46,6 +46,7 @@ pub mod outbox;
 pub mod overdue;
 pub mod parked;
 pub mod payloads;
+pub mod published_events;
 pub mod replies;
 pub mod retention;
 pub mod samples;

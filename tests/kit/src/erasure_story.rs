@@ -2,6 +2,7 @@
 //! tenant is removed, and another tenant to whom the same person wrote. Whoever tells the story looks for the canaries, in all
 //! bytes that are stored.
 
+mod beside;
 mod clock;
 mod requests;
 
@@ -10,7 +11,8 @@ use crate::contract::given;
 use crate::idle::Idle;
 use crate::ports::succeed;
 use crate::stored_file::{GivenFile, store_message_file};
-use crate::stored_guest::{GivenGuest, store_invited_guest, store_opt_out};
+use crate::stored_guest::store_opt_out;
+pub use beside::{PersonBeside, store_beside};
 pub use clock::ErasureClock;
 use jiff::Timestamp;
 use recado_domain::access::Caller;
@@ -38,7 +40,7 @@ const OTHER: &str = "5511987650002@s.whatsapp.net";
 const FILE_TEXTS: [&str; 2] = ["transcricao-canaria", "documento-canario"];
 
 /// What belongs to the contact, in every spelling that is stored or sent.
-pub const CANARIES: [&str; 12] = [
+pub const CANARIES: [&str; 16] = [
     "5511987650001",
     "551187650001",
     "998877665544332",
@@ -51,10 +53,49 @@ pub const CANARIES: [&str; 12] = [
     "transcricao-canaria",
     "documento-canario",
     "canaria@correio.example",
+    "hospede-canaria",
+    "assunto-canaria",
+    "reserva-canaria",
+    "nota-canaria",
 ];
 
 /// What belongs to another contact of the same tenant.
-pub const OTHERS: [&str; 3] = ["5511987650002", "Outra Pessoa", "palavras-alheias"];
+pub const OTHERS: [&str; 7] = [
+    "5511987650002",
+    "Outra Pessoa",
+    "palavras-alheias",
+    "hospede-alheia",
+    "assunto-alheia",
+    "reserva-alheia",
+    "nota-alheia",
+];
+
+/// What there is of the contact beside its messages.
+pub const CANARY_BESIDE: PersonBeside<'static> = PersonBeside {
+    phone: "5511987650001",
+    name: "Canaria Silva",
+    email: "canaria@correio.example",
+    mark: "canaria",
+    calendar: "agenda",
+};
+
+/// The same of the other contact of the tenant.
+pub const OTHER_BESIDE: PersonBeside<'static> = PersonBeside {
+    phone: "5511987650002",
+    name: "Outra Pessoa",
+    email: "outra@correio.example",
+    mark: "alheia",
+    calendar: "agenda-2",
+};
+
+/// The same of the contact at the other tenant.
+const NEIGHBOUR_BESIDE: PersonBeside<'static> = PersonBeside {
+    phone: "5511987650001",
+    name: "Vizinha",
+    email: "vizinha@correio.example",
+    mark: "vizinha",
+    calendar: "agenda",
+};
 
 /// What the other tenant's dead letter says.
 pub const NEIGHBOURS_LETTER: &str = "carta ao vizinho";
@@ -158,28 +199,22 @@ impl<S: Store, Q: Queues + DeadLetterQueues + Files> ErasureSite<S, Q> {
         )
         .await;
         site.order("551187650001", picture, None, false).await;
-        Box::pin(site.invite_guests()).await;
+        Box::pin(site.store_beside()).await;
         site
     }
 
-    /// The contact is a guest of both tenants and wants no messages, as is another contact of the tenant.
-    async fn invite_guests(&self) {
+    /// Stores what there is of the contact, of another contact of the tenant, and of the contact at the other tenant, beside their
+    /// messages.
+    async fn store_beside(&self) {
         let (store, now) = (&self.deps.store, self.deps.system.now());
-        for (fixture, address, name, email) in [
-            (&self.fixture, NUMBER, "Canaria Silva", "canaria@correio.example"),
-            (&self.fixture, OTHER, "Outra Pessoa", "outra@correio.example"),
-            (&self.neighbour, NUMBER, "Vizinha", "vizinha@correio.example"),
+        for (fixture, address, person) in [
+            (&self.fixture, NUMBER, CANARY_BESIDE),
+            (&self.fixture, OTHER, OTHER_BESIDE),
+            (&self.neighbour, NUMBER, NEIGHBOUR_BESIDE),
         ] {
-            let phone = Some(address.trim_end_matches("@s.whatsapp.net"));
-            let occasion = "party";
-            let given = GivenGuest {
-                occasion,
-                phone,
-                name,
-                email,
-            };
-            store_invited_guest(store, fixture, given, now).await;
-            store_opt_out(store, fixture, address, now).await;
+            let thread = self.find_thread(fixture, address).await;
+            let latest = succeed(store.find_latest_conversation(&thread)).await.unwrap();
+            store_beside(store, fixture, &latest.id, person, now).await;
         }
         store_opt_out(store, &self.fixture, IDENTITY, now).await;
     }
@@ -253,7 +288,7 @@ impl<S: Store, Q: Queues + DeadLetterQueues + Files> ErasureSite<S, Q> {
                 ..self.of_contact()
             };
             self.write(&written).await;
-            let conversation = self.find_thread(fixture).await;
+            let conversation = self.find_thread(fixture, NUMBER).await;
             let store = &self.deps.store;
             let latest = succeed(store.find_latest_conversation(&conversation))
                 .await
@@ -313,9 +348,9 @@ impl<S: Store, Q: Queues + DeadLetterQueues + Files> ErasureSite<S, Q> {
         })
     }
 
-    /// The thread in which the contact's messages to this instance go on.
-    async fn find_thread(&self, fixture: &Fixture) -> ThreadId {
-        let mut thread = identity_key().derive_thread_id(fixture.instance(), NUMBER);
+    /// The thread in which the messages of this address to the instance go on.
+    async fn find_thread(&self, fixture: &Fixture, address: &str) -> ThreadId {
+        let mut thread = identity_key().derive_thread_id(fixture.instance(), address);
         loop {
             let latest = succeed(self.deps.store.find_latest_conversation(&thread)).await;
             match latest.and_then(|latest| latest.moved_to) {
@@ -328,7 +363,7 @@ impl<S: Store, Q: Queues + DeadLetterQueues + Files> ErasureSite<S, Q> {
     /// The provider accepts the message that is open, and tells that it was read.
     async fn send_open_message(&self) {
         let store = &self.deps.store;
-        let open = succeed(store.list_open_messages(&self.find_thread(&self.fixture).await)).await;
+        let open = succeed(store.list_open_messages(&self.find_thread(&self.fixture, NUMBER).await)).await;
         let (sending, flight) = claimed(&open[0]);
         given::claim(store, &sending, &flight).await;
         let mut sent = accepted(&sending);

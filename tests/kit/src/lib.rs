@@ -6,7 +6,7 @@
 //! providers post. [`soak`] puts a running `recado` under load and faults, and [`audit`] says whether all that came in
 //! was answered once; [`chance`] is where their dice come from. [`emf`] reads the
 //! metrics in the log of a function. [`text_library`] splits and searches documents. [`ports`] helps to call ports and to wrap them; [`stored_file`] stores
-//! the file of a message, [`stored_effect`] what a tool did, [`kept_queues`] are queues and files in memory.
+//! the file of a message, [`stored_effect`] what a tool did, [`stored_guest`] a guest, [`stored_batch`] a batch of invitations, [`kept_queues`] are queues and files in memory.
 
 #![expect(
     clippy::unwrap_used,
@@ -29,6 +29,7 @@ pub mod retention_story;
 pub mod servers;
 #[cfg(feature = "soak")]
 pub mod soak;
+pub mod stored_batch;
 pub mod stored_effect;
 pub mod stored_file;
 pub mod stored_guest;

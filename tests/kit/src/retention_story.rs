@@ -1,12 +1,15 @@
 //! The story of retention, on a store of its own and on a clock that the story moves: of two tenants' records, those go
 //! whose own tenant's period is over, and what is still owed stays.
 
+mod beside;
+
 use crate::builders::{BASE, Fixture, accepted, claimed, identity_key};
 use crate::contract::given;
 use crate::idle::Idle;
 use crate::kept_queues::{KeptQueues, KillPoint};
 use crate::ports::succeed;
 use crate::stored_file::{GivenFile, store_message_file};
+use beside::{LeftBeside, RecordsBeside, link_delivery};
 use jiff::Timestamp;
 use recado_domain::config::ConfigDocument;
 use recado_domain::content::{Content, Media, MediaKind};
@@ -19,7 +22,7 @@ use recado_domain::message::{Message, MessageFile};
 use recado_domain::millis::add_millis;
 use recado_domain::reason::Reason;
 use recado_domain::retention::{RetentionPeriod, RetentionPolicy};
-use recado_pipeline::ports::{Files, RecordEventOutcome, Store, System};
+use recado_pipeline::ports::{DeliveryLink, Files, RecordEventOutcome, Store, System};
 use recado_pipeline::reconcile::{ReconcileReport, reconcile};
 use recado_pipeline::{Components, RetryLock, Settings, Verdict, process};
 use std::sync::Arc;
@@ -66,6 +69,7 @@ struct Records {
     pending: InboundJob,
     /// The key of the file in `answered`, whose record has a transcript.
     file: String,
+    beside: RecordsBeside,
 }
 
 /// The records of a tenant that there still are.
@@ -80,6 +84,7 @@ struct Left {
     pending: bool,
     transcript: bool,
     file: bool,
+    beside: LeftBeside,
 }
 
 impl Left {
@@ -94,6 +99,7 @@ impl Left {
         pending: true,
         transcript: true,
         file: true,
+        beside: LeftBeside::ALL,
     };
 }
 
@@ -125,8 +131,9 @@ impl<S: Store> Story<S> {
         let document: ConfigDocument = fixture.document();
         succeed(store.apply_configuration(&document)).await;
         let owed = given::begun(store, &fixture).await.id;
-        let answered = self.answer_contact(&fixture.other_contact()).await;
-        let file = self.store_recording(&answered).await;
+        let (answered, delivery) = self.answer_contact(&fixture.other_contact()).await;
+        let beside = self.store_beside(&fixture, delivery).await;
+        let file = self.store_recording(&answered, &policy).await;
         let dead_letter = self.store_dead_letter(&fixture, true).await;
         let of_nobody = self.store_dead_letter(&fixture, false).await;
         let (applied, pending) = (fixture.job(), fixture.job());
@@ -143,11 +150,12 @@ impl<S: Store> Story<S> {
             applied,
             pending,
             file,
+            beside,
         }
     }
 
     /// The contact's message is a recording, whose bytes and transcript are stored. Returns the key of the bytes.
-    async fn store_recording(&self, conversation: &ConversationId) -> String {
+    async fn store_recording(&self, conversation: &ConversationId, policy: &RetentionPolicy) -> String {
         let store = &self.deps.store;
         let mut messages = succeed(store.list_messages_after(conversation, Ordinal(0), 1)).await;
         let mut message = messages.remove(0);
@@ -161,19 +169,24 @@ impl<S: Store> Story<S> {
             source: FileTextSource::Transcript,
             text: TRANSCRIPT,
         };
-        let stored = store_message_file(store, &self.deps.queues, message, given, BASE).await;
+        let mut stored = store_message_file(store, &self.deps.queues, message, given, BASE).await;
+        stored.file.as_mut().unwrap().kept_until = policy.file_end(BASE);
+        stored.rev += 1;
+        given::assert_written(store.replace_message(&stored, None)).await;
         stored.file_key().unwrap()
     }
 
-    /// A contact writes, and the agent's reply is sent.
-    async fn answer_contact(&self, fixture: &Fixture) -> ConversationId {
+    /// A contact writes, and the agent's reply is sent. Returns the conversation and the delivery of the reply.
+    async fn answer_contact(&self, fixture: &Fixture) -> (ConversationId, DeliveryLink) {
         let store = &self.deps.store;
         let mut conversation: Conversation = given::begun(store, fixture).await;
         let reply: Message = given::replied(store, fixture, &mut conversation).await;
         let (sending, flight) = claimed(&reply);
         given::claim(store, &sending, &flight).await;
-        given::assert_written(store.settle_message(&accepted(&sending), Some(&flight), None, None)).await;
-        conversation.id
+        let sent = accepted(&sending);
+        let link = link_delivery(fixture, &sent, &fixture.bound.tenant.retention);
+        given::assert_written(store.settle_message(&sent, Some(&flight), Some(&link), None)).await;
+        (conversation.id, link)
     }
 
     async fn store_dead_letter(&self, fixture: &Fixture, is_of_tenant: bool) -> DeadLetter {
@@ -235,6 +248,7 @@ impl<S: Store> Story<S> {
             pending: is_there(&records.pending).await,
             transcript: stored.contains(TRANSCRIPT),
             file: succeed(self.deps.queues.open_file(&records.file)).await.is_some(),
+            beside: self.left_beside(&records.beside).await,
         }
     }
 }
@@ -252,6 +266,9 @@ pub async fn each_tenants_records_go_by_its_own_periods<S: Store>(store: S, cloc
         conversations: Some(days(60)),
         dead_letters: days(40),
         events: Some(days(10)),
+        media: Some(days(15)),
+        deliveries: days(20),
+        usage: Some(days(35)),
         ..RetentionPolicy::default()
     };
     let for_ever = RetentionPolicy {
@@ -259,31 +276,79 @@ pub async fn each_tenants_records_go_by_its_own_periods<S: Store>(store: S, cloc
         conversations: None,
         dead_letters: RetentionPeriod::Forever,
         events: Some(RetentionPeriod::Forever),
+        deliveries: RetentionPeriod::Forever,
+        usage: Some(RetentionPeriod::Forever),
         ..RetentionPolicy::default()
     };
     let (brief, for_ever) = (
         world.store_records(brief).await,
         world.store_records(for_ever).await,
     );
-    assert_eq!(world.left_of(&brief).await, Left::ALL);
+    expect_first_month(&world, &brief).await;
+    expect_later_months(&world, &brief).await;
+    let kept = world.left_of(&for_ever).await;
+    assert_eq!(
+        kept,
+        Left {
+            of_nobody: false,
+            ..Left::ALL
+        }
+    );
+}
+
+/// Lets 30 days pass over the records of a tenant with brief periods.
+async fn expect_first_month<S: Store>(world: &Story<S>, brief: &Records) {
+    assert_eq!(world.left_of(brief).await, Left::ALL);
     world.sweep_after(9).await;
     assert_eq!(
-        world.left_of(&brief).await,
+        world.left_of(brief).await,
         Left {
             applied: true,
             ..Left::ALL
         }
     );
     world.sweep_after(11).await;
-    let left = world.left_of(&brief).await;
+    let left = world.left_of(brief).await;
     assert!(!left.applied, "the event's own period is over");
+    world.sweep_after(14).await;
+    assert!(world.left_of(brief).await.file);
+    world.sweep_after(19).await;
+    let left = world.left_of(brief).await;
+    assert_eq!(
+        (left.file, left.transcript, left.messages),
+        (false, true, 2),
+        "its words stay"
+    );
+    assert_eq!(left.beside, LeftBeside::ALL);
+    world.sweep_after(21).await;
+    let left = world.left_of(brief).await.beside;
+    assert_eq!(
+        left,
+        LeftBeside {
+            delivery: false,
+            ..LeftBeside::ALL
+        }
+    );
     let told = world.sweep_after(30).await;
-    assert_eq!((told.expired, told.given_up), (2, 0));
-    let left = world.left_of(&brief).await;
+    // The question whose reply was sent and that reply, and the one whose reply is still to be sent.
+    assert_eq!((told.expired, told.given_up), (3, 0));
+    let left = world.left_of(brief).await;
+    let used = LeftBeside {
+        delivery: false,
+        used: true,
+        guest: false,
+        invitation: false,
+    };
+    assert_eq!(left.beside, used, "guests and invitations are kept as messages");
     assert_eq!((left.messages, left.conversation, left.owed), (0, true, 1));
     assert!(!left.transcript && !left.file, "they go with their message");
+}
+
+/// Lets the years after that pass, too.
+async fn expect_later_months<S: Store>(world: &Story<S>, brief: &Records) {
     assert_eq!(world.sweep_after(41).await.given_up, 1);
-    let left = world.left_of(&brief).await;
+    let left = world.left_of(brief).await;
+    assert!(!left.beside.used, "sums have a period of their own");
     assert_eq!(
         (left.dead_letter, left.of_nobody, left.conversation),
         (false, true, true)
@@ -295,22 +360,14 @@ pub async fn each_tenants_records_go_by_its_own_periods<S: Store>(store: S, cloc
     );
     for day in [50, 59] {
         world.sweep_after(day).await;
-        assert!(world.left_of(&brief).await.conversation, "on day {day}");
+        assert!(world.left_of(brief).await.conversation, "on day {day}");
     }
     world.sweep_after(68).await;
-    assert!(!world.left_of(&brief).await.conversation);
+    assert!(!world.left_of(brief).await.conversation);
     assert_eq!(world.sweep_after(91).await.given_up, 2, "those of nobody");
     world.sweep_after(4_000).await;
-    let left = world.left_of(&brief).await;
+    let left = world.left_of(brief).await;
     assert_eq!((left.owed, left.pending), (1, true), "what is owed stays");
-    let kept = world.left_of(&for_ever).await;
-    assert_eq!(
-        kept,
-        Left {
-            of_nobody: false,
-            ..Left::ALL
-        }
-    );
 }
 
 fn event_of(dead_letter: &DeadLetter) -> EventId {

@@ -19,6 +19,8 @@ const KEPT_MS: i64 = 30 * 86_400_000;
 /// A guest who is to be stored.
 #[derive(Debug, Clone, Copy)]
 pub struct GivenGuest<'a> {
+    /// The id; `None`: one that nobody has.
+    pub id: Option<&'a str>,
     /// The id of the occasion.
     pub occasion: &'a str,
     /// The digits of the number.
@@ -45,12 +47,14 @@ pub async fn store_invited_guest<S: Store>(
         starts_at: None,
         time_zone: None,
         language: None,
+        cancelled: false,
+        reminders: Vec::new(),
     };
     succeed(store.put_occasion(&occasion)).await;
     let guest = Guest {
         tenant: tenant.clone(),
         occasion: occasion.id.clone(),
-        id: GuestId::parse(&fresh("guest")).unwrap(),
+        id: GuestId::parse(&given.id.map_or_else(|| fresh("guest"), str::to_owned)).unwrap(),
         name: Some(given.name.to_owned()),
         phone: given.phone.map(str::to_owned),
         phone_key: given
@@ -58,6 +62,7 @@ pub async fn store_invited_guest<S: Store>(
             .map(|phone| identity_key().derive_phone_key(tenant, phone)),
         email: Some(given.email.to_owned()),
         language: None,
+        time_zone: None,
         status: GuestStatus::Pending,
         reply: None,
         created_at: now,

@@ -5,6 +5,7 @@ use crate::ports::succeed;
 use jiff::Timestamp;
 use recado_domain::conversation::Conversation;
 use recado_domain::message::TokenUsage;
+use recado_domain::retention::RetentionPeriod;
 use recado_domain::turn::TurnRecord;
 use recado_pipeline::ports::{Store, WriteOutcome};
 
@@ -13,7 +14,18 @@ pub async fn store_used_reply<S: Store>(
     store: &S,
     fixture: &Fixture,
     conversation: &mut Conversation,
+    used: (&str, Timestamp),
+) {
+    store_kept_use(store, fixture, conversation, used, None).await;
+}
+
+/// The same, with the time for which the sums are kept after their day.
+pub async fn store_kept_use<S: Store>(
+    store: &S,
+    fixture: &Fixture,
+    conversation: &mut Conversation,
     (model, now): (&str, Timestamp),
+    kept: Option<RetentionPeriod>,
 ) {
     let mut reply = fixture.reply(conversation);
     reply.stored_at = now;
@@ -35,7 +47,7 @@ pub async fn store_used_reply<S: Store>(
         agent: Some(fixture.bound.agent.id.clone()),
         rewriting: None,
         unused_answers: Vec::new(),
-        usage_kept: None,
+        usage_kept: kept,
         tools: Vec::new(),
     });
     let written = succeed(store.commit_reply(conversation, &[reply], None)).await;

@@ -11,10 +11,10 @@ use std::sync::Arc;
 pub struct TextLibrary(KnowledgeShelf);
 
 impl TextLibrary {
-    /// Splits a text.
-    pub fn split(&self, title: &str, bytes: &[u8]) -> Result<SplitDocument, TextGap> {
+    /// Splits a text into blocks of so many characters at most.
+    pub fn split(&self, title: &str, bytes: &[u8], characters_max: usize) -> Result<SplitDocument, TextGap> {
         let text = std::str::from_utf8(bytes).map_err(|_| TextGap::Unreadable)?;
-        Ok(analyze_document(title, text, SplitSettings::default()))
+        Ok(analyze_document(title, text, SplitSettings { characters_max }))
     }
 
     /// Returns `true` if a snapshot is in memory.

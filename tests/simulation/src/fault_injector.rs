@@ -14,10 +14,11 @@ use crate::mutation::Mutation;
 use crate::witness::Witness;
 use jiff::Timestamp;
 use recado_domain::dead_letter::QueueName;
-use recado_domain::ids::TenantId;
+use recado_domain::ids::{Nonce, TenantId};
 use recado_domain::millis::add_millis;
 use recado_pipeline::RetryLock;
 use recado_pipeline::ports::{PortError, PortResult, System};
+use std::collections::BTreeMap;
 use std::future::{Future, pending};
 use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -245,6 +246,8 @@ pub struct FaultInjector {
     pub stopped: Arc<AtomicBool>,
     /// Whether it began an effect, for a mutation.
     pub acted: Arc<AtomicBool>,
+    /// The names under which it claimed effects, for a mutation.
+    pub claims: Arc<Mutex<BTreeMap<u64, Nonce>>>,
     /// Its turn to try an event again, for all its records.
     pub retries: RetryLock,
 }
@@ -268,6 +271,7 @@ impl FaultInjector {
             read_at: Arc::default(),
             stopped: Arc::default(),
             acted: Arc::default(),
+            claims: Arc::default(),
             retries: RetryLock::default(),
         }
     }
@@ -283,6 +287,7 @@ impl FaultInjector {
             read_at: Arc::default(),
             stopped: Arc::default(),
             acted: Arc::default(),
+            claims: Arc::default(),
             ..self.clone()
         }
     }

@@ -174,6 +174,12 @@ pub enum Mutation {
     EffectsNotOverdue,
     /// Nobody follows what people do with events in the calendar itself.
     ChangedEventsIgnored,
+    /// People are left no note of what was done before they took a conversation over.
+    DoneEffectsUnnoted,
+    /// A reply is committed whatever effects began or ended since its draft read the journal.
+    CommitBesideEffects,
+    /// Whoever claimed an effect once stores its end, though another claimed it since.
+    EndOfOthers,
     /// The conversation does not say which messages the agent left without an answer.
     SilencesForgotten,
 }
@@ -266,6 +272,9 @@ impl Mutation {
         Self::CallClockNotRead,
         Self::EffectsNotOverdue,
         Self::ChangedEventsIgnored,
+        Self::DoneEffectsUnnoted,
+        Self::CommitBesideEffects,
+        Self::EndOfOthers,
         Self::SilencesForgotten,
     ];
 

@@ -119,6 +119,7 @@ pub fn bound(number: usize, tenant: usize, provider: Provider, rate: Option<Rate
             people_signature: None,
             base_url: None,
             account_id: None,
+            portfolio: None,
             reengagement_template: None,
             mark_read: false,
             native_menus: false,

@@ -8,7 +8,7 @@ mod safeguard;
 mod story;
 mod teller;
 
-pub use safeguard::{BACKED, Costs, SAFEGUARDS, Safeguard};
+pub use safeguard::{BACKED, Costs, SAFEGUARDS, Safeguard, Troubles};
 pub use story::Story;
 
 use crate::executor::Simulation;

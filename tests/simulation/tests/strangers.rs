@@ -33,7 +33,9 @@ fn a_stranger_is_told_nothing_and_changes_nothing_whatever_happens_meanwhile() {
 
 #[test]
 fn each_way_tells_of_the_other_tenant_where_tokens_are_not_limited() {
-    let ways = Way::READING.into_iter().chain([Way::Send, Way::ChangeGuests]);
+    let ways = Way::READING
+        .into_iter()
+        .chain([Way::Send, Way::ChangeGuests, Way::OrderBatch]);
     for way in ways {
         let tells = |seed| {
             let outcome = history(seed, &[way], false);

@@ -172,6 +172,7 @@ fn fill_people(world: &World, own: &Fixture) {
     for guest in 0..OWN {
         let phone = format!("55119000{guest:05}");
         let given = GivenGuest {
+            id: None,
             occasion: "party",
             phone: Some(&phone),
             name: "Ana",

@@ -7,8 +7,8 @@ use recado_domain::ids::{
     BatchId, CorrelationId, GuestId, InvitationTemplateName, OccasionId, TenantId, TokenName,
 };
 use recado_domain::invitations::{
-    Batch, BatchOrder, BatchState, Guest, GuestStatus, Invitation, InvitationChannel, InvitationState,
-    RecipientStatus, TemplateValues, split_recipients, write_batch_id,
+    Batch, BatchOrder, BatchReminder, BatchState, Guest, GuestStatus, Invitation, InvitationChannel,
+    InvitationState, RecipientStatus, TemplateValues, split_recipients, write_batch_id,
 };
 use recado_pipeline::ports::{
     BatchOutcome, GuestOutcome, InvitationClaim, InvitationOutcome, OverdueWork, PageRequest, Store,
@@ -30,6 +30,8 @@ fn batch(tenant: &TenantId, made: i64, random: u64) -> Batch {
         state: BatchState::Preparing,
         recipients: 150,
         expanded: 0,
+        send_at: None,
+        reminder: None,
         due_at: None,
         created_at: at(made),
         keep_until: far_ahead(),
@@ -156,6 +158,45 @@ pub async fn a_batch_that_runs_is_overdue_and_one_that_is_stopped_is_not<S: Stor
     assert!(!eventually(INDEX, is_listed, |found| !found).await);
 }
 
+pub async fn a_batch_for_later_is_overdue_from_its_time_on_and_begun_once<S: Store>(store: &S) {
+    let own = tenant();
+    let later = Batch {
+        state: BatchState::Scheduled,
+        recipients: 0,
+        send_at: Some(at(500)),
+        reminder: Some(BatchReminder {
+            before: "P1D".to_owned(),
+            begins_at: at(900),
+            is_withdrawn: false,
+        }),
+        due_at: Some(at(500)),
+        ..batch(&own, 10, 1)
+    };
+    let begun = succeed(store.begin_batch(&later, None, at(10))).await;
+    assert_eq!(begun, BatchOutcome::Begun);
+    assert!(
+        store.begin_batch(&later, None, at(10)).await.is_err(),
+        "its id is taken"
+    );
+    assert_eq!(
+        succeed(store.find_batch(&own, &later.id)).await,
+        Some(later.clone())
+    );
+    let work = OverdueWork::Batch {
+        tenant: own.clone(),
+        batch: later.id.clone(),
+    };
+    let is_listed = async || is_overdue(store, &own, &later.id).await;
+    assert!(eventually(INDEX, is_listed, |found| *found).await);
+    let early = succeed(store.list_overdue(at(499), 10_000)).await;
+    assert!(!early.contains(&work));
+    let mut withdrawn = later.clone();
+    assert!(withdrawn.withdraw_reminder());
+    assert_eq!(succeed(store.save_batch(&withdrawn)).await, WriteOutcome::Written);
+    let is_listed = async || is_overdue(store, &own, &later.id).await;
+    assert!(!eventually(INDEX, is_listed, |found| !found).await);
+}
+
 pub async fn guests_and_invitations_of_a_batch_are_read_together<S: Store>(store: &S) {
     let own = tenant();
     let one = batch(&own, 10, 1);
@@ -170,6 +211,7 @@ pub async fn guests_and_invitations_of_a_batch_are_read_together<S: Store>(store
             id,
             email: None,
             language: None,
+            time_zone: None,
             status: GuestStatus::Pending,
             reply: None,
             created_at: at(0),

@@ -305,7 +305,7 @@ pub async fn a_move_takes_and_frees_eighty_cells_at_once<S: Store>(store: &S) {
     assert_eq!(begins, JournalOutcome::Written);
     end_first(store, &mut journal, EntryEnd::Done).await;
     let event = journal.bookings[0].event.clone();
-    let change = journal.follow_booking(&event, span(&calendar, 40, 40), at(2_000));
+    let change = journal.follow_booking(&event, span(&calendar, 40, 40), &[], at(2_000));
     assert_eq!((change.takes.len(), change.frees.len()), (40, 40));
     journal.rev += 1;
     let saved = succeed(store.save_journal_with_cells(&journal, &change, at(2_000))).await;

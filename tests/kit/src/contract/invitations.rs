@@ -11,7 +11,7 @@ use recado_domain::ids::{
 };
 use recado_domain::invitations::{
     Guest, GuestAnswer, GuestReply, GuestStatus, Invitation, InvitationChannel, InvitationState,
-    InvitationTemplate, Occasion, write_invitation_id,
+    InvitationTemplate, Occasion, OccasionReminder, write_invitation_id,
 };
 use recado_domain::millis::{add_millis, from_unix_millis};
 use recado_pipeline::ports::{
@@ -41,6 +41,13 @@ impl Named {
             starts_at: Some("2026-12-05T18:00:00".parse().unwrap()),
             time_zone: None,
             language: Some("es".to_owned()),
+            cancelled: false,
+            reminders: vec![OccasionReminder {
+                before: "P1D".to_owned(),
+                template: InvitationTemplateName::parse("remind").unwrap(),
+                channel: InvitationChannel::Whatsapp,
+                guests: vec![GuestStatus::Confirmed],
+            }],
         }
     }
 
@@ -54,6 +61,7 @@ impl Named {
             phone_key: phone.map(|phone| identity_key().derive_phone_key(&self.tenant, phone)),
             email: None,
             language: None,
+            time_zone: Some("America/Lima".to_owned()),
             status: GuestStatus::Pending,
             reply: None,
             created_at: at(0),

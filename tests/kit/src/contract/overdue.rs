@@ -402,6 +402,7 @@ pub async fn a_file_that_is_waited_for_is_overdue_until_it_is_stored<S: Store>(s
         attempts: 0,
         from_webhook: false,
         is_blocked: false,
+        kept_until: None,
         text: None,
     });
     let write = InboundWrite {
@@ -436,6 +437,7 @@ pub async fn a_file_that_is_waited_for_is_overdue_until_it_is_stored<S: Store>(s
             attempts: 1,
             from_webhook: false,
             is_blocked: false,
+            kept_until: None,
             text: None,
         });
         assert_written(store.replace_message(&message, None)).await;
@@ -446,4 +448,33 @@ pub async fn a_file_that_is_waited_for_is_overdue_until_it_is_stored<S: Store>(s
     }
     conversation.take_over();
     updated(store, &mut conversation).await;
+}
+
+pub async fn the_file_of_a_message_that_was_sent_is_overdue_until_nothing_is_to_be_done<S: Store>(store: &S) {
+    let (fixture, base) = (Fixture::new(), year(19));
+    let mut conversation = begun(store, &fixture).await;
+    let (sending, flight) = claimed(&replied(store, &fixture, &mut conversation).await);
+    claim(store, &sending, &flight).await;
+    let mut sent = accepted(&sending);
+    sent.file = Some(MessageFile {
+        state: FileState::Waiting {
+            next_at: minutes(base, 2),
+        },
+        attempts: 0,
+        from_webhook: false,
+        is_blocked: false,
+        kept_until: None,
+        text: None,
+    });
+    assert_written(store.settle_message(&sent, Some(&flight), None, None)).await;
+    let ours = OverdueWork::File {
+        conversation: sent.conversation.clone(),
+        ordinal: sent.ordinal,
+    };
+    let is_ours = |work: &OverdueWork| *work == ours;
+    assert_due(store, minutes(base, 2), is_ours).await;
+    sent.file.as_mut().unwrap().record_expired();
+    out(&mut sent).rev += 1;
+    assert_written(store.update_closed_message(&sent)).await;
+    assert_done(store, base, is_ours).await;
 }

@@ -1,7 +1,9 @@
 //! What is asked for the contact and the tenant, and how what is stored is parted.
 
-use super::{ErasureSite, NUMBER};
+use super::{CANARY_BESIDE, ErasureSite, NUMBER, OTHER_BESIDE};
 use crate::builders::identity_key;
+use crate::ports::succeed;
+use crate::stored_effect::half_hour;
 use recado_domain::access::Caller;
 use recado_pipeline::contacts::{ContactQuery, EraseReport, erase_contact, export_contact, find_contact};
 use recado_pipeline::ports::{DeadLetterQueues, Files, Queues, Store, System};
@@ -51,6 +53,13 @@ impl<S: Store, Q: Queues + DeadLetterQueues + Files> ErasureSite<S, Q> {
         // The preferences stay under their keys.
         assert_eq!((found.events, found.scheduled, found.guests), (0, 0, 0));
         assert!(found.opt_outs > 0);
+        // The times of its booking are free again, and those of the other contact's are held.
+        let (store, tenant) = (&self.deps.store, &self.fixture.bound.tenant.id);
+        for (calendar, cells) in [(CANARY_BESIDE.calendar, 0), (OTHER_BESIDE.calendar, 2)] {
+            let (span, now) = (half_hour(calendar), self.deps.system.now());
+            let held = store.list_held_cells(tenant, &span, now);
+            assert_eq!(succeed(held).await.len(), cells, "{calendar}");
+        }
     }
 
     /// Removes the tenant, by as many requests as it takes. A tenant that is removed already is the end.

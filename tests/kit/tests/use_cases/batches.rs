@@ -17,7 +17,7 @@ use recado_testkit::builders::correlation;
 use recado_testkit::ports::succeed;
 use std::fmt::Write as _;
 
-fn guest_id(number: usize) -> GuestId {
+pub(crate) fn guest_id(number: usize) -> GuestId {
     GuestId::parse(&format!("g{number}")).unwrap()
 }
 
@@ -26,8 +26,12 @@ fn phone(number: usize) -> String {
 }
 
 /// A tenant with an occasion and `count` guests; the contact of the fixture is none of them.
-async fn with_guests(count: usize) -> Setup {
-    let setup = setup().await;
+pub(crate) async fn with_guests(count: usize) -> Setup {
+    add_guests(setup().await, count).await
+}
+
+/// The same for a tenant that is set up.
+pub(crate) async fn add_guests(setup: Setup, count: usize) -> Setup {
     let mut list = "id,name,phone\n".to_owned();
     for number in 0..count {
         writeln!(list, "{},Guest {number},+{}", guest_id(number), phone(number)).unwrap();
@@ -41,7 +45,7 @@ async fn with_guests(count: usize) -> Setup {
     setup
 }
 
-fn request(guests: impl IntoIterator<Item = usize>, key: Option<&str>) -> BatchRequest {
+pub(crate) fn request(guests: impl IntoIterator<Item = usize>, key: Option<&str>) -> BatchRequest {
     BatchRequest {
         tenant: None,
         occasion: occasion_id(),
@@ -50,12 +54,13 @@ fn request(guests: impl IntoIterator<Item = usize>, key: Option<&str>) -> BatchR
         template: InvitationTemplateName::parse("invite").unwrap(),
         variables: TemplateValues::new(),
         metadata: None,
+        send_at: None,
         key: key.map(|key| IdempotencyKey::parse(key).unwrap()),
         correlation: correlation(),
     }
 }
 
-async fn take(setup: &Setup, request: BatchRequest) -> Result<AcceptedBatch, InvitationError> {
+pub(crate) async fn take(setup: &Setup, request: BatchRequest) -> Result<AcceptedBatch, InvitationError> {
     Box::pin(deliver::send_batch(
         &setup.world,
         &Caller::installation(),
@@ -64,18 +69,18 @@ async fn take(setup: &Setup, request: BatchRequest) -> Result<AcceptedBatch, Inv
     .await
 }
 
-async fn stored(setup: &Setup, id: &BatchId) -> Batch {
+pub(crate) async fn stored(setup: &Setup, id: &BatchId) -> Batch {
     let tenant = &setup.fixture.bound.tenant.id;
     succeed(setup.world.store.find_batch(tenant, id)).await.unwrap()
 }
 
-async fn run(setup: &Setup, job: &TurnJob, receives: u32) -> Verdict {
+pub(crate) async fn run(setup: &Setup, job: &TurnJob, receives: u32) -> Verdict {
     let body = serde_json::to_string(job).unwrap();
     handle_turns_message(&setup.world, &body, receives, None).await
 }
 
 /// Runs the jobs of a batch until it is expanded. Returns the time that it took, in seconds.
-async fn expand(setup: &Setup, id: &BatchId) -> i64 {
+pub(crate) async fn expand(setup: &Setup, id: &BatchId) -> i64 {
     let begun = setup.now();
     for _ in 0..1_000 {
         let batch = stored(setup, id).await;
@@ -99,21 +104,21 @@ async fn message_of(setup: &Setup, batch: &Batch, number: usize) -> MessageId {
 }
 
 /// Runs the sender for the messages to these guests.
-async fn leave(setup: &Setup, batch: &Batch, guests: impl IntoIterator<Item = usize>) {
+pub(crate) async fn leave(setup: &Setup, batch: &Batch, guests: impl IntoIterator<Item = usize>) {
     for number in guests {
         let message = message_of(setup, batch, number).await;
         setup.send(&message.conversation_and_ordinal().unwrap().0).await;
     }
 }
 
-async fn progress(setup: &Setup, id: &BatchId) -> BatchProgress {
+pub(crate) async fn progress(setup: &Setup, id: &BatchId) -> BatchProgress {
     setup.pass(31);
     deliver::find_batch(&setup.world, &Caller::installation(), None, id)
         .await
         .unwrap()
 }
 
-async fn order(setup: &Setup, id: &BatchId, order: BatchOrder) -> Result<Batch, InvitationError> {
+pub(crate) async fn order(setup: &Setup, id: &BatchId, order: BatchOrder) -> Result<Batch, InvitationError> {
     deliver::order_batch(&setup.world, &Caller::installation(), None, id, order).await
 }
 

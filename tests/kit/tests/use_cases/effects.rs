@@ -1,9 +1,11 @@
 //! An effect of a tool happens once, whatever is lost, late or cut off: the real steps and store, and a calendar that forgets
 //! to answer.
 
+use crate::answers::first_answer;
 use crate::world::Setup;
 use jiff::SignedDuration;
 use recado_domain::access::Caller;
+use recado_domain::answer::AnswerReason;
 use recado_domain::conversation::Conversation;
 use recado_domain::effects::{
     BeginRefusal, CellSpan, EffectAction, EffectEntry, EffectId, EffectRequest, EffectState, EntryEnd,
@@ -699,7 +701,21 @@ async fn a_turn_waits_for_an_effect_that_is_under_way_and_counts_no_attempt() {
     *setup.world.llm.says.lock().unwrap() = Some("Marcado".to_owned());
     let after = SignedDuration::from_secs(20);
     assert_eq!(run_turn(&setup).await, Verdict::Retry { after });
-    setup.pass(60);
+    let id = setup.latest_conversation().await.unwrap().id;
+    setup.pass(17);
+    let told = first_answer(&setup, &id).await;
+    let running = &journal.entries[0];
+    assert_eq!(
+        (told.reason, told.since, told.until),
+        (
+            AnswerReason::EffectUnderWay,
+            Some(running.begun_at),
+            Some(running.until)
+        )
+    );
+    setup.pass(43);
+    let told = first_answer(&setup, &id).await;
+    assert_eq!((told.reason, told.until), (AnswerReason::EffectUnderWay, None));
     assert_eq!(
         run_turn(&setup).await,
         Verdict::Retry { after },

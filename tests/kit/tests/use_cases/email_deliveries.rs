@@ -10,7 +10,7 @@ use recado_domain::delivery_rules::{DeliveryRules, FrequencyCap};
 use recado_domain::email::{EMAIL_LEASE, Email, Mailbox};
 use recado_domain::ids::EmailSenderId;
 use recado_domain::invitations::{
-    InvitationChannel, InvitationState, InvitationStatus, InvitationTemplate, parse_guest_list,
+    InvitationChannel, InvitationState, InvitationStatus, InvitationTemplate, SendTime, parse_guest_list,
 };
 use recado_pipeline::deliver::{InvitationError, InvitationRequest, InvitationView, NamedGuest};
 use recado_pipeline::ports::{
@@ -174,6 +174,27 @@ fn refused_for_now() -> EmailError {
 
 fn unknown() -> EmailError {
     EmailError::Unknown("time-out".to_owned())
+}
+
+#[tokio::test]
+async fn an_email_for_later_leaves_at_its_time() {
+    let setup = setup(EmailSenderKind::Resend, DeliveryRules::default()).await;
+    let carriers = Carriers::default();
+    let due = setup.now() + SignedDuration::from_hours(5);
+    let later = InvitationRequest {
+        send_at: Some(SendTime::At(due)),
+        ..to_guest(&setup, "g1")
+    };
+    let accepted = try_invite(&setup, later).await.unwrap();
+    assert_eq!(accepted.invitation.not_before, Some(due));
+    work(&setup, &carriers, 3).await;
+    assert_eq!(carriers.given(), 0);
+    setup.pass(due.duration_since(setup.now()).as_secs() + 1);
+    reconcile(&setup.world).await.unwrap();
+    work(&setup, &carriers, 3).await;
+    assert_eq!(carriers.given(), 1);
+    let sent = status(&setup, accepted.invitation.id.as_str()).await;
+    assert_eq!(sent.status, InvitationStatus::Sent);
 }
 
 #[tokio::test]

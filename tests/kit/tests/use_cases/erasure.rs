@@ -4,12 +4,11 @@
 use crate::world::Setup;
 use futures::future::FutureExt;
 use recado_domain::access::Caller;
-use recado_domain::config::ConfigDocument;
+use recado_domain::config::{ConfigDocument, ConfigRemoval};
 use recado_domain::contact::ContactAddress;
 use recado_domain::content::{Content, Media, MediaKind};
 use recado_domain::dead_letter::{DeadLetter, DeadLetterContent, QueueName};
 use recado_domain::delivery::{DeliveryKey, DeliveryStatus, StatusUpdate};
-use recado_domain::effects::EntryEnd;
 use recado_domain::event::{EventKind, EventPayload, InboundJob, derive_event_id};
 use recado_domain::file_text::FileTextSource;
 use recado_domain::ids::{ConversationId, IdempotencyKey, Ordinal, ThreadId};
@@ -19,15 +18,19 @@ use recado_domain::options::SendOptions;
 use recado_domain::provider::Provider;
 use recado_domain::reason::Reason;
 use recado_embedded::Embedded;
-use recado_pipeline::contacts::{ContactQuery, EraseReport, erase_contact, export_contact, find_contact};
+use recado_pipeline::contacts::{
+    ContactError, ContactQuery, EraseReport, erase_contact, export_contact, find_contact,
+};
 use recado_pipeline::deliver::{self, DeliverRequest};
 use recado_pipeline::occasions::{self, OccasionRequestError};
 use recado_pipeline::ports::{
-    ConfigurationStore, Conversations, DeadLetters, Deliveries, EffectJournals, ErasableRecords,
-    InboundEntry, Inbox, InvitationRecords, OptOuts, OutboxStore, PageRequest, Queues, SendOutcome,
+    Audit, AuditFilter, ConfigurationStore, Conversations, DeadLetters, Deliveries, EffectJournals,
+    ErasableRecords, InboundEntry, Inbox, InvitationRecords, OptOuts, OutboxStore, PageRequest, Queues,
+    SendOutcome,
 };
 use recado_pipeline::{Verdict, upload};
 use recado_testkit::builders::{Fixture, correlation, far_ahead, fresh, identity_key};
+use recado_testkit::erasure_story::{CANARY_BESIDE, OTHER_BESIDE, store_beside};
 use recado_testkit::ports::succeed;
 use recado_testkit::stored_effect::{half_hour, store_booking};
 use recado_testkit::stored_file::{GivenFile, store_message_file};
@@ -276,7 +279,6 @@ impl Site {
         )
         .await;
         setup.send(&site.conversation(NUMBER).await).await;
-        site.bookings().await;
         site.dead_message().await;
         site.pending_and_dead_events().await;
         let picture = site.uploads().await;
@@ -292,41 +294,20 @@ impl Site {
         let _ = setup.job(&site.conversation(NUMBER).await).await;
         let open = succeed(store.list_open_messages(site.conversation(NUMBER).await.thread_id())).await;
         assert!(!open.is_empty(), "one is of unknown outcome");
-        site.guests().await;
+        site.store_beside().await;
+        store_opt_out(store, &setup.fixture, IDENTITY, setup.now()).await;
         site
     }
 
-    /// A tool booked something for the contact, and for another one.
-    async fn bookings(&self) {
-        let (store, now) = (&self.setup.world.store, self.setup.now());
-        for (number, calendar, name) in [
-            (NUMBER, "agenda", "segredo-canario 4"),
-            ("5511987650002@s.whatsapp.net", "agenda-2", "palavras-alheias"),
-        ] {
-            let id = self.conversation(number).await;
-            let conversation = succeed(store.find_conversation(&id)).await.unwrap();
-            let done = Some(EntryEnd::Done);
-            store_booking(store, &conversation, (calendar, name), done, now).await;
-        }
-    }
-
-    /// The contact and another one are guests of an occasion, and want no messages that nobody asked for.
-    async fn guests(&self) {
+    /// Stores what there is of the contact, and of another one, beside their messages.
+    async fn store_beside(&self) {
         let (store, fixture, now) = (&self.setup.world.store, &self.setup.fixture, self.setup.now());
-        for (phone, name, email) in [
-            ("5511987650001", "Canaria Silva", "canaria@correio.example"),
-            ("5511987650002", "Outra Pessoa", "outra@correio.example"),
-        ] {
-            let given = GivenGuest {
-                occasion: "party",
-                phone: Some(phone),
-                name,
-                email,
-            };
-            store_invited_guest(store, fixture, given, now).await;
-            store_opt_out(store, fixture, phone, now).await;
+        for person in [CANARY_BESIDE, OTHER_BESIDE] {
+            let id = self
+                .conversation(&format!("{}@s.whatsapp.net", person.phone))
+                .await;
+            store_beside(store, fixture, &id, person, now).await;
         }
-        store_opt_out(store, fixture, IDENTITY, now).await;
     }
 
     /// Returns how many cells are held of a calendar of the tenant.
@@ -615,6 +596,7 @@ async fn a_reply_that_is_being_written_is_not_committed() {
         "segredo-canario",
     )
     .await;
+    Box::pin(site.store_beside()).await;
     let fixture = Fixture {
         address: ContactAddress::parse(NUMBER).unwrap(),
         ..site.setup.fixture.clone()
@@ -679,6 +661,10 @@ async fn an_export_holds_everything_and_nothing_of_others() {
         "998877665544332",
         "WAMID-CANARIO-2",
         "transcricao-canaria",
+        "hospede-canaria",
+        "assunto-canaria",
+        "reserva-canaria",
+        "nota-canaria",
     ] {
         assert!(text.contains(canary), "{canary}");
     }
@@ -696,7 +682,7 @@ async fn an_export_holds_everything_and_nothing_of_others() {
     for body in ["segredo-canario 5", "segredo-canario 6", "segredo-canario 7"] {
         assert!(text.contains(body), "{body}");
     }
-    assert_eq!((export.guests.len(), export.guests[0].invitations.len()), (1, 1));
+    assert_eq!((export.guests.len(), export.guests[0].invitations.len()), (1, 2));
     assert_eq!(export.opt_outs.len(), 2, "of the number and of the identity");
     let found = find_contact(&site.setup.world, &Caller::installation(), &site.query(NUMBER))
         .await
@@ -715,6 +701,7 @@ async fn a_guest_without_a_number_is_deleted_with_every_byte() {
     let site = Site::open().await;
     let (store, fixture) = (&site.setup.world.store, &site.setup.fixture);
     let given = GivenGuest {
+        id: None,
         occasion: "party",
         phone: None,
         name: "Canaria Silva",
@@ -742,6 +729,7 @@ async fn a_guest_who_never_wrote_is_found_and_exported_with_every_invitation() {
     let site = Site::open().await;
     let (store, fixture) = (&site.setup.world.store, &site.setup.fixture);
     let given = GivenGuest {
+        id: None,
         occasion: "party",
         phone: Some("5511987650001"),
         name: "Canaria Silva",
@@ -761,6 +749,45 @@ async fn a_guest_who_never_wrote_is_found_and_exported_with_every_invitation() {
         .await
         .unwrap();
     assert_eq!(export.guests[0].invitations.len(), 251);
+}
+
+#[tokio::test]
+async fn a_guest_of_a_tenant_that_has_no_instance_any_more_is_erased_by_its_number() {
+    let site = Site::open().await;
+    let (store, fixture, now) = (&site.setup.world.store, &site.setup.fixture, site.setup.now());
+    let given = GivenGuest {
+        id: None,
+        occasion: "party",
+        phone: Some("5511987650001"),
+        name: "Canaria Silva",
+        email: "canaria@correio.example",
+    };
+    store_invited_guest(store, fixture, given, now).await;
+    store_opt_out(store, fixture, "5511987650001", now).await;
+    let removal = ConfigRemoval {
+        instances: vec![fixture.instance().clone()],
+        ..ConfigRemoval::default()
+    };
+    succeed(store.remove_configuration(&removal)).await;
+    let (world, caller, query) = (
+        &site.setup.world,
+        Caller::installation(),
+        site.query("+55 11 98765-0001"),
+    );
+    let found = find_contact(world, &caller, &query).await.unwrap();
+    assert_eq!((found.guests, found.opt_outs), (1, 1));
+    let export = export_contact(world, &caller, &query, None).await.unwrap();
+    assert_eq!((export.guests.len(), export.opt_outs.len()), (1, 1));
+    assert_eq!(site.erase("+55 11 98765-0001").await.guests, 1);
+    assert_eq!(site.search(&CANARIES), Vec::<String>::new());
+    let page = PageRequest {
+        limit: 10,
+        cursor: None,
+    };
+    let audit = succeed(store.list_audit(&AuditFilter::default(), &page)).await;
+    assert_eq!(audit.items.len(), 3, "each is noted: {audit:?}");
+    let wrong = find_contact(world, &caller, &site.query("nobody")).await;
+    assert!(matches!(wrong, Err(ContactError::Recipient(_))), "{wrong:?}");
 }
 
 #[tokio::test]
@@ -912,6 +939,29 @@ async fn nobody_is_found_at_another_tenant_and_nothing_is_no_contact() {
             .is_err()
     );
     assert!(!site.search(&CANARIES).is_empty());
+}
+
+#[tokio::test]
+async fn an_effect_that_is_under_way_is_waited_for_and_one_whose_time_is_over_is_not() {
+    let site = Site::open().await;
+    site.process_message(
+        NUMBER,
+        None,
+        "Canaria Silva",
+        "WAMID-CANARIO-1",
+        "segredo-canario 1",
+    )
+    .await;
+    let (store, now) = (&site.setup.world.store, site.setup.now());
+    let id = site.conversation(NUMBER).await;
+    let conversation = succeed(store.find_conversation(&id)).await.unwrap();
+    let journal = store_booking(store, &conversation, ("agenda", "reserva-canaria"), None, now).await;
+    let until = journal.entries[0].until;
+    assert_eq!(site.erase(NUMBER).await.waits_until, Some(until));
+    assert_eq!(succeed(store.find_journal(id.thread_id())).await, Some(journal));
+    site.setup.pass(until.duration_since(now).as_secs());
+    assert_eq!(site.erase(NUMBER).await.waits_until, None);
+    assert_eq!(site.search(&CANARIES), Vec::<String>::new());
 }
 
 #[tokio::test]

@@ -15,7 +15,7 @@ use recado_pipeline::reconcile::reconcile;
 use recado_testkit::ports::succeed;
 
 /// A tenant whose quiet hours are the hour of the setup's clock and the next one.
-async fn quiet_setup() -> (Setup, Timestamp) {
+pub(crate) async fn quiet_setup() -> (Setup, Timestamp) {
     let plain = setup_with(DeliveryRules::default()).await;
     let zone = plain.fixture.bound.tenant.resolve_time_zone();
     let hour = plain
@@ -67,7 +67,7 @@ async fn status(setup: &Setup, id: &str) -> InvitationStatus {
 }
 
 /// Lets the setup's clock go on until `at`, and one pass of reconcile run.
-async fn pass_until(setup: &Setup, at: Timestamp) {
+pub(crate) async fn pass_until(setup: &Setup, at: Timestamp) {
     setup.pass(at.duration_since(setup.now()).as_secs());
     reconcile(&setup.world).await.unwrap();
 }

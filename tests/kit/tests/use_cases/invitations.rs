@@ -39,6 +39,11 @@ pub(crate) async fn setup() -> Setup {
 pub(crate) async fn setup_with(rules: DeliveryRules) -> Setup {
     let mut fixture = Fixture::new();
     fixture.bound.tenant.deliveries = rules;
+    setup_of(fixture).await
+}
+
+/// The same for a tenant and an instance that are made.
+pub(crate) async fn setup_of(fixture: Fixture) -> Setup {
     let setup = Setup::set(fixture).await;
     *setup.world.llm.says.lock().unwrap() = Some("Certo.".to_owned());
     let tenant = setup.fixture.bound.tenant.id.clone();
@@ -50,6 +55,8 @@ pub(crate) async fn setup_with(rules: DeliveryRules) -> Setup {
         starts_at: Some("2026-12-05T18:00:00".parse().unwrap()),
         time_zone: None,
         language: Some("es".to_owned()),
+        cancelled: false,
+        reminders: Vec::new(),
     };
     succeed(setup.world.store.put_occasion(&occasion)).await;
     let template = |name: &str| InvitationTemplate {
@@ -77,6 +84,7 @@ pub(crate) fn request(setup: &Setup, key: Option<&str>) -> InvitationRequest {
         template: InvitationTemplateName::parse("invite").unwrap(),
         variables: TemplateValues::new(),
         metadata: None,
+        send_at: None,
         key: key.map(|key| IdempotencyKey::parse(key).unwrap()),
         correlation: correlation(),
     }
@@ -289,6 +297,34 @@ async fn an_answer_confirms_the_guest_with_the_session_and_a_later_one_declines(
         .await
         .unwrap();
     assert!(!over.is_open);
+}
+
+#[tokio::test]
+async fn a_session_names_its_conversation_and_the_guest() {
+    let setup = setup().await;
+    setup.message(&setup.fixture, "W1", "Hola", false).await;
+    let (caller, phone) = (
+        Caller::installation(),
+        setup.fixture.address.phone_number().unwrap(),
+    );
+    let find = async || {
+        let found = deliver::find_session(&setup.world, &caller, None, &phone, None);
+        found.await.unwrap()
+    };
+    let before = find().await;
+    let conversation = setup.latest_conversation().await.unwrap().id;
+    assert_eq!(
+        (before.conversation, before.invited),
+        (conversation.clone(), None)
+    );
+    let accepted = invite(&setup).await;
+    let after = find().await;
+    assert_eq!(after.conversation, conversation);
+    let invited = after.invited.unwrap();
+    assert_eq!(
+        (invited.occasion, invited.guest),
+        (occasion_id(), accepted.invitation.guest)
+    );
 }
 
 #[tokio::test]

@@ -14,7 +14,8 @@ use recado_domain::outbox::OutboxState;
 use recado_domain::provider::Provider;
 use recado_pipeline::operate::{self, MessageView, OperateError, OperatorAnswer};
 use recado_pipeline::ports::{
-    ConnectionAnswer, Conversations, InstanceStates, PageRequest, SendOutcome, WriteOutcome,
+    ConnectionAnswer, Conversations, InstanceStates, PageRequest, ParkedConversations, SendOutcome,
+    WriteOutcome,
 };
 use recado_pipeline::reply;
 use recado_testkit::builders::{Fixture, correlation};

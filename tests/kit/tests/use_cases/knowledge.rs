@@ -211,3 +211,18 @@ async fn a_snapshot_whose_file_is_lost_is_an_error_and_not_an_empty_one() {
         Err(KnowledgeError::Port(_))
     ));
 }
+
+#[tokio::test]
+async fn blocks_are_as_long_as_the_setting_says() {
+    let (mut setup, agent) = setup().await;
+    let text = "The vaccine costs 90 euros and is given on Mondays. ".repeat(30);
+    let usual = add(&setup.world, &agent, "a.md", &text).await.unwrap();
+    setup.world.settings.knowledge_block_characters = 200;
+    let short = add(&setup.world, &agent, "b.md", &text).await.unwrap();
+    assert!(
+        short.source.blocks > 3 * usual.source.blocks,
+        "{} and {}",
+        short.source.blocks,
+        usual.source.blocks
+    );
+}

@@ -47,17 +47,20 @@ mod lookalikes;
 mod measured;
 mod media;
 mod memory;
+mod occasion_reminders;
 mod openings;
 mod opt_outs;
 mod order;
 mod people;
 mod phone;
 mod pictures;
+mod portfolio;
 mod reactions;
 mod reminders;
 mod reply_time;
 mod retention;
 mod samples;
+mod scheduled_deliveries;
 mod sender;
 mod signatures;
 mod spellings;
@@ -90,6 +93,7 @@ use recado_domain::provider::Provider;
 use recado_domain::rate::Rate;
 use recado_pipeline::ports::{
     ConnectionAnswer, Conversations, InstanceStates, OutboxStore, OverdueIndex, OverdueWork,
+    ParkedConversations,
 };
 use recado_pipeline::reconcile::reconcile;
 use recado_pipeline::{Verdict, operate};

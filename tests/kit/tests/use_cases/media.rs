@@ -10,6 +10,7 @@ use recado_domain::ids::TenantId;
 use recado_domain::instance::DownloadBlock;
 use recado_domain::message::{FileLoss, FileState, Message, StoredFile};
 use recado_domain::millis::add_duration;
+use recado_domain::retention::RetentionPeriod;
 use recado_pipeline::message_file::{self, FileSource};
 use recado_pipeline::ports::{ConfigurationStore, Conversations, Files, InstanceStates};
 use recado_pipeline::reconcile::reconcile;
@@ -210,6 +211,36 @@ async fn a_file_goes_with_the_message_that_its_contact_deletes() {
     assert!(setup.read_bytes(&stored).await.is_some());
     setup.deletes("event-0").await;
     assert_eq!(setup.read_bytes(&stored).await, None);
+}
+
+#[tokio::test]
+async fn a_file_that_its_tenant_keeps_for_a_shorter_time_goes_before_its_message() {
+    let mut fixture = Fixture::new();
+    fixture.bound.tenant.retention.media = Some(RetentionPeriod::Days(10));
+    let setup = Setup::set(fixture).await;
+    *setup.world.llm.says.lock().unwrap() = Some("Vi.".to_owned());
+    setup.sends(&setup.fixture, "A", &picture()).await;
+    setup.file_comes(FileAnswer::Gives(PNG, "image/png"));
+    setup.turn(&setup.fixture).await;
+    setup.pass(9 * 86_400);
+    setup.reconciles().await;
+    assert!(setup.read_bytes(&setup.newest().await).await.is_some());
+    // A longer time counts for what is there, too.
+    let mut document = setup.fixture.document();
+    document.tenants[0].retention.media = Some(RetentionPeriod::Days(20));
+    succeed(setup.world.store.apply_configuration(&document)).await;
+    setup.pass(2 * 86_400);
+    setup.reconciles().await;
+    assert!(setup.read_bytes(&setup.newest().await).await.is_some());
+    setup.pass(9 * 86_400);
+    setup.reconciles().await;
+    let message = setup.newest().await;
+    let expired = FileState::Lost {
+        reason: FileLoss::Expired,
+    };
+    assert_eq!(message.file.as_ref().unwrap().state, expired);
+    assert_eq!(setup.read_bytes(&message).await, None);
+    assert!(matches!(message.content, Content::Media(_)), "the message stays");
 }
 
 #[tokio::test]

@@ -7,14 +7,19 @@ use recado_domain::calendar::TimeSpan;
 use recado_domain::config::ConfigDocument;
 use recado_domain::contact::ContactAddress;
 use recado_domain::content::Content;
-use recado_domain::effects::{Booking, EffectState, Journal};
-use recado_domain::message::Message;
+use recado_domain::effects::{Booking, EffectId, EffectState, Journal, JournalChange};
+use recado_domain::ids::ThreadId;
+use recado_domain::message::{Message, Role};
 use recado_domain::provider::Provider;
-use recado_pipeline::ports::{ConfigurationStore, EffectJournals, EventLook, JournalOutcome, ModelCall};
+use recado_pipeline::Verdict;
+use recado_pipeline::ports::{
+    ConfigurationStore, Conversations, EffectJournals, EventLook, JournalOutcome, ModelCall, WriteOutcome,
+};
 use recado_pipeline::reconcile::reconcile;
 use recado_testkit::builders::Fixture;
 use recado_testkit::ports::succeed;
 use serde_json::{Value, json};
+use std::sync::atomic::Ordering;
 
 const HOUR: i64 = 3_600;
 const ZONE: &str = "America/Sao_Paulo";
@@ -290,7 +295,7 @@ async fn a_reminder_that_a_crash_cut_off_is_sent_once() {
     stored.bookings[0].reminders.insert(0, before(start, 24));
     stored.bookings[0].look_at = setup.now();
     stored.rev += 1;
-    let nothing = recado_domain::effects::JournalChange::default();
+    let nothing = JournalChange::default();
     let saves = setup
         .world
         .store
@@ -299,4 +304,223 @@ async fn a_reminder_that_a_crash_cut_off_is_sent_once() {
     pass_until(&setup, setup.now()).await;
     assert_eq!(reminders(&setup).len(), 1);
     assert_eq!(bookings(&setup).await[0].reminders, [before(start, 2)]);
+}
+
+/// Another contact of the same calendar has the appointment from `start` on. Returns the journal of its thread.
+async fn give_to_other(setup: &Setup, start: Timestamp) -> Journal {
+    give_to_other_of(setup, start, 0).await
+}
+
+/// The same for the contact of this number.
+async fn give_to_other_of(setup: &Setup, start: Timestamp, number: u64) -> Journal {
+    let mut other = journal(setup).await;
+    let thread = format!("{number:08}{}", &other.thread.as_str()[8..]);
+    other.thread = ThreadId::parse(&thread).unwrap();
+    other.entries.clear();
+    other.rev = 1;
+    let booking = &mut other.bookings[0];
+    booking.event = EffectId::from_random_bits(7, number);
+    booking.span.start = start;
+    booking.span.end = start + SignedDuration::from_mins(30);
+    booking.reminders.clear();
+    booking.look_at = start + SignedDuration::from_hours(1_000);
+    let change = JournalChange {
+        takes: booking.list_own_cells(),
+        frees: Vec::new(),
+    };
+    save_journal(setup, &other, &change).await;
+    other
+}
+
+async fn save_journal(setup: &Setup, journal: &Journal, change: &JournalChange) {
+    let saves = setup
+        .world
+        .store
+        .save_journal_with_cells(journal, change, setup.now());
+    assert_eq!(succeed(saves).await, JournalOutcome::Written);
+}
+
+/// Returns how many cells the booking lacks, and how many lines of the note for people tell of its clash.
+async fn clash(setup: &Setup) -> (usize, usize) {
+    let bookings = bookings(setup).await;
+    let cells = bookings[0].clash.as_ref().map_or(0, |clash| clash.cells.len());
+    let note = setup.latest_conversation().await.unwrap().hand_over_note;
+    let note = note.map(|note| note.text).unwrap_or_default();
+    let told = note
+        .lines()
+        .filter(|line| line.contains("same time as another one"));
+    (cells, told.count())
+}
+
+#[tokio::test]
+async fn an_appointment_that_people_move_to_a_taken_time_is_followed_and_told_once() {
+    let setup = clinic(Provider::Evolution).await;
+    let (start, taken) = (start_in(&setup, 30), start_in(&setup, 50));
+    book(&setup, start).await;
+    let mut other = give_to_other(&setup, taken).await;
+    let moved = TimeSpan {
+        from: taken + SignedDuration::from_mins(15),
+        to: taken + SignedDuration::from_mins(45),
+    };
+    *setup.world.llm.tooling.looks.lock().unwrap() = Some(EventLook::Present {
+        version: "2".to_owned(),
+        time: Some(moved),
+    });
+    // The draft that lists the appointments follows the event, too.
+    let listing = vec![call("agenda_appointments", json!({}))];
+    says(&setup, "L1", "Quando é?", listing).await;
+    let booking = bookings(&setup).await.remove(0);
+    assert_eq!(
+        (booking.span.start, booking.list_own_cells().len()),
+        (moved.from, 1)
+    );
+    pass_until(&setup, setup.now()).await;
+    assert_eq!(clash(&setup).await, (1, 1));
+    pass_until(&setup, before(moved.from, 24)).await;
+    assert_eq!(reminders(&setup).len(), 1, "the contact comes at the new time");
+    assert_eq!(clash(&setup).await, (1, 1), "people are told once");
+    let held = || async {
+        let (tenant, now) = (&setup.fixture.bound.tenant.id, setup.now());
+        let listed = setup.world.store.list_held_cells(tenant, &booking.span, now);
+        let mut held = succeed(listed).await;
+        held.retain(|held| held.holder == booking.event);
+        held.len()
+    };
+    assert_eq!(held().await, 1);
+    // The other one goes: the time is the booking's alone.
+    let change = JournalChange {
+        takes: Vec::new(),
+        frees: other.bookings.remove(0).list_own_cells(),
+    };
+    other.rev += 1;
+    save_journal(&setup, &other, &change).await;
+    pass_until(&setup, setup.now() + SignedDuration::from_hours(1)).await;
+    assert_eq!((held().await, clash(&setup).await.0), (2, 0));
+}
+
+#[tokio::test]
+async fn what_was_done_before_people_took_the_conversation_over_is_noted_for_them() {
+    let setup = clinic(Provider::Evolution).await;
+    let booking = call("agenda_book", json!({"start": written(start_in(&setup, 30))}));
+    setup
+        .world
+        .llm
+        .tooling
+        .calls
+        .lock()
+        .unwrap()
+        .push_back(vec![booking]);
+    setup.message(&setup.fixture, "B1", "Quero marcar", false).await;
+    setup.pass(10);
+    let reply = setup.turn(&setup.fixture).await;
+    let conversation = setup.latest_conversation().await.unwrap();
+    assert_eq!(conversation.hand_over_note, None, "the reply tells of it");
+    // People take it over before the reply leaves.
+    let mut taken = conversation;
+    taken.take_over();
+    taken.rev += 1;
+    let written = succeed(setup.world.store.update_conversation(&taken)).await;
+    assert_eq!(written, WriteOutcome::Written);
+    setup.send(&taken.id).await;
+    let found = setup.latest_conversation().await.unwrap();
+    let note = found.hand_over_note.expect("a note").text;
+    assert!(note.starts_with("Action 1, agenda_book with ") && note.ends_with(": was done."));
+    assert_eq!(
+        (setup.world.providers.contents(), reply.role),
+        (Vec::new(), Role::Assistant)
+    );
+    // The turn job that comes again notes nothing twice.
+    let (_, verdict) = setup.run_turn_job(&setup.fixture, None).await;
+    assert_eq!(verdict, Verdict::Done);
+    let again = setup.latest_conversation().await.unwrap().hand_over_note;
+    assert_eq!(again.map(|again| again.text), Some(note));
+}
+
+#[tokio::test]
+async fn a_calendar_that_hangs_holds_no_pass_up_and_each_appointment_is_looked_at_in_time() {
+    let setup = clinic(Provider::Evolution).await;
+    let start = start_in(&setup, 300);
+    book(&setup, start).await;
+    *setup.world.llm.tooling.looks_hang.lock().unwrap() = Some(setup.world.system.clone());
+    let due_at = setup.now() + SignedDuration::from_mins(10);
+    let mut threads = Vec::new();
+    for number in 1..=40 {
+        let later = start + SignedDuration::from_hours(i64::try_from(number).unwrap());
+        let mut other = give_to_other_of(&setup, later, number).await;
+        other.bookings[0].look_at = due_at;
+        other.rev += 1;
+        save_journal(&setup, &other, &JournalChange::default()).await;
+        threads.push(other.thread);
+    }
+    setup.pass(601);
+    let count_due = || async {
+        let mut due = 0;
+        for thread in &threads {
+            let journal = succeed(setup.world.store.find_journal(thread)).await.unwrap();
+            due += usize::from(journal.bookings[0].look_at <= due_at);
+        }
+        due
+    };
+    assert_eq!(count_due().await, 40);
+    let mut passes = 0;
+    let mut left = 40;
+    while left > 0 {
+        succeed(Box::pin(reconcile(&setup.world))).await;
+        let now_left = count_due().await;
+        assert!(now_left < left, "{now_left} of {left}: the next pass goes on");
+        (left, passes) = (now_left, passes + 1);
+        setup.pass(60);
+    }
+    assert!(passes > 1, "one pass does not look at all");
+}
+
+#[tokio::test]
+async fn the_calendar_shows_what_the_contact_confirmed_until_the_appointment_is_moved() {
+    let setup = clinic(Provider::Evolution).await;
+    let (start, later) = (start_in(&setup, 30), start_in(&setup, 60));
+    book(&setup, start).await;
+    pass_until(&setup, before(start, 24)).await;
+    *setup.world.llm.tooling.marks_refused.lock().unwrap() = 1;
+    says(&setup, "A1", "Sim", Vec::new()).await;
+    let marks = || setup.world.llm.tooling.marks.lock().unwrap().clone();
+    assert_eq!(marks(), [] as [bool; 0], "outside the turn");
+    pass_until(&setup, setup.now()).await;
+    assert_eq!(marks(), [true], "once, after the calendar refused the first");
+    says(&setup, "A2", "Sim, confirmo", Vec::new()).await;
+    pass_until(&setup, setup.now()).await;
+    assert_eq!(marks(), [true]);
+    let moves = call("agenda_move", json!({"start": written(later)}));
+    says(&setup, "M1", "Pode mudar?", vec![moves]).await;
+    assert!(!bookings(&setup).await[0].confirmed);
+    pass_until(&setup, setup.now()).await;
+    assert_eq!(marks(), [true, false]);
+    assert!(bookings(&setup).await[0].look_at > setup.now(), "nothing is due");
+}
+
+#[tokio::test]
+async fn what_people_enter_at_the_time_of_a_booking_just_then_is_told_to_the_model_and_to_people() {
+    let setup = clinic(Provider::Evolution).await;
+    setup
+        .world
+        .llm
+        .tooling
+        .has_other_event
+        .store(true, Ordering::SeqCst);
+    book(&setup, start_in(&setup, 30)).await;
+    let told = setup.world.llm.tooling.exchanges.lock().unwrap().clone();
+    let results: Vec<String> = told
+        .iter()
+        .flat_map(|exchange| exchange.results.clone())
+        .collect();
+    assert!(
+        results
+            .iter()
+            .any(|result| result.contains("the team will confirm")),
+        "{results:?}"
+    );
+    pass_until(&setup, setup.now()).await;
+    assert_eq!(clash(&setup).await, (0, 1));
+    let passed = setup.now() + SignedDuration::from_hours(3);
+    pass_until(&setup, passed).await;
+    assert_eq!(clash(&setup).await, (0, 1), "once");
 }

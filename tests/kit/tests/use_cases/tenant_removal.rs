@@ -157,6 +157,7 @@ impl Two {
     async fn guests_and_sums(&self, fixture: &Fixture, text: &str) {
         let (store, now) = (&self.site.setup.world.store, self.site.setup.now());
         let given = GivenGuest {
+            id: None,
             occasion: text,
             phone: None,
             name: text,

@@ -1,6 +1,8 @@
 //! How many turns of a tenant run at once, where it limits them.
 
+use crate::answers::first_answer;
 use crate::world::Setup;
+use recado_domain::answer::AnswerReason;
 use recado_domain::ids::Nonce;
 use recado_domain::millis::add_millis;
 use recado_domain::turn_places::{PlaceAnswer, TurnPlaces};
@@ -53,6 +55,9 @@ async fn a_turn_waits_uncounted_until_another_gives_its_place_back() {
     let (_, verdict) = setup.run_turn_job(&setup.fixture, None).await;
     assert!(matches!(verdict, Verdict::Retry { .. }), "{verdict:?}");
     assert_eq!(asked(&setup), 0);
+    let id = setup.latest_conversation().await.unwrap().id;
+    let told = first_answer(&setup, &id).await;
+    assert_eq!(told.reason, AnswerReason::TurnPlace, "its message says why");
     let waits = setup.latest_conversation().await.unwrap();
     assert_eq!(
         (waits.lease, waits.attempts.count),

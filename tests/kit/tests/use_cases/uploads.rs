@@ -1,6 +1,6 @@
 //! Files that a client puts here and sends.
 
-use crate::world::Setup;
+use crate::world::{FileAnswer, Setup};
 use recado_domain::access::Caller;
 use recado_domain::content::{Content, Media, MediaKind};
 use recado_domain::ids::MessageId;
@@ -75,6 +75,49 @@ async fn the_bytes_are_given_to_the_provider_and_are_the_file_of_the_message() {
         read_file(&setup, &accepted.id).await.as_deref(),
         Some(&b"\x89PNG"[..])
     );
+}
+
+#[tokio::test]
+async fn what_was_sent_by_its_url_is_fetched_once_it_was_sent_and_goes_with_its_contact() {
+    let setup = Setup::set(Fixture::new()).await;
+    let source = "https://files.example/a.png".to_owned();
+    let accepted = deliver(&setup, picture(source.clone())).await.unwrap();
+    let stored = async || {
+        succeed(setup.world.store.find_message(&accepted.id))
+            .await
+            .unwrap()
+    };
+    assert_eq!(stored().await.file, None, "it was not sent yet");
+    setup.send(accepted.conversation.as_ref().unwrap()).await;
+    assert_eq!(setup.files_asked(), 0, "the send waits for nothing");
+    setup.file_comes(FileAnswer::Fails);
+    setup.pass(121);
+    setup.reconciles().await;
+    assert_eq!(
+        (setup.files_asked(), read_file(&setup, &accepted.id).await),
+        (1, None)
+    );
+    setup.file_comes(FileAnswer::Gives(b"\x89PNG", "image/png"));
+    setup.pass(61);
+    setup.reconciles().await;
+    let message = stored().await;
+    assert_eq!(message.content, picture(source));
+    let file = message.file.as_ref().and_then(|file| file.stored()).unwrap();
+    assert_eq!((file.mime_type.as_str(), file.bytes), ("image/png", 4));
+    assert_eq!(
+        read_file(&setup, &accepted.id).await.as_deref(),
+        Some(&b"\x89PNG"[..])
+    );
+    let query = ContactQuery {
+        tenant: setup.fixture.bound.tenant.id.clone(),
+        instance: None,
+        contact: "5511900000077".to_owned(),
+    };
+    erase_contact(&setup.world, &Caller::installation(), &query)
+        .await
+        .unwrap();
+    let key = message.file_key().unwrap();
+    assert!(succeed(setup.world.store.open_file(&key)).await.is_none());
 }
 
 async fn upload_picture(setup: &Setup) -> String {

@@ -13,7 +13,7 @@ use recado_domain::options::SendOptions;
 use recado_domain::rate::Rate;
 use recado_domain::wake_up::SendJob;
 use recado_pipeline::ports::{
-    ConnectionAnswer, Conversations, InstanceStates, OutboxStore, Queues, SendOutcome,
+    ConnectionAnswer, Conversations, OutboxStore, ParkedConversations, Queues, SendOutcome,
 };
 use recado_pipeline::settings::VisibilityTimeouts;
 use recado_pipeline::{Verdict, operate};

@@ -16,7 +16,7 @@ use recado_domain::reason::Reason;
 use recado_pipeline::Verdict;
 use recado_pipeline::ports::{
     ClaimOutcome, ConnectionAnswer, Conversations, DeadLetters, InstanceStates, OutboxStore, OverdueIndex,
-    OverdueWork, SendOutcome, System, WriteOutcome,
+    OverdueWork, ParkedConversations, SendOutcome, System, WriteOutcome,
 };
 use recado_pipeline::reconcile::reconcile;
 use recado_testkit::builders::{Fixture, nonce};

@@ -17,6 +17,7 @@ use recado_domain::effects::EffectId;
 use recado_domain::event::{EventKind, EventPayload, InboundJob, derive_event_id};
 use recado_domain::ids::{ConversationId, Ordinal};
 use recado_domain::inbound::{InboundEvent, InboundMessage};
+use recado_domain::instance::SeenStanding;
 use recado_domain::knowledge::{FoundBlock, SnapshotName, SplitDocument};
 use recado_domain::media_type::MediaType;
 use recado_domain::message::{FileLoss, Message, TextGap, TokenUsage};
@@ -94,6 +95,8 @@ pub(crate) struct Provider {
     pub(crate) picture: Arc<Mutex<Option<PictureAnswer>>>,
     pub(crate) pictured: Arc<Mutex<Vec<ContactAddress>>>,
     pub(crate) asked: Arc<AtomicU64>,
+    /// The standing of every number, as it tells it.
+    pub(crate) standing: Arc<Mutex<Option<SeenStanding>>>,
     /// Its answer about every template.
     pub(crate) template: Arc<Mutex<TemplateAnswer>>,
     pub(crate) sent: Arc<AtomicU64>,
@@ -267,6 +270,10 @@ impl Providers for Provider {
         })
     }
 
+    async fn query_standing(&self, _: &InstanceConfig) -> Option<SeenStanding> {
+        *self.standing.lock().unwrap()
+    }
+
     async fn query_connection(&self, _: &InstanceConfig) -> ConnectionAnswer {
         self.asked.fetch_add(1, Ordering::SeqCst);
         self.time.pass(300);
@@ -430,6 +437,13 @@ pub(crate) struct Tooling {
     pub(crate) returns: Mutex<VecDeque<Result<String, ToolFailure>>>,
     /// The answer of a calendar about an event; `None`: it stands as it was booked.
     pub(crate) looks: Mutex<Option<EventLook>>,
+    /// The clock, if a calendar takes ten seconds for such a question and does not answer it.
+    pub(crate) looks_hang: Mutex<Option<Time>>,
+    /// Another event stands at the time of what is booked.
+    pub(crate) has_other_event: AtomicBool,
+    /// The marks in the calendar of whether appointments are confirmed, and how many of them it does not take first.
+    pub(crate) marks: Mutex<Vec<bool>>,
+    pub(crate) marks_refused: Mutex<u32>,
     /// The tools that servers list; `None`: they do not answer.
     pub(crate) listings: Mutex<Option<Vec<McpListing>>>,
     /// The calls of tools, with their limits.
@@ -530,7 +544,30 @@ impl Tools for Model {
             version: "1".to_owned(),
             time: None,
         };
+        if let Some(clock) = &*self.tooling.looks_hang.lock().unwrap() {
+            clock.pass(10_000);
+            return Err(ToolFailure::TimedOut);
+        }
         Ok(self.tooling.looks.lock().unwrap().clone().unwrap_or(standing))
+    }
+
+    async fn has_other_event(&self, _: &Calendar, _: &EffectId, _: TimeSpan) -> Result<bool, ToolFailure> {
+        Ok(self.tooling.has_other_event.load(Ordering::SeqCst))
+    }
+
+    async fn mark_event_confirmed(
+        &self,
+        _: &Calendar,
+        _: &EffectId,
+        is_confirmed: bool,
+    ) -> Result<(), ToolFailure> {
+        let mut refused = self.tooling.marks_refused.lock().unwrap();
+        if *refused > 0 {
+            *refused -= 1;
+            return Err(ToolFailure::TimedOut);
+        }
+        self.tooling.marks.lock().unwrap().push(is_confirmed);
+        Ok(())
     }
 
     fn open_effect_tool<'a>(&'a self, tool: &'a Tool, _: bool) -> Option<impl EffectTool> {
@@ -558,8 +595,9 @@ impl KnowledgeLibrary for Model {
         title: &str,
         bytes: Vec<u8>,
         _: MediaType,
+        block_characters: usize,
     ) -> Result<SplitDocument, TextGap> {
-        self.library.split(title, &bytes)
+        self.library.split(title, &bytes, block_characters)
     }
 
     fn has_snapshot(&self, name: &SnapshotName) -> bool {
@@ -744,6 +782,7 @@ impl Setup {
             memory: Memory::default(),
             meanwhile: Meanwhile::default(),
             files: Arc::default(),
+            standing: Arc::default(),
             blocks_downloads: Arc::default(),
             files_asked: Arc::default(),
             time: time.clone(),

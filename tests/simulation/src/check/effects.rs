@@ -6,7 +6,7 @@ use super::hours::is_notice;
 use crate::queue::WorkQueues;
 use crate::simulator::{OperatorRequest, Simulator};
 use futures::executor::block_on;
-use recado_domain::conversation::{Conversation, ConversationMode};
+use recado_domain::conversation::Conversation;
 use recado_domain::effects::{Booking, CellSpan, EffectEntry, EffectId, EffectState, Journal};
 use recado_domain::message::{Message, Role};
 use recado_domain::millis::add_millis;
@@ -38,6 +38,7 @@ where
     }
     confirmed(sim, told, &journals);
     calendar_is_as_booked(sim, &journals);
+    clashes_are_noted(sim, told, &journals);
     cells_are_as_booked(sim, &journals);
 }
 
@@ -109,7 +110,7 @@ fn begun_rightly<S, Q>(sim: &Simulator<S, Q>, told: &[Told], entry: &EffectEntry
     }
 }
 
-/// A reply tells of each effect that is done, or people see it.
+/// A reply tells of each effect that is done, or a note tells people.
 fn told_of<S, Q>(sim: &Simulator<S, Q>, told: &[Told], entry: &EffectEntry) {
     if entry.state != EffectState::Done {
         return;
@@ -121,7 +122,7 @@ fn told_of<S, Q>(sim: &Simulator<S, Q>, told: &[Told], entry: &EffectEntry) {
     let is_told = of_thread.any(|(conversation, messages)| {
         let mut replies = messages.iter().filter(|message| stands(message));
         let knows = |message: &Message| claims(sim, message).contains(&entry.number);
-        is_of_people(sim, conversation, messages) || replies.any(knows)
+        is_noted(sim, conversation, entry) || replies.any(knows)
     });
     if !is_told {
         sim.common
@@ -129,12 +130,16 @@ fn told_of<S, Q>(sim: &Simulator<S, Q>, told: &[Told], entry: &EffectEntry) {
     }
 }
 
-fn is_of_people<S, Q>(sim: &Simulator<S, Q>, conversation: &Conversation, messages: &[Message]) -> bool {
-    let by_people = messages.iter().any(|message| message.role == Role::Operator);
-    let has_note = conversation.hand_over_note.is_some();
-    let acts = sim.ledger().acts_on(&conversation.id).count() > 0;
-    let is_erased = conversation.erased_at.is_some();
-    by_people || has_note || acts || is_erased || conversation.mode == ConversationMode::Manual
+/// A note names the effect, or did until the conversation was given back to the agent or erased.
+fn is_noted<S, Q>(sim: &Simulator<S, Q>, conversation: &Conversation, entry: &EffectEntry) -> bool {
+    let names = format!("Action {}, ", entry.number);
+    let note = conversation.hand_over_note.as_ref();
+    let begun = sim.common.witness().begun_effects.get(&entry.id).copied();
+    let ledger = sim.ledger();
+    let mut acts = ledger.acts_on(&conversation.id);
+    let is_given_back =
+        acts.any(|act| act.request == OperatorRequest::GiveBack && Some(act.begun_ms) > begun);
+    note.is_some_and(|note| note.text.contains(&names)) || is_given_back || conversation.erased_at.is_some()
 }
 
 /// Returns `true` for a reply of the agent that was not cancelled.
@@ -187,7 +192,10 @@ fn calendar_is_as_booked<S, Q>(sim: &Simulator<S, Q>, journals: &[Journal]) {
             sim.common
                 .broken(format!("event {id} at {} is not booked so", span.start));
         }
-        let mut others = live.iter().filter(|(other, _)| other != id);
+        let is_in_the_way = |id: &EffectId| events.get(id).is_some_and(|event| event.is_in_the_way);
+        let mut others = live
+            .iter()
+            .filter(|(other, _)| other != id && !is_in_the_way(other) && !is_in_the_way(id));
         if others.any(|(_, other)| other.start < span.end && span.start < other.end) {
             sim.common
                 .broken(format!("two events share the time {}", span.start));
@@ -197,6 +205,28 @@ fn calendar_is_as_booked<S, Q>(sim: &Simulator<S, Q>, journals: &[Journal]) {
         if !live.iter().any(|(id, _)| **id == booking.event) {
             sim.common
                 .broken(format!("{} is booked, and there is no event", booking.event));
+        }
+    }
+}
+
+/// People read of each appointment that they moved to where another is, and of no other.
+fn clashes_are_noted<S, Q>(sim: &Simulator<S, Q>, told: &[Told], journals: &[Journal]) {
+    let events = sim.fake_world.events();
+    for journal in journals {
+        let of_thread = told
+            .iter()
+            .filter(|(conversation, _)| *conversation.id.thread_id() == journal.thread);
+        let notes = of_thread.filter_map(|(conversation, _)| conversation.hand_over_note.as_ref());
+        let notes: Vec<&str> = notes.map(|note| note.text.as_str()).collect();
+        for booking in &journal.bookings {
+            let event = &booking.event;
+            let is_noted = notes.iter().any(|note| note.contains(&booking.describe_clash()));
+            let is_in_the_way = events.get(event).is_some_and(|event| event.is_in_the_way);
+            if is_noted != is_in_the_way {
+                sim.common.broken(format!(
+                    "{event} clashes: {is_in_the_way}, and a note says so: {is_noted}"
+                ));
+            }
         }
     }
 }
@@ -222,15 +252,13 @@ where
             };
             let held = block_on(sim.store.list_held_cells(&bound.tenant.id, &span, now));
             let held = held.expect("cells are read");
-            let mut wanted = booked
-                .iter()
-                .flat_map(|booking| booking.span.hold_cells_for(&booking.event));
+            let mut wanted = booked.iter().flat_map(|booking| booking.list_own_cells());
             if wanted.any(|cell| !held.contains(&cell)) {
                 sim.common.broken("an event does not hold its cells".to_owned());
             }
             let is_booked = |cell| {
                 let mut booked = booked.iter();
-                booked.any(|booking| booking.span.hold_cells_for(&booking.event).contains(cell))
+                booked.any(|booking| booking.list_own_cells().contains(cell))
             };
             for cell in held.iter().filter(|cell| !is_booked(cell)) {
                 let at = cell.cell.start;

@@ -88,9 +88,14 @@ where
         // No history ends while these hold.
         AnswerReason::Debounce
         | AnswerReason::Drafting
+        | AnswerReason::TurnPlace
+        | AnswerReason::EffectUnderWay
         | AnswerReason::Sending
         | AnswerReason::OutOfHours
         | AnswerReason::ModelKey
+        | AnswerReason::InstanceClosed
+        | AnswerReason::InstanceUnreachable
+        | AnswerReason::InstanceKey
         | AnswerReason::NoInstance
         | AnswerReason::AgentDisabled
         | AnswerReason::NotKept => false,

@@ -46,6 +46,8 @@ pub struct FakeEvent {
     /// `true` for a fence.
     pub is_fence: bool,
     version: u64,
+    /// `true` if people moved it to where another event is.
+    pub is_in_the_way: bool,
     /// The move that it carries.
     carries: Option<EffectId>,
 }
@@ -149,6 +151,22 @@ impl FakeWorld {
         }
     }
 
+    /// People move the first event of the day by twenty minutes in the calendar itself, to where the next one is.
+    pub fn let_people_make_a_clash(&self) {
+        let mut state = self.state();
+        let events = state.agenda.events.values_mut();
+        let live = events.filter(|event| !event.is_deleted && !event.is_fence);
+        let first = live.min_by_key(|event| event.span.as_ref().map(|span| span.start));
+        if let Some(first) = first {
+            first.version += 1;
+            first.is_in_the_way = true;
+            if let Some(span) = &mut first.span {
+                let late = SignedDuration::from_mins(20);
+                (span.start, span.end) = (add_duration(span.start, late), add_duration(span.end, late));
+            }
+        }
+    }
+
     /// All that tools carried out.
     pub fn happened(&self) -> Vec<Happened> {
         self.state().agenda.happened.clone()
@@ -243,6 +261,7 @@ impl FakeEvent {
             span,
             is_deleted: false,
             is_fence,
+            is_in_the_way: false,
             version: 1,
             carries: None,
         }

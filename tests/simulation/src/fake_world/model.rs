@@ -230,8 +230,9 @@ impl KnowledgeLibrary for Model {
         title: &str,
         bytes: Vec<u8>,
         _: MediaType,
+        block_characters: usize,
     ) -> Result<SplitDocument, TextGap> {
-        self.library.split(title, &bytes)
+        self.library.split(title, &bytes, block_characters)
     }
 
     fn has_snapshot(&self, name: &SnapshotName) -> bool {

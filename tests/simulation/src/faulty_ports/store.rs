@@ -34,6 +34,7 @@ use recado_domain::message::Message;
 use recado_domain::notice::Notice;
 use recado_domain::opt_out::{OptOut, RecipientKey};
 use recado_domain::provider::Provider;
+use recado_domain::published_event::EventCursor;
 use recado_domain::sample::MinuteSample;
 use recado_domain::scheduled::{ScheduledId, ScheduledMessage};
 use recado_domain::tools::Tool;
@@ -44,9 +45,10 @@ use recado_pipeline::ports::{
     Alerts, Audit, AuditFilter, CommitOutcome, ConfigurationStore, ContactAliases, ConversationFilter,
     CorrelatedRecords, CorrelationIndex, DeadLetterCounts, DeadLetterFilter, DeadLetters, Deliveries,
     DiskSpace, ErasableRecords, Gauges, IdempotencyClaim, IdentityKeyStore, KnowledgeRecords, Notices,
-    OpenWork, OptOuts, OverdueIndex, OverdueWork, Page, PageRequest, PortResult, RetainedRecords, Samples,
-    ScheduledMessages, Store, TenantRecords, Tokens, TroubledInstances, TurnPlaceRecords, TypingSigns,
-    UnacknowledgedCounts, UnacknowledgedFilter, UsageRecords, WaitingForPerson, WriteOutcome,
+    OpenWork, OptOuts, OverdueIndex, OverdueWork, Page, PageRequest, PortResult, PublishedEvents,
+    PublishedPage, RetainedRecords, Samples, ScheduledMessages, Store, TenantRecords, Tokens,
+    TroubledInstances, TurnPlaceRecords, TypingSigns, UnacknowledgedCounts, UnacknowledgedFilter,
+    UsageRecords, WaitingForPerson, WriteOutcome,
 };
 use recado_testkit::delegate_calls;
 use std::collections::BTreeSet;
@@ -351,6 +353,17 @@ impl<S: Store> Gauges for FaultyPort<S> {
         list_waiting_conversations(filter: &ConversationFilter, page: &PageRequest) -> Page<Conversation>;
         count_unacknowledged(range: (Timestamp, Timestamp), limit: usize) -> UnacknowledgedCounts;
         list_unacknowledged(filter: &UnacknowledgedFilter, now: Timestamp, page: &PageRequest) -> Page<UnacknowledgedMessage>;
+    }
+}
+
+impl<S: Store> PublishedEvents for FaultyPort<S> {
+    fn publishes_events(&self) -> bool {
+        self.inner.publishes_events()
+    }
+
+    delegate_calls! {
+        list_published_events(tenant: Option<&TenantId>, after: EventCursor, limit: usize) -> PublishedPage;
+        find_newest_cursor(tenant: Option<&TenantId>) -> EventCursor;
     }
 }
 

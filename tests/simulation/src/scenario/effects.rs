@@ -32,6 +32,8 @@ impl Story {
                 | Self::ActsCrowd
                 | Self::ActsHeedless
                 | Self::ActsChanged
+                | Self::ActsClash
+                | Self::ActsDenied
         )
     }
 
@@ -70,13 +72,19 @@ where
                 ToolFate::DoneBut(503),
                 ToolFate::DoneBut(409),
             ]),
+            Story::ActsDenied => world.let_tool_end(&[
+                ToolFate::Fails(401),
+                ToolFate::Fails(429),
+                ToolFate::Fails(410),
+                ToolFate::DoneBut(410),
+            ]),
             Story::ActsUnasked => world.let_tool_end(&[ToolFate::Mute]),
             Story::ActsBlind => world.let_tool_end(&[ToolFate::Mute, ToolFate::Lost]),
             _ => {}
         }
         match story {
             Story::ActsLate => self.wish(&["m1", "m2", "m3-move", "m4-move"]),
-            Story::ActsRefused => self.wish(&["m1", "m2", "m3", "m4"]),
+            Story::ActsRefused | Story::ActsDenied => self.wish(&["m1", "m2", "m3", "m4"]),
             Story::ActsUnasked => {
                 world.let_questions_hang(2);
                 self.wish(&["m1", "m2-move"]);
@@ -96,12 +104,16 @@ where
                 world.ask_for_one_slot();
                 self.crowd(if story == Story::ActsCrowd { 50 } else { 3 });
             }
-            Story::ActsChanged => {
+            Story::ActsChanged | Story::ActsClash => {
                 self.crowd(3);
                 let tell = self.clone();
                 self.happens(async move {
                     tell.sim.simulation().sleep(300_000).await;
-                    tell.sim.fake_world.let_people_change_events();
+                    if story == Story::ActsClash {
+                        tell.sim.fake_world.let_people_make_a_clash();
+                    } else {
+                        tell.sim.fake_world.let_people_change_events();
+                    }
                 });
             }
             Story::ActsHeedless => {
@@ -149,14 +161,15 @@ where
                 (0, OperatorRequest::TakeOver),
                 (60_000, OperatorRequest::GiveBack),
             ];
-            tell.requests_of(0, both.clone());
+            tell.requests_of(0, both);
             for _ in 0..600 {
                 tell.sim.simulation().sleep(100).await;
                 if !tell.sim.fake_world.happened().is_empty() {
                     break;
                 }
             }
-            tell.requests_of(1, both);
+            // This one they keep: only their note tells that the contact has an appointment.
+            tell.requests_of(1, vec![(0, OperatorRequest::TakeOver)]);
         });
     }
 

@@ -245,6 +245,7 @@ pub const SAFEGUARDS: &[Safeguard] = &[
     promise(Mutation::VersionIgnored, Story::ActsLate, Troubles::None),
     promise(Mutation::ConflictIsRefusal, Story::ActsRefused, Troubles::None),
     promise(Mutation::ChangedEventsIgnored, Story::ActsChanged, Troubles::None),
+    promise(Mutation::DoneEffectsUnnoted, Story::ActsTakenOver, Troubles::None),
     promise(Mutation::SilencesForgotten, Story::Silence, Troubles::None),
     promise(Mutation::CellsKept, Story::ActsRefused, Troubles::None),
     promise(Mutation::CellsNotTaken, Story::ActsOneSlot, Troubles::None),
@@ -262,7 +263,8 @@ pub const SAFEGUARDS: &[Safeguard] = &[
 /// Safeguards that no story misses while the others are there, and what is there in their place: whoever loses a parked
 /// conversation is healed by the question that is asked a minute after an opening; whoever goes on after a lost condition
 /// runs into the next one; what is revived although it was sent is refused by its next transition; the copy of an earlier
-/// attempt that failed is no evidence any more, so it takes no note away.
+/// attempt that failed is no evidence any more, so it takes no note away; a draft beside which an effect began lost its lease, so the
+/// conversation has another revision; whoever stores an effect's end has asked for it, so of two that end it both say the same.
 pub const BACKED: &[Mutation] = &[
     Mutation::ReviveAlways,
     Mutation::NoLookAfterParking,
@@ -270,4 +272,6 @@ pub const BACKED: &[Mutation] = &[
     Mutation::GoOnAfterConflict,
     Mutation::NoteGoesWithEvidence,
     Mutation::ClaimWithoutState,
+    Mutation::CommitBesideEffects,
+    Mutation::EndOfOthers,
 ];

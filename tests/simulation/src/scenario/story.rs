@@ -147,7 +147,7 @@ pub enum Story {
     ActsUnasked,
     /// The answer of a tool that nobody can be asked about is lost, twice; a person finds out and says how it ended.
     ActsBlind,
-    /// People take one contact over before the agent books, another between the booking and the reply, and give both back.
+    /// People take one contact over before the agent books, and give it back; another between the booking and the reply.
     ActsTakenOver,
     /// A contact takes its wish back while the model thinks.
     ActsTakenBack,
@@ -155,6 +155,11 @@ pub enum Story {
     ActsOneSlot,
     /// Two contacts have appointments. People delete one in the calendar itself, and move the other.
     ActsChanged,
+    /// Three contacts have appointments one after the other. People move the first to where the second is. (It is none of
+    /// [`Self::ALL`] yet: the check of cells misses one, and why is not known.)
+    ActsClash,
+    /// The calendar refuses the credential, asks for patience, and says that the event is gone, before and after it booked.
+    ActsDenied,
     /// Fifty contacts wish the same slot at once. (It is none of [`Self::ALL`]: too long to be told again and again.)
     ActsCrowd,
     /// The model books whatever it was told, and its worker may die before it replies.
@@ -234,6 +239,7 @@ impl Story {
         Self::ActsOneSlot,
         Self::ActsHeedless,
         Self::ActsChanged,
+        Self::ActsDenied,
         Self::Knowledge,
         Self::SpentTokens,
     ];
@@ -242,7 +248,7 @@ impl Story {
     pub fn calm_ms(self) -> i64 {
         match self {
             Self::LongOutage | Self::BlockedDownloads => 2_600_000,
-            Self::ActsChanged => 4_200_000,
+            Self::ActsChanged | Self::ActsClash => 4_200_000,
             Self::Night | Self::WritesOn | Self::Removal => 400_000,
             Self::TwoBots | Self::SpentTokens => 500_000,
             Self::OneAtATime => 300_000,
@@ -261,6 +267,7 @@ impl Story {
             | Self::ActsMute
             | Self::ActsLate
             | Self::ActsRefused
+            | Self::ActsDenied
             | Self::ActsUnasked
             | Self::ActsBlind
             | Self::ActsTakenOver

@@ -3,6 +3,9 @@
 
 mod messages;
 mod people;
+mod way;
+
+pub use way::Way;
 
 use super::people::REQUEST_PATIENCE_MS;
 use super::{FunctionWorld, Simulator};
@@ -36,87 +39,6 @@ const PAUSE_MS: i64 = 41_000;
 
 /// The number of contacts that a line has at most: three of the history, and one that sends voice notes.
 const CONTACTS: usize = 4;
-
-/// A way in.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Way {
-    /// The lists of tenants, agents and instances.
-    Entries,
-    /// One of these by the id that the other tenant has for it.
-    Entry,
-    /// The contact of the other tenant, to be found.
-    FindContact,
-    /// The same, to be exported.
-    ExportContact,
-    /// Conversations, of all and of the other's instance.
-    Conversations,
-    /// Dead letters.
-    DeadLetters,
-    /// Tokens.
-    Tokens,
-    /// The audit.
-    Audit,
-    /// A conversation of the other tenant: the record, its messages, its trace.
-    Conversation,
-    /// Files of the other tenant's messages.
-    Files,
-    /// Traces and timelines of the other tenant's messages, by every id that leads to them.
-    Traces,
-    /// Occasions, their guests and invitations.
-    Guests,
-    /// Sessions of the other tenant's contacts.
-    Sessions,
-    /// Opt-outs.
-    OptOuts,
-    /// Use of models, of all and of a conversation of the other tenant.
-    Usage,
-    /// Effects of tools in a conversation of the other tenant.
-    Effects,
-    /// A contact of the other tenant, to be erased.
-    EraseContact,
-    /// An entry of the other tenant, to be changed or removed; the tenant itself, to be removed.
-    ChangeEntry,
-    /// A conversation of the other tenant, to be answered, taken over or resolved.
-    ChangeConversation,
-    /// A token for the other tenant, to be created or revoked.
-    ChangeTokens,
-    /// Messages and a file, to be sent over the other tenant's instance.
-    Send,
-    /// A guest of the other tenant, to be added or deleted.
-    ChangeGuests,
-}
-
-impl Way {
-    /// The ways that only read.
-    pub const READING: [Self; 16] = [
-        Self::Entries,
-        Self::Entry,
-        Self::FindContact,
-        Self::ExportContact,
-        Self::Conversations,
-        Self::DeadLetters,
-        Self::Tokens,
-        Self::Audit,
-        Self::Conversation,
-        Self::Files,
-        Self::Traces,
-        Self::Guests,
-        Self::Sessions,
-        Self::OptOuts,
-        Self::Usage,
-        Self::Effects,
-    ];
-
-    /// The ways that change something.
-    pub const CHANGING: [Self; 6] = [
-        Self::EraseContact,
-        Self::ChangeEntry,
-        Self::ChangeConversation,
-        Self::ChangeTokens,
-        Self::Send,
-        Self::ChangeGuests,
-    ];
-}
 
 /// Somebody with a token of the tenant `own`, who knows the names of another tenant.
 #[derive(Debug, Clone)]
@@ -194,7 +116,7 @@ impl Stranger {
             Way::FindContact | Way::ExportContact | Way::EraseContact => {
                 self.ask_for_contacts(way, world).await
             }
-            Way::Conversations | Way::DeadLetters | Way::Tokens | Way::Audit => {
+            Way::Conversations | Way::DeadLetters | Way::Tokens | Way::Audit | Way::Events => {
                 self.ask_for_lists(way, world).await
             }
             Way::Conversation | Way::ChangeConversation => {
@@ -206,6 +128,8 @@ impl Stranger {
             }
             Way::Files => self.ask_for_files(world, known).await,
             Way::Traces => self.ask_for_traces(world, known).await,
+            Way::Batches => self.ask_for_batches(world).await,
+            Way::OrderBatch => self.order_batch(world).await,
             Way::Guests | Way::Sessions | Way::OptOuts | Way::Usage | Way::Effects => {
                 self.ask_for_people(way, world, known).await
             }
@@ -304,6 +228,7 @@ impl Stranger {
                 let of_theirs = tokens::list_tokens(world, caller, Some(&theirs.tenant.id), &page()).await;
                 shown(tokens::list_tokens(world, caller, None, &page()).await) + &shown(of_theirs)
             }
+            Way::Events => self.ask_for_events(world).await,
             _ => {
                 let of_theirs = AuditFilter {
                     tenant: Some(theirs.tenant.id.clone()),

@@ -11,6 +11,12 @@ use std::time::Duration;
 /// How long the model thinks while a person answers: longer than the emulator takes for the answer.
 const THINKS: Duration = Duration::from_secs(10);
 
+/// The history of a phone: bodies of some hundred messages, each of several rounds in which every contact writes once. In all as
+/// many messages as the emulator takes in a minute; the 5,000 of the promise are read on one machine (`one_machine/nights.rs`).
+const HISTORY_CONTACTS: i64 = 20;
+const HISTORY_ROUNDS: i64 = 10;
+const HISTORY_BODIES: i64 = 3;
+
 impl Bench {
     /// A text of `contact`, when its turn has ended.
     async fn says_and_turns(&self, instance: &str, contact: &Contact, text: &str, end: &str) {
@@ -90,21 +96,32 @@ async fn the_agent_hands_over_with_its_last_words_and_is_silent() {
 
 #[tokio::test]
 async fn a_history_of_old_messages_is_stored_and_answered_by_nothing() {
-    let (bench, contact) = (Bench::new().await, Contact::new());
-    let message = |number: i64| {
+    let bench = Bench::new().await;
+    let contacts: Vec<Contact> = (0..HISTORY_CONTACTS).map(|_| Contact::new()).collect();
+    let contact = &contacts[0];
+    let message = |contact: &Contact, number: i64| {
         let at = seconds() - 86_400 + number;
         let text = format!("antiga {number} de {}", contact.number);
         evolution_text(INSTANCE, &contact.jid, &message_id(), &text, at)["data"].clone()
     };
-    let data: Vec<Value> = (0..12).map(message).collect();
-    let body = json!({"event": "messages.set", "instance": INSTANCE, "isLatest": true, "data": data});
-    bench.evolution(&body).await;
-    let id = bench.conversation(INSTANCE, &contact).await;
-    bench
-        .messages_when("the whole history", &id, |messages| messages.len() == 12)
-        .await;
-    bench.says(INSTANCE, &contact, "Oi").await;
-    let phone = bench.phone(&bench.stack.stand_ins.evolution, &contact, 1).await;
+    // Each body holds what all contacts wrote at a time.
+    for body in 0..HISTORY_BODIES {
+        let numbers = body * HISTORY_ROUNDS..(body + 1) * HISTORY_ROUNDS;
+        let data: Vec<Value> = numbers
+            .flat_map(|number| contacts.iter().map(move |contact| message(contact, number)))
+            .collect();
+        let body = json!({"event": "messages.set", "instance": INSTANCE, "isLatest": true, "data": data});
+        bench.evolution(&body).await;
+    }
+    let of_each = usize::try_from(HISTORY_BODIES * HISTORY_ROUNDS).unwrap();
+    for contact in &contacts {
+        let id = bench.conversation(INSTANCE, contact).await;
+        let is_whole = |messages: &[Value]| messages.len() == of_each;
+        bench.messages_when("the whole history", &id, is_whole).await;
+    }
+    let id = bench.conversation(INSTANCE, contact).await;
+    bench.says(INSTANCE, contact, "Oi").await;
+    let phone = bench.phone(&bench.stack.stand_ins.evolution, contact, 1).await;
     assert!(phone[0].text.ends_with("Oi"), "{}", phone[0].text);
     let roles = bench.roles(&id).await;
     assert_eq!(
@@ -113,8 +130,11 @@ async fn a_history_of_old_messages_is_stored_and_answered_by_nothing() {
         "{roles:?}"
     );
     let requests = bench.stack.stand_ins.anthropic.requests();
-    let asked = requests.iter().map(|request| request.body.to_string());
-    assert_eq!(asked.filter(|body| body.contains(&contact.number)).count(), 1);
+    let asked: Vec<String> = requests.iter().map(|request| request.body.to_string()).collect();
+    for (place, contact) in contacts.iter().enumerate() {
+        let asked = asked.iter().filter(|body| body.contains(&contact.number)).count();
+        assert_eq!(asked, usize::from(place == 0), "only who writes now is answered");
+    }
 }
 
 #[tokio::test]

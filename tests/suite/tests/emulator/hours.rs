@@ -13,8 +13,17 @@ use std::time::{Duration, Instant};
 /// A schedule lies at least a minute ahead and fires in its minute; the emulator looks every ten seconds.
 const OPENING_WITHIN: Duration = Duration::from_secs(180);
 
+/// Number of messages that are written to [`OPENING`] before it opens.
+const EARLY: usize = 60;
+
+/// Number of messages that a turn reads; the next one reads on.
+const READ_BY_TURN: usize = 20;
+
 /// What is written to [`OPENING`] before it opens.
-const EARLY: [&str; 4] = ["Boa noite", "Quero marcar", "Para amanhã", "Já abriram?"];
+fn early_texts() -> Vec<String> {
+    let texts = (1..EARLY).map(|number| format!("recado {number} da noite"));
+    texts.chain(["Já abriram?".to_owned()]).collect()
+}
 
 fn weekday(day: &Zoned) -> &'static str {
     let number = usize::try_from(day.weekday().to_monday_zero_offset()).unwrap();
@@ -56,8 +65,8 @@ pub(crate) fn opening_soon() -> Value {
 /// Writes to [`OPENING`], which is still closed.
 pub(crate) async fn begin(stack: &Stack) {
     let http = recado_http_client::build_http_client().unwrap();
-    for text in EARLY {
-        let body = evolution_text(OPENING, &stack.early.jid, &message_id(), text, seconds());
+    for text in early_texts() {
+        let body = evolution_text(OPENING, &stack.early.jid, &message_id(), &text, seconds());
         let request = http
             .post(stack.url("/webhooks/evolution"))
             .header("apikey", stack.secret(OPENING))
@@ -70,14 +79,26 @@ pub(crate) async fn begin(stack: &Stack) {
 async fn the_messages_of_a_night_are_read_and_answered_once_after_the_opening() {
     let bench = Bench::new().await;
     let (evolution, contact) = (&bench.stack.stand_ins.evolution, &bench.stack.early);
+    let texts = early_texts();
+    let expected: Vec<String> = texts
+        .chunks(READ_BY_TURN)
+        .map(|some| format!("echo: {}", some.join("\n")))
+        .collect();
     let got = || async {
-        evolution
-            .phone()
-            .into_iter()
-            .find(|message| message.to.contains(&contact.number))
+        let phone = evolution.phone().into_iter();
+        let replies: Vec<_> = phone
+            .filter(|message| message.to.contains(&contact.number))
+            .collect();
+        (replies.len() >= expected.len()).then_some(replies)
     };
-    let reply = eventually_within(OPENING_WITHIN, "the opening", got).await;
-    assert_eq!(reply.text, format!("echo: {}", EARLY.join("\n")));
+    let replies = eventually_within(OPENING_WITHIN, "the opening", got).await;
+    let told: Vec<&String> = replies.iter().map(|reply| &reply.text).collect();
+    assert_eq!(
+        told,
+        expected.iter().collect::<Vec<_>>(),
+        "all are read, in order"
+    );
+    let reply = &replies[0];
     let hours = bench.get("/v1/config").await;
     let instances = hours["document"]["instances"].as_array().unwrap().clone();
     let instance = instances
@@ -102,7 +123,7 @@ async fn the_messages_of_a_night_are_read_and_answered_once_after_the_opening() 
         "{since} s after opening"
     );
     let id = bench.conversation(OPENING, contact).await;
-    assert_eq!(bench.messages(&id).await.len(), EARLY.len() + 1);
+    assert_eq!(bench.messages(&id).await.len(), EARLY + expected.len());
 }
 
 #[tokio::test]

@@ -2,10 +2,11 @@
 
 use crate::account::{clients, emulator};
 use crate::contact::Contact;
+use crate::crowd;
 use crate::hours;
 use recado_aws::Clients;
 use recado_domain::provider::Provider;
-use recado_testkit::servers::{Behaviour, StandIn, StandIns};
+use recado_testkit::servers::{Behaviour, EmailStandIn, StandIn, StandIns};
 use recado_testkit::webhooks::derived_secret;
 use reqwest::StatusCode;
 use serde_json::{Value, json};
@@ -38,20 +39,37 @@ pub(crate) const TALKS: &str = "conversa-01";
 pub(crate) const ERROR_MESSAGE: &str = "Desculpe, tive um problema.";
 /// An Evolution instance that is closed until a test opens it.
 pub(crate) const NIGHT: &str = "noite-01";
+/// A number of 360dialog, which invites guests.
+pub(crate) const INVITES: &str = "convites-01";
+/// An Evolution instance whose batches are slow.
+pub(crate) const SLOW: &str = "devagar-01";
+/// An Evolution instance whose agent books in a simulated calendar.
+pub(crate) const BOOKING: &str = "agenda-01";
+/// An Evolution instance whose agent, [`KNOWING_AGENT`], answers from documents.
+pub(crate) const KNOWING: &str = "saber-01";
+pub(crate) const KNOWING_AGENT: &str = "dora";
 /// Meta's name of the Meta instance.
 pub(crate) const PHONE_NUMBER_ID: &str = "100000000000001";
 pub(crate) const APP_SECRET: &str = "app-secret-of-this-test";
 pub(crate) const VERIFY_TOKEN: &str = "verify-token-of-this-test";
 
 /// Parameters that hold credentials, by the names that `template.yaml` gives them.
-const PARAMETERS: [(&str, &str); 6] = [
+const PARAMETERS: [(&str, &str); 9] = [
     ("/recado/own/evolution-api-key", "evolution-key-of-this-test"),
     ("/recado/own/meta-access-token", "meta-token-of-this-test"),
     ("/recado/own/anthropic-api-key", "anthropic-key-of-this-test"),
     ("/recado/own/meta-app-secret", APP_SECRET),
     ("/recado/own/meta-verify-token", VERIFY_TOKEN),
     (OWN_KEY, "key-of-their-own"),
+    (CLOUD_KEY, "360dialog-key-of-this-test"),
+    (RESEND_KEY, "resend-key-of-this-test"),
+    (SES_KEY, "AKIASTANDIN:stand-in-secret"),
 ];
+
+/// The parameters with the keys of [`INVITES`] and of the senders of e-mails.
+const CLOUD_KEY: &str = "/recado/instances/clinic/360dialog-key";
+const RESEND_KEY: &str = "/recado/instances/clinic/resend-key";
+const SES_KEY: &str = "/recado/instances/letters/ses-key";
 
 /// The parameter with the key of instances whose Evolution is another than the installation's.
 const OWN_KEY: &str = "/recado/instances/clinic/evolution-key";
@@ -65,6 +83,12 @@ pub(crate) struct Stack {
     pub(crate) balanced: StandIn,
     /// The provider of [`KEYLESS`].
     keyless: StandIn,
+    /// The provider of [`INVITES`].
+    pub(crate) dialog360: StandIn,
+    /// The carrier of e-mails of the tenant `clinic`.
+    pub(crate) resend: EmailStandIn,
+    /// The carrier of e-mails of the tenant `letters`.
+    pub(crate) ses: EmailStandIn,
     pub(crate) token: String,
     /// Who wrote to [`OPENING`] when the tests began.
     pub(crate) early: Contact,
@@ -106,7 +130,8 @@ impl Stack {
         let aws = clients(ACCOUNT);
         put_parameters(&aws).await;
         let began = Instant::now();
-        let outputs = run_deploy(&stand_ins);
+        let (dialog360, resend, ses) = (StandIn::dialog360(), EmailStandIn::resend(), EmailStandIn::ses());
+        let outputs = run_deploy(&stand_ins, (&resend, &ses));
         println!("deployed in {:.1} s", began.elapsed().as_secs_f64());
         let token = secret(&aws, &outputs, "OperatorTokenSecret").await;
         let master = secret(&aws, &outputs, "WebhookMasterSecret").await;
@@ -115,6 +140,9 @@ impl Stack {
             refusing,
             balanced,
             keyless,
+            dialog360,
+            resend,
+            ses,
             token,
             early: Contact::new(),
             blocked: Contact::new(),
@@ -168,23 +196,42 @@ impl Stack {
 
     fn document(&self) -> Value {
         json!({
-            "tenants": [{"id": "clinic", "time_zone": "UTC"}],
-            "agents": [{
+            "tenants": [
+                {"id": "clinic", "time_zone": "UTC", "email_senders": [{"id": "mail", "kind": "resend",
+                    "from": "Clinic <hello@clinic.example>", "credential": format!("ssm:{RESEND_KEY}")}]},
+                {"id": "letters", "time_zone": "UTC", "email_senders": [{"id": "mail", "kind": "ses", "region": "sa-east-1",
+                    "from": "Letters <hello@letters.example>", "credential": format!("ssm:{SES_KEY}")}]},
+            ],
+            "agents": [{"id": "eva", "tenant": "letters", "model": "claude-sonnet-4-5", "system_prompt": "You answer."}, {
                 "id": "ana", "tenant": "clinic", "model": "claude-sonnet-4-5",
                 "system_prompt": "You are the receptionist of a clinic.",
             }, {
                 "id": "bia", "tenant": "clinic", "model": "claude-sonnet-4-5",
                 "system_prompt": "You hand over what you cannot do.",
                 "decisions": ["hand_over"], "error_message": ERROR_MESSAGE,
+            }, {
+                "id": KNOWING_AGENT, "tenant": "clinic", "model": "claude-sonnet-4-5",
+                "system_prompt": "You answer from the documents of a clinic.",
+            }, {
+                "id": "iris", "tenant": "clinic", "model": "claude-sonnet-4-5",
+                "system_prompt": "You book appointments.", "tools": ["clinic-agenda"],
             }],
+            "calendars": [crowd::calendar()],
+            "tools": [crowd::tool()],
             "instances": [
                 instance(INSTANCE, &json!({})),
                 instance("meta-01", &json!({"provider": "meta", "external_id": PHONE_NUMBER_ID})),
+                instance(INVITES, &json!({"provider": "360dialog", "external_id": "200000000000002",
+                    "base_url": self.dialog360.url(), "credential": format!("ssm:{CLOUD_KEY}")})),
+                instance(SLOW, &json!({"rate": {"per_second": 1.0, "burst": 5}})),
+                instance("cartas-01", &json!({"tenant": "letters", "agent": "eva"})),
                 instance(REFUSING, &elsewhere(&self.refusing)),
                 instance(BALANCED, &elsewhere(&self.balanced)),
                 instance(TYPING, &json!({"mark_read": true, "typing": true})),
                 instance(KEYLESS, &elsewhere(&self.keyless)),
                 instance(TALKS, &json!({"agent": "bia", "access": {"block": [format!("+{}", self.blocked.number)]}})),
+                instance(BOOKING, &json!({"agent": "iris"})),
+                instance(KNOWING, &json!({"agent": KNOWING_AGENT})),
                 instance(NIGHT, &json!({"opening_hours": hours::closed_today()})),
                 instance(CLOSED, &json!({"opening_hours": hours::closed_today()})),
                 instance(OPENING, &json!({"opening_hours": hours::opening_soon()})),
@@ -227,7 +274,7 @@ async fn put_parameters(aws: &Clients) {
 }
 
 /// `sam deploy`, as `tests/emulator/emulator.py` runs it; its outputs.
-fn run_deploy(stand_ins: &StandIns) -> Value {
+fn run_deploy(stand_ins: &StandIns, (resend, ses): (&EmailStandIn, &EmailStandIn)) -> Value {
     let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("../emulator/emulator.py");
     let emulator = emulator();
     let port = emulator.rsplit(':').next().unwrap().trim_end_matches('/');
@@ -235,6 +282,8 @@ fn run_deploy(stand_ins: &StandIns) -> Value {
         format!("EvolutionApiUrl={}", stand_ins.evolution.url()),
         format!("MetaBaseUrl={}", stand_ins.meta.url()),
         format!("AnthropicBaseUrl={}", stand_ins.anthropic.url()),
+        format!("ResendBaseUrl={}", resend.url()),
+        format!("SesBaseUrl={}", ses.url()),
         format!("TranscriptionUrl={}", crate::files::start_transcriber()),
         "Simulation=off".to_owned(),
         // A request that hung is repeated after this; the audit waits for some.

@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 use std::sync::Arc;
 
 /// The names that it takes; it refuses any other (event.controller.ts).
-const EVENTS: [&str; 8] = [
+const EVENTS: [&str; 9] = [
     "QRCODE_UPDATED",
     "MESSAGES_SET",
     "MESSAGES_UPSERT",
@@ -20,6 +20,7 @@ const EVENTS: [&str; 8] = [
     "MESSAGES_UPDATE",
     "MESSAGES_DELETE",
     "SEND_MESSAGE",
+    "PRESENCE_UPDATE",
     "CONNECTION_UPDATE",
 ];
 

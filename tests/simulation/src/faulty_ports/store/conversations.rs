@@ -1,6 +1,6 @@
 use super::FaultyPort;
 use crate::mutation::Mutation;
-use recado_domain::conversation::{Conversation, ConversationMode, DroppedDrafts, UsedLimits};
+use recado_domain::conversation::{Conversation, ConversationMode, DroppedDrafts, HandOverNote, UsedLimits};
 use recado_domain::ids::{ConversationId, IdempotencyKey, MessageId, Ordinal, ThreadId};
 use recado_domain::message::Message;
 use recado_domain::outbox::{Author, OutboxState};
@@ -94,6 +94,10 @@ impl<S: Store> Conversations for FaultyPort<S> {
         if self.injector.lacks(Mutation::SilencesForgotten) {
             changed.silences.clear();
         }
+        if self.injector.lacks(Mutation::DoneEffectsUnnoted) {
+            let is_done = |note: &HandOverNote| note.text.contains(": was done.");
+            changed.hand_over_note = changed.hand_over_note.filter(|note| !is_done(note));
+        }
         if self.injector.lacks(Mutation::DroppedDraftsUncounted) {
             changed.dropped_drafts = DroppedDrafts::default();
         }
@@ -167,6 +171,7 @@ impl<S: Store> Conversations for FaultyPort<S> {
             .lacks(Mutation::UsageUncounted)
             .then(|| leaving_agent_out(parts));
         let stored = uncounted.as_deref().unwrap_or(parts);
+        let journal_rev = journal_rev.filter(|_| !self.injector.lacks(Mutation::CommitBesideEffects));
         let effect = async {
             let written = self.inner.commit_reply(conversation, stored, journal_rev).await?;
             if written == WriteOutcome::Written {

@@ -13,7 +13,6 @@ impl<S: Store> EffectJournals for FaultyPort<S> {
         delete_journal(journal: &Journal) -> WriteOutcome;
         list_journals(tenant: &TenantId, limit: usize) -> Vec<Journal>;
         list_unknown_effects(tenant: &TenantId, limit: usize) -> Vec<Journal>;
-        list_held_cells(tenant: &TenantId, span: &CellSpan, now: Timestamp) -> Vec<HeldCell>;
         free_held_cells(tenant: &TenantId, cells: &[HeldCell]) -> ();
     }
 
@@ -37,6 +36,7 @@ impl<S: Store> EffectJournals for FaultyPort<S> {
                 self.inner.store_begun_effect(guard, journal, takes, now).await?
             };
             if outcome == JournalOutcome::Written {
+                self.remember_claims(journal);
                 self.injector.note_begun_effect(journal);
             }
             Ok(outcome)
@@ -61,8 +61,24 @@ impl<S: Store> EffectJournals for FaultyPort<S> {
         if self.injector.lacks(Mutation::CellsKept) {
             change.frees.clear();
         }
-        let saved = self.inner.save_journal_with_cells(journal, &change, now);
+        let saved = async {
+            let outcome = self.inner.save_journal_with_cells(journal, &change, now).await?;
+            if outcome == JournalOutcome::Written {
+                self.remember_claims(journal);
+            }
+            Ok(outcome)
+        };
         self.around("save_journal", saved).await
+    }
+
+    async fn list_held_cells(
+        &self,
+        tenant: &TenantId,
+        span: &CellSpan,
+        now: Timestamp,
+    ) -> PortResult<Vec<HeldCell>> {
+        let listed = self.inner.list_held_cells(tenant, span, now);
+        self.around("list_held_cells", listed).await
     }
 
     async fn find_journal(&self, thread: &ThreadId) -> PortResult<Option<Journal>> {
@@ -70,6 +86,7 @@ impl<S: Store> EffectJournals for FaultyPort<S> {
         if let Some(journal) = &mut found {
             self.injector.saw(&journal.tenant);
             self.forget_effects(journal);
+            self.take_claims_back(journal);
         }
         Ok(found)
     }
@@ -86,6 +103,25 @@ impl<S: Store> FaultyPort<S> {
             self.injector.function == "deferred-reply" && !self.injector.acted.load(Ordering::Relaxed);
         if is_draft && self.injector.lacks(Mutation::BegunIsForgotten) {
             journal.entries.retain(|entry| !entry.state.is_open());
+        }
+    }
+
+    /// Remembers the names of the open effects of a journal that this function wrote.
+    fn remember_claims(&self, journal: &Journal) {
+        if self.injector.lacks(Mutation::EndOfOthers) {
+            let open = journal.entries.iter().filter(|entry| entry.state.is_open());
+            let mut claims = self.injector.claims.lock().expect("nobody panics with it");
+            claims.extend(open.map(|entry| (entry.number, entry.nonce.clone())));
+        }
+    }
+
+    /// Makes the effects that this function claimed once look as if nobody claimed them since.
+    fn take_claims_back(&self, journal: &mut Journal) {
+        let claims = self.injector.claims.lock().expect("nobody panics with it");
+        for entry in journal.entries.iter_mut().filter(|entry| entry.state.is_open()) {
+            if let Some(own) = claims.get(&entry.number) {
+                entry.nonce = own.clone();
+            }
         }
     }
 

@@ -6,14 +6,13 @@ use recado_domain::instance::{
     ChangedInstance, ConnectionStatus, DownloadBlock, InstanceChange, InstanceState, ParkedConversation,
 };
 use recado_domain::rate::Rate;
-use recado_pipeline::ports::{InstanceStates, PortResult, Reservation, Store};
+use recado_pipeline::ports::{InstanceStates, ParkedConversations, PortResult, Reservation, Store};
 use recado_testkit::delegate_calls;
 use std::collections::HashMap;
 use std::sync::atomic::Ordering;
 
 impl<S: Store> InstanceStates for FaultyPort<S> {
     delegate_calls! {
-        list_parked(id: &InstanceId, limit: usize) -> Vec<ParkedConversation>;
         read_instance_states(ids: &[InstanceId]) -> HashMap<InstanceId, InstanceState>;
         reserve_yielding_slot(id: &InstanceId, rate: Rate, holds_place: bool, now: Timestamp) -> Reservation;
     }
@@ -78,6 +77,12 @@ impl<S: Store> InstanceStates for FaultyPort<S> {
             queue.last_at = queue.opens_at;
         }
         Ok(changed)
+    }
+}
+
+impl<S: Store> ParkedConversations for FaultyPort<S> {
+    delegate_calls! {
+        list_parked(id: &InstanceId, limit: usize) -> Vec<ParkedConversation>;
     }
 
     async fn put_parked(&self, parked: &ParkedConversation) -> PortResult<()> {

@@ -1,4 +1,4 @@
-//! What tells of people beside conversations: guests with their invitations, sessions, opt-outs, effects, and sums of use.
+//! What tells of people beside conversations: guests with their invitations, batches of these, sessions, opt-outs, effects, and sums of use.
 
 use super::messages::{KnownRecords, line_number};
 use super::{Stranger, Way, page, shown, told};
@@ -9,21 +9,30 @@ use futures::executor::block_on;
 use jiff::civil::date;
 use recado_domain::access::{Caller, TokenRole};
 use recado_domain::config::InstanceConfig;
-use recado_domain::ids::{GuestId, InvitationTemplateName, OccasionId, TenantId, TokenName};
+use recado_domain::ids::{BatchId, GuestId, InvitationTemplateName, OccasionId, TenantId, TokenName};
 use recado_domain::invitations::{
-    Guest, GuestRow, GuestStatus, Invitation, InvitationChannel, InvitationState, Occasion,
+    BatchOrder, Guest, GuestRow, GuestStatus, Invitation, InvitationChannel, InvitationState, Occasion,
     write_invitation_id,
 };
 use recado_domain::millis::add_millis;
 use recado_domain::opt_out::{OptOut, OptOutSource, RecipientAddress};
+use recado_domain::published_event::EventCursor;
+use recado_pipeline::deliver::{self, LogFilter};
 use recado_pipeline::ports::{Store, System};
+use recado_pipeline::published_events::{EventQuery, EventStart, list_events};
 use recado_pipeline::tokens::{self, NewToken};
 use recado_pipeline::usage::{UsageGroup, UsageRequest, read_usage};
-use recado_pipeline::{deliver, occasions, operate, opt_outs};
+use recado_pipeline::{occasions, operate, opt_outs};
+use recado_testkit::stored_batch::store_batch;
 use std::fmt::Debug;
 
 /// Time for which the guests are kept, in milliseconds.
 const KEPT_MS: i64 = 86_400_000;
+
+/// The batch of each tenant, by which its guest was invited.
+fn batch_id() -> BatchId {
+    BatchId::parse("batch_1").expect("an id")
+}
 
 /// The occasion of each tenant with a guest.
 fn occasion_id() -> OccasionId {
@@ -35,6 +44,25 @@ fn guest_id() -> GuestId {
 }
 
 impl Stranger {
+    /// Asks for published events, of all and of the other tenant.
+    pub(super) async fn ask_for_events<S, Q>(&self, world: &FunctionWorld<S, Q>) -> String
+    where
+        S: Store + Clone + Debug + 'static,
+        Q: WorkQueues,
+    {
+        let mut answers = String::new();
+        for tenant in [None, Some(self.other.tenant.id.clone())] {
+            let query = EventQuery {
+                tenant,
+                start: EventStart::After(EventCursor::START),
+                kinds: Vec::new(),
+                limit: 200,
+            };
+            answers += &shown(list_events(world, &self.caller, &query).await);
+        }
+        answers
+    }
+
     /// Asks for what tells of the other tenant's people by `way`, by every name that leads to it.
     pub(super) async fn ask_for_people<S, Q>(
         &self,
@@ -97,6 +125,40 @@ impl Stranger {
         answers
     }
 
+    /// Asks for the other tenant's batches, and for the log of what it delivered.
+    pub(super) async fn ask_for_batches<S, Q>(&self, world: &FunctionWorld<S, Q>) -> String
+    where
+        S: Store + Clone + Debug + 'static,
+        Q: WorkQueues,
+    {
+        let (caller, all) = (&self.caller, LogFilter::default());
+        let mut answers = String::new();
+        for named in [None, Some(&self.other.tenant.id)] {
+            answers += &[
+                shown(deliver::list_batches(world, caller, named, &page()).await),
+                shown(deliver::find_batch(world, caller, named, &batch_id()).await),
+                shown(deliver::export_invitations(world, caller, named, &all, &page()).await),
+            ]
+            .concat();
+        }
+        answers
+    }
+
+    /// Gives every order about the other tenant's batch.
+    pub(super) async fn order_batch<S, Q>(&self, world: &FunctionWorld<S, Q>) -> String
+    where
+        S: Store + Clone + Debug + 'static,
+        Q: WorkQueues,
+    {
+        let (caller, theirs) = (&self.caller, Some(&self.other.tenant.id));
+        let mut answers = String::new();
+        for order in [BatchOrder::Pause, BatchOrder::Resume, BatchOrder::Cancel] {
+            let ordered = deliver::order_batch(world, caller, theirs, &batch_id(), order).await;
+            answers += &told("an order about a batch", ordered);
+        }
+        answers
+    }
+
     /// Adds a guest to the other tenant's occasion, and deletes the one that it has.
     pub(super) async fn change_guests<S, Q>(&self, world: &FunctionWorld<S, Q>) -> String
     where
@@ -144,22 +206,14 @@ where
         ));
     }
 
-    /// Has a contact of the line as a guest of its tenant with an invitation, and opted out.
+    /// Has a contact of the line as a guest of its tenant with an invitation, in a batch, and opted out.
     pub(super) fn invite_guest(&self, bound: &InstanceConfig) {
         let deps = self.calm_deps();
         let (tenant, now) = (bound.tenant.id.clone(), deps.system.now());
         let contact = address(line_number(&bound.instance), 0);
         let number = contact.as_str().split('@').next().unwrap_or_default().to_owned();
         let keep_until = add_millis(now, KEPT_MS);
-        let occasion = Occasion {
-            id: occasion_id(),
-            tenant: tenant.clone(),
-            name: None,
-            instance: bound.instance.id.clone(),
-            starts_at: None,
-            time_zone: None,
-            language: None,
-        };
+        let occasion = make_occasion(bound);
         let guest = Guest {
             tenant: tenant.clone(),
             occasion: occasion_id(),
@@ -169,30 +223,14 @@ where
             phone_key: None,
             email: None,
             language: None,
+            time_zone: None,
             status: GuestStatus::Pending,
             reply: None,
             created_at: now,
             keep_until,
             rev: 1,
         };
-        let invitation = Invitation {
-            tenant: tenant.clone(),
-            id: write_invitation_id(now, 1),
-            occasion: occasion_id(),
-            guest: guest_id(),
-            channel: InvitationChannel::Whatsapp,
-            template: InvitationTemplateName::parse("invite").expect("a name"),
-            language: None,
-            state: InvitationState::Taken,
-            is_free: false,
-            session: None,
-            not_before: None,
-            metadata: None,
-            request_hash: "0".repeat(64),
-            created_at: now,
-            keep_until,
-            rev: 1,
-        };
+        let invitation = make_invitation(&guest);
         block_on(async {
             let store = &self.store;
             store.put_occasion(&occasion).await.expect("it is stored");
@@ -202,6 +240,19 @@ where
                 .begin_invitation(&invitation, &[], now)
                 .await
                 .expect("it is stored");
+            let batch = store.find_batch(&tenant, &batch_id()).await;
+            if batch.expect("it is read").is_none() {
+                let of = (&tenant, &guest.occasion);
+                store_batch(
+                    store,
+                    batch_id(),
+                    of,
+                    std::slice::from_ref(&guest.id),
+                    "batch",
+                    now,
+                )
+                .await;
+            }
             let key = store.find_identity_key().await.expect("it is read");
             let Some(key) = key else { return };
             let preference = OptOut {
@@ -214,5 +265,40 @@ where
             };
             store.apply_opt_out(&preference).await.expect("it is stored");
         });
+    }
+}
+
+fn make_occasion(bound: &InstanceConfig) -> Occasion {
+    Occasion {
+        id: occasion_id(),
+        tenant: bound.tenant.id.clone(),
+        name: None,
+        instance: bound.instance.id.clone(),
+        starts_at: None,
+        time_zone: None,
+        language: None,
+        cancelled: false,
+        reminders: Vec::new(),
+    }
+}
+
+fn make_invitation(guest: &Guest) -> Invitation {
+    Invitation {
+        tenant: guest.tenant.clone(),
+        id: write_invitation_id(guest.created_at, 1),
+        occasion: guest.occasion.clone(),
+        guest: guest.id.clone(),
+        channel: InvitationChannel::Whatsapp,
+        template: InvitationTemplateName::parse("invite").expect("a name"),
+        language: None,
+        state: InvitationState::Taken,
+        is_free: false,
+        session: None,
+        not_before: None,
+        metadata: None,
+        request_hash: "0".repeat(64),
+        created_at: guest.created_at,
+        keep_until: guest.keep_until,
+        rev: 1,
     }
 }

@@ -1,0 +1,361 @@
+//! Every command of the command line: what it prints, and what it does with a refused token, without a server, and into a
+//! closed pipe.
+
+use crate::commands::{Ran, run};
+use crate::machine::{INSTANCE, Machine, PATIENCE};
+use serde_json::Value;
+use std::collections::BTreeSet;
+use std::io::Read;
+use std::process::Stdio;
+use std::time::Instant;
+
+/// A simulated installation, without a demonstration.
+pub(crate) fn simulated() -> Machine {
+    let mut machine = Machine::prepared(&[
+        ("ANTHROPIC_API_KEY", ""),
+        ("META_ACCESS_TOKEN", ""),
+        ("RECADO_SIMULATION", "auto"),
+        ("RECADO_SIMULATED_LATENCY_MS", "0"),
+    ]);
+    machine.unset("EVOLUTION_API_KEY");
+    machine.start("serve");
+    machine
+}
+
+/// What a command prints where all is well.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Printed {
+    /// Lines of at most 80 columns; JSON with `--json`.
+    Narrow,
+    /// Lines with secrets, URLs or keys of others, which are never cut; JSON with `--json`.
+    Wide,
+    /// The same always.
+    Raw,
+    /// It is not run where all is well: it needs more than a simulated installation.
+    Elsewhere,
+}
+
+use Printed::{Elsewhere, Narrow, Raw, Wide};
+
+/// The commands that ask an installation, in an order in which they work, each with a part of its output. `CONVERSATION`,
+/// `FILE` and `FOLDER` stand for those of the test.
+const ASKING: [(&str, Printed, &str); 39] = [
+    ("say Bom dia", Narrow, "← agent: [simulated] I read 1 message"),
+    (
+        "status",
+        Narrow,
+        "suporte-01           evolution  open       simulated",
+    ),
+    ("find 5511900000002", Narrow, "answered "),
+    ("conversations", Narrow, "+5511900000002"),
+    (
+        "conversations list --waiting",
+        Narrow,
+        "Nobody waits for a person.",
+    ),
+    ("conversations show CONVERSATION", Narrow, "→ Maria: Bom dia"),
+    ("conversations take CONVERSATION", Narrow, "installation has it"),
+    (
+        "conversations answer CONVERSATION Olá",
+        Narrow,
+        "← installation: Olá",
+    ),
+    ("conversations give-back CONVERSATION", Narrow, "the agent has it"),
+    ("conversations resolve CONVERSATION", Narrow, "resolved"),
+    ("trends", Narrow, "sampled since"),
+    ("usage", Narrow, "replies"),
+    ("usage --by model", Narrow, "simulated"),
+    ("alerts", Narrow, "No alerts."),
+    ("alerts dead", Narrow, "No notifications."),
+    ("audit", Narrow, "conversation"),
+    ("dlq list", Narrow, "No dead letters."),
+    ("dlq redrive --all --dry-run", Narrow, "selected"),
+    ("token create desk --role viewer", Wide, "shown only here"),
+    ("token list", Narrow, "desk"),
+    ("contact find 5511900000002 --tenant demo", Narrow, "names: Maria"),
+    ("effects list CONVERSATION", Narrow, "No effects."),
+    ("guests list ev_demo", Narrow, "No guests."),
+    ("deliver export", Raw, "guest"),
+    ("knowledge list ana", Narrow, "No sources."),
+    ("try", Wide, "curl -sS http://"),
+    ("apply FILE", Wide, "unchanged instance suporte-01"),
+    ("api GET /v1/alerts", Raw, "\"items\":[]"),
+    ("secret rotate suporte-01 --yes", Wide, "secret"),
+    ("catch-up suporte-01 --dry-run", Elsewhere, ""),
+    ("connect suporte-01", Elsewhere, ""),
+    ("connect-calendar agenda", Elsewhere, ""),
+    ("doctor", Elsewhere, ""),
+    ("replay FOLDER", Elsewhere, ""),
+    ("agent optimize ana --yes", Elsewhere, ""),
+    ("tenant remove nobody --yes", Elsewhere, ""),
+    ("status --watch", Elsewhere, ""),
+    ("tail", Elsewhere, ""),
+    ("knowledge search ana horário", Elsewhere, ""),
+];
+
+/// The commands that ask no installation: what they print is tested elsewhere.
+const ALONE: [&str; 8] = [
+    "serve",
+    "init",
+    "completions",
+    "record",
+    "eval",
+    "backup",
+    "restore",
+    "help",
+];
+
+/// Makes the arguments of a line of [`ASKING`].
+fn split_line(machine: &Machine, line: &str, conversation: &str) -> Vec<String> {
+    let folder = machine.data().with_file_name("posted");
+    if !folder.exists() {
+        std::fs::create_dir_all(&folder).unwrap();
+        let body =
+            recado_testkit::webhooks::evolution_text(INSTANCE, "5511900000009@s.whatsapp.net", "P1", "Oi", 1);
+        std::fs::write(folder.join("1.json"), body.to_string()).unwrap();
+    }
+    let fill = |word: &str| match word {
+        "CONVERSATION" => conversation.to_owned(),
+        "FILE" => machine.data().with_file_name("recado.toml").display().to_string(),
+        "FOLDER" => folder.display().to_string(),
+        other => other.to_owned(),
+    };
+    line.split(' ').map(fill).collect()
+}
+
+fn run_line(machine: &Machine, line: &str, conversation: &str, more: &[&str]) -> Ran {
+    let arguments = split_line(machine, line, conversation);
+    let mut arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
+    arguments.extend(more);
+    run(machine, &arguments)
+}
+
+/// An id that no conversation has.
+const NOBODY: &str = "c_00000000000000000000000000000000-1";
+
+#[test]
+fn every_command_is_in_these_tables() {
+    let help = run(&Machine::prepared(&[]), &["--help"]).out;
+    let (_, commands) = help.split_once("Commands:\n").unwrap();
+    let listed = commands.lines().take_while(|line| !line.is_empty());
+    let listed: BTreeSet<&str> = listed.filter_map(|line| line.split_whitespace().next()).collect();
+    let tested = ASKING.iter().filter_map(|(line, ..)| line.split(' ').next());
+    let tested: BTreeSet<&str> = tested.chain(ALONE).collect();
+    assert_eq!(listed, tested);
+}
+
+#[tokio::test]
+async fn where_all_is_well_each_command_prints_lines_for_people_or_json() {
+    let machine = simulated();
+    let mut conversation = NOBODY.to_owned();
+    for (line, printed, said) in ASKING {
+        if printed == Elsewhere {
+            continue;
+        }
+        let ran = run_line(&machine, line, &conversation, &[]);
+        assert!(
+            ran.success && ran.out.contains(said),
+            "{line}: {}{}",
+            ran.out,
+            ran.err
+        );
+        assert!(!ran.out.contains('\u{1b}'), "{line} has colours: {:?}", ran.out);
+        if printed == Narrow {
+            let wide: Vec<&str> = ran.out.lines().filter(|line| line.chars().count() > 80).collect();
+            assert!(wide.is_empty(), "{line}: {wide:?}");
+        }
+        if printed == Raw {
+            continue;
+        }
+        if line.starts_with("token create") {
+            assert!(run(&machine, &["token", "revoke", "desk"]).success);
+        }
+        let json = run_line(&machine, line, &conversation, &["--json"]);
+        let parsed: Result<Value, _> = serde_json::from_str(&json.out);
+        assert!(
+            json.success && parsed.is_ok(),
+            "{line} --json: {}{}",
+            json.out,
+            json.err
+        );
+        if conversation == NOBODY {
+            conversation = machine.conversation().await;
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_refused_token_is_one_line_that_says_so() {
+    let machine = simulated();
+    let wrong = ["--token", "a-token-that-nobody-has-ever-made"];
+    for (line, ..) in ASKING {
+        let ran = run_line(&machine, line, NOBODY, &wrong);
+        if line == "doctor" {
+            assert!(!ran.success && ran.out.contains("401"), "{}{}", ran.out, ran.err);
+            continue;
+        }
+        assert!(
+            !ran.success && ran.out.is_empty() || line.starts_with("api"),
+            "{line}: {}",
+            ran.out
+        );
+        assert!(ran.err.contains("401"), "{line}: {}", ran.err);
+        assert_eq!(ran.err.lines().count(), 1, "{line}: {}", ran.err);
+    }
+}
+
+#[test]
+fn without_a_server_one_line_says_how_to_start_it() {
+    let machine = Machine::prepared(&[]);
+    let nowhere = ["--url", "http://127.0.0.1:1"];
+    for (line, ..) in ASKING {
+        let ran = run_line(&machine, line, NOBODY, &nowhere);
+        let said = "No Recado at http://127.0.0.1:1. Start it (recado serve), or say where it is: --url.";
+        if line == "doctor" {
+            assert!(!ran.success && ran.out.contains(said), "{}{}", ran.out, ran.err);
+            continue;
+        }
+        assert!(!ran.success && ran.out.is_empty(), "{line}: {}", ran.out);
+        assert!(
+            ran.err.starts_with("recado: ") && ran.err.ends_with(&format!("{said}\n")),
+            "{line}: {}",
+            ran.err
+        );
+        assert_eq!(ran.err.lines().count(), 1, "{line}: {}", ran.err);
+    }
+}
+
+/// Runs a command whose output nobody reads. Returns its exit status and its errors.
+fn run_unread(machine: &Machine, arguments: &[&str]) -> (Option<i32>, String) {
+    let mut command = machine.command(arguments);
+    let mut child = command
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    drop(child.stdout.take());
+    let began = Instant::now();
+    let status = loop {
+        if let Some(status) = child.try_wait().unwrap() {
+            break status;
+        }
+        assert!(
+            began.elapsed() < PATIENCE,
+            "{arguments:?} goes on though nobody reads"
+        );
+        std::thread::sleep(std::time::Duration::from_millis(10));
+    };
+    let mut errors = String::new();
+    child.stderr.take().unwrap().read_to_string(&mut errors).unwrap();
+    (status.code(), errors)
+}
+
+#[tokio::test]
+async fn a_closed_pipe_ends_each_command_without_a_word() {
+    let machine = simulated();
+    for (line, ..) in ASKING {
+        let arguments = split_line(&machine, line, NOBODY);
+        let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
+        let (code, errors) = run_unread(&machine, &arguments);
+        // Some find nothing here, which is their error. A panic ends with 101.
+        assert!(matches!(code, Some(0 | 1 | 4)), "{line}: {code:?} {errors}");
+        assert!(
+            !errors.contains("panicked") && !errors.contains("pipe"),
+            "{line}: {errors}"
+        );
+    }
+    for arguments in [
+        &["--help"][..],
+        &["completions", "zsh"],
+        &["status", "--watch", "--json"],
+        &["tail"],
+    ] {
+        let (code, errors) = run_unread(&machine, arguments);
+        assert_eq!(code, Some(0), "{arguments:?}: {errors}");
+    }
+}
+
+#[tokio::test]
+async fn colours_and_the_time_of_this_place_are_for_terminals() {
+    let machine = simulated();
+    let with = |arguments: &[&str], variables: &[(&str, &str)]| {
+        let output = machine
+            .command(arguments)
+            .envs(variables.iter().copied())
+            .output()
+            .unwrap();
+        String::from_utf8(output.stdout).unwrap()
+    };
+    assert!(!with(&["status"], &[]).contains('\u{1b}'));
+    assert!(with(&["status"], &[("CLICOLOR_FORCE", "1")]).contains("\u{1b}[32mopen"));
+    assert!(!with(&["status"], &[("CLICOLOR_FORCE", "1"), ("NO_COLOR", "1")]).contains('\u{1b}'));
+    // `script` gives a command a terminal.
+    let on_terminal = |variables: &[(&str, &str)]| {
+        let recado = env!("CARGO_BIN_EXE_recado");
+        let status = machine.command(&["status"]);
+        let mut command = std::process::Command::new("script");
+        command
+            .args(["-qec", &format!("{recado} status"), "/dev/null"])
+            .env_clear()
+            .stdin(Stdio::null());
+        command.envs(status.get_envs().filter_map(|(name, value)| Some((name, value?))));
+        command
+            .env("TERM", "xterm")
+            .env("PATH", "/usr/bin:/bin")
+            .env("SHELL", "/bin/sh");
+        let output = command.envs(variables.iter().copied()).output().expect("script");
+        String::from_utf8(output.stdout).unwrap()
+    };
+    assert!(on_terminal(&[]).contains("\u{1b}[32mopen"));
+    assert!(!on_terminal(&[("NO_COLOR", "1")]).contains('\u{1b}'));
+    let said = run(&machine, &["say", "Oi", "--json"]);
+    assert!(said.success, "{}", said.err);
+    let told: Value = serde_json::from_str(&said.out).unwrap();
+    let at = told["message"]["created_at"]
+        .as_str()
+        .unwrap()
+        .parse::<jiff::Timestamp>()
+        .unwrap();
+    let conversation = machine.conversation().await;
+    for (zone, hours) in [("UTC", 0), ("America/Sao_Paulo", -3)] {
+        let shown = with(&["conversations", "show", &conversation], &[("TZ", zone)]);
+        let local = at.to_zoned(jiff::tz::TimeZone::fixed(jiff::tz::offset(hours)));
+        let told = format!("{} → Maria: Oi", local.strftime("%m-%d %H:%M:%S"));
+        assert!(shown.contains(&told), "{told} is not in:\n{shown}");
+    }
+}
+
+#[test]
+fn the_version_names_the_commit_if_it_is_known() {
+    let ran = run(&Machine::prepared(&[]), &["--version"]);
+    let version = ran.out.trim().strip_prefix("recado ").unwrap();
+    let (number, commit) = version.split_once(' ').unwrap_or((version, "(000000000000)"));
+    assert_eq!(number, env!("CARGO_PKG_VERSION"));
+    let commit = commit.strip_prefix('(').unwrap().strip_suffix(')').unwrap();
+    assert!(
+        commit.len() >= 7 && commit.bytes().all(|byte| byte.is_ascii_hexdigit()),
+        "{version}"
+    );
+}
+
+#[test]
+fn a_shell_completes_commands_by_the_script() {
+    let machine = Machine::prepared(&[]);
+    for shell in ["bash", "zsh", "fish", "elvish", "powershell"] {
+        let ran = run(&machine, &["completions", shell]);
+        assert!(
+            ran.success && ran.out.contains("give-back"),
+            "{shell}: {}",
+            ran.err
+        );
+    }
+    let complete = "source <(\"$0\" completions bash); COMP_WORDS=(recado conv); COMP_CWORD=1; _recado recado conv recado; \
+        echo \"${COMPREPLY[@]}\"";
+    let mut bash = std::process::Command::new("bash");
+    let output = bash
+        .args(["-c", complete, env!("CARGO_BIN_EXE_recado")])
+        .output()
+        .expect("bash");
+    assert_eq!(String::from_utf8(output.stdout).unwrap(), "conversations\n");
+    assert!(!run(&machine, &["completions", "tcsh"]).success);
+}

@@ -1,0 +1,59 @@
+//! Stores a batch of invitations with its recipients, as earlier requests left it.
+
+use crate::ports::succeed;
+use jiff::Timestamp;
+use recado_domain::ids::{
+    BatchId, CorrelationId, GuestId, InvitationTemplateName, OccasionId, TenantId, TokenName,
+};
+use recado_domain::invitations::{Batch, BatchState, InvitationChannel, TemplateValues, split_recipients};
+use recado_domain::metadata::Metadata;
+use recado_domain::millis::add_millis;
+use recado_pipeline::ports::{BatchOutcome, Store, WriteOutcome};
+use serde_json::json;
+
+/// Time for which the batch is kept, in milliseconds.
+const KEPT_MS: i64 = 30 * 86_400_000;
+
+/// Stores a batch that runs and whose invitations were made, with a chunk of its recipients. `said` stands in its metadata.
+pub async fn store_batch<S: Store>(
+    store: &S,
+    id: BatchId,
+    (tenant, occasion): (&TenantId, &OccasionId),
+    guests: &[GuestId],
+    said: &str,
+    now: Timestamp,
+) -> Batch {
+    let metadata = json!({"for": said});
+    let batch = Batch {
+        tenant: tenant.clone(),
+        id,
+        occasion: occasion.clone(),
+        channel: InvitationChannel::Whatsapp,
+        template: InvitationTemplateName::parse("invite").unwrap(),
+        variables: TemplateValues::new(),
+        metadata: metadata
+            .as_object()
+            .map(|names| Metadata::from_object(names).unwrap()),
+        by: TokenName::installation(),
+        correlation: CorrelationId::parse("batch").unwrap(),
+        request_hash: "0".repeat(64),
+        state: BatchState::Running,
+        recipients: guests.len(),
+        expanded: guests.len(),
+        due_at: None,
+        send_at: None,
+        reminder: None,
+        created_at: now,
+        keep_until: add_millis(now, KEPT_MS),
+        rev: 1,
+    };
+    assert_eq!(
+        succeed(store.begin_batch(&batch, None, now)).await,
+        BatchOutcome::Begun
+    );
+    for chunk in split_recipients(&batch, guests) {
+        let written = succeed(store.save_batch_chunk(&chunk)).await;
+        assert_eq!(written, WriteOutcome::Written);
+    }
+    batch
+}
