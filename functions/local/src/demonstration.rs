@@ -101,7 +101,7 @@ pub(crate) async fn run_demonstration(
     }
     let instance = customer.instance_id().to_owned();
     let follower = MessageFollower::start_following(there, Some(instance)).await?;
-    welcome::print_next_steps(&url);
+    welcome::print_next_steps();
     show_new_messages(follower).await
 }
 

@@ -14,11 +14,8 @@ pub(crate) fn print_address(address: SocketAddr) {
 }
 
 /// Prints what somebody may try after the demonstration.
-pub(crate) fn print_next_steps(url: &str) {
+pub(crate) fn print_next_steps() {
     println!();
-    if let Some(link) = find_console_link(url) {
-        print_row("Open", &link);
-    }
     // `cargo run` sets it: the program is not installed then.
     let program = match std::env::var_os("CARGO") {
         Some(_) => "cargo run --quiet --",
@@ -27,11 +24,6 @@ pub(crate) fn print_next_steps(url: &str) {
     print_row("Your turn", &format!("{program} say \"Vocês abrem hoje?\""));
     print_row("", "(in another terminal, in this folder)");
     println!("\nServing. Ctrl-C stops. Each message appears here:");
-}
-
-/// Returns the link that opens the console of the installation at `url`. `None`: it has no console.
-fn find_console_link(_url: &str) -> Option<String> {
-    None
 }
 
 /// The facts that a start prints after the address. It prints no secret: standard output may go to a log.
