@@ -28,7 +28,8 @@ function showTimes(root) {
 function isConcerned(element, event) {
   const [kind, id] = element.dataset.live.split(/:(.*)/);
   if (kind === "any") return true;
-  return kind === event.kind.split(".")[0] || (kind === "conversation" && event.conversation && (!id || id === event.conversation));
+  if (kind === "conversation") return Boolean(event.conversation_id) && (!id || id === event.conversation_id);
+  return kind === event.kind.split(".")[0];
 }
 
 let pending = null;
@@ -50,11 +51,8 @@ function refreshAll() {
 
 function followEvents() {
   const stream = new EventSource("/console/api/v1/events/stream?after=now");
-  let opened = false;
-  stream.onopen = () => {
-    if (opened) refreshAll();
-    opened = true;
-  };
+  // What happened between the page and its stream, or while the stream was cut off, is read now.
+  stream.onopen = refreshAll;
   stream.addEventListener("change", (message) => {
     const event = JSON.parse(message.data);
     for (const element of document.querySelectorAll("[data-live]")) if (isConcerned(element, event)) refreshLater(element);
