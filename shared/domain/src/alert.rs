@@ -10,8 +10,8 @@ pub use notification::{
     ATTEMPTS_MAX, DestinationId, Notification, NotificationId, NotificationState, RunbookHint, retry_delay,
 };
 pub use rules::{
-    AlertWatch, BacklogLook, BacklogSample, InstallationLook, InstanceLoad, InstanceLook, PersonWait,
-    TenantBudgetLook, UnacknowledgedLook, find_conditions,
+    AlertWatch, BacklogLook, BacklogSample, FailingEndpoint, InstallationLook, InstanceLoad, InstanceLook,
+    PersonWait, TenantBudgetLook, UnacknowledgedLook, find_conditions,
 };
 
 use crate::ids::{ConversationId, InstanceId, TenantId, hash_parts};
@@ -53,11 +53,13 @@ pub enum AlertKind {
     NumberQuality,
     /// A tenant's budget of the month is nearly or wholly used up.
     Budget,
+    /// Webhook endpoints of a tenant fail, or were switched off since they failed for days.
+    WebhookFails,
 }
 
 impl AlertKind {
     /// All kinds, those of the whole installation first.
-    pub const ALL: [Self; 13] = [
+    pub const ALL: [Self; 14] = [
         Self::NoHeartbeat,
         Self::FullDisk,
         Self::QueueDepth,
@@ -71,6 +73,7 @@ impl AlertKind {
         Self::NotAcknowledged,
         Self::NumberQuality,
         Self::Budget,
+        Self::WebhookFails,
     ];
 
     /// Returns the word for the kind in records, in the configuration and in the API.
@@ -89,6 +92,7 @@ impl AlertKind {
             Self::NotAcknowledged => "not_acknowledged",
             Self::NumberQuality => "number_quality",
             Self::Budget => "budget",
+            Self::WebhookFails => "webhook_fails",
         }
     }
 
@@ -108,6 +112,7 @@ impl AlertKind {
             Self::NotAcknowledged => "not-acknowledged",
             Self::NumberQuality => "number-quality",
             Self::Budget => "budget",
+            Self::WebhookFails => "webhook-fails",
         }
     }
 }

@@ -33,6 +33,12 @@ pub enum AuditAction {
     EffectDecided,
     /// Answered in a conversation.
     ConversationAnswered,
+    /// Added or removed labels of a conversation.
+    ConversationLabelled,
+    /// Wrote a note beside a conversation.
+    NoteAdded,
+    /// Deleted a note beside a conversation.
+    NoteDeleted,
     /// Cancelled a message that was to be sent later.
     MessageCancelled,
     /// Redrove a dead letter.
@@ -61,11 +67,15 @@ pub enum AuditAction {
     SetupChecked,
     /// Added or removed a source of an agent's knowledge.
     KnowledgeChanged,
+    /// Posted a test to a webhook endpoint.
+    WebhookTested,
+    /// Let events be posted to a webhook endpoint again.
+    EventsReplayed,
 }
 
 impl AuditAction {
     /// All actions.
-    pub const ALL: [Self; 24] = [
+    pub const ALL: [Self; 29] = [
         Self::ConfigurationChanged,
         Self::WebhookSecretsRead,
         Self::SecretRotated,
@@ -76,6 +86,9 @@ impl AuditAction {
         Self::ConversationResolved,
         Self::EffectDecided,
         Self::ConversationAnswered,
+        Self::ConversationLabelled,
+        Self::NoteAdded,
+        Self::NoteDeleted,
         Self::MessageCancelled,
         Self::DeadLetterRedriven,
         Self::DeadLetterDeleted,
@@ -90,6 +103,8 @@ impl AuditAction {
         Self::PairingStarted,
         Self::SetupChecked,
         Self::KnowledgeChanged,
+        Self::WebhookTested,
+        Self::EventsReplayed,
     ];
 
     /// Returns the name of the action in records, requests and on the command line.
@@ -105,6 +120,9 @@ impl AuditAction {
             Self::ConversationResolved => "conversation_resolved",
             Self::EffectDecided => "effect_decided",
             Self::ConversationAnswered => "conversation_answered",
+            Self::ConversationLabelled => "conversation_labelled",
+            Self::NoteAdded => "note_added",
+            Self::NoteDeleted => "note_deleted",
             Self::MessageCancelled => "message_cancelled",
             Self::DeadLetterRedriven => "dead_letter_redriven",
             Self::DeadLetterDeleted => "dead_letter_deleted",
@@ -119,6 +137,8 @@ impl AuditAction {
             Self::PairingStarted => "pairing_started",
             Self::SetupChecked => "setup_checked",
             Self::KnowledgeChanged => "knowledge_changed",
+            Self::WebhookTested => "webhook_tested",
+            Self::EventsReplayed => "events_replayed",
         }
     }
 

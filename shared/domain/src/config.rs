@@ -97,6 +97,10 @@ pub struct Tenant {
     /// Budget of each month (UTC). If absent, there is none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub budget: Option<MonthlyBudget>,
+    /// The endpoints to which the tenant's published events are posted, at most 10. If absent in a document, they are left as
+    /// they are.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub webhooks: Option<Vec<WebhookEndpoint>>,
     /// `true` if none of the tenant's instances works, as if each were disabled.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub disabled: bool,
@@ -230,28 +234,6 @@ pub enum CredentialRef {
     Ssm(String),
 }
 
-impl TryFrom<String> for CredentialRef {
-    type Error = ConfigError;
-
-    fn try_from(text: String) -> Result<Self, ConfigError> {
-        match text.split_once(':') {
-            Some(("env", name)) if !name.is_empty() => Ok(Self::Env(name.to_owned())),
-            Some(("ssm", name)) if !name.is_empty() => Ok(Self::Ssm(name.to_owned())),
-            // The text may be a secret pasted by mistake, so the error does not repeat the text.
-            _ => Err(ConfigError::Credential),
-        }
-    }
-}
-
-impl From<CredentialRef> for String {
-    fn from(reference: CredentialRef) -> Self {
-        match reference {
-            CredentialRef::Env(name) => format!("env:{name}"),
-            CredentialRef::Ssm(name) => format!("ssm:{name}"),
-        }
-    }
-}
-
 fn default_time_zone() -> String {
     "UTC".to_owned()
 }
@@ -373,6 +355,7 @@ mod removal;
 mod steps;
 mod tenant_change;
 pub mod tools;
+mod webhook_endpoint;
 mod webhook_secret;
 
 pub use agent::{Agent, AgentStep};
@@ -387,6 +370,7 @@ pub use names::{ConfigEntry, ConfigNames};
 pub use portfolio::Portfolio;
 pub use prune::{ConfigRemoval, PrunePlan};
 pub use steps::StepsError;
+pub use webhook_endpoint::{WEBHOOK_ENDPOINTS_MAX, WebhookEndpoint, WebhookEndpointError};
 
 pub use alerts::{
     AlertConfig, AlertDestination, DestinationChannel, EmailDestination, ServerParts, WebhookDestination,

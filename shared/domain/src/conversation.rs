@@ -7,6 +7,8 @@
 //! committed in an earlier epoch can no longer be claimed for sending.
 
 mod agent_return;
+mod annotations;
+mod beginning;
 mod closure;
 mod contact;
 mod decision;
@@ -25,12 +27,12 @@ mod turn;
 mod unread_turns;
 mod unsent_use;
 
-use crate::config::InstanceConfig;
 use crate::contact::ContactAddress;
 use crate::ids::{ConversationId, InstanceId, MessageId, Ordinal, StepId, TenantId};
 use crate::invitations::InvitedGuest;
 use crate::millis;
 use crate::reason::Reason;
+pub use annotations::{AnnotationError, Annotations, ConversationLabel, PersonNote};
 pub use decision::{CommittedDecision, HandOverNote};
 pub use dropped_drafts::DroppedDrafts;
 pub use handover::Handover;
@@ -167,6 +169,9 @@ pub struct Conversation {
     /// The agent's note of its last hand-over, until the agent has the conversation again.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub hand_over_note: Option<HandOverNote>,
+    /// The labels and notes that people wrote beside it.
+    #[serde(default, skip_serializing_if = "crate::is_default")]
+    pub annotations: Annotations,
     /// The step of the agent's script; `None` before the first reply, and if the agent has no steps.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub step: Option<StepId>,
@@ -185,8 +190,7 @@ pub struct Conversation {
     /// Time at which `reconcile` last asked for the owed answer.
     #[serde(default, with = "millis::optional", skip_serializing_if = "Option::is_none")]
     pub nudged_at: Option<Timestamp>,
-    /// Number of times in a row that `reconcile` asked for an answer that nobody could give: the instance never opens,
-    /// or is no longer configured.
+    /// Number of times in a row that `reconcile` asked in vain: the instance never opens, or is no longer configured.
     #[serde(default, skip_serializing_if = "crate::is_default")]
     pub idle_nudges: u32,
     /// The theoretical arrival time (see [`crate::rate`]) of the contact's own rate limit, if the provider has one.
@@ -222,69 +226,9 @@ pub struct Conversation {
 }
 
 impl Conversation {
-    /// Makes the conversation that a first message begins.
-    pub fn start_new(
-        id: ConversationId,
-        bound: &InstanceConfig,
-        address: ContactAddress,
-        phone: Option<String>,
-        at: Timestamp,
-    ) -> Self {
-        Self {
-            id,
-            tenant: bound.tenant.id.clone(),
-            instance: bound.instance.id.clone(),
-            address,
-            known_as: None,
-            phone,
-            name: None,
-            picture: None,
-            mode: ConversationMode::of_new_conversation(bound.instance.starts_with_ai),
-            status: ConversationStatus::Active,
-            epoch: 0,
-            last: Ordinal(0),
-            last_inbound: Ordinal(0),
-            last_inbound_at: None,
-            session_started_at: None,
-            invited: None,
-            open_question: Ordinal(0),
-            left_question: None,
-            turn_upto: Ordinal(0),
-            answered: Ordinal(0),
-            human: Ordinal(0),
-            waiting_since: None,
-            scheduled_for: None,
-            opens_at: None,
-            closed_told_at: None,
-            lease: None,
-            attempts: TurnAttempts::default(),
-            dropped_drafts: DroppedDrafts::default(),
-            unsent_use: Vec::new(),
-            unread_turns: 0,
-            silences: Vec::new(),
-            needs_person: None,
-            limits: UsedLimits::default(),
-            hand_over_note: None,
-            step: None,
-            agent_returns_at: None,
-            created_at: at,
-            last_message_at: at,
-            has_journal: false,
-            nudged_at: None,
-            idle_nudges: 0,
-            pair_arrival: None,
-            marketing_stopped_at: None,
-            reengaged: None,
-            moved_to: None,
-            beside: Vec::new(),
-            joined: Vec::new(),
-            handover: None,
-            taken: None,
-            kept_from: Ordinal(0),
-            oldest_at: None,
-            erased_at: None,
-            rev: 0,
-        }
+    /// Raises the revision, once before each write: several transitions become one write, and a write may hold none.
+    pub fn raise_revision(&mut self) {
+        self.rev += 1;
     }
 
     /// Gives the next ordinal to a message stored at `at`.

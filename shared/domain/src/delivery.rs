@@ -3,6 +3,7 @@
 //! recorded is never removed.
 
 mod acknowledgement;
+mod charge;
 mod detail;
 
 use crate::ids::{ExternalId, MessageId, hash_parts};
@@ -186,6 +187,9 @@ pub struct Delivery {
     /// The price and the errors that came with the statuses.
     #[serde(flatten)]
     pub detail: StatusDetail,
+    /// `true` if the provider's charge for the message is part of the sums of use.
+    #[serde(default, skip_serializing_if = "crate::is_default")]
+    pub charged: bool,
 }
 
 impl Delivery {

@@ -14,7 +14,7 @@ mod id;
 mod journal;
 mod notes;
 
-pub use booking::{Booking, BookingClash};
+pub use booking::{Booking, BookingClash, RemindedAppointment};
 pub use cell::{CELL, CELLS_MAX, Cell, CellSpan, HeldCell, SpanError};
 pub use entry::{ARGUMENT_BYTES_MAX, EffectAction, EffectEntry, EffectState, SETTLING_TRIES, ToolName};
 pub use id::EffectId;

@@ -117,7 +117,7 @@ id!(
 mod configured;
 mod invitations;
 
-pub use configured::{AgentId, CalendarId, EmailSenderId, StepId, ToolId};
+pub use configured::{AgentId, CalendarId, EmailSenderId, StepId, ToolId, WebhookEndpointId};
 pub use invitations::{BatchId, GuestId, InvitationId, InvitationTemplateName, OccasionId};
 
 id!(

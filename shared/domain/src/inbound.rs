@@ -21,6 +21,15 @@ pub enum WebhookItem {
     Event(WebhookEvent),
     /// A delivery status, which is recorded by a conditional write, without a queue.
     Status(StatusUpdate),
+    /// A delivery status that tells that the provider charges the message. The charge is recorded with it, once.
+    ChargedStatus {
+        /// The status.
+        update: StatusUpdate,
+        /// The provider that charges.
+        provider: Provider,
+        /// The provider's name of the instance whose message it is.
+        external: ExternalId,
+    },
     /// A notice about the account, not about a message. It is recorded by a conditional write, without a queue.
     Notice {
         /// The notice.
@@ -36,6 +45,16 @@ pub enum WebhookItem {
         /// A word or two about the item (never with personal data).
         what: String,
     },
+}
+
+impl WebhookItem {
+    /// Returns the delivery status, with a charge or without one; `None` for other items.
+    pub fn as_delivery_status(&self) -> Option<&StatusUpdate> {
+        match self {
+            Self::Status(update) | Self::ChargedStatus { update, .. } => Some(update),
+            _ => None,
+        }
+    }
 }
 
 /// An event as the webhook function sees it, with enough data to record and route it. The processor reads the body.

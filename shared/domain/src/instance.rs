@@ -164,6 +164,13 @@ pub struct ConnectionUpdate {
 }
 
 impl InstanceState {
+    /// Has a catch-up look for what was missed since `since`, as after a backup that was made then.
+    pub fn expect_missed_messages(&mut self, since: Timestamp) {
+        self.catch_up_from = Some(self.catch_up_from.map_or(since, |from| from.min(since)));
+        self.caught_up_at = None;
+        self.rev += 1;
+    }
+
     /// Reserves a slot for a message that lets others go before it. Returns the slot, or the time at which to ask again.
     pub fn reserve_yielding(&mut self, rate: Rate, holds_place: bool, now: Timestamp) -> YieldingSlot {
         let lines = SlotLines {

@@ -5,6 +5,7 @@ mod batch_id;
 mod guest;
 mod guest_answer;
 mod guest_list;
+mod guest_status;
 mod invitation;
 mod month;
 mod occasion;
@@ -14,14 +15,15 @@ mod send_time;
 mod template;
 
 pub use batch::{
-    BATCH_CHUNK, BATCH_PERMIT, BATCH_RECIPIENTS_MAX, Batch, BatchChunk, BatchCounts, BatchOrder,
+    BATCH_CHUNK, BATCH_PERMIT, BATCH_RECIPIENTS_MAX, Batch, BatchChunk, BatchCounts, BatchEnd, BatchOrder,
     BatchOrderRefused, BatchRecipient, BatchReminder, BatchState, RecipientStatus, make_chunk,
     split_recipients,
 };
 pub use batch_id::write_batch_id;
-pub use guest::{Guest, GuestReply, GuestStatus, InvitedGuest, PhoneKey};
+pub use guest::{Guest, GuestReply, InvitedGuest, PhoneKey};
 pub use guest_answer::{GuestAnswer, recognize_answer, recognize_appointment_answer};
 pub use guest_list::{GUEST_ROWS_MAX, GuestListError, GuestRow, ListedGuest, parse_guest_list};
+pub use guest_status::GuestStatus;
 pub use invitation::{
     Invitation, InvitationState, InvitationStatus, ScheduledInvitation, parse_invitation_time,
     write_invitation_id,

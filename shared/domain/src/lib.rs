@@ -76,6 +76,7 @@ pub mod typing;
 pub mod usage;
 pub mod wake_up;
 pub mod web_url;
+pub mod webhook_endpoint;
 
 pub use config::tools;
 pub use jiff::{SignedDuration, Timestamp};

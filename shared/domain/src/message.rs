@@ -153,6 +153,16 @@ impl MessageStatus {
     }
 }
 
+impl Message {
+    /// Raises the revision, once before each write: that of the outbox, if the message is to be sent.
+    pub fn raise_revision(&mut self) {
+        match &mut self.out {
+            Some(out) => out.rev += 1,
+            None => self.rev += 1,
+        }
+    }
+}
+
 impl<Out: OutgoingSide> Message<Out> {
     /// Renders the message, as it was written, as the text that a model or an operator reads: its context, then its
     /// content.

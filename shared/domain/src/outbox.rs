@@ -9,7 +9,9 @@ mod state;
 mod transitions;
 
 use crate::contact::ContactAddress;
+use crate::effects::RemindedAppointment;
 use crate::ids::{BatchId, ConversationId, Nonce, Ordinal, TokenName};
+use crate::invitations::ScheduledInvitation;
 use crate::metadata::Metadata;
 use crate::millis;
 use crate::options::SendOptions;
@@ -154,6 +156,9 @@ pub struct Outbox {
     /// The batch of invitations to which the message belongs. It is not sent while the batch is stopped.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub batch: Option<BatchId>,
+    /// The invitation that the message is: whether it may leave is asked again before each attempt.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub invitation: Option<Box<ScheduledInvitation>>,
     /// Metadata that the client attached.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub metadata: Option<Metadata>,
@@ -163,6 +168,9 @@ pub struct Outbox {
     /// Time from which the message is of no use. If it has not left by then, it is cancelled.
     #[serde(default, with = "millis::optional", skip_serializing_if = "Option::is_none")]
     pub expires_at: Option<Timestamp>,
+    /// The appointment of which the message reminds. If the contact does not have it any more, the message is cancelled.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reminds_of: Option<RemindedAppointment>,
     /// The signature that goes out with the text.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub signature: Option<Signature>,
@@ -223,9 +231,11 @@ impl Outbox {
             part: None,
             scheduled: None,
             batch: None,
+            invitation: None,
             metadata: None,
             options: SendOptions::default(),
             expires_at: None,
+            reminds_of: None,
             signature: None,
             last_inbound_at: None,
             beside: Vec::new(),
@@ -298,6 +308,30 @@ impl Outbox {
         self.not_before = Some(at);
         self.yielded += 1;
         self.rev += 1;
+    }
+
+    /// Notes the invitation that the message is, with its batch and the time from which it is of no use.
+    pub fn join_invitation(&mut self, invitation: &ScheduledInvitation) {
+        self.batch.clone_from(&invitation.batch);
+        self.expires_at = invitation.useful_until;
+        self.invitation = Some(Box::new(invitation.clone()));
+    }
+
+    /// Holds a `queued` invitation back until `at`. Other messages to the contact do not wait for it.
+    pub fn hold_back(&mut self, at: Timestamp) -> Result<(), InvalidTransition> {
+        if self.state != OutboxState::Queued {
+            return self.refuse_transition("held back");
+        }
+        self.not_before = Some(at);
+        self.look_at = Some(at);
+        self.rev += 1;
+        Ok(())
+    }
+
+    /// Returns `true` while the message is an invitation that is held back.
+    pub fn is_held_back(&self, now: Timestamp) -> bool {
+        let is_ahead = |at: Option<Timestamp>| at.is_some_and(|at| at > now);
+        self.invitation.is_some() && is_ahead(self.not_before) && is_ahead(self.look_at)
     }
 
     /// Sets the earliest time of the next attempt. It belongs to the transition to `queued` just made, so `rev` does not

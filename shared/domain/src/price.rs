@@ -1,4 +1,4 @@
-//! Prices of models, and what their tokens cost. All amounts are integers; nothing is rounded before the last step.
+//! Prices of models and of charged messages, and what they cost. All amounts are integers; nothing is rounded before the last step.
 
 use crate::usage::{Date, TokenUsage, UsageSum};
 use serde::de::Error as _;
@@ -37,6 +37,11 @@ impl TokenPrice {
     /// Returns what so many tokens cost, in millionths of a millionth of a unit.
     fn multiply_tokens(self, tokens: u64) -> u128 {
         u128::from(self.0) * u128::from(tokens)
+    }
+
+    /// Returns the cost of messages if this is the price of one. The unit is a millionth of a millionth of a unit of the currency.
+    fn multiply_messages(self, messages: u64) -> u128 {
+        u128::from(self.0) * u128::from(messages) * u128::from(UNIT)
     }
 
     /// Returns the cost of a recording if this is the price of a minute. The unit is a millionth of a millionth of a unit of
@@ -129,11 +134,13 @@ impl From<Currency> for String {
     }
 }
 
-/// The prices of a model: of its tokens, each for a million, or of the recordings that it transcribes, for a minute.
+/// The prices of a model: of its tokens, each for a million, or of the recordings that it transcribes, for a minute. Or the price of a
+/// message that a provider charges.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ModelPrice {
-    /// Name of the model as its API reports it. With `*` at the end, all names that begin so.
+    /// Name of the model as its API reports it, or provider and category of charged messages, such as `meta:utility`. With `*` at
+    /// the end, all names that begin so.
     pub model: String,
     /// Price of the tokens that the model reads.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -150,6 +157,9 @@ pub struct ModelPrice {
     /// Price of a minute of a recording, for a model that transcribes and tells no tokens.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub audio_minute: Option<TokenPrice>,
+    /// Price of a message that the provider charges.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub message: Option<TokenPrice>,
     /// Currency of the prices.
     #[serde(default)]
     pub currency: Currency,
@@ -180,12 +190,12 @@ impl ModelPrice {
         Some(amounts.into_iter().fold(0, u128::saturating_add))
     }
 
-    /// Returns `true` if the price names both prices of tokens, or that of recordings and nothing about tokens.
+    /// Returns `true` if the price names both prices of tokens, or that of recordings or messages and nothing about tokens.
     fn is_complete(&self) -> bool {
         let of_cache = self.cache_read.is_some() || self.cache_write.is_some();
         match (self.input, self.output) {
             (Some(_), Some(_)) => true,
-            (None, None) => self.audio_minute.is_some() && !of_cache,
+            (None, None) => (self.audio_minute.is_some() || self.message.is_some()) && !of_cache,
             _ => false,
         }
     }
@@ -215,7 +225,7 @@ impl PriceList {
                 return Err("the model of a price may have one `*`, at its end");
             }
             if !price.is_complete() {
-                return Err("a price has `input` and `output`, or `audio_minute`");
+                return Err("a price has `input` and `output`, or `audio_minute`, or `message`");
             }
             if !seen.insert((&price.model, price.from)) {
                 return Err("two prices of the same model must begin on different days (`from`)");
@@ -248,17 +258,21 @@ impl PriceList {
         if audio.is_none() {
             cost.unpriced_audio_millis = sum.audio_millis;
         }
+        let message = price.and_then(|price| price.message);
+        let messages = message.map(|message| message.multiply_messages(sum.charged_messages));
+        if messages.is_none() {
+            cost.unpriced_messages = sum.charged_messages;
+        }
         if let Some(price) = price {
-            let amount = tokens
-                .unwrap_or_default()
-                .saturating_add(audio.unwrap_or_default());
-            cost.amounts.insert(price.currency.clone(), amount);
+            let parts = [tokens, audio, messages].into_iter().flatten();
+            cost.amounts
+                .insert(price.currency.clone(), parts.fold(0, u128::saturating_add));
         }
         cost
     }
 }
 
-/// The cost of tokens and recordings, in each currency.
+/// The cost of tokens, recordings and charged messages, in each currency.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Cost {
     /// The amounts, in millionths of a millionth of a unit, so that many small ones add up exactly.
@@ -267,6 +281,8 @@ pub struct Cost {
     pub unpriced_tokens: u64,
     /// Length of recordings whose model has no price for them, in milliseconds.
     pub unpriced_audio_millis: u64,
+    /// Number of charged messages that have no price.
+    pub unpriced_messages: u64,
 }
 
 impl Cost {
@@ -280,6 +296,7 @@ impl Cost {
         self.unpriced_audio_millis = self
             .unpriced_audio_millis
             .saturating_add(other.unpriced_audio_millis);
+        self.unpriced_messages = self.unpriced_messages.saturating_add(other.unpriced_messages);
     }
 
     /// Returns the amounts in millionths of a unit, rounded to the nearest.

@@ -77,12 +77,50 @@ impl PublishedEvent {
         }
     }
 
+    /// Returns the key of the events among which the order counts: those of a conversation, else of an invitation or an instance.
+    pub fn order_key(&self) -> String {
+        let conversation = self.conversation.as_ref().map(ToString::to_string);
+        let invitation = self.data.invitation.as_ref().map(ToString::to_string);
+        let instance = self.instance.as_ref().map(ToString::to_string);
+        conversation.or(invitation).or(instance).unwrap_or_default()
+    }
+
     /// Makes the event that tells an endpoint nothing but that events arrive. `nonce` makes it another one each time.
     pub fn for_test(tenant: &TenantId, nonce: &str, at: Timestamp) -> Self {
         let record = [tenant.as_str(), nonce];
         Self {
             tenant: Some(tenant.clone()),
             ..Self::new(PublishedKind::WebhookTest, &record, at, PublishedData::default())
+        }
+    }
+}
+
+/// A record of a conversation that events tell of: the conversation itself, or one of its messages.
+struct ConversationRecord<'a> {
+    tenant: &'a TenantId,
+    instance: &'a InstanceId,
+    conversation: &'a ConversationId,
+    message: Option<MessageId>,
+    rev: u64,
+}
+
+impl ConversationRecord<'_> {
+    /// Makes the event of a change that led to this revision of the record.
+    fn make_published_event(
+        &self,
+        kind: PublishedKind,
+        at: Timestamp,
+        data: PublishedData,
+    ) -> PublishedEvent {
+        let message = self.message.as_ref().map(MessageId::to_string);
+        let id = message.unwrap_or_else(|| self.conversation.to_string());
+        let rev = self.rev.to_string();
+        PublishedEvent {
+            tenant: Some(self.tenant.clone()),
+            instance: Some(self.instance.clone()),
+            conversation: Some(self.conversation.clone()),
+            message: self.message.clone(),
+            ..PublishedEvent::new(kind, &[&id, &rev], at, data)
         }
     }
 }

@@ -139,15 +139,16 @@ pub const BATCH_SHARE: i32 = 75;
 
 impl Rate {
     /// Returns the number of recipients of a batch whose invitations are made at once: what the batches' share lets out in two
-    /// seconds, at least one.
+    /// seconds, at least `least`.
     #[expect(
         clippy::cast_possible_truncation,
         clippy::cast_sign_loss,
         reason = "a rate is positive, and a step is bounded by its caller"
     )]
-    pub fn batch_step(&self) -> usize {
+    pub fn batch_step(&self, least: usize) -> usize {
         let share = f64::from(BATCH_SHARE) / 100.0;
-        (self.per_second * share * 2.0).floor().clamp(1.0, 10_000.0) as usize
+        let step = (self.per_second * share * 2.0).floor().clamp(1.0, 10_000.0) as usize;
+        step.max(least)
     }
 
     /// Reserves the batches' line of an instance for `count` messages, given the time until which it is reserved. Returns that time
@@ -268,16 +269,16 @@ mod tests {
     fn batches_use_their_share_of_the_rate_and_no_more() {
         for rate in [Rate::EVOLUTION, Rate::META] {
             let (mut line, mut sent, mut now) = (None, 0_usize, 0_i64);
-            while now < 600_000 {
-                match rate.reserve_batch(line, rate.batch_step(), from_unix_millis(now)) {
+            while now < 6_000_000 {
+                match rate.reserve_batch(line, rate.batch_step(20), from_unix_millis(now)) {
                     Ok(until) => {
                         line = Some(until);
-                        sent += rate.batch_step();
+                        sent += rate.batch_step(20);
                     }
                     Err(free_at) => now = free_at.as_millisecond(),
                 }
             }
-            let all = rate.per_second * 600.0;
+            let all = rate.per_second * 6_000.0;
             #[expect(clippy::cast_precision_loss, reason = "a small number")]
             let share = sent as f64 / all;
             assert!((0.70..=0.76).contains(&share), "{share} of {rate:?}");

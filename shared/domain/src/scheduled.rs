@@ -5,6 +5,7 @@
 
 use crate::contact::ContactAddress;
 use crate::content::Content;
+use crate::effects::RemindedAppointment;
 use crate::ids::{CorrelationId, IdError, IdempotencyKey, InstanceId, MessageId, TenantId, TokenName};
 use crate::invitations::ScheduledInvitation;
 use crate::metadata::Metadata;
@@ -149,6 +150,9 @@ pub struct ScheduledMessage {
     /// when the message falls due.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub invitation: Option<ScheduledInvitation>,
+    /// The appointment of which the message reminds; `None` for another message.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reminds_of: Option<RemindedAppointment>,
     /// Time of the backup from which the record was restored, if the message fell due after that: it may have been sent since.
     #[serde(default, with = "millis::optional", skip_serializing_if = "Option::is_none")]
     pub restored_from: Option<Timestamp>,
@@ -183,6 +187,7 @@ impl ScheduledMessage {
         self.options = SendOptions::default();
         self.metadata = None;
         self.idempotency_key = None;
+        self.reminds_of = None;
     }
 
     /// Moves `pending → became`: `message` is its id in the conversation.
@@ -211,6 +216,12 @@ impl ScheduledMessage {
         self.send_at = send_at;
         self.rev += 1;
         Ok(())
+    }
+
+    /// Marks a message of a backup that was made at `taken_at`: it may have been sent since.
+    pub fn doubt_restored(&mut self, taken_at: Timestamp) {
+        self.restored_from = Some(taken_at);
+        self.rev += 1;
     }
 
     /// Returns the time at which the record is deleted; `None` while it is pending.
@@ -250,6 +261,7 @@ mod tests {
             by: None,
             idempotency_key: None,
             invitation: None,
+            reminds_of: None,
             restored_from: None,
             state: ScheduledState::Pending,
             rev: 1,

@@ -60,10 +60,31 @@ pub enum PlaceAnswer {
     },
 }
 
+impl PlaceAnswer {
+    /// Returns `true` if the record is to be written.
+    pub fn changes_record(self) -> bool {
+        !matches!(self, Self::Waits { changed: false, .. })
+    }
+}
+
 impl TurnPlaces {
     /// Asks for a place of `limit` in all, which ends at `until` by itself. Places go to those that came first; a turn that
-    /// is not seen any more loses its order, and a worker that crashed its place.
+    /// is not seen any more loses its order, and a worker that crashed its place. The revision rises if the record is to be written.
     pub fn ask_for_place(
+        &mut self,
+        limit: NonZeroU32,
+        turn: (&ConversationId, &Nonce),
+        now: Timestamp,
+        until: Timestamp,
+    ) -> PlaceAnswer {
+        let answer = self.find_place(limit, turn, now, until);
+        if answer.changes_record() {
+            self.rev += 1;
+        }
+        answer
+    }
+
+    fn find_place(
         &mut self,
         limit: NonZeroU32,
         (conversation, nonce): (&ConversationId, &Nonce),
@@ -142,7 +163,11 @@ impl TurnPlaces {
     pub fn give_place_back(&mut self, nonce: &Nonce) -> bool {
         let before = self.taken.len();
         self.taken.retain(|place| place.nonce != *nonce);
-        self.taken.len() < before
+        let is_given_back = self.taken.len() < before;
+        if is_given_back {
+            self.rev += 1;
+        }
+        is_given_back
     }
 }
 
@@ -193,6 +218,7 @@ mod tests {
         assert_eq!(ask(&mut places, two, 3, 0), waits(1, true));
         assert!(places.give_place_back(&turn(1).1));
         assert!(!places.give_place_back(&turn(1).1), "once");
+        assert_eq!(places.rev, 4, "one for each change");
         assert_eq!(ask(&mut places, two, 3, 1), PlaceAnswer::Taken);
     }
 
@@ -239,6 +265,7 @@ mod tests {
         assert_eq!(ask_again(1), waits(9, false));
         assert_eq!(ask_again(94), waits(95, false));
         assert_eq!(ask_again(95), PlaceAnswer::Taken);
+        assert_eq!(places.rev, 2, "who waits and changes nothing writes nothing");
     }
 
     #[test]

@@ -1,9 +1,12 @@
-//! The use of models: what each reply of an agent used, and the sums by tenant, agent, model and day.
+//! The use of models: what each reply of an agent used, and the sums by tenant, agent, model and day. Beside them stand the
+//! messages for which the provider charges, by their category.
 
+use crate::delivery::{Delivery, StatusUpdate};
 use crate::ids::{AgentId, TenantId};
 use crate::message::Message;
 use crate::millis::add_duration;
 pub use crate::model_use::{ModelUse, TokenUsage};
+use crate::provider::Provider;
 use crate::retention::RetentionPeriod;
 pub use jiff::civil::Date;
 use jiff::tz::TimeZone;
@@ -14,7 +17,7 @@ use std::collections::BTreeMap;
 /// Time for which sums are kept after their day, unless their tenant says otherwise: 400 days.
 pub const USAGE_RETENTION: SignedDuration = SignedDuration::from_hours(400 * 24);
 
-/// The use of one model by one agent on one day.
+/// The use of one model by one agent on one day, or the charged messages of one category.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct UsageSum {
     /// The agent's tenant.
@@ -23,7 +26,7 @@ pub struct UsageSum {
     pub agent: AgentId,
     /// The day, in UTC.
     pub day: Date,
-    /// Name of the model, as its API reports it.
+    /// Name of the model, as its API reports it; for charged messages the provider and the category, such as `meta:utility`.
     pub model: String,
     /// Number of replies that the model wrote.
     pub replies: u64,
@@ -36,6 +39,9 @@ pub struct UsageSum {
     /// Length of the recordings, in milliseconds, where the model's API tells it in place of tokens.
     #[serde(default)]
     pub audio_millis: u64,
+    /// Number of messages for which the provider charges.
+    #[serde(default)]
+    pub charged_messages: u64,
     /// Tokens of all of them, and of questions that the model wrote again for a search.
     #[serde(flatten)]
     pub tokens: TokenUsage,
@@ -56,6 +62,7 @@ impl UsageSum {
             discarded_drafts: 0,
             recordings: 0,
             audio_millis: 0,
+            charged_messages: 0,
             tokens: TokenUsage::default(),
             kept: None,
         }
@@ -74,6 +81,7 @@ impl UsageSum {
         self.discarded_drafts = self.discarded_drafts.saturating_add(other.discarded_drafts);
         self.recordings = self.recordings.saturating_add(other.recordings);
         self.audio_millis = self.audio_millis.saturating_add(other.audio_millis);
+        self.charged_messages = self.charged_messages.saturating_add(other.charged_messages);
         self.tokens = self.tokens.add_token_counts(other.tokens);
     }
 }
@@ -132,6 +140,41 @@ pub fn usage_of_transcript(message: &Message) -> Option<UsageSum> {
         kept: used.kept,
         ..UsageSum::start_empty(&message.tenant, &used.agent, used.day, model)
     })
+}
+
+/// Returns the sum of one message that the provider charges, under a name such as `meta:utility`. `None`: the status tells of no charge.
+pub fn usage_of_charge(
+    update: &StatusUpdate,
+    provider: Provider,
+    tenant: &TenantId,
+    agent: &AgentId,
+) -> Option<UsageSum> {
+    let charge = (update.charged_category()?, update.at);
+    Some(count_charged_message(charge, provider, tenant, agent))
+}
+
+/// Returns the same of a message whose charge is part of the sums, from what its delivery tells.
+pub fn usage_of_delivery(
+    delivery: &Delivery,
+    provider: Provider,
+    tenant: &TenantId,
+    agent: &AgentId,
+) -> Option<UsageSum> {
+    let charge = delivery.find_charge()?;
+    Some(count_charged_message(charge, provider, tenant, agent))
+}
+
+fn count_charged_message(
+    (category, at): (&str, Timestamp),
+    provider: Provider,
+    tenant: &TenantId,
+    agent: &AgentId,
+) -> UsageSum {
+    let name = format!("{}:{category}", provider.as_str());
+    UsageSum {
+        charged_messages: 1,
+        ..UsageSum::start_empty(tenant, agent, resolve_usage_day(at), &name)
+    }
 }
 
 /// Returns all that models used for a message: for the reply, or for the words of a recording.

@@ -4,10 +4,12 @@ mod acknowledgement;
 mod budget;
 mod load;
 mod number_quality;
+mod webhooks;
 
 pub use acknowledgement::UnacknowledgedLook;
 pub use budget::TenantBudgetLook;
 pub use load::InstanceLoad;
+pub use webhooks::FailingEndpoint;
 
 use super::{AlertKind, AlertSeverity, AlertSubject, Finding, Findings};
 use crate::config::AlertConfig;
@@ -111,6 +113,8 @@ pub struct InstallationLook {
     pub budgets: Option<Vec<TenantBudgetLook>>,
     /// Tenants whose budgets another look measures.
     pub budgets_left_out: Vec<TenantId>,
+    /// Webhook endpoints that fail for some time or were switched off.
+    pub failing_endpoints: Option<Vec<FailingEndpoint>>,
 }
 
 /// Returns the conditions that hold at `now`. Kinds that the configuration switches off are never found.
@@ -124,6 +128,7 @@ pub fn find_conditions(config: &AlertConfig, look: &InstallationLook, now: Times
     find_person_waits(config, look, now, &mut findings);
     acknowledgement::find_unacknowledged(look, &mut findings);
     budget::find_used_budgets(look, &mut findings);
+    webhooks::find_failing_endpoints(look, &mut findings);
     findings
         .found
         .retain(|finding| !config.off.contains(&finding.kind));

@@ -51,6 +51,7 @@ impl ConfigDocument {
         for tenant in &self.tenants {
             tenant.check_retention()?;
             tenant.check_deliveries()?;
+            tenant.check_webhooks()?;
             tenant
                 .budget
                 .as_ref()
@@ -153,63 +154,49 @@ impl Agent {
     fn validate_agent(&self, tenants: &BTreeSet<&TenantId>) -> Result<(), ConfigError> {
         let of = format!("agent `{}`", self.id);
         check_tenant_exists(&of, &self.tenant, tenants)?;
-        self.check_http_agent()
-            .map_err(|what| ConfigError::InvalidValue { of: of.clone(), what })?;
+        let checked = self.check_http_agent().and_then(|()| self.check_answering());
+        checked.map_err(|what| ConfigError::InvalidValue { of, what })?;
+        self.check_steps()
+    }
+
+    /// Checks with which models and words the agent answers. `Err`: what must be otherwise.
+    fn check_answering(&self) -> Result<(), &'static str> {
         if self.model.trim().is_empty() && self.http.is_none() {
-            return Err(ConfigError::InvalidValue {
-                of,
-                what: "model must not be empty",
-            });
+            return Err("model must not be empty");
         }
         if self
             .fallback_model
             .as_ref()
             .is_some_and(|model| model.trim().is_empty() || *model == self.model)
         {
-            return Err(ConfigError::InvalidValue {
-                of,
-                what: "fallback_model must be another model than model, and not empty",
-            });
+            return Err("fallback_model must be another model than model, and not empty");
         }
         if self
             .optimized_system_prompt
             .as_ref()
             .is_some_and(|prompt| prompt.trim().is_empty())
         {
-            return Err(ConfigError::InvalidValue {
-                of,
-                what: "optimized_system_prompt must not be empty",
-            });
+            return Err("optimized_system_prompt must not be empty");
         }
         if self
             .model_key
             .as_ref()
             .is_some_and(|key| !key.belongs_to_tenant(&self.tenant))
         {
-            return Err(ConfigError::InvalidValue {
-                of,
-                what: "model_key must be a secret of the agent's tenant, such as env:RECADO_CREDENTIAL_{TENANT}_{NAME}",
-            });
+            return Err(
+                "model_key must be a secret of the agent's tenant, such as env:RECADO_CREDENTIAL_{TENANT}_{NAME}",
+            );
         }
         if self.max_tokens == 0 || self.max_tokens > 64_000 {
-            return Err(ConfigError::InvalidValue {
-                of,
-                what: "max_tokens must be between 1 and 64000",
-            });
+            return Err("max_tokens must be between 1 and 64000");
         }
         if !self.signature.as_ref().is_none_or(Signature::is_valid_signature) {
-            return Err(ConfigError::InvalidValue {
-                of,
-                what: INVALID_SIGNATURE,
-            });
+            return Err(INVALID_SIGNATURE);
         }
         if self.hand_over_message.trim().is_empty() {
-            return Err(ConfigError::InvalidValue {
-                of,
-                what: "hand_over_message must not be empty",
-            });
+            return Err("hand_over_message must not be empty");
         }
-        self.check_steps()
+        Ok(())
     }
 }
 
@@ -373,7 +360,10 @@ fn check_tenant_exists(from: &str, id: &TenantId, tenants: &BTreeSet<&TenantId>)
     })
 }
 
-fn check_unique_ids<'a>(kind: &'static str, ids: impl Iterator<Item = &'a str>) -> Result<(), ConfigError> {
+pub(super) fn check_unique_ids<'a>(
+    kind: &'static str,
+    ids: impl Iterator<Item = &'a str>,
+) -> Result<(), ConfigError> {
     let mut seen = BTreeSet::new();
     for id in ids {
         if !seen.insert(id) {

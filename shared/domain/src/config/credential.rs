@@ -14,6 +14,28 @@ pub const ALERT_VARIABLE_PREFIX: &str = "RECADO_ALERT_";
 /// The beginning of the name of every parameter that holds the secret of a tenant's own app.
 const APP_SECRET_PARAMETER: &str = "app-secret";
 
+impl TryFrom<String> for CredentialRef {
+    type Error = ConfigError;
+
+    fn try_from(text: String) -> Result<Self, ConfigError> {
+        match text.split_once(':') {
+            Some(("env", name)) if !name.is_empty() => Ok(Self::Env(name.to_owned())),
+            Some(("ssm", name)) if !name.is_empty() => Ok(Self::Ssm(name.to_owned())),
+            // The text may be a secret pasted by mistake, so the error does not repeat the text.
+            _ => Err(ConfigError::Credential),
+        }
+    }
+}
+
+impl From<CredentialRef> for String {
+    fn from(reference: CredentialRef) -> Self {
+        match reference {
+            CredentialRef::Env(name) => format!("env:{name}"),
+            CredentialRef::Ssm(name) => format!("ssm:{name}"),
+        }
+    }
+}
+
 impl CredentialRef {
     /// Returns `true` if the reference names a secret of `tenant`: `env:RECADO_CREDENTIAL_{TENANT}_{NAME}` or
     /// `ssm:{prefix}instances/{tenant}/{name}`.

@@ -1,6 +1,6 @@
-use super::{CalendarConfigError, StepsError};
+use super::{CalendarConfigError, StepsError, WebhookEndpointError};
 use crate::hours::HoursError;
-use crate::ids::{AgentId, CalendarId, InstanceId, TenantId, ToolId};
+use crate::ids::{AgentId, CalendarId, InstanceId, TenantId, ToolId, WebhookEndpointId};
 use crate::provider::Provider;
 use crate::tools::ToolError;
 
@@ -100,6 +100,16 @@ pub enum ConfigError {
         of: String,
         /// The reason.
         why: String,
+    },
+    /// An endpoint to which events are posted cannot be used.
+    #[error("webhook endpoint `{endpoint}` of tenant `{tenant}`: {why}")]
+    WebhookEndpoint {
+        /// The tenant.
+        tenant: TenantId,
+        /// The endpoint.
+        endpoint: WebhookEndpointId,
+        /// The reason.
+        why: WebhookEndpointError,
     },
     /// A token of one tenant would change another.
     #[error("{of}: this token configures tenant `{tenant}` alone")]

@@ -20,6 +20,7 @@ impl Tenant {
             turns_at_once: None,
             deliveries: DeliveryRules::default(),
             email_senders: Vec::new(),
+            webhooks: None,
             budget: None,
             disabled: true,
             removing_since: Some(now),

@@ -1,7 +1,7 @@
 //! The erasure of a contact. The newest conversation of a thread becomes a tombstone: it says that the contact was erased
 //! and when, and lets the next conversation get the next number.
 
-use super::{Conversation, ConversationStatus, UsedLimits};
+use super::{Annotations, Conversation, ConversationStatus, UsedLimits};
 use crate::contact::ContactAddress;
 use crate::ids::Ordinal;
 use jiff::Timestamp;
@@ -35,6 +35,7 @@ impl Conversation {
         self.handover = None;
         self.taken = None;
         self.hand_over_note = None;
+        self.annotations = Annotations::default();
         self.step = None;
         self.silences = Vec::new();
         self.unsent_use = Vec::new();
@@ -58,7 +59,8 @@ impl Conversation {
 mod tests {
     use super::super::tests::conversation;
     use super::*;
-    use crate::conversation::ConversationMode;
+    use crate::conversation::{ConversationLabel, ConversationMode};
+    use crate::ids::TokenName;
     use crate::millis::from_unix_millis;
 
     #[test]
@@ -68,13 +70,18 @@ mod tests {
         c.update_contact_details(Some("Bia"), Some("+5511999998888"));
         c.known_as = ContactAddress::parse("123456789@lid");
         c.record_contact_activity(from_unix_millis(1));
+        let ana = TokenName::parse("ana").unwrap();
+        c.add_person_note(&ana, "Bia pays later", from_unix_millis(2))
+            .unwrap();
+        let label = ConversationLabel::parse("bia-vip").unwrap();
+        c.change_labels(&[label].into(), &[].into()).unwrap();
         let epoch = c.epoch;
         c.begin_erasure(from_unix_millis(5));
         assert!(!c.owes_answer() && c.epoch > epoch && c.listed_status().is_none() && !c.is_erased());
         assert!(c.known_as.is_some(), "the other identity is still to be erased");
         c.finish_erasure();
         let text = serde_json::to_string(&c).unwrap();
-        for personal in ["5511", "Bia", "123456789"] {
+        for personal in ["5511", "Bia", "bia", "123456789"] {
             assert!(!text.contains(personal), "{text}");
         }
         assert!(c.is_erased() && text.contains(r#""erased_at":5"#), "{text}");

@@ -1,4 +1,5 @@
 use super::*;
+use crate::config::InstanceConfig;
 use crate::content::{Content, SystemNote};
 use crate::identity::IdentityKey;
 use crate::ids::Nonce;

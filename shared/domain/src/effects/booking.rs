@@ -1,4 +1,5 @@
 use super::{Cell, CellSpan, EffectId, HeldCell, ToolName};
+use crate::ids::ThreadId;
 use crate::millis::{self, add_duration};
 use jiff::{SignedDuration, Timestamp};
 use serde::{Deserialize, Serialize};
@@ -44,13 +45,30 @@ pub struct BookingClash {
     /// `true` once a note tells people of it.
     #[serde(default, skip_serializing_if = "crate::is_default")]
     pub told: bool,
+    /// `true` if the calendar showed no other event at the time: the one that holds the cells was moved or deleted, too, and is followed
+    /// later. There is nothing to tell then.
+    #[serde(default, skip_serializing_if = "crate::is_default")]
+    pub elsewhere: bool,
+}
+
+/// An appointment of which a message reminds. The message is of no use once the contact does not have it at this time any more.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct RemindedAppointment {
+    /// The thread in whose journal the event is booked.
+    pub thread: ThreadId,
+    /// The event.
+    pub event: EffectId,
+    /// The begin of the appointment.
+    #[serde(with = "millis")]
+    pub start: Timestamp,
 }
 
 impl Booking {
     /// Notes that the calendar was asked at `now`. It is asked again in an hour, and before a reminder is sent; at once if people are
     /// to be told of a clash, or the calendar of a confirmation.
     pub fn note_calendar_look(&mut self, now: Timestamp) {
-        let next = if self.is_clash_untold() || self.mark_due {
+        let waits = self.clash.as_ref().is_some_and(|clash| clash.elsewhere);
+        let next = if (self.is_clash_untold() && !waits) || self.mark_due {
             now
         } else {
             add_duration(now, LOOK_EVERY)
@@ -87,8 +105,8 @@ impl Booking {
         let mut cells: Vec<Timestamp> = of_others.iter().map(|cell| cell.start).collect();
         let own = self.span.list_cells();
         cells.retain(|start| own.iter().any(|cell| cell.start == *start));
-        let told = self.clash.take().is_some_and(|clash| clash.told && !is_new);
-        self.clash = (!cells.is_empty()).then_some(BookingClash { cells, told });
+        let before = self.clash.take().filter(|_| !is_new).unwrap_or_default();
+        self.clash = (!cells.is_empty()).then_some(BookingClash { cells, ..before });
     }
 
     /// Returns the line that tells people of the clash.
@@ -109,6 +127,6 @@ impl Booking {
 
     /// Returns whether the event is over at `now`. Its cells have expired then.
     pub fn is_over_at(&self, now: Timestamp) -> bool {
-        add_duration(self.span.end, SignedDuration::from_mins(1)) <= now
+        self.span.cells_expire_at() <= now
     }
 }

@@ -9,7 +9,7 @@ pub const CELL: SignedDuration = SignedDuration::from_mins(15);
 /// Maximum number of cells of an event: ten hours. A move takes twice as many, which still fits one transaction.
 pub const CELLS_MAX: usize = 40;
 
-/// Time after the end of its event at which a cell is free again by itself.
+/// Time after its end at which a cell is free again by itself.
 const EXPIRES_AFTER: SignedDuration = SignedDuration::from_mins(1);
 
 /// The reasons why a time of an event is refused.
@@ -30,6 +30,14 @@ pub struct Cell {
     pub calendar: String,
     /// The begin, a whole quarter of an hour.
     pub start: Timestamp,
+}
+
+impl Cell {
+    /// Returns the time from which the cell is free without being given back. It is the same for each event, so that an event which is
+    /// moved keeps a cell as it is stored. What overlaps an event after now shares a cell with it that has not ended yet.
+    fn expires_at(&self) -> Timestamp {
+        add_duration(self.start, CELL.saturating_add(EXPIRES_AFTER))
+    }
 }
 
 /// A cell with the event that holds it.
@@ -103,13 +111,19 @@ impl CellSpan {
         (from_unix_millis(self.first_cell_millis()), self.end)
     }
 
+    /// Returns the time at which all cells of the time are free by themselves.
+    pub fn cells_expire_at(&self) -> Timestamp {
+        let length = millis::to_millis(CELL).saturating_mul(self.count_cells());
+        let end = from_unix_millis(self.first_cell_millis().saturating_add(length));
+        add_duration(end, EXPIRES_AFTER)
+    }
+
     /// Lists the cells of the time as those of `event`.
     pub fn hold_cells_for(&self, event: &EffectId) -> Vec<HeldCell> {
-        let expires = add_duration(self.end, EXPIRES_AFTER);
-        let held = |cell| HeldCell {
+        let held = |cell: Cell| HeldCell {
+            expires: cell.expires_at(),
             cell,
             holder: event.clone(),
-            expires,
         };
         self.list_cells().into_iter().map(held).collect()
     }
@@ -155,13 +169,16 @@ mod tests {
     }
 
     #[test]
-    fn a_cell_keeps_other_events_out_until_a_minute_after_its_event() {
+    fn a_cell_keeps_other_events_out_until_a_minute_after_its_end() {
         let (own, other) = (EffectId::from_random_bits(0, 1), EffectId::from_random_bits(0, 2));
-        let held = span(0, 15).hold_cells_for(&own).remove(0);
         let at = |minute: i64| from_unix_millis(minute * MINUTE);
-        assert!(held.keeps_event_out(&other, at(15)));
-        assert!(!held.keeps_event_out(&other, at(16)), "expired");
-        assert!(!held.keeps_event_out(&own, at(3)), "held by the event itself");
+        for end in [10, 15, 60] {
+            let held = span(0, end).hold_cells_for(&own).remove(0);
+            assert!(held.keeps_event_out(&other, at(15)));
+            assert!(!held.keeps_event_out(&other, at(16)), "expired");
+            assert!(!held.keeps_event_out(&own, at(3)), "held by the event itself");
+        }
+        assert_eq!(span(0, 31).cells_expire_at(), at(46));
     }
 
     proptest! {
@@ -171,6 +188,19 @@ mod tests {
             let meet = a < b + y && b < a + x;
             let shared = one.list_cells().iter().any(|cell| two.list_cells().contains(cell));
             prop_assert!(shared || !meet);
+        }
+
+        #[test]
+        fn what_meets_an_event_after_now_meets_a_cell_that_it_still_holds(
+            a in 0i64..900, b in 0i64..900, x in 1i64..200, y in 1i64..200, passed in 0i64..1_100
+        ) {
+            let (one, two, now) = (span(a, a + x), span(b, b + y), from_unix_millis(passed * MINUTE));
+            let (own, other) = (EffectId::from_random_bits(0, 1), EffectId::from_random_bits(0, 2));
+            let meet_after_now = a.max(b).max(passed) < (a + x).min(b + y);
+            let cells = two.list_cells();
+            let mut held = one.hold_cells_for(&own).into_iter();
+            let is_kept_out = held.any(|held| held.keeps_event_out(&other, now) && cells.contains(&held.cell));
+            prop_assert!(is_kept_out || !meet_after_now);
         }
     }
 }

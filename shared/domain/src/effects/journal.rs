@@ -2,6 +2,7 @@
 
 mod due;
 mod keeping;
+mod lookup;
 mod reminding;
 
 use super::entry::{MARGIN, remove_secrets};
@@ -149,21 +150,9 @@ impl Journal {
         }
     }
 
-    /// Returns the entry of this number.
-    pub fn find_entry(&self, number: u64) -> Option<&EffectEntry> {
-        self.entries.iter().find(|entry| entry.number == number)
-    }
-
-    /// Returns the entry that is under way. At most one is.
-    pub fn running_entry(&self) -> Option<&EffectEntry> {
-        self.entries
-            .iter()
-            .find(|entry| entry.state == EffectState::Doing)
-    }
-
-    /// Returns the booking of an event.
-    pub fn find_booking(&self, event: &EffectId) -> Option<&Booking> {
-        self.bookings.iter().find(|booking| booking.event == *event)
+    /// Raises the revision, once before each write.
+    pub fn raise_revision(&mut self) {
+        self.rev += 1;
     }
 
     fn entry_mut(&mut self, number: u64) -> Result<&mut EffectEntry, EntryError> {

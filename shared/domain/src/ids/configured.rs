@@ -18,6 +18,11 @@ id!(
     "e-mail sender id"
 );
 id!(
+    /// The id of a webhook endpoint, given by the configuration.
+    WebhookEndpointId,
+    "webhook endpoint id"
+);
+id!(
     /// The id of an agent: a configured model with its prompts.
     AgentId,
     "agent id"

@@ -1,8 +1,10 @@
 //! Batches: invitations of many guests by one request, which a background job expands piece by piece.
 
+mod counts;
+mod recipients;
 mod schedule;
 
-use super::{InvitationChannel, InvitationStatus, TemplateValues, write_invitation_id};
+use super::{InvitationChannel, TemplateValues, write_invitation_id};
 use crate::ids::{
     BatchId, ConversationId, CorrelationId, GuestId, InvitationId, InvitationTemplateName, OccasionId,
     Ordinal, TenantId, ThreadId, TokenName, hash_parts,
@@ -10,7 +12,9 @@ use crate::ids::{
 use crate::metadata::Metadata;
 use crate::millis::{self, add_duration};
 use crate::wake_up::TurnJob;
+pub use counts::{BatchCounts, BatchEnd};
 use jiff::{SignedDuration, Timestamp};
+pub use recipients::{BatchChunk, BatchRecipient, RecipientStatus, make_chunk, split_recipients};
 pub use schedule::BatchReminder;
 use serde::{Deserialize, Serialize};
 
@@ -40,6 +44,8 @@ pub enum BatchState {
     Paused,
     /// Nothing of it is sent any more.
     Cancelled,
+    /// The delivery of its last recipient reached an end.
+    Finished,
 }
 
 impl BatchState {
@@ -51,6 +57,7 @@ impl BatchState {
             Self::Running => "running",
             Self::Paused => "paused",
             Self::Cancelled => "cancelled",
+            Self::Finished => "finished",
         }
     }
 }
@@ -108,6 +115,9 @@ pub struct Batch {
     /// The reminder of an occasion that it is.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reminder: Option<BatchReminder>,
+    /// Its end, once it is finished.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub end: Option<BatchEnd>,
     /// Time at which `reconcile` looks at the batch; `None` if nothing is to be done.
     #[serde(default, with = "millis::optional", skip_serializing_if = "Option::is_none")]
     pub due_at: Option<Timestamp>,
@@ -125,6 +135,24 @@ impl Batch {
     /// Returns `true` if invitations are still to be made.
     pub fn is_expanding(&self) -> bool {
         self.state == BatchState::Running && self.expanded < self.recipients
+    }
+
+    /// Returns `true` if all invitations were made, and some may not have reached their end.
+    pub fn is_ending(&self) -> bool {
+        self.state == BatchState::Running && self.expanded >= self.recipients
+    }
+
+    /// Ends a batch of whose recipients none waits any more, with the numbers of what became of them. Returns `false` if it does
+    /// not run, or invitations are still to be made.
+    pub fn finish(&mut self, counts: BatchCounts, now: Timestamp) -> bool {
+        let ends = self.is_ending();
+        if ends {
+            self.state = BatchState::Finished;
+            self.end = Some(BatchEnd { at: now, counts });
+            self.due_at = None;
+            self.rev += 1;
+        }
+        ends
     }
 
     /// Returns the number of the batch's chunks.
@@ -145,9 +173,9 @@ impl Batch {
         self.put_off(add_duration(now, EXPANSION_OVERDUE));
     }
 
-    /// Has `reconcile` look at the batch at `at`, if invitations are still to be made.
+    /// Has `reconcile` look at the batch at `at`, if it waits for its time or has not reached its end.
     pub fn put_off(&mut self, at: Timestamp) {
-        let is_open = self.state == BatchState::Scheduled || self.is_expanding();
+        let is_open = matches!(self.state, BatchState::Scheduled | BatchState::Running);
         self.due_at = is_open.then_some(at);
         self.rev += 1;
     }
@@ -155,6 +183,7 @@ impl Batch {
     /// Follows an order. Returns `true` if the state is another then.
     pub fn follow(&mut self, order: BatchOrder, now: Timestamp) -> Result<bool, BatchOrderRefused> {
         let wanted = match (order, self.state) {
+            (_, BatchState::Finished) => return Err(BatchOrderRefused(self.state)),
             (BatchOrder::Cancel, _) => BatchState::Cancelled,
             (BatchOrder::Pause, BatchState::Scheduled | BatchState::Running | BatchState::Paused) => {
                 BatchState::Paused
@@ -189,184 +218,6 @@ impl Batch {
     fn derive_thread(&self) -> ThreadId {
         let hash = hash_parts(&["batch", self.tenant.as_str(), self.id.as_str()], 16);
         ThreadId::parse(&hash).expect("32 hexadecimal digits")
-    }
-}
-
-/// The status of a recipient of a batch, as far as it was looked at.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum RecipientStatus {
-    /// Its invitation is not made yet.
-    Waiting,
-    /// Its message waits to be sent.
-    Queued,
-    /// Its message is being sent, or nobody knows yet whether it was.
-    Processing,
-    /// The provider accepted the message.
-    Sent,
-    /// The message is on the guest's phone.
-    Delivered,
-    /// The guest has seen it.
-    Read,
-    /// The message could not be sent.
-    Failed,
-    /// The same template went to the guest before.
-    Duplicate,
-    /// Nothing can be sent: there is no such guest, no number, or no value of a variable.
-    Refused,
-    /// The message was cancelled.
-    Cancelled,
-}
-
-impl From<InvitationStatus> for RecipientStatus {
-    fn from(status: InvitationStatus) -> Self {
-        match status {
-            InvitationStatus::Queued => Self::Queued,
-            InvitationStatus::Processing => Self::Processing,
-            InvitationStatus::Sent => Self::Sent,
-            InvitationStatus::Delivered => Self::Delivered,
-            InvitationStatus::Read => Self::Read,
-            InvitationStatus::Failed => Self::Failed,
-            InvitationStatus::Cancelled => Self::Cancelled,
-            InvitationStatus::Duplicate => Self::Duplicate,
-        }
-    }
-}
-
-impl RecipientStatus {
-    /// Returns `true` if the status may change after the invitation was made.
-    pub fn may_change(self) -> bool {
-        !matches!(
-            self,
-            Self::Waiting | Self::Read | Self::Duplicate | Self::Refused | Self::Cancelled
-        )
-    }
-}
-
-/// A recipient of a batch.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct BatchRecipient {
-    /// The guest; `None` once its contact was erased.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub guest: Option<GuestId>,
-    /// The status.
-    pub status: RecipientStatus,
-}
-
-/// A part of a batch's recipients.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct BatchChunk {
-    /// The tenant of the batch.
-    pub tenant: TenantId,
-    /// The batch.
-    pub batch: BatchId,
-    /// Number of the chunk, counted from 0.
-    pub number: usize,
-    /// The recipients, at most [`BATCH_CHUNK`].
-    pub recipients: Vec<BatchRecipient>,
-    /// Time at which the statuses were last looked at.
-    #[serde(default, with = "millis::optional", skip_serializing_if = "Option::is_none")]
-    pub counted_at: Option<Timestamp>,
-    /// Time until which it is kept.
-    #[serde(with = "millis")]
-    pub keep_until: Timestamp,
-    /// Revision: grows at every write.
-    pub rev: u64,
-}
-
-impl BatchChunk {
-    /// Forgets these guests. Returns `false` if none of them is among the recipients.
-    pub fn forget_guests(&mut self, is_forgotten: impl Fn(&GuestId) -> bool) -> bool {
-        let mut found = false;
-        for recipient in &mut self.recipients {
-            if recipient.guest.as_ref().is_some_and(&is_forgotten) {
-                recipient.guest = None;
-                if recipient.status == RecipientStatus::Waiting {
-                    recipient.status = RecipientStatus::Cancelled;
-                }
-                found = true;
-            }
-        }
-        if found {
-            self.rev += 1;
-        }
-        found
-    }
-
-    /// Returns `true` if statuses may have changed that were last looked at before `before`.
-    pub fn is_stale(&self, before: Timestamp) -> bool {
-        let may_change = |one: &BatchRecipient| one.status.may_change() && one.guest.is_some();
-        self.counted_at.is_none_or(|at| at <= before) && self.recipients.iter().any(may_change)
-    }
-}
-
-/// Makes a chunk of a batch, with these recipients.
-pub fn make_chunk(batch: &Batch, number: usize, guests: &[GuestId]) -> BatchChunk {
-    let waits = |guest: &GuestId| BatchRecipient {
-        guest: Some(guest.clone()),
-        status: RecipientStatus::Waiting,
-    };
-    BatchChunk {
-        tenant: batch.tenant.clone(),
-        batch: batch.id.clone(),
-        number,
-        recipients: guests.iter().map(waits).collect(),
-        counted_at: None,
-        keep_until: batch.keep_until,
-        rev: 1,
-    }
-}
-
-/// Makes the chunks of a batch with these recipients.
-pub fn split_recipients(batch: &Batch, guests: &[GuestId]) -> Vec<BatchChunk> {
-    let chunks = guests.chunks(BATCH_CHUNK).enumerate();
-    chunks
-        .map(|(number, some)| make_chunk(batch, number, some))
-        .collect()
-}
-
-/// The numbers of a batch's recipients by what became of them.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct BatchCounts {
-    /// Not sent yet.
-    pub queued: usize,
-    /// Accepted by the provider.
-    pub sent: usize,
-    /// On the guest's phone.
-    pub delivered: usize,
-    /// Seen by the guest.
-    pub read: usize,
-    /// Failed.
-    pub failed: usize,
-    /// Invited before.
-    pub duplicate: usize,
-    /// Refused.
-    pub refused: usize,
-    /// Cancelled.
-    pub cancelled: usize,
-}
-
-impl BatchCounts {
-    /// Counts recipients. Of a cancelled batch nothing leaves any more, so what waits there counts as cancelled.
-    pub fn count(chunks: &[BatchChunk], state: BatchState) -> Self {
-        let mut counts = Self::default();
-        let is_cancelled = state == BatchState::Cancelled;
-        for recipient in chunks.iter().flat_map(|chunk| &chunk.recipients) {
-            *match recipient.status {
-                RecipientStatus::Waiting | RecipientStatus::Queued if is_cancelled => &mut counts.cancelled,
-                RecipientStatus::Waiting | RecipientStatus::Queued | RecipientStatus::Processing => {
-                    &mut counts.queued
-                }
-                RecipientStatus::Sent => &mut counts.sent,
-                RecipientStatus::Delivered => &mut counts.delivered,
-                RecipientStatus::Read => &mut counts.read,
-                RecipientStatus::Failed => &mut counts.failed,
-                RecipientStatus::Duplicate => &mut counts.duplicate,
-                RecipientStatus::Refused => &mut counts.refused,
-                RecipientStatus::Cancelled => &mut counts.cancelled,
-            } += 1;
-        }
-        counts
     }
 }
 

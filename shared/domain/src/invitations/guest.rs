@@ -1,4 +1,4 @@
-use super::GuestAnswer;
+use super::{GuestAnswer, GuestRow, GuestStatus};
 use crate::ids::{GuestId, OccasionId, Ordinal, TenantId};
 use crate::millis;
 use jiff::Timestamp;
@@ -20,29 +20,6 @@ impl PhoneKey {
     /// Returns the key as text.
     pub fn as_str(&self) -> &str {
         &self.0
-    }
-}
-
-/// The state of a guest.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum GuestStatus {
-    /// The guest has not answered.
-    Pending,
-    /// The guest comes.
-    Confirmed,
-    /// The guest does not come.
-    Declined,
-}
-
-impl GuestStatus {
-    /// Returns the word for the status.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Pending => "pending",
-            Self::Confirmed => "confirmed",
-            Self::Declined => "declined",
-        }
     }
 }
 
@@ -107,6 +84,46 @@ impl Guest {
         TimeZone::get(self.time_zone.as_deref()?).ok()
     }
 
+    /// Fills in what a row of a list tells of the guest. Returns whether anything of it is new.
+    pub fn fill_in_row(&mut self, row: &GuestRow) -> bool {
+        let mut is_new = false;
+        for (known, told) in [
+            (&mut self.name, &row.name),
+            (&mut self.email, &row.email),
+            (&mut self.language, &row.language),
+            (&mut self.time_zone, &row.time_zone),
+        ] {
+            if told.is_some() && known != told {
+                known.clone_from(told);
+                is_new = true;
+            }
+        }
+        if let Some(status) = row.status.filter(|status| self.status != *status) {
+            self.set_status(status);
+            is_new = true;
+        }
+        is_new
+    }
+
+    /// Changes a stored guest as a row of a list tells, and keeps it until `keep_until` at least. Returns `false` if the row tells
+    /// nothing new.
+    pub fn apply_row(&mut self, row: &GuestRow, keep_until: Timestamp) -> bool {
+        if !self.fill_in_row(row) {
+            return false;
+        }
+        self.keep_until = self.keep_until.max(keep_until);
+        self.rev += 1;
+        true
+    }
+
+    /// Sets the status by order of people. What the guest answered before no longer decides it.
+    pub fn set_status(&mut self, status: GuestStatus) {
+        if self.status != status {
+            self.status = status;
+            self.reply = None;
+        }
+    }
+
     /// Applies an answer of the guest. An answer older than the one that decided the status changes nothing. Returns
     /// whether the guest changed.
     pub fn apply_reply(&mut self, reply: GuestReply) -> bool {
@@ -120,6 +137,7 @@ impl Guest {
         }
         self.status = status;
         self.reply = Some(reply);
+        self.rev += 1;
         true
     }
 }
@@ -206,11 +224,41 @@ mod tests {
     }
 
     #[test]
+    fn a_status_that_people_set_is_no_answer_and_a_later_answer_counts() {
+        let mut one = guest();
+        assert!(one.apply_reply(reply(GuestAnswer::Confirms, 20)));
+        let before = one.clone();
+        one.set_status(GuestStatus::Confirmed);
+        assert_eq!(one, before, "it was confirmed");
+        one.set_status(GuestStatus::Declined);
+        assert_eq!((one.status, &one.reply), (GuestStatus::Declined, &None));
+        assert!(one.apply_reply(reply(GuestAnswer::Confirms, 30)));
+        assert_eq!(one.status, GuestStatus::Confirmed);
+    }
+
+    #[test]
     fn a_repeated_answer_changes_nothing() {
         let mut one = guest();
         assert!(one.apply_reply(reply(GuestAnswer::Confirms, 20)));
         let before = one.clone();
         assert!(!one.apply_reply(reply(GuestAnswer::Confirms, 20)));
+        assert_eq!(one, before);
+        assert_eq!(one.rev, guest().rev + 1, "the answer is one write");
+    }
+
+    #[test]
+    fn a_row_that_tells_something_new_changes_the_guest_under_the_next_revision() {
+        let mut one = guest();
+        let row = GuestRow {
+            name: Some("Bia".to_owned()),
+            email: Some("bia@example.com".to_owned()),
+            ..GuestRow::default()
+        };
+        assert!(one.apply_row(&row, from_unix_millis(0)));
+        assert_eq!((one.name.as_deref(), one.rev), (Some("Bia"), 2));
+        assert_eq!(one.keep_until, from_unix_millis(1), "the longer time counts");
+        let before = one.clone();
+        assert!(!one.apply_row(&row, from_unix_millis(9)));
         assert_eq!(one, before);
     }
 

@@ -1,5 +1,6 @@
 //! Lists of guests as comma-separated values: a row of names, then a guest in each row.
 
+use super::GuestStatus;
 use crate::ids::GuestId;
 use serde::{Deserialize, Serialize};
 
@@ -28,16 +29,19 @@ pub struct GuestRow {
     /// IANA time zone; also called `zone` or `timezone`.
     #[serde(default, alias = "zone", alias = "timezone")]
     pub time_zone: Option<String>,
+    /// Status; without one, a new guest is pending, and a known one keeps its own.
+    #[serde(default)]
+    pub status: Option<GuestStatus>,
 }
 
 /// The reason why a list or a row of it is refused.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum GuestListError {
     /// The list has no row of names.
-    #[error("the first row must name the columns: id, name, phone, email, language, time_zone")]
+    #[error("the first row must name the columns: id, name, phone, email, language, time_zone, status")]
     NoNames,
     /// A column is not known.
-    #[error("the column `{0}` is none of id, name, phone, email, language, time_zone")]
+    #[error("the column `{0}` is none of id, name, phone, email, language, time_zone, status")]
     Column(String),
     /// The list is too long.
     #[error("a list has at most {GUEST_ROWS_MAX} guests: split it")]
@@ -48,6 +52,9 @@ pub enum GuestListError {
     /// A cell in quotes does not end.
     #[error("a cell that begins with a quotation mark does not end with one")]
     Quotes,
+    /// The status is none.
+    #[error("the status is none of pending, confirmed, declined")]
+    Status,
     /// The id is not one.
     #[error("the id is not one: 1 to 200 letters, digits, spaces and . _ - @ : + = /")]
     Id,
@@ -133,7 +140,7 @@ pub fn parse_guest_list(text: &str) -> Result<Vec<ListedGuest>, GuestListError> 
 
 fn is_column(name: &str) -> bool {
     let is_zone = ["time_zone", "timezone", "zone"].contains(&name);
-    is_zone || ["id", "name", "phone", "email", "language"].contains(&name)
+    is_zone || ["id", "name", "phone", "email", "language", "status"].contains(&name)
 }
 
 fn read_row(names: &[String], cells: Option<Vec<String>>) -> Result<GuestRow, GuestListError> {
@@ -153,6 +160,11 @@ fn read_row(names: &[String], cells: Option<Vec<String>>) -> Result<GuestRow, Gu
             "phone" => row.phone = value,
             "email" => row.email = value,
             "language" => row.language = value,
+            "status" => {
+                let status =
+                    value.map(|word| GuestStatus::parse(&word.to_lowercase()).ok_or(GuestListError::Status));
+                row.status = status.transpose()?;
+            }
             _ => row.time_zone = value,
         }
     }
@@ -208,6 +220,21 @@ mod tests {
             let row: GuestRow = serde_json::from_str(&format!(r#"{{"{name}": "America/Lima"}}"#)).unwrap();
             assert_eq!(row.time_zone.as_deref(), Some("America/Lima"), "{name}");
         }
+    }
+
+    #[test]
+    fn a_status_is_read_and_an_unknown_one_refuses_its_row() {
+        let rows = parse_guest_list("id,status\na,Declined\nb,\nc,maybe\n").unwrap();
+        let read: Vec<_> = rows
+            .into_iter()
+            .map(|(_, row)| row.map(|row| row.status))
+            .collect();
+        let expected = [
+            Ok(Some(GuestStatus::Declined)),
+            Ok(None),
+            Err(GuestListError::Status),
+        ];
+        assert_eq!(read, expected);
     }
 
     #[test]

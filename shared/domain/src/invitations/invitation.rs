@@ -133,6 +133,24 @@ pub struct Invitation {
 }
 
 impl Invitation {
+    /// Raises the revision, once before each write. The transitions of an e-mail are those of its outbox, which does not know it.
+    pub fn raise_revision(&mut self) {
+        self.rev += 1;
+    }
+
+    /// Becomes the message `made`, which leaves at `not_before` at the earliest.
+    pub fn become_message(&mut self, made: MessageId, not_before: Option<Timestamp>) {
+        self.state = InvitationState::Message { message: made };
+        self.not_before = not_before;
+        self.raise_revision();
+    }
+
+    /// Ends, because it can never be sent.
+    pub fn refuse(&mut self, error: String) {
+        self.state = InvitationState::Refused { error };
+        self.raise_revision();
+    }
+
     /// Returns the time at which the guest gets it, for the frequency cap. `None`: it was never to be sent.
     pub fn counted_at(&self) -> Option<Timestamp> {
         match self.state {
@@ -168,7 +186,7 @@ impl Invitation {
     }
 }
 
-/// The invitation that a scheduled message is.
+/// The invitation that a message is, or will be.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ScheduledInvitation {
     /// The invitation.
@@ -180,6 +198,9 @@ pub struct ScheduledInvitation {
     /// The batch to which the invitation belongs.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub batch: Option<BatchId>,
+    /// The time from which it is of no use, of a reminder.
+    #[serde(default, with = "millis::optional", skip_serializing_if = "Option::is_none")]
+    pub useful_until: Option<Timestamp>,
 }
 
 const PREFIX: &str = "inv_";

@@ -37,4 +37,6 @@ pub struct SplitDocument {
     pub words: Vec<String>,
     /// `true` if the document has more text than was read.
     pub is_cut: bool,
+    /// The pages of a PDF document that cannot be read, and are left out.
+    pub unread_pages: Vec<usize>,
 }

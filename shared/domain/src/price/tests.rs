@@ -184,12 +184,36 @@ fn a_recording_costs_by_its_minutes_where_the_price_names_them() {
 }
 
 #[test]
-fn a_price_names_both_prices_of_tokens_or_that_of_recordings() {
+fn charged_messages_cost_by_the_price_of_their_category() {
+    let day = date(2026, 11, 23);
+    let prices = list(&json!([
+        {"model": "meta:*", "message": "0.05", "currency": "EUR"},
+        {"model": "meta:utility", "message": "0.000001"},
+    ]));
+    prices.check_prices().unwrap();
+    let charged = |name: &str| UsageSum {
+        replies: 0,
+        charged_messages: 3,
+        ..sum(name, day, TokenUsage::default())
+    };
+    let euros = Currency::try_from("EUR".to_owned()).unwrap();
+    let utility = prices.price_sum(&charged("meta:utility"));
+    assert_eq!(utility.find_amount(&Currency::default()), 3);
+    let marketing = prices.price_sum(&charged("meta:marketing"));
+    assert_eq!(marketing.find_amount(&euros), 150_000);
+    assert_eq!((marketing.unpriced_messages, marketing.unpriced_tokens), (0, 0));
+    let unpriced = prices.price_sum(&charged("360dialog:utility"));
+    assert_eq!(unpriced.unpriced_messages, 3);
+}
+
+#[test]
+fn a_price_names_both_prices_of_tokens_or_that_of_recordings_or_messages() {
     for wrong in [
         json!({"model": "a"}),
         json!({"model": "a", "input": "1"}),
         json!({"model": "a", "output": "1", "audio_minute": "1"}),
         json!({"model": "a", "cache_read": "1", "audio_minute": "1"}),
+        json!({"model": "a", "cache_read": "1", "message": "1"}),
     ] {
         let told = list(&json!([wrong])).check_prices().unwrap_err();
         assert!(told.contains("audio_minute"), "{told}");

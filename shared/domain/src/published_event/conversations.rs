@@ -1,8 +1,9 @@
-use super::{PublishedData, PublishedEvent, PublishedKind, TurnResult};
-use crate::conversation::{Conversation, ConversationMode, ConversationStatus};
+use super::{ConversationRecord, PublishedData, PublishedEvent, PublishedKind, TurnResult};
+use crate::conversation::{Conversation, ConversationLabel, ConversationMode, ConversationStatus};
 use crate::ids::{ConversationId, InstanceId, Nonce, Ordinal, TenantId, TokenName};
 use crate::reason::Reason;
 use jiff::Timestamp;
+use std::collections::BTreeSet;
 
 /// The facts that a conversation's events are derived from.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -31,6 +32,9 @@ struct ShownFacts {
     scheduled_for: Option<Timestamp>,
     moved_to: Option<ConversationId>,
     is_marketing_stopped: bool,
+    labels: BTreeSet<ConversationLabel>,
+    /// How many notes there are, and the newest number that was given to one.
+    notes: (usize, u64),
 }
 
 impl From<&Conversation> for ConversationFacts {
@@ -52,6 +56,11 @@ impl From<&Conversation> for ConversationFacts {
                 scheduled_for: conversation.scheduled_for,
                 moved_to: conversation.moved_to.clone(),
                 is_marketing_stopped: conversation.marketing_stopped_at.is_some(),
+                labels: conversation.annotations.labels.clone(),
+                notes: (
+                    conversation.annotations.notes.len(),
+                    conversation.annotations.last_note,
+                ),
             },
             waits_since,
             lease: conversation.lease.as_ref().map(|lease| lease.nonce.clone()),
@@ -65,18 +74,13 @@ impl From<&Conversation> for ConversationFacts {
 }
 
 impl ConversationFacts {
-    fn make_published_event(
-        &self,
-        kind: PublishedKind,
-        at: Timestamp,
-        data: PublishedData,
-    ) -> PublishedEvent {
-        let (id, rev) = (self.id.to_string(), self.rev.to_string());
-        PublishedEvent {
-            tenant: Some(self.tenant.clone()),
-            instance: Some(self.instance.clone()),
-            conversation: Some(self.id.clone()),
-            ..PublishedEvent::new(kind, &[&id, &rev], at, data)
+    fn as_record(&self) -> ConversationRecord<'_> {
+        ConversationRecord {
+            tenant: &self.tenant,
+            instance: &self.instance,
+            conversation: &self.id,
+            message: None,
+            rev: self.rev,
         }
     }
 
@@ -98,17 +102,17 @@ pub fn derive_conversation_events(
     new: &ConversationFacts,
     at: Timestamp,
 ) -> Vec<PublishedEvent> {
-    let mut events = Vec::new();
+    let (mut events, record) = (Vec::new(), new.as_record());
     let lease = old.and_then(|old| old.lease.as_ref());
     if let Some(old) = old.filter(|_| lease.is_some() && lease != new.lease.as_ref()) {
         let data = PublishedData {
             result: Some(new.judge_turn_result(old)),
             ..PublishedData::default()
         };
-        events.push(new.make_published_event(PublishedKind::TurnFinished, at, data));
+        events.push(record.make_published_event(PublishedKind::TurnFinished, at, data));
     }
     if new.lease.is_some() && lease != new.lease.as_ref() {
-        events.push(new.make_published_event(PublishedKind::TurnStarted, at, PublishedData::default()));
+        events.push(record.make_published_event(PublishedKind::TurnStarted, at, PublishedData::default()));
     }
     let shown = &new.shown;
     if old.is_none_or(|old| old.shown != *shown) {
@@ -118,7 +122,7 @@ pub fn derive_conversation_events(
             reason: shown.needs_person,
             ..PublishedData::default()
         };
-        events.push(new.make_published_event(PublishedKind::ConversationUpdated, at, data));
+        events.push(record.make_published_event(PublishedKind::ConversationUpdated, at, data));
     }
     if let Some(since) = new.waits_since
         && old.is_none_or(|old| old.waits_since.is_none())
@@ -129,7 +133,7 @@ pub fn derive_conversation_events(
             since: Some(since),
             ..PublishedData::default()
         };
-        events.push(new.make_published_event(PublishedKind::ConversationWaiting, at, data));
+        events.push(record.make_published_event(PublishedKind::ConversationWaiting, at, data));
     }
     events
 }

@@ -1,4 +1,4 @@
-use super::{PublishedData, PublishedEvent, PublishedKind};
+use super::{ConversationRecord, PublishedData, PublishedEvent, PublishedKind};
 use crate::delivery::{Delivery, DeliveryStatus};
 use crate::ids::{ConversationId, InstanceId, Ordinal, TenantId};
 use crate::message::{FileState, FileText, Message, MessageChanges, MessageFile, MessageStatus, Role};
@@ -82,20 +82,13 @@ impl From<&Message> for MessageFacts {
 }
 
 impl MessageFacts {
-    fn make_published_event(
-        &self,
-        kind: PublishedKind,
-        at: Timestamp,
-        data: PublishedData,
-    ) -> PublishedEvent {
-        let message = self.conversation.message_id(self.ordinal);
-        let rev = self.rev.to_string();
-        PublishedEvent {
-            tenant: Some(self.owner.tenant.clone()),
-            instance: Some(self.owner.instance.clone()),
-            conversation: Some(self.conversation.clone()),
-            message: Some(message.clone()),
-            ..PublishedEvent::new(kind, &[message.as_str(), &rev], at, data)
+    fn as_record(&self) -> ConversationRecord<'_> {
+        ConversationRecord {
+            tenant: &self.owner.tenant,
+            instance: &self.owner.instance,
+            conversation: &self.conversation,
+            message: Some(self.conversation.message_id(self.ordinal)),
+            rev: self.rev,
         }
     }
 
@@ -121,6 +114,7 @@ pub fn derive_message_events(
     new: &MessageFacts,
     at: Timestamp,
 ) -> Vec<PublishedEvent> {
+    let record = new.as_record();
     let status = new.is_outgoing.then(|| new.status.as_str().to_owned());
     let Some(old) = old else {
         let data = PublishedData {
@@ -129,7 +123,7 @@ pub fn derive_message_events(
             status,
             ..PublishedData::default()
         };
-        return vec![new.make_published_event(PublishedKind::MessageCreated, at, data)];
+        return vec![record.make_published_event(PublishedKind::MessageCreated, at, data)];
     };
     let mut events = Vec::new();
     if let Some(part) = new.name_changed_part(old) {
@@ -138,7 +132,7 @@ pub fn derive_message_events(
             change: Some(part.to_owned()),
             ..PublishedData::default()
         };
-        events.push(new.make_published_event(PublishedKind::MessageUpdated, at, data));
+        events.push(record.make_published_event(PublishedKind::MessageUpdated, at, data));
     }
     if new.is_outgoing && new.status != old.status {
         let data = PublishedData {
@@ -147,7 +141,7 @@ pub fn derive_message_events(
             reason: new.reason,
             ..PublishedData::default()
         };
-        events.push(new.make_published_event(PublishedKind::MessageStatus, at, data));
+        events.push(record.make_published_event(PublishedKind::MessageStatus, at, data));
     }
     events
 }

@@ -42,6 +42,11 @@ impl Journal {
         unknown.map(|entry| entry.begun_at).min()
     }
 
+    /// Returns the begin of the booking that begins the soonest, with what is kept free before it.
+    pub fn first_booked_at(&self) -> Option<Timestamp> {
+        self.bookings.iter().map(|booking| booking.span.start).min()
+    }
+
     /// Lists the entries that are to be settled at `now`.
     pub fn entries_to_settle(&self, now: Timestamp) -> Vec<&EffectEntry> {
         let due =

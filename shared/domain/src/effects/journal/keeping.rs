@@ -111,6 +111,16 @@ impl Journal {
         }
     }
 
+    /// Notes that the calendar shows no other event at the time of a booking that lacks cells. It is looked at again in an hour.
+    pub fn note_clash_elsewhere(&mut self, event: &EffectId, now: Timestamp) {
+        for booking in self.bookings.iter_mut().filter(|found| found.event == *event) {
+            if let Some(clash) = &mut booking.clash {
+                clash.elsewhere = true;
+                booking.note_calendar_look(now);
+            }
+        }
+    }
+
     /// Notes that people were told of a booking's clash.
     pub fn note_clash_told(&mut self, event: &EffectId, now: Timestamp) {
         for booking in self.bookings.iter_mut().filter(|found| found.event == *event) {

@@ -1,7 +1,7 @@
 //! The reminders of bookings, and what contacts answer to them.
 
 use super::Journal;
-use crate::effects::EffectId;
+use crate::effects::{EffectId, RemindedAppointment};
 use jiff::Timestamp;
 
 impl Journal {
@@ -27,6 +27,12 @@ impl Journal {
             booking.reminders.retain(|at| *at > now);
             booking.note_calendar_look(now);
         }
+    }
+
+    /// Returns whether the contact still has an appointment at the time of which a message reminds.
+    pub fn has_reminded_appointment(&self, reminded: &RemindedAppointment) -> bool {
+        let booking = self.find_booking(&reminded.event);
+        booking.is_some_and(|booking| booking.reminded_for == Some(reminded.start))
     }
 
     /// Has the calendar asked for the event at this time.
@@ -57,7 +63,7 @@ impl Journal {
     /// Notes that another event stands in the calendar at the time of a booking. People are told as soon as possible.
     pub fn note_other_event(&mut self, event: &EffectId, now: Timestamp) {
         for booking in self.bookings.iter_mut().filter(|found| found.event == *event) {
-            booking.clash.get_or_insert_default();
+            booking.clash.get_or_insert_default().elsewhere = false;
             booking.note_calendar_look(now);
         }
     }

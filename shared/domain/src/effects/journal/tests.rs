@@ -1,10 +1,10 @@
+mod cells;
+
 use super::*;
-use crate::effects::{Cell, CellSpan, SETTLING_TRIES};
+use crate::effects::{CellSpan, SETTLING_TRIES};
 use crate::ids::AgentId;
 use crate::millis::from_unix_millis;
-use proptest::prelude::*;
 use serde_json::json;
-use std::collections::BTreeMap;
 
 const MINUTE: i64 = 60_000;
 
@@ -418,59 +418,4 @@ fn a_journal_survives_being_written_and_read() {
     journal.begin_effect(shift(2, 1, span(4, 1), 1), at(2)).unwrap();
     let text = serde_json::to_string(&journal).unwrap();
     assert_eq!(serde_json::from_str::<Journal>(&text).unwrap(), journal);
-}
-
-/// Writes the cells of a change as a store does. `false`: a cell is another event's.
-fn write_cells(cells: &mut BTreeMap<Cell, EffectId>, change: &JournalChange) -> bool {
-    let taken = |held: &HeldCell| cells.get(&held.cell).is_some_and(|holder| *holder != held.holder);
-    if change.takes.iter().any(taken) {
-        return false;
-    }
-    for held in &change.takes {
-        cells.insert(held.cell.clone(), held.holder.clone());
-    }
-    for held in &change.frees {
-        if cells.get(&held.cell) == Some(&held.holder) {
-            cells.remove(&held.cell);
-        }
-    }
-    true
-}
-
-proptest! {
-    /// Whatever two threads do, and however it ends, the cells that are stored are those that the journals hold.
-    #[test]
-    fn cells_are_held_by_one_event_and_never_for_nothing(
-        script in prop::collection::vec((0usize..2, 0u8..3, 0i64..8, 1i64..4, 0u8..4), 1..60)
-    ) {
-        let (mut cells, mut journals) = (BTreeMap::new(), [journal(), journal()]);
-        for (step, (thread, what, first, length, end)) in script.into_iter().enumerate() {
-            let (step, mut changed) = (u64::try_from(step).unwrap(), journals[thread].clone());
-            let event = changed.bookings.first().map(|booking| booking.event.clone());
-            let version = "v".to_owned();
-            let action = match (what, event) {
-                (1, Some(event)) => EffectAction::Move { event, version, span: span(first, length) },
-                (2, Some(event)) => EffectAction::Cancel { event, version },
-                _ => EffectAction::Book { span: span(first, length) },
-            };
-            let mut asked = request(100 * step + u64::from(thread == 1), "tool", action, step);
-            asked.nonce = nonce("own");
-            let Ok(change) = changed.begin_effect(asked, at(0)) else { continue };
-            if !write_cells(&mut cells, &change) {
-                continue;
-            }
-            let number = changed.last;
-            let end = match end {
-                0 | 1 => EntryEnd::Done,
-                2 => EntryEnd::Failed { fence: false },
-                _ => EntryEnd::Void,
-            };
-            let change = changed.end_entry(number, &nonce("own"), end, None, at(1)).unwrap();
-            prop_assert!(write_cells(&mut cells, &change));
-            journals[thread] = changed;
-            let held = journals.iter().flat_map(Journal::held_cells);
-            let held: BTreeMap<Cell, EffectId> = held.map(|held| (held.cell, held.holder)).collect();
-            prop_assert_eq!(&held, &cells);
-        }
-    }
 }

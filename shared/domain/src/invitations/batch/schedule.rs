@@ -65,7 +65,7 @@ impl Batch {
 
     /// Withdraws a reminder that the occasion no longer has. Returns `false` if nothing of it can leave any more.
     pub fn withdraw_reminder(&mut self) -> bool {
-        if self.state == BatchState::Cancelled {
+        if matches!(self.state, BatchState::Cancelled | BatchState::Finished) {
             return false;
         }
         let Some(reminder) = &mut self.reminder else {

@@ -24,6 +24,7 @@ fn batch(recipients: usize) -> Batch {
         expanded: 0,
         send_at: None,
         reminder: None,
+        end: None,
         due_at: None,
         created_at: at,
         keep_until: from_unix_millis(9_000),
@@ -32,7 +33,7 @@ fn batch(recipients: usize) -> Batch {
 }
 
 #[test]
-fn a_batch_is_due_while_invitations_are_to_be_made() {
+fn a_batch_is_due_until_it_is_finished() {
     let (mut one, now) = (batch(2), from_unix_millis(5_000));
     assert!(one.begin(now) && one.due_at.is_some());
     assert!(!one.begin(now), "it begins once");
@@ -42,8 +43,27 @@ fn a_batch_is_due_while_invitations_are_to_be_made() {
     assert_eq!((one.due_at, one.is_expanding()), (None, false));
     one.follow(BatchOrder::Resume, now).unwrap();
     assert!(one.due_at.is_some());
+    let counts = BatchCounts {
+        sent: 2,
+        ..BatchCounts::default()
+    };
+    assert!(!one.finish(counts, now), "one invitation is not made");
     one.record_step(2, now);
-    assert_eq!(one.due_at, None);
+    assert!(one.is_ending() && one.due_at.is_some());
+    assert!(one.finish(counts, now) && !one.finish(BatchCounts::default(), now));
+    assert_eq!((one.state, one.due_at), (BatchState::Finished, None));
+    assert_eq!(one.end.as_ref().map(|end| end.counts), Some(counts));
+}
+
+#[test]
+fn a_finished_batch_follows_no_order() {
+    let (mut one, now) = (batch(0), from_unix_millis(5_000));
+    assert!(one.begin(now) && one.finish(BatchCounts::default(), now));
+    let refused = Err(BatchOrderRefused(BatchState::Finished));
+    for order in [BatchOrder::Pause, BatchOrder::Resume, BatchOrder::Cancel] {
+        assert_eq!(one.follow(order, now), refused);
+    }
+    assert!(!one.withdraw_reminder());
 }
 
 #[test]

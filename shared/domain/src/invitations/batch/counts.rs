@@ -1,0 +1,60 @@
+//! How far a batch is: the numbers of its recipients by what became of them.
+
+use super::{BatchChunk, BatchState, RecipientStatus};
+use crate::millis;
+use jiff::Timestamp;
+use serde::{Deserialize, Serialize};
+
+/// The numbers of a batch's recipients by what became of them.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct BatchCounts {
+    /// Not sent yet.
+    pub queued: usize,
+    /// Accepted by the provider.
+    pub sent: usize,
+    /// On the guest's phone.
+    pub delivered: usize,
+    /// Seen by the guest.
+    pub read: usize,
+    /// Failed.
+    pub failed: usize,
+    /// Invited before.
+    pub duplicate: usize,
+    /// Refused.
+    pub refused: usize,
+    /// Cancelled.
+    pub cancelled: usize,
+}
+
+impl BatchCounts {
+    /// Counts the recipients of a batch of this state.
+    pub fn count(chunks: &[BatchChunk], state: BatchState) -> Self {
+        let mut counts = Self::default();
+        for recipient in chunks.iter().flat_map(|chunk| &chunk.recipients) {
+            *match recipient.status.within(state) {
+                RecipientStatus::Waiting | RecipientStatus::Queued | RecipientStatus::Processing => {
+                    &mut counts.queued
+                }
+                RecipientStatus::Sent => &mut counts.sent,
+                RecipientStatus::Delivered => &mut counts.delivered,
+                RecipientStatus::Read => &mut counts.read,
+                RecipientStatus::Failed => &mut counts.failed,
+                RecipientStatus::Duplicate => &mut counts.duplicate,
+                RecipientStatus::Refused => &mut counts.refused,
+                RecipientStatus::Cancelled => &mut counts.cancelled,
+            } += 1;
+        }
+        counts
+    }
+}
+
+/// The end of a batch.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct BatchEnd {
+    /// Time at which the end was noticed.
+    #[serde(with = "millis")]
+    pub at: Timestamp,
+    /// Its recipients by what had become of them then.
+    pub counts: BatchCounts,
+}
