@@ -19,7 +19,7 @@ use jiff::Timestamp;
 use recado_domain::dead_letter::{DeadLetter, QueueName};
 use recado_domain::ids::hash_parts;
 use recado_domain::wake_up::{EmailJob, SendJob, TurnJob};
-use recado_pipeline::ports::{InboundEntry, PortError, PortResult, Queues, System};
+use recado_pipeline::ports::{InboundEntry, PortError, PortResult, Queues, SendEntry, System};
 use serde_json::Value;
 use std::collections::BTreeSet;
 use std::time::Duration;
@@ -125,6 +125,24 @@ impl<A: System> AwsQueues<A> {
             .map_err(|error| port_error(what, &error))
     }
 
+    /// Sends entries in few requests, one after the other: a message of a group is sent only after all earlier ones of that group were
+    /// accepted.
+    async fn send_entries(&self, what: &'static str, url: &str, entries: Vec<SqsEntry>) -> PortResult<()> {
+        for round in batches::split_into_rounds(entries, |entry| &entry.group) {
+            for mut batch in batches::split_into_batches(round, |entry| entry.body.len()) {
+                match batch.pop() {
+                    Some(only) if batch.is_empty() => self.send_entry(what, url, only).await?,
+                    Some(last) => {
+                        batch.push(last);
+                        self.send_batch(what, url, batch).await?;
+                    }
+                    None => {}
+                }
+            }
+        }
+        Ok(())
+    }
+
     async fn send_batch(&self, what: &'static str, url: &str, entries: Vec<SqsEntry>) -> PortResult<()> {
         let mut request = self.clients.sqs.send_message_batch().queue_url(url);
         for (place, entry) in entries.into_iter().enumerate() {
@@ -168,21 +186,7 @@ impl<A: System> Queues for AwsQueues<A> {
             })
         };
         let entries: Vec<SqsEntry> = events.iter().map(entry).collect::<PortResult<_>>()?;
-        // One request after the other: a message of a group is sent only after all earlier ones of that group were
-        // accepted.
-        for round in batches::split_into_rounds(entries, |entry| &entry.group) {
-            for mut batch in batches::split_into_batches(round, |entry| entry.body.len()) {
-                match batch.pop() {
-                    Some(only) if batch.is_empty() => self.send_entry(WHAT, url, only).await?,
-                    Some(last) => {
-                        batch.push(last);
-                        self.send_batch(WHAT, url, batch).await?;
-                    }
-                    None => {}
-                }
-            }
-        }
-        Ok(())
+        self.send_entries(WHAT, url, entries).await
     }
 
     async fn enqueue_turn_job(&self, job: &TurnJob, delay: Duration) -> PortResult<()> {
@@ -253,6 +257,20 @@ impl<A: System> Queues for AwsQueues<A> {
         };
         self.send_entry(WHAT, self.config.queue_url(WHAT, QueueName::Outbound)?, entry)
             .await
+    }
+
+    async fn enqueue_send_jobs(&self, entries: &[SendEntry]) -> PortResult<()> {
+        const WHAT: &str = "enqueueing send jobs";
+        let entry = |one: &SendEntry| {
+            Ok(SqsEntry {
+                body: message_body::encode_body(WHAT, &one.job)?,
+                group: queue_id(one.job.queue_group()),
+                deduplication: queue_id(&one.deduplication),
+            })
+        };
+        let entries: Vec<SqsEntry> = entries.iter().map(entry).collect::<PortResult<_>>()?;
+        let url = self.config.queue_url(WHAT, QueueName::Outbound)?;
+        self.send_entries(WHAT, url, entries).await
     }
 
     async fn enqueue_email_job(&self, job: &EmailJob, deduplication: &str) -> PortResult<()> {

@@ -46,6 +46,7 @@ mod typing;
 mod unacknowledged;
 mod usage;
 mod waiting;
+mod webhook_records;
 
 use crate::cache::Cache;
 use crate::system::OsSystem;

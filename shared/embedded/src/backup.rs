@@ -7,15 +7,18 @@
 mod copying;
 mod error;
 mod manifest;
+mod progress;
 mod restoring;
 mod snapshot;
 
 pub use error::BackupError;
 pub use manifest::BackupManifest;
+pub use progress::BackupProgress;
 
 use crate::folder::{create_folder, sync_folder};
 use copying::FolderCopy;
 use jiff::Timestamp;
+use progress::measure_folder;
 pub use restoring::restore_backup;
 use snapshot::{PinnedSnapshot, open_snapshot};
 use std::fs;
@@ -29,37 +32,45 @@ const SECRETS: [&str; 2] = ["operator-token", "webhook-secret"];
 
 /// Copies the data folder `data` into the new folder `to`, and returns what is in the copy. A process may work on the folder
 /// meanwhile. What was acknowledged before the call is in the copy.
-pub fn back_up_folder(data: &Path, to: &Path, now: Timestamp) -> Result<BackupManifest, BackupError> {
+pub fn back_up_folder(
+    data: &Path,
+    to: &Path,
+    now: Timestamp,
+    progress: &BackupProgress,
+) -> Result<BackupManifest, BackupError> {
     if !data.join("recado.db").is_file() {
         return Err(BackupError::NoDataFolder(data.to_owned()));
     }
     begin_folder(to)?;
-    let mut files = FolderCopy::begin(&data.join("files"), &to.join("files"))?;
-    let mut payloads = FolderCopy::begin(&data.join("payloads"), &to.join("payloads"))?;
+    // All is copied, and the copy is read for its checksums.
+    progress.expect_bytes(2 * measure_folder(data));
+    let mut files = FolderCopy::begin(&data.join("files"), &to.join("files"), progress)?;
+    let mut payloads = FolderCopy::begin(&data.join("payloads"), &to.join("payloads"), progress)?;
     // The bulk of the files is copied before the snapshot, so that little is left to copy while it is held.
     files.copy_all()?;
     let snapshot = take_snapshot(data, &mut files, &mut payloads)?;
-    snapshot.copy_into(to, now)?;
+    snapshot.copy_into(to, now, progress)?;
     for secret in SECRETS {
         if data.join(secret).is_file() {
-            copying::copy_file(&data.join(secret), &to.join(secret))?;
+            copying::copy_file(&data.join(secret), &to.join(secret), progress)?;
         }
     }
-    BackupManifest::describe_and_write(to, now)
+    BackupManifest::describe_and_write(to, now, progress)
 }
 
 /// Checks each file of a backup against the manifest, and that there is no other.
-pub fn check_backup(from: &Path) -> Result<BackupManifest, BackupError> {
+pub fn check_backup(from: &Path, progress: &BackupProgress) -> Result<BackupManifest, BackupError> {
     let manifest = BackupManifest::read(from)?;
-    manifest.check_folder(from)?;
+    progress.expect_bytes(manifest.count_bytes());
+    manifest.check_folder(from, progress)?;
     Ok(manifest)
 }
 
 /// Takes snapshots until one is found for which every large body and file is there.
 fn take_snapshot(
     data: &Path,
-    files: &mut FolderCopy,
-    payloads: &mut FolderCopy,
+    files: &mut FolderCopy<'_>,
+    payloads: &mut FolderCopy<'_>,
 ) -> Result<PinnedSnapshot, BackupError> {
     for _ in 0..TRIES {
         let before = files.list_names()?;

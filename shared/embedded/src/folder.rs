@@ -193,7 +193,7 @@ pub(crate) fn create_file(path: &Path) -> io::Result<File> {
 fn restrict_access(path: &Path) -> io::Result<()> {
     if restrict_to_owner(path)? == FolderPrivacy::MadePrivate {
         let path = path.display();
-        tracing::warn!(%path, "others could read or change this: now it is closed to them");
+        tracing::warn!(%path, "other users could read or change this: it is closed to them now");
     }
     Ok(())
 }

@@ -5,7 +5,7 @@ use recado_domain::RECORD_FORMAT;
 use rusqlite::Connection;
 
 /// The scripts that make the tables of a new database, in order.
-const SCHEMA: [&str; 31] = [
+const SCHEMA: [&str; 36] = [
     include_str!("schema.sql"),
     include_str!("configuration.sql"),
     include_str!("sends_and_traces.sql"),
@@ -37,6 +37,11 @@ const SCHEMA: [&str; 31] = [
     include_str!("page_changes.sql"),
     include_str!("usage_kinds.sql"),
     include_str!("published_events.sql"),
+    include_str!("usage_charges.sql"),
+    include_str!("labels.sql"),
+    include_str!("booked_journals.sql"),
+    include_str!("message_words.sql"),
+    include_str!("webhooks.sql"),
 ];
 
 /// The format of this program's databases, which `PRAGMA user_version` holds. Another script makes another format, and so

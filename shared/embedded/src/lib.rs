@@ -34,11 +34,11 @@ mod sql_records;
 mod store;
 mod typing_memory;
 
-pub use backup::{BackupError, BackupManifest, back_up_folder, check_backup, restore_backup};
+pub use backup::{BackupError, BackupManifest, BackupProgress, back_up_folder, check_backup, restore_backup};
 pub use clock::{Clock, EmbeddedSystem};
 pub use embedded::{Embedded, EventReader};
 pub use file_permissions::{FolderPrivacy, restrict_to_owner};
 pub use open_error::OpenError;
 pub use queue::{DeadMessage, DequeuedMessage, EmbeddedQueueDepth, FairShare, Receipt, TenantKey};
 pub use recovery::RecoveryCounts;
-pub use store::{RestoredCounts, SweepCounts};
+pub use store::{INDEX_BATCH, RestoredCounts, SweepCounts};

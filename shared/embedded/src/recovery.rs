@@ -37,7 +37,7 @@ fn recover_rows(connection: &Connection, now: Timestamp) -> Result<RecoveryCount
     let leased = "SELECT body FROM conversations WHERE json_extract(body, '$.lease') IS NOT NULL";
     for mut conversation in query_all::<Conversation>(connection, leased, [])? {
         conversation.lease = None;
-        conversation.rev += 1;
+        conversation.raise_revision();
         ConversationRow::from_conversation(&conversation)?.write_row(connection, now)?;
         recovered.turns += 1;
     }

@@ -39,13 +39,14 @@ CREATE INDEX conversations_newest_of_instance ON conversations (instance, last_a
 CREATE INDEX conversations_due ON conversations (due) WHERE due IS NOT NULL;
 
 CREATE TABLE messages (
+    seq INTEGER PRIMARY KEY AUTOINCREMENT, -- given once, so that the index of words (`message_words.sql`) knows what is new
     conversation TEXT NOT NULL,
     ordinal INTEGER NOT NULL,
     rev INTEGER NOT NULL, -- of its way out; 0 for what has none
     open INTEGER NOT NULL,
     due INTEGER,
     body TEXT NOT NULL,
-    PRIMARY KEY (conversation, ordinal)
+    UNIQUE (conversation, ordinal)
 ) STRICT;
 -- The open messages of a thread (`list_open_messages`), and those of all at a start (`recover_rows`).
 CREATE INDEX messages_open ON messages (conversation, ordinal) WHERE open = 1;

@@ -144,6 +144,15 @@ impl NewestFirstQuery {
         self
     }
 
+    /// Keeps only rows whose id the query `ids` finds by `value`. Without a value nothing is filtered.
+    pub(crate) fn where_id_in(mut self, ids: &'static str, value: Option<&str>) -> Self {
+        if let Some(value) = value {
+            self.conditions.push(format!("id IN ({ids})"));
+            self.values.push(value.to_owned().into());
+        }
+        self
+    }
+
     /// Keeps only rows from `since` on and before `until`, where these are given.
     pub(crate) fn where_between(mut self, since: Option<Timestamp>, until: Option<Timestamp>) -> Self {
         for (at, than) in [(since, ">="), (until, "<")] {

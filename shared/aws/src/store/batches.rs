@@ -1,8 +1,9 @@
 //! Batches of invitations and their recipients, in the partition of the tenant's guests.
 
 use super::DynamoStore;
+use super::conversations::commit_actions;
 use super::expression::Expression;
-use super::invitation_items::{encode, encode_claim, follows};
+use super::invitation_items::{begin_actions, encode, encode_claim, find_claimant, follows};
 use super::item::{self, Item};
 use super::keys::{self, TableKey, invitations as invitation_keys};
 use super::table::RecordQuery;
@@ -11,8 +12,8 @@ use jiff::Timestamp;
 use recado_domain::ids::{BatchId, GuestId, InvitationId, OccasionId, TenantId};
 use recado_domain::invitations::{Batch, BatchChunk, Guest, Invitation};
 use recado_pipeline::ports::{
-    BatchOutcome, BatchRecords, InvitationClaim, Page, PageRequest, PortError, PortResult, System,
-    WriteOutcome,
+    BatchOutcome, BatchRecords, CommittedInvitation, InvitationClaim, InvitationCommit, InvitationOutcome,
+    Page, PageRequest, PortError, PortResult, System, WriteOutcome,
 };
 
 fn encode_batch(what: &'static str, batch: &Batch) -> PortResult<Item> {
@@ -126,6 +127,24 @@ impl<A: System> BatchRecords for DynamoStore<A> {
         let now = self.table.system.now();
         let found = found.into_iter().filter_map(|item| item::unexpired(item, now));
         found.map(|item| item::decode_record(WHAT, &item)).collect()
+    }
+
+    async fn commit_invitation(
+        &self,
+        committed: &CommittedInvitation<'_>,
+        now: Timestamp,
+    ) -> PortResult<InvitationCommit> {
+        const WHAT: &str = "committing an invitation";
+        let mut actions = begin_actions(WHAT, committed.invitation, committed.claims, now)?;
+        let message = std::slice::from_ref(committed.message);
+        actions.extend(commit_actions(WHAT, committed.conversation, message)?);
+        let Err(failed) = self.table.run_transaction(WHAT, actions).await? else {
+            return Ok(InvitationCommit::Committed);
+        };
+        Ok(match find_claimant(&failed, committed.claims.len()) {
+            Some(InvitationOutcome::Claimed { by, .. }) => InvitationCommit::Claimed(by),
+            _ => InvitationCommit::Conflict,
+        })
     }
 
     async fn read_guests(

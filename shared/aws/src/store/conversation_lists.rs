@@ -12,7 +12,7 @@ use futures::future::try_join_all;
 use recado_domain::config::Instance;
 use recado_domain::conversation::Conversation;
 use recado_domain::ids::{ConversationId, InstanceId, TenantId};
-use recado_pipeline::ports::{ConversationFilter, Page, PageRequest, PortResult, System};
+use recado_pipeline::ports::{ConversationFilter, Page, PageRequest, PortError, PortResult, System};
 use std::collections::BTreeMap;
 
 const WHAT: &str = "listing conversations";
@@ -37,6 +37,7 @@ fn matches_filter(filter: &ConversationFilter, conversation: &Conversation) -> b
             .as_ref()
             .is_none_or(|instance| *instance == conversation.instance)
         && filter.mode.is_none_or(|mode| mode == conversation.mode)
+        && filter.matches_label(conversation)
         && conversation
             .listed_status()
             .is_some_and(|status| filter.status.is_none_or(|wanted| wanted == status))
@@ -49,6 +50,9 @@ impl<A: System> DynamoStore<A> {
         filter: &ConversationFilter,
         request: &PageRequest,
     ) -> PortResult<Page<Conversation>> {
+        if filter.text.is_some() {
+            return Err(PortError::invalid(WHAT, "this store searches no texts"));
+        }
         let tenant = match (&filter.tenant, &filter.instance) {
             (Some(tenant), _) => Some(tenant.clone()),
             (None, Some(instance)) => self.find_tenant_of(instance).await?,

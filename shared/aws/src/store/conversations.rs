@@ -8,6 +8,7 @@ use super::records;
 use super::table::{RETRIES_MAX, RecordQuery};
 use super::transaction::TransactionAction;
 use super::usage::{add_usage_of_reply, add_usage_to_sum};
+use jiff::Timestamp;
 use recado_domain::conversation::Conversation;
 use recado_domain::ids::{ConversationId, IdempotencyKey, MessageId, Ordinal, ThreadId};
 use recado_domain::message::Message;
@@ -26,7 +27,7 @@ pub(super) fn follows_stored(conversation: &Conversation) -> Expression {
 /// Returns the actions that write a conversation and its new messages. Each message needs at most two, so that 10
 /// messages stay far below the 100 actions of a transaction. The condition on the conversation ensures that the
 /// ordinals are new.
-fn commit_actions(
+pub(super) fn commit_actions(
     what: &'static str,
     conversation: &Conversation,
     messages: &[Message],
@@ -265,6 +266,10 @@ impl<A: System> Conversations for DynamoStore<A> {
         page: &PageRequest,
     ) -> PortResult<Page<Conversation>> {
         self.read_conversation_list(filter, page).await
+    }
+
+    async fn find_searched_time(&self) -> PortResult<Option<Timestamp>> {
+        Ok(None)
     }
 
     async fn list_messages(&self, id: &ConversationId, page: &PageRequest) -> PortResult<Page<Message>> {

@@ -4,10 +4,13 @@ use super::item::{self, Item, number_attribute, text_attribute};
 use super::keys::alerts::WAIT_TENANT;
 use super::keys::{self, TableKey};
 use super::table::{ConditionFailed, RecordQuery};
-use aws_sdk_dynamodb::types::ReturnValue;
+use super::transaction::TransactionAction;
+use super::usage::add_charge_to_sum;
+use aws_sdk_dynamodb::types::{AttributeValue, ReturnValue};
 use jiff::Timestamp;
 use recado_domain::delivery::{Delivery, DeliveryKey, DeliveryStatus, StatusUpdate};
 use recado_domain::ids::MessageId;
+use recado_domain::usage::UsageSum;
 use recado_pipeline::ports::{Deliveries, PortResult, System};
 use std::collections::HashMap;
 
@@ -45,6 +48,9 @@ const AWAITED: [&str; 5] = ["open_shard", "open_due", "since", WAIT_TENANT, "ins
 /// The attribute of a delivery whose message was erased.
 pub(super) const ERASED: &str = "erased";
 
+/// The attribute of a delivery whose charge is part of the sums of use.
+const CHARGED: &str = "charged";
+
 /// Encodes the details of a status as attributes.
 fn detail_attributes(what: &'static str, update: &StatusUpdate) -> PortResult<Item> {
     match &update.detail {
@@ -75,21 +81,53 @@ fn status_change(what: &'static str, update: &StatusUpdate) -> PortResult<Update
     Ok(change)
 }
 
-/// Returns the changes that a status makes to a record that has expired: all older values are removed.
-fn restart_change(what: &'static str, update: &StatusUpdate, expires: Timestamp) -> PortResult<UpdateChange> {
+/// Returns the changes of a status to a present or new record, and the condition that it is news.
+fn news_change(
+    what: &'static str,
+    update: &StatusUpdate,
+    expires: Timestamp,
+    now: Timestamp,
+) -> PortResult<(UpdateChange, Expression)> {
+    let time = time_attribute(update.status);
+    // Each status has its own time, and the best status is computed when the record is read. So a late status needs
+    // no second request, and none is lost.
+    let than = if update.status.keeps_latest_time() {
+        "<"
+    } else {
+        ">"
+    };
+    let news = format!(
+        "(attribute_not_exists(#ttl) OR #ttl >= :now) AND attribute_not_exists(#{ERASED})
+            AND (attribute_not_exists(#{time}) OR #{time} {than} :{time})"
+    );
+    let news = Expression::new(news).with_number(":now", now.as_second());
+    let change = status_change(what, update)?
+        .set_to_term("ttl", "if_not_exists(#ttl, :expires)")
+        .with_value(":expires", number_attribute(expires.as_second()));
+    Ok((change, news))
+}
+
+/// Returns the changes that a status makes to a record that has expired: all older values are removed, and `others`.
+fn restart_change(
+    what: &'static str,
+    update: &StatusUpdate,
+    expires: Timestamp,
+    others: &[&'static str],
+) -> PortResult<UpdateChange> {
     let told = detail_attributes(what, update)?;
     let times = ALL_STATUSES
         .map(time_attribute)
         .into_iter()
         .filter(|time| *time != time_attribute(update.status));
     let details = DETAILS.into_iter().filter(|name| !told.contains_key(*name));
-    let others: Vec<&str> = times
+    let older: Vec<&str> = times
         .chain(details)
         .chain([ERASED, "trace", "trace_of"])
+        .chain(others.iter().copied())
         .collect();
     Ok(status_change(what, update)?
         .set_value("ttl", number_attribute(expires.as_second()))
-        .remove_attributes(&others))
+        .remove_attributes(&older))
 }
 
 /// Decodes the record of a delivery. Its status is computed from the stored times.
@@ -116,22 +154,7 @@ impl<A: System> Deliveries for DynamoStore<A> {
     async fn record_status(&self, update: &StatusUpdate, expires: Timestamp) -> PortResult<()> {
         const WHAT: &str = "recording a delivery status";
         let (key, now) = (TableKey::for_delivery(&update.key), self.table.system.now());
-        let time = time_attribute(update.status);
-        // Each status has its own time, and the best status is computed when the record is read. So a late status needs
-        // no second request, and none is lost.
-        let than = if update.status.keeps_latest_time() {
-            "<"
-        } else {
-            ">"
-        };
-        let news = format!(
-            "(attribute_not_exists(#ttl) OR #ttl >= :now) AND attribute_not_exists(#{ERASED})
-                AND (attribute_not_exists(#{time}) OR #{time} {than} :{time})"
-        );
-        let news = Expression::new(news).with_number(":now", now.as_second());
-        let change = status_change(WHAT, update)?
-            .set_to_term("ttl", "if_not_exists(#ttl, :expires)")
-            .with_value(":expires", number_attribute(expires.as_second()));
+        let (change, news) = news_change(WHAT, update, expires, now)?;
         let sent = self
             .table
             .update_record(WHAT, key.clone(), &change, Some(news), ReturnValue::None);
@@ -142,11 +165,47 @@ impl<A: System> Deliveries for DynamoStore<A> {
             // The status was recorded before, or its message was erased.
             return Ok(());
         }
-        let change = restart_change(WHAT, update, expires)?;
+        let change = restart_change(WHAT, update, expires, &[CHARGED])?;
         let over = Expression::new("#ttl < :now").with_number(":now", now.as_second());
         let _begun = self
             .table
             .update_record(WHAT, key, &change, Some(over), ReturnValue::None)
+            .await?;
+        Ok(())
+    }
+
+    async fn record_charged_status(
+        &self,
+        update: &StatusUpdate,
+        expires: Timestamp,
+        charge: &UsageSum,
+    ) -> PortResult<()> {
+        const WHAT: &str = "recording a charged delivery status";
+        let (key, now) = (TableKey::for_delivery(&update.key), self.table.system.now());
+        let make_actions = |written: UpdateChange, condition: Expression| {
+            let written = written.set_value(CHARGED, AttributeValue::Bool(true));
+            vec![
+                TransactionAction::Update(key.clone(), written, Some(condition)),
+                add_charge_to_sum(charge, &update.key),
+            ]
+        };
+        let (newer, news) = news_change(WHAT, update, expires, now)?;
+        let uncharged = Expression::new(format!("attribute_not_exists(#{CHARGED})"));
+        let first = make_actions(newer, news.and_condition(uncharged));
+        let Err(failed) = self.table.run_transaction(WHAT, first).await? else {
+            return Ok(());
+        };
+        let found = failed.for_action(0).and_then(|failed| failed.0.clone());
+        let is_over = found.is_some_and(|item| item::unexpired(item, now).is_none());
+        if !is_over {
+            // An earlier status added the charge, or this one is no news.
+            return self.record_status(update, expires).await;
+        }
+        let restarted = restart_change(WHAT, update, expires, &[])?;
+        let over = Expression::new("#ttl < :now").with_number(":now", now.as_second());
+        let _begun = self
+            .table
+            .run_transaction(WHAT, make_actions(restarted, over))
             .await?;
         Ok(())
     }

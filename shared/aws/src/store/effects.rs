@@ -7,6 +7,7 @@ use super::DynamoStore;
 use super::expression::Expression;
 use super::item::{self, Item, number_attribute, text_attribute};
 use super::keys::{self, TableKey};
+use super::lists::ListSource;
 use super::table::RecordQuery;
 use super::transaction::{FailedConditions, TransactionAction};
 use futures::future::try_join_all;
@@ -50,6 +51,11 @@ fn journal_actions(what: &'static str, journal: &Journal) -> PortResult<[Transac
         keys::tenant_journals(&journal.tenant),
         journal.begun_at,
     );
+    if let Some(first) = journal.first_booked_at() {
+        let list = keys::booked_journals(&journal.tenant);
+        head.insert("list_key".to_owned(), text_attribute(list));
+        head.insert("list_at".to_owned(), number_attribute(first.as_millisecond()));
+    }
     let mut body = Item::from([("journal".to_owned(), text_attribute(text))]);
     if let Some(since) = journal.unknown_since() {
         keys::index_tenant_list(&mut body, keys::tenant_unknown_effects(&journal.tenant), since);
@@ -153,16 +159,16 @@ impl<A: System> DynamoStore<A> {
         }
     }
 
-    /// Reads the journals that a list of the index `tenants` names.
+    /// Reads the journals that a list names, from its begin.
     async fn read_journal_list(
         &self,
         what: &'static str,
-        list: String,
+        list: ListSource,
         limit: usize,
     ) -> PortResult<Vec<Journal>> {
         let query = RecordQuery {
-            index: Some("tenants"),
-            keys: Expression::new("#tenant_list = :list").with_text(":list", list),
+            index: Some(list.index()),
+            keys: list.key_condition(i64::MIN, i64::MAX),
             filter: None,
             reverse: false,
             limit: Some(limit),
@@ -240,13 +246,19 @@ impl<A: System> EffectJournals for DynamoStore<A> {
     }
 
     async fn list_journals(&self, tenant: &TenantId, limit: usize) -> PortResult<Vec<Journal>> {
-        let list = keys::tenant_journals(tenant);
+        let list = ListSource::OfTenant(keys::tenant_journals(tenant));
         self.read_journal_list("listing journals", list, limit).await
     }
 
     async fn list_unknown_effects(&self, tenant: &TenantId, limit: usize) -> PortResult<Vec<Journal>> {
-        let list = keys::tenant_unknown_effects(tenant);
+        let list = ListSource::OfTenant(keys::tenant_unknown_effects(tenant));
         self.read_journal_list("listing unknown effects", list, limit)
+            .await
+    }
+
+    async fn list_booked_journals(&self, tenant: &TenantId, limit: usize) -> PortResult<Vec<Journal>> {
+        let list = ListSource::Lists(keys::booked_journals(tenant));
+        self.read_journal_list("listing what is booked", list, limit)
             .await
     }
 

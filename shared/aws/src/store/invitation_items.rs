@@ -97,6 +97,27 @@ pub(super) fn encode_claim(
     TransactionAction::Put(item, Some(free))
 }
 
+/// Returns the actions that store a new invitation and its claims. The claims are the first of them.
+pub(super) fn begin_actions(
+    what: &'static str,
+    invitation: &Invitation,
+    claims: &[InvitationClaim],
+    now: Timestamp,
+) -> PortResult<Vec<TransactionAction>> {
+    let claimant = (&invitation.tenant, invitation.id.as_str());
+    let claim = |claim| encode_claim(claimant, claim, now);
+    let mut actions: Vec<TransactionAction> = claims.iter().map(claim).collect();
+    actions.push(TransactionAction::Put(
+        encode_invitation(what, invitation)?,
+        Some(Expression::record_absent()),
+    ));
+    let mut lead = TableKey::for_guest_invitation(invitation).into_item(Item::new());
+    let until = number_attribute(invitation.keep_until.as_second());
+    lead.insert("ttl".to_owned(), until);
+    actions.push(TransactionAction::Put(lead, None));
+    Ok(actions)
+}
+
 /// Returns which claim of a refused transaction is another invitation's. The claims are its first actions.
 pub(super) fn find_claimant(failed: &FailedConditions, claims: usize) -> Option<InvitationOutcome> {
     (0..claims).find_map(|claim| {

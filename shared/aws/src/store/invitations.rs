@@ -4,7 +4,7 @@
 use super::DynamoStore;
 use super::expression::Expression;
 use super::invitation_items::{
-    decode_page, encode, encode_carrier_lead, encode_claim, encode_guest, encode_invitation, encode_phone,
+    begin_actions, decode_page, encode, encode_carrier_lead, encode_guest, encode_invitation, encode_phone,
     find_claimant, follows,
 };
 use super::item::{self, Item, number_attribute};
@@ -215,17 +215,7 @@ impl<A: System> InvitationRecords for DynamoStore<A> {
         now: Timestamp,
     ) -> PortResult<InvitationOutcome> {
         const WHAT: &str = "beginning an invitation";
-        let claimant = (&invitation.tenant, invitation.id.as_str());
-        let claim = |claim| encode_claim(claimant, claim, now);
-        let mut actions: Vec<TransactionAction> = claims.iter().map(claim).collect();
-        actions.push(TransactionAction::Put(
-            encode_invitation(WHAT, invitation)?,
-            Some(Expression::record_absent()),
-        ));
-        let mut lead = TableKey::for_guest_invitation(invitation).into_item(Item::new());
-        let until = number_attribute(invitation.keep_until.as_second());
-        lead.insert("ttl".to_owned(), until);
-        actions.push(TransactionAction::Put(lead, None));
+        let actions = begin_actions(WHAT, invitation, claims, now)?;
         match self.table.run_transaction(WHAT, actions).await? {
             Ok(()) => Ok(InvitationOutcome::Begun),
             Err(failed) => find_claimant(&failed, claims.len())

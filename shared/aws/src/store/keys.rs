@@ -43,7 +43,7 @@
 //! Index `open` (`open_shard`, `open_due`) holds records with work that is or will be due. Index `lists` (`list_key`,
 //! `list_at`) holds conversations under `CONV#{tenant}#{shard}` (those that nobody sees under `UNLISTED#{tenant}`), dead letters under `DEAD`,
 //! ended alerts under `ALERTS`, the audit under `AUDIT`, and under `KEEP#{tenant}` the retention of its conversations, by the time since when the
-//! oldest message is kept. Open records and conversations are spread over shards, since one key of an index takes 1,000 writes a second, and an
+//! oldest message is kept, and under `JB#{tenant}` its journals in which something is booked. Open records and conversations are spread over shards, since one key of an index takes 1,000 writes a second, and an
 //! index that cannot keep up holds up the table. Index `trace` (`trace`: a correlation id; `trace_of`: the tenant of a
 //! message, the provider's instance of an event) holds the keys of events and messages; and by the key of the provider's id (`trace`) those of deliveries that have the key of Recado's own. Index
 //! `tenants` (`tenant_list`, `tenant_at`) holds the keys of what a tenant's own lists show: its dead letters under
@@ -64,7 +64,8 @@ mod usage;
 
 pub(super) use configuration::{ConfigurationKind, VARIABLES, tenant_entries_pk, variable_sk_prefix};
 pub(super) use effects::{
-    JOURNAL, cell_sk, cells_pk, parse_cell_start, parse_journal_key, tenant_journals, tenant_unknown_effects,
+    JOURNAL, booked_journals, cell_sk, cells_pk, parse_cell_start, parse_journal_key, tenant_journals,
+    tenant_unknown_effects,
 };
 pub(super) use invitations::{invitations_pk, list_month_pks};
 pub(super) use lists::{

@@ -64,11 +64,17 @@ impl<A: System> OptOuts for DynamoStore<A> {
 
     async fn find_opt_outs(&self, tenant: &TenantId, recipients: &[RecipientKey]) -> PortResult<Vec<OptOut>> {
         const WHAT: &str = "looking opt-outs up";
-        let mut found = Vec::new();
-        for recipient in recipients {
-            found.extend(self.get_opt_out(WHAT, tenant, recipient).await?);
+        if let [only] = recipients {
+            return Ok(self.get_opt_out(WHAT, tenant, only).await?.into_iter().collect());
         }
-        Ok(found)
+        let keys = recipients
+            .iter()
+            .map(|recipient| TableKey::for_opt_out(tenant, recipient));
+        let found = self.table.get_records(WHAT, keys.collect(), true).await?;
+        found
+            .into_iter()
+            .map(|item| item::decode_record(WHAT, &item))
+            .collect()
     }
 
     async fn list_opt_outs(&self, tenant: &TenantId, page: &PageRequest) -> PortResult<Page<OptOut>> {

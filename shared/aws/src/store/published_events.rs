@@ -1,6 +1,7 @@
 //! Published events: not on AWS yet. The API says so.
 
 use super::DynamoStore;
+use jiff::Timestamp;
 use recado_domain::ids::TenantId;
 use recado_domain::published_event::EventCursor;
 use recado_pipeline::ports::{PortError, PortResult, PublishedEvents, PublishedPage, System};
@@ -23,6 +24,10 @@ impl<A: System> PublishedEvents for DynamoStore<A> {
         _: EventCursor,
         _: usize,
     ) -> PortResult<PublishedPage> {
+        refuse_call()
+    }
+
+    async fn find_cursor_before(&self, _: Timestamp) -> PortResult<EventCursor> {
         refuse_call()
     }
 

@@ -7,6 +7,7 @@ use super::keys::{self, TableKey};
 use super::table::RecordQuery;
 use super::transaction::TransactionAction;
 use jiff::civil::Date;
+use recado_domain::delivery::DeliveryKey;
 use recado_domain::ids::{TenantId, ThreadId};
 use recado_domain::message::Message;
 use recado_domain::usage::{UsageSum, merge_usage_sums, usage_of_reply};
@@ -18,7 +19,17 @@ pub(super) fn add_usage_of_reply(parts: &[Message], thread: &ThreadId) -> Vec<Tr
     sums.iter().map(|sum| add_usage_to_sum(sum, thread)).collect()
 }
 
+/// Returns the write that adds to a sum what was used in a thread.
 pub(super) fn add_usage_to_sum(sum: &UsageSum, thread: &ThreadId) -> TransactionAction {
+    add_to_sum_record(sum, TableKey::for_usage_of_model(sum, thread.as_str()))
+}
+
+/// Returns the write that adds the charge of a message. The many deliveries of a batch are spread over the items of the sum.
+pub(super) fn add_charge_to_sum(sum: &UsageSum, delivery: &DeliveryKey) -> TransactionAction {
+    add_to_sum_record(sum, TableKey::for_usage_of_model(sum, delivery.as_str()))
+}
+
+fn add_to_sum_record(sum: &UsageSum, key: TableKey) -> TransactionAction {
     let counts = [
         ("replies", sum.replies),
         ("input_tokens", sum.tokens.input_tokens),
@@ -31,6 +42,7 @@ pub(super) fn add_usage_to_sum(sum: &UsageSum, thread: &ThreadId) -> Transaction
         ("discarded_drafts", sum.discarded_drafts),
         ("recordings", sum.recordings),
         ("audio_millis", sum.audio_millis),
+        ("charged_messages", sum.charged_messages),
     ];
     let names = [
         ("tenant", sum.tenant.as_str().to_owned()),
@@ -53,7 +65,7 @@ pub(super) fn add_usage_to_sum(sum: &UsageSum, thread: &ThreadId) -> Transaction
             .set_to_term(name, &term)
             .with_value(&format!(":{name}"), number_attribute(count));
     }
-    TransactionAction::Update(TableKey::for_usage_of_model(sum, thread), change, None)
+    TransactionAction::Update(key, change, None)
 }
 
 impl<A: System> UsageRecords for DynamoStore<A> {

@@ -56,6 +56,7 @@ impl<A: System> DynamoStore<A> {
         let matching = |conversation: &Conversation| {
             conversation.person_owed_since().is_some()
                 && filter.mode.is_none_or(|mode| mode == conversation.mode)
+                && filter.matches_label(conversation)
                 && filter
                     .tenant
                     .as_ref()

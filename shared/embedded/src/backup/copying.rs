@@ -1,6 +1,6 @@
 //! Copies of a folder whose files come and go, and are never changed.
 
-use super::BackupError;
+use super::{BackupError, BackupProgress};
 use crate::files::UNFINISHED;
 use crate::folder::create_folder;
 use std::collections::BTreeSet;
@@ -9,19 +9,21 @@ use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
 /// A copy of a folder, to which files are added until it is whole.
-pub(super) struct FolderCopy {
+pub(super) struct FolderCopy<'p> {
     from: PathBuf,
     to: PathBuf,
     copied: BTreeSet<String>,
+    progress: &'p BackupProgress,
 }
 
-impl FolderCopy {
-    pub(super) fn begin(from: &Path, to: &Path) -> Result<Self, BackupError> {
+impl<'p> FolderCopy<'p> {
+    pub(super) fn begin(from: &Path, to: &Path, progress: &'p BackupProgress) -> Result<Self, BackupError> {
         create_folder(to).map_err(|source| BackupError::of_file(to, source))?;
         Ok(Self {
             from: from.to_owned(),
             to: to.to_owned(),
             copied: BTreeSet::new(),
+            progress,
         })
     }
 
@@ -64,7 +66,7 @@ impl FolderCopy {
 
     /// Copies a file. Returns `false` if it is gone.
     fn copy_one(&mut self, name: &str) -> Result<bool, BackupError> {
-        match copy_file(&self.from.join(name), &self.to.join(name)) {
+        match copy_file(&self.from.join(name), &self.to.join(name), self.progress) {
             Ok(()) => {
                 self.copied.insert(name.to_owned());
                 Ok(true)
@@ -76,9 +78,9 @@ impl FolderCopy {
 }
 
 /// Copies a file with its mode.
-pub(super) fn copy_file(from: &Path, to: &Path) -> Result<(), BackupError> {
+pub(super) fn copy_file(from: &Path, to: &Path, progress: &BackupProgress) -> Result<(), BackupError> {
     let copied = fs::copy(from, to);
-    copied
-        .map(drop)
-        .map_err(|source| BackupError::of_file(from, source))
+    let bytes = copied.map_err(|source| BackupError::of_file(from, source))?;
+    progress.add_bytes(bytes);
+    Ok(())
 }

@@ -1,6 +1,6 @@
 //! The manifest of a backup: its time, its format and the checksum of each file.
 
-use super::BackupError;
+use super::{BackupError, BackupProgress};
 use crate::folder::{UNFINISHED_RESTORE, create_file, sync_folder};
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
@@ -39,11 +39,15 @@ pub struct BackedUpFile {
 
 impl BackupManifest {
     /// Describes the files of the folder `to`, brings all to the disk, and writes the manifest.
-    pub(super) fn describe_and_write(to: &Path, taken_at: Timestamp) -> Result<Self, BackupError> {
+    pub(super) fn describe_and_write(
+        to: &Path,
+        taken_at: Timestamp,
+        progress: &BackupProgress,
+    ) -> Result<Self, BackupError> {
         let manifest = Self {
             recado: env!("CARGO_PKG_VERSION").to_owned(),
             taken_at,
-            files: describe_files(to)?,
+            files: describe_files(to, progress)?,
         };
         let path = to.join(FILE);
         let failed = |source| BackupError::of_file(&path, source);
@@ -71,8 +75,8 @@ impl BackupManifest {
     }
 
     /// Checks that the folder holds these files and no other.
-    pub(super) fn check_folder(&self, folder: &Path) -> Result<(), BackupError> {
-        let found = describe_files(folder)?;
+    pub(super) fn check_folder(&self, folder: &Path, progress: &BackupProgress) -> Result<(), BackupError> {
+        let found = describe_files(folder, progress)?;
         let damaged = |path: &str, what| BackupError::Damaged {
             path: path.to_owned(),
             what,
@@ -106,7 +110,7 @@ impl BackupManifest {
 }
 
 /// Describes the files of a folder and of its folders, in the order of their paths. The manifest is left out.
-fn describe_files(folder: &Path) -> Result<Vec<BackedUpFile>, BackupError> {
+fn describe_files(folder: &Path, progress: &BackupProgress) -> Result<Vec<BackedUpFile>, BackupError> {
     let mut files = Vec::new();
     for part in ["", "files/", "payloads/"] {
         let path = folder.join(part);
@@ -124,14 +128,14 @@ fn describe_files(folder: &Path) -> Result<Vec<BackedUpFile>, BackupError> {
             {
                 continue;
             }
-            files.push(describe_file(format!("{part}{name}"), &entry.path())?);
+            files.push(describe_file(format!("{part}{name}"), &entry.path(), progress)?);
         }
     }
     files.sort_by(|one, other| one.path.cmp(&other.path));
     Ok(files)
 }
 
-fn describe_file(path: String, file: &Path) -> Result<BackedUpFile, BackupError> {
+fn describe_file(path: String, file: &Path, progress: &BackupProgress) -> Result<BackedUpFile, BackupError> {
     let failed = |source| BackupError::of_file(file, source);
     let mut opened = File::open(file).map_err(failed)?;
     let (mut hash, mut bytes) = (Sha256::new(), 0);
@@ -143,6 +147,7 @@ fn describe_file(path: String, file: &Path) -> Result<BackedUpFile, BackupError>
         }
         hash.update(piece.get(..count).unwrap_or_default());
         bytes += count as u64;
+        progress.add_bytes(count as u64);
     }
     let sha256 = hex::encode(hash.finalize());
     Ok(BackedUpFile { path, bytes, sha256 })

@@ -2,7 +2,7 @@
 
 use super::copying::copy_file;
 use super::manifest::sync_files;
-use super::{BackupError, BackupManifest, begin_folder, check_backup};
+use super::{BackupError, BackupManifest, BackupProgress, begin_folder};
 use crate::folder::{UNFINISHED_RESTORE, create_file, create_folder, sync_folder};
 use std::fs::{self, Permissions};
 use std::os::unix::fs::PermissionsExt;
@@ -10,8 +10,15 @@ use std::path::Path;
 
 /// Checks the backup in the folder `from`, and copies it into the new folder `to`. The first start on that folder doubts what was
 /// open when the backup was taken.
-pub fn restore_backup(from: &Path, to: &Path) -> Result<BackupManifest, BackupError> {
-    let manifest = check_backup(from)?;
+pub fn restore_backup(
+    from: &Path,
+    to: &Path,
+    progress: &BackupProgress,
+) -> Result<BackupManifest, BackupError> {
+    let manifest = BackupManifest::read(from)?;
+    // All is checked, copied, and checked in the copy.
+    progress.expect_bytes(3 * manifest.count_bytes());
+    manifest.check_folder(from, progress)?;
     begin_folder(to)?;
     let failed = |source| BackupError::of_file(to, source);
     let unfinished = to.join(UNFINISHED_RESTORE);
@@ -21,10 +28,10 @@ pub fn restore_backup(from: &Path, to: &Path) -> Result<BackupManifest, BackupEr
         create_folder(&to.join(part)).map_err(failed)?;
     }
     for file in &manifest.files {
-        copy_file(&from.join(&file.path), &to.join(&file.path))?;
+        copy_file(&from.join(&file.path), &to.join(&file.path), progress)?;
         close_to_others(&to.join(&file.path))?;
     }
-    manifest.check_folder(to)?;
+    manifest.check_folder(to, progress)?;
     sync_files(to)?;
     fs::remove_file(&unfinished).map_err(failed)?;
     sync_folder(to).map_err(failed)?;

@@ -1,17 +1,17 @@
 //! One state of both databases, held by transactions that read.
 
-use super::BackupError;
+use super::{BackupError, BackupProgress};
 use crate::folder::open_reading;
 use crate::intake_log::last_moved;
 use crate::restored::note_backup_time;
 use jiff::Timestamp;
-use rusqlite::backup::Backup;
+use rusqlite::backup::{Backup, StepResult};
 use rusqlite::{Connection, OpenFlags};
 use std::collections::BTreeSet;
 use std::path::Path;
 
-/// The number of pages that are copied at once.
-const ALL_PAGES: i32 = -1;
+/// The number of pages that are copied at once: the transaction holds the state over all of them.
+const PAGES: i32 = 512;
 
 /// The state of both databases at one moment. Writers go on beside it.
 pub(super) struct PinnedSnapshot {
@@ -51,11 +51,39 @@ impl PinnedSnapshot {
     }
 
     /// Copies both databases into the folder `to`. The copy of the records says when it was taken.
-    pub(super) fn copy_into(&self, to: &Path, now: Timestamp) -> Result<(), BackupError> {
-        copy_database(&self.intake, &to.join("intake.db"), |_| Ok(()))?;
-        copy_database(&self.records, &to.join("recado.db"), |copy| {
+    pub(super) fn copy_into(
+        &self,
+        to: &Path,
+        now: Timestamp,
+        progress: &BackupProgress,
+    ) -> Result<(), BackupError> {
+        copy_database(&self.intake, &to.join("intake.db"), progress, |_| Ok(()))?;
+        copy_database(&self.records, &to.join("recado.db"), progress, |copy| {
             note_backup_time(copy, now)
         })
+    }
+}
+
+/// Copies all pages of a database. Whatever writes to it meanwhile, its transaction reads one state.
+fn copy_pages(
+    from: &Connection,
+    copy: &mut Connection,
+    progress: &BackupProgress,
+) -> Result<(), BackupError> {
+    let page_bytes: u32 = from.query_row("PRAGMA page_size", [], |row| row.get(0))?;
+    let copying = Backup::new(from, copy)?;
+    let mut copied = 0_u64;
+    loop {
+        let step = copying.step(PAGES)?;
+        let pages = copying.progress();
+        let done = u64::try_from(pages.pagecount - pages.remaining).unwrap_or_default();
+        progress.add_bytes(done.saturating_sub(copied) * u64::from(page_bytes));
+        copied = done;
+        match step {
+            StepResult::Done => return Ok(()),
+            StepResult::More => {}
+            _ => return Err(BackupError::Busy),
+        }
     }
 }
 
@@ -63,12 +91,13 @@ impl PinnedSnapshot {
 fn copy_database(
     from: &Connection,
     to: &Path,
+    progress: &BackupProgress,
     change: impl FnOnce(&Connection) -> rusqlite::Result<()>,
 ) -> Result<(), BackupError> {
     let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_CREATE;
     crate::folder::create_file(to).map_err(|source| BackupError::of_file(to, source))?;
     let mut copy = Connection::open_with_flags(to, flags)?;
-    Backup::new(from, &mut copy)?.step(ALL_PAGES)?;
+    copy_pages(from, &mut copy, progress)?;
     // One file, without a log beside it. The next start sets it again.
     copy.query_row("PRAGMA journal_mode = DELETE", [], |_| Ok(()))?;
     copy.execute_batch("PRAGMA synchronous = FULL")?;

@@ -13,7 +13,7 @@ use recado_domain::message::Message;
 use recado_domain::wake_up::{EmailJob, SendJob, TurnJob};
 use recado_pipeline::ports::{
     AppliedMessage, CommittedReply, DeliveryLink, InboundEntry, PortResult, Queues, RecordEventOutcome,
-    StoreInboundOutcome, WriteOutcome,
+    SendEntry, StoreInboundOutcome, WriteOutcome,
 };
 use rusqlite::{Connection, params};
 use serde_json::Value;
@@ -243,6 +243,28 @@ impl Queues for Embedded {
         let (id, now) = (deduplication.to_owned(), self.current_time());
         self.run_queue_write(QueueName::Outbound, WHAT, move |c| {
             append_fifo(c, QueueName::Outbound, &message, &id, now)
+        })
+        .await
+    }
+
+    async fn enqueue_send_jobs(&self, entries: &[SendEntry]) -> PortResult<()> {
+        const WHAT: &str = "send_kicks";
+        let encode = |entry: &SendEntry| {
+            let message = FifoMessage {
+                group: entry.job.queue_group().to_owned(),
+                body: encode_json(&entry.job)?,
+                owner: None,
+            };
+            Ok((message, entry.deduplication.clone()))
+        };
+        let messages: Result<Vec<(FifoMessage, String)>, DbError> = entries.iter().map(encode).collect();
+        let messages = messages.map_err(|fault| fault.into_port_error(WHAT))?;
+        let now = self.current_time();
+        self.run_queue_write(QueueName::Outbound, WHAT, move |c| {
+            for (message, id) in &messages {
+                append_fifo(c, QueueName::Outbound, message, id, now)?;
+            }
+            Ok(())
         })
         .await
     }

@@ -1,4 +1,5 @@
-use super::invitations::{encode_record, find_claimant};
+use super::conversations::CommittedMessage;
+use super::invitations::{encode_record, find_claimant, write_claimed_invitation};
 use crate::Embedded;
 use crate::db_error::DbError;
 use crate::sql_records::{execute_sql, make_page, query_all, query_one, to_sql_integer, to_sql_limit};
@@ -6,7 +7,8 @@ use jiff::Timestamp;
 use recado_domain::ids::{BatchId, GuestId, InvitationId, OccasionId, TenantId};
 use recado_domain::invitations::{Batch, BatchChunk, Guest, Invitation};
 use recado_pipeline::ports::{
-    BatchOutcome, BatchRecords, InvitationClaim, Page, PageRequest, PortResult, WriteOutcome,
+    BatchOutcome, BatchRecords, CommittedInvitation, InvitationClaim, InvitationCommit, Page, PageRequest,
+    PortResult, WriteOutcome,
 };
 use rusqlite::{Connection, OptionalExtension, params};
 
@@ -160,6 +162,34 @@ impl BatchRecords for Embedded {
             "SELECT body FROM batch_chunks WHERE tenant = ?1 AND batch = ?2 AND expires > ?3 ORDER BY number";
         let work = move |c: &Connection| query_all(c, sql, params![tenant.as_str(), batch.as_str(), now]);
         self.run_read("list_batch_chunks", work).await
+    }
+
+    async fn commit_invitation(
+        &self,
+        committed: &CommittedInvitation<'_>,
+        now: Timestamp,
+    ) -> PortResult<InvitationCommit> {
+        const WHAT: &str = "commit_invitation";
+        let body = encode_record(WHAT, committed.invitation)?;
+        let message = CommittedMessage::from_records(committed.conversation, committed.message);
+        let message = message.map_err(|fault| fault.into_port_error(WHAT))?;
+        let (invitation, claims) = (committed.invitation.clone(), committed.claims.to_vec());
+        let work = move |c: &Connection| {
+            let known = "SELECT 1 FROM invitations WHERE tenant = ?1 AND id = ?2";
+            let key = params![invitation.tenant.as_str(), invitation.id.as_str()];
+            for claim in &claims {
+                if let Some(by) = find_claimant(c, &invitation.tenant, claim, now.as_millisecond())? {
+                    return Ok(InvitationCommit::Claimed(by));
+                }
+            }
+            if c.prepare_cached(known)?.exists(key)? || !message.write_rows(c, now)? {
+                return Ok(InvitationCommit::Conflict);
+            }
+            // The claims are free: nobody writes between.
+            let _begun = write_claimed_invitation(c, (&invitation, &body), &claims, now)?;
+            Ok(InvitationCommit::Committed)
+        };
+        self.run_write(WHAT, work).await
     }
 
     async fn read_guests(

@@ -4,9 +4,10 @@ use super::published_events::insert_published_events;
 use crate::db_error::DbError;
 use crate::sql_records::{decode_json, encode_json, execute_sql, to_sql_integer};
 use jiff::Timestamp;
-use recado_domain::conversation::{Conversation, ConversationMode, ConversationStatus};
+use recado_domain::conversation::{Conversation, ConversationLabel, ConversationMode, ConversationStatus};
 use recado_domain::published_event::{ConversationFacts, derive_conversation_events};
 use rusqlite::{Connection, OptionalExtension, Row, params};
+use std::collections::BTreeSet;
 
 pub(super) fn mode_name(mode: ConversationMode) -> &'static str {
     match mode {
@@ -22,6 +23,9 @@ pub(super) fn status_name(status: ConversationStatus) -> &'static str {
     }
 }
 
+/// The query for the ids of the conversations that have a label.
+pub(super) const IDS_BY_LABEL: &str = "SELECT conversation FROM conversation_labels WHERE label = ?";
+
 /// The status column of a conversation that is in no list.
 pub(super) const UNLISTED: &str = "unlisted";
 
@@ -29,6 +33,7 @@ pub(super) const UNLISTED: &str = "unlisted";
 struct StoredRow {
     is_in_same_place: bool,
     facts: ConversationFacts,
+    labels: BTreeSet<ConversationLabel>,
 }
 
 /// A row of the table of conversations.
@@ -49,6 +54,7 @@ pub(crate) struct ConversationRow {
     person_since: Option<i64>,
     body: String,
     facts: ConversationFacts,
+    labels: BTreeSet<ConversationLabel>,
 }
 
 impl ConversationRow {
@@ -69,6 +75,7 @@ impl ConversationRow {
             person_since: conversation.person_owed_since().map(Timestamp::as_millisecond),
             body: encode_json(conversation)?,
             facts: ConversationFacts::from(conversation),
+            labels: conversation.annotations.labels.clone(),
         })
     }
 
@@ -91,6 +98,10 @@ impl ConversationRow {
         let stored = self.select_stored(connection)?;
         let known = stored.as_ref().map(|stored| &stored.facts);
         insert_published_events(connection, &derive_conversation_events(known, &self.facts, now))?;
+        let labelled = stored.as_ref().map(|stored| &stored.labels);
+        if labelled.map_or(!self.labels.is_empty(), |labelled| *labelled != self.labels) {
+            self.replace_label_rows(connection)?;
+        }
         match stored.map(|stored| stored.is_in_same_place) {
             None => self.insert_new_row(connection),
             Some(true) => self.update_state_columns(connection),
@@ -112,6 +123,17 @@ impl ConversationRow {
         }
     }
 
+    /// Writes the rows by which lists find the conversation by its labels.
+    fn replace_label_rows(&self, connection: &Connection) -> Result<(), DbError> {
+        let sql = "DELETE FROM conversation_labels WHERE conversation = ?1";
+        execute_sql(connection, sql, [&self.id])?;
+        for label in &self.labels {
+            let sql = "INSERT INTO conversation_labels (label, conversation) VALUES (?1, ?2)";
+            execute_sql(connection, sql, params![label.as_str(), self.id])?;
+        }
+        Ok(())
+    }
+
     /// Reads what the stored row tells; `None` if there is no row yet.
     fn select_stored(&self, connection: &Connection) -> Result<Option<StoredRow>, DbError> {
         let sql = "SELECT last_at, kept_since, tenant, instance, thread, number, body FROM conversations
@@ -126,6 +148,7 @@ impl ConversationRow {
         Ok(Some(StoredRow {
             is_in_same_place: self.has_place_of(row)?,
             facts: ConversationFacts::from(&conversation),
+            labels: conversation.annotations.labels,
         }))
     }
 

@@ -1,6 +1,7 @@
-use super::conversation_row::{ConversationRow, UNLISTED, mode_name, status_name};
+use super::conversation_row::{ConversationRow, IDS_BY_LABEL, UNLISTED, mode_name, status_name};
 use super::effects::journal_has_revision;
 use super::idempotency_keys::{insert_key, select_key, select_used_key};
+use super::message_words::{IDS_BY_WORDS, select_covered_time, write_match_query};
 use super::messages::{MessageRow, select_message};
 use super::usage::add_usage_to_sum;
 use crate::Embedded;
@@ -9,7 +10,7 @@ use crate::sql_records::{
     NewestFirstQuery, count_from_sql, make_page, query_all, query_one, to_sql_integer, to_sql_limit,
 };
 use jiff::Timestamp;
-use recado_domain::conversation::{Conversation, ConversationMode};
+use recado_domain::conversation::{Conversation, ConversationLabel, ConversationMode};
 use recado_domain::ids::{
     ConversationId, IdempotencyKey, InstanceId, MessageId, Ordinal, TenantId, ThreadId,
 };
@@ -142,6 +143,29 @@ fn commit_message_row(
     message.write_row(connection, now)?;
     insert_key(connection, claim, id)?;
     Ok(CommitOutcome::Committed)
+}
+
+/// The rows of a new message and its conversation.
+pub(super) struct CommittedMessage {
+    conversation: ConversationRow,
+    message: MessageRow,
+    id: MessageId,
+}
+
+impl CommittedMessage {
+    pub(super) fn from_records(conversation: &Conversation, message: &Message) -> Result<Self, DbError> {
+        Ok(Self {
+            conversation: ConversationRow::from_conversation(conversation)?,
+            message: MessageRow::from_message(message)?,
+            id: message.message_id(),
+        })
+    }
+
+    /// Writes the rows. Returns `false`, and writes nothing, if another writer changed the conversation.
+    pub(super) fn write_rows(&self, connection: &Connection, now: Timestamp) -> Result<bool, DbError> {
+        let written = commit_message_row(connection, &self.conversation, &self.message, &self.id, None, now)?;
+        Ok(matches!(written, CommitOutcome::Committed))
+    }
 }
 
 /// The rows of a reply.
@@ -307,6 +331,8 @@ impl Conversations for Embedded {
         page: &PageRequest,
     ) -> PortResult<Page<Conversation>> {
         let (filter, page) = (filter.clone(), page.clone());
+        let words = filter.text.as_ref();
+        let matched = words.map(|words| write_match_query(words, filter.tenant.as_ref()));
         let work = move |c: &Connection| {
             NewestFirstQuery::for_table("conversations", "last_at", &page)?
                 .where_equal("tenant", filter.tenant.as_ref().map(TenantId::as_str))
@@ -314,9 +340,17 @@ impl Conversations for Embedded {
                 .where_equal("mode", filter.mode.map(mode_name))
                 .where_equal("status", filter.status.map(status_name))
                 .where_not_equal("status", UNLISTED)
+                .where_id_in(IDS_BY_LABEL, filter.label.as_ref().map(ConversationLabel::as_str))
+                .where_id_in(IDS_BY_WORDS, matched.as_deref())
                 .fetch_page(c)
         };
         self.run_read("list", work).await
+    }
+
+    async fn find_searched_time(&self) -> PortResult<Option<Timestamp>> {
+        let now = self.current_time();
+        self.run_read("searched_time", move |c| select_covered_time(c, now).map(Some))
+            .await
     }
 
     async fn list_messages(&self, id: &ConversationId, page: &PageRequest) -> PortResult<Page<Message>> {

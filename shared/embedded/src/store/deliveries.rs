@@ -1,4 +1,5 @@
 use super::published_events::{insert_published_events, select_message_owner};
+use super::usage::add_usage_to_sum;
 use crate::Embedded;
 use crate::db_error::DbError;
 use crate::sql_records::{encode_json, execute_sql, query_one, row_exists};
@@ -6,6 +7,7 @@ use jiff::Timestamp;
 use recado_domain::delivery::{Delivery, DeliveryKey, StatusUpdate};
 use recado_domain::ids::MessageId;
 use recado_domain::published_event::derive_delivery_events;
+use recado_domain::usage::UsageSum;
 use recado_pipeline::ports::{Deliveries, DeliveryLink, PortResult};
 use rusqlite::{Connection, OptionalExtension, params};
 
@@ -85,6 +87,7 @@ fn apply_status(
     update: &StatusUpdate,
     expires: Timestamp,
     now: Timestamp,
+    charge: Option<&UsageSum>,
 ) -> Result<(), DbError> {
     let known = select_delivery(connection, &update.key, now)?;
     if known.is_none() && is_erased(connection, &update.key, now)? {
@@ -93,6 +96,10 @@ fn apply_status(
     let mut delivery = known.clone().unwrap_or_default();
     if !delivery.apply_update(update) {
         return Ok(());
+    }
+    if let Some(charge) = charge.filter(|_| !delivery.charged) {
+        delivery.charged = true;
+        add_usage_to_sum(connection, charge)?;
     }
     publish_delivery(connection, known.as_ref(), &delivery, now)?;
     let sql = "SELECT expires FROM deliveries WHERE key = ?1 AND expires > ?2";
@@ -131,7 +138,20 @@ impl Deliveries for Embedded {
     async fn record_status(&self, update: &StatusUpdate, expires: Timestamp) -> PortResult<()> {
         let (update, now) = (update.clone(), self.current_time());
         self.run_acknowledged_write(None, "record_status", move |c| {
-            apply_status(c, &update, expires, now)
+            apply_status(c, &update, expires, now, None)
+        })
+        .await
+    }
+
+    async fn record_charged_status(
+        &self,
+        update: &StatusUpdate,
+        expires: Timestamp,
+        charge: &UsageSum,
+    ) -> PortResult<()> {
+        let (update, charge, now) = (update.clone(), charge.clone(), self.current_time());
+        self.run_acknowledged_write(None, "record_charged_status", move |c| {
+            apply_status(c, &update, expires, now, Some(&charge))
         })
         .await
     }

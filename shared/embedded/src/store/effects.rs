@@ -34,6 +34,7 @@ struct JournalRow {
     begun_at: i64,
     unknown_since: Option<i64>,
     due: Option<i64>,
+    booked_at: Option<i64>,
     rev: u64,
     body: String,
     journal: Journal,
@@ -49,6 +50,7 @@ impl JournalRow {
             begun_at: journal.begun_at.as_millisecond(),
             unknown_since: journal.unknown_since().map(Timestamp::as_millisecond),
             due: journal.journal_due_at().map(Timestamp::as_millisecond),
+            booked_at: journal.first_booked_at().map(Timestamp::as_millisecond),
             rev: journal.rev,
             body,
             journal: journal.clone(),
@@ -81,8 +83,8 @@ impl JournalRow {
         let stored: Option<Journal> = query_one(connection, stored, [self.thread.as_str()])?;
         let events = derive_journal_events(stored.as_ref(), &self.journal, now);
         insert_published_events(connection, &events)?;
-        let sql = "INSERT OR REPLACE INTO journals (thread, tenant, begun_at, unknown_since, due, rev, body)
-            VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)";
+        let sql = "INSERT OR REPLACE INTO journals (thread, tenant, begun_at, unknown_since, due, rev, body, booked_at)
+            VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)";
         let values = params![
             self.thread.as_str(),
             self.tenant.as_str(),
@@ -90,7 +92,8 @@ impl JournalRow {
             self.unknown_since,
             self.due,
             to_sql_integer(self.rev),
-            self.body
+            self.body,
+            self.booked_at
         ];
         execute_sql(connection, sql, values)?;
         for held in &change.takes {
@@ -255,6 +258,16 @@ impl EffectJournals for Embedded {
         let sql = "SELECT body FROM journals WHERE tenant = ?1 AND unknown_since IS NOT NULL
             ORDER BY unknown_since, thread LIMIT ?2";
         self.run_read("list_unknown_effects", move |c| {
+            query_all(c, sql, params![tenant.as_str(), to_sql_limit(limit)])
+        })
+        .await
+    }
+
+    async fn list_booked_journals(&self, tenant: &TenantId, limit: usize) -> PortResult<Vec<Journal>> {
+        let tenant = tenant.clone();
+        let sql = "SELECT body FROM journals WHERE tenant = ?1 AND booked_at IS NOT NULL
+            ORDER BY booked_at, thread LIMIT ?2";
+        self.run_read("list_booked_journals", move |c| {
             query_all(c, sql, params![tenant.as_str(), to_sql_limit(limit)])
         })
         .await

@@ -1,11 +1,11 @@
-use super::conversation_row::mode_name;
+use super::conversation_row::{IDS_BY_LABEL, mode_name};
 use super::unacknowledged;
 use crate::Embedded;
 use crate::db_error::DbError;
 use crate::sql_records::{decode_json, encode_json, query_all, to_sql_limit};
 use jiff::Timestamp;
 use recado_domain::config::Instance;
-use recado_domain::conversation::Conversation;
+use recado_domain::conversation::{Conversation, ConversationLabel};
 use recado_domain::delivery::UnacknowledgedMessage;
 use recado_domain::event::EventRecord;
 use recado_domain::ids::{InstanceId, TenantId};
@@ -119,6 +119,7 @@ fn select_waiting_page(
     let mut sql = "SELECT body, person_since, id FROM conversations
         WHERE person_since IS NOT NULL AND (person_since, id) > (?, ?)"
         .to_owned();
+    let by_label = format!(" AND id IN ({IDS_BY_LABEL})");
     let conditions = [
         (" AND tenant = ?", filter.tenant.as_ref().map(TenantId::as_str)),
         (
@@ -126,6 +127,10 @@ fn select_waiting_page(
             filter.instance.as_ref().map(InstanceId::as_str),
         ),
         (" AND mode = ?", filter.mode.map(mode_name)),
+        (
+            by_label.as_str(),
+            filter.label.as_ref().map(ConversationLabel::as_str),
+        ),
     ];
     for (condition, value) in conditions {
         if let Some(value) = value {

@@ -109,7 +109,8 @@ pub(super) fn find_claimant(
     Ok(found.filter(|by| claim.replaces.as_ref() != Some(by)))
 }
 
-fn write_claimed(
+/// Stores a new invitation with its claims, unless another invitation has one of them.
+pub(super) fn write_claimed_invitation(
     connection: &Connection,
     (invitation, body): (&Invitation, &str),
     claims: &[InvitationClaim],
@@ -287,7 +288,7 @@ impl InvitationRecords for Embedded {
         const WHAT: &str = "begin_invitation";
         let body = encode_record(WHAT, invitation)?;
         let (invitation, claims) = (invitation.clone(), claims.to_vec());
-        let work = move |c: &Connection| write_claimed(c, (&invitation, &body), &claims, now);
+        let work = move |c: &Connection| write_claimed_invitation(c, (&invitation, &body), &claims, now);
         self.run_write(WHAT, work).await
     }
 

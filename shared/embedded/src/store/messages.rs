@@ -1,3 +1,4 @@
+use super::message_words::{render_searched_text, replace_indexed_words};
 use super::published_events::insert_published_events;
 use crate::db_error::DbError;
 use crate::sql_records::{encode_json, execute_sql, query_one, row_exists, to_sql_integer};
@@ -20,6 +21,7 @@ pub(crate) struct MessageRow {
     body: String,
     correlation: String,
     facts: MessageFacts,
+    words: String,
 }
 
 impl MessageRow {
@@ -45,6 +47,7 @@ impl MessageRow {
             body,
             correlation: message.correlation.to_string(),
             facts: MessageFacts::from(message),
+            words: render_searched_text(message),
         })
     }
 
@@ -85,27 +88,51 @@ impl MessageRow {
 
     /// Inserts or replaces the row, and publishes what that tells.
     pub(crate) fn write_row(&self, connection: &Connection, now: Timestamp) -> Result<(), DbError> {
-        let stored = self.select_stored(connection)?.as_ref().map(MessageFacts::from);
+        let stored = self.select_stored(connection)?;
+        if stored
+            .as_ref()
+            .is_some_and(|stored| render_searched_text(stored) != self.words)
+        {
+            replace_indexed_words(connection, (&self.conversation, self.ordinal), &self.words)?;
+        }
+        let stored = stored.as_ref().map(MessageFacts::from);
         let events = derive_message_events(stored.as_ref(), &self.facts, now);
         insert_published_events(connection, &events)?;
+        if stored.is_some() {
+            self.update_stored_row(connection)
+        } else {
+            self.insert_new_row(connection)
+        }
+    }
+
+    /// Replaces what changes of a stored row. (An insert that turns into an update would write the page of the numbers given once.)
+    fn update_stored_row(&self, connection: &Connection) -> Result<(), DbError> {
+        let sql = "UPDATE messages SET rev = ?3, open = ?4, due = ?5, body = ?6 WHERE conversation = ?1 AND ordinal = ?2";
+        let values = params![
+            self.conversation,
+            self.ordinal,
+            self.rev,
+            self.open,
+            self.due,
+            self.body
+        ];
+        execute_sql(connection, sql, values)?;
+        Ok(())
+    }
+
+    fn insert_new_row(&self, connection: &Connection) -> Result<(), DbError> {
         let sql = "INSERT INTO messages (conversation, ordinal, rev, open, due, body, correlation)
-            VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)
-            ON CONFLICT DO UPDATE SET rev = excluded.rev, open = excluded.open, due = excluded.due, body = excluded.body";
-        let Self {
-            conversation,
-            ordinal,
-            rev,
-            open,
-            due,
-            body,
-            correlation,
-            facts: _,
-        } = self;
-        execute_sql(
-            connection,
-            sql,
-            params![conversation, ordinal, rev, open, due, body, correlation],
-        )?;
+            VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)";
+        let values = params![
+            self.conversation,
+            self.ordinal,
+            self.rev,
+            self.open,
+            self.due,
+            self.body,
+            self.correlation
+        ];
+        execute_sql(connection, sql, values)?;
         Ok(())
     }
 }

@@ -162,6 +162,19 @@ impl PublishedEvents for Embedded {
         .await
     }
 
+    async fn find_cursor_before(&self, since: Timestamp) -> PortResult<EventCursor> {
+        let sql = "SELECT seq - 1 FROM published_events WHERE at >= ?1 ORDER BY seq LIMIT 1";
+        let work = move |c: &Connection| {
+            let found = c
+                .prepare_cached(sql)?
+                .query_row([since.as_millisecond()], |row| row.get(0))
+                .optional()?;
+            found.map_or_else(|| select_newest_number(c), Ok)
+        };
+        let before: i64 = self.run_read("cursor_before", work).await?;
+        Ok(EventCursor(count_from_sql(before)))
+    }
+
     async fn find_newest_cursor(&self, _: Option<&TenantId>) -> PortResult<EventCursor> {
         let newest = self
             .run_read("newest_published_event", select_newest_number)

@@ -62,9 +62,7 @@ fn expect_missed_messages(c: &Connection, taken_at: Timestamp) -> Result<(), DbE
     for (id, body) in rows {
         let id = InstanceId::parse(&id).map_err(|_| DbError::Argument("a damaged id"))?;
         let mut state: InstanceState = decode_json(&body)?;
-        state.catch_up_from = Some(state.catch_up_from.map_or(taken_at, |from| from.min(taken_at)));
-        state.caught_up_at = None;
-        state.rev += 1;
+        state.expect_missed_messages(taken_at);
         upsert_state(c, &id, &state)?;
     }
     Ok(())
@@ -99,7 +97,7 @@ fn doubt_answers(c: &Connection, now: Timestamp) -> Result<usize, DbError> {
     let mut doubted = 0;
     for mut conversation in query_all::<Conversation>(c, owed, [])? {
         if conversation.doubt_restored() {
-            conversation.rev += 1;
+            conversation.raise_revision();
             ConversationRow::from_conversation(&conversation)?.write_row(c, now)?;
             doubted += 1;
         }
@@ -110,14 +108,10 @@ fn doubt_answers(c: &Connection, now: Timestamp) -> Result<usize, DbError> {
 /// Has scheduled messages that fell due since the backup looked for before they are sent.
 fn doubt_scheduled(c: &Connection, taken_at: Timestamp, now: Timestamp) -> Result<usize, DbError> {
     let due = "SELECT body FROM scheduled WHERE due <= ?1";
-    let found: Vec<ScheduledMessage> = query_all(c, due, [now.as_millisecond()])?;
-    for scheduled in &found {
-        let doubted = ScheduledMessage {
-            restored_from: Some(taken_at),
-            rev: scheduled.rev + 1,
-            ..scheduled.clone()
-        };
-        ScheduledRow::from_scheduled(&doubted)?.write_row(c)?;
+    let mut found: Vec<ScheduledMessage> = query_all(c, due, [now.as_millisecond()])?;
+    for scheduled in &mut found {
+        scheduled.doubt_restored(taken_at);
+        ScheduledRow::from_scheduled(scheduled)?.write_row(c)?;
     }
     Ok(found.len())
 }
@@ -146,7 +140,7 @@ fn give_up_emails(c: &Connection, now: Timestamp) -> Result<usize, DbError> {
         };
         let why = "restored from a backup".to_owned();
         if outbox.give_up(Reason::UnknownOutcome, why, now).is_ok() {
-            invitation.rev += 1;
+            invitation.raise_revision();
             write_invitation(c, &invitation, &encode_json(&invitation)?, now)?;
             given_up += 1;
         }

@@ -13,7 +13,10 @@ use recado_pipeline::ports::{PortResult, TenantRecords};
 use rusqlite::{Connection, params};
 
 /// What is found by the tenant's id, as `?1`.
-const BY_TENANT: [&str; 19] = [
+const BY_TENANT: [&str; 21] = [
+    "DELETE FROM failed_posts WHERE (tenant, endpoint, cursor) IN
+        (SELECT tenant, endpoint, cursor FROM failed_posts WHERE tenant = ?1 LIMIT ?2)",
+    "DELETE FROM webhook_endpoints WHERE tenant = ?1 AND ?2 > 0",
     "DELETE FROM page_changes WHERE (tenant, occasion) IN
         (SELECT tenant, occasion FROM page_changes WHERE tenant = ?1 LIMIT ?2)",
     "DELETE FROM occasions WHERE (tenant, id) IN

@@ -10,11 +10,12 @@ use rusqlite::{Connection, Row, params};
 
 /// Adds a sum to the stored one of the same tenant, day, agent and model.
 pub(super) fn add_usage_to_sum(connection: &Connection, sum: &UsageSum) -> Result<(), DbError> {
-    let sql = "INSERT INTO usage VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13)
+    let sql = "INSERT INTO usage VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14)
         ON CONFLICT (tenant, day, agent, model) DO UPDATE SET replies = replies + ?5,
             input_tokens = input_tokens + ?6, output_tokens = output_tokens + ?7,
             cache_read_tokens = cache_read_tokens + ?8, cache_write_tokens = cache_write_tokens + ?9,
             discarded_drafts = discarded_drafts + ?11, recordings = recordings + ?12, audio_millis = audio_millis + ?13,
+            charged_messages = charged_messages + ?14,
             expires = ?10";
     let tokens = sum.tokens;
     execute_sql(
@@ -34,6 +35,7 @@ pub(super) fn add_usage_to_sum(connection: &Connection, sum: &UsageSum) -> Resul
             to_sql_integer(sum.discarded_drafts),
             to_sql_integer(sum.recordings),
             to_sql_integer(sum.audio_millis),
+            to_sql_integer(sum.charged_messages),
         ],
     )?;
     Ok(())
@@ -58,6 +60,7 @@ fn parse_usage_sum(tenant: &TenantId, row: &Row<'_>) -> Result<UsageSum, DbError
         discarded_drafts: count(8)?,
         recordings: count(9)?,
         audio_millis: count(10)?,
+        charged_messages: count(11)?,
         kept: None,
     })
 }
@@ -67,7 +70,7 @@ impl UsageRecords for Embedded {
         let (tenant, now) = (tenant.clone(), self.current_time());
         self.run_read("list_usage", move |c| {
             let sql = "SELECT day, agent, model, replies, input_tokens, output_tokens, cache_read_tokens, cache_write_tokens,
-                    discarded_drafts, recordings, audio_millis
+                    discarded_drafts, recordings, audio_millis, charged_messages
                 FROM usage WHERE tenant = ?1 AND day BETWEEN ?2 AND ?3 AND expires > ?4 ORDER BY day, agent, model";
             let mut statement = c.prepare_cached(sql)?;
             let mut rows = statement.query(params![

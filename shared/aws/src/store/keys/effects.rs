@@ -52,6 +52,11 @@ pub(crate) fn tenant_journals(tenant: &TenantId) -> String {
     format!("J#{tenant}")
 }
 
+/// Returns the `list_key` of a tenant's journals in which something is booked.
+pub(crate) fn booked_journals(tenant: &TenantId) -> String {
+    format!("JB#{tenant}")
+}
+
 /// Returns the `tenant_list` of a tenant's journals in which an effect is unknown.
 pub(crate) fn tenant_unknown_effects(tenant: &TenantId) -> String {
     format!("JU#{tenant}")

@@ -2,22 +2,30 @@
 
 use super::{TableKey, hash_parts};
 use jiff::civil::Date;
-use recado_domain::ids::{TenantId, ThreadId};
+use recado_domain::ids::TenantId;
 use recado_domain::usage::UsageSum;
 
 /// The number of items for the sum of one agent, model and day. The threads of the replies decide which of them is added to.
 const USAGE_SHARDS: u32 = 4;
 
+/// The same for the sum of one category of charged messages. The messages of a batch are delivered at once.
+const CHARGE_SHARDS: u32 = 16;
+
 impl TableKey {
-    /// Returns the key of the item to which a reply in `thread` adds what it used.
-    pub(crate) fn for_usage_of_model(sum: &UsageSum, thread: &ThreadId) -> Self {
-        let hash = u32::from_str_radix(&hash_parts(&[thread.as_str()], 4), 16).unwrap_or_default();
+    /// Returns the key of the item to which something adds what it used. `source` is the thread of a reply, or a delivery.
+    pub(crate) fn for_usage_of_model(sum: &UsageSum, source: &str) -> Self {
+        let hash = u32::from_str_radix(&hash_parts(&[source], 4), 16).unwrap_or_default();
+        let shards = if sum.charged_messages > 0 {
+            CHARGE_SHARDS
+        } else {
+            USAGE_SHARDS
+        };
         let (
             shard,
             UsageSum {
                 agent, day, model, ..
             },
-        ) = (hash % USAGE_SHARDS, sum);
+        ) = (hash % shards, sum);
         Self::new(
             usage_partition_key(&sum.tenant),
             format!("{day}#{agent}#{shard}#{model}"),
